@@ -1,0 +1,61 @@
+//! Reads a machine: `/proc` and `/sys` below a root, and the few facts that have no file, into the model's draft.
+//!
+//! One file per collector; each is listed once in [`all`]. Collectors read, they never judge and never derive.
+
+pub mod live;
+pub mod parse;
+pub mod root;
+mod sampler;
+pub mod sys;
+pub mod worker;
+
+mod cpu;
+
+pub use root::Root;
+pub use sampler::{Options, Sampler};
+
+use live::Live;
+use topotop_model::Draft;
+
+/// What somebody wants beyond the fixed base of judging and recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// Read everything once and wait for workers: a single snapshot, a capture.
+    pub complete: bool,
+    /// Look at the threads and the exact memory of this process.
+    pub process: Option<u32>,
+}
+
+/// What a collector may use in one reading.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// The door to files.
+    pub root: &'a Root,
+    /// Facts that have no file.
+    pub live: &'a std::sync::Arc<dyn Live>,
+    /// CLOCK_MONOTONIC of this sample in ns: sections are stamped with it.
+    pub now_ns: u64,
+    /// What is wanted.
+    pub demand: &'a Demand,
+    /// A buffer to read into, shared by all collectors.
+    pub buf: &'a mut Vec<u8>,
+}
+
+/// Fills its own sections of the draft.
+pub trait Collector: Send {
+    /// Its name in costs.
+    fn name(&self) -> &'static str;
+
+    /// The shortest time between two readings, in ns; zero is every sample.
+    fn period_ns(&self) -> u64 {
+        0
+    }
+
+    /// Reads. What cannot be read becomes a gap; nothing in here panics or waits.
+    fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft);
+}
+
+/// Every collector, in the order of reading: topology first, since others look CPUs up.
+fn all(_options: &Options) -> Vec<Box<dyn Collector>> {
+    vec![Box::new(cpu::CpuCollector::default())]
+}

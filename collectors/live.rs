@@ -1,0 +1,90 @@
+//! Facts of a running machine that have no file: asked of the kernel live, read from a captured tree otherwise.
+//!
+//! `capture` writes what the kernel answered below `topotop/` in the tree; [`Captured`] reads it there.
+
+use crate::Root;
+use std::sync::Arc;
+use topotop_model::Reason;
+
+/// Driver of an interface (ETHTOOL_GDRVINFO).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Driver {
+    /// Its name.
+    pub driver: String,
+    /// Bus address.
+    pub bus_info: String,
+}
+
+/// Channels or ring entries as (now, at most); a kind that the driver lacks has a maximum of zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Channels {
+    /// Receive-only.
+    pub rx: (u32, u32),
+    /// Send-only.
+    pub tx: (u32, u32),
+    /// Link interrupts and the like.
+    pub other: (u32, u32),
+    /// Both directions.
+    pub combined: (u32, u32),
+}
+
+/// Size and free space of a mounted file system (statvfs).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// Its size.
+    pub total_bytes: u64,
+    /// Free for ordinary users.
+    pub free_bytes: u64,
+    /// Its inodes.
+    pub inodes_total: u64,
+    /// Free inodes.
+    pub inodes_free: u64,
+}
+
+/// What the kernel is asked. Everything in here may wait for a lock: call it from a worker.
+pub trait Live: Send + Sync + std::fmt::Debug {
+    /// Driver of an interface.
+    fn driver(&self, _nic: &str) -> Result<Driver, Reason> {
+        Err(Reason::NotSupported)
+    }
+
+    /// Channels of an interface.
+    fn channels(&self, _nic: &str) -> Result<Channels, Reason> {
+        Err(Reason::NotSupported)
+    }
+
+    /// Ring entries of an interface: only `rx` and `tx` are set.
+    fn rings(&self, _nic: &str) -> Result<Channels, Reason> {
+        Err(Reason::NotSupported)
+    }
+
+    /// The driver's own counters, by its names, in its order.
+    fn statistics(&self, _nic: &str) -> Result<Vec<(String, u64)>, Reason> {
+        Err(Reason::NotSupported)
+    }
+
+    /// The node that each page of another process is on: negative where it is not resident.
+    fn page_nodes(&self, _pid: u32, _addresses: &[u64]) -> Result<Vec<i32>, Reason> {
+        Err(Reason::NotSupported)
+    }
+
+    /// Space of a mounted file system.
+    fn space(&self, _mount: &str) -> Result<Space, Reason> {
+        Err(Reason::NotSupported)
+    }
+}
+
+/// This machine's kernel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kernel;
+
+impl Live for Kernel {}
+
+/// A captured tree.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// The tree.
+    pub root: Arc<Root>,
+}
+
+impl Live for Captured {}

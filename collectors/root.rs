@@ -1,0 +1,343 @@
+//! The one door to `/proc` and `/sys`, of this machine or of a captured one.
+//!
+//! A captured tree is hostile: links are resolved inside it (openat2 RESOLVE_IN_ROOT), only regular files are opened,
+//! and no file is read beyond a cap. Paths are relative to the root, without a leading slash: `proc/stat`.
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use topotop_model::Reason;
+
+/// The largest file that is read, in bytes: /proc/interrupts of 1,024 CPUs and 2,000 interrupts has 22 MB.
+const MAX_FILE: usize = 64 << 20;
+/// The most entries of one directory.
+const MAX_ENTRIES: usize = 1 << 20;
+
+/// How a path was used, for `capture`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Use {
+    /// Asked for and not there.
+    Absent,
+    /// Listed.
+    Directory,
+    /// Read as a link or resolved through one.
+    Link,
+    /// Read.
+    File,
+}
+
+/// A root directory that files are read below.
+#[derive(Debug)]
+pub struct Root {
+    fd: OwnedFd,
+    path: PathBuf,
+    live: bool,
+    trace: Option<Mutex<BTreeMap<PathBuf, Use>>>,
+}
+
+impl Root {
+    /// This machine.
+    pub fn live() -> std::io::Result<Self> {
+        Self::open_dir(Path::new("/"), true)
+    }
+
+    /// A captured tree: `DIR/proc` and `DIR/sys`.
+    pub fn at(dir: &Path) -> std::io::Result<Self> {
+        Self::open_dir(dir, false)
+    }
+
+    fn open_dir(dir: &Path, live: bool) -> std::io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(dir, flags, Mode::empty())?;
+        Ok(Self { fd, path: std::fs::canonicalize(dir)?, live, trace: None })
+    }
+
+    /// Remembers every path that is asked for, as `capture` needs it.
+    #[must_use]
+    pub fn traced(mut self) -> Self {
+        self.trace = Some(Mutex::new(BTreeMap::new()));
+        self
+    }
+
+    /// The paths asked for since `traced`.
+    pub fn trace(&self) -> BTreeMap<PathBuf, Use> {
+        let lock =
+            self.trace.as_ref().map(|trace| trace.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
+        lock.unwrap_or_default()
+    }
+
+    /// True for this machine.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads a whole file into `buf`, replacing what is in it.
+    pub fn read(&self, path: impl AsRef<Path>, buf: &mut Vec<u8>) -> Result<(), Reason> {
+        self.open(path)?.read(buf)
+    }
+
+    /// Reads a whole file as text; bytes that are not UTF-8 are spelled out. One trailing newline is cut.
+    pub fn read_text(&self, path: impl AsRef<Path>) -> Result<String, Reason> {
+        let mut buf = Vec::new();
+        self.read(path, &mut buf)?;
+        let text = buf.strip_suffix(b"\n").unwrap_or(&buf);
+        Ok(topotop_model::text::from_bytes(text).into_owned())
+    }
+
+    /// Opens a file to read it again and again.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Kept, Reason> {
+        let path = path.as_ref();
+        let opened = self.open_file(path);
+        self.note(path, if opened.is_ok() { Use::File } else { Use::Absent });
+        opened.map(|fd| Kept { fd })
+    }
+
+    /// Names in a directory, unsorted, without `.` and `..`.
+    pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<OsString>, Reason> {
+        let path = path.as_ref();
+        let fd = self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY);
+        self.note(path, if fd.is_ok() { Use::Directory } else { Use::Absent });
+        let fd = fd?;
+        let mut names = Vec::new();
+        let mut space = Vec::with_capacity(32 << 10);
+        let mut entries = rustix::fs::RawDir::new(&fd, space.spare_capacity_mut());
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(reason)?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(OsString::from_vec(name.to_vec()));
+            }
+            if names.len() > MAX_ENTRIES {
+                return Err(Reason::Malformed);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Names in a directory that are UTF-8, sorted.
+    pub fn names(&self, path: impl AsRef<Path>) -> Result<Vec<String>, Reason> {
+        let mut names: Vec<String> = self.list(path)?.into_iter().filter_map(|name| name.into_string().ok()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// What a symbolic link says, unresolved.
+    pub fn link(&self, path: impl AsRef<Path>) -> Result<PathBuf, Reason> {
+        let path = path.as_ref();
+        let fd = self.open_at(path, OFlags::PATH | OFlags::NOFOLLOW);
+        self.note(path, if fd.is_ok() { Use::Link } else { Use::Absent });
+        let target = rustix::fs::readlinkat(fd?, "", Vec::new()).map_err(reason)?;
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+    }
+
+    /// The path below the root that links lead to: `sys/class/net/eth0` is `sys/devices/pci0000:00/…/net/eth0`.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> Result<PathBuf, Reason> {
+        let path = path.as_ref();
+        let fd = self.open_at(path, OFlags::PATH);
+        self.note(path, if fd.is_ok() { Use::Link } else { Use::Absent });
+        let fd = fd?;
+        let proc_path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd));
+        let target = std::fs::read_link(proc_path).map_err(|_| Reason::NotSupported)?;
+        target.strip_prefix(&self.path).map(Path::to_path_buf).map_err(|_| Reason::NotSupported)
+    }
+
+    /// True if something is there.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        let path = path.as_ref();
+        let there = self.open_at(path, OFlags::PATH).is_ok();
+        self.note(path, if there { Use::Link } else { Use::Absent });
+        there
+    }
+
+    /// The inode of what is there.
+    pub fn inode(&self, path: impl AsRef<Path>) -> Result<u64, Reason> {
+        let fd = self.open_at(path.as_ref(), OFlags::PATH)?;
+        rustix::fs::fstat(&fd).map(|stat| stat.st_ino).map_err(reason)
+    }
+
+    fn note(&self, path: &Path, used: Use) {
+        if let Some(trace) = &self.trace {
+            let mut trace = trace.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let entry = trace.entry(path.to_path_buf()).or_insert(used);
+            *entry = (*entry).max(used);
+        }
+    }
+
+    fn open_file(&self, path: &Path) -> Result<OwnedFd, Reason> {
+        if !self.live {
+            // A device or FIFO does things when it is opened: look first.
+            regular(self.open_at(path, OFlags::PATH)?.as_fd())?;
+        }
+        let fd = self.open_at(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        regular(fd.as_fd())?;
+        Ok(fd)
+    }
+
+    fn open_at(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
+        let flags = flags | OFlags::CLOEXEC;
+        let relative = path.strip_prefix("/").unwrap_or(path);
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        if self.live {
+            return rustix::fs::openat(&self.fd, relative, flags, Mode::empty()).map_err(reason);
+        }
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+        match rustix::fs::openat2(&self.fd, relative, flags, Mode::empty(), resolve) {
+            Err(Errno::NOSYS | Errno::PERM) => self.walk(relative, flags),
+            opened => opened.map_err(reason),
+        }
+    }
+
+    /// Resolves component by component where the kernel has no openat2 (before 5.6, or behind a seccomp filter).
+    fn walk(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
+        let mut todo: Vec<OsString> = path.iter().rev().map(OsString::from).collect();
+        let mut trail = vec![self.fd.try_clone().map_err(|_| Reason::NotSupported)?];
+        let mut links = 0;
+        while let Some(name) = todo.pop() {
+            let here = trail.last().ok_or(Reason::NotSupported)?;
+            match name.as_bytes() {
+                b"" | b"." | b"/" => continue,
+                b".." => {
+                    if trail.len() > 1 {
+                        trail.pop();
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            let peek = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let next = rustix::fs::openat(here, &name, peek, Mode::empty()).map_err(reason)?;
+            let kind = FileType::from_raw_mode(rustix::fs::fstat(&next).map_err(reason)?.st_mode);
+            let last = todo.is_empty();
+            if kind == FileType::Symlink && !(last && flags.contains(OFlags::NOFOLLOW)) {
+                links += 1;
+                if links > 40 {
+                    return Err(Reason::NotSupported);
+                }
+                let target = rustix::fs::readlinkat(&next, "", Vec::new()).map_err(reason)?;
+                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+                if target.is_absolute() {
+                    trail.truncate(1);
+                }
+                todo.extend(target.iter().rev().map(OsString::from));
+                continue;
+            }
+            if last {
+                return rustix::fs::openat(here, &name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(reason);
+            }
+            trail.push(next);
+        }
+        let here = trail.last().ok_or(Reason::NotSupported)?;
+        rustix::fs::openat(here, ".", flags, Mode::empty()).map_err(reason)
+    }
+}
+
+/// A file that stays open.
+#[derive(Debug)]
+pub struct Kept {
+    fd: OwnedFd,
+}
+
+impl Kept {
+    /// Reads the whole file from its start into `buf`, replacing what is in it.
+    pub fn read(&self, buf: &mut Vec<u8>) -> Result<(), Reason> {
+        buf.clear();
+        if buf.capacity() < 4096 {
+            buf.reserve(4096);
+        }
+        loop {
+            if buf.capacity() == buf.len() {
+                buf.reserve(buf.len());
+            }
+            let at = buf.len() as u64;
+            match rustix::io::pread(&self.fd, rustix::buffer::spare_capacity(buf), at) {
+                Ok(0) => return Ok(()),
+                Ok(_) if buf.len() > MAX_FILE => return Err(Reason::Malformed),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(errno) => return Err(reason(errno)),
+            }
+        }
+    }
+
+    /// The file's descriptor.
+    pub fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn regular(fd: BorrowedFd<'_>) -> Result<(), Reason> {
+    let stat = rustix::fs::statat(fd, "", AtFlags::EMPTY_PATH).map_err(reason)?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(()),
+        _ => Err(Reason::NotSupported),
+    }
+}
+
+/// The reason behind an errno of open, read or readlink.
+pub fn reason(errno: Errno) -> Reason {
+    match errno {
+        Errno::ACCESS | Errno::PERM => Reason::PermissionDenied,
+        Errno::NOENT | Errno::NOTDIR => Reason::NotFound,
+        Errno::SRCH | Errno::NODEV => Reason::Vanished,
+        _ => Reason::NotSupported,
+    }
+}
+
+/// Opens a directory of the host by path; for tests and captures that prepare trees.
+pub fn directory(path: &Path) -> Result<OwnedFd, Reason> {
+    rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).map_err(reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Root;
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::symlink;
+    use topotop_model::Reason;
+
+    fn tree() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir_all(dir.path().join("proc/1")).expect("made");
+        std::fs::create_dir_all(dir.path().join("sys/devices/x")).expect("made");
+        std::fs::create_dir_all(dir.path().join("sys/class")).expect("made");
+        std::fs::write(dir.path().join("proc/stat"), "inside\n").expect("written");
+        std::fs::write(dir.path().join("sys/devices/x/node"), "1\n").expect("written");
+        symlink("/proc/stat", dir.path().join("absolute")).expect("linked");
+        symlink("../../../../../../../../proc/stat", dir.path().join("sys/up")).expect("linked");
+        symlink("../devices/x", dir.path().join("sys/class/x")).expect("linked");
+        symlink("loop", dir.path().join("loop")).expect("linked");
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(super::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).expect("made");
+        symlink("/dev/zero", dir.path().join("zero")).expect("linked");
+        let root = Root::at(dir.path()).expect("opened");
+        (dir, root)
+    }
+
+    #[test]
+    fn stays_inside_and_opens_regular_files_only() {
+        let (_dir, root) = tree();
+        for path in ["proc/stat", "absolute", "sys/up", "/proc/stat"] {
+            assert_eq!(root.read_text(path).as_deref(), Ok("inside"), "{path}");
+            let walked = root.walk(std::path::Path::new(path.trim_start_matches('/')), OFlags::RDONLY);
+            assert!(walked.is_ok(), "{path} by walking");
+        }
+        assert_eq!(root.read_text("fifo"), Err(Reason::NotSupported));
+        assert_eq!(root.read_text("proc"), Err(Reason::NotSupported));
+        assert_eq!(root.read_text("zero"), Err(Reason::NotFound), "/dev/zero of the tree, not of the host");
+        assert_eq!(root.read_text("nothing"), Err(Reason::NotFound));
+        assert!(root.read_text("loop").is_err());
+        assert_eq!(root.read_text("sys/class/x/node").as_deref(), Ok("1"));
+        assert_eq!(root.resolve("sys/class/x").ok(), Some("sys/devices/x".into()));
+        assert_eq!(root.link("sys/class/x").ok(), Some("../devices/x".into()));
+        assert_eq!(root.names("sys").ok(), Some(vec!["class".to_owned(), "devices".to_owned(), "up".to_owned()]));
+    }
+}

@@ -1,0 +1,147 @@
+//! Runs the collectors that are due and publishes what they wrote.
+
+use crate::live::{Captured, Kernel, Live};
+use crate::{Collector, Cx, Demand, Root, all};
+use rustix::time::{ClockId, clock_gettime};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use topotop_model::{Draft, Snapshot, Stamp, Table};
+
+/// What to read and with what.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The program that answers the hidden verb for libhwloc; none switches libhwloc off.
+    pub hwloc_program: Option<PathBuf>,
+    /// Share of one core that asking for memory by node may cost; zero means 1 %.
+    pub memory_budget: f64,
+}
+
+/// Takes samples of one machine.
+pub struct Sampler {
+    root: Arc<Root>,
+    live: Arc<dyn Live>,
+    collectors: Vec<Scheduled>,
+    draft: Draft,
+    last: Snapshot,
+    older: Snapshot,
+    seq: u64,
+    demand: Demand,
+    buf: Vec<u8>,
+}
+
+struct Scheduled {
+    collector: Box<dyn Collector>,
+    last_ns: Option<u64>,
+    cost_slot: Option<usize>,
+    cpu_ns: u64,
+}
+
+impl Sampler {
+    /// A sampler below a root.
+    pub fn new(root: Root, options: &Options) -> Self {
+        let root = Arc::new(root);
+        let live: Arc<dyn Live> =
+            if root.is_live() { Arc::new(Kernel) } else { Arc::new(Captured { root: Arc::clone(&root) }) };
+        let schedule = |collector| Scheduled { collector, last_ns: None, cost_slot: None, cpu_ns: 0 };
+        Self {
+            root,
+            live,
+            collectors: all(options).into_iter().map(schedule).collect(),
+            draft: Draft::default(),
+            last: Snapshot::default(),
+            older: Snapshot::default(),
+            seq: 0,
+            demand: Demand::default(),
+            buf: Vec::with_capacity(64 << 10),
+        }
+    }
+
+    /// The root that it reads below.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Changes what is wanted from the next sample on.
+    pub fn demand(&mut self, demand: Demand) {
+        self.demand = demand;
+    }
+
+    /// Takes one sample.
+    pub fn sample(&mut self) -> Snapshot {
+        self.seq += 1;
+        let stamp = stamp(self.seq);
+        self.draft.cost.begin(stamp.mono_ns);
+        let started = nanoseconds(ClockId::Monotonic);
+        for index in 0..self.collectors.len() {
+            self.run(index, stamp.mono_ns);
+        }
+        self.total_cost(nanoseconds(ClockId::Monotonic).saturating_sub(started));
+        let next = self.draft.publish(stamp, &self.last);
+        // Consumers hold the last sample for a tick; the one before it is nobody's by now, so its buffers serve again.
+        let older = std::mem::replace(&mut self.older, std::mem::replace(&mut self.last, next.clone()));
+        self.draft.retire(older);
+        next
+    }
+
+    fn run(&mut self, index: usize, now_ns: u64) {
+        let Some(entry) = self.collectors.get_mut(index) else { return };
+        let due =
+            entry.last_ns.is_none_or(|last| now_ns.saturating_sub(last) + 1_000_000 >= entry.collector.period_ns());
+        if !due && !self.demand.complete {
+            return;
+        }
+        let (wall, cpu) = (nanoseconds(ClockId::Monotonic), nanoseconds(ClockId::ThreadCPUTime));
+        let mut cx = Cx { root: &self.root, live: &self.live, now_ns, demand: &self.demand, buf: &mut self.buf };
+        let draft = &mut self.draft;
+        // A collector that panics costs its own section, never the sample.
+        let ran = catch_unwind(AssertUnwindSafe(|| entry.collector.collect(&mut cx, draft)));
+        entry.last_ns = Some(now_ns);
+        entry.cpu_ns += nanoseconds(ClockId::ThreadCPUTime).saturating_sub(cpu);
+        let took = nanoseconds(ClockId::Monotonic).saturating_sub(wall);
+        let cost = &mut self.draft.cost;
+        if ran.is_err() {
+            let name = entry.collector.name();
+            cost.gaps.add(name, topotop_model::Reason::Malformed, "a report of this defect");
+        }
+        let slot = *entry.cost_slot.get_or_insert_with(|| cost.data_mut().insert());
+        let table = cost.data_mut();
+        table.collector.set(slot, entry.collector.name());
+        table.took_ns.set(slot, took);
+        table.cpu_ns.set(slot, entry.cpu_ns);
+    }
+
+    fn total_cost(&mut self, took_ns: u64) {
+        let table = self.draft.cost.data_mut();
+        let found = table.rows().iter().find(|&slot| table.collector.get(slot).is_some_and(|name| &**name == "total"));
+        let slot = found.unwrap_or_else(|| table.insert());
+        table.collector.set(slot, "total");
+        table.backend.set(slot, "file");
+        table.took_ns.set(slot, took_ns);
+        table.cpu_ns.set(slot, nanoseconds(ClockId::ProcessCPUTime));
+        if let Some(pages) = resident_pages() {
+            table.rss_bytes.set(slot, pages * rustix::param::page_size() as u64);
+        }
+    }
+}
+
+/// The three clocks now.
+fn stamp(seq: u64) -> Stamp {
+    Stamp {
+        seq,
+        wall_ns: nanoseconds(ClockId::Realtime) as i64,
+        mono_ns: nanoseconds(ClockId::Monotonic),
+        boot_ns: nanoseconds(ClockId::Boottime),
+    }
+}
+
+fn nanoseconds(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock);
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// Resident pages of this process.
+fn resident_pages() -> Option<u64> {
+    let statm = std::fs::read("/proc/self/statm").ok()?;
+    crate::parse::number(crate::parse::fields(&statm).nth(1)?)
+}

@@ -1,0 +1,1 @@
+//! System calls that no library wraps safely, each behind a safe function.

@@ -1,0 +1,66 @@
+//! A thread for what may wait: locks of the kernel, other processes. It is never joined.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::time::Duration;
+
+/// Sends jobs to a thread and takes answers when they are there.
+#[derive(Debug)]
+pub struct Worker<Job, Answer> {
+    jobs: SyncSender<Job>,
+    answers: Receiver<Answer>,
+    pending: usize,
+}
+
+/// Jobs that may wait in line.
+const QUEUE: usize = 64;
+
+impl<Job: Send + 'static, Answer: Send + 'static> Worker<Job, Answer> {
+    /// Starts the thread; `work` runs once per job. A job that panics is answered by nothing.
+    pub fn spawn(name: &str, work: impl FnMut(Job) -> Answer + Send + 'static) -> std::io::Result<Self> {
+        let (jobs, inbox) = sync_channel::<Job>(QUEUE);
+        let (outbox, answers) = channel();
+        std::thread::Builder::new().name(name.to_owned()).spawn(move || run(&inbox, &outbox, work))?;
+        Ok(Self { jobs, answers, pending: 0 })
+    }
+
+    /// Hands a job over; false when the line is full or the thread is gone.
+    pub fn submit(&mut self, job: Job) -> bool {
+        let sent = self.jobs.try_send(job).is_ok();
+        self.pending += usize::from(sent);
+        sent
+    }
+
+    /// How many jobs have no answer yet.
+    pub fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// An answer, if one is there.
+    pub fn take(&mut self) -> Option<Answer> {
+        let answer = self.answers.try_recv().ok()?;
+        self.pending = self.pending.saturating_sub(1);
+        Some(answer)
+    }
+
+    /// Waits for an answer; none when there is nothing to wait for or time runs out.
+    pub fn wait(&mut self, at_most: Duration) -> Option<Answer> {
+        if self.pending == 0 {
+            return None;
+        }
+        match self.answers.recv_timeout(at_most) {
+            Ok(answer) => {
+                self.pending -= 1;
+                Some(answer)
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+}
+
+fn run<Job, Answer>(inbox: &Receiver<Job>, outbox: &Sender<Answer>, mut work: impl FnMut(Job) -> Answer) {
+    while let Ok(job) = inbox.recv() {
+        if outbox.send(work(job)).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! The four kinds of column that tables are made of, each with a hole for what was not read.
+
+use crate::{IdSet, Known};
+use std::sync::Arc;
+
+/// A number that is known to be none or unlimited (`max`, numa_node -1), as it is kept.
+pub const NONE: u64 = u64::MAX;
+
+/// Numbers: counters, gauges, ids. `u64::MAX` is "known to be none".
+#[derive(Clone, Debug, Default)]
+pub struct Num {
+    values: Vec<u64>,
+    valid: Vec<u64>,
+}
+
+impl Num {
+    /// The number in a row.
+    pub fn get(&self, slot: usize) -> Known<u64> {
+        match self.raw(slot) {
+            None => Known::Missing,
+            Some(NONE) => Known::None,
+            Some(value) => Known::Value(value),
+        }
+    }
+
+    /// The number in a row, if there is one.
+    pub fn value(&self, slot: usize) -> Option<u64> {
+        self.raw(slot).filter(|&value| value != NONE)
+    }
+
+    /// The number as an id; ids beyond 32 bits count as unread.
+    pub fn id(&self, slot: usize) -> Known<u32> {
+        match self.get(slot) {
+            Known::Value(value) => Known::or_missing(u32::try_from(value).ok()),
+            Known::None => Known::None,
+            Known::Missing => Known::Missing,
+        }
+    }
+
+    /// The bits as kept, `NONE` included.
+    pub fn raw(&self, slot: usize) -> Option<u64> {
+        let valid = self.valid.get(slot / 64)? >> (slot % 64) & 1 == 1;
+        if valid { self.values.get(slot).copied() } else { None }
+    }
+
+    /// Sets the number of a row.
+    pub fn set(&mut self, slot: usize, value: u64) {
+        self.grow(slot + 1);
+        if let (Some(cell), Some(word)) = (self.values.get_mut(slot), self.valid.get_mut(slot / 64)) {
+            *cell = value;
+            *word |= 1 << (slot % 64);
+        }
+    }
+
+    /// Says that a row is known to have none.
+    pub fn set_none(&mut self, slot: usize) {
+        self.set(slot, NONE);
+    }
+
+    /// Sets a number, known to be none when absent.
+    pub fn set_or_none(&mut self, slot: usize, value: Option<u64>) {
+        self.set(slot, value.unwrap_or(NONE));
+    }
+
+    /// Sets a number, not read when absent.
+    pub fn set_or_clear(&mut self, slot: usize, value: Option<u64>) {
+        match value {
+            Some(value) => self.set(slot, value),
+            None => self.clear(slot),
+        }
+    }
+
+    /// Says that the number of a row was not read.
+    pub fn clear(&mut self, slot: usize) {
+        if let Some(word) = self.valid.get_mut(slot / 64) {
+            *word &= !(1 << (slot % 64));
+        }
+        if let Some(cell) = self.values.get_mut(slot) {
+            *cell = 0;
+        }
+    }
+
+    fn grow(&mut self, len: usize) {
+        if self.values.len() < len {
+            self.values.resize(len, 0);
+            self.valid.resize(len.div_ceil(64), 0);
+        }
+    }
+
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.values.clone_from(&other.values);
+        self.valid.clone_from(&other.valid);
+    }
+}
+
+/// Texts; `None` is "not read", an empty text is known to be none.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    values: Vec<Option<Arc<str>>>,
+}
+
+impl Text {
+    /// The text in a row.
+    pub fn get(&self, slot: usize) -> Option<&Arc<str>> {
+        self.values.get(slot)?.as_ref()
+    }
+
+    /// The text in a row, empty when it was not read.
+    pub fn or_empty(&self, slot: usize) -> Arc<str> {
+        self.get(slot).cloned().unwrap_or_default()
+    }
+
+    /// Sets the text of a row; nothing is allocated when it is the same.
+    pub fn set(&mut self, slot: usize, value: &str) {
+        self.grow(slot + 1);
+        if let Some(cell) = self.values.get_mut(slot)
+            && cell.as_deref() != Some(value)
+        {
+            *cell = Some(value.into());
+        }
+    }
+
+    /// Sets a shared text.
+    pub fn set_shared(&mut self, slot: usize, value: &Arc<str>) {
+        self.grow(slot + 1);
+        if let Some(cell) = self.values.get_mut(slot) {
+            *cell = Some(Arc::clone(value));
+        }
+    }
+
+    /// Says that the text of a row was not read.
+    pub fn clear(&mut self, slot: usize) {
+        if let Some(cell) = self.values.get_mut(slot) {
+            *cell = None;
+        }
+    }
+
+    fn grow(&mut self, len: usize) {
+        if self.values.len() < len {
+            self.values.resize(len, None);
+        }
+    }
+
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.values.clone_from(&other.values);
+    }
+}
+
+/// Sets of ids: CPU lists, node lists.
+#[derive(Clone, Debug, Default)]
+pub struct Sets {
+    values: Vec<Option<Arc<IdSet>>>,
+}
+
+impl Sets {
+    /// The set in a row.
+    pub fn get(&self, slot: usize) -> Option<&Arc<IdSet>> {
+        self.values.get(slot)?.as_ref()
+    }
+
+    /// Sets the set of a row; the old one is kept when it is the same.
+    pub fn set(&mut self, slot: usize, value: IdSet) {
+        self.grow(slot + 1);
+        if let Some(cell) = self.values.get_mut(slot)
+            && cell.as_deref() != Some(&value)
+        {
+            *cell = Some(Arc::new(value));
+        }
+    }
+
+    /// Sets a shared set.
+    pub fn set_shared(&mut self, slot: usize, value: &Arc<IdSet>) {
+        self.grow(slot + 1);
+        if let Some(cell) = self.values.get_mut(slot) {
+            *cell = Some(Arc::clone(value));
+        }
+    }
+
+    /// Says that the set of a row was not read.
+    pub fn clear(&mut self, slot: usize) {
+        if let Some(cell) = self.values.get_mut(slot) {
+            *cell = None;
+        }
+    }
+
+    fn grow(&mut self, len: usize) {
+        if self.values.len() < len {
+            self.values.resize(len, None);
+        }
+    }
+
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.values.clone_from(&other.values);
+    }
+}
+
+/// Numbers by id (counts by CPU, bytes by node), sorted by id; ids that are left out are zero.
+#[derive(Clone, Debug, Default)]
+pub struct Sparse {
+    values: Vec<Option<Vec<(u32, u64)>>>,
+}
+
+impl Sparse {
+    /// The pairs of a row.
+    pub fn get(&self, slot: usize) -> Option<&[(u32, u64)]> {
+        self.values.get(slot)?.as_deref()
+    }
+
+    /// The number of a row for one id: zero when the row leaves it out.
+    pub fn at(&self, slot: usize, id: u32) -> Option<u64> {
+        let row = self.get(slot)?;
+        Some(row.binary_search_by_key(&id, |pair| pair.0).ok().and_then(|at| row.get(at)).map_or(0, |pair| pair.1))
+    }
+
+    /// The sum of a row.
+    pub fn sum(&self, slot: usize) -> Option<u64> {
+        self.get(slot).map(|row| row.iter().fold(0u64, |sum, pair| sum.saturating_add(pair.1)))
+    }
+
+    /// Replaces a row by pairs sorted by id without doubles; zeros are left out.
+    pub fn set(&mut self, slot: usize, pairs: impl IntoIterator<Item = (u32, u64)>) {
+        self.grow(slot + 1);
+        if let Some(cell) = self.values.get_mut(slot) {
+            let row = cell.get_or_insert_default();
+            row.clear();
+            row.extend(pairs.into_iter().filter(|pair| pair.1 != 0));
+            if !row.is_sorted_by(|a, b| a.0 < b.0) {
+                row.sort_unstable_by_key(|pair| pair.0);
+                row.dedup_by_key(|pair| pair.0);
+            }
+        }
+    }
+
+    /// Says that a row was not read.
+    pub fn clear(&mut self, slot: usize) {
+        if let Some(cell) = self.values.get_mut(slot) {
+            *cell = None;
+        }
+    }
+
+    fn grow(&mut self, len: usize) {
+        if self.values.len() < len {
+            self.values.resize(len, None);
+        }
+    }
+
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.values.clone_from(&other.values);
+    }
+}
+
+/// What a column's values are: it decides how they are encoded and whether a rate makes sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Names the row or another one.
+    Id,
+    /// Grows; 64 bits.
+    Counter,
+    /// Grows; 32 bits in the kernel, wraps.
+    Counter32,
+    /// Goes up and down.
+    Gauge,
+    /// A setting or a description.
+    Fact,
+}
+
+/// What a column's numbers count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Nothing: ids, texts, flags (0 or 1), codes.
+    None,
+    /// Events, packets, pages' events, requests.
+    Count,
+    /// Bytes.
+    Bytes,
+    /// Pages.
+    Pages,
+    /// Clock ticks of 1/100 s (USER_HZ).
+    Ticks,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Seconds.
+    Seconds,
+    /// Megabits per second.
+    MegabitsPerSecond,
+    /// Kilohertz.
+    Kilohertz,
+    /// Hundredths of a percent.
+    Permyriad,
+}
+
+/// One column: feeds the codec, exports, sorting, help and documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct ColumnDef {
+    /// Its id in recordings: never reused within a table.
+    pub id: u16,
+    /// Its name, unique within the table.
+    pub name: &'static str,
+    /// What its values are.
+    pub meaning: Meaning,
+    /// What they count.
+    pub unit: Unit,
+    /// The file each value comes from, below the root.
+    pub source: &'static str,
+}
+
+/// A borrowed column of any kind.
+#[derive(Clone, Copy, Debug)]
+pub enum Column<'a> {
+    /// Numbers.
+    Num(&'a Num),
+    /// Texts.
+    Text(&'a Text),
+    /// Sets of ids.
+    Sets(&'a Sets),
+    /// Numbers by id.
+    Sparse(&'a Sparse),
+}
+
+/// A mutably borrowed column of any kind.
+#[derive(Debug)]
+pub enum ColumnMut<'a> {
+    /// Numbers.
+    Num(&'a mut Num),
+    /// Texts.
+    Text(&'a mut Text),
+    /// Sets of ids.
+    Sets(&'a mut Sets),
+    /// Numbers by id.
+    Sparse(&'a mut Sparse),
+}
+
+impl ColumnMut<'_> {
+    /// Forgets the value of a row.
+    pub fn clear(&mut self, slot: usize) {
+        match self {
+            Self::Num(column) => column.clear(slot),
+            Self::Text(column) => column.clear(slot),
+            Self::Sets(column) => column.clear(slot),
+            Self::Sparse(column) => column.clear(slot),
+        }
+    }
+}
+
+macro_rules! same_cells {
+    ($($kind:ident: $cell:ident),*) => {$(
+        /// Equal when every row is, however many unread rows follow.
+        impl PartialEq for $kind {
+            fn eq(&self, other: &Self) -> bool {
+                (0..self.values.len().max(other.values.len())).all(|slot| self.$cell(slot) == other.$cell(slot))
+            }
+        }
+        impl Eq for $kind {}
+    )*};
+}
+same_cells!(Num: raw, Text: get, Sets: get, Sparse: get);
+
+macro_rules! column_ref {
+    ($($kind:ident),*) => {$(
+        impl<'a> From<&'a $kind> for Column<'a> {
+            fn from(column: &'a $kind) -> Self { Self::$kind(column) }
+        }
+        impl<'a> From<&'a mut $kind> for ColumnMut<'a> {
+            fn from(column: &'a mut $kind) -> Self { Self::$kind(column) }
+        }
+    )*};
+}
+column_ref!(Num, Text, Sets, Sparse);

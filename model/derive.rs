@@ -1,0 +1,90 @@
+//! From two generations of raw counters to one frame: pure, once per tick, one file per subject.
+
+mod cgroups;
+mod cpus;
+mod disks;
+mod host;
+mod irqs;
+mod memory;
+mod nics;
+mod processes;
+mod rates;
+mod topology;
+
+use crate::frame::{Frame, Topology};
+use crate::{Gap, Section, Snapshot, Table, Visit, Window};
+use std::sync::Arc;
+
+/// What the user knows better than the kernel; it changes the frame and so goes into recordings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Configured capacity by interface, in Mbit/s.
+    pub nic_capacity_mbps: Vec<(String, u64)>,
+}
+
+/// Derives frames; keeps the topology between them, since it hardly ever changes.
+#[derive(Debug, Default)]
+pub struct Deriver {
+    settings: Settings,
+    topology: Arc<Topology>,
+    topology_read_at: (u64, u64, u64, u64),
+}
+
+impl Deriver {
+    /// A deriver with what the user configured.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// The frame of a window: equal windows give equal frames.
+    pub fn frame(&mut self, window: &Window) -> Frame {
+        let now = &window.now;
+        let read_at = (
+            now.cpu_topology.read_at_ns,
+            now.node_topology.read_at_ns,
+            now.domains.read_at_ns,
+            // Only which CPUs there are: where no topology was captured, the CPUs of /proc/stat stand in.
+            now.cpu_times.data().rows().len() as u64,
+        );
+        if self.topology_read_at != read_at {
+            self.topology = Arc::new(topology::derive(now));
+            self.topology_read_at = read_at;
+        }
+        let mut frame = Frame {
+            stamp: now.stamp,
+            interval_seconds: rates::interval(window),
+            topology: Arc::clone(&self.topology),
+            gaps: gaps(now),
+            raw: now.clone(),
+            ..Frame::default()
+        };
+        host::derive(window, &mut frame);
+        cpus::derive(window, &mut frame);
+        memory::derive(window, &mut frame);
+        irqs::derive(window, &mut frame);
+        nics::derive(window, &self.settings, &mut frame);
+        cgroups::derive(window, &mut frame);
+        processes::derive(window, &mut frame);
+        disks::derive(window, &mut frame);
+        frame
+    }
+}
+
+/// The gaps of all sections, one row per pattern and reason.
+fn gaps(now: &Snapshot) -> Vec<Gap> {
+    struct All(Vec<Gap>);
+    impl Visit for All {
+        fn section<T: Table>(&mut self, _: &'static str, section: &Arc<Section<T>>) {
+            for gap in &section.gaps {
+                match self.0.iter_mut().find(|row| row.path == gap.path && row.reason == gap.reason) {
+                    Some(row) => row.count = row.count.max(gap.count),
+                    None => self.0.push(gap.clone()),
+                }
+            }
+        }
+    }
+    let mut all = All(Vec::new());
+    now.visit(&mut all);
+    all.0.sort_by(|a, b| a.path.cmp(&b.path).then(a.reason.cmp(&b.reason)));
+    all.0
+}

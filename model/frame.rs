@@ -1,0 +1,121 @@
+//! One tick as everybody sees it: rates, shares and joins, derived once and shared by screens, exports and rules.
+//!
+//! Rows carry what is shown or judged; the raw sections behind them are in [`Frame::raw`], found by a row's `slot`.
+//! Shares and utilisations are fractions 0..1 of the interval. [`Known`] tells "not read" from "known to be none".
+
+mod cgroups;
+mod cpus;
+mod disks;
+mod host;
+mod memory;
+mod network;
+mod processes;
+
+pub use cgroups::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMemory, Container, NodeBytes};
+pub use cpus::{Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
+pub use disks::{Disk, Mount, Writer, WriterId};
+pub use host::{CollectorCost, Cost, Host, Pressure, PressureStall};
+pub use memory::{Memory, Node};
+pub use network::{ArchIrq, Channel, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
+pub use processes::{AffinityGroup, Beam, MemorySource, Process, ProcessMemory, Thread};
+
+use crate::{Gap, Snapshot, Stamp};
+use std::sync::Arc;
+
+/// Everything derived from the last two generations of each section.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// When.
+    pub stamp: Stamp,
+    /// Time between the last two samples; none when there is only one.
+    pub interval_seconds: Option<f64>,
+    /// Who the machine is.
+    pub host: Host,
+    /// Packages, nodes, caches and CPUs; shared while it does not change.
+    pub topology: Arc<Topology>,
+    /// CPUs that are online or have times, by id.
+    pub cpus: Vec<Cpu>,
+    /// Memory of the machine.
+    pub memory: Memory,
+    /// Nodes, by id.
+    pub nodes: Vec<Node>,
+    /// Device interrupts, by number.
+    pub irqs: Vec<Irq>,
+    /// The architecture's interrupts, in the kernel's order.
+    pub irqs_arch: Vec<ArchIrq>,
+    /// irqbalance, if it could be looked for.
+    pub irqbalance: Option<Irqbalance>,
+    /// Soft interrupts, in the kernel's order.
+    pub softirqs: Vec<Softirq>,
+    /// Packet backlog, by CPU.
+    pub softnet: Vec<SoftnetRow>,
+    /// Interfaces, by index.
+    pub nics: Vec<Nic>,
+    /// Control groups, by path.
+    pub cgroups: Vec<Cgroup>,
+    /// Block devices without partitions, by name.
+    pub disks: Vec<Disk>,
+    /// Processes, by pid.
+    pub processes: Vec<Process>,
+    /// Threads that are looked at, by process and id.
+    pub threads: Vec<Thread>,
+    /// Pressure by resource: `cpu`, `memory`, `io`, `irq`.
+    pub pressure: Vec<Pressure>,
+    /// Settings that rules read, by name.
+    pub sysctls: Vec<(Arc<str>, Arc<str>)>,
+    /// What could not be read, over all sections.
+    pub gaps: Vec<Gap>,
+    /// What the monitor itself cost.
+    pub cost: Cost,
+    /// The raw sections.
+    pub raw: Snapshot,
+}
+
+impl Frame {
+    /// The CPU of an id.
+    pub fn cpu(&self, id: u32) -> Option<&Cpu> {
+        self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok().and_then(|at| self.cpus.get(at))
+    }
+
+    /// The node of an id.
+    pub fn node(&self, id: u32) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// The interface of a name.
+    pub fn nic(&self, name: &str) -> Option<&Nic> {
+        self.nics.iter().find(|nic| *nic.name == *name)
+    }
+
+    /// The interrupt of a number.
+    pub fn irq(&self, irq: u32) -> Option<&Irq> {
+        self.irqs.binary_search_by_key(&irq, |row| row.irq).ok().and_then(|at| self.irqs.get(at))
+    }
+
+    /// The control group of a path.
+    pub fn cgroup(&self, path: &str) -> Option<&Cgroup> {
+        self.cgroups.iter().find(|cgroup| *cgroup.path == *path)
+    }
+
+    /// The process of a pid.
+    pub fn process(&self, pid: u32) -> Option<&Process> {
+        self.processes.binary_search_by_key(&pid, |process| process.pid).ok().and_then(|at| self.processes.get(at))
+    }
+
+    /// The looked-at threads of a process.
+    pub fn threads_of(&self, pid: u32) -> &[Thread] {
+        let start = self.threads.partition_point(|thread| thread.pid < pid);
+        let end = self.threads.partition_point(|thread| thread.pid <= pid);
+        self.threads.get(start..end).unwrap_or_default()
+    }
+
+    /// Counts of an interrupt by CPU, zeros left out.
+    pub fn irq_per_cpu(&self, irq: &Irq) -> Option<&[(u32, u64)]> {
+        self.raw.irqs.data().per_cpu.get(irq.slot)
+    }
+
+    /// The pressure of a resource.
+    pub fn pressure(&self, resource: &str) -> Option<&Pressure> {
+        self.pressure.iter().find(|row| *row.resource == *resource)
+    }
+}

@@ -1,0 +1,157 @@
+//! Control groups: memory against its effective limit, CPU against its quota, pressure.
+
+use super::PressureStall;
+use crate::{IdSet, Known};
+use std::sync::Arc;
+
+/// A control group.
+#[derive(Clone, Debug, Default)]
+pub struct Cgroup {
+    /// Its slot in the raw section.
+    pub slot: usize,
+    /// Path below the mount; hostile.
+    pub path: Arc<str>,
+    /// 1 or 2.
+    pub version: u32,
+    /// Inode of its directory.
+    pub inode: Known<u64>,
+    /// The container that its path tells of.
+    pub container: Option<Container>,
+    /// Its memory; none where no memory controller is on it.
+    pub memory: Option<CgroupMemory>,
+    /// Its CPU time.
+    pub cpu: CgroupCpu,
+    /// Waiting for a CPU; none where the kernel has no pressure for groups.
+    pub cpu_pressure: Option<PressureStall>,
+    /// Waiting for memory.
+    pub memory_pressure: Option<PressureStall>,
+    /// Waiting for a disk.
+    pub io_pressure: Option<PressureStall>,
+    /// Bytes read by device number per second.
+    pub io: Vec<CgroupIoRate>,
+    /// Processes in it, not below it.
+    pub processes: Known<u64>,
+    /// CPUs it may use.
+    pub cpuset_cpus: Option<Arc<IdSet>>,
+    /// Nodes it may have memory from.
+    pub cpuset_mems: Option<Arc<IdSet>>,
+}
+
+/// I/O of a group on one device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CgroupIoRate {
+    /// Device number: major << 20 | minor.
+    pub dev: u64,
+    /// Read.
+    pub read_bytes_per_second: f64,
+    /// Written.
+    pub write_bytes_per_second: f64,
+    /// Reads.
+    pub reads_per_second: f64,
+    /// Writes.
+    pub writes_per_second: f64,
+}
+
+/// What a path or the machine tells of a container; empty texts are unknown.
+#[derive(Clone, Debug, Default)]
+pub struct Container {
+    /// Kubernetes namespace.
+    pub namespace: Arc<str>,
+    /// Pod name.
+    pub pod_name: Arc<str>,
+    /// Pod uid.
+    pub pod_uid: Arc<str>,
+    /// Container name.
+    pub container_name: Arc<str>,
+    /// Container id.
+    pub id: Arc<str>,
+    /// `docker`, `containerd`, `cri-o`, `podman`, `libvirt`, `lxc`, `systemd-nspawn`.
+    pub runtime: Arc<str>,
+    /// What told the names.
+    pub name_source: Arc<str>,
+}
+
+/// Memory of a control group.
+#[derive(Clone, Debug, Default)]
+pub struct CgroupMemory {
+    /// In use, page cache included.
+    pub current_bytes: Known<u64>,
+    /// `current` without inactive file pages: what kubelet compares with the limit.
+    pub working_set_bytes: Known<u64>,
+    /// Its own limit.
+    pub limit_bytes: Known<u64>,
+    /// Throttled above this.
+    pub high_bytes: Known<u64>,
+    /// The lowest limit of it and its ancestors, and the machine's memory where none has one.
+    pub effective_limit_bytes: Known<u64>,
+    /// Path of the group whose limit that is; empty when it is the machine's memory.
+    pub limited_by: Arc<str>,
+    /// Anonymous.
+    pub anon_bytes: Known<u64>,
+    /// Page cache, shmem included.
+    pub file_bytes: Known<u64>,
+    /// tmpfs and shared memory.
+    pub shmem_bytes: Known<u64>,
+    /// Waiting to be written.
+    pub dirty_bytes: Known<u64>,
+    /// Being written.
+    pub writeback_bytes: Known<u64>,
+    /// Inactive file pages.
+    pub inactive_file_bytes: Known<u64>,
+    /// Locked.
+    pub unevictable_bytes: Known<u64>,
+    /// What reclaim could give back now: clean file pages and reclaimable slab.
+    pub reclaimable_bytes: Known<u64>,
+    /// The rest: `current` − `reclaimable`.
+    pub unreclaimable_bytes: Known<u64>,
+    /// Growth of `current` in the interval.
+    pub growth_bytes_per_second: Option<f64>,
+    /// When `current` would reach the effective limit at that growth; none when it does not grow.
+    pub time_to_limit_seconds: Known<f64>,
+    /// Times throttled at `memory.high`, since it was made.
+    pub events_high: Known<u64>,
+    /// Times at its limit.
+    pub events_max: Known<u64>,
+    /// Times reclaim could not help.
+    pub events_oom: Known<u64>,
+    /// Processes killed.
+    pub events_oom_kill: Known<u64>,
+    /// Kills in the interval.
+    pub oom_kills_gained: Option<u64>,
+    /// Times at its limit, per second.
+    pub events_max_per_second: Option<f64>,
+    /// Pages scanned by its own tasks, per second.
+    pub pgscan_direct_per_second: Option<f64>,
+    /// Pages reclaimed by its own tasks, per second.
+    pub pgsteal_direct_per_second: Option<f64>,
+    /// File pages read back, per second.
+    pub refault_file_per_second: Option<f64>,
+    /// Faults that read from a disk, per second.
+    pub pgmajfault_per_second: Option<f64>,
+    /// By node; empty when unread.
+    pub by_node: Vec<NodeBytes>,
+}
+
+/// Memory on one node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeBytes {
+    /// The node.
+    pub node: u32,
+    /// Page cache; none when unread.
+    pub file_bytes: Option<u64>,
+    /// Anonymous; none when unread.
+    pub anon_bytes: Option<u64>,
+}
+
+/// CPU time of a control group.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CgroupCpu {
+    /// Cores used.
+    pub usage_cores: Option<f64>,
+    /// Quota; none when unlimited.
+    pub quota_cores: Known<f64>,
+    /// Throttled periods of all periods in the interval.
+    pub throttled_ratio: Option<f64>,
+    /// Periods in the interval.
+    pub periods: Option<u64>,
+}

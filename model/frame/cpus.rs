@@ -1,0 +1,147 @@
+//! CPUs and the topology that they stand in.
+
+use crate::{IdSet, Known};
+use std::sync::Arc;
+
+/// One CPU in this interval and its place.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpu {
+    /// Its number.
+    pub id: u32,
+    /// Its node.
+    pub node: Known<u32>,
+    /// False when offline.
+    pub online: bool,
+    /// True when isolated from the scheduler.
+    pub isolated: bool,
+    /// Where its time went; none with one sample, or when the counters cannot be right.
+    pub shares: Option<CpuShares>,
+    /// Clock now.
+    pub mhz: Option<f64>,
+}
+
+impl Cpu {
+    /// Fraction of the interval in which it was busy.
+    pub fn busy(&self) -> Option<f64> {
+        self.shares.map(|shares| shares.busy)
+    }
+}
+
+/// Where time went, as fractions of the interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuShares {
+    /// User, system, irq and softirq; neither iowait nor steal.
+    pub busy: f64,
+    /// User mode, nice and guests included.
+    pub user: f64,
+    /// Kernel mode.
+    pub system: f64,
+    /// Hard interrupts.
+    pub irq: f64,
+    /// Soft interrupts.
+    pub softirq: f64,
+    /// Idle while a disk was waited for.
+    pub iowait: f64,
+    /// Idle.
+    pub idle: f64,
+    /// Taken by the hypervisor.
+    pub steal: f64,
+}
+
+/// Packages, nodes, caches and CPUs as the kernel numbers them.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// Packages with online CPUs; none where the machine does not say.
+    pub packages: Option<u32>,
+    /// Cores with online CPUs.
+    pub cores: Option<u32>,
+    /// Online CPUs.
+    pub cpus_online: IdSet,
+    /// Possible CPUs.
+    pub cpus_possible: Option<IdSet>,
+    /// Every known CPU, by id.
+    pub cpus: Vec<CpuPlace>,
+    /// Every node, by id.
+    pub nodes: Vec<NodePlace>,
+    /// Caches and groups, by kind and first CPU.
+    pub domains: Vec<Domain>,
+}
+
+/// Where a CPU stands.
+#[derive(Clone, Debug, Default)]
+pub struct CpuPlace {
+    /// Its number.
+    pub id: u32,
+    /// Its node.
+    pub node: Known<u32>,
+    /// Its package.
+    pub package: Known<u32>,
+    /// Its die.
+    pub die: Known<u32>,
+    /// Its core.
+    pub core: Known<u32>,
+    /// Its L3.
+    pub l3: Known<u32>,
+    /// The CPUs of its core.
+    pub smt_siblings: Option<Arc<IdSet>>,
+    /// True when online.
+    pub online: bool,
+    /// True when isolated from the scheduler.
+    pub isolated: bool,
+    /// Scheduler capacity, 1024 for the biggest.
+    pub capacity: Option<u32>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default)]
+pub struct NodePlace {
+    /// Its number.
+    pub id: u32,
+    /// Its CPUs as listed.
+    pub cpus: IdSet,
+    /// Its memory.
+    pub memory_total_bytes: Known<u64>,
+    /// Distance by node id, as the kernel gives it; empty when unread.
+    pub distances: Vec<(u32, u32)>,
+    /// True when some CPU belongs to it.
+    pub has_cpus: bool,
+    /// True when it has memory.
+    pub has_memory: bool,
+    /// Kind of memory; empty when unknown.
+    pub tier: Arc<str>,
+}
+
+/// A cache shared by CPUs, or a group of them.
+#[derive(Clone, Debug, Default)]
+pub struct Domain {
+    /// `L2`, `L3`, `Group`.
+    pub kind: Arc<str>,
+    /// Its id.
+    pub id: u32,
+    /// Its CPUs.
+    pub cpus: IdSet,
+    /// Its size.
+    pub size_bytes: Option<u64>,
+}
+
+impl Topology {
+    /// The place of a CPU.
+    pub fn cpu(&self, id: u32) -> Option<&CpuPlace> {
+        self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok().and_then(|at| self.cpus.get(at))
+    }
+
+    /// The node of an id.
+    pub fn node(&self, id: u32) -> Option<&NodePlace> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// The nodes that CPUs belong to: where an instance can run.
+    pub fn cpu_nodes(&self) -> impl Iterator<Item = &NodePlace> {
+        self.nodes.iter().filter(|node| node.has_cpus)
+    }
+
+    /// The node of a CPU.
+    pub fn node_of(&self, cpu: u32) -> Option<u32> {
+        self.cpu(cpu)?.node.value()
+    }
+}

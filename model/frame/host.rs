@@ -1,0 +1,89 @@
+//! The machine as a whole, its pressure, and the monitor's cost.
+
+use crate::Known;
+use std::sync::Arc;
+
+/// Who the machine is and its load.
+#[derive(Clone, Debug, Default)]
+pub struct Host {
+    /// Node name; empty when unread.
+    pub name: Arc<str>,
+    /// `Linux 6.1.0`.
+    pub kernel: Arc<str>,
+    /// Machine type.
+    pub arch: Arc<str>,
+    /// Distribution.
+    pub os: Arc<str>,
+    /// Model name of the first CPU.
+    pub cpu_model: Arc<str>,
+    /// Hypervisor; empty when unread or none.
+    pub virtualization: Arc<str>,
+    /// Changes at every boot.
+    pub boot_id: Arc<str>,
+    /// Seconds since boot.
+    pub uptime_seconds: Known<u64>,
+    /// True inside a container.
+    pub in_container: Known<bool>,
+    /// Load averages over 1, 5 and 15 minutes.
+    pub load: Option<[f64; 3]>,
+    /// Runnable tasks now.
+    pub running: Known<u64>,
+    /// Tasks in uninterruptible sleep now.
+    pub blocked: Known<u64>,
+    /// Tasks on the machine, hidden ones included.
+    pub tasks: Known<u64>,
+    /// Context switches.
+    pub context_switches_per_second: Option<f64>,
+    /// Forks.
+    pub forks_per_second: Option<f64>,
+    /// Interrupts of all kinds.
+    pub interrupts_per_second: Option<f64>,
+}
+
+/// Pressure on one resource: shares are gains of `total` over the interval.
+#[derive(Clone, Debug, Default)]
+pub struct Pressure {
+    /// `cpu`, `memory`, `io` or `irq`.
+    pub resource: Arc<str>,
+    /// How long tasks waited.
+    pub stall: PressureStall,
+}
+
+/// How long tasks waited for a resource.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PressureStall {
+    /// Fraction of the interval in which some task waited.
+    pub some_ratio: Option<f64>,
+    /// Fraction of the interval in which all tasks waited.
+    pub full_ratio: Option<f64>,
+    /// The kernel's 10 s average of some, in percent.
+    pub some_avg10_percent: Known<f64>,
+    /// The kernel's 10 s average of full, in percent.
+    pub full_avg10_percent: Known<f64>,
+}
+
+/// What the monitor cost in this tick.
+#[derive(Clone, Debug, Default)]
+pub struct Cost {
+    /// Wall time of the sampling.
+    pub sample_ms: Option<f64>,
+    /// CPU time of the whole process per second, as a fraction of one core.
+    pub cpu_cores: Option<f64>,
+    /// CPU time of the whole process in the interval.
+    pub cpu_ms: Option<f64>,
+    /// Resident memory.
+    pub rss_bytes: Option<u64>,
+    /// `file`, or what reads instead of files.
+    pub backend: Arc<str>,
+    /// By collector.
+    pub collectors: Vec<CollectorCost>,
+}
+
+/// What one collector cost.
+#[derive(Clone, Debug, Default)]
+pub struct CollectorCost {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Wall time of its last reading.
+    pub took_ms: f64,
+}

@@ -1,0 +1,89 @@
+//! Memory of the machine and of each node.
+
+use crate::Known;
+
+/// Memory of the machine.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// All memory.
+    pub total_bytes: Known<u64>,
+    /// What a new workload could have.
+    pub available_bytes: Known<u64>,
+    /// Unused.
+    pub free_bytes: Known<u64>,
+    /// Page cache, shmem included.
+    pub cached_bytes: Known<u64>,
+    /// Anonymous.
+    pub anon_bytes: Known<u64>,
+    /// tmpfs and shared memory.
+    pub shmem_bytes: Known<u64>,
+    /// Waiting to be written.
+    pub dirty_bytes: Known<u64>,
+    /// Being written.
+    pub writeback_bytes: Known<u64>,
+    /// Writers are held above this.
+    pub dirty_threshold_bytes: Known<u64>,
+    /// Swap space.
+    pub swap_total_bytes: Known<u64>,
+    /// Unused swap space.
+    pub swap_free_bytes: Known<u64>,
+    /// Allocations that had to reclaim first.
+    pub allocstall_per_second: Option<f64>,
+    /// Pages scanned by allocating tasks.
+    pub pgscan_direct_per_second: Option<f64>,
+    /// Pages swapped in.
+    pub pswpin_per_second: Option<f64>,
+    /// Pages swapped out.
+    pub pswpout_per_second: Option<f64>,
+    /// Page cache growth, file pages of all nodes.
+    pub cached_growth_bytes_per_second: Option<f64>,
+    /// Processes killed for memory since boot.
+    pub oom_kills: Known<u64>,
+    /// Processes killed for memory in the interval.
+    pub oom_kills_gained: Option<u64>,
+    /// Share of NUMA hint faults that were local in the interval.
+    pub numa_hint_local_ratio: Option<f64>,
+    /// NUMA hint faults.
+    pub numa_hint_faults_per_second: Option<f64>,
+}
+
+/// A node's CPUs and memory in this interval.
+#[derive(Clone, Debug, Default)]
+pub struct Node {
+    /// Its number.
+    pub id: u32,
+    /// Mean over its online CPUs; none without CPUs or rates.
+    pub busy: Option<f64>,
+    /// Mean softirq share over its online CPUs.
+    pub softirq: Option<f64>,
+    /// Mean iowait share over its online CPUs.
+    pub iowait: Option<f64>,
+    /// How many of its CPUs are online.
+    pub cpus_online: u32,
+    /// Its memory.
+    pub memory_total_bytes: Known<u64>,
+    /// Unused.
+    pub memory_free_bytes: Known<u64>,
+    /// Page cache, shmem included.
+    pub file_bytes: Known<u64>,
+    /// Anonymous.
+    pub anon_bytes: Known<u64>,
+    /// Pages given as wanted.
+    pub numa_hit: Known<u64>,
+    /// Pages given here for a node that lacked memory.
+    pub numa_miss: Known<u64>,
+    /// Pages wanted here and given elsewhere: this node lacked memory.
+    pub numa_foreign: Known<u64>,
+    /// Per second.
+    pub numa_hit_per_second: Option<f64>,
+    /// Per second.
+    pub numa_miss_per_second: Option<f64>,
+    /// Per second.
+    pub numa_foreign_per_second: Option<f64>,
+    /// Pages given to tasks that ran on another node, per second.
+    pub other_node_per_second: Option<f64>,
+    /// Pages scanned on this node by allocating tasks, per second.
+    pub pgscan_direct_per_second: Option<f64>,
+    /// Sum of the zones' low watermarks.
+    pub low_watermark_bytes: Known<u64>,
+}

@@ -1,0 +1,213 @@
+//! Interrupts, the backlog, interfaces and the chain from a queue to the CPU that serves it.
+
+use crate::{IdSet, Known};
+use std::sync::Arc;
+
+/// A device interrupt.
+#[derive(Clone, Debug, Default)]
+pub struct Irq {
+    /// Its slot in the raw section.
+    pub slot: usize,
+    /// Its number.
+    pub irq: u32,
+    /// Its actions.
+    pub name: Arc<str>,
+    /// The chip column.
+    pub chip: Arc<str>,
+    /// Since boot.
+    pub total: Known<u64>,
+    /// Per second. No load signal: a busy queue polls.
+    pub per_second: Option<f64>,
+    /// Per second by CPU, zeros left out.
+    pub per_cpu_per_second: Vec<(u32, f64)>,
+    /// Where it may go.
+    pub affinity: Option<Arc<IdSet>>,
+    /// Where it goes.
+    pub effective_affinity: Option<Arc<IdSet>>,
+    /// True when the kernel refuses writes to its affinity.
+    pub managed: Known<bool>,
+    /// Its device's node.
+    pub node: Known<u32>,
+    /// Its device: an interface where it is known to serve one, else the PCI function.
+    pub device: Arc<str>,
+}
+
+/// One of the architecture's interrupts.
+#[derive(Clone, Debug, Default)]
+pub struct ArchIrq {
+    /// Its slot in the raw section.
+    pub slot: usize,
+    /// LOC, RES, …
+    pub name: Arc<str>,
+    /// What the kernel calls it.
+    pub description: Arc<str>,
+    /// Since boot.
+    pub total: Known<u64>,
+    /// Per second.
+    pub per_second: Option<f64>,
+}
+
+/// A kind of soft interrupt.
+#[derive(Clone, Debug, Default)]
+pub struct Softirq {
+    /// Its slot in the raw section.
+    pub slot: usize,
+    /// NET_RX, TIMER, …
+    pub name: Arc<str>,
+    /// Since boot.
+    pub total: Known<u64>,
+    /// Per second.
+    pub per_second: Option<f64>,
+    /// Per second by CPU, zeros left out.
+    pub per_cpu_per_second: Vec<(u32, f64)>,
+}
+
+/// Packet backlog of a CPU.
+#[derive(Clone, Debug, Default)]
+pub struct SoftnetRow {
+    /// The CPU.
+    pub cpu: u32,
+    /// Packets since boot.
+    pub processed: Known<u64>,
+    /// Dropped since boot.
+    pub dropped: Known<u64>,
+    /// Rounds that ended with work left.
+    pub time_squeeze: Known<u64>,
+    /// Wake-ups for RPS.
+    pub received_rps: Known<u64>,
+    /// Dropped by the flow limit.
+    pub flow_limit: Known<u64>,
+    /// Waiting now.
+    pub backlog: Known<u64>,
+    /// Per second.
+    pub processed_per_second: Option<f64>,
+    /// Per second.
+    pub dropped_per_second: Option<f64>,
+    /// Per second.
+    pub time_squeeze_per_second: Option<f64>,
+    /// Per second.
+    pub received_rps_per_second: Option<f64>,
+}
+
+/// irqbalance.
+#[derive(Clone, Debug, Default)]
+pub struct Irqbalance {
+    /// `running`, `oneshot`, `absent` or `failed`.
+    pub state: Arc<str>,
+    /// Its process.
+    pub pid: Known<u32>,
+    /// CPUs that it must not use.
+    pub banned_cpus: Option<Arc<IdSet>>,
+    /// Interrupts that it must not move.
+    pub banned_irqs: Option<Arc<IdSet>>,
+}
+
+/// Channels of one kind: `Known::None` where the driver has no such kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Channel {
+    /// Now.
+    pub current: Known<u64>,
+    /// At most.
+    pub max: Known<u64>,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, Default)]
+pub struct Nic {
+    /// Its slot in the raw section.
+    pub slot: usize,
+    /// Name.
+    pub name: Arc<str>,
+    /// Kernel index.
+    pub ifindex: u32,
+    /// Driver; empty when unread or none.
+    pub driver: Arc<str>,
+    /// Bus address.
+    pub bus_info: Arc<str>,
+    /// `physical`, `virtual`, `loopback`; empty when unread.
+    pub kind: Arc<str>,
+    /// Node of its device.
+    pub node: Known<u32>,
+    /// CPUs next to its device.
+    pub local_cpus: Option<Arc<IdSet>>,
+    /// True with a link.
+    pub carrier: Known<bool>,
+    /// Times the link came or went in the interval.
+    pub carrier_changes: Option<u64>,
+    /// Link speed.
+    pub speed_mbps: Known<u64>,
+    /// Configured capacity, or the speed; none when nobody knows.
+    pub capacity_mbps: Known<u64>,
+    /// The fuller direction as a share of the capacity; never their sum.
+    pub utilisation: Option<f64>,
+    /// Lower interfaces.
+    pub lower: Vec<Arc<str>>,
+    /// The bond, team or bridge that it belongs to.
+    pub master: Known<Arc<str>>,
+    /// Traffic.
+    pub rx: NicRates,
+    /// Traffic.
+    pub tx: NicRates,
+    /// Packets missed by the NIC, per second.
+    pub rx_missed_per_second: Option<f64>,
+    /// Combined channels.
+    pub combined: Channel,
+    /// Receive-only channels.
+    pub rx_channels: Channel,
+    /// Send-only channels.
+    pub tx_channels: Channel,
+    /// Other channels.
+    pub other_channels: Channel,
+    /// Receive ring entries.
+    pub rx_ring: Channel,
+    /// Queues, receive first, by number.
+    pub queues: Vec<Queue>,
+}
+
+/// Traffic in one direction, per second.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NicRates {
+    /// Bytes since boot.
+    pub bytes: Known<u64>,
+    /// Packets since boot.
+    pub packets: Known<u64>,
+    /// Drops since boot.
+    pub drops: Known<u64>,
+    /// Bytes.
+    pub bytes_per_second: Option<f64>,
+    /// Packets.
+    pub packets_per_second: Option<f64>,
+    /// Drops.
+    pub drops_per_second: Option<f64>,
+    /// Errors.
+    pub errors_per_second: Option<f64>,
+}
+
+/// A queue and the chain down to the CPU that serves it.
+#[derive(Clone, Debug, Default)]
+pub struct Queue {
+    /// Its number.
+    pub queue: u32,
+    /// `rx`, `tx` or `rxtx` (combined).
+    pub direction: Arc<str>,
+    /// Its interrupt; none where it is known to have none of its own.
+    pub irq: Known<u32>,
+    /// How the interrupt was found: `msi_irqs`, `chip`, `hwirq`, `name`, `channel`; empty without one.
+    pub irq_source: &'static str,
+    /// The CPUs that its interrupt goes to: effective where known, else allowed.
+    pub cpus: Option<Arc<IdSet>>,
+    /// The node of the first of them.
+    pub node: Known<u32>,
+    /// Interrupts since boot.
+    pub total: Known<u64>,
+    /// Interrupts per second.
+    pub per_second: Option<f64>,
+    /// Packets per second, where the driver counts them.
+    pub packets_per_second: Option<f64>,
+    /// CPUs that it steers packets to; empty when off.
+    pub rps_cpus: Option<Arc<IdSet>>,
+    /// CPUs that send through it.
+    pub xps_cpus: Option<Arc<IdSet>>,
+    /// Softirq share of the busiest CPU that serves it.
+    pub softirq: Option<f64>,
+}

@@ -1,0 +1,148 @@
+//! Processes: where they run, where their memory is, and what pins them.
+
+use crate::{IdSet, Known};
+use std::sync::Arc;
+
+/// A process in this interval.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    /// Its slot in the raw section.
+    pub slot: usize,
+    /// Process id.
+    pub pid: u32,
+    /// Ticks since boot when it started.
+    pub starttime: u64,
+    /// Name; hostile.
+    pub comm: Arc<str>,
+    /// Arguments; hostile.
+    pub cmdline: Arc<str>,
+    /// Control group; hostile.
+    pub cgroup: Arc<str>,
+    /// State letter.
+    pub state: char,
+    /// True for kernel threads.
+    pub kernel: bool,
+    /// User.
+    pub uid: Known<u32>,
+    /// Threads.
+    pub threads: Known<u64>,
+    /// Cores used in its own interval.
+    pub cpu_cores: Option<f64>,
+    /// The same by node, summing to `cpu_cores`; empty when unknown.
+    pub cpu_by_node: Vec<(u32, f64)>,
+    /// Waiting for a CPU, of the time it ran or waited.
+    pub wait_share: Option<f64>,
+    /// CPU that its main thread ran on last.
+    pub last_cpu: Known<u32>,
+    /// CPUs that its main thread may run on.
+    pub affinity: Option<Arc<IdSet>>,
+    /// All its threads by the CPUs they may run on, most threads first; empty when not looked at.
+    pub thread_affinities: Vec<AffinityGroup>,
+    /// Nodes that its cpuset allows.
+    pub mems_allowed: Option<Arc<IdSet>>,
+    /// Memory policy; empty when unknown.
+    pub policy: Arc<str>,
+    /// Resident memory.
+    pub rss_bytes: Known<u64>,
+    /// Where its memory is; none when nobody asked yet.
+    pub memory: Option<ProcessMemory>,
+    /// Bytes read from disks per second.
+    pub read_bytes_per_second: Option<f64>,
+    /// Bytes written to disks per second.
+    pub write_bytes_per_second: Option<f64>,
+    /// Major faults per second.
+    pub majflt_per_second: Option<f64>,
+    /// What is special about a BEAM.
+    pub beam: Option<Beam>,
+}
+
+/// Threads that may run on the same CPUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AffinityGroup {
+    /// The CPUs.
+    pub cpus: Arc<IdSet>,
+    /// How many threads.
+    pub count: u32,
+}
+
+/// Which rung of the ladder told where memory is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemorySource {
+    /// memory.numa_stat of a control group that holds this process alone.
+    Cgroup,
+    /// A random sample of resident pages.
+    #[default]
+    Sampled,
+    /// Every page.
+    NumaMaps,
+}
+
+impl MemorySource {
+    /// Its name in tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cgroup => "cgroup",
+            Self::Sampled => "sampled",
+            Self::NumaMaps => "numa_maps",
+        }
+    }
+}
+
+/// Where a process's memory is.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessMemory {
+    /// Anonymous and shared bytes by node.
+    pub by_node: Vec<(u32, u64)>,
+    /// File pages by node; empty when unread.
+    pub file_by_node: Vec<(u32, u64)>,
+    /// What told it.
+    pub source: MemorySource,
+    /// Half the width of the 95 % interval of a node's share; zero when exact.
+    pub error: f64,
+    /// How old the answer is.
+    pub age_seconds: f64,
+    /// Share of accesses that would be remote if they followed CPU time: Σ cpu share(n) × (1 − memory share(n)).
+    pub remote_ratio: Option<f64>,
+}
+
+/// A thread that is looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Thread {
+    /// Its slot in the raw section.
+    pub slot: usize,
+    /// Thread id.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// Name; hostile.
+    pub comm: Arc<str>,
+    /// Cores used.
+    pub cpu_cores: Option<f64>,
+    /// Waiting for a CPU, of the time it ran or waited.
+    pub wait_share: Option<f64>,
+    /// Time it ran or wanted to run, in cores.
+    pub demand_cores: Option<f64>,
+    /// CPU that it ran on last.
+    pub last_cpu: Known<u32>,
+    /// CPUs that it may run on.
+    pub affinity: Option<Arc<IdSet>>,
+    /// True for kernel threads and others whose affinity is fixed (PF_NO_SETAFFINITY).
+    pub fixed: bool,
+    /// Scheduling policy (SCHED_*).
+    pub policy: Known<u64>,
+}
+
+/// An Erlang virtual machine.
+#[derive(Clone, Debug, Default)]
+pub struct Beam {
+    /// Bind type of the command line: `db`, `u`, …; none when it says nothing.
+    pub bind_type_configured: Known<Arc<str>>,
+    /// True when scheduler threads are bound now, whatever the command line says.
+    pub bound_now: Known<bool>,
+    /// Normal scheduler threads.
+    pub schedulers: Known<u64>,
+    /// Those that ran in the interval.
+    pub schedulers_active: Option<u64>,
+    /// Scheduler threads by the CPU that they are pinned to.
+    pub pinned: Vec<(u32, u32)>,
+}

@@ -1,0 +1,114 @@
+//! What could not be read, and why.
+
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Why something could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// EACCES, EPERM: another user or a capability would see it.
+    PermissionDenied,
+    /// ENOENT: this kernel or machine does not have it.
+    NotFound,
+    /// EOPNOTSUPP, EINVAL, not a regular file: it is there and does not answer.
+    NotSupported,
+    /// ESRCH, ENODEV, or gone between listing and reading.
+    Vanished,
+    /// It was read and does not have the form that the kernel documents.
+    Malformed,
+    /// It did not answer in time.
+    TimedOut,
+}
+
+impl Reason {
+    /// Every reason, in the order of their codes in recordings.
+    pub const ALL: [Self; 6] =
+        [Self::PermissionDenied, Self::NotFound, Self::NotSupported, Self::Vanished, Self::Malformed, Self::TimedOut];
+
+    /// Its code in recordings.
+    pub fn code(self) -> u64 {
+        Self::ALL.iter().position(|&reason| reason == self).unwrap_or_default() as u64
+    }
+
+    /// The reason of a code, if it is one.
+    pub fn from_code(code: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(code).ok()?).copied()
+    }
+
+    /// A short word for a cell.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::PermissionDenied => "denied",
+            Self::NotFound => "absent",
+            Self::NotSupported => "n/a",
+            Self::Vanished => "gone",
+            Self::Malformed => "bad",
+            Self::TimedOut => "late",
+        }
+    }
+}
+
+/// Files of one pattern that could not be read for one reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// The pattern, below the root: `proc/*/numa_maps`.
+    pub path: Arc<str>,
+    /// Why.
+    pub reason: Reason,
+    /// How many files.
+    pub count: u64,
+    /// What would fill it: `CAP_SYS_PTRACE`, `Linux 5.2`, or nothing known.
+    pub needs: Arc<str>,
+}
+
+impl<'a> IntoIterator for &'a Gaps {
+    type Item = &'a Gap;
+    type IntoIter = std::slice::Iter<'a, Gap>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The gaps of one section, one row per pattern and reason.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gaps {
+    list: Vec<Gap>,
+}
+
+impl Gaps {
+    /// Counts one more unreadable file.
+    pub fn add(&mut self, path: &str, reason: Reason, needs: &str) {
+        self.add_many(path, reason, needs, 1);
+    }
+
+    /// Counts `count` more unreadable files.
+    pub fn add_many(&mut self, path: &str, reason: Reason, needs: &str, count: u64) {
+        if let Some(gap) = self.list.iter_mut().find(|gap| *gap.path == *path && gap.reason == reason) {
+            gap.count += count;
+        } else {
+            self.list.push(Gap { path: path.into(), reason, count, needs: needs.into() });
+        }
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.list.clear();
+    }
+
+    /// The rows.
+    pub fn iter(&self) -> std::slice::Iter<'_, Gap> {
+        self.list.iter()
+    }
+
+    /// True if nothing is missing.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Builds the list from rows, as a decoder does.
+    pub fn from_rows(rows: Vec<Gap>) -> Self {
+        Self { list: rows }
+    }
+}

@@ -1,0 +1,298 @@
+//! Sets of kernel ids (CPUs, nodes) as the ranges that cpulists print.
+
+use std::fmt;
+
+/// A sorted set of ids, kept as disjoint inclusive ranges: a hostile list costs its text, not its numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct IdSet {
+    ranges: Vec<(u32, u32)>,
+}
+
+/// The most ids that a strided range (`0-4095:1/2`) may spell out.
+const MAX_STRIDED: u32 = 1 << 16;
+
+impl IdSet {
+    /// The empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Parses a kernel cpulist: `0-3,8`, `0-31:2/4`, or the empty string.
+    pub fn parse_list(text: &str) -> Option<Self> {
+        let mut set = Self::new();
+        for part in text.trim().split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            set.insert_part(part)?;
+        }
+        Some(set)
+    }
+
+    /// Parses a kernel cpumap: hex words of 32 bits, most significant first, separated by commas.
+    pub fn parse_map(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.trim().split(',').collect();
+        let mut set = Self::new();
+        for (index, word) in words.iter().rev().enumerate() {
+            let digits = word.trim().trim_start_matches("0x");
+            if digits.is_empty() || digits.len() > 16 {
+                return None;
+            }
+            let bits = u64::from_str_radix(digits, 16).ok()?;
+            let base = u32::try_from(index).ok()?.checked_mul(32)?;
+            for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
+                set.insert(base.checked_add(bit)?);
+            }
+        }
+        Some(set)
+    }
+
+    /// The ids of an iterator, in any order.
+    pub fn from_ids(ids: impl IntoIterator<Item = u32>) -> Self {
+        let mut ids: Vec<u32> = ids.into_iter().collect();
+        ids.sort_unstable();
+        let mut set = Self::new();
+        for id in ids {
+            set.insert(id);
+        }
+        set
+    }
+
+    /// Adds one id.
+    pub fn insert(&mut self, id: u32) {
+        match self.ranges.last_mut() {
+            Some(last) if id > last.1 && id - last.1 == 1 => last.1 = id,
+            Some(last) if (last.0..=last.1).contains(&id) => {}
+            Some(last) if id > last.1 => self.ranges.push((id, id)),
+            None => self.ranges.push((id, id)),
+            Some(_) => self.insert_range(id, id),
+        }
+    }
+
+    /// Adds the ids from `first` to `last`, both included.
+    pub fn insert_range(&mut self, first: u32, last: u32) {
+        if first > last {
+            return;
+        }
+        let (mut low, mut high) = (first, last);
+        let mut out = Vec::with_capacity(self.ranges.len() + 1);
+        let mut rest = Vec::new();
+        for &(a, b) in &self.ranges {
+            if b < low && low - b > 1 {
+                out.push((a, b));
+            } else if a > high && a - high > 1 {
+                rest.push((a, b));
+            } else {
+                low = low.min(a);
+                high = high.max(b);
+            }
+        }
+        out.push((low, high));
+        out.extend(rest);
+        self.ranges = out;
+    }
+
+    /// Appends a range above all others; a decoder's way in. Ranges that touch are joined.
+    pub(crate) fn push_range(&mut self, first: u32, last: u32) {
+        match self.ranges.last_mut() {
+            Some(range) if first > range.1 && first - range.1 == 1 => range.1 = last,
+            _ => self.ranges.push((first, last)),
+        }
+    }
+
+    /// True if `id` is in the set.
+    pub fn contains(&self, id: u32) -> bool {
+        let index = self.ranges.partition_point(|range| range.1 < id);
+        self.ranges.get(index).is_some_and(|range| range.0 <= id)
+    }
+
+    /// How many ids it holds.
+    pub fn len(&self) -> u64 {
+        self.ranges.iter().map(|(a, b)| u64::from(b - a) + 1).sum()
+    }
+
+    /// True if it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// The only id, if there is just one.
+    pub fn single(&self) -> Option<u32> {
+        match self.ranges.as_slice() {
+            [(a, b)] if a == b => Some(*a),
+            _ => None,
+        }
+    }
+
+    /// The lowest id.
+    pub fn first(&self) -> Option<u32> {
+        self.ranges.first().map(|range| range.0)
+    }
+
+    /// The highest id.
+    pub fn last(&self) -> Option<u32> {
+        self.ranges.last().map(|range| range.1)
+    }
+
+    /// The ids in ascending order; a hostile set may hold 2^32 of them: intersect first.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.ranges.iter().flat_map(|&(a, b)| a..=b)
+    }
+
+    /// The ranges, ascending and disjoint.
+    pub fn ranges(&self) -> &[(u32, u32)] {
+        &self.ranges
+    }
+
+    /// What both hold.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        let (mut left, mut right) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
+        let mut ranges = Vec::new();
+        while let (Some(&&(a, b)), Some(&&(c, d))) = (left.peek(), right.peek()) {
+            if a.max(c) <= b.min(d) {
+                ranges.push((a.max(c), b.min(d)));
+            }
+            if b < d {
+                left.next();
+            } else {
+                right.next();
+            }
+        }
+        Self { ranges }
+    }
+
+    /// What either holds.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        let mut set = self.clone();
+        for &(a, b) in &other.ranges {
+            set.insert_range(a, b);
+        }
+        set
+    }
+
+    /// True if both hold a common id.
+    pub fn intersects(&self, other: &Self) -> bool {
+        !self.intersection(other).is_empty()
+    }
+
+    /// True if every id of this set is in `other`.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.intersection(other) == *self
+    }
+
+    fn insert_part(&mut self, part: &str) -> Option<()> {
+        let (range, stride) = match part.split_once(':') {
+            Some((range, stride)) => (range, Some(stride)),
+            None => (part, None),
+        };
+        let (first, last) = match range.split_once('-') {
+            Some((a, b)) => (a.trim().parse().ok()?, b.trim().parse().ok()?),
+            None => (range.parse().ok()?, range.parse().ok()?),
+        };
+        if first > last {
+            return None;
+        }
+        let Some((used, group)) = stride.map(|stride| stride.split_once('/')).unwrap_or_default() else {
+            if stride.is_some() {
+                return None;
+            }
+            self.insert_whole(first, last);
+            return Some(());
+        };
+        let (used, group): (u32, u32) = (used.parse().ok()?, group.parse().ok()?);
+        if used == 0 || group < used || last - first > MAX_STRIDED {
+            return None;
+        }
+        for start in (first..=last).step_by(group as usize) {
+            self.insert_range(start, last.min(start.saturating_add(used - 1)));
+        }
+        Some(())
+    }
+
+    fn insert_whole(&mut self, first: u32, last: u32) {
+        match self.ranges.last_mut() {
+            Some(range) if range.1 < first && first - range.1 > 1 => self.ranges.push((first, last)),
+            None => self.ranges.push((first, last)),
+            Some(_) => self.insert_range(first, last),
+        }
+    }
+}
+
+/// The kernel's cpulist form: `0-3,8`.
+impl fmt::Display for IdSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, &(a, b)) in self.ranges.iter().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            if a == b {
+                write!(f, "{comma}{a}")?;
+            } else {
+                write!(f, "{comma}{a}-{b}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromIterator<u32> for IdSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(ids: I) -> Self {
+        Self::from_ids(ids)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IdSet;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn list(text: &str) -> String {
+        IdSet::parse_list(text).map_or_else(|| "bad".to_owned(), |set| set.to_string())
+    }
+
+    #[test]
+    fn lists_as_kernels_print_them() {
+        assert_eq!(list("0-3,8\n"), "0-3,8");
+        assert_eq!(list(""), "");
+        assert_eq!(list("\n"), "");
+        assert_eq!(list("0-31:2/4"), "0-1,4-5,8-9,12-13,16-17,20-21,24-25,28-29");
+        assert_eq!(list("8,0-3,2-5"), "0-5,8");
+        assert_eq!(list("0-4294967295"), "0-4294967295");
+        for bad in ["3-1", "a", "1-", "0-3:0/4", "0-3:5/4", "0-3:1", "-1"] {
+            assert_eq!(list(bad), "bad", "{bad}");
+        }
+    }
+
+    #[test]
+    fn maps_as_kernels_print_them() {
+        let map = |text| IdSet::parse_map(text).map(|set| set.to_string());
+        assert_eq!(map("00000000,0000000f\n").as_deref(), Some("0-3"));
+        assert_eq!(map("1,80000000").as_deref(), Some("31-32"));
+        assert_eq!(map("ff").as_deref(), Some("0-7"));
+        assert_eq!(map("xyz"), None);
+        assert_eq!(map(""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_set(a: Vec<u16>, b: Vec<u16>) {
+            let set = |ids: &[u16]| ids.iter().map(|&id| u32::from(id)).collect::<BTreeSet<u32>>();
+            let (x, y) = (set(&a), set(&b));
+            let mut one = IdSet::new();
+            for &id in &a {
+                one.insert(u32::from(id));
+            }
+            let two = IdSet::from_ids(y.iter().copied());
+            prop_assert_eq!(one.iter().collect::<BTreeSet<_>>(), x.clone());
+            prop_assert_eq!(one.len(), x.len() as u64);
+            prop_assert_eq!(one.intersection(&two).iter().collect::<BTreeSet<_>>(), &x & &y);
+            prop_assert_eq!(one.union(&two).iter().collect::<BTreeSet<_>>(), &x | &y);
+            prop_assert_eq!(IdSet::parse_list(&one.to_string()), Some(one.clone()));
+            prop_assert!(y.iter().all(|&id| two.contains(id)));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = IdSet::parse_list(&text);
+            let _ = IdSet::parse_map(&text);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What topotop knows of a machine.
+//!
+//! Collectors fill a [`Draft`]; each tick publishes it as a [`Snapshot`] of raw counters; snapshots go through the log
+//! ([`codec`], [`ring`]) and, two generations at a time ([`Window`]), become a [`frame::Frame`] of rates and joins
+//! that screens, exports and rules share. Nothing in here does I/O or knows a clock or a terminal.
+
+pub mod codec;
+pub mod column;
+pub mod counter;
+pub mod derive;
+pub mod frame;
+mod gap;
+pub mod history;
+mod id_set;
+mod known;
+pub mod ring;
+mod section;
+mod snapshot;
+mod stamp;
+mod table;
+pub mod tables;
+pub mod text;
+
+pub use column::{Column, ColumnDef, ColumnMut, Meaning, NONE, Num, Sets, Sparse, Text, Unit};
+pub use gap::{Gap, Gaps, Reason};
+pub use id_set::IdSet;
+pub use known::Known;
+pub use section::{Section, State};
+pub use snapshot::{Draft, Snapshot, Visit, VisitMut, Window};
+pub use stamp::Stamp;
+pub use table::{Rows, Slots, Table};

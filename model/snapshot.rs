@@ -1,0 +1,151 @@
+//! All sections of one instant, and the working copy that collectors write.
+
+use crate::tables::{cgroups, cost, cpu, disks, host, irqs, memory, nics, pressure, processes, topology};
+use crate::{Section, Stamp, Table};
+use std::sync::Arc;
+
+/// Something done to every section of a snapshot, in the order of the list.
+pub trait Visit {
+    /// Called once per section.
+    fn section<T: Table>(&mut self, name: &'static str, section: &Arc<Section<T>>);
+}
+
+/// Something done to every section of a snapshot that may replace it.
+pub trait VisitMut {
+    /// Called once per section.
+    fn section<T: Table>(&mut self, name: &'static str, section: &mut Arc<Section<T>>);
+}
+
+macro_rules! sections {
+    ($($(#[$doc:meta])* $field:ident: $table:ty),+ $(,)?) => {
+        /// Raw facts of one instant: a stamp and one shared section per table.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Snapshot {
+            /// When.
+            pub stamp: Stamp,
+            $($(#[$doc])* pub $field: Arc<Section<$table>>,)+
+        }
+
+        impl Snapshot {
+            /// Shows every section to a visitor.
+            pub fn visit(&self, visitor: &mut impl Visit) {
+                $(visitor.section(stringify!($field), &self.$field);)+
+            }
+
+            /// Lets a visitor replace sections.
+            pub fn visit_mut(&mut self, visitor: &mut impl VisitMut) {
+                $(visitor.section(stringify!($field), &mut self.$field);)+
+            }
+        }
+
+        /// The sections that collectors write in place; their slots and buffers outlive the samples.
+        #[derive(Debug, Default)]
+        pub struct Draft {
+            $($(#[$doc])* pub $field: Section<$table>,)+
+            retired: Snapshot,
+        }
+
+        impl Draft {
+            /// The snapshot of what is there: sections not read since `last` stay the same shared ones.
+            pub fn publish(&mut self, stamp: Stamp, last: &Snapshot) -> Snapshot {
+                let mut next = Snapshot { stamp, ..Snapshot::default() };
+                $(next.$field = share(&self.$field, &last.$field, &mut self.retired.$field);)+
+                next
+            }
+
+            /// Hands a snapshot back that nobody needs any more, so that its buffers are used again.
+            pub fn retire(&mut self, snapshot: Snapshot) {
+                self.retired = snapshot;
+            }
+        }
+
+        /// The last two different generations of every section: what rates are made from.
+        #[derive(Clone, Debug, Default)]
+        pub struct Window {
+            /// The newest sections.
+            pub now: Snapshot,
+            /// The sections before those; not collected until there were two.
+            pub before: Snapshot,
+        }
+
+        impl Window {
+            /// Takes in the next snapshot.
+            pub fn push(&mut self, next: Snapshot) {
+                $(if next.$field.read_at_ns != self.now.$field.read_at_ns {
+                    self.before.$field = std::mem::replace(&mut self.now.$field, Arc::clone(&next.$field));
+                })+
+                self.before.stamp = self.now.stamp;
+                self.now = next;
+            }
+        }
+    };
+}
+
+sections! {
+    /// Who the machine is.
+    host: host::Host,
+    /// Its load.
+    load: host::Load,
+    /// Settings that rules read.
+    sysctls: host::Sysctls,
+    /// CPUs.
+    cpu_topology: topology::CpuTopology,
+    /// Nodes.
+    node_topology: topology::NodeTopology,
+    /// Caches and groups.
+    domains: topology::Domains,
+    /// PCI devices.
+    pci_devices: topology::PciDevices,
+    /// Time by CPU.
+    cpu_times: cpu::CpuTimes,
+    /// Memory of the machine.
+    memory: memory::Memory,
+    /// Memory by node.
+    node_memory: memory::NodeMemory,
+    /// Device interrupts.
+    irqs: irqs::Irqs,
+    /// The architecture's interrupts.
+    irqs_arch: irqs::ArchIrqs,
+    /// Soft interrupts.
+    softirqs: irqs::Softirqs,
+    /// Packet backlog.
+    softnet: irqs::Softnet,
+    /// irqbalance.
+    irqbalance: irqs::Irqbalance,
+    /// Interfaces.
+    nics: nics::Nics,
+    /// Queues.
+    nic_queues: nics::NicQueues,
+    /// Pressure.
+    pressure: pressure::Pressure,
+    /// Control groups.
+    cgroups: cgroups::Cgroups,
+    /// I/O by control group.
+    cgroup_io: cgroups::CgroupIo,
+    /// Block devices.
+    disks: disks::Disks,
+    /// Mount points.
+    mounts: disks::Mounts,
+    /// Processes.
+    processes: processes::Processes,
+    /// Threads.
+    threads: processes::Threads,
+    /// Memory by process and node.
+    process_memory: processes::ProcessMemory,
+    /// The monitor's own cost.
+    cost: cost::Cost,
+}
+
+fn share<T: Table>(draft: &Section<T>, last: &Arc<Section<T>>, retired: &mut Arc<Section<T>>) -> Arc<Section<T>> {
+    if draft.read_at_ns == last.read_at_ns {
+        return Arc::clone(last);
+    }
+    let mut fresh = std::mem::take(retired);
+    match Arc::get_mut(&mut fresh) {
+        Some(section) => {
+            section.copy_from(draft);
+            fresh
+        }
+        None => Arc::new(draft.clone()),
+    }
+}

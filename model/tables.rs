@@ -1,0 +1,13 @@
+//! The tables of a snapshot, one file per subject. Ids of tables and columns are those of recordings: never reuse one.
+
+pub mod cgroups;
+pub mod cost;
+pub mod cpu;
+pub mod disks;
+pub mod host;
+pub mod irqs;
+pub mod memory;
+pub mod nics;
+pub mod pressure;
+pub mod processes;
+pub mod topology;

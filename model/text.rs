@@ -1,0 +1,72 @@
+//! Hostile text made safe to show: nothing that steers a terminal or reorders what is around it comes through.
+
+use std::borrow::Cow;
+
+/// True for characters that must not reach a terminal: controls, bidi marks and other invisible format characters.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The text with unsafe characters spelled out: `\x1b`, `\u{202e}`.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            c if is_unsafe(c) && (c as u32) < 0x100 => escape(&mut out, format_args!("\\x{:02x}", c as u32)),
+            c if is_unsafe(c) => escape(&mut out, format_args!("\\u{{{:x}}}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn escape(out: &mut String, code: std::fmt::Arguments<'_>) {
+    // Writing to a String cannot fail.
+    let _ = std::fmt::Write::write_fmt(out, code);
+}
+
+/// Bytes of the kernel as text: what is not UTF-8 is spelled out as `\xNN`.
+pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
+    let Err(error) = std::str::from_utf8(bytes) else {
+        return std::str::from_utf8(bytes).map_or(Cow::Borrowed(""), Cow::Borrowed);
+    };
+    let mut out = String::with_capacity(bytes.len() + 8);
+    let mut rest = bytes;
+    let mut good = error.valid_up_to();
+    loop {
+        let (head, tail) = rest.split_at(good.min(rest.len()));
+        out.push_str(&String::from_utf8_lossy(head));
+        let Some((bad, tail)) = tail.split_first() else { return Cow::Owned(out) };
+        escape(&mut out, format_args!("\\x{bad:02x}"));
+        rest = tail;
+        good = std::str::from_utf8(rest).map_or_else(|error| error.valid_up_to(), str::len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from_bytes, printable};
+    use proptest::prelude::*;
+
+    #[test]
+    fn spells_out_what_steers() {
+        assert_eq!(printable("beam.smp"), "beam.smp");
+        assert_eq!(printable("\u{1b}[2Jx\u{202e}y\n"), "\\x1b[2Jx\\u{202e}y\\n");
+        assert_eq!(from_bytes(b"a\xff\xc3\xa9"), "a\\xff\u{e9}");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unsafe_is_left(bytes: Vec<u8>) {
+            let text = printable(&from_bytes(&bytes)).into_owned();
+            prop_assert!(!text.chars().any(super::is_unsafe));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! topotop: `top` for a machine's topology.

@@ -1,0 +1,3 @@
+//! topotop.
+
+fn main() {}

@@ -1,0 +1,60 @@
+//! What keys and clicks mean to a panel.
+
+/// Something the user wants from the panel that is shown. Keys for it are defined once, in the program's key table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// One page up.
+    PageUp,
+    /// One page down.
+    PageDown,
+    /// To the first row.
+    Home,
+    /// To the last row.
+    End,
+    /// Sort by the column to the left.
+    SortPrevious,
+    /// Sort by the column to the right.
+    SortNext,
+    /// Turn the sort order around.
+    SortReverse,
+    /// Open what is selected: its detail.
+    Open,
+    /// Close the detail.
+    Close,
+    /// Fold or unfold what is selected, or the whole grouping.
+    Fold,
+    /// The panel's next way to draw: heat, split, cores × time, matrix.
+    Mode,
+    /// Show only what does something, or everything.
+    Idle,
+    /// A click on a cell of the terminal.
+    Click {
+        /// Column of the terminal.
+        column: u16,
+        /// Row of the terminal.
+        row: u16,
+    },
+    /// The wheel over a cell: rows down, or up when negative.
+    Wheel {
+        /// Rows.
+        rows: i16,
+    },
+}
+
+/// What a panel made of an action.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// It has no use for it.
+    #[default]
+    Ignored,
+    /// Something looks different now.
+    Changed,
+    /// This subject is selected now; other panels mark it too.
+    Selected(crate::Subject),
+    /// Threads and exact memory of this process are wanted.
+    Watch(Option<u32>),
+}

@@ -1,0 +1,43 @@
+//! topotop's panels. A panel knows a frame, an area and a buffer; it knows no collector, no file, no clock, no terminal.
+//!
+//! One file per panel, listed once in [`all`]; shared drawing is in [`parts`]; colours are roles of a [`Theme`].
+
+mod action;
+mod cx;
+pub mod parts;
+mod theme;
+
+pub use action::{Action, Outcome};
+pub use cx::{Charset, Cx, Subject};
+pub use theme::{Role, Theme, ThemeError};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// A screen: what it shows comes from the [`Cx`]; scroll, sort, fold and selection by identity live in it.
+pub trait Panel: Send {
+    /// Its name for `--screen` and configuration.
+    fn id(&self) -> &'static str;
+
+    /// Its name in the tab bar.
+    fn title(&self) -> &'static str;
+
+    /// Prepares a frame for an area: clamps scroll, settles the selection. Draw never changes anything.
+    fn arrange(&mut self, cx: &Cx<'_>, area: Rect);
+
+    /// Reacts to a key or a click inside its last area.
+    fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome;
+
+    /// Draws.
+    fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer);
+
+    /// Keys that only it has, as (action, what it does here); for the footer and the help.
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[]
+    }
+}
+
+/// Every screen, in the order of the tab bar.
+pub fn all() -> Vec<Box<dyn Panel>> {
+    Vec::new()
+}

@@ -1,0 +1,1 @@
+//! Drawing that panels share: no panel logic in here.
