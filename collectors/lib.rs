@@ -2,6 +2,7 @@
 //!
 //! One file per collector; each is listed once in [`all`]. Collectors read, they never judge and never derive.
 
+pub mod descriptors;
 pub mod live;
 pub mod parse;
 pub mod root;
@@ -29,8 +30,8 @@ pub struct Demand {
 /// What a collector may use in one reading.
 #[derive(Debug)]
 pub struct Cx<'a> {
-    /// The door to files.
-    pub root: &'a Root,
+    /// The door to files; a worker takes a clone.
+    pub root: &'a std::sync::Arc<Root>,
     /// Facts that have no file.
     pub live: &'a std::sync::Arc<dyn Live>,
     /// CLOCK_MONOTONIC of this sample in ns: sections are stamped with it.

@@ -104,24 +104,38 @@ impl Root {
 
     /// Names in a directory, unsorted, without `.` and `..`.
     pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<OsString>, Reason> {
-        let path = path.as_ref();
+        let mut names = Vec::new();
+        self.each_name(path.as_ref(), |name| names.push(OsString::from_vec(name.to_vec())))?;
+        Ok(names)
+    }
+
+    fn each_name(&self, path: &Path, mut take: impl FnMut(&[u8])) -> Result<(), Reason> {
         let fd = self.open_at(path, OFlags::RDONLY | OFlags::DIRECTORY);
         self.note(path, if fd.is_ok() { Use::Directory } else { Use::Absent });
         let fd = fd?;
-        let mut names = Vec::new();
         let mut space = Vec::with_capacity(32 << 10);
         let mut entries = rustix::fs::RawDir::new(&fd, space.spare_capacity_mut());
+        let mut count = 0;
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(reason)?;
             let name = entry.file_name().to_bytes();
             if name != b"." && name != b".." {
-                names.push(OsString::from_vec(name.to_vec()));
+                take(name);
             }
-            if names.len() > MAX_ENTRIES {
+            count += 1;
+            if count > MAX_ENTRIES {
                 return Err(Reason::Malformed);
             }
         }
-        Ok(names)
+        Ok(())
+    }
+
+    /// Adds the names of a directory that are numbers (`proc`, `proc/1/task`), unsorted.
+    pub fn numbers(&self, path: impl AsRef<Path>, numbers: &mut Vec<u32>) -> Result<(), Reason> {
+        self.each_name(path.as_ref(), |name| {
+            let id = crate::parse::number(name).and_then(|id| u32::try_from(id).ok());
+            numbers.extend(id.filter(|_| !name.starts_with(b"0") || name == b"0"));
+        })
     }
 
     /// Names in a directory that are UTF-8, sorted.
@@ -266,6 +280,34 @@ impl Kept {
                 Err(errno) => return Err(reason(errno)),
             }
         }
+    }
+
+    /// Reads what one call gives, at most `most` bytes, into `buf`, replacing what is in it: all of a file that the
+    /// kernel prints in one piece (`proc/*/stat`), without asking again for its end.
+    pub fn read_once(&self, buf: &mut Vec<u8>, most: usize) -> Result<(), Reason> {
+        buf.resize(most, 0);
+        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.fd, buf.as_mut_slice(), 0));
+        buf.truncate(read.unwrap_or(0));
+        read.map(drop).map_err(reason)
+    }
+
+    /// Reads the beginning of a file, at most `most` bytes, into `buf`, replacing what is in it.
+    pub fn read_start(&self, buf: &mut Vec<u8>, most: usize) -> Result<(), Reason> {
+        buf.resize(most, 0);
+        let mut len = 0;
+        while let Some(space) = buf.get_mut(len..).filter(|space| !space.is_empty()) {
+            match rustix::io::pread(&self.fd, space, len as u64) {
+                Ok(0) => break,
+                Ok(read) => len += read,
+                Err(Errno::INTR) => {}
+                Err(errno) => {
+                    buf.clear();
+                    return Err(reason(errno));
+                }
+            }
+        }
+        buf.truncate(len);
+        Ok(())
     }
 
     /// The file's descriptor.
