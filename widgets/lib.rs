@@ -4,8 +4,11 @@
 
 mod action;
 mod cx;
+#[doc(hidden)]
+pub mod demo;
 pub mod parts;
 mod theme;
+pub mod themes;
 
 pub use action::{Action, Outcome};
 pub use cx::{Charset, Cx, Subject};

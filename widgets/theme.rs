@@ -1,5 +1,6 @@
 //! Styles by meaning; themes are data.
 
+use crate::themes;
 use ratatui::style::{Color, Modifier, Style};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -177,6 +178,16 @@ impl Theme {
             styles.push(style(spec, &file.palette)?);
         }
         Ok(Self { name: file.name, styles })
+    }
+
+    /// The theme that is used unless another is asked for.
+    pub fn default_theme() -> Self {
+        themes::ALL.first().and_then(|(_, text)| Self::parse(text).ok()).unwrap_or_else(Self::plain)
+    }
+
+    /// No styles at all.
+    pub fn plain() -> Self {
+        Self { name: "plain".to_owned(), styles: Vec::new() }
     }
 
     /// The style of a role.
