@@ -7,6 +7,8 @@ mod cx;
 #[doc(hidden)]
 pub mod demo;
 pub mod parts;
+#[cfg(test)]
+mod testing;
 mod theme;
 pub mod themes;
 

@@ -1,0 +1,138 @@
+//! Horizontal bars: one value in eighths of a column, or several parts against a whole.
+
+use super::Pen;
+use crate::{Charset, Role};
+
+const EIGHTHS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/// One part of a stacked bar: its share of the whole width, its role, its glyph and its ASCII glyph.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Share of the whole.
+    pub share: f64,
+    /// Style.
+    pub role: Role,
+    /// Glyph.
+    pub glyph: &'static str,
+    /// Glyph without Unicode.
+    pub ascii: &'static str,
+}
+
+impl Part {
+    /// A part drawn with full blocks.
+    pub fn new(share: f64, role: Role, glyph: &'static str, ascii: &'static str) -> Self {
+        Self { share, role, glyph, ascii }
+    }
+}
+
+/// What an empty column of a bar shows.
+fn track(charset: Charset) -> &'static str {
+    if charset == Charset::Ascii { "." } else { "┈" }
+}
+
+/// Draws a bar; a share that is not zero shows at least a sliver.
+pub(super) fn draw(pen: &mut Pen<'_>, width: u16, share: f64, role: Role) {
+    let cx = pen.cx();
+    let (style, free) = (cx.theme.style(role), cx.theme.style(Role::Free));
+    let ascii = cx.charset == Charset::Ascii;
+    let eighths = (f64::from(width) * 8.0 * share.clamp(0.0, 1.0)).round() as u32;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    for column in 0..u32::from(width) {
+        match eighths.saturating_sub(column * 8).min(8) {
+            8 => pen.glyph(style, if ascii { "#" } else { "█" }),
+            0 => pen.glyph(free, track(cx.charset)),
+            _ if ascii => pen.glyph(style, "="),
+            part => pen.glyph(style, EIGHTHS.get(part as usize - 1).copied().unwrap_or("▏")),
+        };
+    }
+}
+
+/// Draws parts one after the other; columns are rounded so that the sum is right and no part that is there vanishes
+/// while there is room.
+pub(super) fn stacked(pen: &mut Pen<'_>, width: u16, parts: &[Part]) {
+    let cx = pen.cx();
+    let ascii = cx.charset == Charset::Ascii;
+    let mut sum = 0.0;
+    let mut at = 0_u16;
+    for part in parts {
+        let share = part.share.clamp(0.0, 1.0);
+        sum = (sum + share).min(1.0);
+        let edge = ((sum * f64::from(width)).round() as u16).min(width);
+        let edge = if share > 0.004 { edge.max((at + 1).min(width)) } else { edge };
+        let style = cx.theme.style(part.role);
+        while at < edge {
+            pen.glyph(style, if ascii { part.ascii } else { part.glyph });
+            at += 1;
+        }
+    }
+    let free = cx.theme.style(Role::Free);
+    while at < width {
+        pen.glyph(free, track(cx.charset));
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Part;
+    use crate::parts::Pen;
+    use crate::testing::{row, with_cx};
+    use crate::{Charset, Role, demo};
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+
+    fn drawn(charset: Charset, draw: impl Fn(&mut Pen<'_>)) -> String {
+        let area = Rect::new(0, 0, 10, 1);
+        let mut buf = Buffer::empty(area);
+        with_cx(&demo::blind(), charset, |cx| draw(&mut Pen::new(cx, area, 0, &mut buf)));
+        row(&buf, 0)
+    }
+
+    #[test]
+    fn eighths() {
+        let bar = |share| {
+            drawn(Charset::Unicode, |pen| {
+                pen.bar(10, Some(share));
+            })
+        };
+        assert_eq!(bar(0.0), "┈┈┈┈┈┈┈┈┈┈");
+        assert_eq!(bar(0.001), "▏┈┈┈┈┈┈┈┈┈");
+        assert_eq!(bar(0.55), "█████▌┈┈┈┈");
+        assert_eq!(bar(1.0), "██████████");
+        assert_eq!(bar(7.0), "██████████");
+        assert_eq!(
+            drawn(Charset::Ascii, |pen| {
+                pen.bar(10, Some(0.55));
+            }),
+            "#####=...."
+        );
+    }
+
+    #[test]
+    fn parts_add_up() {
+        let parts = [
+            Part::new(0.5, Role::Anon, "▓", "#"),
+            Part::new(0.01, Role::Dirty, "▒", "%"),
+            Part::new(0.2, Role::Cache, "░", "+"),
+        ];
+        assert_eq!(
+            drawn(Charset::Unicode, |pen| {
+                pen.stacked(10, &parts);
+            }),
+            "▓▓▓▓▓▒░┈┈┈"
+        );
+        assert_eq!(
+            drawn(Charset::Ascii, |pen| {
+                pen.stacked(10, &parts);
+            }),
+            "#####%+..."
+        );
+        let full = [Part::new(0.9, Role::Anon, "▓", "#"), Part::new(0.9, Role::Cache, "░", "+")];
+        assert_eq!(
+            drawn(Charset::Unicode, |pen| {
+                pen.stacked(10, &full);
+            }),
+            "▓▓▓▓▓▓▓▓▓░"
+        );
+    }
+}

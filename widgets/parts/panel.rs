@@ -1,0 +1,64 @@
+//! The frame of a panel: a rule with its title, nothing on the other sides, so that space goes to what is shown.
+
+use super::Pen;
+use crate::{Charset, Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// Gives the area the theme's ground.
+pub fn ground(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+    buf.set_style(area.intersection(buf.area), cx.theme.style(Role::Text));
+}
+
+/// Draws a rule with a title and a note at its right end; returns what is below it.
+pub fn titled(cx: &Cx<'_>, area: Rect, title: &str, note: &str, focus: bool, buf: &mut Buffer) -> Rect {
+    let line = cx.theme.style(if focus { Role::Focus } else { Role::Border });
+    let dash = dash(cx.charset);
+    let mut pen = Pen::new(cx, area, 0, buf);
+    pen.glyph(line, dash).skip(1).text(Role::Title, title).skip(1);
+    let note_width = unicode_width::UnicodeWidthStr::width(note) as u16;
+    let tail = if note.is_empty() || pen.left() < note_width + 4 { 0 } else { note_width + 3 };
+    while pen.left() > tail {
+        pen.glyph(line, dash);
+    }
+    if tail > 0 {
+        pen.skip(1).text(Role::Dim, note).skip(1).glyph(line, dash);
+    }
+    below(area, 1)
+}
+
+/// The line of rules.
+pub fn dash(charset: Charset) -> &'static str {
+    if charset == Charset::Ascii { "-" } else { "─" }
+}
+
+/// What is left of an area below its first rows.
+pub fn below(area: Rect, rows: u16) -> Rect {
+    let rows = rows.min(area.height);
+    Rect { y: area.y + rows, height: area.height - rows, ..area }
+}
+
+/// A sign and what it stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Sign {
+    /// Style of the sign.
+    pub role: Role,
+    /// The sign.
+    pub glyph: &'static str,
+    /// The sign without Unicode.
+    pub ascii: &'static str,
+    /// What it stands for.
+    pub label: &'static str,
+}
+
+/// Explains signs in one row; those that do not fit are left out whole.
+pub fn legend(pen: &mut Pen<'_>, signs: &[Sign]) {
+    let cx = pen.cx();
+    for sign in signs {
+        let glyph = if cx.charset == Charset::Ascii { sign.ascii } else { sign.glyph };
+        if usize::from(pen.left()) < glyph.chars().count() + sign.label.len() + 1 {
+            return;
+        }
+        pen.text(sign.role, glyph).skip(1).text(Role::Dim, sign.label).skip(2);
+    }
+}
