@@ -3,6 +3,7 @@
 //! One file per collector; each is listed once in [`all`]. Collectors read, they never judge and never derive.
 
 pub mod descriptors;
+mod files;
 pub mod live;
 pub mod parse;
 pub mod root;
@@ -11,6 +12,7 @@ pub mod sys;
 pub mod worker;
 
 mod cpu;
+mod topology;
 
 pub use root::Root;
 pub use sampler::{Options, Sampler};
@@ -58,5 +60,5 @@ pub trait Collector: Send {
 
 /// Every collector, in the order of reading: topology first, since others look CPUs up.
 fn all(_options: &Options) -> Vec<Box<dyn Collector>> {
-    vec![Box::new(cpu::CpuCollector::default())]
+    vec![Box::new(topology::TopologyCollector::default()), Box::new(cpu::CpuCollector::default())]
 }

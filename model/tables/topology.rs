@@ -35,6 +35,8 @@ table! {
         package_siblings: Sets = 14 (Fact, None, "sys/devices/system/cpu/cpu*/topology/core_siblings_list"),
         /// 1 when the tick is stopped on it (nohz_full).
         nohz_full: Num = 15 (Fact, None, "sys/devices/system/cpu/nohz_full"),
+        /// 1 when it is plugged in, 0 when the kernel could only bring it up later.
+        present: Num = 16 (Fact, None, "sys/devices/system/cpu/present"),
     }
 }
 
