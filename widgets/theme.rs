@@ -195,12 +195,28 @@ impl Theme {
         self.styles.get(role as usize).copied().unwrap_or_default()
     }
 
-    /// The same theme without colours, for NO_COLOR: modifiers stay.
+    /// Every colour that it uses.
+    pub(crate) fn colours(&self) -> impl Iterator<Item = Color> + '_ {
+        self.styles.iter().flat_map(|style| [style.fg, style.bg]).flatten()
+    }
+
+    /// The same theme with every colour replaced.
+    pub(crate) fn recoloured(mut self, replace: impl Fn(Color) -> Color) -> Self {
+        for style in &mut self.styles {
+            style.fg = style.fg.map(&replace);
+            style.bg = style.bg.map(&replace);
+        }
+        self
+    }
+
+    /// The same theme without colours: modifiers stay, and what stood out by its background is reversed.
     #[must_use]
     pub fn without_colour(mut self) -> Self {
-        for style in &mut self.styles {
-            style.fg = None;
-            style.bg = None;
+        for (style, role) in self.styles.iter_mut().zip(Role::ALL) {
+            if style.bg.is_some() && *role != Role::Text {
+                *style = style.add_modifier(Modifier::REVERSED);
+            }
+            (style.fg, style.bg) = (None, None);
         }
         self
     }

@@ -1,11 +1,189 @@
-//! The themes that ship with the program: name and text, the first one is used unless another is asked for.
+//! The themes that ship with the program, and how they fit terminals with fewer colours.
 
 use crate::{Theme, ThemeError};
+use ratatui::style::Color;
 
-/// Name and text of every theme.
-pub const ALL: &[(&str, &str)] = &[("default", include_str!("../themes/default.toml"))];
+/// Name and text of every theme; the first one is used unless another is asked for.
+pub const ALL: &[(&str, &str)] = &[
+    ("default", include_str!("../themes/default.toml")),
+    ("light", include_str!("../themes/light.toml")),
+    ("high-contrast", include_str!("../themes/high-contrast.toml")),
+    ("colour-blind", include_str!("../themes/colour-blind.toml")),
+    ("mono", include_str!("../themes/mono.toml")),
+    ("ansi", include_str!("../themes/ansi.toml")),
+];
 
 /// The theme of a name.
 pub fn named(name: &str) -> Option<Result<Theme, ThemeError>> {
     ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| Theme::parse(text))
+}
+
+/// How many colours a terminal can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Depth {
+    /// Any.
+    #[default]
+    True,
+    /// The 256 of xterm.
+    Indexed,
+    /// The 16 that the user chose for the terminal.
+    Ansi,
+    /// None, as NO_COLOR asks for.
+    None,
+}
+
+impl Theme {
+    /// The theme as a terminal with so many colours can show it. A theme of free colours gives way to `ansi` where
+    /// there are 16 only: the nearest of 16 would make different things look the same.
+    #[must_use]
+    pub fn fitted(self, depth: Depth) -> Self {
+        match depth {
+            Depth::True => self,
+            Depth::Indexed => self.recoloured(indexed),
+            Depth::Ansi if self.colours().any(|colour| matches!(colour, Color::Rgb(..) | Color::Indexed(16..))) => {
+                named("ansi").and_then(Result::ok).unwrap_or_else(Self::plain)
+            }
+            Depth::Ansi => self,
+            Depth::None if self.colours().next().is_some() => {
+                named("mono").and_then(Result::ok).unwrap_or_else(Self::plain)
+            }
+            Depth::None => self,
+        }
+    }
+}
+
+/// The nearest of the 6×6×6 cube and the grey ramp.
+fn indexed(colour: Color) -> Color {
+    const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
+    let Color::Rgb(red, green, blue) = colour else { return colour };
+    let level = |value: u8| {
+        let (at, nearest) = LEVELS
+            .iter()
+            .enumerate()
+            .min_by_key(|(_, level)| level.abs_diff(value))
+            .map_or((0, 0), |(at, level)| (at as u8, *level));
+        (at, nearest)
+    };
+    let ((r, red_level), (g, green_level), (b, blue_level)) = (level(red), level(green), level(blue));
+    let mean = (u16::from(red) + u16::from(green) + u16::from(blue)) / 3;
+    let step = (mean.saturating_sub(3) / 10).min(23) as u8;
+    let grey = 8 + 10 * step;
+    let distance = |r: u8, g: u8, b: u8| {
+        let square = |a: u8, b: u8| u32::from(a.abs_diff(b)).pow(2);
+        square(r, red) + square(g, green) + square(b, blue)
+    };
+    if distance(grey, grey, grey) < distance(red_level, green_level, blue_level) {
+        Color::Indexed(232 + step)
+    } else {
+        Color::Indexed(16 + 36 * r + 6 * g + b)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, Depth, named};
+    use crate::{Role, Theme};
+    use ratatui::style::{Color, Modifier, Style};
+
+    fn every() -> impl Iterator<Item = Theme> {
+        ALL.iter().map(|(name, text)| {
+            let theme = Theme::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(theme.name, *name);
+            theme
+        })
+    }
+
+    fn luminance(colour: Color) -> Option<f64> {
+        let Color::Rgb(r, g, b) = colour else { return None };
+        let linear = |value: u8| {
+            let value = f64::from(value) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
+    }
+
+    fn contrast(a: Color, b: Color) -> Option<f64> {
+        let (a, b) = (luminance(a)?, luminance(b)?);
+        Some((a.max(b) + 0.05) / (a.min(b) + 0.05))
+    }
+
+    /// How much a role has to stand out: text that is read, text that may recede, pictures, lines.
+    fn least(role: Role) -> f64 {
+        match role {
+            Role::Text | Role::Title => 7.0,
+            Role::Absent | Role::Heat0 => 2.8,
+            Role::Dim | Role::Head | Role::Stale | Role::Denied => 4.0,
+            Role::Border | Role::Free => 1.4,
+            role if role.name().starts_with("heat") || role.name().contains('.') => 3.0,
+            Role::Focus => 3.0,
+            _ => 4.5,
+        }
+    }
+
+    #[test]
+    fn every_theme_can_be_read() {
+        for theme in every() {
+            let ground = theme.style(Role::Text).bg.unwrap_or(Color::Reset);
+            for &role in Role::ALL {
+                let style = theme.style(role);
+                let fg = style.fg.or(theme.style(Role::Text).fg).unwrap_or(Color::Reset);
+                let Some(ratio) = contrast(fg, style.bg.unwrap_or(ground)) else { continue };
+                assert!(ratio >= least(role), "{} {}: {ratio:.2}", theme.name, role.name());
+            }
+            // What is drawn on marked rows stays visible: rows keep the colours of their cells.
+            for marked in [Role::Related, Role::Selected] {
+                let Some(bg) = theme.style(marked).bg else { continue };
+                let fg = theme.style(Role::Heat4).fg.unwrap_or(Color::Reset);
+                if theme.style(marked).fg.is_none() {
+                    assert!(contrast(fg, bg).is_none_or(|ratio| ratio >= 3.0), "{} {}", theme.name, marked.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn heat_steps_differ_at_every_depth() {
+        let steps = [Role::Heat0, Role::Heat1, Role::Heat2, Role::Heat3, Role::Heat4];
+        for depth in [Depth::True, Depth::Indexed, Depth::Ansi] {
+            for theme in every() {
+                let theme = theme.fitted(depth);
+                for (at, a) in steps.iter().enumerate() {
+                    for b in &steps[at + 1..] {
+                        assert_ne!(theme.style(*a), theme.style(*b), "{} {depth:?} {}", theme.name, a.name());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_colour_blind_theme_tells_heat_by_lightness() {
+        let theme = named("colour-blind").unwrap().unwrap();
+        let light = |role| theme.style(role).fg.and_then(luminance).unwrap();
+        let steps = [Role::Heat0, Role::Heat1, Role::Heat2, Role::Heat3, Role::Heat4].map(light);
+        assert!(steps.windows(2).all(|pair| pair[1] > pair[0] * 1.2), "{steps:?}");
+    }
+
+    #[test]
+    fn fewer_colours() {
+        let default = || Theme::default_theme();
+        assert!(default().fitted(Depth::Indexed).colours().all(|colour| !matches!(colour, Color::Rgb(..))));
+        assert_eq!(default().fitted(Depth::Ansi).name, "ansi");
+        assert_eq!(named("mono").unwrap().unwrap().fitted(Depth::Ansi).name, "mono");
+        assert_eq!(default().fitted(Depth::None).colours().count(), 0);
+        assert_eq!(named("mono").unwrap().unwrap().colours().count(), 0);
+        assert_eq!(default().fitted(Depth::None).name, "mono");
+        let bare = default().without_colour();
+        assert_eq!(bare.style(Role::Selected), Style::new().add_modifier(Modifier::REVERSED));
+        assert_eq!(bare.style(Role::Heat4), Style::new().add_modifier(Modifier::BOLD));
+    }
+
+    #[test]
+    fn a_theme_file_is_complete_or_refused() {
+        let text = ALL[0].1;
+        let error = |text: &str| Theme::parse(text).map(|theme| theme.name).unwrap_err().0;
+        assert_eq!(error(&text.replace("\"heat.3\"", "\"heat.9\"")), "unknown role `heat.9`");
+        assert_eq!(error(&text.replace("ok = {", "# ok = {")), "role `ok` is missing");
+        assert_eq!(error(&text.replace("fg = \"leaf\"", "fg = \"grass\"")), "unknown colour `grass`");
+    }
 }
