@@ -12,6 +12,7 @@ pub mod sys;
 pub mod worker;
 
 mod cpu;
+mod host;
 mod topology;
 
 pub use root::Root;
@@ -60,5 +61,10 @@ pub trait Collector: Send {
 
 /// Every collector, in the order of reading: topology first, since others look CPUs up.
 fn all(_options: &Options) -> Vec<Box<dyn Collector>> {
-    vec![Box::new(topology::TopologyCollector::default()), Box::new(cpu::CpuCollector::default())]
+    vec![
+        Box::new(host::HostCollector),
+        Box::new(host::SysctlsCollector::default()),
+        Box::new(topology::TopologyCollector::default()),
+        Box::new(cpu::CpuCollector::default()),
+    ]
 }
