@@ -2,6 +2,7 @@
 
 use crate::frame::Frame;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Samples that are kept for drawing: ten minutes at one a second.
 const DEPTH: usize = 600;
@@ -35,10 +36,10 @@ pub struct Headline {
     pub cpus: Vec<u8>,
 }
 
-/// The newest headlines.
+/// The newest headlines; a copy shares them.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    samples: VecDeque<Headline>,
+    samples: VecDeque<Arc<Headline>>,
 }
 
 impl History {
@@ -47,12 +48,12 @@ impl History {
         if self.samples.len() == DEPTH {
             self.samples.pop_front();
         }
-        self.samples.push_back(headline(frame));
+        self.samples.push_back(Arc::new(headline(frame)));
     }
 
     /// The headlines, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Headline> + ExactSizeIterator {
-        self.samples.iter()
+        self.samples.iter().map(|sample| &**sample)
     }
 
     /// How many there are.

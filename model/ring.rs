@@ -46,6 +46,12 @@ impl Ring {
         self.records.iter()
     }
 
+    /// The records that [`Log::window_at`] decodes for `index`, to be decoded without holding on to the ring.
+    pub fn records_for(&self, index: usize) -> Vec<Record> {
+        let start = self.start_for(index);
+        self.records.iter().skip(start).take((index + 1).saturating_sub(start)).cloned().collect()
+    }
+
     /// How many bytes the records take.
     pub fn bytes(&self) -> usize {
         self.bytes
@@ -93,7 +99,7 @@ impl Log for Ring {
     fn window_at(&self, index: usize) -> Result<Window, Error> {
         let mut window = Window::default();
         let mut base = None;
-        for record in self.records.range(self.start_for(index)..).take(index + 1 - self.start_for(index)) {
+        for record in &self.records_for(index) {
             let snapshot = codec::decode(base.as_ref(), record)?;
             window.push(snapshot.clone());
             base = Some(snapshot);

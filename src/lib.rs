@@ -1,1 +1,26 @@
 //! topotop: `top` for a machine's topology.
+//!
+//! ```text
+//! /proc /sys → collectors → Snapshot ─┬→ log (ring) ──→ step back, jump
+//!                                     └→ Window → derive → Frame ─┬→ App → view → terminal
+//!                                                                 └→ export → writer
+//! key → Command → App::update → Effect → runtime (seek, interval, suspend, quit)
+//! ```
+//!
+//! Samples flow one way; only effects flow back. [`app`] knows no I/O and no clock, [`view`] draws it into a buffer,
+//! [`runtime`] is the only place that blocks, [`source`] feeds it.
+
+pub mod action;
+pub mod app;
+pub mod cli;
+pub mod config;
+pub mod keymap;
+pub mod runtime;
+pub mod source;
+pub mod theme;
+pub mod units;
+pub mod view;
+
+mod run;
+
+pub use run::run;

@@ -1,3 +1,7 @@
-//! topotop.
+//! The program; everything is in the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    topotop::run()
+}

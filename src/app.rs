@@ -1,0 +1,356 @@
+//! The state of the program on the screen and how messages change it: no I/O, no clock.
+
+mod edit;
+mod modal;
+mod time;
+
+pub use modal::{List, Modal};
+
+use crate::action::Command;
+use crate::keymap::Keymap;
+use crate::source::{About, Sample, Target};
+use crate::units;
+use crossterm::event::{KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Rect;
+use std::time::Duration;
+use topotop_model::Stamp;
+use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Subject, Theme};
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Msg {
+    /// A key.
+    Key(KeyEvent),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The terminal has another size.
+    Resize(u16, u16),
+    /// A new sample.
+    Sample(Sample),
+    /// The answer to [`Effect::Seek`]; none when there is no past.
+    Sought(Option<Sample>),
+    /// The theme after this one; none when there is no other.
+    Theme(Option<Theme>),
+    /// Time passed: CLOCK_MONOTONIC in ns.
+    Tick(u64),
+    /// Something to say.
+    Notice(String),
+}
+
+/// Something to be done outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Leave.
+    Quit,
+    /// Hand the terminal back until continued.
+    Suspend,
+    /// Draw everything, whatever the terminal is thought to show.
+    Redraw,
+    /// Find the sample at a target.
+    Seek(Stamp, Target),
+    /// Sample at this interval.
+    Interval(Duration),
+    /// Look closer at a process.
+    Watch(Option<u32>),
+    /// Mouse on or off.
+    Mouse(bool),
+    /// Load the theme after the named one.
+    NextTheme(String),
+}
+
+/// How things look.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// Styles.
+    pub theme: Theme,
+    /// Characters.
+    pub charset: Charset,
+    /// True when clicks come here.
+    pub mouse: bool,
+}
+
+/// What the title line tells besides the frame.
+#[derive(Clone, Debug, Default)]
+pub struct Status {
+    /// What is sampled.
+    pub about: About,
+    /// Time between samples.
+    pub interval: Duration,
+    /// CLOCK_MONOTONIC in ns as far as it is known here.
+    pub now_ns: u64,
+}
+
+/// A line that goes away by itself.
+#[derive(Clone, Debug)]
+pub struct Notice {
+    /// What it says.
+    pub text: String,
+    /// When it goes.
+    pub until_ns: u64,
+}
+
+/// How long a notice stays, in ns.
+const NOTICE_NS: u64 = 4_000_000_000;
+/// Intervals that keys go through.
+const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+/// Rows that the wheel goes at once.
+const WHEEL_ROWS: i16 = 3;
+
+/// The program on the screen.
+pub struct App {
+    /// Every screen.
+    pub panels: Vec<Box<dyn Panel>>,
+    /// The one that is shown.
+    pub screen: usize,
+    /// The terminal.
+    pub area: Rect,
+    /// The newest sample; one with `seq` 0 before there is any.
+    pub newest: Sample,
+    /// The sample that is held, while the picture is held.
+    pub held: Option<Sample>,
+    /// What lies over the screen.
+    pub modal: Modal,
+    /// Rows without this are left out.
+    pub filter: String,
+    /// What is selected.
+    pub selected: Option<Subject>,
+    /// Something to say.
+    pub notice: Option<Notice>,
+    /// What keys do.
+    pub keymap: Keymap,
+    /// How it looks.
+    pub look: Look,
+    /// What the title tells.
+    pub status: Status,
+}
+
+impl App {
+    /// The program before its first sample.
+    pub fn new(keymap: Keymap, look: Look, status: Status) -> Self {
+        Self {
+            panels: topotop_widgets::all(),
+            screen: 0,
+            area: Rect::new(0, 0, 80, 24),
+            newest: Sample::default(),
+            held: None,
+            modal: Modal::None,
+            filter: String::new(),
+            selected: None,
+            notice: None,
+            keymap,
+            look,
+            status,
+        }
+    }
+
+    /// Goes to the screen of a name; false if there is none.
+    pub fn open_screen(&mut self, id: &str) -> bool {
+        let found = self.panels.iter().position(|panel| panel.id() == id);
+        self.screen = found.unwrap_or(self.screen);
+        found.is_some()
+    }
+
+    /// The sample on the screen.
+    pub fn shown(&self) -> &Sample {
+        self.held.as_ref().unwrap_or(&self.newest)
+    }
+
+    /// What panels draw from.
+    pub fn cx(&self) -> Cx<'_> {
+        let sample = self.shown();
+        Cx {
+            frame: &sample.frame,
+            history: &sample.history,
+            theme: &self.look.theme,
+            charset: self.look.charset,
+            selected: self.selected.as_ref(),
+            filter: &self.filter,
+        }
+    }
+
+    /// The panel on the screen, and what it draws from.
+    pub fn panel(&mut self) -> Option<(&mut Box<dyn Panel>, Cx<'_>)> {
+        let sample = self.held.as_ref().unwrap_or(&self.newest);
+        let cx = Cx {
+            frame: &sample.frame,
+            history: &sample.history,
+            theme: &self.look.theme,
+            charset: self.look.charset,
+            selected: self.selected.as_ref(),
+            filter: &self.filter,
+        };
+        self.panels.get_mut(self.screen).map(|panel| (panel, cx))
+    }
+
+    /// How old the newest sample is when it is overdue, in whole seconds.
+    pub fn overdue(&self) -> Option<u64> {
+        let stamp = self.newest.frame.stamp;
+        let age = self.status.now_ns.checked_sub(stamp.mono_ns)?;
+        (stamp.seq > 0 && self.status.about.captured.is_none() && age > self.patience()).then_some(age / 1_000_000_000)
+    }
+
+    /// Two intervals and some slack, in ns.
+    fn patience(&self) -> u64 {
+        self.status.interval.as_nanos() as u64 * 2 + 500_000_000
+    }
+
+    /// When time itself will change the picture, on CLOCK_MONOTONIC in ns.
+    pub fn wakes_at(&self) -> Option<u64> {
+        let stamp = self.newest.frame.stamp;
+        let notice = self.notice.as_ref().map(|notice| notice.until_ns);
+        let late = (stamp.seq > 0 && self.status.about.captured.is_none()).then(|| match self.overdue() {
+            Some(_) => self.status.now_ns + 1_000_000_000,
+            None => stamp.mono_ns + self.patience() + 1,
+        });
+        notice.into_iter().chain(late).min()
+    }
+
+    /// Says something for a while.
+    pub fn say(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), until_ns: self.status.now_ns + NOTICE_NS });
+    }
+
+    /// Takes a message in and says what is to be done.
+    pub fn update(&mut self, msg: Msg) -> Vec<Effect> {
+        match msg {
+            Msg::Key(event) if event.kind != KeyEventKind::Release => return self.key(event),
+            Msg::Key(_) => {}
+            Msg::Mouse(event) => return self.mouse(event),
+            Msg::Paste(text) => self.paste(&text),
+            Msg::Resize(width, height) => self.area = Rect::new(0, 0, width, height),
+            Msg::Sample(sample) => self.newest = sample,
+            Msg::Sought(sample) => self.sought(sample),
+            Msg::Theme(Some(theme)) => {
+                self.say(format!("theme {}", theme.name));
+                self.look.theme = theme;
+            }
+            Msg::Theme(None) => self.say("there is no other theme"),
+            Msg::Tick(now_ns) => self.tick(now_ns),
+            Msg::Notice(text) => self.say(text),
+        }
+        Vec::new()
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        self.status.now_ns = now_ns;
+        if self.notice.as_ref().is_some_and(|notice| notice.until_ns <= now_ns) {
+            self.notice = None;
+        }
+    }
+
+    fn key(&mut self, event: KeyEvent) -> Vec<Effect> {
+        if let Some(effects) = self.modal_key(event) {
+            return effects;
+        }
+        match self.keymap.command(event.into(), self.held.is_some()) {
+            Some(command) => self.command(command),
+            None => Vec::new(),
+        }
+    }
+
+    /// Does what a command says.
+    pub fn command(&mut self, command: Command) -> Vec<Effect> {
+        match command {
+            Command::Quit => return vec![Effect::Quit],
+            Command::Suspend => return vec![Effect::Suspend],
+            Command::Redraw => return vec![Effect::Redraw],
+            Command::Pause => self.pause(),
+            Command::StepBack => return self.seek(Target::Samples(-1)),
+            Command::StepForward => return self.seek(Target::Samples(1)),
+            Command::MinuteBack => return self.seek(Target::Nanoseconds(-60_000_000_000)),
+            Command::MinuteForward => return self.seek(Target::Nanoseconds(60_000_000_000)),
+            Command::Jump => self.modal = Modal::Jump(String::new()),
+            Command::Back => return self.back(),
+            Command::NextScreen => self.turn(1),
+            Command::PreviousScreen => self.turn(self.panels.len().saturating_sub(1)),
+            Command::Screen(number) => self.go(usize::from(number)),
+            Command::Filter => self.modal = Modal::Filter,
+            Command::Mouse => {
+                self.look.mouse = !self.look.mouse;
+                self.say(if self.look.mouse { "mouse on" } else { "mouse off: the terminal selects text" });
+                return vec![Effect::Mouse(self.look.mouse)];
+            }
+            Command::Theme => return vec![Effect::NextTheme(self.look.theme.name.clone())],
+            Command::Help => self.modal = Modal::Help(List::default()),
+            Command::Gaps => self.modal = Modal::Gaps(List::default()),
+            Command::Faster => return self.change_interval(false),
+            Command::Slower => return self.change_interval(true),
+            Command::Panel(action) => return self.act(action).1,
+        }
+        Vec::new()
+    }
+
+    fn turn(&mut self, by: usize) {
+        self.screen = (self.screen + by) % self.panels.len().max(1);
+    }
+
+    fn go(&mut self, number: usize) {
+        if (1..=self.panels.len()).contains(&number) {
+            self.screen = number - 1;
+        }
+    }
+
+    /// Hands an action to the panel; true if it had a use for it.
+    fn act(&mut self, action: Action) -> (bool, Vec<Effect>) {
+        let Some((panel, cx)) = self.panel() else { return (false, Vec::new()) };
+        match panel.act(action, &cx) {
+            Outcome::Ignored => (false, Vec::new()),
+            Outcome::Changed => (true, Vec::new()),
+            Outcome::Selected(subject) => {
+                self.selected = Some(subject);
+                (true, Vec::new())
+            }
+            Outcome::Watch(pid) => (true, vec![Effect::Watch(pid)]),
+        }
+    }
+
+    fn back(&mut self) -> Vec<Effect> {
+        let (used, effects) = self.act(Action::Close);
+        if used {
+            return effects;
+        }
+        if self.held.take().is_none() {
+            self.filter.clear();
+        }
+        Vec::new()
+    }
+
+    fn change_interval(&mut self, longer: bool) -> Vec<Effect> {
+        let now = self.status.interval.as_millis() as u64;
+        let next = if longer {
+            INTERVALS_MS.iter().find(|&&ms| ms > now)
+        } else {
+            INTERVALS_MS.iter().rev().find(|&&ms| ms < now)
+        };
+        if self.status.about.captured.is_some() {
+            self.say("a captured machine stands still");
+            return Vec::new();
+        }
+        let Some(&next) = next else { return Vec::new() };
+        self.status.interval = Duration::from_millis(next);
+        self.say(format!("a sample every {}", units::short(self.status.interval)));
+        vec![Effect::Interval(self.status.interval)]
+    }
+
+    fn mouse(&mut self, event: MouseEvent) -> Vec<Effect> {
+        if !matches!(self.modal, Modal::None) {
+            self.modal_wheel(event.kind);
+            return Vec::new();
+        }
+        let action = match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => {
+                if let Some(screen) = crate::view::tab_at(self, event.column, event.row) {
+                    self.screen = screen;
+                    return Vec::new();
+                }
+                Action::Click { column: event.column, row: event.row }
+            }
+            MouseEventKind::ScrollUp => Action::Wheel { rows: -WHEEL_ROWS },
+            MouseEventKind::ScrollDown => Action::Wheel { rows: WHEEL_ROWS },
+            _ => return Vec::new(),
+        };
+        self.act(action).1
+    }
+}

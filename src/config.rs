@@ -1,0 +1,184 @@
+//! The configuration file: everything in it is optional, nothing unknown is passed over.
+
+use crate::units;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use topotop_model::derive::Settings;
+
+/// What the configuration says; command-line flags go before it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Time between samples.
+    #[serde(default, deserialize_with = "interval")]
+    pub interval: Option<Duration>,
+    /// Name or file of the theme.
+    pub theme: Option<String>,
+    /// The screen to start with.
+    pub screen: Option<String>,
+    /// False leaves the mouse to the terminal.
+    pub mouse: Option<bool>,
+    /// Which characters to draw with.
+    #[serde(default)]
+    pub charset: CharsetChoice,
+    /// Keys by action.
+    #[serde(default, deserialize_with = "keys")]
+    pub keys: BTreeMap<String, Vec<String>>,
+    /// Interfaces by name.
+    #[serde(default)]
+    pub nic: BTreeMap<String, Nic>,
+}
+
+/// Which characters to draw with.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum CharsetChoice {
+    /// What the locale and the terminal can show.
+    #[default]
+    Auto,
+    /// Blocks and lines.
+    Unicode,
+    /// ASCII only.
+    Ascii,
+}
+
+/// What is known of an interface.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nic {
+    /// What it can carry, in Mbit/s.
+    #[serde(deserialize_with = "capacity")]
+    pub capacity: u64,
+}
+
+fn interval<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(from)?;
+    units::interval(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn capacity<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    units::megabits(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+}
+
+/// One key or a list of them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Keys {
+    One(String),
+    Many(Vec<String>),
+}
+
+fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<String>>, D::Error> {
+    let map = BTreeMap::<String, Keys>::deserialize(from)?;
+    let list = |keys| match keys {
+        Keys::One(key) => vec![key],
+        Keys::Many(keys) => keys,
+    };
+    Ok(map.into_iter().map(|(name, keys)| (name, list(keys))).collect())
+}
+
+impl Config {
+    /// Reads the file given, or the one in its usual place if there is one.
+    pub fn load(given: Option<&Path>) -> Result<Self, String> {
+        let usual = usual_place();
+        let Some(path) = given.or(usual.as_deref()) else { return Ok(Self::default()) };
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text).map_err(|error| format!("{}: {error}", path.display())),
+            Err(error) if given.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(error) => Err(format!("{}: {error}: give a readable file with --config", path.display())),
+        }
+    }
+
+    /// The configuration of a text; errors say the line and the key.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text.get(..start).unwrap_or_default().matches('\n').count() + 1;
+            format!("line {line}: {}", error.message().replace('\n', " "))
+        })?;
+        crate::keymap::Keymap::new(&config.keys)?;
+        Ok(config)
+    }
+
+    /// What the derive layer wants to know of it.
+    pub fn settings(&self) -> Settings {
+        Settings { nic_capacity_mbps: self.nic.iter().map(|(name, nic)| (name.clone(), nic.capacity)).collect() }
+    }
+
+    /// A file with every key at its default, as comments.
+    pub fn defaults() -> String {
+        let mut text = String::from(
+            "# topotop's configuration: $XDG_CONFIG_HOME/topotop/config.toml. Every key is at its default here.\n\n\
+             # Time between samples.\n#interval = \"1s\"\n\
+             # default, or another name that `topotop --help` lists, or a file.\n#theme = \"default\"\n\
+             # The screen to start with.\n#screen = \"overview\"\n\
+             # false leaves the mouse to the terminal.\n#mouse = true\n\
+             # auto, unicode or ascii.\n#charset = \"auto\"\n\n\
+             # What an interface can carry, where its speed does not say: cloud and virtual ones.\n\
+             #[nic.eth0]\n#capacity = \"24Gbit\"\n\n[keys]\n",
+        );
+        for row in crate::action::TABLE {
+            let keys: Vec<String> = row.keys.iter().map(|key| format!("{key:?}")).collect();
+            let line = format!("#{} = [{}]", row.name, keys.join(", "));
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{line:<40} # {}", row.help);
+        }
+        text
+    }
+}
+
+fn usual_place() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")))?;
+    Some(base.join("topotop/config.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CharsetChoice, Config};
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_full_file_is_read() {
+        let text = "interval = '2s'\ntheme = 'light'\nmouse = false\ncharset = 'ascii'\n\
+                    [nic.eth0]\ncapacity = '24Gbit'\n[keys]\npause = 'p'\nquit = ['q', 'ctrl-q']\n";
+        let config = Config::parse(text).unwrap();
+        assert_eq!(config.interval, Some(Duration::from_secs(2)));
+        assert_eq!(config.charset, CharsetChoice::Ascii);
+        assert_eq!(config.settings().nic_capacity_mbps, [("eth0".to_owned(), 24_000)]);
+        assert_eq!(config.keys["quit"], ["q", "ctrl-q"]);
+    }
+
+    #[test]
+    fn errors_say_line_and_key() {
+        let error = |text| Config::parse(text).unwrap_err();
+        let unknown = error("mouse = true\n\ncolour = 'red'\n");
+        assert!(unknown.starts_with("line 3: ") && unknown.contains("`colour`"), "{unknown}");
+        assert!(error("[nic.eth0]\ncapacity = 'lots'\n").starts_with("line 2: `lots` is no rate"));
+        assert!(error("[nic.eth0]\nspeed = 1\n").contains("`speed`"));
+        assert!(error("[keys]\nfly = 'f'\n").contains("unknown action `fly`"));
+        assert!(!error("interval = \n").contains('\n'));
+    }
+
+    #[test]
+    fn the_defaults_are_a_configuration() {
+        let text = Config::defaults();
+        Config::parse(&text).unwrap();
+        let uncommented: String = text
+            .lines()
+            .map(|line| line.strip_prefix('#').unwrap_or(line))
+            .fold(String::new(), |text, line| if line.starts_with(' ') { text } else { text + line + "\n" });
+        Config::parse(&uncommented).unwrap();
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = Config::parse(&text);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! From the command line to what it asks for.
+
+use crate::app::{App, Look, Status};
+use crate::cli::{Cli, Global};
+use crate::config::Config;
+use crate::keymap::Keymap;
+use crate::runtime;
+use crate::source::live::{Live, Plan};
+use crate::theme;
+use clap::Parser as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::time::Duration;
+use topotop_collectors::{Options, Root};
+
+/// Time between samples unless told otherwise.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Does what the command line says: 0 for done, 2 for could not.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    match command(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Where standard error is gone, the status says it alone.
+            let _ = writeln!(std::io::stderr(), "topotop: {}", error.replace('\n', " "));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn command(cli: &Cli) -> Result<(), String> {
+    let config = Config::load(cli.global.config.as_deref())?;
+    tui(&cli.global, &config)
+}
+
+/// What to sample and how.
+fn plan(global: &Global, config: &Config) -> Plan {
+    let program = || std::env::current_exe().ok();
+    let options = Options { hwloc_program: if global.no_hwloc { None } else { program() }, ..Options::default() };
+    Plan { interval: global.interval.or(config.interval).unwrap_or(INTERVAL), options, settings: config.settings() }
+}
+
+fn root(global: &Global) -> Result<Root, String> {
+    match &global.root {
+        None => Root::live().map_err(|error| format!("/: {error}")),
+        Some(dir) => Root::at(dir)
+            .map_err(|error| format!("--root {}: {error}: give a directory with proc and sys", dir.display())),
+    }
+}
+
+fn look(global: &Global, config: &Config) -> Result<Look, String> {
+    Ok(Look {
+        theme: theme::load(global.theme.as_deref().or(config.theme.as_deref()))?,
+        charset: theme::charset(config.charset),
+        mouse: config.mouse.unwrap_or(true),
+    })
+}
+
+fn tui(global: &Global, config: &Config) -> Result<(), String> {
+    if !std::io::stdout().is_terminal() {
+        return Err("standard output is no terminal: use `topotop snapshot` in scripts and pipes".to_owned());
+    }
+    if theme::dumb() {
+        return Err("TERM says that this terminal cannot place its cursor: use `topotop snapshot`".to_owned());
+    }
+    let root = root(global)?;
+    let plan = plan(global, config);
+    let keymap = Keymap::new(&config.keys)?;
+    let reports = keymap.reports.join("; ");
+    let status = Status { interval: plan.interval, ..Status::default() };
+    let mut app = App::new(keymap, look(global, config)?, status);
+    if !reports.is_empty() {
+        app.say(reports);
+    }
+    runtime::run(app, move |waker| {
+        Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))
+    })
+}

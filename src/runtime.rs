@@ -1,0 +1,177 @@
+//! The loop: messages in, one picture out, effects done. The only place that blocks.
+
+mod input;
+mod screen;
+mod terminal;
+
+use crate::app::{App, Effect, Msg};
+use crate::source::Source;
+use crate::{theme, view};
+use rustix::time::{ClockId, clock_gettime};
+use screen::Screen;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// What threads tell the loop.
+#[derive(Debug)]
+pub enum Event {
+    /// A message for the program.
+    Msg(Msg),
+    /// There may be a sample to take.
+    Wake,
+    /// The window has another size.
+    Resized,
+    /// Stop, as a shell's Ctrl-Z would.
+    Suspend,
+    /// Going on after a stop.
+    Continued,
+    /// Leave: asked to, or the terminal is gone.
+    Leave,
+}
+
+/// Messages that may wait.
+const QUEUE: usize = 256;
+/// How long the first picture waits for the first sample.
+const FIRST: Duration = Duration::from_millis(60);
+
+/// Wakes the loop.
+#[derive(Clone, Debug)]
+pub struct Waker(SyncSender<Event>);
+
+impl Waker {
+    /// There may be a sample to take. A full queue is as good: the loop looks after each batch.
+    pub fn wake(&self) {
+        let _ = self.0.try_send(Event::Wake);
+    }
+}
+
+/// Runs the program on the terminal until the user leaves.
+pub fn run<S: Source>(mut app: App, start: impl FnOnce(Waker) -> Result<S, String>) -> Result<(), String> {
+    terminal::install_panic_hook();
+    let (sender, events) = sync_channel(QUEUE);
+    let source = start(Waker(sender.clone()))?;
+    app.status.about = source.about();
+    app.status.now_ns = now_ns();
+    let screen = Screen::enter(app.look.mouse).map_err(|error| format!("the terminal: {error}"))?;
+    input::spawn(sender).map_err(|error| format!("a thread for input: {error}"))?;
+    let mut running = Loop { app, screen, source, leaving: false, dirty: true };
+    let ended = running.run(&events);
+    drop(running);
+    ended.map_err(|error| format!("the terminal: {error}"))
+}
+
+struct Loop<S> {
+    app: App,
+    screen: Screen,
+    source: S,
+    leaving: bool,
+    dirty: bool,
+}
+
+impl<S: Source> Loop<S> {
+    fn run(&mut self, events: &Receiver<Event>) -> std::io::Result<()> {
+        self.resize();
+        let mut wait = Some(FIRST);
+        while !self.leaving {
+            match receive(events, wait) {
+                Ok(event) => self.event(event)?,
+                Err(RecvTimeoutError::Timeout) => self.dirty = true,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            while let Some(event) = events.try_recv().ok().filter(|_| !self.leaving) {
+                self.event(event)?;
+            }
+            self.message(Msg::Tick(now_ns()))?;
+            if let Some(sample) = self.source.take() {
+                self.message(Msg::Sample(sample))?;
+                // The past that is held does not change by what is new; its distance in the title does.
+                self.dirty = true;
+            }
+            if self.dirty && !self.leaving {
+                view::arrange(&mut self.app);
+                self.screen.draw(|buffer| view::draw(&self.app, buffer))?;
+                self.dirty = false;
+            }
+            wait = self.app.wakes_at().map(|at| Duration::from_nanos(at.saturating_sub(now_ns()).max(1_000_000)));
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event) -> std::io::Result<()> {
+        match event {
+            Event::Msg(msg) => {
+                self.dirty = true;
+                return self.message(msg);
+            }
+            Event::Wake => {}
+            Event::Resized => self.resize(),
+            Event::Suspend => return self.effect(Effect::Suspend),
+            Event::Continued => {
+                self.screen.reenter(self.app.look.mouse)?;
+                self.resize();
+            }
+            Event::Leave => self.leaving = true,
+        }
+        Ok(())
+    }
+
+    fn resize(&mut self) {
+        let (width, height) = self.screen.size();
+        self.app.update(Msg::Resize(width, height));
+        self.dirty = true;
+    }
+
+    fn message(&mut self, msg: Msg) -> std::io::Result<()> {
+        let noticed = self.app.notice.is_some();
+        for effect in self.app.update(msg) {
+            self.effect(effect)?;
+        }
+        self.dirty |= noticed && self.app.notice.is_none();
+        Ok(())
+    }
+
+    fn effect(&mut self, effect: Effect) -> std::io::Result<()> {
+        match effect {
+            Effect::Quit => self.leaving = true,
+            Effect::Suspend => self.suspend()?,
+            Effect::Redraw => self.screen.forget(),
+            Effect::Seek(from, target) => {
+                let found = self.source.seek(from, target);
+                self.app.update(Msg::Sought(found));
+            }
+            Effect::Interval(interval) => self.source.set_interval(interval),
+            Effect::Watch(pid) => self.source.watch(pid),
+            Effect::Mouse(on) => self.screen.mouse(on)?,
+            Effect::NextTheme(name) => {
+                self.app.update(Msg::Theme(theme::next(&name)));
+            }
+        }
+        self.dirty = true;
+        Ok(())
+    }
+
+    fn suspend(&mut self) -> std::io::Result<()> {
+        if !terminal::can_suspend() {
+            self.app.say("there is no shell to suspend to");
+            self.dirty = true;
+            return Ok(());
+        }
+        self.screen.leave()?;
+        terminal::stop();
+        self.screen.reenter(self.app.look.mouse)?;
+        self.resize();
+        Ok(())
+    }
+}
+
+fn receive(events: &Receiver<Event>, wait: Option<Duration>) -> Result<Event, RecvTimeoutError> {
+    match wait {
+        Some(wait) => events.recv_timeout(wait),
+        None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
+    }
+}
+
+fn now_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}

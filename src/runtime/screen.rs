@@ -1,0 +1,94 @@
+//! What the terminal shows and the few bytes that change it: one write per picture.
+
+use super::terminal;
+use ratatui::backend::{Backend as _, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::fd::AsFd as _;
+
+/// A picture of 200x60 has about 30 KiB when all of it changes.
+const BUFFER: usize = 64 << 10;
+
+/// The terminal while it is ours.
+pub(super) struct Screen {
+    backend: CrosstermBackend<BufWriter<File>>,
+    tty: File,
+    shown: Buffer,
+    next: Buffer,
+    /// True when what the terminal shows is not known.
+    unknown: bool,
+}
+
+impl Screen {
+    /// Takes the terminal.
+    pub(super) fn enter(mouse: bool) -> std::io::Result<Self> {
+        let tty = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, tty.try_clone()?));
+        terminal::enter(mouse)?;
+        Ok(Self { backend, tty, shown: Buffer::default(), next: Buffer::default(), unknown: true })
+    }
+
+    /// Gives it back for a while.
+    pub(super) fn leave(&mut self) -> std::io::Result<()> {
+        Write::flush(&mut self.backend)?;
+        terminal::restore();
+        Ok(())
+    }
+
+    /// Takes it again, whatever was done to it.
+    pub(super) fn reenter(&mut self, mouse: bool) -> std::io::Result<()> {
+        crossterm::terminal::disable_raw_mode()?;
+        terminal::enter(mouse)?;
+        self.forget();
+        Ok(())
+    }
+
+    /// Columns and rows.
+    pub(super) fn size(&self) -> (u16, u16) {
+        match rustix::termios::tcgetwinsize(&self.tty) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+            _ => (80, 24),
+        }
+    }
+
+    /// The next picture is drawn whole.
+    pub(super) fn forget(&mut self) {
+        self.unknown = true;
+    }
+
+    /// Mouse on or off.
+    pub(super) fn mouse(&mut self, on: bool) -> std::io::Result<()> {
+        self.backend.write_all(if on { terminal::MOUSE_ON } else { terminal::MOUSE_OFF })
+    }
+
+    /// Draws a picture: what differs from the last one, as one synchronized update.
+    pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> std::io::Result<()> {
+        let (width, height) = self.size();
+        let area = Rect::new(0, 0, width, height);
+        if self.shown.area != area || self.unknown {
+            self.shown = Buffer::empty(area);
+            self.backend.write_all(b"\x1b[0m\x1b[2J")?;
+            self.unknown = false;
+        }
+        self.next.resize(area);
+        self.next.reset();
+        paint(&mut self.next);
+        let changes = self.shown.diff(&self.next);
+        if !changes.is_empty() {
+            self.backend.write_all(b"\x1b[?2026h")?;
+            self.backend.draw(changes.into_iter())?;
+            self.backend.write_all(b"\x1b[?2026l")?;
+        }
+        Write::flush(&mut self.backend)?;
+        std::mem::swap(&mut self.shown, &mut self.next);
+        Ok(())
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.leave();
+    }
+}

@@ -1,0 +1,176 @@
+//! The sampler's thread: sample, log, derive, hand over. Nothing on the screen stops it.
+
+use super::{About, Sample, Source, Target, locate};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use topotop_collectors::{Demand, Options, Root, Sampler};
+use topotop_model::derive::{Deriver, Settings};
+use topotop_model::history::History;
+use topotop_model::ring::{Log as _, Ring};
+use topotop_model::{Stamp, Window, codec};
+
+/// Memory for samples to go back to.
+const RING_BYTES: usize = 3 << 20;
+/// The second sample comes early, so that rates are there almost at once.
+const SECOND: Duration = Duration::from_millis(200);
+
+/// What the sampler is told.
+enum Order {
+    Interval(Duration),
+    Watch(Option<u32>),
+}
+
+/// What the sampler's thread shares with the screen's.
+struct Shared {
+    /// The newest sample that nobody took yet.
+    newest: Mutex<Option<Sample>>,
+    ring: Mutex<Ring>,
+}
+
+/// A machine that is sampled while one looks at it: this one, or once a captured one.
+pub struct Live {
+    about: About,
+    shared: Arc<Shared>,
+    orders: Sender<Order>,
+    deriver: Deriver,
+    history: Arc<History>,
+}
+
+/// How to sample.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Time between samples.
+    pub interval: Duration,
+    /// What to read with.
+    pub options: Options,
+    /// What the user knows better than the kernel.
+    pub settings: Settings,
+}
+
+impl Live {
+    /// Starts sampling; `wake` is called when there is a sample to take.
+    pub fn start(root: Root, plan: Plan, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
+        let captured = (!root.is_live()).then(|| root.path().display().to_string());
+        let shared = Arc::new(Shared { newest: Mutex::new(None), ring: Mutex::new(Ring::new(RING_BYTES)) });
+        let (orders, inbox) = channel();
+        let settings = plan.settings.clone();
+        let thread = Thread {
+            once: captured.is_some(),
+            sampler: Sampler::new(root, &plan.options),
+            deriver: Deriver::new(plan.settings),
+            window: Window::default(),
+            history: History::default(),
+            shared: Arc::clone(&shared),
+            interval: plan.interval,
+            inbox,
+        };
+        std::thread::Builder::new().name("sampler".to_owned()).spawn(move || thread.run(wake))?;
+        let deriver = Deriver::new(settings);
+        Ok(Self { about: About { captured }, shared, orders, deriver, history: Arc::default() })
+    }
+}
+
+impl Source for Live {
+    fn about(&self) -> About {
+        self.about.clone()
+    }
+
+    fn take(&mut self) -> Option<Sample> {
+        let sample = lock(&self.shared.newest).take()?;
+        self.history = Arc::clone(&sample.history);
+        Some(sample)
+    }
+
+    fn seek(&mut self, from: Stamp, target: Target) -> Option<Sample> {
+        // Records are copied out, so that decoding does not hold the sampler up.
+        let records = {
+            let ring = lock(&self.shared.ring);
+            let stamps: Vec<Stamp> = ring.records().map(|record| record.stamp).collect();
+            let index = locate(&stamps, from, target)?;
+            ring.records_for(index)
+        };
+        let mut window = Window::default();
+        let mut base = None;
+        for record in &records {
+            let snapshot = codec::decode(base.as_ref(), record).ok()?;
+            window.push(snapshot.clone());
+            base = Some(snapshot);
+        }
+        let frame = Arc::new(self.deriver.frame(&window));
+        let history = Arc::new(self.history.until(frame.stamp.mono_ns));
+        Some(Sample { frame, history })
+    }
+
+    fn set_interval(&self, interval: Duration) {
+        // A sampler that is gone has said so on the screen by its age.
+        let _ = self.orders.send(Order::Interval(interval));
+    }
+
+    fn watch(&self, pid: Option<u32>) {
+        let _ = self.orders.send(Order::Watch(pid));
+    }
+}
+
+struct Thread {
+    once: bool,
+    sampler: Sampler,
+    deriver: Deriver,
+    window: Window,
+    history: History,
+    shared: Arc<Shared>,
+    interval: Duration,
+    inbox: Receiver<Order>,
+}
+
+impl Thread {
+    fn run(mut self, wake: impl Fn()) {
+        if self.once {
+            self.sampler.demand(Demand { complete: true, process: None });
+        }
+        let mut due = Instant::now() + SECOND.min(self.interval);
+        loop {
+            self.sample();
+            wake();
+            if self.once || !self.wait_until(due) {
+                return;
+            }
+            due = next(due, self.interval, Instant::now());
+        }
+    }
+
+    fn sample(&mut self) {
+        let snapshot = self.sampler.sample();
+        // A sample that cannot be encoded is missing from the past only.
+        let _ = lock(&self.shared.ring).append(&snapshot);
+        self.window.push(snapshot);
+        let frame = Arc::new(self.deriver.frame(&self.window));
+        self.history.push(&frame);
+        *lock(&self.shared.newest) = Some(Sample { frame, history: Arc::new(self.history.clone()) });
+    }
+
+    /// Follows orders until it is time; false when nobody listens any more.
+    fn wait_until(&mut self, mut due: Instant) -> bool {
+        loop {
+            match self.inbox.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Order::Interval(interval)) => {
+                    due = due.min(Instant::now() + interval);
+                    self.interval = interval;
+                }
+                Ok(Order::Watch(process)) => self.sampler.demand(Demand { complete: false, process }),
+                Err(RecvTimeoutError::Timeout) => return true,
+                Err(RecvTimeoutError::Disconnected) => return false,
+            }
+        }
+    }
+}
+
+/// The next deadline: on the grid of the interval, without making up for samples that were missed.
+fn next(due: Instant, interval: Duration, now: Instant) -> Instant {
+    let next = due + interval;
+    if next > now { next } else { now + interval }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

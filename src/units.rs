@@ -1,0 +1,133 @@
+//! Durations, rates and times as people write them.
+
+use std::time::Duration;
+
+/// `500ms`, `1s`, `1.5s`, `2m`, `1h`; a bare number is seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = split(text);
+    let scale = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("`{text}` is no duration: write 500ms, 1s, 2m or 1h")),
+    };
+    let seconds = number.map(|number| number * scale).filter(|seconds| (0.0..=1e9).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("`{text}` is no duration: write 500ms, 1s, 2m or 1h"))
+}
+
+/// The shortest interval: below it the monitor would be the load.
+pub const SHORTEST: Duration = Duration::from_millis(100);
+/// The longest interval.
+pub const LONGEST: Duration = Duration::from_hours(1);
+
+/// A duration that sampling can keep.
+pub fn interval(text: &str) -> Result<Duration, String> {
+    let interval = duration(text)?;
+    if (SHORTEST..=LONGEST).contains(&interval) {
+        Ok(interval)
+    } else {
+        Err(format!("an interval is between 100ms and 1h, not `{text}`"))
+    }
+}
+
+/// `24Gbit`, `100M`, `2500Mbit/s` in Mbit/s; a bare number is Mbit/s.
+pub fn megabits(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let scale = match unit.trim_end_matches("/s").trim_end_matches("bit") {
+        "k" | "K" => 0.001,
+        "" | "M" => 1.0,
+        "G" => 1000.0,
+        "T" => 1_000_000.0,
+        _ => return Err(format!("`{text}` is no rate: write 24Gbit or 800Mbit")),
+    };
+    let megabits = number.map(|number| number * scale).filter(|megabits| (1.0..=1e9).contains(megabits));
+    megabits.map(|megabits| megabits as u64).ok_or_else(|| format!("`{text}` is no rate: write 24Gbit or 800Mbit"))
+}
+
+/// A short duration: `500ms`, `1s`, `1.5s`, `2m`.
+pub fn short(duration: Duration) -> String {
+    let ms = duration.as_millis();
+    match ms {
+        0..1000 => format!("{ms}ms"),
+        _ if ms.is_multiple_of(3_600_000) => format!("{}h", ms / 3_600_000),
+        _ if ms.is_multiple_of(60_000) => format!("{}m", ms / 60_000),
+        _ if ms.is_multiple_of(1000) => format!("{}s", ms / 1000),
+        _ => format!("{:.1}s", duration.as_secs_f64()),
+    }
+}
+
+/// How long ago or ahead: `12s`, `3m05s`, `2h07m`, `5d03h`.
+pub fn span(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
+        3600..86400 => format!("{}h{:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d{:02}h", seconds / 86400, seconds / 3600 % 24),
+    }
+}
+
+/// The time of day in UTC of ns since 1970.
+pub fn time_of_day(wall_ns: i64) -> String {
+    let seconds = wall_ns.div_euclid(1_000_000_000).rem_euclid(86400);
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// `14:05` or `14:05:30` as seconds of the day.
+pub fn parse_time_of_day(text: &str) -> Option<i64> {
+    let mut parts = text.split(':');
+    let mut part = |below: i64| parts.next()?.parse::<i64>().ok().filter(|part| (0..below).contains(part));
+    let (hours, minutes) = (part(24)?, part(60)?);
+    let seconds = match text.matches(':').count() {
+        1 => 0,
+        2 => part(60)?,
+        _ => return None,
+    };
+    Some(hours * 3600 + minutes * 60 + seconds)
+}
+
+fn split(text: &str) -> (Option<f64>, &str) {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number.parse().ok(), unit.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, interval, megabits, parse_time_of_day, short, span, time_of_day};
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    #[test]
+    fn units() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("2 m"), Ok(Duration::from_mins(2)));
+        assert_eq!(duration("3"), Ok(Duration::from_secs(3)));
+        assert!(duration("fast").is_err() && duration("1y").is_err() && duration("").is_err());
+        assert!(interval("1ms").is_err() && interval("2h").is_err());
+        assert_eq!(megabits("24Gbit"), Ok(24_000));
+        assert_eq!(megabits("2.5Gbit/s"), Ok(2_500));
+        assert_eq!(megabits("800"), Ok(800));
+        assert!(megabits("0").is_err() && megabits("24 parsecs").is_err());
+        assert_eq!((short(Duration::from_millis(1500)), span(3725)), ("1.5s".into(), "1h02m".into()));
+        assert_eq!(time_of_day(-1), "23:59:59");
+        assert_eq!(parse_time_of_day("14:05"), Some(50_700));
+        assert_eq!(parse_time_of_day("14:05:07"), Some(50_707));
+        assert!(["24:00", "1", "1:2:3:4", "-1:00", ""].iter().all(|text| parse_time_of_day(text).is_none()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = (duration(&text), interval(&text), megabits(&text), parse_time_of_day(&text));
+        }
+
+        #[test]
+        fn short_is_read_back(ms in 100u64..3_600_000) {
+            let whole = Duration::from_millis(ms / 1000 * 1000 + if ms > 1000 { 0 } else { ms % 1000 });
+            prop_assert_eq!(interval(&short(whole)).unwrap_or(whole), whole);
+        }
+    }
+}

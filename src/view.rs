@@ -1,0 +1,110 @@
+//! The picture: title, panel, footer and what lies over them. Panels draw themselves.
+
+mod chrome;
+mod overlay;
+
+pub use chrome::tab_at;
+
+use crate::app::App;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use topotop_model::text::printable;
+use topotop_widgets::{Charset, Role};
+
+/// The smallest terminal that anything is drawn on.
+const SMALLEST: (u16, u16) = (40, 8);
+
+/// Where things are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The title line.
+    pub title: Rect,
+    /// The panel.
+    pub body: Rect,
+    /// Tabs and hints.
+    pub footer: Rect,
+}
+
+/// The layout of an area; none if it is too small.
+pub fn layout(area: Rect) -> Option<Layout> {
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        return None;
+    }
+    let line = |y| Rect::new(area.x, y, area.width, 1);
+    Some(Layout {
+        title: line(area.y),
+        body: Rect::new(area.x, area.y + 1, area.width, area.height - 2),
+        footer: line(area.bottom() - 1),
+    })
+}
+
+/// Prepares the panel on the screen for its area.
+pub fn arrange(app: &mut App) {
+    let Some(layout) = layout(app.area) else { return };
+    let ready = app.newest.frame.stamp.seq > 0;
+    if let Some((panel, cx)) = app.panel().filter(|_| ready) {
+        panel.arrange(&cx, layout.body);
+    }
+}
+
+/// Draws everything into a buffer of the app's area.
+pub fn draw(app: &App, buf: &mut Buffer) {
+    let area = app.area.intersection(buf.area);
+    buf.set_style(area, app.look.theme.style(Role::Text));
+    match layout(area) {
+        None => too_small(app, area, buf),
+        Some(layout) => {
+            chrome::title(app, layout.title, buf);
+            body(app, layout.body, buf);
+            chrome::footer(app, layout.footer, buf);
+            overlay::draw(app, layout.body, buf);
+        }
+    }
+    scrub(area, app.look.charset, buf);
+}
+
+fn body(app: &App, area: Rect, buf: &mut Buffer) {
+    let sample = app.shown();
+    if sample.frame.stamp.seq == 0 {
+        let style = app.look.theme.style(Role::Dim);
+        buf.set_stringn(area.x + 1, area.y, "reading the first sample", usize::from(area.width) - 1, style);
+        return;
+    }
+    if let Some(panel) = app.panels.get(app.screen) {
+        panel.draw(&app.cx(), area, buf);
+    }
+}
+
+fn too_small(app: &App, area: Rect, buf: &mut Buffer) {
+    let style = app.look.theme.style(Role::Warn);
+    let text = format!("{}x{} is too small: {}x{}", area.width, area.height, SMALLEST.0, SMALLEST.1);
+    // On a terminal one column wide the words still come out, one below the other.
+    let width = usize::from(area.width.max(1));
+    let chars: Vec<char> = text.chars().collect();
+    for (line, y) in chars.chunks(width).zip(area.y..area.bottom()) {
+        write(buf, (area.x, y), area.right(), &line.iter().collect::<String>(), style);
+    }
+}
+
+/// Writes text up to a column; gives the column after it. What would steer the terminal is spelled out.
+fn write(buf: &mut Buffer, at: (u16, u16), end: u16, text: &str, style: Style) -> u16 {
+    let (x, y) = at;
+    let inside = buf.area.y <= y && y < buf.area.bottom();
+    if x >= end || !inside {
+        return x;
+    }
+    buf.set_stringn(x, y, printable(text), usize::from(end - x), style).0
+}
+
+/// The last door: no cell leaves with anything that a terminal would obey, or cannot show.
+fn scrub(area: Rect, charset: Charset, buf: &mut Buffer) {
+    for cell in &mut buf.content {
+        let symbol = cell.symbol();
+        let unsafe_for_all = matches!(printable(symbol), std::borrow::Cow::Owned(_));
+        if unsafe_for_all || (charset == Charset::Ascii && !symbol.is_ascii()) {
+            cell.set_symbol("?");
+        }
+    }
+    debug_assert!(area.width <= buf.area.width);
+}

@@ -1,0 +1,179 @@
+//! The title line, the tabs and the footer.
+
+use super::{layout, write};
+use crate::action::TABLE;
+use crate::app::{App, Modal};
+use crate::units;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use topotop_model::frame::{Frame, Topology};
+use topotop_widgets::{Charset, Role};
+
+/// The title: who, what, when, and at what cost; on a narrow line the less important go.
+pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
+    let frame = &app.shown().frame;
+    let cost = own_cost(&app.newest.frame);
+    let (clock, clock_role) = clock(app);
+    let mut parts = vec![
+        (" topotop ".to_owned(), Role::Title, 0u8),
+        (frame.host.name.chars().take(32).collect(), Role::Focus, 1),
+        (summary(&frame.topology), Role::Text, 2),
+        (kernel(frame), Role::Dim, 4),
+        (clock, clock_role, 0),
+        (cost, Role::Dim, 3),
+    ];
+    parts.retain(|(text, _, _)| !text.is_empty());
+    let width = |parts: &[(String, Role, u8)]| parts.iter().map(|part| part.0.chars().count() + 2).sum::<usize>();
+    while width(&parts) > usize::from(area.width) {
+        let Some(least) = parts.iter().map(|part| part.2).max().filter(|&rank| rank > 0) else { break };
+        parts.retain(|part| part.2 != least);
+    }
+    let last = if parts.len() > 2 { parts.pop() } else { None };
+    let mut x = area.x;
+    for (text, role, _) in &parts {
+        x = write(buf, (x, area.y), area.right(), text, app.look.theme.style(*role)) + 2;
+    }
+    if let Some((text, role, _)) = last {
+        let start = area.right().saturating_sub(text.chars().count() as u16 + 1).max(x);
+        write(buf, (start, area.y), area.right(), &text, app.look.theme.style(role));
+    }
+}
+
+fn summary(topology: &Topology) -> String {
+    let count = |number: u64, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        _ => Some(format!("{number} {many}")),
+    };
+    let parts = [
+        count(u64::from(topology.packages.unwrap_or(0)), "package", "packages"),
+        count(topology.nodes.len() as u64, "node", "nodes"),
+        count(topology.cpus_online.len(), "CPU", "CPUs"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn kernel(frame: &Frame) -> String {
+    frame.host.kernel.chars().take(24).collect()
+}
+
+fn own_cost(frame: &Frame) -> String {
+    let cpu = frame.cost.cpu_cores.map(|cores| format!("{:.1}%", cores * 100.0));
+    let memory = frame.cost.rss_bytes.map(|bytes| format!("{}M", bytes >> 20));
+    let parts: Vec<String> = cpu.into_iter().chain(memory).collect();
+    if parts.is_empty() { String::new() } else { format!("own {}", parts.join(" ")) }
+}
+
+/// Live, held or captured, and when.
+fn clock(app: &App) -> (String, Role) {
+    let unicode = app.look.charset == Charset::Unicode;
+    let stamp = app.shown().frame.stamp;
+    let interval = units::short(app.status.interval);
+    if let Some(directory) = &app.status.about.captured {
+        let mark = if unicode { "▪" } else { "=" };
+        let short: String = directory.chars().rev().take(24).collect::<Vec<_>>().into_iter().rev().collect();
+        let cut = if short.len() < directory.len() { ".." } else { "" };
+        return (format!("{mark} CAPTURED {cut}{short}"), Role::Replay);
+    }
+    if app.held.is_some() {
+        let mark = if unicode { "‖" } else { "||" };
+        let behind = app.newest.frame.stamp.boot_ns.saturating_sub(stamp.boot_ns) / 1_000_000_000;
+        let time = units::time_of_day(stamp.wall_ns);
+        return (format!("{mark} PAUSED {time}Z -{}", units::span(behind)), Role::Replay);
+    }
+    let mark = if unicode { "●" } else { "*" };
+    match app.overdue() {
+        Some(age) => (format!("{mark} LATE: sample is {} old", units::span(age)), Role::Stale),
+        None => (format!("{mark} LIVE {interval}"), Role::Ok),
+    }
+}
+
+/// The tabs as (screen, first column, column after, text).
+fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
+    let full: Vec<String> = (1..).zip(&app.panels).map(|(n, panel)| format!(" {n} {} ", panel.title())).collect();
+    let need: usize = full.iter().map(|text| text.chars().count()).sum();
+    let mut x = area.x;
+    let mut placed = Vec::new();
+    for (at, text) in full.into_iter().enumerate() {
+        // Where not all names fit, only the one that is shown is spelled out.
+        let fits = need <= usize::from(area.width) || at == app.screen;
+        let text = if fits { text } else { format!(" {} ", at + 1) };
+        let end = x.saturating_add(text.chars().count() as u16).min(area.right());
+        placed.push((at, x, end, text));
+        x = end;
+    }
+    placed
+}
+
+/// The screen whose tab is at a place of the terminal.
+pub fn tab_at(app: &App, column: u16, row: u16) -> Option<usize> {
+    let footer = layout(app.area)?.footer;
+    if row != footer.y || prompt(app).is_some() {
+        return None;
+    }
+    tabs(app, footer).into_iter().find(|&(_, start, end, _)| (start..end).contains(&column)).map(|tab| tab.0)
+}
+
+/// What stands in the footer instead of tabs: a line that is typed, or a notice.
+fn prompt(app: &App) -> Option<(String, Role)> {
+    match (&app.modal, &app.notice) {
+        (Modal::Filter, _) => Some((format!(" filter: {}_   Enter keeps it, Esc drops it", app.filter), Role::Key)),
+        (Modal::Jump(text), _) => Some((format!(" go to: {text}_   14:05 (UTC), 10m (ago), -30s, +30s"), Role::Key)),
+        (_, Some(notice)) => Some((format!(" {}", notice.text), Role::Info)),
+        _ => None,
+    }
+}
+
+/// Tabs and hints, or the line that is typed.
+pub(super) fn footer(app: &App, area: Rect, buf: &mut Buffer) {
+    let style = |role| app.look.theme.style(role);
+    if let Some((text, role)) = prompt(app) {
+        write(buf, (area.x, area.y), area.right(), &text, style(role));
+        return;
+    }
+    let mut x = area.x;
+    for (at, start, end, text) in tabs(app, area) {
+        let role = if at == app.screen { Role::Selected } else { Role::Text };
+        x = write(buf, (start, area.y), end, &text, style(role));
+    }
+    let hints = hints(app);
+    let mut width: usize = hints.iter().map(|(key, word)| key.chars().count() + word.chars().count() + 3).sum();
+    let space = usize::from(area.right().saturating_sub(x + 1));
+    let mut skip = 0;
+    // The last hints are the most important: help and quit.
+    while width > space && skip < hints.len() {
+        width -= hints.get(skip).map_or(0, |(key, word)| key.chars().count() + word.chars().count() + 3);
+        skip += 1;
+    }
+    x = area.right().saturating_sub(width as u16);
+    for (key, word) in hints.into_iter().skip(skip) {
+        x = write(buf, (x, area.y), area.right(), &key, style(Role::Key)) + 1;
+        x = write(buf, (x, area.y), area.right(), &word, style(Role::Dim)) + 2;
+    }
+}
+
+/// Keys for the footer, least important first.
+fn hints(app: &App) -> Vec<(String, String)> {
+    let key = |command| app.keymap.keys(command).first().map(|key| super::overlay::label(*key, app.look.charset));
+    let mut hints = Vec::new();
+    if let Some(panel) = app.panels.get(app.screen) {
+        let own = panel.hints().iter();
+        hints.extend(
+            own.filter_map(|&(action, word)| Some((key(crate::action::Command::Panel(action))?, word.to_owned()))),
+        );
+    }
+    for row in TABLE.iter().filter(|row| !row.hint.is_empty()) {
+        let word = match row.command {
+            crate::action::Command::Filter if !app.filter.is_empty() => app.filter.clone(),
+            crate::action::Command::Gaps => match app.shown().frame.gaps.len() {
+                0 => continue,
+                1 => "1 gap".to_owned(),
+                gaps => format!("{gaps} gaps"),
+            },
+            crate::action::Command::Pause if app.held.is_some() => "go on".to_owned(),
+            _ => row.hint.to_owned(),
+        };
+        hints.extend(key(row.command).map(|key| (key, word)));
+    }
+    hints
+}

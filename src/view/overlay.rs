@@ -1,0 +1,181 @@
+//! Lists that lie over the screen: keys, and what could not be read.
+
+use super::write;
+use crate::action::{Group, TABLE};
+use crate::app::{App, List, Modal};
+use crate::keymap::Key;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Clear, Widget as _};
+use topotop_model::Reason;
+use topotop_widgets::{Charset, Role};
+
+/// A line of a list: left, right, and whether it is a heading.
+struct Line {
+    left: String,
+    right: String,
+    heading: bool,
+}
+
+impl Line {
+    fn new(left: impl Into<String>, right: impl Into<String>) -> Self {
+        Self { left: left.into(), right: right.into(), heading: false }
+    }
+
+    fn heading(text: &str) -> Self {
+        Self { left: text.to_owned(), right: String::new(), heading: true }
+    }
+
+    fn holds(&self, query: &str) -> bool {
+        let holds = |text: &str| text.to_lowercase().contains(query);
+        !self.heading && (holds(&self.left) || holds(&self.right))
+    }
+}
+
+/// A key as people know it.
+pub(super) fn label(key: Key, charset: Charset) -> String {
+    let text = key.to_string();
+    let arrow = match (charset, text.as_str()) {
+        (Charset::Unicode, "left") => "←",
+        (Charset::Unicode, "right") => "→",
+        (Charset::Unicode, "up") => "↑",
+        (Charset::Unicode, "down") => "↓",
+        _ => return text,
+    };
+    arrow.to_owned()
+}
+
+/// Draws what lies over the body.
+pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
+    match &app.modal {
+        Modal::Help(list) => show(app, "Keys", list, &keys(app), area, buf),
+        Modal::Gaps(list) => show(app, "Not read", list, &gaps(app), area, buf),
+        Modal::None | Modal::Filter | Modal::Jump(_) => {}
+    }
+}
+
+fn keys(app: &App) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for group in Group::ALL {
+        lines.push(Line::heading(group.title()));
+        for row in TABLE.iter().filter(|row| row.group == group) {
+            let help = match row.command {
+                crate::action::Command::Screen(number) => match app.panels.get(usize::from(number) - 1) {
+                    Some(panel) => panel.title().to_owned(),
+                    None => continue,
+                },
+                _ => row.help.to_owned(),
+            };
+            let keys: Vec<String> =
+                app.keymap.keys(row.command).iter().map(|key| label(*key, app.look.charset)).collect();
+            lines.push(Line::new(keys.join("  "), help));
+        }
+    }
+    if let Some(panel) = app.panels.get(app.screen).filter(|panel| !panel.hints().is_empty()) {
+        lines.push(Line::heading(&format!("On this screen ({})", panel.title())));
+        for (action, word) in panel.hints() {
+            let keys: Vec<String> = app
+                .keymap
+                .keys(crate::action::Command::Panel(*action))
+                .iter()
+                .map(|key| label(*key, app.look.charset))
+                .collect();
+            lines.push(Line::new(keys.join("  "), *word));
+        }
+    }
+    lines
+}
+
+fn gaps(app: &App) -> Vec<Line> {
+    let frame = &app.shown().frame;
+    if frame.gaps.is_empty() {
+        return vec![Line::new("nothing is missing", "")];
+    }
+    let mut lines = Vec::new();
+    for reason in Reason::ALL {
+        let mut rows = frame.gaps.iter().filter(|gap| gap.reason == reason).peekable();
+        if rows.peek().is_some() {
+            lines.push(Line::heading(heading(reason)));
+        }
+        for gap in rows {
+            let count = if gap.count > 1 { format!("{} times", gap.count) } else { String::new() };
+            let needs = if gap.needs.is_empty() { String::new() } else { format!("needs {}", gap.needs) };
+            let right = [count, needs].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+            lines.push(Line::new(&*gap.path, right));
+        }
+    }
+    lines
+}
+
+fn heading(reason: Reason) -> &'static str {
+    match reason {
+        Reason::PermissionDenied => "Permission denied",
+        Reason::NotFound => "Not on this machine",
+        Reason::NotSupported => "Not supported",
+        Reason::Vanished => "Gone while it was read",
+        Reason::Malformed => "Not in the form that the kernel documents",
+        Reason::TimedOut => "No answer in time",
+    }
+}
+
+fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &mut Buffer) {
+    let query = list.query.to_lowercase();
+    let lines: Vec<&Line> = lines.iter().filter(|line| query.is_empty() || line.holds(&query)).collect();
+    let left = lines.iter().filter(|line| !line.heading).map(|line| line.left.chars().count()).max().unwrap_or(0);
+    let right = lines.iter().map(|line| line.right.chars().count()).max().unwrap_or(0);
+    let width = (left + right + 6).clamp(44, usize::from(area.width)) as u16;
+    let height = (lines.len() as u16).saturating_add(2).min(area.height);
+    let place = Rect::new(
+        area.x + (area.width - width.min(area.width)) / 2,
+        area.y + (area.height - height) / 2,
+        width.min(area.width),
+        height,
+    );
+    Clear.render(place, buf);
+    buf.set_style(place, app.look.theme.style(Role::Text));
+    frame(app, title, list, place, buf);
+    let inside = Rect::new(place.x + 2, place.y + 1, place.width - 4, place.height - 2);
+    let rows = usize::from(inside.height);
+    let scroll = list.scroll.min(lines.len().saturating_sub(rows));
+    for (line, y) in lines.iter().skip(scroll).zip(inside.y..inside.bottom()) {
+        let role = if line.heading { Role::Title } else { Role::Key };
+        write(buf, (inside.x, y), inside.right(), &line.left, app.look.theme.style(role));
+        let column = inside.x + (left as u16).min(inside.width / 2) + 2;
+        if !line.heading && !line.right.is_empty() {
+            // What is too long on the left gives way to what explains it.
+            write(buf, (column - 2, y), inside.right(), "  ", app.look.theme.style(Role::Text));
+            let blank = " ".repeat(usize::from(inside.right().saturating_sub(column)));
+            write(buf, (column, y), inside.right(), &blank, app.look.theme.style(Role::Text));
+            write(buf, (column, y), inside.right(), &line.right, app.look.theme.style(Role::Text));
+        }
+    }
+    if scroll + rows < lines.len() {
+        let more = format!(" {} more below ", lines.len() - scroll - rows);
+        write(buf, (place.x + 2, place.bottom() - 1), place.right() - 1, &more, app.look.theme.style(Role::Dim));
+    }
+}
+
+fn frame(app: &App, title: &str, list: &List, place: Rect, buf: &mut Buffer) {
+    let set = match app.look.charset {
+        Charset::Unicode => ["┌", "─", "┐", "│", "└", "┘"],
+        Charset::Ascii => ["+", "-", "+", "|", "+", "+"],
+    };
+    let [top_left, line, top_right, side, bottom_left, bottom_right] = set;
+    let style = app.look.theme.style(Role::Focus);
+    let middle = line.repeat(usize::from(place.width.saturating_sub(2)));
+    let top = format!("{top_left}{middle}{top_right}");
+    let bottom = format!("{bottom_left}{middle}{bottom_right}");
+    write(buf, (place.x, place.y), place.right(), &top, style);
+    write(buf, (place.x, place.bottom() - 1), place.right(), &bottom, style);
+    for y in place.y + 1..place.bottom() - 1 {
+        write(buf, (place.x, y), place.right(), side, style);
+        write(buf, (place.right() - 1, y), place.right(), side, style);
+    }
+    let search = match (list.typing, list.query.is_empty()) {
+        (true, _) => format!("/{}_ ", list.query),
+        (false, false) => format!("/{} ", list.query),
+        (false, true) => "/ searches, Esc closes ".to_owned(),
+    };
+    let x = write(buf, (place.x + 2, place.y), place.right() - 1, &format!(" {title} "), style);
+    write(buf, (x + 1, place.y), place.right() - 1, &format!(" {search}"), app.look.theme.style(Role::Dim));
+}
