@@ -51,7 +51,7 @@ fn root(global: &Global) -> Result<Root, String> {
 
 fn look(global: &Global, config: &Config) -> Result<Look, String> {
     Ok(Look {
-        theme: theme::load(global.theme.as_deref().or(config.theme.as_deref()))?,
+        theme: theme::load(global.theme.as_deref().or(config.theme.as_deref()), theme::depth())?,
         charset: theme::charset(config.charset),
         mouse: config.mouse.unwrap_or(true),
     })

@@ -143,7 +143,7 @@ impl<S: Source> Loop<S> {
             Effect::Watch(pid) => self.source.watch(pid),
             Effect::Mouse(on) => self.screen.mouse(on)?,
             Effect::NextTheme(name) => {
-                self.app.update(Msg::Theme(theme::next(&name)));
+                self.app.update(Msg::Theme(theme::next(&name, theme::depth())));
             }
         }
         self.dirty = true;

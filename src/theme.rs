@@ -1,30 +1,53 @@
 //! Which theme, from a name or a file, and what the environment says about colours and characters.
 
 use crate::config::CharsetChoice;
-use topotop_widgets::{Charset, Role, Theme};
+use topotop_widgets::themes::{self, Depth};
+use topotop_widgets::{Charset, Theme};
 
-/// The theme of a name or file; none given is the default one. NO_COLOR takes the colours out.
-pub fn load(wanted: Option<&str>) -> Result<Theme, String> {
+/// The theme of a name or file as so many colours can show it; none given is the default one.
+pub fn load(wanted: Option<&str>, depth: Depth) -> Result<Theme, String> {
     let theme = match wanted {
-        None => plain()?,
-        Some(name) => file(name)?,
+        None => Theme::default_theme(),
+        Some(name) => match themes::named(name) {
+            Some(theme) => theme.map_err(|error| format!("theme {name}: {error}"))?,
+            None => file(name)?,
+        },
     };
-    Ok(if no_colour() { theme.without_colour() } else { theme })
+    let name = theme.name.clone();
+    // It keeps its name, so that going to the next one goes on from there.
+    let mut fitted = theme.fitted(depth);
+    fitted.name = name;
+    Ok(fitted)
 }
 
-/// The theme after the named one.
-pub fn next(_name: &str) -> Option<Theme> {
-    None
+/// The theme after the named one; the first one after a theme from a file.
+pub fn next(name: &str, depth: Depth) -> Option<Theme> {
+    let at = themes::ALL.iter().position(|(known, _)| *known == name).map_or(0, |at| at + 1);
+    let (next, _) = themes::ALL.get(at).or(themes::ALL.first())?;
+    load(Some(next), depth).ok()
 }
 
 fn file(path: &str) -> Result<Theme, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("theme {path}: {error}"))?;
+    let known = || themes::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("theme {path}: {error}: give a file or one of {}", known()))?;
     Theme::parse(&text).map_err(|error| format!("theme {path}: {error}"))
 }
 
-fn plain() -> Result<Theme, String> {
-    let roles: String = Role::ALL.iter().map(|role| format!("\"{}\" = {{}}\n", role.name())).collect();
-    Theme::parse(&format!("name = \"plain\"\n[roles]\n{roles}")).map_err(|error| error.to_string())
+/// The colours that the terminal can show, as the environment tells them.
+pub fn depth() -> Depth {
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    if no_colour() { Depth::None } else { depth_of(&variable("TERM"), &variable("COLORTERM")) }
+}
+
+fn depth_of(term: &str, colorterm: &str) -> Depth {
+    if matches!(colorterm, "truecolor" | "24bit") || term.ends_with("-direct") {
+        Depth::True
+    } else if term.contains("256color") {
+        Depth::Indexed
+    } else {
+        Depth::Ansi
+    }
 }
 
 /// True if the environment asks for no colours: NO_COLOR, or a terminal that has none.
@@ -55,8 +78,29 @@ fn auto(locale: Option<&str>) -> Charset {
 
 #[cfg(test)]
 mod tests {
-    use super::auto;
+    use super::{auto, depth_of, load, next};
     use topotop_widgets::Charset;
+    use topotop_widgets::themes::{ALL, Depth};
+
+    #[test]
+    fn the_terminal_decides() {
+        assert_eq!(depth_of("xterm-256color", "truecolor"), Depth::True);
+        assert_eq!(depth_of("screen-256color", ""), Depth::Indexed);
+        assert_eq!(depth_of("linux", ""), Depth::Ansi);
+    }
+
+    #[test]
+    fn going_on_comes_around() {
+        let mut name = load(None, Depth::Ansi).unwrap().name;
+        let mut seen = Vec::new();
+        for _ in ALL {
+            seen.push(name.clone());
+            name = next(&name, Depth::Ansi).unwrap().name;
+        }
+        assert_eq!(seen.len(), ALL.len());
+        assert_eq!(name, seen[0]);
+        assert!(load(Some("no-such-theme"), Depth::True).unwrap_err().contains("one of default, light"));
+    }
 
     #[test]
     fn the_locale_decides() {
