@@ -31,7 +31,7 @@ pub fn reserve() -> Option<Reserved> {
 
 /// The soft and hard RLIMIT_NOFILE that this program was started with: its children get them back.
 pub fn original_limit() -> Rlimit {
-    limits().0.clone()
+    limits().0
 }
 
 /// Raises the soft RLIMIT_NOFILE to the hard one, once, and tells how many descriptors may be kept.

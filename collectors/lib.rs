@@ -13,6 +13,7 @@ pub mod worker;
 
 mod cpu;
 mod host;
+mod processes;
 mod topology;
 
 pub use root::Root;
@@ -66,5 +67,6 @@ fn all(_options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(host::SysctlsCollector::default()),
         Box::new(topology::TopologyCollector::default()),
         Box::new(cpu::CpuCollector::default()),
+        Box::new(processes::ProcessCollector::default()),
     ]
 }

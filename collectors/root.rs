@@ -76,6 +76,11 @@ impl Root {
         self.live
     }
 
+    /// True while it remembers paths: then every fact has to come from its file.
+    pub fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path

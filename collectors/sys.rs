@@ -1,1 +1,3 @@
 //! System calls that no library wraps safely, each behind a safe function.
+
+pub mod affinity;

@@ -1,4 +1,187 @@
-use crate::Window;
-use crate::frame::Frame;
+//! Processes: cores by node, waiting, memory by node, pins. Rows are read in turns, so each has its own interval.
 
-pub(super) fn derive(_window: &Window, _frame: &mut Frame) {}
+mod beam;
+mod memory;
+mod threads;
+
+use super::rates::Pair;
+use crate::counter::{gain, per_second};
+use crate::frame::{AffinityGroup, Frame, Process, Thread};
+use crate::tables::processes::Processes;
+use crate::{IdSet, Known, Num, Table, Window};
+use std::sync::Arc;
+
+/// Ticks per second of utime and stime (USER_HZ).
+const USER_HZ: f64 = 100.0;
+/// PF_KTHREAD: a kernel thread.
+const PF_KTHREAD: u64 = 0x0020_0000;
+/// PF_NO_SETAFFINITY: userland may not change its affinity.
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+
+pub(super) fn derive(window: &Window, frame: &mut Frame) {
+    frame.threads = threads::derive(window, frame);
+    let Some(pair) = Pair::new(&window.now.processes, &window.before.processes) else { return };
+    let memory = memory::Rows::new(window);
+    let mut processes: Vec<Process> = pair.now.rows().iter().filter_map(|slot| one(pair, slot, frame)).collect();
+    processes.sort_unstable_by_key(|process| (process.pid, process.starttime));
+    for process in &mut processes {
+        let threads = threads_of(&frame.threads, process.pid);
+        place(process, threads, frame);
+        process.memory = memory.of(process, pair.now, frame);
+        process.policy = memory.policy(process);
+        process.beam = beam::derive(process, pair.now, threads);
+    }
+    frame.processes = processes;
+}
+
+fn threads_of(threads: &[Thread], pid: u32) -> &[Thread] {
+    let start = threads.partition_point(|thread| thread.pid < pid);
+    let end = threads.partition_point(|thread| thread.pid <= pid);
+    threads.get(start..end).unwrap_or_default()
+}
+
+fn one(pair: Pair<'_, Processes>, slot: usize, frame: &Frame) -> Option<Process> {
+    let table = pair.now;
+    let online = &frame.topology.cpus_online;
+    let flags = table.flags.value(slot).unwrap_or_default();
+    let by_stat = Span::new(pair, slot, |table| &table.read_at_ns);
+    let by_counters = Span::new(pair, slot, |table| &table.counters_at_ns);
+    let user = by_stat.and_then(|span| span.gain(|table| &table.utime));
+    let system = by_stat.and_then(|span| span.gain(|table| &table.stime));
+    let run = by_counters.and_then(|span| span.gain(|table| &table.run_ns));
+    let wait = by_counters.and_then(|span| span.gain(|table| &table.wait_ns));
+    let written = |span: Span<'_, Processes>| span.rate(|table| &table.write_bytes);
+    Some(Process {
+        slot,
+        pid: table.pid.id(slot).value()?,
+        starttime: table.starttime.value(slot).unwrap_or_default(),
+        comm: table.comm.or_empty(slot),
+        cmdline: table.cmdline.or_empty(slot),
+        cgroup: table.cgroup.or_empty(slot),
+        state: table.state.value(slot).and_then(|code| char::from_u32(code as u32)).unwrap_or('?'),
+        kernel: flags & PF_KTHREAD != 0,
+        uid: table.uid.id(slot),
+        threads: table.threads.get(slot),
+        cpu_cores: cores(user, system, by_stat),
+        wait_share: wait_share(run, wait),
+        last_cpu: table.last_cpu.id(slot),
+        affinity: table.affinity.get(slot).map(|cpus| online_only(cpus, online)),
+        mems_allowed: table.mems_allowed.get(slot).cloned(),
+        rss_bytes: table.rss_bytes.get(slot),
+        read_bytes_per_second: by_counters.and_then(|span| span.rate(|table| &table.read_bytes)),
+        write_bytes_per_second: by_counters.and_then(written),
+        majflt_per_second: by_stat.and_then(|span| span.rate(|table| &table.majflt)),
+        ..Process::default()
+    })
+}
+
+/// Where it runs, by its threads where they are looked at, else by its main thread.
+fn place(process: &mut Process, threads: &[Thread], frame: &Frame) {
+    process.cpu_by_node = by_node(process, threads, frame);
+    process.thread_affinities = groups(process, threads);
+    let looked_at = threads.iter().filter_map(|thread| Some((thread.cpu_cores?, thread.demand_cores?)));
+    let (ran, wanted) = looked_at.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+    if threads.len() > 1 && wanted > 0.0 {
+        process.wait_share = Some((1.0 - ran / wanted).clamp(0.0, 1.0));
+    }
+}
+
+/// Cores by node, scaled so that they sum to the process's own figure: threads ended or were not read in between.
+fn by_node(process: &Process, threads: &[Thread], frame: &Frame) -> Vec<(u32, f64)> {
+    let Some(cores) = process.cpu_cores else { return Vec::new() };
+    let mut nodes: Vec<(u32, f64)> = Vec::new();
+    let mut seen = 0.0;
+    for thread in threads {
+        let node = thread.last_cpu.value().and_then(|cpu| frame.topology.node_of(cpu));
+        let (Some(node), Some(used)) = (node, thread.cpu_cores.filter(|&used| used > 0.0)) else { continue };
+        seen += used;
+        match nodes.iter_mut().find(|pair| pair.0 == node) {
+            Some(pair) => pair.1 += used,
+            None => nodes.push((node, used)),
+        }
+    }
+    if nodes.is_empty() {
+        let node = process.last_cpu.value().and_then(|cpu| frame.topology.node_of(cpu));
+        return node.map(|node| (node, cores)).into_iter().collect();
+    }
+    for pair in &mut nodes {
+        pair.1 *= cores / seen;
+    }
+    nodes.sort_unstable_by_key(|pair| pair.0);
+    nodes
+}
+
+/// Threads by the CPUs they may run on, most threads first.
+fn groups(process: &Process, threads: &[Thread]) -> Vec<AffinityGroup> {
+    let mut groups: Vec<AffinityGroup> = Vec::new();
+    for cpus in threads.iter().filter_map(|thread| thread.affinity.as_ref()) {
+        match groups.iter_mut().find(|group| Arc::ptr_eq(&group.cpus, cpus) || group.cpus == *cpus) {
+            Some(group) => group.count += 1,
+            None => groups.push(AffinityGroup { cpus: Arc::clone(cpus), count: 1 }),
+        }
+    }
+    if groups.is_empty() && process.threads == Known::Value(1) {
+        groups.extend(process.affinity.as_ref().map(|cpus| AffinityGroup { cpus: Arc::clone(cpus), count: 1 }));
+    }
+    groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cpus.cmp(&b.cpus)));
+    groups
+}
+
+/// The part of a mask that is online; masks keep bits of CPUs that are not there.
+fn online_only(cpus: &Arc<IdSet>, online: &IdSet) -> Arc<IdSet> {
+    if online.is_empty() {
+        return Arc::clone(cpus);
+    }
+    let there = cpus.intersection(online);
+    if there.is_empty() || there == **cpus { Arc::clone(cpus) } else { Arc::new(there) }
+}
+
+/// Cores used, of the ticks in user and kernel mode. One of them may step back while the kernel scales them: it counts
+/// as zero then.
+fn cores<T>(user: Option<u64>, system: Option<u64>, span: Option<Span<'_, T>>) -> Option<f64> {
+    if user.is_none() && system.is_none() {
+        return None;
+    }
+    let ticks = user.unwrap_or(0) + system.unwrap_or(0);
+    Some(ticks as f64 / USER_HZ / (span?.elapsed_ns as f64 / 1e9))
+}
+
+/// Waiting for a CPU, of the time it ran or waited; nothing is known of one that did neither.
+fn wait_share(run: Option<u64>, wait: Option<u64>) -> Option<f64> {
+    let (run, wait) = (run?, wait?);
+    (run + wait > 0).then(|| wait as f64 / (run + wait) as f64)
+}
+
+/// One row in two readings of its own.
+#[derive(Debug)]
+struct Span<'a, T> {
+    now: &'a T,
+    before: &'a T,
+    slot: usize,
+    elapsed_ns: u64,
+}
+
+impl<T> Clone for Span<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Span<'_, T> {}
+
+impl<'a, T: Table> Span<'a, T> {
+    /// The two readings; none when the row was not read again, by the clock in a column of its own.
+    fn new(pair: Pair<'a, T>, slot: usize, clock: impl Fn(&T) -> &Num) -> Option<Self> {
+        let before = pair.before(slot)?;
+        let elapsed_ns = gain(clock(before).value(slot)?, clock(pair.now).value(slot)?)?;
+        (elapsed_ns > 0).then_some(Self { now: pair.now, before, slot, elapsed_ns })
+    }
+
+    fn gain(&self, column: impl Fn(&T) -> &Num) -> Option<u64> {
+        gain(column(self.before).value(self.slot)?, column(self.now).value(self.slot)?)
+    }
+
+    fn rate(&self, column: impl Fn(&T) -> &Num) -> Option<f64> {
+        per_second(self.gain(column)?, self.elapsed_ns)
+    }
+}

@@ -75,6 +75,8 @@ pub enum MemorySource {
     Sampled,
     /// Every page.
     NumaMaps,
+    /// The machine has one node with memory: nobody needs to be asked.
+    OneNode,
 }
 
 impl MemorySource {
@@ -84,6 +86,7 @@ impl MemorySource {
             Self::Cgroup => "cgroup",
             Self::Sampled => "sampled",
             Self::NumaMaps => "numa_maps",
+            Self::OneNode => "one_node",
         }
     }
 }

@@ -65,6 +65,14 @@ table! {
         write_calls: Num = 29 (Counter, Count, "proc/*/io"),
         /// When cgroup, affinity and the like were read last, CLOCK_MONOTONIC.
         details_at_ns: Num = 30 (Gauge, Nanoseconds, "self"),
+        /// When schedstat and io were read last, CLOCK_MONOTONIC: each time of hot processes, in turns of the others.
+        counters_at_ns: Num = 31 (Gauge, Nanoseconds, "self"),
+        /// Resident anonymous memory (Linux 4.5).
+        rss_anon_bytes: Num = 32 (Gauge, Bytes, "proc/*/status"),
+        /// Resident file pages (Linux 4.5).
+        rss_file_bytes: Num = 33 (Gauge, Bytes, "proc/*/status"),
+        /// Resident tmpfs and shared memory (Linux 4.5).
+        rss_shmem_bytes: Num = 34 (Gauge, Bytes, "proc/*/status"),
     }
 }
 

@@ -1,0 +1,243 @@
+//! Processes: `stat` of each in every sample, the rest at birth, after exec and in turns.
+
+mod cgroup;
+mod cmdline;
+mod details;
+mod file;
+mod gaps;
+pub(crate) mod stat;
+pub(crate) mod status;
+mod threads;
+
+use crate::parse::text;
+use crate::{Collector, Cx, Root};
+use cgroup::Mounts;
+use details::Details;
+use file::ProcFile;
+use gaps::{Counts, Failed, File};
+use rustix::time::{ClockId, clock_gettime};
+use stat::{PF_KTHREAD, Stat};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::OnceLock;
+use threads::Threads;
+use topotop_model::tables::processes::Processes;
+use topotop_model::{Draft, Reason, State, Table};
+
+/// The most `stat` files of processes that are kept open.
+const MOST_KEPT: usize = 4096;
+/// For how many samples a process that used a CPU counts as hot.
+const HOT_FOR: u64 = 8;
+
+/// Reads `/proc/PID/*`.
+#[derive(Debug, Default)]
+pub(crate) struct ProcessCollector {
+    procs: HashMap<u32, Proc>,
+    pids: Vec<u32>,
+    round: u64,
+    kept: usize,
+    page_bytes: Option<u64>,
+    mounts: Option<Mounts>,
+    details: Details,
+    threads: Threads,
+}
+
+/// What is remembered of a process between samples.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts of a process, not states")]
+struct Proc {
+    slot: usize,
+    starttime: u64,
+    seen: u64,
+    stat: ProcFile,
+    schedstat: ProcFile,
+    io: ProcFile,
+    ticks: u64,
+    rss_pages: u64,
+    threads: u64,
+    hot_until: u64,
+    kernel: bool,
+    beam: bool,
+    pinned: bool,
+    detailed: bool,
+    failed: Failed,
+}
+
+impl Proc {
+    fn is_hot(&self, round: u64) -> bool {
+        self.hot_until >= round
+    }
+}
+
+impl Collector for ProcessCollector {
+    fn name(&self) -> &'static str {
+        "processes"
+    }
+
+    fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        self.round += 1;
+        draft.processes.begin(cx.now_ns);
+        draft.threads.begin(cx.now_ns);
+        self.pids.clear();
+        if let Err(reason) = cx.root.numbers("proc", &mut self.pids) {
+            draft.processes.gaps.add("proc", reason, "");
+        }
+        let mut counts = Counts::default();
+        let table = draft.processes.data_mut();
+        self.sweep(cx, table, &mut counts);
+        self.drop_gone(table);
+        let online = draft.cpu_times.data().rows().len();
+        self.detail(cx, draft.processes.data_mut(), online);
+        self.threads.collect(cx, self.round, &mut self.procs, draft);
+        for proc in self.procs.values() {
+            counts.add(proc.failed);
+        }
+        counts.write(&mut draft.processes.gaps);
+        self.details.overdue(cx.now_ns, &mut draft.processes.gaps);
+        if cx.root.is_live() && !self.procs.is_empty() && !self.procs.contains_key(&1) {
+            let needs = "root, or proc mounted without hidepid";
+            draft.processes.gaps.add("proc/*", Reason::PermissionDenied, needs);
+        }
+        if self.procs.is_empty() {
+            draft.processes.state = State::Missing;
+            draft.threads.state = State::Missing;
+        }
+    }
+}
+
+impl ProcessCollector {
+    /// Reads `stat` of every process that is there.
+    fn sweep(&mut self, cx: &mut Cx<'_>, table: &mut Processes, counts: &mut Counts) {
+        let live = cx.root.is_live();
+        if self.page_bytes.is_none() && live {
+            self.page_bytes = Some(rustix::param::page_size() as u64);
+        }
+        let pids = std::mem::take(&mut self.pids);
+        for &pid in &pids {
+            let read = self.read_stat(pid, cx);
+            match read.and_then(|()| stat::parse(cx.buf).ok_or(Reason::Malformed)) {
+                Ok(stat) => self.take(pid, &stat, table),
+                // What is gone by now is no gap; a captured tree may lack `stat` and have the rest.
+                Err(Reason::NotFound | Reason::Vanished) if live => {}
+                Err(reason) => {
+                    counts.one(File::Stat, reason);
+                    if !live {
+                        self.row(pid, 0, table);
+                    }
+                }
+            }
+        }
+        self.pids = pids;
+    }
+
+    fn read_stat(&mut self, pid: u32, cx: &mut Cx<'_>) -> Result<(), Reason> {
+        let path = format_args!("proc/{pid}/stat");
+        let Some(proc) = self.procs.get_mut(&pid) else {
+            return ProcFile::default().read(cx.root, path, false, cx.buf);
+        };
+        let was_kept = proc.stat.is_kept();
+        let keep = self.kept < MOST_KEPT || was_kept || proc.is_hot(self.round);
+        let read = proc.stat.read(cx.root, path, keep, cx.buf);
+        self.kept = self.kept + usize::from(proc.stat.is_kept()) - usize::from(was_kept);
+        read
+    }
+
+    /// The row of a process: a new one when the pid is another process's by now.
+    fn row(&mut self, pid: u32, starttime: u64, table: &mut Processes) -> &mut Proc {
+        let round = self.round;
+        let fresh = |table: &mut Processes, stat: ProcFile| {
+            let slot = table.insert();
+            table.pid.set(slot, u64::from(pid));
+            Proc { slot, starttime, stat, ..Proc::default() }
+        };
+        let proc = match self.procs.entry(pid) {
+            Entry::Vacant(entry) => entry.insert(fresh(table, ProcFile::default())),
+            Entry::Occupied(entry) => {
+                let proc = entry.into_mut();
+                if proc.starttime != starttime {
+                    table.remove(proc.slot);
+                    *proc = fresh(table, std::mem::take(&mut proc.stat));
+                }
+                proc
+            }
+        };
+        proc.seen = round;
+        proc
+    }
+
+    fn take(&mut self, pid: u32, stat: &Stat<'_>, table: &mut Processes) {
+        let (round, page_bytes) = (self.round, self.page_bytes);
+        let proc = self.row(pid, stat.starttime, table);
+        let slot = proc.slot;
+        let ticks = stat.utime.saturating_add(stat.stime);
+        let known = table.read_at_ns.value(slot).is_some();
+        // A process in uninterruptible sleep waits for a disk: its I/O is of interest although it uses no CPU.
+        if known && (ticks > proc.ticks || stat.state == b'D' || stat.state == b'R') {
+            proc.hot_until = round + HOT_FOR;
+        }
+        let comm = text(stat.comm);
+        if table.comm.get(slot).is_none_or(|old| **old != *comm) {
+            table.comm.set(slot, &comm);
+            proc.detailed = false;
+            proc.beam = cmdline::is_beam(stat.comm);
+        }
+        (proc.ticks, proc.rss_pages, proc.threads) = (ticks, stat.rss_pages, stat.threads);
+        proc.kernel = stat.flags & PF_KTHREAD != 0;
+        table.starttime.set(slot, stat.starttime);
+        table.read_at_ns.set(slot, monotonic_ns());
+        table.state.set(slot, u64::from(stat.state));
+        table.ppid.set(slot, stat.ppid);
+        table.flags.set(slot, stat.flags);
+        table.utime.set(slot, stat.utime);
+        table.stime.set(slot, stat.stime);
+        table.threads.set(slot, stat.threads);
+        table.vsize_bytes.set(slot, stat.vsize);
+        if let Some(bytes) = page_bytes {
+            table.rss_bytes.set(slot, stat.rss_pages.saturating_mul(bytes));
+        }
+        table.last_cpu.set_or_clear(slot, stat.processor);
+        table.policy.set_or_clear(slot, stat.policy);
+        table.majflt.set(slot, stat.majflt);
+    }
+
+    /// Drops the rows of processes that were not seen in this round.
+    fn drop_gone(&mut self, table: &mut Processes) {
+        let (round, kept) = (self.round, &mut self.kept);
+        self.procs.retain(|_, proc| {
+            if proc.seen == round {
+                return true;
+            }
+            table.remove(proc.slot);
+            *kept -= usize::from(proc.stat.is_kept());
+            false
+        });
+        // Past the cap hot processes keep theirs at the cost of cold ones.
+        for proc in self.procs.values_mut() {
+            if *kept <= MOST_KEPT {
+                break;
+            }
+            if proc.stat.is_kept() && !proc.is_hot(round) {
+                proc.stat.close();
+                *kept -= 1;
+            }
+        }
+    }
+
+    fn detail(&mut self, cx: &mut Cx<'_>, table: &mut Processes, online: usize) {
+        let mounts = self.mounts.get_or_insert_with(|| Mounts::read(cx.root, cx.buf));
+        self.details.collect(cx, self.round, &mut self.procs, mounts, table, online);
+    }
+}
+
+/// CLOCK_MONOTONIC now.
+pub(crate) fn monotonic_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+/// True if pids in `/proc` are those of system calls: it may be mounted from another pid namespace.
+pub(crate) fn own_pid_namespace(root: &Root) -> bool {
+    static OWN: OnceLock<bool> = OnceLock::new();
+    let own = || root.link("proc/self").is_ok_and(|pid| pid.as_os_str() == std::process::id().to_string().as_str());
+    *OWN.get_or_init(own)
+}

@@ -1,0 +1,311 @@
+//! What changes rarely or costs more than `stat`: at birth, after exec, in turns; counters of hot processes each time.
+
+use super::cgroup::{Mounts, path};
+use super::cmdline::{self, Answer, Job};
+use super::file::read_once;
+use super::gaps::File;
+use super::{Proc, status};
+use crate::parse::{fields, lines, number, text, whole_lines};
+use crate::processes::threads::has_pinned;
+use crate::worker::Worker;
+use crate::{Cx, Root};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use topotop_model::tables::processes::Processes;
+use topotop_model::{Gaps, Reason};
+
+/// New processes that are looked at closely per sample: the first sample of thousands has to stay fast.
+const BIRTHS: usize = 256;
+/// In so many samples every process has had its turn.
+const TURN: usize = 30;
+/// Processes per job of the worker.
+const BATCH: usize = 64;
+/// How long a complete reading waits for the worker.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// After so long an answer counts as overdue.
+const OVERDUE_NS: u64 = 3_000_000_000;
+
+/// Reads details of processes.
+#[derive(Debug, Default)]
+pub(super) struct Details {
+    worker: Option<Worker<Job, Answer>>,
+    asked_at_ns: u64,
+    ask: Job,
+    cursor: u32,
+    todo: Vec<(bool, u64, u32)>,
+    turn: Vec<u32>,
+}
+
+impl Details {
+    pub(super) fn collect(
+        &mut self,
+        cx: &mut Cx<'_>,
+        round: u64,
+        procs: &mut HashMap<u32, Proc>,
+        mounts: &Mounts,
+        table: &mut Processes,
+        online: usize,
+    ) {
+        self.choose(cx.demand.complete, procs);
+        let mut reader = Reader { cx, mounts, table, online };
+        for &(_, _, pid) in &self.todo {
+            if let Some(proc) = procs.get_mut(&pid) {
+                reader.one(pid, proc);
+                if !proc.kernel {
+                    self.ask.push((pid, proc.starttime));
+                }
+            }
+        }
+        for (&pid, proc) in procs.iter_mut().filter(|(_, proc)| proc.is_hot(round) && proc.detailed) {
+            reader.counters(pid, proc, true);
+        }
+        self.cmdlines(cx, procs, table);
+    }
+
+    /// Puts the processes whose turn it is into `todo`: new ones first, of those emulators, then busy and big ones.
+    fn choose(&mut self, complete: bool, procs: &HashMap<u32, Proc>) {
+        self.todo.clear();
+        let fresh = procs.iter().filter(|(_, proc)| complete || !proc.detailed);
+        self.todo.extend(fresh.map(|(&pid, proc)| (proc.beam, proc.ticks.saturating_add(proc.rss_pages), pid)));
+        if complete {
+            return;
+        }
+        self.todo.sort_unstable_by(|a, b| b.cmp(a));
+        self.todo.truncate(BIRTHS);
+        self.turn.clear();
+        self.turn.extend(procs.iter().filter(|(_, proc)| proc.detailed).map(|(&pid, _)| pid));
+        let share = self.turn.len().div_ceil(TURN);
+        let cursor = self.cursor;
+        self.turn.sort_unstable_by_key(|&pid| (pid <= cursor, pid));
+        self.turn.truncate(share);
+        self.cursor = self.turn.last().copied().unwrap_or_default();
+        self.todo.extend(self.turn.iter().map(|&pid| (false, 0, pid)));
+    }
+
+    fn cmdlines(&mut self, cx: &mut Cx<'_>, procs: &mut HashMap<u32, Proc>, table: &mut Processes) {
+        if self.worker.is_none() {
+            let root: Arc<Root> = Arc::clone(cx.root);
+            self.worker = Worker::spawn("cmdline", move |job: Job| cmdline::read(&root, &job)).ok();
+        }
+        let Some(worker) = &mut self.worker else { return };
+        while let Some(answer) = worker.take() {
+            answered(answer, procs, table);
+        }
+        if worker.pending() == 0 {
+            self.asked_at_ns = cx.now_ns;
+        }
+        while !self.ask.is_empty() {
+            let rest = self.ask.split_off(self.ask.len().min(BATCH));
+            let job = std::mem::replace(&mut self.ask, rest);
+            if !worker.submit(job) {
+                // The line is full: everybody gets another turn later.
+                self.ask.clear();
+            }
+        }
+        if cx.demand.complete {
+            let deadline = super::monotonic_ns() + PATIENCE.as_nanos() as u64;
+            let left = || Duration::from_nanos(deadline.saturating_sub(super::monotonic_ns()));
+            while let Some(answer) = worker.wait(left()) {
+                answered(answer, procs, table);
+            }
+        }
+    }
+
+    /// Says so when the worker has been waiting for some process for long.
+    pub(super) fn overdue(&self, now_ns: u64, gaps: &mut Gaps) {
+        let pending = self.worker.as_ref().map_or(0, Worker::pending);
+        if pending > 0 && now_ns.saturating_sub(self.asked_at_ns) > OVERDUE_NS {
+            gaps.add("proc/*/cmdline", Reason::TimedOut, "a process that lets go of its mmap_lock");
+        }
+    }
+}
+
+fn answered(answer: Answer, procs: &mut HashMap<u32, Proc>, table: &mut Processes) {
+    for (pid, starttime, read) in answer {
+        let Some(proc) = procs.get_mut(&pid).filter(|proc| proc.starttime == starttime) else { continue };
+        let slot = proc.slot;
+        let Some(cmdline) = proc.failed.note(File::Cmdline, read) else {
+            table.cmdline.clear(slot);
+            continue;
+        };
+        table.cmdline.set(slot, &cmdline.text);
+        proc.beam = cmdline.beam || table.comm.get(slot).is_some_and(|comm| cmdline::is_beam(comm.as_bytes()));
+        if proc.beam {
+            table.beam_bind_type.set(slot, cmdline.bind_type);
+        } else {
+            table.beam_bind_type.clear(slot);
+        }
+    }
+}
+
+/// Reads the files of one process into its row.
+struct Reader<'a, 'b> {
+    cx: &'a mut Cx<'b>,
+    mounts: &'a Mounts,
+    table: &'a mut Processes,
+    online: usize,
+}
+
+impl Reader<'_, '_> {
+    fn one(&mut self, pid: u32, proc: &mut Proc) {
+        proc.detailed = true;
+        self.status(pid, proc);
+        self.cgroup(pid, proc);
+        self.counters(pid, proc, false);
+        if proc.threads > 1 && !proc.kernel && self.online != 1 {
+            let found = has_pinned(self.cx, pid);
+            proc.pinned |= proc.failed.note(File::Task, found).unwrap_or_default();
+        }
+        self.table.details_at_ns.set(proc.slot, super::monotonic_ns());
+    }
+
+    fn status(&mut self, pid: u32, proc: &mut Proc) {
+        let read = read_once(self.cx.root, format_args!("proc/{pid}/status"), self.cx.buf);
+        let read = self.gone_or(pid, read);
+        if proc.failed.note(File::Status, read).is_none() {
+            self.cx.buf.clear();
+        }
+        let status = status::parse(self.cx.buf);
+        let (table, slot) = (&mut *self.table, proc.slot);
+        if table.read_at_ns.value(slot).is_none() {
+            stand_in(&status, slot, table, proc);
+        }
+        table.uid.set_or_clear(slot, status.uid);
+        table.inner_pid.set_or_clear(slot, status.inner_pid);
+        table.rss_anon_bytes.set_or_clear(slot, status.rss_anon);
+        table.rss_file_bytes.set_or_clear(slot, status.rss_file);
+        table.rss_shmem_bytes.set_or_clear(slot, status.rss_shmem);
+        proc.pinned =
+            status.cpus.as_ref().is_some_and(|cpus| cpus.single().is_some()) && !proc.kernel && self.online != 1;
+        match status.cpus {
+            Some(cpus) => table.affinity.set(slot, cpus),
+            None => table.affinity.clear(slot),
+        }
+        match status.mems {
+            Some(mems) => table.mems_allowed.set(slot, mems),
+            None => table.mems_allowed.clear(slot),
+        }
+        if table.rss_bytes.value(slot).is_none() {
+            table.rss_bytes.set_or_clear(slot, status.vm_rss);
+        }
+    }
+
+    fn cgroup(&mut self, pid: u32, proc: &mut Proc) {
+        let read = read_once(self.cx.root, format_args!("proc/{pid}/cgroup"), self.cx.buf);
+        let read = self.gone_or(pid, read);
+        let found = read.and_then(|()| path(self.cx.buf, self.mounts).ok_or(Reason::Malformed));
+        match proc.failed.note(File::Cgroup, found) {
+            Some(path) => self.table.cgroup.set(proc.slot, &text(path)),
+            None => self.table.cgroup.clear(proc.slot),
+        }
+    }
+
+    /// Waiting time and I/O; of hot processes each time, through kept descriptors.
+    fn counters(&mut self, pid: u32, proc: &mut Proc, keep: bool) {
+        let (table, slot) = (&mut *self.table, proc.slot);
+        table.counters_at_ns.set(slot, super::monotonic_ns());
+        let read = proc.schedstat.read(self.cx.root, format_args!("proc/{pid}/schedstat"), keep, self.cx.buf);
+        let read = gone_or(self.cx.root, pid, read);
+        let found = read.and_then(|()| schedstat(self.cx.buf).ok_or(Reason::Malformed));
+        let (run, wait) = proc.failed.note(File::Schedstat, found).unzip();
+        table.run_ns.set_or_clear(slot, run);
+        table.wait_ns.set_or_clear(slot, wait);
+        // A kernel thread's I/O is charged to whoever caused it; what was denied once is tried again in its turn.
+        if proc.kernel || keep && proc.failed.why(File::Io) == Some(Reason::PermissionDenied) {
+            return;
+        }
+        let read = proc.io.read(self.cx.root, format_args!("proc/{pid}/io"), keep, self.cx.buf);
+        let read = gone_or(self.cx.root, pid, read);
+        let bytes = if proc.failed.note(File::Io, read).is_some() { self.cx.buf.as_slice() } else { &[] };
+        let io = io(bytes);
+        table.read_bytes.set_or_clear(slot, io[0]);
+        table.write_bytes.set_or_clear(slot, io[1]);
+        table.cancelled_write_bytes.set_or_clear(slot, io[2]);
+        table.write_calls.set_or_clear(slot, io[3]);
+    }
+
+    fn gone_or(&self, pid: u32, read: Result<(), Reason>) -> Result<(), Reason> {
+        gone_or(self.cx.root, pid, read)
+    }
+}
+
+/// Tells a file that this kernel lacks from a process that is gone.
+fn gone_or<T>(root: &Root, pid: u32, read: Result<T, Reason>) -> Result<T, Reason> {
+    match read {
+        Err(Reason::NotFound) if root.is_live() && !root.exists(format!("proc/{pid}")) => Err(Reason::Vanished),
+        read => read,
+    }
+}
+
+/// Where a captured tree has no `stat`, `status` tells some of it.
+fn stand_in(status: &status::Status<'_>, slot: usize, table: &mut Processes, proc: &mut Proc) {
+    if let Some(name) = status.name {
+        table.comm.set(slot, &text(name));
+        proc.beam = cmdline::is_beam(name);
+    }
+    proc.threads = status.threads.unwrap_or_default();
+    table.state.set_or_clear(slot, status.state.map(u64::from));
+    table.ppid.set_or_clear(slot, status.ppid);
+    table.threads.set_or_clear(slot, status.threads);
+    table.vsize_bytes.set_or_clear(slot, status.vm_size);
+}
+
+/// Time on a CPU and time waiting for one, of `schedstat` (sched-stats.rst).
+pub(super) fn schedstat(bytes: &[u8]) -> Option<(u64, u64)> {
+    let line = bytes.strip_suffix(b"\n")?;
+    let mut parts = fields(line).map(number);
+    let (run, wait, _slices) = (parts.next()??, parts.next()??, parts.next()??);
+    Some((run, wait))
+}
+
+/// read_bytes, write_bytes, cancelled_write_bytes and syscw of `io` (proc_pid_io(5)).
+fn io(bytes: &[u8]) -> [Option<u64>; 4] {
+    let mut values = [None; 4];
+    for line in lines(whole_lines(bytes).0) {
+        let mut parts = line.splitn(2, |&byte| byte == b':');
+        let index = match parts.next() {
+            Some(b"read_bytes") => 0,
+            Some(b"write_bytes") => 1,
+            Some(b"cancelled_write_bytes") => 2,
+            Some(b"syscw") => 3,
+            _ => continue,
+        };
+        values[index] = parts.next().map(<[u8]>::trim_ascii).and_then(number);
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{io, schedstat};
+    use proptest::prelude::*;
+
+    const IO: &[u8] = b"rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4711\nread_bytes: 4096\nwrite_bytes: 8192\n\
+        cancelled_write_bytes: 1024\n";
+
+    #[test]
+    fn counters_as_kernels_print_them() {
+        assert_eq!(io(IO), [Some(4096), Some(8192), Some(1024), Some(4711)]);
+        assert_eq!(schedstat(b"981 1220 7\n"), Some((981, 1220)));
+        assert_eq!(schedstat(b"981 1220\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let _ = (io(&bytes), schedstat(&bytes));
+        }
+
+        #[test]
+        fn cut_files_never_give_wrong_numbers(cut in 0usize..120) {
+            let whole = io(IO);
+            for (part, whole) in io(&IO[..cut.min(IO.len())]).into_iter().zip(whole) {
+                prop_assert!(part.is_none() || part == whole);
+            }
+            let line = b"9812345 122012345 734\n";
+            let part = schedstat(&line[..cut.min(line.len())]);
+            prop_assert!(part.is_none() || part == Some((9_812_345, 122_012_345)));
+        }
+    }
+}

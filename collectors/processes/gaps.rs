@@ -1,0 +1,102 @@
+//! What could not be read of processes, one row per file and reason, however many processes there are.
+
+use topotop_model::{Gaps, Reason};
+
+/// The files that are tried per process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum File {
+    /// `stat`
+    Stat,
+    /// `status`
+    Status,
+    /// `cgroup`
+    Cgroup,
+    /// `cmdline`
+    Cmdline,
+    /// `schedstat`
+    Schedstat,
+    /// `io`
+    Io,
+    /// `task`
+    Task,
+}
+
+const FILES: [File; 7] = [File::Stat, File::Status, File::Cgroup, File::Cmdline, File::Schedstat, File::Io, File::Task];
+
+impl File {
+    fn pattern(self) -> &'static str {
+        match self {
+            Self::Stat => "proc/*/stat",
+            Self::Status => "proc/*/status",
+            Self::Cgroup => "proc/*/cgroup",
+            Self::Cmdline => "proc/*/cmdline",
+            Self::Schedstat => "proc/*/schedstat",
+            Self::Io => "proc/*/io",
+            Self::Task => "proc/*/task",
+        }
+    }
+
+    fn needs(self, reason: Reason) -> &'static str {
+        match (self, reason) {
+            (Self::Io, Reason::PermissionDenied) => "CAP_SYS_PTRACE or root",
+            (Self::Io, Reason::NotFound) => "CONFIG_TASK_IO_ACCOUNTING",
+            (Self::Schedstat, Reason::NotFound) => "CONFIG_SCHED_INFO",
+            (Self::Cgroup, Reason::NotFound) => "CONFIG_CGROUPS",
+            (_, Reason::PermissionDenied) => "root, or proc mounted without hidepid",
+            _ => "",
+        }
+    }
+}
+
+/// Which files of one process could not be read at the last try.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Failed([Option<Reason>; FILES.len()]);
+
+impl Failed {
+    /// Notes how a try went.
+    pub(super) fn note<T>(&mut self, file: File, tried: Result<T, Reason>) -> Option<T> {
+        if let Some(cell) = self.0.get_mut(file as usize) {
+            *cell = tried.as_ref().err().copied();
+        }
+        tried.ok()
+    }
+
+    /// Why a file could not be read, if it could not.
+    pub(super) fn why(self, file: File) -> Option<Reason> {
+        self.0.get(file as usize).copied().flatten()
+    }
+}
+
+/// Counts over all processes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts([[u64; Reason::ALL.len()]; FILES.len()]);
+
+impl Counts {
+    /// Adds one process.
+    pub(super) fn add(&mut self, failed: Failed) {
+        for file in FILES {
+            if let Some(reason) = failed.why(file) {
+                self.one(file, reason);
+            }
+        }
+    }
+
+    /// Adds one file.
+    pub(super) fn one(&mut self, file: File, reason: Reason) {
+        let cell = self.0.get_mut(file as usize).and_then(|row| row.get_mut(reason.code() as usize));
+        if let Some(cell) = cell {
+            *cell += 1;
+        }
+    }
+
+    /// Writes them down; processes that end are no gap.
+    pub(super) fn write(&self, gaps: &mut Gaps) {
+        for (file, row) in FILES.iter().zip(&self.0) {
+            for (&count, reason) in row.iter().zip(Reason::ALL) {
+                if count > 0 && reason != Reason::Vanished {
+                    gaps.add_many(file.pattern(), reason, file.needs(reason), count);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Threads that are looked at.
+
+use super::{PF_KTHREAD, PF_NO_SETAFFINITY, Pair, Span, cores, online_only, wait_share};
+use crate::frame::{Frame, Thread};
+use crate::tables::processes::Threads;
+use crate::{IdSet, Table, Window};
+
+pub(super) fn derive(window: &Window, frame: &Frame) -> Vec<Thread> {
+    let Some(pair) = Pair::new(&window.now.threads, &window.before.threads) else { return Vec::new() };
+    let online = &frame.topology.cpus_online;
+    let mut threads: Vec<Thread> = pair.now.rows().iter().filter_map(|slot| one(pair, slot, online)).collect();
+    threads.sort_unstable_by_key(|thread| (thread.pid, thread.tid));
+    threads
+}
+
+fn one(pair: Pair<'_, Threads>, slot: usize, online: &IdSet) -> Option<Thread> {
+    let table = pair.now;
+    let span = Span::new(pair, slot, |table| &table.read_at_ns);
+    let gain = |column: fn(&Threads) -> &crate::Num| span.and_then(|span| span.gain(column));
+    let (run, wait) = (gain(|table| &table.run_ns), gain(|table| &table.wait_ns));
+    let share = |ns: u64| span.map(|span| ns as f64 / span.elapsed_ns as f64);
+    // A thread cannot use more than one core; the two clocks are read a little apart.
+    let ran = run.and_then(share).or_else(|| cores(gain(|table| &table.utime), gain(|table| &table.stime), span));
+    let ran = ran.map(|cores| cores.min(1.0));
+    Some(Thread {
+        slot,
+        tid: table.tid.id(slot).value()?,
+        pid: table.pid.id(slot).value()?,
+        comm: table.comm.or_empty(slot),
+        cpu_cores: ran,
+        wait_share: wait_share(run, wait),
+        demand_cores: ran.zip(wait.and_then(share)).map(|(ran, waited)| ran + waited),
+        last_cpu: table.last_cpu.id(slot),
+        affinity: table.affinity.get(slot).map(|cpus| online_only(cpus, online)),
+        fixed: table.flags.value(slot).is_some_and(|flags| flags & (PF_KTHREAD | PF_NO_SETAFFINITY) != 0),
+        policy: table.policy.get(slot),
+    })
+}
