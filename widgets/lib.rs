@@ -7,6 +7,7 @@ mod cx;
 #[doc(hidden)]
 pub mod demo;
 pub mod parts;
+pub mod processes;
 #[cfg(test)]
 mod testing;
 mod theme;

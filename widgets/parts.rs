@@ -3,9 +3,14 @@
 pub mod bar;
 pub mod gaps;
 pub mod heat;
+pub mod mark;
+pub mod names;
 pub mod number;
+pub mod pane;
 pub mod panel;
 mod pen;
 pub mod spark;
+pub mod table;
+pub mod units;
 
 pub use pen::Pen;

@@ -6,9 +6,10 @@ use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use std::borrow::Cow;
 use topotop_model::text::printable;
 use topotop_model::{Known, Reason};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A place on a row that moves to the right as things are written.
 pub struct Pen<'a> {
@@ -158,6 +159,38 @@ impl<'a> Pen<'a> {
         self
     }
 
+    /// A pen for the next columns of the same row; this one goes on behind them.
+    pub fn sub(&mut self, columns: u16) -> Pen<'_> {
+        let start = self.x;
+        self.skip(columns);
+        Pen { cx: self.cx, buf: self.buf, x: start, end: self.x, y: self.y }
+    }
+
+    /// One glyph so many times.
+    pub fn repeat(&mut self, role: Role, glyph: &str, times: u16) -> &mut Self {
+        let style = self.cx.theme.style(role);
+        for _ in 0..times.min(self.left()) {
+            self.glyph(style, glyph);
+        }
+        self
+    }
+
+    /// Moves what was written since column `from` to the right end.
+    pub fn align_right(&mut self, from: u16) {
+        let gap = self.left();
+        if gap == 0 {
+            return;
+        }
+        for x in (from..self.x).rev() {
+            let Some(cell) = self.buf.cell_mut((x, self.y)) else { continue };
+            let moved = std::mem::take(cell);
+            if let Some(target) = self.buf.cell_mut((x + gap, self.y)) {
+                *target = moved;
+            }
+        }
+        self.x = self.end;
+    }
+
     fn mark(&mut self, role: Role, width: u16, mark: &str) -> &mut Self {
         let width = width.min(self.left());
         let needed = (mark.width() as u16).min(width);
@@ -171,6 +204,7 @@ impl<'a> Pen<'a> {
             return self;
         }
         let text = printable(text);
+        let text = plain(text, self.cx.charset);
         let needed = text.width();
         let end = self.x + width;
         if needed <= usize::from(width) {
@@ -182,6 +216,32 @@ impl<'a> Pen<'a> {
         self.x = end - 1;
         self.glyph(style, if self.cx.charset == Charset::Ascii { "~" } else { "…" })
     }
+}
+
+/// A text with ASCII in the place of everything else, where the terminal shows nothing else.
+fn plain(text: Cow<'_, str>, charset: Charset) -> Cow<'_, str> {
+    if charset == Charset::Unicode || text.is_ascii() {
+        return text;
+    }
+    let ascii = |c| match c {
+        c if c <= '\x7f' => c,
+        '─' | '━' | '—' | '–' | '▄' | '▃' | '▂' => '-',
+        '│' | '┃' => '|',
+        '█' | '▇' | '▓' => '#',
+        '▆' | '▅' | '▒' => '=',
+        '▁' | '░' | '·' | '┈' => '.',
+        '▲' | '↑' => '^',
+        '▼' | '↓' | '▾' => 'v',
+        '▶' | '→' | '▸' => '>',
+        '◀' | '←' => '<',
+        '├' | '└' | '┌' | '┐' | '┘' | '┤' | '┬' | '┴' | '┼' | '±' => '+',
+        '×' => 'x',
+        '●' | '•' => '*',
+        '…' => '~',
+        '≠' | '⚠' => '!',
+        _ => '?',
+    };
+    Cow::Owned(text.chars().filter(|c| c.width() != Some(0)).map(ascii).collect())
 }
 
 #[cfg(test)]

@@ -1,0 +1,55 @@
+//! Values that are not there: never a zero, never a blank.
+
+use super::Pen;
+use super::number::Short;
+use crate::{Charset, Cx, Role};
+use topotop_model::{Known, Reason};
+
+/// What stands for a value that is known to be none or not applicable.
+pub fn dash(charset: Charset) -> &'static str {
+    if charset == Charset::Unicode { "—" } else { "-" }
+}
+
+/// The mark for a value that was not read: the reason of the gap whose path ends in `file`, else `?`.
+pub fn missing(cx: &Cx<'_>, file: &str) -> (&'static str, Role) {
+    let gap = cx.frame.gaps.iter().filter(|_| !file.is_empty()).find(|gap| gap.path.ends_with(file));
+    match gap.map(|gap| gap.reason) {
+        Some(Reason::PermissionDenied) => (Reason::PermissionDenied.word(), Role::Denied),
+        Some(Reason::TimedOut) => (Reason::TimedOut.word(), Role::Stale),
+        Some(Reason::Malformed) => (Reason::Malformed.word(), Role::Warn),
+        Some(Reason::NotFound | Reason::NotSupported) => ("n/a", Role::Absent),
+        Some(Reason::Vanished) | None => ("?", Role::Absent),
+    }
+}
+
+impl Pen<'_> {
+    /// Writes a value, or why there is none: `none` where it is known to be none, a mark where it was not read.
+    pub fn value<T>(
+        &mut self,
+        value: Known<T>,
+        none: &str,
+        file: &str,
+        show: impl FnOnce(T) -> (Short, Role),
+    ) -> &mut Self {
+        match value {
+            Known::Value(value) => {
+                let (text, role) = show(value);
+                self.text(role, text.as_str())
+            }
+            Known::None => self.text(Role::Absent, none),
+            Known::Missing => self.unread(file),
+        }
+    }
+
+    /// Writes a value, or the mark of what was not read.
+    pub fn some<T>(&mut self, value: Option<T>, file: &str, show: impl FnOnce(T) -> (Short, Role)) -> &mut Self {
+        self.value(Known::or_missing(value), "", file, show)
+    }
+
+    /// Writes the mark of what was not read: a word where it fits, else its first letter's worth.
+    pub fn unread(&mut self, file: &str) -> &mut Self {
+        let (text, role) = missing(self.cx(), file);
+        let fits = text.len() <= usize::from(self.left());
+        self.text(role, if fits { text } else { "?" })
+    }
+}

@@ -1,0 +1,68 @@
+//! Short names of things whose real names are long.
+
+use super::units;
+use crate::{Cx, Role};
+use topotop_model::IdSet;
+use topotop_model::frame::{Cgroup, Container};
+use topotop_model::text::printable;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// A container's name: pod and container where known, else runtime and the start of its id.
+pub fn container(container: &Container) -> String {
+    let id: String = container.id.chars().take(12).collect();
+    let pod = if container.pod_name.is_empty() { "" } else { &container.pod_name };
+    match (pod, &*container.container_name) {
+        ("", "") if container.runtime.is_empty() => id,
+        ("", "") => format!("{} {id}", container.runtime),
+        ("", name) => name.to_owned(),
+        (pod, "") => pod.to_owned(),
+        (pod, name) => format!("{pod}/{name}"),
+    }
+}
+
+/// The last part of a group's path; `/` for the root.
+pub fn leaf(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().filter(|leaf| !leaf.is_empty()).unwrap_or("/")
+}
+
+/// A group's short name: its container, or the last part of its path.
+pub fn short(cgroup: &Cgroup) -> String {
+    cgroup.container.as_ref().map(container).filter(|name| !name.is_empty()).unwrap_or_else(|| leaf(&cgroup.path).to_owned())
+}
+
+/// The short name of a group by path, whether or not it is known.
+pub fn cgroup(cx: &Cx<'_>, path: &str) -> String {
+    cx.frame.cgroup(path).map_or_else(|| leaf(path).to_owned(), short)
+}
+
+/// CPUs that something may use: `all`, or a list that fits.
+pub fn cpus(cx: &Cx<'_>, cpus: &IdSet, room: usize) -> (String, Role) {
+    let online = &cx.frame.topology.cpus_online;
+    if !online.is_empty() && online.is_subset(cpus) {
+        return ("all".to_owned(), Role::Dim);
+    }
+    let node = cx.frame.topology.nodes.iter().find(|node| !node.cpus.is_empty() && node.cpus == *cpus);
+    match node {
+        Some(node) => (format!("node {}", node.id), Role::node(node.id)),
+        None => (units::id_list(cpus, room), Role::Info),
+    }
+}
+
+/// A hostile text as a pen would write it, at most `most` columns wide.
+pub fn clean(text: &str, most: usize) -> String {
+    let mut room = most;
+    let text = printable(text);
+    let fits = |c: &char| {
+        let width = c.width().unwrap_or(0);
+        let fits = width <= room;
+        room = room.saturating_sub(width);
+        fits
+    };
+    text.chars().take_while(fits).collect()
+}
+
+/// Columns that a text takes when a pen writes it.
+pub fn width(text: &str) -> u16 {
+    u16::try_from(printable(text).width()).unwrap_or(u16::MAX)
+}

@@ -1,0 +1,175 @@
+//! Boxes around panels, and details made of lines.
+
+use super::{Pen, names};
+use crate::{Charset, Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+/// Draws a box with a title left and a note right in its upper line; gives what is inside.
+pub fn frame(cx: &Cx<'_>, area: Rect, title: &str, note: &str, buf: &mut Buffer) -> Rect {
+    let area = area.intersection(buf.area);
+    let inside = inner(area);
+    if area.width < 2 || area.height < 2 {
+        return inside;
+    }
+    let style = cx.theme.style(Role::Border);
+    let glyphs = if cx.charset == Charset::Unicode { ['┌', '┐', '└', '┘', '─', '│'] } else { ['+', '+', '+', '+', '-', '|'] };
+    let [upper_left, upper_right, lower_left, lower_right, across, down] = glyphs;
+    let flat = area.width - 2;
+    let line = |y| Rect { y, height: 1, ..area };
+    Pen::new(cx, line(area.y), 0, buf).repeat(upper_left, 1, style).repeat(across, flat, style).repeat(
+        upper_right,
+        1,
+        style,
+    );
+    Pen::new(buf, line(area.bottom() - 1), cx.charset).repeat(lower_left, 1, style).repeat(across, flat, style).repeat(
+        lower_right,
+        1,
+        style,
+    );
+    for y in area.y + 1..area.bottom() - 1 {
+        for x in [area.x, area.right() - 1] {
+            Pen::new(cx, Rect { x, y, width: 1, height: 1 }, 0, buf).repeat(down, 1, style);
+        }
+    }
+    label(cx, area, title, note, buf);
+    inside
+}
+
+fn label(cx: &Cx<'_>, area: Rect, title: &str, note: &str, buf: &mut Buffer) {
+    let room = Rect { x: area.x + 1, width: area.width - 2, height: 1, ..area };
+    let mut pen = Pen::new(cx, room, 0, buf);
+    if !title.is_empty() {
+        let width = names::width(title).min(room.width.saturating_sub(2));
+        pen.put(" ", Style::new());
+        pen.sub(width).text(Role::Title, title);
+        pen.put(" ", Style::new());
+    }
+    let used = pen.x() - room.x;
+    let width = names::width(note);
+    if !note.is_empty() && used + width + 3 <= room.width {
+        let mut pen = Pen::new(cx, room, 0, buf);
+        pen.skip(room.width - width - 2);
+        pen.put(" ", Style::new()).text(Role::Dim, note).put(" ", Style::new());
+    }
+}
+
+/// What is inside a box.
+pub fn inner(area: Rect) -> Rect {
+    Rect {
+        x: area.x.saturating_add(1).min(area.right()),
+        y: area.y.saturating_add(1).min(area.bottom()),
+        width: area.width.saturating_sub(2),
+        height: area.height.saturating_sub(2),
+    }
+}
+
+/// `5` of all, or `5 of 310` when some are left out.
+pub fn count_note(shown: usize, total: usize, filter: &str) -> String {
+    match (shown == total, filter.is_empty()) {
+        (true, true) => shown.to_string(),
+        (false, true) => format!("{shown} of {total}"),
+        (_, false) => format!("{shown} of {total} match \"{filter}\""),
+    }
+}
+
+/// A detail: lines of styled pieces, scrolled by the panel.
+#[derive(Clone, Debug, Default)]
+pub struct Doc {
+    lines: Vec<Vec<(String, Role)>>,
+}
+
+impl Doc {
+    /// An empty line.
+    pub fn gap(&mut self) {
+        self.lines.push(Vec::new());
+    }
+
+    /// A heading.
+    pub fn head(&mut self, text: impl Into<String>) {
+        self.lines.push(vec![(text.into(), Role::Head)]);
+    }
+
+    /// A name and a value.
+    pub fn pair(&mut self, name: &str, value: impl Into<String>, role: Role) {
+        self.lines.push(vec![(format!("{name:<16} "), Role::Dim), (value.into(), role)]);
+    }
+
+    /// A line of pieces.
+    pub fn line(&mut self, pieces: Vec<(String, Role)>) {
+        self.lines.push(pieces);
+    }
+
+    /// How many lines there are.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Draws from line `scroll` on; the last page stays full. Gives false if something is below the area.
+    pub fn draw(&self, cx: &Cx<'_>, area: Rect, scroll: usize, buf: &mut Buffer) -> bool {
+        let page = usize::from(area.height);
+        let scroll = scroll.min(self.lines.len().saturating_sub(page));
+        for (at, pieces) in self.lines.iter().skip(scroll).take(page).enumerate() {
+            let strip = Rect { y: area.y + at as u16, height: 1, ..area };
+            let mut pen = Pen::new(cx, strip, 0, buf);
+            for (text, role) in pieces {
+                pen.role(cx, text, *role);
+            }
+        }
+        scroll + page >= self.lines.len()
+    }
+}
+
+/// A list and the detail of one row: side by side where there is room, else below it.
+pub fn split(area: Rect) -> (Rect, Rect) {
+    if area.width >= 180 {
+        let detail = (area.width * 2 / 5).min(96);
+        let list = Rect { width: area.width - detail, ..area };
+        return (list, Rect { x: list.right(), width: detail, ..area });
+    }
+    let detail = (area.height * 3 / 5).max(area.height.saturating_sub(16)).min(area.height.saturating_sub(5));
+    let list = Rect { height: area.height - detail, ..area };
+    (list, Rect { y: list.bottom(), height: detail, ..area })
+}
+
+/// Says in the lower line of a detail's box how far it goes on.
+pub fn more(cx: &Cx<'_>, area: Rect, lines: usize, scroll: usize, buf: &mut Buffer) {
+    let page = usize::from(area.height.saturating_sub(2));
+    let below = lines.saturating_sub(scroll.min(lines.saturating_sub(page)) + page);
+    if area.height < 2 || below == 0 {
+        return;
+    }
+    let text = format!(" {below} more lines: PgDn ");
+    let width = names::width(&text);
+    if width + 4 <= area.width {
+        let strip = Rect { x: area.right() - width - 2, y: area.bottom() - 1, width, height: 1 };
+        Pen::new(cx, strip, 0, buf).text(Role::Dim, &text);
+    }
+}
+
+/// Says why a list is empty.
+pub fn empty(cx: &Cx<'_>, inner: Rect, what: &str, path: &str, total: usize, buf: &mut Buffer) {
+    let strip = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
+    if inner.height < 2 {
+        return;
+    }
+    let mut pen = Pen::new(cx, strip, 0, buf);
+    if total > 0 && !cx.filter.is_empty() {
+        pen.text(Role::Dim, &format!("none of {total} {what} matches \"{}\"", cx.filter));
+    } else if total > 0 {
+        pen.text(Role::Dim, &format!("all {total} {what} are idle and hidden"));
+    } else if let Some(gap) = cx.frame.gaps.iter().find(|gap| gap.path.starts_with(path)) {
+        pen.text(Role::Denied, gap.reason.word()).text(Role::Text, &format!("  {}", gap.path));
+        if !gap.needs.is_empty() {
+            pen.text(Role::Dim, &format!("  needs {}", gap.needs));
+        }
+    } else {
+        pen.text(Role::Dim, &format!("no {what}"));
+    }
+}

@@ -1,0 +1,102 @@
+//! Drawing of what is seen of a table.
+
+use super::super::Pen;
+use super::{Align, Place, Table, columns};
+use crate::{Charset, Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
+    /// Draws heads, visible rows and, on the column right of the area, the scroll bar.
+    pub fn draw(&self, cx: &Cx<'_>, buf: &mut Buffer) {
+        let area = self.area.intersection(buf.area);
+        if area.is_empty() {
+            return;
+        }
+        self.heads(cx, buf);
+        for (line, (&row, key)) in self.rows.iter().skip(self.offset).zip(&self.visible).enumerate() {
+            let y = area.y + 1 + line as u16;
+            if y >= area.bottom() {
+                break;
+            }
+            let strip = Rect { y, height: 1, ..area };
+            self.row(cx, row, strip, buf);
+            self.mark(cx, key.as_ref(), strip, buf);
+        }
+        self.bar(cx, buf);
+    }
+
+    fn heads(&self, cx: &Cx<'_>, buf: &mut Buffer) {
+        let style = cx.theme.style(Role::Head);
+        let line = Rect { height: 1, ..self.area };
+        buf.set_style(line.intersection(buf.area), style);
+        for place in &self.places {
+            let Some(column) = self.columns.get(place.column) else { continue };
+            let title = columns::head_width(column.title, cx);
+            let indent = match column.align {
+                Align::Left => 0,
+                Align::Right => place.width.saturating_sub(title),
+            };
+            // A title may run over the gap to the next column by the sort mark only.
+            let cell = Rect { x: place.x, y: self.area.y, width: place.width + 1, height: 1 };
+            let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
+            pen.skip(indent);
+            pen.sub(place.width - indent).put(column.title, style);
+            if self.sort == Some(place.column) {
+                let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
+                pen.skip((indent + title).min(place.width));
+                pen.text(Role::Key, if self.descending { "▼" } else { "▲" });
+            }
+        }
+    }
+
+    fn row(&self, cx: &Cx<'_>, row: R, strip: Rect, buf: &mut Buffer) {
+        if let Some(span) = self.span {
+            let inner = Rect { x: strip.x + 1, width: strip.width.saturating_sub(1), ..strip };
+            if span(cx, row, &mut Pen::new(cx, inner, 0, buf)) {
+                return;
+            }
+        }
+        for &Place { column, x, width } in &self.places {
+            let Some(column) = self.columns.get(column) else { continue };
+            let mut pen = Pen::new(cx, Rect { x, width, ..strip }, 0, buf);
+            (column.draw)(cx, row, &mut pen);
+            if column.align == Align::Right {
+                pen.align_right();
+            }
+        }
+    }
+
+    /// The selected row, and rows that belong to what is selected elsewhere.
+    fn mark(&self, cx: &Cx<'_>, key: Option<&K>, strip: Rect, buf: &mut Buffer) {
+        let Some(key) = key else { return };
+        let (role, glyph) = if self.selected.as_ref() == Some(key) {
+            (Role::Selected, "▶")
+        } else if cx.selected.is_some() && (self.identity.subject)(key).as_ref() == cx.selected {
+            (Role::Related, "•")
+        } else {
+            return;
+        };
+        let style = cx.theme.style(role);
+        buf.set_style(strip, style);
+        Pen::new(cx, Rect { width: 1, ..strip }, 0, buf).put(glyph, style);
+    }
+
+    fn bar(&self, cx: &Cx<'_>, buf: &mut Buffer) {
+        let page = self.page();
+        let (rows, height) = (self.rows.len(), self.area.height.saturating_sub(1));
+        if rows <= page || height < 3 {
+            return;
+        }
+        let long = ((page * usize::from(height)) / rows).max(1) as u16;
+        let most = rows - page;
+        let top = (self.offset * usize::from(height - long)).div_ceil(most.max(1)) as u16;
+        let (track, thumb) = if cx.charset == Charset::Unicode { ('│', '┃') } else { ('|', '#') };
+        for line in 0..height {
+            let inside = (top..top + long).contains(&line);
+            let cell = Rect { x: self.area.right(), y: self.area.y + 1 + line, width: 1, height: 1 };
+            let style = cx.theme.style(if inside { Role::Focus } else { Role::Border });
+            Pen::new(cx, cell, 0, buf).repeat(if inside { thumb } else { track }, 1, style);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Numbers as short texts that need more than [`super::number`]: a decimal, a sign, a list.
+
+use super::number::{self, Short};
+use topotop_model::IdSet;
+
+/// A fraction 0..1 in percent with a decimal below ten: `98%`, `1.6%`, `0%`.
+pub fn fine_percent(share: f64) -> Short {
+    if share.is_finite() && share >= 0.0005 && share < 0.0995 {
+        Short::from_display(format_args!("{:.1}%", share * 100.0))
+    } else {
+        number::percent(share)
+    }
+}
+
+/// Bytes with their sign: growth goes both ways.
+pub fn signed_bytes(value: f64) -> Short {
+    let sign = if value > 0.0 { "+" } else { "-" };
+    if value.abs() < 0.5 { Short::from_display(format_args!("0")) } else { Short::from_display(format_args!("{sign}{}", number::bytes(value.abs()))) }
+}
+
+/// Cores: `3.9c`, `0.05c`, `0`.
+pub fn cores(value: f64) -> Short {
+    match value {
+        0.0 => Short::from_display(format_args!("0")),
+        value if value > 0.0 && value < 0.005 => Short::from_display(format_args!("<.01c")),
+        value if value > 0.0 && value < 0.995 => Short::from_display(format_args!("{value:.2}c")),
+        value => number::cores(value),
+    }
+}
+
+/// Milliseconds without their unit: `0.12`, `3.4`, `120`.
+pub fn millis(value: f64) -> Short {
+    match value {
+        value if !value.is_finite() || value < 0.0 => Short::from_display(format_args!("?")),
+        0.0 => Short::from_display(format_args!("0")),
+        value if value < 0.005 => Short::from_display(format_args!("<.01")),
+        value if value < 0.995 => Short::from_display(format_args!("{value:.2}")),
+        value if value < 9.95 => Short::from_display(format_args!("{value:.1}")),
+        value if value < 99_999.5 => Short::from_display(format_args!("{value:.0}")),
+        value => number::count(value),
+    }
+}
+
+/// A set as a kernel list of at most `room` characters; a set that is longer ends in its number of ids.
+pub fn id_list(set: &IdSet, room: usize) -> String {
+    let mut out = String::new();
+    if set.is_empty() {
+        return "none".to_owned();
+    }
+    for (index, &(first, last)) in set.ranges().iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let part = if first == last { format!("{comma}{first}") } else { format!("{comma}{first}-{last}") };
+        if out.len() + part.len() > room {
+            return if index == 0 { format!("{} ids", set.len()) } else { cut_list(&out, set, room) };
+        }
+        out.push_str(&part);
+    }
+    out
+}
+
+fn cut_list(head: &str, set: &IdSet, room: usize) -> String {
+    let tail = format!("…({})", set.len());
+    let keep = room.saturating_sub(tail.chars().count());
+    let head = match head.get(..keep) {
+        // Whole parts only: half a number would be another number.
+        Some(cut) if !head.get(keep..).is_some_and(|rest| rest.starts_with(',')) => {
+            cut.rfind(',').and_then(|at| cut.get(..at)).unwrap_or("")
+        }
+        Some(cut) => cut,
+        None => head,
+    };
+    format!("{head}{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_that_need_more() {
+        assert_eq!(fine_percent(0.016).as_str(), "1.6%");
+        assert_eq!(fine_percent(0.98).as_str(), "98%");
+        assert_eq!(fine_percent(0.0).as_str(), "0%");
+        assert_eq!(cores(3.94).as_str(), "3.9c");
+        assert_eq!(cores(0.05).as_str(), "0.05c");
+        assert_eq!(cores(f64::NAN).as_str(), "?");
+        assert_eq!(millis(0.123).as_str(), "0.12");
+        assert_eq!(signed_bytes(-4096.0).as_str(), "-4.0K");
+        assert_eq!(signed_bytes(4096.0).as_str(), "+4.0K");
+    }
+
+    #[test]
+    fn lists_end_in_their_number() {
+        let set = IdSet::from_ids((0..64).map(|id| id * 2));
+        assert_eq!(id_list(&set, 12), "0,2,4…(64)");
+        assert_eq!(id_list(&set, 3), "…(64)");
+        assert_eq!(id_list(&IdSet::from_ids(0..64), 12), "0-63");
+        assert_eq!(id_list(&IdSet::new(), 12), "none");
+    }
+}

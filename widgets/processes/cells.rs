@@ -1,0 +1,200 @@
+//! Cells of the process table.
+
+use super::columns::nodes;
+use crate::parts::mark;
+use crate::parts::Pen;
+use crate::parts::strip;
+use crate::parts::units;
+use crate::parts::names;
+use crate::{Cx, Role};
+use topotop_model::frame::{MemorySource, Process};
+
+pub(super) fn comm(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    if process.comm.is_empty() {
+        let (text, role) = mark::missing(cx, "/stat");
+        pen.text(role, text);
+    } else if process.kernel {
+        pen.text(Role::Dim, &process.comm);
+    } else {
+        pen.text(Role::Text, &process.comm);
+    }
+}
+
+pub(super) fn cpu(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    pen.some(process.cpu_cores, "/stat", |cores| {
+        (units::cores(cores), if cores < 0.005 { Role::Dim } else { Role::heat(cores) })
+    });
+}
+
+/// One share of its CPU time per node, as high and as hot as it is large.
+pub(super) fn cpu_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    let total: f64 = process.cpu_by_node.iter().map(|entry| entry.1).sum();
+    if process.cpu_by_node.is_empty() {
+        let (text, role) = mark::missing(cx, "/stat");
+        pen.text(role, text);
+        return;
+    }
+    let share = |node: u32| {
+        let cores = process.cpu_by_node.iter().find(|entry| entry.0 == node).map_or(0.0, |entry| entry.1);
+        if total > 0.0 { cores / total } else { 0.0 }
+    };
+    cells_by_node(cx, pen, share);
+}
+
+/// One or two cells per node, coloured as the node.
+fn cells_by_node(cx: &Cx<'_>, pen: &mut Pen<'_>, share: impl Fn(u32) -> f64) {
+    let wide = nodes(cx) * 3 <= pen.left() + 1;
+    for (index, node) in cx.frame.topology.nodes.iter().enumerate() {
+        if wide && index > 0 {
+            pen.skip(1);
+        }
+        let share = share(node.id);
+        let (glyph, role) = if share < 0.005 {
+            (strip::nil(cx.charset), Role::Dim)
+        } else {
+            (strip::level(share, cx.charset), Role::node(node.id))
+        };
+        pen.repeat(glyph, if wide { 2 } else { 1 }, cx.theme.style(role));
+    }
+}
+
+/// One bar per node, then the nodes that hold most, in numbers.
+pub(super) fn memory_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    let Some(memory) = &process.memory else {
+        let (text, role) = memory_mark(cx, process);
+        pen.text(role, text);
+        return;
+    };
+    let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
+    let width = nodes(cx).min(pen.left());
+    {
+        let mut bars = pen.sub(width);
+        for node in &cx.frame.topology.nodes {
+            let bytes = memory.by_node.iter().find(|entry| entry.0 == node.id).map_or(0, |entry| entry.1);
+            let share = bytes as f64 / total;
+            let (glyph, role) = if bytes == 0 {
+                (strip::nil(cx.charset), Role::Dim)
+            } else {
+                (strip::level(share, cx.charset), Role::node(node.id))
+            };
+            bars.repeat(glyph, 1, cx.theme.style(role));
+        }
+    }
+    let mut most = memory.by_node.clone();
+    most.sort_by_key(|entry| std::cmp::Reverse(entry.1));
+    for (node, bytes) in most.into_iter().filter(|entry| entry.1 > 0) {
+        let text = format!(" {} n{node}", units::bytes(bytes as f64));
+        if names::width(&text) > pen.left() {
+            break;
+        }
+        pen.text(Role::node(node), &text);
+    }
+}
+
+/// Why nobody knows where its memory is.
+pub(super) fn memory_mark(cx: &Cx<'_>, process: &Process) -> (&'static str, Role) {
+    if process.kernel { ("none", Role::Absent) } else { mark::missing(cx, "/numa_maps") }
+}
+
+/// The remote ratio with its error and its source.
+pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    let Some(memory) = &process.memory else {
+        let (text, role) = memory_mark(cx, process);
+        pen.text(role, text);
+        return;
+    };
+    let Some(ratio) = memory.remote_ratio else {
+        pen.text(Role::Absent, mark::dash(cx.charset));
+        return;
+    };
+    pen.text(Role::heat(ratio), &units::percent(ratio));
+    let error = if memory.error > 0.0 { format!(" ±{:.0}", (memory.error * 100.0).ceil()) } else { String::new() };
+    let source = match memory.source {
+        MemorySource::NumaMaps => " exact",
+        source => &format!(" {}", source.name()),
+    };
+    for text in [error.as_str(), source] {
+        if names::width(text) <= pen.left() {
+            pen.text(Role::Dim, text);
+        }
+    }
+}
+
+pub(super) fn wait(cx: &Cx<'_>, share: Option<f64>, file: &str, pen: &mut Pen<'_>) {
+    pen.some(share, file, |share| {
+        let role = match share {
+            share if share >= 0.3 => Role::Critical,
+            share if share >= 0.1 => Role::Warn,
+            share if share >= 0.01 => Role::Text,
+            _ => Role::Dim,
+        };
+        (units::percent(share), role)
+    });
+}
+
+pub(super) fn rate(cx: &Cx<'_>, rate: Option<f64>, file: &str, pen: &mut Pen<'_>) {
+    pen.some(rate, file, |rate| (units::bytes(rate), if rate < 1.0 { Role::Dim } else { Role::Text }));
+}
+
+pub(super) fn state(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    let role = match process.state {
+        'D' => Role::Warn,
+        'R' => Role::Ok,
+        'Z' => Role::Info,
+        _ => Role::Dim,
+    };
+    let mut utf8 = [0; 4];
+    let text = if process.state == '\0' { mark::dash(cx.charset) } else { process.state.encode_utf8(&mut utf8) };
+    pen.text(role, text);
+}
+
+pub(super) fn policy(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    if process.policy.is_empty() {
+        let (text, role) = mark::missing(cx, "/numa_maps");
+        pen.text(role, text);
+    } else {
+        pen.role(cx, &process.policy, if &*process.policy == "default" { Role::Dim } else { Role::Info });
+    }
+}
+
+pub(super) fn cgroup(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    if process.cgroup.is_empty() {
+        let (text, role) = mark::missing(cx, "/cgroup");
+        pen.text(role, text);
+    } else {
+        pen.text(Role::Dim, &names::cgroup(cx, &process.cgroup));
+    }
+}
+
+/// Where its threads may run, in a word: `all`, `0-31`, `8×1 pinned`, `3 masks`.
+pub(super) fn affinity(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    let room = usize::from(pen.left());
+    let (text, role) = affinity_word(cx, process, room);
+    pen.text(role, &text);
+}
+
+pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (String, Role) {
+    let groups = &process.thread_affinities;
+    let online = &cx.frame.topology.cpus_online;
+    let one = |group: &&topotop_model::frame::AffinityGroup| group.cpus.single().is_some() && online.len() > 1;
+    let pinned: u32 = groups.iter().filter(one).map(|group| group.count).sum();
+    let targets = groups.iter().filter(one).count();
+    match (groups.as_slice(), &process.affinity) {
+        ([], None) => {
+            let (text, role) = mark::missing(cx, "/status");
+            (text.to_owned(), role)
+        }
+        ([only], _) => names::cpus(cx, &only.cpus, room),
+        ([], Some(cpus)) => names::cpus(cx, cpus, room),
+        (_, _) if pinned > 0 => {
+            let each = pinned.div_ceil(targets.max(1) as u32);
+            let text = if each <= 1 { format!("{targets}×1 pinned") } else { format!("{pinned}→{targets}c pinned") };
+            (text, Role::Warn)
+        }
+        (many, _) => (format!("{} masks", many.len()), Role::Info),
+    }
+}
+
+pub(super) fn rss(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+    pen.value(process.rss_bytes, "none", "/stat", |bytes| (units::bytes(bytes as f64), Role::Text));
+}

@@ -1,0 +1,116 @@
+//! The busiest processes for the overview.
+
+use super::{cells, columns};
+use crate::parts::{Pen, names};
+use crate::{Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::cmp::Reverse;
+use topotop_model::frame::Process;
+
+/// Draws a head and as many of the busiest processes as fit.
+pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+    if area.is_empty() {
+        return;
+    }
+    let plan = Plan::new(cx, area.width);
+    head(cx, &plan, area, buf);
+    let mut rows: Vec<&Process> = cx.frame.processes.iter().filter(|process| super::passes(cx, process)).collect();
+    let wanted = usize::from(area.height.saturating_sub(1));
+    // Most CPU first; in thousandths, so that the order needs no floats. Ties go to the biggest.
+    let rank = |process: &&Process| {
+        let cpu = process.cpu_cores.map_or(0, |cores| (cores * 1000.0) as u64);
+        Reverse((cpu, process.rss_bytes.value().unwrap_or(0)))
+    };
+    if wanted > 0 && rows.len() > wanted {
+        rows.select_nth_unstable_by_key(wanted - 1, rank);
+        rows.truncate(wanted);
+    }
+    rows.sort_by_key(rank);
+    for (at, process) in rows.into_iter().take(wanted).enumerate() {
+        let strip = Rect { y: area.y + 1 + at as u16, height: 1, ..area };
+        line(cx, &plan, process, &mut Pen::new(cx, strip, 0, buf));
+    }
+}
+
+/// Widths of the columns that fit.
+struct Plan {
+    comm: u16,
+    cpu_nodes: u16,
+    memory: u16,
+    remote: u16,
+    affinity: u16,
+    wait: u16,
+    policy: u16,
+}
+
+impl Plan {
+    fn new(cx: &Cx<'_>, width: u16) -> Self {
+        let nodes = columns::nodes(cx);
+        let mut room = width.saturating_sub(7 + 1 + 6 + 1);
+        let mut take = |wanted: u16, least: u16| {
+            let got = if room > least + 8 { wanted.min(room - 8) } else { 0 };
+            let got = if got < least { 0 } else { got };
+            room -= if got > 0 { got + 1 } else { 0 };
+            got
+        };
+        let many = nodes > 1;
+        let affinity = take(14, 8);
+        let cpu_nodes = if many { take(if nodes <= 4 { nodes * 3 - 1 } else { nodes.min(32) }, nodes.min(8)) } else { 0 };
+        let wait = take(5, 5);
+        let memory = if many { take(nodes.min(32) + 16, nodes.min(8) + 6) } else { take(6, 5) };
+        let remote = if many { take(15, 5) } else { 0 };
+        let policy = take(10, 7);
+        Self { comm: room.saturating_sub(1).clamp(1, 24), cpu_nodes, memory, remote, affinity, wait, policy }
+    }
+}
+
+fn head(cx: &Cx<'_>, plan: &Plan, area: Rect, buf: &mut Buffer) {
+    let mut pen = Pen::new(cx, Rect { height: 1, ..area }, 0, buf);
+    let memory = if columns::nodes(cx) > 1 { "MEMORY BY NODE" } else { "   RSS" };
+    let cells = [
+        ("    PID", 7),
+        ("COMM", plan.comm),
+        ("   CPU", 6),
+        ("CPU BY NODE", plan.cpu_nodes),
+        (memory, plan.memory),
+        ("REMOTE", plan.remote),
+        (" WAIT", plan.wait),
+        ("AFFINITY", plan.affinity),
+        ("POLICY", plan.policy),
+    ];
+    for (title, width) in cells.into_iter().filter(|cell| cell.1 > 0) {
+        let fits = names::width(title) <= width;
+        pen.sub(width).text(Role::Head, if fits { title } else { title.get(..usize::from(width)).unwrap_or("") });
+        pen.skip(1);
+    }
+}
+
+fn line(cx: &Cx<'_>, plan: &Plan, process: &Process, pen: &mut Pen<'_>) {
+    let mut cell = |width: u16, right: bool, draw: &dyn Fn(&mut Pen<'_>)| {
+        if width == 0 {
+            return;
+        }
+        let mut inner = pen.sub(width);
+        draw(&mut inner);
+        if right {
+            inner.align_right();
+        }
+        pen.skip(1);
+    };
+    cell(7, true, &|pen| {
+        pen.text(Role::Dim, &process.pid.to_string());
+    });
+    cell(plan.comm, false, &|pen| cells::comm(cx, process, pen));
+    cell(6, true, &|pen| cells::cpu(cx, process, pen));
+    cell(plan.cpu_nodes, false, &|pen| cells::cpu_by_node(cx, process, pen));
+    if columns::nodes(cx) > 1 {
+        cell(plan.memory, false, &|pen| cells::memory_by_node(cx, process, pen));
+    } else {
+        cell(plan.memory, true, &|pen| cells::rss(cx, process, pen));
+    }
+    cell(plan.remote, false, &|pen| cells::remote(cx, process, pen));
+    cell(plan.wait, true, &|pen| cells::wait(cx, process.wait_share, "/schedstat", pen));
+    cell(plan.affinity, false, &|pen| cells::affinity(cx, process, pen));
+    cell(plan.policy, false, &|pen| cells::policy(cx, process, pen));
+}

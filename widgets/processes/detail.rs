@@ -1,0 +1,219 @@
+//! One process in full: what `numactl --show` would say from inside it, its threads, its pins.
+
+use super::{Id, cells, find};
+use crate::parts::pane::Doc;
+use crate::parts::{mark, names, units};
+use crate::{Cx, Role};
+use topotop_model::frame::{Beam, Process, Thread};
+use topotop_model::{IdSet, Known};
+
+/// The detail of a process, for a box this wide.
+pub(super) fn doc(cx: &Cx<'_>, id: Id, width: u16) -> Doc {
+    let mut doc = Doc::default();
+    let Some(process) = find(cx, id) else {
+        doc.line(vec![(format!("process {} has ended", id.0), Role::Absent)]);
+        return doc;
+    };
+    placement(cx, &mut doc, process, usize::from(width.saturating_sub(18)));
+    memory(cx, &mut doc, process);
+    if let Some(beam) = &process.beam {
+        beam_lines(cx, &mut doc, beam);
+    }
+    affinities(cx, &mut doc, process);
+    threads(cx, &mut doc, process);
+    doc.gap();
+    doc.head("Where it belongs");
+    let group = if process.cgroup.is_empty() { mark::missing(cx, "/cgroup").0 } else { &process.cgroup };
+    doc.pair("cgroup", group, Role::Text);
+    if let Some(container) = cx.frame.cgroup(&process.cgroup).and_then(|cgroup| cgroup.container.as_ref()) {
+        doc.pair("container", names::container(container), Role::Text);
+    }
+    command(cx, &mut doc, process, usize::from(width.max(20)));
+    doc
+}
+
+/// The lines of `numactl --show`, with its words, for this process.
+fn placement(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
+    doc.head("numactl --show, this process");
+    let policy = policy(&process.policy);
+    match &policy {
+        Some((name, _)) => doc.pair("policy", *name, Role::Text),
+        None => {
+            let (text, role) = mark::missing(cx, "/numa_maps");
+            doc.pair("policy", text, role);
+        }
+    }
+    let (name, nodes) = policy.unwrap_or_default();
+    let preferred = if name.starts_with("prefer") { nodes } else { "current" };
+    doc.pair("preferred node", if name.is_empty() { mark::dash(cx.charset) } else { preferred }, Role::Text);
+    let online = &cx.frame.topology.cpus_online;
+    let cpus = process.affinity.as_ref().map(|cpus| cpus.intersection(online));
+    set(cx, doc, "physcpubind", cpus.as_ref(), "/status", room);
+    let nodes_of = cpus.as_ref().map(|cpus| nodes_of(cx, cpus));
+    set(cx, doc, "cpubind", nodes_of.as_ref(), "/status", room);
+    set(cx, doc, "nodebind", nodes_of.as_ref(), "/status", room);
+    let allowed = process.mems_allowed.as_deref();
+    let bound = name.starts_with("bind").then(|| IdSet::parse_list(nodes)).flatten();
+    set(cx, doc, "membind", bound.as_ref().or(allowed), "/status", room);
+    if process.thread_affinities.len() > 1 {
+        doc.line(vec![("these are the main thread's; other threads differ, see below".to_owned(), Role::Warn)]);
+    }
+}
+
+/// `bind:0-1` as (`bind`, `0-1`).
+fn policy(text: &str) -> Option<(&str, &str)> {
+    (!text.is_empty()).then(|| text.split_once([':', ' ', '=']).unwrap_or((text, "")))
+}
+
+fn set(cx: &Cx<'_>, doc: &mut Doc, name: &str, set: Option<&IdSet>, file: &str, room: usize) {
+    match set {
+        Some(set) => doc.pair(name, units::id_list(set, room), Role::Text),
+        None => {
+            let (text, role) = mark::missing(cx, file);
+            doc.pair(name, text, role);
+        }
+    }
+}
+
+fn nodes_of(cx: &Cx<'_>, cpus: &IdSet) -> IdSet {
+    let nodes = cx.frame.topology.nodes.iter();
+    nodes.filter(|node| node.cpus.intersects(cpus)).map(|node| node.id).collect()
+}
+
+fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
+    doc.gap();
+    doc.head("CPU and memory by node");
+    let Some(memory) = &process.memory else {
+        let (text, role) = cells::memory_mark(cx, process);
+        doc.pair("memory by node", text, role);
+        return cpu_lines(doc, process);
+    };
+    let error = if memory.error > 0.0 { format!(" ±{:.1}%", memory.error * 100.0) } else { " exact".to_owned() };
+    doc.pair("source", format!("{}{error}, {} old", memory.source.name(), units::span(memory.age_seconds)), Role::Text);
+    let ratio = memory.remote_ratio.map_or_else(|| mark::dash(cx.charset).to_owned(), units::percent);
+    doc.pair("remote", format!("{ratio} of accesses, if they follow CPU time"), Role::Text);
+    let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
+    for node in &cx.frame.topology.nodes {
+        let at = |list: &[(u32, u64)]| list.iter().find(|entry| entry.0 == node.id).map_or(0, |entry| entry.1);
+        let bytes = at(&memory.by_node) as f64;
+        let cores = process.cpu_by_node.iter().find(|entry| entry.0 == node.id).map_or(0.0, |entry| entry.1);
+        let cpu = if process.cpu_by_node.is_empty() { mark::dash(cx.charset).to_owned() } else { units::cores(cores) };
+        let file = if memory.file_by_node.is_empty() {
+            String::new()
+        } else {
+            format!("  file {:>6}", units::bytes(at(&memory.file_by_node) as f64))
+        };
+        doc.line(vec![
+            (format!("  node {:<3}", node.id), Role::node(node.id)),
+            (format!(" cpu {cpu:>6}  memory {:>6} {:>5}", units::bytes(bytes), units::percent(bytes / total)), Role::Text),
+            (file, Role::Dim),
+        ]);
+    }
+}
+
+fn cpu_lines(doc: &mut Doc, process: &Process) {
+    for (node, cores) in &process.cpu_by_node {
+        doc.line(vec![
+            (format!("  node {node:<3}"), Role::node(*node)),
+            (format!(" cpu {:>6}", units::cores(*cores)), Role::Text),
+        ]);
+    }
+}
+
+/// Bound by configuration and bound now are two facts: nothing binds after `u`, and tools rebind what is running.
+fn beam_lines(cx: &Cx<'_>, doc: &mut Doc, beam: &Beam) {
+    doc.gap();
+    doc.head("Erlang virtual machine");
+    let (configured, role) = match &beam.bind_type_configured {
+        Known::Value(kind) if &**kind == "u" => (kind.to_string(), Role::Text),
+        Known::Value(kind) => (kind.to_string(), Role::Warn),
+        Known::None => ("not set".to_owned(), Role::Text),
+        Known::Missing => (mark::missing(cx, "/cmdline").0.to_owned(), Role::Absent),
+    };
+    doc.pair("bind type", format!("{configured} configured"), role);
+    let (bound, role) = match beam.bound_now {
+        Known::Value(true) => ("yes: scheduler threads are pinned", Role::Warn),
+        Known::Value(false) => ("no", Role::Ok),
+        Known::None => ("n/a", Role::Absent),
+        Known::Missing => mark::missing(cx, "/status"),
+    };
+    doc.pair("bound now", bound, role);
+    let active = beam.schedulers_active.map_or(String::new(), |count| format!(", {count} ran"));
+    let count = beam.schedulers.value().map_or_else(|| mark::dash(cx.charset).to_owned(), |count| count.to_string());
+    doc.pair("schedulers", format!("{count}{active}"), Role::Text);
+    if !beam.pinned.is_empty() {
+        let mut text = String::new();
+        for (cpu, threads) in beam.pinned.iter().take(256) {
+            text.push_str(&format!("c{cpu}×{threads} "));
+        }
+        doc.pair("pin map", text, Role::Warn);
+    }
+}
+
+fn affinities(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
+    doc.gap();
+    doc.head("Threads by the CPUs they may run on");
+    if process.thread_affinities.is_empty() {
+        let (text, role) = mark::missing(cx, "/task/*/status");
+        doc.pair("threads", text, role);
+    }
+    for group in process.thread_affinities.iter().take(256) {
+        let (cpus, role) = names::cpus(cx, &group.cpus, 60);
+        doc.line(vec![
+            (format!("{:>6} ", group.count), Role::Text),
+            (if group.count == 1 { "thread   " } else { "threads  " }.to_owned(), Role::Dim),
+            (cpus, if group.cpus.single().is_some() { Role::Warn } else { role }),
+        ]);
+    }
+}
+
+fn threads(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
+    let mut threads: Vec<&Thread> = cx.frame.threads_of(process.pid).iter().collect();
+    doc.gap();
+    doc.head(format!("{:>8} {:<16} {:>6} {:>5} {:>5}  {}", "TID", "THREAD", "CPU", "WAIT", "LAST", "MAY RUN ON"));
+    if threads.is_empty() {
+        doc.line(vec![("threads come with the next sample".to_owned(), Role::Dim)]);
+    }
+    threads.sort_by(|a, b| b.cpu_cores.unwrap_or(-1.0).total_cmp(&a.cpu_cores.unwrap_or(-1.0)));
+    for thread in threads.into_iter().take(1024) {
+        doc.line(thread_line(cx, thread));
+    }
+}
+
+fn thread_line(cx: &Cx<'_>, thread: &Thread) -> Vec<(String, Role)> {
+    let dash = mark::dash(cx.charset);
+    let cpu = thread.cpu_cores.map_or_else(|| dash.to_owned(), units::cores);
+    let wait = thread.wait_share.map_or_else(|| dash.to_owned(), units::percent);
+    let last = thread.last_cpu.value().map_or_else(|| dash.to_owned(), |cpu| format!("c{cpu}"));
+    let (affinity, role) = match &thread.affinity {
+        Some(cpus) => names::cpus(cx, cpus, 24),
+        None => (mark::missing(cx, "/task/*/status").0.to_owned(), Role::Absent),
+    };
+    let mut name = names::clean(&thread.comm, cx.charset, 16);
+    name.push_str(&" ".repeat(16usize.saturating_sub(usize::from(names::width(&name)))));
+    vec![
+        (format!("{:>8} ", thread.tid), Role::Dim),
+        (name, Role::Text),
+        (format!(" {cpu:>6}"), thread.cpu_cores.map_or(Role::Absent, Role::heat)),
+        (format!(" {wait:>5}"), thread.wait_share.map_or(Role::Absent, |share| if share >= 0.2 { Role::Warn } else { Role::Text })),
+        (format!(" {last:>5}  "), Role::Dim),
+        (affinity, role),
+        (if thread.fixed { " fixed by the kernel".to_owned() } else { String::new() }, Role::Dim),
+    ]
+}
+
+/// The whole command line, in lines.
+fn command(cx: &Cx<'_>, doc: &mut Doc, process: &Process, width: usize) {
+    doc.gap();
+    doc.head("Command line");
+    if process.cmdline.is_empty() {
+        let (text, role) = if process.kernel { ("kernel thread", Role::Absent) } else { mark::missing(cx, "/cmdline") };
+        doc.line(vec![(text.to_owned(), role)]);
+        return;
+    }
+    let text = names::clean(&process.cmdline, cx.charset, 4096);
+    let chars: Vec<char> = text.chars().collect();
+    for part in chars.chunks(width.max(1)) {
+        doc.line(vec![(part.iter().collect(), Role::Text)]);
+    }
+}
