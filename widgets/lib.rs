@@ -45,5 +45,5 @@ pub trait Panel: Send {
 
 /// Every screen, in the order of the tab bar.
 pub fn all() -> Vec<Box<dyn Panel>> {
-    Vec::new()
+    vec![Box::new(processes::Processes::default())]
 }

@@ -181,3 +181,6 @@ impl Panel for Processes {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests;

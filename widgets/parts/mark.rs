@@ -1,7 +1,7 @@
 //! Values that are not there: never a zero, never a blank.
 
-use super::Pen;
 use super::number::Short;
+use super::{Pen, heat};
 use crate::{Charset, Cx, Role};
 use topotop_model::{Known, Reason};
 
@@ -44,6 +44,16 @@ impl Pen<'_> {
     /// Writes a value, or the mark of what was not read.
     pub fn some<T>(&mut self, value: Option<T>, file: &str, show: impl FnOnce(T) -> (Short, Role)) -> &mut Self {
         self.value(Known::or_missing(value), "", file, show)
+    }
+
+    /// A share as height in a role's colour, so many times; a dot where there is nothing.
+    pub fn level(&mut self, role: Role, share: f64, times: u16) -> &mut Self {
+        let charset = self.cx().charset;
+        if share < 0.005 || !share.is_finite() {
+            self.repeat(Role::Dim, if charset == Charset::Ascii { " " } else { "·" }, times)
+        } else {
+            self.repeat(role, heat::glyph(share, charset), times)
+        }
     }
 
     /// Writes the mark of what was not read: a word where it fits, else its first letter's worth.

@@ -28,7 +28,12 @@ pub fn leaf(path: &str) -> &str {
 
 /// A group's short name: its container, or the last part of its path.
 pub fn short(cgroup: &Cgroup) -> String {
-    cgroup.container.as_ref().map(container).filter(|name| !name.is_empty()).unwrap_or_else(|| leaf(&cgroup.path).to_owned())
+    cgroup
+        .container
+        .as_ref()
+        .map(container)
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| leaf(&cgroup.path).to_owned())
 }
 
 /// The short name of a group by path, whether or not it is known.
@@ -41,6 +46,9 @@ pub fn cpus(cx: &Cx<'_>, cpus: &IdSet, room: usize) -> (String, Role) {
     let online = &cx.frame.topology.cpus_online;
     if !online.is_empty() && online.is_subset(cpus) {
         return ("all".to_owned(), Role::Dim);
+    }
+    if let Some(cpu) = cpus.single() {
+        return (format!("cpu {cpu}"), Role::Warn);
     }
     let node = cx.frame.topology.nodes.iter().find(|node| !node.cpus.is_empty() && node.cpus == *cpus);
     match node {

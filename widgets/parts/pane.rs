@@ -1,68 +1,23 @@
-//! Boxes around panels, and details made of lines.
+//! Panes of a panel: a list, and the detail of one of its rows, made of lines.
 
-use super::{Pen, names};
-use crate::{Charset, Cx, Role};
+use super::{Pen, mark, names, panel};
+use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use topotop_model::text::printable;
 
-/// Draws a box with a title left and a note right in its upper line; gives what is inside.
+/// Draws a pane's rule with a title left and a note right; gives what is below it, without the scroll bar's column.
 pub fn frame(cx: &Cx<'_>, area: Rect, title: &str, note: &str, buf: &mut Buffer) -> Rect {
-    let area = area.intersection(buf.area);
-    let inside = inner(area);
-    if area.width < 2 || area.height < 2 {
-        return inside;
-    }
-    let style = cx.theme.style(Role::Border);
-    let glyphs = if cx.charset == Charset::Unicode { ['┌', '┐', '└', '┘', '─', '│'] } else { ['+', '+', '+', '+', '-', '|'] };
-    let [upper_left, upper_right, lower_left, lower_right, across, down] = glyphs;
-    let flat = area.width - 2;
-    let line = |y| Rect { y, height: 1, ..area };
-    Pen::new(cx, line(area.y), 0, buf).repeat(upper_left, 1, style).repeat(across, flat, style).repeat(
-        upper_right,
-        1,
-        style,
-    );
-    Pen::new(buf, line(area.bottom() - 1), cx.charset).repeat(lower_left, 1, style).repeat(across, flat, style).repeat(
-        lower_right,
-        1,
-        style,
-    );
-    for y in area.y + 1..area.bottom() - 1 {
-        for x in [area.x, area.right() - 1] {
-            Pen::new(cx, Rect { x, y, width: 1, height: 1 }, 0, buf).repeat(down, 1, style);
-        }
-    }
-    label(cx, area, title, note, buf);
-    inside
+    let title = printable(title);
+    let note = printable(note);
+    panel::titled(cx, area, &title, &note, false, buf);
+    inner(area)
 }
 
-fn label(cx: &Cx<'_>, area: Rect, title: &str, note: &str, buf: &mut Buffer) {
-    let room = Rect { x: area.x + 1, width: area.width - 2, height: 1, ..area };
-    let mut pen = Pen::new(cx, room, 0, buf);
-    if !title.is_empty() {
-        let width = names::width(title).min(room.width.saturating_sub(2));
-        pen.put(" ", Style::new());
-        pen.sub(width).text(Role::Title, title);
-        pen.put(" ", Style::new());
-    }
-    let used = pen.x() - room.x;
-    let width = names::width(note);
-    if !note.is_empty() && used + width + 3 <= room.width {
-        let mut pen = Pen::new(cx, room, 0, buf);
-        pen.skip(room.width - width - 2);
-        pen.put(" ", Style::new()).text(Role::Dim, note).put(" ", Style::new());
-    }
-}
-
-/// What is inside a box.
+/// What is inside a pane.
 pub fn inner(area: Rect) -> Rect {
-    Rect {
-        x: area.x.saturating_add(1).min(area.right()),
-        y: area.y.saturating_add(1).min(area.bottom()),
-        width: area.width.saturating_sub(2),
-        height: area.height.saturating_sub(2),
-    }
+    let area = panel::below(area, 1);
+    Rect { width: area.width.saturating_sub(1), ..area }
 }
 
 /// `5` of all, or `5 of 310` when some are left out.
@@ -96,6 +51,12 @@ impl Doc {
         self.lines.push(vec![(format!("{name:<16} "), Role::Dim), (value.into(), role)]);
     }
 
+    /// A name and the mark of what was not read.
+    pub fn unread(&mut self, cx: &Cx<'_>, name: &str, file: &str) {
+        let (text, role) = mark::missing(cx, file);
+        self.pair(name, text, role);
+    }
+
     /// A line of pieces.
     pub fn line(&mut self, pieces: Vec<(String, Role)>) {
         self.lines.push(pieces);
@@ -119,7 +80,7 @@ impl Doc {
             let strip = Rect { y: area.y + at as u16, height: 1, ..area };
             let mut pen = Pen::new(cx, strip, 0, buf);
             for (text, role) in pieces {
-                pen.role(cx, text, *role);
+                pen.text(*role, text);
             }
         }
         scroll + page >= self.lines.len()

@@ -1,11 +1,27 @@
 //! Numbers as short texts that need more than [`super::number`]: a decimal, a sign, a list.
 
-use super::number::{self, Short};
+use super::number;
+pub use super::number::{Short, bytes, count, percent, seconds};
 use topotop_model::IdSet;
+
+/// A number of the kernel in full, as long as it is short.
+pub fn full(value: u64) -> Short {
+    if value < 100_000 { Short::from_display(format_args!("{value}")) } else { number::whole(value) }
+}
+
+/// A CPU: `c17`.
+pub fn cpu(id: u32) -> Short {
+    Short::from_display(format_args!("c{id}"))
+}
+
+/// What `format` makes of a value, or `?` where there is none.
+pub fn or_unknown<T>(value: Option<T>, format: impl FnOnce(T) -> Short) -> Short {
+    value.map_or_else(|| Short::from_display(format_args!("?")), format)
+}
 
 /// A fraction 0..1 in percent with a decimal below ten: `98%`, `1.6%`, `0%`.
 pub fn fine_percent(share: f64) -> Short {
-    if share.is_finite() && share >= 0.0005 && share < 0.0995 {
+    if (0.0005..0.0995).contains(&share) {
         Short::from_display(format_args!("{:.1}%", share * 100.0))
     } else {
         number::percent(share)
@@ -15,7 +31,11 @@ pub fn fine_percent(share: f64) -> Short {
 /// Bytes with their sign: growth goes both ways.
 pub fn signed_bytes(value: f64) -> Short {
     let sign = if value > 0.0 { "+" } else { "-" };
-    if value.abs() < 0.5 { Short::from_display(format_args!("0")) } else { Short::from_display(format_args!("{sign}{}", number::bytes(value.abs()))) }
+    if value.abs() < 0.5 {
+        Short::from_display(format_args!("0"))
+    } else {
+        Short::from_display(format_args!("{sign}{}", number::bytes(value.abs())))
+    }
 }
 
 /// Cores: `3.9c`, `0.05c`, `0`.

@@ -1,18 +1,16 @@
 //! Cells of the process table.
 
 use super::columns::nodes;
-use crate::parts::mark;
 use crate::parts::Pen;
-use crate::parts::strip;
-use crate::parts::units;
+use crate::parts::mark;
 use crate::parts::names;
+use crate::parts::units;
 use crate::{Cx, Role};
 use topotop_model::frame::{MemorySource, Process};
 
-pub(super) fn comm(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+pub(super) fn comm(process: &Process, pen: &mut Pen<'_>) {
     if process.comm.is_empty() {
-        let (text, role) = mark::missing(cx, "/stat");
-        pen.text(role, text);
+        pen.unread("/stat");
     } else if process.kernel {
         pen.text(Role::Dim, &process.comm);
     } else {
@@ -20,7 +18,7 @@ pub(super) fn comm(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     }
 }
 
-pub(super) fn cpu(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+pub(super) fn cpu(process: &Process, pen: &mut Pen<'_>) {
     pen.some(process.cpu_cores, "/stat", |cores| {
         (units::cores(cores), if cores < 0.005 { Role::Dim } else { Role::heat(cores) })
     });
@@ -30,8 +28,7 @@ pub(super) fn cpu(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
 pub(super) fn cpu_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     let total: f64 = process.cpu_by_node.iter().map(|entry| entry.1).sum();
     if process.cpu_by_node.is_empty() {
-        let (text, role) = mark::missing(cx, "/stat");
-        pen.text(role, text);
+        pen.unread("/stat");
         return;
     }
     let share = |node: u32| {
@@ -48,21 +45,14 @@ fn cells_by_node(cx: &Cx<'_>, pen: &mut Pen<'_>, share: impl Fn(u32) -> f64) {
         if wide && index > 0 {
             pen.skip(1);
         }
-        let share = share(node.id);
-        let (glyph, role) = if share < 0.005 {
-            (strip::nil(cx.charset), Role::Dim)
-        } else {
-            (strip::level(share, cx.charset), Role::node(node.id))
-        };
-        pen.repeat(glyph, if wide { 2 } else { 1 }, cx.theme.style(role));
+        pen.level(Role::node(node.id), share(node.id), if wide { 2 } else { 1 });
     }
 }
 
 /// One bar per node, then the nodes that hold most, in numbers.
 pub(super) fn memory_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     let Some(memory) = &process.memory else {
-        let (text, role) = memory_mark(cx, process);
-        pen.text(role, text);
+        let _ = if process.kernel { pen.text(Role::Absent, "none") } else { pen.unread("/numa_maps") };
         return;
     };
     let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
@@ -71,13 +61,7 @@ pub(super) fn memory_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) 
         let mut bars = pen.sub(width);
         for node in &cx.frame.topology.nodes {
             let bytes = memory.by_node.iter().find(|entry| entry.0 == node.id).map_or(0, |entry| entry.1);
-            let share = bytes as f64 / total;
-            let (glyph, role) = if bytes == 0 {
-                (strip::nil(cx.charset), Role::Dim)
-            } else {
-                (strip::level(share, cx.charset), Role::node(node.id))
-            };
-            bars.repeat(glyph, 1, cx.theme.style(role));
+            bars.level(Role::node(node.id), bytes as f64 / total, 1);
         }
     }
     let mut most = memory.by_node.clone();
@@ -99,15 +83,14 @@ pub(super) fn memory_mark(cx: &Cx<'_>, process: &Process) -> (&'static str, Role
 /// The remote ratio with its error and its source.
 pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     let Some(memory) = &process.memory else {
-        let (text, role) = memory_mark(cx, process);
-        pen.text(role, text);
+        let _ = if process.kernel { pen.text(Role::Absent, "none") } else { pen.unread("/numa_maps") };
         return;
     };
     let Some(ratio) = memory.remote_ratio else {
         pen.text(Role::Absent, mark::dash(cx.charset));
         return;
     };
-    pen.text(Role::heat(ratio), &units::percent(ratio));
+    pen.text(Role::heat(ratio), units::fine_percent(ratio).as_str());
     let error = if memory.error > 0.0 { format!(" ±{:.0}", (memory.error * 100.0).ceil()) } else { String::new() };
     let source = match memory.source {
         MemorySource::NumaMaps => " exact",
@@ -120,7 +103,7 @@ pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     }
 }
 
-pub(super) fn wait(cx: &Cx<'_>, share: Option<f64>, file: &str, pen: &mut Pen<'_>) {
+pub(super) fn wait(share: Option<f64>, file: &str, pen: &mut Pen<'_>) {
     pen.some(share, file, |share| {
         let role = match share {
             share if share >= 0.3 => Role::Critical,
@@ -132,7 +115,7 @@ pub(super) fn wait(cx: &Cx<'_>, share: Option<f64>, file: &str, pen: &mut Pen<'_
     });
 }
 
-pub(super) fn rate(cx: &Cx<'_>, rate: Option<f64>, file: &str, pen: &mut Pen<'_>) {
+pub(super) fn rate(rate: Option<f64>, file: &str, pen: &mut Pen<'_>) {
     pen.some(rate, file, |rate| (units::bytes(rate), if rate < 1.0 { Role::Dim } else { Role::Text }));
 }
 
@@ -148,19 +131,17 @@ pub(super) fn state(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     pen.text(role, text);
 }
 
-pub(super) fn policy(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+pub(super) fn policy(process: &Process, pen: &mut Pen<'_>) {
     if process.policy.is_empty() {
-        let (text, role) = mark::missing(cx, "/numa_maps");
-        pen.text(role, text);
+        pen.unread("/numa_maps");
     } else {
-        pen.role(cx, &process.policy, if &*process.policy == "default" { Role::Dim } else { Role::Info });
+        pen.text(if &*process.policy == "default" { Role::Dim } else { Role::Info }, &process.policy);
     }
 }
 
 pub(super) fn cgroup(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     if process.cgroup.is_empty() {
-        let (text, role) = mark::missing(cx, "/cgroup");
-        pen.text(role, text);
+        pen.unread("/cgroup");
     } else {
         pen.text(Role::Dim, &names::cgroup(cx, &process.cgroup));
     }
@@ -195,6 +176,6 @@ pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (Str
     }
 }
 
-pub(super) fn rss(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
+pub(super) fn rss(process: &Process, pen: &mut Pen<'_>) {
     pen.value(process.rss_bytes, "none", "/stat", |bytes| (units::bytes(bytes as f64), Role::Text));
 }

@@ -1,9 +1,9 @@
 //! The columns of the process table.
 
 use super::cells;
-use crate::parts::mark;
 use crate::parts::Pen;
-use crate::parts::table::{Align, Column, Key, Width};
+use crate::parts::mark;
+use crate::parts::table::{Column, Key, Width};
 use crate::parts::units;
 use crate::{Cx, Role};
 use topotop_model::frame::Process;
@@ -48,115 +48,150 @@ fn memory_by_node(cx: &Cx<'_>) -> Width {
     }
 }
 
-const fn column(
-    title: &'static str,
-    align: Align,
-    priority: u8,
-    width: fn(&Cx<'_>) -> Width,
-    draw: fn(&Cx<'_>, usize, &mut Pen<'_>),
-) -> Column<usize> {
-    Column { title, width, align, priority, descending: true, key: None, draw }
-}
-
-const fn sorted(column: Column<usize>, key: for<'a> fn(&Cx<'a>, usize) -> Key<'a>) -> Column<usize> {
-    Column { key: Some(key), ..column }
-}
-
-const fn ascending(column: Column<usize>, key: for<'a> fn(&Cx<'a>, usize) -> Key<'a>) -> Column<usize> {
-    Column { key: Some(key), descending: false, ..column }
-}
-
 pub(super) static COLUMNS: &[Column<usize>] = &[
-    ascending(
-        column("PID", Align::Right, 0, |_| Width::fixed(7), |cx, row, pen| {
+    Column::right(
+        "PID",
+        0,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
             with(cx, row, |process| {
                 pen.text(Role::Dim, &process.pid.to_string());
             });
-        }),
-        |cx, row| number(cx, row, |process| Some(f64::from(process.pid))),
-    ),
-    ascending(
-        column("COMM", Align::Left, 0, |_| Width::flex(8, 15, 2), |cx, row, pen| {
-            with(cx, row, |process| cells::comm(cx, process, pen));
-        }),
-        |cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.comm)),
-    ),
-    sorted(
-        column("CPU", Align::Right, 0, |_| Width::fixed(6), |cx, row, pen| {
-            with(cx, row, |process| cells::cpu(cx, process, pen));
-        }),
-        |cx, row| number(cx, row, |process| process.cpu_cores),
-    ),
-    column("CPU BY NODE", Align::Left, 2, by_node, |cx, row, pen| {
+        },
+    )
+    .lowest(|cx, row| number(cx, row, |process| Some(f64::from(process.pid)))),
+    Column::left(
+        "COMM",
+        0,
+        |_| Width::flex(8, 15, 2),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::comm(process, pen));
+        },
+    )
+    .lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.comm))),
+    Column::right(
+        "CPU",
+        0,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::cpu(process, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |process| process.cpu_cores)),
+    Column::left("CPU BY NODE", 2, by_node, |cx, row, pen| {
         with(cx, row, |process| cells::cpu_by_node(cx, process, pen));
     }),
-    column("MEMORY BY NODE", Align::Left, 3, memory_by_node, |cx, row, pen| {
+    Column::left("MEMORY BY NODE", 3, memory_by_node, |cx, row, pen| {
         with(cx, row, |process| cells::memory_by_node(cx, process, pen));
     }),
-    sorted(
-        column("REMOTE", Align::Left, 3, |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(6, 18) }, |cx, row, pen| {
+    Column::left(
+        "REMOTE",
+        3,
+        |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(6, 18) },
+        |cx, row, pen| {
             with(cx, row, |process| cells::remote(cx, process, pen));
-        }),
-        |cx, row| number(cx, row, |process| process.memory.as_ref()?.remote_ratio),
+        },
+    )
+    .highest(|cx, row| number(cx, row, |process| process.memory.as_ref()?.remote_ratio)),
+    Column::right(
+        "RSS",
+        1,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::rss(process, pen));
+        },
+    )
+    .highest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.rss_bytes))),
+    Column::right(
+        "WAIT",
+        3,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::wait(process.wait_share, "/schedstat", pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |process| process.wait_share)),
+    Column::left(
+        "AFFINITY",
+        2,
+        |_| Width::range(8, 14),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::affinity(cx, process, pen));
+        },
     ),
-    sorted(
-        column("RSS", Align::Right, 1, |_| Width::fixed(6), |cx, row, pen| {
-            with(cx, row, |process| cells::rss(cx, process, pen));
-        }),
-        |cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.rss_bytes)),
-    ),
-    sorted(
-        column("WAIT", Align::Right, 3, |_| Width::fixed(5), |cx, row, pen| {
-            with(cx, row, |process| cells::wait(cx, process.wait_share, "/schedstat", pen));
-        }),
-        |cx, row| number(cx, row, |process| process.wait_share),
-    ),
-    column("AFFINITY", Align::Left, 2, |_| Width::range(8, 14), |cx, row, pen| {
-        with(cx, row, |process| cells::affinity(cx, process, pen));
-    }),
-    sorted(
-        column("THR", Align::Right, 4, |_| Width::fixed(5), |cx, row, pen| {
+    Column::right(
+        "THR",
+        4,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
             with(cx, row, |process| {
-                pen.value(process.threads, "none", "/stat", |count| (count.to_string(), Role::Text));
+                pen.value(process.threads, "none", "/stat", |count| (units::full(count), Role::Text));
             });
-        }),
-        |cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.threads)),
-    ),
-    sorted(
-        column("WRITE/s", Align::Right, 4, |_| Width::fixed(7), |cx, row, pen| {
-            with(cx, row, |process| cells::rate(cx, process.write_bytes_per_second, "/io", pen));
-        }),
-        |cx, row| number(cx, row, |process| process.write_bytes_per_second),
-    ),
-    sorted(
-        column("READ/s", Align::Right, 6, |_| Width::fixed(7), |cx, row, pen| {
-            with(cx, row, |process| cells::rate(cx, process.read_bytes_per_second, "/io", pen));
-        }),
-        |cx, row| number(cx, row, |process| process.read_bytes_per_second),
-    ),
-    sorted(
-        column("MAJFLT", Align::Right, 7, |_| Width::fixed(6), |cx, row, pen| {
+        },
+    )
+    .highest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.threads))),
+    Column::right(
+        "WRITE/s",
+        4,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::rate(process.write_bytes_per_second, "/io", pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |process| process.write_bytes_per_second)),
+    Column::right(
+        "READ/s",
+        6,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::rate(process.read_bytes_per_second, "/io", pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |process| process.read_bytes_per_second)),
+    Column::right(
+        "MAJFLT",
+        7,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
             with(cx, row, |process| {
                 pen.some(process.majflt_per_second, "/stat", |rate| (units::count(rate), Role::Text));
             });
-        }),
-        |cx, row| number(cx, row, |process| process.majflt_per_second),
+        },
+    )
+    .highest(|cx, row| number(cx, row, |process| process.majflt_per_second)),
+    Column::left(
+        "S",
+        6,
+        |_| Width::fixed(1),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::state(cx, process, pen));
+        },
     ),
-    column("S", Align::Left, 6, |_| Width::fixed(1), |cx, row, pen| {
-        with(cx, row, |process| cells::state(cx, process, pen));
-    }),
-    column("LAST", Align::Right, 7, |_| Width::fixed(5), |cx, row, pen| {
-        with(cx, row, |process| {
-            pen.value(process.last_cpu, mark::dash(cx.charset), "/stat", |cpu| (format!("c{cpu}"), Role::Dim));
-        });
-    }),
-    column("POLICY", Align::Left, 6, |_| Width::range(7, 12), |cx, row, pen| {
-        with(cx, row, |process| cells::policy(cx, process, pen));
-    }),
-    ascending(
-        column("CGROUP / CONTAINER", Align::Left, 5, |_| Width::flex(12, 18, 4), |cx, row, pen| {
+    Column::right(
+        "LAST",
+        7,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with(cx, row, |process| {
+                pen.value(process.last_cpu, mark::dash(cx.charset), "/stat", |cpu| (units::cpu(cpu), Role::Dim));
+            });
+        },
+    ),
+    Column::left(
+        "POLICY",
+        6,
+        |_| Width::range(7, 12),
+        |cx, row, pen| {
+            with(cx, row, |process| cells::policy(process, pen));
+        },
+    ),
+    Column::left(
+        "CGROUP / CONTAINER",
+        5,
+        |_| Width::flex(12, 18, 4),
+        |cx, row, pen| {
             with(cx, row, |process| cells::cgroup(cx, process, pen));
-        }),
-        |cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.cgroup)),
-    ),
+        },
+    )
+    .lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.cgroup))),
 ];

@@ -56,7 +56,8 @@ impl Plan {
         };
         let many = nodes > 1;
         let affinity = take(14, 8);
-        let cpu_nodes = if many { take(if nodes <= 4 { nodes * 3 - 1 } else { nodes.min(32) }, nodes.min(8)) } else { 0 };
+        let cpu_nodes =
+            if many { take(if nodes <= 4 { nodes * 3 - 1 } else { nodes.min(32) }, nodes.min(8)) } else { 0 };
         let wait = take(5, 5);
         let memory = if many { take(nodes.min(32) + 16, nodes.min(8) + 6) } else { take(6, 5) };
         let remote = if many { take(15, 5) } else { 0 };
@@ -92,25 +93,26 @@ fn line(cx: &Cx<'_>, plan: &Plan, process: &Process, pen: &mut Pen<'_>) {
             return;
         }
         let mut inner = pen.sub(width);
+        let start = inner.x();
         draw(&mut inner);
         if right {
-            inner.align_right();
+            inner.align_right(start);
         }
         pen.skip(1);
     };
     cell(7, true, &|pen| {
         pen.text(Role::Dim, &process.pid.to_string());
     });
-    cell(plan.comm, false, &|pen| cells::comm(cx, process, pen));
-    cell(6, true, &|pen| cells::cpu(cx, process, pen));
+    cell(plan.comm, false, &|pen| cells::comm(process, pen));
+    cell(6, true, &|pen| cells::cpu(process, pen));
     cell(plan.cpu_nodes, false, &|pen| cells::cpu_by_node(cx, process, pen));
     if columns::nodes(cx) > 1 {
         cell(plan.memory, false, &|pen| cells::memory_by_node(cx, process, pen));
     } else {
-        cell(plan.memory, true, &|pen| cells::rss(cx, process, pen));
+        cell(plan.memory, true, &|pen| cells::rss(process, pen));
     }
     cell(plan.remote, false, &|pen| cells::remote(cx, process, pen));
-    cell(plan.wait, true, &|pen| cells::wait(cx, process.wait_share, "/schedstat", pen));
+    cell(plan.wait, true, &|pen| cells::wait(process.wait_share, "/schedstat", pen));
     cell(plan.affinity, false, &|pen| cells::affinity(cx, process, pen));
-    cell(plan.policy, false, &|pen| cells::policy(cx, process, pen));
+    cell(plan.policy, false, &|pen| cells::policy(process, pen));
 }

@@ -4,6 +4,7 @@ use super::{Id, cells, find};
 use crate::parts::pane::Doc;
 use crate::parts::{mark, names, units};
 use crate::{Cx, Role};
+use std::fmt::Write as _;
 use topotop_model::frame::{Beam, Process, Thread};
 use topotop_model::{IdSet, Known};
 
@@ -36,12 +37,9 @@ pub(super) fn doc(cx: &Cx<'_>, id: Id, width: u16) -> Doc {
 fn placement(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
     doc.head("numactl --show, this process");
     let policy = policy(&process.policy);
-    match &policy {
-        Some((name, _)) => doc.pair("policy", *name, Role::Text),
-        None => {
-            let (text, role) = mark::missing(cx, "/numa_maps");
-            doc.pair("policy", text, role);
-        }
+    match policy {
+        Some((name, _)) => doc.pair("policy", name, Role::Text),
+        None => doc.unread(cx, "policy", "/numa_maps"),
     }
     let (name, nodes) = policy.unwrap_or_default();
     let preferred = if name.starts_with("prefer") { nodes } else { "current" };
@@ -68,10 +66,7 @@ fn policy(text: &str) -> Option<(&str, &str)> {
 fn set(cx: &Cx<'_>, doc: &mut Doc, name: &str, set: Option<&IdSet>, file: &str, room: usize) {
     match set {
         Some(set) => doc.pair(name, units::id_list(set, room), Role::Text),
-        None => {
-            let (text, role) = mark::missing(cx, file);
-            doc.pair(name, text, role);
-        }
+        None => doc.unread(cx, name, file),
     }
 }
 
@@ -89,15 +84,20 @@ fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
         return cpu_lines(doc, process);
     };
     let error = if memory.error > 0.0 { format!(" ±{:.1}%", memory.error * 100.0) } else { " exact".to_owned() };
-    doc.pair("source", format!("{}{error}, {} old", memory.source.name(), units::span(memory.age_seconds)), Role::Text);
-    let ratio = memory.remote_ratio.map_or_else(|| mark::dash(cx.charset).to_owned(), units::percent);
+    doc.pair(
+        "source",
+        format!("{}{error}, {} old", memory.source.name(), units::seconds(memory.age_seconds)),
+        Role::Text,
+    );
+    let ratio = units::or_unknown(memory.remote_ratio, units::fine_percent);
     doc.pair("remote", format!("{ratio} of accesses, if they follow CPU time"), Role::Text);
     let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
     for node in &cx.frame.topology.nodes {
         let at = |list: &[(u32, u64)]| list.iter().find(|entry| entry.0 == node.id).map_or(0, |entry| entry.1);
         let bytes = at(&memory.by_node) as f64;
         let cores = process.cpu_by_node.iter().find(|entry| entry.0 == node.id).map_or(0.0, |entry| entry.1);
-        let cpu = if process.cpu_by_node.is_empty() { mark::dash(cx.charset).to_owned() } else { units::cores(cores) };
+        let known = (!process.cpu_by_node.is_empty()).then_some(cores);
+        let cpu = units::or_unknown(known, units::cores);
         let file = if memory.file_by_node.is_empty() {
             String::new()
         } else {
@@ -105,7 +105,10 @@ fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
         };
         doc.line(vec![
             (format!("  node {:<3}", node.id), Role::node(node.id)),
-            (format!(" cpu {cpu:>6}  memory {:>6} {:>5}", units::bytes(bytes), units::percent(bytes / total)), Role::Text),
+            (
+                format!(" cpu {cpu:>6}  memory {:>6} {:>5}", units::bytes(bytes), units::percent(bytes / total)),
+                Role::Text,
+            ),
             (file, Role::Dim),
         ]);
     }
@@ -143,8 +146,9 @@ fn beam_lines(cx: &Cx<'_>, doc: &mut Doc, beam: &Beam) {
     doc.pair("schedulers", format!("{count}{active}"), Role::Text);
     if !beam.pinned.is_empty() {
         let mut text = String::new();
+        // Writing to a String cannot fail.
         for (cpu, threads) in beam.pinned.iter().take(256) {
-            text.push_str(&format!("c{cpu}×{threads} "));
+            let _ = write!(text, "c{cpu}×{threads} ");
         }
         doc.pair("pin map", text, Role::Warn);
     }
@@ -154,8 +158,7 @@ fn affinities(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
     doc.gap();
     doc.head("Threads by the CPUs they may run on");
     if process.thread_affinities.is_empty() {
-        let (text, role) = mark::missing(cx, "/task/*/status");
-        doc.pair("threads", text, role);
+        doc.unread(cx, "threads", "/task/*/status");
     }
     for group in process.thread_affinities.iter().take(256) {
         let (cpus, role) = names::cpus(cx, &group.cpus, 60);
@@ -181,21 +184,23 @@ fn threads(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
 }
 
 fn thread_line(cx: &Cx<'_>, thread: &Thread) -> Vec<(String, Role)> {
-    let dash = mark::dash(cx.charset);
-    let cpu = thread.cpu_cores.map_or_else(|| dash.to_owned(), units::cores);
-    let wait = thread.wait_share.map_or_else(|| dash.to_owned(), units::percent);
-    let last = thread.last_cpu.value().map_or_else(|| dash.to_owned(), |cpu| format!("c{cpu}"));
+    let cpu = units::or_unknown(thread.cpu_cores, units::cores);
+    let wait = units::or_unknown(thread.wait_share, units::percent);
+    let last = units::or_unknown(thread.last_cpu.value(), units::cpu);
     let (affinity, role) = match &thread.affinity {
         Some(cpus) => names::cpus(cx, cpus, 24),
         None => (mark::missing(cx, "/task/*/status").0.to_owned(), Role::Absent),
     };
-    let mut name = names::clean(&thread.comm, cx.charset, 16);
+    let mut name = names::clean(&thread.comm, 16);
     name.push_str(&" ".repeat(16usize.saturating_sub(usize::from(names::width(&name)))));
     vec![
         (format!("{:>8} ", thread.tid), Role::Dim),
         (name, Role::Text),
         (format!(" {cpu:>6}"), thread.cpu_cores.map_or(Role::Absent, Role::heat)),
-        (format!(" {wait:>5}"), thread.wait_share.map_or(Role::Absent, |share| if share >= 0.2 { Role::Warn } else { Role::Text })),
+        (
+            format!(" {wait:>5}"),
+            thread.wait_share.map_or(Role::Absent, |share| if share >= 0.2 { Role::Warn } else { Role::Text }),
+        ),
         (format!(" {last:>5}  "), Role::Dim),
         (affinity, role),
         (if thread.fixed { " fixed by the kernel".to_owned() } else { String::new() }, Role::Dim),
@@ -211,7 +216,7 @@ fn command(cx: &Cx<'_>, doc: &mut Doc, process: &Process, width: usize) {
         doc.line(vec![(text.to_owned(), role)]);
         return;
     }
-    let text = names::clean(&process.cmdline, cx.charset, 4096);
+    let text = names::clean(&process.cmdline, 4096);
     let chars: Vec<char> = text.chars().collect();
     for part in chars.chunks(width.max(1)) {
         doc.line(vec![(part.iter().collect(), Role::Text)]);

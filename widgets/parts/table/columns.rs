@@ -87,61 +87,83 @@ pub struct Column<R> {
     pub draw: fn(&Cx<'_>, R, &mut Pen<'_>),
 }
 
+/// Draws a cell.
+type Draw<R> = fn(&Cx<'_>, R, &mut Pen<'_>);
+
+impl<R> Clone for Column<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Column<R> {}
+
+impl<R> Column<R> {
+    /// A column of texts and pictures.
+    pub const fn left(title: &'static str, priority: u8, width: fn(&Cx<'_>) -> Width, draw: Draw<R>) -> Self {
+        Self { title, width, align: Align::Left, priority, descending: true, key: None, draw }
+    }
+
+    /// A column of numbers.
+    pub const fn right(title: &'static str, priority: u8, width: fn(&Cx<'_>) -> Width, draw: Draw<R>) -> Self {
+        Self { title, width, align: Align::Right, priority, descending: true, key: None, draw }
+    }
+
+    /// Sorted by this, highest first.
+    #[must_use]
+    pub const fn highest(self, key: for<'a> fn(&Cx<'a>, R) -> Key<'a>) -> Self {
+        Self { key: Some(key), ..self }
+    }
+
+    /// Sorted by this, lowest first.
+    #[must_use]
+    pub const fn lowest(self, key: for<'a> fn(&Cx<'a>, R) -> Key<'a>) -> Self {
+        Self { key: Some(key), descending: false, ..self }
+    }
+}
+
 /// The columns that fit, with their places: one cell in front for marks, one between columns.
 pub(super) fn arrange<R>(cx: &Cx<'_>, columns: &[Column<R>], area: Rect) -> Vec<Place> {
-    let mut wanted: Vec<(usize, Width, u8)> = columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| (index, (column.width)(cx), column.priority))
-        .filter(|(_, width, _)| width.ideal > 0)
-        .collect();
-    let room = area.width.saturating_sub(2);
-    while wanted.len() > 1 && total(&wanted) > room {
-        let Some(at) = last_of_highest(&wanted) else { break };
-        wanted.remove(at);
-    }
-    let widths = grow(&wanted, room);
+    let rules: Vec<(Width, u8)> = columns.iter().map(|column| ((column.width)(cx), column.priority)).collect();
+    let widths = allot(&rules, area.width.saturating_sub(2));
     let mut x = area.x.saturating_add(1);
-    let mut places = Vec::with_capacity(wanted.len());
-    for ((column, ..), width) in wanted.iter().zip(widths) {
+    let mut places = Vec::with_capacity(columns.len());
+    for (column, width) in widths.into_iter().enumerate().filter(|(_, width)| *width > 0) {
         let width = width.min(area.right().saturating_sub(x));
-        places.push(Place { column: *column, x, width });
+        places.push(Place { column, x, width });
         x = x.saturating_add(width + 1);
     }
     places
 }
 
-fn total(wanted: &[(usize, Width, u8)]) -> u16 {
-    wanted.iter().fold(0u16, |sum, (_, width, _)| sum.saturating_add(width.min + 1)).saturating_sub(1)
-}
-
-fn last_of_highest(wanted: &[(usize, Width, u8)]) -> Option<usize> {
-    let highest = wanted.iter().map(|entry| entry.2).max()?;
-    wanted.iter().rposition(|entry| entry.2 == highest)
-}
-
-/// Widths: everybody's least, then ideals by importance, then the rest by flex.
-fn grow(wanted: &[(usize, Width, u8)], room: u16) -> Vec<u16> {
-    let mut widths: Vec<u16> = wanted.iter().map(|(_, width, _)| width.min).collect();
-    let mut rest = room.saturating_sub(total(wanted));
-    let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by_key(|&at| wanted.get(at).map_or(0, |entry| entry.2));
+/// Widths by importance: each column takes its ideal, else what is left down to its least, else nothing; what is left
+/// over in the end goes to those that can use it. The most important column stays whatever happens.
+fn allot(rules: &[(Width, u8)], room: u16) -> Vec<u16> {
+    let mut order: Vec<usize> =
+        (0..rules.len()).filter(|&at| rules.get(at).is_some_and(|rule| rule.0.ideal > 0)).collect();
+    order.sort_by_key(|&at| rules.get(at).map_or(0, |rule| rule.1));
+    let mut widths = vec![0; rules.len()];
+    let (mut rest, mut first) = (room, true);
     for at in order {
-        if let (Some((_, rule, _)), Some(width)) = (wanted.get(at), widths.get_mut(at)) {
-            let more = rule.ideal.saturating_sub(*width).min(rest);
-            *width += more;
-            rest -= more;
+        let (Some((rule, _)), Some(width)) = (rules.get(at), widths.get_mut(at)) else { continue };
+        let gap = u16::from(!first);
+        if rest < rule.min + gap && !first {
+            continue;
         }
+        *width = rule.ideal.min(rest.saturating_sub(gap)).max(1);
+        rest = rest.saturating_sub(*width + gap);
+        first = false;
     }
-    let flexes = u32::from(wanted.iter().map(|(_, rule, _)| rule.flex).fold(0u16, u16::saturating_add));
-    for ((_, rule, _), width) in wanted.iter().zip(&mut widths) {
-        let more = (u32::from(rest) * u32::from(rule.flex)).checked_div(flexes).unwrap_or(0);
+    let flex = |at: usize, width: u16| rules.get(at).filter(|_| width > 0).map_or(0, |rule| u32::from(rule.0.flex));
+    let total: u32 = widths.iter().enumerate().map(|(at, &width)| flex(at, width)).sum();
+    for (at, width) in widths.iter_mut().enumerate() {
+        let more = (u32::from(rest) * flex(at, *width)).checked_div(total).unwrap_or(0);
         *width = width.saturating_add(more as u16);
     }
     widths
 }
 
 /// Columns that a head takes with its sort mark.
-pub(super) fn head_width(title: &str, cx: &Cx<'_>) -> u16 {
+pub(super) fn head_width(title: &str) -> u16 {
     names::width(title)
 }

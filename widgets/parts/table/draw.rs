@@ -32,7 +32,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         buf.set_style(line.intersection(buf.area), style);
         for place in &self.places {
             let Some(column) = self.columns.get(place.column) else { continue };
-            let title = columns::head_width(column.title, cx);
+            let title = columns::head_width(column.title);
             let indent = match column.align {
                 Align::Left => 0,
                 Align::Right => place.width.saturating_sub(title),
@@ -41,7 +41,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
             let cell = Rect { x: place.x, y: self.area.y, width: place.width + 1, height: 1 };
             let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
             pen.skip(indent);
-            pen.sub(place.width - indent).put(column.title, style);
+            pen.sub(place.width - indent).text(Role::Head, column.title);
             if self.sort == Some(place.column) {
                 let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
                 pen.skip((indent + title).min(place.width));
@@ -62,7 +62,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
             let mut pen = Pen::new(cx, Rect { x, width, ..strip }, 0, buf);
             (column.draw)(cx, row, &mut pen);
             if column.align == Align::Right {
-                pen.align_right();
+                pen.align_right(x);
             }
         }
     }
@@ -79,7 +79,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         };
         let style = cx.theme.style(role);
         buf.set_style(strip, style);
-        Pen::new(cx, Rect { width: 1, ..strip }, 0, buf).put(glyph, style);
+        Pen::new(cx, Rect { width: 1, ..strip }, 0, buf).text(role, glyph);
     }
 
     fn bar(&self, cx: &Cx<'_>, buf: &mut Buffer) {
@@ -91,12 +91,12 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         let long = ((page * usize::from(height)) / rows).max(1) as u16;
         let most = rows - page;
         let top = (self.offset * usize::from(height - long)).div_ceil(most.max(1)) as u16;
-        let (track, thumb) = if cx.charset == Charset::Unicode { ('│', '┃') } else { ('|', '#') };
+        let (track, thumb) = if cx.charset == Charset::Unicode { ("│", "┃") } else { ("|", "#") };
         for line in 0..height {
             let inside = (top..top + long).contains(&line);
             let cell = Rect { x: self.area.right(), y: self.area.y + 1 + line, width: 1, height: 1 };
-            let style = cx.theme.style(if inside { Role::Focus } else { Role::Border });
-            Pen::new(cx, cell, 0, buf).repeat(if inside { thumb } else { track }, 1, style);
+            let (role, glyph) = if inside { (Role::Focus, thumb) } else { (Role::Border, track) };
+            Pen::new(cx, cell, 0, buf).text(role, glyph);
         }
     }
 }

@@ -69,12 +69,7 @@ fn turn<R: Copy + 'static, K: Clone + PartialEq>(table: &mut Table<R, K>, forwar
     Did::Changed
 }
 
-fn click<R: Copy + 'static, K: Clone + PartialEq>(
-    table: &mut Table<R, K>,
-    cx: &Cx<'_>,
-    column: u16,
-    row: u16,
-) -> Did {
+fn click<R: Copy + 'static, K: Clone + PartialEq>(table: &mut Table<R, K>, cx: &Cx<'_>, column: u16, row: u16) -> Did {
     let area = table.area;
     if !area.contains((column, row).into()) {
         return Did::Nothing;
