@@ -44,4 +44,18 @@ pub struct Global {
 
 /// Commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {}
+pub enum Command {
+    /// One sample pair, an interval apart, written out and done.
+    Snapshot(Snapshot),
+}
+
+/// Flags of `snapshot`.
+#[derive(Clone, Debug, Args)]
+pub struct Snapshot {
+    /// What to write.
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    pub format: String,
+    /// Keep only so many processes and control groups, the biggest.
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+}

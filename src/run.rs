@@ -1,12 +1,12 @@
 //! From the command line to what it asks for.
 
 use crate::app::{App, Look, Status};
-use crate::cli::{Cli, Global};
+use crate::cli::{self, Cli, Command, Global};
 use crate::config::Config;
 use crate::keymap::Keymap;
-use crate::runtime;
 use crate::source::live::{Live, Plan};
 use crate::theme;
+use crate::{export, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -31,7 +31,22 @@ pub fn run() -> ExitCode {
 
 fn command(cli: &Cli) -> Result<(), String> {
     let config = Config::load(cli.global.config.as_deref())?;
-    tui(&cli.global, &config)
+    match &cli.command {
+        None => tui(&cli.global, &config),
+        Some(Command::Snapshot(args)) => snapshot(&cli.global, args, &config),
+    }
+}
+
+fn snapshot(global: &Global, args: &cli::Snapshot, config: &Config) -> Result<(), String> {
+    let format = export::format(&args.format).ok_or_else(|| format!("--format {}: write json", args.format))?;
+    let plan = plan(global, config);
+    let frame = snapshot::take(root(global)?, plan.interval, &plan.options, plan.settings);
+    let options = export::Options { top: args.top, pretty: false };
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    match (format.write)(&frame, &options, &mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
+        _ => Ok(()),
+    }
 }
 
 /// What to sample and how.
