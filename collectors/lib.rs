@@ -11,8 +11,10 @@ mod sampler;
 pub mod sys;
 pub mod worker;
 
+mod cgroups;
 mod cpu;
 mod host;
+mod pressure;
 mod processes;
 mod topology;
 
@@ -67,6 +69,8 @@ fn all(_options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(host::SysctlsCollector::default()),
         Box::new(topology::TopologyCollector::default()),
         Box::new(cpu::CpuCollector::default()),
+        Box::new(pressure::PressureCollector::default()),
+        Box::new(cgroups::CgroupCollector::default()),
         Box::new(processes::ProcessCollector::default()),
     ]
 }

@@ -139,6 +139,8 @@ table! {
         cpu_weight: Num = 66 (Fact, None, "cpu.weight"),
         /// Highest memory use so far.
         memory_peak_bytes: Num = 67 (Gauge, Bytes, "memory.peak"),
+        /// v1: reclaimed down to this first when the machine lacks memory; none when unlimited.
+        memory_soft_limit_bytes: Num = 68 (Fact, Bytes, "memory.soft_limit_in_bytes"),
     }
 }
 

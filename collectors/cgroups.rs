@@ -1,0 +1,261 @@
+//! Control groups of version 1, version 2 and both at once.
+//!
+//! A group is probed in each sample (memory, CPU time, waiting for disks: three reads) unless nothing moved in its
+//! parent, whose values include its own; only a group that moved is read completely. Settings are read every few
+//! seconds. The tree is compared with the directories every two seconds by their link counts.
+
+mod files;
+mod log_names;
+mod mounts;
+mod names;
+#[cfg(test)]
+mod synthetic;
+mod take;
+mod tree;
+mod v1;
+mod v2;
+
+use crate::{Collector, Cx};
+use files::{Door, Outcome, Pace};
+use mounts::Hierarchy;
+use take::{Cells, Io};
+use topotop_model::tables::cgroups::Cgroups;
+use topotop_model::{Draft, Reason, State};
+use tree::{Tables, Tree};
+
+/// Between two comparisons of tree and directories.
+const WALK_NS: u64 = 2_000_000_000;
+/// Between two listings of every directory, whatever its link count.
+const THOROUGH_NS: u64 = 30_000_000_000;
+/// Between two looks at the mount table.
+const MOUNTS_NS: u64 = 60_000_000_000;
+/// Between two readings of settings.
+const SELDOM_NS: u64 = 5_000_000_000;
+/// Before a file that could not be read is tried again.
+const RETRY_NS: u64 = 30_000_000_000;
+/// Samples in which a group is read completely after it moved: what it wrote reaches the disk later.
+const WARM: u8 = 3;
+
+/// Reads control groups.
+#[derive(Debug, Default)]
+pub(crate) struct CgroupCollector {
+    hierarchies: Vec<Hierarchy>,
+    mounts_ns: Option<u64>,
+    walk_ns: Option<u64>,
+    thorough_ns: u64,
+    /// A group was found gone: list directories again.
+    lost: bool,
+    tree: Tree,
+    names: log_names::LogNames,
+    kept: usize,
+    todo: Vec<usize>,
+}
+
+impl Collector for CgroupCollector {
+    fn name(&self) -> &'static str {
+        "cgroups"
+    }
+
+    fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        draft.cgroups.begin(cx.now_ns);
+        draft.cgroup_io.begin(cx.now_ns);
+        self.mounts(cx, draft);
+        if self.hierarchies.is_empty() {
+            draft.cgroups.gaps.add("sys/fs/cgroup", Reason::NotFound, "a mounted control group file system");
+            draft.cgroups.state = State::Missing;
+            draft.cgroup_io.state = State::Missing;
+            return;
+        }
+        self.walk(cx, draft);
+        self.probe(cx, draft);
+        self.read_moved(cx, draft);
+        self.gaps(draft);
+    }
+}
+
+fn tables(draft: &mut Draft) -> Tables<'_> {
+    Tables { groups: draft.cgroups.data_mut(), io: draft.cgroup_io.data_mut() }
+}
+
+/// True when `period` has passed since `last`, or nothing was done yet.
+fn due(last: Option<u64>, now: u64, period: u64) -> bool {
+    last.is_none_or(|last| now.saturating_sub(last) + 1_000_000 >= period)
+}
+
+impl CgroupCollector {
+    fn mounts(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        if !due(self.mounts_ns, cx.now_ns, MOUNTS_NS) && !self.hierarchies.is_empty() {
+            return;
+        }
+        self.mounts_ns = Some(cx.now_ns);
+        let found = mounts::find(cx.root, cx.buf);
+        if found != self.hierarchies {
+            self.tree.clear(&mut tables(draft));
+            self.hierarchies = found;
+            self.walk_ns = None;
+        }
+    }
+
+    fn walk(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        let first = self.walk_ns.is_none();
+        if !due(self.walk_ns, cx.now_ns, WALK_NS) && !self.lost && !cx.demand.complete {
+            return;
+        }
+        self.walk_ns = Some(cx.now_ns);
+        let thorough = first || cx.demand.complete || cx.now_ns.saturating_sub(self.thorough_ns) >= THOROUGH_NS;
+        if thorough {
+            self.thorough_ns = cx.now_ns;
+        }
+        self.lost = false;
+        let mut gaps = std::mem::take(&mut draft.cgroups.gaps);
+        self.tree.walk(cx.root, &self.hierarchies, thorough, &mut tables(draft), &mut gaps);
+        draft.cgroups.gaps = gaps;
+        let born = self.tree.take_born();
+        for &slot in &born {
+            let Some(group) = self.tree.get(slot) else { continue };
+            names::take(&group.text, draft.cgroups.data_mut(), slot);
+        }
+        self.names.take(cx.root, cx.now_ns, draft.cgroups.data_mut(), &born);
+    }
+
+    /// Reads what tells whether a group moved, from the top down; below a group that stood still nothing moved.
+    fn probe(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        let mut todo = std::mem::take(&mut self.todo);
+        todo.extend(self.tree.top());
+        while let Some(slot) = todo.pop() {
+            let before = draft_state(draft.cgroups.data(), slot);
+            if !self.read(slot, Pace::Probe, cx, draft) {
+                continue;
+            }
+            let after = draft_state(draft.cgroups.data(), slot);
+            let is_top = self.tree.top() == Some(slot);
+            let Some(group) = self.tree.get_mut(slot) else { continue };
+            // Without CPU time nothing tells of standing still.
+            let moved = is_top || before != after || after.cpu.is_none() || cx.demand.complete;
+            if moved {
+                group.warm = WARM;
+                todo.extend(&group.children);
+            }
+        }
+        self.todo = todo;
+    }
+
+    /// Reads the rest of the groups that moved lately, and settings where they are due.
+    fn read_moved(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        for slot in 0..self.tree.bound() {
+            let Some(group) = self.tree.get_mut(slot) else { continue };
+            let settings = cx.now_ns >= group.seldom_ns || cx.demand.complete;
+            let warm = group.warm > 0;
+            if settings {
+                if cx.now_ns >= group.retry_ns {
+                    // A group that was only just made has nothing to try again.
+                    group.retry_ns = cx.now_ns + RETRY_NS;
+                    group.files.iter_mut().for_each(files::Held::retry);
+                }
+                let spread = if group.seldom_ns == 0 { slot as u64 % 10 * (SELDOM_NS / 10) } else { 0 };
+                group.seldom_ns = cx.now_ns + SELDOM_NS + spread;
+                if !warm {
+                    group.files.iter_mut().filter(|file| file.def.pace == Pace::Often).for_each(files::Held::close);
+                }
+            }
+            if warm && !self.read(slot, Pace::Often, cx, draft) {
+                continue;
+            }
+            if settings && !self.read(slot, Pace::Seldom, cx, draft) {
+                continue;
+            }
+            let table = draft.cgroups.data();
+            let writing = table.dirty_bytes.value(slot).unwrap_or(0) + table.writeback_bytes.value(slot).unwrap_or(0);
+            if let Some(group) = self.tree.get_mut(slot).filter(|_| warm) {
+                group.warm = (group.warm - 1).max(u8::from(writing > 0));
+            }
+        }
+    }
+
+    /// Reads a group's files of one pace; false if the group is gone, with all its rows.
+    fn read(&mut self, slot: usize, pace: Pace, cx: &mut Cx<'_>, draft: &mut Draft) -> bool {
+        let Some(group) = self.tree.get_mut(slot) else { return false };
+        let mut door = Door { root: cx.root, hierarchies: &self.hierarchies, buf: &mut *cx.buf, kept: &mut self.kept };
+        let mut gone = false;
+        for file in group.files.iter_mut().filter(|file| file.def.pace == pace) {
+            let io = Io { table: draft.cgroup_io.data_mut(), rows: &mut group.io, path: &group.text };
+            let table = draft.cgroups.data_mut();
+            let mut cells = Cells { table, slot, io, page: rustix::param::page_size() as u64 };
+            match file.read(&group.path, &mut door, &mut cells) {
+                Outcome::Taken | Outcome::Failed => {}
+                Outcome::Damaged => {
+                    let path = pattern(&self.hierarchies, file);
+                    draft.cgroups.gaps.add(&path, Reason::Malformed, "");
+                }
+                Outcome::Gone => {
+                    gone = true;
+                    break;
+                }
+            }
+        }
+        if gone {
+            self.lost = true;
+            self.tree.remove(slot, &mut tables(draft));
+        }
+        !gone
+    }
+
+    /// What cannot be read, over all groups; counts the descriptors that are open by the way.
+    fn gaps(&mut self, draft: &mut Draft) {
+        let gaps = &mut draft.cgroups.gaps;
+        let mut open = 0;
+        let mut without_pressure = 0;
+        for group in self.tree.iter() {
+            let mut has_pressure = false;
+            for file in &group.files {
+                open += usize::from(file.is_open());
+                let is_pressure = !file.def.needs.is_empty();
+                has_pressure |= is_pressure && file.failure().is_none();
+                match file.failure() {
+                    // What a kernel or a controller lacks is no gap: there is nothing to be had.
+                    None | Some(Reason::NotFound) => {}
+                    // Threaded groups have processes that are not theirs to tell.
+                    Some(Reason::NotSupported) if file.def.names.contains(&"cgroup.procs") => {}
+                    Some(reason) => gaps.add(&pattern(&self.hierarchies, file), reason, needs(reason, file)),
+                }
+            }
+            without_pressure += u64::from(!has_pressure);
+        }
+        self.kept = open;
+        if without_pressure > 0 && without_pressure == topotop_model::Table::rows(draft.cgroups.data()).len() as u64 {
+            let needs = "cgroup v2, Linux 4.20 and psi=1";
+            draft.cgroups.gaps.add_many("sys/fs/cgroup/*/*.pressure", Reason::NotFound, needs, without_pressure);
+        }
+    }
+}
+
+fn needs(reason: Reason, file: &files::Held) -> &'static str {
+    match reason {
+        Reason::PermissionDenied => "root",
+        Reason::NotSupported => file.def.needs,
+        _ => "",
+    }
+}
+
+/// The pattern of a file below its hierarchy.
+fn pattern(hierarchies: &[Hierarchy], file: &files::Held) -> String {
+    let dir = hierarchies.get(usize::from(file.hierarchy)).map(|hierarchy| hierarchy.dir.to_string_lossy());
+    let name = file.def.names.first().copied().unwrap_or_default();
+    format!("{}/*/{name}", dir.unwrap_or_default())
+}
+
+/// What tells whether a group moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Probe {
+    cpu: Option<u64>,
+    memory: Option<u64>,
+    io: Option<u64>,
+}
+
+fn draft_state(table: &Cgroups, slot: usize) -> Probe {
+    Probe {
+        cpu: table.cpu_usage_us.value(slot),
+        memory: table.memory_current_bytes.value(slot),
+        io: table.io_some_us.value(slot),
+    }
+}

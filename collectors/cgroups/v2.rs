@@ -1,0 +1,217 @@
+//! Files of version 2.
+
+use super::files::{FileDef, Pace};
+use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY};
+use super::take::{self, Cells, device, into, keyed, set, single, stall};
+use crate::parse::{fields, lines, number, trim, whole_lines};
+
+const fn file(names: &'static [&'static str], of: u8, pace: Pace, take: fn(&[u8], &mut Cells<'_>) -> bool) -> FileDef {
+    FileDef { names, of, pace, take, needs: "" }
+}
+
+const fn stalls(names: &'static [&'static str], pace: Pace, take: fn(&[u8], &mut Cells<'_>) -> bool) -> FileDef {
+    FileDef { names, of: ANY, pace, take, needs: "psi=1" }
+}
+
+/// What is read of a group. `of` names the v1 controllers that would tell the same.
+pub(super) static FILES: [FileDef; 23] = [
+    file(&["memory.current"], MEMORY, Pace::Probe, |b, c| single(b, &mut c.table.memory_current_bytes, c.slot)),
+    file(&["cpu.stat"], CPU | CPUACCT, Pace::Probe, cpu_stat),
+    stalls(&["io.pressure"], Pace::Probe, io_pressure),
+    stalls(&["memory.pressure"], Pace::Often, memory_pressure),
+    stalls(&["cpu.pressure"], Pace::Often, cpu_pressure),
+    file(&["memory.stat"], MEMORY, Pace::Often, memory_stat),
+    file(&["memory.events"], MEMORY, Pace::Often, memory_events),
+    file(&["memory.numa_stat"], MEMORY, Pace::Often, numa_stat),
+    file(&["memory.swap.current"], MEMORY, Pace::Often, |b, c| single(b, &mut c.table.swap_bytes, c.slot)),
+    file(&["io.stat"], BLKIO, Pace::Often, io_stat),
+    file(&["memory.max"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.memory_limit_bytes, c.slot)),
+    file(&["memory.high"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.memory_high_bytes, c.slot)),
+    file(&["memory.swap.max"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.swap_limit_bytes, c.slot)),
+    file(&["memory.peak"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.memory_peak_bytes, c.slot)),
+    file(&["cpu.max"], CPU, Pace::Seldom, cpu_max),
+    file(&["cpu.max.burst"], CPU, Pace::Seldom, |b, c| single(b, &mut c.table.cpu_burst_us, c.slot)),
+    file(&["cpu.weight"], CPU, Pace::Seldom, |b, c| single(b, &mut c.table.cpu_weight, c.slot)),
+    file(&["cpuset.cpus.effective"], CPUSET, Pace::Seldom, |b, c| set(b, &mut c.table.cpuset_cpus, c.slot)),
+    file(&["cpuset.mems.effective"], CPUSET, Pace::Seldom, |b, c| set(b, &mut c.table.cpuset_mems, c.slot)),
+    file(&["cpuset.cpus.partition"], CPUSET, Pace::Seldom, partition),
+    file(&["cgroup.procs"], ANY, Pace::Seldom, take::processes),
+    file(&["memory.pagecache_limit.size"], MEMORY, Pace::Seldom, take::pagecache_limit),
+    file(&["memory.pagecache_limit.enable"], MEMORY, Pace::Seldom, take::pagecache_switch),
+];
+
+fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let (table, slot) = (&mut *cells.table, cells.slot);
+    let (values, whole) = keyed(
+        bytes,
+        [
+            b"anon",
+            b"file",
+            b"shmem",
+            b"file_mapped",
+            b"file_dirty",
+            b"file_writeback",
+            b"inactive_file",
+            b"active_file",
+            b"unevictable",
+            b"slab_reclaimable",
+            b"slab_unreclaimable",
+            b"pgmajfault",
+            b"pgscan",
+            b"pgsteal",
+            b"pgscan_direct",
+            b"pgsteal_direct",
+        ],
+    );
+    into(
+        values,
+        [
+            &mut table.anon_bytes,
+            &mut table.file_bytes,
+            &mut table.shmem_bytes,
+            &mut table.file_mapped_bytes,
+            &mut table.dirty_bytes,
+            &mut table.writeback_bytes,
+            &mut table.inactive_file_bytes,
+            &mut table.active_file_bytes,
+            &mut table.unevictable_bytes,
+            &mut table.slab_reclaimable_bytes,
+            &mut table.slab_unreclaimable_bytes,
+            &mut table.pgmajfault,
+            &mut table.pgscan,
+            &mut table.pgsteal,
+            &mut table.pgscan_direct,
+            &mut table.pgsteal_direct,
+        ],
+        slot,
+    );
+    // Before Linux 5.9 refaults were not told apart; before 5.18 there was no sum of kernel memory.
+    let (more, _) = keyed(
+        bytes,
+        [
+            b"workingset_refault_file",
+            b"workingset_refault",
+            b"kernel",
+            b"kernel_stack",
+            b"slab",
+            b"percpu",
+            b"sock",
+            b"pagetables",
+        ],
+    );
+    let [refault_file, refault, kernel, stack, slab, parts @ ..] = more;
+    table.refault_file.set_or_clear(slot, refault_file.or(refault));
+    let sum = stack.zip(slab).and_then(|(stack, slab)| {
+        parts.iter().flatten().try_fold(stack.checked_add(slab)?, |sum, part| sum.checked_add(*part))
+    });
+    table.kernel_bytes.set_or_clear(slot, kernel.or(sum.filter(|_| whole)));
+    whole
+}
+
+fn memory_events(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let (values, whole) = keyed(bytes, [b"high", b"max", b"oom", b"oom_kill"]);
+    let table = &mut *cells.table;
+    let columns = [&mut table.events_high, &mut table.events_max, &mut table.events_oom, &mut table.events_oom_kill];
+    into(values, columns, cells.slot);
+    whole
+}
+
+fn numa_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let (bytes, cut) = whole_lines(bytes);
+    let (table, slot) = (&mut *cells.table, cells.slot);
+    table.anon_by_node.clear(slot);
+    table.file_by_node.clear(slot);
+    let mut whole = !cut;
+    for line in lines(bytes) {
+        let mut parts = fields(line);
+        match parts.next() {
+            Some(b"anon") => whole &= take::by_node(parts, 1, &mut table.anon_by_node, slot),
+            Some(b"file") => whole &= take::by_node(parts, 1, &mut table.file_by_node, slot),
+            _ => {}
+        }
+    }
+    whole
+}
+
+/// Also without the CPU controller: then there is only the time used.
+fn cpu_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let (values, whole) = keyed(bytes, [b"usage_usec", b"nr_periods", b"nr_throttled", b"throttled_usec"]);
+    let table = &mut *cells.table;
+    let columns =
+        [&mut table.cpu_usage_us, &mut table.cpu_periods, &mut table.cpu_throttled, &mut table.cpu_throttled_us];
+    into(values, columns, cells.slot);
+    whole
+}
+
+fn cpu_max(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let mut parts = fields(trim(bytes));
+    let (table, slot) = (&mut *cells.table, cells.slot);
+    let whole = single(parts.next().unwrap_or_default(), &mut table.cpu_quota_us, slot);
+    let period = parts.next().and_then(number);
+    table.cpu_period_us.set_or_clear(slot, period);
+    whole && period.is_some()
+}
+
+fn partition(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    match trim(bytes) {
+        b"" => cells.table.cpuset_partition.clear(cells.slot),
+        text => cells.table.cpuset_partition.set(cells.slot, &crate::parse::text(text)),
+    }
+    true
+}
+
+fn cpu_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let table = &mut *cells.table;
+    let columns =
+        [&mut table.cpu_some_us, &mut table.cpu_full_us, &mut table.cpu_some_avg10, &mut table.cpu_full_avg10];
+    stall(bytes, columns, cells.slot)
+}
+
+fn memory_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let table = &mut *cells.table;
+    let columns = [
+        &mut table.memory_some_us,
+        &mut table.memory_full_us,
+        &mut table.memory_some_avg10,
+        &mut table.memory_full_avg10,
+    ];
+    stall(bytes, columns, cells.slot)
+}
+
+fn io_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let table = &mut *cells.table;
+    let columns = [&mut table.io_some_us, &mut table.io_full_us, &mut table.io_some_avg10, &mut table.io_full_avg10];
+    stall(bytes, columns, cells.slot)
+}
+
+/// `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`; a device without I/O may have no values.
+fn io_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let (bytes, cut) = whole_lines(bytes);
+    let mut whole = !cut;
+    let mut seen = Vec::new();
+    for line in lines(bytes) {
+        let mut parts = fields(line);
+        let Some(dev) = parts.next().and_then(device) else {
+            whole = false;
+            continue;
+        };
+        let mut values = [None; 4];
+        for part in parts {
+            for (cell, key) in values.iter_mut().zip([&b"rbytes="[..], b"wbytes=", b"rios=", b"wios="]) {
+                if let Some(digits) = part.strip_prefix(key) {
+                    *cell = number(digits);
+                    whole &= cell.is_some();
+                }
+            }
+        }
+        if values == [None; 4] {
+            continue;
+        }
+        let Some(slot) = cells.io.slot(dev) else { return false };
+        let table = &mut *cells.io.table;
+        into(values, [&mut table.read_bytes, &mut table.write_bytes, &mut table.reads, &mut table.writes], slot);
+        seen.push(dev);
+    }
+    cells.io.keep_only(&seen);
+    whole
+}

@@ -1,0 +1,250 @@
+//! What a group's memory is made of, what could be given back, and when its limit is reached.
+
+use super::{Rates, parent};
+use crate::frame::{Cgroup, CgroupMemory, NodeBytes};
+use crate::tables::cgroups::Cgroups;
+use crate::{Known, Num, Snapshot, Table};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
+    let table = pair.now;
+    let current = table.memory_current_bytes.get(slot);
+    let (anon, file) = (table.anon_bytes.get(slot), table.file_bytes.get(slot));
+    if current.is_missing() && anon.is_missing() && file.is_missing() {
+        return None;
+    }
+    let inactive_file = table.inactive_file_bytes.get(slot);
+    let reclaimable = Known::or_missing(reclaimable(table, slot));
+    Some(CgroupMemory {
+        current_bytes: current,
+        working_set_bytes: minus(current, inactive_file),
+        limit_bytes: table.memory_limit_bytes.get(slot),
+        high_bytes: table.memory_high_bytes.get(slot),
+        anon_bytes: anon,
+        file_bytes: file,
+        shmem_bytes: table.shmem_bytes.get(slot),
+        dirty_bytes: table.dirty_bytes.get(slot),
+        writeback_bytes: table.writeback_bytes.get(slot),
+        inactive_file_bytes: inactive_file,
+        unevictable_bytes: table.unevictable_bytes.get(slot),
+        reclaimable_bytes: reclaimable,
+        unreclaimable_bytes: minus(current, reclaimable),
+        growth_bytes_per_second: pair.slope(slot, |table| &table.memory_current_bytes),
+        events_high: table.events_high.get(slot),
+        events_max: table.events_max.get(slot),
+        events_oom: table.events_oom.get(slot),
+        events_oom_kill: table.events_oom_kill.get(slot),
+        oom_kills_gained: pair.gain(slot, |table| &table.events_oom_kill),
+        events_max_per_second: pair.rate(slot, |table| &table.events_max),
+        pgscan_direct_per_second: pair.rate(slot, |table| &table.pgscan_direct),
+        pgsteal_direct_per_second: pair.rate(slot, |table| &table.pgsteal_direct),
+        refault_file_per_second: pair.rate(slot, |table| &table.refault_file),
+        pgmajfault_per_second: pair.rate(slot, |table| &table.pgmajfault),
+        by_node: by_node(table, slot),
+        ..CgroupMemory::default()
+    })
+}
+
+fn minus(from: Known<u64>, what: Known<u64>) -> Known<u64> {
+    match (from, what) {
+        (Known::Value(from), Known::Value(what)) => Known::Value(from.saturating_sub(what)),
+        _ => Known::Missing,
+    }
+}
+
+/// What reclaim could give back now: file pages that are neither tmpfs, locked, dirty nor being written, and slab that
+/// says so. The two lists of file pages are just what is neither tmpfs nor locked; where they are unread, the page
+/// cache without tmpfs and without whatever is locked is no more than that.
+fn reclaimable(table: &Cgroups, slot: usize) -> Option<u64> {
+    let value = |column: &Num| column.value(slot);
+    let lists = value(&table.active_file_bytes).zip(value(&table.inactive_file_bytes));
+    let lists = lists.map(|(active, inactive)| active.saturating_add(inactive));
+    let cache = value(&table.file_bytes);
+    let without_shmem = cache.zip(value(&table.shmem_bytes)).map(|(cache, shmem)| cache.saturating_sub(shmem));
+    let evictable = match (lists, without_shmem) {
+        (Some(lists), Some(cache)) => lists.min(cache),
+        (Some(lists), None) => cache.map_or(lists, |cache| lists.min(cache)),
+        (None, Some(cache)) => cache.saturating_sub(value(&table.unevictable_bytes)?),
+        (None, None) => return None,
+    };
+    // Version 1 tells of neither on many kernels: then this is an upper bound.
+    let busy = value(&table.dirty_bytes).unwrap_or(0).saturating_add(value(&table.writeback_bytes).unwrap_or(0));
+    Some(evictable.saturating_sub(busy).saturating_add(value(&table.slab_reclaimable_bytes).unwrap_or(0)))
+}
+
+fn by_node(table: &Cgroups, slot: usize) -> Vec<NodeBytes> {
+    let (file, anon) = (table.file_by_node.get(slot), table.anon_by_node.get(slot));
+    let mut nodes: Vec<u32> = [file, anon].into_iter().flatten().flatten().map(|pair| pair.0).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let row = |node| NodeBytes {
+        node,
+        file_bytes: table.file_by_node.at(slot, node),
+        anon_bytes: table.anon_by_node.at(slot, node),
+    };
+    nodes.into_iter().map(row).collect()
+}
+
+/// The limits from a group up to the top.
+#[derive(Clone, Default)]
+struct Limits {
+    /// The lowest one and the group that has it.
+    lowest: Option<(u64, Arc<str>)>,
+    /// One of them could not be read, and it might be lower.
+    unread: bool,
+}
+
+/// Fills in the lowest limit from each group up to the top, and the machine's memory where nothing is lower. Groups are
+/// sorted by path, so that parents come first.
+pub(super) fn effective_limits(table: &Cgroups, now: &Snapshot, cgroups: &mut [Cgroup]) {
+    let machine = now.memory.data();
+    let machine = machine.first().and_then(|slot| machine.total_bytes.value(slot));
+    let mut known: HashMap<Arc<str>, Limits> = HashMap::with_capacity(cgroups.len());
+    for cgroup in cgroups {
+        let mut limits = parent(&cgroup.path).and_then(|parent| known.get(parent)).cloned().unwrap_or_default();
+        match own(table, cgroup) {
+            Known::Missing => limits.unread = true,
+            Known::None => {}
+            Known::Value(own) if limits.lowest.as_ref().is_some_and(|(lowest, _)| *lowest <= own) => {}
+            Known::Value(own) => limits.lowest = Some((own, Arc::clone(&cgroup.path))),
+        }
+        if let Some(memory) = &mut cgroup.memory {
+            let of_group = limits.lowest.clone().filter(|(lowest, _)| machine.is_none_or(|machine| *lowest < machine));
+            let (limit, path) = of_group.map_or((machine, None), |(limit, path)| (Some(limit), Some(path)));
+            memory.effective_limit_bytes = Known::or_missing(limit.filter(|_| !limits.unread));
+            memory.limited_by = path.filter(|_| !limits.unread).unwrap_or_default();
+        }
+        known.insert(Arc::clone(&cgroup.path), limits);
+    }
+}
+
+/// A group's own limit. Where there is no memory controller there is none: at the top of version 2, and on groups
+/// without any memory values.
+fn own(table: &Cgroups, cgroup: &Cgroup) -> Known<u64> {
+    match table.memory_limit_bytes.get(cgroup.slot) {
+        Known::Missing if cgroup.memory.is_none() || &*cgroup.path == "/" => Known::None,
+        limit => limit,
+    }
+}
+
+/// When the effective limit would be reached at the growth of this interval.
+pub(super) fn time_to_limit(cgroup: &mut Cgroup) {
+    let Some(memory) = &mut cgroup.memory else { return };
+    memory.time_to_limit_seconds = match memory.growth_bytes_per_second {
+        None => Known::Missing,
+        Some(growth) if growth <= 0.0 => Known::None,
+        Some(growth) => match (memory.effective_limit_bytes, memory.current_bytes) {
+            (Known::Value(limit), Known::Value(current)) => Known::Value(limit.saturating_sub(current) as f64 / growth),
+            _ => Known::Missing,
+        },
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::derive::Deriver;
+    use crate::frame::Frame;
+    use crate::{Known, Snapshot, Table, Window};
+    use std::sync::Arc;
+
+    const SECOND: u64 = 1_000_000_000;
+    const MIB: u64 = 1 << 20;
+
+    /// A snapshot with a machine of 1 GiB and the groups that `fill` makes.
+    fn snapshot(second: u64, fill: impl FnOnce(&mut crate::tables::cgroups::Cgroups)) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        snapshot.stamp.mono_ns = second * SECOND;
+        let memory = Arc::make_mut(&mut snapshot.memory);
+        memory.begin(second * SECOND);
+        let only = memory.data_mut().only();
+        memory.data_mut().total_bytes.set(only, 1024 * MIB);
+        let cgroups = Arc::make_mut(&mut snapshot.cgroups);
+        cgroups.begin(second * SECOND);
+        fill(cgroups.data_mut());
+        snapshot
+    }
+
+    fn group(table: &mut crate::tables::cgroups::Cgroups, path: &str, current: u64, limit: Known<u64>) -> usize {
+        let slot = table.insert();
+        table.path.set(slot, path);
+        table.version.set(slot, 2);
+        table.memory_current_bytes.set(slot, current);
+        match limit {
+            Known::Value(limit) => table.memory_limit_bytes.set(slot, limit),
+            Known::None => table.memory_limit_bytes.set_none(slot),
+            Known::Missing => {}
+        }
+        slot
+    }
+
+    fn frame(snapshots: Vec<Snapshot>) -> Frame {
+        let mut window = Window::default();
+        snapshots.into_iter().for_each(|snapshot| window.push(snapshot));
+        Deriver::default().frame(&window)
+    }
+
+    fn limit(frame: &Frame, path: &str) -> (Known<u64>, String) {
+        let memory = frame.cgroup(path).and_then(|cgroup| cgroup.memory.clone()).unwrap_or_default();
+        (memory.effective_limit_bytes, memory.limited_by.to_string())
+    }
+
+    #[test]
+    fn the_lowest_limit_above_counts() {
+        let frame = frame(vec![snapshot(1, |table| {
+            group(table, "/a/b/c", MIB, Known::Value(300 * MIB));
+            group(table, "/", 0, Known::Missing);
+            group(table, "/a", MIB, Known::Value(200 * MIB));
+            group(table, "/a/b", MIB, Known::None);
+            group(table, "/a-b", MIB, Known::Value(4096 * MIB));
+            group(table, "/x", MIB, Known::Missing);
+            group(table, "/x/y", MIB, Known::Value(MIB));
+        })]);
+        assert_eq!(limit(&frame, "/"), (Known::Value(1024 * MIB), String::new()));
+        assert_eq!(limit(&frame, "/a/b"), (Known::Value(200 * MIB), "/a".to_owned()));
+        assert_eq!(limit(&frame, "/a/b/c"), (Known::Value(200 * MIB), "/a".to_owned()));
+        assert_eq!(limit(&frame, "/a-b"), (Known::Value(1024 * MIB), String::new()));
+        assert_eq!(limit(&frame, "/x/y"), (Known::Missing, String::new()), "what is above could not be read");
+    }
+
+    #[test]
+    fn tmpfs_locked_and_dirty_pages_cannot_be_given_back() {
+        let fill = |table: &mut crate::tables::cgroups::Cgroups, lists: bool| {
+            let slot = group(table, "/a", 100 * MIB, Known::None);
+            table.file_bytes.set(slot, 60 * MIB);
+            table.shmem_bytes.set(slot, 20 * MIB);
+            table.unevictable_bytes.set(slot, 5 * MIB);
+            table.dirty_bytes.set(slot, 3 * MIB);
+            table.writeback_bytes.set(slot, MIB);
+            table.slab_reclaimable_bytes.set(slot, 2 * MIB);
+            if lists {
+                table.active_file_bytes.set(slot, 10 * MIB);
+                table.inactive_file_bytes.set(slot, 25 * MIB);
+            }
+        };
+        for lists in [false, true] {
+            let frame = frame(vec![snapshot(1, |table| fill(table, lists))]);
+            let memory = frame.cgroups[0].memory.clone().unwrap_or_default();
+            assert_eq!(memory.reclaimable_bytes, Known::Value(33 * MIB), "60 - 20 - 5 - 3 - 1 + 2");
+            assert_eq!(memory.unreclaimable_bytes, Known::Value(67 * MIB));
+            let working_set = if lists { Known::Value(75 * MIB) } else { Known::Missing };
+            assert_eq!(memory.working_set_bytes, working_set);
+        }
+    }
+
+    #[test]
+    fn growth_gives_the_time_to_the_limit() {
+        let at = |second, current| {
+            snapshot(second, |table| {
+                group(table, "/a", current, Known::Value(200 * MIB));
+            })
+        };
+        let memory = |frame: Frame| frame.cgroups[0].memory.clone().unwrap_or_default();
+        let growing = memory(frame(vec![at(1, 100 * MIB), at(3, 120 * MIB)]));
+        assert_eq!(growing.growth_bytes_per_second, Some(10.0 * MIB as f64));
+        assert_eq!(growing.time_to_limit_seconds, Known::Value(8.0));
+        let still = memory(frame(vec![at(1, 100 * MIB), at(3, 100 * MIB)]));
+        assert_eq!(still.time_to_limit_seconds, Known::None);
+        assert_eq!(memory(frame(vec![at(1, MIB)])).time_to_limit_seconds, Known::Missing);
+    }
+}
