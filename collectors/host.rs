@@ -61,7 +61,8 @@ fn names(files: &mut Files<'_>, section: &mut Section<Host>, row: usize) -> bool
             Some(text(bytes).into_owned())
         }
         Err(Reason::NotFound) => {
-            gaps.add(path, Reason::NotFound, "");
+            let pattern = if path.starts_with("proc/sys/") { "proc/sys/*" } else { path };
+            gaps.add(pattern, Reason::NotFound, "");
             None
         }
         Err(reason) => {

@@ -4,6 +4,7 @@
 
 pub mod descriptors;
 mod files;
+pub mod hwloc;
 pub mod live;
 pub mod parse;
 pub mod root;
@@ -63,11 +64,11 @@ pub trait Collector: Send {
 }
 
 /// Every collector, in the order of reading: topology first, since others look CPUs up.
-fn all(_options: &Options) -> Vec<Box<dyn Collector>> {
+fn all(options: &Options) -> Vec<Box<dyn Collector>> {
     vec![
         Box::new(host::HostCollector),
         Box::new(host::SysctlsCollector::default()),
-        Box::new(topology::TopologyCollector::default()),
+        Box::new(topology::TopologyCollector::new(options)),
         Box::new(cpu::CpuCollector::default()),
         Box::new(pressure::PressureCollector::default()),
         Box::new(cgroups::CgroupCollector::default()),

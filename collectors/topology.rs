@@ -6,12 +6,14 @@
 mod caches;
 mod cpuinfo;
 mod cpus;
+mod extra;
 mod nodes;
 mod pci;
 
 use crate::files::Files;
+use crate::hwloc::Asker;
 use crate::root::Kept;
-use crate::{Collector, Cx};
+use crate::{Collector, Cx, Options};
 use topotop_model::{Draft, Section, Slots, State, Table};
 
 /// How often settings are looked at, in ns.
@@ -30,6 +32,7 @@ pub(crate) struct TopologyCollector {
     nodes: Slots<u32>,
     domains: Slots<(u8, u32)>,
     pci: Slots<String>,
+    hwloc: Option<Asker>,
 }
 
 impl Collector for TopologyCollector {
@@ -39,22 +42,37 @@ impl Collector for TopologyCollector {
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
         let changed = self.changed(cx);
-        match self.read_at {
-            Some(at) if !changed && !cx.demand.complete => {
-                if cx.now_ns.saturating_sub(at) >= SETTINGS_NS {
-                    self.read_at = Some(cx.now_ns);
-                    self.settings(cx, draft);
-                }
-            }
-            _ => {
-                self.read_at = Some(cx.now_ns);
-                self.everything(cx, draft);
-            }
+        let first = self.read_at.is_none();
+        // The child runs while sysfs is read here; of a tree without CPUs it could only say nothing.
+        if let Some(hwloc) = self.hwloc.as_mut().filter(|_| first || changed)
+            && cx.root.exists("sys/devices/system/cpu")
+        {
+            hwloc.ask(cx.root);
+        }
+        let due = self.read_at.is_some_and(|at| cx.now_ns.saturating_sub(at) >= SETTINGS_NS);
+        let read = first || changed || cx.demand.complete;
+        if read {
+            self.everything(cx, draft);
+        } else if due {
+            self.settings(cx, draft);
+        }
+        if read || due {
+            self.read_at = Some(cx.now_ns);
+        }
+        let answered = self.hwloc.as_mut().is_some_and(|hwloc| hwloc.poll(cx.demand.complete));
+        if let Some(answer) = self.hwloc.as_ref().and_then(Asker::last).filter(|_| answered || read || due) {
+            extra::merge(answer, draft, &mut self.domains, cx.now_ns);
         }
     }
 }
 
 impl TopologyCollector {
+    /// A collector that asks libhwloc as well if the options name a program for that.
+    pub(crate) fn new(options: &Options) -> Self {
+        let hwloc = options.hwloc_program.clone().filter(|_| cfg!(feature = "hwloc")).map(Asker::new);
+        Self { hwloc, ..Self::default() }
+    }
+
     /// True when a CPU or node came or went since the last look.
     fn changed(&mut self, cx: &mut Cx<'_>) -> bool {
         let mut changed = false;
@@ -108,7 +126,7 @@ impl TopologyCollector {
 }
 
 /// A new generation with the gaps of the one before: only a part was read again.
-fn renew<T: Table>(section: &mut Section<T>, now_ns: u64) {
+pub(super) fn renew<T: Table>(section: &mut Section<T>, now_ns: u64) {
     let gaps = std::mem::take(&mut section.gaps);
     section.begin(now_ns);
     section.gaps = gaps;

@@ -59,7 +59,8 @@ fn known(vendor: &str, product: &str) -> Option<&'static str> {
         (_, product) if product.starts_with("VirtualBox") => Some("virtualbox"),
         (_, product) if product.starts_with("Apple Virtualization") => Some("apple"),
         ("Microsoft Corporation", product) if product.starts_with("Virtual Machine") => Some("hyper-v"),
-        ("Amazon EC2", product) => (!product.ends_with(".metal")).then_some("amazon"),
+        // `c5.metal` runs on the machine itself.
+        ("Amazon EC2", product) => (product.rsplit('.').next() != Some("metal")).then_some("amazon"),
         (vendor, _) => VENDORS.iter().find(|(start, _)| vendor.starts_with(start)).map(|(_, name)| *name),
     }
 }

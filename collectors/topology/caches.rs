@@ -2,7 +2,7 @@
 
 use crate::files::{Files, numbered};
 use crate::parse::number;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use topotop_model::tables::topology::{CpuTopology, Domains};
 use topotop_model::{IdSet, Section, Slots, Table};
 
@@ -64,7 +64,7 @@ fn within_core(cache: &Cache, cpus: &CpuTopology, cpu_slots: &Slots<u32>) -> boo
 fn find(files: &mut Files<'_>, section: &mut Section<Domains>, cpus: &Section<CpuTopology>) -> Vec<Cache> {
     let mut found: Vec<Cache> = Vec::new();
     // By level and CPU: known already.
-    let mut known: HashMap<(u8, u32), ()> = HashMap::new();
+    let mut known: HashSet<(u8, u32)> = HashSet::new();
     let table = cpus.data();
     let mut ids: Vec<u32> = table
         .rows()
@@ -85,12 +85,12 @@ fn find(files: &mut Files<'_>, section: &mut Section<Domains>, cpus: &Section<Cp
             else {
                 continue;
             };
-            if known.contains_key(&(level, cpu)) {
+            if known.contains(&(level, cpu)) {
                 continue;
             }
             if let Some(cache) = cache(files, section, &dir, level, cpu, &found) {
                 let shared = cache.cpus.intersection(&believable);
-                known.extend(shared.iter().map(|cpu| ((level, cpu), ())));
+                known.extend(shared.iter().map(|cpu| (level, cpu)));
                 found.push(cache);
             }
         }
@@ -115,7 +115,7 @@ fn cache(
     let (list, map) = (format!("{dir}/shared_cpu_list"), format!("{dir}/shared_cpu_map"));
     let cpus = files.set(&list, &map, PATTERN, gaps).filter(|set| set.contains(cpu))?;
     let size = files.parsed(&format!("{dir}/size"), PATTERN, gaps, size);
-    let id = files.number(&format!("{dir}/id"), PATTERN, gaps).filter(|&id| id <= u64::from(u32::MAX));
+    let id = files.number(&format!("{dir}/id"), PATTERN, gaps).filter(|&id| u32::try_from(id).is_ok());
     // An id that another cache of the level has already names neither of them.
     let id = id.filter(|&id| found.iter().all(|other| other.level != level || other.id != id));
     let id = id.or_else(|| cpus.first().map(u64::from))?;

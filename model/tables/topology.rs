@@ -93,5 +93,7 @@ table! {
         hwloc_cpus: Sets = 7 (Fact, None, "hwloc"),
         /// Vendor and device ids in hex: `8086:1572`.
         id: Text = 8 (Fact, None, "sys/bus/pci/devices/*/vendor"),
+        /// Distance of each node from where libhwloc sees it, where sysfs says nothing.
+        hwloc_distances: Sparse = 9 (Fact, None, "hwloc"),
     }
 }
