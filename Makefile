@@ -1,0 +1,41 @@
+# `make run` and `make test` are all that a user needs: each sets up what it needs and then does its job.
+
+CARGO ?= cargo
+ARGS ?=
+# The native libraries of the default build, by pkg-config name and Debian package.
+LIBS := hwloc libudev
+PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
+# Without libhwloc the program reads sysfs alone.
+FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
+
+.PHONY: run test build setup setup-test lint doc bench soak clean
+
+run: build ## build and start the live monitor
+	@target/release/topotop $(ARGS)
+
+build: setup
+	@$(CARGO) build --release --locked $(FEATURES)
+
+test: setup setup-test ## build and run every test
+	@INSTA_UPDATE=no $(CARGO) test --workspace --locked $(FEATURES)
+
+setup:
+	@command -v $(CARGO) >/dev/null || { echo "topotop: cargo is missing: install Rust 1.95 or later, https://rustup.rs" >&2; exit 2; }
+	@if ! { command -v cc >/dev/null && pkg-config --exists $(LIBS) 2>/dev/null; }; then ./scripts/packages.sh $(PACKAGES); fi
+	@command -v cc >/dev/null || { echo "topotop: a C compiler is missing: install gcc or clang" >&2; exit 2; }
+	@pkg-config --exists $(LIBS) 2>/dev/null || echo "topotop: building without libhwloc; for group objects and device locality install: $(PACKAGES)" >&2
+
+# What the tests use beyond the build: a Python that unpacks captured machines, and namespaces for unprivileged runs.
+setup-test:
+	@if ! { command -v python3 && command -v unshare && command -v setpriv && command -v ip; } >/dev/null; then ./scripts/packages.sh python3 util-linux iproute2; fi
+
+lint: setup ## formatting, lints and documentation, warnings denied
+	@$(CARGO) fmt --all --check
+	@$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
+	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(FEATURES)
+
+bench: setup ## one sample and one frame of a very wide machine, as ratios within one run
+	@$(CARGO) bench --locked $(FEATURES) --bench wide
+
+clean:
+	@$(CARGO) clean

@@ -1,0 +1,129 @@
+//! Rules about the code itself: who may know whom, how long a file may be, that every file is registered.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most lines of a file without its tests.
+const MAX_LINES: usize = 400;
+
+fn top() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Source files below a folder, build output left out.
+fn sources(folder: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut todo = vec![top().join(folder)];
+    while let Some(dir) = todo.pop() {
+        for entry in fs::read_dir(&dir).expect("a source folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                todo.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The file without its tests and without comments.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).expect("a source file");
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+fn must_not_hold(folder: &str, forbidden: &[&str], except: &[&str]) {
+    for path in sources(folder) {
+        let name = path.strip_prefix(top()).unwrap_or(&path).display().to_string();
+        if except.iter().any(|prefix| name.starts_with(prefix)) {
+            continue;
+        }
+        let code = code(&path);
+        for word in forbidden {
+            assert!(!code.contains(word), "{name} must not know `{word}`");
+        }
+    }
+}
+
+const CLOCKS: &[&str] = &["Instant::now", "SystemTime::now", "clock_gettime"];
+const FILES: &[&str] = &["std::fs", "File::open", "std::process", "std::net"];
+
+#[test]
+fn the_model_knows_no_io_no_clock_no_terminal() {
+    must_not_hold("model", CLOCKS, &[]);
+    must_not_hold("model", FILES, &[]);
+    must_not_hold("model", &["ratatui", "crossterm", "topotop_collectors", "rustix"], &[]);
+}
+
+#[test]
+fn widgets_know_frames_and_buffers_only() {
+    must_not_hold("widgets", CLOCKS, &[]);
+    must_not_hold("widgets", FILES, &[]);
+    must_not_hold("widgets", &["crossterm::", "topotop_collectors", "rustix"], &[]);
+}
+
+#[test]
+fn collectors_know_no_screen() {
+    must_not_hold("collectors", &["ratatui", "crossterm", "topotop_widgets", "model::derive", "model::frame"], &[]);
+}
+
+#[test]
+fn exporters_know_the_frame_only() {
+    must_not_hold("src/export", CLOCKS, &[]);
+    must_not_hold("src/export", FILES, &[]);
+    must_not_hold("src/export", &["topotop_collectors", "crossterm::event"], &[]);
+}
+
+#[test]
+fn the_hwloc_library_is_used_in_one_file() {
+    must_not_hold("collectors", &["hwlocality"], &["collectors/hwloc"]);
+    must_not_hold("src", &["hwlocality"], &[]);
+}
+
+#[test]
+fn unsafe_code_is_in_sys_only() {
+    for folder in ["model", "widgets", "src", "collectors"] {
+        must_not_hold(folder, &["unsafe {", "unsafe fn", "unsafe impl"], &["collectors/sys", "src/sys"]);
+    }
+}
+
+#[test]
+fn files_are_short() {
+    for folder in ["model", "widgets", "src", "collectors"] {
+        for path in sources(folder) {
+            let text = fs::read_to_string(&path).expect("a source file");
+            let lines = text.split("#[cfg(test)]").next().unwrap_or_default().lines().count();
+            assert!(lines <= MAX_LINES, "{} has {lines} lines without tests", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_panel_and_collector_file_is_declared() {
+    for (folder, root) in [("widgets", "widgets/lib.rs"), ("collectors", "collectors/lib.rs"), ("src", "src/lib.rs")] {
+        let root_text = fs::read_to_string(top().join(root)).expect("a crate root");
+        for entry in fs::read_dir(top().join(folder)).expect("a source folder").flatten() {
+            let path = entry.path();
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else { continue };
+            let is_source = path.extension().is_some_and(|extension| extension == "rs");
+            if is_source && !["lib", "main"].contains(&stem) {
+                assert!(root_text.contains(&format!("mod {stem};")), "{folder}/{stem}.rs is not declared in {root}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_file_says_later() {
+    for folder in ["model", "widgets", "src", "collectors"] {
+        for path in sources(folder) {
+            let text = fs::read_to_string(&path).expect("a source file");
+            for word in ["TODO", "FIXME", "XXX", "todo!(", "unimplemented!("] {
+                assert!(!text.contains(word), "{} says {word}", path.display());
+            }
+        }
+    }
+}
