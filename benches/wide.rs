@@ -35,7 +35,8 @@ fn main() {
     let root = Root::at(dir.path()).expect("the synthetic root").traced();
     let mut sampler = Sampler::new(root, &Options::default());
     sampler.sample();
-    let files: Vec<PathBuf> = sampler.root().trace().into_iter().filter(|(_, used)| *used == Use::File).map(|(path, _)| path).collect();
+    let files: Vec<PathBuf> =
+        sampler.root().trace().into_iter().filter(|(_, used)| *used == Use::File).map(|(path, _)| path).collect();
     let floor = best(|| {
         for path in &files {
             let _ = std::fs::read(dir.path().join(path));
@@ -43,7 +44,11 @@ fn main() {
     });
     let steady = Root::at(dir.path()).expect("the synthetic root");
     let mut sampler = Sampler::new(steady, &Options::default());
-    let first = { let start = Instant::now(); sampler.sample(); start.elapsed() };
+    let first = {
+        let start = Instant::now();
+        sampler.sample();
+        start.elapsed()
+    };
     synthetic::Machine::WIDE.write(dir.path(), 1);
     let mut last = Snapshot::default();
     let sample = best(|| last = sampler.sample());
@@ -58,7 +63,11 @@ fn main() {
     let mut history = History::default();
     history.push(&frame);
     let row = |name: &str, time: Duration, base: Duration| {
-        println!("{name:<28} {:>9.2} ms   {:>7.3} x", time.as_secs_f64() * 1e3, time.as_secs_f64() / base.as_secs_f64());
+        println!(
+            "{name:<28} {:>9.2} ms   {:>7.3} x",
+            time.as_secs_f64() * 1e3,
+            time.as_secs_f64() / base.as_secs_f64()
+        );
     };
     println!("{} files; ratios are to reading them all once\n", files.len());
     row("reading the files", floor, floor);

@@ -75,9 +75,19 @@ fn numbers(snapshot: &Snapshot) -> BTreeMap<(String, String), u64> {
 
 /// Columns that are sums or counts over what could be read: they may be smaller, never larger.
 fn is_sum(column: &str) -> bool {
-    ["total", "msi", "processes", "online", "isolated", "threads_watched", "allocstall", "low_watermark_bytes", "vector"]
-        .iter()
-        .any(|part| column.ends_with(part))
+    [
+        "total",
+        "msi",
+        "processes",
+        "online",
+        "isolated",
+        "threads_watched",
+        "allocstall",
+        "low_watermark_bytes",
+        "vector",
+    ]
+    .iter()
+    .any(|part| column.ends_with(part))
 }
 
 fn compare(what: &str, good: &BTreeMap<(String, String), u64>, damaged: &Snapshot) {
@@ -98,7 +108,9 @@ type Damage = (&'static str, fn(&Path, &[u8]));
 const DAMAGE: &[Damage] = &[
     ("empty", |path, _| fs::write(path, b"").expect("written")),
     ("cut in the middle", |path, bytes| fs::write(path, &bytes[..bytes.len() / 2]).expect("written")),
-    ("binary", |path, _| fs::write(path, (0..4096u32).map(|i| (i * 37 % 251) as u8).collect::<Vec<_>>()).expect("written")),
+    ("binary", |path, _| {
+        fs::write(path, (0..4096u32).map(|i| (i * 37 % 251) as u8).collect::<Vec<_>>()).expect("written")
+    }),
     ("one endless line", |path, _| fs::write(path, vec![b'9'; 1 << 20]).expect("written")),
     ("negative", |path, _| fs::write(path, b"-1\n").expect("written")),
     ("absurd", |path, _| fs::write(path, b"0-4294967295\n").expect("written")),
@@ -119,7 +131,8 @@ fn damaged_files_are_gaps_never_panics_never_wrong_numbers() {
     sampler.demand(topotop_collectors::Demand { complete: true, ..Default::default() });
     let good = numbers(&sampler.sample());
     assert!(good.len() > 500, "the synthetic machine says {} numbers", good.len());
-    let asked: Vec<_> = sampler.root().trace().into_iter().filter(|(_, used)| *used == Use::File).map(|(path, _)| path).collect();
+    let asked: Vec<_> =
+        sampler.root().trace().into_iter().filter(|(_, used)| *used == Use::File).map(|(path, _)| path).collect();
     for path in &asked {
         let full = dir.path().join(path);
         let Ok(original) = fs::read(&full) else { continue };

@@ -47,7 +47,9 @@ fn cpu_times_are_the_kernels() {
 
 #[test]
 fn interrupts_are_the_kernels() {
-    let sum = |path| -> BTreeMap<String, u64> { rows(path).into_iter().map(|(name, row)| (name, row.iter().sum())).collect() };
+    let sum = |path| -> BTreeMap<String, u64> {
+        rows(path).into_iter().map(|(name, row)| (name, row.iter().sum())).collect()
+    };
     let (hard, soft) = (sum("/proc/interrupts"), sum("/proc/softirqs"));
     let snapshot = sample();
     let (hard_after, soft_after) = (sum("/proc/interrupts"), sum("/proc/softirqs"));
@@ -74,7 +76,9 @@ fn memory_is_the_kernels() {
     let after = rows("/proc/vmstat");
     let memory = snapshot.memory.value().expect("read");
     assert_eq!(memory.total_bytes.value(0), meminfo.get("MemTotal").map(|row| row[0] * 1024));
-    for (name, column) in [("pgmajfault", &memory.pgmajfault), ("pswpin", &memory.pswpin), ("oom_kill", &memory.oom_kill)] {
+    for (name, column) in
+        [("pgmajfault", &memory.pgmajfault), ("pswpin", &memory.pswpin), ("oom_kill", &memory.oom_kill)]
+    {
         let cell = |rows: &BTreeMap<String, Vec<u64>>| rows.get(name).and_then(|row| row.first()).copied();
         between(name, cell(&before).as_ref(), column.value(0), cell(&after).as_ref());
     }

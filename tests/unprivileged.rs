@@ -80,7 +80,8 @@ fn processes_that_come_and_go_cost_nothing_else() {
             assert!(snapshot.cpu_times.value().is_some());
             let processes = snapshot.processes.value().expect("processes");
             let own = u64::from(std::process::id());
-            let mut pids: Vec<_> = topotop_model::Table::rows(processes).iter().filter_map(|slot| processes.pid.value(slot)).collect();
+            let mut pids: Vec<_> =
+                topotop_model::Table::rows(processes).iter().filter_map(|slot| processes.pid.value(slot)).collect();
             assert!(pids.contains(&own));
             pids.sort_unstable();
             let all = pids.len();

@@ -6,39 +6,40 @@ use std::path::{Path, PathBuf};
 
 /// How large a machine to write.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// CPUs, two per core; spread evenly over the nodes in blocks.
-    pub cpus: u32,
+    pub(crate) cpus: u32,
     /// Nodes.
-    pub nodes: u32,
+    pub(crate) nodes: u32,
     /// Device interrupts, the first `queues` of them eth0's.
-    pub irqs: u32,
+    pub(crate) irqs: u32,
     /// Combined queues of eth0.
-    pub queues: u32,
+    pub(crate) queues: u32,
     /// Control groups below `/load.slice`, cgroup v2.
-    pub cgroups: u32,
+    pub(crate) cgroups: u32,
     /// Processes.
-    pub processes: u32,
+    pub(crate) processes: u32,
 }
 
 impl Machine {
     /// Wider than any machine on the market.
-    pub const WIDE: Self = Self { cpus: 1024, nodes: 16, irqs: 2000, queues: 64, cgroups: 2000, processes: 5000 };
+    pub(crate) const WIDE: Self =
+        Self { cpus: 1024, nodes: 16, irqs: 2000, queues: 64, cgroups: 2000, processes: 5000 };
     /// Small enough to be changed file by file.
-    pub const SMALL: Self = Self { cpus: 8, nodes: 2, irqs: 12, queues: 4, cgroups: 3, processes: 6 };
+    pub(crate) const SMALL: Self = Self { cpus: 8, nodes: 2, irqs: 12, queues: 4, cgroups: 3, processes: 6 };
 
     /// CPUs of a node.
-    pub fn cpus_per_node(&self) -> u32 {
+    pub(crate) fn cpus_per_node(&self) -> u32 {
         self.cpus / self.nodes
     }
 
     /// Count of an interrupt on a CPU after `step` seconds: each queue's goes to one CPU.
-    pub fn irq_count(&self, irq: u32, cpu: u32, step: u64) -> u64 {
+    pub(crate) fn irq_count(&self, irq: u32, cpu: u32, step: u64) -> u64 {
         if cpu == irq % self.cpus { 1000 + u64::from(irq) + 10 * step } else { 0 }
     }
 
     /// Writes the machine as it is `step` seconds after its first sample.
-    pub fn write(&self, dir: &Path, step: u64) {
+    pub(crate) fn write(&self, dir: &Path, step: u64) {
         self.write_proc(dir, step);
         if step == 0 {
             self.write_topology(dir);
@@ -88,7 +89,13 @@ impl Machine {
         for cpu in 0..self.cpus {
             // CPU 1 drowns in softirq, the CPUs of the last node compute, the rest idles.
             let busy = cpu / self.cpus_per_node() == self.nodes - 1;
-            let (user, softirq) = if busy { (80, 0) } else if cpu == 1 { (0, 95) } else { (1, 0) };
+            let (user, softirq) = if busy {
+                (80, 0)
+            } else if cpu == 1 {
+                (0, 95)
+            } else {
+                (1, 0)
+            };
             let idle = 100 - user - softirq;
             let _ = writeln!(
                 text,
@@ -216,9 +223,14 @@ impl Machine {
         put(dir, &format!("{pci}/vendor"), "0x8086\n");
         put(dir, &format!("{pci}/device"), "0x1572\n");
         let net = format!("{pci}/net/eth0");
-        for (name, value) in
-            [("ifindex", "2"), ("carrier", "1"), ("speed", "25000"), ("mtu", "1500"), ("operstate", "up"), ("type", "1")]
-        {
+        for (name, value) in [
+            ("ifindex", "2"),
+            ("carrier", "1"),
+            ("speed", "25000"),
+            ("mtu", "1500"),
+            ("operstate", "up"),
+            ("type", "1"),
+        ] {
             put(dir, &format!("{net}/{name}"), &format!("{value}\n"));
         }
         for queue in 0..self.queues {
@@ -271,7 +283,16 @@ impl Machine {
             500 * step
         );
         put(dir, &format!("{path}/memory.stat"), &stat);
-        put(dir, &format!("{path}/cpu.stat"), &format!("usage_usec {}\nnr_periods {}\nnr_throttled {}\nthrottled_usec 5\n", 9_000 + 500_000 * step, 10 * step, 4 * step));
+        put(
+            dir,
+            &format!("{path}/cpu.stat"),
+            &format!(
+                "usage_usec {}\nnr_periods {}\nnr_throttled {}\nthrottled_usec 5\n",
+                9_000 + 500_000 * step,
+                10 * step,
+                4 * step
+            ),
+        );
         if step > 0 {
             return;
         }
@@ -287,7 +308,11 @@ impl Machine {
         put(dir, &format!("{path}/cpuset.cpus.effective"), &format!("0-{}\n", self.cpus - 1));
         put(dir, &format!("{path}/cpuset.mems.effective"), &format!("0-{}\n", self.nodes - 1));
         put(dir, &format!("{path}/io.stat"), "8:0 rbytes=4096 wbytes=8192 rios=1 wios=2 dbytes=0 dios=0\n");
-        put(dir, &format!("{path}/memory.pressure"), "some avg10=6.00 avg60=1.00 avg300=0.00 total=900000\nfull avg10=1.00 avg60=0.00 avg300=0.00 total=100000\n");
+        put(
+            dir,
+            &format!("{path}/memory.pressure"),
+            "some avg10=6.00 avg60=1.00 avg300=0.00 total=900000\nfull avg10=1.00 avg60=0.00 avg300=0.00 total=100000\n",
+        );
     }
 
     fn write_processes(&self, dir: &Path, step: u64) {
@@ -374,7 +399,7 @@ fn net_dev(step: u64) -> String {
 }
 
 /// Writes a file and the directories above it.
-pub fn put(dir: &Path, path: &str, text: &str) {
+pub(crate) fn put(dir: &Path, path: &str, text: &str) {
     let path: PathBuf = dir.join(path);
     if fs::write(&path, text).is_err() {
         if let Some(parent) = path.parent() {
