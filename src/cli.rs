@@ -37,6 +37,9 @@ pub struct Global {
     /// Do not ask libhwloc; sysfs alone tells the topology.
     #[arg(long, global = true)]
     pub no_hwloc: bool,
+    /// Print a configuration file with every default, and leave.
+    #[arg(long)]
+    pub print_config: bool,
     /// Say on standard error what was not read.
     #[arg(long, short, global = true)]
     pub verbose: bool,
@@ -45,17 +48,46 @@ pub struct Global {
 /// Commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// One sample pair, an interval apart, written out and done.
-    Snapshot(Snapshot),
+    /// Take one sample pair, write it out and leave.
+    Snapshot(SnapshotArgs),
+    /// Write a completion script for a shell.
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual page.
+    Man,
+    /// What the program asks of itself in a child: libhwloc's answer about a root.
+    #[command(name = topotop_collectors::hwloc::VERB, hide = true)]
+    Hwloc {
+        /// The root.
+        root: Option<PathBuf>,
+    },
 }
 
-/// Flags of `snapshot`.
-#[derive(Clone, Debug, Args)]
-pub struct Snapshot {
-    /// What to write.
-    #[arg(long, value_name = "FORMAT", default_value = "json")]
-    pub format: String,
-    /// Keep only so many processes and control groups, the biggest.
+/// What `snapshot` takes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SnapshotArgs {
+    /// json, text, ansi, svg or html [default: text on a terminal, json in a pipe].
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Write to FILE; its extension picks the format.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The screen to draw [default: overview].
+    #[arg(long, value_name = "NAME")]
+    pub screen: Option<String>,
+    /// Columns and rows to draw [default: the terminal's, or 160x50].
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub size: Option<(u16, u16)>,
+    /// At most N processes and control groups in JSON, those that do most.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
+}
+
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let (width, height) = text.split_once('x').ok_or("write columns x rows: 160x50")?;
+    let side = |side: &str| side.parse().ok().filter(|side| (1..=2000).contains(side));
+    side(width).zip(side(height)).ok_or_else(|| "write columns x rows, each from 1 to 2000: 160x50".to_owned())
 }

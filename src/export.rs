@@ -1,11 +1,20 @@
-//! What a frame can be written as: one table of formats, each a function.
+//! What `snapshot` writes: the frame as data, or the screen itself drawn to a buffer.
+//!
+//! One file per format, each listed once in [`ALL`].
 
+mod ansi;
+mod html;
 pub mod json;
+mod paint;
+mod svg;
+mod text;
 
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use std::io::{self, Write};
 use topotop_model::frame::Frame;
 
-/// What a writer may be told.
+/// What a writer of data may be told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Keep only so many processes and control groups, the biggest; all of them when none.
@@ -14,21 +23,166 @@ pub struct Options {
     pub pretty: bool,
 }
 
-/// A format that a frame can be written in.
-#[derive(Clone, Copy, Debug)]
-pub struct Format {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// The file name extension that chooses it.
-    pub extension: &'static str,
-    /// Writes a frame.
-    pub write: fn(&Frame, &Options, &mut dyn Write) -> io::Result<()>,
+/// A screen drawn to a buffer.
+#[derive(Debug)]
+pub struct Picture {
+    /// The cells.
+    pub buffer: Buffer,
+    /// Colours of what has none of its own: text and background, as `#rrggbb`.
+    pub colours: (String, String),
+    /// One line that says what it shows.
+    pub title: String,
 }
 
-/// Formats that need the frame alone; those that are drawn screens are made where the screens are.
-pub const FORMATS: &[Format] = &[Format { name: "json", extension: "json", write: json::write }];
+/// How a format is written.
+#[derive(Clone, Copy, Debug)]
+pub enum Writer {
+    /// From the frame.
+    Data(fn(&Frame, &Options, &mut dyn Write) -> io::Result<()>),
+    /// From the screen.
+    Screen(fn(&Picture, &mut dyn Write) -> io::Result<()>),
+}
+
+/// A format of `snapshot`.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// Extensions of files that have it.
+    pub extensions: &'static [&'static str],
+    /// True if it is shown by terminals, so that the terminal's colours and characters hold.
+    pub terminal: bool,
+    /// How it is written.
+    pub writer: Writer,
+}
+
+/// Every format.
+pub const ALL: &[Format] = &[
+    Format { name: "json", extensions: &["json"], terminal: false, writer: Writer::Data(json::write) },
+    Format { name: "text", extensions: &["txt", "text"], terminal: true, writer: Writer::Screen(text::write) },
+    Format { name: "ansi", extensions: &["ansi", "ans"], terminal: true, writer: Writer::Screen(ansi::write) },
+    Format { name: "svg", extensions: &["svg"], terminal: false, writer: Writer::Screen(svg::write) },
+    Format { name: "html", extensions: &["html", "htm"], terminal: false, writer: Writer::Screen(html::write) },
+];
 
 /// The format of a name.
-pub fn format(name: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.name == name)
+pub fn named(name: &str) -> Option<&'static Format> {
+    ALL.iter().find(|format| format.name == name)
+}
+
+/// The format of a file's extension.
+pub fn of_extension(extension: &str) -> Option<&'static Format> {
+    ALL.iter().find(|format| format.extensions.contains(&extension))
+}
+
+/// The app's screen as a picture.
+pub fn picture(app: &mut crate::app::App, width: u16, height: u16) -> Picture {
+    app.area = Rect::new(0, 0, width, height);
+    crate::view::arrange(app);
+    let mut buffer = Buffer::empty(app.area);
+    crate::view::draw(app, &mut buffer);
+    let base = app.look.theme.style(topotop_widgets::Role::Text);
+    let host = app.shown().frame.host.name.to_string();
+    Picture { buffer, colours: paint::base(base), title: format!("topotop {host}").trim_end().to_owned() }
+}
+
+/// Runs of cells with one style in a row, as (first column, columns, text, style).
+fn runs(buffer: &Buffer, y: u16) -> Vec<(u16, u16, String, ratatui::style::Style)> {
+    let mut runs: Vec<(u16, u16, String, ratatui::style::Style)> = Vec::new();
+    let mut x = buffer.area.left();
+    while x < buffer.area.right() {
+        let Some(cell) = buffer.cell((x, y)) else { break };
+        // What a wide character covers is not a cell of its own.
+        let width = (unicode_width::UnicodeWidthStr::width(cell.symbol()) as u16).max(1);
+        match runs.last_mut() {
+            Some(run) if run.3 == cell.style() => {
+                run.1 += width;
+                run.2.push_str(cell.symbol());
+            }
+            _ => runs.push((x, width, cell.symbol().to_owned(), cell.style())),
+        }
+        x += width;
+    }
+    runs
+}
+
+/// Text for XML and HTML; what XML cannot hold is a question mark.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\u{fffe}' | '\u{ffff}' => out.push('?'),
+            c if c.is_control() => out.push('?'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, Picture, Writer, escape, of_extension, picture};
+    use crate::app::{App, Look, Status};
+    use crate::keymap::Keymap;
+    use crate::source::Sample;
+    use std::sync::Arc;
+    use topotop_widgets::{Charset, Theme};
+
+    fn server() -> Picture {
+        let look = Look { theme: Theme::default_theme(), charset: Charset::Unicode, mouse: false };
+        let mut app = App::new(Keymap::default(), look, Status::default());
+        app.newest = Sample { frame: Arc::new(topotop_widgets::demo::server()), ..Sample::default() };
+        picture(&mut app, 100, 30)
+    }
+
+    fn written(name: &str) -> String {
+        let Writer::Screen(write) = super::named(name).unwrap().writer else { panic!("{name} is no screen") };
+        let mut out = Vec::new();
+        write(&server(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn names_and_extensions_are_there_once() {
+        for format in ALL {
+            for extension in format.extensions {
+                assert_eq!(of_extension(extension).unwrap().name, format.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_picture_gives_the_same_bytes() {
+        for name in ["text", "ansi", "svg", "html"] {
+            assert_eq!(written(name), written(name), "{name}");
+            assert!(written(name).contains("topotop"), "{name}");
+        }
+    }
+
+    #[test]
+    fn text_is_thirty_lines_without_trailing_blanks() {
+        let text = written("text");
+        assert_eq!(text.lines().count(), 30);
+        assert!(text.lines().all(|line| line == line.trim_end()));
+        assert!(!text.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn ansi_holds_nothing_but_colours() {
+        let ansi = written("ansi");
+        for sequence in ansi.split('\u{1b}').skip(1) {
+            let end = sequence.find(|c: char| c.is_ascii_alphabetic()).unwrap();
+            assert!(sequence.starts_with('[') && &sequence[end..=end] == "m", "{sequence:?}");
+        }
+    }
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(escape("<a&\"b\">\u{1b}\u{ffff}'"), "&lt;a&amp;&quot;b&quot;&gt;??&#39;");
+    }
 }

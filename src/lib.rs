@@ -17,12 +17,13 @@ pub mod config;
 pub mod export;
 pub mod keymap;
 pub mod runtime;
-pub mod snapshot;
 pub mod source;
 pub mod theme;
 pub mod units;
 pub mod view;
 
+mod manual;
 mod run;
+mod snapshot;
 
 pub use run::run;

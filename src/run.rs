@@ -1,12 +1,12 @@
 //! From the command line to what it asks for.
 
 use crate::app::{App, Look, Status};
-use crate::cli::{self, Cli, Command, Global};
+use crate::cli::{Cli, Command, Global};
 use crate::config::Config;
 use crate::keymap::Keymap;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{export, runtime, snapshot};
+use crate::{manual, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
@@ -30,20 +30,28 @@ pub fn run() -> ExitCode {
 }
 
 fn command(cli: &Cli) -> Result<(), String> {
-    let config = Config::load(cli.global.config.as_deref())?;
+    let global = &cli.global;
     match &cli.command {
-        None => tui(&cli.global, &config),
-        Some(Command::Snapshot(args)) => snapshot(&cli.global, args, &config),
+        Some(Command::Completions { shell }) => return print(&manual::completions(*shell)),
+        Some(Command::Man) => return print(&manual::page()?),
+        Some(Command::Hwloc { root }) => {
+            return print(topotop_collectors::hwloc::child(root.as_deref()).as_bytes());
+        }
+        Some(Command::Snapshot(_)) | None => {}
+    }
+    if global.print_config {
+        return print(Config::defaults().as_bytes());
+    }
+    let config = Config::load(global.config.as_deref())?;
+    match &cli.command {
+        Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, root(global)?, &plan(global, &config)),
+        _ => tui(global, &config),
     }
 }
 
-fn snapshot(global: &Global, args: &cli::Snapshot, config: &Config) -> Result<(), String> {
-    let format = export::format(&args.format).ok_or_else(|| format!("--format {}: write json", args.format))?;
-    let plan = plan(global, config);
-    let frame = snapshot::take(root(global)?, plan.interval, &plan.options, plan.settings);
-    let options = export::Options { top: args.top, pretty: false };
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    match (format.write)(&frame, &options, &mut out).and_then(|()| out.flush()) {
+/// Writes to standard output; whoever has read enough of it may go.
+fn print(bytes: &[u8]) -> Result<(), String> {
+    match std::io::stdout().write_all(bytes) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
         _ => Ok(()),
     }

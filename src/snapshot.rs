@@ -1,21 +1,141 @@
-//! One frame of a machine: one sample of a captured tree, two an interval apart of a running one.
+//! `topotop snapshot`: a sample or a pair of them, written out and done.
 
-use std::time::Duration;
-use topotop_collectors::{Demand, Options, Root, Sampler};
+use crate::app::{App, Look, Status};
+use crate::cli::{Global, SnapshotArgs};
+use crate::config::Config;
+use crate::export::{self, Format, Writer};
+use crate::keymap::Keymap;
+use crate::source::live::Plan;
+use crate::source::{About, Sample};
+use crate::theme;
+use std::io::{BufWriter, IsTerminal as _, Write};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::Window;
-use topotop_model::derive::{Deriver, Settings};
-use topotop_model::frame::Frame;
+use topotop_model::derive::Deriver;
+use topotop_model::history::History;
+use topotop_widgets::themes::Depth;
 
-/// Reads the machine below `root` completely, and this one again after `interval`.
-pub fn take(root: Root, interval: Duration, options: &Options, settings: Settings) -> Frame {
-    let live = root.is_live();
-    let mut sampler = Sampler::new(root, options);
-    sampler.demand(Demand { complete: true, ..Demand::default() });
-    let mut window = Window::default();
-    window.push(sampler.sample());
-    if live {
-        std::thread::sleep(interval);
-        window.push(sampler.sample());
+/// Columns and rows where no terminal says otherwise.
+const SIZE: (u16, u16) = (160, 50);
+
+/// Takes the samples and writes them.
+pub(crate) fn run(
+    global: &Global,
+    config: &Config,
+    args: &SnapshotArgs,
+    root: Root,
+    plan: &Plan,
+) -> Result<(), String> {
+    let format = format(args)?;
+    let mut app = app(global, config, format)?;
+    let screen = args.screen.as_deref().unwrap_or("overview");
+    let drawn = matches!(format.writer, Writer::Screen(_));
+    if !app.open_screen(screen) && (drawn || args.screen.is_some()) {
+        let known: Vec<&str> = app.panels.iter().map(|panel| panel.id()).collect();
+        return Err(format!("--screen {screen}: no such screen: use one of {}", known.join(", ")));
     }
-    Deriver::new(settings).frame(&window)
+    app.status.about = About { captured: (!root.is_live()).then(|| root.path().display().to_string()), still: true };
+    app.status.interval = plan.interval;
+    app.newest = sample(root, plan);
+    if global.verbose {
+        complain(&app.newest);
+    }
+    match &args.output {
+        Some(path) => {
+            let file = std::fs::File::create(path).map_err(|error| format!("-o {}: {error}", path.display()))?;
+            write(&mut app, args, format, &mut BufWriter::new(file))
+                .map_err(|error| format!("-o {}: {error}", path.display()))
+        }
+        None => match write(&mut app, args, format, &mut BufWriter::new(std::io::stdout().lock())) {
+            // Whoever read has read enough.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            result => result.map_err(|error| format!("standard output: {error}")),
+        },
+    }
+}
+
+/// The format that is asked for, by name, by the file's extension, or by who reads.
+fn format(args: &SnapshotArgs) -> Result<&'static Format, String> {
+    let name = |name: &str| {
+        let names: Vec<&str> = export::ALL.iter().map(|format| format.name).collect();
+        export::named(name).ok_or_else(|| format!("--format {name}: use one of {}", names.join(", ")))
+    };
+    match (&args.format, &args.output) {
+        (Some(given), _) => name(given),
+        (None, Some(path)) => {
+            let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+            export::of_extension(extension)
+                .ok_or_else(|| format!("-o {}: its extension is no format: add --format", path.display()))
+        }
+        (None, None) => name(if std::io::stdout().is_terminal() { "text" } else { "json" }),
+    }
+}
+
+/// The program as it stands before its first sample, looking as the format needs it.
+fn app(global: &Global, config: &Config, format: &Format) -> Result<App, String> {
+    let depth = if format.terminal { theme::depth() } else { Depth::True };
+    let wanted = global.theme.as_deref().or(config.theme.as_deref());
+    let charset = match config.charset {
+        // Files that are no terminal's are UTF-8 wherever they were made.
+        crate::config::CharsetChoice::Auto if !format.terminal => topotop_widgets::Charset::Unicode,
+        choice => theme::charset(choice),
+    };
+    let look = Look { theme: theme::load(wanted, depth)?, charset, mouse: false };
+    Ok(App::new(Keymap::new(&config.keys)?, look, Status::default()))
+}
+
+/// One sample of a captured machine, two of this one.
+fn sample(root: Root, plan: &Plan) -> Sample {
+    let live = root.is_live();
+    let mut sampler = Sampler::new(root, &plan.options);
+    sampler.demand(Demand { complete: true, process: None });
+    let mut deriver = Deriver::new(plan.settings.clone());
+    let (mut window, mut history) = (Window::default(), History::default());
+    let started = Instant::now();
+    window.push(sampler.sample());
+    let mut frame = deriver.frame(&window);
+    history.push(&frame);
+    if live {
+        std::thread::sleep(plan.interval.saturating_sub(started.elapsed()).max(Duration::from_millis(1)));
+        window.push(sampler.sample());
+        frame = deriver.frame(&window);
+        history.push(&frame);
+    }
+    Sample { frame: Arc::new(frame), history: Arc::new(history) }
+}
+
+fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Write) -> std::io::Result<()> {
+    match format.writer {
+        Writer::Data(write) => {
+            // People look at it where it goes to a terminal.
+            let pretty = args.output.is_none() && std::io::stdout().is_terminal();
+            write(&app.newest.frame, &export::Options { top: args.top, pretty }, out)?;
+        }
+        Writer::Screen(write) => {
+            let (width, height) = args.size.unwrap_or_else(|| terminal_size(format));
+            write(&export::picture(app, width, height), out)?;
+        }
+    }
+    out.flush()
+}
+
+/// The terminal that it goes to, or the usual size.
+fn terminal_size(format: &Format) -> (u16, u16) {
+    match rustix::termios::tcgetwinsize(std::io::stdout()) {
+        Ok(size) if format.terminal && size.ws_col > 0 && size.ws_row > 1 => (size.ws_col, size.ws_row - 1),
+        _ => SIZE,
+    }
+}
+
+/// Says what was not read.
+fn complain(sample: &Sample) {
+    let mut err = std::io::stderr().lock();
+    for gap in &sample.frame.gaps {
+        let needs = if gap.needs.is_empty() { String::new() } else { format!(", needs {}", gap.needs) };
+        let line = format!("{}: {} ({}){needs}", gap.path, gap.reason.word(), gap.count);
+        // Where standard error is gone there is nobody to tell.
+        let _ = writeln!(err, "topotop: {}", topotop_model::text::printable(&line));
+    }
 }

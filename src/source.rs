@@ -54,6 +54,8 @@ pub fn locate(stamps: &[Stamp], from: Stamp, target: Target) -> Option<usize> {
 pub struct About {
     /// The directory of a captured machine; none for this machine.
     pub captured: Option<String>,
+    /// True for one picture that does not go on.
+    pub still: bool,
 }
 
 /// What feeds the screen.

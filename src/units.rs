@@ -73,6 +73,22 @@ pub fn time_of_day(wall_ns: i64) -> String {
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
+/// Date and time in UTC of ns since 1970.
+pub fn date_time(wall_ns: i64) -> String {
+    let days = wall_ns.div_euclid(86_400_000_000_000);
+    // Days to a date as Howard Hinnant's civil_from_days has it: eras of 400 years that begin in March.
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02} {}", time_of_day(wall_ns))
+}
+
 /// `14:05` or `14:05:30` as seconds of the day.
 pub fn parse_time_of_day(text: &str) -> Option<i64> {
     let mut parts = text.split(':');
@@ -95,7 +111,7 @@ fn split(text: &str) -> (Option<f64>, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, interval, megabits, parse_time_of_day, short, span, time_of_day};
+    use super::{date_time, duration, interval, megabits, parse_time_of_day, short, span, time_of_day};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -112,6 +128,9 @@ mod tests {
         assert_eq!(megabits("800"), Ok(800));
         assert!(megabits("0").is_err() && megabits("24 parsecs").is_err());
         assert_eq!((short(Duration::from_millis(1500)), span(3725)), ("1.5s".into(), "1h02m".into()));
+        assert_eq!(date_time(0), "1970-01-01 00:00:00");
+        assert_eq!(date_time(951_782_400_000_000_000), "2000-02-29 00:00:00");
+        assert_eq!(date_time(1_767_225_599_000_000_000), "2025-12-31 23:59:59");
         assert_eq!(time_of_day(-1), "23:59:59");
         assert_eq!(parse_time_of_day("14:05"), Some(50_700));
         assert_eq!(parse_time_of_day("14:05:07"), Some(50_707));

@@ -67,7 +67,7 @@ impl Live {
         };
         std::thread::Builder::new().name("sampler".to_owned()).spawn(move || thread.run(wake))?;
         let deriver = Deriver::new(settings);
-        Ok(Self { about: About { captured }, shared, orders, deriver, history: Arc::default() })
+        Ok(Self { about: About { captured, still: false }, shared, orders, deriver, history: Arc::default() })
     }
 }
 

@@ -75,6 +75,10 @@ fn clock(app: &App) -> (String, Role) {
         let cut = if short.len() < directory.len() { ".." } else { "" };
         return (format!("{mark} CAPTURED {cut}{short}"), Role::Replay);
     }
+    if app.status.about.still {
+        let mark = if unicode { "▪" } else { "=" };
+        return (format!("{mark} {} UTC", units::date_time(stamp.wall_ns)), Role::Info);
+    }
     if app.held.is_some() {
         let mark = if unicode { "‖" } else { "||" };
         let behind = app.newest.frame.stamp.boot_ns.saturating_sub(stamp.boot_ns) / 1_000_000_000;
