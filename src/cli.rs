@@ -58,12 +58,6 @@ pub enum Command {
     },
     /// Write the manual page.
     Man,
-    /// What the program asks of itself in a child: libhwloc's answer about a root.
-    #[command(name = topotop_collectors::hwloc::VERB, hide = true)]
-    Hwloc {
-        /// The root.
-        root: Option<PathBuf>,
-    },
 }
 
 /// What `snapshot` takes.

@@ -9,17 +9,27 @@ use crate::theme;
 use crate::{manual, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use topotop_collectors::{Options, Root};
+use topotop_collectors::{Options, Root, hwloc};
 
 /// Time between samples unless told otherwise.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Does what the command line says: 0 for done, 2 for could not.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
-    match command(&cli) {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|verb| verb == hwloc::VERB) {
+        // The program's own child: no verb of the command line, so that neither help nor completions offer it.
+        let root = arguments.next().map(PathBuf::from);
+        return status(print(hwloc::child(root.as_deref()).as_bytes()));
+    }
+    status(command(&Cli::parse()))
+}
+
+fn status(result: Result<(), String>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Where standard error is gone, the status says it alone.
@@ -34,9 +44,6 @@ fn command(cli: &Cli) -> Result<(), String> {
     match &cli.command {
         Some(Command::Completions { shell }) => return print(&manual::completions(*shell)),
         Some(Command::Man) => return print(&manual::page()?),
-        Some(Command::Hwloc { root }) => {
-            return print(topotop_collectors::hwloc::child(root.as_deref()).as_bytes());
-        }
         Some(Command::Snapshot(_)) | None => {}
     }
     if global.print_config {
