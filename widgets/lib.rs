@@ -6,6 +6,7 @@ mod action;
 mod cx;
 #[doc(hidden)]
 pub mod demo;
+pub mod overview;
 pub mod parts;
 pub mod processes;
 #[cfg(test)]
@@ -45,5 +46,5 @@ pub trait Panel: Send {
 
 /// Every screen, in the order of the tab bar.
 pub fn all() -> Vec<Box<dyn Panel>> {
-    vec![Box::new(processes::Processes::default())]
+    vec![Box::new(overview::Overview::new()), Box::new(processes::Processes::default())]
 }

@@ -3,6 +3,7 @@
 pub mod bar;
 pub mod gaps;
 pub mod heat;
+pub mod machine;
 pub mod mark;
 pub mod names;
 pub mod number;
@@ -10,6 +11,7 @@ pub mod pane;
 pub mod panel;
 mod pen;
 pub mod spark;
+pub mod split;
 pub mod table;
 pub mod units;
 

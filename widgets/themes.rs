@@ -38,16 +38,14 @@ impl Theme {
     #[must_use]
     pub fn fitted(self, depth: Depth) -> Self {
         match depth {
-            Depth::True => self,
             Depth::Indexed => self.recoloured(indexed),
             Depth::Ansi if self.colours().any(|colour| matches!(colour, Color::Rgb(..) | Color::Indexed(16..))) => {
                 named("ansi").and_then(Result::ok).unwrap_or_else(Self::plain)
             }
-            Depth::Ansi => self,
             Depth::None if self.colours().next().is_some() => {
                 named("mono").and_then(Result::ok).unwrap_or_else(Self::plain)
             }
-            Depth::None => self,
+            Depth::True | Depth::Ansi | Depth::None => self,
         }
     }
 }

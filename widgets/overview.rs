@@ -1,0 +1,132 @@
+//! One look at the whole machine: the staves, the drawing of its nodes, and the short form of every other screen.
+
+mod cells;
+mod layout;
+mod nodes;
+mod pressure;
+mod simple;
+mod staves;
+mod timeline;
+
+use crate::parts::machine::{Grouping, Machine};
+use crate::parts::{Pen, gaps, panel};
+use crate::{Action, Cx, Outcome, Panel, Role, Subject};
+use layout::Part;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// The overview.
+#[derive(Debug, Default)]
+pub struct Overview {
+    machine: Machine,
+    hits: Vec<nodes::Hit>,
+}
+
+impl Overview {
+    /// The overview.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Panel for Overview {
+    fn id(&self) -> &'static str {
+        "overview"
+    }
+
+    fn title(&self) -> &'static str {
+        "overview"
+    }
+
+    fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
+        if !self.machine.fits(cx.frame, Grouping::L3) {
+            self.machine = Machine::new(cx.frame, Grouping::L3);
+        }
+        self.hits.clear();
+        if let Some(area) = layout::plan(cx, &self.machine, area).area(Part::Nodes) {
+            nodes::hits(cx, &self.machine, panel::below(area, 1), &mut self.hits);
+        }
+    }
+
+    fn act(&mut self, action: Action, _: &Cx<'_>) -> Outcome {
+        let Action::Click { column, row } = action else { return Outcome::Ignored };
+        let hit = self.hits.iter().find(|hit| hit.row == row && (hit.from..hit.to).contains(&column));
+        hit.map_or(Outcome::Ignored, |hit| Outcome::Selected(Subject::Cpu(hit.cpu)))
+    }
+
+    fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+        let fresh;
+        let machine = if self.machine.fits(cx.frame, Grouping::L3) {
+            &self.machine
+        } else {
+            fresh = Machine::new(cx.frame, Grouping::L3);
+            &fresh
+        };
+        let plan = layout::plan(cx, machine, area);
+        for (part, area) in plan.places() {
+            draw_part(cx, machine, part, area, buf);
+        }
+        if let Some(area) = plan.left_out_area() {
+            left_out(cx, &plan, area, buf);
+        }
+    }
+}
+
+fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut Buffer) {
+    match part {
+        Part::Staves => staves::draw(cx, area, buf),
+        Part::Nodes => nodes::draw(cx, machine, area, buf),
+        Part::Queues => {
+            let inner = panel::titled(cx, area, "Queues", irqbalance(cx), false, buf);
+            compact(cx, &["sys/class/net", "proc/interrupts", "proc/irq"], inner, buf, simple::queues);
+        }
+        Part::Cache => {
+            let inner = panel::titled(cx, area, "Memory against its limit", "", false, buf);
+            compact(cx, &["sys/fs/cgroup"], inner, buf, simple::cgroups);
+        }
+        Part::Processes => {
+            let inner = panel::titled(cx, area, "Processes by node", "", false, buf);
+            compact(cx, &["proc/*"], inner, buf, crate::processes::compact);
+        }
+        Part::Disks => {
+            let inner = panel::titled(cx, area, "Disks and pressure", "", false, buf);
+            pressure::draw(cx, inner, buf);
+            compact(cx, &["sys/block", "proc/diskstats"], panel::below(inner, 1), buf, simple::disks);
+        }
+        Part::Timeline => timeline::draw(cx, area, buf),
+    }
+}
+
+/// Draws a short form, and below it what could not be read for it while there is room for both.
+fn compact(
+    cx: &Cx<'_>,
+    prefixes: &[&str],
+    area: Rect,
+    buf: &mut Buffer,
+    draw: impl FnOnce(&Cx<'_>, Rect, &mut Buffer),
+) {
+    let note = u16::from(area.height > 2 && gaps::any(cx, prefixes));
+    draw(cx, Rect { height: area.height - note, ..area }, buf);
+    if note > 0 {
+        gaps::note(cx, prefixes, area, area.height - 1, buf);
+    }
+}
+
+fn irqbalance(cx: &Cx<'_>) -> &'static str {
+    match cx.frame.irqbalance.as_ref().map(|irqbalance| &*irqbalance.state) {
+        Some("running") => "irqbalance running",
+        Some("oneshot") => "irqbalance ran once",
+        Some("absent") => "no irqbalance",
+        Some("failed") => "irqbalance failed",
+        _ => "",
+    }
+}
+
+/// What did not fit is named, so that nothing seems to be missing on the machine.
+fn left_out(cx: &Cx<'_>, plan: &layout::Plan, area: Rect, buf: &mut Buffer) {
+    let mut pen = Pen::new(cx, area, 0, buf);
+    pen.text(Role::Dim, "needs more rows:");
+    for part in plan.left_out() {
+        pen.skip(1).text(Role::Dim, part.name());
+    }
+}

@@ -1,0 +1,142 @@
+//! Cores as cells of one column: as many CPUs in one as it takes for the row to hold all of them.
+
+use crate::parts::machine::{Group, Machine, Section};
+use crate::parts::{Pen, heat};
+use crate::{Cx, Role, Subject};
+
+/// How the cores of a section become cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Packing {
+    /// CPUs in a cell.
+    pub(super) cpus: usize,
+    /// True if groups are set apart by a blank.
+    pub(super) gaps: bool,
+}
+
+impl Packing {
+    /// The finest packing whose widest section fits.
+    pub(super) fn fitting(machine: &Machine, width: u16) -> Self {
+        let mut cpus = 1;
+        loop {
+            for gaps in [true, false] {
+                let packing = Self { cpus, gaps };
+                let widest = machine.sections.iter().map(|section| packing.width(machine, section)).max();
+                if widest.unwrap_or(0) <= width || cpus > 1 << 16 {
+                    return packing;
+                }
+            }
+            cpus *= 2;
+        }
+    }
+
+    /// The columns of a section.
+    pub(super) fn width(self, machine: &Machine, section: &Section) -> u16 {
+        let groups = machine.groups_of(section);
+        let cells: usize = groups.iter().map(|group| self.cells(machine, group)).sum();
+        let gaps = if self.gaps { groups.len().saturating_sub(1) } else { 0 };
+        (cells + gaps).min(usize::from(u16::MAX)) as u16
+    }
+
+    fn cells(self, machine: &Machine, group: &Group) -> usize {
+        machine.cpus_of(group.cores.clone()).len().div_ceil(self.cpus)
+    }
+
+    /// Calls with the column and the CPUs of every cell of a section.
+    pub(super) fn each<'a>(self, machine: &'a Machine, section: &Section, mut call: impl FnMut(u16, &'a [u32])) {
+        let mut column = 0;
+        for group in machine.groups_of(section) {
+            for cpus in machine.cpus_of(group.cores.clone()).chunks(self.cpus) {
+                call(column, cpus);
+                column += 1;
+            }
+            column += u16::from(self.gaps);
+        }
+    }
+}
+
+/// Draws a section's cells; a cell of several CPUs shows the hottest.
+pub(super) fn draw(pen: &mut Pen<'_>, machine: &Machine, section: &Section, packing: Packing) {
+    let start = pen.x();
+    let cx = pen.cx();
+    packing.each(machine, section, |column, cpus| {
+        pen.to(start + column);
+        cell(pen, cpus);
+        if related(cx, cpus) {
+            pen.restyle(start + column, cx.theme.style(Role::Related));
+        }
+    });
+}
+
+/// The columns of a section with a cell per core, threads above one another.
+pub(super) fn thread_width(machine: &Machine, section: &Section, cell: u16) -> u16 {
+    let groups = machine.groups_of(section);
+    let cores: usize = groups.iter().map(|group| group.cores.len()).sum();
+    (cores * usize::from(cell) + groups.len().saturating_sub(1)).min(usize::from(u16::MAX)) as u16
+}
+
+/// Draws one thread of every core of a section.
+pub(super) fn draw_thread(pen: &mut Pen<'_>, machine: &Machine, section: &Section, thread: usize, width: u16) {
+    let cx = pen.cx();
+    for (at, group) in machine.groups_of(section).iter().enumerate() {
+        pen.skip(u16::from(at > 0));
+        for core in machine.cores.get(group.cores.clone()).unwrap_or_default() {
+            let start = pen.x();
+            if let Some(cpu) = core.clone().nth(thread).and_then(|at| machine.cpus.get(at..=at)) {
+                cell(pen, cpu);
+                if related(cx, cpu) {
+                    pen.restyle(start, cx.theme.style(Role::Related));
+                }
+            }
+            pen.to(start + width);
+        }
+    }
+}
+
+/// One cell for CPUs: the hottest of those that are online.
+fn cell(pen: &mut Pen<'_>, cpus: &[u32]) {
+    let cx = pen.cx();
+    let online = |id: u32| {
+        cx.frame.cpu(id).map_or_else(|| cx.frame.topology.cpu(id).is_some_and(|cpu| cpu.online), |cpu| cpu.online)
+    };
+    if !cpus.iter().any(|&id| online(id)) {
+        pen.glyph(cx.theme.style(Role::Absent), heat::offline(cx.charset));
+        return;
+    }
+    let hottest = cpus.iter().filter_map(|&id| cx.frame.cpu(id)?.busy()).max_by(f64::total_cmp);
+    pen.heat(hottest);
+}
+
+/// True if what is selected on any screen has to do with one of the CPUs.
+fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
+    let any = |set: &topotop_model::IdSet| cpus.iter().any(|&id| set.contains(id));
+    match cx.selected {
+        Some(Subject::Cpu(id)) => cpus.contains(id),
+        Some(Subject::Node(node)) => cpus.iter().any(|&id| cx.frame.topology.node_of(id) == Some(*node)),
+        Some(Subject::Irq(irq)) => cx
+            .frame
+            .irq(*irq)
+            .is_some_and(|irq| irq.effective_affinity.as_ref().or(irq.affinity.as_ref()).is_some_and(|set| any(set))),
+        Some(Subject::Nic(name)) => cx
+            .frame
+            .nic(name)
+            .is_some_and(|nic| nic.queues.iter().any(|queue| queue.cpus.as_ref().is_some_and(|set| any(set)))),
+        Some(Subject::Process(pid, _)) => cx.frame.process(*pid).is_some_and(|process| process_on(cx, process, &any)),
+        Some(Subject::Cgroup(_) | Subject::Disk(_)) | None => false,
+    }
+}
+
+/// A process is on the CPUs that its threads are bound to, or on all that it may use if that is not all there are.
+fn process_on(
+    cx: &Cx<'_>,
+    process: &topotop_model::frame::Process,
+    any: &impl Fn(&topotop_model::IdSet) -> bool,
+) -> bool {
+    let all = &cx.frame.topology.cpus_online;
+    let confined = |set: &topotop_model::IdSet| !all.is_subset(set);
+    process
+        .thread_affinities
+        .iter()
+        .map(|group| &group.cpus)
+        .chain(&process.affinity)
+        .any(|set| confined(set) && any(set))
+}

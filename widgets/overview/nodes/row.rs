@@ -1,0 +1,174 @@
+//! What stands beside a node's cells.
+
+use crate::parts::bar::Part;
+use crate::parts::machine::{Machine, Section};
+use crate::parts::{Pen, number};
+use crate::{Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use topotop_model::Known;
+use topotop_model::frame::{CpuShares, Node};
+
+/// Columns of the numbers with the shortest bar.
+pub(super) const WIDTH: u16 = 5 + 10 + 2 + BAR.0 + 1 + 11 + 6;
+
+/// The shortest and the longest bar of memory.
+const BAR: (u16, u16) = (5, 18);
+
+/// What the CPUs of a section do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Load {
+    pub(super) busy: Option<f64>,
+    softirq: Option<f64>,
+    iowait: Option<f64>,
+    /// The CPU with most softirq, where that is worth naming.
+    hottest: Option<(u32, f64)>,
+}
+
+impl Load {
+    pub(super) fn of(cx: &Cx<'_>, machine: &Machine, section: &Section) -> Self {
+        let cpus = machine.cpus_of(machine.cores_of(section));
+        let shares = || cpus.iter().filter_map(|&id| Some((id, cx.frame.cpu(id)?.shares?)));
+        let count = shares().count() as f64;
+        let mean = |of: fn(&CpuShares) -> f64| {
+            (count > 0.0).then(|| shares().map(|(_, shares)| of(&shares)).sum::<f64>() / count)
+        };
+        Self {
+            busy: mean(|shares| shares.busy),
+            softirq: mean(|shares| shares.softirq),
+            iowait: mean(|shares| shares.iowait),
+            hottest: shares().map(|(id, shares)| (id, shares.softirq)).max_by(|a, b| a.1.total_cmp(&b.1)),
+        }
+    }
+}
+
+/// Where the numbers stand.
+pub(super) struct Columns {
+    busy: u16,
+    softirq: u16,
+    memory: u16,
+    bar: u16,
+    foreign: u16,
+}
+
+impl Columns {
+    pub(super) fn new(area: Rect, start: u16) -> Self {
+        let spare = area.width.saturating_sub(start + WIDTH);
+        let bar = (BAR.0 + spare).min(BAR.1);
+        let busy = area.x + start;
+        let softirq = busy + 5;
+        let memory = softirq + 10 + 2;
+        Self { busy, softirq, memory, bar, foreign: memory + bar + 1 + 11 }
+    }
+
+    /// Names the columns on the panel's rule.
+    pub(super) fn heads(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+        for (end, name) in [
+            (self.busy + 5, " busy"),
+            (self.softirq + 10, " softirq"),
+            (self.memory + self.bar + 12, " memory"),
+            (self.foreign + 6, " fgn/s"),
+        ] {
+            let mut pen = Pen::new(cx, area, 0, buf);
+            pen.to(end.saturating_sub(name.len() as u16)).text(Role::Head, name);
+        }
+    }
+
+    pub(super) fn section(&self, pen: &mut Pen<'_>, machine: &Machine, section: &Section) {
+        let cx = pen.cx();
+        let load = Load::of(cx, machine, section);
+        pen.to(self.busy).share(5, load.busy).to(self.softirq);
+        match load.hottest {
+            // One CPU's share, since the mean over a node hides it.
+            Some((id, share)) if share >= 0.1 => {
+                pen.share(5, Some(share));
+                let name = number::Short::from_display(format_args!(" c{id}"));
+                pen.field(Role::heat(share), 5, name.as_str());
+            }
+            _ => {
+                pen.share(5, load.softirq);
+            }
+        }
+        match section.node {
+            Some(node) => self.memory_of(pen, cx.frame.node(node)),
+            None => self.memory_of_host(pen),
+        }
+    }
+
+    pub(super) fn memory_of(&self, pen: &mut Pen<'_>, node: Option<&Node>) {
+        let Some(node) = node else {
+            pen.to(self.memory).missing(self.bar + 12, None).missing(6, None);
+            return;
+        };
+        let total = node.memory_total_bytes;
+        let parts = [node.anon_bytes, node.file_bytes];
+        self.memory(pen, total, node.memory_free_bytes, parts);
+        let foreign = node.numa_foreign_per_second;
+        let role = if foreign.is_some_and(|rate| rate >= 1.0) { Role::Warn } else { Role::Dim };
+        pen.to(self.foreign).rate(role, 6, foreign, number::count);
+    }
+
+    fn memory_of_host(&self, pen: &mut Pen<'_>) {
+        let memory = &pen.cx().frame.memory;
+        self.memory(pen, memory.total_bytes, memory.free_bytes, [memory.anon_bytes, memory.cached_bytes]);
+        pen.to(self.foreign).none(6);
+    }
+
+    /// A bar of what the memory is used for, and used of total.
+    fn memory(&self, pen: &mut Pen<'_>, total: Known<u64>, free: Known<u64>, parts: [Known<u64>; 2]) {
+        pen.to(self.memory);
+        let Some((all, free)) = total.value().filter(|&total| total > 0).zip(free.value()) else {
+            if total == Known::Value(0) || total == Known::None {
+                pen.none(self.bar + 12);
+            } else {
+                pen.missing(self.bar + 12, None);
+            }
+            return;
+        };
+        let used = all.saturating_sub(free);
+        let share = |bytes: u64| bytes as f64 / all as f64;
+        let [anon, file] = parts.map(|part| part.value().unwrap_or(0).min(used));
+        pen.stacked(
+            self.bar,
+            &[
+                Part::new(share(anon), Role::Anon, "▓", "#"),
+                Part::new(share(file), Role::Cache, "▒", "+"),
+                Part::new(share(used.saturating_sub(anon + file)), Role::Pinned, "░", "-"),
+            ],
+        );
+        let role = if share(used) >= 0.9 { Role::Warn } else { Role::Text };
+        pen.skip(1).number(role, 5, &number::whole_bytes(used)).text(Role::Dim, "/");
+        pen.field(Role::Dim, 5, number::whole_bytes(all).as_str());
+    }
+
+    /// The second row of a node, where there is room for one.
+    pub(super) fn more(&self, pen: &mut Pen<'_>, machine: &Machine, section: &Section) {
+        let cx = pen.cx();
+        let load = Load::of(cx, machine, section);
+        pen.to(self.busy + 1).text(Role::Dim, "iowait").share(5, load.iowait);
+        let Some(node) = section.node.and_then(|node| cx.frame.node(node)) else { return };
+        pen.to(self.memory);
+        for (role, name, bytes) in [(Role::Anon, "anon", node.anon_bytes), (Role::Cache, "file", node.file_bytes)] {
+            if pen.x() + 11 > self.foreign {
+                break;
+            }
+            pen.text(role, name).known(Role::Dim, 6, bytes, number::whole_bytes).skip(1);
+        }
+    }
+}
+
+/// A CPU on a row of its own: a bar of what it does, and the same in numbers.
+pub(super) fn cpu(pen: &mut Pen<'_>, id: u32) {
+    let cx = pen.cx();
+    pen.skip(2).field(Role::Dim, 5, number::Short::from_display(format_args!("c{id}")).as_str());
+    let Some(shares) = cx.frame.cpu(id).and_then(|cpu| cpu.shares) else {
+        pen.missing(7, None);
+        return;
+    };
+    let numbers = if pen.left() >= 66 { 44 } else { 0 };
+    let bar = pen.left().saturating_sub(6 + numbers).min(48);
+    pen.stacked(bar, &crate::parts::split::parts(&shares)).share(5, Some(shares.busy)).skip(2);
+    if numbers > 0 {
+        crate::parts::split::numbers(pen, &shares);
+    }
+}
