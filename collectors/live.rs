@@ -2,6 +2,10 @@
 //!
 //! `capture` writes what the kernel answered below `topotop/` in the tree; [`Captured`] reads it there.
 
+mod text;
+
+pub(crate) use text::{File, capture_nics, capture_space};
+
 use crate::Root;
 use std::sync::Arc;
 use topotop_model::Reason;
@@ -87,4 +91,32 @@ pub struct Captured {
     pub root: Arc<Root>,
 }
 
-impl Live for Captured {}
+impl Captured {
+    fn read(&self, path: String) -> Result<Vec<u8>, Reason> {
+        let mut buf = Vec::new();
+        self.root.read(path, &mut buf)?;
+        Ok(buf)
+    }
+}
+
+impl Live for Captured {
+    fn driver(&self, nic: &str) -> Result<Driver, Reason> {
+        text::parse_driver(&self.read(text::nic_path(nic, "driver"))?)
+    }
+
+    fn channels(&self, nic: &str) -> Result<Channels, Reason> {
+        text::parse_channels(&self.read(text::nic_path(nic, "channels"))?)
+    }
+
+    fn rings(&self, nic: &str) -> Result<Channels, Reason> {
+        text::parse_channels(&self.read(text::nic_path(nic, "rings"))?)
+    }
+
+    fn statistics(&self, nic: &str) -> Result<Vec<(String, u64)>, Reason> {
+        Ok(text::parse_statistics(&self.read(text::nic_path(nic, "statistics"))?))
+    }
+
+    fn space(&self, mount: &str) -> Result<Space, Reason> {
+        text::parse_space(&self.read(text::space_path(mount))?)
+    }
+}
