@@ -3,6 +3,7 @@
 //! One file per panel, listed once in [`all`]; shared drawing is in [`parts`]; colours are roles of a [`Theme`].
 
 mod action;
+pub mod cgroups;
 mod cx;
 #[doc(hidden)]
 pub mod demo;
@@ -46,5 +47,11 @@ pub trait Panel: Send {
 
 /// Every screen, in the order of the tab bar.
 pub fn all() -> Vec<Box<dyn Panel>> {
-    vec![Box::new(overview::Overview::new()), Box::new(processes::Processes::default())]
+    // In the order of the tab bar.
+    let screens: &[fn() -> Box<dyn Panel>] = &[
+        || Box::new(overview::Overview::new()),
+        || Box::new(cgroups::Cgroups::default()),
+        || Box::new(processes::Processes::default()),
+    ];
+    screens.iter().map(|make| make()).collect()
 }

@@ -1,6 +1,7 @@
 //! Drawing that panels share: no panel logic in here.
 
 pub mod bar;
+pub mod browser;
 pub mod gaps;
 pub mod heat;
 pub mod machine;

@@ -7,8 +7,9 @@ mod detail;
 
 pub use compact::compact;
 
-use crate::parts::pane::{self, Doc};
-use crate::parts::table::{Did, Identity, Table, matches};
+use crate::parts::browser::{Browser, Deed};
+use crate::parts::pane;
+use crate::parts::table::{Identity, Table, matches};
 use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,26 +20,13 @@ type Id = (u32, u64);
 
 /// The table of processes and the detail of one.
 pub struct Processes {
-    table: Table<usize, Id>,
-    open: Option<Id>,
-    doc: Doc,
-    scroll: usize,
+    browser: Browser<usize, Id>,
     idle: bool,
-    area: Rect,
-    detail: Rect,
 }
 
 impl Default for Processes {
     fn default() -> Self {
-        Self {
-            table: Table::new(columns::COLUMNS, IDENTITY, columns::by_cpu()),
-            open: None,
-            doc: Doc::default(),
-            scroll: 0,
-            idle: false,
-            area: Rect::default(),
-            detail: Rect::default(),
-        }
+        Self { browser: Browser::new(Table::new(columns::COLUMNS, IDENTITY, columns::by_cpu())), idle: false }
     }
 }
 
@@ -63,50 +51,6 @@ fn passes(cx: &Cx<'_>, process: &Process) -> bool {
         || filter.parse() == Ok(process.pid)
 }
 
-impl Processes {
-    fn follow_detail(&mut self) -> Option<Outcome> {
-        let selected = self.table.selected().copied();
-        if self.open.is_none() || self.open == selected {
-            return None;
-        }
-        self.open = selected;
-        self.scroll = 0;
-        self.open.map(|(pid, _)| Outcome::Watch(Some(pid)))
-    }
-
-    fn toggle(&mut self, cx: &Cx<'_>) -> Outcome {
-        if self.open.is_some() {
-            return self.close();
-        }
-        self.table.select_any(cx);
-        self.open = self.table.selected().copied();
-        self.scroll = 0;
-        self.open.map_or(Outcome::Ignored, |(pid, _)| Outcome::Watch(Some(pid)))
-    }
-
-    fn close(&mut self) -> Outcome {
-        if self.open.take().is_some() {
-            return Outcome::Watch(None);
-        }
-        if self.table.deselect() { Outcome::Changed } else { Outcome::Ignored }
-    }
-
-    /// Moves the detail; false where the action is the table's.
-    fn scroll_detail(&mut self, action: Action) -> bool {
-        let page = usize::from(self.detail.height.saturating_sub(2)).max(1);
-        let most = self.doc.len().saturating_sub(page);
-        let to = match action {
-            Action::PageUp => self.scroll.saturating_sub(page),
-            Action::PageDown => self.scroll + page,
-            Action::Home => 0,
-            Action::End => most,
-            _ => return false,
-        };
-        self.scroll = to.min(most);
-        true
-    }
-}
-
 impl Panel for Processes {
     fn id(&self) -> &'static str {
         "processes"
@@ -117,59 +61,43 @@ impl Panel for Processes {
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
-        self.area = area;
-        if self.table.stale(cx, u64::from(self.idle)) {
+        if self.browser.table.stale(cx, u64::from(self.idle)) {
             let idle = self.idle;
             let shown = |process: &Process| {
                 passes(cx, process) && (!idle || process.cpu_cores.is_none_or(|cores| cores >= 0.001))
             };
             let rows = cx.frame.processes.iter().enumerate();
             let rows = rows.filter(|(_, process)| shown(process)).map(|(index, _)| index);
-            self.table.fill(cx, rows, cx.frame.processes.len());
+            self.browser.table.fill(cx, rows, cx.frame.processes.len());
         }
-        let (list, detail) = if self.open.is_some() { pane::split(area) } else { (area, Rect::default()) };
-        self.detail = detail;
-        self.table.place(cx, pane::inner(list));
-        self.doc = self.open.map(|id| detail::doc(cx, id, pane::inner(detail).width)).unwrap_or_default();
+        self.browser.place(cx, area, |&id, width| detail::doc(cx, id, width));
     }
 
     fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
-        self.arrange(cx, self.area);
-        match action {
-            Action::Open => return self.toggle(cx),
-            Action::Close => return self.close(),
-            Action::Idle => {
-                self.idle = !self.idle;
-                return Outcome::Changed;
-            }
-            Action::Wheel { .. } | Action::Click { .. } => {}
-            _ if self.open.is_some() && self.scroll_detail(action) => return Outcome::Changed,
-            _ => {}
+        self.arrange(cx, self.browser.area());
+        if action == Action::Idle {
+            self.idle = !self.idle;
+            return Outcome::Changed;
         }
-        let did = self.table.act(action, cx);
-        if did == Did::Opened {
-            return self.toggle(cx);
+        match self.browser.act(action, cx) {
+            Deed::Opened => Outcome::Watch(self.browser.open().map(|id| id.0)),
+            Deed::Closed => Outcome::Watch(None),
+            deed => self.browser.outcome(deed),
         }
-        self.follow_detail().unwrap_or_else(|| self.table.outcome(did))
     }
 
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-        let (list, detail) = if self.open.is_some() { pane::split(area) } else { (area, Rect::default()) };
-        let (shown, total) = self.table.counts();
+        let (shown, total) = self.browser.table.counts();
         let mut note = pane::count_note(shown, total, cx.filter);
         if self.idle {
             note.push_str(" · idle hidden");
         }
-        let inner = pane::frame(cx, list, "Processes: CPU and memory by node", &note, buf);
-        self.table.draw(cx, buf);
+        let open = self.browser.open().copied();
+        let name = open.map(|id| format!("{} {}", id.0, find(cx, id).map_or("", |process| &process.comm)));
+        let title = "Processes: CPU and memory by node";
+        let inner = self.browser.draw(cx, area, title, &note, &name.unwrap_or_default(), buf);
         if shown == 0 {
-            pane::empty(cx, inner, "processes", "proc/*/stat", total, buf);
-        }
-        if let Some((pid, _)) = self.open {
-            let name = self.open.and_then(|id| find(cx, id)).map_or("", |process| &process.comm);
-            let inner = pane::frame(cx, detail, &format!("{pid} {name}"), "", buf);
-            self.doc.draw(cx, inner, self.scroll, buf);
-            pane::more(cx, detail, self.doc.len(), self.scroll, buf);
+            pane::empty(cx, inner, "processes", "proc/*", total, buf);
         }
     }
 

@@ -99,17 +99,14 @@ pub fn split(area: Rect) -> (Rect, Rect) {
     (list, Rect { y: list.bottom(), height: detail, ..area })
 }
 
-/// Says in the lower line of a detail's box how far it goes on.
+/// Says in the last line of a detail how far it goes on.
 pub fn more(cx: &Cx<'_>, area: Rect, lines: usize, scroll: usize, buf: &mut Buffer) {
-    let page = usize::from(area.height.saturating_sub(2));
+    let page = usize::from(area.height.saturating_sub(1));
     let below = lines.saturating_sub(scroll.min(lines.saturating_sub(page)) + page);
-    if area.height < 2 || below == 0 {
-        return;
-    }
-    let text = format!(" {below} more lines: PgDn ");
+    let text = format!(" {below} more lines, PgDn ");
     let width = names::width(&text);
-    if width + 4 <= area.width {
-        let strip = Rect { x: area.right() - width - 2, y: area.bottom() - 1, width, height: 1 };
+    if area.height > 1 && below > 0 && width + 4 <= area.width {
+        let strip = Rect { x: area.right() - width, y: area.bottom() - 1, width, height: 1 };
         Pen::new(cx, strip, 0, buf).text(Role::Dim, &text);
     }
 }

@@ -6,7 +6,7 @@ mod keys;
 
 pub use columns::{Align, Column, Key, Width};
 
-use crate::{Action, Cx, Outcome, Subject};
+use crate::{Action, Cx, Subject};
 use ratatui::layout::Rect;
 use std::cmp::Ordering;
 
@@ -256,16 +256,9 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         self.selected.take().is_some()
     }
 
-    /// The outcome for the program, with the subject where a row was selected.
-    pub fn outcome(&mut self, did: Did) -> Outcome {
-        match did {
-            Did::Nothing => Outcome::Ignored,
-            Did::Changed => Outcome::Changed,
-            Did::Selected | Did::Opened => {
-                let subject = self.selected.as_ref().and_then(|key| (self.identity.subject)(key));
-                subject.map_or(Outcome::Changed, Outcome::Selected)
-            }
-        }
+    /// What other panels know the selected row as.
+    pub fn subject(&self) -> Option<Subject> {
+        self.selected.as_ref().and_then(|key| (self.identity.subject)(key))
     }
 
     fn select(&mut self, cx: &Cx<'_>, position: usize) -> Did {

@@ -1,7 +1,6 @@
 //! The columns of the process table.
 
 use super::cells;
-use crate::parts::Pen;
 use crate::parts::mark;
 use crate::parts::table::{Column, Key, Width};
 use crate::parts::units;

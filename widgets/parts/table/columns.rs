@@ -158,7 +158,9 @@ fn allot(rules: &[(Width, u8)], room: u16) -> Vec<u16> {
     let total: u32 = widths.iter().enumerate().map(|(at, &width)| flex(at, width)).sum();
     for (at, width) in widths.iter_mut().enumerate() {
         let more = (u32::from(rest) * flex(at, *width)).checked_div(total).unwrap_or(0);
-        *width = width.saturating_add(more as u16);
+        // A column that is wide enough stays together with its neighbours.
+        let most = rules.get(at).map_or(0, |rule| rule.0.ideal.saturating_mul(3));
+        *width = width.saturating_add(more as u16).min(most.max(*width));
     }
     widths
 }

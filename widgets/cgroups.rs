@@ -1,0 +1,209 @@
+//! Control groups as a tree: memory against the limit that binds, CPU against the quota, disks and pressure.
+
+mod cells;
+mod columns;
+mod compact;
+mod detail;
+mod tree;
+
+pub use compact::compact;
+pub(crate) use tree::Row;
+
+use crate::parts::browser::{Browser, Deed};
+use crate::parts::pane;
+use crate::parts::panel::{self, Sign};
+use crate::parts::table::{Column, Identity, Table};
+use crate::parts::{Pen, names};
+use crate::{Action, Cx, Outcome, Panel, Role, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::collections::HashSet;
+use std::sync::Arc;
+use topotop_model::frame::Cgroup;
+
+/// A group by path and hierarchy: hybrid machines have a path twice.
+type Id = (Arc<str>, u32);
+
+/// What the columns are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum View {
+    #[default]
+    Memory,
+    Cpu,
+    Io,
+}
+
+impl View {
+    fn next(self) -> Self {
+        match self {
+            Self::Memory => Self::Cpu,
+            Self::Cpu => Self::Io,
+            Self::Io => Self::Memory,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Memory => "Cgroups: memory against its limit",
+            Self::Cpu => "Cgroups: CPU against its quota",
+            Self::Io => "Cgroups: disks and pressure",
+        }
+    }
+
+    fn columns(self) -> &'static [Column<Row>] {
+        match self {
+            Self::Memory => columns::MEMORY,
+            Self::Cpu => columns::CPU,
+            Self::Io => columns::IO,
+        }
+    }
+
+    /// The column to sort by at first.
+    fn sort(self) -> Option<usize> {
+        let title = match self {
+            Self::Memory => "USED",
+            Self::Cpu => "CORES",
+            Self::Io => "WRITE/s",
+        };
+        self.columns().iter().position(|column| column.title == title)
+    }
+}
+
+/// The tree and the detail of one group.
+pub struct Cgroups {
+    browser: Browser<Row, Id>,
+    view: View,
+    idle: bool,
+    folded: HashSet<Id>,
+    folds: u64,
+}
+
+impl Default for Cgroups {
+    fn default() -> Self {
+        let view = View::default();
+        let table = Table::new(view.columns(), IDENTITY, view.sort());
+        Self { browser: Browser::new(table), view, idle: false, folded: HashSet::new(), folds: 0 }
+    }
+}
+
+const IDENTITY: Identity<Row, Id> = Identity {
+    of: |cx, row| cx.frame.cgroups.get(row.index).map(|cgroup| (Arc::clone(&cgroup.path), cgroup.version)),
+    is: |cx, row, id| {
+        cx.frame.cgroups.get(row.index).is_some_and(|cgroup| cgroup.path == id.0 && cgroup.version == id.1)
+    },
+    subject: |id| Some(Subject::Cgroup(Arc::clone(&id.0))),
+    from: |subject| if let Subject::Cgroup(path) = subject { Some((Arc::clone(path), 2)) } else { None },
+};
+
+fn find<'a>(cx: &Cx<'a>, id: &Id) -> Option<&'a Cgroup> {
+    cx.frame.cgroups.iter().find(|cgroup| cgroup.path == id.0 && cgroup.version == id.1)
+}
+
+impl Cgroups {
+    /// Folds or unfolds the selected group; without one, everything below the first level.
+    fn fold(&mut self, cx: &Cx<'_>) {
+        self.folds += 1;
+        if let Some(id) = self.browser.table.selected().cloned() {
+            if !self.folded.remove(&id) {
+                self.folded.insert(id);
+            }
+        } else if self.folded.is_empty() {
+            let deep = cx.frame.cgroups.iter().filter(|cgroup| *cgroup.path != *"/");
+            self.folded = deep.map(|cgroup| (Arc::clone(&cgroup.path), cgroup.version)).collect();
+        } else {
+            self.folded.clear();
+        }
+    }
+
+    fn turn(&mut self) {
+        self.view = self.view.next();
+        self.browser.table.set_columns(self.view.columns(), self.view.sort());
+    }
+}
+
+impl Panel for Cgroups {
+    fn id(&self) -> &'static str {
+        "cgroups"
+    }
+
+    fn title(&self) -> &'static str {
+        "cgroups"
+    }
+
+    fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
+        if self.browser.table.stale(cx, self.folds * 2 + u64::from(self.idle)) {
+            let rows = tree::rows(cx, &self.browser.table, &self.folded, self.idle);
+            self.browser.table.fill_ordered(rows, cx.frame.cgroups.len());
+        }
+        let area = if legend(area) { Rect { height: area.height - 1, ..area } } else { area };
+        self.browser.place(cx, area, |id, width| detail::doc(cx, id, width));
+    }
+
+    fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
+        let area = self.browser.area();
+        self.arrange(
+            cx,
+            Rect { height: area.height + u16::from(legend(Rect { height: area.height + 1, ..area })), ..area },
+        );
+        match action {
+            Action::Idle => self.idle = !self.idle,
+            Action::Mode => self.turn(),
+            Action::Fold => self.fold(cx),
+            _ => {
+                let deed: Deed = self.browser.act(action, cx);
+                return self.browser.outcome(deed);
+            }
+        }
+        Outcome::Changed
+    }
+
+    fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+        let (shown, total) = self.browser.table.counts();
+        let mut note = pane::count_note(shown, total, cx.filter);
+        if self.idle {
+            note.push_str(" · idle hidden");
+        }
+        if !self.folded.is_empty() {
+            note.push_str(" · folded");
+        }
+        let open = self.browser.open();
+        let name = open.and_then(|id| find(cx, id)).map(names::short).unwrap_or_default();
+        let main = if legend(area) { Rect { height: area.height - 1, ..area } } else { area };
+        let inner = self.browser.draw(cx, main, self.view.title(), &note, &name, buf);
+        if shown == 0 {
+            pane::empty(cx, inner, "control groups", "sys/fs/cgroup", total, buf);
+        }
+        if legend(area) {
+            let mut pen = Pen::new(cx, area, area.height - 1, buf);
+            pen.skip(1);
+            match self.view {
+                View::Memory => panel::legend(&mut pen, cells::SIGNS),
+                View::Cpu | View::Io => panel::legend(&mut pen, PRESSURE),
+            }
+        }
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Mode, "memory, CPU, disks and pressure"),
+            (Action::Fold, "fold or unfold a group"),
+            (Action::Open, "all of a group"),
+            (Action::Idle, "hide idle groups"),
+        ]
+    }
+}
+
+/// True if there is room for a line that explains glyphs.
+fn legend(area: Rect) -> bool {
+    area.height >= 16
+}
+
+const PRESSURE: &[Sign] = &[Sign {
+    role: Role::Dim,
+    glyph: "PSI",
+    ascii: "PSI",
+    label: "share of time in which some task waited, / all tasks waited",
+}];
+
+#[cfg(test)]
+mod tests;

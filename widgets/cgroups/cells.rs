@@ -1,0 +1,240 @@
+//! Cells of the group tables.
+
+use super::Row;
+use crate::parts::bar::Part;
+use crate::parts::panel::Sign;
+use crate::parts::units::{self, Short};
+use crate::parts::{Pen, names};
+use crate::{Charset, Cx, Role};
+use topotop_model::Known;
+use topotop_model::frame::{Cgroup, CgroupMemory, PressureStall};
+
+const MEMORY_FILE: &str = "/memory.stat";
+
+pub(super) const SIGNS: &[Sign] = &[
+    Sign { role: Role::Anon, glyph: "█", ascii: "#", label: "anonymous" },
+    Sign { role: Role::Pinned, glyph: "▓", ascii: "%", label: "shared, locked, kernel" },
+    Sign { role: Role::Dirty, glyph: "▒", ascii: "=", label: "dirty" },
+    Sign { role: Role::Cache, glyph: "░", ascii: "+", label: "clean cache" },
+    Sign { role: Role::Dim, glyph: "↑", ascii: "^", label: "an ancestor's limit" },
+    Sign { role: Role::Dim, glyph: "host", ascii: "host", label: "no limit below the machine's memory" },
+];
+
+/// The branch, the fold mark, the name.
+pub(super) fn name(cx: &Cx<'_>, group: &Cgroup, row: Row, pen: &mut Pen<'_>) {
+    let indent = row.depth.saturating_mul(2).min(pen.left() / 2);
+    pen.skip(indent);
+    let mark = match (row.children, row.folded) {
+        (0, _) => "  ",
+        (_, true) => "▸ ",
+        (_, false) => "▾ ",
+    };
+    let mark = if cx.charset == Charset::Ascii {
+        if row.folded {
+            "+ "
+        } else if row.children > 0 {
+            "- "
+        } else {
+            "  "
+        }
+    } else {
+        mark
+    };
+    pen.text(Role::Dim, mark);
+    let known = group.container.as_ref().map(names::container).filter(|name| !name.is_empty());
+    match known {
+        Some(name) => pen.text(Role::Text, &name),
+        None => pen.text(if row.children > 0 { Role::Head } else { Role::Text }, names::leaf(&group.path)),
+    };
+    if row.folded {
+        pen.text(Role::Dim, &format!(" +{}", row.children));
+    }
+}
+
+/// The limit that binds, if it is not just the machine's memory.
+pub(super) fn bound(memory: &CgroupMemory) -> Option<f64> {
+    let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
+    (!memory.limited_by.is_empty() || memory.limit_bytes.value().is_some()).then_some(limit as f64)
+}
+
+/// How full it is, against the limit that binds or the machine's memory.
+pub(super) fn fill(memory: &CgroupMemory) -> Option<f64> {
+    let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
+    Some(memory.current_bytes.value()? as f64 / limit as f64)
+}
+
+/// Alarm is about what cannot be given back, or about a full cache that hurts: a full cache alone is normal.
+pub(super) fn alarm(group: &Cgroup, memory: &CgroupMemory) -> Role {
+    let (Some(limit), Some(fill)) = (bound(memory), fill(memory)) else { return Role::Dim };
+    let stuck = memory.unreclaimable_bytes.value().map(|bytes| bytes as f64 / limit);
+    let stall = group.memory_pressure.and_then(|stall| stall.some_ratio).unwrap_or(0.0);
+    let hurts = stall >= 0.05
+        || memory.pgscan_direct_per_second.is_some_and(|rate| rate >= 5_000.0)
+        || memory.refault_file_per_second.is_some_and(|rate| rate >= 500.0);
+    match stuck {
+        Some(share) if share >= 0.95 => Role::Critical,
+        _ if fill >= 0.97 && stall >= 0.2 => Role::Critical,
+        Some(share) if share >= 0.85 => Role::Warn,
+        _ if fill >= 0.97 && hurts => Role::Warn,
+        _ => Role::Text,
+    }
+}
+
+/// The stacked bar: parts of what it uses, the whole is the limit.
+pub(super) fn bar(memory: &CgroupMemory, pen: &mut Pen<'_>) {
+    let width = pen.left();
+    let (Some(limit), Some(current)) =
+        (memory.effective_limit_bytes.value().filter(|&limit| limit > 0), memory.current_bytes.value())
+    else {
+        pen.unread("/memory.current");
+        return;
+    };
+    let share = |bytes: u64| bytes as f64 / limit as f64;
+    let Some(anon) = memory.anon_bytes.value() else {
+        pen.stacked(width, &[Part::new(share(current), Role::Info, "▬", "=")]);
+        return;
+    };
+    let anon = anon.min(current);
+    let clean = memory.reclaimable_bytes.value().unwrap_or(0).min(current - anon);
+    let dirty = memory.dirty_bytes.value().unwrap_or(0) + memory.writeback_bytes.value().unwrap_or(0);
+    let dirty = dirty.min(current - anon - clean);
+    let pinned = current - anon - clean - dirty;
+    pen.stacked(
+        width,
+        &[
+            Part::new(share(anon), Role::Anon, "█", "#"),
+            Part::new(share(pinned), Role::Pinned, "▓", "%"),
+            Part::new(share(dirty), Role::Dirty, "▒", "="),
+            Part::new(share(clean), Role::Cache, "░", "+"),
+        ],
+    );
+}
+
+pub(super) fn limit(memory: &CgroupMemory, own: &str, pen: &mut Pen<'_>) {
+    match memory.effective_limit_bytes {
+        Known::Value(_) if bound(memory).is_none() => pen.text(Role::Dim, "host"),
+        Known::Value(limit) => {
+            let above = !memory.limited_by.is_empty()
+                && *memory.limited_by != *own
+                && memory.limit_bytes != Known::Value(limit);
+            pen.text(Role::Text, units::bytes(limit as f64).as_str()).text(Role::Dim, if above { "↑" } else { " " })
+        }
+        Known::None => pen.text(Role::Dim, "max"),
+        Known::Missing => pen.unread("/memory.max"),
+    };
+}
+
+pub(super) fn growth(memory: &CgroupMemory, pen: &mut Pen<'_>) {
+    pen.some(memory.growth_bytes_per_second, "/memory.current", |rate| {
+        (units::signed_bytes(rate), if rate.abs() < 1024.0 { Role::Dim } else { Role::Text })
+    });
+}
+
+/// When it would be full; only a limit of its own or of an ancestor alarms.
+pub(super) fn full_in(memory: &CgroupMemory, pen: &mut Pen<'_>) {
+    let bound = bound(memory).is_some();
+    pen.value(memory.time_to_limit_seconds, "—", "/memory.current", |seconds| {
+        let role = match seconds {
+            _ if !bound => Role::Dim,
+            seconds if seconds < 120.0 => Role::Critical,
+            seconds if seconds < 600.0 => Role::Warn,
+            _ => Role::Text,
+        };
+        (units::seconds(seconds), role)
+    });
+}
+
+/// Pressure: `18%`, or `18/6%` with room.
+pub(super) fn stall(stall: Option<PressureStall>, file: &str, both: bool, pen: &mut Pen<'_>) {
+    let Some(stall) = stall else {
+        pen.unread(file);
+        return;
+    };
+    let role = |share: f64| match share {
+        share if share >= 0.2 => Role::Critical,
+        share if share >= 0.05 => Role::Warn,
+        share if share >= 0.005 => Role::Text,
+        _ => Role::Dim,
+    };
+    pen.some(stall.some_ratio, file, |share| (units::percent(share), role(share)));
+    if both && stall.some_ratio.is_some() {
+        pen.text(Role::Dim, "/");
+        pen.some(stall.full_ratio, file, |share| (units::percent(share), role(share)));
+    }
+}
+
+pub(super) fn rate(rate: Option<f64>, file: &str, warn: f64, pen: &mut Pen<'_>) {
+    pen.some(rate, file, |rate| {
+        let role = if rate >= warn {
+            Role::Warn
+        } else if rate > 0.0 {
+            Role::Text
+        } else {
+            Role::Dim
+        };
+        (units::count(rate), role)
+    });
+}
+
+/// Processes killed for memory: since it was made, and now.
+pub(super) fn kills(memory: &CgroupMemory, pen: &mut Pen<'_>) {
+    if let Some(gained) = memory.oom_kills_gained.filter(|&gained| gained > 0) {
+        pen.text(Role::Critical, &format!("+{gained}"));
+        return;
+    }
+    pen.value(memory.events_oom_kill, "—", "/memory.events", |kills| {
+        (units::full(kills), if kills > 0 { Role::Warn } else { Role::Dim })
+    });
+}
+
+pub(super) fn cores(group: &Cgroup, pen: &mut Pen<'_>) {
+    pen.some(group.cpu.usage_cores, "/cpu.stat", |cores| {
+        (units::cores(cores), if cores < 0.005 { Role::Dim } else { Role::Text })
+    });
+}
+
+pub(super) fn quota(group: &Cgroup, pen: &mut Pen<'_>) {
+    pen.value(group.cpu.quota_cores, "max", "/cpu.max", |cores| (units::cores(cores), Role::Text));
+}
+
+pub(super) fn throttled(group: &Cgroup, pen: &mut Pen<'_>) {
+    if group.cpu.throttled_ratio.is_none() && group.cpu.quota_cores == Known::None {
+        pen.text(Role::Absent, "—");
+        return;
+    }
+    pen.some(group.cpu.throttled_ratio, "/cpu.stat", |share| {
+        let role = match share {
+            share if share >= 0.75 => Role::Critical,
+            share if share >= 0.25 => Role::Warn,
+            share if share > 0.0 => Role::Text,
+            _ => Role::Dim,
+        };
+        (units::percent(share), role)
+    });
+}
+
+/// CPU against its quota, or against the machine in a colour that does not alarm.
+pub(super) fn cpu_bar(cx: &Cx<'_>, group: &Cgroup, pen: &mut Pen<'_>) {
+    let width = pen.left();
+    let Some(used) = group.cpu.usage_cores else {
+        pen.unread("/cpu.stat");
+        return;
+    };
+    match group.cpu.quota_cores.value().filter(|&quota| quota > 0.0) {
+        Some(quota) => pen.bar(width, Some(used / quota)),
+        None => pen.bar_as(Role::Dim, width, Some(used / cx.frame.topology.cpus_online.len().max(1) as f64)),
+    };
+}
+
+/// A sum over devices.
+pub(super) fn io(group: &Cgroup, of: fn(&topotop_model::frame::CgroupIoRate) -> f64) -> Option<f64> {
+    (!group.io.is_empty()).then(|| group.io.iter().map(of).sum())
+}
+
+pub(super) fn number(value: Option<f64>, file: &str, format: fn(f64) -> Short, pen: &mut Pen<'_>) {
+    pen.some(value, file, |value| (format(value), if value > 0.0 { Role::Text } else { Role::Dim }));
+}
+
+pub(super) fn memory_number(value: Known<u64>, pen: &mut Pen<'_>) {
+    pen.value(value, "—", MEMORY_FILE, |bytes| (units::bytes(bytes as f64), Role::Text));
+}

@@ -1,0 +1,370 @@
+//! The columns of the three views.
+
+use super::{Row, cells};
+use crate::parts::table::{Column, Key, Width};
+use crate::parts::{Pen, units};
+use crate::{Cx, Role};
+use topotop_model::frame::{Cgroup, CgroupMemory};
+
+fn get<'a>(cx: &Cx<'a>, row: Row) -> Option<&'a Cgroup> {
+    cx.frame.cgroups.get(row.index)
+}
+
+fn with(cx: &Cx<'_>, row: Row, draw: impl FnOnce(&Cgroup)) {
+    if let Some(group) = get(cx, row) {
+        draw(group);
+    }
+}
+
+/// A cell about memory, or the mark of a group without it.
+fn memory(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>, draw: impl FnOnce(&Cgroup, &CgroupMemory, &mut Pen<'_>)) {
+    let Some(group) = get(cx, row) else { return };
+    match &group.memory {
+        Some(memory) => draw(group, memory, pen),
+        None => {
+            pen.text(Role::Absent, "—");
+        }
+    }
+}
+
+fn number<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Cgroup) -> Option<f64>) -> Key<'a> {
+    Key::some(get(cx, row).and_then(value))
+}
+
+const NAME: Column<Row> = Column::left(
+    "GROUP",
+    0,
+    |_| Width::flex(14, 30, 3),
+    |cx, row, pen| {
+        with(cx, row, |group| cells::name(cx, group, row, pen));
+    },
+)
+.lowest(|cx, row| get(cx, row).map_or(Key::None, |group| Key::Text(&group.path)));
+
+const CORES: Column<Row> =
+    Column::right("CORES", 2, |_| Width::fixed(6), |cx, row, pen| with(cx, row, |group| cells::cores(group, pen)))
+        .highest(|cx, row| number(cx, row, |group| group.cpu.usage_cores));
+
+const THROTTLED: Column<Row> =
+    Column::right("THROTL", 4, |_| Width::fixed(6), |cx, row, pen| with(cx, row, |group| cells::throttled(group, pen)))
+        .highest(|cx, row| number(cx, row, |group| group.cpu.throttled_ratio));
+
+const PSI_MEMORY: Column<Row> = Column::right(
+    "PSI",
+    2,
+    |_| Width::fixed(5),
+    |cx, row, pen| {
+        with(cx, row, |group| cells::stall(group.memory_pressure, "/memory.pressure", false, pen));
+    },
+)
+.highest(|cx, row| number(cx, row, |group| group.memory_pressure?.some_ratio));
+
+pub(super) static MEMORY: &[Column<Row>] = &[
+    NAME,
+    Column::left(
+        "MEMORY",
+        1,
+        |_| Width::flex(10, 18, 4),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::bar(memory, pen));
+        },
+    ),
+    Column::right(
+        "FULL",
+        1,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            memory(cx, row, pen, |group, memory, pen| {
+                let role = cells::alarm(group, memory);
+                pen.some(cells::fill(memory), "/memory.current", |share| (units::percent(share), role));
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::fill(group.memory.as_ref()?))),
+    Column::right(
+        "USED",
+        0,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::memory_number(memory.current_bytes, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.current_bytes.value()? as f64))),
+    Column::right(
+        "LIMIT",
+        0,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |group, memory, pen| cells::limit(memory, &group.path, pen));
+        },
+    )
+    .lowest(|cx, row| number(cx, row, |group| cells::bound(group.memory.as_ref()?))),
+    Column::right(
+        "GROWTH/s",
+        3,
+        |_| Width::fixed(8),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::growth(memory, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.growth_bytes_per_second)),
+    Column::right(
+        "FULL IN",
+        2,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::full_in(memory, pen));
+        },
+    )
+    .lowest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.time_to_limit_seconds.value())),
+    PSI_MEMORY,
+    Column::right(
+        "SCAN/s",
+        4,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| {
+                cells::rate(memory.pgscan_direct_per_second, "/memory.stat", 5_000.0, pen)
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.pgscan_direct_per_second)),
+    Column::right(
+        "REFLT/s",
+        4,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| {
+                cells::rate(memory.refault_file_per_second, "/memory.stat", 500.0, pen)
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.refault_file_per_second)),
+    Column::right(
+        "OOM",
+        3,
+        |_| Width::fixed(4),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::kills(memory, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.events_oom_kill.value()? as f64))),
+    CORES,
+    Column::right("QUOTA", 5, |_| Width::fixed(5), |cx, row, pen| with(cx, row, |group| cells::quota(group, pen))),
+    THROTTLED,
+    Column::right(
+        "ANON",
+        6,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::memory_number(memory.anon_bytes, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.anon_bytes.value()? as f64))),
+    Column::right(
+        "FILE",
+        6,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::memory_number(memory.file_bytes, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.file_bytes.value()? as f64))),
+    Column::right(
+        "DIRTY",
+        7,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::memory_number(memory.dirty_bytes, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.dirty_bytes.value()? as f64))),
+];
+
+pub(super) static CPU: &[Column<Row>] = &[
+    NAME,
+    Column::left(
+        "CPU",
+        1,
+        |_| Width::flex(10, 16, 3),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::cpu_bar(cx, group, pen));
+        },
+    ),
+    CORES,
+    Column::right("QUOTA", 1, |_| Width::fixed(6), |cx, row, pen| with(cx, row, |group| cells::quota(group, pen)))
+        .lowest(|cx, row| number(cx, row, |group| group.cpu.quota_cores.value())),
+    Column { priority: 1, ..THROTTLED },
+    Column::right(
+        "PERIODS",
+        5,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                pen.some(group.cpu.periods, "/cpu.stat", |count| (units::full(count), Role::Dim));
+            });
+        },
+    ),
+    Column::right(
+        "PSI CPU",
+        2,
+        |_| Width::range(5, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::stall(group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
+    Column::right(
+        "PROCS",
+        3,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                pen.value(group.processes, "—", "/cgroup.procs", |count| (units::full(count), Role::Text));
+            });
+        },
+    )
+    .highest(|cx, row| get(cx, row).map_or(Key::None, |group| Key::known(group.processes))),
+    Column::left(
+        "CPUS",
+        3,
+        |_| Width::range(7, 14),
+        |cx, row, pen| {
+            with(cx, row, |group| match &group.cpuset_cpus {
+                Some(cpus) => {
+                    let (text, role) = crate::parts::names::cpus(cx, cpus, usize::from(pen.left()));
+                    pen.text(role, &text);
+                }
+                None => {
+                    pen.text(Role::Absent, "—");
+                }
+            });
+        },
+    ),
+    Column::left(
+        "MEMS",
+        4,
+        |_| Width::range(5, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| match &group.cpuset_mems {
+                Some(nodes) => {
+                    pen.text(Role::Dim, &units::id_list(nodes, usize::from(pen.left())));
+                }
+                None => {
+                    pen.text(Role::Absent, "—");
+                }
+            });
+        },
+    ),
+];
+
+pub(super) static IO: &[Column<Row>] = &[
+    NAME,
+    Column::right(
+        "READ/s",
+        1,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                cells::number(cells::io(group, |io| io.read_bytes_per_second), "/io.stat", units::bytes, pen)
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.read_bytes_per_second))),
+    Column::right(
+        "WRITE/s",
+        0,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                cells::number(cells::io(group, |io| io.write_bytes_per_second), "/io.stat", units::bytes, pen)
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.write_bytes_per_second))),
+    Column::right(
+        "R/s",
+        3,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                cells::number(cells::io(group, |io| io.reads_per_second), "/io.stat", units::count, pen)
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.reads_per_second))),
+    Column::right(
+        "W/s",
+        3,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                cells::number(cells::io(group, |io| io.writes_per_second), "/io.stat", units::count, pen)
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.writes_per_second))),
+    Column::right(
+        "PSI IO",
+        1,
+        |_| Width::range(6, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::stall(group.io_pressure, "/io.pressure", pen.left() >= 9, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.io_pressure?.some_ratio)),
+    Column::right(
+        "PSI MEM",
+        1,
+        |_| Width::range(7, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::stall(group.memory_pressure, "/memory.pressure", pen.left() >= 9, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.memory_pressure?.some_ratio)),
+    Column::right(
+        "PSI CPU",
+        1,
+        |_| Width::range(7, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::stall(group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
+    Column::right(
+        "DIRTY",
+        4,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::memory_number(memory.dirty_bytes, pen));
+        },
+    ),
+    Column::right(
+        "WBACK",
+        4,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::memory_number(memory.writeback_bytes, pen));
+        },
+    ),
+    Column::right(
+        "MAJFLT/s",
+        5,
+        |_| Width::fixed(8),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| {
+                cells::rate(memory.pgmajfault_per_second, "/memory.stat", 200.0, pen)
+            });
+        },
+    ),
+    Column::right(
+        "AT MAX/s",
+        5,
+        |_| Width::fixed(8),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| {
+                cells::rate(memory.events_max_per_second, "/memory.events", 100.0, pen)
+            });
+        },
+    ),
+];
