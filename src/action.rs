@@ -1,5 +1,6 @@
 //! The one table of what keys do: keymap, help, footer, manual page and README are made from it.
 
+use std::fmt::Write as _;
 use topotop_widgets::Action;
 
 /// Something that the user can ask for.
@@ -171,9 +172,27 @@ pub fn by_name(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| row.name == name)
 }
 
+/// The table as the README has it.
+pub fn markdown() -> String {
+    let mut text = String::from("| keys | name in `[keys]` | what they do |\n| --- | --- | --- |\n");
+    for row in TABLE {
+        let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
+        let held: Vec<String> = row.paused.iter().map(|key| format!("`{key}` while paused")).collect();
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "| {} | `{}` | {} |", [keys, held].concat().join(", "), row.name, row.help);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::TABLE;
+    use super::{TABLE, markdown};
+
+    #[test]
+    fn the_readme_has_the_table() {
+        let readme = include_str!("../README.md");
+        assert!(readme.contains(&markdown()), "the README's table of keys should be:\n{}", markdown());
+    }
 
     #[test]
     fn names_and_commands_are_there_once() {

@@ -82,6 +82,10 @@ impl<S: Source> Loop<S> {
                 self.event(event)?;
             }
             self.message(Msg::Tick(now_ns()))?;
+            if let Some(trouble) = self.source.trouble() {
+                self.app.say(trouble);
+                self.dirty = true;
+            }
             if let Some(sample) = self.source.take() {
                 self.message(Msg::Sample(sample))?;
                 // The past that is held does not change by what is new; its distance in the title does.
@@ -134,7 +138,11 @@ impl<S: Source> Loop<S> {
         match effect {
             Effect::Quit => self.leaving = true,
             Effect::Suspend => self.suspend()?,
-            Effect::Redraw => self.screen.forget(),
+            Effect::Redraw => {
+                // For the test of what a panic leaves behind; debug builds only.
+                debug_assert!(std::env::var_os("TOPOTOP_TEST_PANIC").is_none(), "TOPOTOP_TEST_PANIC is set");
+                self.screen.forget();
+            }
             Effect::Seek(from, target) => {
                 let found = self.source.seek(from, target);
                 self.app.update(Msg::Sought(found));

@@ -66,6 +66,9 @@ pub trait Source {
     /// The newest sample, once: none if it was taken already.
     fn take(&mut self) -> Option<Sample>;
 
+    /// What went wrong since it was last asked.
+    fn trouble(&mut self) -> Option<String>;
+
     /// The sample at a target; none when there is no history.
     fn seek(&mut self, from: Stamp, target: Target) -> Option<Sample>;
 

@@ -1,6 +1,7 @@
 //! The sampler's thread: sample, log, derive, hand over. Nothing on the screen stops it.
 
 use super::{About, Sample, Source, Target, locate};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ struct Shared {
     /// The newest sample that nobody took yet.
     newest: Mutex<Option<Sample>>,
     ring: Mutex<Ring>,
+    /// What went wrong, until somebody says so.
+    trouble: Mutex<Option<String>>,
 }
 
 /// A machine that is sampled while one looks at it: this one, or once a captured one.
@@ -52,7 +55,11 @@ impl Live {
     /// Starts sampling; `wake` is called when there is a sample to take.
     pub fn start(root: Root, plan: Plan, wake: impl Fn() + Send + 'static) -> std::io::Result<Self> {
         let captured = (!root.is_live()).then(|| root.path().display().to_string());
-        let shared = Arc::new(Shared { newest: Mutex::new(None), ring: Mutex::new(Ring::new(RING_BYTES)) });
+        let shared = Arc::new(Shared {
+            newest: Mutex::new(None),
+            ring: Mutex::new(Ring::new(RING_BYTES)),
+            trouble: Mutex::default(),
+        });
         let (orders, inbox) = channel();
         let settings = plan.settings.clone();
         let thread = Thread {
@@ -80,6 +87,10 @@ impl Source for Live {
         let sample = lock(&self.shared.newest).take()?;
         self.history = Arc::clone(&sample.history);
         Some(sample)
+    }
+
+    fn trouble(&mut self) -> Option<String> {
+        lock(&self.shared.trouble).take()
     }
 
     fn seek(&mut self, from: Stamp, target: Target) -> Option<Sample> {
@@ -130,7 +141,11 @@ impl Thread {
         }
         let mut due = Instant::now() + SECOND.min(self.interval);
         loop {
-            self.sample();
+            // A defect costs a sample, not the monitor.
+            if catch_unwind(AssertUnwindSafe(|| self.sample())).is_err() {
+                let text = "a sample was lost to a defect in topotop: please report it with `topotop capture`";
+                *lock(&self.shared.trouble) = Some(text.to_owned());
+            }
             wake();
             if self.once || !self.wait_until(due) {
                 return;
