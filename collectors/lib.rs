@@ -15,6 +15,9 @@ pub mod worker;
 mod cgroups;
 mod cpu;
 mod host;
+mod memory;
+mod node_memory;
+mod pick;
 mod pressure;
 mod processes;
 mod topology;
@@ -72,6 +75,8 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(cpu::CpuCollector::default()),
         Box::new(pressure::PressureCollector::default()),
         Box::new(cgroups::CgroupCollector::default()),
+        Box::new(memory::MemoryCollector::default()),
+        Box::new(node_memory::NodeMemoryCollector::default()),
         Box::new(processes::ProcessCollector::default()),
     ]
 }

@@ -1,4 +1,175 @@
-use crate::Window;
-use crate::frame::Frame;
+//! Memory of the machine and of each node, and how busy a node's CPUs are.
 
-pub(super) fn derive(_window: &Window, _frame: &mut Frame) {}
+use super::rates::Pair;
+use crate::frame::{CpuShares, Frame, Memory, Node};
+use crate::tables::memory::NodeMemory;
+use crate::{Num, Table, Window};
+
+pub(super) fn derive(window: &Window, frame: &mut Frame) {
+    frame.memory = machine(window);
+    frame.nodes = nodes(window, frame);
+}
+
+fn machine(window: &Window) -> Memory {
+    let Some(pair) = Pair::new(&window.now.memory, &window.before.memory) else { return Memory::default() };
+    let (table, Some(slot)) = (pair.now, pair.now.first()) else { return Memory::default() };
+    let faults = pair.gain(slot, |memory| &memory.numa_hint_faults);
+    let local = pair.gain(slot, |memory| &memory.numa_hint_faults_local);
+    Memory {
+        total_bytes: table.total_bytes.get(slot),
+        available_bytes: table.available_bytes.get(slot),
+        free_bytes: table.free_bytes.get(slot),
+        cached_bytes: table.cached_bytes.get(slot),
+        anon_bytes: table.anon_bytes.get(slot),
+        shmem_bytes: table.shmem_bytes.get(slot),
+        dirty_bytes: table.dirty_bytes.get(slot),
+        writeback_bytes: table.writeback_bytes.get(slot),
+        dirty_threshold_bytes: table.dirty_threshold_bytes.get(slot),
+        swap_total_bytes: table.swap_total_bytes.get(slot),
+        swap_free_bytes: table.swap_free_bytes.get(slot),
+        allocstall_per_second: pair.rate(slot, |memory| &memory.allocstall),
+        pgscan_direct_per_second: pair.rate(slot, |memory| &memory.pgscan_direct),
+        pswpin_per_second: pair.rate(slot, |memory| &memory.pswpin),
+        pswpout_per_second: pair.rate(slot, |memory| &memory.pswpout),
+        cached_growth_bytes_per_second: pair.slope(slot, |memory| &memory.cached_bytes),
+        oom_kills: table.oom_kill.get(slot),
+        oom_kills_gained: pair.gain(slot, |memory| &memory.oom_kill),
+        numa_hint_local_ratio: ratio(local, faults),
+        numa_hint_faults_per_second: pair.rate(slot, |memory| &memory.numa_hint_faults),
+    }
+}
+
+/// A part of a whole; none of nothing.
+fn ratio(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
+    let (part, whole) = (part?, whole.filter(|&whole| whole > 0)?);
+    Some((part as f64 / whole as f64).min(1.0))
+}
+
+/// Every node that the topology or the nodes' own files tell of, by id.
+fn nodes(window: &Window, frame: &Frame) -> Vec<Node> {
+    let pair = Pair::new(&window.now.node_memory, &window.before.node_memory);
+    let mut rows: Vec<(u32, Option<usize>)> = frame.topology.nodes.iter().map(|place| (place.id, None)).collect();
+    if let Some(pair) = pair {
+        for slot in pair.now.rows().iter() {
+            let Some(id) = pair.now.node.id(slot).value() else { continue };
+            match rows.iter_mut().find(|row| row.0 == id) {
+                Some(row) => row.1 = Some(slot),
+                None => rows.push((id, Some(slot))),
+            }
+        }
+    }
+    rows.sort_unstable();
+    rows.into_iter().map(|(id, slot)| node(id, slot, pair.as_ref(), frame)).collect()
+}
+
+fn node(id: u32, slot: Option<usize>, pair: Option<&Pair<'_, NodeMemory>>, frame: &Frame) -> Node {
+    let cpus = || frame.cpus.iter().filter(move |cpu| cpu.online && cpu.node.value() == Some(id));
+    let mean = |share: fn(&CpuShares) -> f64| {
+        let shares: Vec<f64> = cpus().filter_map(|cpu| cpu.shares.as_ref().map(share)).collect();
+        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+    };
+    let mut node = Node {
+        id,
+        busy: mean(|shares| shares.busy),
+        softirq: mean(|shares| shares.softirq),
+        iowait: mean(|shares| shares.iowait),
+        cpus_online: cpus().count() as u32,
+        ..Node::default()
+    };
+    if let (Some(slot), Some(pair)) = (slot, pair) {
+        memory(&mut node, slot, pair);
+    }
+    if node.memory_total_bytes.is_missing() {
+        node.memory_total_bytes = frame.topology.node(id).map(|place| place.memory_total_bytes).unwrap_or_default();
+    }
+    node
+}
+
+fn memory(node: &mut Node, slot: usize, pair: &Pair<'_, NodeMemory>) {
+    let table = pair.now;
+    let rate = |column: fn(&NodeMemory) -> &Num| pair.rate(slot, column);
+    node.memory_total_bytes = table.total_bytes.get(slot);
+    node.memory_free_bytes = table.free_bytes.get(slot);
+    node.file_bytes = table.file_bytes.get(slot);
+    node.anon_bytes = table.anon_bytes.get(slot);
+    node.numa_hit = table.numa_hit.get(slot);
+    node.numa_miss = table.numa_miss.get(slot);
+    node.numa_foreign = table.numa_foreign.get(slot);
+    node.numa_hit_per_second = rate(|table| &table.numa_hit);
+    node.numa_miss_per_second = rate(|table| &table.numa_miss);
+    node.numa_foreign_per_second = rate(|table| &table.numa_foreign);
+    node.other_node_per_second = rate(|table| &table.other_node);
+    node.pgscan_direct_per_second = rate(|table| &table.pgscan_direct);
+    node.low_watermark_bytes = table.low_watermark_bytes.get(slot);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::derive;
+    use crate::frame::{Cpu, CpuShares, Frame, NodePlace, Topology};
+    use crate::{Known, Snapshot, Table, Window};
+    use std::sync::Arc;
+
+    fn sample(at_ns: u64, foreign: u64, cached: u64) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        let nodes = Arc::make_mut(&mut snapshot.node_memory);
+        nodes.begin(at_ns);
+        let slot = nodes.data_mut().only();
+        nodes.data_mut().node.set(slot, 3);
+        nodes.data_mut().numa_foreign.set(slot, foreign);
+        nodes.data_mut().numa_hit.set(slot, 9);
+        let memory = Arc::make_mut(&mut snapshot.memory);
+        memory.begin(at_ns);
+        let slot = memory.data_mut().only();
+        memory.data_mut().cached_bytes.set(slot, cached);
+        memory.data_mut().numa_hint_faults.set(slot, foreign * 4);
+        memory.data_mut().numa_hint_faults_local.set(slot, foreign);
+        snapshot
+    }
+
+    fn frame(samples: Vec<Snapshot>) -> Frame {
+        let mut window = Window::default();
+        for sample in samples {
+            window.push(sample);
+        }
+        let cpu = |id, node, busy| Cpu {
+            id,
+            node: Known::Value(node),
+            online: true,
+            shares: Some(CpuShares { busy, softirq: busy / 2.0, ..CpuShares::default() }),
+            ..Cpu::default()
+        };
+        let place = NodePlace { id: 0, memory_total_bytes: Known::Value(7), ..NodePlace::default() };
+        let mut frame = Frame {
+            topology: Arc::new(Topology { nodes: vec![place], ..Topology::default() }),
+            cpus: vec![cpu(0, 3, 0.5), cpu(1, 3, 1.0)],
+            ..Frame::default()
+        };
+        derive(&window, &mut frame);
+        frame
+    }
+
+    #[test]
+    fn joins_topology_counters_and_cpus() {
+        let frame = frame(vec![sample(1_000_000_000, 100, 5000), sample(3_000_000_000, 140, 3000)]);
+        assert_eq!(frame.nodes.iter().map(|node| node.id).collect::<Vec<_>>(), [0, 3]);
+        let (empty, node) = (&frame.nodes[0], &frame.nodes[1]);
+        assert_eq!((empty.busy, empty.cpus_online, empty.memory_total_bytes), (None, 0, Known::Value(7)));
+        assert!(empty.numa_hit.is_missing());
+        assert_eq!((node.busy, node.softirq, node.cpus_online), (Some(0.75), Some(0.375), 2));
+        assert_eq!((node.numa_foreign, node.numa_foreign_per_second), (Known::Value(140), Some(20.0)));
+        assert_eq!(node.numa_hit_per_second, Some(0.0));
+        assert!(node.memory_free_bytes.is_missing());
+        assert_eq!(frame.memory.cached_growth_bytes_per_second, Some(-1000.0));
+        assert_eq!(frame.memory.numa_hint_local_ratio, Some(0.25));
+        assert_eq!(frame.memory.oom_kills_gained, None);
+    }
+
+    #[test]
+    fn one_sample_gives_no_rates() {
+        let frame = frame(vec![sample(1_000_000_000, 100, 5000)]);
+        assert_eq!(frame.nodes[1].numa_foreign_per_second, None);
+        assert_eq!(frame.memory.cached_growth_bytes_per_second, None);
+        assert_eq!(frame.memory.cached_bytes, Known::Value(5000));
+    }
+}

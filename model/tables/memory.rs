@@ -81,6 +81,8 @@ table! {
         compact_stall: Num = 37 (Counter, Count, "proc/vmstat"),
         /// Page tables.
         page_tables_bytes: Num = 38 (Gauge, Bytes, "proc/meminfo"),
+        /// Page size: the kernel's word, else what makes MemFree out of nr_free_pages.
+        page_bytes: Num = 39 (Fact, Bytes, "proc/vmstat"),
     }
 }
 

@@ -37,7 +37,7 @@ object! {
         cpus: Vec<machine::Cpu>,
         memory: machine::Memory,
         nodes: Vec<machine::Node>,
-        irqs: Option<Vec<irqs::Irq>>,
+        irqs: Option<Vec<irqs::IrqRow>>,
         irqs_arch: Option<Vec<irqs::ArchIrq>>,
         irqbalance: Option<irqs::Irqbalance>,
         softirqs: Option<Named<irqs::Softirq>>,

@@ -10,7 +10,7 @@ object! {
         path: Text,
         version: u32,
         inode: Known<u64>,
-        container: Option<Container>,
+        container: Option<ContainerRow>,
         memory: Option<Memory>,
         cpu: Cpu,
         pressure: Option<Pressure>,
@@ -22,7 +22,7 @@ object! {
 }
 
 object! {
-    pub(crate) Container {
+    pub(crate) ContainerRow {
         namespace: Option<Text>,
         pod_name: Option<Text>,
         pod_uid: Option<Text>,
@@ -133,8 +133,8 @@ pub(super) fn cgroup(group: &frame::Cgroup) -> Cgroup {
     }
 }
 
-fn container(container: &frame::Container) -> Container {
-    Container {
+fn container(container: &frame::Container) -> ContainerRow {
+    ContainerRow {
         namespace: text(&container.namespace),
         pod_name: text(&container.pod_name),
         pod_uid: text(&container.pod_uid),

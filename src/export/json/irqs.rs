@@ -5,7 +5,7 @@ use topotop_model::Known;
 use topotop_model::frame::{self, Frame, SoftnetRow};
 
 object! {
-    pub(crate) Irq {
+    pub(crate) IrqRow {
         irq: u32,
         name: Text,
         chip: Option<Text>,
@@ -21,8 +21,8 @@ object! {
     }
 }
 
-pub(super) fn irq(frame: &Frame, irq: &frame::Irq) -> Irq {
-    Irq {
+pub(super) fn irq(frame: &Frame, irq: &frame::Irq) -> IrqRow {
+    IrqRow {
         irq: irq.irq,
         name: Text::from(&irq.name),
         chip: text(&irq.chip),

@@ -37,7 +37,7 @@ object! {
         tx_errors_per_second: Option<f64>,
         channels: Option<Channels>,
         rx_ring: Known<Channel>,
-        queues: Vec<Queue>,
+        queues: Vec<QueueRow>,
     }
 }
 
@@ -58,7 +58,7 @@ object! {
 }
 
 object! {
-    pub(crate) Queue {
+    pub(crate) QueueRow {
         queue: u32,
         direction: Text,
         irq: Known<u32>,
@@ -131,8 +131,8 @@ fn channel(channel: &frame::Channel) -> Known<Channel> {
     }
 }
 
-fn queue(queue: &frame::Queue) -> Queue {
-    Queue {
+fn queue(queue: &frame::Queue) -> QueueRow {
+    QueueRow {
         queue: queue.queue,
         direction: Text::from(&queue.direction),
         irq: queue.irq,
