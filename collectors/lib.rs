@@ -16,6 +16,7 @@ mod cgroups;
 mod cpu;
 mod host;
 mod memory;
+mod memory_by_node;
 mod node_memory;
 mod pick;
 mod pressure;
@@ -78,5 +79,6 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(memory::MemoryCollector::default()),
         Box::new(node_memory::NodeMemoryCollector::default()),
         Box::new(processes::ProcessCollector::default()),
+        Box::new(memory_by_node::MemoryByNode::new(options)),
     ]
 }

@@ -82,7 +82,11 @@ pub trait Live: Send + Sync + std::fmt::Debug {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kernel;
 
-impl Live for Kernel {}
+impl Live for Kernel {
+    fn page_nodes(&self, pid: u32, addresses: &[u64]) -> Result<Vec<i32>, Reason> {
+        crate::sys::pages::page_nodes(pid, addresses)
+    }
+}
 
 /// A captured tree.
 #[derive(Clone, Debug)]

@@ -1,3 +1,4 @@
 //! System calls that no library wraps safely, each behind a safe function.
 
 pub mod affinity;
+pub mod pages;

@@ -73,6 +73,8 @@ table! {
         rss_file_bytes: Num = 33 (Gauge, Bytes, "proc/*/status"),
         /// Resident tmpfs and shared memory (Linux 4.5).
         rss_shmem_bytes: Num = 34 (Gauge, Bytes, "proc/*/status"),
+        /// Memory out of huge page pools: no part of the resident memory.
+        hugetlb_bytes: Num = 35 (Gauge, Bytes, "proc/*/status"),
     }
 }
 

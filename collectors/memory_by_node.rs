@@ -1,0 +1,273 @@
+//! Memory of processes by node, up a ladder and within a budget: the control group that holds one process, a sample of
+//! resident pages, every page where that is cheap or asked for. The biggest and busiest come first, all in turns.
+
+mod ask;
+mod cgroup;
+mod choose;
+mod numa_maps;
+mod sample;
+mod vmas;
+
+use crate::worker::Worker;
+use crate::{Collector, Cx, Options};
+use ask::{Answer, Asker, Target};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+use topotop_model::tables::processes::ProcessMemory;
+use topotop_model::{Draft, Reason, Section, State, Table};
+
+/// Below this every page is looked at: that is cheaper than it is to be unsure.
+const SMALL: u64 = 64 << 20;
+/// Share of a core that may be used by default.
+const BUDGET: f64 = 0.01;
+/// What may be saved up, and what there is to begin with, in ns.
+const PURSE: f64 = 30e6;
+/// What asking costs until it is known, in ns.
+const GUESS: u64 = 400_000;
+/// What every page of a GiB costs, in ns.
+const EXACT_PER_GIB: u64 = 10_000_000;
+/// The shortest time between two answers for one process.
+const INTERVAL_NS: u64 = 10_000_000_000;
+/// The same for the one that was asked for.
+const ASKED_INTERVAL_NS: u64 = 2_000_000_000;
+/// How long what was refused is not asked again.
+const REFUSED_NS: u64 = 60_000_000_000;
+/// An answer that is not there by then is overdue, and another worker takes over.
+const OVERDUE_NS: u64 = 5_000_000_000;
+/// The most workers that may be stuck.
+const MOST_STUCK: u32 = 3;
+/// Questions in flight.
+const LINE: usize = 32;
+/// How long a complete reading waits.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// PF_KTHREAD: kernel threads have no memory of their own.
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+type NodeBytes = BTreeMap<u32, u64>;
+
+/// Where the memory of a process is.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Found {
+    anon: NodeBytes,
+    file: NodeBytes,
+    policy: Option<String>,
+    error: f64,
+}
+
+/// Asks for memory by node.
+#[derive(Debug)]
+pub(crate) struct MemoryByNode {
+    budget: f64,
+    purse: f64,
+    last_ns: u64,
+    worker: Option<Worker<Target, Answer>>,
+    stuck: u32,
+    line: VecDeque<(Target, u64)>,
+    known: HashMap<u32, Known>,
+    cgroups_at_ns: u64,
+    one_node: bool,
+    late: usize,
+}
+
+/// What is remembered of a process.
+#[derive(Debug, Default)]
+struct Known {
+    starttime: u64,
+    slot: Option<usize>,
+    ticks: u64,
+    asked_at_ns: u64,
+    cost_ns: u64,
+    refused: Option<(&'static str, Reason)>,
+    by_cgroup: bool,
+    seen: bool,
+}
+
+impl MemoryByNode {
+    pub(crate) fn new(options: &Options) -> Self {
+        let share = options.memory_budget;
+        Self {
+            budget: if share > 0.0 { share.min(1.0) } else { BUDGET },
+            purse: PURSE,
+            last_ns: 0,
+            worker: None,
+            stuck: 0,
+            line: VecDeque::new(),
+            known: HashMap::new(),
+            cgroups_at_ns: 0,
+            one_node: false,
+            late: 0,
+        }
+    }
+}
+
+impl Collector for MemoryByNode {
+    fn name(&self) -> &'static str {
+        "process_memory"
+    }
+
+    fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        // With one node there is nothing to find out, unless somebody wants to know it of one process.
+        let nodes = draft.node_topology.data();
+        let has_memory =
+            |&slot: &usize| nodes.has_memory.value(slot) != Some(0) && nodes.memory_total_bytes.value(slot) != Some(0);
+        self.one_node = nodes.rows().iter().filter(has_memory).count() < 2;
+        if self.one_node && cx.demand.process.is_none() && cx.root.is_live() && self.known.is_empty() {
+            return;
+        }
+        let elapsed = cx.now_ns.saturating_sub(std::mem::replace(&mut self.last_ns, cx.now_ns));
+        let earned = if elapsed < cx.now_ns { elapsed as f64 * self.budget } else { 0.0 };
+        self.purse = (self.purse + earned).min(PURSE);
+        let mut changed = self.forget_gone(draft);
+        changed |= self.take_from_cgroups(draft);
+        changed |= self.answers(cx, draft);
+        self.replace_stuck(cx, draft);
+        let todo = self.choose(cx, draft.processes.data());
+        changed |= self.submit(cx, draft, &todo);
+        if changed || draft.process_memory.state == State::NotCollected {
+            self.publish(cx.now_ns, &mut draft.process_memory);
+        }
+    }
+}
+
+impl MemoryByNode {
+    /// Drops what is known of processes that ended; true if a row went.
+    fn forget_gone(&mut self, draft: &mut Draft) -> bool {
+        for known in self.known.values_mut() {
+            known.seen = false;
+        }
+        let processes = draft.processes.data();
+        for slot in processes.rows().iter() {
+            let Some(known) = processes.pid.id(slot).value().and_then(|pid| self.known.get_mut(&pid)) else { continue };
+            known.seen = known.starttime == processes.starttime.value(slot).unwrap_or_default();
+        }
+        let table = draft.process_memory.data_mut();
+        let mut changed = false;
+        self.known.retain(|_, known| {
+            if let (false, Some(slot)) = (known.seen, known.slot) {
+                table.remove(slot);
+                changed = true;
+            }
+            known.seen
+        });
+        changed
+    }
+
+    fn answers(&mut self, cx: &Cx<'_>, draft: &mut Draft) -> bool {
+        let mut changed = false;
+        while let Some(answer) = self.worker.as_mut().and_then(Worker::take) {
+            changed |= self.answer(&answer, cx.now_ns, draft.process_memory.data_mut());
+        }
+        changed
+    }
+
+    fn answer(&mut self, answer: &Answer, now_ns: u64, table: &mut ProcessMemory) -> bool {
+        self.line.pop_front();
+        self.purse -= answer.cpu_ns as f64;
+        let target = answer.target;
+        let Some(known) = self.known.get_mut(&target.pid).filter(|known| known.starttime == target.starttime) else {
+            return false;
+        };
+        // Who held its lock for long is left in peace for as long again.
+        known.asked_at_ns = now_ns.saturating_add(answer.wall_ns.saturating_sub(answer.cpu_ns.saturating_mul(10)));
+        known.cost_ns = answer.cpu_ns;
+        known.refused = answer.found.as_ref().err().copied();
+        let Ok(found) = &answer.found else { return true };
+        let slot = row(known, table, target.pid);
+        table.source.set(slot, answer.source);
+        table.read_at_ns.set(slot, answer.at_ns);
+        table.error.set(slot, (found.error * 1e4).ceil() as u64);
+        table.cost_ns.set(slot, answer.cpu_ns);
+        table.anon_by_node.set(slot, found.anon.iter().map(|(&node, &bytes)| (node, bytes)));
+        table.file_by_node.set(slot, found.file.iter().map(|(&node, &bytes)| (node, bytes)));
+        if let Some(policy) = &found.policy {
+            table.policy.set(slot, policy);
+        }
+        true
+    }
+
+    /// A worker that waits for a process for long is left behind.
+    fn replace_stuck(&mut self, cx: &Cx<'_>, draft: &mut Draft) {
+        let overdue = |since: u64| cx.now_ns.saturating_sub(since) > OVERDUE_NS;
+        let Some(&(target, _)) = self.line.front().filter(|entry| overdue(entry.1)) else { return };
+        if let Some(known) = self.known.get_mut(&target.pid) {
+            known.refused = Some(("proc/*/maps", Reason::TimedOut));
+            known.asked_at_ns = cx.now_ns;
+        }
+        self.publish(cx.now_ns, &mut draft.process_memory);
+        if self.stuck < MOST_STUCK {
+            self.stuck += 1;
+            self.worker = None;
+            self.line.clear();
+        }
+    }
+
+    fn submit(&mut self, cx: &Cx<'_>, draft: &mut Draft, todo: &[Target]) -> bool {
+        if self.worker.is_none() && !todo.is_empty() {
+            let mut asker = Asker::new(Arc::clone(cx.root), Arc::clone(cx.live));
+            self.worker = Worker::spawn("memory", move |target| asker.ask(target)).ok();
+        }
+        let deadline = crate::processes::monotonic_ns() + PATIENCE.as_nanos() as u64;
+        let mut changed = false;
+        for &target in todo {
+            while cx.demand.complete && self.line.len() >= LINE {
+                match self.wait(cx, deadline, draft) {
+                    Some(new) => changed |= new,
+                    None => break,
+                }
+            }
+            let Some(worker) = &mut self.worker else { break };
+            if self.line.len() >= LINE || !worker.submit(target) {
+                break;
+            }
+            self.line.push_back((target, cx.now_ns));
+        }
+        if cx.demand.complete {
+            while let Some(new) = self.wait(cx, deadline, draft) {
+                changed |= new;
+            }
+            self.late = self.line.len();
+        }
+        changed
+    }
+
+    /// Waits for one answer; none when there is none to wait for or time is up.
+    fn wait(&mut self, cx: &Cx<'_>, deadline: u64, draft: &mut Draft) -> Option<bool> {
+        let left = Duration::from_nanos(deadline.saturating_sub(crate::processes::monotonic_ns()));
+        let answer = self.worker.as_mut()?.wait(left)?;
+        Some(self.answer(&answer, cx.now_ns, draft.process_memory.data_mut()))
+    }
+
+    /// Marks a new generation and says what could not be asked.
+    fn publish(&self, now_ns: u64, section: &mut Section<ProcessMemory>) {
+        section.begin(now_ns);
+        for (path, reason) in self.known.values().filter_map(|known| known.refused) {
+            let needs = match (path, reason) {
+                (_, Reason::Vanished) => continue,
+                (_, Reason::PermissionDenied) => "CAP_SYS_PTRACE or root",
+                // With one node nobody misses it.
+                ("proc/*/numa_maps", Reason::NotFound) if self.one_node => continue,
+                ("proc/*/numa_maps", Reason::NotFound) => "CONFIG_NUMA",
+                ("move_pages", Reason::NotSupported) => {
+                    "the process selected: its resident pages are too sparse to sample"
+                }
+                _ => "",
+            };
+            section.gaps.add(path, reason, needs);
+        }
+        if self.late > 0 {
+            section.gaps.add_many("move_pages", Reason::TimedOut, "a longer look", self.late as u64);
+        }
+    }
+}
+
+/// The row of a process.
+fn row(known: &mut Known, table: &mut ProcessMemory, pid: u32) -> usize {
+    let starttime = known.starttime;
+    *known.slot.get_or_insert_with(|| {
+        let slot = table.insert();
+        table.pid.set(slot, u64::from(pid));
+        table.starttime.set(slot, starttime);
+        slot
+    })
+}
