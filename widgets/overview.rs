@@ -44,7 +44,7 @@ impl Panel for Overview {
         }
         self.hits.clear();
         if let Some(area) = layout::plan(cx, &self.machine, area).area(Part::Nodes) {
-            nodes::hits(cx, &self.machine, panel::below(area, 1), &mut self.hits);
+            nodes::hits(cx, &self.machine, area, &mut self.hits);
         }
     }
 
@@ -74,7 +74,7 @@ impl Panel for Overview {
 
 fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut Buffer) {
     match part {
-        Part::Staves => staves::draw(cx, area, buf),
+        Part::Staves => staves::draw(cx, panel::inset(area), buf),
         Part::Nodes => nodes::draw(cx, machine, area, buf),
         Part::Queues => {
             let inner = panel::titled(cx, area, "Queues", irqbalance(cx), false, buf);
@@ -90,7 +90,7 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
         }
         Part::Disks => {
             let inner = panel::titled(cx, area, "Disks and pressure", "", false, buf);
-            pressure::draw(cx, inner, buf);
+            pressure::draw(cx, panel::inset(inner), buf);
             compact(cx, &["sys/block", "proc/diskstats"], panel::below(inner, 1), buf, simple::disks);
         }
         Part::Timeline => timeline::draw(cx, area, buf),
@@ -105,6 +105,7 @@ fn compact(
     buf: &mut Buffer,
     draw: impl FnOnce(&Cx<'_>, Rect, &mut Buffer),
 ) {
+    let area = panel::inset(area);
     let note = u16::from(area.height > 2 && gaps::any(cx, prefixes));
     draw(cx, Rect { height: area.height - note, ..area }, buf);
     if note > 0 {
@@ -124,7 +125,7 @@ fn irqbalance(cx: &Cx<'_>) -> &'static str {
 
 /// What did not fit is named, so that nothing seems to be missing on the machine.
 fn left_out(cx: &Cx<'_>, plan: &layout::Plan, area: Rect, buf: &mut Buffer) {
-    let mut pen = Pen::new(cx, area, 0, buf);
+    let mut pen = Pen::new(cx, panel::inset(area), 0, buf);
     pen.text(Role::Dim, "needs more rows:");
     for part in plan.left_out() {
         pen.skip(1).text(Role::Dim, part.name());

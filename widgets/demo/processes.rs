@@ -15,6 +15,7 @@ pub(super) fn server(frame: &mut Frame, _second: u64) {
     }
     let mut postgres = process(7741, "postgres", 2.2, &all);
     postgres.cpu_by_node = vec![(0, 1.9), (1, 0.3)];
+    postgres.threads = 24.into();
     postgres.memory = Some(memory(&[(0, 14 * GIB), (1, 27 * GIB)], MemorySource::Sampled, 0.018, 0.61));
     postgres.rss_bytes = (41 * GIB).into();
     postgres.cgroup = "/system.slice/postgresql.service".into();

@@ -1,6 +1,6 @@
 //! Which part of the overview gets which rows: the least of each in order of weight, then what each could use.
 
-use super::{nodes, staves};
+use super::{nodes, staves, timeline};
 use crate::Cx;
 use crate::parts::machine::Machine;
 use ratatui::layout::Rect;
@@ -93,7 +93,8 @@ pub(super) fn plan(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
 }
 
 /// The rows that each part could use, its rule included.
-fn wishes(cx: &Cx<'_>, machine: &Machine, width: u16) -> [Slot; 7] {
+fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
+    let width = area.width;
     let rows = |count: usize| count.min(40) as u16;
     let queues: usize = cx
         .frame
@@ -104,28 +105,31 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, width: u16) -> [Slot; 7] {
         .sum();
     let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some()).count();
     let staves = staves::rows(width);
-    let nodes = nodes::useful_rows(machine);
+    let nodes = nodes::useful_rows(machine, area.height);
     [
         Slot::new(staves, staves),
         Slot::new(nodes::least_rows(machine), nodes),
         Slot::new(3, 1 + rows(queues).clamp(2, 12)),
         Slot::new(3, 1 + rows(limited).clamp(2, 8)),
-        Slot::new(5, 1 + rows(cx.frame.processes.len() + 1).clamp(2, 16)),
+        Slot::new(5, 1 + rows(cx.frame.processes.len() + 1).clamp(2, 40)),
         Slot::new(3, 2 + rows(cx.frame.disks.len() + 1).clamp(2, 8)),
-        Slot::new(2, 1 + timeline_rows(width)),
+        Slot::new(2, 1 + timeline::rows(width)),
     ]
 }
 
-fn timeline_rows(width: u16) -> u16 {
-    if width >= 170 { 2 } else { 3 }
-}
-
-/// Shares rows out: the least of each while there are rows, by index; then what is useful, evenly; then the rest to one.
-fn share_out(slots: &mut [Slot], mut rows: u16, greedy: usize) {
+/// Shares rows out: the least of each while there are rows, by index; then what is useful, evenly.
+fn share_out(slots: &mut [Slot], all: u16) {
+    let mut rows = all;
     for slot in slots.iter_mut() {
         // Half a part helps more than none where it can be drawn shorter than it would like.
         slot.rows = if rows >= slot.least { slot.least } else { 0 };
         rows -= slot.rows;
+    }
+    // The machine first, as long as half of the screen is left.
+    if let Some(nodes) = slots.get_mut(1).filter(|slot| slot.rows > 0) {
+        let more = (nodes.useful - nodes.rows).min(rows.saturating_sub(all / 3));
+        nodes.rows += more;
+        rows -= more;
     }
     let mut grew = true;
     while rows > 0 && grew {
@@ -138,19 +142,20 @@ fn share_out(slots: &mut [Slot], mut rows: u16, greedy: usize) {
             }
         }
     }
-    if let Some(slot) = slots.get_mut(greedy).filter(|slot| slot.rows > 0) {
-        slot.rows += rows;
+    // What nobody needs makes the charts taller.
+    if let Some(last) = slots.last_mut().filter(|slot| slot.rows > 0) {
+        last.rows += rows;
     }
 }
 
 fn narrow(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
-    let [staves, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area.width);
+    let [staves, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area);
     // By weight, which is not the order from top to bottom.
     let mut slots = [staves, nodes, queues, cache, processes, disks, timeline];
     let all: u16 = slots.iter().map(|slot| slot.least).sum();
     // A row for the names of what did not fit.
     let note = u16::from(all > area.height && area.height > 2);
-    share_out(&mut slots, area.height - note, 4);
+    share_out(&mut slots, area.height - note);
     let mut plan = Plan::default();
     let mut y = area.y;
     let parts = [Part::Staves, Part::Nodes, Part::Queues, Part::Cache, Part::Processes, Part::Disks, Part::Timeline];
@@ -167,11 +172,11 @@ fn narrow(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
 fn wide(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
     let gap = 2;
     let left = (area.width - gap) * 52 / 100;
-    let [staves, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area.width);
+    let [staves, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area);
     let mut slots = [staves, nodes.beside(cache), queues.beside(disks), processes, timeline];
     let all: u16 = slots.iter().map(|slot| slot.least).sum();
     let note = u16::from(all > area.height && area.height > 2);
-    share_out(&mut slots, area.height - note, 3);
+    share_out(&mut slots, area.height - note);
     let [staves, top, middle, processes, timeline] = slots;
     let mut plan = Plan::default();
     let mut y = area.y;

@@ -4,7 +4,7 @@ mod row;
 
 use super::cells::{self, Packing};
 use crate::parts::machine::{Machine, Section};
-use crate::parts::{Pen, panel};
+use crate::parts::{Pen, number, panel, split};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -25,16 +25,22 @@ const FEW_CPUS: usize = 8;
 /// The columns of everything beside the cells.
 const NUMBERS: u16 = row::WIDTH;
 
+/// The columns of the title on the rule.
+const TITLE: u16 = 8;
+
 pub(super) fn least_rows(machine: &Machine) -> u16 {
     1 + machine.sections.len().clamp(1, 4) as u16
 }
 
-pub(super) fn useful_rows(machine: &Machine) -> u16 {
+/// On a tall screen every thread of a core has a row.
+const TALL: u16 = 50;
+
+pub(super) fn useful_rows(machine: &Machine, screen: u16) -> u16 {
     let sections = machine.sections.len().clamp(1, 64) as u16;
     let cpus = machine.cpus.len();
     match sections {
-        _ if cpus <= FEW_CPUS => 1 + sections + cpus as u16,
-        sections if sections <= 8 => 1 + 2 * sections,
+        _ if cpus <= FEW_CPUS => 2 + sections + cpus as u16,
+        sections if sections <= 4 && screen >= TALL => 1 + 3 * sections,
         sections => 1 + sections,
     }
 }
@@ -62,7 +68,7 @@ fn style(machine: &Machine, others: usize, area: Rect) -> Style {
     let (rows, nodes) = (usize::from(area.height), machine.sections.len() + others);
     match () {
         () if machine.cpus.len() <= FEW_CPUS && rows >= nodes + machine.cpus.len() => Style::Cpus,
-        () if rows >= 2 * nodes => Style::Stacked,
+        () if rows >= 3 * nodes => Style::Stacked,
         () if rows >= nodes => Style::Rows,
         () => Style::Columns(nodes.div_ceil(rows.max(1)) as u16),
     }
@@ -76,7 +82,7 @@ fn label_width(machine: &Machine) -> u16 {
 }
 
 pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, area: Rect, buf: &mut Buffer) {
-    let inner = panel::titled(cx, area, "Nodes", "", false, buf);
+    let inner = panel::inset(panel::titled(cx, area, "Nodes", "", false, buf));
     if machine.sections.is_empty() {
         Pen::new(cx, inner, 0, buf).missing(7, None).skip(1).text(Role::Absent, "no CPU could be read");
         return;
@@ -93,8 +99,13 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
     let packing = Packing::fitting(machine, inner.width.saturating_sub(label + NUMBERS).max(4));
     let stacked = matches!(style, Style::Stacked) && machine.threads() == 2;
     let cells = cells_width(machine, packing, stacked, inner.width.saturating_sub(label + NUMBERS));
-    let columns = row::Columns::new(inner, label + cells.width);
+    // The heads of the columns stand on the rule, to the right of its title.
+    let columns = row::Columns::new(inner, (label + cells.width).max(TITLE));
     columns.heads(cx, area, buf);
+    if cells.stacked.is_none() && packing.cpus > 1 {
+        let note = number::Short::from_display(format_args!("{} a cell ", packing.cpus));
+        Pen::new(cx, area, 0, buf).skip(TITLE).text(Role::Dim, note.as_str());
+    }
     let mut y = 0;
     for (at, section) in machine.sections.iter().enumerate() {
         let mut pen = Pen::new(cx, inner, y, buf);
@@ -114,7 +125,7 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
                 cells::draw_thread(&mut pen, machine, section, 1, width);
             }
             columns.more(&mut pen, machine, section);
-            y += 1;
+            y += 2;
         }
         if matches!(style, Style::Cpus) {
             for &cpu in machine.cpus_of(machine.cores_of(section)) {
@@ -123,10 +134,13 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
             }
         }
     }
+    if matches!(style, Style::Cpus) {
+        panel::legend(Pen::new(cx, inner, y, buf).skip(7), &split::SIGNS);
+    }
     for (node, y) in without_cpus(cx, machine).zip(y..) {
         let mut pen = Pen::new(cx, inner, y, buf);
         pen.skip(u16::from(machine.packages() > 1));
-        pen.number(Role::node(node.id), 2, &crate::parts::number::id(node.id)).skip(1);
+        pen.number(Role::node(node.id), 2, &number::id(node.id)).skip(1);
         pen.field(Role::Absent, cells.width.max(7), "no CPUs");
         columns.memory_of(&mut pen, Some(node));
     }
@@ -158,7 +172,7 @@ fn heading(pen: &mut Pen<'_>, machine: &Machine, at: usize, label: u16) {
     match machine.sections.get(at).and_then(|section| section.node) {
         Some(node) => {
             let width = label - 1 - (pen.x() - start);
-            pen.number(Role::node(node), width, &crate::parts::number::id(node));
+            pen.number(Role::node(node), width, &number::id(node));
         }
         None => {
             pen.none(label - 1 - (pen.x() - start));
@@ -196,7 +210,7 @@ fn side_by_side(cx: &Cx<'_>, machine: &Machine, columns: u16, area: Rect, buf: &
     for (at, section) in machine.sections.iter().enumerate() {
         let place = Rect { x: area.x + (at / rows) as u16 * width, width: width.saturating_sub(2), ..area };
         let mut pen = Pen::new(cx, place.intersection(area), (at % rows) as u16, buf);
-        pen.known(Role::Dim, 3, topotop_model::Known::or_none(section.node), crate::parts::number::id).skip(1);
+        pen.known(Role::Dim, 3, topotop_model::Known::or_none(section.node), number::id).skip(1);
         cells::draw(&mut pen, machine, section, packing);
         pen.share(5, row::Load::of(cx, machine, section).busy);
     }
@@ -204,6 +218,7 @@ fn side_by_side(cx: &Cx<'_>, machine: &Machine, columns: u16, area: Rect, buf: &
 
 /// Where each CPU's cell is, for clicks.
 pub(super) fn hits(cx: &Cx<'_>, machine: &Machine, area: Rect, hits: &mut Vec<Hit>) {
+    let area = panel::inset(panel::below(area, 1));
     let others = without_cpus(cx, machine).count();
     let Style::Rows = style(machine, others, area) else { return };
     let label = label_width(machine);

@@ -60,8 +60,8 @@ fn one(pen: &mut Pen<'_>, stave: &Stave<'_>, guilty: bool) {
     pen.field(if guilty { Role::Title } else { Role::Dim }, 8, stave.name);
     match stave.share {
         Known::Value(share) => {
-            let bar = width.saturating_sub(8 + 5 + 13).min(16);
-            if bar >= 4 {
+            let bar = width.saturating_sub(8 + 5 + 11).min(16);
+            if bar >= 5 {
                 pen.bar(bar, Some(share));
             } else {
                 pen.heat(Some(share));
@@ -105,10 +105,10 @@ fn what(pen: &mut Pen<'_>, what: &What<'_>) {
             pen.text(Role::Dim, &nic.name);
         }
         What::Throttled(name, ratio) => {
-            if *ratio > 0.0 {
-                pen.text(Role::Text, number::percent(*ratio).as_str()).text(Role::Dim, " throttled ");
-            }
             pen.text(Role::Text, name);
+            if *ratio > 0.0 {
+                pen.text(Role::Dim, " held ").text(Role::Text, number::percent(*ratio).as_str());
+            }
         }
     }
 }
@@ -209,15 +209,19 @@ fn quota<'a>(cx: &Cx<'a>, rates: bool) -> Stave<'a> {
         // A group that was throttled in most periods is full, however little it used between.
         Some(used.max(cgroup.cpu.throttled_ratio.unwrap_or(0.0)).min(1.0))
     };
-    let fullest =
-        cx.frame.cgroups.iter().filter_map(|cgroup| Some((full(cgroup)?, cgroup))).max_by(|a, b| a.0.total_cmp(&b.0));
+    let throttled = |cgroup: &Cgroup| cgroup.cpu.throttled_ratio.unwrap_or(0.0);
+    let fullest = cx
+        .frame
+        .cgroups
+        .iter()
+        .filter_map(|cgroup| Some((full(cgroup)?, cgroup)))
+        .max_by(|a, b| a.0.total_cmp(&b.0).then(throttled(a.1).total_cmp(&throttled(b.1))));
     let unlimited = rates
         && cx.frame.cgroups.iter().any(|cgroup| cgroup.cpu.quota_cores == Known::None)
         && !cx.frame.cgroups.iter().any(|cgroup| cgroup.cpu.quota_cores.value().is_some());
     match fullest {
         Some((share, cgroup)) => {
-            let throttled = cgroup.cpu.throttled_ratio.unwrap_or(0.0);
-            Stave { name: "quota", share: share.into(), what: What::Throttled(group_name(cgroup), throttled) }
+            Stave { name: "quota", share: share.into(), what: What::Throttled(group_name(cgroup), throttled(cgroup)) }
         }
         None if unlimited => Stave { name: "quota", share: Known::None, what: What::Text("no CPU quota") },
         None => Stave { name: "quota", share: Known::Missing, what: What::Nothing },
@@ -259,6 +263,9 @@ fn remote<'a>(cx: &Cx<'a>) -> Stave<'a> {
     match cx.frame.processes.iter().filter_map(ratio).max_by(|a, b| a.0.total_cmp(&b.0)) {
         Some((share, process)) => {
             Stave { name: "remote", share: share.into(), what: What::Process(&process.comm, process.pid) }
+        }
+        None if cx.frame.processes.iter().any(|process| process.memory.is_some()) => {
+            Stave { name: "remote", share: Known::None, what: What::Text("none busy") }
         }
         None => Stave { name: "remote", share: Known::Missing, what: What::Nothing },
     }

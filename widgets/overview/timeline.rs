@@ -1,4 +1,4 @@
-//! The last minutes in a few rows.
+//! The last minutes: one small chart for each headline value.
 
 use crate::parts::{Pen, number, panel, spark};
 use crate::{Cx, Role};
@@ -17,22 +17,55 @@ const SERIES: [Series; 6] = [
     ("memory", |headline| headline.memory),
 ];
 
+/// The narrowest chart that shows a shape.
+const WIDTH: u16 = 38;
+
+/// How many charts stand side by side.
+fn columns(width: u16) -> u16 {
+    match width / WIDTH {
+        0 | 1 => 1,
+        2 => 2,
+        3..=5 => 3,
+        _ => 6,
+    }
+}
+
+/// The rows of all charts at one row each.
+pub(super) fn rows(width: u16) -> u16 {
+    6 / columns(width)
+}
+
 pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let span = span(cx);
-    let span_text = number::seconds(span);
-    let title: &str = if span < 1.0 { "History" } else { "History, newest right" };
-    let inner = panel::titled(cx, area, title, span_text.as_str(), false, buf);
-    let rows = inner.height.max(1);
-    let columns = (SERIES.len() as u16).div_ceil(rows).max(1);
-    let width = inner.width / columns;
+    let note = number::Short::from_display(format_args!("last {}", number::seconds(span)));
+    let inner = panel::inset(panel::titled(cx, area, "History", note.as_str(), false, buf));
+    let columns = columns(inner.width);
+    let lines = (rows(inner.width)).min(inner.height.max(1));
+    let height = (inner.height / lines.max(1)).max(1);
+    let width = (inner.width + 2) / columns;
     for (at, (name, of)) in SERIES.iter().enumerate() {
-        let place = Rect { x: inner.x + at as u16 % columns * width, width: width.saturating_sub(2), ..inner };
-        let mut pen = Pen::new(cx, place, at as u16 / columns, buf);
-        pen.field(Role::Dim, 8, name);
-        let room = pen.left().saturating_sub(5);
-        spark::draw(&mut pen, room, cx.history.iter().map(of));
-        pen.share(5, cx.history.iter().next_back().and_then(of));
+        let (column, line) = (at as u16 % columns, at as u16 / columns);
+        if line >= lines {
+            break;
+        }
+        let x = inner.x + column * width;
+        let place = Rect { x, y: inner.y + line * height, width: width.saturating_sub(2), height };
+        chart(cx, place.intersection(inner), name, *of, buf);
     }
+}
+
+/// A name, the values over time, and the newest one.
+fn chart(cx: &Cx<'_>, area: Rect, name: &str, of: fn(&Headline) -> Option<f64>, buf: &mut Buffer) {
+    // With rows to spare, one stays empty between charts.
+    let height = if area.height > 2 { area.height - 1 } else { area.height };
+    let mut pen = Pen::new(cx, area, 0, buf);
+    pen.field(Role::Dim, 8, name);
+    let last = cx.history.iter().next_back().and_then(of);
+    let room = pen.left().saturating_sub(5);
+    let x = pen.x();
+    pen.skip(room).share(5, last);
+    let place = Rect { x, width: room, height, ..area };
+    spark::chart(cx, place, cx.history.iter().map(of), buf);
 }
 
 fn span(cx: &Cx<'_>) -> f64 {

@@ -21,6 +21,11 @@ pub fn cell(share: Option<f64>, charset: Charset) -> (Role, &'static str) {
     }
 }
 
+/// A full cell.
+pub fn full(charset: Charset) -> &'static str {
+    if charset == Charset::Ascii { "#" } else { "█" }
+}
+
 /// The glyph of a CPU that is switched off.
 pub fn offline(charset: Charset) -> &'static str {
     if charset == Charset::Ascii { "x" } else { "×" }

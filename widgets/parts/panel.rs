@@ -38,6 +38,11 @@ pub fn below(area: Rect, rows: u16) -> Rect {
     Rect { y: area.y + rows, height: area.height - rows, ..area }
 }
 
+/// An area without its outermost columns, so that text does not stick to what is beside it.
+pub fn inset(area: Rect) -> Rect {
+    if area.width < 3 { area } else { Rect { x: area.x + 1, width: area.width - 2, ..area } }
+}
+
 /// A sign and what it stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Sign {

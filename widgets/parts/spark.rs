@@ -1,42 +1,74 @@
 //! A value over time in one row.
 
 use super::{Pen, heat};
-use crate::Role;
+use crate::{Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 /// How many of `total` samples share one of `width` columns.
 pub fn bucket(total: usize, width: u16) -> usize {
     total.div_ceil(usize::from(width.max(1))).max(1)
 }
 
-/// Draws the newest samples, the newest at the right edge, in the heat of each; several samples in one column show
-/// their maximum. Samples without a value are marked, columns before the first sample stay empty.
-pub fn draw(pen: &mut Pen<'_>, width: u16, samples: impl DoubleEndedIterator<Item = Option<f64>> + ExactSizeIterator) {
-    draw_as(pen, width, samples, Role::heat);
-}
-
-/// As [`draw`], with a role of its own for every value.
-pub fn draw_as(
-    pen: &mut Pen<'_>,
+/// Calls with the column and the value of every column that has samples, newest at the right edge; several samples in
+/// one column give their maximum.
+pub fn columns(
     width: u16,
-    mut samples: impl DoubleEndedIterator<Item = Option<f64>> + ExactSizeIterator,
-    role: impl Fn(f64) -> Role,
+    mut samples: impl ExactSizeIterator<Item = Option<f64>>,
+    mut call: impl FnMut(u16, Option<f64>),
 ) {
-    let cx = pen.cx();
     let total = samples.len();
     let step = bucket(total, width);
     let used = total.div_ceil(step).min(usize::from(width)) as u16;
-    pen.skip(width - used);
-    // The newest column is the full one; the oldest takes what is left over.
-    let mut left = total;
+    // The newest column is a full one; the oldest takes what is left over.
+    let (mut left, mut column) = (total, width - used);
     while left > 0 {
         let take = if left.is_multiple_of(step) { step } else { left % step };
-        let value = samples.by_ref().take(take).flatten().max_by(f64::total_cmp);
+        call(column, samples.by_ref().take(take).flatten().max_by(f64::total_cmp));
         left -= take;
+        column += 1;
+    }
+}
+
+/// Draws samples into one row in the heat of each. Samples without a value are marked, columns before the first sample
+/// stay empty.
+pub fn draw(pen: &mut Pen<'_>, width: u16, samples: impl ExactSizeIterator<Item = Option<f64>>) {
+    let (cx, start) = (pen.cx(), pen.x());
+    let width = width.min(pen.left());
+    columns(width, samples, |column, value| {
+        pen.to(start + column);
         match value {
-            Some(value) => pen.glyph(cx.theme.style(role(value)), heat::glyph(value, cx.charset)),
+            Some(value) => pen.glyph(cx.theme.style(Role::heat(value)), heat::glyph(value, cx.charset)),
             None => pen.glyph(cx.theme.style(Role::Absent), "?"),
         };
+    });
+    pen.to(start + width);
+}
+
+/// Draws samples into all rows of an area as columns that rise from its bottom.
+pub fn chart(cx: &Cx<'_>, area: Rect, samples: impl ExactSizeIterator<Item = Option<f64>>, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    if area.height < 2 {
+        draw(&mut Pen::new(cx, area, 0, buf), area.width, samples);
+        return;
     }
+    columns(area.width, samples, |column, value| {
+        let x = area.x + column;
+        let Some(value) = value else {
+            Pen::new(cx, Rect { x, ..area }, area.height - 1, buf).glyph(cx.theme.style(Role::Absent), "?");
+            return;
+        };
+        let style = cx.theme.style(Role::heat(value));
+        let height = value.clamp(0.0, 1.0) * f64::from(area.height);
+        for row in 0..area.height {
+            let part = height - f64::from(area.height - 1 - row);
+            // The lowest row always shows something: a value of zero is a value.
+            if part > 0.06 || row + 1 == area.height {
+                let glyph = if part >= 1.0 { heat::full(cx.charset) } else { heat::glyph(part, cx.charset) };
+                Pen::new(cx, Rect { x, ..area }, row, buf).glyph(style, glyph);
+            }
+        }
+    });
 }
 
 #[cfg(test)]

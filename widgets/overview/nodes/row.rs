@@ -10,7 +10,7 @@ use topotop_model::Known;
 use topotop_model::frame::{CpuShares, Node};
 
 /// Columns of the numbers with the shortest bar.
-pub(super) const WIDTH: u16 = 5 + 10 + 2 + BAR.0 + 1 + 11 + 6;
+pub(super) const WIDTH: u16 = 5 + 10 + 2 + BAR.0 + 1 + 11 + 10;
 
 /// The shortest and the longest bar of memory.
 const BAR: (u16, u16) = (5, 18);
@@ -64,10 +64,10 @@ impl Columns {
     /// Names the columns on the panel's rule.
     pub(super) fn heads(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         for (end, name) in [
-            (self.busy + 5, " busy"),
-            (self.softirq + 10, " softirq"),
-            (self.memory + self.bar + 12, " memory"),
-            (self.foreign + 6, " fgn/s"),
+            (self.busy + 6, " busy "),
+            (self.softirq + 9, " softirq "),
+            (self.memory + self.bar + 13, " memory "),
+            (self.foreign + 11, " foreign/s "),
         ] {
             let mut pen = Pen::new(cx, area, 0, buf);
             pen.to(end.saturating_sub(name.len() as u16)).text(Role::Head, name);
@@ -97,7 +97,7 @@ impl Columns {
 
     pub(super) fn memory_of(&self, pen: &mut Pen<'_>, node: Option<&Node>) {
         let Some(node) = node else {
-            pen.to(self.memory).missing(self.bar + 12, None).missing(6, None);
+            pen.to(self.memory).missing(self.bar + 12, None).missing(9, None);
             return;
         };
         let total = node.memory_total_bytes;
@@ -105,13 +105,13 @@ impl Columns {
         self.memory(pen, total, node.memory_free_bytes, parts);
         let foreign = node.numa_foreign_per_second;
         let role = if foreign.is_some_and(|rate| rate >= 1.0) { Role::Warn } else { Role::Dim };
-        pen.to(self.foreign).rate(role, 6, foreign, number::count);
+        pen.to(self.foreign).rate(role, 9, foreign, number::count);
     }
 
     fn memory_of_host(&self, pen: &mut Pen<'_>) {
         let memory = &pen.cx().frame.memory;
         self.memory(pen, memory.total_bytes, memory.free_bytes, [memory.anon_bytes, memory.cached_bytes]);
-        pen.to(self.foreign).none(6);
+        pen.to(self.foreign).none(9);
     }
 
     /// A bar of what the memory is used for, and used of total.
@@ -162,7 +162,8 @@ pub(super) fn cpu(pen: &mut Pen<'_>, id: u32) {
     let cx = pen.cx();
     pen.skip(2).field(Role::Dim, 5, number::Short::from_display(format_args!("c{id}")).as_str());
     let Some(shares) = cx.frame.cpu(id).and_then(|cpu| cpu.shares) else {
-        pen.missing(7, None);
+        let one = cx.frame.interval_seconds.is_none();
+        pen.text(Role::Absent, if one { "no rate before the second sample" } else { "?" });
         return;
     };
     let numbers = if pen.left() >= 66 { 44 } else { 0 };
