@@ -7,6 +7,7 @@ pub mod cgroups;
 mod cx;
 #[doc(hidden)]
 pub mod demo;
+pub mod disks;
 pub mod overview;
 pub mod parts;
 pub mod processes;
@@ -52,6 +53,7 @@ pub fn all() -> Vec<Box<dyn Panel>> {
         || Box::new(overview::Overview::new()),
         || Box::new(cgroups::Cgroups::default()),
         || Box::new(processes::Processes::default()),
+        || Box::new(disks::Disks::default()),
     ];
     screens.iter().map(|make| make()).collect()
 }

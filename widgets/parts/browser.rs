@@ -58,7 +58,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Browser<R, K> {
     }
 
     fn split(&self, area: Rect) -> (Rect, Rect) {
-        if self.open.is_some() { pane::split(area) } else { (area, Rect::default()) }
+        if self.open.is_some() { pane::split(area, self.table.counts().0) } else { (area, Rect::default()) }
     }
 
     /// Reacts; the rows must be those of `cx`.

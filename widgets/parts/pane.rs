@@ -87,14 +87,17 @@ impl Doc {
     }
 }
 
-/// A list and the detail of one row: side by side where there is room, else below it.
-pub fn split(area: Rect) -> (Rect, Rect) {
+/// A list of so many rows and the detail of one of them: side by side where there is room, else below it.
+pub fn split(area: Rect, rows: usize) -> (Rect, Rect) {
     if area.width >= 180 {
         let detail = (area.width * 2 / 5).min(96);
         let list = Rect { width: area.width - detail, ..area };
         return (list, Rect { x: list.right(), width: detail, ..area });
     }
     let detail = (area.height * 3 / 5).max(area.height.saturating_sub(16)).min(area.height.saturating_sub(5));
+    // A short list leaves the rest to the detail.
+    let needed = u16::try_from(rows + 2).unwrap_or(u16::MAX);
+    let detail = detail.max(area.height.saturating_sub(needed));
     let list = Rect { height: area.height - detail, ..area };
     (list, Rect { y: list.bottom(), height: detail, ..area })
 }

@@ -1,0 +1,149 @@
+//! Disks: how busy, how slow, what stands on them, who writes.
+
+mod cells;
+mod columns;
+mod compact;
+mod detail;
+mod tree;
+
+pub use compact::compact;
+pub(crate) use tree::Row;
+
+use crate::parts::browser::Browser;
+use crate::parts::table::{Identity, Table};
+use crate::parts::{Pen, pane};
+use crate::{Action, Cx, Outcome, Panel, Role, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::sync::Arc;
+use topotop_model::frame::Disk;
+
+/// The table of disks, who writes, and the detail of one disk.
+pub struct Disks {
+    browser: Browser<Row, Arc<str>>,
+    idle: bool,
+    area: Rect,
+}
+
+impl Default for Disks {
+    fn default() -> Self {
+        let table = Table::new(columns::COLUMNS, IDENTITY, columns::by_utilisation());
+        Self { browser: Browser::new(table), idle: true, area: Rect::default() }
+    }
+}
+
+const IDENTITY: Identity<Row, Arc<str>> = Identity {
+    of: |cx, row| cx.frame.disks.get(row.index).map(|disk| Arc::clone(&disk.name)),
+    is: |cx, row, name| cx.frame.disks.get(row.index).is_some_and(|disk| disk.name == *name),
+    subject: |name| Some(Subject::Disk(Arc::clone(name))),
+    from: |subject| if let Subject::Disk(name) = subject { Some(Arc::clone(name)) } else { None },
+};
+
+fn find<'a>(cx: &Cx<'a>, name: &str) -> Option<&'a Disk> {
+    cx.frame.disks.iter().find(|disk| *disk.name == *name)
+}
+
+impl Disks {
+    /// The disk whose writers are shown: the selected one, else the one that is written to most.
+    fn subject<'a>(&self, cx: &Cx<'a>) -> Option<&'a Disk> {
+        let selected = self.browser.table.selected().and_then(|name| find(cx, name));
+        let rate = |disk: &&Disk| disk.writers.iter().map(|writer| writer.bytes_per_second).sum::<f64>();
+        let busiest = || {
+            let disks = cx.frame.disks.iter().filter(|disk| !disk.writers.is_empty());
+            disks.max_by(|a, b| rate(a).total_cmp(&rate(b)))
+        };
+        selected.or_else(busiest)
+    }
+
+    /// The list above, who writes and the pressure line below.
+    fn split(&self, area: Rect) -> (Rect, Rect) {
+        let open = self.browser.open().is_some();
+        let rows = self.browser.table.counts().0 as u16 + 2;
+        let wanted =
+            if open || area.height < 12 { 1 } else { (area.height / 3).max(area.height.saturating_sub(rows)).min(12) };
+        let below = wanted.min(area.height);
+        let list = Rect { height: area.height - below, ..area };
+        (list, Rect { y: list.bottom(), height: below, ..area })
+    }
+}
+
+impl Panel for Disks {
+    fn id(&self) -> &'static str {
+        "disks"
+    }
+
+    fn title(&self) -> &'static str {
+        "disks"
+    }
+
+    fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
+        self.area = area;
+        if self.browser.table.stale(cx, u64::from(self.idle)) {
+            let rows = tree::rows(cx, &self.browser.table, self.idle);
+            self.browser.table.fill_ordered(rows, cx.frame.disks.len());
+        }
+        let (list, _) = self.split(area);
+        self.browser.place(cx, list, |name, width| detail::doc(cx, name, width));
+    }
+
+    fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
+        self.arrange(cx, self.area);
+        if action == Action::Idle {
+            self.idle = !self.idle;
+            return Outcome::Changed;
+        }
+        let deed = self.browser.act(action, cx);
+        self.browser.outcome(deed)
+    }
+
+    fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+        let (list, below) = self.split(area);
+        let (shown, total) = self.browser.table.counts();
+        let mut note = pane::count_note(shown, total, cx.filter);
+        if self.idle && shown < total && cx.filter.is_empty() {
+            note.push_str(" · empty ones hidden");
+        }
+        let name = self.browser.open().map_or("", |name| &**name);
+        let inner = self.browser.draw(cx, list, "Disks", &note, name, buf);
+        if shown == 0 {
+            pane::empty(cx, inner, "disks", "sys/block", total, buf);
+        }
+        let pressure = Rect { height: 1, y: below.bottom().saturating_sub(1), ..below };
+        if below.height > 2 {
+            self.writers(cx, Rect { height: below.height - 1, ..below }, buf);
+        }
+        cells::pressure(cx, &mut Pen::new(cx, pressure, 0, buf));
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Open, "all of a disk"),
+            (Action::Idle, "show disks that never did anything"),
+            (Action::SortNext, "sort by the next column"),
+        ]
+    }
+}
+
+impl Disks {
+    fn writers(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+        let disk = self.subject(cx);
+        let title = disk.map_or_else(|| "Who writes".to_owned(), |disk| format!("Who writes to {}", disk.name));
+        let inner = pane::frame(cx, area, &title, "", buf);
+        let Some(disk) = disk else {
+            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, "nobody is known to write");
+            return;
+        };
+        let rows = inner.height;
+        for (at, writer) in disk.writers.iter().take(usize::from(rows)).enumerate() {
+            let mut pen = Pen::new(cx, inner, at as u16, buf);
+            pen.skip(1);
+            cells::writer(cx, writer, &mut pen);
+        }
+        if disk.writers.is_empty() {
+            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, "nobody is known to write to it");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

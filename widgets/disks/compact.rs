@@ -1,0 +1,45 @@
+//! The busiest disks for the overview.
+
+use super::{cells, tree};
+use crate::parts::{Pen, names, units};
+use crate::{Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use topotop_model::frame::Disk;
+
+/// Draws the busiest disks, one line each: name, busy bar, await, writes, who writes most.
+pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+    let shown = |disk: &&Disk| tree::passes(cx, disk) && !tree::is_unused(disk);
+    let mut disks: Vec<&Disk> = cx.frame.disks.iter().filter(shown).collect();
+    if disks.is_empty() {
+        Pen::new(cx, area, 0, buf).text(Role::Dim, "no disks known");
+        return;
+    }
+    disks.sort_by(|a, b| b.utilisation.unwrap_or(-1.0).total_cmp(&a.utilisation.unwrap_or(-1.0)));
+    let rows = usize::from(area.height);
+    let name = disks.iter().take(rows).map(|disk| names::width(&disk.name)).max().unwrap_or(0).clamp(3, 12);
+    for (at, disk) in disks.into_iter().take(rows).enumerate() {
+        let mut pen = Pen::new(cx, area, at as u16, buf);
+        pen.field(Role::Text, name, &disk.name).skip(1);
+        let busy = pen.left().saturating_sub(14).clamp(5, 26);
+        cells::utilisation(disk, &mut pen.sub(busy));
+        pen.skip(1);
+        let mut wait = pen.sub(7);
+        let start = wait.x();
+        cells::wait(disk, disk.await_ms, &mut wait);
+        if disk.await_ms.value().is_some() {
+            wait.text(Role::Dim, "ms");
+        }
+        wait.align_right(start);
+        if pen.left() >= 9 {
+            pen.skip(1).text(Role::Dim, "w ").rate(Role::Text, 5, disk.write_bytes_per_second, units::bytes);
+        }
+        if pen.left() >= 9 {
+            pen.skip(1).text(Role::Dim, "r ").rate(Role::Text, 5, disk.read_bytes_per_second, units::bytes);
+        }
+        if pen.left() >= 14 && !disk.writers.is_empty() {
+            pen.skip(2);
+            cells::top_writer(cx, disk, &mut pen);
+        }
+    }
+}

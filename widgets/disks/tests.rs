@@ -1,0 +1,7 @@
+use super::Disks;
+use crate::testing::survives;
+
+#[test]
+fn every_machine_size_and_action() {
+    survives(|| Box::new(Disks::default()));
+}
