@@ -52,6 +52,10 @@ impl Key {
             KeyCode::Char(c) if modifiers.contains(KeyModifiers::CONTROL) => KeyCode::Char(c.to_ascii_lowercase()),
             code => code,
         };
+        if code == KeyCode::Esc {
+            // Pressed twice at once it looks like Alt with itself.
+            modifiers = KeyModifiers::NONE;
+        }
         if matches!(code, KeyCode::Char(_)) {
             modifiers -= KeyModifiers::SHIFT;
         }

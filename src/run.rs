@@ -74,8 +74,11 @@ fn plan(global: &Global, config: &Config) -> Plan {
 fn root(global: &Global) -> Result<Root, String> {
     match &global.root {
         None => Root::live().map_err(|error| format!("/: {error}")),
-        Some(dir) => Root::at(dir)
-            .map_err(|error| format!("--root {}: {error}: give a directory with proc and sys", dir.display())),
+        Some(dir) => {
+            let wrong = |what: &str| format!("--root {}: {what}: give a directory with proc and sys", dir.display());
+            let root = Root::at(dir).map_err(|error| wrong(&error.to_string()))?;
+            if root.exists("proc") || root.exists("sys") { Ok(root) } else { Err(wrong("no proc or sys in it")) }
+        }
     }
 }
 

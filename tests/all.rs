@@ -1,11 +1,15 @@
 //! Integration tests: one binary, modules below.
+#![expect(clippy::expect_used, reason = "helpers of tests fail as tests do")]
 
 mod common;
 
 mod architecture;
+mod cli;
 mod hostile;
 mod live;
 mod log;
 mod machines;
+mod pty;
+mod screens;
 mod unprivileged;
 mod wide;

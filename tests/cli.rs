@@ -1,0 +1,169 @@
+//! The command line: what it says, what it writes, and the status it leaves.
+
+use crate::common::hostile_names;
+use crate::common::pty::TOPOTOP;
+use crate::common::synthetic::Machine;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(TOPOTOP);
+    command.args(arguments).env_clear().env("LANG", "C.UTF-8").env("TERM", "xterm-256color").stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command(arguments).output().expect("it runs")
+}
+
+/// A run that fails: status 2 and one line of error.
+fn complaint(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let error = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    assert_eq!(error.trim_end().lines().count(), 1, "{arguments:?}: {error}");
+    assert!(output.stdout.is_empty());
+    error.trim_end().to_owned()
+}
+
+fn written(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {error}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn small() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    Machine::SMALL.write(dir.path(), 0);
+    dir
+}
+
+fn path(dir: &Path) -> &str {
+    dir.to_str().expect("a path")
+}
+
+#[test]
+fn help_is_as_agreed() {
+    insta::assert_snapshot!("help", written(&["--help"]));
+    insta::assert_snapshot!("help-snapshot", written(&["snapshot", "--help"]));
+}
+
+#[test]
+fn completions_and_the_manual_page_are_written() {
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(written(&["completions", shell]).contains("topotop"), "{shell}");
+    }
+    let page = written(&["man"]);
+    assert!(page.contains(".TH topotop") && page.contains(".SH KEYS"), "{page}");
+}
+
+#[test]
+fn the_defaults_are_a_configuration() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("config.toml");
+    std::fs::write(&file, written(&["--print-config"])).expect("a file");
+    let root = small();
+    written(&["snapshot", "--config", path(&file), "--root", path(root.path())]);
+}
+
+#[test]
+fn complaints_say_what_where_and_what_to_do() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("config.toml");
+    std::fs::write(&file, "mouse = true\ncolour = 'red'\n").expect("a file");
+    let config = complaint(&["snapshot", "--config", path(&file)]);
+    assert!(config.contains("config.toml: line 2: unknown field `colour`"), "{config}");
+    let missing = complaint(&["snapshot", "--root", "/nowhere/at/all"]);
+    assert!(missing.contains("--root /nowhere/at/all") && missing.contains("give a directory"), "{missing}");
+    let empty = complaint(&["snapshot", "--root", path(dir.path())]);
+    assert!(empty.contains("proc"), "{empty}");
+    assert!(complaint(&[]).contains("topotop snapshot"));
+    assert!(complaint(&["snapshot", "--format", "png"]).contains("use one of json, text, ansi, svg, html"));
+    assert!(complaint(&["snapshot", "-o", "picture.png"]).contains("add --format"));
+    assert!(complaint(&["snapshot", "--screen", "kitchen", "--format", "text"]).contains("use one of"));
+    assert!(complaint(&["snapshot", "--theme", "/no/such/theme"]).contains("one of default"));
+    let root = small();
+    let unwritable = complaint(&["snapshot", "--root", path(root.path()), "-o", "/nowhere/at/all.json"]);
+    assert!(unwritable.contains("/nowhere/at/all.json"), "{unwritable}");
+}
+
+#[test]
+fn wrong_arguments_have_status_two() {
+    for arguments in [&["--interval", "fast"][..], &["snapshot", "--size", "wide"], &["paint"], &["--interval", "1ms"]]
+    {
+        assert_eq!(run(arguments).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_captured_machine_is_written_at_once_in_every_format() {
+    let root = small();
+    let out = tempfile::tempdir().expect("a directory");
+    for (extension, mark) in
+        [("json", "\"schema\""), ("txt", "topotop"), ("ansi", "\u{1b}["), ("svg", "<svg"), ("html", "<pre")]
+    {
+        let file = out.path().join(format!("picture.{extension}"));
+        written(&["snapshot", "--root", path(root.path()), "--interval", "1h", "-o", path(&file)]);
+        let text = std::fs::read_to_string(&file).expect("the file");
+        assert!(text.contains(mark), "{extension}: {text}");
+    }
+}
+
+#[test]
+fn a_pipe_gets_json_and_may_close() {
+    let root = small();
+    let document: serde_json::Value =
+        serde_json::from_str(&written(&["snapshot", "--root", path(root.path())])).expect("JSON");
+    assert_eq!(document["schema"], "topotop.snapshot/1");
+    for format in ["json", "text", "svg"] {
+        let mut command = command(&["snapshot", "--root", path(root.path()), "--format", format]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{format}");
+    }
+}
+
+#[test]
+fn the_environment_is_honoured() {
+    let root = small();
+    let ansi = |name: &str, value: &str| {
+        let mut command = command(&["snapshot", "--root", path(root.path()), "--format", "ansi"]);
+        let output = command.env(name, value).output().expect("it runs");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let colours = |text: &str| text.contains("38;") || text.contains("\u{1b}[3") || text.contains(";3");
+    assert!(colours(&ansi("COLORTERM", "truecolor")));
+    assert!(!colours(&ansi("NO_COLOR", "1")));
+    assert!(!colours(&ansi("TERM", "dumb")));
+    assert!(ansi("LC_ALL", "C").is_ascii());
+    assert!(!ansi("LC_ALL", "C.UTF-8").is_ascii());
+}
+
+#[test]
+fn hostile_names_come_out_spelled() {
+    let dir = tempfile::tempdir().expect("a directory");
+    hostile_names(dir.path());
+    for screen in topotop_widgets::all().iter().map(|panel| panel.id()) {
+        for format in ["text", "ansi", "svg", "html"] {
+            let text = written(&["snapshot", "--root", path(dir.path()), "--screen", screen, "--format", format]);
+            harmless(&text, &format!("{screen} as {format}"));
+        }
+    }
+    let json = written(&["snapshot", "--root", path(dir.path()), "--format", "json"]);
+    harmless(&json, "json");
+    assert!(json.contains("evil"));
+}
+
+/// Nothing that steers a terminal but colours, nothing that turns text around.
+fn harmless(text: &str, what: &str) {
+    assert!(!text.chars().any(|c| c.is_control() && !['\n', '\u{1b}'].contains(&c)), "{what} has control characters");
+    assert!(!text.chars().any(|c| ('\u{202a}'..='\u{202e}').contains(&c)), "{what} has bidi marks");
+    assert!(!text.contains("\u{1b}]") && !text.contains("\u{1b}[31;5m"), "{what} has a name's own sequence");
+    for sequence in text.split('\u{1b}').skip(1) {
+        assert!(what.ends_with("ansi"), "{what} has an escape");
+        let end = sequence.find(|c: char| c.is_ascii_alphabetic()).expect("a sequence");
+        assert_eq!(sequence.get(end..=end), Some("m"), "{what}");
+    }
+}

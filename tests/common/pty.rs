@@ -1,0 +1,221 @@
+//! A program in a terminal that does not exist: keys in, a screen out, and what state it leaves behind.
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// How long anything may take: the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The program that is tested.
+pub(crate) const TOPOTOP: &str = env!("CARGO_BIN_EXE_topotop");
+
+/// A program in a terminal.
+pub(crate) struct Session {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    // Held so that the terminal's modes can be read after the program left.
+    _slave: Box<dyn SlavePty + Send>,
+    keyboard: Box<dyn Write + Send>,
+    screen: Arc<Mutex<vt100::Parser>>,
+    raw: Arc<Mutex<Vec<u8>>>,
+    modes: String,
+    _home: tempfile::TempDir,
+}
+
+impl Session {
+    /// Starts `program` with its arguments in a terminal of a size.
+    pub(crate) fn start(program: &str, arguments: &[&str], size: (u16, u16), environment: &[(&str, &str)]) -> Self {
+        let (cols, rows) = size;
+        let pty = native_pty_system().openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).expect("a pty");
+        let home = tempfile::tempdir().expect("a directory");
+        let mut command = CommandBuilder::new(program);
+        command.args(arguments);
+        command.env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", home.path());
+        command.env("TERM", "xterm-256color");
+        command.env("LANG", "C.UTF-8");
+        for (name, value) in environment {
+            command.env(name, value);
+        }
+        let modes = modes(pty.master.as_ref());
+        let child = pty.slave.spawn_command(command).expect("the program starts");
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, cols, 0)));
+        let mut output = pty.master.try_clone_reader().expect("a reader");
+        let shown = Arc::clone(&screen);
+        let raw = Arc::new(Mutex::new(Vec::new()));
+        let written = Arc::clone(&raw);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                written.lock().expect("the bytes").extend_from_slice(&bytes[..count]);
+                shown.lock().expect("the screen").process(&bytes[..count]);
+            }
+        });
+        let keyboard = pty.master.take_writer().expect("a writer");
+        Self { child, master: pty.master, _slave: pty.slave, keyboard, screen, raw, modes, _home: home }
+    }
+
+    /// Starts topotop.
+    pub(crate) fn topotop(arguments: &[&str], size: (u16, u16)) -> Self {
+        Self::start(TOPOTOP, arguments, size, &[])
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.process_id().expect("a process") as i32
+    }
+
+    /// Types.
+    pub(crate) fn keys(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).expect("the terminal takes keys");
+        self.keyboard.flush().expect("the terminal takes keys");
+    }
+
+    /// Another size.
+    pub(crate) fn resize(&self, cols: u16, rows: u16) {
+        self.screen.lock().expect("the screen").screen_mut().set_size(rows, cols);
+        self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).expect("a new size");
+    }
+
+    /// What the terminal shows.
+    pub(crate) fn text(&self) -> String {
+        self.parser().screen().contents()
+    }
+
+    /// Every byte that came.
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        self.raw.lock().expect("the bytes").clone()
+    }
+
+    fn parser(&self) -> MutexGuard<'_, vt100::Parser> {
+        self.screen.lock().expect("the screen")
+    }
+
+    /// Waits until the screen is as wanted.
+    pub(crate) fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
+        let start = Instant::now();
+        while !wanted(&self.text()) {
+            assert!(start.elapsed() < PATIENCE, "{what} did not come; the screen:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until the screen shows a text.
+    pub(crate) fn shows(&self, text: &str) {
+        self.until(&format!("`{text}`"), |screen| screen.contains(text));
+    }
+
+    /// Waits until the screen no longer shows a text.
+    pub(crate) fn hides(&self, text: &str) {
+        self.until(&format!("the end of `{text}`"), |screen| !screen.contains(text));
+    }
+
+    /// Waits until the program has the terminal.
+    pub(crate) fn entered(&self) {
+        let start = Instant::now();
+        while !self.parser().screen().alternate_screen() {
+            assert!(start.elapsed() < PATIENCE, "it did not take the terminal:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits for the end and gives the exit status.
+    pub(crate) fn ends(&mut self) -> u32 {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a status") {
+                return status.exit_code();
+            }
+            assert!(start.elapsed() < PATIENCE, "it did not leave; the screen:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until the terminal is as it was before the program; panics with what is not.
+    pub(crate) fn restored(&self) {
+        let start = Instant::now();
+        loop {
+            let left = self.left_behind();
+            if left.is_empty() {
+                return;
+            }
+            assert!(start.elapsed() < PATIENCE, "left behind: {left:?}; the screen:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Waits until the terminal is fit for a shell, which sets the modes of the line and paste itself.
+    pub(crate) fn restored_for_a_shell(&self) {
+        let start = Instant::now();
+        let shells = ["bracketed paste", "the modes of the line"];
+        while self.left_behind().iter().any(|left| !shells.contains(left)) {
+            assert!(start.elapsed() < PATIENCE, "left behind: {:?}", self.left_behind());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn left_behind(&self) -> Vec<&'static str> {
+        let parser = self.parser();
+        let screen = parser.screen();
+        let left = [
+            (screen.alternate_screen(), "the alternate screen"),
+            (screen.hide_cursor(), "a hidden cursor"),
+            (screen.bracketed_paste(), "bracketed paste"),
+            (screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None, "the mouse"),
+            (modes(self.master.as_ref()) != self.modes, "the modes of the line"),
+        ];
+        left.into_iter().filter(|(is_left, _)| *is_left).map(|(_, name)| name).collect()
+    }
+
+    /// Sends a signal to the program.
+    pub(crate) fn signal(&self, signal: &str) {
+        kill(signal, self.pid());
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal by its name, as a shell does.
+pub(crate) fn kill(signal: &str, pid: i32) {
+    let done = std::process::Command::new("kill").args([format!("-{signal}"), pid.to_string()]).status();
+    assert!(done.expect("kill runs").success(), "kill -{signal} {pid}");
+}
+
+/// Starts topotop in a terminal, takes the terminal away once it is drawn on, and gives the exit status.
+pub(crate) fn hang_up() -> u32 {
+    let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+    let pty = native_pty_system().openpty(size).expect("a pty");
+    let mut command = CommandBuilder::new(TOPOTOP);
+    command.env("TERM", "xterm-256color");
+    let mut child = pty.slave.spawn_command(command).expect("the program starts");
+    let mut output = pty.master.try_clone_reader().expect("a reader");
+    let (mut seen, mut bytes) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&seen).contains("LIVE") {
+        let count = output.read(&mut bytes).expect("output");
+        seen.extend_from_slice(&bytes[..count]);
+    }
+    drop((output, pty));
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a status") {
+            return status.exit_code();
+        }
+        if start.elapsed() > PATIENCE {
+            let _ = child.kill();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The modes of the line, to be compared.
+fn modes(master: &dyn MasterPty) -> String {
+    format!("{:?}", master.get_termios())
+}

@@ -1,0 +1,97 @@
+//! Every screen at every size, drawn to a buffer from made-up machines.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::sync::Arc;
+use std::time::Duration;
+use topotop::app::{App, Look, Msg, Status};
+use topotop::keymap::Keymap;
+use topotop::source::{About, Sample};
+use topotop::view;
+use topotop_model::frame::Frame;
+use topotop_model::history::History;
+use topotop_widgets::{Charset, Theme, demo};
+
+const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 15)];
+
+fn app(frame: Frame, charset: Charset) -> App {
+    let look = Look { theme: Theme::default_theme(), charset, mouse: true };
+    let about = About { captured: None, still: true };
+    let status = Status { interval: Duration::from_secs(1), about, ..Status::default() };
+    let mut app = App::new(Keymap::default(), look, status);
+    let mut history = History::default();
+    for second in (0..240).step_by(2) {
+        history.push(&demo::server_at(second));
+    }
+    app.update(Msg::Sample(Sample { frame: Arc::new(frame), history: Arc::new(history) }));
+    app
+}
+
+fn drawn(app: &mut App, (width, height): (u16, u16)) -> Buffer {
+    app.update(Msg::Resize(width, height));
+    view::arrange(app);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+    view::draw(app, &mut buffer);
+    buffer
+}
+
+/// The picture as text, as `snapshot --format text` writes it.
+fn text(app: &mut App, (width, height): (u16, u16)) -> String {
+    let picture = topotop::export::picture(app, width, height);
+    let topotop::export::Writer::Screen(write) = topotop::export::named("text").expect("text").writer else {
+        panic!("text is a picture")
+    };
+    let mut out = Vec::new();
+    write(&picture, &mut out).expect("memory takes it");
+    String::from_utf8(out).expect("text")
+}
+
+#[test]
+fn every_screen_fills_every_size() {
+    for frame in [demo::server(), demo::tiny(), demo::wide(), Frame::default()] {
+        let mut app = app(frame, Charset::Unicode);
+        for screen in 0..app.panels.len() {
+            app.screen = screen;
+            for size in SIZES {
+                let id = app.panels[screen].id();
+                let text = text(&mut app, size);
+                let lines: Vec<&str> = text.lines().collect();
+                assert_eq!(lines.len(), usize::from(size.1), "{id} at {size:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ascii_is_ascii() {
+    let mut app = app(demo::server(), Charset::Ascii);
+    for screen in 0..app.panels.len() {
+        app.screen = screen;
+        for size in SIZES {
+            let id = app.panels[screen].id();
+            let text = text(&mut app, size);
+            assert!(text.is_ascii(), "{id} at {size:?}:\n{text}");
+            // A question mark on its own is an unknown value; a row of them is a drawing that was not meant for ASCII.
+            assert!(!text.contains("????"), "{id} at {size:?}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn drawing_twice_gives_the_same() {
+    let mut app = app(demo::server(), Charset::Unicode);
+    for screen in 0..app.panels.len() {
+        app.screen = screen;
+        assert_eq!(drawn(&mut app, (120, 40)), drawn(&mut app, (120, 40)));
+    }
+}
+
+#[test]
+fn the_smallest_terminals_say_so() {
+    let mut app = app(demo::server(), Charset::Unicode);
+    for size in [(0, 0), (1, 1), (3, 60), (200, 3), (39, 7)] {
+        let buffer = drawn(&mut app, size);
+        let text: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
+        assert!(size.0 * size.1 < 40 || text.contains("too") || text.contains("small"), "{size:?}: {text}");
+    }
+}
