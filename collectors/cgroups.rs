@@ -2,7 +2,8 @@
 //!
 //! A group is probed in each sample (memory, CPU time, waiting for disks: three reads) unless nothing moved in its
 //! parent, whose values include its own; only a group that moved is read completely. Settings are read every few
-//! seconds. The tree is compared with the directories every two seconds by their link counts.
+//! seconds, more rarely where a group stands still. The tree is compared with the directories every two seconds by
+//! their link counts.
 
 mod files;
 mod log_names;
@@ -14,23 +15,26 @@ mod take;
 mod tree;
 mod v1;
 mod v2;
+mod walk;
 
 use crate::{Collector, Cx};
 use files::{Door, Outcome, Pace};
 use mounts::Hierarchy;
 use take::{Cells, Io};
 use topotop_model::tables::cgroups::Cgroups;
-use topotop_model::{Draft, Reason, State};
+use topotop_model::{Draft, Gaps, Reason, State};
 use tree::{Tables, Tree};
 
 /// Between two comparisons of tree and directories.
 const WALK_NS: u64 = 2_000_000_000;
-/// Between two listings of every directory, whatever its link count.
-const THOROUGH_NS: u64 = 30_000_000_000;
+/// Between two listings of every directory with others in it, whatever its link count, in all hierarchies.
+const THOROUGH_NS: u64 = 10_000_000_000;
 /// Between two looks at the mount table.
 const MOUNTS_NS: u64 = 60_000_000_000;
 /// Between two readings of settings.
 const SELDOM_NS: u64 = 5_000_000_000;
+/// The same while a group stands still.
+const STILL_NS: u64 = 20_000_000_000;
 /// Before a file that could not be read is tried again.
 const RETRY_NS: u64 = 30_000_000_000;
 /// Samples in which a group is read completely after it moved: what it wrote reaches the disk later.
@@ -45,6 +49,8 @@ pub(crate) struct CgroupCollector {
     thorough_ns: u64,
     /// A group was found gone: list directories again.
     lost: bool,
+    /// Directories that could not be listed at the last thorough walk.
+    walk_gaps: Gaps,
     tree: Tree,
     names: log_names::LogNames,
     kept: usize,
@@ -106,10 +112,13 @@ impl CgroupCollector {
         if thorough {
             self.thorough_ns = cx.now_ns;
         }
-        self.lost = false;
-        let mut gaps = std::mem::take(&mut draft.cgroups.gaps);
-        self.tree.walk(cx.root, &self.hierarchies, thorough, &mut tables(draft), &mut gaps);
-        draft.cgroups.gaps = gaps;
+        let all = std::mem::take(&mut self.lost) || thorough;
+        if all {
+            self.walk_gaps.clear();
+        }
+        let (tables, hierarchies) = (tables(draft), &self.hierarchies);
+        let gaps = &mut self.walk_gaps;
+        walk::Walk { root: cx.root, hierarchies, thorough, tables, gaps }.run(&mut self.tree, all);
         let born = self.tree.take_born();
         for &slot in &born {
             let Some(group) = self.tree.get(slot) else { continue };
@@ -123,17 +132,17 @@ impl CgroupCollector {
         let mut todo = std::mem::take(&mut self.todo);
         todo.extend(self.tree.top());
         while let Some(slot) = todo.pop() {
-            let before = draft_state(draft.cgroups.data(), slot);
+            let before = probed(draft.cgroups.data(), slot);
             if !self.read(slot, Pace::Probe, cx, draft) {
                 continue;
             }
-            let after = draft_state(draft.cgroups.data(), slot);
+            let after = probed(draft.cgroups.data(), slot);
             let is_top = self.tree.top() == Some(slot);
             let Some(group) = self.tree.get_mut(slot) else { continue };
             // Without CPU time nothing tells of standing still.
             let moved = is_top || before != after || after.cpu.is_none() || cx.demand.complete;
             if moved {
-                group.warm = WARM;
+                group.warm = if before == Probe::default() { 1 } else { WARM };
                 todo.extend(&group.children);
             }
         }
@@ -152,8 +161,10 @@ impl CgroupCollector {
                     group.retry_ns = cx.now_ns + RETRY_NS;
                     group.files.iter_mut().for_each(files::Held::retry);
                 }
-                let spread = if group.seldom_ns == 0 { slot as u64 % 10 * (SELDOM_NS / 10) } else { 0 };
-                group.seldom_ns = cx.now_ns + SELDOM_NS + spread;
+                let period = if warm { SELDOM_NS } else { STILL_NS };
+                // Not all groups at once.
+                let spread = if group.seldom_ns == 0 { slot as u64 % 16 * (STILL_NS / 16) } else { 0 };
+                group.seldom_ns = cx.now_ns + period + spread;
                 if !warm {
                     group.files.iter_mut().filter(|file| file.def.pace == Pace::Often).for_each(files::Held::close);
                 }
@@ -182,11 +193,7 @@ impl CgroupCollector {
             let table = draft.cgroups.data_mut();
             let mut cells = Cells { table, slot, io, page: rustix::param::page_size() as u64 };
             match file.read(&group.path, &mut door, &mut cells) {
-                Outcome::Taken | Outcome::Failed => {}
-                Outcome::Damaged => {
-                    let path = pattern(&self.hierarchies, file);
-                    draft.cgroups.gaps.add(&path, Reason::Malformed, "");
-                }
+                Outcome::Read | Outcome::Failed => {}
                 Outcome::Gone => {
                     gone = true;
                     break;
@@ -203,6 +210,9 @@ impl CgroupCollector {
     /// What cannot be read, over all groups; counts the descriptors that are open by the way.
     fn gaps(&mut self, draft: &mut Draft) {
         let gaps = &mut draft.cgroups.gaps;
+        for gap in &self.walk_gaps {
+            gaps.add_many(&gap.path, gap.reason, &gap.needs, gap.count);
+        }
         let mut open = 0;
         let mut without_pressure = 0;
         for group in self.tree.iter() {
@@ -245,14 +255,14 @@ fn pattern(hierarchies: &[Hierarchy], file: &files::Held) -> String {
 }
 
 /// What tells whether a group moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Probe {
     cpu: Option<u64>,
     memory: Option<u64>,
     io: Option<u64>,
 }
 
-fn draft_state(table: &Cgroups, slot: usize) -> Probe {
+fn probed(table: &Cgroups, slot: usize) -> Probe {
     Probe {
         cpu: table.cpu_usage_us.value(slot),
         memory: table.memory_current_bytes.value(slot),

@@ -238,9 +238,17 @@ impl Root {
     /// Facts of a directory: in kernel file systems its links tell how many directories are in it.
     pub fn directory_stat(&self, path: impl AsRef<Path>) -> Result<DirectoryStat, Reason> {
         let path = path.as_ref();
-        let fd = self.open_at(path, OFlags::PATH | OFlags::DIRECTORY);
-        self.note(path, if fd.is_ok() { Use::Link } else { Use::Absent });
-        let stat = rustix::fs::fstat(&fd?).map_err(reason)?;
+        let stat = if self.live {
+            rustix::fs::statat(&self.fd, relative(path), AtFlags::empty()).map_err(reason)
+        } else {
+            self.open_at(path, OFlags::PATH).and_then(|fd| rustix::fs::fstat(&fd).map_err(reason))
+        };
+        let stat = stat.and_then(|stat| match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Ok(stat),
+            _ => Err(Reason::NotFound),
+        });
+        self.note(path, if stat.is_ok() { Use::Link } else { Use::Absent });
+        let stat = stat?;
         let dev = (u64::from(rustix::fs::major(stat.st_dev)), u64::from(rustix::fs::minor(stat.st_dev)));
         Ok(DirectoryStat { inode: stat.st_ino, links: u64::from(stat.st_nlink as u32), dev })
     }
@@ -265,8 +273,7 @@ impl Root {
 
     fn open_at(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
         let flags = flags | OFlags::CLOEXEC;
-        let relative = path.strip_prefix("/").unwrap_or(path);
-        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        let relative = relative(path);
         if self.live {
             return rustix::fs::openat(&self.fd, relative, flags, Mode::empty()).map_err(reason);
         }
@@ -380,6 +387,12 @@ impl Kept {
     pub fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
+}
+
+/// A path without its leading slash; `.` for the root itself.
+fn relative(path: &Path) -> &Path {
+    let relative = path.strip_prefix("/").unwrap_or(path);
+    if relative.as_os_str().is_empty() { Path::new(".") } else { relative }
 }
 
 fn regular(fd: BorrowedFd<'_>) -> Result<(), Reason> {

@@ -45,6 +45,8 @@ pub(super) struct Held {
     /// The hierarchy that it is in.
     pub(super) hierarchy: u8,
     state: State,
+    /// True if it did not have the form that the kernel gives it.
+    damaged: bool,
 }
 
 #[derive(Debug)]
@@ -58,10 +60,8 @@ enum State {
 /// What came of one reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The row has it.
-    Taken,
-    /// It is damaged.
-    Damaged,
+    /// The row has what it says.
+    Read,
     /// It cannot be read, or it is not there.
     Failed,
     /// The group is gone.
@@ -80,7 +80,7 @@ pub(super) struct Door<'a> {
 
 impl Held {
     pub(super) fn new(def: &'static FileDef, hierarchy: u8) -> Self {
-        Self { def, hierarchy, state: State::New }
+        Self { def, hierarchy, state: State::New, damaged: false }
     }
 
     /// True if it is kept open.
@@ -88,10 +88,11 @@ impl Held {
         matches!(self.state, State::Open(..))
     }
 
-    /// Why it cannot be read.
+    /// Why it, or a part of it, cannot be read.
     pub(super) fn failure(&self) -> Option<Reason> {
         match self.state {
             State::Failed(reason) => Some(reason),
+            _ if self.damaged => Some(Reason::Malformed),
             _ => None,
         }
     }
@@ -116,8 +117,10 @@ impl Held {
             return Outcome::Failed;
         }
         match self.fill(group, door) {
-            Ok(()) if (self.def.take)(door.buf, cells) => Outcome::Taken,
-            Ok(()) => Outcome::Damaged,
+            Ok(()) => {
+                self.damaged = !(self.def.take)(door.buf, cells);
+                Outcome::Read
+            }
             Err(Reason::Vanished) => Outcome::Gone,
             Err(reason) => {
                 // A file that was there goes together with its directory.

@@ -39,7 +39,9 @@ impl LogNames {
             self.looked_ns = Some(now_ns);
             self.look(root);
             let slots: Vec<usize> = table.rows().iter().filter(|&slot| nameless(table, slot)).collect();
-            slots.into_iter().for_each(|slot| self.name(table, slot));
+            for slot in slots {
+                self.name(table, slot);
+            }
         }
     }
 

@@ -93,10 +93,10 @@ fn called(part: &str, bare: &str, above: &str) -> Option<(&'static str, String)>
             return Some((runtime, name.to_owned()));
         }
     }
-    if above == "qemu" && !part.ends_with(".partition") {
+    if above == "qemu" {
         return Some(("libvirt", part.to_owned()));
     }
-    if part != bare && part.ends_with(".scope") {
+    if part.strip_suffix(".scope").is_some() {
         let name = unescape(bare.strip_prefix("machine-")?);
         // machine-qemu\x2d1\x2dNAME.scope: the number is libvirt's id.
         for prefix in ["qemu-", "lxc-"] {

@@ -19,7 +19,9 @@ impl Machine {
     fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let machine = Self { dir, collector: CgroupCollector::default(), draft: Draft::default(), now_ns: 0 };
-        files.iter().for_each(|(path, text)| machine.write(path, text.as_bytes()));
+        for (path, text) in files {
+            machine.write(path, text.as_bytes());
+        }
         machine
     }
 
@@ -104,7 +106,7 @@ fn reads_version_2() {
     assert_eq!((table.memory_some_us.value(a), table.memory_full_avg10.value(a)), (Some(521_335), Some(100)));
     assert_eq!((table.cpu_usage_us.value(a), table.cpu_throttled.value(a)), (Some(100), Some(38)));
     assert_eq!((table.cpu_quota_us.value(a), table.cpu_period_us.value(a)), (Some(20_000), Some(100_000)));
-    assert_eq!(table.cpuset_cpus.get(a).map(|set| set.to_string()).as_deref(), Some("0-3,8"));
+    assert_eq!(table.cpuset_cpus.get(a).map(ToString::to_string).as_deref(), Some("0-3,8"));
     assert_eq!(table.cpuset_partition.get(a).map(|text| &**text), Some("isolated"));
     assert_eq!((table.processes.value(a), table.only_pid.value(a)), (Some(1), Some(77)));
     assert_eq!((table.processes.value(top), table.only_pid.get(top)), (Some(2), Known::None));

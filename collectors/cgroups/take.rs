@@ -19,13 +19,22 @@ pub(super) struct Cells<'a> {
     pub(super) page: u64,
 }
 
+/// A device that a group did I/O on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Device {
+    dev: u64,
+    /// Its row.
+    pub(super) slot: usize,
+    seen: bool,
+}
+
 /// The rows of a group's devices.
 #[derive(Debug)]
 pub(super) struct Io<'a> {
     /// The table.
     pub(super) table: &'a mut CgroupIo,
-    /// Device numbers and slots of this group.
-    pub(super) rows: &'a mut Vec<(u64, usize)>,
+    /// Devices of this group.
+    pub(super) rows: &'a mut Vec<Device>,
     /// Path of the group.
     pub(super) path: &'a Arc<str>,
 }
@@ -34,10 +43,11 @@ pub(super) struct Io<'a> {
 const MOST_DEVICES: usize = 4096;
 
 impl Io<'_> {
-    /// The slot of a device.
+    /// The slot of a device, seen in this reading.
     pub(super) fn slot(&mut self, dev: u64) -> Option<usize> {
-        if let Some(row) = self.rows.iter().find(|row| row.0 == dev) {
-            return Some(row.1);
+        if let Some(row) = self.rows.iter_mut().find(|row| row.dev == dev) {
+            row.seen = true;
+            return Some(row.slot);
         }
         if self.rows.len() >= MOST_DEVICES {
             return None;
@@ -45,19 +55,18 @@ impl Io<'_> {
         let slot = self.table.insert();
         self.table.path.set_shared(slot, self.path);
         self.table.dev.set(slot, dev);
-        self.rows.push((dev, slot));
+        self.rows.push(Device { dev, slot, seen: true });
         Some(slot)
     }
 
-    /// Drops the devices that are not in the list.
-    pub(super) fn keep_only(&mut self, seen: &[u64]) {
+    /// Drops the devices that were not seen since the last call.
+    pub(super) fn keep_seen(&mut self) {
         let table = &mut *self.table;
-        self.rows.retain(|&(dev, slot)| {
-            let stays = seen.contains(&dev);
-            if !stays {
-                table.remove(slot);
+        self.rows.retain_mut(|row| {
+            if !row.seen {
+                table.remove(row.slot);
             }
-            stays
+            std::mem::take(&mut row.seen)
         });
     }
 }
@@ -85,16 +94,12 @@ pub(super) fn single(bytes: &[u8], column: &mut Num, slot: usize) -> bool {
 /// Takes a file of one cpulist or node list.
 pub(super) fn set(bytes: &[u8], column: &mut Sets, slot: usize) -> bool {
     let parsed = std::str::from_utf8(trim(bytes)).ok().filter(|_| !bytes.is_empty()).and_then(IdSet::parse_list);
+    let whole = parsed.is_some();
     match parsed {
-        Some(ids) => {
-            column.set(slot, ids);
-            true
-        }
-        None => {
-            column.clear(slot);
-            false
-        }
+        Some(ids) => column.set(slot, ids),
+        None => column.clear(slot),
     }
+    whole
 }
 
 /// The values of keys in a file of `key value` lines, in any order; unknown keys are passed over. False when a line of

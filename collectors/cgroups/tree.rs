@@ -2,27 +2,23 @@
 
 use super::files::Held;
 use super::mounts::Hierarchy;
+use super::take::Device;
 use super::{v1, v2};
-use crate::Root;
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use topotop_model::Table;
 use topotop_model::tables::cgroups::{CgroupIo, Cgroups};
-use topotop_model::{Gaps, Reason, Table};
-
-/// The most groups; a captured tree may be anything.
-const MOST_GROUPS: usize = 1 << 16;
-/// The deepest group: the kernel has no limit of its own, a captured tree needs one.
-const MOST_DEPTH: usize = 128;
 
 /// A directory of a group in one hierarchy.
 #[derive(Clone, Copy, Debug)]
-struct Dir {
-    hierarchy: u8,
+pub(super) struct Dir {
+    /// Which one.
+    pub(super) hierarchy: u8,
     inode: u64,
     /// Links when its entries were listed last; zero before.
-    links: u64,
+    pub(super) links: u64,
 }
 
 /// A group.
@@ -36,8 +32,8 @@ pub(super) struct Group {
     pub(super) children: Vec<usize>,
     /// Its files.
     pub(super) files: Vec<Held>,
-    /// Device numbers and slots of its I/O rows.
-    pub(super) io: Vec<(u64, usize)>,
+    /// The devices it did I/O on.
+    pub(super) io: Vec<Device>,
     /// Samples in which it is still read completely though nothing moved.
     pub(super) warm: u8,
     /// When the seldom read files are due.
@@ -45,7 +41,7 @@ pub(super) struct Group {
     /// When files that could not be read are tried again.
     pub(super) retry_ns: u64,
     parent: Option<usize>,
-    depth: usize,
+    pub(super) depth: usize,
     dirs: Vec<Dir>,
 }
 
@@ -57,6 +53,8 @@ pub(super) struct Tree {
     texts: HashSet<Arc<str>>,
     /// Groups made since `take_born`.
     born: Vec<usize>,
+    /// How many groups were made, taken out or got another directory.
+    changes: u64,
 }
 
 /// The tables that rows are made in.
@@ -89,88 +87,23 @@ impl Tree {
         self.groups.iter().flatten()
     }
 
+    /// Counts groups made, taken out or given another directory.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// How many groups there are.
+    pub(super) fn len(&self) -> usize {
+        self.by_path.len()
+    }
+
     /// The groups made since the last call.
     pub(super) fn take_born(&mut self) -> Vec<usize> {
         std::mem::take(&mut self.born)
     }
 
-    /// Compares the tree with the directories. A directory whose links did not change has no new ones in it; with
-    /// `thorough` each is listed all the same, since one may have gone and another come.
-    pub(super) fn walk(
-        &mut self,
-        root: &Root,
-        hierarchies: &[Hierarchy],
-        thorough: bool,
-        tables: &mut Tables<'_>,
-        gaps: &mut Gaps,
-    ) {
-        for (index, hierarchy) in hierarchies.iter().enumerate() {
-            let Ok(stat) = root.directory_stat(&hierarchy.dir) else {
-                gaps.add(&hierarchy.dir.to_string_lossy(), Reason::NotFound, "");
-                continue;
-            };
-            let Some(top) = self.place(None, Path::new(""), index as u8, stat.inode, hierarchies, tables) else {
-                continue;
-            };
-            let mut todo = vec![top];
-            while let Some(slot) = todo.pop() {
-                self.enter(slot, index as u8, root, hierarchies, thorough, tables, gaps);
-                let children = self.get(slot).map(|group| group.children.as_slice()).unwrap_or_default();
-                let inside = |slot: &&usize| self.get(**slot).is_some_and(|group| group.dir(index as u8).is_some());
-                todo.extend(children.iter().filter(inside));
-            }
-        }
-    }
-
-    /// Looks into one directory of a group.
-    #[expect(clippy::too_many_arguments, reason = "one step of the walk, with all that the walk has")]
-    fn enter(
-        &mut self,
-        slot: usize,
-        index: u8,
-        root: &Root,
-        hierarchies: &[Hierarchy],
-        thorough: bool,
-        tables: &mut Tables<'_>,
-        gaps: &mut Gaps,
-    ) {
-        let Some(hierarchy) = hierarchies.get(usize::from(index)) else { return };
-        let Some((dir, known, depth)) = self
-            .get(slot)
-            .and_then(|group| Some((hierarchy.dir.join(&group.path), group.dir(index)?.links, group.depth)))
-        else {
-            return;
-        };
-        let links = root.directory_stat(&dir).map_or(0, |stat| stat.links);
-        if root.is_live() && !thorough && links == known && known > 1 {
-            return;
-        }
-        let entries = match root.entries(&dir) {
-            Ok(entries) => entries,
-            // Gone since its parent was listed; a later walk takes it out.
-            Err(Reason::NotFound | Reason::Vanished) => return,
-            Err(reason) => return gaps.add(&format!("{}/*", hierarchy.dir.to_string_lossy()), reason, ""),
-        };
-        let mut seen = HashSet::new();
-        for entry in entries.iter().filter(|entry| entry.is_directory) {
-            if depth == 0 && hierarchy.not_its_own.contains(&entry.name) {
-                continue;
-            }
-            if depth >= MOST_DEPTH || self.by_path.len() >= MOST_GROUPS {
-                gaps.add(&format!("{}/*", hierarchy.dir.to_string_lossy()), Reason::Malformed, "fewer groups");
-                break;
-            }
-            seen.extend(self.place(Some(slot), Path::new(&entry.name), index, entry.inode, hierarchies, tables));
-        }
-        self.drop_unseen(slot, index, &seen, hierarchies, tables);
-        if let Some(dir) = self.get_mut(slot).and_then(|group| group.dirs.iter_mut().find(|dir| dir.hierarchy == index))
-        {
-            dir.links = links;
-        }
-    }
-
     /// Takes the groups below `slot` out that this hierarchy has no longer.
-    fn drop_unseen(
+    pub(super) fn drop_unseen(
         &mut self,
         slot: usize,
         index: u8,
@@ -191,7 +124,7 @@ impl Tree {
     }
 
     /// Finds or makes the group of a directory.
-    fn place(
+    pub(super) fn place(
         &mut self,
         parent: Option<usize>,
         name: &Path,
@@ -261,6 +194,7 @@ impl Tree {
 
     /// Decides which files a group has, and what its row says of its directories.
     fn equip(&mut self, slot: usize, hierarchies: &[Hierarchy], tables: &mut Tables<'_>) {
+        self.changes += 1;
         let Some(group) = self.get_mut(slot) else { return };
         group.files = files(&group.dirs, hierarchies);
         group.seldom_ns = 0;
@@ -271,11 +205,18 @@ impl Tree {
         if let Some((dir, hierarchy)) = best {
             table.version.set(slot, u64::from(hierarchy.version));
             table.inode.set(slot, dir.inode);
+            // Version 1 knows no throttling at a high mark and counts no failed reclaim.
+            if hierarchy.version == 1 && hierarchy.has & super::mounts::controller::MEMORY != 0 {
+                table.memory_high_bytes.set_none(slot);
+                table.events_high.set_none(slot);
+                table.events_oom.set_none(slot);
+            }
         }
     }
 
     /// Takes a group and all below it out.
     pub(super) fn remove(&mut self, slot: usize, tables: &mut Tables<'_>) {
+        self.changes += 1;
         if let Some(parent) = self.get(slot).and_then(|group| group.parent).and_then(|parent| self.get_mut(parent)) {
             parent.children.retain(|&child| child != slot);
             // List it again: its links may be the same by then.
@@ -287,7 +228,7 @@ impl Tree {
             todo.extend(&group.children);
             self.by_path.remove(&group.path);
             self.texts.remove(&group.text);
-            group.io.iter().for_each(|row| tables.io.remove(row.1));
+            group.io.iter().for_each(|row| tables.io.remove(row.slot));
             tables.groups.remove(slot);
         }
     }
@@ -301,13 +242,19 @@ impl Tree {
 }
 
 impl Group {
-    fn dir(&self, hierarchy: u8) -> Option<&Dir> {
+    /// Its directory in a hierarchy.
+    pub(super) fn dir(&self, hierarchy: u8) -> Option<&Dir> {
         self.dirs.iter().find(|dir| dir.hierarchy == hierarchy)
+    }
+
+    /// The same, to write to.
+    pub(super) fn dir_mut(&mut self, hierarchy: u8) -> Option<&mut Dir> {
+        self.dirs.iter_mut().find(|dir| dir.hierarchy == hierarchy)
     }
 }
 
 /// How well a hierarchy tells of a group.
-fn rank(hierarchy: &Hierarchy) -> u8 {
+pub(super) fn rank(hierarchy: &Hierarchy) -> u8 {
     use super::mounts::controller::{CPU, CPUACCT, MEMORY};
     match (hierarchy.version, hierarchy.has) {
         (1, has) if has & MEMORY != 0 => 4,

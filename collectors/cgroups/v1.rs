@@ -5,6 +5,7 @@ use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY};
 use super::take::{self, Cells, device, into, keyed, set, single};
 use crate::parse::{fields, lines, number, signed, trim, whole_lines};
 use topotop_model::Num;
+use topotop_model::tables::cgroups::Cgroups;
 
 const fn file(names: &'static [&'static str], of: u8, pace: Pace, take: fn(&[u8], &mut Cells<'_>) -> bool) -> FileDef {
     FileDef { names, of, pace, take, needs: "" }
@@ -119,47 +120,25 @@ fn oom_control(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     whole
 }
 
-/// The hierarchical `total_*` values. Kernels without them print the plain ones only; a file that was cut before its
-/// totals is no such kernel.
-fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
-    let (plain, whole) = keyed(
-        bytes,
-        [
-            b"rss",
-            b"cache",
-            b"shmem",
-            b"mapped_file",
-            b"dirty",
-            b"writeback",
-            b"inactive_file",
-            b"active_file",
-            b"unevictable",
-            b"swap",
-            b"pgmajfault",
-            b"workingset_refault_file",
-        ],
-    );
-    let (total, _) = keyed(
-        bytes,
-        [
-            b"total_rss",
-            b"total_cache",
-            b"total_shmem",
-            b"total_mapped_file",
-            b"total_dirty",
-            b"total_writeback",
-            b"total_inactive_file",
-            b"total_active_file",
-            b"total_unevictable",
-            b"total_swap",
-            b"total_pgmajfault",
-            b"total_workingset_refault_file",
-        ],
-    );
-    let has_totals = !whole || total.iter().any(Option::is_some);
-    let values = if has_totals { total } else { plain };
-    let table = &mut *cells.table;
-    let columns = [
+/// What is read of `memory.stat`.
+const STAT: [&[u8]; 12] = [
+    b"rss",
+    b"cache",
+    b"shmem",
+    b"mapped_file",
+    b"dirty",
+    b"writeback",
+    b"inactive_file",
+    b"active_file",
+    b"unevictable",
+    b"swap",
+    b"pgmajfault",
+    b"workingset_refault_file",
+];
+
+/// Where it goes.
+fn stat_columns(table: &mut Cgroups) -> [&mut Num; 12] {
+    [
         &mut table.anon_bytes,
         &mut table.file_bytes,
         &mut table.shmem_bytes,
@@ -172,8 +151,30 @@ fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
         &mut table.swap_bytes,
         &mut table.pgmajfault,
         &mut table.refault_file,
-    ];
-    into(values, columns, cells.slot);
+    ]
+}
+
+/// The hierarchical `total_*` values. Kernels without them print the plain ones only; a file that was cut before its
+/// totals is no such kernel.
+fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let (bytes, cut) = whole_lines(bytes);
+    let (mut plain, mut total) = ([None; 12], [None; 12]);
+    let mut whole = !cut && !bytes.is_empty();
+    let mut has_totals = cut;
+    for line in lines(bytes) {
+        let mut parts = fields(line);
+        let Some(key) = parts.next() else { continue };
+        let (values, key) = match key.strip_prefix(b"total_") {
+            Some(key) => (&mut total, key),
+            None => (&mut plain, key),
+        };
+        has_totals |= line.starts_with(b"total_");
+        if let Some((cell, _)) = values.iter_mut().zip(STAT).find(|(_, wanted)| *wanted == key) {
+            *cell = parts.next().and_then(number);
+            whole &= cell.is_some();
+        }
+    }
+    into(if has_totals { total } else { plain }, stat_columns(cells.table), cells.slot);
     whole
 }
 
@@ -181,17 +182,17 @@ fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
 fn numa_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     let (bytes, cut) = whole_lines(bytes);
     let (table, slot) = (&mut *cells.table, cells.slot);
-    table.anon_by_node.clear(slot);
-    table.file_by_node.clear(slot);
     let mut whole = !cut;
     for (wanted, sum) in [(&b"file"[..], &b"hierarchical_file"[..]), (b"anon", b"hierarchical_anon")] {
         let named = |name: &[u8]| {
             lines(bytes).find(|line| line.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&b'=')))
         };
         // Cut before its sums a file does not tell whether there are any.
-        let Some(line) = named(sum).or_else(|| named(wanted).filter(|_| !cut)) else { continue };
         let column = if wanted == b"file" { &mut table.file_by_node } else { &mut table.anon_by_node };
-        whole &= take::by_node(fields(line).skip(1), cells.page, column, slot);
+        match named(sum).or_else(|| named(wanted).filter(|_| !cut)) {
+            Some(line) => whole &= take::by_node(fields(line).skip(1), cells.page, column, slot),
+            None => column.clear(slot),
+        }
     }
     whole
 }
@@ -208,7 +209,6 @@ fn io_serviced(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
 fn io(bytes: &[u8], cells: &mut Cells<'_>, of_bytes: bool) -> bool {
     let (bytes, cut) = whole_lines(bytes);
     let mut whole = !cut;
-    let mut seen = Vec::new();
     for line in lines(bytes) {
         let mut parts = fields(line);
         let (Some(dev), Some(what)) = (parts.next(), parts.next()) else { continue };
@@ -228,12 +228,9 @@ fn io(bytes: &[u8], cells: &mut Cells<'_>, of_bytes: bool) -> bool {
             (_, false) => &mut table.writes,
         };
         column.set(slot, value);
-        if seen.last() != Some(&dev) {
-            seen.push(dev);
-        }
     }
     if of_bytes {
-        cells.io.keep_only(&seen);
+        cells.io.keep_seen();
     }
     whole
 }

@@ -4,6 +4,8 @@ use super::files::{FileDef, Pace};
 use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY};
 use super::take::{self, Cells, device, into, keyed, set, single, stall};
 use crate::parse::{fields, lines, number, trim, whole_lines};
+use topotop_model::Num;
+use topotop_model::tables::cgroups::Cgroups;
 
 const fn file(names: &'static [&'static str], of: u8, pace: Pace, take: fn(&[u8], &mut Cells<'_>) -> bool) -> FileDef {
     FileDef { names, of, pace, take, needs: "" }
@@ -40,71 +42,73 @@ pub(super) static FILES: [FileDef; 23] = [
     file(&["memory.pagecache_limit.enable"], MEMORY, Pace::Seldom, take::pagecache_switch),
 ];
 
+/// What is read of `memory.stat`: the columns' keys in their order, then what stands in for the last two.
+const STAT: [&[u8]; 24] = [
+    b"anon",
+    b"file",
+    b"shmem",
+    b"file_mapped",
+    b"file_dirty",
+    b"file_writeback",
+    b"inactive_file",
+    b"active_file",
+    b"unevictable",
+    b"slab_reclaimable",
+    b"slab_unreclaimable",
+    b"pgmajfault",
+    b"pgscan",
+    b"pgsteal",
+    b"pgscan_direct",
+    b"pgsteal_direct",
+    b"workingset_refault_file",
+    b"kernel",
+    b"workingset_refault",
+    b"kernel_stack",
+    b"slab",
+    b"percpu",
+    b"sock",
+    b"pagetables",
+];
+
+/// Where it goes.
+fn stat_columns(table: &mut Cgroups) -> [&mut Num; 18] {
+    [
+        &mut table.anon_bytes,
+        &mut table.file_bytes,
+        &mut table.shmem_bytes,
+        &mut table.file_mapped_bytes,
+        &mut table.dirty_bytes,
+        &mut table.writeback_bytes,
+        &mut table.inactive_file_bytes,
+        &mut table.active_file_bytes,
+        &mut table.unevictable_bytes,
+        &mut table.slab_reclaimable_bytes,
+        &mut table.slab_unreclaimable_bytes,
+        &mut table.pgmajfault,
+        &mut table.pgscan,
+        &mut table.pgsteal,
+        &mut table.pgscan_direct,
+        &mut table.pgsteal_direct,
+        &mut table.refault_file,
+        &mut table.kernel_bytes,
+    ]
+}
+
 fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
-    let (table, slot) = (&mut *cells.table, cells.slot);
-    let (values, whole) = keyed(
-        bytes,
-        [
-            b"anon",
-            b"file",
-            b"shmem",
-            b"file_mapped",
-            b"file_dirty",
-            b"file_writeback",
-            b"inactive_file",
-            b"active_file",
-            b"unevictable",
-            b"slab_reclaimable",
-            b"slab_unreclaimable",
-            b"pgmajfault",
-            b"pgscan",
-            b"pgsteal",
-            b"pgscan_direct",
-            b"pgsteal_direct",
-        ],
-    );
-    into(
-        values,
-        [
-            &mut table.anon_bytes,
-            &mut table.file_bytes,
-            &mut table.shmem_bytes,
-            &mut table.file_mapped_bytes,
-            &mut table.dirty_bytes,
-            &mut table.writeback_bytes,
-            &mut table.inactive_file_bytes,
-            &mut table.active_file_bytes,
-            &mut table.unevictable_bytes,
-            &mut table.slab_reclaimable_bytes,
-            &mut table.slab_unreclaimable_bytes,
-            &mut table.pgmajfault,
-            &mut table.pgscan,
-            &mut table.pgsteal,
-            &mut table.pgscan_direct,
-            &mut table.pgsteal_direct,
-        ],
-        slot,
-    );
-    // Before Linux 5.9 refaults were not told apart; before 5.18 there was no sum of kernel memory.
-    let (more, _) = keyed(
-        bytes,
-        [
-            b"workingset_refault_file",
-            b"workingset_refault",
-            b"kernel",
-            b"kernel_stack",
-            b"slab",
-            b"percpu",
-            b"sock",
-            b"pagetables",
-        ],
-    );
-    let [refault_file, refault, kernel, stack, slab, parts @ ..] = more;
-    table.refault_file.set_or_clear(slot, refault_file.or(refault));
-    let sum = stack.zip(slab).and_then(|(stack, slab)| {
-        parts.iter().flatten().try_fold(stack.checked_add(slab)?, |sum, part| sum.checked_add(*part))
-    });
-    table.kernel_bytes.set_or_clear(slot, kernel.or(sum.filter(|_| whole)));
+    let (values, whole) = keyed(bytes, STAT);
+    let mut columns = [None; 18];
+    columns.iter_mut().zip(values).for_each(|(column, value)| *column = value);
+    let [.., kernel, refault, stack, slab, percpu, sock, tables] = values;
+    // Before Linux 5.18 there is no sum of kernel memory; the parts that a kernel lacks are in none of the others.
+    let parts = [percpu, sock, tables].into_iter().flatten();
+    let sum = stack
+        .zip(slab)
+        .and_then(|(stack, slab)| parts.fold(stack.checked_add(slab), |sum, part| sum?.checked_add(part)));
+    // Before Linux 5.9 refaults were not told apart.
+    let [.., refault_file, kernel_sum] = &mut columns;
+    *refault_file = refault_file.or(refault);
+    *kernel_sum = kernel.or(sum.filter(|_| whole));
+    into(columns, stat_columns(cells.table), cells.slot);
     whole
 }
 
@@ -119,15 +123,11 @@ fn memory_events(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
 fn numa_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     let (bytes, cut) = whole_lines(bytes);
     let (table, slot) = (&mut *cells.table, cells.slot);
-    table.anon_by_node.clear(slot);
-    table.file_by_node.clear(slot);
     let mut whole = !cut;
-    for line in lines(bytes) {
-        let mut parts = fields(line);
-        match parts.next() {
-            Some(b"anon") => whole &= take::by_node(parts, 1, &mut table.anon_by_node, slot),
-            Some(b"file") => whole &= take::by_node(parts, 1, &mut table.file_by_node, slot),
-            _ => {}
+    for (wanted, column) in [(b"anon", &mut table.anon_by_node), (b"file", &mut table.file_by_node)] {
+        match lines(bytes).map(fields).find_map(|mut parts| (parts.next() == Some(wanted)).then_some(parts)) {
+            Some(parts) => whole &= take::by_node(parts, 1, column, slot),
+            None => column.clear(slot),
         }
     }
     whole
@@ -188,7 +188,6 @@ fn io_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
 fn io_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     let (bytes, cut) = whole_lines(bytes);
     let mut whole = !cut;
-    let mut seen = Vec::new();
     for line in lines(bytes) {
         let mut parts = fields(line);
         let Some(dev) = parts.next().and_then(device) else {
@@ -210,8 +209,7 @@ fn io_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
         let Some(slot) = cells.io.slot(dev) else { return false };
         let table = &mut *cells.io.table;
         into(values, [&mut table.read_bytes, &mut table.write_bytes, &mut table.reads, &mut table.writes], slot);
-        seen.push(dev);
     }
-    cells.io.keep_only(&seen);
+    cells.io.keep_seen();
     whole
 }

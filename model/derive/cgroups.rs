@@ -19,7 +19,9 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     slots.sort_unstable_by(|&a, &b| path(a).cmp(path(b)).then(a.cmp(&b)));
     frame.cgroups = slots.iter().map(|&slot| cgroup(&pair, slot)).collect();
     memory::effective_limits(table, &window.now, &mut frame.cgroups);
-    frame.cgroups.iter_mut().for_each(memory::time_to_limit);
+    for cgroup in &mut frame.cgroups {
+        memory::time_to_limit(cgroup);
+    }
     if let Some(io) = Pair::new(&window.now.cgroup_io, &window.before.cgroup_io) {
         io_rates(&io, &mut frame.cgroups);
     }
@@ -127,7 +129,9 @@ fn io_rates(pair: &Pair<'_, CgroupIo>, cgroups: &mut [Cgroup]) {
             writes_per_second: rate(|table| &table.writes).unwrap_or(0.0),
         });
     }
-    cgroups.iter_mut().for_each(|cgroup| cgroup.io.sort_unstable_by_key(|row| row.dev));
+    for cgroup in cgroups {
+        cgroup.io.sort_unstable_by_key(|row| row.dev);
+    }
 }
 
 /// Everything above a path: `/a/b/c` has `/a/b`, `/a` and `/`.

@@ -65,9 +65,9 @@ table! {
         pgscan: Num = 29 (Counter, Pages, "memory.stat"),
         /// Pages reclaimed, by whomever.
         pgsteal: Num = 30 (Counter, Pages, "memory.stat"),
-        /// Anonymous bytes by node.
+        /// Anonymous bytes by node (v1: tmpfs included).
         anon_by_node: Sparse = 31 (Gauge, Bytes, "memory.numa_stat"),
-        /// Page cache bytes by node.
+        /// Page cache bytes by node (v1: without tmpfs, which is among the anonymous ones there).
         file_by_node: Sparse = 32 (Gauge, Bytes, "memory.numa_stat"),
         /// CPU time.
         cpu_usage_us: Num = 33 (Counter, Microseconds, "cpu.stat"),

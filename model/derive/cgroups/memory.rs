@@ -19,8 +19,8 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
     Some(CgroupMemory {
         current_bytes: current,
         working_set_bytes: minus(current, inactive_file),
-        limit_bytes: table.memory_limit_bytes.get(slot),
-        high_bytes: table.memory_high_bytes.get(slot),
+        limit_bytes: or_none_at_top(table, slot, &table.memory_limit_bytes),
+        high_bytes: or_none_at_top(table, slot, &table.memory_high_bytes),
         anon_bytes: anon,
         file_bytes: file,
         shmem_bytes: table.shmem_bytes.get(slot),
@@ -44,6 +44,14 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
         by_node: by_node(table, slot),
         ..CgroupMemory::default()
     })
+}
+
+/// The top has no limit, and in version 2 no file that would say so.
+fn or_none_at_top(table: &Cgroups, slot: usize, column: &Num) -> Known<u64> {
+    match column.get(slot) {
+        Known::Missing if table.path.get(slot).is_some_and(|path| &**path == "/") => Known::None,
+        value => value,
+    }
 }
 
 fn minus(from: Known<u64>, what: Known<u64>) -> Known<u64> {
@@ -180,7 +188,9 @@ mod tests {
 
     fn frame(snapshots: Vec<Snapshot>) -> Frame {
         let mut window = Window::default();
-        snapshots.into_iter().for_each(|snapshot| window.push(snapshot));
+        for snapshot in snapshots {
+            window.push(snapshot);
+        }
         Deriver::default().frame(&window)
     }
 
