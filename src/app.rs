@@ -152,6 +152,11 @@ impl App {
         found.is_some()
     }
 
+    /// The names of all screens, for an error.
+    pub fn screens(&self) -> String {
+        self.panels.iter().map(|panel| panel.id()).collect::<Vec<_>>().join(", ")
+    }
+
     /// The sample on the screen.
     pub fn shown(&self) -> &Sample {
         self.held.as_ref().unwrap_or(&self.newest)

@@ -25,7 +25,24 @@ pub fn run() -> ExitCode {
         let root = arguments.next().map(PathBuf::from);
         return status(print(hwloc::child(root.as_deref()).as_bytes()));
     }
-    status(command(&Cli::parse()))
+    match Cli::try_parse() {
+        Ok(cli) => status(command(&cli)),
+        Err(error) if !error.use_stderr() => {
+            // Help and version: a reader that is gone has read enough.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        Err(error) => status(Err(one_line(&error.to_string()))),
+    }
+}
+
+/// What clap says over several lines, without what `--help` says better.
+fn one_line(error: &str) -> String {
+    let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
+    let said: Vec<&str> =
+        lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information")).collect();
+    let said = said.join(" ").replace(" tip: ", "; ");
+    format!("{}: try --help", said.strip_prefix("error: ").unwrap_or(&said))
 }
 
 fn status(result: Result<(), String>) -> ExitCode {
@@ -103,10 +120,17 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     let reports = keymap.reports.join("; ");
     let status = Status { interval: plan.interval, ..Status::default() };
     let mut app = App::new(keymap, look(global, config)?, status);
+    if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {
+        return Err(format!("screen = {screen:?} in the configuration: use one of {}", app.screens()));
+    }
     if !reports.is_empty() {
         app.say(reports);
     }
-    runtime::run(app, move |waker| {
+    let newest = runtime::run(app, move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))
-    })
+    })?;
+    if global.verbose {
+        snapshot::complain(&newest);
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ mod screen;
 mod terminal;
 
 use crate::app::{App, Effect, Msg};
-use crate::source::Source;
+use crate::source::{Sample, Source};
 use crate::{theme, view};
 use rustix::time::{ClockId, clock_gettime};
 use screen::Screen;
@@ -45,8 +45,8 @@ impl Waker {
     }
 }
 
-/// Runs the program on the terminal until the user leaves.
-pub fn run<S: Source>(mut app: App, start: impl FnOnce(Waker) -> Result<S, String>) -> Result<(), String> {
+/// Runs the program on the terminal until the user leaves; gives the newest sample.
+pub fn run<S: Source>(mut app: App, start: impl FnOnce(Waker) -> Result<S, String>) -> Result<Sample, String> {
     terminal::install_panic_hook();
     let (sender, events) = sync_channel(QUEUE);
     let source = start(Waker(sender.clone()))?;
@@ -56,8 +56,9 @@ pub fn run<S: Source>(mut app: App, start: impl FnOnce(Waker) -> Result<S, Strin
     input::spawn(sender).map_err(|error| format!("a thread for input: {error}"))?;
     let mut running = Loop { app, screen, source, leaving: false, dirty: true };
     let ended = running.run(&events);
+    let newest = running.app.newest.clone();
     drop(running);
-    ended.map_err(|error| format!("the terminal: {error}"))
+    ended.map(|()| newest).map_err(|error| format!("the terminal: {error}"))
 }
 
 struct Loop<S> {

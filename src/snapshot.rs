@@ -33,8 +33,7 @@ pub(crate) fn run(
     let screen = args.screen.as_deref().unwrap_or("overview");
     let drawn = matches!(format.writer, Writer::Screen(_));
     if !app.open_screen(screen) && (drawn || args.screen.is_some()) {
-        let known: Vec<&str> = app.panels.iter().map(|panel| panel.id()).collect();
-        return Err(format!("--screen {screen}: no such screen: use one of {}", known.join(", ")));
+        return Err(format!("--screen {screen}: no such screen: use one of {}", app.screens()));
     }
     app.status.about = About { captured: (!root.is_live()).then(|| root.path().display().to_string()), still: true };
     app.status.interval = plan.interval;
@@ -130,7 +129,7 @@ fn terminal_size(format: &Format) -> (u16, u16) {
 }
 
 /// Says what was not read.
-fn complain(sample: &Sample) {
+pub(crate) fn complain(sample: &Sample) {
     let mut err = std::io::stderr().lock();
     for gap in &sample.frame.gaps {
         let needs = if gap.needs.is_empty() { String::new() } else { format!(", needs {}", gap.needs) };

@@ -52,7 +52,8 @@ fn depth_of(term: &str, colorterm: &str) -> Depth {
 
 /// True if the environment asks for no colours: NO_COLOR, or a terminal that has none.
 pub fn no_colour() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || dumb()
+    let is = |name, wanted: fn(&std::ffi::OsStr) -> bool| std::env::var_os(name).is_some_and(|value| wanted(&value));
+    is("NO_COLOR", |value| !value.is_empty()) || is("TERM", |value| value == "dumb")
 }
 
 /// True on a terminal that cannot place its cursor.

@@ -39,7 +39,7 @@ fn drawn(app: &mut App, (width, height): (u16, u16)) -> Buffer {
 fn text(app: &mut App, (width, height): (u16, u16)) -> String {
     let picture = topotop::export::picture(app, width, height);
     let topotop::export::Writer::Screen(write) = topotop::export::named("text").expect("text").writer else {
-        panic!("text is a picture")
+        unreachable!("text is a picture")
     };
     let mut out = Vec::new();
     write(&picture, &mut out).expect("memory takes it");
@@ -94,4 +94,64 @@ fn the_smallest_terminals_say_so() {
         let text: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
         assert!(size.0 * size.1 < 40 || text.contains("too") || text.contains("small"), "{size:?}: {text}");
     }
+}
+
+/// The program's own lines: the first and the last of the screen.
+fn edges(app: &mut App) -> String {
+    let mut out = String::new();
+    for size in SIZES {
+        let text = text(app, size);
+        let lines: Vec<&str> = text.lines().collect();
+        out.extend([lines.first().unwrap_or(&""), "\n", lines.last().unwrap_or(&""), "\n"]);
+    }
+    out
+}
+
+#[test]
+fn titles_and_footers() {
+    let mut app = app(demo::server(), Charset::Unicode);
+    let mut out = String::new();
+    let mut add = |name: &str, text: String| out.extend(["== ", name, "\n", &text]);
+    add("a picture", edges(&mut app));
+    app.status.about.still = false;
+    add("live", edges(&mut app));
+    app.status.now_ns = app.newest.frame.stamp.mono_ns + 7_000_000_000;
+    add("late", edges(&mut app));
+    app.held = Some(app.newest.clone());
+    app.filter = "broker".to_owned();
+    add("held and filtered", edges(&mut app));
+    app.modal = topotop::app::Modal::Filter;
+    add("typing a filter", edges(&mut app));
+    app.modal = topotop::app::Modal::Jump("14:0".to_owned());
+    add("typing a time", edges(&mut app));
+    app.modal = topotop::app::Modal::None;
+    app.say("a sample every 2s");
+    add("a notice", edges(&mut app));
+    app.status.about = About { captured: Some("/srv/captures/a-very-long-name/of-a-machine".to_owned()), still: false };
+    app.look.charset = Charset::Ascii;
+    app.notice = None;
+    app.held = None;
+    add("captured, in ASCII", edges(&mut app));
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn lists_over_the_screen() {
+    let mut app = app(demo::server(), Charset::Unicode);
+    app.update(Msg::Resize(80, 24));
+    app.command(topotop::action::Command::Gaps);
+    let inside = |text: String| -> String {
+        let lines =
+            text.lines().filter_map(|line| Some(line.split_once('│')?.1.rsplit_once('│')?.0.trim_end().to_owned()));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert!(inside(text(&mut app, (80, 24))).contains("needs CAP_SYS_PTRACE or root"));
+    app.command(topotop::action::Command::Help);
+    for size in SIZES {
+        let text = text(&mut app, size);
+        assert!(text.contains("searches, Esc closes") && text.contains("Screens"), "{size:?}:\n{text}");
+    }
+    let topotop::app::Modal::Help(list) = &mut app.modal else { panic!("help is open") };
+    list.scroll = usize::MAX >> 1;
+    assert!(text(&mut app, (80, 24)).contains("quit"));
 }

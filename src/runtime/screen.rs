@@ -60,21 +60,23 @@ impl Screen {
 
     /// Mouse on or off.
     pub(super) fn mouse(&mut self, on: bool) -> std::io::Result<()> {
-        self.backend.write_all(if on { terminal::MOUSE_ON } else { terminal::MOUSE_OFF })
+        self.backend.write_all(if on { terminal::MOUSE_ON } else { terminal::MOUSE_OFF })?;
+        Write::flush(&mut self.backend)
     }
 
     /// Draws a picture: what differs from the last one, as one synchronized update.
     pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> std::io::Result<()> {
         let (width, height) = self.size();
         let area = Rect::new(0, 0, width, height);
+        // Painted before anything is written: should it panic, nothing is left that would be written afterwards.
+        self.next.resize(area);
+        self.next.reset();
+        paint(&mut self.next);
         if self.shown.area != area || self.unknown {
             self.shown = Buffer::empty(area);
             self.backend.write_all(b"\x1b[0m\x1b[2J")?;
             self.unknown = false;
         }
-        self.next.resize(area);
-        self.next.reset();
-        paint(&mut self.next);
         let changes = self.shown.diff(&self.next);
         if !changes.is_empty() {
             self.backend.write_all(b"\x1b[?2026h")?;

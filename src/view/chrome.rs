@@ -83,7 +83,8 @@ fn clock(app: &App) -> (String, Role) {
         let mark = if unicode { "‖" } else { "||" };
         let behind = app.newest.frame.stamp.boot_ns.saturating_sub(stamp.boot_ns) / 1_000_000_000;
         let time = units::time_of_day(stamp.wall_ns);
-        return (format!("{mark} PAUSED {time}Z -{}", units::span(behind)), Role::Replay);
+        let behind = if behind > 0 { format!(" -{}", units::span(behind)) } else { String::new() };
+        return (format!("{mark} PAUSED {time}Z{behind}"), Role::Replay);
     }
     let mark = if unicode { "●" } else { "*" };
     match app.overdue() {
