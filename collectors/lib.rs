@@ -14,6 +14,7 @@ pub mod worker;
 
 mod cgroups;
 mod cpu;
+mod disks;
 mod host;
 mod memory;
 mod memory_by_node;
@@ -76,6 +77,8 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(cpu::CpuCollector::default()),
         Box::new(pressure::PressureCollector::default()),
         Box::new(cgroups::CgroupCollector::default()),
+        Box::new(disks::DisksCollector::default()),
+        Box::new(disks::MountsCollector::default()),
         Box::new(memory::MemoryCollector::default()),
         Box::new(node_memory::NodeMemoryCollector::default()),
         Box::new(processes::ProcessCollector::default()),

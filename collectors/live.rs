@@ -83,6 +83,10 @@ pub trait Live: Send + Sync + std::fmt::Debug {
 pub struct Kernel;
 
 impl Live for Kernel {
+    fn space(&self, mount: &str) -> Result<Space, Reason> {
+        crate::disks::ask(mount)
+    }
+
     fn page_nodes(&self, pid: u32, addresses: &[u64]) -> Result<Vec<i32>, Reason> {
         crate::sys::pages::page_nodes(pid, addresses)
     }
