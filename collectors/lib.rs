@@ -16,12 +16,15 @@ mod cgroups;
 mod cpu;
 mod disks;
 mod host;
+mod irqs;
 mod memory;
 mod memory_by_node;
 mod node_memory;
 mod pick;
 mod pressure;
 mod processes;
+mod softirqs;
+mod softnet;
 mod topology;
 
 pub use root::Root;
@@ -75,6 +78,9 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(host::SysctlsCollector::default()),
         Box::new(topology::TopologyCollector::new(options)),
         Box::new(cpu::CpuCollector::default()),
+        Box::new(irqs::IrqCollector::default()),
+        Box::new(softirqs::SoftirqCollector::default()),
+        Box::new(softnet::SoftnetCollector::default()),
         Box::new(pressure::PressureCollector::default()),
         Box::new(cgroups::CgroupCollector::default()),
         Box::new(disks::DisksCollector::default()),

@@ -87,6 +87,22 @@ impl Live for Kernel {
         crate::disks::ask(mount)
     }
 
+    fn driver(&self, nic: &str) -> Result<Driver, Reason> {
+        crate::sys::ethtool::driver(nic)
+    }
+
+    fn channels(&self, nic: &str) -> Result<Channels, Reason> {
+        crate::sys::ethtool::channels(nic)
+    }
+
+    fn rings(&self, nic: &str) -> Result<Channels, Reason> {
+        crate::sys::ethtool::rings(nic)
+    }
+
+    fn statistics(&self, nic: &str) -> Result<Vec<(String, u64)>, Reason> {
+        crate::sys::ethtool::statistics(nic)
+    }
+
     fn page_nodes(&self, pid: u32, addresses: &[u64]) -> Result<Vec<i32>, Reason> {
         crate::sys::pages::page_nodes(pid, addresses)
     }

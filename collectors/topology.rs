@@ -10,6 +10,8 @@ mod extra;
 mod nodes;
 mod pci;
 
+pub(crate) use pci::is_address;
+
 use crate::files::Files;
 use crate::hwloc::Asker;
 use crate::root::Kept;

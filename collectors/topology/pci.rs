@@ -25,7 +25,7 @@ pub(super) fn read(files: &mut Files<'_>, section: &mut Section<PciDevices>, slo
 }
 
 /// True for `0000:3b:00.0`; domains of virtual bridges have up to eight digits.
-pub(super) fn is_address(name: &str) -> bool {
+pub(crate) fn is_address(name: &str) -> bool {
     let hexes = |part: &str, len: std::ops::RangeInclusive<usize>| {
         len.contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_hexdigit())
     };

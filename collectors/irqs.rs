@@ -1,0 +1,203 @@
+//! Interrupts by CPU from `/proc/interrupts`, with where they may go and whose they are.
+
+mod devices;
+mod facts;
+mod rows;
+
+pub(crate) use rows::{header, row};
+
+use crate::cpu::read;
+use crate::parse::{lines, number, text, whole_lines};
+use crate::root::Kept;
+use crate::{Collector, Cx};
+use devices::Devices;
+use facts::Facts;
+use topotop_model::tables::irqs::{ArchIrqs, Irqs};
+use topotop_model::{Draft, Reason, Section, Slots};
+
+/// The longest time between two readings of the matrix, in ns.
+const MAX_PERIOD_NS: u64 = 5_000_000_000;
+/// A reading may cost a hundredth of the time until the next one.
+const DUTY: u64 = 100;
+/// Text below this size is read every sample, whatever a slow moment made of its cost.
+const SMALL: usize = 1 << 20;
+
+/// Label of an architecture's row: three letters on most machines, `IPI0` and the like on ARM.
+type Label = [u8; 16];
+
+/// Reads `/proc/interrupts`, `/proc/irq` and the PCI devices' lists of interrupts.
+#[derive(Debug, Default)]
+pub(crate) struct IrqCollector {
+    file: Option<Kept>,
+    cpus: Vec<u32>,
+    counts: Vec<(u32, u64)>,
+    irqs: Slots<u32>,
+    arch: Slots<Label>,
+    facts: Facts,
+    devices: Devices,
+    period_ns: u64,
+}
+
+impl Collector for IrqCollector {
+    fn name(&self) -> &'static str {
+        "irqs"
+    }
+
+    fn period_ns(&self) -> u64 {
+        self.period_ns
+    }
+
+    fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        let started = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        draft.irqs.begin(cx.now_ns);
+        draft.irqs_arch.begin(cx.now_ns);
+        match read(&mut self.file, "proc/interrupts", cx) {
+            Ok(()) => self.matrix(cx.buf, draft),
+            Err(reason) => {
+                draft.irqs.gaps.add("proc/interrupts", reason, "");
+                draft.irqs.state = topotop_model::State::Missing;
+                draft.irqs_arch.state = topotop_model::State::Missing;
+                return;
+            }
+        }
+        let size = cx.buf.len();
+        self.devices.update(cx, &mut draft.irqs);
+        self.facts.update(cx, &mut draft.irqs);
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime) - started;
+        let spent = (spent.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(spent.tv_nsec as u64);
+        self.period_ns = if size < SMALL { 0 } else { spent.saturating_mul(DUTY).min(MAX_PERIOD_NS) };
+    }
+}
+
+impl IrqCollector {
+    fn matrix(&mut self, bytes: &[u8], draft: &mut Draft) {
+        self.irqs.begin();
+        self.arch.begin();
+        let (bytes, cut) = whole_lines(bytes);
+        let mut lines = lines(bytes);
+        let mut bad = u64::from(cut);
+        if lines.next().is_some_and(|line| header(line, &mut self.cpus)) {
+            for line in lines {
+                bad += u64::from(!self.line(line, draft));
+            }
+        } else {
+            bad += 1;
+        }
+        self.irqs.finish(draft.irqs.data_mut(), |_, _| {});
+        self.arch.finish(draft.irqs_arch.data_mut(), |_, _| {});
+        if bad > 0 {
+            draft.irqs.gaps.add_many("proc/interrupts", Reason::Malformed, "", bad);
+        }
+    }
+
+    /// Takes a row; false when it is not what the kernel prints.
+    fn line(&mut self, line: &[u8], draft: &mut Draft) -> bool {
+        let Some(row) = row(line, &self.cpus, &mut self.counts) else { return false };
+        if let Some(irq) = number(row.label) {
+            let Ok(irq) = u32::try_from(irq) else { return false };
+            device_row(irq, &row, &self.counts, &mut draft.irqs, &mut self.irqs);
+            return true;
+        }
+        let mut label = Label::default();
+        let Some(space) = label.get_mut(..row.label.len()) else { return false };
+        space.copy_from_slice(row.label);
+        arch_row(&label, &row, &self.counts, &mut draft.irqs_arch, &mut self.arch);
+        true
+    }
+}
+
+fn device_row(
+    irq: u32,
+    row: &rows::Row<'_>,
+    counts: &[(u32, u64)],
+    section: &mut Section<Irqs>,
+    slots: &mut Slots<u32>,
+) {
+    let (chip, hwirq, name) = rows::description(row.rest);
+    let table = section.data_mut();
+    let (slot, _) = slots.slot(table, &irq);
+    table.irq.set(slot, u64::from(irq));
+    table.name.set(slot, &text(name));
+    table.chip.set(slot, &text(chip));
+    table.hwirq.set(slot, &text(hwirq));
+    table.total.set(slot, row.total);
+    table.per_cpu.set(slot, counts.iter().copied());
+}
+
+fn arch_row(
+    label: &Label,
+    row: &rows::Row<'_>,
+    counts: &[(u32, u64)],
+    section: &mut Section<ArchIrqs>,
+    slots: &mut Slots<Label>,
+) {
+    let table = section.data_mut();
+    let (slot, _) = slots.slot(table, label);
+    table.name.set(slot, &text(row.label));
+    table.description.set(slot, &text(crate::parse::trim(row.rest)));
+    table.total.set(slot, row.total);
+    table.per_cpu.set(slot, counts.iter().copied());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IrqCollector;
+    use proptest::prelude::*;
+    use topotop_model::{Draft, Known, Table};
+
+    const WHOLE: &[u8] = b"            CPU0       CPU2       \n\
+        \x20 0:         11          7   IO-APIC   2-edge      timer\n\
+        \x2040:         12          0   PCI-MSI 1048577-edge      eth0-TxRx-0\n\
+        NMI:          3          4   Non-maskable interrupts\n\
+        ERR:          9\n";
+
+    fn parsed(bytes: &[u8]) -> Draft {
+        let mut draft = Draft::default();
+        draft.irqs.begin(1);
+        draft.irqs_arch.begin(1);
+        IrqCollector::default().matrix(bytes, &mut draft);
+        draft
+    }
+
+    #[test]
+    fn devices_and_architecture_stand_apart() {
+        let draft = parsed(WHOLE);
+        let (irqs, arch) = (draft.irqs.data(), draft.irqs_arch.data());
+        assert_eq!((irqs.rows().len(), arch.rows().len()), (2, 2));
+        assert_eq!(irqs.irq.get(1), Known::Value(40));
+        assert_eq!(irqs.per_cpu.at(0, 2), Some(7));
+        assert_eq!(irqs.hwirq.get(1).map(|text| &**text), Some("1048577-edge"));
+        assert_eq!(arch.total.get(0), Known::Value(7));
+        assert_eq!(arch.description.get(0).map(|text| &**text), Some("Non-maskable interrupts"));
+        assert_eq!((arch.total.get(1), arch.per_cpu.get(1)), (Known::Value(9), Some(&[][..])));
+        assert!(draft.irqs.gaps.is_empty());
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_the_header_are_left_out() {
+        let draft = parsed(b"  CPU0 CPU1\n 1: 5 x\n 2: 1 2  IO-APIC 1-edge a\n99999999999: 1 2 x\n: 1 2\n");
+        assert_eq!(draft.irqs.data().rows().len(), 1);
+        assert_eq!(draft.irqs.gaps.iter().map(|gap| gap.count).sum::<u64>(), 3);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, tail: Vec<u8>) {
+            parsed(&bytes);
+            parsed(&[b"  CPU0  CPU1\n", &tail[..]].concat());
+        }
+
+        #[test]
+        fn cut_files_never_give_wrong_numbers(cut in 0usize..300) {
+            let draft = parsed(&WHOLE[..cut.min(WHOLE.len())]);
+            let irqs = draft.irqs.data();
+            for slot in irqs.rows().iter() {
+                let expected = if irqs.irq.value(slot) == Some(0) { 18 } else { 12 };
+                prop_assert_eq!(irqs.total.value(slot), Some(expected));
+            }
+            for slot in draft.irqs_arch.data().rows().iter() {
+                prop_assert!(matches!(draft.irqs_arch.data().total.value(slot), Some(7 | 9)));
+            }
+        }
+    }
+}

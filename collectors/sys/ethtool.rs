@@ -1,0 +1,200 @@
+//! What drivers say of their interfaces (SIOCETHTOOL). Every call takes rtnl and may wait for it.
+#![expect(unsafe_code, reason = "no library wraps SIOCETHTOOL")]
+
+use crate::live::{Channels, Driver};
+use crate::root::reason;
+use rustix::io::Errno;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use topotop_model::Reason;
+
+const SIOCETHTOOL: u64 = 0x8946;
+const GDRVINFO: u32 = 0x03;
+const GRINGPARAM: u32 = 0x10;
+const GSTRINGS: u32 = 0x1b;
+const GSTATS: u32 = 0x1d;
+const GSSET_INFO: u32 = 0x37;
+const GCHANNELS: u32 = 0x3c;
+/// The string set of statistics (ETH_SS_STATS).
+const STATS: u32 = 1;
+/// Bytes of one name (ETH_GSTRING_LEN).
+const NAME: usize = 32;
+/// Statistics that are taken at most; the widest drivers have some ten thousand.
+const MAX_STATS: usize = 1 << 16;
+
+/// Driver of an interface.
+pub fn driver(nic: &str) -> Result<Driver, Reason> {
+    let mut info = [0u32; 49];
+    call(nic, GDRVINFO, &mut info)?;
+    let bytes: Vec<u8> = info.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let field = |at: usize| bytes.get(at..at + NAME).map(string).unwrap_or_default();
+    Ok(Driver { driver: field(4), bus_info: field(4 + 3 * NAME) })
+}
+
+/// Channels of an interface.
+pub fn channels(nic: &str) -> Result<Channels, Reason> {
+    let mut words = [0u32; 9];
+    call(nic, GCHANNELS, &mut words)?;
+    let [_, max_rx, max_tx, max_other, max_combined, rx, tx, other, combined] = words;
+    Ok(Channels { rx: (rx, max_rx), tx: (tx, max_tx), other: (other, max_other), combined: (combined, max_combined) })
+}
+
+/// Ring entries of an interface.
+pub fn rings(nic: &str) -> Result<Channels, Reason> {
+    let mut words = [0u32; 9];
+    call(nic, GRINGPARAM, &mut words)?;
+    let [_, max_rx, _, _, max_tx, rx, _, _, tx] = words;
+    Ok(Channels { rx: (rx, max_rx), tx: (tx, max_tx), ..Channels::default() })
+}
+
+/// The driver's own counters.
+pub fn statistics(nic: &str) -> Result<Vec<(String, u64)>, Reason> {
+    // cmd, reserved, mask (64 bits), count
+    let mut set = [0u32, 0, 0, 0, 0, 0];
+    let mask = (1u64 << STATS).to_ne_bytes();
+    let (low, high) = mask.split_at(4);
+    for (cell, half) in set.iter_mut().skip(2).zip([low, high]) {
+        *cell = word(half, 0);
+    }
+    call(nic, GSSET_INFO, &mut set)?;
+    let [.., count, _] = set;
+    let count = count as usize;
+    if count == 0 || count > MAX_STATS {
+        return Err(Reason::NotSupported);
+    }
+    let mut names = Guarded::new(12 + count * NAME)?;
+    names.put(0, GSTRINGS);
+    names.put(4, STATS);
+    names.put(8, count as u32);
+    names.call(nic)?;
+    let mut values = Guarded::new(8 + count * 8)?;
+    values.put(0, GSTATS);
+    values.put(4, count as u32);
+    values.call(nic)?;
+    if word(names.bytes(), 8) as usize != count || word(values.bytes(), 4) as usize != count {
+        return Err(Reason::Vanished);
+    }
+    let names = names.bytes().get(12..).unwrap_or_default().chunks_exact(NAME);
+    let values = values.bytes().get(8..).unwrap_or_default().chunks_exact(8);
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
+    Ok(names.zip(values).take(count).map(|(name, value)| (string(name), number(value))).collect())
+}
+
+/// The text up to the first NUL.
+fn string(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    topotop_model::text::from_bytes(bytes.get(..end).unwrap_or_default()).into_owned()
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|part| part.try_into().ok()).map_or(0, u32::from_ne_bytes)
+}
+
+/// struct ifreq as this request uses it.
+#[repr(C)]
+struct Request {
+    name: [u8; libc::IFNAMSIZ],
+    data: *mut libc::c_void,
+    rest: [u8; 16],
+}
+
+fn call(nic: &str, command: u32, words: &mut [u32]) -> Result<(), Reason> {
+    if let Some(first) = words.first_mut() {
+        *first = command;
+    }
+    // SAFETY: each of these commands makes the kernel write a structure of fixed size, which `words` holds.
+    unsafe { ioctl(nic, words.as_mut_ptr().cast()) }
+}
+
+/// # Safety
+/// `data` points at the whole structure that its command reads and writes.
+unsafe fn ioctl(nic: &str, data: *mut libc::c_void) -> Result<(), Reason> {
+    let mut request = Request { name: [0; libc::IFNAMSIZ], data, rest: [0; 16] };
+    let name = request.name.get_mut(..nic.len()).filter(|_| nic.len() < libc::IFNAMSIZ).ok_or(Reason::NotFound)?;
+    name.copy_from_slice(nic.as_bytes());
+    // SAFETY: takes no pointer; the result is checked before it is owned.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if socket < 0 {
+        return Err(last());
+    }
+    // SAFETY: just opened and nobody else's.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    // SAFETY: the request lives through the call and the caller answers for what it points at.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+    if done < 0 { Err(last()) } else { Ok(()) }
+}
+
+fn last() -> Reason {
+    let errno = std::io::Error::last_os_error().raw_os_error().unwrap_or_default();
+    reason(Errno::from_raw_os_error(errno))
+}
+
+/// Memory that ends at an inaccessible page: names and counters are written by the count that the driver has at that
+/// moment, which may have grown since it was asked for; then the call fails instead of writing beyond.
+struct Guarded {
+    start: *mut u8,
+    mapped: usize,
+    len: usize,
+}
+
+impl Guarded {
+    fn new(len: usize) -> Result<Self, Reason> {
+        let page = rustix::param::page_size();
+        let usable = len.next_multiple_of(page);
+        let mapped = usable + page;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new private mapping at an address of the kernel's choice.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), mapped, libc::PROT_NONE, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(last());
+        }
+        let region = Self { start: start.cast(), mapped, len };
+        // SAFETY: the first `usable` bytes of that mapping.
+        let opened = unsafe { libc::mprotect(start, usable, libc::PROT_READ | libc::PROT_WRITE) };
+        if opened < 0 { Err(last()) } else { Ok(region) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped, readable, zeroed or written by the kernel, and borrowed from self.
+        unsafe { std::slice::from_raw_parts(self.start, self.len) }
+    }
+
+    fn put(&mut self, at: usize, value: u32) {
+        // SAFETY: mapped, writable and borrowed mutably from self.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(self.start, self.len) };
+        if let Some(cell) = bytes.get_mut(at..at + 4) {
+            cell.copy_from_slice(&value.to_ne_bytes());
+        }
+    }
+
+    fn call(&mut self, nic: &str) -> Result<(), Reason> {
+        // SAFETY: what the kernel writes beyond this memory hits the inaccessible page and fails the call.
+        unsafe { ioctl(nic, self.start.cast()) }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // SAFETY: this mapping, which nothing borrows any more.
+        unsafe { libc::munmap(self.start.cast(), self.mapped) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use topotop_model::Reason;
+
+    #[test]
+    fn unknown_interfaces_are_errors() {
+        assert!(super::driver("nothing-there").is_err());
+        assert_eq!(super::channels("a-name-that-is-too-long"), Err(Reason::NotFound));
+        assert!(super::statistics("lo").is_err());
+    }
+
+    #[test]
+    fn guarded_memory_is_as_long_as_asked() {
+        let mut region = super::Guarded::new(5000).unwrap_or_else(|_| panic!("no memory"));
+        region.put(4996, 7);
+        assert_eq!(super::word(region.bytes(), 4996), 7);
+        assert_eq!(region.bytes().len(), 5000);
+    }
+}
