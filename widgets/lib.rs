@@ -4,6 +4,7 @@
 
 mod action;
 pub mod cgroups;
+pub mod cores;
 mod cx;
 #[doc(hidden)]
 pub mod demo;
@@ -51,6 +52,7 @@ pub fn all() -> Vec<Box<dyn Panel>> {
     // In the order of the tab bar.
     let screens: &[fn() -> Box<dyn Panel>] = &[
         || Box::new(overview::Overview::new()),
+        || Box::new(cores::Cores::new()),
         || Box::new(cgroups::Cgroups::default()),
         || Box::new(processes::Processes::default()),
         || Box::new(disks::Disks::default()),

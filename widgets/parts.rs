@@ -3,6 +3,7 @@
 pub mod bar;
 pub mod browser;
 pub mod gaps;
+pub mod grid;
 pub mod heat;
 pub mod machine;
 pub mod mark;
@@ -11,6 +12,7 @@ pub mod number;
 pub mod pane;
 pub mod panel;
 mod pen;
+pub mod related;
 pub mod spark;
 pub mod split;
 pub mod table;

@@ -1,8 +1,9 @@
 //! Cores as cells of one column: as many CPUs in one as it takes for the row to hold all of them.
 
+use crate::Role;
 use crate::parts::machine::{Group, Machine, Section};
+use crate::parts::related::related;
 use crate::parts::{Pen, heat};
-use crate::{Cx, Role, Subject};
 
 /// How the cores of a section become cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,39 +105,4 @@ fn cell(pen: &mut Pen<'_>, cpus: &[u32]) {
     }
     let hottest = cpus.iter().filter_map(|&id| cx.frame.cpu(id)?.busy()).max_by(f64::total_cmp);
     pen.heat(hottest);
-}
-
-/// True if what is selected on any screen has to do with one of the CPUs.
-fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
-    let any = |set: &topotop_model::IdSet| cpus.iter().any(|&id| set.contains(id));
-    match cx.selected {
-        Some(Subject::Cpu(id)) => cpus.contains(id),
-        Some(Subject::Node(node)) => cpus.iter().any(|&id| cx.frame.topology.node_of(id) == Some(*node)),
-        Some(Subject::Irq(irq)) => cx
-            .frame
-            .irq(*irq)
-            .is_some_and(|irq| irq.effective_affinity.as_ref().or(irq.affinity.as_ref()).is_some_and(|set| any(set))),
-        Some(Subject::Nic(name)) => cx
-            .frame
-            .nic(name)
-            .is_some_and(|nic| nic.queues.iter().any(|queue| queue.cpus.as_ref().is_some_and(|set| any(set)))),
-        Some(Subject::Process(pid, _)) => cx.frame.process(*pid).is_some_and(|process| process_on(cx, process, &any)),
-        Some(Subject::Cgroup(_) | Subject::Disk(_)) | None => false,
-    }
-}
-
-/// A process is on the CPUs that its threads are bound to, or on all that it may use if that is not all there are.
-fn process_on(
-    cx: &Cx<'_>,
-    process: &topotop_model::frame::Process,
-    any: &impl Fn(&topotop_model::IdSet) -> bool,
-) -> bool {
-    let all = &cx.frame.topology.cpus_online;
-    let confined = |set: &topotop_model::IdSet| !all.is_subset(set);
-    process
-        .thread_affinities
-        .iter()
-        .map(|group| &group.cpus)
-        .chain(&process.affinity)
-        .any(|set| confined(set) && any(set))
 }

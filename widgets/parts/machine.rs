@@ -129,6 +129,12 @@ impl Machine {
         self.cpus.get(first..end).unwrap_or_default()
     }
 
+    /// The CPUs of a section, as a range of [`Machine::cpus`].
+    pub fn range_of(&self, section: &Section) -> Range<usize> {
+        let cores = self.cores.get(self.cores_of(section)).unwrap_or_default();
+        cores.first().map_or(0, |core| core.start)..cores.last().map_or(0, |core| core.end)
+    }
+
     /// The cores of a section.
     pub fn cores_of(&self, section: &Section) -> Range<usize> {
         let first = self.groups.get(section.groups.start).map_or(0, |group| group.cores.start);

@@ -1,0 +1,262 @@
+//! The whole machine, CPU by CPU: as heat, by kind of time, or over time.
+
+mod detail;
+mod pins;
+mod strip;
+mod tiles;
+
+use crate::parts::grid::{Grid, Size, Tile};
+use crate::parts::machine::{Grouping, Machine};
+use crate::parts::{Pen, number, panel, split};
+use crate::{Action, Cx, Outcome, Panel, Role, Subject};
+use pins::Pins;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// What the tiles show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// How busy.
+    #[default]
+    Heat,
+    /// Busy with what.
+    Split,
+    /// How busy over time.
+    Time,
+}
+
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Heat => "heat",
+            Self::Split => "user, system, irq, iowait, steal",
+            Self::Time => "over time",
+        }
+    }
+}
+
+/// The cores.
+#[derive(Clone, Debug, Default)]
+pub struct Cores {
+    mode: Mode,
+    grouping: Grouping,
+    machine: Machine,
+    grid: Option<Grid>,
+    pins: Pins,
+    /// The CPU that keys move from; kept when something else is selected meanwhile.
+    cpu: Option<u32>,
+    area: Rect,
+}
+
+/// The narrowest line of a CPU that has one of its own.
+const LINE: u16 = 36;
+
+/// Machines of so few CPUs have a line for each in every mode.
+const FEW_CPUS: usize = 16;
+
+impl Cores {
+    /// The cores as heat.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Rows that the detail shall have at least.
+    fn detail_rows(height: u16) -> u16 {
+        match height {
+            30.. => 10,
+            20.. => 7,
+            14.. => 4,
+            _ => 0,
+        }
+    }
+
+    fn grid_area(area: Rect) -> Rect {
+        let inner = panel::inset(panel::below(area, 1));
+        Rect { height: inner.height.saturating_sub(Self::detail_rows(area.height)), ..inner }
+    }
+
+    fn layout(&self, area: Rect) -> Grid {
+        let place = Self::grid_area(area);
+        let lines = || Grid::lines(&self.machine, place, LINE);
+        let few = self.machine.cpus.len() <= FEW_CPUS;
+        match self.mode {
+            Mode::Time => Grid::rows(&self.machine, place),
+            Mode::Split => lines().unwrap_or_else(|| Grid::new(&self.machine, place)),
+            Mode::Heat if few => lines().unwrap_or_else(|| Grid::new(&self.machine, place)),
+            Mode::Heat => Grid::new(&self.machine, place),
+        }
+    }
+
+    /// The CPU that the detail is about: the selected one, or the hottest.
+    fn shown(&self, cx: &Cx<'_>) -> Option<u32> {
+        match cx.selected {
+            Some(Subject::Cpu(id)) if self.machine.cpus.contains(id) => return Some(*id),
+            _ => {}
+        }
+        let busy = cx.frame.cpus.iter().filter_map(|cpu| Some((cpu.busy()?, cpu.id)));
+        busy.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, id)| id).or_else(|| self.machine.cpus.first().copied())
+    }
+
+    fn select(&mut self, cpu: Option<u32>) -> Outcome {
+        let Some(cpu) = cpu else { return Outcome::Ignored };
+        self.cpu = Some(cpu);
+        Outcome::Selected(Subject::Cpu(cpu))
+    }
+
+    /// The CPU so many places on in drawing order.
+    fn along(&self, cpu: u32, by: isize) -> Option<u32> {
+        let at = self.machine.cpus.iter().position(|&id| id == cpu)?;
+        let last = self.machine.cpus.len().checked_sub(1)?;
+        self.machine.cpus.get(at.saturating_add_signed(by).min(last)).copied()
+    }
+
+    /// The CPU of the nearest tile above or below.
+    fn vertical(&self, cpu: u32, down: bool) -> Option<u32> {
+        let grid = self.grid.as_ref()?;
+        let from = grid.tile_of(&self.machine, cpu)?;
+        let beyond = |tile: &&Tile| if down { tile.y > from.y } else { tile.y < from.y };
+        let nearest = |tile: &&Tile| (tile.y.abs_diff(from.y), tile.x.abs_diff(from.x));
+        let tile = grid.tiles.iter().filter(beyond).min_by_key(nearest).unwrap_or(from);
+        self.machine.cpus.get(tile.cpus.start).copied()
+    }
+
+    /// The first CPU of the section before or after.
+    fn section(&self, cpu: u32, by: isize) -> Option<u32> {
+        let at = self.machine.cpus.iter().position(|&id| id == cpu)?;
+        let section = self.machine.sections.iter().position(|section| self.machine.range_of(section).contains(&at))?;
+        let next = section.saturating_add_signed(by).min(self.machine.sections.len() - 1);
+        self.machine
+            .sections
+            .get(next)
+            .and_then(|section| self.machine.cpus.get(self.machine.range_of(section).start))
+            .copied()
+    }
+}
+
+impl Panel for Cores {
+    fn id(&self) -> &'static str {
+        "cores"
+    }
+
+    fn title(&self) -> &'static str {
+        "cores"
+    }
+
+    fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
+        let same = self.machine.fits(cx.frame, self.grouping);
+        if !same {
+            self.machine = Machine::new(cx.frame, self.grouping);
+        }
+        if !same || self.area != area || self.grid.is_none() {
+            self.area = area;
+            self.grid = Some(self.layout(area));
+        }
+        self.pins.count(cx.frame);
+        if let Some(Subject::Cpu(id)) = cx.selected {
+            self.cpu = Some(*id);
+        }
+    }
+
+    fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
+        let from = self.cpu.filter(|id| self.machine.cpus.contains(id)).or_else(|| self.shown(cx));
+        let Some(from) = from else { return Outcome::Ignored };
+        match action {
+            Action::Up => self.select(self.vertical(from, false)),
+            Action::Down => self.select(self.vertical(from, true)),
+            Action::SortPrevious => self.select(self.along(from, -1)),
+            Action::SortNext => self.select(self.along(from, 1)),
+            Action::PageUp => self.select(self.section(from, -1)),
+            Action::PageDown => self.select(self.section(from, 1)),
+            Action::Home => self.select(self.machine.cpus.first().copied()),
+            Action::End => self.select(self.machine.cpus.last().copied()),
+            Action::Open => self.select(self.shown(cx)),
+            Action::Wheel { rows } => self.select(self.along(from, rows.into())),
+            Action::Click { column, row } => {
+                let tile = self.grid.as_ref().and_then(|grid| grid.tile_at(column, row));
+                let cpus = tile.and_then(|tile| self.machine.cpus.get(tile.cpus.clone())).unwrap_or_default();
+                let busy = |id: &u32| cx.frame.cpu(*id).and_then(topotop_model::frame::Cpu::busy).unwrap_or(0.0);
+                self.select(cpus.iter().max_by(|a, b| busy(a).total_cmp(&busy(b))).copied())
+            }
+            Action::Fold => {
+                self.grouping = self.grouping.next();
+                self.grid = None;
+                Outcome::Changed
+            }
+            Action::Mode => {
+                self.mode = match self.mode {
+                    Mode::Heat => Mode::Split,
+                    Mode::Split => Mode::Time,
+                    Mode::Time => Mode::Heat,
+                };
+                self.grid = None;
+                Outcome::Changed
+            }
+            _ => Outcome::Ignored,
+        }
+    }
+
+    fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+        match &self.grid {
+            Some(grid) if self.area == area && self.machine.fits(cx.frame, self.grouping) => {
+                self.paint(cx, grid, area, buf);
+            }
+            _ => {
+                let mut fresh = self.clone();
+                fresh.arrange(cx, area);
+                if let Some(grid) = &fresh.grid {
+                    fresh.paint(cx, grid, area, buf);
+                }
+            }
+        }
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Mode, "heat, kinds of time, over time"),
+            (Action::Fold, "group by L3, node, package, number"),
+            (Action::SortPrevious, "CPU to the left"),
+            (Action::SortNext, "CPU to the right"),
+        ]
+    }
+}
+
+impl Cores {
+    fn paint(&self, cx: &Cx<'_>, grid: &Grid, area: Rect, buf: &mut Buffer) {
+        let inner = panel::titled(cx, area, "Cores", self.grouping.name(), false, buf);
+        self.head(cx, grid, area, buf);
+        if self.machine.cpus.is_empty() {
+            Pen::new(cx, panel::inset(inner), 0, buf).text(Role::Absent, "no CPU could be read");
+            return;
+        }
+        let place = Self::grid_area(area);
+        match self.mode {
+            Mode::Time => strip::draw(cx, &self.machine, grid, place, buf),
+            mode => tiles::draw(cx, &self.machine, grid, &self.pins, mode == Mode::Split, buf),
+        }
+        let rest = panel::below(inner, grid.height + u16::from(grid.height + 14 < inner.height));
+        if let Some(cpu) = self.shown(cx).filter(|_| rest.height >= 3) {
+            detail::draw(cx, &self.pins, cpu, rest, buf);
+        }
+    }
+
+    /// Mode and meaning of colours on the panel's rule.
+    fn head(&self, cx: &Cx<'_>, grid: &Grid, area: Rect, buf: &mut Buffer) {
+        let mut pen = Pen::new(cx, area, 0, buf);
+        pen.skip(8);
+        if self.mode == Mode::Split && area.width >= 90 {
+            panel::legend(&mut pen, &split::SIGNS);
+        } else {
+            pen.text(Role::Dim, self.mode.name()).skip(1);
+        }
+        match grid.size {
+            Size::Packed(cores) if cores > 1 => {
+                let count = number::Short::from_display(format_args!("{cores} cores"));
+                pen.text(Role::Dim, "(hottest of ").text(Role::Dim, count.as_str()).text(Role::Dim, ") ");
+            }
+            Size::Packed(_) if self.machine.threads() > 1 => {
+                pen.text(Role::Dim, "(hottest of a core) ");
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! One CPU in full: where it stands, what it does, who runs on it, which interrupts go to it, who is pinned to it.
+
+use super::pins::{self, Pins};
+
+use crate::parts::{Pen, number, panel, split};
+use crate::{Charset, Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::fmt::Write as _;
+use topotop_model::Known;
+use topotop_model::frame::{Cpu, CpuPlace};
+
+/// Draws one of the lists of a CPU.
+type List = fn(&Cx<'_>, &Pins, u32, Rect, &mut Buffer);
+
+/// The columns of a list.
+const LIST: u16 = 38;
+
+pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
+    let selected = matches!(cx.selected, Some(crate::Subject::Cpu(_)));
+    let mut title = format!("CPU {cpu}");
+    if !selected {
+        title.push_str(", the hottest");
+    }
+    let inner = panel::titled(cx, area, &title, "", false, buf);
+    place(&mut Pen::new(cx, panel::inset(inner), 0, buf), cx.frame.cpu(cpu), cx.frame.topology.cpu(cpu));
+    let rest = panel::inset(panel::below(inner, 1));
+    let lists: [List; 4] = [shares, threads, interrupts, pinned];
+    let columns = (rest.width / LIST).clamp(1, 4);
+    let width = rest.width / columns;
+    for (at, list) in (0..columns).zip(lists) {
+        let place = Rect { x: rest.x + at * width, width: width.saturating_sub(2), ..rest };
+        list(cx, pins, cpu, place, buf);
+    }
+}
+
+/// Package, node, cache, core, siblings, clock.
+fn place(pen: &mut Pen<'_>, cpu: Option<&Cpu>, place: Option<&CpuPlace>) {
+    let dot = if pen.cx().charset == Charset::Ascii { "-" } else { "·" };
+    let mut first = true;
+    let mut item = |pen: &mut Pen<'_>, name: &str, value: Known<u32>| {
+        if !std::mem::take(&mut first) {
+            pen.skip(1).text(Role::Border, dot).skip(1);
+        }
+        pen.text(Role::Dim, name).skip(1);
+        match value {
+            Known::Value(value) => pen.text(Role::Text, number::id(value).as_str()),
+            Known::None => pen.none(1),
+            Known::Missing => pen.missing(1, None),
+        };
+    };
+    let known = |of: fn(&CpuPlace) -> Known<u32>| place.map_or(Known::Missing, of);
+    item(pen, "package", known(|place| place.package));
+    item(pen, "node", known(|place| place.node));
+    item(pen, "L3", known(|place| place.l3));
+    item(pen, "core", known(|place| place.core));
+    let word = |pen: &mut Pen<'_>, name: &str, value: &str| {
+        pen.skip(1).text(Role::Border, dot).skip(1).text(Role::Dim, name).text(Role::Text, value);
+    };
+    if let Some(siblings) = place.and_then(|place| place.smt_siblings.as_ref()).filter(|siblings| siblings.len() > 1) {
+        let mut list = String::new();
+        // Writing to a String cannot fail.
+        let _ = write!(list, "{siblings}");
+        word(pen, "threads ", &list);
+    }
+    if let Some(mhz) = cpu.and_then(|cpu| cpu.mhz) {
+        word(pen, "", number::mhz(mhz).as_str());
+        pen.text(Role::Text, "Hz");
+    }
+    if place.is_some_and(|place| place.isolated) {
+        word(pen, "", "isolated");
+    }
+    if place.is_some_and(|place| !place.online) {
+        word(pen, "", "offline");
+    }
+}
+
+/// Where its time went, a row each.
+fn shares(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
+    Pen::new(cx, area, 0, buf).text(Role::Head, "time");
+    let Some(shares) = cx.frame.cpu(cpu).and_then(|cpu| cpu.shares) else {
+        Pen::new(cx, area, 1, buf).missing(1, None);
+        return;
+    };
+    for ((row, sign), value) in (1..).zip(split::SIGNS).zip(split::values(&shares)) {
+        let mut pen = Pen::new(cx, area, row, buf);
+        let role = if value >= 0.005 { Role::Text } else { Role::Absent };
+        pen.field(Role::Dim, 8, sign.label);
+        let bar = pen.left().saturating_sub(5).min(18);
+        pen.bar_as(sign.role, bar, Some(value)).number(role, 5, &number::percent(value));
+    }
+}
+
+/// The threads that ran here last, the busiest first; processes of one thread are threads too.
+fn threads(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
+    let here = |last: Known<u32>| last == Known::Value(cpu);
+    let threads = cx.frame.threads.iter().filter(|thread| here(thread.last_cpu));
+    let mut rows: Vec<(f64, &str, u32)> =
+        threads.filter_map(|thread| Some((thread.cpu_cores?, &*thread.comm, thread.tid))).collect();
+    let looked_at = |pid| !cx.frame.threads_of(pid).is_empty();
+    let single = cx
+        .frame
+        .processes
+        .iter()
+        .filter(|process| process.threads == Known::Value(1) && here(process.last_cpu) && !looked_at(process.pid));
+    rows.extend(single.filter_map(|process| Some((process.cpu_cores?, &*process.comm, process.pid))));
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
+    Pen::new(cx, area, 0, buf).text(Role::Head, "threads that ran here last");
+    for (row, (cores, comm, tid)) in (1..area.height).zip(&rows) {
+        let mut pen = Pen::new(cx, area, row, buf);
+        pen.share(4, Some(*cores)).skip(1).field(Role::Text, 16, comm).text(Role::Dim, number::id(*tid).as_str());
+    }
+    if rows.is_empty() {
+        Pen::new(cx, area, 1, buf).none(1);
+    }
+}
+
+/// Interrupts that arrive here, the most frequent first, and the packets that they bring.
+fn interrupts(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
+    let rate = |irq: &topotop_model::frame::Irq| {
+        irq.per_cpu_per_second.iter().find(|(at, _)| *at == cpu).map(|(_, rate)| *rate)
+    };
+    let goes_here = |irq: &topotop_model::frame::Irq| {
+        irq.effective_affinity.as_ref().is_some_and(|set| set.contains(cpu) && set.len() <= 4)
+    };
+    let mut rows: Vec<_> = cx
+        .frame
+        .irqs
+        .iter()
+        .filter_map(|irq| rate(irq).or_else(|| goes_here(irq).then_some(0.0)).map(|rate| (rate, irq)))
+        .collect();
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.irq.cmp(&b.1.irq)));
+    Pen::new(cx, area, 0, buf).text(Role::Head, "interrupts");
+    let mut row = 1;
+    if let Some(softnet) = cx.frame.softnet.iter().find(|softnet| softnet.cpu == cpu) {
+        let mut pen = Pen::new(cx, area, row, buf);
+        pen.rate(Role::Text, 4, softnet.processed_per_second, number::count).text(Role::Dim, "/s packets  squeezed ");
+        pen.rate(Role::Text, 4, softnet.time_squeeze_per_second, number::count).text(Role::Dim, "/s");
+        row += 1;
+    }
+    for (row, (rate, irq)) in (row..area.height).zip(&rows) {
+        let mut pen = Pen::new(cx, area, row, buf);
+        pen.number(Role::Text, 4, &number::count(*rate)).text(Role::Dim, "/s ");
+        pen.field(Role::Dim, 5, number::id(irq.irq).as_str()).text(Role::Text, &irq.name);
+    }
+    if rows.is_empty() {
+        Pen::new(cx, area, row, buf).none(1);
+    }
+}
+
+/// Who may run here only; then the CPUs with most pinned threads.
+fn pinned(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
+    Pen::new(cx, area, 0, buf).text(Role::Head, "pinned here");
+    let mut row = 1;
+    for process in &cx.frame.processes {
+        let count: u32 = if process.thread_affinities.is_empty() {
+            let threads = cx.frame.threads_of(process.pid).iter();
+            threads.filter(|thread| pins::pinned(cx.frame, thread) == Some(cpu)).count() as u32
+        } else {
+            pins::groups(cx.frame, process).filter(|(on, _)| *on == cpu).map(|(_, count)| count).sum()
+        };
+        if count > 0 && row < area.height {
+            let mut pen = Pen::new(cx, area, row, buf);
+            pen.number(Role::Warn, 4, &number::whole(count.into())).skip(1);
+            pen.field(Role::Text, 16, &process.comm).text(Role::Dim, number::id(process.pid).as_str());
+            row += 1;
+        }
+    }
+    if row == 1 {
+        Pen::new(cx, area, row, buf).none(1);
+    }
+    let mut pen = Pen::new(cx, area, row + 1, buf);
+    if pins.iter().next().is_some() {
+        pen.text(Role::Dim, "pinned on");
+    }
+    for (on, count) in pins.iter() {
+        let text = number::Short::from_display(format_args!(" c{on}:{count}"));
+        pen.text(if count > 1 { Role::Warn } else { Role::Text }, text.as_str());
+    }
+}

@@ -1,0 +1,85 @@
+//! Cores × time: a row per CPU, or per few of a node, the newest sample at the right edge.
+
+use crate::parts::grid::Grid;
+use crate::parts::machine::Machine;
+use crate::parts::{Pen, heat, number, spark};
+use crate::{Cx, Role, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+/// The columns of a row's label and of its newest value.
+const LABEL: u16 = 13;
+const NEWEST: u16 = 5;
+
+pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf: &mut Buffer) {
+    let width = area.width.saturating_sub(LABEL + NEWEST);
+    let heats = heats(cx, machine, grid, width);
+    for (row, tile) in grid.tiles.iter().enumerate() {
+        let cpus = machine.cpus.get(tile.cpus.clone()).unwrap_or_default();
+        let mut pen = Pen::new(cx, Rect { y: tile.y, height: 1, ..area }, 0, buf);
+        label(&mut pen, machine, grid, tile.y, cpus);
+        pen.to(area.x + LABEL);
+        let from = row * usize::from(width);
+        for value in heats.get(from..from + usize::from(width)).unwrap_or_default() {
+            match value {
+                0 => pen.skip(1),
+                value => pen.glyph(
+                    cx.theme.style(Role::heat(f64::from(value - 1) / 254.0)),
+                    heat::glyph(f64::from(value - 1) / 254.0, cx.charset),
+                ),
+            };
+        }
+        let newest = cpus.iter().filter_map(|&id| cx.frame.cpu(id)?.busy()).max_by(f64::total_cmp);
+        pen.share(NEWEST, newest);
+        if matches!(cx.selected, Some(Subject::Cpu(id)) if cpus.contains(id)) {
+            let mut mark = Pen::new(cx, Rect { y: tile.y, height: 1, ..area }, 0, buf);
+            mark.skip(LABEL - 1).restyle(area.x, cx.theme.style(Role::Selected));
+        }
+    }
+}
+
+/// Node on the first row of a section, and the first CPU of each row.
+fn label(pen: &mut Pen<'_>, machine: &Machine, grid: &Grid, y: u16, cpus: &[u32]) {
+    let start = pen.x();
+    let section =
+        grid.labels.iter().find(|label| label.area.y == y).and_then(|label| machine.sections.get(label.section));
+    if let Some(node) = section.and_then(|section| section.node) {
+        pen.text(Role::node(node), "n").text(Role::node(node), number::id(node).as_str());
+    }
+    pen.to(start + 5).text(Role::Dim, "c");
+    if let Some(&first) = cpus.first() {
+        pen.text(Role::Dim, number::id(first).as_str());
+    }
+    if cpus.len() > 1 {
+        let more = number::Short::from_display(format_args!("+{}", cpus.len() - 1));
+        pen.text(Role::Dim, more.as_str());
+    }
+}
+
+/// One value per row and column: 0 for none, else 1 + the share in 1/254, the maximum over CPUs and samples.
+fn heats(cx: &Cx<'_>, machine: &Machine, grid: &Grid, width: u16) -> Vec<u8> {
+    let columns = usize::from(width);
+    let mut heats = vec![0_u8; grid.tiles.len() * columns];
+    // The row of each online CPU, in the order of the history's samples: ascending by id.
+    let mut rows: Vec<(u32, usize)> = Vec::with_capacity(machine.cpus.len());
+    for (row, tile) in grid.tiles.iter().enumerate() {
+        let online = |id: &u32| cx.frame.cpu(*id).is_some_and(|cpu| cpu.online);
+        let cpus = machine.cpus.get(tile.cpus.clone()).unwrap_or_default();
+        rows.extend(cpus.iter().filter(|id| online(id)).map(|&id| (id, row)));
+    }
+    rows.sort_unstable();
+    let step = spark::bucket(cx.history.len(), width);
+    for (age, sample) in cx.history.iter().rev().enumerate() {
+        // CPUs came or went: nobody knows any more which value was whose.
+        if sample.cpus.len() != rows.len() {
+            continue;
+        }
+        let Some(column) = columns.checked_sub(1 + age / step) else { break };
+        for (&(_, row), &value) in rows.iter().zip(&sample.cpus) {
+            if let Some(cell) = heats.get_mut(row * columns + column) {
+                *cell = (*cell).max(value.min(254) + 1);
+            }
+        }
+    }
+    heats
+}

@@ -1,0 +1,186 @@
+//! Tiles of CPUs and the labels of their nodes.
+
+use super::pins::Pins;
+use crate::parts::grid::{Grid, Label, Size, Tile};
+use crate::parts::machine::{Machine, Section};
+use crate::parts::related::related;
+use crate::parts::{Pen, heat, number, split};
+use crate::{Charset, Cx, Role, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use topotop_model::frame::CpuShares;
+
+pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, pins: &Pins, kinds: bool, buf: &mut Buffer) {
+    for label in &grid.labels {
+        if let Some(section) = machine.sections.get(label.section) {
+            draw_label(cx, machine, section, label, buf);
+        }
+    }
+    for tile in &grid.tiles {
+        let cpus = machine.cpus.get(tile.cpus.clone()).unwrap_or_default();
+        let mut pen = Pen::new(cx, Rect::new(tile.x, tile.y, grid.size.width(), 1), 0, buf);
+        draw_tile(&mut pen, grid.size, tile, cpus, pins, kinds);
+        if let Some(role) = marked(cx, cpus) {
+            pen.restyle(tile.x, cx.theme.style(role));
+        }
+    }
+}
+
+/// The selected CPU is marked as selected, others that belong to what is selected as related.
+fn marked(cx: &Cx<'_>, cpus: &[u32]) -> Option<Role> {
+    match cx.selected? {
+        Subject::Cpu(id) => cpus.contains(id).then_some(Role::Selected),
+        _ => related(cx, cpus).then_some(Role::Related),
+    }
+}
+
+fn draw_label(cx: &Cx<'_>, machine: &Machine, section: &Section, label: &Label, buf: &mut Buffer) {
+    let mut pen = Pen::new(cx, label.area, 0, buf);
+    let wide = label.area.width >= 8;
+    match (section.node, section.package) {
+        (Some(node), _) => {
+            pen.text(Role::node(node), if wide { "node " } else { "" });
+            pen.text(Role::node(node), number::id(node).as_str());
+        }
+        (None, Some(package)) => {
+            pen.text(Role::Text, if wide { "package " } else { "p" }).text(Role::Text, number::id(package).as_str());
+        }
+        (None, None) => {
+            pen.text(Role::Text, if wide { "CPUs" } else { "" });
+        }
+    }
+    if wide && label.area.height > 1 {
+        let cpus = machine.cpus_of(machine.cores_of(section));
+        let (sum, count) = cpus
+            .iter()
+            .filter_map(|&id| cx.frame.cpu(id)?.busy())
+            .fold((0.0, 0), |(sum, count), busy| (sum + busy, count + 1));
+        let mean = (count > 0).then(|| sum / f64::from(count));
+        Pen::new(cx, label.area, 1, buf).text(Role::Dim, "busy").share(5, mean);
+    }
+}
+
+/// What is known of the CPUs of a tile.
+enum State {
+    Offline,
+    Unknown,
+    Known(CpuShares),
+}
+
+fn state(cx: &Cx<'_>, cpus: &[u32]) -> State {
+    let online = |id: u32| match cx.frame.cpu(id) {
+        Some(cpu) => cpu.online,
+        None => cx.frame.topology.cpu(id).is_some_and(|place| place.online),
+    };
+    let hottest = cpus.iter().filter_map(|&id| cx.frame.cpu(id)?.shares).max_by(|a, b| a.busy.total_cmp(&b.busy));
+    match hottest {
+        Some(shares) => State::Known(shares),
+        None if cpus.iter().any(|&id| online(id)) => State::Unknown,
+        None => State::Offline,
+    }
+}
+
+fn draw_tile(pen: &mut Pen<'_>, size: Size, tile: &Tile, cpus: &[u32], pins: &Pins, kinds: bool) {
+    let cx = pen.cx();
+    let id = cpus.first().copied().unwrap_or_default();
+    let state = state(cx, cpus);
+    if matches!(size, Size::Full) {
+        pen.number(Role::Dim, 4, &number::id(id)).skip(1);
+    }
+    if let Size::Line(width) = size {
+        line(pen, id, &state, width, kinds, pins);
+        return;
+    }
+    match &state {
+        State::Offline => {
+            pen.glyph(cx.theme.style(Role::Absent), heat::offline(cx.charset));
+        }
+        State::Unknown => {
+            pen.heat(None);
+        }
+        State::Known(shares) if kinds => {
+            let (sign, all) = split::dominant(shares);
+            pen.glyph(cx.theme.style(sign.role), heat::glyph(all, cx.charset));
+        }
+        State::Known(shares) => {
+            pen.heat(Some(shares.busy));
+        }
+    }
+    if matches!(size, Size::Full | Size::Percent) {
+        match (&state, kinds) {
+            (State::Known(shares), true) => {
+                let (sign, all) = split::dominant(shares);
+                pen.number(sign.role, 4, &number::percent(all));
+            }
+            (State::Known(shares), false) => {
+                pen.share(4, Some(shares.busy));
+            }
+            (State::Offline, _) => {
+                pen.field(Role::Absent, 4, " off");
+            }
+            (State::Unknown, _) => {
+                pen.skip(4);
+            }
+        }
+    }
+    if !matches!(size, Size::Glyph | Size::Packed(_)) && tile.cpus.len() == 1 {
+        mark(pen, id, pins, size == Size::Full);
+    }
+}
+
+/// Pinned threads, else isolation.
+fn mark(pen: &mut Pen<'_>, cpu: u32, pins: &Pins, wide: bool) {
+    let cx = pen.cx();
+    let style = |role| cx.theme.style(role);
+    let dot = if cx.charset == Charset::Ascii { "o" } else { "•" };
+    let isolated = cx.frame.topology.cpu(cpu).is_some_and(|place| place.isolated);
+    match pins.on(cpu) {
+        0 if isolated => {
+            pen.glyph(style(Role::Info), "i");
+        }
+        0 => {}
+        1 => {
+            pen.glyph(style(Role::Info), dot);
+        }
+        count => {
+            // Several threads that may run nowhere else wait for each other.
+            let digits = number::Short::from_display(format_args!("{}", count.min(99)));
+            if wide {
+                pen.glyph(style(Role::Warn), dot).text(Role::Warn, digits.as_str());
+            } else {
+                pen.glyph(style(Role::Warn), if count > 9 { "+" } else { digits.as_str() });
+            }
+        }
+    }
+}
+
+/// A CPU on a line of its own.
+fn line(pen: &mut Pen<'_>, cpu: u32, state: &State, width: u16, kinds: bool, pins: &Pins) {
+    pen.text(Role::Dim, "c").field(Role::Dim, 4, number::id(cpu).as_str());
+    let numbers = if width >= 90 { 54 } else { 0 };
+    let shares = match state {
+        State::Known(shares) => shares,
+        State::Offline => {
+            pen.text(Role::Absent, "offline");
+            return;
+        }
+        State::Unknown => {
+            let one = pen.cx().frame.interval_seconds.is_none();
+            pen.text(Role::Absent, if one { "no rate before the second sample" } else { "not read" });
+            return;
+        }
+    };
+    let bar = width.saturating_sub(5 + 5 + 5 + numbers).min(60);
+    if kinds || numbers > 0 {
+        pen.stacked(bar, &split::parts(shares));
+    } else {
+        pen.bar(bar, Some(shares.busy));
+    }
+    pen.share(5, Some(shares.busy)).skip(1);
+    let from = pen.x();
+    mark(pen, cpu, pins, true);
+    if numbers > 0 {
+        pen.to(from + 5);
+        split::numbers(pen, shares);
+    }
+}

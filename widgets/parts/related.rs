@@ -1,0 +1,36 @@
+//! Which CPUs have to do with what is selected, on whatever screen that was.
+
+use crate::{Cx, Subject};
+use topotop_model::IdSet;
+use topotop_model::frame::Process;
+
+/// True if what is selected has to do with one of the CPUs.
+pub fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
+    let any = |set: &IdSet| cpus.iter().any(|&id| set.contains(id));
+    match cx.selected {
+        Some(Subject::Cpu(id)) => cpus.contains(id),
+        Some(Subject::Node(node)) => cpus.iter().any(|&id| cx.frame.topology.node_of(id) == Some(*node)),
+        Some(Subject::Irq(irq)) => cx
+            .frame
+            .irq(*irq)
+            .is_some_and(|irq| irq.effective_affinity.as_ref().or(irq.affinity.as_ref()).is_some_and(|set| any(set))),
+        Some(Subject::Nic(name)) => cx
+            .frame
+            .nic(name)
+            .is_some_and(|nic| nic.queues.iter().any(|queue| queue.cpus.as_ref().is_some_and(|set| any(set)))),
+        Some(Subject::Process(pid, _)) => cx.frame.process(*pid).is_some_and(|process| process_on(cx, process, &any)),
+        Some(Subject::Cgroup(_) | Subject::Disk(_)) | None => false,
+    }
+}
+
+/// A process is on the CPUs that its threads are bound to, or on all that it may use if that is not all there are.
+fn process_on(cx: &Cx<'_>, process: &Process, any: &impl Fn(&IdSet) -> bool) -> bool {
+    let all = &cx.frame.topology.cpus_online;
+    let confined = |set: &IdSet| !all.is_subset(set);
+    process
+        .thread_affinities
+        .iter()
+        .map(|group| &group.cpus)
+        .chain(&process.affinity)
+        .any(|set| confined(set) && any(set))
+}
