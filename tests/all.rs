@@ -11,5 +11,6 @@ mod log;
 mod machines;
 mod pty;
 mod screens;
+mod time;
 mod unprivileged;
 mod wide;

@@ -24,7 +24,7 @@ pub(super) fn write(picture: &Picture, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<title>{}</title>", escape(&picture.title))?;
     writeln!(out, "<rect width=\"100%\" height=\"100%\" fill=\"{bg}\"/>")?;
     write!(out, "<g font-family=\"'DejaVu Sans Mono','Liberation Mono',Menlo,Consolas,monospace\" ")?;
-    writeln!(out, "font-size=\"14\" fill=\"{fg}\" style=\"white-space:pre\">")?;
+    writeln!(out, "font-size=\"14\" fill=\"{fg}\" shape-rendering=\"crispEdges\">")?;
     for y in area.top()..area.bottom() {
         for (x, width, text, style) in super::runs(&picture.buffer, y) {
             let paint = paint::paint(style, &picture.colours);
@@ -55,35 +55,50 @@ impl Place {
 /// Splits a run into words and shapes; blanks are nothing.
 fn run(out: &mut dyn Write, place: Place, text: &str, paint: &paint::Paint, base: &str) -> io::Result<()> {
     let mut column = 0;
-    let mut word = String::new();
-    let mut word_start = 0;
+    let mut piece = String::new();
+    let mut start = 0;
     for c in text.chars() {
-        let shape = shape(c);
-        if c == ' ' || shape.is_some() {
-            let at = Place { x: place.x + word_start, width: column - word_start, ..place };
-            words(out, at, &std::mem::take(&mut word), paint, base)?;
-        } else if word.is_empty() {
-            word_start = column;
+        // A bar of many cells is one shape; a word is one text.
+        if piece.chars().next_back().is_some_and(|last| !joins(last, c)) {
+            let at = Place { x: place.x + start, width: column - start, ..place };
+            draw(out, at, &std::mem::take(&mut piece), paint, base)?;
         }
-        if let Some(shape) = shape {
-            let at = Place { x: place.x + column, ..place };
-            let [left, top, width, height] = shape.part;
-            let opacity =
-                if paint.modifiers.contains(Modifier::DIM) { Some(shape.opacity / 2) } else { Some(shape.opacity) };
-            rect(out, at.at(left, top, width, height), &paint.fg, opacity.filter(|&percent| percent < 100))?;
-        } else if c != ' ' {
-            word.push(c);
+        if piece.is_empty() {
+            start = column;
         }
+        piece.push(c);
         column += unicode_width::UnicodeWidthChar::width(c).unwrap_or(0) as u32;
     }
-    let at = Place { x: place.x + word_start, width: column - word_start, ..place };
-    words(out, at, &word, paint, base)
+    let at = Place { x: place.x + start, width: column - start, ..place };
+    draw(out, at, &piece, paint, base)
+}
+
+/// True if a character is drawn together with the one before it.
+fn joins(last: char, c: char) -> bool {
+    match (shape(last), shape(c)) {
+        (None, None) => (last == ' ') == (c == ' '),
+        (Some(shape), Some(_)) => last == c && shape.part[0] == 0 && shape.part[2] == CELL_WIDTH,
+        _ => false,
+    }
+}
+
+/// Draws a word or a row of equal shapes.
+fn draw(out: &mut dyn Write, at: Place, text: &str, paint: &paint::Paint, base: &str) -> io::Result<()> {
+    match text.chars().next() {
+        None | Some(' ') => Ok(()),
+        Some(c) => match shape(c) {
+            None => words(out, at, text, paint, base),
+            Some(shape) => {
+                let [left, top, width, height] = shape.part;
+                let place = at.at(left, top, width + (at.width - 1) * CELL_WIDTH, height);
+                let opacity = if paint.modifiers.contains(Modifier::DIM) { shape.opacity / 2 } else { shape.opacity };
+                rect(out, place, &paint.fg, Some(opacity).filter(|&percent| percent < 100))
+            }
+        },
+    }
 }
 
 fn words(out: &mut dyn Write, at: Place, text: &str, paint: &paint::Paint, base: &str) -> io::Result<()> {
-    if text.is_empty() {
-        return Ok(());
-    }
     let [x, y, width, _] = at.at(0, BASELINE, at.width * CELL_WIDTH, 0);
     write!(out, "<text x=\"{}\" y=\"{}\" textLength=\"{}\"", px(x), px(y), px(width))?;
     if paint.fg != base {
