@@ -2,6 +2,7 @@
 //!
 //! One file per collector; each is listed once in [`all`]. Collectors read, they never judge and never derive.
 
+pub mod capture;
 pub mod descriptors;
 mod files;
 pub mod hwloc;

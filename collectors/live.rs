@@ -4,7 +4,7 @@
 
 mod text;
 
-pub(crate) use text::{File, capture_nics, capture_space};
+pub(crate) use text::{File, capture_nics, capture_space, space_path};
 
 use crate::Root;
 use std::sync::Arc;

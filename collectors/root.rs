@@ -200,6 +200,12 @@ impl Root {
         there
     }
 
+    /// What kind of file is there; a link is a link. For `capture`: it is not remembered.
+    pub fn kind(&self, path: impl AsRef<Path>) -> Result<FileType, Reason> {
+        let fd = self.open_at(path.as_ref(), OFlags::PATH | OFlags::NOFOLLOW)?;
+        rustix::fs::fstat(&fd).map(|stat| FileType::from_raw_mode(stat.st_mode)).map_err(reason)
+    }
+
     /// The inode of what is there.
     pub fn inode(&self, path: impl AsRef<Path>) -> Result<u64, Reason> {
         let fd = self.open_at(path.as_ref(), OFlags::PATH)?;

@@ -126,7 +126,7 @@ impl Sampler {
 }
 
 /// The three clocks now.
-fn stamp(seq: u64) -> Stamp {
+pub(crate) fn stamp(seq: u64) -> Stamp {
     Stamp {
         seq,
         wall_ns: nanoseconds(ClockId::Realtime) as i64,

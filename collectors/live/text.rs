@@ -13,7 +13,7 @@ pub(super) fn nic_path(nic: &str, kind: &str) -> String {
 }
 
 /// Where the file of a mount point is: `/var/lib` is `topotop/space/%2Fvar%2Flib`.
-pub(super) fn space_path(mount: &str) -> String {
+pub(crate) fn space_path(mount: &str) -> String {
     let mut path = "topotop/space/".to_owned();
     for &byte in mount.as_bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
@@ -50,15 +50,15 @@ pub(crate) fn capture_nics(live: &dyn Live, table: &Nics) -> Vec<File> {
     files
 }
 
-/// What the kernel says of mounted file systems, as files.
-pub(crate) fn capture_space(live: &dyn Live, table: &Mounts) -> Vec<File> {
+/// What the kernel says of mounted file systems: contents of files by mount point.
+pub(crate) fn capture_space(live: &dyn Live, table: &Mounts) -> Vec<(String, Vec<u8>)> {
     let mounts = table.rows().iter().filter_map(|slot| table.path.get(slot));
     mounts
         .filter_map(|mount| {
             let space = live.space(mount).ok()?;
             let Space { total_bytes, free_bytes, inodes_total, inodes_free } = space;
             let text = format!("{total_bytes} {free_bytes} {inodes_total} {inodes_free}\n");
-            Some((space_path(mount).into(), text.into_bytes()))
+            Some((String::from(&**mount), text.into_bytes()))
         })
         .collect()
 }

@@ -1,0 +1,227 @@
+//! What is inside files that hold names.
+
+use super::Names;
+use crate::parse::{fields, number, text};
+use std::path::Path;
+
+/// Kernel threads (PF_KTHREAD) are called the same everywhere.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+impl Names {
+    /// The contents of a file of the tree with other names in it.
+    pub(in crate::capture) fn contents(&self, path: &Path, bytes: &[u8]) -> Vec<u8> {
+        let parts: Vec<&str> = path.iter().map(|part| part.to_str().unwrap_or_default()).collect();
+        match parts.as_slice() {
+            ["proc", _, "root" | "cwd", ..] | ["proc", _, .., "environ"] => Vec::new(),
+            ["proc", "sys", "kernel", "hostname" | "domainname"] | ["proc", "sys", "kernel", "random", _] => {
+                self.words(&text(bytes)).into_bytes()
+            }
+            ["proc", "sys", ..] => bytes.to_vec(),
+            ["proc", "cmdline"] => self.kernel_arguments(bytes),
+            ["proc", .., "net", "tcp" | "tcp6" | "udp" | "udp6"] => self.lines(bytes, |line| self.socket(line)),
+            ["proc", _, .., "stat"] => self.stat(bytes),
+            ["proc", _, .., "status"] => self.status(bytes),
+            ["proc", _, .., "comm"] => self.words(&text(bytes)).into_bytes(),
+            ["proc", _, "cmdline"] => self.arguments(bytes),
+            ["proc", .., "cgroup"] => self.lines(bytes, |line| self.group(line)),
+            ["proc", .., "mountinfo" | "mounts"] => self.lines(bytes, |line| self.mount(line)),
+            ["proc", _, .., "maps" | "numa_maps" | "smaps"] => self.lines(bytes, |line| self.mapping(line)),
+            [.., "net", _, "address" | "broadcast" | "perm_addr"] => self.address(&text(bytes)).into_bytes(),
+            _ => bytes.to_vec(),
+        }
+    }
+
+    fn lines(&self, bytes: &[u8], change: impl Fn(&str) -> String) -> Vec<u8> {
+        let whole = text_of(bytes);
+        whole
+            .split('\n')
+            .map(|line| if line.is_empty() { String::new() } else { change(line) })
+            .collect::<Vec<_>>()
+            .join("\n")
+            .into()
+    }
+
+    /// `1234 (name) S 1 …`: the name may hold anything, parentheses as well.
+    fn stat(&self, bytes: &[u8]) -> Vec<u8> {
+        let (Some(open), Some(close)) =
+            (bytes.iter().position(|&byte| byte == b'('), bytes.iter().rposition(|&byte| byte == b')'))
+        else {
+            return bytes.to_vec();
+        };
+        let (Some(before), Some(name), Some(after)) =
+            (bytes.get(..=open), bytes.get(open + 1..close), bytes.get(close..))
+        else {
+            return Vec::new();
+        };
+        let flags = fields(after).nth(7).and_then(number).unwrap_or_default();
+        if flags & KERNEL_THREAD != 0 {
+            return bytes.to_vec();
+        }
+        [before, self.words(&text(name)).as_bytes(), after].concat()
+    }
+
+    fn status(&self, bytes: &[u8]) -> Vec<u8> {
+        // Kernel threads have no memory of their own.
+        let user = text_of(bytes).contains("\nVmSize:");
+        self.lines(bytes, |line| match line.strip_prefix("Name:\t") {
+            Some(name) if user => format!("Name:\t{}", self.words(name)),
+            _ => line.to_owned(),
+        })
+    }
+
+    /// Arguments; those by which a runtime's settings are known stay.
+    fn arguments(&self, bytes: &[u8]) -> Vec<u8> {
+        const BINDINGS: [&str; 10] = ["db", "u", "ns", "ts", "ps", "s", "nnts", "nnps", "tnnps", "true"];
+        let kept = |argument: &str| {
+            (argument.len() <= 6 && argument.starts_with('+'))
+                || BINDINGS.contains(&argument)
+                || argument.starts_with("-Xm")
+                || argument.starts_with("-XX:+Use")
+        };
+        let arguments = bytes.split(|&byte| byte == 0).map(|argument| {
+            let argument = text(argument);
+            if kept(&argument) { argument.into_owned() } else { self.words(&argument) }
+        });
+        arguments.collect::<Vec<_>>().join("\0").into_bytes()
+    }
+
+    /// Arguments of the kernel: those about CPUs, nodes and control groups stay, the rest may name disks and hosts.
+    fn kernel_arguments(&self, bytes: &[u8]) -> Vec<u8> {
+        const KEPT: [&str; 12] = [
+            "isolcpus",
+            "nohz",
+            "nohz_full",
+            "rcu_nocbs",
+            "irqaffinity",
+            "numa",
+            "numa_balancing",
+            "psi",
+            "maxcpus",
+            "cgroup_disable",
+            "cgroup_no_v1",
+            "systemd.unified_cgroup_hierarchy",
+        ];
+        let whole = text_of(bytes);
+        let kept = whole.split_whitespace().filter(|word| KEPT.contains(&word.split('=').next().unwrap_or_default()));
+        format!("{}\n", kept.collect::<Vec<_>>().join(" ")).into_bytes()
+    }
+
+    /// `4:memory:/docker/…`
+    fn group(&self, line: &str) -> String {
+        match line.splitn(3, ':').collect::<Vec<_>>().as_slice() {
+            [id, controllers, path] => format!("{id}:{controllers}:{}", self.path(path)),
+            _ => String::new(),
+        }
+    }
+
+    /// Where something is mounted: the kernel's own file systems and their devices stay where they are.
+    pub(in crate::capture) fn mount_point(&self, path: &str) -> String {
+        let own = ["/proc", "/sys", "/dev"].iter().any(|top| path.starts_with(top));
+        if own { path.to_owned() } else { self.path(path) }
+    }
+
+    /// A line of mountinfo or mounts: paths outside the kernel's own file systems are renamed.
+    fn mount(&self, line: &str) -> String {
+        let field = |field: &str| match field {
+            path if path.starts_with('/') => self.mount_point(path),
+            options if options.contains(',') => {
+                let kept = options.split(',').filter(|option| !option.contains(['/', '@', ':']));
+                kept.collect::<Vec<_>>().join(",")
+            }
+            path if path.contains('/') => self.path(path),
+            server if server.contains(':') && number(server.replace(':', "").as_bytes()).is_none() => {
+                self.words(server)
+            }
+            other => other.to_owned(),
+        };
+        line.split(' ').map(field).collect::<Vec<_>>().join(" ")
+    }
+
+    /// A line of maps or numa_maps.
+    fn mapping(&self, line: &str) -> String {
+        let field = |field: &str| match field.strip_prefix("file=") {
+            Some(path) => format!("file={}", self.path(path)),
+            None if field.starts_with('/') => self.path(field),
+            None => field.to_owned(),
+        };
+        line.split(' ').map(field).collect::<Vec<_>>().join(" ")
+    }
+
+    /// A line of net/tcp: `0: 0100007F:1F90 00000000:0000 0A …`; ports stay, and addresses that every host has.
+    fn socket(&self, line: &str) -> String {
+        let field = |field: &str| match field.split_once(':') {
+            Some((address, port)) if matches!(address.len(), 8 | 32) && port.len() == 4 => {
+                let common = address.bytes().all(|byte| byte == b'0')
+                    || address.ends_with("7F")
+                    || address.ends_with("01000000");
+                let address = if common { address.to_owned() } else { self.hex(address, address.len()).to_uppercase() };
+                format!("{address}:{port}")
+            }
+            _ => field.to_owned(),
+        };
+        line.split(' ').map(field).collect::<Vec<_>>().join(" ")
+    }
+
+    /// A hardware address.
+    fn address(&self, address: &str) -> String {
+        if address.bytes().all(|byte| matches!(byte, b'0' | b':' | b'f' | b'\n')) {
+            return address.to_owned();
+        }
+        let mut digits = self.hex(address.trim_end(), address.len()).into_bytes().into_iter();
+        let other = |c: char| if c.is_ascii_hexdigit() { digits.next().map_or('0', char::from) } else { c };
+        address.chars().map(other).collect()
+    }
+}
+
+fn text_of(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    text(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+    use proptest::prelude::*;
+    use std::path::Path;
+
+    fn renamed(names: &Names, path: &str, bytes: &[u8]) -> String {
+        String::from_utf8(names.contents(Path::new(path), bytes)).expect("text")
+    }
+
+    #[test]
+    fn names_go_and_numbers_stay() {
+        let names = Names::default();
+        let secret = names.words("secret");
+        let stat = renamed(&names, "proc/7/stat", b"7 (secret) S 1 7 7 0 -1 4194560 12 0 0\n");
+        assert_eq!(stat, format!("7 ({secret}) S 1 7 7 0 -1 4194560 12 0 0\n"));
+        let kernel = "9 (ksoftirqd/0) S 2 0 0 0 -1 69238848 0\n";
+        assert_eq!(renamed(&names, "proc/9/stat", kernel.as_bytes()), kernel);
+        let status = renamed(&names, "proc/7/task/8/status", b"Name:\tsecret\nVmSize:\t 8 kB\n");
+        assert_eq!(status, format!("Name:\t{secret}\nVmSize:\t 8 kB\n"));
+        let arguments = renamed(&names, "proc/7/cmdline", b"/opt/secret/beam.smp\0+sbt\0db\0--\0secret=1\0");
+        assert_eq!(arguments, format!("/opt/{secret}/beam.smp\0+sbt\0db\0--\0{secret}=1\0"));
+        assert_eq!(renamed(&names, "proc/7/cgroup", b"0::/secret\n"), format!("0::/{secret}\n"));
+        let mount = "30 24 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n";
+        assert_eq!(renamed(&names, "proc/self/mountinfo", mount.as_bytes()), mount);
+        let mount =
+            renamed(&names, "proc/1/mountinfo", b"31 24 8:1 / /secret rw - nfs secret:/x rw,addr=10.0.0.1:5,vers=4\n");
+        assert!(!mount.contains("secret") && mount.contains("8:1") && mount.contains("vers=4"), "{mount}");
+        let socket = renamed(&names, "proc/net/tcp", b"   0: 0100007F:1F90 0A01A8C0:0000 0A\n");
+        assert!(socket.contains("0100007F:1F90") && !socket.contains("0A01A8C0"), "{socket}");
+        assert_eq!(renamed(&names, "proc/cmdline", b"root=/dev/secret isolcpus=4-7 quiet\n"), "isolcpus=4-7\n");
+        assert_eq!(renamed(&names, "proc/7/environ", b"A=secret\0"), "");
+        let address = renamed(&names, "sys/devices/x/net/eth0/address", b"52:54:00:12:34:56\n");
+        assert!(address.len() == 18 && address != "52:54:00:12:34:56\n", "{address}");
+        assert_eq!(renamed(&names, "proc/meminfo", b"MemTotal: 1 kB\n"), "MemTotal: 1 kB\n");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let names = Names::default();
+            for path in ["proc/1/stat", "proc/1/status", "proc/1/cmdline", "proc/1/cgroup", "proc/1/mountinfo",
+                "proc/1/numa_maps", "proc/net/tcp", "proc/cmdline", "sys/class/net/x/address"] {
+                let _ = names.contents(Path::new(path), &bytes);
+            }
+        }
+    }
+}
