@@ -12,6 +12,7 @@
 
 pub mod action;
 pub mod app;
+pub mod capture;
 pub mod cli;
 pub mod config;
 pub mod export;

@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::keymap::Keymap;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{manual, runtime, snapshot};
+use crate::{capture, manual, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     match &cli.command {
         Some(Command::Completions { shell }) => return print(&manual::completions(*shell)),
         Some(Command::Man) => return print(&manual::page()?),
-        Some(Command::Snapshot(_)) | None => {}
+        Some(Command::Snapshot(_) | Command::Capture(_)) | None => {}
     }
     if global.print_config {
         return print(Config::defaults().as_bytes());
@@ -69,6 +69,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     let config = Config::load(global.config.as_deref())?;
     match &cli.command {
         Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, root(global)?, &plan(global, &config)),
+        Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config).interval),
         _ => tui(global, &config),
     }
 }
