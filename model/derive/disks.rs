@@ -1,4 +1,88 @@
-use crate::Window;
-use crate::frame::Frame;
+//! Block devices: how busy each is, how long requests take, what is mounted from it and who writes.
 
-pub(super) fn derive(_window: &Window, _frame: &mut Frame) {}
+mod stack;
+mod writers;
+
+use super::rates::Pair;
+use crate::frame::{Disk, Frame};
+use crate::tables::disks::Disks;
+use crate::{Known, Num, Table, Window};
+use stack::Stack;
+
+pub(super) fn derive(window: &Window, frame: &mut Frame) {
+    let Some(pair) = Pair::new(&window.now.disks, &window.before.disks) else { return };
+    let stack = Stack::new(pair.now);
+    let mounts = stack.mounts(window.now.mounts.value());
+    let shown = pair.now.rows().iter().filter(|&slot| !is_partition(pair.now, slot));
+    let mut disks: Vec<Disk> = shown
+        .filter_map(|slot| {
+            let mounts = mounts.get(&slot).cloned().unwrap_or_default();
+            if mounts.is_empty() && unused(pair.now, slot) {
+                return None;
+            }
+            Some(Disk { mounts, ..disk(&pair, slot, &stack)? })
+        })
+        .collect();
+    writers::attribute(&mut disks, &stack, frame);
+    disks.sort_by(|a, b| a.name.cmp(&b.name));
+    frame.disks = disks;
+}
+
+fn is_partition(table: &Disks, slot: usize) -> bool {
+    table.kind.get(slot).is_some_and(|kind| &**kind == "partition")
+}
+
+/// Devices that the kernel keeps ready and nobody has used: loop0, ram3, nbd5, an empty drive.
+fn unused(table: &Disks, slot: usize) -> bool {
+    let none = |column: &Num| column.value(slot).is_none_or(|value| value == 0);
+    let idle = none(&table.reads) && none(&table.writes);
+    let kind = table.kind.or_empty(slot);
+    idle && (table.size_bytes.value(slot) == Some(0) || matches!(&*kind, "loop" | "ram" | "zram" | "rom"))
+}
+
+fn disk(pair: &Pair<'_, Disks>, slot: usize, stack: &Stack<'_>) -> Option<Disk> {
+    let table = pair.now;
+    let elapsed_ms = pair.elapsed_ns() as f64 / 1e6;
+    // Counts are the machine's words and times 32 bits in the kernel's output.
+    let gain = |column: fn(&Disks) -> &Num| pair.gain_u32(slot, column).map(|gained| gained as f64);
+    let share = |column| gain(column).filter(|_| elapsed_ms > 0.0).map(|gained| gained / elapsed_ms);
+    let (reads, writes) = (gain(|table| &table.reads), gain(|table| &table.writes));
+    let (read_ms, write_ms) = (gain(|table| &table.read_ms), gain(|table| &table.write_ms));
+    let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+    Some(Disk {
+        slot,
+        dev: table.dev.value(slot)?,
+        name: table.name.or_empty(slot),
+        kind: table.kind.or_empty(slot),
+        lower: stack.lower_names(slot),
+        model: table.model.or_empty(slot),
+        scheduler: table.scheduler.or_empty(slot),
+        rotational: table.rotational.get(slot).map(|value| value == 1),
+        node: table.node.id(slot),
+        size_bytes: table.size_bytes.get(slot),
+        utilisation: share(|table| &table.io_ms).map(|share| share.min(1.0)),
+        await_ms: mean(both(read_ms, write_ms), both(reads, writes)),
+        read_await_ms: mean(read_ms, reads),
+        write_await_ms: mean(write_ms, writes),
+        queue_depth: share(|table| &table.weighted_io_ms),
+        in_flight: table.in_flight.get(slot),
+        read_bytes_per_second: pair.rate(slot, |table| &table.read_bytes),
+        write_bytes_per_second: pair.rate(slot, |table| &table.write_bytes),
+        reads_per_second: pair.rate_u32(slot, |table| &table.reads),
+        writes_per_second: pair.rate_u32(slot, |table| &table.writes),
+        flushes_per_second: pair.rate_u32(slot, |table| &table.flushes),
+        ..Disk::default()
+    })
+}
+
+/// Time per request: none without requests.
+fn mean(time: Option<f64>, count: Option<f64>) -> Known<f64> {
+    match (time, count) {
+        (Some(_), Some(0.0)) => Known::None,
+        (Some(time), Some(count)) => Known::Value(time / count),
+        _ => Known::Missing,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! What stands on what: partitions on disks, device mapper and RAID on either, and the mounts of all of them.
+
+use crate::Table;
+use crate::frame::Mount;
+use crate::tables::disks::{Disks, Mounts};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// The devices of a table and how they stand on each other.
+#[derive(Debug)]
+pub(super) struct Stack<'a> {
+    table: &'a Disks,
+    by_name: HashMap<Arc<str>, usize>,
+    by_dev: HashMap<u64, usize>,
+}
+
+impl<'a> Stack<'a> {
+    pub(super) fn new(table: &'a Disks) -> Self {
+        let rows = || table.rows().iter();
+        Self {
+            table,
+            by_name: rows().map(|slot| (table.name.or_empty(slot), slot)).collect(),
+            by_dev: rows().filter_map(|slot| Some((table.dev.value(slot)?, slot))).collect(),
+        }
+    }
+
+    /// The whole device of a device number: a partition's disk, else the device itself.
+    pub(super) fn whole(&self, dev: u64) -> Option<usize> {
+        self.by_dev.get(&dev).map(|&slot| self.disk_of(slot))
+    }
+
+    fn disk_of(&self, slot: usize) -> usize {
+        let parent = self.table.parent.get(slot).and_then(|parent| self.by_name.get(parent));
+        parent.copied().unwrap_or(slot)
+    }
+
+    /// The names of what a device stands on, as the kernel gives them.
+    pub(super) fn lower_names(&self, slot: usize) -> Vec<Arc<str>> {
+        let names = self.table.lower.or_empty(slot);
+        names.split(' ').filter(|name| !name.is_empty()).map(Arc::from).collect()
+    }
+
+    /// The whole devices below a device mapper or RAID device, at any depth, itself not included. A loop device's
+    /// writes go through a file system, so it does not count as standing on a disk.
+    pub(super) fn below(&self, slot: usize) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        let mut todo = vec![slot];
+        while let Some(slot) = todo.pop() {
+            if !matches!(&*self.table.kind.or_empty(slot), "dm" | "md") {
+                continue;
+            }
+            for name in self.table.lower.or_empty(slot).split(' ') {
+                if let Some(&lower) = self.by_name.get(name) {
+                    let disk = self.disk_of(lower);
+                    if found.insert(disk) {
+                        todo.push(disk);
+                    }
+                }
+            }
+        }
+        found.remove(&slot);
+        found
+    }
+
+    /// The mounts of each whole device: its own, its partitions' and those of what stands on it, by path.
+    pub(super) fn mounts(&self, mounts: Option<&Mounts>) -> HashMap<usize, Vec<Mount>> {
+        let mut by_disk: HashMap<usize, BTreeMap<Arc<str>, Mount>> = HashMap::new();
+        let Some(mounts) = mounts else { return HashMap::new() };
+        for row in mounts.rows().iter() {
+            let Some(owner) = mounts.dev.value(row).and_then(|dev| self.whole(dev)) else { continue };
+            let mount = Mount {
+                path: mounts.path.or_empty(row),
+                fs: mounts.fs.or_empty(row),
+                total_bytes: mounts.total_bytes.get(row),
+                free_bytes: mounts.free_bytes.get(row),
+            };
+            for disk in self.below(owner).into_iter().chain([owner]) {
+                by_disk.entry(disk).or_default().insert(Arc::clone(&mount.path), mount.clone());
+            }
+        }
+        by_disk.into_iter().map(|(disk, mounts)| (disk, mounts.into_values().collect())).collect()
+    }
+}
