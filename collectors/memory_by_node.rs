@@ -125,7 +125,7 @@ impl Collector for MemoryByNode {
         let todo = self.choose(cx, draft.processes.data());
         changed |= self.submit(cx, draft, &todo);
         if changed || draft.process_memory.state == State::NotCollected {
-            self.publish(cx.now_ns, &mut draft.process_memory);
+            self.publish(cx, &mut draft.process_memory);
         }
     }
 }
@@ -194,7 +194,7 @@ impl MemoryByNode {
             known.refused = Some(("proc/*/maps", Reason::TimedOut));
             known.asked_at_ns = cx.now_ns;
         }
-        self.publish(cx.now_ns, &mut draft.process_memory);
+        self.publish(cx, &mut draft.process_memory);
         if self.stuck < MOST_STUCK {
             self.stuck += 1;
             self.worker = None;
@@ -239,14 +239,15 @@ impl MemoryByNode {
     }
 
     /// Marks a new generation and says what could not be asked.
-    fn publish(&self, now_ns: u64, section: &mut Section<ProcessMemory>) {
-        section.begin(now_ns);
+    fn publish(&self, cx: &Cx<'_>, section: &mut Section<ProcessMemory>) {
+        section.begin(cx.now_ns);
         for (path, reason) in self.known.values().filter_map(|known| known.refused) {
             let needs = match (path, reason) {
                 (_, Reason::Vanished) => continue,
                 (_, Reason::PermissionDenied) => "CAP_SYS_PTRACE or root",
                 // With one node nobody misses it.
                 ("proc/*/numa_maps", Reason::NotFound) if self.one_node => continue,
+                (_, Reason::NotFound) if !cx.root.is_live() => "a capture that has it",
                 ("proc/*/numa_maps", Reason::NotFound) => "CONFIG_NUMA",
                 ("move_pages", Reason::NotSupported) => {
                     "the process selected: its resident pages are too sparse to sample"

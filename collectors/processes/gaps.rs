@@ -36,8 +36,9 @@ impl File {
         }
     }
 
-    fn needs(self, reason: Reason) -> &'static str {
+    fn needs(self, reason: Reason, live: bool) -> &'static str {
         match (self, reason) {
+            (_, Reason::NotFound) if !live => "a capture that has it",
             (Self::Io, Reason::PermissionDenied) => "CAP_SYS_PTRACE or root",
             (Self::Io, Reason::NotFound) => "CONFIG_TASK_IO_ACCOUNTING",
             (Self::Schedstat, Reason::NotFound) => "CONFIG_SCHED_INFO",
@@ -90,11 +91,11 @@ impl Counts {
     }
 
     /// Writes them down; processes that end are no gap.
-    pub(super) fn write(&self, gaps: &mut Gaps) {
+    pub(super) fn write(&self, gaps: &mut Gaps, live: bool) {
         for (file, row) in FILES.iter().zip(&self.0) {
             for (&count, reason) in row.iter().zip(Reason::ALL) {
                 if count > 0 && reason != Reason::Vanished {
-                    gaps.add_many(file.pattern(), reason, file.needs(reason), count);
+                    gaps.add_many(file.pattern(), reason, file.needs(reason, live), count);
                 }
             }
         }
