@@ -12,6 +12,7 @@ pub mod disks;
 pub mod overview;
 pub mod parts;
 pub mod processes;
+pub mod queues;
 #[cfg(test)]
 mod testing;
 mod theme;
@@ -53,6 +54,7 @@ pub fn all() -> Vec<Box<dyn Panel>> {
     let screens: &[fn() -> Box<dyn Panel>] = &[
         || Box::new(overview::Overview::new()),
         || Box::new(cores::Cores::new()),
+        || Box::new(queues::Queues::default()),
         || Box::new(cgroups::Cgroups::default()),
         || Box::new(processes::Processes::default()),
         || Box::new(disks::Disks::default()),

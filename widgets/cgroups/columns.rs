@@ -124,7 +124,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
         |_| Width::fixed(6),
         |cx, row, pen| {
             memory(cx, row, pen, |_, memory, pen| {
-                cells::rate(memory.pgscan_direct_per_second, "/memory.stat", 5_000.0, pen)
+                cells::rate(memory.pgscan_direct_per_second, "/memory.stat", 5_000.0, pen);
             });
         },
     )
@@ -135,7 +135,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
         |_| Width::fixed(7),
         |cx, row, pen| {
             memory(cx, row, pen, |_, memory, pen| {
-                cells::rate(memory.refault_file_per_second, "/memory.stat", 500.0, pen)
+                cells::rate(memory.refault_file_per_second, "/memory.stat", 500.0, pen);
             });
         },
     )
@@ -266,7 +266,7 @@ pub(super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(7),
         |cx, row, pen| {
             with(cx, row, |group| {
-                cells::number(cells::io(group, |io| io.read_bytes_per_second), "/io.stat", units::bytes, pen)
+                cells::number(cells::io(group, |io| io.read_bytes_per_second), "/io.stat", units::bytes, pen);
             });
         },
     )
@@ -277,7 +277,7 @@ pub(super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(7),
         |cx, row, pen| {
             with(cx, row, |group| {
-                cells::number(cells::io(group, |io| io.write_bytes_per_second), "/io.stat", units::bytes, pen)
+                cells::number(cells::io(group, |io| io.write_bytes_per_second), "/io.stat", units::bytes, pen);
             });
         },
     )
@@ -288,7 +288,7 @@ pub(super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(5),
         |cx, row, pen| {
             with(cx, row, |group| {
-                cells::number(cells::io(group, |io| io.reads_per_second), "/io.stat", units::count, pen)
+                cells::number(cells::io(group, |io| io.reads_per_second), "/io.stat", units::count, pen);
             });
         },
     )
@@ -299,7 +299,7 @@ pub(super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(5),
         |cx, row, pen| {
             with(cx, row, |group| {
-                cells::number(cells::io(group, |io| io.writes_per_second), "/io.stat", units::count, pen)
+                cells::number(cells::io(group, |io| io.writes_per_second), "/io.stat", units::count, pen);
             });
         },
     )
@@ -353,7 +353,7 @@ pub(super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(8),
         |cx, row, pen| {
             memory(cx, row, pen, |_, memory, pen| {
-                cells::rate(memory.pgmajfault_per_second, "/memory.stat", 200.0, pen)
+                cells::rate(memory.pgmajfault_per_second, "/memory.stat", 200.0, pen);
             });
         },
     ),
@@ -363,7 +363,7 @@ pub(super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(8),
         |cx, row, pen| {
             memory(cx, row, pen, |_, memory, pen| {
-                cells::rate(memory.events_max_per_second, "/memory.events", 100.0, pen)
+                cells::rate(memory.events_max_per_second, "/memory.events", 100.0, pen);
             });
         },
     ),

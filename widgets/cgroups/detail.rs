@@ -20,12 +20,11 @@ pub(super) fn doc(cx: &Cx<'_>, id: &Id, width: u16) -> Doc {
     if let Some(container) = &group.container {
         container_lines(&mut doc, container);
     }
-    match &group.memory {
-        Some(memory) => memory_lines(cx, &mut doc, group, memory),
-        None => {
-            doc.gap();
-            doc.pair("memory", "no memory controller here", Role::Absent);
-        }
+    if let Some(memory) = &group.memory {
+        memory_lines(cx, &mut doc, group, memory);
+    } else {
+        doc.gap();
+        doc.pair("memory", "no memory controller here", Role::Absent);
     }
     cpu_lines(cx, &mut doc, group, usize::from(width.saturating_sub(18)));
     doc.gap();

@@ -15,6 +15,13 @@ pub(super) fn doc(cx: &Cx<'_>, name: &str, _width: u16) -> Doc {
         return doc;
     };
     facts(cx, &mut doc, disk);
+    now(&mut doc, disk);
+    mounts(&mut doc, disk);
+    writers(cx, &mut doc, disk);
+    doc
+}
+
+fn now(doc: &mut Doc, disk: &Disk) {
     doc.gap();
     doc.head("Now");
     let millis = |value: Known<f64>| match value {
@@ -55,7 +62,9 @@ pub(super) fn doc(cx: &Cx<'_>, name: &str, _width: u16) -> Doc {
         Role::Text,
     );
     doc.pair("flushes", format!("{}/s", rate(disk.flushes_per_second, units::count)), Role::Text);
-    mounts(&mut doc, disk);
+}
+
+fn writers(cx: &Cx<'_>, doc: &mut Doc, disk: &Disk) {
     doc.gap();
     doc.head("Who writes");
     for writer in &disk.writers {
@@ -75,7 +84,6 @@ pub(super) fn doc(cx: &Cx<'_>, name: &str, _width: u16) -> Doc {
     if disk.writers.is_empty() {
         doc.line(vec![("nobody is known to".to_owned(), Role::Dim)]);
     }
-    doc
 }
 
 fn facts(cx: &Cx<'_>, doc: &mut Doc, disk: &Disk) {

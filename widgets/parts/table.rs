@@ -272,6 +272,12 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         Did::Selected
     }
 
+    /// Where a column stands, by its title: left edge and width.
+    pub fn place_of(&self, title: &str) -> Option<(u16, u16)> {
+        let named = |place: &&Place| self.columns.get(place.column).is_some_and(|column| column.title == title);
+        self.places.iter().find(named).map(|place| (place.x, place.width))
+    }
+
     /// The title and direction of the order.
     pub fn order(&self) -> Option<(&'static str, bool)> {
         self.sort.and_then(|at| self.columns.get(at)).map(|column| (column.title, self.descending))

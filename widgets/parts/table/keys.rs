@@ -10,12 +10,12 @@ pub(super) fn act<R: Copy + 'static, K: Clone + PartialEq>(
 ) -> Did {
     let page = table.page();
     match action {
-        Action::Up => step(table, cx, |at| at.saturating_sub(1)),
-        Action::Down => step(table, cx, |at| at + 1),
-        Action::PageUp => leap(table, cx, |at| at.saturating_sub(page)),
-        Action::PageDown => leap(table, cx, |at| at + page),
-        Action::Home => leap(table, cx, |_| 0),
-        Action::End => leap(table, cx, |_| usize::MAX),
+        Action::Up => step(table, cx, false),
+        Action::Down => step(table, cx, true),
+        Action::PageUp => leap(table, cx, false, |at| at.saturating_sub(page)),
+        Action::PageDown => leap(table, cx, true, |at| at + page),
+        Action::Home => leap(table, cx, true, |_| 0),
+        Action::End => leap(table, cx, false, |_| usize::MAX),
         Action::SortPrevious => turn(table, false),
         Action::SortNext => turn(table, true),
         Action::SortReverse if table.sort.is_some() => {
@@ -28,23 +28,39 @@ pub(super) fn act<R: Copy + 'static, K: Clone + PartialEq>(
     }
 }
 
-/// The first step selects the first row that is shown.
-fn step<R: Copy + 'static, K: Clone + PartialEq>(
-    table: &mut Table<R, K>,
-    cx: &Cx<'_>,
-    to: impl Fn(usize) -> usize,
-) -> Did {
-    let target = if table.selected.is_some() { to(table.position) } else { table.offset };
-    table.select(cx, target)
+/// One row on; the first step selects the first row that is shown.
+fn step<R: Copy + 'static, K: Clone + PartialEq>(table: &mut Table<R, K>, cx: &Cx<'_>, down: bool) -> Did {
+    if table.selected.is_none() {
+        return seek(table, cx, table.offset, true);
+    }
+    let next = if down { Some(table.position + 1) } else { table.position.checked_sub(1) };
+    match next.filter(|&next| next < table.rows.len()) {
+        Some(next) => seek(table, cx, next, down),
+        None => Did::Nothing,
+    }
+}
+
+/// Selects the row, or the nearest one in a direction that is something; else the nearest in the other.
+fn seek<R: Copy + 'static, K: Clone + PartialEq>(table: &mut Table<R, K>, cx: &Cx<'_>, from: usize, down: bool) -> Did {
+    let from = from.min(table.rows.len().saturating_sub(1));
+    let is_something = |&at: &usize| table.rows.get(at).is_some_and(|&row| (table.identity.of)(cx, row).is_some());
+    let (mut below, mut above) = (from..table.rows.len(), (0..=from).rev());
+    let found = if down {
+        below.find(is_something).or_else(|| above.find(is_something))
+    } else {
+        above.find(is_something).or_else(|| below.find(is_something))
+    };
+    found.map_or(Did::Nothing, |at| table.select(cx, at))
 }
 
 fn leap<R: Copy + 'static, K: Clone + PartialEq>(
     table: &mut Table<R, K>,
     cx: &Cx<'_>,
+    down: bool,
     to: impl Fn(usize) -> usize,
 ) -> Did {
     let from = if table.selected.is_some() { table.position } else { table.offset };
-    table.select(cx, to(from))
+    seek(table, cx, to(from), down)
 }
 
 /// Sorts by the next column that is shown and can be sorted by.

@@ -1,0 +1,174 @@
+//! The chain from an interface to the CPUs that do its work: NIC, queue, interrupt, CPU, L3, node; and interrupts × CPUs.
+
+mod cells;
+mod columns;
+mod compact;
+mod detail;
+mod foot;
+mod nic;
+mod rows;
+mod strip;
+
+pub use compact::compact;
+pub(crate) use rows::Row;
+
+use crate::parts::browser::Browser;
+use crate::parts::pane;
+use crate::parts::table::{Identity, Table};
+use crate::{Action, Cx, Outcome, Panel, Subject};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use std::sync::Arc;
+
+/// What a row is, whatever its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Id {
+    /// An interface.
+    Nic(Arc<str>),
+    /// A queue: interface, direction, number.
+    Queue(Arc<str>, Arc<str>, u32),
+    /// An interrupt.
+    Irq(u32),
+}
+
+/// The chain, or the matrix; the backlog below.
+pub struct Queues {
+    browser: Browser<Row, Id>,
+    matrix: bool,
+    idle: bool,
+    area: Rect,
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        let table = Table::new(columns::CHAIN, IDENTITY, None).spanning(nic::span);
+        Self { browser: Browser::new(table), matrix: false, idle: true, area: Rect::default() }
+    }
+}
+
+const IDENTITY: Identity<Row, Id> = Identity {
+    of: rows::id,
+    is: rows::is,
+    subject: |id| {
+        Some(match id {
+            Id::Nic(name) | Id::Queue(name, ..) => Subject::Nic(Arc::clone(name)),
+            Id::Irq(irq) => Subject::Irq(*irq),
+        })
+    },
+    from: |subject| match subject {
+        Subject::Nic(name) => Some(Id::Nic(Arc::clone(name))),
+        Subject::Irq(irq) => Some(Id::Irq(*irq)),
+        _ => None,
+    },
+};
+
+impl Queues {
+    fn turn(&mut self) {
+        self.matrix = !self.matrix;
+        if self.matrix {
+            self.browser.table.set_columns(columns::MATRIX, columns::by_rate());
+        } else {
+            self.browser.table.set_columns(columns::CHAIN, None);
+        }
+    }
+
+    fn split(&self, cx: &Cx<'_>, area: Rect) -> (Rect, Rect) {
+        let open = self.browser.open().is_some();
+        let room = if open || area.height < 10 { 0 } else { area.height / 4 };
+        let below = foot::height(cx).min(room);
+        let list = Rect { height: area.height - below, ..area };
+        (list, Rect { y: list.bottom(), height: below, ..area })
+    }
+
+    fn name(&self, cx: &Cx<'_>) -> String {
+        match self.browser.open() {
+            Some(Id::Nic(name)) => name.to_string(),
+            Some(Id::Queue(name, direction, queue)) => format!("{name} {direction} {queue}"),
+            Some(Id::Irq(irq)) => format!("irq {irq} {}", cx.frame.irq(*irq).map_or("", |row| &row.name)),
+            None => String::new(),
+        }
+    }
+}
+
+impl Panel for Queues {
+    fn id(&self) -> &'static str {
+        "queues"
+    }
+
+    fn title(&self) -> &'static str {
+        "queues"
+    }
+
+    fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
+        self.area = area;
+        let table = &mut self.browser.table;
+        if table.stale(cx, u64::from(self.idle) + 2 * u64::from(self.matrix)) {
+            if self.matrix {
+                let idle = self.idle;
+                table.fill(cx, rows::irqs(cx, idle), cx.frame.irqs.len());
+            } else {
+                let rows = rows::chain(cx, table, self.idle);
+                table.fill_ordered(rows, cx.frame.nics.len());
+            }
+        }
+        let (list, _) = self.split(cx, area);
+        self.browser.place(cx, list, |id, width| detail::doc(cx, id, width));
+    }
+
+    fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
+        self.arrange(cx, self.area);
+        match action {
+            Action::Idle => self.idle = !self.idle,
+            Action::Mode => self.turn(),
+            _ => {
+                let deed = self.browser.act(action, cx);
+                return self.browser.outcome(deed);
+            }
+        }
+        Outcome::Changed
+    }
+
+    fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+        let (list, below) = self.split(cx, area);
+        let (shown, total) = self.browser.table.counts();
+        let title = if self.matrix { "Interrupts × CPUs" } else { "Queues: NIC → queue → irq → CPU → node" };
+        let note = self.note(cx, shown, total);
+        let inner = self.browser.draw(cx, list, title, &note, &self.name(cx), buf);
+        if self.matrix {
+            let place = self.browser.table.place_of("BY CPU");
+            strip::heads(cx, place.map(|(x, width)| Rect::new(x, inner.y, width, 1)), buf);
+        }
+        if shown == 0 {
+            let (what, path) =
+                if self.matrix { ("interrupts", "proc/interrupts") } else { ("interfaces", "sys/class/net") };
+            pane::empty(cx, inner, what, path, total, buf);
+        }
+        foot::draw(cx, below, buf);
+    }
+
+    fn hints(&self) -> &'static [(Action, &'static str)] {
+        &[
+            (Action::Mode, "chain, interrupts × CPUs"),
+            (Action::Idle, "show idle queues and interfaces"),
+            (Action::Open, "all of a queue or an interface"),
+        ]
+    }
+}
+
+impl Queues {
+    fn note(&self, cx: &Cx<'_>, shown: usize, total: usize) -> String {
+        let mut note = if self.matrix {
+            pane::count_note(shown, total, cx.filter)
+        } else {
+            let queues: usize = cx.frame.nics.iter().map(|nic| nic.queues.len()).sum();
+            format!("{total} interfaces, {queues} queues")
+        };
+        if self.idle {
+            note.push_str(" · idle hidden");
+        }
+        note
+    }
+}
+
+#[cfg(test)]
+mod tests;

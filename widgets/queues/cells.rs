@@ -1,0 +1,178 @@
+//! Cells of queues and interrupts.
+
+use super::rows::{self, Row};
+use super::strip::{self, Strip};
+use crate::parts::units;
+use crate::parts::{Pen, mark};
+use crate::{Charset, Cx, Role};
+use topotop_model::frame::{Irq, Nic, Queue};
+use topotop_model::{IdSet, Known};
+
+pub(super) fn name(queue: &Queue, pen: &mut Pen<'_>) {
+    let short = match &*queue.direction {
+        "rxtx" => "q",
+        other => other,
+    };
+    pen.skip(1).text(Role::Text, short).text(Role::Text, if short == "q" { "" } else { " " });
+    pen.text(Role::Text, units::full(u64::from(queue.queue)).as_str());
+}
+
+pub(super) fn irq(queue: &Queue, pen: &mut Pen<'_>) {
+    pen.value(queue.irq, "none", "/msi_irqs", |irq| (units::full(u64::from(irq)), Role::Text));
+}
+
+/// The CPU that does its work, and how many queues of this interface share it.
+pub(super) fn cpu(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
+    let Some(cpus) = &queue.cpus else {
+        if queue.irq == Known::None {
+            pen.text(Role::Absent, mark::dash(cx.charset));
+        } else {
+            pen.unread("/effective_affinity_list");
+        }
+        return;
+    };
+    let Some(cpu) = cpus.single() else {
+        pen.text(Role::Text, &units::id_list(cpus, usize::from(pen.left())));
+        return;
+    };
+    pen.text(Role::Text, units::cpu(cpu).as_str());
+    let sharing = sharing(nic, cpu);
+    if sharing > 1 {
+        pen.skip(1).text(Role::Warn, &format!("×{sharing}"));
+    }
+}
+
+/// How many busy queues of an interface go to a CPU; receive and send side of one number count once.
+pub(super) fn sharing(nic: &Nic, cpu: u32) -> usize {
+    let here = |queue: &&Queue| {
+        &*queue.direction != "tx"
+            && !rows::is_idle_queue(queue)
+            && queue.cpus.as_ref().and_then(|cpus| cpus.single()) == Some(cpu)
+    };
+    nic.queues.iter().filter(here).count()
+}
+
+/// The node of its CPU, marked where it is not the interface's own.
+pub(super) fn node(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
+    let many = cx.frame.topology.nodes.len() > 1;
+    match (queue.node, nic.node) {
+        (Known::Value(at), Known::Value(home)) if at != home && many => {
+            pen.text(Role::node(at), &format!("n{at}")).text(Role::Warn, &format!(" ≠n{home}"));
+        }
+        (Known::Value(at), _) => {
+            pen.text(Role::node(at), &format!("n{at}"));
+        }
+        (Known::None, _) => {
+            pen.text(Role::Absent, mark::dash(cx.charset));
+        }
+        (Known::Missing, _) => {
+            pen.text(Role::Absent, "?");
+        }
+    }
+}
+
+pub(super) fn l3(cx: &Cx<'_>, queue: &Queue, pen: &mut Pen<'_>) {
+    let place = queue.cpus.as_ref().and_then(|cpus| cpus.first()).and_then(|cpu| cx.frame.topology.cpu(cpu));
+    match place.map(|place| place.l3) {
+        Some(Known::Value(id)) => pen.text(Role::Dim, &format!("L{id}")),
+        Some(Known::None) => pen.text(Role::Absent, mark::dash(cx.charset)),
+        Some(Known::Missing) | None => pen.text(Role::Absent, "?"),
+    };
+}
+
+/// Its part of what the interface's queues do in its direction: equal bars are a balanced interface.
+pub(super) fn share(nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
+    let same = |other: &&Queue| other.direction == queue.direction;
+    let all = || nic.queues.iter().filter(same).filter_map(rows::work);
+    let (total, most) = (all().sum::<f64>(), all().fold(0.0, f64::max));
+    let Some(work) = rows::work(queue) else {
+        pen.text(Role::Absent, "?");
+        return;
+    };
+    let share = if total > 0.0 { work / total } else { 0.0 };
+    let width = pen.left().saturating_sub(5);
+    let fair = 1.0 / nic.queues.iter().filter(same).count().max(1) as f64;
+    let role = if share > 4.0 * fair || (fair > 0.99 && share > 0.0) { Role::Warn } else { Role::Info };
+    // The busiest queue's bar is full: with 64 queues, shares alone would be slivers.
+    let long = if most > 0.0 { work / most } else { 0.0 };
+    pen.bar_as(role, width, Some(long)).skip(1).number(Role::Text, 4, &units::percent(share));
+}
+
+/// Softirq share of the CPU behind it, in heat.
+pub(super) fn softirq(queue: &Queue, pen: &mut Pen<'_>) {
+    let width = pen.left().saturating_sub(5);
+    let Some(share) = queue.softirq else {
+        pen.text(Role::Absent, "?");
+        return;
+    };
+    if width >= 3 {
+        pen.bar(width, Some(share)).skip(1);
+    }
+    pen.number(Role::heat(share), 4, &units::percent(share));
+}
+
+pub(super) fn steering(set: Option<&IdSet>, file: &str, pen: &mut Pen<'_>) {
+    match set {
+        Some(set) if set.is_empty() => pen.text(Role::Dim, "off"),
+        Some(set) => {
+            let room = usize::from(pen.left());
+            pen.text(Role::Info, &units::id_list(set, room))
+        }
+        None => pen.unread(file),
+    };
+}
+
+pub(super) fn irq_name(irq: &Irq, pen: &mut Pen<'_>) {
+    pen.text(Role::Text, if irq.name.is_empty() { "?" } else { &irq.name });
+}
+
+pub(super) fn irq_target(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
+    let room = usize::from(pen.left());
+    match irq.effective_affinity.as_ref().or(irq.affinity.as_ref()) {
+        Some(cpus) => match cpus.single() {
+            Some(cpu) => pen.text(Role::Text, units::cpu(cpu).as_str()),
+            None if cx.frame.topology.cpus_online.is_subset(cpus) => pen.text(Role::Dim, "all"),
+            None => pen.text(Role::Text, &units::id_list(cpus, room)),
+        },
+        None => pen.unread("affinity_list"),
+    };
+}
+
+/// Its rate on every CPU.
+pub(super) fn matrix(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
+    if irq.per_second.is_none() && irq.per_cpu_per_second.is_empty() {
+        pen.text(Role::Absent, "rates come with the second sample");
+        return;
+    }
+    let strip = Strip::new(cx, pen.left());
+    let most = strip::most(cx.frame.irqs.iter().map(|irq| irq.per_cpu_per_second.as_slice()));
+    let allowed = irq.effective_affinity.as_deref().or(irq.affinity.as_deref());
+    strip::draw(&strip, &irq.per_cpu_per_second, most, allowed, pen);
+}
+
+/// The sign of managed interrupts: the kernel refuses to move them.
+pub(super) fn managed(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
+    match irq.managed {
+        Known::Value(true) => pen.text(Role::Info, "managed"),
+        Known::Value(false) => pen.text(Role::Dim, if cx.charset == Charset::Unicode { "·" } else { "." }),
+        Known::None | Known::Missing => pen.text(Role::Absent, "?"),
+    };
+}
+
+/// The row's queue, for columns.
+pub(super) fn with(cx: &Cx<'_>, row: Row, draw: impl FnOnce(&Nic, &Queue)) {
+    if let Row::Queue(nic, at) = row
+        && let Some((nic, queue)) = rows::queue(cx, nic, at)
+    {
+        draw(nic, queue);
+    }
+}
+
+/// The row's interrupt, for columns.
+pub(super) fn with_irq(cx: &Cx<'_>, row: Row, draw: impl FnOnce(&Irq)) {
+    if let Row::Irq(at) = row
+        && let Some(irq) = cx.frame.irqs.get(at)
+    {
+        draw(irq);
+    }
+}

@@ -1,0 +1,206 @@
+//! The columns of the chain and of the matrix.
+
+use super::cells::{self, with, with_irq};
+use super::rows::{self, Row};
+use super::strip;
+use crate::parts::table::{Column, Key, Width};
+use crate::parts::{mark, units};
+use crate::{Cx, Role};
+use topotop_model::frame::{Irq, Queue};
+
+fn key<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Queue) -> Option<f64>) -> Key<'a> {
+    let Row::Queue(nic, at) = row else { return Key::None };
+    Key::some(rows::queue(cx, nic, at).and_then(|(_, queue)| value(queue)))
+}
+
+fn irq_key<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Irq) -> Option<f64>) -> Key<'a> {
+    let Row::Irq(at) = row else { return Key::None };
+    Key::some(cx.frame.irqs.get(at).and_then(value))
+}
+
+fn nodes(cx: &Cx<'_>) -> bool {
+    cx.frame.topology.nodes.len() > 1
+}
+
+/// The column that the matrix is sorted by at first.
+pub(super) fn by_rate() -> Option<usize> {
+    MATRIX.iter().position(|column| column.title == "IRQ/s")
+}
+
+pub(super) static CHAIN: &[Column<Row>] = &[
+    Column::left("QUEUE", 0, |_| Width::fixed(7), |cx, row, pen| with(cx, row, |_, queue| cells::name(queue, pen)))
+        .lowest(|cx, row| key(cx, row, |queue| Some(f64::from(queue.queue)))),
+    Column::right("IRQ", 0, |_| Width::fixed(5), |cx, row, pen| with(cx, row, |_, queue| cells::irq(queue, pen)))
+        .lowest(|cx, row| key(cx, row, |queue| queue.irq.value().map(f64::from))),
+    Column::left(
+        "→ CPU",
+        0,
+        |_| Width::range(7, 10),
+        |cx, row, pen| {
+            with(cx, row, |nic, queue| cells::cpu(cx, nic, queue, pen));
+        },
+    )
+    .lowest(|cx, row| key(cx, row, |queue| queue.cpus.as_ref()?.first().map(f64::from))),
+    Column::left(
+        "NODE",
+        0,
+        |cx| if nodes(cx) { Width::fixed(7) } else { Width::HIDDEN },
+        |cx, row, pen| {
+            with(cx, row, |nic, queue| cells::node(cx, nic, queue, pen));
+        },
+    ),
+    Column::left("L3", 6, |_| Width::fixed(4), |cx, row, pen| with(cx, row, |_, queue| cells::l3(cx, queue, pen))),
+    Column::right(
+        "PKT/s",
+        0,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with(cx, row, |_, queue| {
+                pen.some(queue.packets_per_second, "queue statistics", |rate| (units::count(rate), Role::Text));
+            });
+        },
+    )
+    .highest(|cx, row| key(cx, row, |queue| queue.packets_per_second)),
+    Column::right(
+        "IRQ/s",
+        1,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with(cx, row, |_, queue| {
+                if queue.irq == topotop_model::Known::None {
+                    pen.text(Role::Absent, mark::dash(cx.charset));
+                } else {
+                    pen.some(queue.per_second, "proc/interrupts", |rate| (units::count(rate), Role::Text));
+                }
+            });
+        },
+    )
+    .highest(|cx, row| key(cx, row, |queue| queue.per_second)),
+    Column::left(
+        "SHARE OF THE NIC",
+        1,
+        |_| Width::flex(10, 18, 2),
+        |cx, row, pen| {
+            with(cx, row, |nic, queue| cells::share(nic, queue, pen));
+        },
+    ),
+    Column::left(
+        "SOFTIRQ OF THE CPU",
+        1,
+        |_| Width::flex(5, 18, 2),
+        |cx, row, pen| {
+            with(cx, row, |_, queue| cells::softirq(queue, pen));
+        },
+    )
+    .highest(|cx, row| key(cx, row, |queue| queue.softirq)),
+    Column::left(
+        "RPS",
+        3,
+        |_| Width::range(6, 10),
+        |cx, row, pen| {
+            with(cx, row, |_, queue| cells::steering(queue.rps_cpus.as_deref(), "rps_cpus", pen));
+        },
+    ),
+    Column::left(
+        "XPS",
+        4,
+        |_| Width::range(6, 10),
+        |cx, row, pen| {
+            with(cx, row, |_, queue| cells::steering(queue.xps_cpus.as_deref(), "xps_cpus", pen));
+        },
+    ),
+    Column::left(
+        "FOUND BY",
+        7,
+        |_| Width::fixed(8),
+        |cx, row, pen| {
+            with(cx, row, |_, queue| {
+                pen.text(
+                    Role::Dim,
+                    if queue.irq_source.is_empty() { mark::dash(cx.charset) } else { queue.irq_source },
+                );
+            });
+        },
+    ),
+];
+
+pub(super) static MATRIX: &[Column<Row>] = &[
+    Column::right(
+        "IRQ",
+        0,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with_irq(cx, row, |irq| {
+                pen.text(Role::Text, units::full(u64::from(irq.irq)).as_str());
+            });
+        },
+    )
+    .lowest(|cx, row| irq_key(cx, row, |irq| Some(f64::from(irq.irq)))),
+    Column::left(
+        "NAME",
+        1,
+        |_| Width::range(10, 20),
+        |cx, row, pen| {
+            with_irq(cx, row, |irq| cells::irq_name(irq, pen));
+        },
+    )
+    .lowest(|cx, row| match row {
+        Row::Irq(at) => cx.frame.irqs.get(at).map_or(Key::None, |irq| Key::Text(&irq.name)),
+        _ => Key::None,
+    }),
+    Column::left(
+        "→ CPU",
+        2,
+        |_| Width::range(5, 8),
+        |cx, row, pen| {
+            with_irq(cx, row, |irq| cells::irq_target(cx, irq, pen));
+        },
+    ),
+    Column::left(
+        "NODE",
+        4,
+        |cx| if nodes(cx) { Width::fixed(4) } else { Width::HIDDEN },
+        |cx, row, pen| {
+            with_irq(cx, row, |irq| {
+                pen.value(irq.node, mark::dash(cx.charset), "irq/*/node", |node| {
+                    (units::Short::from_display(format_args!("n{node}")), Role::node(node))
+                });
+            });
+        },
+    ),
+    Column::left(
+        "",
+        5,
+        |cx| {
+            if cx.frame.irqs.iter().any(|irq| irq.managed == topotop_model::Known::Value(true)) {
+                Width::fixed(7)
+            } else {
+                Width::HIDDEN
+            }
+        },
+        |cx, row, pen| {
+            with_irq(cx, row, |irq| cells::managed(cx, irq, pen));
+        },
+    ),
+    Column::right(
+        "IRQ/s",
+        1,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with_irq(cx, row, |irq| {
+                pen.some(irq.per_second, "proc/interrupts", |rate| {
+                    (units::count(rate), if rate > 0.0 { Role::Text } else { Role::Dim })
+                });
+            });
+        },
+    )
+    .highest(|cx, row| irq_key(cx, row, |irq| irq.per_second)),
+    Column::left(
+        "BY CPU",
+        1,
+        |cx| Width::flex(16, strip::wanted(cx), 9),
+        |cx, row, pen| {
+            with_irq(cx, row, |irq| cells::matrix(cx, irq, pen));
+        },
+    ),
+];

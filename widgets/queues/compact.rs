@@ -1,0 +1,99 @@
+//! The busiest queues for the overview.
+
+use super::{cells, nic, rows};
+use crate::parts::{Pen, units};
+use crate::{Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use topotop_model::frame::{Nic, Queue};
+
+/// Draws hardware interfaces by traffic, each with its busiest queues: `q0 irq 141 → c17 n2  94k pps ████ 96%`.
+pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+    let order = rows::ranked(cx);
+    let nics: Vec<&Nic> = order.iter().filter_map(|&at| cx.frame.nics.get(at)).filter(|nic| hardware(nic)).collect();
+    if nics.is_empty() {
+        Pen::new(cx, area, 0, buf).text(Role::Dim, "no interfaces with queues known");
+        return;
+    }
+    let plan = plan(&nics, usize::from(area.height));
+    let mut row = 0;
+    for (nic, queues) in nics.into_iter().zip(plan) {
+        if row >= area.height {
+            break;
+        }
+        head(nic, &mut Pen::new(cx, area, row, buf));
+        row += 1;
+        for queue in busiest(nic).into_iter().take(queues) {
+            line(cx, nic, queue, &mut Pen::new(cx, area, row, buf));
+            row += 1;
+        }
+    }
+}
+
+/// True for what has work on CPUs of its own: devices, and whatever has queues that do something.
+fn hardware(nic: &Nic) -> bool {
+    &*nic.kind == "physical" || (nic.kind.is_empty() && !nic.queues.is_empty())
+}
+
+/// Queue lines per interface: every interface gets its head, the busiest one the lines that are left.
+fn plan(nics: &[&Nic], rows: usize) -> Vec<usize> {
+    let mut left = rows.saturating_sub(nics.len().min(rows));
+    let mut plan = vec![0; nics.len()];
+    for (slot, nic) in plan.iter_mut().zip(nics) {
+        let busy = nic.queues.iter().filter(|queue| !rows::is_idle_queue(queue)).count();
+        *slot = busy.min(left);
+        left -= *slot;
+    }
+    plan
+}
+
+fn busiest(nic: &Nic) -> Vec<&Queue> {
+    let mut queues: Vec<&Queue> = nic.queues.iter().filter(|queue| !rows::is_idle_queue(queue)).collect();
+    let rank = |queue: &Queue| (queue.softirq.unwrap_or(0.0) * 100.0).round();
+    queues.sort_by(|a, b| {
+        let work = |queue: &Queue| rows::work(queue).unwrap_or(-1.0);
+        work(b).total_cmp(&work(a)).then(rank(b).total_cmp(&rank(a)))
+    });
+    queues
+}
+
+fn head(nic: &Nic, pen: &mut Pen<'_>) {
+    let width = nic::name_width(std::iter::once(nic));
+    pen.field(Role::Title, width, &nic.name).skip(1);
+    nic::speed(nic, pen);
+    if let Some(node) = nic.node.value() {
+        pen.text(Role::node(node), &format!("n{node}")).skip(1);
+    }
+    if !nic.combined.current.is_missing() {
+        let (text, role) = nic::channel_text(nic.combined, true);
+        pen.text(Role::Dim, "ch ").text(role, &text).skip(1);
+    }
+    let rate = |rate: Option<f64>| units::or_unknown(rate, units::count);
+    pen.text(Role::Dim, "rx ").text(Role::Text, rate(nic.rx.packets_per_second).as_str()).text(Role::Dim, " tx ");
+    pen.text(Role::Text, rate(nic.tx.packets_per_second).as_str()).text(Role::Dim, " p/s ");
+    match nic.utilisation {
+        Some(share) => pen.text(Role::heat(share), units::percent(share).as_str()),
+        None => pen.text(Role::Absent, "of ?"),
+    };
+    let drops = nic.rx.drops_per_second.unwrap_or(0.0) + nic.rx_missed_per_second.unwrap_or(0.0);
+    if drops > 0.0 {
+        pen.text(Role::Warn, " drops ").text(Role::Warn, units::count(drops).as_str());
+    }
+}
+
+fn line(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
+    pen.skip(1);
+    cells::name(queue, &mut pen.sub(6));
+    if pen.left() > 40 {
+        pen.text(Role::Dim, "irq ");
+    }
+    cells::irq(queue, &mut pen.sub(5));
+    pen.text(Role::Dim, "→");
+    cells::cpu(cx, nic, queue, &mut pen.sub(8));
+    if cx.frame.topology.nodes.len() > 1 {
+        cells::node(cx, nic, queue, &mut pen.sub(6));
+    }
+    pen.rate(Role::Text, 4, rows::work(queue), units::count);
+    pen.text(Role::Dim, if queue.packets_per_second.is_some() { " p/s " } else { " irq " });
+    cells::softirq(queue, &mut pen.sub(40));
+}

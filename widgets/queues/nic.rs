@@ -1,0 +1,169 @@
+//! The two lines of an interface, and the lines that stand for idle ones.
+
+use super::Row;
+use crate::parts::units::{self, Short};
+use crate::parts::{Pen, mark, names};
+use crate::{Cx, Role};
+use topotop_model::Known;
+use topotop_model::frame::{Channel, Nic, NicRates};
+
+/// Draws the rows that are no queues.
+pub(super) fn span(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>) -> bool {
+    match row {
+        Row::Nic(at) => {
+            if let Some(nic) = cx.frame.nics.get(at) {
+                identity(cx, nic, pen);
+            }
+        }
+        Row::Rates(at) => {
+            if let Some(nic) = cx.frame.nics.get(at) {
+                rates(cx, nic, pen);
+            }
+        }
+        Row::IdleQueues(_, count) => {
+            pen.skip(2).text(Role::Dim, &format!("+ {count} idle {}", if count == 1 { "queue" } else { "queues" }));
+        }
+        Row::IdleNics(count) => {
+            pen.text(
+                Role::Dim,
+                &format!("+ {count} idle virtual {}", if count == 1 { "interface" } else { "interfaces" }),
+            );
+        }
+        Row::Queue(..) | Row::Irq(_) => return false,
+    }
+    true
+}
+
+/// Driver, speed, node, link, channels, what it belongs to and stands on.
+fn identity(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
+    pen.text(Role::Title, &nic.name).skip(1);
+    let driver = if nic.driver.is_empty() { &nic.kind } else { &nic.driver };
+    pen.text(Role::Dim, if driver.is_empty() { "?" } else { driver }).skip(1);
+    speed(nic, pen);
+    match nic.node {
+        Known::Value(node) => pen.text(Role::node(node), &format!("node {node}")),
+        Known::None => pen.text(Role::Absent, "no node"),
+        Known::Missing => pen.text(Role::Absent, "node ?"),
+    };
+    pen.skip(1);
+    match nic.carrier {
+        Known::Value(true) => pen.text(Role::Ok, "up"),
+        Known::Value(false) => pen.text(Role::Warn, "no link"),
+        Known::None => pen.text(Role::Dim, "down"),
+        Known::Missing => pen.text(Role::Absent, "link ?"),
+    };
+    pen.skip(2);
+    channels(cx, nic, pen);
+    if let Known::Value(master) = &nic.master {
+        pen.text(Role::Dim, " in ").text(Role::Text, master);
+    }
+    if !nic.lower.is_empty() {
+        pen.text(Role::Dim, " over ").text(Role::Text, &nic.lower.join(" "));
+    }
+}
+
+/// `25G`; the configured capacity where it differs; `speed unknown` is no zero.
+pub(super) fn speed(nic: &Nic, pen: &mut Pen<'_>) {
+    match nic.speed_mbps {
+        Known::Value(mbps) => pen.text(Role::Text, bits(mbps).as_str()).skip(1),
+        _ if nic.capacity_mbps.value().is_some() => pen,
+        // Nobody expects a speed of a virtual interface.
+        _ if &*nic.kind == "virtual" || &*nic.kind == "loopback" => pen,
+        _ => pen.text(Role::Absent, "speed ?").skip(1),
+    };
+    if let Some(capacity) = nic.capacity_mbps.value().filter(|_| nic.capacity_mbps != nic.speed_mbps) {
+        pen.text(Role::Dim, "cap ").text(Role::Text, bits(capacity).as_str()).skip(1);
+    }
+}
+
+fn bits(mbps: u64) -> Short {
+    units::count(mbps as f64 * 1e6)
+}
+
+/// As `ethtool -l` tells it: current of maximum, `n/a` where the driver has no such kind.
+fn channels(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
+    let kinds =
+        [("Combined", nic.combined), ("RX", nic.rx_channels), ("TX", nic.tx_channels), ("Other", nic.other_channels)];
+    if kinds.iter().all(|(_, channel)| channel.max.is_missing() && channel.current.is_missing()) {
+        let (text, role) = mark::missing(cx, "channels");
+        pen.text(Role::Dim, "channels ").text(role, text);
+        return;
+    }
+    // What it has first: on a narrow screen the rest may be cut.
+    let has = |channel: &Channel| channel.max.value().is_some_and(|max| max > 0);
+    for wanted in [true, false] {
+        for (name, channel) in kinds.iter().filter(|(_, channel)| has(channel) == wanted) {
+            pen.text(Role::Dim, name).skip(1);
+            let (text, role) = channel_text(*channel, *name != "Other");
+            pen.text(role, &text).skip(1);
+        }
+    }
+}
+
+/// `1/8`; fewer channels than the hardware has is worth a colour.
+pub(super) fn channel_text(channel: Channel, counts: bool) -> (String, Role) {
+    let number = |value: Known<u64>| match value {
+        Known::Value(value) => value.to_string(),
+        Known::None => "n/a".to_owned(),
+        Known::Missing => "?".to_owned(),
+    };
+    match (channel.current, channel.max) {
+        (Known::None, Known::None) => ("n/a".to_owned(), Role::Absent),
+        (Known::Missing, Known::Missing) => ("?".to_owned(), Role::Absent),
+        (current, max) => {
+            let few = counts && matches!((current, max), (Known::Value(current), Known::Value(max)) if current < max);
+            (format!("{}/{}", number(current), number(max)), if few { Role::Warn } else { Role::Text })
+        }
+    }
+}
+
+/// Packets, bytes and fill of both directions, and what was dropped.
+fn rates(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
+    pen.skip(2);
+    direction(cx, "rx", nic, &nic.rx, pen);
+    pen.skip(2);
+    direction(cx, "tx", nic, &nic.tx, pen);
+    let drops = [
+        (" drops", nic.rx.drops_per_second),
+        (" tx drops", nic.tx.drops_per_second),
+        (" missed", nic.rx_missed_per_second),
+        (" errors", nic.rx.errors_per_second),
+    ];
+    for (name, rate) in drops {
+        // Nothing lost is worth its place for the first of them only.
+        if name != " drops" && rate.is_none_or(|rate| rate <= 0.0) {
+            continue;
+        }
+        pen.skip(1).text(Role::Dim, name.trim_start()).skip(1);
+        pen.some(rate, "statistics/rx_dropped", |rate| {
+            (units::count(rate), if rate > 0.0 { Role::Warn } else { Role::Dim })
+        });
+    }
+    if let Some(changes) = nic.carrier_changes.filter(|&changes| changes > 0) {
+        pen.skip(1).text(Role::Critical, &format!("link went {changes}×"));
+    }
+}
+
+fn direction(cx: &Cx<'_>, name: &str, nic: &Nic, rates: &NicRates, pen: &mut Pen<'_>) {
+    pen.text(Role::Dim, name).skip(1).rate(Role::Text, 4, rates.packets_per_second, units::count);
+    pen.text(Role::Dim, " p/s ").rate(Role::Text, 5, rates.bytes_per_second, units::bytes).text(Role::Dim, "/s ");
+    let width = (pen.left() / 8).clamp(4, 16);
+    let capacity = nic.capacity_mbps.value().filter(|&mbps| mbps > 0);
+    match (capacity, rates.bytes_per_second) {
+        (Some(mbps), Some(bytes)) => {
+            let share = bytes * 8.0 / (mbps as f64 * 1e6);
+            pen.bar(width, Some(share)).skip(1).number(Role::heat(share), 4, &units::percent(share));
+        }
+        (None, _) if nic.speed_mbps.is_missing() || &*nic.kind == "physical" || &*nic.driver == "virtio_net" => {
+            pen.text(Role::Absent, "of an unknown capacity");
+        }
+        _ => {
+            pen.text(Role::Absent, mark::dash(cx.charset));
+        }
+    }
+}
+
+/// The longest name of some interfaces, within bounds.
+pub(super) fn name_width<'a>(nics: impl Iterator<Item = &'a Nic>) -> u16 {
+    nics.map(|nic| names::width(&nic.name)).max().unwrap_or(0).clamp(4, 15)
+}

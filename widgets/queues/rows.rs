@@ -1,0 +1,137 @@
+//! Which lines there are: interfaces by traffic, their queues, and one line for what is idle.
+
+use super::Id;
+use crate::Cx;
+use crate::parts::table::{Table, matches};
+use std::cmp::Reverse;
+use std::sync::Arc;
+use topotop_model::frame::{Irq, Nic, Queue};
+
+/// A line: places in the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Row {
+    /// Who an interface is.
+    Nic(usize),
+    /// What it moves.
+    Rates(usize),
+    /// A queue of it.
+    Queue(usize, usize),
+    /// How many of its queues are idle.
+    IdleQueues(usize, usize),
+    /// How many interfaces are idle.
+    IdleNics(usize),
+    /// An interrupt.
+    Irq(usize),
+}
+
+pub(super) fn queue<'a>(cx: &Cx<'a>, nic: usize, queue: usize) -> Option<(&'a Nic, &'a Queue)> {
+    let nic = cx.frame.nics.get(nic)?;
+    Some((nic, nic.queues.get(queue)?))
+}
+
+pub(super) fn id(cx: &Cx<'_>, row: Row) -> Option<Id> {
+    match row {
+        Row::Nic(nic) => Some(Id::Nic(Arc::clone(&cx.frame.nics.get(nic)?.name))),
+        Row::Queue(nic, at) => {
+            let (nic, queue) = queue(cx, nic, at)?;
+            Some(Id::Queue(Arc::clone(&nic.name), Arc::clone(&queue.direction), queue.queue))
+        }
+        Row::Irq(at) => Some(Id::Irq(cx.frame.irqs.get(at)?.irq)),
+        Row::Rates(_) | Row::IdleQueues(..) | Row::IdleNics(_) => None,
+    }
+}
+
+pub(super) fn is(cx: &Cx<'_>, row: Row, id: &Id) -> bool {
+    match (row, id) {
+        (Row::Nic(nic), Id::Nic(name)) => cx.frame.nics.get(nic).is_some_and(|nic| nic.name == *name),
+        (Row::Queue(nic, at), Id::Queue(name, direction, number)) => queue(cx, nic, at)
+            .is_some_and(|(nic, queue)| nic.name == *name && queue.direction == *direction && queue.queue == *number),
+        (Row::Irq(at), Id::Irq(number)) => cx.frame.irqs.get(at).is_some_and(|irq| irq.irq == *number),
+        _ => false,
+    }
+}
+
+/// What a queue does per second: packets where the driver counts them, else interrupts.
+pub(super) fn work(queue: &Queue) -> Option<f64> {
+    queue.packets_per_second.or(queue.per_second)
+}
+
+/// True if it is known to do nothing; with one sample, if it never did.
+pub(super) fn is_idle_queue(queue: &Queue) -> bool {
+    match work(queue) {
+        Some(rate) => rate < 0.5 && queue.per_second.is_none_or(|rate| rate < 0.5),
+        None => queue.total.value() == Some(0),
+    }
+}
+
+/// Packets per second in both directions, in whole ones: an order for interfaces.
+pub(super) fn traffic(nic: &Nic) -> u64 {
+    let rates = [nic.rx.packets_per_second, nic.tx.packets_per_second];
+    rates.into_iter().flatten().sum::<f64>() as u64
+}
+
+fn is_idle_nic(nic: &Nic) -> bool {
+    let moved = match (nic.rx.packets_per_second, nic.tx.packets_per_second) {
+        (None, None) => [nic.rx.packets, nic.tx.packets].iter().any(|count| count.value() != Some(0)),
+        _ => traffic(nic) > 0,
+    };
+    &*nic.kind != "physical" && !moved
+}
+
+pub(super) fn passes(cx: &Cx<'_>, nic: &Nic) -> bool {
+    let filter = cx.filter;
+    filter.is_empty()
+        || matches(filter, &nic.name)
+        || matches(filter, &nic.driver)
+        || filter.parse().is_ok_and(|irq: u32| nic.queues.iter().any(|queue| queue.irq.value() == Some(irq)))
+}
+
+/// Interfaces in the order of interest: hardware first, the busiest first.
+pub(super) fn ranked(cx: &Cx<'_>) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..cx.frame.nics.len()).collect();
+    order.retain(|&at| cx.frame.nics.get(at).is_some_and(|nic| passes(cx, nic)));
+    order.sort_by_key(|&at| cx.frame.nics.get(at).map(|nic| (&*nic.kind != "physical", Reverse(traffic(nic)))));
+    order
+}
+
+/// The lines of the chain.
+pub(super) fn chain(cx: &Cx<'_>, table: &Table<Row, Id>, hide: bool) -> Vec<Row> {
+    let hide = hide && cx.filter.is_empty();
+    let (mut rows, mut idle_nics) = (Vec::new(), 0);
+    for at in ranked(cx) {
+        let Some(nic) = cx.frame.nics.get(at) else { continue };
+        if hide && is_idle_nic(nic) {
+            idle_nics += 1;
+            continue;
+        }
+        rows.push(Row::Nic(at));
+        rows.push(Row::Rates(at));
+        let busy = nic.queues.iter().enumerate().filter(|(_, queue)| !hide || !is_idle_queue(queue));
+        let mut queues: Vec<Row> = busy.map(|(index, _)| Row::Queue(at, index)).collect();
+        table.sort_rows(cx, &mut queues);
+        let idle = nic.queues.len() - queues.len();
+        rows.extend(queues);
+        if idle > 0 {
+            rows.push(Row::IdleQueues(at, idle));
+        }
+    }
+    if idle_nics > 0 {
+        rows.push(Row::IdleNics(idle_nics));
+    }
+    rows
+}
+
+/// The lines of the matrix.
+pub(super) fn irqs<'a>(cx: &'a Cx<'_>, hide: bool) -> impl Iterator<Item = Row> + 'a {
+    let filter = cx.filter;
+    let passes = move |irq: &Irq| {
+        filter.is_empty() || matches(filter, &irq.name) || matches(filter, &irq.device) || filter.parse() == Ok(irq.irq)
+    };
+    let idle = |irq: &Irq| match irq.per_second {
+        Some(rate) => rate < 0.05,
+        None => irq.total.value() == Some(0),
+    };
+    let hide = hide && filter.is_empty();
+    let shown = cx.frame.irqs.iter().enumerate().filter(move |(_, irq)| passes(irq) && !(hide && idle(irq)));
+    shown.map(|(at, _)| Row::Irq(at))
+}
