@@ -61,22 +61,24 @@ impl Cores {
     }
 
     /// Rows that the detail shall have at least.
-    fn detail_rows(height: u16) -> u16 {
-        match height {
-            30.. => 10,
-            20.. => 7,
-            14.. => 4,
+    fn detail_rows(&self, height: u16) -> u16 {
+        match (height, self.mode) {
+            // Rows are what it lives on.
+            (30.., Mode::Time) => 4,
+            (30.., _) => 10,
+            (20.., _) => 7,
+            (14.., _) => 4,
             _ => 0,
         }
     }
 
-    fn grid_area(area: Rect) -> Rect {
+    fn grid_area(&self, area: Rect) -> Rect {
         let inner = panel::inset(panel::below(area, 1));
-        Rect { height: inner.height.saturating_sub(Self::detail_rows(area.height)), ..inner }
+        Rect { height: inner.height.saturating_sub(self.detail_rows(area.height)), ..inner }
     }
 
     fn layout(&self, area: Rect) -> Grid {
-        let place = Self::grid_area(area);
+        let place = self.grid_area(area);
         let lines = || Grid::lines(&self.machine, place, LINE);
         let few = self.machine.cpus.len() <= FEW_CPUS;
         match self.mode {
@@ -228,7 +230,7 @@ impl Cores {
             Pen::new(cx, panel::inset(inner), 0, buf).text(Role::Absent, "no CPU could be read");
             return;
         }
-        let place = Self::grid_area(area);
+        let place = self.grid_area(area);
         match self.mode {
             Mode::Time => strip::draw(cx, &self.machine, grid, place, buf),
             mode => tiles::draw(cx, &self.machine, grid, &self.pins, mode == Mode::Split, buf),
@@ -244,9 +246,9 @@ impl Cores {
         let mut pen = Pen::new(cx, area, 0, buf);
         pen.skip(8);
         if self.mode == Mode::Split && area.width >= 90 {
-            panel::legend(&mut pen, &split::SIGNS);
+            panel::legend_on_rule(&mut pen, &split::SIGNS);
         } else {
-            pen.text(Role::Dim, self.mode.name()).skip(1);
+            pen.text(Role::Dim, self.mode.name()).text(Role::Dim, " ");
         }
         match grid.size {
             Size::Packed(cores) if cores > 1 => {

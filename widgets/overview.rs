@@ -82,7 +82,7 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
         }
         Part::Cache => {
             let inner = panel::titled(cx, area, "Memory against its limit", "", false, buf);
-            compact(cx, &["sys/fs/cgroup"], inner, buf, simple::cgroups);
+            compact(cx, &["sys/fs/cgroup"], inner, buf, crate::cgroups::compact);
         }
         Part::Processes => {
             let inner = panel::titled(cx, area, "Processes by node", "", false, buf);
@@ -91,7 +91,7 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
         Part::Disks => {
             let inner = panel::titled(cx, area, "Disks and pressure", "", false, buf);
             pressure::draw(cx, panel::inset(inner), buf);
-            compact(cx, &["sys/block", "proc/diskstats"], panel::below(inner, 1), buf, simple::disks);
+            compact(cx, &["sys/block", "proc/diskstats"], panel::below(inner, 1), buf, crate::disks::compact);
         }
         Part::Timeline => timeline::draw(cx, area, buf),
     }

@@ -2,7 +2,7 @@
 
 use super::pins::{self, Pins};
 
-use crate::parts::{Pen, number, panel, split};
+use crate::parts::{Pen, number, panel, spark, split};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,8 +13,12 @@ use topotop_model::frame::{Cpu, CpuPlace};
 /// Draws one of the lists of a CPU.
 type List = fn(&Cx<'_>, &Pins, u32, Rect, &mut Buffer);
 
+/// Lists have this many rows before there is a chart below them, and the chart at most so many.
+const LIST_ROWS: u16 = 7;
+const CHART_ROWS: u16 = 8;
+
 /// The columns of a list.
-const LIST: u16 = 38;
+const LIST: u16 = 26;
 
 pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     let selected = matches!(cx.selected, Some(crate::Subject::Cpu(_)));
@@ -28,10 +32,29 @@ pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buf
     let lists: [List; 4] = [shares, threads, interrupts, pinned];
     let columns = (rest.width / LIST).clamp(1, 4);
     let width = rest.width / columns;
+    // Below the lists, where there is room for both: what it did over time.
+    let chart = rest.height.saturating_sub(LIST_ROWS + 2).min(CHART_ROWS);
+    let rest = if chart >= 4 { history(cx, cpu, chart, rest, buf) } else { rest };
     for (at, list) in (0..columns).zip(lists) {
         let place = Rect { x: rest.x + at * width, width: width.saturating_sub(2), ..rest };
         list(cx, pins, cpu, place, buf);
     }
+}
+
+/// Draws a chart of its busy share at the bottom of an area; gives what is above it.
+fn history(cx: &Cx<'_>, cpu: u32, rows: u16, area: Rect, buf: &mut Buffer) -> Rect {
+    let lists = Rect { height: area.height.saturating_sub(rows + 2), ..area };
+    let online = || cx.frame.cpus.iter().filter(|cpu| cpu.online);
+    let Some(at) = online().position(|row| row.id == cpu) else { return lists };
+    let count = online().count();
+    Pen::new(cx, area, lists.height, buf).text(Role::Head, "busy over time");
+    let place = panel::below(area, lists.height + 1);
+    // Where CPUs came or went in between, nobody knows which value was whose.
+    let value = |sample: &topotop_model::history::Headline| {
+        (sample.cpus.len() == count).then(|| sample.cpus.get(at).map(|&busy| f64::from(busy) / 255.0)).flatten()
+    };
+    spark::chart(cx, Rect { height: rows.min(place.height), ..place }, cx.history.iter().map(value), buf);
+    lists
 }
 
 /// Package, node, cache, core, siblings, clock.
@@ -105,7 +128,7 @@ fn threads(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
         .filter(|process| process.threads == Known::Value(1) && here(process.last_cpu) && !looked_at(process.pid));
     rows.extend(single.filter_map(|process| Some((process.cpu_cores?, &*process.comm, process.pid))));
     rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
-    Pen::new(cx, area, 0, buf).text(Role::Head, "threads that ran here last");
+    Pen::new(cx, area, 0, buf).text(Role::Head, "threads here last");
     for (row, (cores, comm, tid)) in (1..area.height).zip(&rows) {
         let mut pen = Pen::new(cx, area, row, buf);
         pen.share(4, Some(*cores)).skip(1).field(Role::Text, 16, comm).text(Role::Dim, number::id(*tid).as_str());
@@ -134,9 +157,13 @@ fn interrupts(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     let mut row = 1;
     if let Some(softnet) = cx.frame.softnet.iter().find(|softnet| softnet.cpu == cpu) {
         let mut pen = Pen::new(cx, area, row, buf);
-        pen.rate(Role::Text, 4, softnet.processed_per_second, number::count).text(Role::Dim, "/s packets  squeezed ");
-        pen.rate(Role::Text, 4, softnet.time_squeeze_per_second, number::count).text(Role::Dim, "/s");
+        pen.rate(Role::Text, 4, softnet.processed_per_second, number::count).text(Role::Dim, "/s packets");
         row += 1;
+        if softnet.time_squeeze_per_second.is_some_and(|rate| rate > 0.0) {
+            let mut pen = Pen::new(cx, area, row, buf);
+            pen.rate(Role::Warn, 4, softnet.time_squeeze_per_second, number::count).text(Role::Dim, "/s squeezed");
+            row += 1;
+        }
     }
     for (row, (rate, irq)) in (row..area.height).zip(&rows) {
         let mut pen = Pen::new(cx, area, row, buf);

@@ -25,7 +25,7 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf:
                 0 => pen.skip(1),
                 value => pen.glyph(
                     cx.theme.style(Role::heat(f64::from(value - 1) / 254.0)),
-                    heat::glyph(f64::from(value - 1) / 254.0, cx.charset),
+                    heat::low_glyph(f64::from(value - 1) / 254.0, cx.charset),
                 ),
             };
         }

@@ -8,6 +8,7 @@ use crate::parts::{Pen, heat, number, split};
 use crate::{Charset, Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use topotop_model::frame::CpuShares;
 
 pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, pins: &Pins, kinds: bool, buf: &mut Buffer) {
@@ -21,7 +22,9 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, pins: &Pins, kin
         let mut pen = Pen::new(cx, Rect::new(tile.x, tile.y, grid.size.width(), 1), 0, buf);
         draw_tile(&mut pen, grid.size, tile, cpus, pins, kinds);
         if let Some(role) = marked(cx, cpus) {
-            pen.restyle(tile.x, cx.theme.style(role));
+            // What is marked keeps its heat.
+            let style = cx.theme.style(role);
+            pen.restyle(tile.x, if style.bg.is_some() { Style { fg: None, ..style } } else { style });
         }
     }
 }
@@ -156,7 +159,9 @@ fn mark(pen: &mut Pen<'_>, cpu: u32, pins: &Pins, wide: bool) {
 
 /// A CPU on a line of its own.
 fn line(pen: &mut Pen<'_>, cpu: u32, state: &State, width: u16, kinds: bool, pins: &Pins) {
-    pen.text(Role::Dim, "c").field(Role::Dim, 4, number::id(cpu).as_str());
+    // The colour of its node, since lines have no label of their own.
+    let node = pen.cx().frame.topology.node_of(cpu).map_or(Role::Dim, Role::node);
+    pen.text(node, "c").field(node, 4, number::id(cpu).as_str());
     let numbers = if width >= 90 { 54 } else { 0 };
     let shares = match state {
         State::Known(shares) => shares,

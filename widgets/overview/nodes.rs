@@ -102,7 +102,7 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
     // The heads of the columns stand on the rule, to the right of its title.
     let columns = row::Columns::new(inner, (label + cells.width).max(TITLE));
     columns.heads(cx, area, buf);
-    if cells.stacked.is_none() && packing.cpus > 1 {
+    if cells.stacked.is_none() && packing.cpus > 1 && label + cells.width >= TITLE + 10 {
         let note = number::Short::from_display(format_args!("{} a cell ", packing.cpus));
         Pen::new(cx, area, 0, buf).skip(TITLE).text(Role::Dim, note.as_str());
     }

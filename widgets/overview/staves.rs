@@ -62,7 +62,7 @@ fn one(pen: &mut Pen<'_>, stave: &Stave<'_>, guilty: bool) {
         Known::Value(share) => {
             let bar = width.saturating_sub(8 + 5 + 11).min(16);
             if bar >= 5 {
-                pen.bar(bar, Some(share));
+                pen.meter(bar, Some(share));
             } else {
                 pen.heat(Some(share));
             }
@@ -106,7 +106,7 @@ fn what(pen: &mut Pen<'_>, what: &What<'_>) {
         }
         What::Throttled(name, ratio) => {
             pen.text(Role::Text, name);
-            if *ratio > 0.0 {
+            if *ratio > 0.0 && pen.left() >= 9 {
                 pen.text(Role::Dim, " held ").text(Role::Text, number::percent(*ratio).as_str());
             }
         }

@@ -47,6 +47,22 @@ pub(super) fn draw(pen: &mut Pen<'_>, width: u16, share: f64, role: Role) {
     }
 }
 
+/// Draws a thin bar in halves of a column.
+pub(super) fn meter(pen: &mut Pen<'_>, width: u16, share: f64, role: Role) {
+    let cx = pen.cx();
+    let (style, free) = (cx.theme.style(role), cx.theme.style(Role::Free));
+    let ascii = cx.charset == Charset::Ascii;
+    let halves = (f64::from(width) * 2.0 * share.clamp(0.0, 1.0)).round() as u32;
+    let halves = if share > 0.0 { halves.max(1) } else { 0 };
+    for column in 0..u32::from(width) {
+        match halves.saturating_sub(column * 2).min(2) {
+            2 => pen.glyph(style, if ascii { "#" } else { "━" }),
+            1 => pen.glyph(style, if ascii { "=" } else { "╸" }),
+            _ => pen.glyph(free, if ascii { "." } else { "─" }),
+        };
+    }
+}
+
 /// Draws parts one after the other; columns are rounded so that the sum is right and no part that is there vanishes
 /// while there is room.
 pub(super) fn stacked(pen: &mut Pen<'_>, width: u16, parts: &[Part]) {

@@ -71,10 +71,10 @@ pub struct Grid {
     pub height: u16,
 }
 
-/// The columns of a label.
-const LABEL: u16 = 11;
+/// The columns of a label, and of shorter ones.
+const LABELS: [u16; 3] = [11, 4, 3];
 /// Columns between sections that stand side by side.
-const GUTTER: u16 = 3;
+const GUTTER: u16 = 2;
 
 /// A way to lay tiles out.
 #[derive(Clone, Copy)]
@@ -87,6 +87,8 @@ struct Plan {
     columns: u16,
     /// Columns of one section.
     width: u16,
+    /// Empty rows between sections.
+    space: u16,
 }
 
 impl Grid {
@@ -96,14 +98,24 @@ impl Grid {
         let packed = (0..16).map(|power| Size::Packed(1 << power));
 
         for size in sizes.chain(packed) {
-            for label in [LABEL, 4] {
-                let grid = Self::build(machine, Plan::new(machine, size, label, area.width), area);
+            let digits =
+                machine.sections.iter().filter_map(|section| section.node).map(|node| node.max(1).ilog10() as u16 + 1);
+            let least = digits.max().unwrap_or(1) + 1;
+            for label in LABELS.into_iter().filter(|&label| label >= least) {
+                let plan = Plan::new(machine, size, label, area.width);
+                let grid = Self::build(machine, plan, area);
                 if grid.height <= area.height {
-                    return grid;
+                    return grid.spaced(machine, plan, area);
                 }
             }
         }
         Self::unlabelled(machine, area)
+    }
+
+    /// The same with an empty row between sections, if there is room for that.
+    fn spaced(self, machine: &Machine, plan: Plan, area: Rect) -> Self {
+        let spaced = Self::build(machine, Plan { space: 1, ..plan }, area);
+        if spaced.height <= area.height { spaced } else { self }
     }
 
     /// No labels and no gaps, as many cores in a tile as it takes: for areas too small for anything else.
@@ -121,15 +133,13 @@ impl Grid {
         Self { size, tiles, labels: Vec::new(), height }
     }
 
-    /// A row for every CPU, in as many columns of at least a width as it takes; none where that is too many.
+    /// A row for every CPU, in as few columns as it takes; none where they would be narrower than a width.
     pub fn lines(machine: &Machine, area: Rect, width: u16) -> Option<Self> {
-        let columns = (area.width / width.max(1)).clamp(1, 4);
-        let rows = machine.cpus.len().div_ceil(usize::from(columns));
-        if rows > usize::from(area.height) || machine.cpus.is_empty() {
-            return None;
-        }
-        // No more columns than have something in them.
-        let columns = machine.cpus.len().div_ceil(rows) as u16;
+        let most = (area.width / width.max(1)).clamp(1, 4);
+        let rows_in = |columns: u16| machine.cpus.len().div_ceil(usize::from(columns));
+        // As few columns as possible, so that lines are long.
+        let columns = (1..=most).find(|&columns| rows_in(columns) <= usize::from(area.height))?;
+        let rows = rows_in(columns).max(1);
         let width = area.width / columns;
         let tile = |at: usize| Tile {
             x: area.x + (at / rows) as u16 * width,
@@ -184,7 +194,7 @@ impl Grid {
             let new_package = package.is_some_and(|before| before != section.package);
             package = Some(section.package);
             if column == plan.columns || (new_package && column > 0) {
-                (y, column, tallest) = (y.saturating_add(tallest), 0, 0);
+                (y, column, tallest) = (y.saturating_add(tallest + plan.space), 0, 0);
             }
             let x = area.x + column * (plan.width + GUTTER);
             let rows = grid.section(machine, section, plan, (x, y));
@@ -252,7 +262,7 @@ impl Plan {
             .unwrap_or(1)
             .clamp(1, usize::from(width.max(label + size.width()))) as u16;
         let columns = ((width + GUTTER) / (natural + GUTTER)).clamp(1, machine.sections.len().clamp(1, 64) as u16);
-        Self { size, label, threads, columns, width: natural }
+        Self { size, label, threads, columns, width: natural, space: 0 }
     }
 }
 

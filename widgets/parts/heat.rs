@@ -21,6 +21,12 @@ pub fn cell(share: Option<f64>, charset: Charset) -> (Role, &'static str) {
     }
 }
 
+/// The glyph of a share in rows that stand close: never as high as the cell, so that rows stay apart.
+pub fn low_glyph(share: f64, charset: Charset) -> &'static str {
+    let glyph = glyph(share, charset);
+    if glyph == "█" { "▇" } else { glyph }
+}
+
 /// A full cell.
 pub fn full(charset: Charset) -> &'static str {
     if charset == Charset::Ascii { "#" } else { "█" }

@@ -56,6 +56,15 @@ pub struct Sign {
     pub label: &'static str,
 }
 
+/// Explains signs on a panel's rule.
+pub fn legend_on_rule(pen: &mut Pen<'_>, signs: &[Sign]) {
+    let cx = pen.cx();
+    for sign in signs {
+        let glyph = if cx.charset == Charset::Ascii { sign.ascii } else { sign.glyph };
+        pen.text(sign.role, glyph).text(Role::Dim, " ").text(Role::Dim, sign.label).text(Role::Dim, "  ");
+    }
+}
+
 /// Explains signs in one row; those that do not fit are left out whole.
 pub fn legend(pen: &mut Pen<'_>, signs: &[Sign]) {
     let cx = pen.cx();

@@ -135,6 +135,12 @@ impl<'a> Pen<'a> {
         self
     }
 
+    /// A thin bar in the share's heat, for bars that stand close above each other.
+    pub fn meter(&mut self, width: u16, share: Option<f64>) -> &mut Self {
+        bar::meter(self, width, share.unwrap_or_default(), Role::heat(share.unwrap_or_default()));
+        self
+    }
+
     /// A bar of so many columns in the share's heat.
     pub fn bar(&mut self, width: u16, share: Option<f64>) -> &mut Self {
         self.bar_as(Role::heat(share.unwrap_or_default()), width, share)

@@ -5,32 +5,33 @@ use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// How many of `total` samples share one of `width` columns.
+/// How many samples share one of `width` columns: as many as fill all columns, so that what is oldest may be left out.
 pub fn bucket(total: usize, width: u16) -> usize {
-    total.div_ceil(usize::from(width.max(1))).max(1)
+    (total / usize::from(width.max(1))).max(1)
 }
 
-/// Calls with the column and the value of every column that has samples, newest at the right edge; several samples in
+/// Calls with the column and the value of every column that has samples, the newest at the right edge; several in
 /// one column give their maximum.
 pub fn columns(
     width: u16,
     mut samples: impl ExactSizeIterator<Item = Option<f64>>,
     mut call: impl FnMut(u16, Option<f64>),
 ) {
-    let total = samples.len();
-    let step = bucket(total, width);
-    let used = total.div_ceil(step).min(usize::from(width)) as u16;
-    // The newest column is a full one; the oldest takes what is left over.
-    let (mut left, mut column) = (total, width - used);
-    while left > 0 {
-        let take = if left.is_multiple_of(step) { step } else { left % step };
-        call(column, samples.by_ref().take(take).flatten().max_by(f64::total_cmp));
-        left -= take;
-        column += 1;
+    let step = bucket(samples.len(), width);
+    let used = (samples.len() / step).min(usize::from(width));
+    let left_out = samples.len() - used * step;
+    samples.by_ref().take(left_out).for_each(drop);
+    for column in width - used as u16..width {
+        call(column, samples.by_ref().take(step).flatten().max_by(f64::total_cmp));
     }
 }
 
-/// Draws samples into one row in the heat of each. Samples without a value are marked, columns before the first sample
+/// Charts are calm where all is well: heat marks what ran hot.
+fn role(value: f64) -> Role {
+    if value >= 0.8 { Role::heat(value) } else { Role::Focus }
+}
+
+/// Draws samples into one row. Samples without a value are marked, columns before the first sample
 /// stay empty.
 pub fn draw(pen: &mut Pen<'_>, width: u16, samples: impl ExactSizeIterator<Item = Option<f64>>) {
     let (cx, start) = (pen.cx(), pen.x());
@@ -38,7 +39,7 @@ pub fn draw(pen: &mut Pen<'_>, width: u16, samples: impl ExactSizeIterator<Item 
     columns(width, samples, |column, value| {
         pen.to(start + column);
         match value {
-            Some(value) => pen.glyph(cx.theme.style(Role::heat(value)), heat::glyph(value, cx.charset)),
+            Some(value) => pen.glyph(cx.theme.style(role(value)), heat::low_glyph(value, cx.charset)),
             None => pen.glyph(cx.theme.style(Role::Absent), "?"),
         };
     });
@@ -58,7 +59,7 @@ pub fn chart(cx: &Cx<'_>, area: Rect, samples: impl ExactSizeIterator<Item = Opt
             Pen::new(cx, Rect { x, ..area }, area.height - 1, buf).glyph(cx.theme.style(Role::Absent), "?");
             return;
         };
-        let style = cx.theme.style(Role::heat(value));
+        let style = cx.theme.style(role(value));
         let height = value.clamp(0.0, 1.0) * f64::from(area.height);
         for row in 0..area.height {
             let part = height - f64::from(area.height - 1 - row);
@@ -91,8 +92,8 @@ mod tests {
             row(&buf, 0)
         };
         assert_eq!(spark(&[]), "");
-        assert_eq!(spark(&[Some(0.0), None, Some(1.0)]), "   ▁?█");
+        assert_eq!(spark(&[Some(0.0), None, Some(1.0)]), "   ▁?▇");
         let thirteen: Vec<Option<f64>> = (0..13).map(|at| Some(if at == 3 { 1.0 } else { 0.0 })).collect();
-        assert_eq!(spark(&thirteen), " ▁█▁▁▁");
+        assert_eq!(spark(&thirteen), "▁▇▁▁▁▁");
     }
 }

@@ -10,7 +10,7 @@ use topotop_model::Known;
 use topotop_model::frame::{CpuShares, Node};
 
 /// Columns of the numbers with the shortest bar.
-pub(super) const WIDTH: u16 = 5 + 10 + 2 + BAR.0 + 1 + 11 + 10;
+pub(super) const WIDTH: u16 = 5 + 9 + 1 + BAR.0 + 1 + 5 + 8;
 
 /// The shortest and the longest bar of memory.
 const BAR: (u16, u16) = (5, 18);
@@ -48,17 +48,20 @@ pub(super) struct Columns {
     softirq: u16,
     memory: u16,
     bar: u16,
+    total: bool,
     foreign: u16,
 }
 
 impl Columns {
     pub(super) fn new(area: Rect, start: u16) -> Self {
         let spare = area.width.saturating_sub(start + WIDTH);
-        let bar = (BAR.0 + spare).min(BAR.1);
+        // The bar shows how much of the total is used; the total itself comes when there is room.
+        let total = spare >= 6 + 4;
+        let bar = (BAR.0 + spare - if total { 6 } else { 0 }).min(BAR.1);
         let busy = area.x + start;
         let softirq = busy + 5;
-        let memory = softirq + 10 + 2;
-        Self { busy, softirq, memory, bar, foreign: memory + bar + 1 + 11 }
+        let memory = softirq + 9 + 1;
+        Self { busy, softirq, memory, bar, total, foreign: memory + bar + 1 + if total { 11 } else { 5 } }
     }
 
     /// Names the columns on the panel's rule.
@@ -66,8 +69,8 @@ impl Columns {
         for (end, name) in [
             (self.busy + 6, " busy "),
             (self.softirq + 9, " softirq "),
-            (self.memory + self.bar + 13, " memory "),
-            (self.foreign + 11, " foreign/s "),
+            (self.foreign + 1, " memory "),
+            (self.foreign + 9, " foreign "),
         ] {
             let mut pen = Pen::new(cx, area, 0, buf);
             pen.to(end.saturating_sub(name.len() as u16)).text(Role::Head, name);
@@ -83,7 +86,7 @@ impl Columns {
             Some((id, share)) if share >= 0.1 => {
                 pen.share(5, Some(share));
                 let name = number::Short::from_display(format_args!(" c{id}"));
-                pen.field(Role::heat(share), 5, name.as_str());
+                pen.field(Role::heat(share), 6, name.as_str());
             }
             _ => {
                 pen.share(5, load.softirq);
@@ -97,7 +100,7 @@ impl Columns {
 
     pub(super) fn memory_of(&self, pen: &mut Pen<'_>, node: Option<&Node>) {
         let Some(node) = node else {
-            pen.to(self.memory).missing(self.bar + 12, None).missing(9, None);
+            pen.to(self.memory).missing(self.foreign - self.memory, None).missing(8, None);
             return;
         };
         let total = node.memory_total_bytes;
@@ -105,13 +108,13 @@ impl Columns {
         self.memory(pen, total, node.memory_free_bytes, parts);
         let foreign = node.numa_foreign_per_second;
         let role = if foreign.is_some_and(|rate| rate >= 1.0) { Role::Warn } else { Role::Dim };
-        pen.to(self.foreign).rate(role, 9, foreign, number::count);
+        pen.to(self.foreign).rate(role, 8, foreign, number::count);
     }
 
     fn memory_of_host(&self, pen: &mut Pen<'_>) {
         let memory = &pen.cx().frame.memory;
         self.memory(pen, memory.total_bytes, memory.free_bytes, [memory.anon_bytes, memory.cached_bytes]);
-        pen.to(self.foreign).none(9);
+        pen.to(self.foreign).none(8);
     }
 
     /// A bar of what the memory is used for, and used of total.
@@ -119,9 +122,9 @@ impl Columns {
         pen.to(self.memory);
         let Some((all, free)) = total.value().filter(|&total| total > 0).zip(free.value()) else {
             if total == Known::Value(0) || total == Known::None {
-                pen.none(self.bar + 12);
+                pen.none(self.foreign - self.memory);
             } else {
-                pen.missing(self.bar + 12, None);
+                pen.missing(self.foreign - self.memory, None);
             }
             return;
         };
@@ -137,8 +140,10 @@ impl Columns {
             ],
         );
         let role = if share(used) >= 0.9 { Role::Warn } else { Role::Text };
-        pen.skip(1).number(role, 5, &number::whole_bytes(used)).text(Role::Dim, "/");
-        pen.field(Role::Dim, 5, number::whole_bytes(all).as_str());
+        pen.skip(1).number(role, 5, &number::whole_bytes(used));
+        if self.total {
+            pen.text(Role::Dim, "/").field(Role::Dim, 5, number::whole_bytes(all).as_str());
+        }
     }
 
     /// The second row of a node, where there is room for one.
