@@ -1,4 +1,4 @@
-//! Names of pods and containers from the directories that kubelet keeps logs in: plain files, never a socket.
+//! Names of pods and containers from the directories that kubelet and docker keep: plain files, never a socket.
 
 use crate::Root;
 use std::collections::HashMap;
@@ -41,6 +41,7 @@ impl LogNames {
             let slots: Vec<usize> = table.rows().iter().filter(|&slot| nameless(table, slot)).collect();
             for slot in slots {
                 self.name(table, slot);
+                from_docker(root, table, slot);
             }
         }
     }
@@ -96,6 +97,32 @@ impl LogNames {
     }
 }
 
+/// Takes a container's name from docker's own directory, if nothing else has one.
+fn from_docker(root: &Root, table: &mut Cgroups, slot: usize) {
+    let Some(id) = table.container_id.get(slot).filter(|id| is_id(id) && table.container_name.get(slot).is_none())
+    else {
+        return;
+    };
+    let mut text = Vec::new();
+    let read = root.open(Path::new("var/lib/docker/containers").join(&**id).join("config.v2.json"));
+    if read.and_then(|file| file.read_start(&mut text, 1 << 16)).is_ok()
+        && let Some(name) = docker_name(&text)
+    {
+        table.container_name.set(slot, &name);
+        table.name_source.set(slot, "runtime_dir");
+    }
+}
+
+/// The one name with a slash before it; volumes and policies have theirs without.
+fn docker_name(json: &[u8]) -> Option<String> {
+    const KEY: &[u8] = b"\"Name\":\"/";
+    let start = json.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
+    let name = json.get(start..)?.split(|&byte| byte == b'"').next()?;
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
+    let whole = json.len() > start + name.len() && !name.is_empty() && name.iter().all(plain);
+    whole.then(|| topotop_model::text::from_bytes(name).into_owned())
+}
+
 /// `NAMESPACE_POD_UID`; neither namespaces nor pods have underscores in their names.
 fn pod_directory(name: &str) -> Option<(String, Pod)> {
     let mut parts = name.splitn(3, '_');
@@ -117,7 +144,7 @@ fn is_id(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pod, container_link, pod_directory};
+    use super::{Pod, container_link, docker_name, pod_directory};
     use proptest::prelude::*;
 
     #[test]
@@ -129,6 +156,10 @@ mod tests {
         let link = format!("broker-0_mq_side-car-{id}.log");
         assert_eq!(container_link(&link), Some((id, "side-car".to_owned())));
         assert_eq!(container_link("broker-0_mq_side-car-12.log"), None);
+        let json = br#"{"State":{},"Volumes":{"Name":"data"},"Name":"/mq-1","Driver":"overlay2"}"#;
+        assert_eq!(docker_name(json).as_deref(), Some("mq-1"));
+        let cut = json.windows(4).position(|window| window == b"mq-1").map_or(0, |at| at + 3);
+        assert_eq!(docker_name(&json[..cut]), None, "cut within the name");
     }
 
     proptest! {
@@ -136,6 +167,7 @@ mod tests {
         fn no_text_panics(name: String) {
             pod_directory(&name);
             container_link(&name);
+            docker_name(name.as_bytes());
         }
     }
 }

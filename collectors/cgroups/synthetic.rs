@@ -163,6 +163,7 @@ fn joins_version_1_and_the_unified_tree() {
     assert_eq!((table.shmem_bytes.value(x), table.dirty_bytes.get(x)), (Some(13), Known::Missing));
     assert_eq!((table.events_max.value(x), table.events_oom_kill.value(x)), (Some(6), Some(5)));
     assert_eq!(table.under_oom.value(x), Some(1));
+    assert_eq!(table.memory_hierarchical_limit_bytes.value(x), Some(8192));
     let page = rustix::param::page_size() as u64;
     assert_eq!(table.file_by_node.get(x), Some(&[(0, page), (1, 2 * page)][..]));
     assert_eq!((table.cpu_usage_us.value(x), table.cpu_throttled_us.value(x)), (Some(5000), Some(7)));

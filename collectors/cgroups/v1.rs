@@ -161,6 +161,7 @@ fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     let (mut plain, mut total) = ([None; 12], [None; 12]);
     let mut whole = !cut && !bytes.is_empty();
     let mut has_totals = cut;
+    let mut hierarchical_limit = None;
     for line in lines(bytes) {
         let mut parts = fields(line);
         let Some(key) = parts.next() else { continue };
@@ -169,12 +170,18 @@ fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
             None => (&mut plain, key),
         };
         has_totals |= line.starts_with(b"total_");
+        if key == b"hierarchical_memory_limit" {
+            hierarchical_limit = parts.next();
+            continue;
+        }
         if let Some((cell, _)) = values.iter_mut().zip(STAT).find(|(_, wanted)| *wanted == key) {
             *cell = parts.next().and_then(number);
             whole &= cell.is_some();
         }
     }
     into(if has_totals { total } else { plain }, stat_columns(cells.table), cells.slot);
+    let column = &mut cells.table.memory_hierarchical_limit_bytes;
+    limit(hierarchical_limit.unwrap_or_default(), column, cells.slot);
     whole
 }
 

@@ -84,7 +84,8 @@ pub struct CgroupMemory {
     pub high_bytes: Known<u64>,
     /// The lowest limit of it and its ancestors, and the machine's memory where none has one.
     pub effective_limit_bytes: Known<u64>,
-    /// Path of the group whose limit that is; empty when it is the machine's memory.
+    /// Path of the group whose limit that is, `/` also for one that is hidden above it; empty when it is the machine's
+    /// memory.
     pub limited_by: Arc<str>,
     /// Anonymous.
     pub anon_bytes: Known<u64>,

@@ -127,7 +127,7 @@ table! {
         namespace: Text = 60 (Fact, None, "var/log/pods"),
         /// Container name where something tells it.
         container_name: Text = 61 (Fact, None, "var/log/pods"),
-        /// What told the names: `path`, `log_dir`, `hostname`.
+        /// What told the names: `path`, `log_dir` (kubelet's), `runtime_dir` (docker's).
         name_source: Text = 62 (Fact, None, "path"),
         /// Page-cache limit of its own where the kernel has one (Alibaba, Tencent).
         pagecache_limit_bytes: Num = 63 (Fact, Bytes, "memory.pagecache_limit.size"),
@@ -141,6 +141,9 @@ table! {
         memory_peak_bytes: Num = 67 (Gauge, Bytes, "memory.peak"),
         /// v1: reclaimed down to this first when the machine lacks memory; none when unlimited.
         memory_soft_limit_bytes: Num = 68 (Fact, Bytes, "memory.soft_limit_in_bytes"),
+        /// v1: the lowest limit of it and its ancestors as the kernel tells it, hidden ones included; none when
+        /// unlimited.
+        memory_hierarchical_limit_bytes: Num = 69 (Fact, Bytes, "memory.stat"),
     }
 }
 

@@ -103,6 +103,17 @@ struct Limits {
     unread: bool,
 }
 
+impl Limits {
+    /// Takes the kernel's own word for the lowest limit: it knows the groups that a namespace hides, and whether limits
+    /// above count at all. A limit of none of the groups that are seen is put down to the top.
+    fn told(&mut self, told: u64) {
+        self.unread = false;
+        if self.lowest.as_ref().is_none_or(|(lowest, _)| *lowest != told) {
+            self.lowest = Some((told, Arc::from("/")));
+        }
+    }
+}
+
 /// Fills in the lowest limit from each group up to the top, and the machine's memory where nothing is lower. Groups are
 /// sorted by path, so that parents come first.
 pub(super) fn effective_limits(table: &Cgroups, now: &Snapshot, cgroups: &mut [Cgroup]) {
@@ -116,6 +127,11 @@ pub(super) fn effective_limits(table: &Cgroups, now: &Snapshot, cgroups: &mut [C
             Known::None => {}
             Known::Value(own) if limits.lowest.as_ref().is_some_and(|(lowest, _)| *lowest <= own) => {}
             Known::Value(own) => limits.lowest = Some((own, Arc::clone(&cgroup.path))),
+        }
+        match table.memory_hierarchical_limit_bytes.get(cgroup.slot) {
+            Known::Missing => {}
+            Known::None => limits = Limits::default(),
+            Known::Value(told) => limits.told(told),
         }
         if let Some(memory) = &mut cgroup.memory {
             let of_group = limits.lowest.clone().filter(|(lowest, _)| machine.is_none_or(|machine| *lowest < machine));
@@ -215,6 +231,21 @@ mod tests {
         assert_eq!(limit(&frame, "/a/b/c"), (Known::Value(200 * MIB), "/a".to_owned()));
         assert_eq!(limit(&frame, "/a-b"), (Known::Value(1024 * MIB), String::new()));
         assert_eq!(limit(&frame, "/x/y"), (Known::Missing, String::new()), "what is above could not be read");
+    }
+
+    #[test]
+    fn the_kernel_knows_limits_that_are_hidden() {
+        let frame = frame(vec![snapshot(1, |table| {
+            let slot = group(table, "/", 0, Known::None);
+            table.memory_hierarchical_limit_bytes.set(slot, 300 * MIB);
+            let slot = group(table, "/a", MIB, Known::Value(100 * MIB));
+            table.memory_hierarchical_limit_bytes.set(slot, 100 * MIB);
+            let slot = group(table, "/b", MIB, Known::Missing);
+            table.memory_hierarchical_limit_bytes.set_none(slot);
+        })]);
+        assert_eq!(limit(&frame, "/"), (Known::Value(300 * MIB), "/".to_owned()));
+        assert_eq!(limit(&frame, "/a"), (Known::Value(100 * MIB), "/a".to_owned()));
+        assert_eq!(limit(&frame, "/b"), (Known::Value(1024 * MIB), String::new()));
     }
 
     #[test]
