@@ -9,6 +9,7 @@ mod cx;
 #[doc(hidden)]
 pub mod demo;
 pub mod disks;
+pub mod gaps;
 pub mod overview;
 pub mod parts;
 pub mod processes;
@@ -58,6 +59,7 @@ pub fn all() -> Vec<Box<dyn Panel>> {
         || Box::new(cgroups::Cgroups::default()),
         || Box::new(processes::Processes::default()),
         || Box::new(disks::Disks::default()),
+        || Box::new(gaps::Gaps::default()),
     ];
     screens.iter().map(|make| make()).collect()
 }

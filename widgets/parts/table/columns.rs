@@ -136,24 +136,43 @@ pub(super) fn arrange<R>(cx: &Cx<'_>, columns: &[Column<R>], area: Rect) -> Vec<
     places
 }
 
-/// Widths by importance: each column takes its ideal, else what is left down to its least, else nothing; what is left
-/// over in the end goes to those that can use it. The most important column stays whatever happens.
+/// Up to this priority a column keeps its least before more important ones get more than theirs.
+const IMPORTANT: u8 = 2;
+
+/// Widths by importance. Important columns are kept at their least as long as that fits, then grown to their ideal; the
+/// others take what is left, ideal or less or nothing; in the end what nobody needs goes to those that flex.
 fn allot(rules: &[(Width, u8)], room: u16) -> Vec<u16> {
-    let mut order: Vec<usize> =
-        (0..rules.len()).filter(|&at| rules.get(at).is_some_and(|rule| rule.0.ideal > 0)).collect();
-    order.sort_by_key(|&at| rules.get(at).map_or(0, |rule| rule.1));
-    let mut widths = vec![0; rules.len()];
-    let (mut rest, mut first) = (room, true);
-    for at in order {
-        let (Some((rule, _)), Some(width)) = (rules.get(at), widths.get_mut(at)) else { continue };
-        let gap = u16::from(!first);
-        if rest < rule.min + gap && !first {
-            continue;
-        }
-        *width = rule.ideal.min(rest.saturating_sub(gap)).max(1);
-        rest = rest.saturating_sub(*width + gap);
-        first = false;
+    let mut order: Vec<(usize, Width, u8)> =
+        rules.iter().enumerate().filter(|(_, rule)| rule.0.ideal > 0).map(|(at, rule)| (at, rule.0, rule.1)).collect();
+    order.sort_by_key(|entry| entry.2);
+    let (mut important, others): (Vec<_>, Vec<_>) = order.into_iter().partition(|entry| entry.2 <= IMPORTANT);
+    let least = |list: &[(usize, Width, u8)]| list.iter().map(|entry| entry.1.min + 1).sum::<u16>().saturating_sub(1);
+    while important.len() > 1 && least(&important) > room {
+        important.pop();
     }
+    let mut widths = vec![0; rules.len()];
+    let mut rest = room.saturating_sub(least(&important));
+    for (at, rule, _) in &important {
+        let more = rule.ideal.saturating_sub(rule.min).min(rest);
+        rest -= more;
+        if let Some(width) = widths.get_mut(*at) {
+            *width = (rule.min + more).min(room).max(1);
+        }
+    }
+    for (at, rule, _) in &others {
+        if rest > rule.min
+            && let Some(width) = widths.get_mut(*at)
+        {
+            *width = rule.ideal.min(rest - 1).max(1);
+            rest -= *width + 1;
+        }
+    }
+    stretch(rules, &mut widths, rest);
+    widths
+}
+
+/// Gives what is left over to columns that flex.
+fn stretch(rules: &[(Width, u8)], widths: &mut [u16], rest: u16) {
     let flex = |at: usize, width: u16| rules.get(at).filter(|_| width > 0).map_or(0, |rule| u32::from(rule.0.flex));
     let total: u32 = widths.iter().enumerate().map(|(at, &width)| flex(at, width)).sum();
     for (at, width) in widths.iter_mut().enumerate() {
@@ -162,7 +181,6 @@ fn allot(rules: &[(Width, u8)], room: u16) -> Vec<u16> {
         let most = rules.get(at).map_or(0, |rule| rule.0.ideal.saturating_mul(3));
         *width = width.saturating_add(more as u16).min(most.max(*width));
     }
-    widths
 }
 
 /// Columns that a head takes with its sort mark.
