@@ -214,28 +214,44 @@ impl CgroupCollector {
             gaps.add_many(&gap.path, gap.reason, &gap.needs, gap.count);
         }
         let mut open = 0;
-        let mut without_pressure = 0;
+        let (mut groups, mut with_pressure) = (0, false);
+        // Counted before they are spelled out: there may be thousands of one kind.
+        let mut failures: Vec<(&files::Held, Reason, u64)> = Vec::new();
         for group in self.tree.iter() {
-            let mut has_pressure = false;
+            groups += 1;
             for file in &group.files {
                 open += usize::from(file.is_open());
-                let is_pressure = !file.def.needs.is_empty();
-                has_pressure |= is_pressure && file.failure().is_none();
-                match file.failure() {
-                    // What a kernel or a controller lacks is no gap: there is nothing to be had.
-                    None | Some(Reason::NotFound) => {}
-                    // Threaded groups have processes that are not theirs to tell.
-                    Some(Reason::NotSupported) if file.def.names.contains(&"cgroup.procs") => {}
-                    Some(reason) => gaps.add(&pattern(&self.hierarchies, file), reason, needs(reason, file)),
+                let failure = file.failure();
+                with_pressure |= failure.is_none() && !file.def.needs.is_empty() && !group.path.as_os_str().is_empty();
+                let Some(reason) = failure.filter(|&reason| is_gap(file, reason)) else { continue };
+                let same = |row: &&mut (&files::Held, Reason, u64)| {
+                    std::ptr::eq(row.0.def, file.def) && row.0.hierarchy == file.hierarchy && row.1 == reason
+                };
+                match failures.iter_mut().find(same) {
+                    Some(row) => row.2 += 1,
+                    None => failures.push((file, reason, 1)),
                 }
             }
-            without_pressure += u64::from(!has_pressure);
+        }
+        for (file, reason, count) in failures {
+            gaps.add_many(&pattern(&self.hierarchies, file), reason, needs(reason, file), count);
+        }
+        // Pressure of the top alone is the machine's.
+        if groups > 1 && !with_pressure {
+            let needs = "cgroup v2, Linux 4.20 and psi=1";
+            gaps.add_many("sys/fs/cgroup/*/*.pressure", Reason::NotFound, needs, groups);
         }
         self.kept = open;
-        if without_pressure > 0 && without_pressure == topotop_model::Table::rows(draft.cgroups.data()).len() as u64 {
-            let needs = "cgroup v2, Linux 4.20 and psi=1";
-            draft.cgroups.gaps.add_many("sys/fs/cgroup/*/*.pressure", Reason::NotFound, needs, without_pressure);
-        }
+    }
+}
+
+/// What a kernel or a controller lacks is no gap: there is nothing to be had. Threaded groups have processes that are
+/// not theirs to tell.
+fn is_gap(file: &files::Held, reason: Reason) -> bool {
+    match reason {
+        Reason::NotFound => false,
+        Reason::NotSupported => !file.def.names.contains(&"cgroup.procs"),
+        _ => true,
     }
 }
 
