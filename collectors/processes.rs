@@ -241,3 +241,144 @@ pub(crate) fn own_pid_namespace(root: &Root) -> bool {
     let own = || root.link("proc/self").is_ok_and(|pid| pid.as_os_str() == std::process::id().to_string().as_str());
     *OWN.get_or_init(own)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ProcessCollector;
+    use crate::live::{Captured, Live};
+    use crate::{Collector, Cx, Demand, Root};
+    use std::path::Path;
+    use std::sync::Arc;
+    use topotop_model::{Draft, Reason, State, Table};
+
+    struct Bench {
+        dir: tempfile::TempDir,
+        root: Arc<Root>,
+        collector: ProcessCollector,
+        draft: Draft,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().expect("a temporary directory");
+            let root = Arc::new(Root::at(dir.path()).expect("opened"));
+            Self { dir, root, collector: ProcessCollector::default(), draft: Draft::default() }
+        }
+
+        fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+            let path = self.dir.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            std::fs::write(path, bytes).expect("written");
+        }
+
+        fn process(&self, pid: u32, comm: &str, starttime: u64) {
+            self.write(&format!("proc/{pid}/stat"), stat(pid, comm, 10, starttime));
+            self.write(
+                &format!("proc/{pid}/status"),
+                "Name:\tx\nUid:\t7\t7\t7\t7\nVmRSS:\t8 kB\nCpus_allowed_list:\t0-3\n",
+            );
+            self.write(&format!("proc/{pid}/cgroup"), "0::/a.slice\n");
+        }
+
+        fn sample(&mut self, now_ns: u64) -> Vec<(u64, String)> {
+            let live: Arc<dyn Live> = Arc::new(Captured { root: Arc::clone(&self.root) });
+            let demand = Demand { complete: true, process: None };
+            let mut buf = Vec::new();
+            let mut cx = Cx { root: &self.root, live: &live, now_ns, demand: &demand, buf: &mut buf };
+            self.collector.collect(&mut cx, &mut self.draft);
+            let table = self.draft.processes.data();
+            let name = |slot| Some((table.pid.value(slot)?, table.comm.or_empty(slot).to_string()));
+            let mut rows: Vec<_> = table.rows().iter().filter_map(name).collect();
+            rows.sort();
+            rows
+        }
+
+        fn gap(&self, path: &str, reason: Reason) -> u64 {
+            let all = self.draft.processes.gaps.iter();
+            all.filter(|gap| *gap.path == *path && gap.reason == reason).map(|gap| gap.count).sum()
+        }
+    }
+
+    fn stat(pid: u32, comm: &str, utime: u64, starttime: u64) -> String {
+        format!(
+            "{pid} ({comm}) S 1 1 1 0 -1 0 0 0 3 0 {utime} 5 0 0 20 0 2 0 {starttime} 4096 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 2 0 0\n"
+        )
+    }
+
+    fn fifo(path: &Path) {
+        let mode = rustix::fs::Mode::RUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).expect("made");
+    }
+
+    #[test]
+    fn rows_live_and_die_with_their_processes() {
+        let mut bench = Bench::new();
+        bench.process(1, "init", 5);
+        bench.process(7, "a) S 1 (\u{1b}[2J", 50);
+        assert_eq!(bench.sample(1), [(1, "init".to_owned()), (7, "a) S 1 (\u{1b}[2J".to_owned())]);
+        let table = bench.draft.processes.data();
+        let slot = table.rows().iter().find(|&slot| table.pid.value(slot) == Some(7)).expect("a row");
+        assert_eq!((table.uid.value(slot), table.last_cpu.value(slot)), (Some(7), Some(2)));
+        assert_eq!(table.rss_bytes.value(slot), Some(8192), "pages of a captured machine have a size of their own");
+        assert_eq!(table.cgroup.or_empty(slot).as_ref(), "/a.slice");
+        let serial = table.rows().serial(slot);
+        // The pid comes back as another process's.
+        bench.process(7, "other", 60);
+        assert_eq!(bench.sample(2).last(), Some(&(7, "other".to_owned())));
+        let table = bench.draft.processes.data();
+        let slot = table.rows().iter().find(|&slot| table.pid.value(slot) == Some(7)).expect("a row");
+        assert_ne!(table.rows().serial(slot), serial, "no rate between two processes");
+        std::fs::remove_dir_all(bench.dir.path().join("proc/7")).expect("removed");
+        assert_eq!(bench.sample(3), [(1, "init".to_owned())]);
+    }
+
+    #[test]
+    fn hostile_files_cost_their_own_process() {
+        let mut bench = Bench::new();
+        bench.process(1, "init", 5);
+        bench.process(2, "cut", 5);
+        bench.write("proc/2/stat", "2 (cut) S 1 1");
+        bench.process(3, "binary", 5);
+        bench.write("proc/3/stat", [0xff; 9000]);
+        bench.process(4, "fifo", 5);
+        std::fs::remove_file(bench.dir.path().join("proc/4/stat")).expect("removed");
+        fifo(&bench.dir.path().join("proc/4/stat"));
+        bench.write("proc/4/cgroup", "");
+        bench.write("proc/99999999999/stat", "1 (no pid) S 1\n");
+        let rows = bench.sample(1);
+        // What has no `stat` is known by its `status`.
+        let names: Vec<_> = rows.iter().map(|row| (row.0, row.1.as_str())).collect();
+        assert_eq!(names, [(1, "init"), (2, "x"), (3, "x"), (4, "x")]);
+        assert_eq!(bench.gap("proc/*/stat", Reason::Malformed), 2);
+        assert_eq!(bench.gap("proc/*/stat", Reason::NotSupported), 1);
+        assert_eq!(bench.gap("proc/*/io", Reason::NotFound), 4);
+    }
+
+    #[test]
+    fn schedulers_hide_behind_an_unpinned_main_thread() {
+        let mut bench = Bench::new();
+        bench.process(9, "beam.smp", 5);
+        bench.write("proc/9/cmdline", "/usr/lib/erlang/bin/beam.smp\0-sbt\0db\0--\0-root\0/\0");
+        for (tid, comm, cpus) in [(9, "beam.smp", "0-3"), (10, "1_scheduler", "2")] {
+            bench.write(&format!("proc/9/task/{tid}/stat"), stat(tid, comm, 10, 5));
+            bench.write(&format!("proc/9/task/{tid}/status"), format!("Name:\tx\nCpus_allowed_list:\t{cpus}\n"));
+            bench.write(&format!("proc/9/task/{tid}/schedstat"), "100 200 3\n");
+        }
+        bench.sample(1);
+        let processes = bench.draft.processes.data();
+        let slot = processes.first().expect("a row");
+        assert_eq!(processes.beam_bind_type.or_empty(slot).as_ref(), "db");
+        assert_eq!(processes.threads_watched.value(slot), Some(1));
+        let threads = bench.draft.threads.data();
+        let pins = threads.rows().iter().filter_map(|slot| threads.affinity.get(slot)?.single()).collect::<Vec<_>>();
+        assert_eq!(pins, [2]);
+    }
+
+    #[test]
+    fn a_machine_without_processes_says_so() {
+        let mut bench = Bench::new();
+        assert!(bench.sample(1).is_empty());
+        assert_eq!(bench.draft.processes.state, State::Missing);
+        assert_eq!(bench.gap("proc", Reason::NotFound), 1);
+    }
+}

@@ -21,6 +21,8 @@ const BIRTHS: usize = 256;
 const TURN: usize = 30;
 /// Processes per job of the worker.
 const BATCH: usize = 64;
+/// Jobs that wait in line.
+const LINE: usize = 48;
 /// How long a complete reading waits for the worker.
 const PATIENCE: Duration = Duration::from_millis(300);
 /// After so long an answer counts as overdue.
@@ -32,6 +34,7 @@ pub(super) struct Details {
     worker: Option<Worker<Job, Answer>>,
     asked_at_ns: u64,
     ask: Job,
+    late: usize,
     cursor: u32,
     todo: Vec<(bool, u64, u32)>,
     turn: Vec<u32>,
@@ -95,28 +98,37 @@ impl Details {
         if worker.pending() == 0 {
             self.asked_at_ns = cx.now_ns;
         }
+        let patience = if cx.demand.complete { PATIENCE } else { Duration::ZERO };
+        let deadline = super::monotonic_ns() + patience.as_nanos() as u64;
+        let mut wait = |worker: &mut Worker<Job, Answer>| {
+            let left = Duration::from_nanos(deadline.saturating_sub(super::monotonic_ns()));
+            let answer = if left.is_zero() { None } else { worker.wait(left) };
+            answer.map(|answer| answered(answer, procs, table))
+        };
         while !self.ask.is_empty() {
+            if worker.pending() >= LINE && wait(worker).is_none() {
+                break;
+            }
             let rest = self.ask.split_off(self.ask.len().min(BATCH));
             let job = std::mem::replace(&mut self.ask, rest);
             if !worker.submit(job) {
-                // The line is full: everybody gets another turn later.
-                self.ask.clear();
+                break;
             }
         }
-        if cx.demand.complete {
-            let deadline = super::monotonic_ns() + PATIENCE.as_nanos() as u64;
-            let left = || Duration::from_nanos(deadline.saturating_sub(super::monotonic_ns()));
-            while let Some(answer) = worker.wait(left()) {
-                answered(answer, procs, table);
-            }
-        }
+        while wait(worker).is_some() {}
+        self.late = if cx.demand.complete { self.ask.len() + worker.pending() * BATCH } else { 0 };
+        // Who found no place in the line gets another turn.
+        self.ask.clear();
     }
 
     /// Says so when the worker has been waiting for some process for long.
     pub(super) fn overdue(&self, now_ns: u64, gaps: &mut Gaps) {
         let pending = self.worker.as_ref().map_or(0, Worker::pending);
-        if pending > 0 && now_ns.saturating_sub(self.asked_at_ns) > OVERDUE_NS {
-            gaps.add("proc/*/cmdline", Reason::TimedOut, "a process that lets go of its mmap_lock");
+        let overdue = pending > 0 && now_ns.saturating_sub(self.asked_at_ns) > OVERDUE_NS;
+        let late = if overdue { self.late.max(1) } else { self.late };
+        if late > 0 {
+            let needs = "more time, or a process that lets go of its mmap_lock";
+            gaps.add_many("proc/*/cmdline", Reason::TimedOut, needs, late as u64);
         }
     }
 }

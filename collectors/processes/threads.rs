@@ -48,8 +48,8 @@ impl Threads {
         let (mut taken, mut cut) = (0, 0);
         let one_cpu = draft.cpu_times.data().rows().len() == 1;
         let watched = std::mem::take(&mut self.watched);
-        for slot in draft.processes.data().rows().iter().collect::<Vec<_>>() {
-            draft.processes.data_mut().threads_watched.set(slot, 0);
+        for proc in procs.values() {
+            draft.processes.data_mut().threads_watched.set(proc.slot, 0);
         }
         for &(rank, _, pid) in &watched {
             let Some(proc) = procs.get_mut(&pid) else { continue };
