@@ -158,12 +158,12 @@ pub const TABLE: &[Row] = &[
     row(Group::Time, Jump, "jump", &["t"], "go to a time: 14:05, 10m (ago), +30s (later)"),
     row(Group::Time, Faster, "faster", &["+"], "sample more often"),
     row(Group::Time, Slower, "slower", &["-"], "sample less often"),
-    row(Group::Program, Help, "help", &["?", "h", "f1"], "this list").hint("help"),
     row(Group::Program, Gaps, "gaps", &["u"], "what could not be read, and what would fill it").hint("gaps"),
     row(Group::Program, Theme, "theme", &["T"], "the next theme"),
     row(Group::Program, Mouse, "mouse", &["M"], "mouse on or off"),
     row(Group::Program, Redraw, "redraw", &["ctrl-l"], "draw everything again"),
     row(Group::Program, Suspend, "suspend", &["ctrl-z"], "suspend to the shell"),
+    row(Group::Program, Help, "help", &["?", "h", "f1"], "this list").hint("help"),
     row(Group::Program, Quit, "quit", &["q", "ctrl-c"], "quit").hint("quit"),
 ];
 

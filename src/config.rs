@@ -4,6 +4,7 @@ use crate::units;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_model::derive::Settings;
@@ -87,7 +88,10 @@ impl Config {
         let Some(path) = given.or(usual.as_deref()) else { return Ok(Self::default()) };
         match std::fs::read_to_string(path) {
             Ok(text) => Self::parse(&text).map_err(|error| format!("{}: {error}", path.display())),
-            Err(error) if given.is_none() && error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
+            // Nobody asked for it: not there, or in the home of somebody else after sudo or setpriv.
+            Err(error) if given.is_none() && matches!(error.kind(), NotFound | PermissionDenied | NotADirectory) => {
+                Ok(Self::default())
+            }
             Err(error) => Err(format!("{}: {error}: give a readable file with --config", path.display())),
         }
     }

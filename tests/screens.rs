@@ -10,7 +10,7 @@ use topotop::source::{About, Sample};
 use topotop::view;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
-use topotop_widgets::{Charset, Theme, demo};
+use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Theme, demo};
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 15)];
 
@@ -107,9 +107,34 @@ fn edges(app: &mut App) -> String {
     out
 }
 
+/// A screen with nothing on it.
+struct Empty(&'static str);
+
+impl Panel for Empty {
+    fn id(&self) -> &'static str {
+        self.0
+    }
+
+    fn title(&self) -> &'static str {
+        self.0
+    }
+
+    fn arrange(&mut self, _: &Cx<'_>, _: Rect) {}
+
+    fn act(&mut self, _: Action, _: &Cx<'_>) -> Outcome {
+        Outcome::Ignored
+    }
+
+    fn draw(&self, _: &Cx<'_>, _: Rect, _: &mut Buffer) {}
+}
+
 #[test]
 fn titles_and_footers() {
     let mut app = app(demo::server(), Charset::Unicode);
+    app.panels.clear();
+    for title in ["overview", "cores", "queues", "cgroups", "processes", "disks"] {
+        app.panels.push(Box::new(Empty(title)));
+    }
     let mut out = String::new();
     let mut add = |name: &str, text: String| out.extend(["== ", name, "\n", &text]);
     add("a picture", edges(&mut app));

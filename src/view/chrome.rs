@@ -93,10 +93,13 @@ fn clock(app: &App) -> (String, Role) {
     }
 }
 
+/// Columns that the two most important hints need.
+const LAST_HINTS: usize = 16;
+
 /// The tabs as (screen, first column, column after, text).
 fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
     let full: Vec<String> = (1..).zip(&app.panels).map(|(n, panel)| format!(" {n} {} ", panel.title())).collect();
-    let need: usize = full.iter().map(|text| text.chars().count()).sum();
+    let need = full.iter().map(|text| text.chars().count()).sum::<usize>() + LAST_HINTS;
     let mut x = area.x;
     let mut placed = Vec::new();
     for (at, text) in full.into_iter().enumerate() {
@@ -142,18 +145,18 @@ pub(super) fn footer(app: &App, area: Rect, buf: &mut Buffer) {
         x = write(buf, (start, area.y), end, &text, style(role));
     }
     let hints = hints(app);
-    let mut width: usize = hints.iter().map(|(key, word)| key.chars().count() + word.chars().count() + 3).sum();
-    let space = usize::from(area.right().saturating_sub(x + 1));
-    let mut skip = 0;
-    // The last hints are the most important: help and quit.
-    while width > space && skip < hints.len() {
-        width -= hints.get(skip).map_or(0, |(key, word)| key.chars().count() + word.chars().count() + 3);
-        skip += 1;
+    // Each with a blank between key and word and two before it; the last ones, help and quit, matter most.
+    let columns = |(key, word): &(String, String)| key.chars().count() + word.chars().count() + 3;
+    let mut space = usize::from(area.right().saturating_sub(x));
+    let mut start = hints.len();
+    while let Some(hint) = start.checked_sub(1).and_then(|at| hints.get(at)).filter(|hint| columns(hint) <= space) {
+        space -= columns(hint);
+        start -= 1;
     }
-    x = area.right().saturating_sub(width as u16);
-    for (key, word) in hints.into_iter().skip(skip) {
-        x = write(buf, (x, area.y), area.right(), &key, style(Role::Key)) + 1;
-        x = write(buf, (x, area.y), area.right(), &word, style(Role::Dim)) + 2;
+    x += space as u16;
+    for (key, word) in hints.into_iter().skip(start) {
+        x = write(buf, (x + 2, area.y), area.right(), &key, style(Role::Key)) + 1;
+        x = write(buf, (x, area.y), area.right(), &word, style(Role::Dim));
     }
 }
 
