@@ -139,3 +139,123 @@ fn missing_if_empty<T: Table>(section: &mut Section<T>) {
         section.state = State::Missing;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, Root, Sampler};
+    use std::fs;
+    use std::path::Path;
+    use topotop_model::derive::{Deriver, Settings};
+    use topotop_model::frame::Topology;
+    use topotop_model::{Known, Snapshot, Window};
+
+    fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
+    /// Four CPUs with gaps in their numbers, two nodes with gaps in theirs, a third node without CPUs.
+    fn machine() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir.path();
+        let cpu =
+            |cpu: u32, path: &str, text: &str| write(root, &format!("sys/devices/system/cpu/cpu{cpu}/{path}"), text);
+        write(root, "sys/devices/system/cpu/online", "0,2,5\n");
+        write(root, "sys/devices/system/cpu/possible", "0-7\n");
+        write(root, "sys/devices/system/cpu/isolated", "5\n");
+        write(root, "sys/devices/system/cpu/nohz_full", "  (null)\n");
+        for (id, package, core, siblings) in [(0, 0, 1, "0,2"), (2, 0, 1, "0,2"), (5, 1, 1, "5")] {
+            cpu(id, "topology/physical_package_id", &format!("{package}\n"));
+            cpu(id, "topology/die_id", "-1\n");
+            cpu(id, "topology/core_id", &format!("{core}\n"));
+            cpu(id, "topology/thread_siblings_list", &format!("{siblings}\n"));
+            cpu(id, "cache/index3/level", "3\n");
+            cpu(id, "cache/index3/shared_cpu_list", &format!("{siblings}\n"));
+            cpu(id, "cache/index3/size", "32768K\n");
+            cpu(id, "cpufreq/scaling_governor", "powersave\n");
+        }
+        cpu(6, "online", "0\n");
+        for (node, cpus, kilobytes, row) in
+            [(1, "0,2", 1000, "10 21 17"), (4, "5-6", 2000, "21 10 28"), (9, "", 4000, "17 28 10")]
+        {
+            let dir = format!("sys/devices/system/node/node{node}");
+            write(root, &format!("{dir}/cpulist"), &format!("{cpus}\n"));
+            write(root, &format!("{dir}/meminfo"), &format!("Node {node} MemTotal:  {kilobytes} kB\n"));
+            write(root, &format!("{dir}/distance"), &format!("{row}\n"));
+        }
+        let pci = "sys/bus/pci/devices/0000:3b:00.0";
+        write(root, &format!("{pci}/class"), "0x020000\n");
+        write(root, &format!("{pci}/numa_node"), "-1\n");
+        write(root, &format!("{pci}/net/eth7/address"), "\n");
+        write(root, "sys/bus/pci/devices/0000:00:1f.0/class", "0x060100\n");
+        dir
+    }
+
+    fn topology(window: &Window) -> Topology {
+        Topology::clone(&Deriver::new(Settings::default()).frame(window).topology)
+    }
+
+    fn window(snapshot: Snapshot) -> Window {
+        let mut window = Window::default();
+        window.push(snapshot);
+        window
+    }
+
+    #[test]
+    fn numbers_with_gaps_are_the_kernels() {
+        let dir = machine();
+        let window = window(Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default()).sample());
+        let topology = topology(&window);
+        assert_eq!((topology.packages, topology.cores), (Some(2), Some(2)));
+        assert_eq!(topology.cpus_online.to_string(), "0,2,5");
+        assert_eq!(topology.cpus_possible.as_ref().map(ToString::to_string).as_deref(), Some("0-7"));
+        assert_eq!(topology.cpus.iter().map(|cpu| cpu.id).collect::<Vec<_>>(), [0, 2, 5, 6], "present ones");
+        let five = topology.cpu(5).expect("a CPU");
+        assert!(five.online && five.isolated);
+        assert_eq!((five.node, five.package, five.die), (Known::Value(4), Known::Value(1), Known::None));
+        assert_eq!(five.l3, Known::Value(5), "without ids a cache is called after its first CPU");
+        assert!(topology.cpu(6).is_some_and(|cpu| !cpu.online && cpu.package == Known::Missing));
+        let nodes: Vec<_> = topology.nodes.iter().map(|node| (node.id, node.cpus.to_string(), node.has_cpus)).collect();
+        assert_eq!(nodes, [(1, "0,2".into(), true), (4, "5-6".into(), true), (9, String::new(), false)]);
+        let far = topology.node(4).map(|node| node.distances.clone());
+        assert_eq!(far, Some(vec![(1, 21), (4, 10), (9, 28)]), "a row's columns are the nodes by id");
+        assert_eq!(topology.node(9).map(|node| node.memory_total_bytes), Some(Known::Value(4_096_000)));
+        assert_eq!(topology.domains.len(), 2);
+        let pci = window.now.pci_devices.data();
+        assert_eq!(pci.name.get(0).map(|name| &**name), Some("eth7"));
+        assert_eq!((pci.node.get(0), pci.address.get(1)), (Known::None, None), "bridges are left out");
+        assert!(window.now.cpu_topology.gaps.is_empty() && window.now.node_topology.gaps.is_empty());
+    }
+
+    #[test]
+    fn hotplug_shows_in_the_next_sample_and_nothing_else_is_a_new_generation() {
+        let dir = machine();
+        let mut sampler = Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default());
+        let first = sampler.sample();
+        let second = sampler.sample();
+        assert_eq!(second.cpu_topology.read_at_ns, first.cpu_topology.read_at_ns);
+        write(dir.path(), "sys/devices/system/cpu/online", "0,2,5-6\n");
+        let third = sampler.sample();
+        assert_ne!(third.cpu_topology.read_at_ns, first.cpu_topology.read_at_ns);
+        assert_eq!(topology(&window(third)).cpus_online.to_string(), "0,2,5-6");
+    }
+
+    #[test]
+    fn damage_is_a_gap_and_costs_nothing_else() {
+        let dir = machine();
+        write(dir.path(), "sys/devices/system/cpu/possible", "0-4294967295\n");
+        write(dir.path(), "sys/devices/system/cpu/cpu2/topology/physical_package_id", "\u{1}x");
+        write(dir.path(), "sys/devices/system/node/node4/distance", "21 1");
+        write(dir.path(), "sys/devices/system/node/node9/meminfo", "Node 9 MemTotal:  40");
+        let window = window(Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default()).sample());
+        let topology = topology(&window);
+        assert_eq!(topology.cpus.len(), 4);
+        assert_eq!(topology.cpu(2).map(|cpu| cpu.package), Some(Known::Missing));
+        assert_eq!(topology.node(4).map(|node| node.distances.len()), Some(0));
+        assert_eq!(topology.node(9).map(|node| node.memory_total_bytes), Some(Known::Missing));
+        assert_eq!(topology.node(1).map(|node| node.distances.len()), Some(3));
+        let gaps = |gaps: &topotop_model::Gaps| gaps.iter().map(|gap| gap.count).sum::<u64>();
+        assert_eq!((gaps(&window.now.cpu_topology.gaps), gaps(&window.now.node_topology.gaps)), (2, 2));
+    }
+}
