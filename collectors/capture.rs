@@ -182,7 +182,8 @@ mod tests {
     use super::{Entry, Settings, capture};
     use crate::{Demand, Options, Root, Sampler};
     use std::path::Path;
-    use topotop_model::Snapshot;
+    use topotop_model::derive::Deriver;
+    use topotop_model::{Snapshot, Window};
 
     fn written(root: Root, settings: Settings) -> tempfile::TempDir {
         let dir = tempfile::tempdir().expect("a temporary directory");
@@ -236,5 +237,39 @@ mod tests {
         assert_eq!(once.cpu_topology.data(), twice.cpu_topology.data());
         assert_eq!(once.irqs.data(), twice.irqs.data());
         assert_eq!(once.memory.data(), twice.memory.data());
+    }
+
+    #[test]
+    fn two_samples_give_rates() {
+        let machine = tempfile::tempdir().expect("a temporary directory");
+        let stat = machine.path().join("proc/stat");
+        std::fs::create_dir(machine.path().join("proc")).expect("made");
+        std::fs::write(&stat, "cpu0 10 0 0 100\nctxt 5\n").expect("written");
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut put = |path: &Path, entry: &Entry| {
+            if path == Path::new(super::SECOND) {
+                std::fs::write(&stat, "cpu0 60 0 0 150\nctxt 8\n")?;
+            }
+            match entry {
+                Entry::Directory => std::fs::create_dir_all(dir.path().join(path)),
+                Entry::Link(target) => std::os::unix::fs::symlink(target, dir.path().join(path)),
+                Entry::File(bytes) => std::fs::write(dir.path().join(path), bytes),
+            }
+        };
+        let settings = Settings { second_after: Some(std::time::Duration::from_millis(20)), anonymise: false };
+        capture(Root::at(machine.path()).expect("a root"), settings, &mut put).expect("captured");
+        let root = Root::at(dir.path()).expect("a root");
+        let stamps = root.stamps().to_vec();
+        assert_eq!(stamps.len(), 2);
+        let mut sampler = Sampler::new(root, &Options::default());
+        sampler.demand(Demand { complete: true, process: None });
+        let mut window = Window::default();
+        window.push(sampler.sample());
+        window.push(sampler.sample());
+        let frame = Deriver::default().frame(&window);
+        assert_eq!(frame.stamp, *stamps.get(1).expect("two"), "the time of the capture, not of the reading");
+        assert!(frame.interval_seconds.is_some_and(|seconds| (0.02..5.0).contains(&seconds)));
+        assert_eq!(frame.cpu(0).and_then(topotop_model::frame::Cpu::busy), Some(0.5));
+        assert_eq!(sampler.sample(), window.now, "there is no third one");
     }
 }

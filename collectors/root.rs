@@ -3,6 +3,10 @@
 //! A captured tree is hostile: links are resolved inside it (openat2 RESOLVE_IN_ROOT), only regular files are opened,
 //! and no file is read beyond a cap. Paths are relative to the root, without a leading slash: `proc/stat`.
 
+mod second;
+
+use second::{Again, Current, Second};
+
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -10,8 +14,8 @@ use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use topotop_model::Reason;
+use std::sync::{Arc, Mutex};
+use topotop_model::{Reason, Stamp};
 
 /// The largest file that is read, in bytes: /proc/interrupts of 1,024 CPUs and 2,000 interrupts has 22 MB.
 const MAX_FILE: usize = 64 << 20;
@@ -60,6 +64,8 @@ pub struct Root {
     path: PathBuf,
     live: bool,
     trace: Option<Mutex<BTreeMap<PathBuf, Use>>>,
+    stamps: Vec<Stamp>,
+    second: Option<Arc<Second>>,
 }
 
 impl Root {
@@ -70,13 +76,35 @@ impl Root {
 
     /// A captured tree: `DIR/proc` and `DIR/sys`.
     pub fn at(dir: &Path) -> std::io::Result<Self> {
-        Self::open_dir(dir, false)
+        let mut root = Self::open_dir(dir, false)?;
+        let mut index = Vec::new();
+        if root.read(second::INDEX, &mut index).is_ok() {
+            root.stamps = second::stamps(&index);
+        }
+        if root.stamps.len() > 1 {
+            let files = root.open_at(Path::new(crate::capture::SECOND), OFlags::PATH | OFlags::DIRECTORY);
+            root.second = files.ok().map(|fd| Arc::new(Second::new(fd)));
+            root.stamps.truncate(if root.second.is_some() { 2 } else { 1 });
+        }
+        Ok(root)
+    }
+
+    /// When the samples of a captured tree were taken; empty where that is not known. The first is read at first.
+    pub fn stamps(&self) -> &[Stamp] {
+        &self.stamps
+    }
+
+    /// From now on the files of the second sample are read, through kept descriptors as well.
+    pub(crate) fn second(&self) {
+        if let Some(second) = &self.second {
+            second.turn_on();
+        }
     }
 
     fn open_dir(dir: &Path, live: bool) -> std::io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(dir, flags, Mode::empty())?;
-        Ok(Self { fd, path: std::fs::canonicalize(dir)?, live, trace: None })
+        Ok(Self { fd, path: std::fs::canonicalize(dir)?, live, trace: None, stamps: Vec::new(), second: None })
     }
 
     /// Remembers every path that is asked for, as `capture` needs it.
@@ -126,7 +154,9 @@ impl Root {
         let path = path.as_ref();
         let opened = self.open_file(path);
         self.note(path, if opened.is_ok() { Use::File } else { Use::Absent });
-        opened.map(|fd| Kept { fd })
+        let again =
+            self.second.as_ref().map(|second| Again { second: Arc::clone(second), path: relative(path).to_path_buf() });
+        opened.map(|fd| Kept { fd, again })
     }
 
     /// Names in a directory, unsorted, without `.` and `..`.
@@ -189,7 +219,10 @@ impl Root {
         let fd = fd?;
         let proc_path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd));
         let target = std::fs::read_link(proc_path).map_err(|_| Reason::NotSupported)?;
-        target.strip_prefix(&self.path).map(Path::to_path_buf).map_err(|_| Reason::NotSupported)
+        let below = target.strip_prefix(&self.path).map_err(|_| Reason::NotSupported)?;
+        let second = self.second.as_ref().filter(|second| second.is_on());
+        let below = second.and_then(|_| below.strip_prefix(crate::capture::SECOND).ok()).unwrap_or(below);
+        Ok(below.to_path_buf())
     }
 
     /// True if something is there.
@@ -269,8 +302,7 @@ impl Root {
 
     fn open_file(&self, path: &Path) -> Result<OwnedFd, Reason> {
         if !self.live {
-            // A device or FIFO does things when it is opened: look first.
-            regular(self.open_at(path, OFlags::PATH)?.as_fd())?;
+            return open_regular(self.base(relative(path)), relative(path));
         }
         let fd = self.open_at(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
         regular(fd.as_fd())?;
@@ -278,72 +310,99 @@ impl Root {
     }
 
     fn open_at(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
-        let flags = flags | OFlags::CLOEXEC;
         let relative = relative(path);
         if self.live {
-            return rustix::fs::openat(&self.fd, relative, flags, Mode::empty()).map_err(reason);
+            return rustix::fs::openat(&self.fd, relative, flags | OFlags::CLOEXEC, Mode::empty()).map_err(reason);
         }
-        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-        match rustix::fs::openat2(&self.fd, relative, flags, Mode::empty(), resolve) {
-            Err(Errno::NOSYS | Errno::PERM) => self.walk(relative, flags),
-            opened => opened.map_err(reason),
-        }
+        open_inside(self.base(relative), relative, flags)
     }
 
-    /// Resolves component by component where the kernel has no openat2 (before 5.6, or behind a seccomp filter).
-    fn walk(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
-        let mut todo: Vec<OsString> = path.iter().rev().map(OsString::from).collect();
-        let mut trail = vec![self.fd.try_clone().map_err(|_| Reason::NotSupported)?];
-        let mut links = 0;
-        while let Some(name) = todo.pop() {
-            let here = trail.last().ok_or(Reason::NotSupported)?;
-            match name.as_bytes() {
-                b"" | b"." | b"/" => continue,
-                b".." => {
-                    if trail.len() > 1 {
-                        trail.pop();
-                    }
-                    continue;
+    fn base(&self, relative: &Path) -> &OwnedFd {
+        self.second.as_ref().and_then(|second| second.base(relative)).unwrap_or(&self.fd)
+    }
+}
+
+/// Opens a regular file of a captured tree. A device or FIFO does things when it is opened: look first.
+fn open_regular(base: &OwnedFd, relative: &Path) -> Result<OwnedFd, Reason> {
+    regular(open_inside(base, relative, OFlags::PATH)?.as_fd())?;
+    let fd = open_inside(base, relative, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+    regular(fd.as_fd())?;
+    Ok(fd)
+}
+
+/// Opens a path of a captured tree; no link leads out of it.
+fn open_inside(base: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
+    let flags = flags | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    match rustix::fs::openat2(base, relative, flags, Mode::empty(), resolve) {
+        Err(Errno::NOSYS | Errno::PERM) => walk(base, relative, flags),
+        opened => opened.map_err(reason),
+    }
+}
+
+/// Resolves component by component where the kernel has no openat2 (before 5.6, or behind a seccomp filter).
+fn walk(base: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
+    let mut todo: Vec<OsString> = path.iter().rev().map(OsString::from).collect();
+    let mut trail = vec![base.try_clone().map_err(|_| Reason::NotSupported)?];
+    let mut links = 0;
+    while let Some(name) = todo.pop() {
+        let here = trail.last().ok_or(Reason::NotSupported)?;
+        match name.as_bytes() {
+            b"" | b"." | b"/" => continue,
+            b".." => {
+                if trail.len() > 1 {
+                    trail.pop();
                 }
-                _ => {}
-            }
-            let peek = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let next = rustix::fs::openat(here, &name, peek, Mode::empty()).map_err(reason)?;
-            let kind = FileType::from_raw_mode(rustix::fs::fstat(&next).map_err(reason)?.st_mode);
-            let last = todo.is_empty();
-            if kind == FileType::Symlink && !(last && flags.contains(OFlags::NOFOLLOW)) {
-                links += 1;
-                if links > 40 {
-                    return Err(Reason::NotSupported);
-                }
-                let target = rustix::fs::readlinkat(&next, "", Vec::new()).map_err(reason)?;
-                let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-                if target.is_absolute() {
-                    trail.truncate(1);
-                }
-                todo.extend(target.iter().rev().map(OsString::from));
                 continue;
             }
-            if last {
-                return rustix::fs::openat(here, &name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(reason);
-            }
-            trail.push(next);
+            _ => {}
         }
-        let here = trail.last().ok_or(Reason::NotSupported)?;
-        rustix::fs::openat(here, ".", flags, Mode::empty()).map_err(reason)
+        let peek = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let next = rustix::fs::openat(here, &name, peek, Mode::empty()).map_err(reason)?;
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&next).map_err(reason)?.st_mode);
+        let last = todo.is_empty();
+        if kind == FileType::Symlink && !(last && flags.contains(OFlags::NOFOLLOW)) {
+            links += 1;
+            if links > 40 {
+                return Err(Reason::NotSupported);
+            }
+            let target = rustix::fs::readlinkat(&next, "", Vec::new()).map_err(reason)?;
+            let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+            if target.is_absolute() {
+                trail.truncate(1);
+            }
+            todo.extend(target.iter().rev().map(OsString::from));
+            continue;
+        }
+        if last {
+            return rustix::fs::openat(here, &name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(reason);
+        }
+        trail.push(next);
     }
+    let here = trail.last().ok_or(Reason::NotSupported)?;
+    rustix::fs::openat(here, ".", flags, Mode::empty()).map_err(reason)
 }
 
 /// A file that stays open.
 #[derive(Debug)]
 pub struct Kept {
     fd: OwnedFd,
+    again: Option<Again>,
 }
 
 impl Kept {
+    /// What is read: the file, or in a captured tree the same file of the second sample.
+    fn file(&self) -> Result<Current<'_>, Reason> {
+        match self.again.as_ref().and_then(Again::open) {
+            Some(other) => other.map(Current::Other),
+            None => Ok(Current::Own(self.fd.as_fd())),
+        }
+    }
+
     /// Reads the whole file from its start into `buf`, replacing what is in it.
     pub fn read(&self, buf: &mut Vec<u8>) -> Result<(), Reason> {
         buf.clear();
+        let file = self.file()?;
         if buf.capacity() < 4096 {
             buf.reserve(4096);
         }
@@ -352,7 +411,7 @@ impl Kept {
                 buf.reserve(buf.len());
             }
             let at = buf.len() as u64;
-            match rustix::io::pread(&self.fd, rustix::buffer::spare_capacity(buf), at) {
+            match rustix::io::pread(&file, rustix::buffer::spare_capacity(buf), at) {
                 Ok(0) => return Ok(()),
                 Ok(_) if buf.len() > MAX_FILE => return Err(Reason::Malformed),
                 Ok(_) | Err(Errno::INTR) => {}
@@ -364,18 +423,20 @@ impl Kept {
     /// Reads what one call gives, at most `most` bytes, into `buf`, replacing what is in it: all of a file that the
     /// kernel prints in one piece (`proc/*/stat`), without asking again for its end.
     pub fn read_once(&self, buf: &mut Vec<u8>, most: usize) -> Result<(), Reason> {
+        let file = self.file()?;
         buf.resize(most, 0);
-        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.fd, buf.as_mut_slice(), 0));
+        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&file, buf.as_mut_slice(), 0));
         buf.truncate(read.unwrap_or(0));
         read.map(drop).map_err(reason)
     }
 
     /// Reads the beginning of a file, at most `most` bytes, into `buf`, replacing what is in it.
     pub fn read_start(&self, buf: &mut Vec<u8>, most: usize) -> Result<(), Reason> {
+        let file = self.file()?;
         buf.resize(most, 0);
         let mut len = 0;
         while let Some(space) = buf.get_mut(len..).filter(|space| !space.is_empty()) {
-            match rustix::io::pread(&self.fd, space, len as u64) {
+            match rustix::io::pread(&file, space, len as u64) {
                 Ok(0) => break,
                 Ok(read) => len += read,
                 Err(Errno::INTR) => {}
@@ -454,7 +515,7 @@ mod tests {
         let (_dir, root) = tree();
         for path in ["proc/stat", "absolute", "sys/up", "/proc/stat"] {
             assert_eq!(root.read_text(path).as_deref(), Ok("inside"), "{path}");
-            let walked = root.walk(std::path::Path::new(path.trim_start_matches('/')), OFlags::RDONLY);
+            let walked = super::walk(&root.fd, std::path::Path::new(path.trim_start_matches('/')), OFlags::RDONLY);
             assert!(walked.is_ok(), "{path} by walking");
         }
         assert_eq!(root.read_text("fifo"), Err(Reason::NotSupported));

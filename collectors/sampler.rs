@@ -70,9 +70,10 @@ impl Sampler {
     /// Takes one sample.
     pub fn sample(&mut self) -> Snapshot {
         self.seq += 1;
-        let stamp = stamp(self.seq);
-        self.draft.cost.begin(stamp.mono_ns);
+        let Some(stamp) = self.next_stamp() else { return self.last.clone() };
         let started = nanoseconds(ClockId::Monotonic);
+        // Cost is of now, also where the sample is of another time.
+        self.draft.cost.begin(started);
         for index in 0..self.collectors.len() {
             self.run(index, stamp.mono_ns);
         }
@@ -81,6 +82,19 @@ impl Sampler {
         // Consumers hold the last sample for a tick; the one before it is nobody's by now, so its buffers serve again.
         let older = std::mem::replace(&mut self.older, std::mem::replace(&mut self.last, next.clone()));
         self.draft.retire(older);
+        next
+    }
+
+    /// When the sample is of: now, unless a captured tree says when it was taken; none after its last one.
+    fn next_stamp(&self) -> Option<Stamp> {
+        let taken = self.root.stamps();
+        if taken.is_empty() {
+            return Some(stamp(self.seq));
+        }
+        let next = taken.get(usize::try_from(self.seq).ok()?.checked_sub(1)?).copied();
+        if next.is_some() && self.seq > 1 {
+            self.root.second();
+        }
         next
     }
 

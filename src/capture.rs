@@ -30,7 +30,8 @@ pub(crate) fn run(root: Root, args: &CaptureArgs, interval: Duration) -> Result<
     let settings = Settings { second_after: (args.samples > 1).then_some(interval), anonymise: args.anonymise };
     if args.output == Path::new("-") {
         let report = archive(root, settings, Path::new("capture"), io::stdout().lock());
-        return said(report.map_err(|error| format!("standard output: {error}"))?);
+        say(report.map_err(|error| format!("standard output: {error}"))?);
+        return Ok(());
     }
     let shown = args.output.display();
     let top = top_directory(&args.output).ok_or_else(|| format!("{shown}: give a file name: OUT.tar.zst"))?;
@@ -38,7 +39,10 @@ pub(crate) fn run(root: Root, args: &CaptureArgs, interval: Duration) -> Result<
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&args.output);
     let file = file.map_err(|error| format!("{shown}: {error}"))?;
     match archive(root, settings, &top, io::BufWriter::new(file)) {
-        Ok(report) => said(report),
+        Ok(report) => {
+            say(report);
+            Ok(())
+        }
         Err(error) => {
             // Half an archive helps nobody.
             let _ = std::fs::remove_file(&args.output);
@@ -54,12 +58,11 @@ fn top_directory(output: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(stem))
 }
 
-fn said(report: Report) -> Result<(), String> {
+fn say(report: Report) {
     let Report { files, bytes, lost } = report;
     let gone = if lost > 0 { format!(", {lost} were gone or refused") } else { String::new() };
     // Standard error may be closed; the archive is there all the same.
     let _ = writeln!(io::stderr(), "{files} files, {} KiB{gone}", bytes / 1024);
-    Ok(())
 }
 
 /// Writes the archive.

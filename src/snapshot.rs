@@ -85,9 +85,9 @@ fn app(global: &Global, config: &Config, format: &Format) -> Result<App, String>
     Ok(App::new(Keymap::new(&config.keys)?, look, Status::default()))
 }
 
-/// One sample of a captured machine, two of this one.
+/// What a captured machine has, two samples of this one.
 fn sample(root: Root, plan: &Plan) -> Sample {
-    let live = root.is_live();
+    let (live, captured) = (root.is_live(), root.stamps().len());
     let mut sampler = Sampler::new(root, &plan.options);
     sampler.demand(Demand { complete: true, process: None });
     let mut deriver = Deriver::new(plan.settings.clone());
@@ -98,6 +98,8 @@ fn sample(root: Root, plan: &Plan) -> Sample {
     history.push(&frame);
     if live {
         std::thread::sleep(plan.interval.saturating_sub(started.elapsed()).max(Duration::from_millis(1)));
+    }
+    if live || captured > 1 {
         window.push(sampler.sample());
         frame = deriver.frame(&window);
         history.push(&frame);

@@ -220,7 +220,12 @@ mod tests {
         assert_eq!(names.words("system.slice"), "system.slice");
         let id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
         let scope = names.words(&format!("docker-{id}.scope"));
-        assert!(scope.starts_with("docker-") && scope.ends_with(".scope") && scope.len() == 77 && !scope.contains(id));
+        assert!(
+            scope.starts_with("docker-")
+                && scope.get(71..) == Some(".scope")
+                && scope.len() == 77
+                && !scope.contains(id)
+        );
         let uid = names.words("kubepods-burstable-pod0a1b2c3d_1111_2222_3333_0123456789ab.slice");
         assert!(uid.starts_with("kubepods-burstable-pod") && uid.len() == 64 && !uid.contains("0a1b2c3d"), "{uid}");
         let place = |path: &str, directory| names.place(Path::new(path), directory).display().to_string();

@@ -27,7 +27,7 @@ pub(crate) fn space_path(mount: &str) -> String {
 }
 
 /// A file of a captured tree.
-pub type File = (PathBuf, Vec<u8>);
+pub(crate) type File = (PathBuf, Vec<u8>);
 
 /// What the kernel says of interfaces, as files.
 pub(crate) fn capture_nics(live: &dyn Live, table: &Nics) -> Vec<File> {
@@ -41,11 +41,7 @@ pub(crate) fn capture_nics(live: &dyn Live, table: &Nics) -> Vec<File> {
         add(nic, "channels", live.channels(nic).ok().map(|channels| print_channels(&channels)));
         add(nic, "rings", live.rings(nic).ok().map(|rings| print_channels(&rings)));
         let statistics = live.statistics(nic).ok();
-        add(
-            nic,
-            "statistics",
-            statistics.map(|list| list.iter().map(|(name, value)| format!("{value} {name}\n")).collect()),
-        );
+        add(nic, "statistics", statistics.map(|list| print_statistics(&list)));
     }
     files
 }
@@ -97,6 +93,15 @@ pub(super) fn parse_driver(bytes: &[u8]) -> Result<Driver, Reason> {
         }
         _ => Err(Reason::Malformed),
     }
+}
+
+fn print_statistics(list: &[(String, u64)]) -> String {
+    let mut out = String::new();
+    for (name, value) in list {
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "{value} {name}");
+    }
+    out
 }
 
 pub(super) fn parse_statistics(bytes: &[u8]) -> Vec<(String, u64)> {

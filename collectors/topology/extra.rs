@@ -119,7 +119,7 @@ mod tests {
         merge(&answer, &mut draft, &mut slots, 3);
         let domains = draft.domains.data();
         assert_eq!(domains.rows().len(), 1, "neither the machine nor CPUs that are not there");
-        assert_eq!(domains.cpus.get(0).map(|set| set.to_string()).as_deref(), Some("0-1"));
+        assert_eq!(domains.cpus.get(0).map(ToString::to_string).as_deref(), Some("0-1"));
         assert_eq!(draft.domains.read_at_ns, 2, "nothing new the second time");
         let pci = draft.pci_devices.data();
         assert_eq!(pci.hwloc_cpus.get(0), None);

@@ -138,6 +138,10 @@ impl Thread {
     fn run(mut self, wake: impl Fn()) {
         if self.once {
             self.sampler.demand(Demand { complete: true, process: None });
+            if self.sampler.root().stamps().len() > 1 {
+                // Two samples were captured: the second one is shown, with the rates between them.
+                self.window.push(self.sampler.sample());
+            }
         }
         let mut due = Instant::now() + SECOND.min(self.interval);
         loop {

@@ -17,22 +17,22 @@ impl Names {
                 self.words(&text(bytes)).into_bytes()
             }
             ["proc", "sys", ..] => bytes.to_vec(),
-            ["proc", "cmdline"] => self.kernel_arguments(bytes),
-            ["proc", .., "net", "tcp" | "tcp6" | "udp" | "udp6"] => self.lines(bytes, |line| self.socket(line)),
+            ["proc", "cmdline"] => Self::kernel_arguments(bytes),
+            ["proc", .., "net", "tcp" | "tcp6" | "udp" | "udp6"] => Self::lines(bytes, |line| self.socket(line)),
             ["proc", _, .., "stat"] => self.stat(bytes),
             ["proc", _, .., "status"] => self.status(bytes),
             ["proc", _, .., "comm"] => self.words(&text(bytes)).into_bytes(),
             ["proc", _, "cmdline"] => self.arguments(bytes),
-            ["proc", .., "cgroup"] => self.lines(bytes, |line| self.group(line)),
-            ["proc", .., "mountinfo" | "mounts"] => self.lines(bytes, |line| self.mount(line)),
-            ["proc", _, .., "maps" | "numa_maps" | "smaps"] => self.lines(bytes, |line| self.mapping(line)),
+            ["proc", .., "cgroup"] => Self::lines(bytes, |line| self.group(line)),
+            ["proc", .., "mountinfo" | "mounts"] => Self::lines(bytes, |line| self.mount(line)),
+            ["proc", _, .., "maps" | "numa_maps" | "smaps"] => Self::lines(bytes, |line| self.mapping(line)),
             [.., "net", _, "address" | "broadcast" | "perm_addr"] => self.address(&text(bytes)).into_bytes(),
             _ => bytes.to_vec(),
         }
     }
 
-    fn lines(&self, bytes: &[u8], change: impl Fn(&str) -> String) -> Vec<u8> {
-        let whole = text_of(bytes);
+    fn lines(bytes: &[u8], change: impl Fn(&str) -> String) -> Vec<u8> {
+        let whole = text(bytes);
         whole
             .split('\n')
             .map(|line| if line.is_empty() { String::new() } else { change(line) })
@@ -62,8 +62,8 @@ impl Names {
 
     fn status(&self, bytes: &[u8]) -> Vec<u8> {
         // Kernel threads have no memory of their own.
-        let user = text_of(bytes).contains("\nVmSize:");
-        self.lines(bytes, |line| match line.strip_prefix("Name:\t") {
+        let user = text(bytes).contains("\nVmSize:");
+        Self::lines(bytes, |line| match line.strip_prefix("Name:\t") {
             Some(name) if user => format!("Name:\t{}", self.words(name)),
             _ => line.to_owned(),
         })
@@ -86,7 +86,7 @@ impl Names {
     }
 
     /// Arguments of the kernel: those about CPUs, nodes and control groups stay, the rest may name disks and hosts.
-    fn kernel_arguments(&self, bytes: &[u8]) -> Vec<u8> {
+    fn kernel_arguments(bytes: &[u8]) -> Vec<u8> {
         const KEPT: [&str; 12] = [
             "isolcpus",
             "nohz",
@@ -101,7 +101,7 @@ impl Names {
             "cgroup_no_v1",
             "systemd.unified_cgroup_hierarchy",
         ];
-        let whole = text_of(bytes);
+        let whole = text(bytes);
         let kept = whole.split_whitespace().filter(|word| KEPT.contains(&word.split('=').next().unwrap_or_default()));
         format!("{}\n", kept.collect::<Vec<_>>().join(" ")).into_bytes()
     }
@@ -122,19 +122,28 @@ impl Names {
 
     /// A line of mountinfo or mounts: paths outside the kernel's own file systems are renamed.
     fn mount(&self, line: &str) -> String {
-        let field = |field: &str| match field {
+        let parts: Vec<&str> = line.split(' ').collect();
+        // mountinfo has source and type behind a dash, mounts has the source first.
+        let dash = parts.iter().position(|part| *part == "-");
+        let (source, kind) = dash.map_or((0, 2), |dash| (dash + 2, dash + 1));
+        let kind = parts.get(kind).copied().unwrap_or_default();
+        let field = |(index, part): (usize, &str)| match part {
             path if path.starts_with('/') => self.mount_point(path),
+            part if index == source => {
+                if part == kind || part == "none" {
+                    part.to_owned()
+                } else {
+                    self.words(part)
+                }
+            }
             options if options.contains(',') => {
                 let kept = options.split(',').filter(|option| !option.contains(['/', '@', ':']));
                 kept.collect::<Vec<_>>().join(",")
             }
             path if path.contains('/') => self.path(path),
-            server if server.contains(':') && number(server.replace(':', "").as_bytes()).is_none() => {
-                self.words(server)
-            }
             other => other.to_owned(),
         };
-        line.split(' ').map(field).collect::<Vec<_>>().join(" ")
+        parts.iter().copied().enumerate().map(field).collect::<Vec<_>>().join(" ")
     }
 
     /// A line of maps or numa_maps.
@@ -171,10 +180,6 @@ impl Names {
         let other = |c: char| if c.is_ascii_hexdigit() { digits.next().map_or('0', char::from) } else { c };
         address.chars().map(other).collect()
     }
-}
-
-fn text_of(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
-    text(bytes)
 }
 
 #[cfg(test)]
