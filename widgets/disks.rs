@@ -57,11 +57,14 @@ impl Disks {
 
     /// The list above, who writes and the pressure line below.
     fn split(&self, area: Rect) -> (Rect, Rect) {
-        let open = self.browser.open().is_some();
-        let rows = self.browser.table.counts().0 as u16 + 2;
-        let wanted =
-            if open || area.height < 12 { 1 } else { (area.height / 3).max(area.height.saturating_sub(rows)).min(12) };
-        let below = wanted.min(area.height);
+        let rows = u16::try_from(self.browser.table.counts().0).unwrap_or(u16::MAX);
+        // The list gets what it needs up to two thirds; an open detail takes the writers' place and names them itself.
+        let below = if self.browser.open().is_some() || area.height < 12 {
+            1
+        } else {
+            (area.height / 3).max(area.height.saturating_sub(rows.saturating_add(3)))
+        };
+        let below = below.min(area.height);
         let list = Rect { height: area.height - below, ..area };
         (list, Rect { y: list.bottom(), height: below, ..area })
     }

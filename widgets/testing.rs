@@ -41,10 +41,19 @@ pub(crate) fn text(buf: &Buffer) -> String {
 
 /// Draws a panel over every made-up machine at many sizes after every action, and checks what came out.
 pub(crate) fn survives(make: impl Fn() -> Box<dyn Panel>) {
-    let machines = [demo::server(), demo::wide(), demo::tiny(), demo::blind(), demo::hostile(), Frame::default()];
-    for frame in &machines {
-        for charset in [Charset::Unicode, Charset::Ascii] {
-            for (width, height) in [(0, 0), (1, 1), (7, 3), (24, 9), (80, 22), (120, 38), (200, 58)] {
+    let small = [(0, 0), (1, 1), (7, 3), (24, 9), (80, 22)];
+    let sizes = [(80, 22), (120, 38), (200, 58)];
+    let machines: [(Frame, &[(u16, u16)]); 6] = [
+        (demo::server(), &sizes),
+        (demo::hostile(), &small),
+        (demo::tiny(), &small),
+        (demo::blind(), &sizes),
+        (Frame::default(), &small),
+        (demo::wide(), &[(120, 38)]),
+    ];
+    for (frame, sizes) in &machines {
+        for &(width, height) in *sizes {
+            for charset in [Charset::Unicode, Charset::Ascii] {
                 with_cx(frame, charset, |cx| run(&mut *make(), cx, width, height));
             }
         }
@@ -93,4 +102,39 @@ pub(crate) fn harmless(buf: &Buffer, charset: Charset) {
         assert_eq!(topotop_model::text::printable(symbol), symbol, "{symbol:?} got through");
         assert!(charset == Charset::Unicode || symbol.is_ascii(), "{symbol:?} is not ASCII");
     }
+}
+
+/// A panel's text after some actions, for snapshots.
+pub(crate) fn picture(panel: &mut dyn Panel, frame: &Frame, size: (u16, u16), actions: &[Action]) -> String {
+    with_cx(frame, Charset::Unicode, |cx| {
+        drawn(panel, cx, size.0, size.1);
+        for &action in actions {
+            panel.act(action, cx);
+            drawn(panel, cx, size.0, size.1);
+        }
+        text(&drawn(panel, cx, size.0, size.1))
+    })
+}
+
+/// The text of a condensed list.
+pub(crate) fn list(draw: fn(&Cx<'_>, Rect, &mut Buffer), frame: &Frame, width: u16, height: u16) -> String {
+    let area = Rect::new(0, 0, width, height);
+    let mut buf = Buffer::empty(area);
+    with_cx(frame, Charset::Unicode, |cx| draw(cx, area, &mut buf));
+    text(&buf)
+}
+
+/// The style of the first cell of a text on the screen.
+pub(crate) fn style_of(buf: &Buffer, needle: &str) -> Option<ratatui::style::Style> {
+    for y in buf.area.top()..buf.area.bottom() {
+        for x in buf.area.left()..buf.area.right() {
+            let here = (x..buf.area.right()).zip(needle.chars());
+            if here.clone().count() == needle.chars().count()
+                && here.clone().all(|(x, c)| buf[(x, y)].symbol().chars().eq([c]))
+            {
+                return Some(buf[(x, y)].style());
+            }
+        }
+    }
+    None
 }

@@ -127,7 +127,8 @@ fn scaled(value: f64, step: f64, units: &[&str; 7], bytes: bool) -> Short {
     if !value.is_finite() || value < 0.0 {
         return short!("?");
     }
-    let mut value = value;
+    // An empty sum of floats is minus zero.
+    let mut value = value + 0.0;
     let mut unit = 0;
     // Also three digits of the next lower unit are the widest that fits: 1000 K is 1.0 M whatever the step.
     while value >= 999.5 && unit + 1 < units.len() {
@@ -162,6 +163,7 @@ mod tests {
             "0 <.1 0.3 3 312 1.0k 1.2k 94k 1.2M 18E"
         );
         assert_eq!(all(bytes, &[0.0, 512.0, 4096.0, 1020.0, 1.3e10, 4.4e11]), "0B 512B 4.0K 1.0K 12.1G 410G");
+        assert_eq!(all(count, &[-0.0]), "0");
         assert_eq!(all(cores, &[0.0, 3.94, 128.0]), "0.0c 3.9c 128c");
         assert_eq!(all(seconds, &[0.4, 14.0, 840.0, 90e3, 9e5, 1e12]), "0.4s 14s 14m 25h 10d >1y");
         assert_eq!(all(millis, &[0.02, 0.4, 11.4, 1200.0]), "0.02ms 0.4ms 11ms 1.2s");

@@ -41,6 +41,7 @@ pub fn signed_bytes(value: f64) -> Short {
 /// Cores: `3.9c`, `0.05c`, `0`.
 pub fn cores(value: f64) -> Short {
     match value {
+        value if !value.is_finite() => Short::from_display(format_args!("?")),
         0.0 => Short::from_display(format_args!("0")),
         value if value > 0.0 && value < 0.005 => Short::from_display(format_args!("<.01c")),
         value if value > 0.0 && value < 0.995 => Short::from_display(format_args!("{value:.2}c")),
@@ -112,7 +113,7 @@ mod tests {
     #[test]
     fn lists_end_in_their_number() {
         let set = IdSet::from_ids((0..64).map(|id| id * 2));
-        assert_eq!(id_list(&set, 12), "0,2,4…(64)");
+        assert_eq!(id_list(&set, 12), "0,2,4,6…(64)");
         assert_eq!(id_list(&set, 3), "…(64)");
         assert_eq!(id_list(&IdSet::from_ids(0..64), 12), "0-63");
         assert_eq!(id_list(&IdSet::new(), 12), "none");

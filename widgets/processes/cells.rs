@@ -103,9 +103,16 @@ pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     }
 }
 
-pub(super) fn wait(share: Option<f64>, file: &str, pen: &mut Pen<'_>) {
-    pen.some(share, file, |share| {
+/// Waiting for a CPU. A high share of next to nothing is no alarm; who neither ran nor waited has no share.
+pub(super) fn wait(process: &Process, pen: &mut Pen<'_>) {
+    let cores = process.cpu_cores.unwrap_or(0.0);
+    if process.wait_share.is_none() && process.cpu_cores.is_some() && cores < 0.001 {
+        pen.text(Role::Absent, mark::dash(pen.cx().charset));
+        return;
+    }
+    pen.some(process.wait_share, "/schedstat", |share| {
         let role = match share {
+            _ if cores < 0.05 => Role::Dim,
             share if share >= 0.3 => Role::Critical,
             share if share >= 0.1 => Role::Warn,
             share if share >= 0.01 => Role::Text,
@@ -115,8 +122,13 @@ pub(super) fn wait(share: Option<f64>, file: &str, pen: &mut Pen<'_>) {
     });
 }
 
-pub(super) fn rate(rate: Option<f64>, file: &str, pen: &mut Pen<'_>) {
-    pen.some(rate, file, |rate| (units::bytes(rate), if rate < 1.0 { Role::Dim } else { Role::Text }));
+/// Bytes read or written; kernel threads are not accounted.
+pub(super) fn rate(process: &Process, rate: Option<f64>, pen: &mut Pen<'_>) {
+    if process.kernel && rate.is_none() {
+        pen.text(Role::Absent, mark::dash(pen.cx().charset));
+        return;
+    }
+    pen.some(rate, "/io", |rate| (units::bytes(rate), if rate < 1.0 { Role::Dim } else { Role::Text }));
 }
 
 pub(super) fn state(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
@@ -132,7 +144,9 @@ pub(super) fn state(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
 }
 
 pub(super) fn policy(process: &Process, pen: &mut Pen<'_>) {
-    if process.policy.is_empty() {
+    if process.policy.is_empty() && process.kernel {
+        pen.text(Role::Absent, mark::dash(pen.cx().charset));
+    } else if process.policy.is_empty() {
         pen.unread("/numa_maps");
     } else {
         pen.text(if &*process.policy == "default" { Role::Dim } else { Role::Info }, &process.policy);
@@ -151,7 +165,8 @@ pub(super) fn cgroup(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
 pub(super) fn affinity(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     let room = usize::from(pen.left());
     let (text, role) = affinity_word(cx, process, room);
-    pen.text(role, &text);
+    // A kernel thread belongs where it is.
+    pen.text(if process.kernel { Role::Dim } else { role }, &text);
 }
 
 pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (String, Role) {
@@ -177,5 +192,7 @@ pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (Str
 }
 
 pub(super) fn rss(process: &Process, pen: &mut Pen<'_>) {
-    pen.value(process.rss_bytes, "none", "/stat", |bytes| (units::bytes(bytes as f64), Role::Text));
+    pen.value(process.rss_bytes, "none", "/stat", |bytes| {
+        (units::bytes(bytes as f64), if bytes == 0 { Role::Dim } else { Role::Text })
+    });
 }

@@ -62,7 +62,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     Column::left(
         "COMM",
         0,
-        |_| Width::flex(8, 15, 2),
+        |_| Width::flex(8, 14, 2),
         |cx, row, pen| {
             with(cx, row, |process| cells::comm(process, pen));
         },
@@ -80,12 +80,12 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     Column::left("CPU BY NODE", 2, by_node, |cx, row, pen| {
         with(cx, row, |process| cells::cpu_by_node(cx, process, pen));
     }),
-    Column::left("MEMORY BY NODE", 3, memory_by_node, |cx, row, pen| {
+    Column::left("MEMORY BY NODE", 2, memory_by_node, |cx, row, pen| {
         with(cx, row, |process| cells::memory_by_node(cx, process, pen));
     }),
     Column::left(
         "REMOTE",
-        3,
+        2,
         |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(6, 18) },
         |cx, row, pen| {
             with(cx, row, |process| cells::remote(cx, process, pen));
@@ -106,7 +106,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         3,
         |_| Width::fixed(5),
         |cx, row, pen| {
-            with(cx, row, |process| cells::wait(process.wait_share, "/schedstat", pen));
+            with(cx, row, |process| cells::wait(process, pen));
         },
     )
     .highest(|cx, row| number(cx, row, |process| process.wait_share)),
@@ -134,7 +134,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         4,
         |_| Width::fixed(7),
         |cx, row, pen| {
-            with(cx, row, |process| cells::rate(process.write_bytes_per_second, "/io", pen));
+            with(cx, row, |process| cells::rate(process, process.write_bytes_per_second, pen));
         },
     )
     .highest(|cx, row| number(cx, row, |process| process.write_bytes_per_second)),
@@ -143,7 +143,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         6,
         |_| Width::fixed(7),
         |cx, row, pen| {
-            with(cx, row, |process| cells::rate(process.read_bytes_per_second, "/io", pen));
+            with(cx, row, |process| cells::rate(process, process.read_bytes_per_second, pen));
         },
     )
     .highest(|cx, row| number(cx, row, |process| process.read_bytes_per_second)),

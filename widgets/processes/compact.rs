@@ -112,7 +112,7 @@ fn line(cx: &Cx<'_>, plan: &Plan, process: &Process, pen: &mut Pen<'_>) {
         cell(plan.memory, true, &|pen| cells::rss(process, pen));
     }
     cell(plan.remote, false, &|pen| cells::remote(cx, process, pen));
-    cell(plan.wait, true, &|pen| cells::wait(process.wait_share, "/schedstat", pen));
+    cell(plan.wait, true, &|pen| cells::wait(process, pen));
     cell(plan.affinity, false, &|pen| cells::affinity(cx, process, pen));
     cell(plan.policy, false, &|pen| cells::policy(process, pen));
 }

@@ -1,7 +1,60 @@
-use super::Queues;
-use crate::testing::survives;
+use super::{Queues, compact};
+use crate::testing::{drawn, list, picture, style_of, survives, with_cx};
+use crate::{Action, Charset, Outcome, Panel, Role, Subject, Theme, demo};
 
 #[test]
 fn every_machine_size_and_action() {
     survives(|| Box::new(Queues::default()));
+}
+
+#[test]
+fn pictures() {
+    for size in [(80, 22), (120, 38), (200, 58)] {
+        let text = picture(&mut Queues::default(), &demo::server(), size, &[]);
+        insta::assert_snapshot!(format!("{}x{}", size.0, size.1), text);
+    }
+    insta::assert_snapshot!("matrix", picture(&mut Queues::default(), &demo::server(), (120, 22), &[Action::Mode]));
+    insta::assert_snapshot!("wide", picture(&mut Queues::default(), &demo::wide(), (120, 22), &[]));
+    let open = picture(&mut Queues::default(), &demo::server(), (120, 38), &[Action::Down, Action::Open]);
+    insta::assert_snapshot!("open", open);
+    insta::assert_snapshot!("compact", list(compact, &demo::server(), 60, 6));
+}
+
+#[test]
+fn steps_go_from_thing_to_thing() {
+    with_cx(&demo::server(), Charset::Unicode, |cx| {
+        let mut panel = Queues::default();
+        drawn(&mut panel, cx, 120, 38);
+        let nic = |name: &str| Outcome::Selected(Subject::Nic(name.into()));
+        assert_eq!(panel.act(Action::Down, cx), nic("eth0"));
+        assert_eq!(panel.act(Action::Down, cx), nic("eth0"), "its queue");
+        assert_eq!(panel.act(Action::Down, cx), nic("eth1"));
+        assert_eq!(panel.act(Action::Up, cx), nic("eth0"));
+        assert_eq!(panel.act(Action::Up, cx), nic("eth0"));
+        assert_eq!(panel.act(Action::Up, cx), Outcome::Ignored);
+    });
+}
+
+#[test]
+fn idle_queues_take_one_line() {
+    let mut frame = demo::wide();
+    for queue in frame.nics[1].queues.iter_mut().skip(3) {
+        (queue.packets_per_second, queue.per_second) = (Some(0.0), Some(0.0));
+    }
+    let hidden = picture(&mut Queues::default(), &frame, (120, 38), &[]);
+    assert!(hidden.contains("+ 61 idle queues") && !hidden.contains(" q9 "), "{hidden}");
+    let shown = picture(&mut Queues::default(), &frame, (120, 38), &[Action::Idle]);
+    assert!(!shown.contains("idle queues") && shown.contains(" q9 "), "{shown}");
+}
+
+#[test]
+fn a_remote_queue_and_few_channels_stand_out() {
+    let mut frame = demo::server();
+    frame.nics[1].queues[0].node = topotop_model::Known::Value(0);
+    with_cx(&frame, Charset::Unicode, |cx| {
+        let buf = drawn(&mut Queues::default(), cx, 120, 38);
+        let warn = Theme::default_theme().style(Role::Warn).fg;
+        assert_eq!(style_of(&buf, "≠n2").and_then(|style| style.fg), warn);
+        assert_eq!(style_of(&buf, "1/8").and_then(|style| style.fg), warn);
+    });
 }
