@@ -154,8 +154,7 @@ fn of_kind(kind: &[u8], options: &[u8], dir: &[u8]) -> Option<Mount> {
         b"cgroup2" => 2,
         _ => return None,
     };
-    let bits = options.split(|&byte| byte == b',').fold(0, |bits, option| bits | controller::bit(option));
-    let has = if version == 1 { bits } else { 0 };
+    let has = if version == 1 { bits(options) } else { 0 };
     Some(Mount { dir: unescape(dir), version, has, dev: None, whole: true })
 }
 
@@ -202,7 +201,6 @@ fn look(root: &Root, base: &Path, found: &mut Found) {
             found.add(root, Hierarchy { dir, version: 2, ..Hierarchy::default() });
             continue;
         }
-        let bits = |name: &[u8]| name.split(|&byte| byte == b',').fold(0, |bits, name| bits | controller::bit(name));
         let real = root.resolve(&dir).ok();
         let real = real.as_deref().and_then(Path::file_name).map_or(0, |name| bits(name.as_bytes()));
         let has = bits(name.as_bytes()) | real;
@@ -230,28 +228,41 @@ fn by_file(name: &[u8]) -> u8 {
     }
 }
 
-/// True for a directory that is, or has below it, a group of version 2: captures often lack the top's own files.
+/// The most directories that are looked into for a sign of version 2.
+const MOST_LOOKS: usize = 256;
+
+/// True for a directory that is, or has below it, a group of version 2: captures often lack the files of the top and of
+/// whatever has no processes.
 fn is_v2(root: &Root, dir: &Path) -> bool {
-    let marks = |dir: &Path| {
-        let marks = ["cgroup.controllers", "cgroup.subtree_control", "cgroup.type", "memory.current", "cpu.pressure"];
-        marks.iter().any(|mark| root.exists(dir.join(mark)))
-    };
-    if marks(dir) {
-        return true;
+    const SIGNS: [&str; 6] =
+        ["cgroup.controllers", "cgroup.subtree_control", "cgroup.type", "memory.current", "cpu.pressure", "memory.max"];
+    let mut todo = std::collections::VecDeque::from([dir.to_path_buf()]);
+    for _ in 0..MOST_LOOKS {
+        let Some(here) = todo.pop_front() else { return false };
+        let entries = root.entries(&here).unwrap_or_default();
+        if entries.iter().any(|entry| SIGNS.iter().any(|sign| entry.name == *sign)) {
+            return true;
+        }
+        // A group of version 1 has none of version 2 in it.
+        let v1 = entries.iter().any(|entry| entry.name == "tasks" || entry.name == "notify_on_release");
+        let below = entries.into_iter().filter(|entry| entry.is_directory && !v1);
+        let foreign = |name: &OsString| here == dir && (name == "unified" || bits(name.as_bytes()) != 0);
+        todo.extend(below.filter(|entry| !foreign(&entry.name)).map(|entry| here.join(&entry.name)));
     }
-    let below = root.entries(dir).unwrap_or_default();
-    below
-        .iter()
-        .filter(|entry| entry.is_directory && entry.name != "unified")
-        .any(|entry| marks(&dir.join(&entry.name)))
+    false
+}
+
+/// The v1 controllers in a directory's name such as `cpu,cpuacct`.
+fn bits(name: &[u8]) -> u8 {
+    name.split(|&byte| byte == b',').fold(0, |bits, name| bits | controller::bit(name))
 }
 
 /// Directories in a captured version 2 tree that are hierarchies of version 1.
 fn strangers(root: &Root, dir: &Path) -> Vec<OsString> {
     let below = root.entries(dir).unwrap_or_default().into_iter().filter(|entry| entry.is_directory);
     let v1 = |name: &OsString| {
-        let known = name.as_bytes().split(|&byte| byte == b',').any(|name| controller::bit(name) != 0);
-        known || ["tasks", "notify_on_release"].iter().any(|mark| root.exists(dir.join(name).join(mark)))
+        bits(name.as_bytes()) != 0
+            || ["tasks", "notify_on_release"].iter().any(|mark| root.exists(dir.join(name).join(mark)))
     };
     below.map(|entry| entry.name).filter(|name| name == "unified" || v1(name)).collect()
 }
@@ -327,6 +338,8 @@ mod tests {
     fn finds_unified_and_joined_hierarchies() {
         let (_dir, root) = tree(&["sys/fs/cgroup/cgroup.controllers", "sys/fs/cgroup/a.slice/memory.current"]);
         assert_eq!(seen(&root), [("sys/fs/cgroup".to_owned(), 2, 0)]);
+        let (_dir, root) = tree(&["sys/fs/cgroup/a.slice/b.slice/c.scope/memory.current"]);
+        assert_eq!(seen(&root), [("sys/fs/cgroup".to_owned(), 2, 0)], "only the lowest group has files");
         let (_dir, root) = tree(&["cgroup/cpu.shares", "cgroup/memory.usage_in_bytes"]);
         assert_eq!(seen(&root), [("cgroup".to_owned(), 1, 3)]);
         let (_dir, root) = tree(&["sys/fs/cgroup/unified/cgroup.controllers", "sys/fs/cgroup/memory/tasks"]);

@@ -275,6 +275,12 @@ proptest! {
                     (table.column(index), expected.column(index)) else { continue };
                 prop_assert!(got.get(0).is_missing() || got.get(0) == want.get(0));
             }
+            let nodes = |table: &topotop_model::tables::cgroups::Cgroups| {
+                [&table.anon_by_node, &table.file_by_node].map(|column| column.get(0).map(<[_]>::to_vec))
+            };
+            for (got, want) in nodes(&table).into_iter().zip(nodes(&expected)) {
+                prop_assert!(got.is_none() || got == want);
+            }
         }
     }
 }

@@ -274,7 +274,7 @@ fn files(dirs: &[Dir], hierarchies: &[Hierarchy]) -> Vec<Held> {
         let defs = if hierarchy.version == 2 { &v2::FILES } else { &v1::FILES };
         let wanted = defs.iter().filter(|def| match (def.of, hierarchy.version) {
             // Processes are counted in one hierarchy; pressure is in version 2 only.
-            (0, _) => def.names != ["cgroup.procs"] && def.names != ["cgroup.procs", "tasks"] || main == Some(index),
+            (0, _) => !def.names.contains(&"cgroup.procs") || main == Some(index),
             (of, 2) => of & has_v1 == 0,
             (of, _) => of & hierarchy.has != 0,
         });

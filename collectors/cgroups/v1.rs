@@ -63,7 +63,7 @@ pub(super) static FILES: [FileDef; 23] = [
     }),
     file(&["memory.pagecache_limit.size"], MEMORY, Pace::Seldom, take::pagecache_limit),
     file(&["memory.pagecache_limit.enable"], MEMORY, Pace::Seldom, take::pagecache_switch),
-    file(&["cgroup.procs", "tasks"], ANY, Pace::Seldom, take::processes),
+    file(&["cgroup.procs"], ANY, Pace::Seldom, take::processes),
     file(&["memory.soft_limit_in_bytes"], MEMORY, Pace::Seldom, |b, c| {
         limit(b, &mut c.table.memory_soft_limit_bytes, c.slot)
     }),
