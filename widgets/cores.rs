@@ -262,3 +262,6 @@ impl Cores {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ mod network;
 mod processes;
 
 use machine::Shape;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use topotop_model::frame::{CollectorCost, Frame, Host, Memory, Pressure, PressureStall};
 use topotop_model::history::History;
 use topotop_model::{Gap, Known, Reason, Stamp};
@@ -127,7 +127,8 @@ pub fn hostile() -> Frame {
 
 /// Four minutes of the server.
 pub fn history() -> History {
-    recorded((0..=240).map(server_at))
+    static HISTORY: LazyLock<History> = LazyLock::new(|| recorded((0..=240).map(server_at)));
+    HISTORY.clone()
 }
 
 /// A minute of any frame standing still.

@@ -9,6 +9,8 @@ mod cx;
 #[doc(hidden)]
 pub mod demo;
 pub mod disks;
+#[cfg(test)]
+mod every_panel;
 pub mod gaps;
 pub mod overview;
 pub mod parts;

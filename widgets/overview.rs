@@ -131,3 +131,6 @@ fn left_out(cx: &Cx<'_>, plan: &layout::Plan, area: Rect, buf: &mut Buffer) {
         pen.skip(1).text(Role::Dim, part.name());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,7 +94,8 @@ pub(super) fn plan(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
 
 /// The rows that each part could use, its rule included.
 fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
-    let width = area.width;
+    // What is left between the margins.
+    let inner = area.width.saturating_sub(2);
     let rows = |count: usize| count.min(40) as u16;
     let queues: usize = cx
         .frame
@@ -104,16 +105,16 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
         .map(|nic| if &*nic.kind == "physical" { 1 + nic.queues.len().min(8) } else { 1 })
         .sum();
     let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some()).count();
-    let staves = staves::rows(width);
+    let staves = staves::rows(inner);
     let nodes = nodes::useful_rows(machine, area.height);
     [
         Slot::new(staves, staves),
         Slot::new(nodes::least_rows(machine), nodes),
-        Slot::new(3, 1 + rows(queues).clamp(2, 12)),
-        Slot::new(3, 1 + rows(limited).clamp(2, 8)),
-        Slot::new(5, 1 + rows(cx.frame.processes.len() + 1).clamp(2, 40)),
+        Slot::new(2, 1 + rows(queues).clamp(2, 12)),
+        Slot::new(2, 1 + rows(limited).clamp(2, 8)),
+        Slot::new(4, 1 + rows(cx.frame.processes.len() + 1).clamp(2, 40)),
         Slot::new(3, 2 + rows(cx.frame.disks.len() + 1).clamp(2, 8)),
-        Slot::new(2, 1 + timeline::rows(width)),
+        Slot::new(2, 1 + timeline::rows(inner)),
     ]
 }
 

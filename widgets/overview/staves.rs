@@ -25,7 +25,7 @@ enum What<'a> {
 }
 
 /// The width that a stave needs to say something.
-const WIDTH: u16 = 20;
+const WIDTH: u16 = 19;
 
 /// How many stand side by side.
 fn columns(width: u16) -> u16 {
@@ -60,13 +60,14 @@ fn one(pen: &mut Pen<'_>, stave: &Stave<'_>, guilty: bool) {
     pen.field(if guilty { Role::Title } else { Role::Dim }, 8, stave.name);
     match stave.share {
         Known::Value(share) => {
-            let bar = width.saturating_sub(8 + 5 + 11).min(16);
+            let bar = width.saturating_sub(8 + 5 + 15).min(16);
             if bar >= 5 {
-                pen.meter(bar, Some(share));
-            } else {
-                pen.heat(Some(share));
+                pen.meter(bar, Some(share)).skip(1);
+            } else if width >= 22 {
+                pen.heat(Some(share)).skip(1);
             }
-            pen.share(5, Some(share)).skip(1);
+            // Where there is room for nothing else, the number stands for the glyph.
+            pen.share(4, Some(share)).skip(1);
             what(pen, &stave.what);
         }
         Known::None => {

@@ -9,12 +9,12 @@ use topotop_model::history::Headline;
 type Series = (&'static str, fn(&Headline) -> Option<f64>);
 
 const SERIES: [Series; 6] = [
-    ("busy", |headline| headline.busy),
     ("core", |headline| Some(headline.hottest_cpu?.1)),
     ("softirq", |headline| Some(headline.hottest_softirq?.1)),
     ("disk", |headline| headline.disk),
     ("nic", |headline| headline.nic),
     ("memory", |headline| headline.memory),
+    ("busy", |headline| headline.busy),
 ];
 
 /// The narrowest chart that shows a shape.

@@ -303,7 +303,8 @@ mod tests {
         assert_eq!(size(&demo::server(), 120, 30), Size::Full);
         assert_eq!(size(&demo::server(), 80, 12), Size::Percent);
         assert_eq!(size(&demo::wide(), 200, 50), Size::Marked);
-        assert_eq!(size(&demo::wide(), 70, 34), Size::Glyph);
-        assert_eq!(size(&demo::wide(), 80, 16), Size::Packed(1));
+        assert_eq!(size(&demo::wide(), 69, 34), Size::Glyph);
+        assert_eq!(size(&demo::wide(), 80, 16), Size::Glyph);
+        assert_eq!(size(&demo::wide(), 80, 14), Size::Packed(1));
     }
 }

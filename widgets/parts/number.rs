@@ -86,7 +86,12 @@ pub fn whole_bytes(value: u64) -> Short {
 
 /// Cores, at most 5 columns: `0.0c`, `3.9c`, `128c`.
 pub fn cores(value: f64) -> Short {
-    if value < 99.95 { short!("{:.1}c", value.max(0.0)) } else { short!("{value:.0}c") }
+    match value {
+        value if !value.is_finite() => short!("?"),
+        value if value < 99.95 => short!("{:.1}c", value.max(0.0)),
+        value if value < 9_999.5 => short!("{value:.0}c"),
+        _ => short!(">9kc"),
+    }
 }
 
 /// A time span, at most 4 columns: `0.4s`, `14s`, `14m`, `3h`, `12d`, `>1y`.
@@ -115,7 +120,11 @@ pub fn millis(value: f64) -> Short {
 
 /// A clock, at most 4 columns: `800M`, `3.4G`.
 pub fn mhz(value: f64) -> Short {
-    if value < 999.5 { short!("{value:.0}M") } else { short!("{:.1}G", value / 1000.0) }
+    match value {
+        value if !value.is_finite() || value < 0.0 => short!("?"),
+        value if value < 999.5 => short!("{value:.0}M"),
+        value => short!("{:.1}G", (value / 1000.0).min(99.9)),
+    }
 }
 
 /// A small number as it is.

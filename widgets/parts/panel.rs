@@ -15,14 +15,14 @@ pub fn titled(cx: &Cx<'_>, area: Rect, title: &str, note: &str, focus: bool, buf
     let line = cx.theme.style(if focus { Role::Focus } else { Role::Border });
     let dash = dash(cx.charset);
     let mut pen = Pen::new(cx, area, 0, buf);
-    pen.glyph(line, dash).skip(1).text(Role::Title, title).skip(1);
+    pen.glyph(line, dash).text(Role::Title, " ").text(Role::Title, title).text(Role::Title, " ");
     let note_width = unicode_width::UnicodeWidthStr::width(note) as u16;
     let tail = if note.is_empty() || pen.left() < note_width + 4 { 0 } else { note_width + 3 };
     while pen.left() > tail {
         pen.glyph(line, dash);
     }
     if tail > 0 {
-        pen.skip(1).text(Role::Dim, note).skip(1).glyph(line, dash);
+        pen.text(Role::Dim, " ").text(Role::Dim, note).text(Role::Dim, " ").glyph(line, dash);
     }
     below(area, 1)
 }

@@ -59,14 +59,16 @@ pub fn chart(cx: &Cx<'_>, area: Rect, samples: impl ExactSizeIterator<Item = Opt
             Pen::new(cx, Rect { x, ..area }, area.height - 1, buf).glyph(cx.theme.style(Role::Absent), "?");
             return;
         };
-        let style = cx.theme.style(role(value));
+        // Only the top of a column tells its heat: the rest is there to carry it.
+        let (top, body) = (cx.theme.style(role(value)), cx.theme.style(Role::Free));
         let height = value.clamp(0.0, 1.0) * f64::from(area.height);
         for row in 0..area.height {
             let part = height - f64::from(area.height - 1 - row);
             // The lowest row always shows something: a value of zero is a value.
             if part > 0.06 || row + 1 == area.height {
                 let glyph = if part >= 1.0 { heat::full(cx.charset) } else { heat::glyph(part, cx.charset) };
-                Pen::new(cx, Rect { x, ..area }, row, buf).glyph(style, glyph);
+                let is_top = part <= 1.06;
+                Pen::new(cx, Rect { x, ..area }, row, buf).glyph(if is_top { top } else { body }, glyph);
             }
         }
     });

@@ -1,0 +1,138 @@
+use super::*;
+use crate::testing::{drawn, row, text, with_cx};
+use crate::{Charset, demo};
+use ratatui::style::Color;
+
+fn cores(mode: Mode, grouping: Grouping) -> Cores {
+    Cores { mode, grouping, ..Cores::default() }
+}
+
+/// A context over a frame with its history and a selection.
+fn with<R>(frame: &topotop_model::frame::Frame, selected: Option<&Subject>, call: impl FnOnce(&Cx<'_>) -> R) -> R {
+    let history = demo::history();
+    with_cx(frame, Charset::Unicode, |cx| call(&Cx { history: &history, selected, ..*cx }))
+}
+
+#[test]
+fn looks() {
+    let (server, wide, tiny, blind) = (demo::server(), demo::wide(), demo::tiny(), demo::blind());
+    let frames = [("server", &server), ("wide", &wide), ("tiny", &tiny), ("blind", &blind)];
+    for (name, frame) in frames {
+        for (width, height) in [(80, 24), (120, 40), (200, 60), (60, 15)] {
+            if name != "server" && width != 120 && !(name == "wide" && width == 80) {
+                continue;
+            }
+            for mode in [Mode::Heat, Mode::Split, Mode::Time] {
+                let picture = with(frame, None, |cx| text(&drawn(&mut cores(mode, Grouping::L3), cx, width, height)));
+                insta::assert_snapshot!(format!("cores_{name}_{width}x{height}_{mode:?}"), picture);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_hot_cpu_is_hot_in_colour_and_glyph() {
+    let frame = demo::server();
+    with(&frame, None, |cx| {
+        let mut panel = cores(Mode::Heat, Grouping::L3);
+        let buf = drawn(&mut panel, cx, 120, 40);
+        let (machine, grid) = (&panel.machine, panel.grid.as_ref().unwrap());
+        let tile = grid.tile_of(machine, 17).unwrap();
+        let cell = &buf[(tile.x + 5, tile.y)];
+        assert_eq!((cell.symbol(), Some(cell.fg)), ("█", cx.theme.style(Role::Heat4).fg));
+        let cold = grid.tile_of(machine, 16).unwrap();
+        assert_eq!(buf[(cold.x + 5, cold.y)].fg, cx.theme.style(Role::Heat0).fg.unwrap());
+        // In the other mode its colour says that it is busy with interrupts.
+        let mut panel = cores(Mode::Split, Grouping::L3);
+        let wide = drawn(&mut panel, cx, 120, 20);
+        let tile = panel.grid.as_ref().unwrap().tile_of(&panel.machine, 17).unwrap().clone();
+        assert_eq!(wide[(tile.x + 5, tile.y)].fg, cx.theme.style(Role::Softirq).fg.unwrap());
+    });
+}
+
+#[test]
+fn what_is_selected_elsewhere_is_marked_here() {
+    let frame = demo::server();
+    let marked = |subject: &Subject| {
+        with(&frame, Some(subject), |cx| {
+            let mut panel = cores(Mode::Heat, Grouping::L3);
+            let buf = drawn(&mut panel, cx, 120, 40);
+            let grounds = [Role::Related, Role::Selected].map(|role| cx.theme.style(role).bg.unwrap_or(Color::Reset));
+            let tiles = &panel.grid.as_ref().unwrap().tiles;
+            let mut ids: Vec<u32> = tiles
+                .iter()
+                .filter(|tile| grounds.contains(&buf[(tile.x + 5, tile.y)].bg))
+                .flat_map(|tile| panel.machine.cpus[tile.cpus.clone()].to_vec())
+                .collect();
+            ids.sort_unstable();
+            ids
+        })
+    };
+    assert_eq!(marked(&Subject::Nic("eth0".into())), [17]);
+    assert_eq!(marked(&Subject::Nic("eth1".into())), [0, 2, 4, 6]);
+    assert_eq!(marked(&Subject::Irq(141)), [17]);
+    assert_eq!(marked(&Subject::Process(4121, 0)), [0, 1, 2, 3]);
+    assert_eq!(marked(&Subject::Process(7741, 0)), []);
+    assert_eq!(marked(&Subject::Node(3)).len(), 16);
+    assert_eq!(marked(&Subject::Cpu(40)), [40]);
+}
+
+#[test]
+fn keys_and_clicks_move_over_the_drawing() {
+    let frame = demo::server();
+    with(&frame, None, |cx| {
+        let mut panel = cores(Mode::Heat, Grouping::L3);
+        drawn(&mut panel, cx, 120, 40);
+        let mut go = |action| match panel.act(action, cx) {
+            Outcome::Selected(Subject::Cpu(cpu)) => cpu,
+            other => panic!("{action:?} {other:?}"),
+        };
+        assert_eq!(go(Action::Home), 0);
+        assert_eq!([go(Action::Down), go(Action::Down), go(Action::Up)], [32, 8, 32]);
+        assert_eq!([go(Action::SortNext), go(Action::SortNext)], [1, 33]);
+        assert_eq!([go(Action::PageDown), go(Action::PageDown), go(Action::PageUp)], [8, 16, 8]);
+        assert_eq!(go(Action::End), 63);
+        assert_eq!(go(Action::Down), 63);
+        let (column, row) = panel
+            .grid
+            .as_ref()
+            .map(|grid| grid.tile_of(&panel.machine, 17).unwrap())
+            .map_or((0, 0), |tile| (tile.x, tile.y));
+        assert_eq!(panel.act(Action::Click { column, row }, cx), Outcome::Selected(Subject::Cpu(17)));
+        assert_eq!(panel.act(Action::Click { column: 119, row: 39 }, cx), Outcome::Ignored);
+        assert_eq!(panel.act(Action::Fold, cx), Outcome::Changed);
+        assert!(row_of(&drawn(&mut panel, cx, 120, 40), 0).ends_with("package / node ─"));
+    });
+}
+
+fn row_of(buf: &Buffer, y: u16) -> String {
+    row(buf, y)
+}
+
+#[test]
+fn pins_of_kernel_threads_are_no_pins() {
+    let mut frame = demo::server();
+    let mut pins = Pins::default();
+    pins.count(&frame);
+    assert_eq!(pins.iter().collect::<Vec<_>>(), [(0, 3), (1, 3), (2, 3), (3, 3)]);
+    // Where nobody looked at all threads, those that were looked at count.
+    frame.processes.iter_mut().for_each(|process| process.thread_affinities.clear());
+    pins.count(&frame);
+    assert_eq!(pins.iter().collect::<Vec<_>>(), [(0, 3), (1, 3), (2, 3), (3, 3)]);
+}
+
+#[test]
+fn a_history_of_other_cpus_is_not_shown_as_this_one() {
+    let mut frame = demo::tiny();
+    with(&frame.clone(), None, |cx| {
+        // The history is the server's: 63 values a sample.
+        let picture = text(&drawn(&mut cores(Mode::Time, Grouping::L3), cx, 60, 12));
+        assert!(picture.lines().nth(1).is_some_and(|line| line.trim_end().ends_with("33%")), "{picture}");
+        assert!(!picture.contains('▇'), "{picture}");
+    });
+    frame.cpus.clear();
+    frame.topology = std::sync::Arc::default();
+    with(&frame, None, |cx| {
+        assert!(text(&drawn(&mut Cores::new(), cx, 60, 12)).contains("no CPU could be read"));
+    });
+}

@@ -1,0 +1,81 @@
+//! What holds for every panel, whatever it shows.
+
+use crate::testing::{drawn, with_cx};
+use crate::{Action, Charset, Cx, Subject, all, demo};
+use topotop_model::frame::Frame;
+use topotop_model::text::printable;
+
+const ACTIONS: [Action; 10] = [
+    Action::Down,
+    Action::Mode,
+    Action::Fold,
+    Action::SortNext,
+    Action::SortReverse,
+    Action::Open,
+    Action::PageDown,
+    Action::End,
+    Action::Idle,
+    Action::Up,
+];
+
+const SIZES: [(u16, u16); 8] = [(200, 60), (120, 40), (80, 24), (60, 15), (39, 9), (12, 4), (1, 1), (0, 0)];
+
+fn frames() -> [(&'static str, Frame); 6] {
+    [
+        ("server", demo::server()),
+        ("wide", demo::wide()),
+        ("tiny", demo::tiny()),
+        ("blind", demo::blind()),
+        ("hostile", demo::hostile()),
+        ("empty", Frame::default()),
+    ]
+}
+
+/// Draws every panel at every size, before and after every action.
+fn every(charset: Charset, frames: &[(&str, Frame)], mut check: impl FnMut(&str, &ratatui::buffer::Buffer)) {
+    let history = demo::history();
+    for (name, frame) in frames {
+        for mut panel in all() {
+            let mut selected: Option<Subject> = None;
+            for at in 0..=ACTIONS.len() {
+                // The widest machine is slow to draw and shows nothing new at every size.
+                for (width, height) in SIZES.into_iter().filter(|size| *name != "wide" || size.1 == 40) {
+                    with_cx(frame, charset, |cx| {
+                        let cx = Cx { history: &history, selected: selected.as_ref(), ..*cx };
+                        let buf = drawn(&mut *panel, &cx, width, height);
+                        check(&format!("{name} {} {width}x{height}", panel.id()), &buf);
+                    });
+                }
+                let Some(&action) = ACTIONS.get(at) else { continue };
+                let outcome = with_cx(frame, charset, |cx| {
+                    let cx = Cx { history: &history, selected: selected.as_ref(), ..*cx };
+                    drawn(&mut *panel, &cx, 120, 40);
+                    panel.act(action, &cx)
+                });
+                if let crate::Outcome::Selected(subject) = outcome {
+                    selected = Some(subject);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_unsafe_reaches_a_cell() {
+    every(Charset::Unicode, &frames(), |what, buf| {
+        for cell in &buf.content {
+            let symbol = cell.symbol();
+            assert_eq!(printable(symbol), symbol, "{what}");
+        }
+    });
+}
+
+#[test]
+fn ascii_terminals_get_ascii() {
+    let frames = [("server", demo::server()), ("tiny", demo::tiny()), ("blind", demo::blind())];
+    every(Charset::Ascii, &frames, |what, buf| {
+        for (at, cell) in buf.content.iter().enumerate() {
+            assert!(cell.symbol().is_ascii(), "{what}: {:?} in {}", cell.symbol(), at / usize::from(buf.area.width));
+        }
+    });
+}

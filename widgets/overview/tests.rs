@@ -1,0 +1,133 @@
+use super::*;
+use crate::testing::{drawn, text, with_cx};
+use crate::{Charset, demo};
+use topotop_model::Known;
+use topotop_model::frame::Frame;
+
+fn with<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<'_>) -> R) -> R {
+    let history = demo::history();
+    with_cx(frame, charset, |cx| call(&Cx { history: &history, ..*cx }))
+}
+
+#[test]
+fn looks() {
+    let (server, wide, tiny, blind) = (demo::server(), demo::wide(), demo::tiny(), demo::blind());
+    let frames = [("server", &server), ("wide", &wide), ("tiny", &tiny), ("blind", &blind)];
+    for (name, frame) in frames {
+        for (width, height) in [(80, 24), (120, 40), (200, 60), (60, 15)] {
+            if name == "server" || width <= 120 && height >= 24 {
+                let picture = with(frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, height)));
+                insta::assert_snapshot!(format!("overview_{name}_{width}x{height}"), picture);
+            }
+        }
+    }
+    let ascii = with(&server, Charset::Ascii, |cx| text(&drawn(&mut Overview::new(), cx, 120, 40)));
+    insta::assert_snapshot!("overview_ascii_120x40", ascii);
+}
+
+#[test]
+fn the_hot_cpu_is_hot_and_a_click_selects_it() {
+    let frame = demo::server();
+    with(&frame, Charset::Unicode, |cx| {
+        let mut panel = Overview::new();
+        let buf = drawn(&mut panel, cx, 120, 40);
+        let hit = *panel.hits.iter().find(|hit| hit.cpu == 17).unwrap();
+        let cell = &buf[(hit.from, hit.row)];
+        assert_eq!((cell.symbol(), Some(cell.fg)), ("█", cx.theme.style(Role::Heat4).fg));
+        let click = Action::Click { column: hit.from, row: hit.row };
+        assert_eq!(panel.act(click, cx), Outcome::Selected(Subject::Cpu(17)));
+        let chosen = Subject::Cpu(17);
+        let cx = Cx { selected: Some(&chosen), ..*cx };
+        let buf = drawn(&mut panel, &cx, 120, 40);
+        assert_eq!(Some(buf[(hit.from, hit.row)].bg), cx.theme.style(Role::Related).bg);
+    });
+}
+
+fn stave(frame: &Frame, name: &str) -> String {
+    with(frame, Charset::Unicode, |cx| {
+        // One stave to a row.
+        let picture = text(&drawn(&mut Overview::new(), cx, 39, 60));
+        let line = picture.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default();
+        line.split_whitespace().filter(|word| !word.contains(['━', '─'])).collect::<Vec<_>>().join(" ")
+    })
+}
+
+#[test]
+fn staves_tell_unknown_from_none() {
+    let mut frame = demo::server();
+    assert_eq!(stave(&frame, "nic"), "nic 4% ↓4% ↑2% eth0");
+    assert_eq!(stave(&frame, "remote"), "remote 61% postgres 7741");
+    // A second interface whose capacity nobody knows: nobody can rule the network out.
+    frame.nics[2].capacity_mbps = Known::None;
+    frame.nics[2].utilisation = None;
+    assert_eq!(stave(&frame, "nic"), "nic unknown ↓2.4M ↑2.1M eth1");
+    // Unless the first one is full.
+    frame.nics[1].capacity_mbps = 900.into();
+    assert_eq!(stave(&frame, "nic"), "nic 99% ↓99% ↑43% eth0");
+    let tiny = demo::tiny();
+    assert_eq!(stave(&tiny, "remote"), "remote — one node");
+    assert_eq!(stave(&tiny, "quota"), "quota — no CPU quota");
+    let blind = demo::blind();
+    for name in ["core", "thread", "softirq", "disk", "nic", "quota", "memory", "remote"] {
+        assert_eq!(stave(&blind, name), format!("{name} unknown"));
+    }
+}
+
+#[test]
+fn nodes_without_cpus_or_memory_are_shown_as_such() {
+    let mut frame = demo::server();
+    let mut far = frame.nodes[3].clone();
+    (far.id, far.busy) = (9, None);
+    frame.nodes.push(far);
+    frame.nodes[1].memory_total_bytes = 0.into();
+    let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 100, 40)));
+    let line = picture.lines().find(|line| line.contains("no CPUs")).unwrap_or_default();
+    assert!(line.contains("9 no CPUs") && line.contains("10.3G"), "{picture}");
+    let without_memory = picture.lines().find(|line| line.contains("╰ 1")).unwrap_or_default();
+    assert!(without_memory.contains('—'), "{without_memory}");
+}
+
+#[test]
+fn every_stave_is_there_at_every_width() {
+    let frame = demo::server();
+    for width in 20..220 {
+        let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, 40)));
+        let staves = picture.lines().take_while(|line| !line.contains("Nodes")).collect::<String>();
+        for name in ["core", "thread", "softirq", "disk", "nic", "quota", "memory", "remote"] {
+            assert!(staves.contains(name), "{name} at {width}\n{picture}");
+        }
+    }
+}
+
+#[test]
+fn short_lists_stay_in_their_area() {
+    type Draw = fn(&Cx<'_>, Rect, &mut Buffer);
+    let lists: [Draw; 5] =
+        [simple::queues, crate::cgroups::compact, crate::processes::compact, crate::disks::compact, |cx, area, buf| {
+            timeline::draw(cx, area, buf)
+        }];
+    for frame in [demo::server(), demo::tiny(), demo::blind()] {
+        for (at, draw) in lists.iter().enumerate() {
+            for (width, height) in [(60, 5), (40, 1), (100, 2), (3, 3)] {
+                let inside = Rect::new(4, 2, width, height);
+                let mut buf = Buffer::filled(Rect::new(0, 0, 120, 12), ratatui::buffer::Cell::new("!"));
+                with(&frame, Charset::Unicode, |cx| draw(cx, inside, &mut buf));
+                for y in 0..12 {
+                    for x in 0..120 {
+                        let outside = !inside.contains((x, y).into());
+                        assert!(!outside || buf[(x, y)].symbol() == "!", "list {at} {width}x{height} wrote {x},{y}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let frame = demo::server();
+    let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 60, 12)));
+    let last = picture.lines().last().unwrap_or_default();
+    assert!(last.contains("needs more rows:") && last.contains("disks"), "{picture}");
+    assert!(picture.contains("96% c17"), "{picture}");
+}
