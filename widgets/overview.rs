@@ -4,7 +4,6 @@ mod cells;
 mod layout;
 mod nodes;
 mod pressure;
-mod simple;
 mod staves;
 mod timeline;
 
@@ -78,7 +77,7 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
         Part::Nodes => nodes::draw(cx, machine, area, buf),
         Part::Queues => {
             let inner = panel::titled(cx, area, "Queues", irqbalance(cx), false, buf);
-            compact(cx, &["sys/class/net", "proc/interrupts", "proc/irq"], inner, buf, simple::queues);
+            compact(cx, &["sys/class/net", "proc/interrupts", "proc/irq"], inner, buf, crate::queues::compact);
         }
         Part::Cache => {
             let inner = panel::titled(cx, area, "Memory against its limit", "", false, buf);

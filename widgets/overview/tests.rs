@@ -102,10 +102,13 @@ fn every_stave_is_there_at_every_width() {
 #[test]
 fn short_lists_stay_in_their_area() {
     type Draw = fn(&Cx<'_>, Rect, &mut Buffer);
-    let lists: [Draw; 5] =
-        [simple::queues, crate::cgroups::compact, crate::processes::compact, crate::disks::compact, |cx, area, buf| {
-            timeline::draw(cx, area, buf)
-        }];
+    let lists: [Draw; 5] = [
+        crate::queues::compact,
+        crate::cgroups::compact,
+        crate::processes::compact,
+        crate::disks::compact,
+        |cx, area, buf| timeline::draw(cx, area, buf),
+    ];
     for frame in [demo::server(), demo::tiny(), demo::blind()] {
         for (at, draw) in lists.iter().enumerate() {
             for (width, height) in [(60, 5), (40, 1), (100, 2), (3, 3)] {
