@@ -10,6 +10,7 @@ mod live;
 mod log;
 mod machines;
 mod pty;
+mod schema;
 mod screens;
 mod time;
 mod unprivileged;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The folder of captured machines, if there is one: named by `TOPOTOP_MACHINES`, else beside the project.
-fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/machines");
     let folder = std::env::var_os("TOPOTOP_MACHINES").map_or_else(beside, PathBuf::from);
     folder.join("check.py").is_file().then_some(folder)
