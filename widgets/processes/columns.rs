@@ -43,7 +43,7 @@ fn by_node(cx: &Cx<'_>) -> Width {
 fn memory_by_node(cx: &Cx<'_>) -> Width {
     match nodes(cx) {
         0 | 1 => Width::HIDDEN,
-        count => Width::range(count.clamp(4, 32), count.clamp(4, 32) + 18),
+        count => Width::flex(count.clamp(4, 32), count.clamp(4, 32) + 18, 1),
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     Column::left(
         "COMM",
         0,
-        |_| Width::flex(8, 14, 2),
+        |_| Width::flex(8, 10, 3),
         |cx, row, pen| {
             with(cx, row, |process| cells::comm(process, pen));
         },
@@ -77,7 +77,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         },
     )
     .highest(|cx, row| number(cx, row, |process| process.cpu_cores)),
-    Column::left("CPU BY NODE", 2, by_node, |cx, row, pen| {
+    Column::left("CPU BY NODE", 1, by_node, |cx, row, pen| {
         with(cx, row, |process| cells::cpu_by_node(cx, process, pen));
     }),
     Column::left("MEMORY BY NODE", 2, memory_by_node, |cx, row, pen| {
@@ -112,8 +112,8 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     .highest(|cx, row| number(cx, row, |process| process.wait_share)),
     Column::left(
         "AFFINITY",
-        2,
-        |_| Width::range(8, 14),
+        1,
+        |_| Width::flex(10, 11, 1),
         |cx, row, pen| {
             with(cx, row, |process| cells::affinity(cx, process, pen));
         },
