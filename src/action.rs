@@ -40,7 +40,7 @@ pub enum Command {
     Theme,
     /// The list of keys.
     Help,
-    /// The list of what could not be read.
+    /// The screen of what could not be read.
     Gaps,
     /// A shorter interval.
     Faster,
@@ -135,6 +135,7 @@ pub const TABLE: &[Row] = &[
     row(Group::Screens, Screen(7), "screen-7", &["7"], "go to screen 7"),
     row(Group::Screens, NextScreen, "next-screen", &["tab"], "go to the next screen"),
     row(Group::Screens, PreviousScreen, "previous-screen", &["shift-tab"], "go to the screen before"),
+    row(Group::Screens, Gaps, "gaps", &["u"], "what could not be read, and what would fill it").hint("gaps"),
     row(Group::Rows, Panel(Action::Up), "up", &["up", "k"], "one row up"),
     row(Group::Rows, Panel(Action::Down), "down", &["down", "j"], "one row down"),
     row(Group::Rows, Panel(Action::PageUp), "page-up", &["pgup", "ctrl-b"], "one page up"),
@@ -158,13 +159,12 @@ pub const TABLE: &[Row] = &[
     row(Group::Time, Jump, "jump", &["t"], "go to a time: 14:05, 10m (ago), +30s (later)"),
     row(Group::Time, Faster, "faster", &["+"], "sample more often"),
     row(Group::Time, Slower, "slower", &["-"], "sample less often"),
-    row(Group::Program, Gaps, "gaps", &["u"], "what could not be read, and what would fill it").hint("gaps"),
     row(Group::Program, Theme, "theme", &["T"], "the next theme"),
     row(Group::Program, Mouse, "mouse", &["M"], "mouse on or off"),
     row(Group::Program, Redraw, "redraw", &["ctrl-l"], "draw everything again"),
     row(Group::Program, Suspend, "suspend", &["ctrl-z"], "suspend to the shell"),
-    row(Group::Program, Help, "help", &["?", "h", "f1"], "this list").hint("help"),
     row(Group::Program, Quit, "quit", &["q", "ctrl-c"], "quit").hint("quit"),
+    row(Group::Program, Help, "help", &["?", "h", "f1"], "this list").hint("help"),
 ];
 
 /// The row of a name.

@@ -279,7 +279,9 @@ impl App {
             }
             Command::Theme => return vec![Effect::NextTheme(self.look.theme.name.clone())],
             Command::Help => self.modal = Modal::Help(List::default()),
-            Command::Gaps => self.modal = Modal::Gaps(List::default()),
+            Command::Gaps => {
+                self.open_screen("gaps");
+            }
             Command::Faster => return self.change_interval(false),
             Command::Slower => return self.change_interval(true),
             Command::Panel(action) => return self.act(action).1,
@@ -490,7 +492,7 @@ mod tests {
 
     #[test]
     fn control_c_leaves_from_anywhere() {
-        for opener in ['/', '?', 't', 'u', 'x'] {
+        for opener in ['/', '?', 't', 'x'] {
             let mut app = app();
             press(&mut app, KeyCode::Char(opener));
             let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);

@@ -33,7 +33,7 @@ fn it_fits_every_size() {
             (20, 5) => session.shows("too small"),
             (1, 1) => std::thread::sleep(Duration::from_millis(300)),
             _ => session.until("a footer at the new edge", |screen| {
-                screen.lines().nth(usize::from(rows) - 1).is_some_and(|line| line.contains("q quit"))
+                screen.lines().nth(usize::from(rows) - 1).is_some_and(|line| line.contains("? help"))
             }),
         }
     }

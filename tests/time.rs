@@ -23,7 +23,10 @@ fn what_is_stepped_back_to_is_what_was_shown() {
     };
     let (wake, woken) = sync_channel(64);
     let root = Root::live().expect("this machine");
-    let mut source = Live::start(root, plan, move || drop(wake.try_send(()))).expect("a thread");
+    let mut source = Live::start(root, plan, move || {
+        let _ = wake.try_send(());
+    })
+    .expect("a thread");
     let mut seen: Vec<Sample> = Vec::new();
     while seen.len() < 8 {
         woken.recv_timeout(Duration::from_secs(20)).expect("a sample");

@@ -17,8 +17,6 @@ pub enum Modal {
     Jump(String),
     /// The list of keys.
     Help(List),
-    /// The list of what could not be read.
-    Gaps(List),
 }
 
 /// A list that scrolls and is searched.
@@ -62,7 +60,7 @@ impl List {
             Some(Command::Panel(Action::End)) => self.scroll = 1 << 16,
             Some(Command::Filter) => self.typing = true,
             Some(Command::Back) if !self.query.is_empty() => *self = Self::default(),
-            Some(Command::Back | Command::Help | Command::Gaps | Command::Quit | Command::Panel(Action::Open)) => {
+            Some(Command::Back | Command::Help | Command::Quit | Command::Panel(Action::Open)) => {
                 return false;
             }
             _ => {}
@@ -84,7 +82,7 @@ impl App {
         }
         match &mut self.modal {
             Modal::None => None,
-            Modal::Help(list) | Modal::Gaps(list) => {
+            Modal::Help(list) => {
                 if !list.key(event, command) {
                     self.modal = Modal::None;
                 }
@@ -132,13 +130,13 @@ impl App {
         match &mut self.modal {
             Modal::Filter => edit::paste(&mut self.filter, text),
             Modal::Jump(line) => edit::paste(line, text),
-            Modal::Help(list) | Modal::Gaps(list) if list.typing => edit::paste(&mut list.query, text),
+            Modal::Help(list) if list.typing => edit::paste(&mut list.query, text),
             _ => {}
         }
     }
 
     pub(super) fn modal_wheel(&mut self, kind: MouseEventKind) {
-        let (Modal::Help(list) | Modal::Gaps(list)) = &mut self.modal else { return };
+        let Modal::Help(list) = &mut self.modal else { return };
         match kind {
             MouseEventKind::ScrollUp => list.scroll_by(-3),
             MouseEventKind::ScrollDown => list.scroll_by(3),

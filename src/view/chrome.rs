@@ -93,13 +93,13 @@ fn clock(app: &App) -> (String, Role) {
     }
 }
 
-/// Columns that the two most important hints need.
-const LAST_HINTS: usize = 16;
+/// Columns that the most important hint needs.
+const LAST_HINT: usize = 8;
 
 /// The tabs as (screen, first column, column after, text).
 fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
     let full: Vec<String> = (1..).zip(&app.panels).map(|(n, panel)| format!(" {n} {} ", panel.title())).collect();
-    let need = full.iter().map(|text| text.chars().count()).sum::<usize>() + LAST_HINTS;
+    let need = full.iter().map(|text| text.chars().count()).sum::<usize>() + LAST_HINT;
     let mut x = area.x;
     let mut placed = Vec::new();
     for (at, text) in full.into_iter().enumerate() {
@@ -145,7 +145,7 @@ pub(super) fn footer(app: &App, area: Rect, buf: &mut Buffer) {
         x = write(buf, (start, area.y), end, &text, style(role));
     }
     let hints = hints(app);
-    // Each with a blank between key and word and two before it; the last ones, help and quit, matter most.
+    // Each with a blank between key and word and two before it; the last ones, quit and help, matter most.
     let columns = |(key, word): &(String, String)| key.chars().count() + word.chars().count() + 3;
     let mut space = usize::from(area.right().saturating_sub(x));
     let mut start = hints.len();

@@ -1,4 +1,4 @@
-//! Lists that lie over the screen: keys, and what could not be read.
+//! The list of keys that lies over the screen.
 
 use super::write;
 use crate::action::{Group, TABLE};
@@ -7,7 +7,6 @@ use crate::keymap::Key;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget as _};
-use topotop_model::Reason;
 use topotop_widgets::{Charset, Role};
 
 /// A line of a list: left, right, and whether it is a heading.
@@ -47,10 +46,8 @@ pub(super) fn label(key: Key, charset: Charset) -> String {
 
 /// Draws what lies over the body.
 pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
-    match &app.modal {
-        Modal::Help(list) => show(app, "Keys", list, &keys(app), area, buf),
-        Modal::Gaps(list) => show(app, "Not read", list, &gaps(app), area, buf),
-        Modal::None | Modal::Filter | Modal::Jump(_) => {}
+    if let Modal::Help(list) = &app.modal {
+        show(app, "Keys", list, &keys(app), area, buf);
     }
 }
 
@@ -84,38 +81,6 @@ fn keys(app: &App) -> Vec<Line> {
         }
     }
     lines
-}
-
-fn gaps(app: &App) -> Vec<Line> {
-    let frame = &app.shown().frame;
-    if frame.gaps.is_empty() {
-        return vec![Line::new("nothing is missing", "")];
-    }
-    let mut lines = Vec::new();
-    for reason in Reason::ALL {
-        let mut rows = frame.gaps.iter().filter(|gap| gap.reason == reason).peekable();
-        if rows.peek().is_some() {
-            lines.push(Line::heading(heading(reason)));
-        }
-        for gap in rows {
-            let count = if gap.count > 1 { format!("{} times", gap.count) } else { String::new() };
-            let needs = if gap.needs.is_empty() { String::new() } else { format!("needs {}", gap.needs) };
-            let right = [count, needs].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-            lines.push(Line::new(&*gap.path, right));
-        }
-    }
-    lines
-}
-
-fn heading(reason: Reason) -> &'static str {
-    match reason {
-        Reason::PermissionDenied => "Permission denied",
-        Reason::NotFound => "Not on this machine",
-        Reason::NotSupported => "Not supported",
-        Reason::Vanished => "Gone while it was read",
-        Reason::Malformed => "Not in the form that the kernel documents",
-        Reason::TimedOut => "No answer in time",
-    }
 }
 
 fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &mut Buffer) {
