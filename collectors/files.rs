@@ -20,6 +20,11 @@ impl<'a> Files<'a> {
         Self { root: cx.root, buf: cx.buf }
     }
 
+    /// Reads below any root with any buffer: for workers.
+    pub(crate) fn over(root: &'a Root, buf: &'a mut Vec<u8>) -> Self {
+        Self { root, buf }
+    }
+
     /// The shared buffer.
     pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         self.buf

@@ -20,6 +20,7 @@ mod host;
 mod irqs;
 mod memory;
 mod memory_by_node;
+mod nics;
 mod node_memory;
 mod pick;
 mod pressure;
@@ -82,6 +83,7 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(irqs::IrqCollector::default()),
         Box::new(softirqs::SoftirqCollector::default()),
         Box::new(softnet::SoftnetCollector::default()),
+        Box::new(nics::NicCollector::default()),
         Box::new(pressure::PressureCollector::default()),
         Box::new(cgroups::CgroupCollector::default()),
         Box::new(disks::DisksCollector::default()),

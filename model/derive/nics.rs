@@ -1,11 +1,135 @@
 //! Interfaces, their queues and the chain down to the CPU that serves each.
 
 mod evidence;
+mod names;
+mod queues;
+mod vectors;
 
 pub(super) use evidence::function_of;
 
 use super::Settings;
-use crate::Window;
-use crate::frame::Frame;
+use super::rates::Pair;
+use crate::frame::{Channel, Frame, Nic, NicRates};
+use crate::tables::nics::Nics;
+use crate::{Known, Num, Table, Window};
+use queues::{Builder, by_nic};
+use std::collections::HashMap;
+use std::sync::Arc;
+use vectors::{Interrupts, Subject};
 
-pub(super) fn derive(_window: &Window, _settings: &Settings, _frame: &mut Frame) {}
+pub(super) fn derive(window: &Window, settings: &Settings, frame: &mut Frame) {
+    let (now, before) = (&window.now, &window.before);
+    let Some(pair) = Pair::new(&now.nics, &before.nics) else { return };
+    let queue_pair = Pair::new(&now.nic_queues, &before.nic_queues);
+    let rows = by_nic(queue_pair.as_ref());
+    let interrupts = Interrupts::new(frame, now.irqs.data());
+    let mut sharing: HashMap<Arc<str>, u32> = HashMap::new();
+    for slot in pair.now.rows().iter() {
+        if let Some(pci) = pair.now.pci.get(slot) {
+            *sharing.entry(Arc::clone(pci)).or_default() += 1;
+        }
+    }
+    let mut owners = Vec::new();
+    for slot in pair.now.rows().iter() {
+        let Some(mut nic) = interface(&pair, slot, settings) else { continue };
+        let own_rows = rows.get(&nic.name);
+        if !matches!(&*nic.kind, "virtual" | "loopback") {
+            let pci = pair.now.pci.get(slot);
+            let subject = Subject {
+                name: &nic.name,
+                pci: pci.map(|pci| &**pci),
+                virtio: pair.now.virtio.get(slot).map(|virtio| &**virtio),
+                msi_irqs: pair.now.msi_irqs.get(slot).map(|set| &**set),
+                alone: pci.and_then(|pci| sharing.get(pci)).is_none_or(|&count| count == 1),
+                rx: own_rows.map(|rows| rows.rx.len() as u32).filter(|&count| count > 0),
+                tx: own_rows.map(|rows| rows.tx.len() as u32).filter(|&count| count > 0),
+            };
+            let served = interrupts.served(frame, &subject);
+            if subject.alone {
+                owners.extend(served.own.iter().map(|&at| (at, Arc::clone(&nic.name))));
+            }
+            nic.queues = Builder { frame, pair: queue_pair.as_ref(), served: &served }.build(own_rows);
+        } else if own_rows.is_some() {
+            let served = vectors::Served::default();
+            nic.queues = Builder { frame, pair: queue_pair.as_ref(), served: &served }.build(own_rows);
+            for queue in &mut nic.queues {
+                queue.irq = Known::None;
+            }
+        }
+        frame.nics.push(nic);
+    }
+    frame.nics.sort_by(|a, b| a.ifindex.cmp(&b.ifindex).then_with(|| a.name.cmp(&b.name)));
+    for (at, name) in owners {
+        // A line shared by several devices stays nobody's.
+        if let Some(irq) = frame.irqs.get_mut(at).filter(|irq| !irq.name.contains(", ")) {
+            irq.device = name;
+        }
+    }
+}
+
+fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<Nic> {
+    let table = pair.now;
+    let name = Arc::clone(table.name.get(slot)?);
+    let speed = table.speed_mbps.get(slot);
+    let configured = settings.nic_capacity_mbps.iter().find(|(nic, _)| **nic == *name).map(|(_, capacity)| *capacity);
+    let capacity = configured.filter(|&capacity| capacity > 0).map_or(speed, Known::Value);
+    let (rx, tx) = rates(pair, slot);
+    let fuller = match (rx.bytes_per_second, tx.bytes_per_second) {
+        (Some(rx), Some(tx)) => Some(rx.max(tx)),
+        (rx, tx) => rx.or(tx),
+    };
+    let channel = |now: &Num, most: &Num| Channel { current: now.get(slot), max: most.get(slot) };
+    Some(Nic {
+        slot,
+        ifindex: table.ifindex.id(slot).value().unwrap_or_default(),
+        driver: table.driver.or_empty(slot),
+        bus_info: table.bus_info.or_empty(slot),
+        kind: table.kind.or_empty(slot),
+        node: table.node.id(slot),
+        local_cpus: table.local_cpus.get(slot).cloned(),
+        carrier: table.carrier.get(slot).map(|carrier| carrier != 0),
+        carrier_changes: pair.gain(slot, |table| &table.carrier_changes),
+        speed_mbps: speed,
+        capacity_mbps: capacity,
+        utilisation: fuller.zip(capacity.value()).map(|(bytes, mbps)| bytes * 8.0 / (mbps as f64 * 1e6)),
+        lower: table.lower.or_empty(slot).split_whitespace().map(Arc::from).collect(),
+        master: match table.master.get(slot) {
+            None => Known::Missing,
+            Some(master) if master.is_empty() => Known::None,
+            Some(master) => Known::Value(Arc::clone(master)),
+        },
+        rx,
+        tx,
+        rx_missed_per_second: pair.rate(slot, |table| &table.rx_missed),
+        combined: channel(&table.combined, &table.combined_max),
+        rx_channels: channel(&table.rx_channels, &table.rx_channels_max),
+        tx_channels: channel(&table.tx_channels, &table.tx_channels_max),
+        other_channels: channel(&table.other_channels, &table.other_channels_max),
+        rx_ring: channel(&table.rx_ring, &table.rx_ring_max),
+        queues: Vec::new(),
+        name,
+    })
+}
+
+fn rates(pair: &Pair<'_, Nics>, slot: usize) -> (NicRates, NicRates) {
+    let table = pair.now;
+    let rx = NicRates {
+        bytes: table.rx_bytes.get(slot),
+        packets: table.rx_packets.get(slot),
+        drops: table.rx_drops.get(slot),
+        bytes_per_second: pair.rate(slot, |table| &table.rx_bytes),
+        packets_per_second: pair.rate(slot, |table| &table.rx_packets),
+        drops_per_second: pair.rate(slot, |table| &table.rx_drops),
+        errors_per_second: pair.rate(slot, |table| &table.rx_errors),
+    };
+    let tx = NicRates {
+        bytes: table.tx_bytes.get(slot),
+        packets: table.tx_packets.get(slot),
+        drops: table.tx_drops.get(slot),
+        bytes_per_second: pair.rate(slot, |table| &table.tx_bytes),
+        packets_per_second: pair.rate(slot, |table| &table.tx_packets),
+        drops_per_second: pair.rate(slot, |table| &table.tx_drops),
+        errors_per_second: pair.rate(slot, |table| &table.tx_errors),
+    };
+    (rx, tx)
+}

@@ -109,5 +109,7 @@ table! {
         drops: Num = 9 (Counter, Count, "ETHTOOL_GSTATS"),
         /// Hyper-V: the CPU that serves its channel.
         channel_cpu: Num = 10 (Fact, None, "sys/class/net/*/device/channels/*/cpu"),
+        /// Its interface by name.
+        nic: Text = 11 (Id, None, "sys/class/net/*"),
     }
 }
