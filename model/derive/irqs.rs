@@ -79,7 +79,7 @@ fn device(pair: &Pair<'_, Irqs>, slot: usize) -> Option<Irq> {
 
 /// The sum of rates by CPU: a sum of counters would hide that each of them wraps at 32 bits.
 fn sum(rates: Option<&[(u32, f64)]>) -> Option<f64> {
-    rates.map(|rates| rates.iter().map(|rate| rate.1).sum())
+    rates.map(|rates| rates.iter().fold(0.0, |sum, rate| sum + rate.1))
 }
 
 /// The sum of rates by CPU; none for rows that have one number for the machine.
