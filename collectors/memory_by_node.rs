@@ -27,8 +27,10 @@ const PURSE: f64 = 30e6;
 const GUESS: u64 = 400_000;
 /// What every page of a GiB costs, in ns.
 const EXACT_PER_GIB: u64 = 10_000_000;
-/// The shortest time between two answers for one process.
-const INTERVAL_NS: u64 = 10_000_000_000;
+/// The shortest time between two samples of one process.
+const INTERVAL_NS: u64 = 3_000_000_000;
+/// The same where every page is walked, which holds the process up.
+const WALK_INTERVAL_NS: u64 = 10_000_000_000;
 /// The same for the one that was asked for.
 const ASKED_INTERVAL_NS: u64 = 2_000_000_000;
 /// How long what was refused is not asked again.
@@ -80,6 +82,7 @@ struct Known {
     cost_ns: u64,
     refused: Option<(&'static str, Reason)>,
     by_cgroup: bool,
+    walked: bool,
     seen: bool,
 }
 
@@ -171,6 +174,7 @@ impl MemoryByNode {
         // Who held its lock for long is left in peace for as long again.
         known.asked_at_ns = now_ns.saturating_add(answer.wall_ns.saturating_sub(answer.cpu_ns.saturating_mul(10)));
         known.cost_ns = answer.cpu_ns;
+        known.walked = answer.source == "numa_maps";
         known.refused = answer.found.as_ref().err().copied();
         let Ok(found) = &answer.found else { return true };
         let slot = row(known, table, target.pid);

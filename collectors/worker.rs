@@ -69,3 +69,23 @@ fn run<Job, Answer>(inbox: &Receiver<Job>, outbox: &Sender<Answer>, mut work: im
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Worker;
+    use std::time::Duration;
+
+    #[test]
+    fn every_job_is_counted_and_answered() {
+        // A job with a niche: with one of these a release build lost count.
+        let mut worker =
+            Worker::spawn("test", |(number, twice): (u64, bool)| number << u32::from(twice)).expect("started");
+        for number in 0..8 {
+            assert!(worker.submit((number, number % 2 == 0)));
+        }
+        assert_eq!(worker.pending(), 8);
+        let answers: Vec<u64> = std::iter::from_fn(|| worker.wait(Duration::from_secs(10))).collect();
+        assert_eq!(answers, [0, 1, 4, 3, 8, 5, 12, 7]);
+        assert_eq!(worker.pending(), 0);
+    }
+}

@@ -3,6 +3,7 @@
 use super::ask::Target;
 use super::{
     ASKED_INTERVAL_NS, EXACT_PER_GIB, GUESS, INTERVAL_NS, Known, LINE, MemoryByNode, PF_KTHREAD, REFUSED_NS, SMALL,
+    WALK_INTERVAL_NS,
 };
 use crate::Cx;
 use topotop_model::Table;
@@ -55,6 +56,7 @@ impl MemoryByNode {
         let interval = match (known.refused, exact) {
             (Some(_), _) => REFUSED_NS,
             (None, true) => ASKED_INTERVAL_NS,
+            (None, false) if known.walked => WALK_INTERVAL_NS,
             (None, false) => INTERVAL_NS,
         };
         let age = cx.now_ns.saturating_sub(known.asked_at_ns);
