@@ -22,7 +22,7 @@ use files::{Door, Outcome, Pace};
 use mounts::Hierarchy;
 use take::{Cells, Io};
 use topotop_model::tables::cgroups::Cgroups;
-use topotop_model::{Draft, Gaps, Reason, State};
+use topotop_model::{Draft, Gaps, Reason, State, Table};
 use tree::{Tables, Tree};
 
 /// Between two comparisons of tree and directories.
@@ -242,6 +242,12 @@ impl CgroupCollector {
             gaps.add_many("sys/fs/cgroup/*/*.pressure", Reason::NotFound, needs, groups);
         }
         self.kept = open;
+        // Newer kernels count only where something throttles, and leave the file empty otherwise.
+        let counted = self.hierarchies.iter().find(|hierarchy| hierarchy.has & mounts::controller::BLKIO != 0);
+        if let Some(hierarchy) = counted.filter(|_| groups > 1 && draft.cgroup_io.data().rows().is_empty()) {
+            let path = format!("{}/*/blkio.throttle.io_service_bytes", hierarchy.dir.to_string_lossy());
+            draft.cgroup_io.gaps.add(&path, Reason::NotSupported, "cgroup v2 or a throttle rule");
+        }
     }
 }
 
