@@ -111,6 +111,21 @@ fn a_captured_machine_is_written_at_once_in_every_format() {
 }
 
 #[test]
+fn a_capture_of_two_samples_has_rates() {
+    let out = tempfile::tempdir().expect("a directory");
+    let archive = out.path().join("machine.tar.zst");
+    written(&["capture", path(&archive), "--samples", "2", "--interval", "200ms"]);
+    let file = std::fs::File::open(&archive).expect("the archive");
+    tar::Archive::new(zstd::Decoder::new(file).expect("zstd")).unpack(out.path()).expect("a tree");
+    let root = out.path().join("machine");
+    let document: serde_json::Value =
+        serde_json::from_str(&written(&["snapshot", "--root", path(&root)])).expect("JSON");
+    let interval = document["interval_seconds"].as_f64();
+    assert!(interval.is_some_and(|seconds| seconds >= 0.19), "{interval:?}");
+    assert!(document["cpus"][0]["busy"].is_number(), "{}", document["cpus"][0]);
+}
+
+#[test]
 fn a_pipe_gets_json_and_may_close() {
     let root = small();
     let document: serde_json::Value =
