@@ -23,19 +23,19 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
             Cpu {
                 id,
                 node: place.map(|place| place.node).unwrap_or_default(),
-                online: true,
+                // /proc/stat prints online CPUs only; a captured one may be of another moment than the topology.
+                online: place.is_none_or(|place| place.online),
                 isolated: place.is_some_and(|place| place.isolated),
                 shares: pair.and_then(|pair| shares(&pair, slot)),
                 mhz: pair.and_then(|pair| pair.now.khz.value(slot)).map(|khz| khz as f64 / 1000.0),
             }
         })
         .collect();
-    let known = frame.cpus.len();
     for place in topology.cpus.iter().filter(|place| slots.binary_search_by_key(&place.id, |slot| slot.0).is_err()) {
         frame.cpus.push(Cpu {
             id: place.id,
             node: place.node,
-            online: place.online && known == 0,
+            online: place.online,
             isolated: place.isolated,
             ..Cpu::default()
         });
