@@ -81,7 +81,7 @@ pub struct Cgroups {
 impl Default for Cgroups {
     fn default() -> Self {
         let view = View::default();
-        let table = Table::new(view.columns(), IDENTITY, view.sort());
+        let table = Table::new(view.columns(), IDENTITY, view.sort()).relating(relates);
         Self { browser: Browser::new(table), view, idle: false, folded: HashSet::new(), folds: 0 }
     }
 }
@@ -94,6 +94,14 @@ const IDENTITY: Identity<Row, Id> = Identity {
     subject: |id| Some(Subject::Cgroup(Arc::clone(&id.0))),
     from: |subject| if let Subject::Cgroup(path) = subject { Some((Arc::clone(path), 2)) } else { None },
 };
+
+/// True if the process that is selected elsewhere lives in the group.
+fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
+    let Subject::Process(pid, _) = subject else { return false };
+    let process = cx.frame.process(*pid);
+    let group = cx.frame.cgroups.get(row.index);
+    group.zip(process).is_some_and(|(group, process)| group.path == process.cgroup)
+}
 
 fn find<'a>(cx: &Cx<'a>, id: &Id) -> Option<&'a Cgroup> {
     cx.frame.cgroups.iter().find(|cgroup| cgroup.path == id.0 && cgroup.version == id.1)
@@ -159,7 +167,7 @@ impl Panel for Cgroups {
 
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let (shown, total) = self.browser.table.counts();
-        let mut note = pane::count_note(shown, total, cx.filter);
+        let mut note = pane::count_note(cx, shown, total);
         if self.idle {
             note.push_str(" · idle hidden");
         }

@@ -16,7 +16,7 @@ use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
-use topotop_model::frame::Disk;
+use topotop_model::frame::{Disk, WriterId};
 
 /// The table of disks, who writes, and the detail of one disk.
 pub struct Disks {
@@ -27,7 +27,7 @@ pub struct Disks {
 
 impl Default for Disks {
     fn default() -> Self {
-        let table = Table::new(columns::COLUMNS, IDENTITY, columns::by_utilisation());
+        let table = Table::new(columns::COLUMNS, IDENTITY, columns::by_utilisation()).relating(relates);
         Self { browser: Browser::new(table), idle: true, area: Rect::default() }
     }
 }
@@ -38,6 +38,16 @@ const IDENTITY: Identity<Row, Arc<str>> = Identity {
     subject: |name| Some(Subject::Disk(Arc::clone(name))),
     from: |subject| if let Subject::Disk(name) = subject { Some(Arc::clone(name)) } else { None },
 };
+
+/// True if who is selected elsewhere writes to the disk.
+fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
+    let Some(disk) = cx.frame.disks.get(row.index) else { return false };
+    disk.writers.iter().any(|writer| match (&writer.who, subject) {
+        (WriterId::Process(pid), Subject::Process(selected, _)) => pid == selected,
+        (WriterId::Cgroup(path), Subject::Cgroup(selected)) => path == selected,
+        _ => false,
+    })
+}
 
 fn find<'a>(cx: &Cx<'a>, name: &str) -> Option<&'a Disk> {
     cx.frame.disks.iter().find(|disk| *disk.name == *name)
@@ -102,7 +112,7 @@ impl Panel for Disks {
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let (list, below) = self.split(area);
         let (shown, total) = self.browser.table.counts();
-        let mut note = pane::count_note(shown, total, cx.filter);
+        let mut note = pane::count_note(cx, shown, total);
         if self.idle && shown < total && cx.filter.is_empty() {
             note.push_str(" · empty ones hidden");
         }
@@ -133,7 +143,7 @@ impl Disks {
         let title = disk.map_or_else(|| "Who writes".to_owned(), |disk| format!("Who writes to {}", disk.name));
         let inner = pane::frame(cx, area, &title, "", buf);
         let Some(disk) = disk else {
-            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, "nobody is known to write");
+            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, unknown(cx));
             return;
         };
         let rows = inner.height;
@@ -143,9 +153,14 @@ impl Disks {
             cells::writer(cx, writer, &mut pen);
         }
         if disk.writers.is_empty() {
-            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, "nobody is known to write to it");
+            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, unknown(cx));
         }
     }
+}
+
+/// Why there is no writer.
+fn unknown(cx: &Cx<'_>) -> &'static str {
+    if cx.frame.interval_seconds.is_none() { "known with the second sample" } else { "nobody is known to write" }
 }
 
 #[cfg(test)]

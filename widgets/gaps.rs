@@ -148,7 +148,7 @@ impl Panel for Gaps {
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let (list, below) = self.split(cx, area);
         let (shown, total) = self.table.counts();
-        let note = pane::count_note(shown, total, cx.filter);
+        let note = if shown == total { total.to_string() } else { format!("{shown} of {total}") };
         let inner = pane::frame(cx, list, "Gaps: what could not be read", &note, buf);
         if total == 0 {
             Pen::new(cx, inner, 1, buf).skip(1).text(Role::Ok, "everything that was looked for was read");

@@ -8,8 +8,8 @@ mod detail;
 pub use compact::compact;
 
 use crate::parts::browser::{Browser, Deed};
-use crate::parts::pane;
 use crate::parts::table::{Identity, Table, matches};
+use crate::parts::{names, pane};
 use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -26,7 +26,10 @@ pub struct Processes {
 
 impl Default for Processes {
     fn default() -> Self {
-        Self { browser: Browser::new(Table::new(columns::COLUMNS, IDENTITY, columns::by_cpu())), idle: false }
+        Self {
+            browser: Browser::new(Table::new(columns::COLUMNS, IDENTITY, columns::by_cpu()).relating(relates)),
+            idle: false,
+        }
     }
 }
 
@@ -39,6 +42,20 @@ const IDENTITY: Identity<usize, Id> = Identity {
 
 fn find<'a>(cx: &Cx<'a>, id: Id) -> Option<&'a Process> {
     cx.frame.process(id.0).filter(|process| process.starttime == id.1)
+}
+
+/// True if a process belongs to what is selected elsewhere: runs on that CPU or node, or in that group.
+fn relates(cx: &Cx<'_>, row: usize, subject: &Subject) -> bool {
+    let Some(process) = cx.frame.processes.get(row) else { return false };
+    match subject {
+        Subject::Cpu(cpu) => {
+            let pinned = process.thread_affinities.iter().any(|group| group.cpus.single() == Some(*cpu));
+            pinned || (process.last_cpu.value() == Some(*cpu) && process.cpu_cores.is_some_and(|cores| cores >= 0.01))
+        }
+        Subject::Node(node) => process.cpu_by_node.iter().any(|entry| entry.0 == *node && entry.1 >= 0.01),
+        Subject::Cgroup(path) => names::is_below(&process.cgroup, path),
+        _ => false,
+    }
 }
 
 /// True if the filter lets a process through: by pid, name, arguments, group.
@@ -68,7 +85,11 @@ impl Panel for Processes {
             };
             let rows = cx.frame.processes.iter().enumerate();
             let rows = rows.filter(|(_, process)| shown(process)).map(|(index, _)| index);
-            self.browser.table.fill(cx, rows, cx.frame.processes.len());
+            // Equal ones, and all of them before there are rates: the biggest first.
+            let mut rows: Vec<usize> = rows.collect();
+            let size = |&row: &usize| cx.frame.processes.get(row).and_then(|process| process.rss_bytes.value());
+            rows.sort_by_cached_key(|row| std::cmp::Reverse(size(row)));
+            self.browser.table.fill(cx, rows.into_iter(), cx.frame.processes.len());
         }
         self.browser.place(cx, area, |&id, width| detail::doc(cx, id, width));
     }
@@ -88,7 +109,7 @@ impl Panel for Processes {
 
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let (shown, total) = self.browser.table.counts();
-        let mut note = pane::count_note(shown, total, cx.filter);
+        let mut note = pane::count_note(cx, shown, total);
         if self.idle {
             note.push_str(" · idle hidden");
         }

@@ -41,7 +41,7 @@ pub struct Queues {
 
 impl Default for Queues {
     fn default() -> Self {
-        let table = Table::new(columns::CHAIN, IDENTITY, None).spanning(nic::span);
+        let table = Table::new(columns::CHAIN, IDENTITY, None).spanning(nic::span).relating(rows::relates);
         Self { browser: Browser::new(table), matrix: false, idle: true, area: Rect::default() }
     }
 }
@@ -158,7 +158,7 @@ impl Panel for Queues {
 impl Queues {
     fn note(&self, cx: &Cx<'_>, shown: usize, total: usize) -> String {
         let mut note = if self.matrix {
-            pane::count_note(shown, total, cx.filter)
+            pane::count_note(cx, shown, total)
         } else {
             let queues: usize = cx.frame.nics.iter().map(|nic| nic.queues.len()).sum();
             format!("{total} interfaces, {queues} queues")

@@ -41,6 +41,12 @@ pub fn cgroup(cx: &Cx<'_>, path: &str) -> String {
     cx.frame.cgroup(path).map_or_else(|| leaf(path).to_owned(), short)
 }
 
+/// True if a path is another one or below it; nothing counts as below the root, where everything is.
+pub fn is_below(path: &str, above: &str) -> bool {
+    let above = above.trim_end_matches('/');
+    !above.is_empty() && path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// CPUs that something may use: `all`, or a list that fits.
 pub fn cpus(cx: &Cx<'_>, cpus: &IdSet, room: usize) -> (String, Role) {
     let online = &cx.frame.topology.cpus_online;

@@ -20,12 +20,13 @@ pub fn inner(area: Rect) -> Rect {
     Rect { width: area.width.saturating_sub(1), ..area }
 }
 
-/// `5` of all, or `5 of 310` when some are left out.
-pub fn count_note(shown: usize, total: usize, filter: &str) -> String {
-    match (shown == total, filter.is_empty()) {
-        (true, true) => shown.to_string(),
-        (false, true) => format!("{shown} of {total}"),
-        (_, false) => format!("{shown} of {total} match \"{filter}\""),
+/// `5` of all, or `5 of 310` when some are left out; and that rates are to come, where there is one sample only.
+pub fn count_note(cx: &Cx<'_>, shown: usize, total: usize) -> String {
+    let rates = if cx.frame.interval_seconds.is_none() { "no rates from one sample · " } else { "" };
+    match (shown == total, cx.filter.is_empty()) {
+        (true, true) => format!("{rates}{shown}"),
+        (false, true) => format!("{rates}{shown} of {total}"),
+        (_, false) => format!("{rates}{shown} of {total} match \"{}\"", cx.filter),
     }
 }
 

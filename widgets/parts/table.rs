@@ -33,6 +33,9 @@ impl<R, K> Copy for Identity<R, K> {}
 /// A row that is drawn over the whole width instead of by columns; true if it is one.
 pub type Span<R> = fn(&Cx<'_>, R, &mut super::Pen<'_>) -> bool;
 
+/// True if a row belongs to what is selected on another panel.
+pub type Relation<R> = fn(&Cx<'_>, R, &Subject) -> bool;
+
 /// What an action did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Did {
@@ -51,6 +54,7 @@ pub struct Table<R: 'static, K> {
     columns: &'static [Column<R>],
     identity: Identity<R, K>,
     span: Option<Span<R>>,
+    relation: Option<Relation<R>>,
     sort: Option<usize>,
     descending: bool,
     rows: Vec<R>,
@@ -92,6 +96,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
             columns,
             identity,
             span: None,
+            relation: None,
             sort: None,
             descending: false,
             rows: Vec::new(),
@@ -114,6 +119,13 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     #[must_use]
     pub fn spanning(mut self, span: Span<R>) -> Self {
         self.span = Some(span);
+        self
+    }
+
+    /// The same table that marks rows belonging to what another panel selected.
+    #[must_use]
+    pub fn relating(mut self, relation: Relation<R>) -> Self {
+        self.relation = Some(relation);
         self
     }
 

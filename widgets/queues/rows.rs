@@ -1,8 +1,8 @@
 //! Which lines there are: interfaces by traffic, their queues, and one line for what is idle.
 
 use super::Id;
-use crate::Cx;
 use crate::parts::table::{Table, matches};
+use crate::{Cx, Subject};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use topotop_model::frame::{Irq, Nic, Queue};
@@ -48,6 +48,28 @@ pub(super) fn is(cx: &Cx<'_>, row: Row, id: &Id) -> bool {
             .is_some_and(|(nic, queue)| nic.name == *name && queue.direction == *direction && queue.queue == *number),
         (Row::Irq(at), Id::Irq(number)) => cx.frame.irqs.get(at).is_some_and(|irq| irq.irq == *number),
         _ => false,
+    }
+}
+
+/// True if a queue or interrupt goes to the CPU or node that is selected elsewhere, or is that interrupt.
+pub(super) fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
+    match row {
+        Row::Queue(nic, at) => queue(cx, nic, at).is_some_and(|(_, queue)| match subject {
+            Subject::Cpu(cpu) => queue.cpus.as_ref().is_some_and(|cpus| cpus.contains(*cpu)),
+            Subject::Node(node) => queue.node.value() == Some(*node),
+            Subject::Irq(irq) => queue.irq.value() == Some(*irq),
+            _ => false,
+        }),
+        Row::Irq(at) => cx.frame.irqs.get(at).is_some_and(|irq| match subject {
+            Subject::Cpu(cpu) => irq.per_cpu_per_second.iter().any(|entry| entry.0 == *cpu),
+            Subject::Nic(name) => irq.device == *name,
+            _ => false,
+        }),
+        Row::Nic(at) => match subject {
+            Subject::Node(node) => cx.frame.nics.get(at).and_then(|nic| nic.node.value()) == Some(*node),
+            _ => false,
+        },
+        Row::Rates(_) | Row::IdleQueues(..) | Row::IdleNics(_) => false,
     }
 }
 

@@ -1,6 +1,6 @@
 use super::{Queues, compact};
 use crate::testing::{drawn, list, picture, style_of, survives, with_cx};
-use crate::{Action, Charset, Outcome, Panel, Role, Subject, Theme, demo};
+use crate::{Action, Charset, Cx, Outcome, Panel, Role, Subject, Theme, demo};
 
 #[test]
 fn every_machine_size_and_action() {
@@ -56,5 +56,17 @@ fn a_remote_queue_and_few_channels_stand_out() {
         let warn = Theme::default_theme().style(Role::Warn).fg;
         assert_eq!(style_of(&buf, "≠n2").and_then(|style| style.fg), warn);
         assert_eq!(style_of(&buf, "1/8").and_then(|style| style.fg), warn);
+    });
+}
+
+#[test]
+fn a_cpu_selected_elsewhere_marks_its_queues_and_processes() {
+    let subject = Subject::Cpu(17);
+    with_cx(&demo::server(), Charset::Unicode, |cx| {
+        let cx = Cx { selected: Some(&subject), ..*cx };
+        let queues = crate::testing::text(&drawn(&mut Queues::default(), &cx, 120, 38));
+        assert!(queues.contains("• q0       141 c17"), "{queues}");
+        let processes = crate::testing::text(&drawn(&mut crate::processes::Processes::default(), &cx, 120, 38));
+        assert!(processes.lines().any(|line| line.starts_with('•') && line.contains("ksoftirqd/17")), "{processes}");
     });
 }

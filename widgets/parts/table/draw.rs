@@ -2,7 +2,7 @@
 
 use super::super::Pen;
 use super::{Align, Place, Table, columns};
-use crate::{Charset, Cx, Role};
+use crate::{Charset, Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -21,7 +21,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
             }
             let strip = Rect { y, height: 1, ..area };
             self.row(cx, row, strip, buf);
-            self.mark(cx, key.as_ref(), strip, buf);
+            self.mark(cx, row, key.as_ref(), strip, buf);
         }
         self.bar(cx, buf);
     }
@@ -68,18 +68,20 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     }
 
     /// The selected row, and rows that belong to what is selected elsewhere.
-    fn mark(&self, cx: &Cx<'_>, key: Option<&K>, strip: Rect, buf: &mut Buffer) {
-        let Some(key) = key else { return };
-        let (role, glyph) = if self.selected.as_ref() == Some(key) {
-            (Role::Selected, "▶")
-        } else if cx.selected.is_some() && (self.identity.subject)(key).as_ref() == cx.selected {
-            (Role::Related, "•")
-        } else {
-            return;
+    fn mark(&self, cx: &Cx<'_>, row: R, key: Option<&K>, strip: Rect, buf: &mut Buffer) {
+        let selected = key.is_some() && self.selected.as_ref() == key;
+        let (role, glyph) = match cx.selected {
+            _ if selected => (Role::Selected, "▶"),
+            Some(subject) if self.belongs(cx, row, key, subject) => (Role::Related, "•"),
+            _ => return,
         };
-        let style = cx.theme.style(role);
-        buf.set_style(strip, style);
+        buf.set_style(strip.intersection(buf.area), cx.theme.style(role));
         Pen::new(cx, Rect { width: 1, ..strip }, 0, buf).text(role, glyph);
+    }
+
+    fn belongs(&self, cx: &Cx<'_>, row: R, key: Option<&K>, subject: &Subject) -> bool {
+        key.and_then(|key| (self.identity.subject)(key)).is_some_and(|own| own == *subject)
+            || self.relation.is_some_and(|relation| relation(cx, row, subject))
     }
 
     fn bar(&self, cx: &Cx<'_>, buf: &mut Buffer) {
