@@ -163,6 +163,18 @@ mod tests {
     }
 
     #[test]
+    fn pictures_are_never_reversed() {
+        // A full block in reverse is a hole.
+        for theme in every().flat_map(|theme| [theme.clone(), theme.without_colour()]) {
+            for role in Role::ALL.iter().filter(|role| role.name().contains('.')) {
+                let style = theme.style(*role);
+                assert!(!style.add_modifier.contains(Modifier::REVERSED), "{} {}", theme.name, role.name());
+                assert_eq!(style.bg, None, "{} {}", theme.name, role.name());
+            }
+        }
+    }
+
+    #[test]
     fn fewer_colours() {
         let default = || Theme::default_theme();
         assert!(default().fitted(Depth::Indexed).colours().all(|colour| !matches!(colour, Color::Rgb(..))));

@@ -21,7 +21,9 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, pins: &Pins, kin
         let cpus = machine.cpus.get(tile.cpus.clone()).unwrap_or_default();
         let mut pen = Pen::new(cx, Rect::new(tile.x, tile.y, grid.size.width(), 1), 0, buf);
         draw_tile(&mut pen, grid.size, tile, cpus, pins, kinds);
-        if let Some(role) = marked(cx, cpus) {
+        // A tile that is nothing but its glyph must not be reversed: its height would be lost.
+        let small = matches!(grid.size, Size::Marked | Size::Glyph | Size::Packed(_));
+        if let Some(role) = marked(cx, cpus).map(|role| if small { Role::Related } else { role }) {
             // What is marked keeps its heat.
             let style = cx.theme.style(role);
             pen.restyle(tile.x, if style.bg.is_some() { Style { fg: None, ..style } } else { style });

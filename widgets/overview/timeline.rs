@@ -37,7 +37,10 @@ pub(super) fn rows(width: u16) -> u16 {
 
 pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let span = span(cx);
-    let note = number::Short::from_display(format_args!("last {}", number::seconds(span)));
+    let note = match span {
+        span if span > 0.0 => number::Short::from_display(format_args!("last {}", number::seconds(span))),
+        _ => number::Short::default(),
+    };
     let inner = panel::inset(panel::titled(cx, area, "History", note.as_str(), false, buf));
     let columns = columns(inner.width);
     let lines = (rows(inner.width)).min(inner.height.max(1));

@@ -10,7 +10,7 @@ use topotop_model::Known;
 use topotop_model::frame::{CpuShares, Node};
 
 /// Columns of the numbers with the shortest bar.
-pub(super) const WIDTH: u16 = 5 + 9 + 1 + BAR.0 + 1 + 5 + 8;
+pub(super) const WIDTH: u16 = 5 + 10 + 1 + BAR.0 + 1 + 5 + 8;
 
 /// The shortest and the longest bar of memory.
 const BAR: (u16, u16) = (5, 18);
@@ -60,7 +60,7 @@ impl Columns {
         let bar = (BAR.0 + spare - if total { 6 } else { 0 }).min(BAR.1);
         let busy = area.x + start;
         let softirq = busy + 5;
-        let memory = softirq + 9 + 1;
+        let memory = softirq + 10 + 1;
         Self { busy, softirq, memory, bar, total, foreign: memory + bar + 1 + if total { 11 } else { 5 } }
     }
 
@@ -68,7 +68,7 @@ impl Columns {
     pub(super) fn heads(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         for (end, name) in [
             (self.busy + 6, " busy "),
-            (self.softirq + 9, " softirq "),
+            (self.softirq + 10, " softirq "),
             (self.foreign + 1, " memory "),
             (self.foreign + 9, " foreign "),
         ] {
@@ -84,12 +84,12 @@ impl Columns {
         match load.hottest {
             // One CPU's share, since the mean over a node hides it.
             Some((id, share)) if share >= 0.1 => {
-                pen.share(5, Some(share));
+                pen.share(4, Some(share));
                 let name = number::Short::from_display(format_args!(" c{id}"));
                 pen.field(Role::heat(share), 6, name.as_str());
             }
             _ => {
-                pen.share(5, load.softirq);
+                pen.share(4, load.softirq);
             }
         }
         match section.node {
