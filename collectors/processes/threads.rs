@@ -77,6 +77,8 @@ impl Threads {
     /// Puts the processes whose threads matter into `watched`, those that matter most first.
     fn choose(&mut self, cx: &Cx<'_>, round: u64, procs: &HashMap<u32, Proc>) {
         self.watched.clear();
+        // A captured machine is looked at once and does not mind: nothing is hot in one sample.
+        let captured = cx.demand.complete && !cx.root.is_live();
         for (&pid, proc) in procs {
             let rank = if cx.demand.process == Some(pid) {
                 ASKED
@@ -84,7 +86,7 @@ impl Threads {
                 2
             } else if proc.pinned {
                 1
-            } else if proc.threads > 1 && !proc.kernel && proc.is_hot(round) {
+            } else if proc.threads > 1 && !proc.kernel && (captured || proc.is_hot(round)) {
                 0
             } else {
                 continue;
