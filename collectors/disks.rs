@@ -81,7 +81,6 @@ impl DisksCollector {
     }
 
     fn facts(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
-        let backing = mounts::by_path(draft.mounts.data());
         let names: Vec<(usize, String)> = {
             let table = draft.disks.data();
             table.rows().iter().filter_map(|slot| Some((slot, table.name.get(slot)?.to_string()))).collect()
@@ -91,14 +90,7 @@ impl DisksCollector {
             self.facts_gaps.add("sys/block", reason, "");
         }
         for (slot, name) in &names {
-            let mut facts = Facts::read(cx, name, &all, &mut self.facts_gaps);
-            if let Some(file) = facts.backing_file.take() {
-                let dev = mounts::holder(&backing, &file);
-                let table = draft.disks.data();
-                let row = dev.and_then(|dev| table.rows().iter().find(|&slot| table.dev.value(slot) == Some(dev)));
-                facts.lower = row.and_then(|row| table.name.get(row)).map(ToString::to_string);
-            }
-            facts.put(draft.disks.data_mut(), *slot);
+            Facts::read(cx, name, &all, &mut self.facts_gaps).put(draft.disks.data_mut(), *slot);
         }
     }
 }

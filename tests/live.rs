@@ -84,6 +84,63 @@ fn memory_is_the_kernels() {
     }
 }
 
+/// Rows of /proc/diskstats by name.
+fn diskstats() -> BTreeMap<String, Vec<u64>> {
+    let text = fs::read_to_string("/proc/diskstats").unwrap_or_default();
+    let row = |line: &str| {
+        let mut words = line.split_whitespace().skip(2);
+        Some((words.next()?.to_owned(), words.map_while(|word| word.parse().ok()).collect()))
+    };
+    text.lines().filter_map(row).collect()
+}
+
+#[test]
+fn disks_are_the_kernels() {
+    let before = diskstats();
+    let snapshot = sample();
+    let after = diskstats();
+    let Some(disks) = snapshot.disks.value() else {
+        assert!(before.is_empty(), "there are block devices, and none was read");
+        return;
+    };
+    assert_eq!(disks.rows().len(), before.len());
+    for slot in disks.rows().iter() {
+        let name = disks.name.get(slot).expect("a name").to_string();
+        let sectors = |column: &topotop_model::Num| column.value(slot).map(|bytes| bytes / 512);
+        let columns = [
+            (0, disks.reads.value(slot)),
+            (2, sectors(&disks.read_bytes)),
+            (4, disks.writes.value(slot)),
+            (6, sectors(&disks.write_bytes)),
+            (9, disks.io_ms.value(slot)),
+        ];
+        for (index, value) in columns {
+            let cell = |rows: &BTreeMap<String, Vec<u64>>| rows.get(&name).and_then(|row| row.get(index)).copied();
+            between(&format!("{name}.{index}"), cell(&before).as_ref(), value, cell(&after).as_ref());
+        }
+    }
+}
+
+#[test]
+fn nodes_are_the_kernels() {
+    let snapshot = sample();
+    let Some(nodes) = snapshot.node_memory.value() else { return };
+    for slot in nodes.rows().iter() {
+        let id = nodes.node.value(slot).expect("an id");
+        let after = rows(&format!("/sys/devices/system/node/node{id}/numastat"));
+        for (name, column) in
+            [("numa_hit", &nodes.numa_hit), ("numa_miss", &nodes.numa_miss), ("numa_foreign", &nodes.numa_foreign)]
+        {
+            let after = after.get(name).and_then(|row| row.first()).copied();
+            between(&format!("node{id} {name}"), Some(&0), column.value(slot), after.as_ref());
+        }
+        let meminfo = fs::read_to_string(format!("/sys/devices/system/node/node{id}/meminfo")).unwrap_or_default();
+        let total =
+            meminfo.lines().find_map(|line| line.split_once("MemTotal:")?.1.split_whitespace().next()?.parse().ok());
+        assert_eq!(nodes.total_bytes.value(slot), total.map(|kilobytes: u64| kilobytes * 1024));
+    }
+}
+
 #[test]
 fn this_process_is_seen_as_it_is() {
     let snapshot = sample();

@@ -10,14 +10,17 @@ use topotop_model::{Gaps, Known};
 /// The most directories that are walked up from a device to the one that knows its node.
 const DEPTH: usize = 16;
 
+/// The longest name or path that is taken.
+const LONGEST: usize = 4096;
+/// The most devices that one is made of.
+const MOST_LOWER: usize = 1024;
+
 /// Facts of one device.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Facts {
     kind: &'static str,
     parent: Option<String>,
-    pub(super) lower: Option<String>,
-    /// The file behind a loop device.
-    pub(super) backing_file: Option<String>,
+    lower: Option<String>,
     rotational: Option<u64>,
     scheduler: Option<String>,
     size_bytes: Option<u64>,
@@ -47,7 +50,7 @@ impl Facts {
         let kind = kind(name);
         let sectors = files.number(&format!("{dir}/size"), "sys/block/*/size", gaps);
         let mut line = |path: &str| {
-            let bytes = files.bytes(&format!("{dir}/{path}")).ok().filter(|bytes| !bytes.is_empty());
+            let bytes = files.bytes(&format!("{dir}/{path}")).ok().filter(|bytes| (1..=LONGEST).contains(&bytes.len()));
             bytes.map(|bytes| text(bytes).into_owned())
         };
         let model = match kind {
@@ -55,15 +58,14 @@ impl Facts {
             "md" => line("md/level"),
             _ => line("device/model"),
         };
-        let backing_file = if kind == "loop" { line("loop/backing_file") } else { None };
+        let file = if kind == "loop" { line("loop/backing_file") } else { None };
         let scheduler = line("queue/scheduler").map(|line| chosen(&line).to_owned());
         let rotational = files.number(&format!("{dir}/queue/rotational"), "sys/block/*/queue/rotational", gaps);
-        let slaves = files.root.names(format!("{dir}/slaves")).ok();
+        let slaves = files.root.names(format!("{dir}/slaves")).ok().filter(|names| names.len() <= MOST_LOWER);
         Self {
             kind,
             parent: None,
-            lower: slaves.map(|names| names.join(" ").replace('!', "/")),
-            backing_file,
+            lower: file.or_else(|| slaves.map(|names| names.join(" ").replace('!', "/"))),
             rotational: rotational.filter(|&value| value <= 1),
             scheduler,
             size_bytes: sectors.and_then(super::bytes),

@@ -52,12 +52,11 @@ fn each(bytes: &[u8], parse: impl Fn(&[u8]) -> Option<Mounted>) -> (Vec<Mounted>
             bad += 1;
             continue;
         };
-        match at.get(&mounted.path).and_then(|&index| all.get_mut(index)) {
-            Some(hidden) => *hidden = mounted,
-            None => {
-                at.insert(mounted.path.clone(), all.len());
-                all.push(mounted);
-            }
+        if let Some(hidden) = at.get(&mounted.path).and_then(|&index| all.get_mut(index)) {
+            *hidden = mounted;
+        } else {
+            at.insert(mounted.path.clone(), all.len());
+            all.push(mounted);
         }
     }
     all.retain(|mounted| mounted.dev.is_some() || mounted.source.starts_with(b"/dev/"));
@@ -83,7 +82,7 @@ pub(super) fn unescaped(field: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{mountinfo, mounts, unescaped};
+    use super::{device, mountinfo, mounts, unescaped};
     use proptest::prelude::*;
 
     #[test]
@@ -99,9 +98,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                (Some(254 << 20 | 1), "/".into(), "ext4".into()),
+                (device(254, 1), "/".into(), "ext4".into()),
                 (None, "/data one".into(), "btrfs".into()),
-                (Some(8 << 20 | 33), "/old".into(), "xfs".into()),
+                (device(8, 33), "/old".into(), "xfs".into()),
             ]
         );
     }
@@ -124,7 +123,7 @@ mod tests {
             let whole = b"27 1 254:1 / /a/b rw - ext4 /dev/root rw\n28 1 254:2 / /c/d rw - ext4 /dev/vda2 rw\n";
             for mounted in mountinfo(&whole[..cut.min(whole.len())]).0 {
                 let path = mounted.path.as_slice();
-                prop_assert_eq!(path, if mounted.dev == Some(254 << 20 | 1) { b"/a/b" } else { b"/c/d" });
+                prop_assert_eq!(path, if mounted.dev == device(254, 1) { b"/a/b" } else { b"/c/d" });
             }
         }
     }

@@ -142,35 +142,3 @@ fn devices(disks: &Disks) -> HashMap<Vec<u8>, u64> {
     }
     by_name
 }
-
-/// Mount points and their devices.
-pub(super) fn by_path(mounts: &Mounts) -> Vec<(String, u64)> {
-    mounts
-        .rows()
-        .iter()
-        .filter_map(|slot| Some((mounts.path.get(slot)?.to_string(), mounts.dev.value(slot)?)))
-        .collect()
-}
-
-/// The device of the file system that a file is in: of the longest mount point above it.
-pub(super) fn holder(mounts: &[(String, u64)], file: &str) -> Option<u64> {
-    let above = mounts.iter().filter(|(path, _)| {
-        let path = path.trim_end_matches('/');
-        file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
-    });
-    above.max_by_key(|(path, _)| path.len()).map(|mount| mount.1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::holder;
-
-    #[test]
-    fn the_longest_mount_point_holds_a_file() {
-        let mounts = [("/".to_owned(), 1), ("/var/lib".to_owned(), 2), ("/var".to_owned(), 3)];
-        assert_eq!(holder(&mounts, "/var/lib/x.img"), Some(2));
-        assert_eq!(holder(&mounts, "/var/library"), Some(3));
-        assert_eq!(holder(&mounts, "/x"), Some(1));
-        assert_eq!(holder(&[], "/x"), None);
-    }
-}

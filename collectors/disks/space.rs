@@ -18,15 +18,16 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const LEFT_BEHIND: usize = 4;
 
 type Answer = (Vec<u8>, Result<Space, Reason>);
+type Asking = Worker<Vec<u8>, Answer>;
 
 /// Asks for the space of mount points.
 #[derive(Debug, Default)]
 pub(super) struct Asker {
-    worker: Option<Worker<Vec<u8>, Answer>>,
+    worker: Option<Asking>,
     todo: VecDeque<Vec<u8>>,
     asked: VecDeque<Vec<u8>>,
     progress: Option<Instant>,
-    stuck: Vec<(Vec<u8>, Worker<Vec<u8>, Answer>)>,
+    stuck: Vec<(Vec<u8>, Asking)>,
     answers: HashMap<Vec<u8>, Result<Space, Reason>>,
 }
 

@@ -24,6 +24,9 @@ pub(super) struct Row<'a> {
 /// The most numbers that are looked at behind a name.
 const MOST: usize = 17;
 
+/// The most devices that are taken: each costs a look at several files of sysfs.
+const MOST_ROWS: usize = 16_384;
+
 /// The rows, and how many lines were not what the kernel prints.
 pub(super) fn rows(bytes: &[u8]) -> (Vec<Row<'_>>, u64) {
     let (bytes, cut) = whole_lines(bytes);
@@ -31,8 +34,8 @@ pub(super) fn rows(bytes: &[u8]) -> (Vec<Row<'_>>, u64) {
     let mut rows = Vec::new();
     for line in lines(bytes) {
         match row(line) {
-            Some(row) => rows.push(row),
-            None => bad += 1,
+            Some(row) if rows.len() < MOST_ROWS => rows.push(row),
+            _ => bad += 1,
         }
     }
     (rows, bad)
@@ -51,45 +54,23 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
         }
         count += 1;
     }
-    let row = Row { dev, name, ..Row::default() };
-    match (count, numbers) {
-        (4, [reads, read_sectors, writes, write_sectors, ..]) => {
-            Some(Row { reads, read_sectors, writes, write_sectors, ..row })
-        }
-        (
-            11 | 15..,
-            [
-                reads,
-                _,
-                read_sectors,
-                read_ms,
-                writes,
-                _,
-                write_sectors,
-                write_ms,
-                in_flight,
-                io_ms,
-                weighted,
-                discards,
-                _,
-                _,
-                _,
-                flushes,
-                flush_ms,
-            ],
-        ) => Some(Row {
-            reads,
-            read_sectors,
-            read_ms,
-            writes,
-            write_sectors,
-            write_ms,
-            in_flight,
-            io_ms,
-            weighted_io_ms: weighted,
-            discards,
-            flushes,
-            flush_ms,
+    // Behind a count of requests stands that of merged ones.
+    let at = |index: usize| numbers.get(index).copied().flatten();
+    let row = Row { dev, name, reads: at(0), ..Row::default() };
+    match count {
+        4 => Some(Row { read_sectors: at(1), writes: at(2), write_sectors: at(3), ..row }),
+        11 | 15.. => Some(Row {
+            read_sectors: at(2),
+            read_ms: at(3),
+            writes: at(4),
+            write_sectors: at(6),
+            write_ms: at(7),
+            in_flight: at(8),
+            io_ms: at(9),
+            weighted_io_ms: at(10),
+            discards: at(11),
+            flushes: at(15),
+            flush_ms: at(16),
             ..row
         }),
         _ => None,
@@ -98,7 +79,7 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
 
 /// A device number as it is kept: major << 20 | minor, as the kernel has it.
 pub(super) fn device(major: u64, minor: u64) -> Option<u64> {
-    (major < 1 << 12 && minor < 1 << 20).then_some(major << 20 | minor)
+    (major < 1 << 12 && minor < 1 << 20).then_some((major << 20) | minor)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use stack::Stack;
 
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
     let Some(pair) = Pair::new(&window.now.disks, &window.before.disks) else { return };
-    let stack = Stack::new(pair.now);
-    let mounts = stack.mounts(window.now.mounts.value());
+    let stack = Stack::new(pair.now, window.now.mounts.value());
+    let mounts = stack.mounts();
     let shown = pair.now.rows().iter().filter(|&slot| !is_partition(pair.now, slot));
     let mut disks: Vec<Disk> = shown
         .filter_map(|slot| {

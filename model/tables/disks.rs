@@ -13,7 +13,7 @@ table! {
         kind: Text = 3 (Fact, None, "sys/block/*"),
         /// The disk that a partition is of.
         parent: Text = 4 (Fact, None, "sys/block/*/*/partition"),
-        /// What a dm, md or loop device stands on, separated by spaces.
+        /// What a dm or md device stands on, separated by spaces; the file of a loop device.
         lower: Text = 5 (Fact, None, "sys/block/*/slaves"),
         /// Reads completed.
         reads: Num = 6 (Counter, Count, "proc/diskstats"),

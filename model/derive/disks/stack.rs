@@ -12,13 +12,15 @@ pub(super) struct Stack<'a> {
     table: &'a Disks,
     by_name: HashMap<Arc<str>, usize>,
     by_dev: HashMap<u64, usize>,
+    mounts: Option<&'a Mounts>,
 }
 
 impl<'a> Stack<'a> {
-    pub(super) fn new(table: &'a Disks) -> Self {
+    pub(super) fn new(table: &'a Disks, mounts: Option<&'a Mounts>) -> Self {
         let rows = || table.rows().iter();
         Self {
             table,
+            mounts,
             by_name: rows().map(|slot| (table.name.or_empty(slot), slot)).collect(),
             by_dev: rows().filter_map(|slot| Some((table.dev.value(slot)?, slot))).collect(),
         }
@@ -34,10 +36,25 @@ impl<'a> Stack<'a> {
         parent.copied().unwrap_or(slot)
     }
 
-    /// The names of what a device stands on, as the kernel gives them.
+    /// The names of what a device stands on, as the kernel gives them; of a loop device what its file is on.
     pub(super) fn lower_names(&self, slot: usize) -> Vec<Arc<str>> {
-        let names = self.table.lower.or_empty(slot);
-        names.split(' ').filter(|name| !name.is_empty()).map(Arc::from).collect()
+        let lower = self.table.lower.or_empty(slot);
+        if &*self.table.kind.or_empty(slot) == "loop" {
+            let holder = self.holder(&lower).and_then(|dev| self.by_dev.get(&dev));
+            return holder.map(|&slot| self.table.name.or_empty(slot)).into_iter().collect();
+        }
+        lower.split(' ').filter(|name| !name.is_empty()).map(Arc::from).collect()
+    }
+
+    /// The device of the file system that a file is in: of the longest mount point above it.
+    fn holder(&self, file: &str) -> Option<u64> {
+        let mounts = self.mounts?;
+        let above = mounts.rows().iter().filter_map(|row| {
+            let path = mounts.path.get(row)?.trim_end_matches('/');
+            file.strip_prefix(path).filter(|rest| rest.starts_with('/'))?;
+            Some((path.len(), mounts.dev.value(row)))
+        });
+        above.max_by_key(|(length, _)| *length)?.1
     }
 
     /// The whole devices below a device mapper or RAID device, at any depth, itself not included. A loop device's
@@ -63,9 +80,9 @@ impl<'a> Stack<'a> {
     }
 
     /// The mounts of each whole device: its own, its partitions' and those of what stands on it, by path.
-    pub(super) fn mounts(&self, mounts: Option<&Mounts>) -> HashMap<usize, Vec<Mount>> {
+    pub(super) fn mounts(&self) -> HashMap<usize, Vec<Mount>> {
         let mut by_disk: HashMap<usize, BTreeMap<Arc<str>, Mount>> = HashMap::new();
-        let Some(mounts) = mounts else { return HashMap::new() };
+        let Some(mounts) = self.mounts else { return HashMap::new() };
         for row in mounts.rows().iter() {
             let Some(owner) = mounts.dev.value(row).and_then(|dev| self.whole(dev)) else { continue };
             let mount = Mount {

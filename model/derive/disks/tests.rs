@@ -15,11 +15,15 @@ const DEVICES: [(&str, u64, &str, &str, &str); 7] = [
     ("dm-0", 4, "dm", "", "sda2 dm-1"),
     ("dm-1", 5, "dm", "", "sdb dm-0"),
     ("sdb", 6, "disk", "", ""),
-    ("loop0", 7, "loop", "", "dm-0"),
+    ("loop0", 7, "loop", "", "/srv/images/x.img"),
 ];
 
 /// `counters` are sda's: reads, read bytes, read ms, writes, written bytes, write ms, busy ms, weighted ms, flushes.
 fn sample(at_ns: u64, counters: [u64; 9]) -> Snapshot {
+    with_loop(at_ns, counters, 0)
+}
+
+fn with_loop(at_ns: u64, counters: [u64; 9], loop_reads: u64) -> Snapshot {
     let mut snapshot = Snapshot::default();
     let disks = Arc::make_mut(&mut snapshot.disks);
     disks.begin(at_ns);
@@ -31,7 +35,11 @@ fn sample(at_ns: u64, counters: [u64; 9]) -> Snapshot {
         table.kind.set(slot, kind);
         table.parent.set(slot, parent);
         table.lower.set(slot, lower);
-        let values = if name == "sda" { counters } else { [0; 9] };
+        let values = match name {
+            "sda" => counters,
+            "loop0" => [loop_reads, 0, 0, 0, 0, 0, 0, 0, 0],
+            _ => [0; 9],
+        };
         let columns = [
             &mut table.reads,
             &mut table.read_bytes,
@@ -111,6 +119,13 @@ fn mounts_reach_the_disks_below() {
     assert_eq!(paths("dm-0"), ["/", "/srv"]);
     assert_eq!(paths("sdb"), ["/", "/srv"], "through dm-1, although it claims to stand on dm-0 in turn");
     assert_eq!(disk(&frame, "dm-0").lower.len(), 2);
+}
+
+#[test]
+fn a_loop_device_stands_on_what_its_file_is_on() {
+    let frame = derived(Frame::default(), vec![with_loop(SECOND, [1; 9], 3)]);
+    let lower: Vec<&str> = disk(&frame, "loop0").lower.iter().map(|name| &**name).collect();
+    assert_eq!(lower, ["dm-0"]);
 }
 
 fn group(path: &str, bytes: f64, dev: u64) -> Cgroup {
