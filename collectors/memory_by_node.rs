@@ -122,7 +122,7 @@ impl Collector for MemoryByNode {
         let earned = if elapsed < cx.now_ns { elapsed as f64 * self.budget } else { 0.0 };
         self.purse = (self.purse + earned).min(PURSE);
         let mut changed = self.forget_gone(draft);
-        changed |= self.take_from_cgroups(draft);
+        changed |= self.take_from_cgroups(cx, draft);
         changed |= self.answers(cx, draft);
         self.replace_stuck(cx, draft);
         let todo = self.choose(cx, draft.processes.data());
@@ -275,4 +275,40 @@ fn row(known: &mut Known, table: &mut ProcessMemory, pid: u32) -> usize {
         table.starttime.set(slot, starttime);
         slot
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemoryByNode;
+    use crate::live::{Captured, Live};
+    use crate::{Collector, Cx, Demand, Options, Root};
+    use std::sync::Arc;
+    use topotop_model::{Draft, Reason, Table};
+
+    #[test]
+    fn captured_processes_tell_by_numa_maps_and_damage_is_a_gap() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let whole = "01a00000 bind:1 heap anon=3 dirty=3 N0=1 N1=2 kernelpagesize_kB=4\n";
+        for (pid, text) in [(1, whole), (2, &whole[..40]), (3, "")] {
+            std::fs::create_dir_all(dir.path().join(format!("proc/{pid}"))).expect("made");
+            std::fs::write(dir.path().join(format!("proc/{pid}/numa_maps")), text).expect("written");
+        }
+        let root = Arc::new(Root::at(dir.path()).expect("opened"));
+        let live: Arc<dyn Live> = Arc::new(Captured { root: Arc::clone(&root) });
+        let mut draft = Draft::default();
+        for pid in 1..=4 {
+            let slot = draft.processes.data_mut().insert();
+            draft.processes.data_mut().pid.set(slot, pid);
+        }
+        let demand = Demand { complete: true, process: None };
+        let mut cx = Cx { root: &root, live: &live, now_ns: 5, demand: &demand, buf: &mut Vec::new() };
+        MemoryByNode::new(&Options::default()).collect(&mut cx, &mut draft);
+        let table = draft.process_memory.data();
+        let slot = table.first().expect("a row");
+        assert_eq!(table.rows().len(), 1, "what was cut has no sums");
+        assert_eq!(table.anon_by_node.get(slot), Some(&[(0, 4096), (1, 8192)][..]));
+        assert_eq!(table.policy.or_empty(slot).as_ref(), "bind:1");
+        let gaps: Vec<_> = draft.process_memory.gaps.iter().map(|gap| (&*gap.path, gap.reason, gap.count)).collect();
+        assert_eq!(gaps, [("proc/*/numa_maps", Reason::Malformed, 1)]);
+    }
 }

@@ -1,6 +1,7 @@
 //! The top rung: a control group that holds one process tells where that one's memory is, for nothing.
 
-use super::{Known, MemoryByNode, row};
+use super::{INTERVAL_NS, Known, MemoryByNode, row};
+use crate::Cx;
 use std::collections::HashMap;
 use topotop_model::tables::cgroups::Cgroups;
 use topotop_model::tables::processes::Processes;
@@ -8,8 +9,12 @@ use topotop_model::{Draft, State, Table};
 
 impl MemoryByNode {
     /// Takes what new figures of control groups tell; true if some row changed.
-    pub(super) fn take_from_cgroups(&mut self, draft: &mut Draft) -> bool {
+    pub(super) fn take_from_cgroups(&mut self, cx: &Cx<'_>, draft: &mut Draft) -> bool {
         if draft.cgroups.state != State::Read || draft.cgroups.read_at_ns == self.cgroups_at_ns {
+            return false;
+        }
+        let age = draft.cgroups.read_at_ns.saturating_sub(self.cgroups_at_ns);
+        if self.cgroups_at_ns > 0 && age < INTERVAL_NS && !cx.demand.complete {
             return false;
         }
         self.cgroups_at_ns = draft.cgroups.read_at_ns;
