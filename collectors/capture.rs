@@ -243,12 +243,20 @@ mod tests {
     fn two_samples_give_rates() {
         let machine = tempfile::tempdir().expect("a temporary directory");
         let stat = machine.path().join("proc/stat");
-        std::fs::create_dir(machine.path().join("proc")).expect("made");
+        std::fs::create_dir_all(machine.path().join("proc/7")).expect("made");
         std::fs::write(&stat, "cpu0 10 0 0 100\nctxt 5\n").expect("written");
+        let process = |ticks: u32| {
+            let text = format!(
+                "7 (x) S 1 7 7 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 1 0 9 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 0\n"
+            );
+            std::fs::write(machine.path().join("proc/7/stat"), text)
+        };
+        process(100).expect("written");
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut put = |path: &Path, entry: &Entry| {
             if path == Path::new(super::SECOND) {
                 std::fs::write(&stat, "cpu0 60 0 0 150\nctxt 8\n")?;
+                process(102)?;
             }
             match entry {
                 Entry::Directory => std::fs::create_dir_all(dir.path().join(path)),
@@ -270,6 +278,9 @@ mod tests {
         assert_eq!(frame.stamp, *stamps.get(1).expect("two"), "the time of the capture, not of the reading");
         assert!(frame.interval_seconds.is_some_and(|seconds| (0.02..5.0).contains(&seconds)));
         assert_eq!(frame.cpu(0).and_then(topotop_model::frame::Cpu::busy), Some(0.5));
+        let expected = frame.interval_seconds.map(|seconds| 0.02 / seconds);
+        let cores = frame.process(7).and_then(|process| process.cpu_cores);
+        assert!(cores.zip(expected).is_some_and(|(a, b)| (a - b).abs() < 1e-6), "{cores:?} instead of {expected:?}");
         assert_eq!(sampler.sample(), window.now, "there is no third one");
     }
 }

@@ -116,7 +116,7 @@ impl ProcessCollector {
         for &pid in &pids {
             let read = self.read_stat(pid, cx);
             match read.and_then(|()| stat::parse(cx.buf).ok_or(Reason::Malformed)) {
-                Ok(stat) => self.take(pid, &stat, table),
+                Ok(stat) => self.take(pid, &stat, cx.root.monotonic_ns(), table),
                 // What is gone by now is no gap; a captured tree may lack `stat` and have the rest.
                 Err(Reason::NotFound | Reason::Vanished) if live => {}
                 Err(reason) => {
@@ -165,7 +165,7 @@ impl ProcessCollector {
         proc
     }
 
-    fn take(&mut self, pid: u32, stat: &Stat<'_>, table: &mut Processes) {
+    fn take(&mut self, pid: u32, stat: &Stat<'_>, at_ns: u64, table: &mut Processes) {
         let (round, page_bytes) = (self.round, self.page_bytes);
         let proc = self.row(pid, stat.starttime, table);
         let slot = proc.slot;
@@ -184,7 +184,7 @@ impl ProcessCollector {
         (proc.ticks, proc.rss_pages, proc.threads) = (ticks, stat.rss_pages, stat.threads);
         proc.kernel = stat.flags & PF_KTHREAD != 0;
         table.starttime.set(slot, stat.starttime);
-        table.read_at_ns.set(slot, monotonic_ns());
+        table.read_at_ns.set(slot, at_ns);
         table.state.set(slot, u64::from(stat.state));
         table.ppid.set(slot, stat.ppid);
         table.flags.set(slot, stat.flags);

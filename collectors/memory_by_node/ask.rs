@@ -68,13 +68,13 @@ impl Asker {
     }
 
     pub(super) fn ask(&mut self, target: Target) -> Answer {
-        let (at_ns, cpu_ns) = (monotonic_ns(), thread_ns());
+        let (at_ns, started, cpu_ns) = (self.root.monotonic_ns(), monotonic_ns(), thread_ns());
         let (source, found) = self.climb(target);
         Answer {
             target,
             at_ns,
             cpu_ns: thread_ns().saturating_sub(cpu_ns),
-            wall_ns: monotonic_ns().saturating_sub(at_ns),
+            wall_ns: monotonic_ns().saturating_sub(started),
             source,
             found,
         }

@@ -74,7 +74,7 @@ impl Asker {
     /// Does a job.
     pub(super) fn answer(&mut self, job: Job) -> Answer {
         let started = clock_gettime(ClockId::ThreadCPUTime);
-        let mut answer = Answer { at_ns: nanoseconds(clock_gettime(ClockId::Monotonic)), ..Answer::default() };
+        let mut answer = Answer { at_ns: self.root.monotonic_ns(), ..Answer::default() };
         let names = match job {
             Job::Statistics(names) => names,
             Job::Everything(names) => {

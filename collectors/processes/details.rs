@@ -169,7 +169,7 @@ impl Reader<'_, '_> {
             let found = has_pinned(self.cx, pid);
             proc.pinned |= proc.failed.note(File::Task, found).unwrap_or_default();
         }
-        self.table.details_at_ns.set(proc.slot, super::monotonic_ns());
+        self.table.details_at_ns.set(proc.slot, self.cx.root.monotonic_ns());
     }
 
     fn status(&mut self, pid: u32, proc: &mut Proc) {
@@ -217,7 +217,7 @@ impl Reader<'_, '_> {
     /// Waiting time and I/O; of hot processes each time, through kept descriptors.
     fn counters(&mut self, pid: u32, proc: &mut Proc, keep: bool) {
         let (table, slot) = (&mut *self.table, proc.slot);
-        table.counters_at_ns.set(slot, super::monotonic_ns());
+        table.counters_at_ns.set(slot, self.cx.root.monotonic_ns());
         let read = proc.schedstat.read(self.cx.root, format_args!("proc/{pid}/schedstat"), keep, self.cx.buf);
         let read = gone_or(self.cx.root, pid, read);
         let found = read.and_then(|()| schedstat(self.cx.buf).ok_or(Reason::Malformed));

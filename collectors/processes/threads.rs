@@ -152,7 +152,7 @@ impl Row {
             self.hot_until = round + HOT_FOR;
         }
         self.ticks = ticks;
-        let now_ns = super::monotonic_ns();
+        let now_ns = cx.root.monotonic_ns();
         table.tid.set(slot, u64::from(tid));
         table.pid.set(slot, u64::from(pid));
         table.starttime.set(slot, stat.starttime);
