@@ -105,7 +105,7 @@ impl Panel for Queues {
         if table.stale(cx, u64::from(self.idle) + 2 * u64::from(self.matrix)) {
             if self.matrix {
                 let idle = self.idle;
-                table.fill(cx, rows::irqs(cx, idle), cx.frame.irqs.len());
+                table.fill(cx, rows::irqs(cx, idle).into_iter(), cx.frame.irqs.len());
             } else {
                 let rows = rows::chain(cx, table, self.idle);
                 table.fill_ordered(rows, cx.frame.nics.len());
@@ -161,7 +161,8 @@ impl Queues {
             pane::count_note(cx, shown, total)
         } else {
             let queues: usize = cx.frame.nics.iter().map(|nic| nic.queues.len()).sum();
-            format!("{total} interfaces, {queues} queues")
+            let rates = if cx.frame.interval_seconds.is_none() { "no rates from one sample · " } else { "" };
+            format!("{rates}{total} interfaces, {queues} queues")
         };
         if self.idle {
             note.push_str(" · idle hidden");

@@ -138,15 +138,28 @@ pub(super) fn irq_target(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
     };
 }
 
-/// Its rate on every CPU.
+/// Its rate on every CPU; with one sample, its counts since boot.
 pub(super) fn matrix(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
-    if irq.per_second.is_none() && irq.per_cpu_per_second.is_empty() {
-        pen.text(Role::Absent, "rates come with the second sample");
+    let strip = Strip::new(cx, pen.left());
+    let allowed = irq.effective_affinity.as_deref().or(irq.affinity.as_deref());
+    if cx.frame.interval_seconds.is_none() {
+        let Some(counts) = cx.frame.irq_per_cpu(irq) else {
+            pen.unread("proc/interrupts");
+            return;
+        };
+        let floats = |counts: &[(u32, u64)]| -> Vec<(u32, f64)> {
+            counts.iter().map(|&(cpu, count)| (cpu, count as f64)).collect()
+        };
+        let all = cx.frame.irqs.iter().filter_map(|irq| cx.frame.irq_per_cpu(irq)).flatten();
+        let most = all.map(|entry| entry.1).max().unwrap_or(0) as f64;
+        strip::draw(&strip, &floats(counts), most, allowed, pen);
         return;
     }
-    let strip = Strip::new(cx, pen.left());
+    if irq.per_second.is_none() && irq.per_cpu_per_second.is_empty() {
+        pen.unread("proc/interrupts");
+        return;
+    }
     let most = strip::most(cx.frame.irqs.iter().map(|irq| irq.per_cpu_per_second.as_slice()));
-    let allowed = irq.effective_affinity.as_deref().or(irq.affinity.as_deref());
     strip::draw(&strip, &irq.per_cpu_per_second, most, allowed, pen);
 }
 

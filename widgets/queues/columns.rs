@@ -22,6 +22,16 @@ fn nodes(cx: &Cx<'_>) -> bool {
     cx.frame.topology.nodes.len() > 1
 }
 
+/// Counts since boot are shown where there are no rates.
+fn count_width(cx: &Cx<'_>) -> Width {
+    if cx.frame.interval_seconds.is_none() { Width::fixed(10) } else { Width::HIDDEN }
+}
+
+/// Rates need two samples.
+fn rate_width(cx: &Cx<'_>) -> Width {
+    if cx.frame.interval_seconds.is_none() { Width::HIDDEN } else { Width::fixed(5) }
+}
+
 /// The column that the matrix is sorted by at first.
 pub(super) fn by_rate() -> Option<usize> {
     MATRIX.iter().position(|column| column.title == "IRQ/s")
@@ -50,32 +60,28 @@ pub(super) static CHAIN: &[Column<Row>] = &[
         },
     ),
     Column::left("L3", 6, |_| Width::fixed(4), |cx, row, pen| with(cx, row, |_, queue| cells::l3(cx, queue, pen))),
-    Column::right(
-        "PKT/s",
-        0,
-        |_| Width::fixed(5),
-        |cx, row, pen| {
-            with(cx, row, |_, queue| {
-                pen.some(queue.packets_per_second, "queue statistics", |rate| (units::count(rate), Role::Text));
-            });
-        },
-    )
+    Column::right("PKT/s", 0, rate_width, |cx, row, pen| {
+        with(cx, row, |_, queue| {
+            pen.some(queue.packets_per_second, "queue statistics", |rate| (units::count(rate), Role::Text));
+        });
+    })
     .highest(|cx, row| key(cx, row, |queue| queue.packets_per_second)),
-    Column::right(
-        "IRQ/s",
-        1,
-        |_| Width::fixed(5),
-        |cx, row, pen| {
-            with(cx, row, |_, queue| {
-                if queue.irq == topotop_model::Known::None {
-                    pen.text(Role::Absent, mark::dash(cx.charset));
-                } else {
-                    pen.some(queue.per_second, "proc/interrupts", |rate| (units::count(rate), Role::Text));
-                }
-            });
-        },
-    )
+    Column::right("IRQ/s", 1, rate_width, |cx, row, pen| {
+        with(cx, row, |_, queue| {
+            if queue.irq == topotop_model::Known::None {
+                pen.text(Role::Absent, mark::dash(cx.charset));
+            } else {
+                pen.some(queue.per_second, "proc/interrupts", |rate| (units::count(rate), Role::Text));
+            }
+        });
+    })
     .highest(|cx, row| key(cx, row, |queue| queue.per_second)),
+    Column::right("SINCE BOOT", 1, count_width, |cx, row, pen| {
+        with(cx, row, |_, queue| {
+            pen.value(queue.total, mark::dash(cx.charset), "proc/interrupts", |count| (units::full(count), Role::Text));
+        });
+    })
+    .highest(|cx, row| key(cx, row, |queue| queue.total.value().map(|count| count as f64))),
     Column::left(
         "SHARE OF THE NIC",
         1,
@@ -182,19 +188,20 @@ pub(super) static MATRIX: &[Column<Row>] = &[
             with_irq(cx, row, |irq| cells::managed(cx, irq, pen));
         },
     ),
-    Column::right(
-        "IRQ/s",
-        1,
-        |_| Width::fixed(5),
-        |cx, row, pen| {
-            with_irq(cx, row, |irq| {
-                pen.some(irq.per_second, "proc/interrupts", |rate| {
-                    (units::count(rate), if rate > 0.0 { Role::Text } else { Role::Dim })
-                });
+    Column::right("IRQ/s", 1, rate_width, |cx, row, pen| {
+        with_irq(cx, row, |irq| {
+            pen.some(irq.per_second, "proc/interrupts", |rate| {
+                (units::count(rate), if rate > 0.0 { Role::Text } else { Role::Dim })
             });
-        },
-    )
+        });
+    })
     .highest(|cx, row| irq_key(cx, row, |irq| irq.per_second)),
+    Column::right("SINCE BOOT", 1, count_width, |cx, row, pen| {
+        with_irq(cx, row, |irq| {
+            pen.value(irq.total, mark::dash(cx.charset), "proc/interrupts", |count| (units::full(count), Role::Text));
+        });
+    })
+    .highest(|cx, row| irq_key(cx, row, |irq| irq.total.value().map(|count| count as f64))),
     Column::left(
         "BY CPU",
         1,

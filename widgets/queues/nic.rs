@@ -120,9 +120,19 @@ pub(super) fn channel_text(channel: Channel, counts: bool) -> (String, Role) {
 /// Packets, bytes and fill of both directions, and what was dropped.
 fn rates(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
     pen.skip(2);
-    direction(cx, "rx", nic, &nic.rx, pen);
+    if cx.frame.interval_seconds.is_none() {
+        totals("rx", &nic.rx, pen);
+        totals("tx", &nic.tx, pen);
+        pen.text(Role::Dim, "since boot");
+        return;
+    }
+    direction("rx", nic, &nic.rx, pen);
     pen.skip(2);
-    direction(cx, "tx", nic, &nic.tx, pen);
+    direction("tx", nic, &nic.tx, pen);
+    let virt = matches!(&*nic.kind, "virtual" | "loopback");
+    if nic.capacity_mbps.value().is_none() && !virt {
+        pen.skip(1).text(Role::Absent, "capacity ?");
+    }
     let drops = [
         (" drops", nic.rx.drops_per_second),
         (" tx drops", nic.tx.drops_per_second),
@@ -144,23 +154,26 @@ fn rates(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
     }
 }
 
-fn direction(cx: &Cx<'_>, name: &str, nic: &Nic, rates: &NicRates, pen: &mut Pen<'_>) {
+fn direction(name: &str, nic: &Nic, rates: &NicRates, pen: &mut Pen<'_>) {
     pen.text(Role::Dim, name).skip(1).rate(Role::Text, 4, rates.packets_per_second, units::count);
     pen.text(Role::Dim, " p/s ").rate(Role::Text, 5, rates.bytes_per_second, units::bytes).text(Role::Dim, "/s ");
     let width = (pen.left() / 8).clamp(4, 16);
     let capacity = nic.capacity_mbps.value().filter(|&mbps| mbps > 0);
-    match (capacity, rates.bytes_per_second) {
-        (Some(mbps), Some(bytes)) => {
-            let share = bytes * 8.0 / (mbps as f64 * 1e6);
-            pen.bar(width, Some(share)).skip(1).number(Role::heat(share), 4, &units::percent(share));
-        }
-        (None, _) if nic.speed_mbps.is_missing() || &*nic.kind == "physical" || &*nic.driver == "virtio_net" => {
-            pen.text(Role::Absent, "of an unknown capacity");
-        }
-        _ => {
-            pen.text(Role::Absent, mark::dash(cx.charset));
-        }
+    if let (Some(mbps), Some(bytes)) = (capacity, rates.bytes_per_second) {
+        let share = bytes * 8.0 / (mbps as f64 * 1e6);
+        pen.bar(width, Some(share)).skip(1).number(Role::heat(share), 4, &units::percent(share));
     }
+}
+
+/// Counts since boot, where there is one sample only: never shown as rates.
+fn totals(name: &str, rates: &NicRates, pen: &mut Pen<'_>) {
+    pen.text(Role::Dim, name).skip(1);
+    pen.value(rates.packets, "none", "statistics", |count| (units::count(count as f64), Role::Text));
+    pen.text(Role::Dim, " packets ");
+    pen.value(rates.bytes, "none", "statistics", |bytes| (units::bytes(bytes as f64), Role::Text));
+    pen.text(Role::Dim, " dropped ");
+    pen.value(rates.drops, "none", "statistics", |count| (units::count(count as f64), Role::Text));
+    pen.skip(2);
 }
 
 /// The longest name of some interfaces, within bounds.

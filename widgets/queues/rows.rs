@@ -143,8 +143,8 @@ pub(super) fn chain(cx: &Cx<'_>, table: &Table<Row, Id>, hide: bool) -> Vec<Row>
     rows
 }
 
-/// The lines of the matrix.
-pub(super) fn irqs<'a>(cx: &'a Cx<'_>, hide: bool) -> impl Iterator<Item = Row> + 'a {
+/// The lines of the matrix; without rates those that counted most since boot come first.
+pub(super) fn irqs(cx: &Cx<'_>, hide: bool) -> Vec<Row> {
     let filter = cx.filter;
     let passes = move |irq: &Irq| {
         filter.is_empty() || matches(filter, &irq.name) || matches(filter, &irq.device) || filter.parse() == Ok(irq.irq)
@@ -155,5 +155,9 @@ pub(super) fn irqs<'a>(cx: &'a Cx<'_>, hide: bool) -> impl Iterator<Item = Row> 
     };
     let hide = hide && filter.is_empty();
     let shown = cx.frame.irqs.iter().enumerate().filter(move |(_, irq)| passes(irq) && !(hide && idle(irq)));
-    shown.map(|(at, _)| Row::Irq(at))
+    let mut shown: Vec<(usize, &Irq)> = shown.collect();
+    if cx.frame.interval_seconds.is_none() {
+        shown.sort_by_key(|(_, irq)| Reverse(irq.total.value()));
+    }
+    shown.into_iter().map(|(at, _)| Row::Irq(at)).collect()
 }

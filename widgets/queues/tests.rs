@@ -70,3 +70,18 @@ fn a_cpu_selected_elsewhere_marks_its_queues_and_processes() {
         assert!(processes.lines().any(|line| line.starts_with('•') && line.contains("ksoftirqd/17")), "{processes}");
     });
 }
+
+#[test]
+fn one_sample_has_counts_and_no_rates() {
+    let mut frame = demo::server();
+    frame.interval_seconds = None;
+    for nic in &mut frame.nics {
+        for rates in [&mut nic.rx, &mut nic.tx] {
+            (rates.packets_per_second, rates.bytes_per_second, rates.drops_per_second) = (None, None, None);
+        }
+        nic.queues.iter_mut().for_each(|queue| (queue.packets_per_second, queue.per_second) = (None, None));
+    }
+    let text = picture(&mut Queues::default(), &frame, (120, 38), &[]);
+    assert!(text.contains("SINCE BOOT") && text.contains("112M packets") && !text.contains("p/s"), "{text}");
+    assert!(text.contains("no rates from one sample"), "{text}");
+}
