@@ -260,6 +260,9 @@ impl Cores {
             }
             _ => {}
         }
+        if cx.frame.interval_seconds.is_none() {
+            pen.text(Role::Absent, "no rates before the second sample ");
+        }
     }
 }
 

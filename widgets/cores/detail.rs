@@ -23,7 +23,8 @@ const LIST: u16 = 26;
 pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     let selected = matches!(cx.selected, Some(crate::Subject::Cpu(_)));
     let mut title = format!("CPU {cpu}");
-    if !selected {
+    let rates = cx.frame.cpus.iter().any(|cpu| cpu.shares.is_some());
+    if !selected && rates {
         title.push_str(", the hottest");
     }
     let inner = panel::titled(cx, area, &title, "", false, buf);

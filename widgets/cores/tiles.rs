@@ -43,7 +43,11 @@ fn draw_label(cx: &Cx<'_>, machine: &Machine, section: &Section, label: &Label, 
     let mut pen = Pen::new(cx, label.area, 0, buf);
     let wide = label.area.width >= 8;
     match (section.node, section.package) {
-        (Some(node), _) => {
+        (Some(node), package) => {
+            if let Some(package) = package.filter(|_| wide && machine.packages() > 1) {
+                pen.text(Role::Dim, number::Short::from_display(format_args!("p{package} ")).as_str());
+            }
+            let wide = wide && node < 100;
             pen.text(Role::node(node), if wide { "node " } else { "" });
             pen.text(Role::node(node), number::id(node).as_str());
         }

@@ -32,6 +32,15 @@ pub fn full(charset: Charset) -> &'static str {
     if charset == Charset::Ascii { "#" } else { "█" }
 }
 
+/// Role and glyph of a share that was not read; before the second sample nothing can be known, which is no gap.
+pub fn unknown(rates: bool, charset: Charset) -> (Role, &'static str) {
+    match (rates, charset) {
+        (true, _) => (Role::Absent, "?"),
+        (false, Charset::Unicode) => (Role::Absent, "·"),
+        (false, Charset::Ascii) => (Role::Absent, "_"),
+    }
+}
+
 /// The glyph of a CPU that is switched off.
 pub fn offline(charset: Charset) -> &'static str {
     if charset == Charset::Ascii { "x" } else { "×" }

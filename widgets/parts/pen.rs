@@ -120,7 +120,10 @@ impl<'a> Pen<'a> {
 
     /// A share as heat: colour and glyph in one column.
     pub fn heat(&mut self, share: Option<f64>) -> &mut Self {
-        let (role, glyph) = heat::cell(share, self.cx.charset);
+        let (role, glyph) = match share {
+            None => heat::unknown(self.cx.frame.interval_seconds.is_some(), self.cx.charset),
+            share => heat::cell(share, self.cx.charset),
+        };
         self.glyph(self.cx.theme.style(role), glyph)
     }
 
