@@ -59,7 +59,8 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
     let row = Row { dev, name, reads: at(0), ..Row::default() };
     match count {
         4 => Some(Row { read_sectors: at(1), writes: at(2), write_sectors: at(3), ..row }),
-        11 | 15.. => Some(Row {
+        // Fewer than a kernel's later groups have are no group.
+        11.. => Some(Row {
             read_sectors: at(2),
             read_ms: at(3),
             writes: at(4),
@@ -68,8 +69,8 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
             in_flight: at(8),
             io_ms: at(9),
             weighted_io_ms: at(10),
-            discards: at(11),
-            flushes: at(15),
+            discards: at(11).filter(|_| count >= 15),
+            flushes: at(15).filter(|_| count >= 17),
             flush_ms: at(16),
             ..row
         }),
@@ -91,12 +92,13 @@ mod tests {
     fn takes_the_rows_of_every_kernel() {
         let text = b"   8       0 sda 1 2 3 4 5 6 7 8 9 10 11\n   8       1 sda1 1 2 3 4\n\
             259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15\n252 0 vda 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n\
-            252 1 vdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19\n";
+            252 1 vdb 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19\n\
+            65 32 sds 1 2 3 4 5 6 7 8 9 10 11 12 13 14\n";
         let (rows, bad) = rows(text);
         assert_eq!(bad, 0);
         let names: Vec<_> = rows.iter().map(|row| std::str::from_utf8(row.name).unwrap_or("?")).collect();
-        assert_eq!(names, ["sda", "sda1", "nvme0n1", "vda", "vdb"]);
-        let [sda, sda1, nvme, vda, vdb] = rows.as_slice() else { panic!("five rows") };
+        assert_eq!(names, ["sda", "sda1", "nvme0n1", "vda", "vdb", "sds"]);
+        let [sda, sda1, nvme, vda, vdb, sds] = rows.as_slice() else { panic!("six rows") };
         assert_eq!((sda.dev, sda.read_sectors, sda.weighted_io_ms, sda.discards), (8 << 20, Some(3), Some(11), None));
         assert_eq!(
             (sda1.reads, sda1.read_sectors, sda1.writes, sda1.write_sectors, sda1.io_ms),
@@ -106,6 +108,7 @@ mod tests {
         assert_eq!((vda.write_ms, vda.in_flight, vda.io_ms), (Some(8), Some(9), Some(10)));
         assert_eq!((vda.flushes, vda.flush_ms), (Some(16), Some(17)));
         assert_eq!(vdb.flushes, Some(16));
+        assert_eq!((sds.weighted_io_ms, sds.discards), (Some(11), None));
     }
 
     #[test]
