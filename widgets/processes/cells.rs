@@ -87,7 +87,8 @@ pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
         return;
     };
     let Some(ratio) = memory.remote_ratio else {
-        pen.text(Role::Absent, mark::dash(cx.charset));
+        // Who used no CPU has no remote accesses; whose use is unknown may have.
+        pen.text(Role::Absent, if process.cpu_cores.is_some() { mark::dash(cx.charset) } else { "?" });
         return;
     };
     pen.text(Role::heat(ratio), units::fine_percent(ratio).as_str());

@@ -44,7 +44,8 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
             pen.sub(place.width - indent).text(Role::Head, column.title);
             if self.sort == Some(place.column) {
                 let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
-                pen.skip((indent + title).min(place.width));
+                // Before a number's title, behind a text's: where there is a blank.
+                pen.skip(if indent > 0 { indent - 1 } else { title.min(place.width) });
                 pen.text(Role::Key, if self.descending { "▼" } else { "▲" });
             }
         }
