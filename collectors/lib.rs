@@ -17,6 +17,7 @@ mod cgroups;
 mod cpu;
 mod disks;
 mod host;
+mod irqbalance;
 mod irqs;
 mod memory;
 mod memory_by_node;
@@ -91,6 +92,7 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(memory::MemoryCollector::default()),
         Box::new(node_memory::NodeMemoryCollector::default()),
         Box::new(processes::ProcessCollector::default()),
+        Box::new(irqbalance::IrqbalanceCollector::default()),
         Box::new(memory_by_node::MemoryByNode::new(options)),
     ]
 }

@@ -100,17 +100,12 @@ impl NicCollector {
         self.named = names.len();
         self.everything_ns = Some(cx.now_ns);
         let job = Job::Everything(names);
+        let asker = || Asker { root: Arc::clone(cx.root), live: Arc::clone(cx.live), buf: Vec::new() };
         if self.worker.is_none() {
-            let mut asker = Asker { root: Arc::clone(cx.root), live: Arc::clone(cx.live), buf: Vec::new() };
-            match Worker::spawn("nics", move |job| asker.answer(job)) {
-                Ok(worker) => self.worker = Some(worker),
-                Err(_) => {
-                    let mut asker = Asker { root: Arc::clone(cx.root), live: Arc::clone(cx.live), buf: Vec::new() };
-                    return vec![asker.answer(job)];
-                }
-            }
+            let mut asker = asker();
+            self.worker = Worker::spawn("nics", move |job| asker.answer(job)).ok();
         }
-        let Some(worker) = &mut self.worker else { return Vec::new() };
+        let Some(worker) = &mut self.worker else { return vec![asker().answer(job)] };
         worker.submit(job);
         self.submitted_ns = cx.now_ns;
         let mut answers = Vec::new();
@@ -214,7 +209,7 @@ impl NicCollector {
         let table = draft.nics.data();
         let job = if due {
             let names = table.rows().iter().filter_map(|slot| table.name.get(slot));
-            Job::Everything(names.map(|name| name.to_string()).collect())
+            Job::Everything(names.map(ToString::to_string).collect())
         } else if self.counting.is_empty() {
             return;
         } else {

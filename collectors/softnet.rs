@@ -90,7 +90,7 @@ fn columns(line: &[u8]) -> Option<([u64; MOST], usize)> {
     let mut values = [0; MOST];
     let mut count = 0;
     for field in fields(line) {
-        let value = hex(field).filter(|&value| field.len() <= 8 && value <= u64::from(u32::MAX))?;
+        let value = hex(field).filter(|_| field.len() <= 8)?;
         if let Some(cell) = values.get_mut(count) {
             *cell = value;
         }

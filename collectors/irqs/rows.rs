@@ -38,10 +38,9 @@ pub(crate) fn row<'a>(line: &'a [u8], cpus: &[u32], counts: &mut Vec<(u32, u64)>
         return None;
     }
     let (mut total, mut read) = (0u64, 0);
-    let mut first = None;
     for &cpu in cpus {
-        let Some((count, after)) = count(rest)? else { break };
-        first = first.or(Some(count));
+        let Some((digits, after)) = count(rest) else { break };
+        let count = number(digits)?;
         read += 1;
         rest = after;
         total = total.checked_add(count)?;
@@ -54,21 +53,19 @@ pub(crate) fn row<'a>(line: &'a [u8], cpus: &[u32], counts: &mut Vec<(u32, u64)>
         || (cpus.len() == 1 && matches!(label, b"ERR" | b"MIS" | b"Err"));
     if single {
         counts.clear();
-    } else if read < cpus.len() || count(rest)?.is_some() {
+    } else if read < cpus.len() || count(rest).is_some() {
         return None;
     }
     Some(Row { label, rest, total, single })
 }
 
-/// The next count and what follows it; `Some(None)` when the next thing is no number.
-fn count(text: &[u8]) -> Option<Option<(u64, &[u8])>> {
-    let start = text.iter().position(|byte| *byte != b' ').unwrap_or(text.len());
+/// The digits of the next count and what follows them; none when the next thing is no number.
+fn count(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let start = text.iter().position(|byte| *byte != b' ')?;
     let text = text.get(start..)?;
     let end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    if end == 0 || !matches!(text.get(end), None | Some(b' ')) {
-        return Some(None);
-    }
-    Some(Some((number(text.get(..end)?)?, text.get(end..)?)))
+    let whole = end > 0 && matches!(text.get(end), None | Some(b' '));
+    whole.then(|| text.split_at_checked(end)).flatten()
 }
 
 /// Chip, number within the chip with trigger, and actions, as kernel/irq/proc.c prints them: the chip's name may hold

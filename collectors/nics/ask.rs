@@ -240,6 +240,8 @@ fn asked(
     take: impl FnOnce(i64) -> Option<Known<u64>>,
 ) -> Known<u64> {
     let value = match files.bytes(path) {
+        // A capture holds empty files where reading failed.
+        Ok([]) => return Known::Missing,
         Ok(bytes) => signed(bytes).and_then(take),
         Err(Reason::NotSupported) => Some(Known::None),
         Err(reason) => {

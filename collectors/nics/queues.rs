@@ -13,7 +13,7 @@ pub(super) struct Queue {
     /// True for one that sends.
     pub(super) sends: bool,
     /// Its number.
-    pub(super) queue: u32,
+    pub(super) number: u32,
     /// CPUs that it steers packets to.
     pub(super) rps_cpus: Option<IdSet>,
     /// Flow table entries.
@@ -32,7 +32,7 @@ pub(super) fn read(files: &mut Files<'_>, dir: &str, gaps: &mut Gaps) -> Vec<Que
         let numbers = numbered_entries(files.root, &format!("{dir}/queues"), prefix).unwrap_or_default();
         for queue in numbers.into_iter().take(MAX_QUEUES) {
             let path = format!("{dir}/queues/{prefix}{queue}");
-            let mut found = Queue { sends, queue, ..Queue::default() };
+            let mut found = Queue { sends, number: queue, ..Queue::default() };
             if sends {
                 let pattern = "sys/class/net/*/queues/tx-*/xps_cpus";
                 found.xps_cpus = map(files, &format!("{path}/xps_cpus"), pattern, gaps);
@@ -55,6 +55,9 @@ fn map(files: &mut Files<'_>, path: &str, pattern: &str, gaps: &mut Gaps) -> Opt
         if reason != Reason::NotSupported {
             note(gaps, pattern, reason);
         }
+        return None;
+    }
+    if files.buffer().is_empty() {
         return None;
     }
     let set = parse_map(files.buffer());

@@ -145,12 +145,12 @@ impl QueueRows {
         let table = draft.nic_queues.data_mut();
         self.slots.begin();
         for (nic, ifindex, queue) in &self.queues {
-            let key = (Arc::clone(nic), queue.sends, queue.queue);
+            let key = (Arc::clone(nic), queue.sends, queue.number);
             let (slot, new) = self.slots.slot(table, &key);
             if new {
                 table.nic.set_shared(slot, nic);
                 table.direction.set(slot, if queue.sends { "tx" } else { "rx" });
-                table.queue.set(slot, u64::from(queue.queue));
+                table.queue.set(slot, u64::from(queue.number));
             }
             table.ifindex.set_or_clear(slot, *ifindex);
             put_set(&mut table.rps_cpus, slot, queue.rps_cpus.clone());

@@ -19,7 +19,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
             name: pair.now.name.or_empty(slot),
             description: pair.now.description.or_empty(slot),
             total: pair.now.total.get(slot),
-            per_second: rate_of(pair.rates_by_id(slot, |table| &table.per_cpu), pair.now.per_cpu.get(slot))
+            per_second: rate_of(pair.rates_by_id(slot, |table| &table.per_cpu).as_deref(), pair.now.per_cpu.get(slot))
                 .or_else(|| pair.rate(slot, |table| &table.total)),
         });
         frame.irqs_arch = rows.collect();
@@ -83,9 +83,9 @@ fn sum(rates: Option<&[(u32, f64)]>) -> Option<f64> {
 }
 
 /// The sum of rates by CPU; none for rows that have one number for the machine.
-fn rate_of(rates: Option<Vec<(u32, f64)>>, counts: Option<&[(u32, u64)]>) -> Option<f64> {
+fn rate_of(rates: Option<&[(u32, f64)]>, counts: Option<&[(u32, u64)]>) -> Option<f64> {
     counts.filter(|counts| !counts.is_empty())?;
-    sum(rates.as_deref())
+    sum(rates)
 }
 
 fn backlog(pair: &Pair<'_, Softnet>, slot: usize) -> Option<SoftnetRow> {

@@ -144,11 +144,10 @@ fn directions(words: &[&str]) -> Vec<(Way, Option<u32>)> {
     }
     // `rx` may be part of a name that is not this interface's: then the last word is the one that counts.
     let numbered: Vec<_> = found.iter().copied().filter(|queue| queue.1.is_some()).collect();
-    match (numbered.as_slice(), found.as_slice()) {
-        ([], [.., last]) => vec![*last],
+    match (numbered.as_slice(), found.last()) {
         ([.., a, b], _) if a.0 != b.0 && a.0 != Way::Both && b.0 != Way::Both => vec![*a, *b],
-        ([.., last], _) => vec![*last],
-        ([], []) => Vec::new(),
+        ([.., last], _) | ([], Some(last)) => vec![*last],
+        ([], None) => Vec::new(),
     }
 }
 
@@ -236,6 +235,10 @@ mod tests {
         ] {
             assert_eq!(serves(action, nic), Serves::Queues(vec![(way, number)]), "{action}");
         }
+    }
+
+    #[test]
+    fn vectors_of_other_kinds() {
         assert_eq!(serves("eth0-tx-0-rx-3", "eth0"), Serves::Queues(vec![(Tx, Some(0)), (Rx, Some(3))]));
         assert_eq!(serves("gve-ntfy-blk5@pci:0000:00:04.0", "eth0"), Serves::Block(5));
         assert_eq!(serves("eth%d-ntfy-block.3", "eth0"), Serves::Block(3));
