@@ -1,0 +1,195 @@
+//! The columns of the CPU view and of the view of disks and pressure.
+
+use super::super::{Row, cells};
+use super::{CORES, NAME, THROTTLED, get, memory, number, with};
+use crate::Role;
+use crate::parts::table::{Column, Key, Width};
+use crate::parts::units;
+
+pub(in super::super) static CPU: &[Column<Row>] = &[
+    NAME,
+    Column::left(
+        "CPU",
+        1,
+        |_| Width::flex(10, 16, 3),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::cpu_bar(cx, group, pen));
+        },
+    ),
+    CORES,
+    Column::right("QUOTA", 1, |_| Width::fixed(6), |cx, row, pen| with(cx, row, |group| cells::quota(group, pen)))
+        .lowest(|cx, row| number(cx, row, |group| group.cpu.quota_cores.value())),
+    Column { priority: 1, ..THROTTLED },
+    Column::right(
+        "PERIODS",
+        5,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                pen.some(group.cpu.periods, "/cpu.stat", |count| (units::full(count), Role::Dim));
+            });
+        },
+    ),
+    Column::right(
+        "PSI CPU",
+        2,
+        |_| Width::range(5, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::stall(group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
+    Column::right(
+        "PROCS",
+        3,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                pen.value(group.processes, "—", "/cgroup.procs", |count| (units::full(count), Role::Text));
+            });
+        },
+    )
+    .highest(|cx, row| get(cx, row).map_or(Key::None, |group| Key::known(group.processes))),
+    Column::left(
+        "CPUS",
+        3,
+        |_| Width::range(7, 14),
+        |cx, row, pen| {
+            with(cx, row, |group| match &group.cpuset_cpus {
+                Some(cpus) => {
+                    let (text, role) = crate::parts::names::cpus(cx, cpus, usize::from(pen.left()));
+                    pen.text(role, &text);
+                }
+                None => {
+                    pen.text(Role::Absent, "—");
+                }
+            });
+        },
+    ),
+    Column::left(
+        "MEMS",
+        4,
+        |_| Width::range(5, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| match &group.cpuset_mems {
+                Some(nodes) => {
+                    pen.text(Role::Dim, &units::id_list(nodes, usize::from(pen.left())));
+                }
+                None => {
+                    pen.text(Role::Absent, "—");
+                }
+            });
+        },
+    ),
+];
+
+pub(in super::super) static IO: &[Column<Row>] = &[
+    NAME,
+    Column::right(
+        "READ/s",
+        1,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                cells::number(cells::io(group, |io| io.read_bytes_per_second), "/io.stat", units::bytes, pen);
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.read_bytes_per_second))),
+    Column::right(
+        "WRITE/s",
+        0,
+        |_| Width::fixed(7),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                cells::number(cells::io(group, |io| io.write_bytes_per_second), "/io.stat", units::bytes, pen);
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.write_bytes_per_second))),
+    Column::right(
+        "R/s",
+        3,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                cells::number(cells::io(group, |io| io.reads_per_second), "/io.stat", units::count, pen);
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.reads_per_second))),
+    Column::right(
+        "W/s",
+        3,
+        |_| Width::fixed(5),
+        |cx, row, pen| {
+            with(cx, row, |group| {
+                cells::number(cells::io(group, |io| io.writes_per_second), "/io.stat", units::count, pen);
+            });
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.writes_per_second))),
+    Column::right(
+        "PSI IO",
+        1,
+        |_| Width::range(6, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::stall(group.io_pressure, "/io.pressure", pen.left() >= 9, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.io_pressure?.some_ratio)),
+    Column::right(
+        "PSI MEM",
+        1,
+        |_| Width::range(7, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::stall(group.memory_pressure, "/memory.pressure", pen.left() >= 9, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.memory_pressure?.some_ratio)),
+    Column::right(
+        "PSI CPU",
+        1,
+        |_| Width::range(7, 9),
+        |cx, row, pen| {
+            with(cx, row, |group| cells::stall(group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
+        },
+    )
+    .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
+    Column::right(
+        "DIRTY",
+        4,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::memory_number(memory.dirty_bytes, pen));
+        },
+    ),
+    Column::right(
+        "WBACK",
+        4,
+        |_| Width::fixed(6),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| cells::memory_number(memory.writeback_bytes, pen));
+        },
+    ),
+    Column::right(
+        "MAJFLT/s",
+        5,
+        |_| Width::fixed(8),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| {
+                cells::rate(memory.pgmajfault_per_second, "/memory.stat", 200.0, pen);
+            });
+        },
+    ),
+    Column::right(
+        "AT MAX/s",
+        5,
+        |_| Width::fixed(8),
+        |cx, row, pen| {
+            memory(cx, row, pen, |_, memory, pen| {
+                cells::rate(memory.events_max_per_second, "/memory.events", 100.0, pen);
+            });
+        },
+    ),
+];
