@@ -13,7 +13,7 @@ use crate::{Collector, Cx};
 use devices::Devices;
 use facts::Facts;
 use topotop_model::tables::irqs::{ArchIrqs, Irqs};
-use topotop_model::{Draft, Reason, Section, Slots};
+use topotop_model::{Draft, Reason, Section, Slots, State, Table};
 
 /// The longest time between two readings of the matrix, in ns.
 const MAX_PERIOD_NS: u64 = 5_000_000_000;
@@ -55,8 +55,8 @@ impl Collector for IrqCollector {
             Ok(()) => self.matrix(cx.buf, draft),
             Err(reason) => {
                 draft.irqs.gaps.add("proc/interrupts", reason, "");
-                draft.irqs.state = topotop_model::State::Missing;
-                draft.irqs_arch.state = topotop_model::State::Missing;
+                draft.irqs.state = State::Missing;
+                draft.irqs_arch.state = State::Missing;
                 return;
             }
         }
@@ -87,6 +87,10 @@ impl IrqCollector {
         self.arch.finish(draft.irqs_arch.data_mut(), |_, _| {});
         if bad > 0 {
             draft.irqs.gaps.add_many("proc/interrupts", Reason::Malformed, "", bad);
+            if draft.irqs.data().rows().is_empty() && draft.irqs_arch.data().rows().is_empty() {
+                draft.irqs.state = State::Missing;
+                draft.irqs_arch.state = State::Missing;
+            }
         }
     }
 

@@ -243,3 +243,6 @@ fn names(bytes: &[u8]) -> Vec<String> {
     let rows = lines(whole_lines(bytes).0).filter(|line| !dev::is_header(line)).filter_map(dev::row);
     rows.map(|(name, _)| text(name).into_owned()).take(place::MAX_NICS).collect()
 }
+
+#[cfg(test)]
+mod tests;

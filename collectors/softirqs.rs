@@ -5,7 +5,7 @@ use crate::irqs::{header, row};
 use crate::parse::{lines, text, whole_lines};
 use crate::root::Kept;
 use crate::{Collector, Cx};
-use topotop_model::{Draft, Reason, Slots, State};
+use topotop_model::{Draft, Reason, Slots, State, Table};
 
 /// Reads `/proc/softirqs`.
 #[derive(Debug, Default)]
@@ -49,6 +49,9 @@ impl SoftirqCollector {
         self.slots.finish(draft.softirqs.data_mut(), |_, _| {});
         if bad > 0 {
             draft.softirqs.gaps.add_many("proc/softirqs", Reason::Malformed, "", bad);
+            if draft.softirqs.data().rows().is_empty() {
+                draft.softirqs.state = State::Missing;
+            }
         }
     }
 

@@ -77,6 +77,9 @@ impl SoftnetCollector {
         self.slots.finish(draft.softnet.data_mut(), |_, _| {});
         if bad > 0 {
             draft.softnet.gaps.add_many("proc/net/softnet_stat", Reason::Malformed, "", bad);
+            if draft.softnet.data().rows().is_empty() {
+                draft.softnet.state = State::Missing;
+            }
         }
     }
 

@@ -133,3 +133,6 @@ fn rates(pair: &Pair<'_, Nics>, slot: usize) -> (NicRates, NicRates) {
     };
     (rx, tx)
 }
+
+#[cfg(test)]
+mod tests;
