@@ -140,8 +140,12 @@ fn damaged_files_are_gaps_never_panics_never_wrong_numbers() {
             fs::remove_file(&full).expect("removed");
             damage(&full, &original);
             let (snapshot, _) = read(dir.path());
-            // Single settings may say anything that has the right form: only the form can be judged.
-            if !["negative", "absurd", "one endless line"].contains(name) {
+            // A file of one value may say anything that has the right form, and some captures cut its newline off:
+            // only the form can be judged. Files of many lines end every line, so a cut one shows.
+            let one_value = original.iter().filter(|&&byte| byte == b'\n').count() <= 1;
+            if !["negative", "absurd", "one endless line"].contains(name)
+                && !(one_value && *name == "cut in the middle")
+            {
                 compare(&format!("{} is {name}", path.display()), &good, &snapshot);
             }
             let _ = fs::remove_dir(&full);
