@@ -3,22 +3,25 @@
 //! A captured tree is hostile: links are resolved inside it (openat2 RESOLVE_IN_ROOT), only regular files are opened,
 //! and no file is read beyond a cap. Paths are relative to the root, without a leading slash: `proc/stat`.
 
+mod inside;
+mod kept;
 mod second;
 
-use second::{Again, Current, Second};
+pub use kept::Kept;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use inside::{open_inside, open_regular};
+use second::{Again, Second};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use topotop_model::{Reason, Stamp};
 
-/// The largest file that is read, in bytes: /proc/interrupts of 1,024 CPUs and 2,000 interrupts has 22 MB.
-const MAX_FILE: usize = 64 << 20;
 /// The most entries of one directory.
 const MAX_ENTRIES: usize = 1 << 20;
 
@@ -329,140 +332,6 @@ impl Root {
     }
 }
 
-/// Opens a regular file of a captured tree. A device or FIFO does things when it is opened: look first.
-fn open_regular(base: &OwnedFd, relative: &Path) -> Result<OwnedFd, Reason> {
-    regular(open_inside(base, relative, OFlags::PATH)?.as_fd())?;
-    let fd = open_inside(base, relative, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
-    regular(fd.as_fd())?;
-    Ok(fd)
-}
-
-/// Opens a path of a captured tree; no link leads out of it.
-fn open_inside(base: &OwnedFd, relative: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
-    let flags = flags | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(base, relative, flags, Mode::empty(), resolve) {
-        Err(Errno::NOSYS | Errno::PERM) => walk(base, relative, flags),
-        opened => opened.map_err(reason),
-    }
-}
-
-/// Resolves component by component where the kernel has no openat2 (before 5.6, or behind a seccomp filter).
-fn walk(base: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
-    let mut todo: Vec<OsString> = path.iter().rev().map(OsString::from).collect();
-    let mut trail = vec![base.try_clone().map_err(|_| Reason::NotSupported)?];
-    let mut links = 0;
-    while let Some(name) = todo.pop() {
-        let here = trail.last().ok_or(Reason::NotSupported)?;
-        match name.as_bytes() {
-            b"" | b"." | b"/" => continue,
-            b".." => {
-                if trail.len() > 1 {
-                    trail.pop();
-                }
-                continue;
-            }
-            _ => {}
-        }
-        let peek = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let next = rustix::fs::openat(here, &name, peek, Mode::empty()).map_err(reason)?;
-        let kind = FileType::from_raw_mode(rustix::fs::fstat(&next).map_err(reason)?.st_mode);
-        let last = todo.is_empty();
-        if kind == FileType::Symlink && !(last && flags.contains(OFlags::NOFOLLOW)) {
-            links += 1;
-            if links > 40 {
-                return Err(Reason::NotSupported);
-            }
-            let target = rustix::fs::readlinkat(&next, "", Vec::new()).map_err(reason)?;
-            let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
-            if target.is_absolute() {
-                trail.truncate(1);
-            }
-            todo.extend(target.iter().rev().map(OsString::from));
-            continue;
-        }
-        if last {
-            return rustix::fs::openat(here, &name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(reason);
-        }
-        trail.push(next);
-    }
-    let here = trail.last().ok_or(Reason::NotSupported)?;
-    rustix::fs::openat(here, ".", flags, Mode::empty()).map_err(reason)
-}
-
-/// A file that stays open.
-#[derive(Debug)]
-pub struct Kept {
-    fd: OwnedFd,
-    again: Option<Again>,
-}
-
-impl Kept {
-    /// What is read: the file, or in a captured tree the same file of the second sample.
-    fn file(&self) -> Result<Current<'_>, Reason> {
-        match self.again.as_ref().and_then(Again::open) {
-            Some(other) => other.map(Current::Other),
-            None => Ok(Current::Own(self.fd.as_fd())),
-        }
-    }
-
-    /// Reads the whole file from its start into `buf`, replacing what is in it.
-    pub fn read(&self, buf: &mut Vec<u8>) -> Result<(), Reason> {
-        buf.clear();
-        let file = self.file()?;
-        if buf.capacity() < 4096 {
-            buf.reserve(4096);
-        }
-        loop {
-            if buf.capacity() == buf.len() {
-                buf.reserve(buf.len());
-            }
-            let at = buf.len() as u64;
-            match rustix::io::pread(&file, rustix::buffer::spare_capacity(buf), at) {
-                Ok(0) => return Ok(()),
-                Ok(_) if buf.len() > MAX_FILE => return Err(Reason::Malformed),
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(errno) => return Err(reason(errno)),
-            }
-        }
-    }
-
-    /// Reads what one call gives, at most `most` bytes, into `buf`, replacing what is in it: all of a file that the
-    /// kernel prints in one piece (`proc/*/stat`), without asking again for its end.
-    pub fn read_once(&self, buf: &mut Vec<u8>, most: usize) -> Result<(), Reason> {
-        let file = self.file()?;
-        buf.resize(most, 0);
-        let read = rustix::io::retry_on_intr(|| rustix::io::pread(&file, buf.as_mut_slice(), 0));
-        buf.truncate(read.unwrap_or(0));
-        read.map(drop).map_err(reason)
-    }
-
-    /// Reads the beginning of a file, at most `most` bytes, into `buf`, replacing what is in it.
-    pub fn read_start(&self, buf: &mut Vec<u8>, most: usize) -> Result<(), Reason> {
-        let file = self.file()?;
-        buf.resize(most, 0);
-        let mut len = 0;
-        while let Some(space) = buf.get_mut(len..).filter(|space| !space.is_empty()) {
-            match rustix::io::pread(&file, space, len as u64) {
-                Ok(0) => break,
-                Ok(read) => len += read,
-                Err(Errno::INTR) => {}
-                Err(errno) => {
-                    buf.clear();
-                    return Err(reason(errno));
-                }
-            }
-        }
-        buf.truncate(len);
-        Ok(())
-    }
-
-    /// The file's descriptor.
-    pub fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-}
-
 /// A path without its leading slash; `.` for the root itself.
 fn relative(path: &Path) -> &Path {
     let relative = path.strip_prefix("/").unwrap_or(path);
@@ -522,7 +391,8 @@ mod tests {
         let (_dir, root) = tree();
         for path in ["proc/stat", "absolute", "sys/up", "/proc/stat"] {
             assert_eq!(root.read_text(path).as_deref(), Ok("inside"), "{path}");
-            let walked = super::walk(&root.fd, std::path::Path::new(path.trim_start_matches('/')), OFlags::RDONLY);
+            let walked =
+                super::inside::walk(&root.fd, std::path::Path::new(path.trim_start_matches('/')), OFlags::RDONLY);
             assert!(walked.is_ok(), "{path} by walking");
         }
         assert_eq!(root.read_text("fifo"), Err(Reason::NotSupported));

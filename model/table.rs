@@ -3,7 +3,7 @@
 use crate::{Column, ColumnDef, ColumnMut};
 
 /// Which slots of a table are rows. A row's serial tells it from others that had the same slot before it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Rows {
     serials: Vec<u64>,
     last_serial: u64,
@@ -77,6 +77,13 @@ impl Rows {
         self.free.clone_from(&other.free);
         self.last_serial = other.last_serial;
         self.live = other.live;
+    }
+}
+
+/// What decoding gives back too: slots and serials, not which slots are free to be given out.
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.iter().map(|slot| (slot, self.serial(slot)))).finish()
     }
 }
 
