@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub const NONE: u64 = u64::MAX;
 
 /// Numbers: counters, gauges, ids. `u64::MAX` is "known to be none".
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Num {
     values: Vec<u64>,
     valid: Vec<u64>,
@@ -94,7 +94,7 @@ impl Num {
 }
 
 /// Texts; `None` is "not read", an empty text is known to be none.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Text {
     values: Vec<Option<Arc<str>>>,
 }
@@ -147,7 +147,7 @@ impl Text {
 }
 
 /// Sets of ids: CPU lists, node lists.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Sets {
     values: Vec<Option<Arc<IdSet>>>,
 }
@@ -195,7 +195,7 @@ impl Sets {
 }
 
 /// Numbers by id (counts by CPU, bytes by node), sorted by id; ids that are left out are zero.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Sparse {
     values: Vec<Option<Vec<(u32, u64)>>>,
 }
@@ -355,6 +355,14 @@ macro_rules! same_cells {
             }
         }
         impl Eq for $kind {}
+
+        /// What decoding gives back too: the rows that were read.
+        impl std::fmt::Debug for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let read = (0..self.values.len()).filter_map(|slot| Some((slot, self.$cell(slot)?)));
+                f.debug_map().entries(read).finish()
+            }
+        }
     )*};
 }
 same_cells!(Num: raw, Text: get, Sets: get, Sparse: get);
