@@ -87,7 +87,7 @@ fn the_device_outweighs_names() {
     assert_eq!(chain(&frame.nics[0]), [row("rxtx", 0, 51, "chip"), row("rxtx", 1, 52, "chip")]);
     assert_eq!(frame.irq(50).map(|irq| irq.device.to_string()), Some("enp195s0f0".to_owned()));
     assert_eq!(frame.irq(60).map(|irq| irq.device.to_string()), Some("0000:c4:00.0".to_owned()));
-    assert_eq!(frame.nics[0].queues[1].cpus.as_ref().map(|cpus| cpus.to_string()), Some("0".to_owned()));
+    assert_eq!(frame.nics[0].queues[1].cpus.as_ref().map(ToString::to_string), Some("0".to_owned()));
     machine.draft.nics.data_mut().msi_irqs.set(slot, IdSet::from_ids(50..=53));
     let frame = machine.frame(Settings::default());
     assert_eq!(chain(&frame.nics[0]), [row("rxtx", 0, 51, "msi_irqs"), row("rxtx", 1, 52, "msi_irqs")]);
@@ -131,7 +131,8 @@ fn names_alone_match_as_a_whole() {
 #[test]
 fn numbers_that_are_not_queues_become_ranks() {
     let chip = "PCI-MSIX-0000:02:00.0";
-    let cases: [(&[&str], (u64, u64), [u32; 2]); 5] = [
+    type Case<'a> = (&'a [&'a str], (u64, u64), [u32; 2]);
+    let cases: [Case<'_>; 5] = [
         (&["eth0-tx-0", "eth0-rx-1", "eth0-rx-2"], (2, 1), [1, 2]),
         (&["hns3-0000:02:00.0-TxRx-0", "hns3-0000:02:00.0-TxRx-2"], (2, 2), [0, 1]),
         (&["mlx4-async@pci:0000:02:00.0", "mlx4-1@0000:02:00.0", "mlx4-2@0000:02:00.0"], (2, 2), [1, 2]),
@@ -183,7 +184,7 @@ fn blocks_halve_and_channels_name_their_cpu() {
     assert_eq!(chain(&frame.nics[0]), expected);
     let queue = &frame.nics[1].queues[0];
     assert_eq!((queue.irq, queue.irq_source), (Known::None, "channel"));
-    assert_eq!(queue.cpus.as_ref().map(|cpus| cpus.to_string()), Some("3".to_owned()));
+    assert_eq!(queue.cpus.as_ref().map(ToString::to_string), Some("3".to_owned()));
 }
 
 #[test]
