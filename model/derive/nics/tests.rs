@@ -61,6 +61,9 @@ impl Machine {
     }
 }
 
+/// Names by index, receive and transmit queues, and the index behind each receive queue.
+type Case<'a> = (&'a [&'a str], (u64, u64), [u32; 2]);
+
 /// Direction, number, interrupt and evidence of each queue.
 fn chain(nic: &Nic) -> Vec<(String, u32, Option<u32>, &'static str)> {
     nic.queues.iter().map(|q| (q.direction.to_string(), q.queue, q.irq.value(), q.irq_source)).collect()
@@ -131,7 +134,6 @@ fn names_alone_match_as_a_whole() {
 #[test]
 fn numbers_that_are_not_queues_become_ranks() {
     let chip = "PCI-MSIX-0000:02:00.0";
-    type Case<'a> = (&'a [&'a str], (u64, u64), [u32; 2]);
     let cases: [Case<'_>; 5] = [
         (&["eth0-tx-0", "eth0-rx-1", "eth0-rx-2"], (2, 1), [1, 2]),
         (&["hns3-0000:02:00.0-TxRx-0", "hns3-0000:02:00.0-TxRx-2"], (2, 2), [0, 1]),
