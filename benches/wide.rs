@@ -1,6 +1,7 @@
 //! One sample and one frame of a machine wider than any: 1,024 CPUs, 16 nodes, 2,000 interrupts, 2,000 control groups,
 //! 5,000 processes. Prints times and, since times mean little on a shared machine, their ratios within this run: a
 //! sample against reading the same files and doing nothing with them, a frame against a sample.
+#![expect(clippy::expect_used, clippy::print_stdout, reason = "a benchmark prints its figures and fails as tests do")]
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -13,6 +14,7 @@ use topotop_model::{Snapshot, Window, codec};
 use topotop_widgets::{Charset, Cx, Theme, themes};
 
 #[path = "../tests/common/synthetic.rs"]
+#[expect(dead_code, reason = "the tests use other machines too")]
 mod synthetic;
 
 const ROUNDS: u32 = 7;

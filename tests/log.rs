@@ -52,10 +52,14 @@ fn stepping_back_shows_what_was_shown() {
 fn the_ring_keeps_to_its_cap_and_stays_decodable() {
     let samples = samples(KEY_EVERY * 3);
     let mut whole = Ring::new(usize::MAX);
-    samples.iter().for_each(|sample| whole.append(sample).expect("encoded"));
+    for sample in &samples {
+        whole.append(sample).expect("encoded");
+    }
     let cap = whole.bytes() / 2;
     let mut ring = Ring::new(cap);
-    samples.iter().for_each(|sample| ring.append(sample).expect("encoded"));
+    for sample in &samples {
+        ring.append(sample).expect("encoded");
+    }
     assert!(ring.bytes() <= cap, "{} of {cap} bytes", ring.bytes());
     assert_eq!(ring.dropped() as usize + ring.len(), samples.len());
     let oldest = ring.window_at(0).expect("decoded");

@@ -44,7 +44,7 @@ impl Machine {
         if step == 0 {
             self.write_topology(dir);
             self.write_network(dir);
-            self.write_disks(dir);
+            Self::write_disks(dir);
         }
         self.write_nodes(dir, step);
         self.write_cgroups(dir, step);
@@ -57,7 +57,7 @@ impl Machine {
         put(dir, "proc/softirqs", &self.softirqs(step));
         put(dir, "proc/loadavg", "1.50 1.25 1.00 3/5000 4242\n");
         put(dir, "proc/uptime", &format!("{}.00 5000.00\n", 10_000 + step));
-        put(dir, "proc/meminfo", &meminfo("", u64::from(self.nodes) * 64 << 20));
+        put(dir, "proc/meminfo", &meminfo("", (u64::from(self.nodes) * 64) << 20));
         put(dir, "proc/vmstat", &vmstat(step));
         put(dir, "proc/cpuinfo", "processor\t: 0\nmodel name\t: Imaginary 9000\n\n");
         put(dir, "proc/sys/kernel/hostname", "wide\n");
@@ -245,7 +245,7 @@ impl Machine {
         link(dir, "../../../bus/pci/drivers/i40e", &dir.join(pci).join("driver"));
     }
 
-    fn write_disks(&self, dir: &Path) {
+    fn write_disks(dir: &Path) {
         let sda = "sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
         put(dir, &format!("{sda}/size"), "1000000\n");
         put(dir, &format!("{sda}/dev"), "8:0\n");
