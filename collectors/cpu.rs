@@ -1,5 +1,6 @@
 //! Time by CPU from `/proc/stat`, and the counters of the whole machine that stand in the same file.
 
+use crate::files::read;
 use crate::parse::{fields, hundredths, lines, number, whole_lines};
 use crate::root::Kept;
 use crate::{Collector, Cx};
@@ -109,14 +110,6 @@ fn loadavg(bytes: &[u8], draft: &mut Draft) {
     }
     let tasks = parts.next().and_then(|field| field.split(|&byte| byte == b'/').nth(1)).and_then(number);
     load.tasks.set_or_clear(only, tasks);
-}
-
-/// Reads a file through a descriptor that is kept from the first time on.
-pub(crate) fn read(kept: &mut Option<Kept>, path: &str, cx: &mut Cx<'_>) -> Result<(), Reason> {
-    if kept.is_none() {
-        *kept = Some(cx.root.open(path)?);
-    }
-    kept.as_ref().map_or(Err(Reason::NotFound), |kept| kept.read(cx.buf))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod stats;
 pub(crate) use mounts::MountsCollector;
 pub(crate) use space::ask;
 
-use crate::cpu::read;
+use crate::files::read;
 use crate::root::Kept;
 use crate::{Collector, Cx};
 use facts::Facts;

@@ -1,11 +1,20 @@
 //! Small sysfs files: one value or one list each, read into a shared buffer, with what goes wrong counted as gaps.
 
 use crate::parse::{number, signed, trim};
+use crate::root::Kept;
 use crate::{Cx, Root};
 use topotop_model::{Gaps, IdSet, Known, Reason};
 
 /// The highest id that is taken for a CPU or node: Linux is built for at most 8,192 CPUs and 1,024 nodes.
 pub(crate) const MAX_ID: u32 = 65_535;
+
+/// Reads a file into the shared buffer through a descriptor that is kept from the first time on.
+pub(crate) fn read(kept: &mut Option<Kept>, path: &str, cx: &mut Cx<'_>) -> Result<(), Reason> {
+    if kept.is_none() {
+        *kept = Some(cx.root.open(path)?);
+    }
+    kept.as_ref().map_or(Err(Reason::NotFound), |kept| kept.read(cx.buf))
+}
 
 /// Reads small files; what is simply not there is no gap.
 #[derive(Debug)]

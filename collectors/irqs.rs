@@ -4,10 +4,10 @@ mod devices;
 mod facts;
 mod rows;
 
-pub(crate) use rows::{header, row};
+pub(crate) use rows::{Label, Matrix};
 
-use crate::cpu::read;
-use crate::parse::{lines, number, text, whole_lines};
+use crate::files::read;
+use crate::parse::{number, text};
 use crate::root::Kept;
 use crate::{Collector, Cx};
 use devices::Devices;
@@ -22,15 +22,11 @@ const DUTY: u64 = 100;
 /// Text below this size is read every sample, whatever a slow moment made of its cost.
 const SMALL: usize = 1 << 20;
 
-/// Label of an architecture's row: three letters on most machines, `IPI0` and the like on ARM.
-type Label = [u8; 16];
-
 /// Reads `/proc/interrupts`, `/proc/irq` and the PCI devices' lists of interrupts.
 #[derive(Debug, Default)]
 pub(crate) struct IrqCollector {
     file: Option<Kept>,
-    cpus: Vec<u32>,
-    counts: Vec<(u32, u64)>,
+    matrix: Matrix,
     irqs: Slots<u32>,
     arch: Slots<Label>,
     facts: Facts,
@@ -52,7 +48,7 @@ impl Collector for IrqCollector {
         draft.irqs.begin(cx.now_ns);
         draft.irqs_arch.begin(cx.now_ns);
         match read(&mut self.file, "proc/interrupts", cx) {
-            Ok(()) => self.matrix(cx.buf, draft),
+            Ok(()) => self.rows(cx.buf, draft),
             Err(reason) => {
                 draft.irqs.gaps.add("proc/interrupts", reason, "");
                 draft.irqs.state = State::Missing;
@@ -70,19 +66,17 @@ impl Collector for IrqCollector {
 }
 
 impl IrqCollector {
-    fn matrix(&mut self, bytes: &[u8], draft: &mut Draft) {
+    fn rows(&mut self, bytes: &[u8], draft: &mut Draft) {
         self.irqs.begin();
         self.arch.begin();
-        let (bytes, cut) = whole_lines(bytes);
-        let mut lines = lines(bytes);
-        let mut bad = u64::from(cut);
-        if lines.next().is_some_and(|line| header(line, &mut self.cpus)) {
-            for line in lines {
-                bad += u64::from(!self.line(line, draft));
+        let bad = self.matrix.rows(bytes, |row, counts| match number(row.label) {
+            Some(irq) => {
+                let Ok(irq) = u32::try_from(irq) else { return false };
+                device_row(irq, row, counts, &mut draft.irqs, &mut self.irqs);
+                true
             }
-        } else {
-            bad += 1;
-        }
+            None => arch_row(row, counts, &mut draft.irqs_arch, &mut self.arch).is_some(),
+        });
         self.irqs.finish(draft.irqs.data_mut(), |_, _| {});
         self.arch.finish(draft.irqs_arch.data_mut(), |_, _| {});
         if bad > 0 {
@@ -92,21 +86,6 @@ impl IrqCollector {
                 draft.irqs_arch.state = State::Missing;
             }
         }
-    }
-
-    /// Takes a row; false when it is not what the kernel prints.
-    fn line(&mut self, line: &[u8], draft: &mut Draft) -> bool {
-        let Some(row) = row(line, &self.cpus, &mut self.counts) else { return false };
-        if let Some(irq) = number(row.label) {
-            let Ok(irq) = u32::try_from(irq) else { return false };
-            device_row(irq, &row, &self.counts, &mut draft.irqs, &mut self.irqs);
-            return true;
-        }
-        let mut label = Label::default();
-        let Some(space) = label.get_mut(..row.label.len()) else { return false };
-        space.copy_from_slice(row.label);
-        arch_row(&label, &row, &self.counts, &mut draft.irqs_arch, &mut self.arch);
-        true
     }
 }
 
@@ -129,18 +108,18 @@ fn device_row(
 }
 
 fn arch_row(
-    label: &Label,
     row: &rows::Row<'_>,
     counts: &[(u32, u64)],
     section: &mut Section<ArchIrqs>,
     slots: &mut Slots<Label>,
-) {
+) -> Option<()> {
     let table = section.data_mut();
-    let (slot, _) = slots.slot(table, label);
+    let (slot, _) = slots.slot(table, &row.key()?);
     table.name.set(slot, &text(row.label));
     table.description.set(slot, &text(crate::parse::trim(row.rest)));
     table.total.set(slot, row.total);
     table.per_cpu.set(slot, counts.iter().copied());
+    Some(())
 }
 
 #[cfg(test)]
@@ -159,7 +138,7 @@ mod tests {
         let mut draft = Draft::default();
         draft.irqs.begin(1);
         draft.irqs_arch.begin(1);
-        IrqCollector::default().matrix(bytes, &mut draft);
+        IrqCollector::default().rows(bytes, &mut draft);
         draft
     }
 

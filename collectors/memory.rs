@@ -1,6 +1,6 @@
 //! Memory of the machine from `/proc/meminfo` and `/proc/vmstat`.
 
-use crate::cpu::read;
+use crate::files::read;
 use crate::pick::{Form, Picked};
 use crate::root::Kept;
 use crate::{Collector, Cx};

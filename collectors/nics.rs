@@ -8,7 +8,7 @@ mod queues;
 mod statistics;
 mod write;
 
-use crate::cpu::read;
+use crate::files::read;
 use crate::parse::{lines, text, whole_lines};
 use crate::root::Kept;
 use crate::worker::Worker;

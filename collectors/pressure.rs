@@ -1,6 +1,6 @@
 //! Pressure stall information of the machine, and the parser that control groups share.
 
-use crate::cpu::read;
+use crate::files::read;
 use crate::parse::{fields, hundredths, lines, number, whole_lines};
 use crate::root::Kept;
 use crate::{Collector, Cx};

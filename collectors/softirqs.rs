@@ -1,8 +1,8 @@
 //! Soft interrupts by kind and CPU from `/proc/softirqs`.
 
-use crate::cpu::read;
-use crate::irqs::{header, row};
-use crate::parse::{lines, text, whole_lines};
+use crate::files::read;
+use crate::irqs::{Label, Matrix};
+use crate::parse::text;
 use crate::root::Kept;
 use crate::{Collector, Cx};
 use topotop_model::{Draft, Reason, Slots, State, Table};
@@ -11,9 +11,8 @@ use topotop_model::{Draft, Reason, Slots, State, Table};
 #[derive(Debug, Default)]
 pub(crate) struct SoftirqCollector {
     file: Option<Kept>,
-    cpus: Vec<u32>,
-    counts: Vec<(u32, u64)>,
-    slots: Slots<[u8; 16]>,
+    matrix: Matrix,
+    slots: Slots<Label>,
 }
 
 impl Collector for SoftirqCollector {
@@ -24,7 +23,7 @@ impl Collector for SoftirqCollector {
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
         draft.softirqs.begin(cx.now_ns);
         match read(&mut self.file, "proc/softirqs", cx) {
-            Ok(()) => self.matrix(cx.buf, draft),
+            Ok(()) => self.rows(cx.buf, draft),
             Err(reason) => {
                 draft.softirqs.gaps.add("proc/softirqs", reason, "");
                 draft.softirqs.state = State::Missing;
@@ -34,38 +33,24 @@ impl Collector for SoftirqCollector {
 }
 
 impl SoftirqCollector {
-    fn matrix(&mut self, bytes: &[u8], draft: &mut Draft) {
+    fn rows(&mut self, bytes: &[u8], draft: &mut Draft) {
         self.slots.begin();
-        let (bytes, cut) = whole_lines(bytes);
-        let mut lines = lines(bytes);
-        let mut bad = u64::from(cut);
-        if lines.next().is_some_and(|line| header(line, &mut self.cpus)) {
-            for line in lines {
-                bad += u64::from(!self.line(line, draft));
-            }
-        } else {
-            bad += 1;
-        }
-        self.slots.finish(draft.softirqs.data_mut(), |_, _| {});
+        let table = draft.softirqs.data_mut();
+        let bad = self.matrix.rows(bytes, |row, counts| {
+            let Some(key) = row.key().filter(|_| !row.single) else { return false };
+            let (slot, _) = self.slots.slot(table, &key);
+            table.name.set(slot, &text(row.label));
+            table.total.set(slot, row.total);
+            table.per_cpu.set(slot, counts.iter().copied());
+            true
+        });
+        self.slots.finish(table, |_, _| {});
         if bad > 0 {
             draft.softirqs.gaps.add_many("proc/softirqs", Reason::Malformed, "", bad);
             if draft.softirqs.data().rows().is_empty() {
                 draft.softirqs.state = State::Missing;
             }
         }
-    }
-
-    fn line(&mut self, line: &[u8], draft: &mut Draft) -> bool {
-        let Some(row) = row(line, &self.cpus, &mut self.counts).filter(|row| !row.single) else { return false };
-        let mut label = [0; 16];
-        let Some(space) = label.get_mut(..row.label.len()) else { return false };
-        space.copy_from_slice(row.label);
-        let table = draft.softirqs.data_mut();
-        let (slot, _) = self.slots.slot(table, &label);
-        table.name.set(slot, &text(row.label));
-        table.total.set(slot, row.total);
-        table.per_cpu.set(slot, self.counts.iter().copied());
-        true
     }
 }
 
@@ -82,7 +67,7 @@ mod tests {
     fn parsed(bytes: &[u8]) -> Draft {
         let mut draft = Draft::default();
         draft.softirqs.begin(1);
-        SoftirqCollector::default().matrix(bytes, &mut draft);
+        SoftirqCollector::default().rows(bytes, &mut draft);
         draft
     }
 

@@ -1,6 +1,6 @@
 //! Packet backlog by CPU from `/proc/net/softnet_stat`: 10 to 15 columns of 32-bit counters in hex.
 
-use crate::cpu::read;
+use crate::files::read;
 use crate::files::{MAX_ID, parse_list};
 use crate::parse::{fields, hex, lines, whole_lines};
 use crate::root::Kept;

@@ -93,18 +93,56 @@ impl Num {
     }
 }
 
-/// Texts; `None` is "not read", an empty text is known to be none.
+/// Cells of one kind; `None` is "not read".
 #[derive(Clone, Default)]
-pub struct Text {
-    values: Vec<Option<Arc<str>>>,
+pub struct Cells<C> {
+    values: Vec<Option<C>>,
 }
 
-impl Text {
-    /// The text in a row.
-    pub fn get(&self, slot: usize) -> Option<&Arc<str>> {
+/// Texts; an empty text is known to be none.
+pub type Text = Cells<Arc<str>>;
+
+/// Sets of ids: CPU lists, node lists.
+pub type Sets = Cells<Arc<IdSet>>;
+
+/// Numbers by id (counts by CPU, bytes by node), sorted by id; ids that are left out are zero.
+pub type Sparse = Cells<Vec<(u32, u64)>>;
+
+impl<C: Clone> Cells<C> {
+    /// Says that a row was not read.
+    pub fn clear(&mut self, slot: usize) {
+        if let Some(cell) = self.values.get_mut(slot) {
+            *cell = None;
+        }
+    }
+
+    fn cell(&mut self, slot: usize) -> Option<&mut Option<C>> {
+        if self.values.len() <= slot {
+            self.values.resize(slot + 1, None);
+        }
+        self.values.get_mut(slot)
+    }
+
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.values.clone_from(&other.values);
+    }
+}
+
+impl<T: ?Sized> Cells<Arc<T>> {
+    /// What is in a row.
+    pub fn get(&self, slot: usize) -> Option<&Arc<T>> {
         self.values.get(slot)?.as_ref()
     }
 
+    /// Sets a row to what is shared with others.
+    pub fn set_shared(&mut self, slot: usize, value: &Arc<T>) {
+        if let Some(cell) = self.cell(slot) {
+            *cell = Some(Arc::clone(value));
+        }
+    }
+}
+
+impl Text {
     /// The text in a row, empty when it was not read.
     pub fn or_empty(&self, slot: usize) -> Arc<str> {
         self.get(slot).cloned().unwrap_or_default()
@@ -112,92 +150,19 @@ impl Text {
 
     /// Sets the text of a row; nothing is allocated when it is the same.
     pub fn set(&mut self, slot: usize, value: &str) {
-        self.grow(slot + 1);
-        if let Some(cell) = self.values.get_mut(slot)
-            && cell.as_deref() != Some(value)
-        {
+        if let Some(cell) = self.cell(slot).filter(|cell| cell.as_deref() != Some(value)) {
             *cell = Some(value.into());
         }
     }
-
-    /// Sets a shared text.
-    pub fn set_shared(&mut self, slot: usize, value: &Arc<str>) {
-        self.grow(slot + 1);
-        if let Some(cell) = self.values.get_mut(slot) {
-            *cell = Some(Arc::clone(value));
-        }
-    }
-
-    /// Says that the text of a row was not read.
-    pub fn clear(&mut self, slot: usize) {
-        if let Some(cell) = self.values.get_mut(slot) {
-            *cell = None;
-        }
-    }
-
-    fn grow(&mut self, len: usize) {
-        if self.values.len() < len {
-            self.values.resize(len, None);
-        }
-    }
-
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.values.clone_from(&other.values);
-    }
-}
-
-/// Sets of ids: CPU lists, node lists.
-#[derive(Clone, Default)]
-pub struct Sets {
-    values: Vec<Option<Arc<IdSet>>>,
 }
 
 impl Sets {
-    /// The set in a row.
-    pub fn get(&self, slot: usize) -> Option<&Arc<IdSet>> {
-        self.values.get(slot)?.as_ref()
-    }
-
     /// Sets the set of a row; the old one is kept when it is the same.
     pub fn set(&mut self, slot: usize, value: IdSet) {
-        self.grow(slot + 1);
-        if let Some(cell) = self.values.get_mut(slot)
-            && cell.as_deref() != Some(&value)
-        {
+        if let Some(cell) = self.cell(slot).filter(|cell| cell.as_deref() != Some(&value)) {
             *cell = Some(Arc::new(value));
         }
     }
-
-    /// Sets a shared set.
-    pub fn set_shared(&mut self, slot: usize, value: &Arc<IdSet>) {
-        self.grow(slot + 1);
-        if let Some(cell) = self.values.get_mut(slot) {
-            *cell = Some(Arc::clone(value));
-        }
-    }
-
-    /// Says that the set of a row was not read.
-    pub fn clear(&mut self, slot: usize) {
-        if let Some(cell) = self.values.get_mut(slot) {
-            *cell = None;
-        }
-    }
-
-    fn grow(&mut self, len: usize) {
-        if self.values.len() < len {
-            self.values.resize(len, None);
-        }
-    }
-
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.values.clone_from(&other.values);
-    }
-}
-
-/// Numbers by id (counts by CPU, bytes by node), sorted by id; ids that are left out are zero.
-#[derive(Clone, Default)]
-pub struct Sparse {
-    values: Vec<Option<Vec<(u32, u64)>>>,
 }
 
 impl Sparse {
@@ -219,33 +184,14 @@ impl Sparse {
 
     /// Replaces a row by pairs sorted by id without doubles; zeros are left out.
     pub fn set(&mut self, slot: usize, pairs: impl IntoIterator<Item = (u32, u64)>) {
-        self.grow(slot + 1);
-        if let Some(cell) = self.values.get_mut(slot) {
-            let row = cell.get_or_insert_default();
-            row.clear();
-            row.extend(pairs.into_iter().filter(|pair| pair.1 != 0));
-            if !row.is_sorted_by(|a, b| a.0 < b.0) {
-                row.sort_unstable_by_key(|pair| pair.0);
-                row.dedup_by_key(|pair| pair.0);
-            }
+        let Some(cell) = self.cell(slot) else { return };
+        let row = cell.get_or_insert_default();
+        row.clear();
+        row.extend(pairs.into_iter().filter(|pair| pair.1 != 0));
+        if !row.is_sorted_by(|a, b| a.0 < b.0) {
+            row.sort_unstable_by_key(|pair| pair.0);
+            row.dedup_by_key(|pair| pair.0);
         }
-    }
-
-    /// Says that a row was not read.
-    pub fn clear(&mut self, slot: usize) {
-        if let Some(cell) = self.values.get_mut(slot) {
-            *cell = None;
-        }
-    }
-
-    fn grow(&mut self, len: usize) {
-        if self.values.len() < len {
-            self.values.resize(len, None);
-        }
-    }
-
-    pub(crate) fn copy_from(&mut self, other: &Self) {
-        self.values.clone_from(&other.values);
     }
 }
 

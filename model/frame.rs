@@ -1,7 +1,7 @@
 //! One tick as everybody sees it: rates, shares and joins, derived once and shared by screens, exports and rules.
 //!
 //! Rows carry what is shown or judged; the raw sections behind them are in [`Frame::raw`], found by a row's `slot`.
-//! Shares and utilisations are fractions 0..1 of the interval. [`Known`] tells "not read" from "known to be none".
+//! Shares and utilisations are fractions 0..1 of the interval. [`Known`](crate::Known) tells "not read" from "known to be none".
 
 mod cgroups;
 mod cpus;

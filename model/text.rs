@@ -50,6 +50,20 @@ pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The words of a name: its runs of letters and its runs of digits (`rx0_packets` is rx, 0, packets).
+pub fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(|part| {
+        let mut rest = part;
+        std::iter::from_fn(move || {
+            let digits = rest.chars().next()?.is_ascii_digit();
+            let end = rest.find(|c: char| c.is_ascii_digit() != digits).unwrap_or(rest.len());
+            let (word, tail) = rest.split_at_checked(end)?;
+            rest = tail;
+            Some(word)
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::{from_bytes, printable};

@@ -75,8 +75,19 @@ pub fn time_of_day(wall_ns: i64) -> String {
 
 /// Date and time in UTC of ns since 1970.
 pub fn date_time(wall_ns: i64) -> String {
-    let days = wall_ns.div_euclid(86_400_000_000_000);
-    // Days to a date as Howard Hinnant's civil_from_days has it: eras of 400 years that begin in March.
+    let (year, month, day) = date(wall_ns.div_euclid(86_400_000_000_000));
+    format!("{year:04}-{month:02}-{day:02} {}", time_of_day(wall_ns))
+}
+
+/// A time in ns since 1970 as RFC 3339 in UTC, to the millisecond.
+pub fn rfc3339(wall_ns: i64) -> String {
+    let milliseconds = wall_ns.div_euclid(1_000_000).rem_euclid(1000);
+    format!("{}.{milliseconds:03}Z", date_time(wall_ns).replace(' ', "T"))
+}
+
+/// The Gregorian date of a day since 1970, as Howard Hinnant's `civil_from_days` has it: eras of 400 years, and years
+/// that begin in March so that the leap day ends one.
+fn date(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -85,8 +96,7 @@ pub fn date_time(wall_ns: i64) -> String {
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02} {}", time_of_day(wall_ns))
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
 /// `14:05` or `14:05:30` as seconds of the day.
@@ -111,7 +121,7 @@ fn split(text: &str) -> (Option<f64>, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{date_time, duration, interval, megabits, parse_time_of_day, short, span, time_of_day};
+    use super::{date_time, duration, interval, megabits, parse_time_of_day, rfc3339, short, span, time_of_day};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -135,6 +145,14 @@ mod tests {
         assert_eq!(parse_time_of_day("14:05"), Some(50_700));
         assert_eq!(parse_time_of_day("14:05:07"), Some(50_707));
         assert!(["24:00", "1", "1:2:3:4", "-1:00", ""].iter().all(|text| parse_time_of_day(text).is_none()));
+    }
+
+    #[test]
+    fn times_as_json_has_them() {
+        assert_eq!(rfc3339(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(rfc3339(951_782_400_123_000_000), "2000-02-29T00:00:00.123Z");
+        assert_eq!(rfc3339(1_790_000_000_999_999_999), "2026-09-21T14:13:20.999Z");
+        assert_eq!(rfc3339(-1_000_000), "1969-12-31T23:59:59.999Z");
     }
 
     proptest! {

@@ -1,10 +1,39 @@
 //! The text of `/proc/interrupts` and `/proc/softirqs`: a header that names CPUs, then one row of counts per interrupt.
 
 use crate::files::MAX_ID;
-use crate::parse::{fields, number, trim};
+use crate::parse::{fields, lines, number, trim, whole_lines};
+
+/// Name of a kind of interrupt: three letters of an architecture's row on most machines, `IPI0` and the like on ARM,
+/// `NET_RX` and the like in /proc/softirqs.
+pub(crate) type Label = [u8; 16];
+
+/// Reads such a text, with buffers that stay.
+#[derive(Debug, Default)]
+pub(crate) struct Matrix {
+    cpus: Vec<u32>,
+    counts: Vec<(u32, u64)>,
+}
+
+impl Matrix {
+    /// Hands each row to `take` with its counts that are not zero, by CPU, and returns how many were malformed: `take`
+    /// is false for what it does not believe.
+    pub(crate) fn rows(&mut self, bytes: &[u8], mut take: impl FnMut(&Row<'_>, &[(u32, u64)]) -> bool) -> u64 {
+        let (bytes, cut) = whole_lines(bytes);
+        let mut lines = lines(bytes);
+        let mut bad = u64::from(cut);
+        if !lines.next().is_some_and(|line| header(line, &mut self.cpus)) {
+            return bad + 1;
+        }
+        for line in lines {
+            let taken = row(line, &self.cpus, &mut self.counts).is_some_and(|row| take(&row, &self.counts));
+            bad += u64::from(!taken);
+        }
+        bad
+    }
+}
 
 /// The CPUs of the header, in its order: online ones in /proc/interrupts, possible ones in /proc/softirqs.
-pub(crate) fn header(line: &[u8], cpus: &mut Vec<u32>) -> bool {
+fn header(line: &[u8], cpus: &mut Vec<u32>) -> bool {
     cpus.clear();
     for field in fields(line) {
         let id = field.strip_prefix(b"CPU").and_then(number).filter(|&id| id <= u64::from(MAX_ID));
@@ -29,8 +58,17 @@ pub(crate) struct Row<'a> {
     pub(crate) single: bool,
 }
 
+impl Row<'_> {
+    /// The label as a key; none when it is longer than any that the kernel has.
+    pub(crate) fn key(&self) -> Option<Label> {
+        let mut key = Label::default();
+        key.get_mut(..self.label.len())?.copy_from_slice(self.label);
+        Some(key)
+    }
+}
+
 /// Takes a row apart and puts its counts that are not zero into `counts`, by CPU; none when it is malformed.
-pub(crate) fn row<'a>(line: &'a [u8], cpus: &[u32], counts: &mut Vec<(u32, u64)>) -> Option<Row<'a>> {
+fn row<'a>(line: &'a [u8], cpus: &[u32], counts: &mut Vec<(u32, u64)>) -> Option<Row<'a>> {
     counts.clear();
     let colon = line.iter().position(|&byte| byte == b':')?;
     let (label, mut rest) = (trim(line.get(..colon)?), line.get(colon + 1..)?);

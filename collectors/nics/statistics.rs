@@ -3,6 +3,7 @@
 //! it is understood, so that `rx0_xdp_packets` or `tx_packets_pri0` is never taken for packets of queue 0.
 
 use std::collections::BTreeMap;
+use topotop_model::text::words;
 
 /// The highest queue number that is believed.
 const MAX_QUEUE: u64 = 4095;
@@ -154,20 +155,6 @@ fn understand(name: &str, section: Option<(bool, u64)>) -> Option<Meaning> {
         }
         _ => None,
     }
-}
-
-/// The words of a name: runs of letters and runs of digits.
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    name.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(|part| {
-        let mut rest = part;
-        std::iter::from_fn(move || {
-            let digits = rest.chars().next()?.is_ascii_digit();
-            let end = rest.find(|c: char| c.is_ascii_digit() != digits).unwrap_or(rest.len());
-            let (word, tail) = rest.split_at_checked(end)?;
-            rest = tail;
-            Some(word)
-        })
-    })
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub fn document(frame: &Frame, options: &Options) -> Document {
     let cgroups = top::cgroups(frame, options.top);
     Document {
         schema: SCHEMA,
-        taken_at: value::rfc3339(frame.stamp.wall_ns),
+        taken_at: crate::units::rfc3339(frame.stamp.wall_ns),
         interval_seconds: Known::or_none(frame.interval_seconds),
         truncated: processes.len() < frame.processes.len() || cgroups.len() < frame.cgroups.len(),
         host: host::host(&frame.host),

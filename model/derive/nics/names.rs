@@ -2,6 +2,8 @@
 //! `i40e-eth0-TxRx-0`, `mlx5_comp0@pci:0000:01:00.0`, `eth0-Tx-Rx-7`, `eth0-5`, `enp5s0f4d1 (queue 11)`, `eth0-q0-rx`,
 //! `virtio0-input.0`. Vectors for links, mailboxes, flow director or RDMA serve no queue.
 
+use crate::text::words;
+
 /// Which way a queue's packets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Way {
@@ -181,20 +183,6 @@ fn position(action: &str, nic: &str) -> Option<usize> {
     action.match_indices(nic).map(|(at, _)| at).find(|&at| {
         ends(action.get(..at).and_then(|head| head.chars().next_back()))
             && ends(action.get(at + nic.len()..).and_then(|tail| tail.chars().next()))
-    })
-}
-
-/// Runs of letters and runs of digits.
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    name.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(|part| {
-        let mut rest = part;
-        std::iter::from_fn(move || {
-            let digits = rest.chars().next()?.is_ascii_digit();
-            let end = rest.find(|c: char| c.is_ascii_digit() != digits).unwrap_or(rest.len());
-            let (word, tail) = rest.split_at_checked(end)?;
-            rest = tail;
-            Some(word)
-        })
     })
 }
 
