@@ -1,11 +1,14 @@
-//! Time by CPU from `/proc/stat`, and the counters of the whole machine that stand in the same file.
+//! Time by CPU from `/proc/stat`, and the counters of the whole machine that stand in the same file; clocks of CPUs.
+
+mod clock;
 
 use crate::files::read;
 use crate::parse::{fields, hundredths, lines, number, whole_lines};
 use crate::root::Kept;
 use crate::{Collector, Cx};
+use clock::Clocks;
 use topotop_model::tables::cpu::CpuTimes;
-use topotop_model::{Draft, Num, Reason, Slots, Table};
+use topotop_model::{Draft, Num, Reason, Slots, State, Table};
 
 /// Reads `/proc/stat` and `/proc/loadavg`.
 #[derive(Debug, Default)]
@@ -13,6 +16,7 @@ pub(crate) struct CpuCollector {
     stat: Option<Kept>,
     loadavg: Option<Kept>,
     slots: Slots<u32>,
+    clocks: Clocks,
 }
 
 impl Collector for CpuCollector {
@@ -23,10 +27,18 @@ impl Collector for CpuCollector {
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
         draft.cpu_times.begin(cx.now_ns);
         draft.load.begin(cx.now_ns);
+        // What a file no longer says is not what it said last.
+        let load = draft.load.data_mut();
+        let only = load.only();
+        load.forget(only);
         match read(&mut self.stat, "proc/stat", cx) {
             Ok(()) => self.stat(cx.buf, draft),
-            Err(reason) => draft.cpu_times.gaps.add("proc/stat", reason, ""),
+            Err(reason) => {
+                draft.cpu_times.gaps.add("proc/stat", reason, "");
+                draft.cpu_times.state = State::Missing;
+            }
         }
+        self.clocks.read(cx, &mut draft.cpu_times);
         match read(&mut self.loadavg, "proc/loadavg", cx) {
             Ok(()) => loadavg(cx.buf, draft),
             Err(reason) => draft.load.gaps.add("proc/loadavg", reason, ""),
@@ -115,6 +127,7 @@ fn loadavg(bytes: &[u8], draft: &mut Draft) {
 #[cfg(test)]
 mod tests {
     use super::CpuCollector;
+    use crate::{Options, Root, Sampler};
     use proptest::prelude::*;
     use topotop_model::{Draft, Table};
 
@@ -135,6 +148,22 @@ mod tests {
         assert_eq!(times.iowait.value(1), None);
         assert_eq!(draft.cpu_times.gaps.iter().map(|gap| gap.count).sum::<u64>(), 2);
         assert_eq!(draft.load.data().context_switches.value(0), Some(5));
+    }
+
+    #[test]
+    fn what_can_no_longer_be_read_is_not_what_it_was() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir(dir.path().join("proc")).expect("made");
+        let write = |text: &str| std::fs::write(dir.path().join("proc/stat"), text).expect("written");
+        write("cpu0 1 2 3 4\nctxt 5\nprocesses 7\n");
+        let mut sampler = Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default());
+        let load = |snapshot: &topotop_model::Snapshot| {
+            let load = snapshot.load.data();
+            (load.context_switches.value(0), load.forks.value(0))
+        };
+        assert_eq!(load(&sampler.sample()), (Some(5), Some(7)));
+        write("cpu0 1 2 3 4\nctxt 6\n");
+        assert_eq!(load(&sampler.sample()), (Some(6), None));
     }
 
     proptest! {
