@@ -10,7 +10,7 @@ const MOST: usize = 8192;
 const SPARE: u64 = 256;
 
 static KEPT: AtomicUsize = AtomicUsize::new(0);
-static LIMITS: OnceLock<(Rlimit, usize)> = OnceLock::new();
+static LIMIT: OnceLock<usize> = OnceLock::new();
 
 /// The right to keep one descriptor; dropping it gives the right back.
 #[derive(Debug)]
@@ -24,34 +24,33 @@ impl Drop for Reserved {
 
 /// Reserves one descriptor; none when the budget is used up: then open, read and close.
 pub fn reserve() -> Option<Reserved> {
-    let most = limits().1;
-    KEPT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |kept| (kept < most).then_some(kept + 1)).ok()?;
-    Some(Reserved(()))
+    take(&KEPT, most()).then_some(Reserved(()))
 }
 
-/// The soft and hard RLIMIT_NOFILE that this program was started with: its children get them back.
-pub fn original_limit() -> Rlimit {
-    limits().0
+/// Counts one more, unless that is too many.
+fn take(kept: &AtomicUsize, most: usize) -> bool {
+    kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |kept| (kept < most).then_some(kept + 1)).is_ok()
 }
 
-/// Raises the soft RLIMIT_NOFILE to the hard one, once, and tells how many descriptors may be kept.
-fn limits() -> &'static (Rlimit, usize) {
-    LIMITS.get_or_init(|| {
+/// How many descriptors may be kept; the first time, raises the soft RLIMIT_NOFILE to the hard one for it.
+fn most() -> usize {
+    *LIMIT.get_or_init(|| {
         let original = getrlimit(Resource::Nofile);
         let raised = Rlimit { current: original.maximum, maximum: original.maximum };
         let now = if setrlimit(Resource::Nofile, raised).is_ok() { original.maximum } else { original.current };
         let room = now.unwrap_or(u64::MAX).saturating_sub(SPARE);
-        (original, usize::try_from(room).unwrap_or(usize::MAX).min(MOST))
+        usize::try_from(room).unwrap_or(usize::MAX).min(MOST)
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     #[test]
-    fn gives_back_what_was_reserved() {
-        let reserved: Vec<_> = std::iter::repeat_with(super::reserve).take(10).collect();
-        assert!(reserved.iter().all(Option::is_some));
-        drop(reserved);
-        assert!(super::original_limit().current.is_some() || super::original_limit().maximum.is_none());
+    fn gives_no_more_than_there_are() {
+        let kept = AtomicUsize::new(6);
+        assert_eq!([(); 3].map(|()| super::take(&kept, 8)), [true, true, false]);
+        assert_eq!(kept.into_inner(), 8);
     }
 }

@@ -126,6 +126,11 @@ pub struct App {
     pub status: Status,
 }
 
+fn cx<'a>(sample: &'a Sample, look: &'a Look, selected: Option<&'a Subject>, filter: &'a str) -> Cx<'a> {
+    let (frame, history) = (&sample.frame, &sample.history);
+    Cx { frame, history, theme: &look.theme, charset: look.charset, selected, filter }
+}
+
 impl App {
     /// The program before its first sample.
     pub fn new(keymap: Keymap, look: Look, status: Status) -> Self {
@@ -164,28 +169,13 @@ impl App {
 
     /// What panels draw from.
     pub fn cx(&self) -> Cx<'_> {
-        let sample = self.shown();
-        Cx {
-            frame: &sample.frame,
-            history: &sample.history,
-            theme: &self.look.theme,
-            charset: self.look.charset,
-            selected: self.selected.as_ref(),
-            filter: &self.filter,
-        }
+        cx(self.shown(), &self.look, self.selected.as_ref(), &self.filter)
     }
 
     /// The panel on the screen, and what it draws from.
     pub fn panel(&mut self) -> Option<(&mut Box<dyn Panel>, Cx<'_>)> {
         let sample = self.held.as_ref().unwrap_or(&self.newest);
-        let cx = Cx {
-            frame: &sample.frame,
-            history: &sample.history,
-            theme: &self.look.theme,
-            charset: self.look.charset,
-            selected: self.selected.as_ref(),
-            filter: &self.filter,
-        };
+        let cx = cx(sample, &self.look, self.selected.as_ref(), &self.filter);
         self.panels.get_mut(self.screen).map(|panel| (panel, cx))
     }
 

@@ -5,11 +5,6 @@ use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Gives the area the theme's ground.
-pub fn ground(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-    buf.set_style(area.intersection(buf.area), cx.theme.style(Role::Text));
-}
-
 /// Draws a rule with a title and a note at its right end; returns what is below it.
 pub fn titled(cx: &Cx<'_>, area: Rect, title: &str, note: &str, focus: bool, buf: &mut Buffer) -> Rect {
     let line = cx.theme.style(if focus { Role::Focus } else { Role::Border });
