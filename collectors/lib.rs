@@ -21,6 +21,7 @@ mod irqbalance;
 mod irqs;
 mod memory;
 mod memory_by_node;
+mod mountinfo;
 mod nics;
 mod node_memory;
 mod pick;

@@ -1,7 +1,8 @@
 //! Where control groups are mounted: by file system type and super options, and in captured trees also by looking.
 
 use crate::Root;
-use crate::parse::{fields, lines, number, whole_lines};
+use crate::mountinfo::{self, unescaped};
+use crate::parse::{fields, lines, whole_lines};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -131,50 +132,28 @@ fn parse(bytes: &[u8], with_ids: bool) -> Vec<Mount> {
 }
 
 fn parse_mountinfo(line: &[u8]) -> Option<Mount> {
-    let mut left = fields(line).skip(2);
-    let (dev, inside, dir) = (left.next()?, left.next()?, left.next()?);
-    let mut right = left.skip_while(|&field| field != b"-").skip(1);
-    let (kind, options) = (right.next()?, right.nth(1)?);
-    let mut mount = of_kind(kind, options, dir)?;
-    let mut numbers = dev.splitn(2, |&byte| byte == b':').map(number);
-    mount.dev = Some((numbers.next()??, numbers.next()??));
-    mount.whole = inside == b"/";
+    let line = mountinfo::Mount::parse(line)?;
+    let has = line.options().fold(0, |bits, name| bits | controller::bit(name.as_bytes()));
+    let mut mount = of_kind(&line.fs, has, line.point)?;
+    mount.dev = Some(line.dev);
+    mount.whole = line.root == b"/";
     Some(mount)
 }
 
 fn parse_mounts(line: &[u8]) -> Option<Mount> {
     let mut parts = fields(line).skip(1);
     let (dir, kind, options) = (parts.next()?, parts.next()?, parts.next()?);
-    of_kind(kind, options, dir)
+    of_kind(kind, bits(options), unescaped(dir))
 }
 
-fn of_kind(kind: &[u8], options: &[u8], dir: &[u8]) -> Option<Mount> {
+fn of_kind(kind: &[u8], controllers: u8, dir: Vec<u8>) -> Option<Mount> {
     let version = match kind {
         b"cgroup" => 1,
         b"cgroup2" => 2,
         _ => return None,
     };
-    let has = if version == 1 { bits(options) } else { 0 };
-    Some(Mount { dir: unescape(dir), version, has, dev: None, whole: true })
-}
-
-/// The kernel writes blanks, tabs, newlines and backslashes as `\040`.
-fn unescape(field: &[u8]) -> PathBuf {
-    let mut out = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&first, tail)) = rest.split_first() {
-        let code = tail.get(..3).filter(|_| first == b'\\').and_then(octal);
-        out.push(code.unwrap_or(first));
-        rest = if code.is_some() { tail.get(3..).unwrap_or_default() } else { tail };
-    }
-    PathBuf::from(OsString::from_vec(out))
-}
-
-fn octal(digits: &[u8]) -> Option<u8> {
-    let value = digits
-        .iter()
-        .try_fold(0u32, |value, &digit| (b'0'..=b'7').contains(&digit).then(|| value * 8 + u32::from(digit - b'0')));
-    u8::try_from(value?).ok()
+    let has = if version == 1 { controllers } else { 0 };
+    Some(Mount { dir: PathBuf::from(OsString::from_vec(dir)), version, has, dev: None, whole: true })
 }
 
 /// The mount's directory below the root, if it is there and nothing is mounted over it.
@@ -269,7 +248,7 @@ fn strangers(root: &Root, dir: &Path) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use super::{controller, find, parse, unescape};
+    use super::{controller, find, parse};
     use crate::Root;
     use proptest::prelude::*;
     use std::path::Path;
@@ -290,7 +269,6 @@ mod tests {
         assert_eq!((mounts[2].has, mounts[2].whole), (controller::CPU | controller::CPUACCT, false));
         let old = parse(b"none /dev/cpuset cgroup rw,relatime,cpuset,noprefix 0 0\n", false);
         assert_eq!((old[0].has, old[0].version), (controller::CPUSET, 1));
-        assert_eq!(unescape(b"a\\134b\\9"), Path::new("a\\b\\9"));
     }
 
     fn tree(files: &[&str]) -> (tempfile::TempDir, Root) {
@@ -352,7 +330,6 @@ mod tests {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>, with_ids: bool) {
             parse(&bytes, with_ids);
-            unescape(&bytes);
         }
 
         #[test]

@@ -1,7 +1,8 @@
 //! The lines of mountinfo and of the older mounts file, as far as they are about block devices.
 
 use super::stats::device;
-use crate::parse::{fields, lines, number, whole_lines};
+use crate::mountinfo::{Mount, unescaped};
+use crate::parse::{fields, lines, whole_lines};
 
 /// Something mounted from a block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,15 +21,10 @@ pub(super) struct Mounted {
 /// damaged.
 pub(super) fn mountinfo(bytes: &[u8]) -> (Vec<Mounted>, u64) {
     each(bytes, |line| {
-        let mut parts = fields(line);
-        let numbers = parts.nth(2)?;
-        let colon = numbers.iter().position(|&byte| byte == b':')?;
-        let (major, minor) = (number(numbers.get(..colon)?)?, number(numbers.get(colon + 1..)?)?);
-        let path = unescaped(parts.nth(1)?);
-        parts.by_ref().find(|part| *part == b"-")?;
-        let (fs, source) = (unescaped(parts.next()?), unescaped(parts.next()?));
+        let mount = Mount::parse(line)?;
+        let (major, minor) = mount.dev;
         let dev = if major == 0 { None } else { Some(device(major, minor)?) };
-        Some(Mounted { dev, path, fs, source })
+        Some(Mounted { dev, path: mount.point, fs: mount.fs, source: mount.source })
     })
 }
 
@@ -63,26 +59,9 @@ fn each(bytes: &[u8], parse: impl Fn(&[u8]) -> Option<Mounted>) -> (Vec<Mounted>
     (all, bad)
 }
 
-/// A field without its octal escapes: `\040` is a blank.
-pub(super) fn unescaped(field: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&byte, tail)) = rest.split_first() {
-        let code = match (byte, tail) {
-            (b'\\', [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..]) => {
-                Some((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'))
-            }
-            _ => None,
-        };
-        out.push(code.unwrap_or(byte));
-        rest = if code.is_some() { tail.get(3..).unwrap_or_default() } else { tail };
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{device, mountinfo, mounts, unescaped};
+    use super::{device, mountinfo, mounts};
     use proptest::prelude::*;
 
     #[test]
@@ -115,7 +94,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>) {
-            let _ = (mountinfo(&bytes), mounts(&bytes), unescaped(&bytes));
+            let _ = (mountinfo(&bytes), mounts(&bytes));
         }
 
         #[test]

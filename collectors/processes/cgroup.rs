@@ -1,7 +1,8 @@
 //! `/proc/PID/cgroup` (cgroups(7)): the path of a process as the control groups' own table has it.
 
 use crate::Root;
-use crate::parse::{fields, lines, number, whole_lines};
+use crate::mountinfo::Mount;
+use crate::parse::{lines, number, whole_lines};
 
 /// Where hierarchies are mounted from: a path of a process is taken below that.
 #[derive(Debug, Default)]
@@ -22,14 +23,11 @@ impl Mounts {
     fn parse(bytes: &[u8]) -> Self {
         let mut mounts = Self::default();
         for line in lines(whole_lines(bytes).0) {
-            let mut parts = fields(line);
-            let Some(from) = parts.nth(3) else { continue };
-            let mut parts = parts.skip_while(|part| *part != b"-").skip(1);
-            let kind = parts.next();
-            let has_memory = parts.nth(1).is_some_and(|options| options.split(|&b| b == b',').any(|o| o == b"memory"));
-            match kind {
-                Some(b"cgroup2") if mounts.unified.is_empty() => mounts.unified = from.to_vec(),
-                Some(b"cgroup") if has_memory && mounts.memory.is_empty() => mounts.memory = from.to_vec(),
+            let Some(mount) = Mount::parse(line) else { continue };
+            let has_memory = mount.options().any(|name| name == "memory");
+            match mount.fs.as_slice() {
+                b"cgroup2" if mounts.unified.is_empty() => mounts.unified = mount.root,
+                b"cgroup" if has_memory && mounts.memory.is_empty() => mounts.memory = mount.root,
                 _ => {}
             }
         }
