@@ -10,7 +10,7 @@ mod vmas;
 
 use crate::worker::Worker;
 use crate::{Collector, Cx, Options};
-use ask::{Answer, Asker, Target};
+use ask::{Answer, Asker, Target, What};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +33,8 @@ const INTERVAL_NS: u64 = 3_000_000_000;
 const WALK_INTERVAL_NS: u64 = 10_000_000_000;
 /// The same for the one that was asked for.
 const ASKED_INTERVAL_NS: u64 = 2_000_000_000;
+/// The same where the policy alone is asked for.
+const POLICY_INTERVAL_NS: u64 = 30_000_000_000;
 /// How long what was refused is not asked again.
 const REFUSED_NS: u64 = 60_000_000_000;
 /// An answer that is not there by then is overdue, and another worker takes over.
@@ -173,6 +175,12 @@ impl MemoryByNode {
         };
         // Who held its lock for long is left in peace for as long again.
         known.asked_at_ns = now_ns.saturating_add(answer.wall_ns.saturating_sub(answer.cpu_ns.saturating_mul(10)));
+        if target.what == What::Policy {
+            let policy = answer.found.as_ref().ok().and_then(|found| found.policy.as_ref());
+            let Some((slot, policy)) = known.slot.zip(policy) else { return false };
+            table.policy.set(slot, policy);
+            return true;
+        }
         known.cost_ns = answer.cpu_ns;
         known.walked = answer.source == "numa_maps";
         known.refused = answer.found.as_ref().err().copied();

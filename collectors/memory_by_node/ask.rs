@@ -23,8 +23,19 @@ pub(super) struct Target {
     pub(super) pid: u32,
     /// When it started.
     pub(super) starttime: u64,
-    /// True to read every page's place whatever it costs.
-    pub(super) exact: bool,
+    /// What is asked.
+    pub(super) what: What,
+}
+
+/// How much is asked of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// The policy alone: the control group tells the rest.
+    Policy,
+    /// As much as is cheap.
+    Cheap,
+    /// Every page's place whatever it costs.
+    Exact,
 }
 
 /// What came of it.
@@ -85,12 +96,15 @@ impl Asker {
         if !self.root.is_live() {
             return ("numa_maps", self.numa_maps(target));
         }
+        if target.what == What::Policy {
+            return ("policy", self.policy_alone(target));
+        }
         let (rss_bytes, vsize) = match self.size(target) {
             Ok(size) => size,
             Err(reason) => return ("sampled", Err((STAT, reason))),
         };
         let can_sample = own_pid_namespace(&self.root);
-        if target.exact || rss_bytes < SMALL || !can_sample {
+        if target.what == What::Exact || rss_bytes < SMALL || !can_sample {
             let found = self.numa_maps(target);
             if !can_sample || found != Err((NUMA_MAPS, Reason::NotFound)) {
                 return ("numa_maps", found);
@@ -140,10 +154,36 @@ impl Asker {
         let live = &self.live;
         let found = estimate(subject, &mut self.random, |addresses| live.page_nodes(target.pid, addresses));
         match found {
-            Ok(Some(found)) => Ok(found),
+            Ok(Some(found)) => Ok(Found { policy: self.policy(target), ..found }),
             Ok(None) => Err((MOVE_PAGES, Reason::NotSupported)),
             Err(reason) => Err((MOVE_PAGES, reason)),
         }
+    }
+
+    fn policy_alone(&mut self, target: Target) -> Result<Found, (&'static str, Reason)> {
+        let (_, vsize) = self.size(target).map_err(|reason| (STAT, reason))?;
+        self.load_vmas(target, vsize).map_err(|reason| (MAPS, reason))?;
+        Ok(Found { policy: self.policy(target), ..Found::default() })
+    }
+
+    /// The policy that stands at the start of `numa_maps`. The kernel walks the pages of those mappings only that it
+    /// prints, and it prints no more than a reader has room for: a short read is cheap where the first mappings are
+    /// small.
+    fn policy(&mut self, target: Target) -> Option<String> {
+        let vmas = &self.vmas.get(&(target.pid, target.starttime))?.1;
+        let span = |count: usize| vmas.iter().take(count).fold(0u64, |sum, vma| sum.saturating_add(vma.len));
+        let reads = [(40, span(2)), (160, span(8))];
+        let file = self.open(target, "numa_maps").ok()?;
+        for (most, span) in reads {
+            if span > SMALL || file.read_once(&mut self.buf, most).is_err() {
+                return None;
+            }
+            let policy = numa_maps::first_policy(&self.buf);
+            if policy.is_some() {
+                return policy;
+            }
+        }
+        None
     }
 
     /// Reads the mappings unless they are those of last time as far as the virtual size tells.
@@ -189,7 +229,7 @@ fn thread_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asker, Target};
+    use super::{Asker, Target, What};
     use crate::live::Kernel;
     use crate::processes::stat;
     use std::sync::Arc;
@@ -201,15 +241,21 @@ mod tests {
         let bytes = std::fs::read("/proc/self/stat").expect("read");
         let starttime = stat::parse(&bytes).expect("parsed").starttime;
         let mut asker = Asker::new(root, Arc::new(Kernel));
-        for exact in [false, true] {
-            let answer = asker.ask(Target { pid: std::process::id(), starttime, exact });
+        let mut policies = Vec::new();
+        for what in [What::Cheap, What::Exact] {
+            let answer = asker.ask(Target { pid: std::process::id(), starttime, what });
             // A sandbox may forbid move_pages, a kernel without NUMA has neither.
             let Ok(found) = answer.found else { continue };
             let sum: u64 = found.anon.values().chain(found.file.values()).sum();
             assert!(sum as usize > block.len() && sum < 1 << 30, "{}: {sum}", answer.source);
-            assert_eq!(answer.source, if exact { "numa_maps" } else { "sampled" });
+            assert_eq!(answer.source, if what == What::Exact { "numa_maps" } else { "sampled" });
+            policies.push(found.policy);
         }
-        let gone = asker.ask(Target { pid: std::process::id(), starttime: starttime + 1, exact: true });
+        let alone = asker.ask(Target { pid: std::process::id(), starttime, what: What::Policy });
+        policies.extend(alone.found.into_iter().map(|found| found.policy));
+        policies.dedup();
+        assert!(policies.len() <= 1, "one policy however it is asked for: {policies:?}");
+        let gone = asker.ask(Target { pid: std::process::id(), starttime: starttime + 1, what: What::Exact });
         assert!(gone.found.is_err(), "the pid of another process");
     }
 }

@@ -1,9 +1,9 @@
 //! Whom to ask next: what is big or busy and was not asked for long, as far as the purse goes.
 
-use super::ask::Target;
+use super::ask::{Target, What};
 use super::{
-    ASKED_INTERVAL_NS, EXACT_PER_GIB, GUESS, INTERVAL_NS, Known, LINE, MemoryByNode, PF_KTHREAD, REFUSED_NS, SMALL,
-    WALK_INTERVAL_NS,
+    ASKED_INTERVAL_NS, EXACT_PER_GIB, GUESS, INTERVAL_NS, Known, LINE, MemoryByNode, PF_KTHREAD, POLICY_INTERVAL_NS,
+    REFUSED_NS, SMALL, WALK_INTERVAL_NS,
 };
 use crate::Cx;
 use topotop_model::Table;
@@ -50,14 +50,22 @@ impl MemoryByNode {
         let known = self.known.entry(pid).or_insert_with(|| Known { starttime, seen: true, ..Known::default() });
         let ticks = processes.utime.value(slot).unwrap_or(0).saturating_add(processes.stime.value(slot).unwrap_or(0));
         let used = ticks.saturating_sub(std::mem::replace(&mut known.ticks, ticks)) as f64;
-        if known.by_cgroup && !exact || self.line.iter().any(|entry| entry.0.pid == pid) {
+        let what = match (exact, known.by_cgroup) {
+            (true, _) => What::Exact,
+            // Without files of processes there is nothing to ask.
+            (false, true) if !cx.root.is_live() => return None,
+            (false, true) => What::Policy,
+            (false, false) => What::Cheap,
+        };
+        if self.line.iter().any(|entry| entry.0.pid == pid) {
             return None;
         }
-        let interval = match (known.refused, exact) {
+        let interval = match (known.refused, what) {
             (Some(_), _) => REFUSED_NS,
-            (None, true) => ASKED_INTERVAL_NS,
-            (None, false) if known.walked => WALK_INTERVAL_NS,
-            (None, false) => INTERVAL_NS,
+            (None, What::Policy) => POLICY_INTERVAL_NS,
+            (None, What::Exact) => ASKED_INTERVAL_NS,
+            (None, What::Cheap) if known.walked => WALK_INTERVAL_NS,
+            (None, What::Cheap) => INTERVAL_NS,
         };
         let age = cx.now_ns.saturating_sub(known.asked_at_ns);
         if known.asked_at_ns > 0 && age < interval && !cx.demand.complete {
@@ -67,6 +75,6 @@ impl MemoryByNode {
         let worth = bytes as f64 / SMALL as f64 + used / 10.0 + if exact { 1e9 } else { 0.01 };
         let guess = if exact { GUESS.saturating_add((bytes >> 30).saturating_mul(EXACT_PER_GIB)) } else { GUESS };
         let cost = if known.cost_ns > 0 && !exact { known.cost_ns } else { known.cost_ns.max(guess) };
-        Some(Candidate { score: worth * age as f64, target: Target { pid, starttime, exact }, cost: cost as f64 })
+        Some(Candidate { score: worth * age as f64, target: Target { pid, starttime, what }, cost: cost as f64 })
     }
 }

@@ -34,6 +34,32 @@ pub(super) fn parse(bytes: &[u8], sizes: PageSizes) -> Option<Found> {
     Some(found)
 }
 
+/// The policy of the first mapping, which is the program's own text: the policy of the process itself unless it asked
+/// for another one there. None when the beginning of the file ends before the policy does.
+pub(super) fn first_policy(start: &[u8]) -> Option<String> {
+    // Whatever stands last may go on behind the end.
+    let end = start.iter().rposition(u8::is_ascii_whitespace)?;
+    let row = lines(start.get(..end)?).next()?;
+    let whole = row.len() < end;
+    let mut parts = fields(row);
+    hex(parts.next()?)?;
+    let first = parts.next()?;
+    match (is_half(first), parts.next()) {
+        (true, Some(second)) if is_other_half(second) => Some(format!("{} {}", text(first), text(second))),
+        (true, None) if !whole => None,
+        _ => Some(text(first).into_owned()),
+    }
+}
+
+/// `prefer (many):0-1` and `weighted interleave:0-3` are the only policies of two words.
+fn is_half(word: &[u8]) -> bool {
+    matches!(word, b"prefer" | b"weighted")
+}
+
+fn is_other_half(word: &[u8]) -> bool {
+    word.starts_with(b"(many)") || word.starts_with(b"interleave")
+}
+
 #[derive(Debug, Default)]
 struct Line<'a> {
     policy: Vec<u8>,
@@ -50,10 +76,8 @@ impl<'a> Line<'a> {
         hex(parts.next()?)?;
         let mut policy = parts.next()?.to_vec();
         let mut parts = parts.peekable();
-        // `prefer (many):0-1` and `weighted interleave:0-3` are the only policies of two words.
-        let two = |part: &&[u8]| part.starts_with(b"(many)") || part.starts_with(b"interleave");
-        if (policy == b"weighted" || policy == b"prefer")
-            && let Some(second) = parts.next_if(two)
+        if is_half(&policy)
+            && let Some(second) = parts.next_if(|part| is_other_half(part))
         {
             policy.push(b' ');
             policy.extend_from_slice(second);
@@ -109,7 +133,7 @@ pub(super) fn add(nodes: &mut NodeBytes, node: u32, bytes: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, PageSizes, parse};
+    use super::{Found, PageSizes, first_policy, parse};
     use proptest::prelude::*;
 
     const SIZES: PageSizes = PageSizes { base: 4096, huge: 2 << 20 };
@@ -143,6 +167,25 @@ mod tests {
         assert_eq!(found.policy.as_deref(), Some("interleave=relative:0-1"));
         let two_words = parse(b"1000 weighted interleave:0-3 anon=1 N0=1\n", SIZES).expect("parsed");
         assert_eq!(two_words.policy.as_deref(), Some("weighted interleave:0-3"));
+    }
+
+    #[test]
+    fn the_first_mapping_has_the_policy_of_the_process() {
+        assert_eq!(first_policy(TEXT).as_deref(), Some("default"));
+        for (text, policy) in [
+            ("00400000 bind:3 file=/usr/bin/my\\040app mapped=3", "bind:3"),
+            ("00400000 interleave=static:0-3,8-11 fi", "interleave=static:0-3,8-11"),
+            ("00400000 prefer (many):0-1 file=/a", "prefer (many):0-1"),
+            ("00400000 weighted interleave:0-3\n7f00", "weighted interleave:0-3"),
+        ] {
+            assert_eq!(first_policy(text.as_bytes()).as_deref(), Some(policy));
+            for end in 0..text.len() {
+                let found = first_policy(&text.as_bytes()[..end]);
+                assert!(found.is_none() || found.as_deref() == Some(policy), "{found:?} of {end} bytes of {text}");
+            }
+        }
+        assert_eq!(first_policy(b"\x7fELF bind:1 x\n"), None);
+        assert_eq!(first_policy(b""), None);
     }
 
     #[test]
