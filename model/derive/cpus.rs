@@ -8,6 +8,9 @@ use crate::{Num, Table, Window};
 /// Ticks per second of /proc/stat (USER_HZ).
 const USER_HZ: f64 = 100.0;
 
+/// Share of the ticks expected that must have come.
+const LEAST_TICKS: f64 = 0.1;
+
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
     let pair = Pair::new(&window.now.cpu_times, &window.before.cpu_times);
     let mut slots: Vec<(u32, usize)> = pair.map_or_else(Vec::new, |pair| {
@@ -44,7 +47,8 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
 }
 
 /// Shares of the ticks that passed. Single counters may step back (iowait and idle do, proc(5)): they count as zero.
-/// A sum far from the elapsed time says that the CPU came or went in between: then nothing is known.
+/// What runs on a hypervisor that does not tell steal loses ticks, the more the busier it is: shares of the ticks that it
+/// got are what a guest knows. A sum that is next to nothing says that the CPU came or went: then nothing is known.
 fn shares(pair: &Pair<'_, CpuTimes>, slot: usize) -> Option<CpuShares> {
     let gained = |column: fn(&CpuTimes) -> &Num| -> Option<f64> {
         let before = pair.before(slot)?;
@@ -60,7 +64,7 @@ fn shares(pair: &Pair<'_, CpuTimes>, slot: usize) -> Option<CpuShares> {
         (gained(|times| &times.idle)?, ticks(|times| &times.iowait), ticks(|times| &times.steal));
     let sum = user + system + irq + softirq + idle + iowait + steal;
     let expected = pair.elapsed_ns() as f64 * USER_HZ / 1e9;
-    if sum <= 0.0 || sum < expected * 0.5 - 2.0 {
+    if sum <= 0.0 || sum < expected * LEAST_TICKS - 2.0 {
         return None;
     }
     Some(CpuShares {
@@ -73,4 +77,43 @@ fn shares(pair: &Pair<'_, CpuTimes>, slot: usize) -> Option<CpuShares> {
         idle: idle / sum,
         steal: steal / sum,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::derive::Deriver;
+    use crate::frame::CpuShares;
+    use crate::{Snapshot, Table, Window};
+    use std::sync::Arc;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// Shares of a CPU whose counters gained this much in a second.
+    fn shares(user: u64, idle: u64) -> Option<CpuShares> {
+        let at = |second, user, idle| {
+            let mut snapshot = Snapshot::default();
+            snapshot.stamp.mono_ns = second * SECOND;
+            let times = Arc::make_mut(&mut snapshot.cpu_times);
+            times.begin(second * SECOND);
+            let table = times.data_mut();
+            let slot = table.insert();
+            table.cpu.set(slot, 7);
+            table.user.set(slot, user);
+            table.system.set(slot, 50);
+            table.idle.set(slot, idle);
+            snapshot
+        };
+        let mut window = Window::default();
+        window.push(at(1, 1000, 5000));
+        window.push(at(2, 1000 + user, 5000 + idle));
+        Deriver::default().frame(&window).cpus.first().and_then(|cpu| cpu.shares)
+    }
+
+    #[test]
+    fn lost_ticks_leave_shares_and_no_ticks_leave_none() {
+        assert_eq!(shares(25, 75).map(|shares| shares.busy), Some(0.25));
+        assert_eq!(shares(30, 0).map(|shares| shares.busy), Some(1.0), "the host ran others for the rest");
+        assert_eq!(shares(3, 0), None, "it was there for a moment");
+        assert_eq!(shares(0, 0), None);
+    }
 }
