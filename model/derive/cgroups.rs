@@ -81,6 +81,8 @@ fn cpu(pair: &Rates<'_>, slot: usize) -> CgroupCpu {
     let quota = match (table.cpu_quota_us.get(slot), table.cpu_period_us.value(slot).filter(|&period| period > 0)) {
         (Known::Value(quota), Some(period)) => Known::Value(quota as f64 / period as f64),
         (Known::None, _) => Known::None,
+        // The top has no quota, and in version 2 no file that would say so.
+        (Known::Missing, _) if table.path.get(slot).is_some_and(|path| &**path == "/") => Known::None,
         _ => Known::Missing,
     };
     CgroupCpu {
@@ -176,6 +178,22 @@ mod tests {
         io.data_mut().read_bytes.set(slot, steps * 4096);
         io.data_mut().write_bytes.set(slot, 9);
         snapshot
+    }
+
+    #[test]
+    fn only_the_top_has_no_quota_without_a_file() {
+        let mut snapshot = Snapshot::default();
+        let cgroups = Arc::make_mut(&mut snapshot.cgroups);
+        cgroups.begin(SECOND);
+        for path in ["/", "/job"] {
+            let slot = cgroups.data_mut().insert();
+            cgroups.data_mut().path.set(slot, path);
+        }
+        let mut window = Window::default();
+        window.push(snapshot);
+        let frame = Deriver::default().frame(&window);
+        let quotas: Vec<_> = frame.cgroups.iter().map(|group| group.cpu.quota_cores).collect();
+        assert_eq!(quotas, [Known::None, Known::Missing]);
     }
 
     #[test]

@@ -152,17 +152,27 @@ fn own(table: &Cgroups, cgroup: &Cgroup) -> Known<u64> {
     }
 }
 
-/// When the effective limit would be reached at the growth of this interval.
+/// When the effective limit would be reached at the growth of this interval; none at the limit, where what is left is
+/// the swing between reclaim, which frees in steps, and charges, which CPUs take in steps.
 pub(super) fn time_to_limit(cgroup: &mut Cgroup) {
     let Some(memory) = &mut cgroup.memory else { return };
     memory.time_to_limit_seconds = match memory.growth_bytes_per_second {
         None => Known::Missing,
         Some(growth) if growth <= 0.0 => Known::None,
         Some(growth) => match (memory.effective_limit_bytes, memory.current_bytes) {
+            (Known::Value(limit), Known::Value(current)) if at_limit(memory, limit, current) => Known::None,
             (Known::Value(limit), Known::Value(current)) => Known::Value(limit.saturating_sub(current) as f64 / growth),
             _ => Known::Missing,
         },
     };
+}
+
+/// True where the last per cent or two will not fill: the limit was hit in this interval, or cache would make room.
+fn at_limit(memory: &CgroupMemory, limit: u64, current: u64) -> bool {
+    let left = limit.saturating_sub(current);
+    let hit = memory.events_max_per_second.is_some_and(|hits| hits > 0.0);
+    let gives = matches!(memory.reclaimable_bytes, Known::Value(bytes) if bytes > left);
+    left <= limit / 64 && (hit || gives)
 }
 
 #[cfg(test)]
@@ -287,5 +297,28 @@ mod tests {
         let still = memory(frame(vec![at(1, 100 * MIB), at(3, 100 * MIB)]));
         assert_eq!(still.time_to_limit_seconds, Known::None);
         assert_eq!(memory(frame(vec![at(1, MIB)])).time_to_limit_seconds, Known::Missing);
+    }
+
+    #[test]
+    fn cache_at_its_limit_does_not_fill() {
+        let at = |second, current: u64, cache: u64, hits: u64| {
+            snapshot(second, |table| {
+                let slot = group(table, "/a", current, Known::Value(64 * MIB));
+                table.file_bytes.set(slot, cache);
+                table.shmem_bytes.set(slot, 0);
+                table.unevictable_bytes.set(slot, 0);
+                table.events_max.set(slot, hits);
+            })
+        };
+        let memory = |snapshots| frame(snapshots).cgroups[0].memory.clone().expect("memory").time_to_limit_seconds;
+        let (low, high) = (64 * MIB - (MIB >> 1), 64 * MIB - (MIB >> 2));
+        let swing = memory(vec![at(1, low, 60 * MIB, 7), at(2, high, 60 * MIB, 7)]);
+        assert_eq!(swing, Known::None, "cache makes room");
+        let hit = memory(vec![at(1, low, 0, 7), at(2, high, 0, 9)]);
+        assert_eq!(hit, Known::None, "it was reached");
+        let full = memory(vec![at(1, low, 0, 7), at(2, high, 0, 7)]);
+        assert_eq!(full, Known::Value(1.0), "nothing makes room");
+        let filling = memory(vec![at(1, 30 * MIB, 30 * MIB, 7), at(2, 32 * MIB, 32 * MIB, 9)]);
+        assert_eq!(filling, Known::Value(16.0), "far from it");
     }
 }
