@@ -94,6 +94,10 @@ impl Columns {
         }
         match section.node {
             Some(node) => self.memory_of(pen, cx.frame.node(node)),
+            // CPUs that are offline have no node; where there are nodes, the memory is theirs.
+            None if machine.sections.iter().any(|other| other.node.is_some()) => {
+                pen.to(self.memory).none(self.foreign - self.memory).none(8);
+            }
             None => self.memory_of_host(pen),
         }
     }
