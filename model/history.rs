@@ -2,10 +2,18 @@
 
 use crate::frame::Frame;
 use std::collections::VecDeque;
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 /// Samples that are kept for drawing: ten minutes at one a second.
 const DEPTH: usize = 600;
+
+/// Groups whose memory is kept.
+const LIMITED: usize = 16;
+/// The time that growth is taken over, in ns: one burst of writing is no trend.
+const TREND_NS: u64 = 30_000_000_000;
+/// The shortest time that shows a trend, in ns.
+const SHORTEST_NS: u64 = 5_000_000_000;
 
 /// One sample's headline values; none where unknown. Shares are fractions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +34,7 @@ pub struct Headline {
     pub nic: Option<f64>,
     /// Bytes received and sent per second over physical interfaces.
     pub nic_bytes: Option<(f64, f64)>,
-    /// Memory of the fullest control group against its effective limit.
+    /// Memory of the fullest control group against its limit, or of the machine where that is fuller.
     pub memory: Option<f64>,
     /// Share of time in which some task waited for memory.
     pub memory_pressure: Option<f64>,
@@ -34,6 +42,8 @@ pub struct Headline {
     pub io_pressure: Option<f64>,
     /// Busy share of each online CPU, by ascending id, in 1/255.
     pub cpus: Vec<u8>,
+    /// Bytes that the fullest groups with a limit used, by a hash of what they are.
+    pub limited: Vec<(u64, u64)>,
 }
 
 /// The newest headlines; a copy shares them.
@@ -64,6 +74,21 @@ impl History {
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
+    }
+
+    /// How fast the memory of a group with a limit grew over the last half minute, or as much of it as is known, in
+    /// bytes per second; none where less than five seconds of it are known.
+    pub fn growth(&self, cgroup: &crate::frame::Cgroup) -> Option<f64> {
+        let key = key(cgroup);
+        let used = |sample: &Headline| {
+            let entry = sample.limited.iter().find(|entry| entry.0 == key)?;
+            Some((sample.mono_ns, entry.1))
+        };
+        let (end, now) = self.samples.back().and_then(|sample| used(sample))?;
+        let recent = self.samples.iter().rev().take_while(|sample| end.saturating_sub(sample.mono_ns) <= TREND_NS);
+        let (start, then) =
+            recent.map_while(|sample| used(sample)).last().filter(|first| end - first.0 >= SHORTEST_NS)?;
+        Some((now as f64 - then as f64) / ((end - start) as f64 / 1e9))
     }
 
     /// Only the samples up to a monotonic time: what was known when the screen is stepped back to then.
@@ -100,6 +125,7 @@ fn headline(frame: &Frame) -> Headline {
             },
         ),
         memory: fullest_memory(frame),
+        limited: limited(frame),
         memory_pressure: pressure("memory"),
         io_pressure: pressure("io"),
         cpus: frame.cpus.iter().filter(|cpu| cpu.online).map(|cpu| (cpu.busy().unwrap_or(0.0) * 255.0) as u8).collect(),
@@ -107,10 +133,73 @@ fn headline(frame: &Frame) -> Headline {
 }
 
 fn fullest_memory(frame: &Frame) -> Option<f64> {
+    let host = frame.memory.total_bytes.value().filter(|&total| total > 0).and_then(|total| {
+        let available = frame.memory.available_bytes.value()?;
+        Some(1.0 - available as f64 / total as f64)
+    });
     let fill = |cgroup: &crate::frame::Cgroup| {
-        let memory = cgroup.memory.as_ref()?;
+        let memory = cgroup.memory.as_ref().filter(|memory| memory.is_limited())?;
         let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
         Some(memory.current_bytes.value()? as f64 / limit as f64)
     };
-    frame.cgroups.iter().filter(|cgroup| &*cgroup.path != "/").filter_map(fill).max_by(f64::total_cmp)
+    frame.cgroups.iter().filter(|cgroup| &*cgroup.path != "/").filter_map(fill).chain(host).max_by(f64::total_cmp)
+}
+
+/// The groups that have a limit, the fullest first: which one, and what it uses.
+fn limited(frame: &Frame) -> Vec<(u64, u64)> {
+    let mut groups: Vec<(f64, u64, u64)> = frame
+        .cgroups
+        .iter()
+        .filter_map(|cgroup| {
+            let memory = cgroup.memory.as_ref().filter(|memory| memory.is_limited())?;
+            let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
+            let current = memory.current_bytes.value()?;
+            Some((current as f64 / limit as f64, key(cgroup), current))
+        })
+        .collect();
+    groups.sort_by(|a, b| b.0.total_cmp(&a.0));
+    groups.into_iter().take(LIMITED).map(|(_, key, current)| (key, current)).collect()
+}
+
+/// A group by path and inode: one of the same name that was made later is another one.
+fn key(cgroup: &crate::frame::Cgroup) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    (&*cgroup.path, cgroup.inode.value()).hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Cgroup, CgroupMemory};
+
+    fn frame(second: u64, used: u64, limit: Option<u64>) -> Frame {
+        let memory = CgroupMemory {
+            current_bytes: used.into(),
+            limit_bytes: limit.map_or(crate::Known::None, Into::into),
+            effective_limit_bytes: limit.unwrap_or(1 << 40).into(),
+            ..CgroupMemory::default()
+        };
+        let cgroup = Cgroup { path: "/a".into(), memory: Some(memory), ..Cgroup::default() };
+        let mut frame = Frame { cgroups: vec![cgroup], ..Frame::default() };
+        frame.stamp.mono_ns = second * 1_000_000_000;
+        frame
+    }
+
+    #[test]
+    fn growth_is_a_trend_and_no_burst() {
+        let mut history = History::default();
+        for second in 0..60 {
+            history.push(&frame(second, 1000 * second + if second % 2 == 0 { 0 } else { 500 }, Some(1 << 20)));
+            let growth = history.growth(&frame(second, 0, None).cgroups[0]);
+            assert_eq!(growth.is_some(), second >= 5, "{second}");
+            assert!(growth.is_none_or(|growth| (850.0..1150.0).contains(&growth)), "{growth:?}");
+        }
+        let stepped_back = history.until(20_000_000_000);
+        assert!(stepped_back.growth(&frame(0, 0, None).cgroups[0]).is_some());
+        // What only the machine limits has no forecast.
+        let mut free = History::default();
+        (0..20).for_each(|second| free.push(&frame(second, 1000 * second, None)));
+        assert_eq!(free.growth(&frame(0, 0, None).cgroups[0]), None);
+    }
 }

@@ -344,8 +344,8 @@ impl App {
                 }
                 Action::Click { column: event.column, row: event.row }
             }
-            MouseEventKind::ScrollUp => Action::Wheel { rows: -WHEEL_ROWS },
-            MouseEventKind::ScrollDown => Action::Wheel { rows: WHEEL_ROWS },
+            MouseEventKind::ScrollUp => Action::Wheel { rows: -WHEEL_ROWS, column: event.column, row: event.row },
+            MouseEventKind::ScrollDown => Action::Wheel { rows: WHEEL_ROWS, column: event.column, row: event.row },
             _ => return Vec::new(),
         };
         self.act(action).1

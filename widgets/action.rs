@@ -42,6 +42,10 @@ pub enum Action {
     Wheel {
         /// Rows.
         rows: i16,
+        /// Column of the terminal.
+        column: u16,
+        /// Row of the terminal.
+        row: u16,
     },
 }
 

@@ -172,7 +172,7 @@ impl Panel for Cores {
             Action::Home => self.select(self.machine.cpus.first().copied()),
             Action::End => self.select(self.machine.cpus.last().copied()),
             Action::Open => self.select(self.shown(cx)),
-            Action::Wheel { rows } => self.select(self.along(from, rows.into())),
+            Action::Wheel { rows, .. } => self.select(self.along(from, rows.into())),
             Action::Click { column, row } => {
                 let tile = self.grid.as_ref().and_then(|grid| grid.tile_at(column, row));
                 let cpus = tile.and_then(|tile| self.machine.cpus.get(tile.cpus.clone())).unwrap_or_default();

@@ -6,7 +6,7 @@ mod compact;
 mod detail;
 mod tree;
 
-pub use compact::compact;
+pub use compact::{compact, compact_rows};
 pub(crate) use tree::Row;
 
 use crate::parts::browser::Browser;

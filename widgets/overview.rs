@@ -8,7 +8,7 @@ mod staves;
 mod timeline;
 
 use crate::parts::machine::{Grouping, Machine};
-use crate::parts::{Pen, gaps, panel};
+use crate::parts::{self, Pen, panel};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use layout::Part;
 use ratatui::buffer::Buffer;
@@ -76,39 +76,40 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
         Part::Staves => staves::draw(cx, panel::inset(area), buf),
         Part::Nodes => nodes::draw(cx, machine, area, buf),
         Part::Queues => {
-            let inner = panel::titled(cx, area, "Queues", irqbalance(cx), false, buf);
-            compact(cx, &["sys/class/net", "proc/interrupts", "proc/irq"], inner, buf, crate::queues::compact);
+            let gaps = gaps(cx, &["sys/class/net", "proc/interrupts", "proc/irq"]);
+            let dot = if irqbalance(cx).is_empty() || gaps.is_empty() { "" } else { ", " };
+            let note = format!("{}{dot}{gaps}", irqbalance(cx));
+            let inner = panel::titled(cx, area, "Queues", &note, false, buf);
+            crate::queues::compact(cx, panel::inset(inner), buf);
         }
         Part::Cache => {
-            let inner = panel::titled(cx, area, "Memory against its limit", "", false, buf);
-            compact(cx, &["sys/fs/cgroup"], inner, buf, crate::cgroups::compact);
+            let note = gaps(cx, &["sys/fs/cgroup"]);
+            let inner = panel::titled(cx, area, "Memory against its limit", note, false, buf);
+            crate::cgroups::compact(cx, panel::inset(inner), buf);
         }
         Part::Processes => {
-            let inner = panel::titled(cx, area, "Processes by node", "", false, buf);
-            compact(cx, &["proc/*"], inner, buf, crate::processes::compact);
+            let inner = panel::titled(cx, area, "Processes by node", gaps(cx, &["proc/*"]), false, buf);
+            crate::processes::compact(cx, panel::inset(inner), buf);
         }
         Part::Disks => {
-            let inner = panel::titled(cx, area, "Disks and pressure", "", false, buf);
-            pressure::draw(cx, panel::inset(inner), buf);
-            compact(cx, &["sys/block", "proc/diskstats"], panel::below(inner, 1), buf, crate::disks::compact);
+            let note = gaps(cx, &["sys/block", "proc/diskstats"]);
+            let inner = panel::inset(panel::titled(cx, area, "Disks and pressure", note, false, buf));
+            pressure::draw(cx, inner, buf);
+            crate::disks::compact(cx, panel::below(inner, 1), buf);
         }
         Part::Timeline => timeline::draw(cx, area, buf),
     }
 }
 
-/// Draws a short form, and below it what could not be read for it while there is room for both.
-fn compact(
-    cx: &Cx<'_>,
-    prefixes: &[&str],
-    area: Rect,
-    buf: &mut Buffer,
-    draw: impl FnOnce(&Cx<'_>, Rect, &mut Buffer),
-) {
-    let area = panel::inset(area);
-    let note = u16::from(area.height > 2 && gaps::any(cx, prefixes));
-    draw(cx, Rect { height: area.height - note, ..area }, buf);
-    if note > 0 {
-        gaps::note(cx, prefixes, area, area.height - 1, buf);
+/// What could not be read for a part, in a few words for its rule: the rows are for what could. What the kernel does
+/// not have at all is on the list of gaps only.
+fn gaps(cx: &Cx<'_>, prefixes: &[&str]) -> &'static str {
+    use topotop_model::Reason;
+    let has = |reason| parts::gaps::of(cx, prefixes).any(|gap| gap.reason == reason);
+    match () {
+        () if has(Reason::PermissionDenied) => "some denied: u",
+        () if has(Reason::TimedOut) || has(Reason::Malformed) => "some not read: u",
+        () => "",
     }
 }
 

@@ -9,7 +9,7 @@ mod nic;
 mod rows;
 mod strip;
 
-pub use compact::compact;
+pub use compact::{compact, compact_rows};
 pub(crate) use rows::Row;
 
 use crate::parts::browser::Browser;
@@ -101,13 +101,14 @@ impl Panel for Queues {
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         self.area = area;
+        // What fits is shown whole: before a load starts, where queues go is what there is to see.
+        let hide = self.idle && (self.matrix || rows::all(cx) + 2 > usize::from(area.height));
         let table = &mut self.browser.table;
-        if table.stale(cx, u64::from(self.idle) + 2 * u64::from(self.matrix)) {
+        if table.stale(cx, u64::from(hide) + 2 * u64::from(self.matrix) + 4 * u64::from(self.idle)) {
             if self.matrix {
-                let idle = self.idle;
-                table.fill(cx, rows::irqs(cx, idle).into_iter(), cx.frame.irqs.len());
+                table.fill(cx, rows::irqs(cx, hide).into_iter(), cx.frame.irqs.len());
             } else {
-                let rows = rows::chain(cx, table, self.idle);
+                let rows = rows::chain(cx, table, self.idle, hide);
                 table.fill_ordered(rows, cx.frame.nics.len());
             }
         }
@@ -164,7 +165,8 @@ impl Queues {
             let rates = if cx.frame.interval_seconds.is_none() { "no rates from one sample · " } else { "" };
             format!("{rates}{total} interfaces, {queues} queues")
         };
-        if self.idle {
+        let hidden = |row: &Row| matches!(row, Row::IdleQueues(..) | Row::IdleNics(_));
+        if self.idle && (self.matrix || self.browser.table.rows().iter().any(hidden)) {
             note.push_str(" · idle hidden");
         }
         note

@@ -37,6 +37,13 @@ pub struct Cgroup {
     pub cpuset_mems: Option<Arc<IdSet>>,
 }
 
+impl CgroupMemory {
+    /// True where it or a group above it has a limit; else only the machine's memory limits it.
+    pub fn is_limited(&self) -> bool {
+        !self.limited_by.is_empty() || self.limit_bytes.value().is_some()
+    }
+}
+
 /// I/O of a group on one device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CgroupIoRate {

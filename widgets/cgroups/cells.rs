@@ -4,7 +4,7 @@ use super::Row;
 use crate::parts::bar::Part;
 use crate::parts::panel::Sign;
 use crate::parts::units::{self, Short};
-use crate::parts::{Pen, names};
+use crate::parts::{Pen, mark, names};
 use crate::{Charset, Cx, Role};
 use topotop_model::Known;
 use topotop_model::frame::{Cgroup, CgroupMemory, PressureStall};
@@ -54,7 +54,7 @@ pub(super) fn name(cx: &Cx<'_>, group: &Cgroup, row: Row, pen: &mut Pen<'_>) {
 /// The limit that binds, if it is not just the machine's memory.
 pub(super) fn bound(memory: &CgroupMemory) -> Option<f64> {
     let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
-    (!memory.limited_by.is_empty() || memory.limit_bytes.value().is_some()).then_some(limit as f64)
+    memory.is_limited().then_some(limit as f64)
 }
 
 /// How full it is, against the limit that binds or the machine's memory.
@@ -130,12 +130,25 @@ pub(super) fn growth(memory: &CgroupMemory, pen: &mut Pen<'_>) {
     });
 }
 
-/// When it would be full; only a limit of its own or of an ancestor alarms.
-pub(super) fn full_in(memory: &CgroupMemory, pen: &mut Pen<'_>) {
-    let bound = bound(memory).is_some();
-    pen.value(memory.time_to_limit_seconds, "—", "/memory.current", |seconds| {
+/// When it would be full at the growth of the last half minute: only against a limit of its own or of an ancestor, and
+/// only where it grows by more than noise.
+pub(super) fn seconds_to_limit(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory) -> Known<f64> {
+    let (Some(limit), Known::Value(current)) = (bound(memory), memory.current_bytes) else { return Known::None };
+    let trend = cx.history.growth(group);
+    let Some(growth) = trend.or(memory.growth_bytes_per_second) else { return Known::Missing };
+    let worth = if trend.is_some() { WORTH_TREND } else { WORTH_GROWTH };
+    if growth < limit * worth { Known::None } else { Known::Value((limit - current as f64).max(0.0) / growth) }
+}
+
+/// Growth that is worth a forecast, as a share of the limit per second: over one interval, and over some time.
+const WORTH_GROWTH: f64 = 0.000_4;
+const WORTH_TREND: f64 = 0.000_1;
+
+/// When it would be full: alarming where that is soon.
+
+pub(super) fn full_in(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>) {
+    pen.value(seconds_to_limit(cx, group, memory), mark::dash(cx.charset), "/memory.current", |seconds| {
         let role = match seconds {
-            _ if !bound => Role::Dim,
             seconds if seconds < 120.0 => Role::Critical,
             seconds if seconds < 600.0 => Role::Warn,
             _ => Role::Text,
@@ -144,10 +157,27 @@ pub(super) fn full_in(memory: &CgroupMemory, pen: &mut Pen<'_>) {
     });
 }
 
+/// True, and a dash, for what a group of the old hierarchy cannot have; a gap is a gap there too.
+fn not_in_v1(group: &Cgroup, file: &str, pen: &mut Pen<'_>) -> bool {
+    let tried = matches!(mark::missing(pen.cx(), file).1, Role::Denied | Role::Stale | Role::Warn);
+    let absent = group.version == 1 && !tried;
+    if absent {
+        pen.text(Role::Absent, mark::dash(pen.cx().charset));
+    }
+    absent
+}
+
+/// True for a group without a CPU controller: it has neither time nor a quota of its own.
+pub(super) fn without_cpu(group: &Cgroup) -> bool {
+    group.cpu.usage_cores.is_none() && group.cpu.quota_cores.is_missing()
+}
+
 /// Pressure: `18%`, or `18/6%` with room.
-pub(super) fn stall(stall: Option<PressureStall>, file: &str, both: bool, pen: &mut Pen<'_>) {
+pub(super) fn stall(group: &Cgroup, stall: Option<PressureStall>, file: &str, both: bool, pen: &mut Pen<'_>) {
     let Some(stall) = stall else {
-        pen.unread(file);
+        if !not_in_v1(group, file, pen) {
+            pen.unread(file);
+        }
         return;
     };
     let role = |share: f64| match share {
@@ -188,18 +218,27 @@ pub(super) fn kills(memory: &CgroupMemory, pen: &mut Pen<'_>) {
 }
 
 pub(super) fn cores(group: &Cgroup, pen: &mut Pen<'_>) {
+    if without_cpu(group) && not_in_v1(group, "/cpuacct.usage", pen) {
+        return;
+    }
     pen.some(group.cpu.usage_cores, "/cpu.stat", |cores| {
         (units::cores(cores), if cores < 0.005 { Role::Dim } else { Role::Text })
     });
 }
 
 pub(super) fn quota(group: &Cgroup, pen: &mut Pen<'_>) {
+    if group.cpu.quota_cores.is_missing() && not_in_v1(group, "/cpu.cfs_quota_us", pen) {
+        return;
+    }
     pen.value(group.cpu.quota_cores, "max", "/cpu.max", |cores| (units::cores(cores), Role::Text));
 }
 
 pub(super) fn throttled(group: &Cgroup, pen: &mut Pen<'_>) {
     if group.cpu.throttled_ratio.is_none() && group.cpu.quota_cores == Known::None {
-        pen.text(Role::Absent, "—");
+        pen.text(Role::Absent, mark::dash(pen.cx().charset));
+        return;
+    }
+    if without_cpu(group) && not_in_v1(group, "/cpu.stat", pen) {
         return;
     }
     pen.some(group.cpu.throttled_ratio, "/cpu.stat", |share| {
@@ -213,11 +252,21 @@ pub(super) fn throttled(group: &Cgroup, pen: &mut Pen<'_>) {
     });
 }
 
+pub(super) fn periods(group: &Cgroup, pen: &mut Pen<'_>) {
+    if group.cpu.periods.is_none() && group.cpu.quota_cores == Known::None {
+        pen.text(Role::Absent, mark::dash(pen.cx().charset));
+    } else if !(without_cpu(group) && not_in_v1(group, "/cpu.stat", pen)) {
+        pen.some(group.cpu.periods, "/cpu.stat", |count| (units::full(count), Role::Dim));
+    }
+}
+
 /// CPU against its quota, or against the machine in a colour that does not alarm.
 pub(super) fn cpu_bar(cx: &Cx<'_>, group: &Cgroup, pen: &mut Pen<'_>) {
     let width = pen.left();
     let Some(used) = group.cpu.usage_cores else {
-        pen.unread("/cpu.stat");
+        if !(without_cpu(group) && not_in_v1(group, "/cpuacct.usage", pen)) {
+            pen.unread("/cpu.stat");
+        }
         return;
     };
     match group.cpu.quota_cores.value().filter(|&quota| quota > 0.0) {

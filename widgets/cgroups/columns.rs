@@ -58,7 +58,7 @@ const PSI_MEMORY: Column<Row> = Column::right(
     2,
     |_| Width::fixed(5),
     |cx, row, pen| {
-        with(cx, row, |group| cells::stall(group.memory_pressure, "/memory.pressure", false, pen));
+        with(cx, row, |group| cells::stall(group, group.memory_pressure, "/memory.pressure", false, pen));
     },
 )
 .highest(|cx, row| number(cx, row, |group| group.memory_pressure?.some_ratio));
@@ -117,10 +117,10 @@ pub(super) static MEMORY: &[Column<Row>] = &[
         2,
         |_| Width::fixed(7),
         |cx, row, pen| {
-            memory(cx, row, pen, |_, memory, pen| cells::full_in(memory, pen));
+            memory(cx, row, pen, |group, memory, pen| cells::full_in(cx, group, memory, pen));
         },
     )
-    .lowest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.time_to_limit_seconds.value())),
+    .lowest(|cx, row| number(cx, row, |group| cells::seconds_to_limit(cx, group, group.memory.as_ref()?).value())),
     PSI_MEMORY,
     Column::right(
         "SCAN/s",

@@ -22,7 +22,7 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let longest = rows.iter().take(usize::from(area.height)).map(|(group, _)| names::width(&names::short(group))).max();
     let name = longest.unwrap_or(0).clamp(4, (area.width / 3).max(4));
     for (at, (group, memory)) in rows.into_iter().take(usize::from(area.height)).enumerate() {
-        line(group, memory, name, &mut Pen::new(cx, area, at as u16, buf));
+        line(cx, group, memory, name, &mut Pen::new(cx, area, at as u16, buf));
     }
 }
 
@@ -40,7 +40,7 @@ fn ranked<'a>(cx: &Cx<'a>) -> Vec<(&'a Cgroup, &'a CgroupMemory)> {
     rows
 }
 
-fn line(group: &Cgroup, memory: &CgroupMemory, name: u16, pen: &mut Pen<'_>) {
+fn line(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, name: u16, pen: &mut Pen<'_>) {
     pen.sub(name).text(Role::Text, &names::short(group));
     pen.skip(1);
     let bar = pen.left().saturating_sub(6 + 8 + 9);
@@ -57,23 +57,19 @@ fn line(group: &Cgroup, memory: &CgroupMemory, name: u16, pen: &mut Pen<'_>) {
     cells::limit(memory, &group.path, &mut limit);
     limit.align_right(start);
     pen.skip(1);
-    ending(group, memory, pen);
+    ending(cx, group, memory, pen);
 }
 
 /// What hurts most, else when it will be full.
-fn ending(group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>) {
+fn ending(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>) {
     let stall = group.memory_pressure.and_then(|stall| stall.some_ratio).unwrap_or(0.0);
     if let Some(kills) = memory.oom_kills_gained.filter(|&kills| kills > 0) {
         pen.text(Role::Critical, &format!("OOM +{kills}"));
     } else if stall >= 0.01 {
         let role = if stall >= 0.05 { Role::Warn } else { Role::Text };
         pen.text(role, "PSI ").text(role, units::percent(stall).as_str());
-    } else if let Some(seconds) = memory.time_to_limit_seconds.value().filter(|&seconds| seconds < 86_400.0) {
-        if cells::bound(memory).is_some() {
-            pen.text(Role::Dim, "in ");
-            cells::full_in(memory, pen);
-        } else {
-            pen.text(Role::Dim, "in ").text(Role::Dim, units::seconds(seconds).as_str());
-        }
+    } else if cells::seconds_to_limit(cx, group, memory).value().is_some() {
+        pen.text(Role::Dim, "full in ");
+        cells::full_in(cx, group, memory, pen);
     }
 }

@@ -29,9 +29,14 @@ pub(super) fn doc(cx: &Cx<'_>, id: &Id, width: u16) -> Doc {
     cpu_lines(cx, &mut doc, group, usize::from(width.saturating_sub(18)));
     doc.gap();
     doc.head("Pressure: some / all tasks waited, share of time");
-    pressure(cx, &mut doc, "cpu", group.cpu_pressure, "/cpu.pressure");
-    pressure(cx, &mut doc, "memory", group.memory_pressure, "/memory.pressure");
-    pressure(cx, &mut doc, "io", group.io_pressure, "/io.pressure");
+    let stalls = [group.cpu_pressure, group.memory_pressure, group.io_pressure];
+    if group.version == 1 && stalls.iter().all(Option::is_none) {
+        doc.pair("pressure", "cgroup v2 only", Role::Absent);
+    } else {
+        for (name, stall) in ["cpu", "memory", "io"].into_iter().zip(stalls) {
+            pressure(cx, &mut doc, name, stall, &format!("/{name}.pressure"));
+        }
+    }
     io_lines(cx, &mut doc, group);
     doc
 }
@@ -139,6 +144,10 @@ fn events(cx: &Cx<'_>, doc: &mut Doc, memory: &CgroupMemory) {
 fn cpu_lines(cx: &Cx<'_>, doc: &mut Doc, group: &Cgroup, room: usize) {
     doc.gap();
     doc.head("CPU");
+    if cells::without_cpu(group) && group.version == 1 {
+        doc.pair("cpu", "no CPU controller here", Role::Absent);
+        return;
+    }
     doc.pair("used", units::or_unknown(group.cpu.usage_cores, units::cores).as_str(), Role::Text);
     match group.cpu.quota_cores {
         Known::Value(quota) => doc.pair("quota", units::cores(quota).as_str(), Role::Text),

@@ -30,8 +30,13 @@ pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buf
     let inner = panel::titled(cx, area, &title, "", false, buf);
     place(&mut Pen::new(cx, panel::inset(inner), 0, buf), cx.frame.cpu(cpu), cx.frame.topology.cpu(cpu));
     let rest = panel::inset(panel::below(inner, 1));
-    let lists: [List; 4] = [shares, threads, interrupts, pinned];
     let columns = (rest.width / LIST).clamp(1, 4);
+    // Who is pinned here says more than the rest, where there is room for three.
+    let lists: [List; 4] = if columns == 3 && pins.on(cpu) > 0 {
+        [shares, threads, pinned, interrupts]
+    } else {
+        [shares, threads, interrupts, pinned]
+    };
     let width = rest.width / columns;
     // Below the lists, where there is room for both: what it did over time.
     let chart = rest.height.saturating_sub(LIST_ROWS + 2).min(CHART_ROWS);
@@ -128,11 +133,15 @@ fn threads(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
         .iter()
         .filter(|process| process.threads == Known::Value(1) && here(process.last_cpu) && !looked_at(process.pid));
     rows.extend(single.filter_map(|process| Some((process.cpu_cores?, &*process.comm, process.pid))));
+    rows.retain(|row| row.0 >= 0.0005);
     rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
     Pen::new(cx, area, 0, buf).text(Role::Head, "threads here last");
     for (row, (cores, comm, tid)) in (1..area.height).zip(&rows) {
         let mut pen = Pen::new(cx, area, row, buf);
-        pen.share(4, Some(*cores)).skip(1).field(Role::Text, 16, comm).text(Role::Dim, number::id(*tid).as_str());
+        let tid = number::id(*tid);
+        pen.share(4, Some(*cores)).skip(1);
+        let name = pen.left().saturating_sub(tid.width() + 1).min(16);
+        pen.field(Role::Text, name, comm).skip(1).text(Role::Dim, tid.as_str());
     }
     if rows.is_empty() {
         Pen::new(cx, area, 1, buf).none(1);
@@ -190,7 +199,9 @@ fn pinned(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
         if count > 0 && row < area.height {
             let mut pen = Pen::new(cx, area, row, buf);
             pen.number(Role::Warn, 4, &number::whole(count.into())).skip(1);
-            pen.field(Role::Text, 16, &process.comm).text(Role::Dim, number::id(process.pid).as_str());
+            let pid = number::id(process.pid);
+            let name = pen.left().saturating_sub(pid.width() + 1).min(16);
+            pen.field(Role::Text, name, &process.comm).skip(1).text(Role::Dim, pid.as_str());
             row += 1;
         }
     }

@@ -163,6 +163,9 @@ fn mark(pen: &mut Pen<'_>, cpu: u32, pins: &Pins, wide: bool) {
     }
 }
 
+/// Columns for pinned threads in words.
+const PINNED: u16 = 12;
+
 /// A CPU on a line of its own.
 fn line(pen: &mut Pen<'_>, cpu: u32, state: &State, width: u16, kinds: bool, pins: &Pins) {
     // The colour of its node, since lines have no label of their own.
@@ -181,7 +184,8 @@ fn line(pen: &mut Pen<'_>, cpu: u32, state: &State, width: u16, kinds: bool, pin
             return;
         }
     };
-    let bar = width.saturating_sub(5 + 5 + 5 + numbers).min(60);
+    let words = if width >= 60 { PINNED } else { 5 };
+    let bar = width.saturating_sub(5 + 5 + words + numbers).min(60);
     if kinds || numbers > 0 {
         pen.stacked(bar, &split::parts(shares));
     } else {
@@ -189,9 +193,15 @@ fn line(pen: &mut Pen<'_>, cpu: u32, state: &State, width: u16, kinds: bool, pin
     }
     pen.share(5, Some(shares.busy)).skip(1);
     let from = pen.x();
-    mark(pen, cpu, pins, true);
+    match pins.on(cpu) {
+        count if count > 0 && words == PINNED => {
+            let role = if count > 1 { Role::Warn } else { Role::Info };
+            pen.text(role, number::whole(count.into()).as_str()).text(role, " pinned");
+        }
+        _ => mark(pen, cpu, pins, true),
+    }
     if numbers > 0 {
-        pen.to(from + 5);
+        pen.to(from + words);
         split::numbers(pen, shares);
     }
 }

@@ -7,6 +7,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::Disk;
 
+/// The rows that it could use.
+pub fn compact_rows(cx: &Cx<'_>) -> usize {
+    cx.frame.disks.iter().filter(|disk| !tree::is_unused(disk)).count()
+}
+
 /// Draws the busiest disks, one line each: name, busy bar, await, writes, who writes most.
 pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let shown = |disk: &&Disk| tree::passes(cx, disk) && !tree::is_unused(disk);

@@ -66,6 +66,9 @@ impl Plan {
     }
 }
 
+/// The longest list gets this many rows before others get more than their least.
+const LONGEST: u16 = 8;
+
 /// From this width on two parts stand side by side.
 const TWO_COLUMNS: u16 = 100;
 
@@ -97,23 +100,19 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
     // What is left between the margins.
     let inner = area.width.saturating_sub(2);
     let rows = |count: usize| count.min(40) as u16;
-    let queues: usize = cx
-        .frame
-        .nics
-        .iter()
-        .filter(|nic| &*nic.kind != "loopback")
-        .map(|nic| if &*nic.kind == "physical" { 1 + nic.queues.len().min(8) } else { 1 })
-        .sum();
-    let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some()).count();
+    let queues = crate::queues::compact_rows(cx);
+    let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some() && *cgroup.path != *"/").count();
+    let disks = crate::disks::compact_rows(cx);
     let staves = staves::rows(inner);
     let nodes = nodes::useful_rows(machine, area.height);
     [
         Slot::new(staves, staves),
         Slot::new(nodes::least_rows(machine), nodes),
-        Slot::new(2, 1 + rows(queues).clamp(2, 12)),
-        Slot::new(2, 1 + rows(limited).clamp(2, 8)),
+        // An interface without its busiest queue is only half of the story.
+        Slot::new(1 + rows(queues).clamp(1, 2), 1 + rows(queues).clamp(1, 12)),
+        Slot::new(2, 1 + rows(limited).clamp(1, 8)),
         Slot::new(4, 1 + rows(cx.frame.processes.len() + 1).clamp(2, 40)),
-        Slot::new(3, 2 + rows(cx.frame.disks.len() + 1).clamp(2, 8)),
+        Slot::new(3, 2 + rows(disks).clamp(1, 8)),
         Slot::new(2, 1 + timeline::rows(inner)),
     ]
 }
@@ -128,8 +127,14 @@ fn share_out(slots: &mut [Slot], all: u16) {
     }
     // The machine first, as long as half of the screen is left.
     if let Some(nodes) = slots.get_mut(1).filter(|slot| slot.rows > 0) {
-        let more = (nodes.useful - nodes.rows).min(rows.saturating_sub(all / 3));
+        let more = (nodes.useful - nodes.rows).min(rows.saturating_sub(all / 3).max(rows / 3));
         nodes.rows += more;
+        rows -= more;
+    }
+    // Then a few lines of the longest list.
+    if let Some(longest) = slots.iter_mut().filter(|slot| slot.rows > 0).max_by_key(|slot| slot.useful) {
+        let more = longest.useful.min(LONGEST).saturating_sub(longest.rows).min(rows);
+        longest.rows += more;
         rows -= more;
     }
     let mut grew = true;

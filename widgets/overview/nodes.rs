@@ -35,10 +35,15 @@ pub(super) fn least_rows(machine: &Machine) -> u16 {
 /// On a tall screen every thread of a core has a row.
 const TALL: u16 = 50;
 
+/// On a low screen the row of its node has to do for a CPU.
+const LOW: u16 = 26;
+
 pub(super) fn useful_rows(machine: &Machine, screen: u16) -> u16 {
     let sections = machine.sections.len().clamp(1, 64) as u16;
     let cpus = machine.cpus.len();
     match sections {
+        // All of them or none: part of them would only take rows from the others.
+        _ if cpus <= FEW_CPUS && screen < LOW => 1 + sections,
         _ if cpus <= FEW_CPUS => 2 + sections + cpus as u16,
         sections if sections <= 4 && screen >= TALL => 1 + 3 * sections,
         sections => 1 + sections,

@@ -1,6 +1,6 @@
 //! The staves of the barrel: whichever is the shortest holds everything up.
 
-use crate::parts::{Pen, number};
+use crate::parts::{Pen, names, number};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -42,28 +42,43 @@ pub(super) fn rows(width: u16) -> u16 {
     8_u16.div_ceil(columns(width).min(4))
 }
 
-pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-    let staves = all(cx);
-    let columns = columns(area.width).min(4);
-    let width = area.width / columns;
-    let shortest = staves.iter().filter_map(|stave| stave.share.value()).max_by(f64::total_cmp).unwrap_or(0.0);
-    for (at, stave) in staves.iter().enumerate() {
-        let (column, row) = (at as u16 % columns, at as u16 / columns);
-        let place = Rect { x: area.x + column * width, width: width.saturating_sub(1), ..area };
-        let guilty = shortest >= 0.8 && stave.share.value() == Some(shortest);
-        one(&mut Pen::new(cx, place, row, buf), stave, guilty);
+/// The widths of the names where four stand side by side: what is above one another lines up.
+const NAMES: [u16; 8] = [8, 7, 5, 7, 8, 7, 5, 7];
+
+/// Where a column begins. Of four, the first is for CPUs, whose names are short, and the others are for longer ones.
+fn edge(width: u16, columns: u16, column: u16) -> u16 {
+    let share = |parts: u16, all: u16| (u32::from(width) * u32::from(parts) / u32::from(all)) as u16;
+    match (columns, column) {
+        (4, 0) => 0,
+        (4, column) => share([19, 39, 60].get(usize::from(column) - 1).copied().unwrap_or(80), 80),
+        (columns, column) => share(column, columns),
     }
 }
 
-fn one(pen: &mut Pen<'_>, stave: &Stave<'_>, guilty: bool) {
+pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+    let staves = all(cx);
+    let columns = columns(area.width).min(4);
+    let widths: [u16; 8] = if columns == 4 { NAMES } else { [8; 8] };
+    let shortest = staves.iter().filter_map(|stave| stave.share.value()).max_by(f64::total_cmp).unwrap_or(0.0);
+    for (at, stave) in staves.iter().enumerate() {
+        let (column, row) = (at as u16 % columns, at as u16 / columns);
+        let (from, to) = (edge(area.width, columns, column), edge(area.width, columns, column + 1));
+        let place = Rect { x: area.x + from, width: (to - from).saturating_sub(1), ..area };
+        let guilty = shortest >= 0.8 && stave.share.value() == Some(shortest);
+        let name = widths.get(at).copied().unwrap_or(8);
+        one(&mut Pen::new(cx, place, row, buf), name, stave, guilty);
+    }
+}
+
+fn one(pen: &mut Pen<'_>, name: u16, stave: &Stave<'_>, guilty: bool) {
     let width = pen.left();
-    pen.field(if guilty { Role::Title } else { Role::Dim }, 8, stave.name);
+    pen.field(if guilty { Role::Title } else { Role::Dim }, name, stave.name);
     match stave.share {
         Known::Value(share) => {
-            let bar = width.saturating_sub(8 + 5 + 15).min(16);
+            let bar = width.saturating_sub(name + 5 + 15).min(16);
             if bar >= 5 {
                 pen.meter(bar, Some(share)).skip(1);
-            } else if width >= 22 {
+            } else if width >= 24 {
                 pen.heat(Some(share)).skip(1);
             }
             // Where there is room for nothing else, the number stands for the glyph.
@@ -75,10 +90,24 @@ fn one(pen: &mut Pen<'_>, stave: &Stave<'_>, guilty: bool) {
             what(pen, &stave.what);
         }
         Known::Missing => {
-            pen.text(Role::Absent, "unknown ");
+            let short = width < 26 && !matches!(stave.what, What::Nothing);
+            pen.text(Role::Absent, if short { "? " } else { "unknown " });
             what(pen, &stave.what);
         }
     }
+}
+
+/// A name; of one that is too long both ends, since the end tells one of many from the others.
+fn named(pen: &mut Pen<'_>, name: &str) {
+    let (left, width) = (usize::from(pen.left()), usize::from(names::width(name)));
+    if width <= left || left < 5 || !name.is_ascii() {
+        pen.text(Role::Text, name);
+        return;
+    }
+    let tail = (left - 1) / 2;
+    let (head, tail) = (name.get(..left - 1 - tail), name.get(name.len() - tail..));
+    let mark = if pen.cx().charset == Charset::Ascii { "~" } else { "…" };
+    pen.text(Role::Text, head.unwrap_or_default()).text(Role::Text, mark).text(Role::Text, tail.unwrap_or_default());
 }
 
 fn what(pen: &mut Pen<'_>, what: &What<'_>) {
@@ -88,10 +117,15 @@ fn what(pen: &mut Pen<'_>, what: &What<'_>) {
             pen.text(Role::Text, "c").text(Role::Text, number::id(*id).as_str());
         }
         What::Text(text) => {
-            pen.text(Role::Text, text);
+            named(pen, text);
         }
         What::Process(comm, pid) => {
-            pen.text(Role::Text, comm).skip(1).text(Role::Dim, number::id(*pid).as_str());
+            let pid = number::id(*pid);
+            pen.text(Role::Text, comm);
+            // Part of a number would be another one.
+            if pen.left() > pid.width() {
+                pen.skip(1).text(Role::Dim, pid.as_str());
+            }
         }
         What::Directions(nic) => {
             let (rx, tx) = if pen.cx().charset == Charset::Ascii { ("in", "out") } else { ("↓", "↑") };
@@ -106,7 +140,7 @@ fn what(pen: &mut Pen<'_>, what: &What<'_>) {
             pen.text(Role::Dim, &nic.name);
         }
         What::Throttled(name, ratio) => {
-            pen.text(Role::Text, name);
+            named(pen, name);
             if *ratio > 0.0 && pen.left() >= 9 {
                 pen.text(Role::Dim, " held ").text(Role::Text, number::percent(*ratio).as_str());
             }
@@ -127,12 +161,12 @@ fn all<'a>(cx: &Cx<'a>) -> [Stave<'a>; 8] {
     [
         of_cpu("core", hottest(|shares| shares.busy)),
         thread(cx),
-        of_cpu("softirq", hottest(|shares| shares.softirq)),
         disk(cx),
+        memory(cx),
+        of_cpu("softirq", hottest(|shares| shares.softirq)),
+        remote(cx),
         nic(cx),
         quota(cx, rates),
-        memory(cx),
-        remote(cx),
     ]
 }
 
@@ -224,14 +258,15 @@ fn quota<'a>(cx: &Cx<'a>, rates: bool) -> Stave<'a> {
         Some((share, cgroup)) => {
             Stave { name: "quota", share: share.into(), what: What::Throttled(group_name(cgroup), throttled(cgroup)) }
         }
-        None if unlimited => Stave { name: "quota", share: Known::None, what: What::Text("no CPU quota") },
+        None if unlimited => Stave { name: "quota", share: Known::None, what: What::Text("no quota") },
         None => Stave { name: "quota", share: Known::Missing, what: What::Nothing },
     }
 }
 
 fn memory<'a>(cx: &Cx<'a>) -> Stave<'a> {
     let fill = |cgroup: &Cgroup| {
-        let memory = cgroup.memory.as_ref()?;
+        // Against the machine's memory only the machine counts: a group's page cache is nobody's limit there.
+        let memory = cgroup.memory.as_ref().filter(|memory| memory.is_limited())?;
         let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
         Some(memory.current_bytes.value()? as f64 / limit as f64)
     };

@@ -66,7 +66,7 @@ fn staves_tell_unknown_from_none() {
     assert_eq!(stave(&frame, "nic"), "nic 99% ↓99% ↑43% eth0");
     let tiny = demo::tiny();
     assert_eq!(stave(&tiny, "remote"), "remote — one node");
-    assert_eq!(stave(&tiny, "quota"), "quota — no CPU quota");
+    assert_eq!(stave(&tiny, "quota"), "quota — no quota");
     let blind = demo::blind();
     for name in ["core", "thread", "softirq", "disk", "nic", "quota", "memory", "remote"] {
         assert_eq!(stave(&blind, name), format!("{name} unknown"));

@@ -66,6 +66,10 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Browser<R, K> {
         match action {
             Action::Open => return self.toggle(cx),
             Action::Close => return self.close(),
+            Action::Wheel { rows, column, row } if self.detail.contains((column, row).into()) => {
+                return self.wheel(rows);
+            }
+            Action::Click { column, row } if self.detail.contains((column, row).into()) => return Deed::Nothing,
             Action::Wheel { .. } | Action::Click { .. } => {}
             _ if self.open.is_some() && self.scroll(action) => return Deed::Changed,
             _ => {}
@@ -102,6 +106,13 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Browser<R, K> {
         } else {
             Deed::Nothing
         }
+    }
+
+    /// The wheel over the detail moves the detail.
+    fn wheel(&mut self, rows: i16) -> Deed {
+        let page = usize::from(self.detail.height.saturating_sub(1)).max(1);
+        let to = self.scroll.saturating_add_signed(isize::from(rows)).min(self.doc.len().saturating_sub(page));
+        if std::mem::replace(&mut self.scroll, to) == to { Deed::Nothing } else { Deed::Changed }
     }
 
     /// Moves the detail; false where the action is the table's.

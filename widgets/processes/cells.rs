@@ -170,6 +170,17 @@ pub(super) fn affinity(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     pen.text(if process.kernel { Role::Dim } else { role }, &text);
 }
 
+/// How many other processes that do something are pinned to the same CPU: they wait for each other while others idle.
+fn sharing(cx: &Cx<'_>, process: &Process, cpus: &topotop_model::IdSet) -> usize {
+    let busy = |other: &&Process| other.cpu_cores.is_some_and(|cores| cores >= 0.01);
+    if !busy(&process) {
+        return 0;
+    }
+    let pinned = |other: &&Process| other.thread_affinities.iter().any(|group| *group.cpus == *cpus);
+    let others = cx.frame.processes.iter().filter(|other| other.pid != process.pid && !other.kernel);
+    others.filter(busy).filter(pinned).count()
+}
+
 pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (String, Role) {
     let groups = &process.thread_affinities;
     let online = &cx.frame.topology.cpus_online;
@@ -181,7 +192,15 @@ pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (Str
             let (text, role) = mark::missing(cx, "/status");
             (text.to_owned(), role)
         }
-        ([only], _) => names::cpus(cx, &only.cpus, room),
+        ([only], _) => {
+            let (text, role) = names::cpus(cx, &only.cpus, room);
+            let shared = if one(&only) && !process.kernel { sharing(cx, process, &only.cpus) } else { 0 };
+            match shared {
+                0 => (text, role),
+                _ if room >= text.len() + 8 => (format!("{text}, {} here", shared + 1), Role::Critical),
+                _ => (format!("{text} ×{}", shared + 1), Role::Critical),
+            }
+        }
         ([], Some(cpus)) => names::cpus(cx, cpus, room),
         (_, _) if pinned > 0 => {
             let each = pinned.div_ceil(targets.max(1) as u32);

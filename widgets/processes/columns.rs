@@ -179,7 +179,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     Column::left(
         "POLICY",
         6,
-        |_| Width::range(7, 12),
+        |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(7, 12) },
         |cx, row, pen| {
             with(cx, row, |process| cells::policy(process, pen));
         },

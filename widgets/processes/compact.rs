@@ -61,7 +61,7 @@ impl Plan {
         let wait = take(5, 5);
         let memory = if many { take(nodes.min(32) + 16, nodes.min(8) + 6) } else { take(6, 5) };
         let remote = if many { take(15, 5) } else { 0 };
-        let policy = take(10, 7);
+        let policy = if many { take(10, 7) } else { 0 };
         Self { comm: room.saturating_sub(1).clamp(1, 24), cpu_nodes, memory, remote, affinity, wait, policy }
     }
 }

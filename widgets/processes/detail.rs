@@ -185,7 +185,13 @@ fn threads(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
 
 fn thread_line(cx: &Cx<'_>, thread: &Thread) -> Vec<(String, Role)> {
     let cpu = units::or_unknown(thread.cpu_cores, units::cores);
-    let wait = units::or_unknown(thread.wait_share, units::percent);
+    // Who neither ran nor waited has no share of it.
+    let idle = thread.wait_share.is_none() && thread.cpu_cores.is_some_and(|cores| cores < 0.001);
+    let wait = if idle {
+        units::Short::from_display(format_args!("{}", mark::dash(cx.charset)))
+    } else {
+        units::or_unknown(thread.wait_share, units::percent)
+    };
     let last = units::or_unknown(thread.last_cpu.value(), units::cpu);
     let (affinity, role) = match &thread.affinity {
         Some(cpus) => names::cpus(cx, cpus, 24),

@@ -30,14 +30,21 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
+/// The rows that it could use.
+pub fn compact_rows(cx: &Cx<'_>) -> usize {
+    let shown = cx.frame.nics.iter().filter(|nic| hardware(nic));
+    shown.map(|nic| 1 + nic.queues.iter().filter(|queue| !rows::is_idle_queue(queue)).count().min(8)).sum()
+}
+
 /// True for what has work on CPUs of its own: devices, and whatever has queues that do something.
 fn hardware(nic: &Nic) -> bool {
     &*nic.kind == "physical" || (nic.kind.is_empty() && !nic.queues.is_empty())
 }
 
-/// Queue lines per interface: every interface gets its head, the busiest one the lines that are left.
+/// Queue lines per interface: every interface gets its head, the busiest one the lines that are left, and one in any
+/// case: which CPU does the work says more than an interface without any.
 fn plan(nics: &[&Nic], rows: usize) -> Vec<usize> {
-    let mut left = rows.saturating_sub(nics.len().min(rows));
+    let mut left = rows.saturating_sub(nics.len().min(rows)).max(rows.saturating_sub(1).min(1));
     let mut plan = vec![0; nics.len()];
     for (slot, nic) in plan.iter_mut().zip(nics) {
         let busy = nic.queues.iter().filter(|queue| !rows::is_idle_queue(queue)).count();
@@ -71,10 +78,9 @@ fn head(nic: &Nic, pen: &mut Pen<'_>) {
     let rate = |rate: Option<f64>| units::or_unknown(rate, units::count);
     pen.text(Role::Dim, "rx ").text(Role::Text, rate(nic.rx.packets_per_second).as_str()).text(Role::Dim, " tx ");
     pen.text(Role::Text, rate(nic.tx.packets_per_second).as_str()).text(Role::Dim, " p/s ");
-    match nic.utilisation {
-        Some(share) => pen.text(Role::heat(share), units::percent(share).as_str()),
-        None => pen.text(Role::Absent, "of ?"),
-    };
+    if let Some(share) = nic.utilisation {
+        pen.text(Role::heat(share), units::percent(share).as_str());
+    }
     let drops = nic.rx.drops_per_second.unwrap_or(0.0) + nic.rx_missed_per_second.unwrap_or(0.0);
     if drops > 0.0 {
         pen.text(Role::Warn, " drops ").text(Role::Warn, units::count(drops).as_str());

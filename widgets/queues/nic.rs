@@ -80,7 +80,7 @@ fn bits(mbps: u64) -> Short {
     units::count(mbps as f64 * 1e6)
 }
 
-/// As `ethtool -l` tells it: current of maximum, `n/a` where the driver has no such kind.
+/// As `ethtool -l` tells it: current of maximum of every kind that the driver has.
 fn channels(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
     let kinds =
         [("Combined", nic.combined), ("RX", nic.rx_channels), ("TX", nic.tx_channels), ("Other", nic.other_channels)];
@@ -89,14 +89,14 @@ fn channels(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
         pen.text(Role::Dim, "channels ").text(role, text);
         return;
     }
-    // What it has first: on a narrow screen the rest may be cut.
-    let has = |channel: &Channel| channel.max.value().is_some_and(|max| max > 0);
-    for wanted in [true, false] {
-        for (name, channel) in kinds.iter().filter(|(_, channel)| has(channel) == wanted) {
-            pen.text(Role::Dim, name).skip(1);
-            let (text, role) = channel_text(*channel, *name != "Other");
-            pen.text(role, &text).skip(1);
+    // Kinds that the driver lacks say nothing.
+    for (name, channel) in kinds.iter().filter(|(_, channel)| *channel.max.value().as_ref().unwrap_or(&1) > 0) {
+        if channel.max == Known::None && channel.current == Known::None {
+            continue;
         }
+        pen.text(Role::Dim, name).skip(1);
+        let (text, role) = channel_text(*channel, *name != "Other");
+        pen.text(role, &text).skip(1);
     }
 }
 

@@ -116,13 +116,19 @@ pub(super) fn ranked(cx: &Cx<'_>) -> Vec<usize> {
     order
 }
 
-/// The lines of the chain.
-pub(super) fn chain(cx: &Cx<'_>, table: &Table<Row, Id>, hide: bool) -> Vec<Row> {
-    let hide = hide && cx.filter.is_empty();
+/// How many lines all queues of hardware take, and the ends of the others.
+pub(super) fn all(cx: &Cx<'_>) -> usize {
+    let hardware = cx.frame.nics.iter().filter(|nic| !is_idle_nic(nic));
+    hardware.map(|nic| 2 + nic.queues.len()).sum::<usize>() + 1
+}
+
+/// The lines of the chain, without idle virtual interfaces and without idle queues, or with them.
+pub(super) fn chain(cx: &Cx<'_>, table: &Table<Row, Id>, hide_nics: bool, hide: bool) -> Vec<Row> {
+    let (hide_nics, hide) = (hide_nics && cx.filter.is_empty(), hide && cx.filter.is_empty());
     let (mut rows, mut idle_nics) = (Vec::new(), 0);
     for at in ranked(cx) {
         let Some(nic) = cx.frame.nics.get(at) else { continue };
-        if hide && is_idle_nic(nic) {
+        if hide_nics && is_idle_nic(nic) {
             idle_nics += 1;
             continue;
         }

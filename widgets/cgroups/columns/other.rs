@@ -26,7 +26,7 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
         |_| Width::fixed(7),
         |cx, row, pen| {
             with(cx, row, |group| {
-                pen.some(group.cpu.periods, "/cpu.stat", |count| (units::full(count), Role::Dim));
+                cells::periods(group, pen);
             });
         },
     ),
@@ -35,7 +35,7 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
         2,
         |_| Width::range(5, 9),
         |cx, row, pen| {
-            with(cx, row, |group| cells::stall(group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
+            with(cx, row, |group| cells::stall(group, group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
         },
     )
     .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
@@ -134,7 +134,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         1,
         |_| Width::range(6, 9),
         |cx, row, pen| {
-            with(cx, row, |group| cells::stall(group.io_pressure, "/io.pressure", pen.left() >= 9, pen));
+            with(cx, row, |group| cells::stall(group, group.io_pressure, "/io.pressure", pen.left() >= 9, pen));
         },
     )
     .highest(|cx, row| number(cx, row, |group| group.io_pressure?.some_ratio)),
@@ -143,7 +143,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         1,
         |_| Width::range(7, 9),
         |cx, row, pen| {
-            with(cx, row, |group| cells::stall(group.memory_pressure, "/memory.pressure", pen.left() >= 9, pen));
+            with(cx, row, |group| cells::stall(group, group.memory_pressure, "/memory.pressure", pen.left() >= 9, pen));
         },
     )
     .highest(|cx, row| number(cx, row, |group| group.memory_pressure?.some_ratio)),
@@ -152,7 +152,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         1,
         |_| Width::range(7, 9),
         |cx, row, pen| {
-            with(cx, row, |group| cells::stall(group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
+            with(cx, row, |group| cells::stall(group, group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
         },
     )
     .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),

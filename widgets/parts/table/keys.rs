@@ -23,7 +23,7 @@ pub(super) fn act<R: Copy + 'static, K: Clone + PartialEq>(
             Did::Changed
         }
         Action::Click { column, row } => click(table, cx, column, row),
-        Action::Wheel { rows } => wheel(table, rows),
+        Action::Wheel { rows, .. } => wheel(table, rows),
         _ => Did::Nothing,
     }
 }

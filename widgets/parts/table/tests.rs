@@ -160,12 +160,12 @@ fn pages_wheel_and_bar() {
     with_cx(&frame(1, &many), Charset::Unicode, |cx| {
         let mut table = table();
         arrange(&mut table, cx);
-        assert_eq!(table.act(Action::Wheel { rows: 3 }, cx), Did::Changed);
+        assert_eq!(table.act(Action::Wheel { rows: 3, column: 12, row: 4 }, cx), Did::Changed);
         arrange(&mut table, cx);
         assert!(row(&drawn(&table, cx), 1).contains("name27"));
-        assert_eq!(table.act(Action::Wheel { rows: -99 }, cx), Did::Changed);
+        assert_eq!(table.act(Action::Wheel { rows: -99, column: 12, row: 4 }, cx), Did::Changed);
         arrange(&mut table, cx);
-        assert_eq!(table.act(Action::Wheel { rows: -1 }, cx), Did::Nothing);
+        assert_eq!(table.act(Action::Wheel { rows: -1, column: 12, row: 4 }, cx), Did::Nothing);
         table.act(Action::PageDown, cx);
         arrange(&mut table, cx);
         assert_eq!(table.selected().copied(), Some(25));
@@ -173,7 +173,7 @@ fn pages_wheel_and_bar() {
         assert!(row(&buf, 5).starts_with("▶   25"), "a page down shows what is selected");
         assert!((1..6).any(|y| buf[(40, y)].symbol() == "┃"), "a bar says where");
         // The wheel may leave the selection behind; the next frame does not jump back to it.
-        table.act(Action::Wheel { rows: 15 }, cx);
+        table.act(Action::Wheel { rows: 15, column: 12, row: 4 }, cx);
         arrange(&mut table, cx);
         assert!(!(1..6).any(|y| row(&drawn(&table, cx), y).contains('▶')));
     });
