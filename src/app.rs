@@ -540,6 +540,19 @@ mod tests {
         assert_eq!(app.screen, last);
     }
 
+    #[test]
+    fn the_help_fits_any_terminal() {
+        for (width, height) in (1..60).flat_map(|width| (1..12).map(move |height| (width, height))) {
+            let mut app = app();
+            app.update(Msg::Resize(width, height));
+            press(&mut app, KeyCode::Char('?'));
+            crate::view::arrange(&mut app);
+            let mut buffer = ratatui::buffer::Buffer::empty(app.area);
+            crate::view::draw(&app, &mut buffer);
+            assert!(app.modal != Modal::None);
+        }
+    }
+
     proptest! {
         #[test]
         fn no_keys_panic(keys in prop::collection::vec((any::<char>(), 0u8..8, 0usize..16), 0..60), width: u16, height in 0u16..80) {

@@ -88,18 +88,13 @@ fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &m
     let lines: Vec<&Line> = lines.iter().filter(|line| query.is_empty() || line.holds(&query)).collect();
     let left = lines.iter().filter(|line| !line.heading).map(|line| line.left.chars().count()).max().unwrap_or(0);
     let right = lines.iter().map(|line| line.right.chars().count()).max().unwrap_or(0);
-    let width = (left + right + 6).clamp(44, usize::from(area.width)) as u16;
+    let width = (left + right + 6).max(44).min(usize::from(area.width)) as u16;
     let height = (lines.len() as u16).saturating_add(2).min(area.height);
-    let place = Rect::new(
-        area.x + (area.width - width.min(area.width)) / 2,
-        area.y + (area.height - height) / 2,
-        width.min(area.width),
-        height,
-    );
+    let place = Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height);
     Clear.render(place, buf);
     buf.set_style(place, app.look.theme.style(Role::Text));
     frame(app, title, list, place, buf);
-    let inside = Rect::new(place.x + 2, place.y + 1, place.width - 4, place.height - 2);
+    let inside = Rect::new(place.x + 2, place.y + 1, place.width.saturating_sub(4), place.height.saturating_sub(2));
     let rows = usize::from(inside.height);
     let scroll = list.scroll.min(lines.len().saturating_sub(rows));
     for (line, y) in lines.iter().skip(scroll).zip(inside.y..inside.bottom()) {
