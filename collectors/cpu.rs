@@ -66,6 +66,7 @@ impl CpuCollector {
                 b"intr" => load.interrupts.set_or_clear(only, first),
                 key => {
                     let id = key.strip_prefix(b"cpu").and_then(number).and_then(|id| u32::try_from(id).ok());
+                    let id = id.filter(|&id| id <= crate::files::MAX_ID);
                     let times = draft.cpu_times.data_mut();
                     bad += u64::from(id.is_some_and(|id| !cpu_line(id, parts, times, &mut self.slots)));
                 }

@@ -69,6 +69,12 @@ impl IrqCollector {
     fn rows(&mut self, bytes: &[u8], draft: &mut Draft) {
         self.irqs.begin();
         self.arch.begin();
+        if self.matrix.is_of_other_cpus(bytes) {
+            // A CPU that was offline has no column, and what it counted before comes back with it: no rate may come of
+            // that, so all rows are new ones.
+            self.irqs.finish(draft.irqs.data_mut(), |_, _| {});
+            self.arch.finish(draft.irqs_arch.data_mut(), |_, _| {});
+        }
         let bad = self.matrix.rows(bytes, |row, counts| match number(row.label) {
             Some(irq) => {
                 let Ok(irq) = u32::try_from(irq) else { return false };
@@ -140,6 +146,27 @@ mod tests {
         draft.irqs_arch.begin(1);
         IrqCollector::default().rows(bytes, &mut draft);
         draft
+    }
+
+    #[test]
+    fn a_cpu_that_comes_back_makes_no_rate_of_what_it_counted_before() {
+        let mut draft = Draft::default();
+        let mut collector = IrqCollector::default();
+        let mut serial = |bytes: &[u8]| {
+            draft.irqs.begin(1);
+            draft.irqs_arch.begin(1);
+            collector.rows(bytes, &mut draft);
+            let (irqs, arch) = (draft.irqs.data(), draft.irqs_arch.data());
+            assert_eq!((irqs.rows().len(), arch.rows().len()), (2, 2));
+            (irqs.rows().serial(0), arch.rows().serial(0))
+        };
+        let less = b" CPU0\n 0: 11 IO-APIC 2-edge timer\n 40: 12 PCI-MSI 1-edge eth0\nNMI: 3 Non-maskable\nERR: 9\n";
+        let first = serial(WHOLE);
+        assert_eq!(serial(WHOLE), first);
+        let without = serial(less);
+        assert!(without.0 != first.0 && without.1 != first.1);
+        let again = serial(WHOLE);
+        assert!(again.0 != without.0 && again.1 != without.1);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Frame {
 
     /// The node of an id.
     pub fn node(&self, id: u32) -> Option<&Node> {
-        self.nodes.iter().find(|node| node.id == id)
+        self.nodes.binary_search_by_key(&id, |node| node.id).ok().and_then(|at| self.nodes.get(at))
     }
 
     /// The interface of a name.

@@ -8,8 +8,10 @@ pub struct IdSet {
     ranges: Vec<(u32, u32)>,
 }
 
-/// The most ids that a strided range (`0-4095:1/2`) may spell out.
-const MAX_STRIDED: u32 = 1 << 16;
+/// The most ranges that a list may spell out: twice as many as 65,536 ids can have.
+const MAX_RANGES: usize = 1 << 16;
+/// The most words of a map.
+const MAX_WORDS: usize = 1 << 12;
 
 impl IdSet {
     /// The empty set.
@@ -19,17 +21,23 @@ impl IdSet {
 
     /// Parses a kernel cpulist: `0-3,8`, `0-31:2/4`, or the empty string.
     pub fn parse_list(text: &str) -> Option<Self> {
-        let mut set = Self::new();
+        let mut ranges = Vec::new();
         for part in text.trim().split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            set.insert_part(part)?;
+            parse_part(part, &mut ranges)?;
+            if ranges.len() > MAX_RANGES {
+                return None;
+            }
         }
-        Some(set)
+        Some(Self::from_ranges(ranges))
     }
 
     /// Parses a kernel cpumap: hex words of 32 bits, most significant first, separated by commas.
     pub fn parse_map(text: &str) -> Option<Self> {
-        let words: Vec<&str> = text.trim().split(',').collect();
-        let mut set = Self::new();
+        let words: Vec<&str> = text.trim().split(',').take(MAX_WORDS + 1).collect();
+        if words.len() > MAX_WORDS {
+            return None;
+        }
+        let mut ranges = Vec::new();
         for (index, word) in words.iter().rev().enumerate() {
             let digits = word.trim().trim_start_matches("0x");
             if digits.is_empty() || digits.len() > 16 {
@@ -38,10 +46,26 @@ impl IdSet {
             let bits = u64::from_str_radix(digits, 16).ok()?;
             let base = u32::try_from(index).ok()?.checked_mul(32)?;
             for bit in (0..64).filter(|bit| bits >> bit & 1 == 1) {
-                set.insert(base.checked_add(bit)?);
+                let id = base.checked_add(bit)?;
+                ranges.push((id, id));
             }
         }
-        Some(set)
+        Some(Self::from_ranges(ranges))
+    }
+
+    /// Joins ranges in any order. Sorted once: adding them one by one would take the square of their number.
+    fn from_ranges(mut ranges: Vec<(u32, u32)>) -> Self {
+        if !ranges.is_sorted() {
+            ranges.sort_unstable();
+        }
+        let mut set = Self::new();
+        for (first, last) in ranges {
+            match set.ranges.last_mut() {
+                Some(range) if first <= range.1.saturating_add(1) => range.1 = range.1.max(last),
+                _ => set.ranges.push((first, last)),
+            }
+        }
+        set
     }
 
     /// The ids of an iterator, in any order.
@@ -162,11 +186,7 @@ impl IdSet {
     /// What either holds.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        let mut set = self.clone();
-        for &(a, b) in &other.ranges {
-            set.insert_range(a, b);
-        }
-        set
+        Self::from_ranges(self.ranges.iter().chain(&other.ranges).copied().collect())
     }
 
     /// True if both hold a common id.
@@ -178,43 +198,34 @@ impl IdSet {
     pub fn is_subset(&self, other: &Self) -> bool {
         self.intersection(other) == *self
     }
+}
 
-    fn insert_part(&mut self, part: &str) -> Option<()> {
-        let (range, stride) = match part.split_once(':') {
-            Some((range, stride)) => (range, Some(stride)),
-            None => (part, None),
-        };
-        let (first, last) = match range.split_once('-') {
-            Some((a, b)) => (a.trim().parse().ok()?, b.trim().parse().ok()?),
-            None => (range.parse().ok()?, range.parse().ok()?),
-        };
-        if first > last {
-            return None;
-        }
-        let Some((used, group)) = stride.map(|stride| stride.split_once('/')).unwrap_or_default() else {
-            if stride.is_some() {
-                return None;
-            }
-            self.insert_whole(first, last);
-            return Some(());
-        };
-        let (used, group): (u32, u32) = (used.parse().ok()?, group.parse().ok()?);
-        if used == 0 || group < used || last - first > MAX_STRIDED {
-            return None;
-        }
-        for start in (first..=last).step_by(group as usize) {
-            self.insert_range(start, last.min(start.saturating_add(used - 1)));
-        }
-        Some(())
+/// One part of a cpulist: an id, a range, or a range of which the first `used` ids of each `group` count.
+fn parse_part(part: &str, ranges: &mut Vec<(u32, u32)>) -> Option<()> {
+    let (range, stride) = match part.split_once(':') {
+        Some((range, stride)) => (range, Some(stride)),
+        None => (part, None),
+    };
+    let (first, last) = match range.split_once('-') {
+        Some((a, b)) => (a.trim().parse().ok()?, b.trim().parse().ok()?),
+        None => (range.parse().ok()?, range.parse().ok()?),
+    };
+    if first > last {
+        return None;
     }
-
-    fn insert_whole(&mut self, first: u32, last: u32) {
-        match self.ranges.last_mut() {
-            Some(range) if range.1 < first && first - range.1 > 1 => self.ranges.push((first, last)),
-            None => self.ranges.push((first, last)),
-            Some(_) => self.insert_range(first, last),
-        }
+    let Some(stride) = stride else {
+        ranges.push((first, last));
+        return Some(());
+    };
+    let (used, group) = stride.split_once('/')?;
+    let (used, group): (u32, u32) = (used.parse().ok()?, group.parse().ok()?);
+    if used == 0 || group < used || (last - first) as usize / group as usize > MAX_RANGES {
+        return None;
     }
+    for start in (first..=last).step_by(group as usize) {
+        ranges.push((start, last.min(start.saturating_add(used - 1))));
+    }
+    Some(())
 }
 
 /// The kernel's cpulist form: `0-3,8`.
@@ -269,6 +280,20 @@ mod tests {
         assert_eq!(map("ff").as_deref(), Some("0-7"));
         assert_eq!(map("xyz"), None);
         assert_eq!(map(""), None);
+    }
+
+    #[test]
+    fn hostile_texts_cost_no_more_than_they_are_long() {
+        let falling: Vec<String> = (1..=30_000u32).rev().map(|id| (id * 2).to_string()).collect();
+        let set = IdSet::parse_list(&falling.join(",")).expect("a list");
+        assert_eq!((set.ranges().len(), set.first(), set.last()), (30_000, Some(2), Some(60_000)));
+        assert_eq!(set.union(&set), set);
+        assert_eq!(IdSet::parse_list(&["0-65535:1/2"; 1000].join(",")), None);
+        assert_eq!(IdSet::parse_list("0-4294967295:1/2"), None);
+        assert_eq!(IdSet::parse_list("5-4294967295,0-4294967295").map(|set| set.len()), Some(1 << 32));
+        assert_eq!(IdSet::parse_map(&["ffffffffffffffff"; 5000].join(",")), None);
+        let overlapping = IdSet::parse_map(&["5555555555555555"; 4096].join(","));
+        assert_eq!(overlapping.map(|set| set.ranges().len()), Some(4097 * 16));
     }
 
     proptest! {

@@ -185,3 +185,25 @@ fn harmless(text: &str, what: &str) {
         assert_eq!(sequence.get(end..=end), Some("m"), "{what}");
     }
 }
+
+#[test]
+fn no_child_stays_behind_over_a_tree_that_never_answers() {
+    let dir = small();
+    for file in ["sys/devices/system/cpu/online", "sys/devices/system/cpu/possible", "proc/cpuinfo", "proc/meminfo"] {
+        let file = dir.path().join(file);
+        let _ = std::fs::remove_file(&file);
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, &file, kind, rustix::fs::Mode::RUSR, 0).expect("made");
+    }
+    written(&["--root", path(dir.path()), "snapshot", "--format", "json"]);
+    let child_of_ours = |entry: std::io::Result<std::fs::DirEntry>| {
+        let line = std::fs::read(entry.ok()?.path().join("cmdline")).ok()?;
+        String::from_utf8_lossy(&line).contains(path(dir.path())).then_some(())
+    };
+    let left = || std::fs::read_dir("/proc").expect("/proc").filter_map(child_of_ours).count();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(3);
+    while left() > 0 {
+        assert!(std::time::Instant::now() < until, "the child that asks libhwloc hangs");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use topotop_model::Reason;
 
 /// How long the child may take: libhwloc needs milliseconds, a big and slow tree some hundred.
-const TIME_LIMIT: Duration = Duration::from_secs(5);
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The longest answer.
 const SIZE_LIMIT: usize = 4 << 20;
 /// How long a complete reading waits for it.

@@ -17,6 +17,7 @@ const MAX_IDS: usize = 65_536;
 ///
 /// For a tree both must be given: libhwloc silently describes the real machine when it cannot open the root.
 pub fn child(root: Option<&Path>) -> String {
+    leave_in_time();
     let named = std::env::var_os("HWLOC_FSROOT");
     if root.map(Path::as_os_str) != named.as_deref() || root.is_some_and(|root| !root.join("sys").is_dir()) {
         return String::new();
@@ -32,6 +33,17 @@ pub fn child(root: Option<&Path>) -> String {
     devices(&topology, &mut out);
     line(&mut out, format_args!("{END}"));
     out
+}
+
+/// libhwloc opens whatever stands in a tree and would wait for a FIFO forever: this process ends with its parent, and
+/// after a while in any case.
+fn leave_in_time() {
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let guard = std::thread::Builder::new().name("time".to_owned());
+    let _ = guard.spawn(|| {
+        std::thread::sleep(super::ask::TIME_LIMIT * 2);
+        std::process::exit(1);
+    });
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {

@@ -14,6 +14,8 @@ const PATTERN: &str = "sys/bus/pci/devices/*/msi_irqs";
 const MAX_DEPTH: usize = 16;
 /// Devices that are looked at.
 const MAX_DEVICES: usize = 1 << 16;
+/// Directories that are listed in a tree without bus links: links in it may lead in circles.
+const MAX_LISTED: usize = 1 << 14;
 
 /// Owner and rank of each interrupt.
 #[derive(Debug, Default)]
@@ -43,7 +45,7 @@ impl Devices {
         let mut found = Vec::new();
         match root.names(DEVICES) {
             Ok(names) => found.extend(names.into_iter().map(|name| (format!("{DEVICES}/{name}"), name))),
-            Err(Reason::NotFound) => below(root, "sys/devices", 0, &mut found),
+            Err(Reason::NotFound) => below(root, "sys/devices", 0, &mut { MAX_LISTED }, &mut found),
             Err(reason) => self.gaps.add(DEVICES, reason, ""),
         }
         for (dir, address) in found.iter().filter(|(_, address)| is_address(address)).take(MAX_DEVICES) {
@@ -92,7 +94,9 @@ fn fingerprint(table: &Irqs) -> u64 {
 }
 
 /// Collects the PCI functions below a directory of /sys/devices.
-fn below(root: &Root, dir: &str, depth: usize, found: &mut Vec<(String, String)>) {
+fn below(root: &Root, dir: &str, depth: usize, left: &mut usize, found: &mut Vec<(String, String)>) {
+    let Some(rest) = left.checked_sub(1) else { return };
+    *left = rest;
     let Ok(names) = root.names(dir) else { return };
     for name in names {
         let path = format!("{dir}/{name}");
@@ -102,8 +106,29 @@ fn below(root: &Root, dir: &str, depth: usize, found: &mut Vec<(String, String)>
                 found.push((path.clone(), name));
             }
             if depth < MAX_DEPTH {
-                below(root, &path, depth + 1, found);
+                below(root, &path, depth + 1, left, found);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Root;
+
+    #[test]
+    fn links_in_circles_end() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let function = "sys/devices/pci0000:00/0000:00:01.0";
+        std::fs::create_dir_all(dir.path().join(function)).expect("made");
+        for name in 0..10 {
+            std::os::unix::fs::symlink(".", dir.path().join(format!("sys/devices/pci0000:00/pci{name}")))
+                .expect("made");
+        }
+        let mut found = Vec::new();
+        let mut left = 1000;
+        super::below(&Root::at(dir.path()).expect("a root"), "sys/devices", 0, &mut left, &mut found);
+        assert_eq!(left, 0);
+        assert!(found.iter().any(|(path, _)| path == function));
     }
 }

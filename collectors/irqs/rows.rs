@@ -12,9 +12,21 @@ pub(crate) type Label = [u8; 16];
 pub(crate) struct Matrix {
     cpus: Vec<u32>,
     counts: Vec<(u32, u64)>,
+    header: Vec<u8>,
 }
 
 impl Matrix {
+    /// True if the header is not that of the reading before.
+    pub(crate) fn is_of_other_cpus(&mut self, bytes: &[u8]) -> bool {
+        let header = lines(bytes).next().unwrap_or_default();
+        let is_other = self.header != header;
+        if is_other {
+            self.header.clear();
+            self.header.extend_from_slice(header);
+        }
+        is_other
+    }
+
     /// Hands each row to `take` with its counts that are not zero, by CPU, and returns how many were malformed: `take`
     /// is false for what it does not believe.
     pub(crate) fn rows(&mut self, bytes: &[u8], mut take: impl FnMut(&Row<'_>, &[(u32, u64)]) -> bool) -> u64 {

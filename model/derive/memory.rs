@@ -1,9 +1,10 @@
 //! Memory of the machine and of each node, and how busy a node's CPUs are.
 
 use super::rates::Pair;
-use crate::frame::{CpuShares, Frame, Memory, Node};
+use crate::frame::{Cpu, CpuShares, Frame, Memory, Node};
 use crate::tables::memory::NodeMemory;
 use crate::{Num, Table, Window};
+use std::collections::{BTreeMap, HashMap};
 
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
     frame.memory = machine(window);
@@ -48,24 +49,24 @@ fn ratio(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
 /// Every node that the topology or the nodes' own files tell of, by id.
 fn nodes(window: &Window, frame: &Frame) -> Vec<Node> {
     let pair = Pair::new(&window.now.node_memory, &window.before.node_memory);
-    let mut rows: Vec<(u32, Option<usize>)> = frame.topology.nodes.iter().map(|place| (place.id, None)).collect();
+    let mut rows: BTreeMap<u32, Option<usize>> = frame.topology.nodes.iter().map(|place| (place.id, None)).collect();
     if let Some(pair) = pair {
-        for slot in pair.now.rows().iter() {
-            let Some(id) = pair.now.node.id(slot).value() else { continue };
-            match rows.iter_mut().find(|row| row.0 == id) {
-                Some(row) => row.1 = Some(slot),
-                None => rows.push((id, Some(slot))),
-            }
+        let slots = pair.now.rows().iter();
+        rows.extend(slots.filter_map(|slot| Some((pair.now.node.id(slot).value()?, Some(slot)))));
+    }
+    let mut cpus: HashMap<u32, Vec<&Cpu>> = HashMap::new();
+    for cpu in frame.cpus.iter().filter(|cpu| cpu.online) {
+        if let Some(node) = cpu.node.value() {
+            cpus.entry(node).or_default().push(cpu);
         }
     }
-    rows.sort_unstable();
-    rows.into_iter().map(|(id, slot)| node(id, slot, pair.as_ref(), frame)).collect()
+    let of = |id: u32| cpus.get(&id).map(Vec::as_slice).unwrap_or_default();
+    rows.into_iter().map(|(id, slot)| node(id, slot, pair.as_ref(), of(id), frame)).collect()
 }
 
-fn node(id: u32, slot: Option<usize>, pair: Option<&Pair<'_, NodeMemory>>, frame: &Frame) -> Node {
-    let cpus = || frame.cpus.iter().filter(move |cpu| cpu.online && cpu.node.value() == Some(id));
+fn node(id: u32, slot: Option<usize>, pair: Option<&Pair<'_, NodeMemory>>, cpus: &[&Cpu], frame: &Frame) -> Node {
     let mean = |share: fn(&CpuShares) -> f64| {
-        let shares: Vec<f64> = cpus().filter_map(|cpu| cpu.shares.as_ref().map(share)).collect();
+        let shares: Vec<f64> = cpus.iter().filter_map(|cpu| cpu.shares.as_ref().map(share)).collect();
         (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
     };
     let mut node = Node {
@@ -73,7 +74,7 @@ fn node(id: u32, slot: Option<usize>, pair: Option<&Pair<'_, NodeMemory>>, frame
         busy: mean(|shares| shares.busy),
         softirq: mean(|shares| shares.softirq),
         iowait: mean(|shares| shares.iowait),
-        cpus_online: cpus().count() as u32,
+        cpus_online: cpus.len() as u32,
         ..Node::default()
     };
     if let (Some(slot), Some(pair)) = (slot, pair) {

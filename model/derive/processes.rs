@@ -144,14 +144,15 @@ fn cores<T>(user: Option<u64>, system: Option<u64>, span: Option<Span<'_, T>>) -
     if user.is_none() && system.is_none() {
         return None;
     }
-    let ticks = user.unwrap_or(0) + system.unwrap_or(0);
+    let ticks = user.unwrap_or(0).saturating_add(system.unwrap_or(0));
     Some(ticks as f64 / USER_HZ / (span?.elapsed_ns as f64 / 1e9))
 }
 
 /// Waiting for a CPU, of the time it ran or waited; nothing is known of one that did neither.
 fn wait_share(run: Option<u64>, wait: Option<u64>) -> Option<f64> {
     let (run, wait) = (run?, wait?);
-    (run + wait > 0).then(|| wait as f64 / (run + wait) as f64)
+    let whole = run.saturating_add(wait);
+    (whole > 0).then(|| wait as f64 / whole as f64)
 }
 
 /// One row in two readings of its own.

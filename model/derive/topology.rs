@@ -1,7 +1,7 @@
 use crate::frame::{CpuPlace, Domain, NodePlace, Topology};
 use crate::tables::topology::{CpuTopology, NodeTopology};
 use crate::{IdSet, Known, Section, Snapshot, Table};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn derive(now: &Snapshot) -> Topology {
     let cpus = now.cpu_topology.value().map(cpus).unwrap_or_default();
@@ -80,16 +80,19 @@ fn cores(table: &CpuTopology) -> Option<u32> {
 
 fn nodes(section: &Section<NodeTopology>, cpus: &[CpuPlace]) -> Vec<NodePlace> {
     let Some(table) = section.value() else { return Vec::new() };
+    let mut own: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for cpu in cpus {
+        if let Known::Value(node) = cpu.node {
+            own.entry(node).or_default().push(cpu.id);
+        }
+    }
     let mut nodes: Vec<NodePlace> = table
         .rows()
         .iter()
         .filter_map(|slot| {
             let id = table.node.id(slot).value()?;
             let listed = table.cpus.get(slot).map(|set| IdSet::clone(set));
-            let set = listed.unwrap_or_else(|| {
-                let own = cpus.iter().filter(|cpu| cpu.node == Known::Value(id));
-                own.map(|cpu| cpu.id).collect()
-            });
+            let set = listed.unwrap_or_else(|| own.get(&id).into_iter().flatten().copied().collect());
             let distances = table.distances.get(slot).unwrap_or_default();
             Some(NodePlace {
                 id,

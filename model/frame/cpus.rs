@@ -132,7 +132,7 @@ impl Topology {
 
     /// The node of an id.
     pub fn node(&self, id: u32) -> Option<&NodePlace> {
-        self.nodes.iter().find(|node| node.id == id)
+        self.nodes.binary_search_by_key(&id, |node| node.id).ok().and_then(|at| self.nodes.get(at))
     }
 
     /// The nodes that CPUs belong to: where an instance can run.
