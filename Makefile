@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs alone.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test build setup setup-test lint doc bench soak clean
+.PHONY: run test build setup setup-test lint bench clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)

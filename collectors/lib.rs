@@ -1,6 +1,6 @@
 //! Reads a machine: `/proc` and `/sys` below a root, and the few facts that have no file, into the model's draft.
 //!
-//! One file per collector; each is listed once in [`all`]. Collectors read, they never judge and never derive.
+//! One file per collector; each is listed once, in `all`. Collectors read, they never judge and never derive.
 
 pub mod capture;
 pub mod descriptors;

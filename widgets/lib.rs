@@ -53,15 +53,13 @@ pub trait Panel: Send {
 
 /// Every screen, in the order of the tab bar.
 pub fn all() -> Vec<Box<dyn Panel>> {
-    // In the order of the tab bar.
-    let screens: &[fn() -> Box<dyn Panel>] = &[
-        || Box::new(overview::Overview::new()),
-        || Box::new(cores::Cores::new()),
-        || Box::new(queues::Queues::default()),
-        || Box::new(cgroups::Cgroups::default()),
-        || Box::new(processes::Processes::default()),
-        || Box::new(disks::Disks::default()),
-        || Box::new(gaps::Gaps::default()),
-    ];
-    screens.iter().map(|make| make()).collect()
+    vec![
+        Box::new(overview::Overview::new()),
+        Box::new(cores::Cores::new()),
+        Box::new(queues::Queues::default()),
+        Box::new(cgroups::Cgroups::default()),
+        Box::new(processes::Processes::default()),
+        Box::new(disks::Disks::default()),
+        Box::new(gaps::Gaps::default()),
+    ]
 }
