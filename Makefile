@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs alone.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test build setup setup-test lint bench clean
+.PHONY: run test build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -36,6 +36,9 @@ lint: setup ## formatting, lints and documentation, warnings denied
 
 bench: setup ## one sample and one frame of a very wide machine, as ratios within one run
 	@$(CARGO) bench --locked $(FEATURES) --bench wide
+
+picture: setup ## draw the picture in the README again
+	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact screens::writes_the_picture_of_the_readme
 
 clean:
 	@$(CARGO) clean

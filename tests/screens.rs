@@ -36,14 +36,36 @@ fn drawn(app: &mut App, (width, height): (u16, u16)) -> Buffer {
 }
 
 /// The picture as text, as `snapshot --format text` writes it.
-fn text(app: &mut App, (width, height): (u16, u16)) -> String {
+fn text(app: &mut App, size: (u16, u16)) -> String {
+    exported(app, size, "text")
+}
+
+fn exported(app: &mut App, (width, height): (u16, u16), format: &str) -> String {
     let picture = topotop::export::picture(app, width, height);
-    let topotop::export::Writer::Screen(write) = topotop::export::named("text").expect("text").writer else {
-        unreachable!("text is a picture")
+    let topotop::export::Writer::Screen(write) = topotop::export::named(format).expect("a format").writer else {
+        unreachable!("{format} is a picture")
     };
     let mut out = Vec::new();
     write(&picture, &mut out).expect("memory takes it");
     String::from_utf8(out).expect("text")
+}
+
+/// The picture in the README.
+const PICTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/overview.svg");
+
+#[test]
+fn the_picture_of_the_readme_is_there() {
+    let picture = std::fs::read_to_string(PICTURE).expect("`make picture` writes it");
+    assert!(picture.starts_with("<svg") && picture.contains(">overview<"), "`make picture` writes it");
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
+    assert!(readme.contains("(docs/overview.svg)"));
+}
+
+#[test]
+#[ignore = "`make picture` runs it to write the picture in the README"]
+fn writes_the_picture_of_the_readme() {
+    let picture = exported(&mut app(demo::server(), Charset::Unicode), (120, 40), "svg");
+    std::fs::write(PICTURE, picture).expect("written");
 }
 
 #[test]
