@@ -84,7 +84,9 @@ fn this_machine() {
     assert_valid("this machine", &document);
     let interval = document["interval_seconds"].as_f64().expect("two samples");
     assert!((0.2..5.0).contains(&interval), "{interval}");
-    for cpu in document["cpus"].as_array().expect("a list") {
+    let cpus = document["cpus"].as_array().expect("a list");
+    assert!(cpus.iter().any(|cpu| cpu.get("busy").is_some()), "two samples give shares");
+    for cpu in cpus {
         let share = |key: &str| cpu[key].as_f64().unwrap_or_default();
         let parts = ["user", "system", "irq", "softirq"].map(share).iter().sum::<f64>();
         if cpu.get("busy").is_some() {

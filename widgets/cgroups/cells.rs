@@ -145,7 +145,6 @@ const WORTH_GROWTH: f64 = 0.000_4;
 const WORTH_TREND: f64 = 0.000_1;
 
 /// When it would be full: alarming where that is soon.
-
 pub(super) fn full_in(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>) {
     pen.value(seconds_to_limit(cx, group, memory), mark::dash(cx.charset), "/memory.current", |seconds| {
         let role = match seconds {
