@@ -15,8 +15,18 @@ use crate::{Snapshot, Stamp};
 const VERSION: u64 = 1;
 /// The largest payload that is decoded, in bytes: a 1,024-CPU machine with 5,000 processes stays below 8 MiB.
 const MAX_PAYLOAD: usize = 64 << 20;
+/// How many times its own size a record may decompress to, beside [`FREE_PAYLOAD`]: real ones stay below 50.
+const MAX_RATIO: usize = 512;
+/// What any record may decompress to, in bytes.
+const FREE_PAYLOAD: usize = 1 << 20;
 /// The highest slot that a table may use.
 const MAX_ROWS: u64 = 1 << 18;
+/// The cells that any record may make room for, in bytes, and those for each byte of its payload: rows of which most are
+/// free take little to write and much to hold.
+const FREE_CELLS: usize = 64 << 20;
+const MAX_CELLS_RATIO: usize = 64;
+/// The most sections of a record and gaps of a section.
+const MAX_LIST: usize = 1 << 12;
 /// zstd level: 3 gains little over 1 on deltas and costs twice.
 const LEVEL: i32 = 1;
 
@@ -39,13 +49,24 @@ pub fn encode(base: Option<&Snapshot>, new: &Snapshot) -> Result<Record, Error> 
 }
 
 /// Decodes a record; a difference needs the snapshot that it was made against.
+///
+/// Whatever stands in a record of N bytes, beside its base it takes at most 64 MiB, and 80 bytes for each byte of its
+/// payload, of which there are at most 1 MiB and 512 times N.
 pub fn decode(base: Option<&Snapshot>, record: &Record) -> Result<Snapshot, Error> {
     if !record.key && base.is_none() {
         return Err(Error::NoBase);
     }
     let base = if record.key { None } else { base };
-    let payload = zstd::bulk::decompress(&record.bytes, MAX_PAYLOAD).map_err(|_| Error::Compression)?;
+    let size = payload_size(&record.bytes)?;
+    let payload = zstd::bulk::decompress(&record.bytes, size).map_err(|_| Error::Compression)?;
     read::snapshot(base, &payload)
+}
+
+/// The size that a compressed payload says that it has, if that is believable: so much memory is taken for it.
+fn payload_size(bytes: &[u8]) -> Result<usize, Error> {
+    let told = zstd::zstd_safe::get_frame_content_size(bytes).ok().flatten().ok_or(Error::Compression)?;
+    let most = bytes.len().saturating_mul(MAX_RATIO).saturating_add(FREE_PAYLOAD).min(MAX_PAYLOAD);
+    usize::try_from(told).ok().filter(|&size| size <= most).ok_or(Error::TooLarge)
 }
 
 #[cfg(test)]
@@ -139,6 +160,46 @@ mod tests {
             let _ = super::read::snapshot(None, &payload);
             let _ = super::read::snapshot(None, &payload[..at]);
         }
+    }
+
+    /// One row in the highest slot and a cell of each column there, in every table.
+    struct Wide(Vec<u8>);
+    impl crate::Visit for Wide {
+        fn section<T: Table>(&mut self, _: &'static str, _: &std::sync::Arc<crate::Section<T>>) {
+            let mut table = T::default();
+            table.rows_mut().put(super::MAX_ROWS as usize - 1, 1);
+            let mut body = Vec::new();
+            for byte in [1, 1, 0, 0, 1] {
+                super::wire::put(&mut body, byte);
+            }
+            let slot = |out: &mut Vec<u8>| super::wire::put(out, u128::from(super::MAX_ROWS) - 1);
+            slot(&mut body);
+            body.push(1);
+            for (index, def) in T::COLUMNS.iter().enumerate() {
+                let mut data = vec![1];
+                slot(&mut data);
+                data.extend([1, 0]);
+                super::wire::put(&mut body, u128::from(def.id));
+                body.push(super::write::kind(table.column(index).expect("a column")));
+                super::wire::put_bytes(&mut body, &data);
+            }
+            super::wire::put(&mut self.0, u128::from(T::ID));
+            super::wire::put_bytes(&mut self.0, &body);
+        }
+    }
+
+    #[test]
+    fn small_records_take_little_memory() {
+        let encoded = |payload: &[u8]| {
+            let bytes = zstd::bulk::compress(payload, super::LEVEL).expect("compressed");
+            decode(None, &Record { stamp: Stamp::default(), key: true, bytes })
+        };
+        // A few bytes that stand for 48 MiB.
+        assert_eq!(encoded(&vec![0; 48 << 20]), Err(super::Error::TooLarge));
+        let mut wide = Wide(vec![1, 1, 1, 1, 1]);
+        Snapshot::default().visit(&mut wide);
+        assert!(wide.0.len() < 8192);
+        assert_eq!(encoded(&wide.0), Err(super::Error::TooLarge));
     }
 
     #[test]

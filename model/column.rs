@@ -267,6 +267,18 @@ pub enum Column<'a> {
     Sparse(&'a Sparse),
 }
 
+impl Column<'_> {
+    /// Bytes that a row takes in the column itself.
+    pub(crate) fn cell_size(&self) -> usize {
+        match self {
+            Self::Num(_) => size_of::<u64>(),
+            Self::Text(_) => size_of::<Option<Arc<str>>>(),
+            Self::Sets(_) => size_of::<Option<Arc<IdSet>>>(),
+            Self::Sparse(_) => size_of::<Option<Vec<(u32, u64)>>>(),
+        }
+    }
+}
+
 /// A mutably borrowed column of any kind.
 #[derive(Debug)]
 pub enum ColumnMut<'a> {

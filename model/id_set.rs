@@ -288,11 +288,11 @@ mod tests {
         let set = IdSet::parse_list(&falling.join(",")).expect("a list");
         assert_eq!((set.ranges().len(), set.first(), set.last()), (30_000, Some(2), Some(60_000)));
         assert_eq!(set.union(&set), set);
-        assert_eq!(IdSet::parse_list(&["0-65535:1/2"; 1000].join(",")), None);
+        assert_eq!(IdSet::parse_list(&vec!["0-65535:1/2"; 1000].join(",")), None);
         assert_eq!(IdSet::parse_list("0-4294967295:1/2"), None);
         assert_eq!(IdSet::parse_list("5-4294967295,0-4294967295").map(|set| set.len()), Some(1 << 32));
-        assert_eq!(IdSet::parse_map(&["ffffffffffffffff"; 5000].join(",")), None);
-        let overlapping = IdSet::parse_map(&["5555555555555555"; 4096].join(","));
+        assert_eq!(IdSet::parse_map(&vec!["ffffffffffffffff"; 5000].join(",")), None);
+        let overlapping = IdSet::parse_map(&vec!["5555555555555555"; 4096].join(","));
         assert_eq!(overlapping.map(|set| set.ranges().len()), Some(4097 * 16));
     }
 
