@@ -89,7 +89,7 @@ fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &m
     let left = lines.iter().filter(|line| !line.heading).map(|line| line.left.chars().count()).max().unwrap_or(0);
     let right = lines.iter().map(|line| line.right.chars().count()).max().unwrap_or(0);
     let width = (left + right + 6).max(44).min(usize::from(area.width)) as u16;
-    let height = (lines.len() as u16).saturating_add(2).min(area.height);
+    let height = (lines.len().max(1) as u16).saturating_add(2).min(area.height);
     let place = Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height);
     Clear.render(place, buf);
     buf.set_style(place, app.look.theme.style(Role::Text));
@@ -108,6 +108,9 @@ fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &m
             write(buf, (column, y), inside.right(), &blank, app.look.theme.style(Role::Text));
             write(buf, (column, y), inside.right(), &line.right, app.look.theme.style(Role::Text));
         }
+    }
+    if lines.is_empty() {
+        write(buf, (inside.x, inside.y), inside.right(), "nothing holds this", app.look.theme.style(Role::Dim));
     }
     if scroll + rows < lines.len() {
         let more = format!(" {} more below ", lines.len() - scroll - rows);

@@ -279,7 +279,18 @@ pub(super) fn io(group: &Cgroup, of: fn(&topotop_model::frame::CgroupIoRate) -> 
     (!group.io.is_empty()).then(|| group.io.iter().map(of).sum())
 }
 
-pub(super) fn number(value: Option<f64>, file: &str, format: fn(f64) -> Short, pen: &mut Pen<'_>) {
+pub(super) fn io_number(
+    group: &Cgroup,
+    of: fn(&topotop_model::frame::CgroupIoRate) -> f64,
+    format: fn(f64) -> Short,
+    pen: &mut Pen<'_>,
+) {
+    if !group.io.is_empty() || !not_in_v1(group, "/blkio.throttle.io_service_bytes", pen) {
+        number(io(group, of), "/io.stat", format, pen);
+    }
+}
+
+fn number(value: Option<f64>, file: &str, format: fn(f64) -> Short, pen: &mut Pen<'_>) {
     pen.some(value, file, |value| (format(value), if value > 0.0 { Role::Text } else { Role::Dim }));
 }
 

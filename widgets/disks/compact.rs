@@ -20,7 +20,12 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         Pen::new(cx, area, 0, buf).text(Role::Dim, "no disks known");
         return;
     }
-    disks.sort_by(|a, b| b.utilisation.unwrap_or(-1.0).total_cmp(&a.utilisation.unwrap_or(-1.0)));
+    // Among those that are equally busy, or before there are rates: hardware before files and memory that play disks.
+    let minor = |disk: &Disk| ["loop", "ram", "zram", "sr", "fd"].iter().any(|kind| disk.name.starts_with(kind));
+    disks.sort_by(|a, b| {
+        let busy = |disk: &Disk| disk.utilisation.unwrap_or(-1.0);
+        busy(b).total_cmp(&busy(a)).then(minor(a).cmp(&minor(b)))
+    });
     let rows = usize::from(area.height);
     let name = disks.iter().take(rows).map(|disk| names::width(&disk.name)).max().unwrap_or(0).clamp(3, 12);
     for (at, disk) in disks.into_iter().take(rows).enumerate() {

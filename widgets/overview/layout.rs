@@ -37,6 +37,7 @@ pub(super) struct Plan {
     places: [Option<(Part, Rect)>; 7],
     left_out: [Option<Part>; 7],
     note: Option<Rect>,
+    wants_timeline: bool,
 }
 
 impl Plan {
@@ -57,6 +58,9 @@ impl Plan {
     }
 
     fn place(&mut self, part: Part, area: Rect) {
+        if part == Part::Timeline && area.height == 0 && !self.wants_timeline {
+            return;
+        }
         let free = if area.height == 0 { None } else { self.places.iter_mut().find(|place| place.is_none()) };
         if let Some(place) = free {
             *place = Some((part, area));
@@ -81,6 +85,9 @@ struct Slot {
 }
 
 impl Slot {
+    /// A part that there is no need for.
+    const NONE: Self = Self { least: 0, useful: 0, rows: 0 };
+
     fn new(least: u16, useful: u16) -> Self {
         Self { least, useful: useful.max(least), rows: 0 }
     }
@@ -113,7 +120,7 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
         Slot::new(2, 1 + rows(limited).clamp(1, 8)),
         Slot::new(4, 1 + rows(cx.frame.processes.len() + 1).clamp(2, 40)),
         Slot::new(3, 2 + rows(disks).clamp(1, 8)),
-        Slot::new(2, 1 + timeline::rows(inner)),
+        if timeline::has_shape(cx) { Slot::new(2, 1 + timeline::rows(inner)) } else { Slot::NONE },
     ]
 }
 
@@ -162,7 +169,7 @@ fn narrow(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
     // A row for the names of what did not fit.
     let note = u16::from(all > area.height && area.height > 2);
     share_out(&mut slots, area.height - note);
-    let mut plan = Plan::default();
+    let mut plan = Plan { wants_timeline: timeline::has_shape(cx), ..Plan::default() };
     let mut y = area.y;
     let parts = [Part::Staves, Part::Nodes, Part::Queues, Part::Cache, Part::Processes, Part::Disks, Part::Timeline];
     for (part, slot) in parts.into_iter().zip(slots) {
@@ -184,7 +191,7 @@ fn wide(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
     let note = u16::from(all > area.height && area.height > 2);
     share_out(&mut slots, area.height - note);
     let [staves, top, middle, processes, timeline] = slots;
-    let mut plan = Plan::default();
+    let mut plan = Plan { wants_timeline: timeline::has_shape(cx), ..Plan::default() };
     let mut y = area.y;
     let mut row = |rows: u16| {
         let place = Rect { y, height: rows, ..area };

@@ -70,6 +70,20 @@ pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
+/// True where there is one sample of something whose rate fills a stave: the second one tells it.
+fn waits_for_rates(cx: &Cx<'_>, name: &str) -> bool {
+    let frame = cx.frame;
+    let is_there = match name {
+        "core" | "softirq" => !frame.cpus.is_empty(),
+        "thread" => !frame.processes.is_empty(),
+        "disk" => !frame.disks.is_empty(),
+        "nic" => !frame.nics.is_empty(),
+        "quota" => !frame.cgroups.is_empty(),
+        _ => false,
+    };
+    frame.interval_seconds.is_none() && is_there
+}
+
 fn one(pen: &mut Pen<'_>, name: u16, stave: &Stave<'_>, guilty: bool) {
     let width = pen.left();
     pen.field(if guilty { Role::Title } else { Role::Dim }, name, stave.name);
@@ -91,6 +105,10 @@ fn one(pen: &mut Pen<'_>, name: u16, stave: &Stave<'_>, guilty: bool) {
         }
         Known::Missing => {
             let short = width < 26 && !matches!(stave.what, What::Nothing);
+            if waits_for_rates(pen.cx(), stave.name) {
+                pen.text(Role::Absent, "no rate");
+                return;
+            }
             pen.text(Role::Absent, if short { "? " } else { "unknown " });
             what(pen, &stave.what);
         }

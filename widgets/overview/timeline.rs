@@ -30,6 +30,11 @@ fn columns(width: u16) -> u16 {
     }
 }
 
+/// True where there is something to see over time: of two samples only the second has rates.
+pub(super) fn has_shape(cx: &Cx<'_>) -> bool {
+    cx.history.len() > 2
+}
+
 /// The rows of all charts at one row each.
 pub(super) fn rows(width: u16) -> u16 {
     6 / columns(width)

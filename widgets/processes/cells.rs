@@ -10,7 +10,7 @@ use topotop_model::frame::{MemorySource, Process};
 
 pub(super) fn comm(process: &Process, pen: &mut Pen<'_>) {
     if process.comm.is_empty() {
-        pen.unread("/stat");
+        pen.unread("*/stat");
     } else if process.kernel {
         pen.text(Role::Dim, &process.comm);
     } else {
@@ -19,7 +19,7 @@ pub(super) fn comm(process: &Process, pen: &mut Pen<'_>) {
 }
 
 pub(super) fn cpu(process: &Process, pen: &mut Pen<'_>) {
-    pen.some(process.cpu_cores, "/stat", |cores| {
+    pen.some(process.cpu_cores, "*/stat", |cores| {
         (units::cores(cores), if cores < 0.005 { Role::Dim } else { Role::heat(cores) })
     });
 }
@@ -28,7 +28,7 @@ pub(super) fn cpu(process: &Process, pen: &mut Pen<'_>) {
 pub(super) fn cpu_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     let total: f64 = process.cpu_by_node.iter().map(|entry| entry.1).sum();
     if process.cpu_by_node.is_empty() {
-        pen.unread("/stat");
+        pen.unread("*/stat");
         return;
     }
     let share = |node: u32| {
@@ -111,7 +111,7 @@ pub(super) fn wait(process: &Process, pen: &mut Pen<'_>) {
         pen.text(Role::Absent, mark::dash(pen.cx().charset));
         return;
     }
-    pen.some(process.wait_share, "/schedstat", |share| {
+    pen.some(process.wait_share, "*/schedstat", |share| {
         let role = match share {
             _ if cores < 0.05 => Role::Dim,
             share if share >= 0.3 => Role::Critical,
@@ -212,7 +212,7 @@ pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (Str
 }
 
 pub(super) fn rss(process: &Process, pen: &mut Pen<'_>) {
-    pen.value(process.rss_bytes, "none", "/stat", |bytes| {
+    pen.value(process.rss_bytes, "none", "*/stat", |bytes| {
         (units::bytes(bytes as f64), if bytes == 0 { Role::Dim } else { Role::Text })
     });
 }

@@ -124,7 +124,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         |_| Width::fixed(5),
         |cx, row, pen| {
             with(cx, row, |process| {
-                pen.value(process.threads, "none", "/stat", |count| (units::full(count), Role::Text));
+                pen.value(process.threads, "none", "*/stat", |count| (units::full(count), Role::Text));
             });
         },
     )
@@ -153,7 +153,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         |_| Width::fixed(6),
         |cx, row, pen| {
             with(cx, row, |process| {
-                pen.some(process.majflt_per_second, "/stat", |rate| (units::count(rate), Role::Text));
+                pen.some(process.majflt_per_second, "*/stat", |rate| (units::count(rate), Role::Text));
             });
         },
     )
@@ -172,7 +172,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         |_| Width::fixed(5),
         |cx, row, pen| {
             with(cx, row, |process| {
-                pen.value(process.last_cpu, mark::dash(cx.charset), "/stat", |cpu| (units::cpu(cpu), Role::Dim));
+                pen.value(process.last_cpu, mark::dash(cx.charset), "*/stat", |cpu| (units::cpu(cpu), Role::Dim));
             });
         },
     ),

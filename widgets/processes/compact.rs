@@ -42,6 +42,7 @@ struct Plan {
     affinity: u16,
     wait: u16,
     policy: u16,
+    cgroup: u16,
 }
 
 impl Plan {
@@ -62,7 +63,10 @@ impl Plan {
         let memory = if many { take(nodes.min(32) + 16, nodes.min(8) + 6) } else { take(6, 5) };
         let remote = if many { take(15, 5) } else { 0 };
         let policy = if many { take(10, 7) } else { 0 };
-        Self { comm: room.saturating_sub(1).clamp(1, 24), cpu_nodes, memory, remote, affinity, wait, policy }
+        let comm = room.saturating_sub(1).clamp(1, 24);
+        let left = room.saturating_sub(comm + 2);
+        let cgroup = if left < 12 { 0 } else { left };
+        Self { comm, cpu_nodes, memory, remote, affinity, wait, policy, cgroup }
     }
 }
 
@@ -79,6 +83,7 @@ fn head(cx: &Cx<'_>, plan: &Plan, area: Rect, buf: &mut Buffer) {
         (" WAIT", plan.wait),
         ("AFFINITY", plan.affinity),
         ("POLICY", plan.policy),
+        ("CGROUP / CONTAINER", plan.cgroup),
     ];
     for (title, width) in cells.into_iter().filter(|cell| cell.1 > 0) {
         let fits = names::width(title) <= width;
@@ -115,4 +120,5 @@ fn line(cx: &Cx<'_>, plan: &Plan, process: &Process, pen: &mut Pen<'_>) {
     cell(plan.wait, true, &|pen| cells::wait(process, pen));
     cell(plan.affinity, false, &|pen| cells::affinity(cx, process, pen));
     cell(plan.policy, false, &|pen| cells::policy(process, pen));
+    cell(plan.cgroup, false, &|pen| cells::cgroup(cx, process, pen));
 }

@@ -39,6 +39,8 @@ fn placement(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
     let policy = policy(&process.policy);
     match policy {
         Some((name, _)) => doc.pair("policy", name, Role::Text),
+        // With one node there is nothing to choose, so nobody reads it.
+        None if cx.frame.topology.nodes.len() == 1 => doc.pair("policy", "one node, none to choose", Role::Absent),
         None => doc.unread(cx, "policy", "/numa_maps"),
     }
     let (name, nodes) = policy.unwrap_or_default();
@@ -89,8 +91,14 @@ fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
         format!("{}{error}, {} old", memory.source.name(), units::seconds(memory.age_seconds)),
         Role::Text,
     );
-    let ratio = units::or_unknown(memory.remote_ratio, units::fine_percent);
-    doc.pair("remote", format!("{ratio} of accesses, if they follow CPU time"), Role::Text);
+    match memory.remote_ratio {
+        Some(ratio) => {
+            let ratio = units::fine_percent(ratio);
+            doc.pair("remote", format!("{ratio} of accesses, if they follow CPU time"), Role::Text);
+        }
+        None if process.cpu_cores.is_some() => doc.pair("remote", "none: it used no CPU", Role::Absent),
+        None => doc.pair("remote", "?", Role::Absent),
+    }
     let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
     for node in &cx.frame.topology.nodes {
         let at = |list: &[(u32, u64)]| list.iter().find(|entry| entry.0 == node.id).map_or(0, |entry| entry.1);

@@ -75,6 +75,10 @@ fn head(nic: &Nic, pen: &mut Pen<'_>) {
         let (text, role) = nic::channel_text(nic.combined, true);
         pen.text(Role::Dim, "ch ").text(role, &text).skip(1);
     }
+    // One sample has no rates, which the title says once.
+    if nic.rx.packets_per_second.is_none() && pen.cx().frame.interval_seconds.is_none() {
+        return;
+    }
     let rate = |rate: Option<f64>| units::or_unknown(rate, units::count);
     pen.text(Role::Dim, "rx ").text(Role::Text, rate(nic.rx.packets_per_second).as_str()).text(Role::Dim, " tx ");
     pen.text(Role::Text, rate(nic.tx.packets_per_second).as_str()).text(Role::Dim, " p/s ");
@@ -98,6 +102,9 @@ fn line(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
     cells::cpu(cx, nic, queue, &mut pen.sub(8));
     if cx.frame.topology.nodes.len() > 1 {
         cells::node(cx, nic, queue, &mut pen.sub(6));
+    }
+    if cx.frame.interval_seconds.is_none() {
+        return;
     }
     pen.rate(Role::Text, 4, rows::work(queue), units::count);
     pen.text(Role::Dim, if queue.packets_per_second.is_some() { " p/s " } else { " irq " });

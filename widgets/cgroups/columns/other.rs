@@ -91,7 +91,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(7),
         |cx, row, pen| {
             with(cx, row, |group| {
-                cells::number(cells::io(group, |io| io.read_bytes_per_second), "/io.stat", units::bytes, pen);
+                cells::io_number(group, |io| io.read_bytes_per_second, units::bytes, pen);
             });
         },
     )
@@ -102,7 +102,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(7),
         |cx, row, pen| {
             with(cx, row, |group| {
-                cells::number(cells::io(group, |io| io.write_bytes_per_second), "/io.stat", units::bytes, pen);
+                cells::io_number(group, |io| io.write_bytes_per_second, units::bytes, pen);
             });
         },
     )
@@ -113,7 +113,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(5),
         |cx, row, pen| {
             with(cx, row, |group| {
-                cells::number(cells::io(group, |io| io.reads_per_second), "/io.stat", units::count, pen);
+                cells::io_number(group, |io| io.reads_per_second, units::count, pen);
             });
         },
     )
@@ -124,7 +124,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         |_| Width::fixed(5),
         |cx, row, pen| {
             with(cx, row, |group| {
-                cells::number(cells::io(group, |io| io.writes_per_second), "/io.stat", units::count, pen);
+                cells::io_number(group, |io| io.writes_per_second, units::count, pen);
             });
         },
     )
