@@ -122,6 +122,11 @@ pub(super) fn steering(set: Option<&IdSet>, file: &str, pen: &mut Pen<'_>) {
     };
 }
 
+/// What a queue of this direction has not.
+pub(super) fn absent(cx: &Cx<'_>, pen: &mut Pen<'_>) {
+    pen.text(Role::Absent, mark::dash(cx.charset));
+}
+
 pub(super) fn irq_name(irq: &Irq, pen: &mut Pen<'_>) {
     pen.text(Role::Text, if irq.name.is_empty() { "?" } else { &irq.name });
 }

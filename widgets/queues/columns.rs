@@ -104,7 +104,10 @@ pub(super) static CHAIN: &[Column<Row>] = &[
         3,
         |_| Width::range(6, 10),
         |cx, row, pen| {
-            with(cx, row, |_, queue| cells::steering(queue.rps_cpus.as_deref(), "rps_cpus", pen));
+            with(cx, row, |_, queue| match &*queue.direction {
+                "tx" => cells::absent(cx, pen),
+                _ => cells::steering(queue.rps_cpus.as_deref(), "rps_cpus", pen),
+            });
         },
     ),
     Column::left(
@@ -112,7 +115,10 @@ pub(super) static CHAIN: &[Column<Row>] = &[
         4,
         |_| Width::range(6, 10),
         |cx, row, pen| {
-            with(cx, row, |_, queue| cells::steering(queue.xps_cpus.as_deref(), "xps_cpus", pen));
+            with(cx, row, |_, queue| match &*queue.direction {
+                "rx" => cells::absent(cx, pen),
+                _ => cells::steering(queue.xps_cpus.as_deref(), "xps_cpus", pen),
+            });
         },
     ),
     Column::left(

@@ -102,6 +102,7 @@ fn line(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
     cells::cpu(cx, nic, queue, &mut pen.sub(8));
     if cx.frame.topology.nodes.len() > 1 {
         cells::node(cx, nic, queue, &mut pen.sub(6));
+        pen.skip(1);
     }
     if cx.frame.interval_seconds.is_none() {
         return;

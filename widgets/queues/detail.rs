@@ -112,8 +112,12 @@ fn queue(cx: &Cx<'_>, doc: &mut Doc, queue: &Queue, room: usize) {
     doc.pair("interrupts", format!("{}/s", rate(queue.per_second)), Role::Text);
     set(doc, "goes to CPUs", queue.cpus.as_ref(), "none", room);
     doc.pair("softirq there", units::or_unknown(queue.softirq, units::percent).as_str(), Role::Text);
-    set(doc, "RPS", queue.rps_cpus.as_ref(), "off", room);
-    set(doc, "XPS", queue.xps_cpus.as_ref(), "off", room);
+    if &*queue.direction != "tx" {
+        set(doc, "RPS", queue.rps_cpus.as_ref(), "off", room);
+    }
+    if &*queue.direction != "rx" {
+        set(doc, "XPS", queue.xps_cpus.as_ref(), "off", room);
+    }
     match queue.irq {
         Known::Value(irq) => {
             doc.pair("found by", queue.irq_source, Role::Dim);

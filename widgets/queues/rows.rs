@@ -78,10 +78,12 @@ pub(super) fn work(queue: &Queue) -> Option<f64> {
     queue.packets_per_second.or(queue.per_second)
 }
 
-/// True if it is known to do nothing; with one sample, if it never did.
+/// True if it is known to do nothing; with one sample, if it never did. Some drivers (igb, ixgbe) raise every queue's
+/// interrupt each second or two to see whether it is alive.
 pub(super) fn is_idle_queue(queue: &Queue) -> bool {
+    let pokes = if queue.packets_per_second.is_some() { 2.5 } else { 0.5 };
     match work(queue) {
-        Some(rate) => rate < 0.5 && queue.per_second.is_none_or(|rate| rate < 0.5),
+        Some(rate) => rate < 0.5 && queue.per_second.is_none_or(|rate| rate < pokes),
         None => queue.total.value() == Some(0),
     }
 }

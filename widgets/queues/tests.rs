@@ -39,12 +39,25 @@ fn steps_go_from_thing_to_thing() {
 fn idle_queues_take_one_line() {
     let mut frame = demo::wide();
     for queue in frame.nics[1].queues.iter_mut().skip(3) {
-        (queue.packets_per_second, queue.per_second) = (Some(0.0), Some(0.0));
+        (queue.packets_per_second, queue.per_second) = (Some(0.0), Some(0.7));
     }
     let hidden = picture(&mut Queues::default(), &frame, (120, 38), &[]);
     assert!(hidden.contains("+ 61 idle queues") && !hidden.contains(" q9 "), "{hidden}");
     let shown = picture(&mut Queues::default(), &frame, (120, 38), &[Action::Idle]);
     assert!(!shown.contains("idle queues") && shown.contains(" q9 "), "{shown}");
+}
+
+#[test]
+fn what_a_direction_has_not_is_no_gap() {
+    let mut frame = demo::server();
+    let nic = frame.nics.iter_mut().find(|nic| nic.queues.len() > 2).expect("an interface with queues");
+    (nic.queues[0].direction, nic.queues[0].xps_cpus) = ("rx".into(), None);
+    (nic.queues[1].direction, nic.queues[1].rps_cpus) = ("tx".into(), None);
+    let text = picture(&mut Queues::default(), &frame, (200, 58), &[Action::Idle]);
+    for name in [" rx 0 ", " tx 1 "] {
+        let line = text.lines().find(|line| line.contains(name)).unwrap_or_default();
+        assert!(line.contains('—') && !line.contains('?'), "{line}");
+    }
 }
 
 #[test]
