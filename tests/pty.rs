@@ -241,3 +241,16 @@ fn nothing_hostile_reaches_the_terminal() {
     assert_eq!(session.ends(), 0);
     session.restored();
 }
+
+#[test]
+fn a_terminal_that_claims_to_be_enormous_is_drawn_in_a_corner() {
+    let mut session = live();
+    session.claim(u16::MAX, u16::MAX);
+    std::thread::sleep(Duration::from_millis(500));
+    session.resize(120, 40);
+    session
+        .until("a footer at the new edge", |screen| screen.lines().nth(39).is_some_and(|line| line.contains("? help")));
+    session.keys("q");
+    assert_eq!(session.ends(), 0);
+    session.restored();
+}

@@ -133,6 +133,9 @@ fn read_column<T: Table>(table: &mut T, id: u64, kind: u64, data: &[u8], room: &
     }
     for _ in 0..count {
         let slot = reader.slot(&mut last, bound)?;
+        if table.rows().serial(slot) == 0 {
+            return Err(Error::Malformed);
+        }
         if let Some(mut column) = table.column_mut(index) {
             read_cell(&mut reader, &mut column, slot)?;
         }

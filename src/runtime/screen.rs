@@ -11,6 +11,9 @@ use std::os::fd::AsFd as _;
 /// A picture of 200x60 has about 30 KiB when all of it changes.
 const BUFFER: usize = 64 << 10;
 
+/// The most columns and rows that are drawn: a terminal may claim 65,535 of both, and the picture would not fit in memory.
+const MOST: (u16, u16) = (1000, 500);
+
 /// The terminal while it is ours.
 pub(super) struct Screen {
     backend: CrosstermBackend<BufWriter<File>>,
@@ -45,10 +48,10 @@ impl Screen {
         Ok(())
     }
 
-    /// Columns and rows.
+    /// Columns and rows that are drawn.
     pub(super) fn size(&self) -> (u16, u16) {
         match rustix::termios::tcgetwinsize(&self.tty) {
-            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.min(MOST.0), size.ws_row.min(MOST.1)),
             _ => (80, 24),
         }
     }

@@ -74,6 +74,11 @@ impl Session {
         self.keyboard.flush().expect("the terminal takes keys");
     }
 
+    /// Tells the program a size that the screen here does not follow.
+    pub(crate) fn claim(&self, cols: u16, rows: u16) {
+        self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).expect("resized");
+    }
+
     /// Another size.
     pub(crate) fn resize(&self, cols: u16, rows: u16) {
         self.screen.lock().expect("the screen").screen_mut().set_size(rows, cols);
