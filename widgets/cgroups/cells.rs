@@ -134,6 +134,9 @@ pub(super) fn growth(memory: &CgroupMemory, pen: &mut Pen<'_>) {
 /// only where it grows by more than noise.
 pub(super) fn seconds_to_limit(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory) -> Known<f64> {
     let (Some(limit), Known::Value(current)) = (bound(memory), memory.current_bytes) else { return Known::None };
+    if is_full(memory) {
+        return Known::None;
+    }
     let trend = cx.history.growth(group);
     let Some(growth) = trend.or(memory.growth_bytes_per_second) else { return Known::Missing };
     let worth = if trend.is_some() { WORTH_TREND } else { WORTH_GROWTH };
@@ -144,11 +147,20 @@ pub(super) fn seconds_to_limit(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemor
 const WORTH_GROWTH: f64 = 0.000_4;
 const WORTH_TREND: f64 = 0.000_1;
 
-/// When it would be full: alarming where that is soon.
+/// At its limit, where reclaim holds it: there is nothing to forecast.
+fn is_full(memory: &CgroupMemory) -> bool {
+    bound(memory).is_some() && fill(memory).is_some_and(|fill| fill >= 0.97)
+}
+
+/// When it would be full. What fills it may be cache that can be given back, so it is a warning at most; whether a full
+/// group hurts, its share and its pressure tell.
 pub(super) fn full_in(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>) {
+    if is_full(memory) {
+        pen.text(alarm(group, memory), "full");
+        return;
+    }
     pen.value(seconds_to_limit(cx, group, memory), mark::dash(cx.charset), "/memory.current", |seconds| {
         let role = match seconds {
-            seconds if seconds < 120.0 => Role::Critical,
             seconds if seconds < 600.0 => Role::Warn,
             _ => Role::Text,
         };

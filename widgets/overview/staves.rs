@@ -75,7 +75,7 @@ fn waits_for_rates(cx: &Cx<'_>, name: &str) -> bool {
     let frame = cx.frame;
     let is_there = match name {
         "core" | "softirq" => !frame.cpus.is_empty(),
-        "thread" => !frame.processes.is_empty(),
+        "thread" | "remote" => !frame.processes.is_empty(),
         "disk" => !frame.disks.is_empty(),
         "nic" => !frame.nics.is_empty(),
         "quota" => !frame.cgroups.is_empty(),
@@ -318,6 +318,7 @@ fn remote<'a>(cx: &Cx<'a>) -> Stave<'a> {
         Some((share, process)) => {
             Stave { name: "remote", share: share.into(), what: What::Process(&process.comm, process.pid) }
         }
+        None if waits_for_rates(cx, "remote") => Stave { name: "remote", share: Known::Missing, what: What::Nothing },
         None if cx.frame.processes.iter().any(|process| process.memory.is_some()) => {
             Stave { name: "remote", share: Known::None, what: What::Text("none busy") }
         }
