@@ -70,6 +70,9 @@ impl AsFd for Current<'_> {
     }
 }
 
+/// Clocks that are believed: later ones could not be added to.
+const LAST_NS: u64 = 1 << 62;
+
 /// When the samples of a tree were taken; nothing where its index is not believable.
 pub(super) fn stamps(bytes: &[u8]) -> Vec<Stamp> {
     let (whole, cut) = whole_lines(bytes);
@@ -84,7 +87,7 @@ pub(super) fn stamps(bytes: &[u8]) -> Vec<Stamp> {
     let stamps: Option<Vec<Stamp>> = lines(whole).take(3).enumerate().map(stamp).collect();
     let believable = |stamps: &Vec<Stamp>| {
         stamps.len() <= 2
-            && stamps.iter().all(|stamp| stamp.mono_ns > 0)
+            && stamps.iter().all(|stamp| stamp.mono_ns > 0 && stamp.mono_ns < LAST_NS && stamp.boot_ns < LAST_NS)
             && stamps.is_sorted_by(|a, b| a.mono_ns < b.mono_ns)
     };
     stamps.filter(believable).filter(|_| !cut).unwrap_or_default()
@@ -106,6 +109,8 @@ mod tests {
         assert_eq!(mono, [(1, 5_000_000_000), (2, 6_000_000_000)]);
         assert!(stamps(b". 1 2 3\nt1 2 2 3\n").is_empty());
         assert!(stamps(b". 1 0 3\n").is_empty());
+        assert!(stamps(b". 1 18446744073709551615 3\n").is_empty());
+        assert!(stamps(b". 1 2 18446744073709551615\n").is_empty());
         assert!(stamps(b"/etc 1 2 3\n").is_empty());
     }
 
