@@ -128,8 +128,16 @@ fn headline(frame: &Frame) -> Headline {
         limited: limited(frame),
         memory_pressure: pressure("memory"),
         io_pressure: pressure("io"),
-        cpus: frame.cpus.iter().filter(|cpu| cpu.online).map(|cpu| (cpu.busy().unwrap_or(0.0) * 255.0) as u8).collect(),
+        cpus: busy_of_each(frame),
     }
+}
+
+/// None of them where there is no rate yet: an unknown share is no zero.
+fn busy_of_each(frame: &Frame) -> Vec<u8> {
+    if frame.cpus.iter().all(|cpu| cpu.shares.is_none()) {
+        return Vec::new();
+    }
+    frame.cpus.iter().filter(|cpu| cpu.online).map(|cpu| (cpu.busy().unwrap_or(0.0) * 255.0) as u8).collect()
 }
 
 fn fullest_memory(frame: &Frame) -> Option<f64> {

@@ -177,7 +177,9 @@ fn interrupts(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     }
     for (row, (rate, irq)) in (row..area.height).zip(&rows) {
         let mut pen = Pen::new(cx, area, row, buf);
-        pen.number(Role::Text, 4, &number::count(*rate)).text(Role::Dim, "/s ");
+        // Nobody knows a rate from one sample.
+        let rate = cx.frame.interval_seconds.map(|_| *rate);
+        pen.rate(Role::Text, 4, rate, number::count).text(Role::Dim, "/s ");
         pen.field(Role::Dim, 5, number::id(irq.irq).as_str()).text(Role::Text, &irq.name);
     }
     if rows.is_empty() {

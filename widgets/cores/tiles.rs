@@ -180,7 +180,8 @@ fn line(pen: &mut Pen<'_>, cpu: u32, state: &State, width: u16, kinds: bool, pin
         }
         State::Unknown => {
             let one = pen.cx().frame.interval_seconds.is_none();
-            pen.text(Role::Absent, if one { "no rate before the second sample" } else { "not read" });
+            pen.text(Role::Absent, if one { "no rate before the second sample" } else { "not read" }).skip(1);
+            mark(pen, cpu, pins, true);
             return;
         }
     };
