@@ -22,7 +22,7 @@ use topotop_model::{Draft, Gaps, Reason, Slots, State, Table};
 use write::QueueRows;
 
 /// How often everything is looked at, in ns.
-const PERIOD_NS: u64 = 5_000_000_000;
+const PERIOD_NS: u64 = 10_000_000_000;
 /// How long a first or single sample waits for the worker.
 const WAIT: Duration = Duration::from_millis(300);
 /// When the worker counts as stuck, in ns.

@@ -5,6 +5,7 @@ mod cmdline;
 mod details;
 mod file;
 mod gaps;
+mod quiet;
 pub(crate) mod stat;
 pub(crate) mod status;
 mod threads;
@@ -15,6 +16,7 @@ use cgroup::Mounts;
 use details::Details;
 use file::ProcFile;
 use gaps::{Counts, Failed, File};
+use quiet::{Quiet, is_turn};
 use rustix::time::{ClockId, clock_gettime};
 use stat::{PF_KTHREAD, Stat};
 use std::collections::HashMap;
@@ -40,6 +42,8 @@ pub(crate) struct ProcessCollector {
     mounts: Option<Mounts>,
     details: Details,
     threads: Threads,
+    quiet: Quiet,
+    cold: Vec<u32>,
 }
 
 /// What is remembered of a process between samples.
@@ -53,6 +57,8 @@ struct Proc {
     schedstat: ProcFile,
     io: ProcFile,
     ticks: u64,
+    born: u64,
+    read: u64,
     rss_pages: u64,
     threads: u64,
     hot_until: u64,
@@ -66,6 +72,11 @@ struct Proc {
 impl Proc {
     fn is_hot(&self, round: u64) -> bool {
         self.hot_until >= round
+    }
+
+    /// True for one that was read for a while and stood still.
+    fn is_cold(&self, round: u64) -> bool {
+        self.read > 0 && round > self.born + HOT_FOR && !self.is_hot(round)
     }
 }
 
@@ -83,6 +94,7 @@ impl Collector for ProcessCollector {
             draft.processes.gaps.add("proc", reason, "");
         }
         let mut counts = Counts::default();
+        self.quiet.update(draft);
         let table = draft.processes.data_mut();
         self.sweep(cx, table, &mut counts);
         self.drop_gone(table);
@@ -106,28 +118,58 @@ impl Collector for ProcessCollector {
 }
 
 impl ProcessCollector {
-    /// Reads `stat` of every process that is there.
+    /// Reads `stat` of every process that is there, except those that cannot have used a CPU.
     fn sweep(&mut self, cx: &mut Cx<'_>, table: &mut Processes, counts: &mut Counts) {
         let live = cx.root.is_live();
         if self.page_bytes.is_none() && live {
             self.page_bytes = Some(rustix::param::page_size() as u64);
         }
-        let pids = std::mem::take(&mut self.pids);
+        let (pids, mut cold) = (std::mem::take(&mut self.pids), std::mem::take(&mut self.cold));
+        let round = self.round;
+        let mut gained = 0u64;
+        cold.clear();
         for &pid in &pids {
-            let read = self.read_stat(pid, cx);
-            match read.and_then(|()| stat::parse(cx.buf).ok_or(Reason::Malformed)) {
-                Ok(stat) => self.take(pid, &stat, cx.root.monotonic_ns(), table),
-                // What is gone by now is no gap; a captured tree may lack `stat` and have the rest.
-                Err(Reason::NotFound | Reason::Vanished) if live => {}
-                Err(reason) => {
-                    counts.one(File::Stat, reason);
-                    if !live {
-                        self.row(pid, 0, table);
-                    }
+            let may_wait = live && !cx.demand.complete && !is_turn(pid, round);
+            if may_wait && self.procs.get(&pid).is_some_and(|proc| proc.is_cold(round)) {
+                cold.push(pid);
+            } else {
+                gained = gained.saturating_add(self.look(pid, cx, table, counts));
+            }
+        }
+        let excluded = self.quiet.excludes(gained);
+        for &pid in &cold {
+            match self.procs.get_mut(&pid).filter(|_| excluded) {
+                Some(proc) => {
+                    proc.seen = round;
+                    table.quiet_at_ns.set(proc.slot, cx.now_ns);
+                }
+                None => _ = self.look(pid, cx, table, counts),
+            }
+        }
+        (self.pids, self.cold) = (pids, cold);
+    }
+
+    /// Reads `stat` of one process; returns the ticks it gained since the last sample, if it was read then too.
+    fn look(&mut self, pid: u32, cx: &mut Cx<'_>, table: &mut Processes, counts: &mut Counts) -> u64 {
+        let live = cx.root.is_live();
+        let before = self.procs.get(&pid).filter(|proc| proc.read + 1 == self.round).map(|proc| proc.ticks);
+        let read = self.read_stat(pid, cx);
+        match read.and_then(|()| stat::parse(cx.buf).ok_or(Reason::Malformed)) {
+            Ok(stat) => {
+                self.take(pid, &stat, cx.root.monotonic_ns(), table);
+                let ticks = stat.utime.saturating_add(stat.stime);
+                return before.map_or(0, |before| ticks.saturating_sub(before));
+            }
+            // What is gone by now is no gap; a captured tree may lack `stat` and have the rest.
+            Err(Reason::NotFound | Reason::Vanished) if live => {}
+            Err(reason) => {
+                counts.one(File::Stat, reason);
+                if !live {
+                    self.row(pid, 0, table);
                 }
             }
         }
-        self.pids = pids;
+        0
     }
 
     fn read_stat(&mut self, pid: u32, cx: &mut Cx<'_>) -> Result<(), Reason> {
@@ -148,7 +190,7 @@ impl ProcessCollector {
         let fresh = |table: &mut Processes, stat: ProcFile| {
             let slot = table.insert();
             table.pid.set(slot, u64::from(pid));
-            Proc { slot, starttime, stat, ..Proc::default() }
+            Proc { slot, starttime, stat, born: round, ..Proc::default() }
         };
         let proc = match self.procs.entry(pid) {
             Entry::Vacant(entry) => entry.insert(fresh(table, ProcFile::default())),
@@ -182,6 +224,7 @@ impl ProcessCollector {
             proc.beam = cmdline::is_beam(stat.comm);
         }
         (proc.ticks, proc.rss_pages, proc.threads) = (ticks, stat.rss_pages, stat.threads);
+        proc.read = round;
         proc.kernel = stat.flags & PF_KTHREAD != 0;
         table.starttime.set(slot, stat.starttime);
         table.read_at_ns.set(slot, at_ns);

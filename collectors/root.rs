@@ -10,6 +10,7 @@ mod second;
 pub use kept::Kept;
 
 use inside::{open_inside, open_regular};
+use kept::is_one_piece;
 use second::{Again, Second};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
@@ -166,7 +167,7 @@ impl Root {
         self.note(path, if opened.is_ok() { Use::File } else { Use::Absent });
         let again =
             self.second.as_ref().map(|second| Again { second: Arc::clone(second), path: relative(path).to_path_buf() });
-        opened.map(|fd| Kept { fd, again })
+        opened.map(|fd| Kept { fd, again, one_piece: self.live && is_one_piece(relative(path)) })
     }
 
     /// Names in a directory, unsorted, without `.` and `..`.

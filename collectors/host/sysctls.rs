@@ -96,7 +96,7 @@ impl Collector for SysctlsCollector {
     }
 
     fn period_ns(&self) -> u64 {
-        15_000_000_000
+        30_000_000_000
     }
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {

@@ -8,7 +8,7 @@ use topotop_model::tables::irqs::Irqs;
 use topotop_model::{Gaps, IdSet, Reason, Section, Table};
 
 /// A whole pass over all interrupts takes this long, in ns.
-const PASS_NS: u64 = 5_000_000_000;
+const PASS_NS: u64 = 10_000_000_000;
 /// The most interrupts looked at in one reading, new ones aside.
 const MAX_STEP: usize = 400;
 
@@ -93,6 +93,21 @@ impl Facts {
             Some(set) => table.effective_affinity.set(slot, set),
             None => table.effective_affinity.clear(slot),
         }
+        if new || table.node.get(slot).is_missing() {
+            self.node(root, buf, table, slot, irq);
+        }
+        if new && self.debug.is_none() {
+            self.path.clear();
+            let _ = write!(self.path, "{DEBUG}/{irq}");
+            match root.read(&self.path, buf) {
+                Ok(()) => table.managed.set(slot, u64::from(managed(buf))),
+                Err(_) => table.managed.clear(slot),
+            }
+        }
+    }
+
+    /// The node of its device: it never changes.
+    fn node(&mut self, root: &Root, buf: &mut Vec<u8>, table: &mut Irqs, slot: usize, irq: u64) {
         match self.read(root, buf, irq, "node").map(|()| signed(trim(buf))) {
             Ok(Some(node)) if node < 0 => table.node.set_none(slot),
             Ok(Some(node)) => table.node.set(slot, node as u64),
@@ -103,14 +118,6 @@ impl Facts {
             Err(reason) => {
                 table.node.clear(slot);
                 self.missing(NODE, reason, "");
-            }
-        }
-        if new && self.debug.is_none() {
-            self.path.clear();
-            let _ = write!(self.path, "{DEBUG}/{irq}");
-            match root.read(&self.path, buf) {
-                Ok(()) => table.managed.set(slot, u64::from(managed(buf))),
-                Err(_) => table.managed.clear(slot),
             }
         }
     }

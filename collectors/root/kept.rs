@@ -4,6 +4,7 @@ use super::reason;
 use super::second::{Again, Current};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use topotop_model::Reason;
 
 /// The largest file that is read, in bytes: /proc/interrupts of 1,024 CPUs and 2,000 interrupts has 22 MB.
@@ -14,6 +15,18 @@ const MAX_FILE: usize = 64 << 20;
 pub struct Kept {
     pub(super) fd: OwnedFd,
     pub(super) again: Option<Again>,
+    /// True when a read that does not fill the buffer has read all: not asking again for the end saves a call.
+    pub(super) one_piece: bool,
+}
+
+/// True for files of a running machine that the kernel prints in one piece: attributes of sysfs and of control groups,
+/// except lists of tasks.
+pub(super) fn is_one_piece(path: &Path) -> bool {
+    let is_list = |name: &str| ["cgroup.procs", "cgroup.threads", "tasks"].contains(&name);
+    let named = path.file_name().and_then(std::ffi::OsStr::to_str);
+    path.starts_with("sys") && named.is_some_and(|name| !is_list(name))
+        || ["proc/stat", "proc/meminfo", "proc/loadavg", "proc/softirqs"].iter().any(|whole| path == Path::new(whole))
+        || path.starts_with("proc/pressure")
 }
 
 impl Kept {
@@ -39,6 +52,8 @@ impl Kept {
             let at = buf.len() as u64;
             match rustix::io::pread(&file, rustix::buffer::spare_capacity(buf), at) {
                 Ok(0) => return Ok(()),
+                // Long lists of CPUs come in pieces of a page.
+                Ok(_) if self.one_piece && buf.len() < buf.capacity() && buf.len() % 4096 != 0 => return Ok(()),
                 Ok(_) if buf.len() > MAX_FILE => return Err(Reason::Malformed),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(reason(errno)),

@@ -62,7 +62,7 @@ fn one(pair: Pair<'_, Processes>, slot: usize, frame: &Frame) -> Option<Process>
         kernel: flags & PF_KTHREAD != 0,
         uid: table.uid.id(slot),
         threads: table.threads.get(slot),
-        cpu_cores: cores(user, system, by_stat),
+        cpu_cores: cores(user, system, by_stat).or_else(|| stood_still(pair, slot)),
         wait_share: wait_share(run, wait),
         last_cpu: table.last_cpu.id(slot),
         affinity: table.affinity.get(slot).map(|cpus| online_only(cpus, online)),
@@ -153,6 +153,14 @@ fn wait_share(run: Option<u64>, wait: Option<u64>) -> Option<f64> {
     let (run, wait) = (run?, wait?);
     let whole = run.saturating_add(wait);
     (whole > 0).then(|| wait as f64 / whole as f64)
+}
+
+/// No cores, for one that was not read again because it is known to have stood still.
+fn stood_still(pair: Pair<'_, Processes>, slot: usize) -> Option<f64> {
+    let before = pair.before(slot)?;
+    let same = before.read_at_ns.value(slot)? == pair.now.read_at_ns.value(slot)?;
+    let quiet_at = pair.now.quiet_at_ns.value(slot)?;
+    (same && before.quiet_at_ns.value(slot).is_none_or(|earlier| earlier < quiet_at)).then_some(0.0)
 }
 
 /// One row in two readings of its own.

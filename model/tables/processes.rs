@@ -75,6 +75,8 @@ table! {
         rss_shmem_bytes: Num = 34 (Gauge, Bytes, "proc/*/status"),
         /// Memory out of huge page pools: no part of the resident memory.
         hugetlb_bytes: Num = 35 (Gauge, Bytes, "proc/*/status"),
+        /// When it was known, without reading it, to have used no CPU since it was read: all that CPUs did was others'.
+        quiet_at_ns: Num = 36 (Gauge, Nanoseconds, "proc/stat"),
     }
 }
 
