@@ -74,7 +74,7 @@ pub(super) fn node(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
 pub(super) fn l3(cx: &Cx<'_>, queue: &Queue, pen: &mut Pen<'_>) {
     let place = queue.cpus.as_ref().and_then(|cpus| cpus.first()).and_then(|cpu| cx.frame.topology.cpu(cpu));
     match place.map(|place| place.l3) {
-        Some(Known::Value(id)) => pen.text(Role::Dim, &format!("L{id}")),
+        Some(Known::Value(id)) => pen.text(Role::Dim, &format!("#{id}")),
         Some(Known::None) => pen.text(Role::Absent, mark::dash(cx.charset)),
         Some(Known::Missing) | None => pen.text(Role::Absent, "?"),
     };
