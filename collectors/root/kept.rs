@@ -53,7 +53,9 @@ impl Kept {
             match rustix::io::pread(&file, rustix::buffer::spare_capacity(buf), at) {
                 Ok(0) => return Ok(()),
                 // Long lists of CPUs come in pieces of a page.
-                Ok(_) if self.one_piece && buf.len() < buf.capacity() && buf.len() % 4096 != 0 => return Ok(()),
+                Ok(_) if self.one_piece && buf.len() < buf.capacity() && !buf.len().is_multiple_of(4096) => {
+                    return Ok(());
+                }
                 Ok(_) if buf.len() > MAX_FILE => return Err(Reason::Malformed),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(errno) => return Err(reason(errno)),
