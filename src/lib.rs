@@ -17,6 +17,7 @@ pub mod cli;
 pub mod config;
 pub mod export;
 pub mod keymap;
+pub mod moment;
 pub mod runtime;
 pub mod source;
 pub mod theme;

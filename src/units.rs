@@ -112,6 +112,28 @@ pub fn parse_time_of_day(text: &str) -> Option<i64> {
     Some(hours * 3600 + minutes * 60 + seconds)
 }
 
+/// `2026-11-21`, `2026-11-21 14:05` or `2026-11-21T14:05:30Z` in UTC as ns since 1970.
+pub fn parse_date_time(text: &str) -> Option<i64> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (day, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
+    let mut parts = day.split('-').map(str::parse::<i64>);
+    let (Some(Ok(year)), Some(Ok(month)), Some(Ok(day)), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return None;
+    };
+    if !(1900..2200).contains(&year) || !(1..13).contains(&month) {
+        return None;
+    }
+    // As `date` the other way round; a day that the month does not have is another date.
+    let year_from_march = year - i64::from(month <= 2);
+    let (era, year_of_era) = (year_from_march.div_euclid(400), year_from_march.rem_euclid(400));
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+    let seconds = parse_time_of_day(time.trim())?;
+    (date(days) == (year, month, day)).then_some((days * 86_400 + seconds) * 1_000_000_000)
+}
+
 fn split(text: &str) -> (Option<f64>, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
