@@ -1,5 +1,6 @@
 //! A thread for what may wait: locks of the kernel, other processes. It is never joined.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
@@ -7,7 +8,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Worker<Job, Answer> {
     jobs: SyncSender<Job>,
-    answers: Receiver<Answer>,
+    /// None for a job that panicked.
+    answers: Receiver<Option<Answer>>,
     pending: usize,
 }
 
@@ -42,12 +44,16 @@ impl<Job: Send + 'static, Answer: Send + 'static> Worker<Job, Answer> {
 
     /// An answer, if one is there.
     pub fn take(&mut self) -> Option<Answer> {
-        let answer = self.answers.try_recv().ok()?;
-        self.pending = self.pending.saturating_sub(1);
-        Some(answer)
+        loop {
+            let answer = self.answers.try_recv().ok()?;
+            self.pending = self.pending.saturating_sub(1);
+            if answer.is_some() {
+                return answer;
+            }
+        }
     }
 
-    /// Waits for an answer; none when there is nothing to wait for or time runs out.
+    /// Waits for an answer; none when there is nothing to wait for, the job panicked or time runs out.
     pub fn wait(&mut self, at_most: Duration) -> Option<Answer> {
         if self.pending == 0 {
             return None;
@@ -55,16 +61,18 @@ impl<Job: Send + 'static, Answer: Send + 'static> Worker<Job, Answer> {
         match self.answers.recv_timeout(at_most) {
             Ok(answer) => {
                 self.pending -= 1;
-                Some(answer)
+                answer
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
         }
     }
 }
 
-fn run<Job, Answer>(inbox: &Receiver<Job>, outbox: &Sender<Answer>, mut work: impl FnMut(Job) -> Answer) {
+fn run<Job, Answer>(inbox: &Receiver<Job>, outbox: &Sender<Option<Answer>>, mut work: impl FnMut(Job) -> Answer) {
     while let Ok(job) = inbox.recv() {
-        if outbox.send(work(job)).is_err() {
+        // A defect costs the job, not all that come after it.
+        let answer = catch_unwind(AssertUnwindSafe(|| work(job))).ok();
+        if outbox.send(answer).is_err() {
             return;
         }
     }
@@ -87,5 +95,20 @@ mod tests {
         let answers: Vec<u64> = std::iter::from_fn(|| worker.wait(Duration::from_secs(10))).collect();
         assert_eq!(answers, [0, 1, 4, 3, 8, 5, 12, 7]);
         assert_eq!(worker.pending(), 0);
+    }
+
+    #[test]
+    fn a_job_that_panics_costs_itself_only() {
+        let mut worker = Worker::spawn("test", |number: u32| {
+            assert_ne!(number, 1, "a defect");
+            number
+        })
+        .expect("started");
+        for number in 0..3 {
+            assert!(worker.submit(number));
+        }
+        assert_eq!([(); 3].map(|()| worker.wait(Duration::from_secs(10))), [Some(0), None, Some(2)]);
+        assert_eq!(worker.pending(), 0);
+        assert_eq!(worker.take(), None);
     }
 }
