@@ -353,6 +353,7 @@ pub fn reason(errno: Errno) -> Reason {
         Errno::ACCESS | Errno::PERM => Reason::PermissionDenied,
         Errno::NOENT | Errno::NOTDIR => Reason::NotFound,
         Errno::SRCH | Errno::NODEV => Reason::Vanished,
+        Errno::MFILE | Errno::NFILE | Errno::NOMEM => Reason::Exhausted,
         _ => Reason::NotSupported,
     }
 }
@@ -405,5 +406,13 @@ mod tests {
         assert_eq!(root.resolve("sys/class/x").ok(), Some("sys/devices/x".into()));
         assert_eq!(root.link("sys/class/x").ok(), Some("../devices/x".into()));
         assert_eq!(root.names("sys").ok(), Some(vec!["class".to_owned(), "devices".to_owned(), "up".to_owned()]));
+    }
+
+    #[test]
+    fn too_few_descriptors_are_not_called_an_absent_feature() {
+        assert_eq!(super::reason(rustix::io::Errno::MFILE), Reason::Exhausted);
+        let mut gaps = topotop_model::Gaps::default();
+        gaps.add("proc/*/io", Reason::Exhausted, "root");
+        assert!(gaps.iter().all(|gap| gap.needs.contains("ulimit -n")));
     }
 }

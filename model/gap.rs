@@ -19,12 +19,21 @@ pub enum Reason {
     Malformed,
     /// It did not answer in time.
     TimedOut,
+    /// EMFILE, ENFILE, ENOMEM: nothing is left to read it with.
+    Exhausted,
 }
 
 impl Reason {
     /// Every reason, in the order of their codes in recordings.
-    pub const ALL: [Self; 6] =
-        [Self::PermissionDenied, Self::NotFound, Self::NotSupported, Self::Vanished, Self::Malformed, Self::TimedOut];
+    pub const ALL: [Self; 7] = [
+        Self::PermissionDenied,
+        Self::NotFound,
+        Self::NotSupported,
+        Self::Vanished,
+        Self::Malformed,
+        Self::TimedOut,
+        Self::Exhausted,
+    ];
 
     /// Its code in recordings.
     pub fn code(self) -> u64 {
@@ -45,6 +54,7 @@ impl Reason {
             Self::Vanished => "gone",
             Self::Malformed => "bad",
             Self::TimedOut => "late",
+            Self::Exhausted => "full",
         }
     }
 }
@@ -88,6 +98,8 @@ impl Gaps {
         if let Some(gap) = self.list.iter_mut().find(|gap| *gap.path == *path && gap.reason == reason) {
             gap.count += count;
         } else {
+            // Whatever file it is, the same would fill it.
+            let needs = if reason == Reason::Exhausted { "more open files (ulimit -n) or memory" } else { needs };
             self.list.push(Gap { path: path.into(), reason, count, needs: needs.into() });
         }
     }

@@ -44,6 +44,7 @@ fn reason(reason: Reason) -> (&'static str, Role) {
         Reason::Vanished => ("gone meanwhile", Role::Dim),
         Reason::Malformed => ("not understood", Role::Warn),
         Reason::TimedOut => ("no answer in time", Role::Stale),
+        Reason::Exhausted => ("nothing left to read it with", Role::Warn),
     }
 }
 

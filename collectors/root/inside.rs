@@ -30,7 +30,7 @@ pub(super) fn open_inside(base: &OwnedFd, relative: &Path, flags: OFlags) -> Res
 /// Resolves component by component where the kernel has no openat2 (before 5.6, or behind a seccomp filter).
 pub(super) fn walk(base: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
     let mut todo: Vec<OsString> = path.iter().rev().map(OsString::from).collect();
-    let mut trail = vec![base.try_clone().map_err(|_| Reason::NotSupported)?];
+    let mut trail = vec![base.try_clone().map_err(|_| Reason::Exhausted)?];
     let mut links = 0;
     while let Some(name) = todo.pop() {
         let here = trail.last().ok_or(Reason::NotSupported)?;

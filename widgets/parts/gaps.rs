@@ -25,6 +25,7 @@ fn because(reason: Reason) -> &'static str {
         Reason::Vanished => "gone meanwhile",
         Reason::Malformed => "not understood",
         Reason::TimedOut => "no answer in time",
+        Reason::Exhausted => "nothing left to read it with",
     }
 }
 

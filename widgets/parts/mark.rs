@@ -16,7 +16,7 @@ pub fn missing(cx: &Cx<'_>, file: &str) -> (&'static str, Role) {
     match gap.map(|gap| gap.reason) {
         Some(Reason::PermissionDenied) => (Reason::PermissionDenied.word(), Role::Denied),
         Some(Reason::TimedOut) => (Reason::TimedOut.word(), Role::Stale),
-        Some(Reason::Malformed) => (Reason::Malformed.word(), Role::Warn),
+        Some(reason @ (Reason::Malformed | Reason::Exhausted)) => (reason.word(), Role::Warn),
         Some(Reason::NotFound | Reason::NotSupported) => ("n/a", Role::Absent),
         Some(Reason::Vanished) | None => ("?", Role::Absent),
     }
