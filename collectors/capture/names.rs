@@ -1,161 +1,30 @@
 //! Other names for hosts, people, programs, control groups and addresses: the same for the same, in all files.
 
 use crate::parse::text;
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::path::{Path, PathBuf};
 
 mod contents;
 
-/// Words that say what something is, not whose it is.
-const WORDS: [&str; 84] = [
-    "C1",
-    "C2",
-    "G1",
-    "GC",
-    "Thread",
-    "VM",
-    "app",
-    "apps",
-    "async",
-    "aux",
-    "beam",
-    "besteffort",
-    "bin",
-    "boot",
-    "burstable",
-    "cgroup",
-    "containerd",
-    "cpu",
-    "cri",
-    "crio",
-    "cron",
-    "data",
-    "dbus",
-    "dev",
-    "dirty",
-    "docker",
-    "erts",
-    "etc",
-    "garden",
-    "gc",
-    "guaranteed",
-    "home",
-    "init",
-    "io",
-    "irqbalance",
-    "java",
-    "k8s",
-    "kubelet",
-    "kubepods",
-    "lib",
-    "lib64",
-    "libpod",
-    "local",
-    "log",
-    "lxc",
-    "machine",
-    "media",
-    "memory",
-    "mnt",
-    "monitor",
-    "mount",
-    "mysqld",
-    "nspawn",
-    "opt",
-    "overlay2",
-    "payload",
-    "pod",
-    "podman",
-    "poll",
-    "postgres",
-    "proc",
-    "qemu",
-    "root",
-    "run",
-    "sbin",
-    "sched",
-    "scheduler",
-    "scope",
-    "service",
-    "session",
-    "share",
-    "slice",
-    "smp",
-    "socket",
-    "srv",
-    "sys",
-    "system",
-    "systemd",
-    "thread",
-    "tmp",
-    "unified",
-    "user",
-    "usr",
-    "var",
-];
+/// Gives names to what a tree holds.
+#[derive(Debug)]
+pub(super) struct Names(topotop_model::anonymise::Names);
 
-/// Gives names; how is known to this capture alone, so that nobody can try names out.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    keys: RandomState,
+impl Default for Names {
+    /// Names of one capture.
+    fn default() -> Self {
+        Self(topotop_model::anonymise::Names::new(std::collections::hash_map::RandomState::new()))
+    }
+}
+
+impl std::ops::Deref for Names {
+    type Target = topotop_model::anonymise::Names;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Names {
-    /// Another word; digits, separators and words that only say what something is stay.
-    pub(super) fn words(&self, name: &str) -> String {
-        let mut out = String::with_capacity(name.len());
-        let mut word = String::new();
-        for c in name.chars() {
-            if c.is_alphanumeric() {
-                word.push(c);
-            } else {
-                self.word(&mut word, &mut out);
-                out.push(c);
-            }
-        }
-        self.word(&mut word, &mut out);
-        out
-    }
-
-    fn word(&self, word: &mut String, out: &mut String) {
-        let hex = word.len() >= 4 && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        let pod =
-            word.strip_prefix("pod").filter(|rest| rest.len() == 8 && rest.bytes().all(|b| b.is_ascii_hexdigit()));
-        if word.len() <= 1 || (word.len() <= 5 && word.bytes().all(|byte| byte.is_ascii_digit())) {
-            out.push_str(word);
-        } else if let Some(rest) = pod {
-            out.push_str("pod");
-            out.push_str(&self.hex(rest, rest.len()));
-        } else if WORDS.contains(&word.as_str()) {
-            out.push_str(word);
-        } else if hex {
-            out.push_str(&self.hex(word, word.len()));
-        } else {
-            out.push('n');
-            out.push_str(&self.hex(word, 7));
-        }
-        word.clear();
-    }
-
-    /// As many hexadecimal digits as asked for.
-    pub(super) fn hex(&self, name: &str, len: usize) -> String {
-        let mut out = String::with_capacity(len + 16);
-        let mut part = 0u32;
-        while out.len() < len {
-            // Writing to a String cannot fail.
-            let _ = std::fmt::Write::write_fmt(&mut out, format_args!("{:016x}", self.keys.hash_one((name, part))));
-            part += 1;
-        }
-        out.truncate(len);
-        out
-    }
-
-    /// Another path with the same number of names.
-    pub(super) fn path(&self, path: &str) -> String {
-        path.split('/').map(|name| self.words(name)).collect::<Vec<_>>().join("/")
-    }
-
     /// What a link says, with other names.
     pub(super) fn target(&self, target: &Path) -> PathBuf {
         PathBuf::from(self.path(&text(target.as_os_str().as_encoded_bytes())))

@@ -26,7 +26,7 @@ impl Names {
             ["proc", .., "cgroup"] => Self::lines(bytes, |line| self.group(line)),
             ["proc", .., "mountinfo" | "mounts"] => Self::lines(bytes, |line| self.mount(line)),
             ["proc", _, .., "maps" | "numa_maps" | "smaps"] => Self::lines(bytes, |line| self.mapping(line)),
-            [.., "net", _, "address" | "broadcast" | "perm_addr"] => self.address(&text(bytes)).into_bytes(),
+            [.., "net", _, "address" | "broadcast" | "perm_addr"] => self.hardware_address(&text(bytes)).into_bytes(),
             _ => bytes.to_vec(),
         }
     }
@@ -69,19 +69,9 @@ impl Names {
         })
     }
 
-    /// Arguments; those by which a runtime's settings are known stay.
+    /// Arguments, each ended by NUL.
     fn arguments(&self, bytes: &[u8]) -> Vec<u8> {
-        const BINDINGS: [&str; 10] = ["db", "u", "ns", "ts", "ps", "s", "nnts", "nnps", "tnnps", "true"];
-        let kept = |argument: &str| {
-            (argument.len() <= 6 && argument.starts_with('+'))
-                || BINDINGS.contains(&argument)
-                || argument.starts_with("-Xm")
-                || argument.starts_with("-XX:+Use")
-        };
-        let arguments = bytes.split(|&byte| byte == 0).map(|argument| {
-            let argument = text(argument);
-            if kept(&argument) { argument.into_owned() } else { self.words(&argument) }
-        });
+        let arguments = bytes.split(|&byte| byte == 0).map(|argument| self.argument(&text(argument)));
         arguments.collect::<Vec<_>>().join("\0").into_bytes()
     }
 
@@ -112,12 +102,6 @@ impl Names {
             [id, controllers, path] => format!("{id}:{controllers}:{}", self.path(path)),
             _ => String::new(),
         }
-    }
-
-    /// Where something is mounted: the kernel's own file systems and their devices stay where they are.
-    pub(in crate::capture) fn mount_point(&self, path: &str) -> String {
-        let own = ["/proc", "/sys", "/dev"].iter().any(|top| path.starts_with(top));
-        if own { path.to_owned() } else { self.path(path) }
     }
 
     /// A line of mountinfo or mounts: paths outside the kernel's own file systems are renamed.
@@ -169,16 +153,6 @@ impl Names {
             _ => field.to_owned(),
         };
         line.split(' ').map(field).collect::<Vec<_>>().join(" ")
-    }
-
-    /// A hardware address.
-    fn address(&self, address: &str) -> String {
-        if address.bytes().all(|byte| matches!(byte, b'0' | b':' | b'f' | b'\n')) {
-            return address.to_owned();
-        }
-        let mut digits = self.hex(address.trim_end(), address.len()).into_bytes().into_iter();
-        let other = |c: char| if c.is_ascii_hexdigit() { digits.next().map_or('0', char::from) } else { c };
-        address.chars().map(other).collect()
     }
 }
 
