@@ -58,7 +58,7 @@ impl History {
         if self.samples.len() == DEPTH {
             self.samples.pop_front();
         }
-        self.samples.push_back(Arc::new(headline(frame)));
+        self.samples.push_back(Arc::new(Headline::of(frame)));
     }
 
     /// The headlines, oldest first.
@@ -95,6 +95,13 @@ impl History {
     #[must_use]
     pub fn until(&self, mono_ns: u64) -> Self {
         Self { samples: self.samples.iter().filter(|sample| sample.mono_ns <= mono_ns).cloned().collect() }
+    }
+}
+
+impl Headline {
+    /// What a frame shows.
+    pub fn of(frame: &Frame) -> Self {
+        headline(frame)
     }
 }
 

@@ -14,6 +14,7 @@ mod gap;
 pub mod history;
 mod id_set;
 mod known;
+pub mod recording;
 pub mod ring;
 mod section;
 mod snapshot;

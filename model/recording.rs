@@ -1,0 +1,48 @@
+//! Recordings as bytes: a header block, then records in segments of equal size. `docs/recording.md` describes the form.
+//!
+//! Each record is whole in itself: a head with lengths, times and a checksum, and a body. Samples are the log's own
+//! records; a key frame starts every segment, so that segments can be overwritten, lost or damaged one by one.
+
+mod compose;
+mod event;
+mod head;
+mod header;
+mod index;
+mod read;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use compose::{Chunk, Composer, Limits, Place};
+pub use event::{Event, MAX_EVENT, What};
+pub use head::{HEAD_BYTES, Head, Kind, MAX_BODY, SYNC};
+pub use header::{About, HEADER_BYTES, Header};
+pub use index::{Entry, Index, TAIL_BYTES, index_at, tail};
+pub use read::{Damage, ReadAt, Reader, When};
+pub use summary::{Summary, key_body, split_key};
+
+/// Version of the file's form.
+pub const VERSION: u32 = 1;
+
+/// Why bytes are not a recording.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It does not begin as a recording does.
+    #[error("this is no recording of topotop")]
+    Foreign,
+    /// Another form of the file.
+    #[error("its form is version {0}, this topotop reads up to {VERSION}: use a later topotop")]
+    Later(u32),
+    /// The header block is damaged.
+    #[error("its header is damaged")]
+    Header,
+    /// It cannot be read.
+    #[error("{0}")]
+    Read(String),
+    /// A sample that does not fit.
+    #[error("a sample takes {0} bytes, more than a segment of this recording: allow it a larger size")]
+    TooLarge(u64),
+    /// A sample that cannot be encoded or decoded.
+    #[error(transparent)]
+    Codec(#[from] crate::codec::Error),
+}

@@ -1,0 +1,134 @@
+//! What happened beside the samples.
+
+use serde::{Deserialize, Serialize};
+
+/// The longest event that is written or believed, in bytes.
+pub const MAX_EVENT: usize = 64 << 10;
+/// The most characters of a text in one.
+const MAX_TEXT: usize = 2048;
+/// The most words of a command.
+const MAX_WORDS: usize = 256;
+
+/// Something that happened while recording, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Wall time in ns since 1970.
+    pub wall_ns: i64,
+    /// CLOCK_MONOTONIC in ns.
+    pub mono_ns: u64,
+    /// What.
+    pub what: What,
+}
+
+/// Kinds of events, by the name that they have in files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum What {
+    /// The user marked a place.
+    Mark {
+        /// What was said about it.
+        text: String,
+    },
+    /// The bracketed command began.
+    Start {
+        /// Its words.
+        command: Vec<String>,
+    },
+    /// The bracketed command ended.
+    Exit {
+        /// Its exit status, if it had one.
+        status: Option<i32>,
+        /// The signal that ended it.
+        signal: Option<i32>,
+    },
+    /// Samples are missing before this place.
+    Skipped {
+        /// How many.
+        samples: u64,
+        /// Why.
+        reason: String,
+    },
+    /// Something worth knowing about the recording itself: a suspension, a clock that was set.
+    Note {
+        /// What.
+        text: String,
+    },
+    /// A kind that this version does not know: findings and fixes of later ones.
+    #[serde(other)]
+    Other,
+}
+
+impl What {
+    /// A short line about it.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Mark { text } | Self::Note { text } => text.clone(),
+            Self::Start { command } => format!("started: {}", command.join(" ")),
+            Self::Exit { status: Some(status), .. } => format!("ended with status {status}"),
+            Self::Exit { signal: Some(signal), .. } => format!("ended by signal {signal}"),
+            Self::Exit { .. } => "ended".to_owned(),
+            Self::Skipped { samples: 1, reason } => format!("1 sample skipped: {reason}"),
+            Self::Skipped { samples, reason } => format!("{samples} samples skipped: {reason}"),
+            Self::Other => "an event of a later version".to_owned(),
+        }
+    }
+
+    /// Its JSON, with texts cut to what is believed when read.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let cut = |text: &String| text.chars().take(MAX_TEXT).collect::<String>();
+        let bounded = match self {
+            Self::Mark { text } => Self::Mark { text: cut(text) },
+            Self::Note { text } => Self::Note { text: cut(text) },
+            Self::Skipped { samples, reason } => Self::Skipped { samples: *samples, reason: cut(reason) },
+            Self::Start { command } => Self::Start { command: words(command) },
+            other => other.clone(),
+        };
+        // Texts and numbers always serialise.
+        serde_json::to_vec(&bounded).unwrap_or_default()
+    }
+
+    /// What JSON says; none if it is no event.
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        if body.len() > MAX_EVENT { None } else { serde_json::from_slice(body).ok() }
+    }
+}
+
+/// A command's words as far as an event has room: the sum of them stays below half of it, quoted.
+fn words(command: &[String]) -> Vec<String> {
+    let mut room = MAX_TEXT;
+    let mut fits = |word: &String| {
+        let word: String = word.chars().take(room).collect();
+        room -= word.chars().count();
+        word
+    };
+    command.iter().take(MAX_WORDS).map(&mut fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_EVENT, What};
+    use proptest::prelude::*;
+
+    #[test]
+    fn kinds_of_later_versions_are_kept_apart() {
+        assert_eq!(What::parse(br#"{"kind":"finding","rule":"NIC-01"}"#), Some(What::Other));
+        assert_eq!(What::parse(b"[]"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_back(text in "\\PC{0,200}", status: Option<i32>, command: Vec<String>) {
+            for what in [What::Mark { text: text.clone() }, What::Exit { status, signal: None }] {
+                prop_assert_eq!(What::parse(&what.encode()), Some(what));
+            }
+            let long = What::Start { command: command.iter().map(|word| word.repeat(99)).collect() };
+            prop_assert!(long.encode().len() <= MAX_EVENT);
+            prop_assert!(What::parse(&long.encode()).is_some());
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let _ = What::parse(&bytes).map(|what| what.text());
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Samples decoded: one at any place, and those after it.
+
+use super::scan::{Place, read_record};
+use super::{Cursor, Damage, HEAD_BYTES, ReadAt, Reader};
+use crate::codec::{self, Record};
+use crate::recording::{Head, Kind, split_key};
+use crate::{Snapshot, Stamp, Window};
+
+impl<S: ReadAt> Reader<S> {
+    /// The window as it was when a sample came in; [`Reader::next_sample`] goes on after it. Decodes from the key frame
+    /// before the last one, so that slower sections have two generations.
+    pub fn window_at(&mut self, number: u64) -> Result<Window, Damage> {
+        self.cursor = None;
+        let missing = || Damage { offset: 0, bytes: 0, what: format!("sample {number} is not in the recording") };
+        let number = u32::try_from(number).map_err(|_| missing())?;
+        let route = self.route(number).ok_or_else(missing)?;
+        let mut window = Window::default();
+        let mut base: Option<(u32, Snapshot)> = None;
+        let mut damage = None;
+        for place in &route {
+            match self.decode(place, base.as_ref()) {
+                Ok(snapshot) => {
+                    window.push(snapshot.clone());
+                    base = Some((place.number, snapshot));
+                    damage = None;
+                }
+                Err(error) => {
+                    base = None;
+                    damage = damage.or(Some(error));
+                }
+            }
+        }
+        self.cursor = Some(Cursor { number, base: base.map(|base| base.1) });
+        match damage {
+            Some(damage) => Err(self.remember(damage)),
+            None => Ok(window),
+        }
+    }
+
+    /// The sample after the one that was decoded last, with its number; none at the end. After damage the next one that
+    /// can be decoded follows.
+    pub fn next_sample(&mut self) -> Option<Result<(u64, Snapshot), Damage>> {
+        let (number, base) = match self.cursor.take() {
+            Some(cursor) => (Some(cursor.number), cursor.base),
+            None => (None, None),
+        };
+        let place = self.place_after(number);
+        let Some(place) = place else {
+            self.cursor = number.map(|number| Cursor { number, base });
+            return None;
+        };
+        let known = number.zip(base).filter(|(number, _)| number.checked_add(1) == Some(place.number));
+        match self.decode(&place, known.as_ref()) {
+            Ok(snapshot) => {
+                self.cursor = Some(Cursor { number: place.number, base: Some(snapshot.clone()) });
+                Some(Ok((u64::from(place.number), snapshot)))
+            }
+            Err(damage) => {
+                // What follows it are differences to it: go on with the next key frame.
+                let next = self.key_after(place.number);
+                let number = next.map_or(place.number, |key| key.saturating_sub(1).max(place.number));
+                self.cursor = Some(Cursor { number, base: None });
+                Some(Err(self.remember(damage)))
+            }
+        }
+    }
+
+    fn remember(&mut self, damage: Damage) -> Damage {
+        if damage.bytes > 0 {
+            self.note(damage.offset, damage.bytes, &damage.what);
+        }
+        damage
+    }
+
+    /// The samples to decode for one: from the key frame before its own on.
+    fn route(&mut self, number: u32) -> Option<Vec<Place>> {
+        let at = self.segment_of(number)?;
+        let table = self.table(at);
+        let (target, _) = table.sample(number)?;
+        let key = table.key_before(target)?;
+        let before = key.checked_sub(1).and_then(|before| table.key_before(before));
+        let here: Vec<Place> = table.between(before.unwrap_or(key), target).copied().collect();
+        let mut route = Vec::new();
+        if let Some(at) = at.checked_sub(1).filter(|_| before.is_none()) {
+            let table = self.table(at);
+            let last = table.len().checked_sub(1);
+            if let Some((key, last)) = last.and_then(|last| Some((table.key_before(last)?, last))) {
+                route.extend(table.between(key, last).copied());
+            }
+        }
+        route.extend(here);
+        Some(route)
+    }
+
+    fn place_after(&mut self, number: Option<u32>) -> Option<Place> {
+        let first = number.map_or(Some(0), |number| self.segment_of(number))?;
+        for at in first..self.segments.len() {
+            let next =
+                self.table(at).samples().find(|place| number.is_none_or(|number| place.number > number)).copied();
+            if next.is_some() {
+                return next;
+            }
+        }
+        None
+    }
+
+    fn key_after(&mut self, number: u32) -> Option<u32> {
+        let first = self.segment_of(number)?;
+        for at in first..self.segments.len() {
+            let mut keys = self.table(at).samples().filter(|place| place.kind == Kind::Key);
+            if let Some(key) = keys.find(|place| place.number > number) {
+                return Some(key.number);
+            }
+        }
+        None
+    }
+
+    fn decode(&self, place: &Place, base: Option<&(u32, Snapshot)>) -> Result<Snapshot, Damage> {
+        let damage = |bytes: u64, what: &str| Damage { offset: place.offset, bytes, what: what.to_owned() };
+        let (head, record) =
+            self.record(place).ok_or_else(|| damage(HEAD_BYTES as u64, "a record is not what was written"))?;
+        let body = record.get(HEAD_BYTES..).unwrap_or_default();
+        let key = head.kind == Kind::Key;
+        let payload = if key { split_key(body).map(|parts| parts.2) } else { Some(body) };
+        let payload = payload.ok_or_else(|| damage(head.bytes(), "a key frame is not whole"))?;
+        let base = base.filter(|base| base.0.checked_add(1) == Some(place.number)).map(|base| &base.1);
+        let stamp = Stamp { wall_ns: head.wall_ns, mono_ns: head.mono_ns, ..Stamp::default() };
+        let record = Record { stamp, key, bytes: payload.to_vec() };
+        codec::decode(base, &record).map_err(|error| damage(head.bytes(), &error.to_string()))
+    }
+
+    /// A record that is what was written.
+    pub(super) fn record(&self, place: &Place) -> Option<(Head, Vec<u8>)> {
+        let mut head = [0; HEAD_BYTES];
+        super::read_full(&self.source, place.offset, &mut head).ok()?;
+        let head = Head::parse(&head).filter(|head| place.offset + head.bytes() <= self.size)?;
+        Some((head, read_record(&self.source, place.offset, &head)?))
+    }
+}

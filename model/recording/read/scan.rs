@@ -1,0 +1,203 @@
+//! From one head to the next; past damage to the next record that proves itself.
+
+use super::{Damage, ReadAt, Segment, When, read_full, when};
+use crate::recording::{HEAD_BYTES, Head, Kind, SYNC, TAIL_BYTES};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 64 << 10;
+/// Bytes that are checksummed in search of a record, for each byte that is searched: a file made of heads that promise
+/// much must not take for ever.
+const PROOF_RATIO: u64 = 4;
+/// The same beside it.
+const FREE_PROOF: u64 = 64 << 20;
+
+/// A piece of the file.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    bytes: Vec<u8>,
+    at: u64,
+    /// Bytes that may still be checksummed in search of records.
+    proof: u64,
+    /// The size of the file that this was reckoned from.
+    size: u64,
+}
+
+impl Window {
+    /// Looks again: the file may have changed, and have this size now.
+    pub(super) fn forget(&mut self, size: u64) {
+        self.bytes.clear();
+        let free = if self.size == 0 { FREE_PROOF } else { 0 };
+        let grown = size.saturating_sub(self.size).saturating_mul(PROOF_RATIO);
+        self.proof = self.proof.saturating_add(grown).saturating_add(free);
+        self.size = self.size.max(size);
+    }
+
+    /// Bytes at an offset; fewer at the end of the file, none past it or where it cannot be read.
+    pub(super) fn get(&mut self, source: &impl ReadAt, offset: u64, len: usize) -> Option<&[u8]> {
+        let len = len.min(CHUNK);
+        let inside = |at: u64, held: usize| offset >= at && offset + len as u64 <= at + held as u64;
+        if !inside(self.at, self.bytes.len()) {
+            self.bytes.resize(CHUNK, 0);
+            let count = read_full(source, offset, &mut self.bytes).unwrap_or(0);
+            self.bytes.truncate(count);
+            self.at = offset;
+        }
+        let from = usize::try_from(offset - self.at).ok()?;
+        let rest = self.bytes.get(from..)?;
+        rest.get(..len.min(rest.len())).filter(|rest| !rest.is_empty())
+    }
+
+    /// The first record from `start` on that is what was written and that pleases.
+    pub(super) fn resync(
+        &mut self,
+        source: &impl ReadAt,
+        start: u64,
+        end: u64,
+        pleases: impl Fn(&Head) -> bool,
+    ) -> Option<(u64, Head)> {
+        let mut at = start;
+        while at + HEAD_BYTES as u64 <= end {
+            let bytes = self.get(source, at, CHUNK)?;
+            let Some(found) = bytes.windows(SYNC.len()).position(|window| window == SYNC) else {
+                at += bytes.len().saturating_sub(SYNC.len() - 1).max(1) as u64;
+                continue;
+            };
+            at += found as u64;
+            let head = self.get(source, at, HEAD_BYTES).and_then(Head::parse);
+            if let Some(head) = head.filter(|head| pleases(head) && at + head.bytes() <= end) {
+                self.proof = self.proof.checked_sub(head.bytes())?;
+                if read_record(source, at, &head).is_some() {
+                    return Some((at, head));
+                }
+            }
+            at += 1;
+        }
+        None
+    }
+}
+
+/// A whole record, if it is what was written.
+pub(super) fn read_record(source: &impl ReadAt, offset: u64, head: &Head) -> Option<Vec<u8>> {
+    let len = usize::try_from(head.bytes()).ok()?;
+    // No more is taken than there is: whoever calls has compared the length with the end of the file.
+    let mut record = vec![0; len];
+    let count = read_full(source, offset, &mut record).ok()?;
+    (count == len && head.proves(&record)).then_some(record)
+}
+
+/// A record's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) offset: u64,
+    pub(super) kind: Kind,
+    pub(super) number: u32,
+    pub(super) when: When,
+}
+
+/// The samples and events of a segment.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    places: Vec<Place>,
+    /// Where to go on.
+    scanned_to: u64,
+    /// True when nothing can follow.
+    done: bool,
+    next_number: u32,
+}
+
+impl Table {
+    /// Its samples, oldest first.
+    pub(super) fn samples(&self) -> impl DoubleEndedIterator<Item = &Place> {
+        self.places.iter().filter(|place| place.kind.is_sample())
+    }
+
+    /// Its key frames and events.
+    pub(super) fn marks(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().filter(|place| place.kind != Kind::Delta)
+    }
+
+    /// A sample and where in the table it is.
+    pub(super) fn sample(&self, number: u32) -> Option<(usize, &Place)> {
+        // Events have the number of the sample after them: the sample is the last of its number.
+        let after = self.places.partition_point(|place| place.number <= number);
+        let before = self.places.get(..after)?.iter().enumerate().rev();
+        before.take_while(|(_, place)| place.number == number).find(|(_, place)| place.kind.is_sample())
+    }
+
+    /// The places of samples from one position of the table to another.
+    pub(super) fn between(&self, from: usize, to: usize) -> impl Iterator<Item = &Place> {
+        self.places.get(from..=to).unwrap_or_default().iter().filter(|place| place.kind.is_sample())
+    }
+
+    /// The position of the key frame at or before a position.
+    pub(super) fn key_before(&self, at: usize) -> Option<usize> {
+        self.places.get(..=at)?.iter().rposition(|place| place.kind == Kind::Key)
+    }
+
+    /// How many places there are.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Where more may follow; none after the end.
+    pub(super) fn open_end(&self) -> Option<u64> {
+        (!self.done).then_some(self.scanned_to)
+    }
+
+    /// Scans what was not scanned yet; returns what is damaged.
+    pub(super) fn extend(
+        &mut self,
+        source: &impl ReadAt,
+        bytes: &mut Window,
+        segment: Segment,
+        is_newest: bool,
+    ) -> Vec<Damage> {
+        let mut damage = Vec::new();
+        let mut at = self.scanned_to.max(segment.start);
+        while !self.done && at + HEAD_BYTES as u64 <= segment.end {
+            let head = bytes.get(source, at, HEAD_BYTES).and_then(Head::parse);
+            if let Some(head) = head.filter(|head| head.segment == segment.id && at + head.bytes() <= segment.end) {
+                self.take(at, &head);
+                at += head.bytes();
+                continue;
+            }
+            let Some((next, _)) = bytes.resync(source, at + 1, segment.end, |head| head.segment == segment.id) else {
+                // What was not overwritten yet of an older segment may follow the newest one.
+                if !is_newest {
+                    damage.push(lost(at, segment.end - at, "the end of a segment is lost"));
+                    self.done = true;
+                }
+                break;
+            };
+            damage.push(lost(at, next - at, "records are lost"));
+            at = next;
+        }
+        self.scanned_to = at;
+        damage
+    }
+
+    fn take(&mut self, offset: u64, head: &Head) {
+        match head.kind {
+            Kind::Index | Kind::End => self.done = true,
+            Kind::Event => {
+                // Events were written when they happened, and have the number of what came after.
+                let number = head.number.max(self.places.last().map_or(0, |place| place.number));
+                self.places.push(Place { offset, kind: head.kind, number, when: when(head) });
+            }
+            Kind::Key | Kind::Delta if self.places.is_empty() || head.number >= self.next_number => {
+                self.next_number = head.number.saturating_add(1);
+                self.places.push(Place { offset, kind: head.kind, number: head.number, when: when(head) });
+            }
+            Kind::Key | Kind::Delta => {}
+        }
+    }
+}
+
+fn lost(offset: u64, bytes: u64, what: &str) -> Damage {
+    Damage { offset, bytes, what: what.to_owned() }
+}
+
+/// Where the tail of a slot is.
+pub(super) fn tail_at(segment: Segment) -> Option<u64> {
+    segment.end.checked_sub(TAIL_BYTES as u64)
+}
