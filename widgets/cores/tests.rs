@@ -72,7 +72,7 @@ fn what_is_selected_elsewhere_is_marked_here() {
     assert_eq!(marked(&Subject::Nic("eth1".into())), [0, 2, 4, 6]);
     assert_eq!(marked(&Subject::Irq(141)), [17]);
     assert_eq!(marked(&Subject::Process(4121, 0)), [0, 1, 2, 3]);
-    assert_eq!(marked(&Subject::Process(7741, 0)), []);
+    assert_eq!(marked(&Subject::Process(7741, 0)), [0u32; 0]);
     assert_eq!(marked(&Subject::Node(3)).len(), 16);
     assert_eq!(marked(&Subject::Cpu(40)), [40]);
 }
