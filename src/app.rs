@@ -3,6 +3,7 @@
 mod edit;
 mod modal;
 mod time;
+pub mod transport;
 
 pub use modal::{List, Modal};
 

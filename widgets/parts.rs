@@ -16,6 +16,7 @@ pub mod related;
 pub mod spark;
 pub mod split;
 pub mod table;
+pub mod timebar;
 pub mod units;
 
 pub use pen::Pen;
