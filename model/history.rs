@@ -6,7 +6,7 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 /// Samples that are kept for drawing: ten minutes at one a second.
-const DEPTH: usize = 600;
+pub const DEPTH: usize = 600;
 
 /// Groups whose memory is kept.
 const LIMITED: usize = 16;
@@ -44,6 +44,27 @@ pub struct Headline {
     pub cpus: Vec<u8>,
     /// Bytes that the fullest groups with a limit used, by a hash of what they are.
     pub limited: Vec<(u64, u64)>,
+}
+
+impl Headline {
+    /// The headline values of a frame.
+    pub fn of(frame: &Frame) -> Self {
+        headline(frame)
+    }
+
+    /// How hot the machine was, for a line over a whole recording: its fullest core, disk or interface, or the time lost
+    /// to waiting. Memory is left out, since page cache fills what there is.
+    pub fn heat(&self) -> Option<f64> {
+        let shares = [
+            self.hottest_cpu.map(|(_, share)| share),
+            self.hottest_softirq.map(|(_, share)| share),
+            self.disk,
+            self.nic,
+            self.memory_pressure,
+            self.io_pressure,
+        ];
+        shares.into_iter().flatten().max_by(f64::total_cmp)
+    }
 }
 
 /// The newest headlines; a copy shares them.
@@ -98,10 +119,12 @@ impl History {
     }
 }
 
-impl Headline {
-    /// What a frame shows.
-    pub fn of(frame: &Frame) -> Self {
-        headline(frame)
+/// Headlines that were made elsewhere, oldest first; the newest of them are kept.
+impl FromIterator<Arc<Headline>> for History {
+    fn from_iter<T: IntoIterator<Item = Arc<Headline>>>(headlines: T) -> Self {
+        let mut samples: VecDeque<_> = headlines.into_iter().collect();
+        samples.drain(..samples.len().saturating_sub(DEPTH));
+        Self { samples }
     }
 }
 

@@ -4,6 +4,7 @@
 //! ([`codec`], [`ring`]) and, two generations at a time ([`Window`]), become a [`frame::Frame`] of rates and joins
 //! that screens, exports and rules share. Nothing in here does I/O or knows a clock or a terminal.
 
+pub mod align;
 pub mod anonymise;
 pub mod codec;
 pub mod column;
