@@ -31,7 +31,12 @@ impl<S: ReadAt> Reader<S> {
     /// What the recording was like from one key frame to the next, oldest first; neighbours are one where there are
     /// more than 4,096, with the larger values of both.
     pub fn timeline(&mut self) -> Vec<(When, Summary)> {
-        let mut minutes: Vec<(When, Summary)> = Vec::new();
+        self.minutes().into_iter().map(|(_, when, summary)| (when, summary)).collect()
+    }
+
+    /// As [`Reader::timeline`], each with the number of the key frame that it is told of.
+    pub fn minutes(&mut self) -> Vec<(u64, When, Summary)> {
+        let mut minutes: Vec<(u64, When, Summary)> = Vec::new();
         let (mut stride, mut taken) = (1usize, 0usize);
         for at in 0..self.segments.len() {
             for (place, summary) in self.marks(at) {
@@ -39,8 +44,8 @@ impl<S: ReadAt> Reader<S> {
                     continue;
                 }
                 match minutes.last_mut().filter(|_| taken % stride != 0) {
-                    Some(last) => last.1 = last.1.larger(&summary),
-                    None => minutes.push((place.when, summary)),
+                    Some(last) => last.2 = last.2.larger(&summary),
+                    None => minutes.push((u64::from(place.number), place.when, summary)),
                 }
                 taken += 1;
                 if minutes.len() > MAX_MINUTES {
@@ -96,7 +101,7 @@ impl<S: ReadAt> Reader<S> {
     }
 }
 
-fn pair(pair: &[(When, Summary)]) -> Option<(When, Summary)> {
+fn pair(pair: &[(u64, When, Summary)]) -> Option<(u64, When, Summary)> {
     let first = pair.first()?;
-    Some((first.0, pair.get(1).map_or(first.1, |second| first.1.larger(&second.1))))
+    Some((first.0, first.1, pair.get(1).map_or(first.2, |second| first.2.larger(&second.2))))
 }
