@@ -9,6 +9,7 @@ mod head;
 mod header;
 mod index;
 mod read;
+mod stream;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub use head::{HEAD_BYTES, Head, Kind, MAX_BODY, SYNC};
 pub use header::{About, HEADER_BYTES, Header};
 pub use index::{Entry, Index, TAIL_BYTES, index_at, tail};
 pub use read::{Damage, ReadAt, Reader, When};
+pub use stream::{Item, Stream};
 pub use summary::{Summary, key_body, split_key};
 
 /// Version of the file's form.

@@ -104,6 +104,34 @@ fn what_was_recorded_is_read_back() {
     }
 }
 
+/// Everything that comes out of a stream.
+fn streamed(image: &[u8]) -> (Vec<Snapshot>, usize, usize) {
+    let mut stream = Stream::open(image).expect("a stream");
+    let (mut samples, mut events, mut damage) = (Vec::new(), 0, 0);
+    while let Some(item) = stream.next_item().expect("readable") {
+        match item {
+            Item::Sample(sample) => samples.push(sample),
+            Item::Event(_) => events += 1,
+            Item::Damage(_) => damage += 1,
+        }
+    }
+    (samples, events, damage)
+}
+
+#[test]
+fn a_stream_gives_what_was_recorded_and_goes_on_after_damage() {
+    let samples = samples(500, 40);
+    for limits in [None, Some(Limits { cap_bytes: 4 << 20, max_age_ns: 0 })] {
+        let mut image = recorded(&samples, limits, true);
+        assert!(streamed(&image) == (samples.clone(), 10, 0));
+        let middle = image.len() / 3;
+        image[middle..middle + 50].fill(0);
+        let (read, _, damage) = streamed(&image);
+        assert!(damage > 0 && read.len() >= 400 && read.len() < 500, "{} {damage}", read.len());
+        assert!(read.iter().all(|sample| samples[sample.stamp.seq as usize - 1] == *sample));
+    }
+}
+
 #[test]
 fn a_cap_keeps_the_newest_in_one_file() {
     let samples = samples(3000, 60);
@@ -219,6 +247,9 @@ proptest! {
             let at = at.index(image.len());
             image[at] = to;
         }
+        if let Ok(mut stream) = Stream::open(&image[..]) {
+            while let Ok(Some(_)) = stream.next_item() {}
+        }
         if let Ok(mut reader) = Reader::open(image) {
             for (number, sample) in all(&mut reader) {
                 prop_assert!(sample == samples[number as usize]);
@@ -240,6 +271,9 @@ proptest! {
             image.extend(Head::record(kind, segment, number, (number.into(), number.into()), &body));
         }
         image.extend(bytes);
+        if let Ok(mut stream) = Stream::open(&image[..]) {
+            while let Ok(Some(_)) = stream.next_item() {}
+        }
         if let Ok(mut reader) = Reader::open(image) {
             while reader.next_sample().is_some() {}
             reader.events();

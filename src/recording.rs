@@ -1,0 +1,7 @@
+//! Recordings in files and pipes: what `topotop_model::recording` lays out, put where it belongs and read from there.
+
+mod file;
+mod writer;
+
+pub use file::{FileAt, Reader, open};
+pub use writer::{Status, Target, Writer};
