@@ -5,6 +5,8 @@
 //! says what it could not judge. Nothing in here knows a file.
 
 mod align;
+#[cfg(test)]
+mod check;
 mod compare;
 mod explain;
 mod facts;

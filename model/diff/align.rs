@@ -1,6 +1,6 @@
 //! Which CPU of one machine is which of another.
 
-use crate::frame::Topology;
+use crate::frame::{CpuPlace, Topology};
 use crate::{IdSet, Known};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -67,10 +67,10 @@ impl Alignment {
 
 /// Every CPU stands at the same place in both.
 fn same_numbers(before: &Topology, after: &Topology) -> bool {
-    let place = |topology: &Topology| -> Vec<(u32, Known<u32>, Known<u32>, Known<u32>)> {
-        topology.cpus.iter().map(|cpu| (cpu.id, cpu.node, cpu.package, cpu.core)).collect()
-    };
-    before.cpus_online == after.cpus_online && place(before) == place(after)
+    fn place(cpu: &CpuPlace) -> (u32, Known<u32>, Known<u32>, Known<u32>) {
+        (cpu.id, cpu.node, cpu.package, cpu.core)
+    }
+    before.cpus_online == after.cpus_online && before.cpus.iter().map(place).eq(after.cpus.iter().map(place))
 }
 
 fn online_nodes(topology: &Topology) -> BTreeSet<u32> {

@@ -5,7 +5,7 @@ use super::explain;
 use super::facts::{self, FactChange};
 use super::metric::{Better, Metric};
 use super::side::{Entry, Kind, Side};
-use super::stat::{self, FEWEST, Noise};
+use super::stat::{self, FEWEST, Family, Groups, Noise};
 use super::subject::Subject;
 use std::collections::HashMap;
 
@@ -13,6 +13,10 @@ use std::collections::HashMap;
 const FALSE_RATE: f64 = 0.01;
 /// Lengths of a span that a drift is followed over at most.
 const FARTHEST: f64 = 16.0;
+/// The weight of a change that could hardly be larger.
+const HEAVIEST: f64 = 1000.0;
+/// Tested, however likely it is by chance.
+const UNLIKELY_LEAST: f64 = 0.999_999;
 
 /// What is said of one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +93,8 @@ pub struct Row {
     pub p: f64,
     /// The shift in floors of the metric: how much it matters.
     pub weight: f64,
+    /// The smallest change of it that is worth a word, in its own unit.
+    pub floor: f64,
     /// What is said of it.
     pub verdict: Verdict,
     /// The row that it follows from.
@@ -96,6 +102,7 @@ pub struct Row {
     pub(super) owner: Option<Subject>,
     separated: bool,
     one_sided: Option<Verdict>,
+    groups: Option<Groups>,
 }
 
 /// Everything that two sides differ in, and everything in which they do not.
@@ -159,9 +166,10 @@ pub fn compare(before: &Side, after: &Side) -> Comparison {
     let mut rows = Vec::new();
     for pair in pairs(before, after, &alignment) {
         for at in 0..pair.kind.table().len() {
-            rows.extend(pair.row(before, after, at, apart, memory));
+            rows.extend(pair.row(before, after, at, memory));
         }
     }
+    test(&mut rows, apart);
     let mut ps: Vec<f64> = rows.iter().map(|row| row.p).filter(|&p| p < 1.0).collect();
     let tested = ps.len();
     let threshold = stat::threshold(&mut ps, FALSE_RATE);
@@ -172,6 +180,21 @@ pub fn compare(before: &Side, after: &Side) -> Comparison {
     let (facts, moved_irqs) = facts::changes(before, after);
     let left_out = before.left_out() + after.left_out();
     Comparison { alignment, rows, facts, moved_irqs, tested, left_out }
+}
+
+/// Tests every row that varied, each beside its fellows of the same metric.
+fn test(rows: &mut [Row], apart: f64) {
+    let mut families: HashMap<&str, Family> = HashMap::new();
+    for row in rows.iter() {
+        families.entry(row.metric.id).or_insert_with(|| {
+            let fellows = rows.iter().filter(|other| other.metric.id == row.metric.id);
+            Family::of(fellows.filter_map(|other| other.groups.as_ref()?.alike()))
+        });
+    }
+    for row in rows {
+        let family = families.get(row.metric.id).copied().unwrap_or_default();
+        row.test(family, apart);
+    }
 }
 
 /// True if both are of one boot of one machine.
@@ -186,7 +209,7 @@ fn same_boot(before: &Side, after: &Side) -> bool {
 /// The time between the middles of two sides, in lengths of one; one where nothing tells.
 fn apart(before: &Side, after: &Side, same_boot: bool) -> f64 {
     let (Some(one), Some(other)) = (before.span(), after.span()) else { return 1.0 };
-    let middle = |span: (crate::Stamp, crate::Stamp)| (span.0.mono_ns as f64 + span.1.mono_ns as f64) / 2.0;
+    let middle = |span: (crate::Stamp, crate::Stamp)| f64::midpoint(span.0.mono_ns as f64, span.1.mono_ns as f64);
     let length = |span: (crate::Stamp, crate::Stamp)| span.1.mono_ns as f64 - span.0.mono_ns as f64;
     let mean = f64::midpoint(length(one), length(other));
     if !same_boot || mean <= 0.0 {
@@ -241,7 +264,7 @@ fn pairs<'a>(before: &'a Side, after: &'a Side, alignment: &Alignment) -> Vec<Pa
 }
 
 impl Pair<'_> {
-    fn row(&self, before: &Side, after: &Side, at: usize, apart: f64, memory: f64) -> Option<Row> {
+    fn row(&self, before: &Side, after: &Side, at: usize, memory: f64) -> Option<Row> {
         let metric = self.kind.table().get(at)?;
         let (one, one_samples) = before.values(self.before, self.kind, at, metric);
         let (other, other_samples) = after.values(self.after, self.kind, at, metric);
@@ -256,10 +279,12 @@ impl Pair<'_> {
             error: 0.0,
             p: 1.0,
             weight: 0.0,
+            floor: 0.0,
             verdict: Verdict::Inconclusive,
             under: None,
             owner: self.before.or(self.after).and_then(|entry| entry.owner.clone()),
             separated: false,
+            groups: None,
             one_sided: match (gone(self.before), gone(self.after)) {
                 (true, _) => Some(Verdict::OnlyAfter),
                 (_, true) => Some(Verdict::OnlyBefore),
@@ -272,30 +297,35 @@ impl Pair<'_> {
         if one.len().min(other.len()) < FEWEST {
             return Some(row);
         }
-        row.test(&one, &other, apart, memory);
+        row.prepare(&one, &other, memory);
         Some(row)
     }
 }
 
 impl Row {
-    /// Compares the values of the two sides; the verdict waits for the other tests.
-    fn test(&mut self, before: &[f64], after: &[f64], apart: f64, memory: f64) {
+    /// What the test needs of the values of the two sides; none where they never left a floor's width: such a metric
+    /// cannot have changed by as much, and costs the others nothing.
+    fn prepare(&mut self, before: &[f64], after: &[f64], memory: f64) {
         self.verdict = Verdict::NoChange;
-        let test = stat::test(before, after, self.metric.noise, apart);
         let (Some(one), Some(other)) = (self.before, self.after) else { return };
-        let floor = self.metric.floor.between(one.mean, other.mean, memory);
+        self.floor = self.metric.floor.between(one.mean, other.mean, memory);
         let all = || before.iter().chain(after).copied();
         let range = all().fold(f64::MIN, f64::max) - all().fold(f64::MAX, f64::min);
-        self.shift = test.shift;
+        self.shift = other.mean - one.mean;
+        self.weight = (self.shift.abs() / self.floor).min(HEAVIEST);
+        self.groups = (range >= self.floor).then(|| Groups::new(before, after));
+    }
+
+    /// Tests the two sides; the verdict waits for the other tests.
+    fn test(&mut self, family: Family, apart: f64) {
+        let (Some(groups), Some(one), Some(other)) = (self.groups.take(), self.before, self.after) else { return };
+        let test = groups.test(family, self.metric.noise, apart);
         self.error = test.error;
-        // What never left a floor's width cannot have changed by one: it needs no test, and costs the others nothing.
-        if range >= floor {
-            self.p = test.p.min(0.999_999);
-        }
-        self.weight = (test.shift.abs() / floor).min(1000.0);
+        self.p = test.p.min(UNLIKELY_LEAST);
         let median = other.median - one.median;
         // A shift that only a few moments make is none of what happens most of the time.
-        self.separated = test.separated() && median.signum() == test.shift.signum() && median.abs() >= floor / 2.0;
+        let lasts = median.signum() == test.shift.signum() && median.abs() >= self.floor / 2.0;
+        self.separated = lasts && test.separated();
     }
 
     fn judge(&mut self, threshold: f64) {

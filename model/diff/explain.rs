@@ -67,7 +67,9 @@ fn nodes(rows: &mut [Row], topology: &Topology) {
             changed(rows).filter(|(_, row)| of_node(row) && same_way(row.shift, shift)).map(|(at, _)| at).collect();
         let online = topology.cpus.iter().filter(|cpu| cpu.online && cpu.node.value() == Some(node)).count();
         if parts.len() >= 3 && parts.len() * 2 >= online {
-            parts.iter().for_each(|&part| put_under(rows, part, at));
+            for part in parts {
+                put_under(rows, part, at);
+            }
         } else if let Some(parent) = explained(rows, &parts, shift * online as f64) {
             put_under(rows, at, parent);
         }
@@ -128,9 +130,10 @@ fn host(rows: &mut [Row], topology: &Topology) {
             .map(|(at, _)| at)
             .collect();
         let is_mean = !id.contains("busiest") && id != "host.node_imbalance";
-        let parent = match is_mean && !cpus.is_empty() && online > 0.0 {
-            true => explained(rows, &cpus, shift * online),
-            false => heaviest(rows, is_part),
+        let parent = if is_mean && !cpus.is_empty() && online > 0.0 {
+            explained(rows, &cpus, shift * online)
+        } else {
+            heaviest(rows, is_part)
         };
         if let Some(parent) = parent {
             put_under(rows, at, parent);
@@ -208,6 +211,18 @@ fn groups(rows: &mut [Row]) {
     }
 }
 
+/// What rises and falls with the work that is done.
+const WITH_WORK: [&str; 8] = [
+    "host.running",
+    "host.context_switches",
+    "host.interrupts",
+    "host.irqs_on_one_cpu",
+    "softirq.rate",
+    "pressure.some",
+    "pressure.full",
+    "cgroup.cpu_pressure",
+];
+
 /// Processes and groups that run more or less make CPUs busier or idler; waiting, switching and timers come with it.
 fn work(rows: &mut [Row], topology: &Topology) {
     let busy = |row: &Row| matches!(row.metric.id, "cpu.busy" | "cpu.user" | "cpu.system" | "node.busy" | "host.busy");
@@ -215,16 +230,6 @@ fn work(rows: &mut [Row], topology: &Topology) {
     let Some(shift) = rows.get(head).map(|row| row.shift) else { return };
     let cores: f64 = changed(rows).filter(|(_, row)| row.metric.id == "cpu.busy").map(|(_, row)| row.shift).sum();
     let cores = if cores == 0.0 { shift * topology.cpus_online.len() as f64 } else { cores };
-    const WITH_WORK: [&str; 8] = [
-        "host.running",
-        "host.context_switches",
-        "host.interrupts",
-        "host.irqs_on_one_cpu",
-        "softirq.rate",
-        "pressure.some",
-        "pressure.full",
-        "cgroup.cpu_pressure",
-    ];
     let follows = |row: &Row| match row.metric.id {
         "process.cores" | "cgroup.cores" => same_way(row.shift, cores) && row.shift.abs() <= 1.3 * cores.abs(),
         "pressure.some" | "pressure.full" => {
@@ -234,7 +239,9 @@ fn work(rows: &mut [Row], topology: &Topology) {
     };
     let found: Vec<usize> =
         changed(rows).filter(|(_, row)| row.under.is_none() && follows(row)).map(|(at, _)| at).collect();
-    found.into_iter().for_each(|at| put_under(rows, at, head));
+    for at in found {
+        put_under(rows, at, head);
+    }
 }
 
 /// One level is enough: everything below a head stands right under it.

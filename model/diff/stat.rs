@@ -46,25 +46,75 @@ pub enum Noise {
     Drifting,
 }
 
-/// Tests two series of at least [`FEWEST`] values each, in order of time; `apart` is the time between their middles in
-/// lengths of a series.
-pub fn test(before: &[f64], after: &[f64], noise: Noise, apart: f64) -> Test {
-    let (a, b) = (grouped(before, GROUPS), grouped(after, GROUPS));
-    let shift = mean(&b) - mean(&a);
-    let (mut error, freedom) = long_run_error(&a, &b);
-    if noise == Noise::Drifting {
-        error = error.max(drift_error(&a, &b, apart));
+/// Two series on their way to being tested.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    before: Vec<f64>,
+    after: Vec<f64>,
+    /// How much neighbours are alike as far as these two series tell; none where nothing varies.
+    alike: Option<f64>,
+}
+
+impl Groups {
+    /// Two series of at least [`FEWEST`] values each, in order of time.
+    pub fn new(before: &[f64], after: &[f64]) -> Self {
+        let (before, after) = (grouped(before, GROUPS), grouped(after, GROUPS));
+        let alike = alike(&before, &after);
+        Self { before, after, alike }
     }
-    let scale = mean(&a).abs().max(mean(&b).abs());
-    let p = if error > scale * 1e-12 {
-        two_sided(shift / error, freedom)
-    } else if shift.abs() > scale * 1e-9 {
-        0.0
-    } else {
-        1.0
-    };
-    let quarters = |values: &[f64]| grouped(values, 4);
-    Test { shift, error, p, superiority: superiority(&a, &b), persistence: superiority(&quarters(&a), &quarters(&b)) }
+
+    /// How much neighbours are alike; none where nothing varies.
+    pub fn alike(&self) -> Option<f64> {
+        self.alike
+    }
+
+    /// Tests them; `apart` is the time between their middles in lengths of a series.
+    pub fn test(&self, family: Family, noise: Noise, apart: f64) -> Test {
+        let (a, b) = (&self.before, &self.after);
+        let shift = mean(b) - mean(a);
+        let (mut error, freedom) = long_run_error(a, b, family.alike(self));
+        if noise == Noise::Drifting {
+            error = error.max(drift_error(a, b, apart));
+        }
+        let scale = mean(a).abs().max(mean(b).abs());
+        let p = if error > scale * 1e-12 {
+            two_sided(shift / error, freedom)
+        } else if shift.abs() > scale * 1e-9 {
+            0.0
+        } else {
+            1.0
+        };
+        let quarters = |values: &[f64]| grouped(values, 4);
+        let persistence = superiority(&quarters(a), &quarters(b));
+        Test { shift, error, p, superiority: superiority(a, b), persistence }
+    }
+}
+
+/// How alike neighbours are in all series of a metric: sixty samples of one CPU hardly tell, those of its fellows do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Family {
+    count: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Family {
+    /// The family of what its members tell.
+    pub fn of(members: impl Iterator<Item = f64> + Clone) -> Self {
+        let count = members.clone().count() as f64;
+        let mean = members.clone().sum::<f64>() / count.max(1.0);
+        let variance = members.map(|alike| (alike - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+        Self { count, mean, variance }
+    }
+
+    /// What a member is like, drawn to its family as far as the differences within it are no larger than those of
+    /// estimates from so few values.
+    fn alike(&self, member: &Groups) -> f64 {
+        let own = member.alike.unwrap_or_default();
+        let chance = 1.0 / (member.before.len() + member.after.len()).max(1) as f64;
+        let family = if self.count >= 3.0 { (chance / self.variance.max(chance)).powi(2) } else { 0.0 };
+        (own + family * (self.mean - own)).clamp(0.0, STICKIEST)
+    }
 }
 
 /// Means of consecutive values, as many to each as gives at most `most` groups.
@@ -87,30 +137,29 @@ fn squares(values: &[f64]) -> (f64, f64) {
 }
 
 /// The standard error of the difference of means where neighbours are alike: Welch's, with as many values as are worth
-/// one another.
-fn long_run_error(a: &[f64], b: &[f64]) -> (f64, f64) {
-    let alike = alike(a, b);
+/// one another; and the degrees of freedom that are left.
+fn long_run_error(a: &[f64], b: &[f64], alike: f64) -> (f64, f64) {
     let worth = |values: &[f64]| (values.len() as f64 * (1.0 - alike) / (1.0 + alike)).max(1.0);
     let part = |values: &[f64]| squares(values).0 / (values.len() as f64 - 1.0).max(1.0) / worth(values);
     ((part(a) + part(b)).sqrt(), (worth(a) + worth(b) - 2.0).max(1.0))
 }
 
-/// Autocorrelation of neighbours over both series; short series show too little of it, which is corrected.
-fn alike(a: &[f64], b: &[f64]) -> f64 {
+/// Autocorrelation of neighbours over both series; short series show too little of it, which is corrected. None where
+/// nothing varies.
+fn alike(a: &[f64], b: &[f64]) -> Option<f64> {
     let ((all_a, next_a), (all_b, next_b)) = (squares(a), squares(b));
     let all = all_a + all_b;
-    if all <= 0.0 {
-        return 0.0;
-    }
-    let seen = (next_a + next_b) / all;
+    let scale = mean(a).abs().max(mean(b).abs());
+    let seen = (all > (scale * 1e-9).powi(2)).then(|| (next_a + next_b) / all)?;
     let count = a.len().min(b.len()).max(1) as f64;
-    (seen + (1.0 + 3.0 * seen.max(0.0)) / count).clamp(0.0, STICKIEST)
+    Some(seen + (1.0 + 3.0 * seen.max(0.0)) / count)
 }
 
 /// The standard error where each series drifts: how far steps like those within the series lead over the time between
 /// them, whether they have a direction or not.
 fn drift_error(a: &[f64], b: &[f64], apart: f64) -> f64 {
-    let steps = |values: &[f64]| values.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<f64>>();
+    let steps =
+        |values: &[f64]| values.iter().zip(values.iter().skip(1)).map(|(one, next)| next - one).collect::<Vec<f64>>();
     let steps: Vec<f64> = steps(a).into_iter().chain(steps(b)).collect();
     if steps.is_empty() {
         return 0.0;
@@ -171,20 +220,19 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
 fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };
-    let mut c = 1.0;
-    let mut d = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
-    let mut result = d;
-    for m in 1..300 {
-        let m = f64::from(m);
-        for term in [
-            m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m)),
-            -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0)),
-        ] {
-            d = 1.0 / away(1.0 + term * d);
-            c = away(1.0 + term / c);
-            result *= d * c;
+    let mut upper = 1.0;
+    let mut lower = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
+    let mut result = lower;
+    for step in 1..300 {
+        let m = f64::from(step);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        for term in [even, odd] {
+            lower = 1.0 / away(1.0 + term * lower);
+            upper = away(1.0 + term / upper);
+            result *= lower * upper;
         }
-        if (d * c - 1.0).abs() < 1e-14 {
+        if (lower * upper - 1.0).abs() < 1e-14 {
             break;
         }
     }
@@ -203,4 +251,44 @@ fn ln_gamma(x: f64) -> f64 {
     let square = inverse * inverse;
     let series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)));
     (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - f64::ln(product)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Family, Groups, Noise, threshold, two_sided};
+
+    #[test]
+    fn student_as_tables_have_it() {
+        for (t, freedom, p) in [(2.228, 10.0, 0.05), (2.576, 1e7, 0.01), (12.706, 1.0, 0.05), (4.587, 10.0, 0.001)] {
+            assert!((two_sided(t, freedom) / p - 1.0).abs() < 2e-3, "{t} {freedom}: {}", two_sided(t, freedom));
+            assert!((two_sided(-t, freedom) - two_sided(t, freedom)).abs() < 1e-12);
+        }
+        assert!(two_sided(40.0, 38.0) < 1e-30 && two_sided(0.0, 5.0) > 0.999);
+        assert!((two_sided(f64::NAN, 3.0) - 1.0).abs() < 1e-12 && two_sided(f64::INFINITY, 3.0) < 1e-300);
+    }
+
+    #[test]
+    fn findings_share_one_error_rate() {
+        assert!((threshold(&mut [0.5, 0.004, 0.9, 0.2], 0.01) - 0.0).abs() < 1e-12);
+        assert!((threshold(&mut [0.5, 0.002, 0.9, 0.2], 0.01) - 0.0025).abs() < 1e-12);
+        assert!((threshold(&mut [0.004, 0.002, 0.9, 0.2], 0.01) - 0.005).abs() < 1e-12);
+        assert!(threshold(&mut [], 0.01).abs() < 1e-12);
+    }
+
+    #[test]
+    fn constants_differ_or_not() {
+        let test = |one: f64, other: f64| {
+            Groups::new(&[one; 20], &[other; 20]).test(Family::default(), Noise::Stationary, 1.0)
+        };
+        assert!(test(4.0, 8.0).p < 1e-12 && test(4.0, 8.0).separated());
+        assert!(test(4.0, 4.0).p > 0.999 && !test(4.0, 4.0).separated());
+    }
+
+    #[test]
+    fn a_drift_goes_on() {
+        let line = |from: f64| (0..60).map(|second| from + f64::from(second)).collect::<Vec<f64>>();
+        let test = |from: f64, noise| Groups::new(&line(0.0), &line(from)).test(Family::default(), noise, 1.0);
+        assert!(test(60.0, Noise::Drifting).p > 0.05, "{:?}", test(60.0, Noise::Drifting));
+        assert!(test(2000.0, Noise::Drifting).p < 1e-6, "{:?}", test(2000.0, Noise::Drifting));
+    }
 }

@@ -107,7 +107,9 @@ impl List {
             ("CPU model", &host.cpu_model),
             ("hypervisor", &host.virtualization),
         ];
-        texts.iter().for_each(|(name, text)| self.text(&subject, name, text));
+        for (name, text) in texts {
+            self.text(&subject, name, text);
+        }
         self.known(&subject, "in a container", host.in_container.map(yes_no), "");
         if let Some(bytes) = frame.memory.total_bytes.value() {
             self.put(&subject, "memory", gibibytes(bytes));
@@ -126,7 +128,9 @@ impl List {
         let (topology, subject) = (&frame.topology, Subject::Host);
         let counts = [("packages", topology.packages), ("cores", topology.cores)];
         for (name, count) in counts {
-            count.into_iter().for_each(|count| self.put(&subject, name, count));
+            if let Some(count) = count {
+                self.put(&subject, name, count);
+            }
         }
         if topology.cpus.is_empty() {
             return;
@@ -159,7 +163,9 @@ impl List {
             ("rx ring", nic.rx_ring.current),
             ("speed (Mbit/s)", nic.speed_mbps),
         ];
-        channels.into_iter().for_each(|(name, value)| self.known(&subject, name, value, "none"));
+        for (name, value) in channels {
+            self.known(&subject, name, value, "none");
+        }
         self.known(&subject, "link", nic.carrier.map(yes_no), "none");
         self.known(&subject, "node", nic.node, "none");
         self.known(&subject, "master", nic.master.clone(), "none");

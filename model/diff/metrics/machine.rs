@@ -196,7 +196,7 @@ fn most(frame: &Frame, share: fn(CpuShares) -> f64) -> Option<f64> {
 fn node_imbalance(frame: &Frame) -> Option<f64> {
     let busy = || frame.nodes.iter().filter_map(|node| node.busy);
     let (low, high) = (busy().min_by(f64::total_cmp)?, busy().max_by(f64::total_cmp)?);
-    (busy().count() > 1).then(|| high - low)
+    (busy().count() > 1).then_some(high - low)
 }
 
 /// Share of the CPU with most of what is counted by CPU; none below a rate at which it says something.
