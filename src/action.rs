@@ -46,6 +46,10 @@ pub enum Command {
     Faster,
     /// A longer interval.
     Slower,
+    /// Begins a recording or ends it.
+    Record,
+    /// Asks for a text and writes it at this place of the recording.
+    Mark,
     /// Something for the panel on the screen.
     Panel(Action),
 }
@@ -120,8 +124,8 @@ impl Row {
 }
 
 use Command::{
-    Back, Faster, Filter, Gaps, Help, Jump, MinuteBack, MinuteForward, Mouse, NextScreen, Panel, Pause, PreviousScreen,
-    Quit, Redraw, Screen, Slower, StepBack, StepForward, Suspend, Theme,
+    Back, Faster, Filter, Gaps, Help, Jump, Mark, MinuteBack, MinuteForward, Mouse, NextScreen, Panel, Pause,
+    PreviousScreen, Quit, Record, Redraw, Screen, Slower, StepBack, StepForward, Suspend, Theme,
 };
 
 /// Every action with its default keys.
@@ -157,6 +161,8 @@ pub const TABLE: &[Row] = &[
     row(Group::Time, MinuteBack, "minute-back", &["{", "shift-pgup"], "a minute back").paused(&["pgup"]),
     row(Group::Time, MinuteForward, "minute-forward", &["}", "shift-pgdn"], "a minute forward").paused(&["pgdn"]),
     row(Group::Time, Jump, "jump", &["t"], "go to a time: 14:05, 10m (ago), +30s (later)"),
+    row(Group::Time, Record, "record", &["R"], "begin a recording, with the past that is kept; end it"),
+    row(Group::Time, Mark, "mark", &["x"], "write a mark into the recording"),
     row(Group::Time, Faster, "faster", &["+"], "sample more often"),
     row(Group::Time, Slower, "slower", &["-"], "sample less often"),
     row(Group::Program, Theme, "theme", &["T"], "the next theme"),

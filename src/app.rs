@@ -2,10 +2,12 @@
 
 mod edit;
 mod modal;
+mod recording;
 mod time;
 pub mod transport;
 
 pub use modal::{List, Modal};
+pub use recording::Recording;
 
 use crate::action::Command;
 use crate::keymap::Keymap;
@@ -59,6 +61,10 @@ pub enum Effect {
     Mouse(bool),
     /// Load the theme after the named one.
     NextTheme(String),
+    /// Begin a recording in a file of this name, or end it.
+    Record(Option<String>),
+    /// Write a mark into the recording.
+    Mark(String),
 }
 
 /// How things look.
@@ -81,6 +87,8 @@ pub struct Status {
     pub interval: Duration,
     /// CLOCK_MONOTONIC in ns as far as it is known here.
     pub now_ns: u64,
+    /// What is being recorded.
+    pub recording: Option<Recording>,
 }
 
 /// A line that goes away by itself.
@@ -125,6 +133,8 @@ pub struct App {
     pub look: Look,
     /// What the title tells.
     pub status: Status,
+    /// Where recordings go that are begun here.
+    pub recordings: std::path::PathBuf,
 }
 
 fn cx<'a>(sample: &'a Sample, look: &'a Look, selected: Option<&'a Subject>, filter: &'a str) -> Cx<'a> {
@@ -148,6 +158,7 @@ impl App {
             keymap,
             look,
             status,
+            recordings: std::path::PathBuf::from("."),
         }
     }
 
@@ -275,6 +286,8 @@ impl App {
             }
             Command::Faster => return self.change_interval(false),
             Command::Slower => return self.change_interval(true),
+            Command::Record => return self.record(),
+            Command::Mark => self.mark(),
             Command::Panel(action) => return self.act(action).1,
         }
         Vec::new()

@@ -50,6 +50,8 @@ pub struct Global {
 pub enum Command {
     /// Take one sample pair, write it out and leave.
     Snapshot(SnapshotArgs),
+    /// Record without a screen; with a command, from its start to its end.
+    Record(crate::record::RecordArgs),
     /// Write the files that would be read to an archive; unpacked, --root reads it: for reports of defects.
     Capture(crate::capture::CaptureArgs),
     /// Write a completion script for a shell.

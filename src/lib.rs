@@ -18,6 +18,7 @@ pub mod config;
 pub mod export;
 pub mod keymap;
 pub mod moment;
+pub mod record;
 pub mod recording;
 pub mod runtime;
 pub mod source;

@@ -2,6 +2,8 @@
 
 pub mod live;
 
+use crate::app::Recording;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use topotop_model::Stamp;
@@ -77,6 +79,27 @@ pub trait Source {
 
     /// Looks closer at a process, or no longer at any.
     fn watch(&self, pid: Option<u32>);
+
+    /// Begins a recording in a file that does not exist yet: what is kept of the past goes in first.
+    fn record(&mut self, _path: &Path) -> Result<(), String> {
+        Err("only a live machine can be recorded".to_owned())
+    }
+
+    /// What is being recorded.
+    fn recording(&self) -> Option<Recording> {
+        None
+    }
+
+    /// Writes a mark into the recording.
+    fn mark(&mut self, _text: String) {}
+
+    /// Ends the recording and says what it has become.
+    fn end_recording(&mut self) -> Option<String> {
+        None
+    }
+
+    /// The program is about to be stopped: samples will be missing for a reason.
+    fn stopping(&self) {}
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub enum Modal {
     Filter,
     /// A time is typed.
     Jump(String),
+    /// A mark for the recording is typed.
+    Mark(String),
     /// The list of keys.
     Help(List),
 }
@@ -90,6 +92,7 @@ impl App {
             }
             Modal::Filter => Some(self.filter_key(event)),
             Modal::Jump(_) => Some(self.jump_key(event)),
+            Modal::Mark(_) => Some(self.mark_key(event)),
         }
     }
 
@@ -126,10 +129,26 @@ impl App {
         Vec::new()
     }
 
+    fn mark_key(&mut self, event: KeyEvent) -> Vec<Effect> {
+        let Modal::Mark(text) = &mut self.modal else { return Vec::new() };
+        match event.code {
+            KeyCode::Esc => self.modal = Modal::None,
+            KeyCode::Enter => {
+                let text = std::mem::take(text);
+                self.modal = Modal::None;
+                return vec![Effect::Mark(text)];
+            }
+            _ => {
+                edit::key(text, event);
+            }
+        }
+        Vec::new()
+    }
+
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.modal {
             Modal::Filter => edit::paste(&mut self.filter, text),
-            Modal::Jump(line) => edit::paste(line, text),
+            Modal::Jump(line) | Modal::Mark(line) => edit::paste(line, text),
             Modal::Help(list) if list.typing => edit::paste(&mut list.query, text),
             _ => {}
         }

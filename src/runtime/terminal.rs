@@ -49,6 +49,12 @@ pub(super) fn install_panic_hook() {
     }));
 }
 
+/// Says something on the terminal that was given back.
+pub(super) fn tell(text: &str) {
+    // Where standard error is gone there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "topotop: {}", topotop_model::text::printable(text));
+}
+
 /// True if somebody would wake a stopped process: a shell in another process group of this session.
 pub(super) fn can_suspend() -> bool {
     rustix::process::getsid(None).is_ok_and(|leader| leader != rustix::process::getpgrp())

@@ -14,12 +14,14 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
     let frame = &app.shown().frame;
     let cost = own_cost(&app.newest.frame);
     let (clock, clock_role) = clock(app);
+    let (recording, recording_role) = recording(app);
     let mut parts = vec![
         (" topotop ".to_owned(), Role::Title, 0u8),
         (frame.host.name.chars().take(32).collect(), Role::Focus, 1),
         (summary(&frame.topology), Role::Text, 2),
         (kernel(frame), Role::Dim, 4),
         (clock, clock_role, 0),
+        (recording, recording_role, 0),
         (cost, Role::Dim, 3),
     ];
     parts.retain(|(text, _, _)| !text.is_empty());
@@ -93,6 +95,18 @@ fn clock(app: &App) -> (String, Role) {
     }
 }
 
+/// How long the recording is and how large, or what is wrong with it.
+fn recording(app: &App) -> (String, Role) {
+    let Some(recording) = &app.status.recording else { return (String::new(), Role::Text) };
+    let mark = if app.look.charset == Charset::Unicode { "▮" } else { "*" };
+    if recording.trouble.is_some() {
+        return (format!("{mark}REC held up"), Role::Warn);
+    }
+    let seconds = app.status.now_ns.saturating_sub(recording.since_ns) / 1_000_000_000;
+    let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    (format!("{mark}REC {time} {}", topotop_widgets::parts::number::bytes(recording.bytes as f64)), Role::Info)
+}
+
 /// Columns that the most important hint needs.
 const LAST_HINT: usize = 8;
 
@@ -126,6 +140,7 @@ pub fn tab_at(app: &App, column: u16, row: u16) -> Option<usize> {
 fn prompt(app: &App) -> Option<(String, Role)> {
     match (&app.modal, &app.notice) {
         (Modal::Filter, _) => Some((format!(" filter: {}_   Enter keeps it, Esc drops it", app.filter), Role::Key)),
+        (Modal::Mark(text), _) => Some((format!(" mark: {text}_   Enter writes it, Esc drops it"), Role::Key)),
         (Modal::Jump(text), _) => Some((format!(" go to: {text}_   14:05 (UTC), 10m (ago), -30s, +30s"), Role::Key)),
         (_, Some(notice)) => Some((format!(" {}", notice.text), Role::Info)),
         _ => None,
