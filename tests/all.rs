@@ -11,6 +11,7 @@ mod live;
 mod log;
 mod machines;
 mod pty;
+mod replay;
 mod schema;
 mod screens;
 mod time;
