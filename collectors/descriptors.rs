@@ -10,7 +10,7 @@ const MOST: usize = 8192;
 const SPARE: u64 = 256;
 
 static KEPT: AtomicUsize = AtomicUsize::new(0);
-static LIMIT: OnceLock<usize> = OnceLock::new();
+static LIMIT: OnceLock<(usize, Rlimit)> = OnceLock::new();
 
 /// The right to keep one descriptor; dropping it gives the right back.
 #[derive(Debug)]
@@ -32,14 +32,24 @@ fn take(kept: &AtomicUsize, most: usize) -> bool {
     kept.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |kept| (kept < most).then_some(kept + 1)).is_ok()
 }
 
-/// How many descriptors may be kept; the first time, raises the soft RLIMIT_NOFILE to the hard one for it.
+/// How many descriptors may be kept.
 fn most() -> usize {
-    *LIMIT.get_or_init(|| {
+    limits().0
+}
+
+/// RLIMIT_NOFILE as this program was started with it: what the programs that it starts are to have.
+pub fn original() -> Rlimit {
+    limits().1
+}
+
+/// What may be kept and the original limit; the first time, raises the soft RLIMIT_NOFILE to the hard one.
+fn limits() -> &'static (usize, Rlimit) {
+    LIMIT.get_or_init(|| {
         let original = getrlimit(Resource::Nofile);
         let raised = Rlimit { current: original.maximum, maximum: original.maximum };
         let now = if setrlimit(Resource::Nofile, raised).is_ok() { original.maximum } else { original.current };
         let room = now.unwrap_or(u64::MAX).saturating_sub(SPARE);
-        usize::try_from(room).unwrap_or(usize::MAX).min(MOST)
+        (usize::try_from(room).unwrap_or(usize::MAX).min(MOST), original)
     })
 }
 

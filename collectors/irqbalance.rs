@@ -162,5 +162,7 @@ fn service_failed() -> bool {
     let mut command = std::process::Command::new(program);
     command.args(["show", "irqbalance.service", "--property=ActiveState", "--value"]);
     command.stdin(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    command.output().is_ok_and(|output| text(output.stdout.trim_ascii()) == "failed")
+    crate::sys::child::with_own_limit(&mut command)
+        .output()
+        .is_ok_and(|output| text(output.stdout.trim_ascii()) == "failed")
 }

@@ -37,6 +37,11 @@ pub use sampler::{Options, Sampler};
 use live::Live;
 use topotop_model::Draft;
 
+/// The three clocks now, of no sample.
+pub fn now() -> topotop_model::Stamp {
+    sampler::stamp(0)
+}
+
 /// What somebody wants beyond the fixed base of judging and recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {

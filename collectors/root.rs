@@ -99,10 +99,11 @@ impl Root {
     }
 
     /// CLOCK_MONOTONIC in ns as it was when the files that are read now were: of a captured tree that says when it was
-    /// taken, the time of the capture. What collectors stamp rows with, so that rates are over the right interval.
+    /// taken, the time of the capture. What collectors stamp rows with, so that rates are over the right interval; in
+    /// steps of 65 µs, so that rows read together have the same or the next stamp, which recordings need no room for.
     pub fn monotonic_ns(&self) -> u64 {
         let at = usize::from(self.second.as_ref().is_some_and(|second| second.is_on()));
-        self.stamps.get(at).map_or_else(crate::processes::monotonic_ns, |stamp| stamp.mono_ns)
+        self.stamps.get(at).map_or_else(|| crate::processes::monotonic_ns() & !0xffff, |stamp| stamp.mono_ns)
     }
 
     /// From now on the files of the second sample are read, through kept descriptors as well.

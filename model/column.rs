@@ -91,6 +91,13 @@ impl Num {
         self.values.clone_from(&other.values);
         self.valid.clone_from(&other.valid);
     }
+
+    /// True if 64 rows from a multiple of 64 on are the same, quickly told; what was cleared is kept as zero.
+    pub(crate) fn same_chunk(&self, other: &Self, chunk: usize) -> bool {
+        let range = |len: usize| (chunk * 64).min(len)..(chunk * 64 + 64).min(len);
+        self.valid.get(chunk) == other.valid.get(chunk)
+            && self.values.get(range(self.values.len())) == other.values.get(range(other.values.len()))
+    }
 }
 
 /// Cells of one kind; `None` is "not read".
@@ -195,6 +202,31 @@ impl Sparse {
     }
 }
 
+impl Sparse {
+    /// Adds differences to a row by ids that ascend; an unread row is taken for an empty one. Zeros are left out.
+    pub(crate) fn patch(&mut self, slot: usize, steps: &[(u32, i64)]) {
+        let Some(cell) = self.cell(slot) else { return };
+        let row = cell.get_or_insert_default();
+        let (mut at, mut zeros) = (0, false);
+        for &(id, step) in steps {
+            while row.get(at).is_some_and(|pair| pair.0 < id) {
+                at += 1;
+            }
+            match row.get_mut(at).filter(|pair| pair.0 == id) {
+                Some(pair) => {
+                    pair.1 = pair.1.wrapping_add(step as u64);
+                    zeros |= pair.1 == 0;
+                }
+                None => row.insert(at, (id, step as u64)),
+            }
+            zeros |= step == 0;
+        }
+        if zeros {
+            row.retain(|pair| pair.1 != 0);
+        }
+    }
+}
+
 /// What a column's values are: it decides how they are encoded and whether a rate makes sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
@@ -206,6 +238,8 @@ pub enum Meaning {
     Counter32,
     /// Goes up and down.
     Gauge,
+    /// CLOCK_MONOTONIC when something was read: near those of the other rows.
+    Clock,
     /// A setting or a description.
     Fact,
 }

@@ -43,6 +43,12 @@ impl Rows {
         serial != 0 && serial == other.serial(slot)
     }
 
+    /// True if so many slots from `first` on hold the same rows in both, or none.
+    pub(crate) fn same_range(&self, other: &Self, first: usize, len: usize) -> bool {
+        let slots = |end: usize| first.min(end)..(first + len).min(end);
+        self.serials.get(slots(self.bound())) == other.serials.get(slots(other.bound()))
+    }
+
     pub(crate) fn insert(&mut self) -> usize {
         let slot = self.free.pop().map_or(self.serials.len(), |slot| slot as usize);
         self.last_serial += 1;
@@ -117,6 +123,10 @@ pub trait Table: Clone + Default + PartialEq + std::fmt::Debug + Send + Sync + '
     /// A column by its place in `COLUMNS`, to write to.
     fn column_mut(&mut self, index: usize) -> Option<ColumnMut<'_>>;
 
+    /// Its rows beside a column to write to.
+    #[doc(hidden)]
+    fn parts_mut(&mut self, index: usize) -> (&Rows, Option<ColumnMut<'_>>);
+
     /// Copies another table into this one's buffers.
     fn copy_from(&mut self, other: &Self);
 
@@ -188,12 +198,39 @@ macro_rules! table {
             }
 
             fn column(&self, index: usize) -> Option<$crate::Column<'_>> {
-                [$($crate::Column::from(&self.$field)),+].get(index).copied()
+                let mut at = index;
+                $(
+                    if at == 0 {
+                        return Some($crate::Column::from(&self.$field));
+                    }
+                    at = at.wrapping_sub(1);
+                )+
+                let _ = at;
+                None
             }
 
             fn column_mut(&mut self, index: usize) -> Option<$crate::ColumnMut<'_>> {
-                let columns = [$($crate::ColumnMut::from(&mut self.$field)),+];
-                columns.into_iter().nth(index)
+                let mut at = index;
+                $(
+                    if at == 0 {
+                        return Some($crate::ColumnMut::from(&mut self.$field));
+                    }
+                    at = at.wrapping_sub(1);
+                )+
+                let _ = at;
+                None
+            }
+
+            fn parts_mut(&mut self, index: usize) -> (&$crate::Rows, Option<$crate::ColumnMut<'_>>) {
+                let mut at = index;
+                $(
+                    if at == 0 {
+                        return (&self.rows, Some($crate::ColumnMut::from(&mut self.$field)));
+                    }
+                    at = at.wrapping_sub(1);
+                )+
+                let _ = at;
+                (&self.rows, None)
             }
 
             fn copy_from(&mut self, other: &Self) {

@@ -2,15 +2,15 @@
 
 mod edit;
 mod modal;
-mod replay;
+mod recording;
 mod time;
 pub mod transport;
 
 pub use modal::{List, Modal};
+pub use recording::Recording;
 
 use crate::action::Command;
 use crate::keymap::Keymap;
-use crate::source::playback::Playback;
 use crate::source::{About, Sample, Target};
 use crate::units;
 use crossterm::event::{KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
@@ -32,8 +32,6 @@ pub enum Msg {
     Resize(u16, u16),
     /// A new sample.
     Sample(Sample),
-    /// Playing goes on, or otherwise.
-    Playback(Box<Playback>),
     /// The answer to [`Effect::Seek`]; none when there is no past.
     Sought(Option<Sample>),
     /// The theme after this one; none when there is no other.
@@ -45,7 +43,7 @@ pub enum Msg {
 }
 
 /// Something to be done outside.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Leave.
     Quit,
@@ -55,8 +53,6 @@ pub enum Effect {
     Redraw,
     /// Find the sample at a target.
     Seek(Stamp, Target),
-    /// Play otherwise.
-    Play(transport::Order),
     /// Sample at this interval.
     Interval(Duration),
     /// Look closer at a process.
@@ -65,6 +61,10 @@ pub enum Effect {
     Mouse(bool),
     /// Load the theme after the named one.
     NextTheme(String),
+    /// Begin a recording in a file of this name, or end it.
+    Record(Option<String>),
+    /// Write a mark into the recording.
+    Mark(String),
 }
 
 /// How things look.
@@ -87,6 +87,8 @@ pub struct Status {
     pub interval: Duration,
     /// CLOCK_MONOTONIC in ns as far as it is known here.
     pub now_ns: u64,
+    /// What is being recorded.
+    pub recording: Option<Recording>,
 }
 
 /// A line that goes away by itself.
@@ -117,10 +119,6 @@ pub struct App {
     pub newest: Sample,
     /// The sample that is held, while the picture is held.
     pub held: Option<Sample>,
-    /// Where a recording is played; none for what is not played.
-    pub playback: Option<Playback>,
-    /// True while the cursor of the recording is dragged.
-    dragging: bool,
     /// What lies over the screen.
     pub modal: Modal,
     /// Rows without this are left out.
@@ -135,6 +133,8 @@ pub struct App {
     pub look: Look,
     /// What the title tells.
     pub status: Status,
+    /// Where recordings go that are begun here.
+    pub recordings: std::path::PathBuf,
 }
 
 fn cx<'a>(sample: &'a Sample, look: &'a Look, selected: Option<&'a Subject>, filter: &'a str) -> Cx<'a> {
@@ -151,8 +151,6 @@ impl App {
             area: Rect::new(0, 0, 80, 24),
             newest: Sample::default(),
             held: None,
-            playback: None,
-            dragging: false,
             modal: Modal::None,
             filter: String::new(),
             selected: None,
@@ -160,6 +158,7 @@ impl App {
             keymap,
             look,
             status,
+            recordings: std::path::PathBuf::from("."),
         }
     }
 
@@ -196,17 +195,7 @@ impl App {
     pub fn overdue(&self) -> Option<u64> {
         let stamp = self.newest.frame.stamp;
         let age = self.status.now_ns.checked_sub(stamp.mono_ns)?;
-        (stamp.seq > 0 && self.is_live() && age > self.patience()).then_some(age / 1_000_000_000)
-    }
-
-    /// True for a machine that is sampled now.
-    fn is_live(&self) -> bool {
-        self.status.about.captured.is_none() && self.playback.is_none()
-    }
-
-    /// True where keys go through time: the picture is held, or a recording is shown.
-    pub fn in_time(&self) -> bool {
-        self.held.is_some() || self.playback.is_some()
+        (stamp.seq > 0 && self.status.about.captured.is_none() && age > self.patience()).then_some(age / 1_000_000_000)
     }
 
     /// Two intervals and some slack, in ns.
@@ -218,7 +207,7 @@ impl App {
     pub fn wakes_at(&self) -> Option<u64> {
         let stamp = self.newest.frame.stamp;
         let notice = self.notice.as_ref().map(|notice| notice.until_ns);
-        let late = (stamp.seq > 0 && self.is_live()).then(|| match self.overdue() {
+        let late = (stamp.seq > 0 && self.status.about.captured.is_none()).then(|| match self.overdue() {
             Some(_) => self.status.now_ns + 1_000_000_000,
             None => stamp.mono_ns + self.patience() + 1,
         });
@@ -239,7 +228,6 @@ impl App {
             Msg::Paste(text) => self.paste(&text),
             Msg::Resize(width, height) => self.area = Rect::new(0, 0, width, height),
             Msg::Sample(sample) => self.newest = sample,
-            Msg::Playback(playback) => self.playback = Some(*playback),
             Msg::Sought(sample) => self.sought(sample),
             Msg::Theme(Some(theme)) => {
                 self.say(format!("theme {}", theme.name));
@@ -263,7 +251,7 @@ impl App {
         if let Some(effects) = self.modal_key(event) {
             return effects;
         }
-        match self.keymap.command(event.into(), self.in_time()) {
+        match self.keymap.command(event.into(), self.held.is_some()) {
             Some(command) => self.command(command),
             None => Vec::new(),
         }
@@ -271,9 +259,6 @@ impl App {
 
     /// Does what a command says.
     pub fn command(&mut self, command: Command) -> Vec<Effect> {
-        if let Some(effects) = self.replay_command(command) {
-            return effects;
-        }
         match command {
             Command::Quit => return vec![Effect::Quit],
             Command::Suspend => return vec![Effect::Suspend],
@@ -283,11 +268,6 @@ impl App {
             Command::StepForward => return self.seek(Target::Samples(1)),
             Command::MinuteBack => return self.seek(Target::Nanoseconds(-60_000_000_000)),
             Command::MinuteForward => return self.seek(Target::Nanoseconds(60_000_000_000)),
-            Command::Start => return self.seek(Target::Samples(i64::MIN)),
-            Command::End => self.held = None,
-            Command::PreviousMark | Command::NextMark => self.say("there are no marks: a recording has them"),
-            Command::LoopStart | Command::LoopEnd | Command::LoopOff => self.say("only a recording is looped"),
-            Command::Machine => self.say("there is one machine only: replay two recordings"),
             Command::Jump => self.modal = Modal::Jump(String::new()),
             Command::Back => return self.back(),
             Command::NextScreen => self.turn(1),
@@ -306,6 +286,8 @@ impl App {
             }
             Command::Faster => return self.change_interval(false),
             Command::Slower => return self.change_interval(true),
+            Command::Record => return self.record(),
+            Command::Mark => self.mark(),
             Command::Panel(action) => return self.act(action).1,
         }
         Vec::new()
@@ -331,7 +313,7 @@ impl App {
                 self.selected = Some(subject);
                 (true, Vec::new())
             }
-            Outcome::Watch(pid) => (true, self.watch(pid)),
+            Outcome::Watch(pid) => (true, vec![Effect::Watch(pid)]),
         }
     }
 
@@ -367,9 +349,6 @@ impl App {
         if !matches!(self.modal, Modal::None) {
             self.modal_wheel(event.kind);
             return Vec::new();
-        }
-        if let Some(effects) = self.bar_mouse(event) {
-            return effects;
         }
         let action = match event.kind {
             MouseEventKind::Down(MouseButton::Left) => {

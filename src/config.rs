@@ -28,6 +28,9 @@ pub struct Config {
     /// Keys by action.
     #[serde(default, deserialize_with = "keys")]
     pub keys: BTreeMap<String, Vec<String>>,
+    /// Recordings.
+    #[serde(default)]
+    pub record: Record,
     /// Interfaces by name.
     #[serde(default)]
     pub nic: BTreeMap<String, Nic>,
@@ -44,6 +47,14 @@ pub enum CharsetChoice {
     Unicode,
     /// ASCII only.
     Ascii,
+}
+
+/// Recordings.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Where those go that are begun on the screen; the working directory otherwise.
+    pub directory: Option<PathBuf>,
 }
 
 /// What is known of an interface.
@@ -122,7 +133,9 @@ impl Config {
              # false leaves the mouse to the terminal.\n#mouse = true\n\
              # auto, unicode or ascii.\n#charset = \"auto\"\n\n\
              # What an interface can carry, where its speed does not say: cloud and virtual ones.\n\
-             #[nic.eth0]\n#capacity = \"24Gbit\"\n\n[keys]\n",
+             #[nic.eth0]\n#capacity = \"24Gbit\"\n\n\
+             # Where recordings go that are begun with R; without it the working directory.\n\
+             [record]\n#directory = \".\"\n\n[keys]\n",
         );
         for row in crate::action::TABLE {
             let keys: Vec<String> = row.keys.iter().map(|key| format!("{key:?}")).collect();

@@ -18,6 +18,7 @@ pub mod config;
 pub mod export;
 pub mod keymap;
 pub mod moment;
+pub mod record;
 pub mod recording;
 pub mod runtime;
 pub mod source;
@@ -26,7 +27,6 @@ pub mod units;
 pub mod view;
 
 mod manual;
-mod replay;
 mod run;
 mod snapshot;
 

@@ -4,9 +4,10 @@ use crate::app::{App, Look, Status};
 use crate::cli::{Cli, Command, Global};
 use crate::config::Config;
 use crate::keymap::Keymap;
+use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, manual, replay, runtime, snapshot};
+use crate::{capture, manual, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -26,13 +27,33 @@ pub fn run() -> ExitCode {
         return status(print(hwloc::child(root.as_deref()).as_bytes()));
     }
     match Cli::try_parse() {
+        Ok(Cli { command: Some(Command::Record(args)), global }) => record(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
             // Help and version: a reader that is gone has read enough.
             let _ = error.print();
             ExitCode::SUCCESS
         }
-        Err(error) => status(Err(one_line(&error.to_string()))),
+        Err(error) => {
+            fail(&one_line(&error.to_string()));
+            // With a command to run, its status is not to be mistaken for a slip of the pen.
+            let mut words = std::env::args_os().skip(1);
+            ExitCode::from(if words.any(|word| word == "record") && words.any(|word| word == "--") { 125 } else { 2 })
+        }
+    }
+}
+
+fn record(global: &Global, args: &RecordArgs) -> ExitCode {
+    let recorded = Config::load(global.config.as_deref())
+        .and_then(|config| Ok((root(global)?, plan(global, &config))))
+        .map_err(|error| args.failure(error))
+        .and_then(|(root, plan)| crate::record::run(root, &plan, args, global.verbose));
+    match recorded {
+        Ok(status) => ExitCode::from(status),
+        Err(failure) => {
+            fail(&failure.text);
+            ExitCode::from(failure.status)
+        }
     }
 }
 
@@ -49,11 +70,15 @@ fn status(result: Result<(), String>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where standard error is gone, the status says it alone.
-            let _ = writeln!(std::io::stderr(), "topotop: {}", error.replace('\n', " "));
+            fail(&error);
             ExitCode::from(2)
         }
     }
+}
+
+fn fail(error: &str) {
+    // Where standard error is gone, the status says it alone.
+    let _ = writeln!(std::io::stderr(), "topotop: {}", error.replace('\n', " "));
 }
 
 fn command(cli: &Cli) -> Result<(), String> {
@@ -61,7 +86,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     match &cli.command {
         Some(Command::Completions { shell }) => return print(&manual::completions(*shell)),
         Some(Command::Man) => return print(&manual::page()?),
-        Some(Command::Snapshot(_) | Command::Replay(_) | Command::Capture(_)) | None => {}
+        _ => {}
     }
     if global.print_config {
         return print(Config::defaults().as_bytes());
@@ -69,7 +94,6 @@ fn command(cli: &Cli) -> Result<(), String> {
     let config = Config::load(global.config.as_deref())?;
     match &cli.command {
         Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, root(global)?, &plan(global, &config)),
-        Some(Command::Replay(args)) => replay::run(global, &config, args),
         Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config).interval),
         _ => tui(global, &config),
     }
@@ -109,37 +133,26 @@ fn look(global: &Global, config: &Config) -> Result<Look, String> {
     })
 }
 
-/// Fails where no screen can be drawn; `else_use` says what to use instead.
-pub(crate) fn terminal(else_use: &str) -> Result<(), String> {
+fn tui(global: &Global, config: &Config) -> Result<(), String> {
     if !std::io::stdout().is_terminal() {
-        return Err(format!("standard output is no terminal: use {else_use} in scripts and pipes"));
+        return Err("standard output is no terminal: use `topotop snapshot` in scripts and pipes".to_owned());
     }
     if theme::dumb() {
-        return Err(format!("TERM says that this terminal cannot place its cursor: use {else_use}"));
+        return Err("TERM says that this terminal cannot place its cursor: use `topotop snapshot`".to_owned());
     }
-    Ok(())
-}
-
-/// The program before its first sample, as it is configured.
-pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
+    let root = root(global)?;
+    let plan = plan(global, config);
     let keymap = Keymap::new(&config.keys)?;
     let reports = keymap.reports.join("; ");
-    let status = Status { interval, ..Status::default() };
+    let status = Status { interval: plan.interval, ..Status::default() };
     let mut app = App::new(keymap, look(global, config)?, status);
+    app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
     if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {
         return Err(format!("screen = {screen:?} in the configuration: use one of {}", app.screens()));
     }
     if !reports.is_empty() {
         app.say(reports);
     }
-    Ok(app)
-}
-
-fn tui(global: &Global, config: &Config) -> Result<(), String> {
-    terminal("`topotop snapshot`")?;
-    let root = root(global)?;
-    let plan = plan(global, config);
-    let app = app(global, config, plan.interval)?;
     let newest = runtime::run(app, move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))
     })?;

@@ -4,7 +4,7 @@ mod input;
 mod screen;
 mod terminal;
 
-use crate::app::{App, Effect, Msg};
+use crate::app::{App, Effect, Msg, Recording};
 use crate::source::{Sample, Source};
 use crate::{theme, view};
 use rustix::time::{ClockId, clock_gettime};
@@ -57,7 +57,11 @@ pub fn run<S: Source>(mut app: App, start: impl FnOnce(Waker) -> Result<S, Strin
     let mut running = Loop { app, screen, source, leaving: false, dirty: true };
     let ended = running.run(&events);
     let newest = running.app.newest.clone();
+    let recorded = running.source.end_recording();
     drop(running);
+    if let Some(recorded) = recorded {
+        terminal::tell(&recorded);
+    }
     ended.map(|()| newest).map_err(|error| format!("the terminal: {error}"))
 }
 
@@ -87,13 +91,10 @@ impl<S: Source> Loop<S> {
                 self.app.say(trouble);
                 self.dirty = true;
             }
+            self.look_at_recording();
             if let Some(sample) = self.source.take() {
                 self.message(Msg::Sample(sample))?;
                 // The past that is held does not change by what is new; its distance in the title does.
-                self.dirty = true;
-            }
-            if let Some(playback) = self.source.playback().filter(|now| self.app.playback.as_ref() != Some(now)) {
-                self.message(Msg::Playback(Box::new(playback)))?;
                 self.dirty = true;
             }
             if self.dirty && !self.leaving {
@@ -152,16 +153,46 @@ impl<S: Source> Loop<S> {
                 let found = self.source.seek(from, target);
                 self.app.update(Msg::Sought(found));
             }
-            Effect::Play(order) => self.source.order(order),
             Effect::Interval(interval) => self.source.set_interval(interval),
             Effect::Watch(pid) => self.source.watch(pid),
             Effect::Mouse(on) => self.screen.mouse(on)?,
+            Effect::Record(Some(name)) => self.record(&name),
+            Effect::Record(None) => {
+                let ended = self.source.end_recording().unwrap_or_else(|| "nothing is recorded".to_owned());
+                self.app.say(ended);
+            }
+            Effect::Mark(text) => {
+                self.source.mark(text);
+                self.app.say("marked");
+            }
             Effect::NextTheme(name) => {
                 self.app.update(Msg::Theme(theme::next(&name, theme::depth())));
             }
         }
         self.dirty = true;
         Ok(())
+    }
+
+    /// Takes over how the recording is doing; says so when it gets into trouble or out of it.
+    fn look_at_recording(&mut self) {
+        let now = self.source.recording();
+        let was = std::mem::replace(&mut self.app.status.recording, now);
+        let trouble = |recording: Option<&Recording>| recording.and_then(|recording| recording.trouble.clone());
+        let (before, after) = (trouble(was.as_ref()), trouble(self.app.status.recording.as_ref()));
+        self.dirty |= was.is_some() != self.app.status.recording.is_some() || before != after;
+        match (before, after) {
+            (None, Some(trouble)) => self.app.say(format!("recording: {trouble}")),
+            (Some(_), None) if self.app.status.recording.is_some() => self.app.say("recording goes on"),
+            _ => {}
+        }
+    }
+
+    fn record(&mut self, name: &str) {
+        let path = self.app.recordings.join(name);
+        match self.source.record(&path) {
+            Ok(()) => self.app.say(format!("recording to {}", path.display())),
+            Err(error) => self.app.say(format!("{}: {error}", path.display())),
+        }
     }
 
     fn suspend(&mut self) -> std::io::Result<()> {
@@ -171,8 +202,16 @@ impl<S: Source> Loop<S> {
             return Ok(());
         }
         self.screen.leave()?;
+        if let Some(recording) = &self.app.status.recording {
+            terminal::tell(&format!("{}: recording stands still until `fg`", recording.path));
+            self.source.stopping();
+        }
         terminal::stop();
         self.screen.reenter(self.app.look.mouse)?;
+        self.message(Msg::Tick(now_ns()))?;
+        if self.app.status.recording.is_some() {
+            self.app.say("samples are missing in the recording for as long as it was suspended");
+        }
         self.resize();
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Where samples come from.
 
 pub mod live;
-pub mod playback;
-pub mod replay;
 
+use crate::app::Recording;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use topotop_model::Stamp;
@@ -28,8 +28,6 @@ pub enum Target {
     Nanoseconds(i64),
     /// The sample nearest to a wall time in ns since 1970.
     Wall(i64),
-    /// So much of what there is from its start, in 1/10,000.
-    Share(u16),
 }
 
 /// Finds the sample of a target among stamps in order; the nearest end when it lies beyond.
@@ -49,7 +47,6 @@ pub fn locate(stamps: &[Stamp], from: Stamp, target: Target) -> Option<usize> {
             // Where samples are further apart than the way to go, go one of them.
             if found == here { here.saturating_add_signed(ns.signum() as isize).min(last) } else { found }
         }
-        Target::Share(share) => last * usize::from(share) / 10_000,
         Target::Wall(wall_ns) => nearest(i128::from(wall_ns), |stamp| i128::from(stamp.wall_ns)),
     })
 }
@@ -83,13 +80,26 @@ pub trait Source {
     /// Looks closer at a process, or no longer at any.
     fn watch(&self, pid: Option<u32>);
 
-    /// Where playing is; none for what is not played.
-    fn playback(&mut self) -> Option<playback::Playback> {
+    /// Begins a recording in a file that does not exist yet: what is kept of the past goes in first.
+    fn record(&mut self, _path: &Path) -> Result<(), String> {
+        Err("only a live machine can be recorded".to_owned())
+    }
+
+    /// What is being recorded.
+    fn recording(&self) -> Option<Recording> {
         None
     }
 
-    /// Plays otherwise.
-    fn order(&mut self, _: crate::app::transport::Order) {}
+    /// Writes a mark into the recording.
+    fn mark(&mut self, _text: String) {}
+
+    /// Ends the recording and says what it has become.
+    fn end_recording(&mut self) -> Option<String> {
+        None
+    }
+
+    /// The program is about to be stopped: samples will be missing for a reason.
+    fn stopping(&self) {}
 }
 
 #[cfg(test)]
@@ -114,7 +124,6 @@ mod tests {
         assert_eq!(at(Target::Nanoseconds(i64::MIN)), Some(5));
         assert_eq!(at(Target::Wall(126)), Some(13));
         assert_eq!(at(Target::Wall(0)), Some(5));
-        assert_eq!((at(Target::Share(0)), at(Target::Share(10_000))), (Some(5), Some(14)));
         assert_eq!(locate(&[], stamps[0], Target::Samples(-1)), None);
     }
 }

@@ -31,6 +31,21 @@ pub fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// `64M`, `512MiB`, `2G` in bytes, by powers of 1024; a bare number is bytes.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let (number, unit) = split(text);
+    let power = match unit.trim_end_matches('B').trim_end_matches('i') {
+        "" => 0,
+        "k" | "K" => 1,
+        "M" => 2,
+        "G" => 3,
+        "T" => 4,
+        _ => return Err(format!("`{text}` is no size: write 64M or 2G")),
+    };
+    let bytes = number.map(|number| number * 1024f64.powi(power)).filter(|bytes| (0.0..=1e18).contains(bytes));
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| format!("`{text}` is no size: write 64M or 2G"))
+}
+
 /// `24Gbit`, `100M`, `2500Mbit/s` in Mbit/s; a bare number is Mbit/s.
 pub fn megabits(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
@@ -43,13 +58,6 @@ pub fn megabits(text: &str) -> Result<u64, String> {
     };
     let megabits = number.map(|number| number * scale).filter(|megabits| (1.0..=1e9).contains(megabits));
     megabits.map(|megabits| megabits as u64).ok_or_else(|| format!("`{text}` is no rate: write 24Gbit or 800Mbit"))
-}
-
-/// How many times as fast: `10`, `10x`, `0.5`.
-pub fn times(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches(['x', '×']).parse().ok();
-    let times = number.filter(|times| (0.1..=1000.0).contains(times));
-    times.ok_or_else(|| format!("`{text}` is no speed: write a number from 0.1 to 1000"))
 }
 
 /// A short duration: `500ms`, `1s`, `1.5s`, `2m`.
@@ -150,7 +158,7 @@ fn split(text: &str) -> (Option<f64>, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{date_time, duration, interval, megabits, parse_time_of_day, rfc3339, short, span, time_of_day};
+    use super::{bytes, date_time, duration, interval, megabits, parse_time_of_day, rfc3339, short, span, time_of_day};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -166,6 +174,8 @@ mod tests {
         assert_eq!(megabits("2.5Gbit/s"), Ok(2_500));
         assert_eq!(megabits("800"), Ok(800));
         assert!(megabits("0").is_err() && megabits("24 parsecs").is_err());
+        assert_eq!(["512M", "1.5GiB", "64 KB", "7"].map(bytes), [Ok(512 << 20), Ok(3 << 29), Ok(64 << 10), Ok(7)]);
+        assert!(["", "M", "-1M", "1X", "1e9G"].iter().all(|text| bytes(text).is_err()));
         assert_eq!((short(Duration::from_millis(1500)), span(3725)), ("1.5s".into(), "1h02m".into()));
         assert_eq!(date_time(0), "1970-01-01 00:00:00");
         assert_eq!(date_time(951_782_400_000_000_000), "2000-02-29 00:00:00");
@@ -187,7 +197,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text: String) {
-            let _ = (duration(&text), interval(&text), megabits(&text), parse_time_of_day(&text));
+            let _ = (duration(&text), interval(&text), megabits(&text), bytes(&text), parse_time_of_day(&text));
         }
 
         #[test]

@@ -11,7 +11,6 @@ mod live;
 mod log;
 mod machines;
 mod pty;
-mod replay;
 mod schema;
 mod screens;
 mod time;

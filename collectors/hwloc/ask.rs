@@ -85,7 +85,7 @@ fn run(program: &Path, root: Option<&Path>) -> Result {
     if let Some(root) = root {
         command.env("HWLOC_FSROOT", root);
     }
-    let mut child = command.spawn().map_err(|_| Reason::NotSupported)?;
+    let mut child = crate::sys::child::with_own_limit(&mut command).spawn().map_err(|_| Reason::NotSupported)?;
     let answer = read(&mut child, Instant::now() + TIME_LIMIT);
     // Gone already, or to be stopped: either way its status is taken.
     let _ = child.kill();

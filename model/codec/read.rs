@@ -1,38 +1,58 @@
 //! The decoder: everything in it is checked, nothing in it is trusted.
 
-use super::wire::{Error, Reader, unzigzag};
-use super::{FREE_CELLS, MAX_CELLS_RATIO, MAX_LIST, MAX_ROWS, write};
-use crate::column::NONE;
+use super::cells::{expected, kind};
+use super::range::Decoder;
+use super::script::{Cells, Event, Head, Hole, Kind, Mode, PART, Row, Script};
+use super::texts::Read;
+use super::{Error, FREE_CELLS, FREE_ROOM, MAX_CELLS_RATIO, MAX_LIST, MAX_ROOM_RATIO, MAX_ROWS};
 use crate::snapshot::VisitMut;
-use crate::{ColumnMut, Gap, Gaps, IdSet, Reason, Section, Snapshot, Sparse, Stamp, State, Table};
+use crate::{ColumnMut, Gap, Gaps, IdSet, Meaning, Num, Reason, Section, Snapshot, Stamp, State, Table};
 use std::sync::Arc;
 
-/// A snapshot from an uncompressed payload.
-pub(super) fn snapshot(base: Option<&Snapshot>, payload: &[u8]) -> Result<Snapshot, Error> {
-    let mut reader = Reader::new(payload);
-    if reader.number()? != super::VERSION {
-        return Err(Error::Version);
-    }
-    let stamp = Stamp {
-        seq: reader.number()?,
-        wall_ns: unzigzag(0, reader.number()?) as i64,
-        mono_ns: reader.number()?,
-        boot_ns: reader.number()?,
+/// Applies the cells of a record to a snapshot: the base, or an empty one.
+pub(super) fn snapshot(out: &mut Snapshot, cells: &[u8], texts: &[u8], size: usize) -> Result<(), Error> {
+    let left = size.saturating_mul(MAX_CELLS_RATIO).saturating_add(FREE_CELLS);
+    let room = Room(size.saturating_mul(MAX_ROOM_RATIO).saturating_add(FREE_ROOM));
+    let mut script = Script::new(Decoder::new(cells), left);
+    let before = out.stamp;
+    let mut step = || script.clock(0);
+    let (seq, mono) = (step(), step());
+    let (wall, boot) = (step().wrapping_add(mono), step().wrapping_add(mono));
+    let add = |value: u64, step: i64| value.wrapping_add(step as u64);
+    out.stamp = Stamp {
+        seq: add(before.seq, seq),
+        wall_ns: before.wall_ns.wrapping_add(wall),
+        mono_ns: add(before.mono_ns, mono),
+        boot_ns: add(before.boot_ns, boot),
     };
-    let mut bodies = Vec::new();
-    while !reader.is_empty() {
-        if bodies.len() >= MAX_LIST {
+    let mut reader = Reader { script, texts: Read::new(texts), room, mono_ns: out.stamp.mono_ns };
+    let (mut id, mut sections) = (0i64, 0);
+    while reader.script.more(false)? {
+        sections += 1;
+        if sections > MAX_LIST {
             return Err(Error::TooLarge);
         }
-        bodies.push((reader.number()?, reader.bytes()?));
+        id = id.wrapping_add(reader.script.table(0));
+        let mut visitor = Find { id, reader: &mut reader, result: None };
+        out.visit_mut(&mut visitor);
+        // A table of a later version is read past.
+        visitor.result.unwrap_or_else(|| reader.section(&mut Section::<Nothing>::default()))?;
     }
-    let room = Room(payload.len().saturating_mul(MAX_CELLS_RATIO).saturating_add(FREE_CELLS));
-    let mut out = base.cloned().unwrap_or_default();
-    out.stamp = stamp;
-    let mut visitor = Sections { bodies: &bodies, room, result: Ok(()) };
-    out.visit_mut(&mut visitor);
-    visitor.result.map(|()| out)
+    Ok(())
 }
+
+mod nothing {
+    #![expect(unreachable_pub, reason = "tables are public, this one stands for those that are not known")]
+
+    crate::table::table! {
+        /// Stands in for tables that this version does not know: none of its columns is known either.
+        Nothing = 0 "nothing" {
+            /// No column has this id.
+            nothing: Num = 0 (Fact, None, "self"),
+        }
+    }
+}
+use nothing::Nothing;
 
 /// Bytes of cells that may still be made.
 struct Room(usize);
@@ -45,157 +65,282 @@ impl Room {
     }
 }
 
-struct Sections<'a> {
-    bodies: &'a [(u64, &'a [u8])],
+struct Reader<'a> {
+    script: Script<Decoder<'a>>,
+    texts: Read<'a>,
     room: Room,
-    result: Result<(), Error>,
+    mono_ns: u64,
 }
 
-impl VisitMut for Sections<'_> {
+/// Gives the section with an id to the reader.
+struct Find<'a, 'b> {
+    id: i64,
+    reader: &'a mut Reader<'b>,
+    result: Option<Result<(), Error>>,
+}
+
+impl VisitMut for Find<'_, '_> {
     fn section<T: Table>(&mut self, _: &'static str, section: &mut Arc<Section<T>>) {
-        let Some((_, body)) = self.bodies.iter().find(|(id, _)| *id == u64::from(T::ID)) else { return };
-        if self.result.is_err() {
-            return;
-        }
-        match read_section(section, body, &mut self.room) {
-            Ok(next) => *section = Arc::new(next),
-            Err(error) => self.result = Err(error),
+        if i64::from(T::ID) == self.id {
+            self.result = Some(self.reader.section(Arc::make_mut(section)));
         }
     }
 }
 
-fn read_section<T: Table>(base: &Section<T>, body: &[u8], room: &mut Room) -> Result<Section<T>, Error> {
-    let mut reader = Reader::new(body);
-    let mut next = base.clone();
-    next.state = match reader.number()? {
-        0 => State::NotCollected,
-        1 => State::Read,
-        2 => State::Missing,
-        _ => return Err(Error::Malformed),
-    };
-    next.read_at_ns = reader.number()?;
-    next.took_ns = reader.number()?;
-    if let Some(gaps) = read_gaps(&mut reader)? {
-        next.gaps = gaps;
-    }
-    read_rows(&mut reader, next.data_mut(), room)?;
-    while !reader.is_empty() {
-        let id = reader.number()?;
-        let kind = reader.number()?;
-        let data = reader.bytes()?;
-        read_column(next.data_mut(), id, kind, data, room)?;
-    }
-    Ok(next)
-}
-
-fn read_gaps(reader: &mut Reader<'_>) -> Result<Option<Gaps>, Error> {
-    if reader.number()? == 0 {
-        return Ok(None);
-    }
-    let mut rows = Vec::new();
-    let count = reader.count()?;
-    if count > MAX_LIST {
-        return Err(Error::TooLarge);
-    }
-    for _ in 0..count {
-        let path = reader.text()?.into();
-        let reason = Reason::from_code(reader.number()?).ok_or(Error::Malformed)?;
-        rows.push(Gap { path, reason, count: reader.number()?, needs: reader.text()?.into() });
-    }
-    Ok(Some(Gaps::from_rows(rows)))
-}
-
-fn read_rows<T: Table>(reader: &mut Reader<'_>, table: &mut T, room: &mut Room) -> Result<(), Error> {
-    let mut last = None;
-    for _ in 0..reader.count()? {
-        let slot = reader.slot(&mut last, MAX_ROWS)?;
-        room.take((slot + 1).saturating_sub(table.rows().bound()), size_of::<u64>())?;
-        let serial = reader.number()?;
-        table.forget(slot);
-        table.rows_mut().put(slot, serial);
-    }
-    Ok(())
-}
-
-/// Applies one column; one that this version does not know, or knows as another kind, is skipped.
-fn read_column<T: Table>(table: &mut T, id: u64, kind: u64, data: &[u8], room: &mut Room) -> Result<(), Error> {
-    let Some(index) = T::COLUMNS.iter().position(|column| u64::from(column.id) == id) else { return Ok(()) };
-    if table.column(index).map(|column| u64::from(write::kind(column))) != Some(kind) {
-        return Ok(());
-    }
-    let bound = table.rows().bound() as u64;
-    let mut reader = Reader::new(data);
-    let mut last = None;
-    let count = reader.count()?;
-    if count > 0 {
-        let size = table.column(index).map_or(0, |column| column.cell_size());
-        room.take(bound as usize, size)?;
-    }
-    for _ in 0..count {
-        let slot = reader.slot(&mut last, bound)?;
-        if table.rows().serial(slot) == 0 {
-            return Err(Error::Malformed);
+impl Reader<'_> {
+    fn section<T: Table>(&mut self, section: &mut Section<T>) -> Result<(), Error> {
+        let (state, at, took) = self.script.section(0, 0, 0);
+        section.state = match state {
+            0 => State::NotCollected,
+            1 => State::Read,
+            2 => State::Missing,
+            _ => return Err(Error::Malformed),
+        };
+        section.read_at_ns = self.mono_ns.wrapping_add(at as u64);
+        section.took_ns = section.took_ns.wrapping_add(took as u64);
+        if self.script.more(false)? {
+            section.gaps = self.gaps(&section.gaps)?;
         }
-        if let Some(mut column) = table.column_mut(index) {
-            read_cell(&mut reader, &mut column, slot)?;
+        let mut parts = 0;
+        while self.script.more(false)? {
+            parts += 1;
+            if parts > MAX_LIST {
+                return Err(Error::TooLarge);
+            }
+            self.part(section)?;
+        }
+        Ok(())
+    }
+
+    fn gaps(&mut self, old: &Gaps) -> Result<Gaps, Error> {
+        let mut rows = Vec::new();
+        for index in 0..self.script.count(0, MAX_LIST)? {
+            let mut gap = match (self.script.more(false)?, old.iter().nth(index)) {
+                (true, _) => {
+                    let path = self.text()?;
+                    let reason = Reason::from_code(self.script.length(0)).ok_or(Error::Malformed)?;
+                    Gap { path, reason, count: 0, needs: self.text()? }
+                }
+                (false, Some(gap)) => gap.clone(),
+                // Of a section that this version does not know.
+                (false, None) => {
+                    Gap { path: Arc::default(), reason: Reason::NotFound, count: 0, needs: Arc::default() }
+                }
+            };
+            gap.count = gap.count.wrapping_add(self.script.step(0) as u64);
+            rows.push(gap);
+        }
+        Ok(Gaps::from_rows(rows))
+    }
+
+    fn text(&mut self) -> Result<Arc<str>, Error> {
+        match self.script.mode(Mode::New) {
+            mode @ (Mode::New | Mode::Earlier) => {
+                let value = self.script.length(0);
+                self.texts.text(mode, value)
+            }
+            Mode::Again | Mode::Unread => Err(Error::Malformed),
         }
     }
-    Ok(())
-}
 
-fn read_cell(reader: &mut Reader<'_>, column: &mut ColumnMut<'_>, slot: usize) -> Result<(), Error> {
-    if let ColumnMut::Num(column) = column {
-        let code = reader.wide()?;
-        match code {
-            0 => column.clear(slot),
-            1 => column.set_none(slot),
-            code => {
-                let delta = u64::try_from(code - 2).map_err(|_| Error::Malformed)?;
-                let before = column.raw(slot).filter(|&value| value != NONE).unwrap_or(0);
-                column.set(slot, unzigzag(before, delta));
+    fn part<T: Table>(&mut self, section: &mut Section<T>) -> Result<(), Error> {
+        let mut heads = [Head::default(); PART];
+        let columns = self.script.count(0, PART)?;
+        let mut next = 0;
+        for head in heads.iter_mut().take(columns) {
+            *head = self.script.column(next, Head::default())?;
+            next = head.id;
+        }
+        let mut rows = Vec::new();
+        self.script.rows(&mut rows, columns, MAX_ROWS)?;
+        let known = T::ID != Nothing::ID;
+        if known {
+            self.rows(&rows, section.data_mut())?;
+        }
+        for (bit, head) in heads.iter().enumerate().take(columns) {
+            let slots = rows.iter().filter(|row| row.mask >> bit & 1 == 1).map(|row| row.slot as usize);
+            self.column(*head, slots, section)?;
+        }
+        Ok(())
+    }
+
+    fn rows<T: Table>(&mut self, rows: &[Row], table: &mut T) -> Result<(), Error> {
+        let mut serial = 0u64;
+        for row in rows {
+            let slot = row.slot as usize;
+            match row.event {
+                Event::Changed if table.rows().serial(slot) == 0 => return Err(Error::Malformed),
+                Event::Changed => {}
+                Event::Born => {
+                    self.room.take((slot + 1).saturating_sub(table.rows().bound()), size_of::<u64>())?;
+                    serial = serial.wrapping_add(row.serial as u64);
+                    table.forget(slot);
+                    table.rows_mut().put(slot, serial);
+                }
+                Event::Gone => {
+                    table.forget(slot);
+                    if slot < table.rows().bound() {
+                        table.rows_mut().put(slot, 0);
+                    }
+                }
             }
         }
-        return Ok(());
+        Ok(())
     }
-    if reader.number()? == 0 {
-        column.clear(slot);
-        return Ok(());
-    }
-    match column {
-        ColumnMut::Text(column) => column.set(slot, reader.text()?),
-        ColumnMut::Sets(column) => column.set(slot, read_set(reader)?),
-        ColumnMut::Sparse(column) => read_sparse(reader, column, slot)?,
-        ColumnMut::Num(_) => {}
-    }
-    Ok(())
-}
 
-fn read_set(reader: &mut Reader<'_>) -> Result<IdSet, Error> {
-    let mut set = IdSet::new();
-    let mut floor = None;
-    for _ in 0..reader.count()? {
-        let first = reader.id()?;
-        let last = first.checked_add(reader.id()?).ok_or(Error::Malformed)?;
-        if floor.is_some_and(|floor| first <= floor) {
-            return Err(Error::Malformed);
+    /// Reads one column; the cells of one that this version does not know, or knows as another kind, are read past.
+    fn column<T: Table>(
+        &mut self,
+        head: Head,
+        slots: impl Iterator<Item = usize> + Clone,
+        section: &mut Section<T>,
+    ) -> Result<(), Error> {
+        let count = slots.clone().count();
+        let cells = self.script.cells(head.kind, count, 0)?;
+        let index = T::COLUMNS.iter().position(|column| u64::from(column.id) == head.id);
+        let index = index.filter(|_| T::ID != Nothing::ID);
+        let index = index.filter(|&index| section.data().column(index).is_some_and(|one| kind(one) == head.kind));
+        let Some((index, size)) = index.and_then(|index| Some((index, section.data().column(index)?.cell_size())))
+        else {
+            return self.skip(head.kind, cells, count);
+        };
+        let bound = section.data().rows().bound();
+        self.room.take(bound, size)?;
+        let clock = T::COLUMNS.get(index).is_some_and(|column| column.meaning == Meaning::Clock);
+        let clock = clock.then_some(section.read_at_ns);
+        let (rows, column) = section.data_mut().parts_mut(index);
+        match column {
+            Some(ColumnMut::Num(column)) => self.numbers(cells, clock, slots, column, rows),
+            Some(ColumnMut::Text(column)) => {
+                let mut last = None;
+                for slot in slots {
+                    match self.text_cell(&mut last)? {
+                        Some(text) => column.set_shared(slot, text),
+                        None => column.clear(slot),
+                    }
+                }
+            }
+            Some(ColumnMut::Sets(column)) => {
+                let mut last = None;
+                for slot in slots {
+                    match self.set_cell(&mut last)? {
+                        Some(set) => column.set_shared(slot, set),
+                        None => column.clear(slot),
+                    }
+                }
+            }
+            Some(ColumnMut::Sparse(column)) => {
+                let mut steps = Vec::new();
+                for slot in slots {
+                    match self.pairs(cells, &mut steps)? {
+                        Some(grown) => {
+                            self.room.take(grown, size_of::<(u32, u64)>())?;
+                            column.patch(slot, &steps);
+                        }
+                        None => column.clear(slot),
+                    }
+                }
+            }
+            None => {}
         }
-        set.push_range(first, last);
-        floor = Some(last);
+        Ok(())
     }
-    Ok(set)
-}
 
-fn read_sparse(reader: &mut Reader<'_>, column: &mut Sparse, slot: usize) -> Result<(), Error> {
-    let count = reader.count()?;
-    let mut pairs = Vec::with_capacity(count.min(1 << 16));
-    let mut next = 0u64;
-    for _ in 0..count {
-        let id = next.checked_add(reader.number()?).ok_or(Error::Malformed)?;
-        let id32 = u32::try_from(id).map_err(|_| Error::Malformed)?;
-        let before = column.at(slot, id32).unwrap_or(0);
-        pairs.push((id32, unzigzag(before, reader.number()?)));
-        next = id + 1;
+    fn skip(&mut self, kind: Kind, cells: Cells, count: usize) -> Result<(), Error> {
+        let (mut text, mut set, mut steps) = (None, None, Vec::new());
+        for _ in 0..count {
+            match kind {
+                Kind::Num => _ = self.script.number(cells, Err(Hole::Unread)),
+                Kind::Text => _ = self.text_cell(&mut text)?,
+                Kind::Sets => _ = self.set_cell(&mut set)?,
+                Kind::Sparse => _ = self.pairs(cells, &mut steps)?,
+            }
+        }
+        Ok(())
     }
-    column.set(slot, pairs);
-    Ok(())
+
+    fn numbers(
+        &mut self,
+        cells: Cells,
+        clock: Option<u64>,
+        slots: impl Iterator<Item = usize>,
+        column: &mut Num,
+        rows: &crate::Rows,
+    ) {
+        let mut last = clock.map(|clock| clock >> cells.shift);
+        for slot in slots {
+            let step = match self.script.number(cells, Ok(0)) {
+                Ok(step) => step,
+                Err(Hole::Unread) => {
+                    column.clear(slot);
+                    continue;
+                }
+                Err(Hole::None) => {
+                    column.set_none(slot);
+                    continue;
+                }
+            };
+            let value = if let Some(last) = &mut last {
+                *last = last.wrapping_add(step as u64);
+                *last << cells.shift
+            } else {
+                let from = expected(column.raw(slot), column, rows, slot);
+                from.wrapping_add((step << cells.shift) as u64)
+            };
+            column.set(slot, value);
+        }
+    }
+
+    fn text_cell<'b>(&mut self, last: &'b mut Option<Arc<str>>) -> Result<Option<&'b Arc<str>>, Error> {
+        match self.script.mode(Mode::New) {
+            Mode::Unread => return Ok(None),
+            Mode::Again if last.is_none() => return Err(Error::Malformed),
+            Mode::Again => {}
+            mode @ (Mode::New | Mode::Earlier) => {
+                let value = self.script.length(0);
+                *last = Some(self.texts.text(mode, value)?);
+            }
+        }
+        Ok(last.as_ref())
+    }
+
+    fn set_cell<'b>(&mut self, last: &'b mut Option<Arc<IdSet>>) -> Result<Option<&'b Arc<IdSet>>, Error> {
+        match self.script.mode(Mode::New) {
+            Mode::Unread => return Ok(None),
+            Mode::New => *last = Some(Arc::new(self.set()?)),
+            Mode::Again if last.is_some() => {}
+            Mode::Again | Mode::Earlier => return Err(Error::Malformed),
+        }
+        Ok(last.as_ref())
+    }
+
+    fn set(&mut self) -> Result<IdSet, Error> {
+        let mut set = IdSet::new();
+        let (ranges, mut next) = (self.script.length(0), 0u64);
+        let ranges = usize::try_from(ranges).map_err(|_| Error::Malformed)?;
+        self.room.take(ranges, size_of::<(u32, u32)>())?;
+        for _ in 0..ranges {
+            self.script.take(1)?;
+            let first = next.checked_add(self.script.id(0)).ok_or(Error::Malformed)?;
+            let last = first.checked_add(self.script.id(0)).ok_or(Error::Malformed)?;
+            let id = |id: u64| u32::try_from(id).map_err(|_| Error::Malformed);
+            set.push_range(id(first)?, id(last)?);
+            next = last + 1;
+        }
+        Ok(set)
+    }
+
+    /// Reads the changed pairs of a row as ids and differences; their number, or none when the row is unread.
+    fn pairs(&mut self, cells: Cells, out: &mut Vec<(u32, i64)>) -> Result<Option<usize>, Error> {
+        out.clear();
+        let Some(count) = self.script.pairs(None)? else { return Ok(None) };
+        let mut next = 0u64;
+        for _ in 0..count {
+            let (step, value) = self.script.pair(cells, 0, 0);
+            let id = next.checked_add(step).ok_or(Error::Malformed)?;
+            out.push((u32::try_from(id).map_err(|_| Error::Malformed)?, value << cells.shift));
+            next = id + 1;
+        }
+        Ok(Some(count))
+    }
 }

@@ -1,25 +1,60 @@
 //! The encoder: what differs from the base, column by column.
 
-use super::wire::{put, put_bytes, zigzag};
-use crate::column::NONE;
+use super::cells::{Gather, kind};
+use super::changes::Changes;
+use super::range::Encoder;
+use super::script::{Head, Mode, PART, Script};
+use super::texts::Written;
+use super::{Error, MAX_LIST, MAX_ROWS};
 use crate::snapshot::Visit;
-use crate::{Column, Gaps, IdSet, Rows, Section, Snapshot, Sparse, State, Table};
+use crate::{Column, Gap, Gaps, IdSet, Meaning, Section, Snapshot, State, Table};
 use std::sync::Arc;
 
-/// The uncompressed payload of a snapshot.
-pub(super) fn payload(base: Option<&Snapshot>, new: &Snapshot) -> Vec<u8> {
-    let mut out = Vec::new();
-    put(&mut out, u128::from(super::VERSION));
-    put(&mut out, u128::from(new.stamp.seq));
-    put(&mut out, u128::from(zigzag(0, new.stamp.wall_ns as u64)));
-    put(&mut out, u128::from(new.stamp.mono_ns));
-    put(&mut out, u128::from(new.stamp.boot_ns));
-    let mut bases = Bases::default();
-    if let Some(base) = base {
-        base.visit(&mut bases);
+/// Buffers that serve again from record to record.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// The texts that the cells name.
+    pub(super) texts: Written,
+    /// The cells.
+    pub(super) cells: Vec<u8>,
+    changes: Changes,
+    gather: Gather,
+}
+
+impl Scratch {
+    /// Bytes that it holds on to, about.
+    pub(super) fn size(&self) -> usize {
+        self.texts.bytes.capacity() + self.cells.capacity() + self.gather.size()
     }
-    new.visit(&mut Writer { out: &mut out, bases: &bases });
-    out
+}
+
+/// Writes a snapshot, as what differs from a base, into the scratch.
+pub(super) fn snapshot(base: Option<&Snapshot>, new: &Snapshot, scratch: &mut Scratch) -> Result<(), Error> {
+    let empty = Snapshot::default();
+    let old = base.unwrap_or(&empty);
+    scratch.texts.clear();
+    let mut cells = std::mem::take(&mut scratch.cells);
+    cells.clear();
+    let mut script = Script::new(Encoder::new(&mut cells), usize::MAX);
+    let wall = (new.stamp.wall_ns as u64).wrapping_sub(old.stamp.wall_ns as u64) as i64;
+    let (mono, boot) = (diff(old.stamp.mono_ns, new.stamp.mono_ns), diff(old.stamp.boot_ns, new.stamp.boot_ns));
+    for step in [diff(old.stamp.seq, new.stamp.seq), mono, wall.wrapping_sub(mono), boot.wrapping_sub(mono)] {
+        script.clock(step);
+    }
+    let mut bases = Bases::default();
+    old.visit(&mut bases);
+    let (key, mono_ns) = (base.is_none(), new.stamp.mono_ns);
+    let mut writer = Writer { script, bases: &bases, key, mono_ns, last: 0, scratch, result: Ok(()) };
+    new.visit(&mut writer);
+    let Writer { mut script, result, .. } = writer;
+    let ended = script.more(false);
+    script.into_coder().finish();
+    scratch.cells = cells;
+    result.and(ended.map(|_| ()))
+}
+
+fn diff(before: u64, now: u64) -> i64 {
+    now.wrapping_sub(before) as i64
 }
 
 /// The base's sections by table id.
@@ -42,169 +77,169 @@ impl Visit for Bases {
 }
 
 struct Writer<'a> {
-    out: &'a mut Vec<u8>,
+    script: Script<Encoder<'a>>,
     bases: &'a Bases,
+    key: bool,
+    mono_ns: u64,
+    last: u16,
+    scratch: &'a mut Scratch,
+    result: Result<(), Error>,
 }
 
 impl Visit for Writer<'_> {
     fn section<T: Table>(&mut self, _: &'static str, section: &Arc<Section<T>>) {
-        let base = self.bases.get::<T>();
-        let unchanged = base.as_ref().is_some_and(|base| Arc::ptr_eq(base, section));
-        if unchanged || (base.is_none() && section.state == State::NotCollected) {
-            return;
-        }
-        let base = base.unwrap_or_default();
-        let mut body = Vec::new();
-        write_section(&mut body, &base, section);
-        put(self.out, u128::from(T::ID));
-        put_bytes(self.out, &body);
-    }
-}
-
-fn write_section<T: Table>(out: &mut Vec<u8>, base: &Section<T>, new: &Section<T>) {
-    out.push(new.state as u8);
-    put(out, u128::from(new.read_at_ns));
-    put(out, u128::from(new.took_ns));
-    write_gaps(out, &base.gaps, &new.gaps);
-    let (old, table) = (base.data(), new.data());
-    write_rows(out, old.rows(), table.rows());
-    for (index, def) in T::COLUMNS.iter().enumerate() {
-        let (Some(before), Some(after)) = (old.column(index), table.column(index)) else { continue };
-        let mut data = Vec::new();
-        let count = write_column(&mut data, before, after, old.rows(), table.rows());
-        if count > 0 {
-            put(out, u128::from(def.id));
-            out.push(kind(after));
-            let mut body = Vec::with_capacity(data.len() + 4);
-            put(&mut body, count as u128);
-            body.extend_from_slice(&data);
-            put_bytes(out, &body);
+        let base = self.bases.get::<T>().unwrap_or_default();
+        let unchanged = if self.key { section.state == State::NotCollected } else { Arc::ptr_eq(&base, section) };
+        if !unchanged && self.result.is_ok() {
+            self.result = self.write(&base, section);
         }
     }
 }
 
-/// A column's kind as it stands in records.
-pub(super) fn kind(column: Column<'_>) -> u8 {
-    match column {
-        Column::Num(_) => 0,
-        Column::Text(_) => 1,
-        Column::Sets(_) => 2,
-        Column::Sparse(_) => 3,
+impl Writer<'_> {
+    fn write<T: Table>(&mut self, old: &Section<T>, new: &Section<T>) -> Result<(), Error> {
+        self.script.more(true)?;
+        self.script.table(i64::from(T::ID) - i64::from(self.last));
+        self.last = T::ID;
+        let at = diff(self.mono_ns, new.read_at_ns);
+        self.script.section(new.state as usize, at, diff(old.took_ns, new.took_ns));
+        self.gaps(&old.gaps, &new.gaps)?;
+        let mut changes = std::mem::take(&mut self.scratch.changes);
+        for first in (0..T::COLUMNS.len().max(1)).step_by(PART) {
+            if changes.find(first, old.data(), new.data()) {
+                self.script.more(true)?;
+                self.part(&mut changes, old.data(), new)?;
+            }
+        }
+        self.scratch.changes = changes;
+        self.script.more(false).map(|_| ())
     }
-}
 
-fn write_gaps(out: &mut Vec<u8>, base: &Gaps, new: &Gaps) {
-    if base == new {
-        out.push(0);
-        return;
+    fn gaps(&mut self, old: &Gaps, new: &Gaps) -> Result<(), Error> {
+        if !self.script.more(old != new)? {
+            return Ok(());
+        }
+        self.script.count(new.iter().len(), MAX_LIST)?;
+        let same = |a: &Gap, b: &Gap| a.path == b.path && a.reason == b.reason && a.needs == b.needs;
+        for (index, gap) in new.iter().enumerate() {
+            let before = old.iter().nth(index).filter(|before| same(before, gap));
+            if self.script.more(before.is_none())? {
+                self.text(None, &gap.path);
+                self.script.length(gap.reason.code());
+                self.text(None, &gap.needs);
+            }
+            self.script.step(diff(before.map_or(0, |gap| gap.count), gap.count));
+        }
+        Ok(())
     }
-    out.push(1);
-    put(out, new.iter().len() as u128);
-    for gap in new {
-        put_bytes(out, gap.path.as_bytes());
-        put(out, u128::from(gap.reason.code()));
-        put(out, u128::from(gap.count));
-        put_bytes(out, gap.needs.as_bytes());
-    }
-}
 
-fn write_rows(out: &mut Vec<u8>, base: &Rows, new: &Rows) {
-    let bound = base.bound().max(new.bound());
-    let changed: Vec<usize> = (0..bound).filter(|&slot| base.serial(slot) != new.serial(slot)).collect();
-    put(out, changed.len() as u128);
-    let mut next = 0;
-    for slot in changed {
-        put(out, (slot - next) as u128);
-        put(out, u128::from(new.serial(slot)));
-        next = slot + 1;
-    }
-}
-
-/// Appends the slots whose value differs, each with its new value; returns how many.
-fn write_column(out: &mut Vec<u8>, before: Column<'_>, after: Column<'_>, old: &Rows, new: &Rows) -> usize {
-    let (mut next, mut count) = (0, 0);
-    for slot in new.iter() {
-        let base = old.same(new, slot).then_some(slot);
-        let start = out.len();
-        put(out, (slot - next) as u128);
-        if write_cell(out, before, after, base, slot) {
-            next = slot + 1;
-            count += 1;
-        } else {
-            out.truncate(start);
+    /// A text by its place in the record's pool.
+    fn text(&mut self, last: Option<&Arc<str>>, text: &Arc<str>) {
+        let (mode, value) = self.scratch.texts.place(last, text);
+        self.script.mode(mode);
+        if mode != Mode::Again {
+            self.script.length(value);
         }
     }
-    count
-}
 
-fn write_cell(out: &mut Vec<u8>, before: Column<'_>, after: Column<'_>, base: Option<usize>, slot: usize) -> bool {
-    match (before, after) {
-        (Column::Num(a), Column::Num(b)) => {
-            let (old, new) = (base.and_then(|slot| a.raw(slot)), b.raw(slot));
-            put(out, number(old, new));
-            old != new
+    /// Up to 64 columns: which ones, which rows, then the cells of each column.
+    fn part<T: Table>(&mut self, changes: &mut Changes, old: &T, section: &Section<T>) -> Result<(), Error> {
+        self.script.count(changes.columns.len(), PART)?;
+        let mut next = 0;
+        for &index in &changes.columns {
+            let (Some(def), Some(column)) = (T::COLUMNS.get(index), section.data().column(index)) else { continue };
+            next = self.script.column(next, Head { id: u64::from(def.id), kind: kind(column) })?.id;
         }
-        (Column::Text(a), Column::Text(b)) => {
-            let (old, new) = (base.and_then(|slot| a.get(slot)), b.get(slot));
-            match new {
-                None => out.push(0),
-                Some(text) => {
-                    out.push(1);
-                    put_bytes(out, text.as_bytes());
+        self.script.rows(&mut changes.rows, changes.columns.len(), MAX_ROWS)?;
+        for (bit, &index) in changes.columns.iter().enumerate() {
+            self.column(index, bit, changes, old, section)?;
+        }
+        Ok(())
+    }
+
+    fn column<T: Table>(
+        &mut self,
+        index: usize,
+        bit: usize,
+        changes: &Changes,
+        old: &T,
+        section: &Section<T>,
+    ) -> Result<(), Error> {
+        let new = section.data();
+        let (Some(def), Some(before), Some(after)) = (T::COLUMNS.get(index), old.column(index), new.column(index))
+        else {
+            return Ok(());
+        };
+        let slots = || changes.rows.iter().filter(|row| row.mask >> bit & 1 == 1).map(|row| row.slot as usize);
+        let count = slots().count();
+        let base = |slot: usize| old.rows().same(new.rows(), slot).then_some(slot);
+        match (before, after) {
+            (Column::Num(before), Column::Num(after)) => {
+                let clock = (def.meaning == Meaning::Clock).then_some(section.read_at_ns);
+                let cells = slots().map(|slot| (slot, base(slot).and_then(|slot| before.raw(slot)), after.raw(slot)));
+                let shift = self.scratch.gather.numbers(clock, cells, after, new.rows());
+                let cells = self.script.cells(kind(Column::Num(after)), count, shift)?;
+                for &cell in &self.scratch.gather.numbers {
+                    _ = self.script.number(cells, cell);
                 }
             }
-            old != new
+            (Column::Sparse(before), Column::Sparse(after)) => {
+                let rows = slots().map(|slot| (base(slot).and_then(|slot| before.get(slot)), after.get(slot)));
+                let shift = self.scratch.gather.pairs(rows);
+                let cells = self.script.cells(kind(Column::Sparse(after)), count, shift)?;
+                for (pairs, steps) in self.scratch.gather.rows() {
+                    self.script.pairs(pairs)?;
+                    for &(step, value) in steps {
+                        self.script.pair(cells, step, value);
+                    }
+                }
+            }
+            (_, Column::Text(after)) => {
+                self.script.cells(kind(Column::Text(after)), count, 0)?;
+                self.texts(slots().map(|slot| after.get(slot)));
+            }
+            (_, Column::Sets(after)) => {
+                self.script.cells(kind(Column::Sets(after)), count, 0)?;
+                self.sets(slots().map(|slot| after.get(slot)));
+            }
+            _ => {}
         }
-        (Column::Sets(a), Column::Sets(b)) => {
-            let (old, new) = (base.and_then(|slot| a.get(slot)), b.get(slot));
-            write_set(out, new.map(Arc::as_ref));
-            old != new
+        Ok(())
+    }
+
+    fn texts<'a>(&mut self, texts: impl Iterator<Item = Option<&'a Arc<str>>>) {
+        let mut last = None;
+        for text in texts {
+            match text {
+                Some(text) => {
+                    self.text(last, text);
+                    last = Some(text);
+                }
+                None => _ = self.script.mode(Mode::Unread),
+            }
         }
-        (Column::Sparse(a), Column::Sparse(b)) => write_sparse(out, a, b, base, slot),
-        _ => false,
     }
-}
 
-/// 0 is unread, 1 known to be none, the rest a difference.
-fn number(old: Option<u64>, new: Option<u64>) -> u128 {
-    match new {
-        None => 0,
-        Some(NONE) => 1,
-        Some(value) => 2 + u128::from(zigzag(old.filter(|&old| old != NONE).unwrap_or(0), value)),
-    }
-}
-
-fn write_set(out: &mut Vec<u8>, set: Option<&IdSet>) {
-    let Some(set) = set else {
-        out.push(0);
-        return;
-    };
-    out.push(1);
-    put(out, set.ranges().len() as u128);
-    for &(first, last) in set.ranges() {
-        put(out, u128::from(first));
-        put(out, u128::from(last - first));
-    }
-}
-
-fn write_sparse(out: &mut Vec<u8>, before: &Sparse, after: &Sparse, base: Option<usize>, slot: usize) -> bool {
-    let (old, new) = (base.and_then(|slot| before.get(slot)), after.get(slot));
-    let Some(pairs) = new else {
-        out.push(0);
-        return old.is_some();
-    };
-    out.push(1);
-    put(out, pairs.len() as u128);
-    let (mut next, mut at) = (0u64, 0);
-    let earlier = old.unwrap_or_default();
-    for &(id, value) in pairs {
-        while earlier.get(at).is_some_and(|pair| pair.0 < id) {
-            at += 1;
+    fn sets<'a>(&mut self, sets: impl Iterator<Item = Option<&'a Arc<IdSet>>>) {
+        let mut last: Option<&Arc<IdSet>> = None;
+        for set in sets {
+            let Some(set) = set else {
+                self.script.mode(Mode::Unread);
+                continue;
+            };
+            if last == Some(set) {
+                self.script.mode(Mode::Again);
+                continue;
+            }
+            self.script.mode(Mode::New);
+            last = Some(set);
+            self.script.length(set.ranges().len() as u64);
+            let mut next = 0;
+            for &(first, end) in set.ranges() {
+                self.script.id(u64::from(first) - next);
+                self.script.id(u64::from(end - first));
+                next = u64::from(end) + 1;
+            }
         }
-        let before = earlier.get(at).filter(|pair| pair.0 == id).map_or(0, |pair| pair.1);
-        put(out, u128::from(u64::from(id) - next));
-        put(out, u128::from(zigzag(before, value)));
-        next = u64::from(id) + 1;
     }
-    old != new
 }

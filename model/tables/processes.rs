@@ -10,7 +10,7 @@ table! {
         /// When it started, in ticks since boot: with the pid it names the process.
         starttime: Num = 2 (Id, Ticks, "proc/*/stat"),
         /// CLOCK_MONOTONIC when `stat` was read.
-        read_at_ns: Num = 3 (Gauge, Nanoseconds, "self"),
+        read_at_ns: Num = 3 (Clock, Nanoseconds, "self"),
         /// Name of the main thread; hostile.
         comm: Text = 4 (Fact, None, "proc/*/stat"),
         /// State letter as a code point.
@@ -64,9 +64,9 @@ table! {
         /// Write system calls.
         write_calls: Num = 29 (Counter, Count, "proc/*/io"),
         /// When cgroup, affinity and the like were read last, CLOCK_MONOTONIC.
-        details_at_ns: Num = 30 (Gauge, Nanoseconds, "self"),
+        details_at_ns: Num = 30 (Clock, Nanoseconds, "self"),
         /// When schedstat and io were read last, CLOCK_MONOTONIC: each time of hot processes, in turns of the others.
-        counters_at_ns: Num = 31 (Gauge, Nanoseconds, "self"),
+        counters_at_ns: Num = 31 (Clock, Nanoseconds, "self"),
         /// Resident anonymous memory (Linux 4.5).
         rss_anon_bytes: Num = 32 (Gauge, Bytes, "proc/*/status"),
         /// Resident file pages (Linux 4.5).
@@ -76,7 +76,7 @@ table! {
         /// Memory out of huge page pools: no part of the resident memory.
         hugetlb_bytes: Num = 35 (Gauge, Bytes, "proc/*/status"),
         /// When it was known, without reading it, to have used no CPU since it was read: all that CPUs did was others'.
-        quiet_at_ns: Num = 36 (Gauge, Nanoseconds, "proc/stat"),
+        quiet_at_ns: Num = 36 (Clock, Nanoseconds, "proc/stat"),
     }
 }
 
@@ -90,7 +90,7 @@ table! {
         /// When it started, in ticks since boot.
         starttime: Num = 3 (Id, Ticks, "proc/*/task/*/stat"),
         /// CLOCK_MONOTONIC when it was read.
-        read_at_ns: Num = 4 (Gauge, Nanoseconds, "self"),
+        read_at_ns: Num = 4 (Clock, Nanoseconds, "self"),
         /// Name; hostile.
         comm: Text = 5 (Fact, None, "proc/*/task/*/stat"),
         /// State letter as a code point.
@@ -122,7 +122,7 @@ table! {
         /// When it started: with the pid it names the process.
         starttime: Num = 2 (Id, Ticks, "proc/*/stat"),
         /// CLOCK_MONOTONIC when it was asked.
-        read_at_ns: Num = 3 (Gauge, Nanoseconds, "self"),
+        read_at_ns: Num = 3 (Clock, Nanoseconds, "self"),
         /// `cgroup`, `sampled` or `numa_maps`.
         source: Text = 4 (Fact, None, "self"),
         /// Half the width of the 95 % interval of a node's share, in hundredths of a percent; zero when exact.

@@ -15,6 +15,8 @@ pub enum Modal {
     Filter,
     /// A time is typed.
     Jump(String),
+    /// A mark for the recording is typed.
+    Mark(String),
     /// The list of keys.
     Help(List),
 }
@@ -56,8 +58,8 @@ impl List {
             Some(Command::Panel(Action::PageDown) | Command::MinuteForward | Command::Pause) => {
                 self.scroll_by(PAGE as isize);
             }
-            Some(Command::Panel(Action::Home) | Command::Start) => self.scroll = 0,
-            Some(Command::Panel(Action::End) | Command::End) => self.scroll = 1 << 16,
+            Some(Command::Panel(Action::Home)) => self.scroll = 0,
+            Some(Command::Panel(Action::End)) => self.scroll = 1 << 16,
             Some(Command::Filter) => self.typing = true,
             Some(Command::Back) if !self.query.is_empty() => *self = Self::default(),
             Some(Command::Back | Command::Help | Command::Quit | Command::Panel(Action::Open)) => {
@@ -72,7 +74,7 @@ impl List {
 impl App {
     /// What a key does while something lies over the screen; none if nothing does.
     pub(super) fn modal_key(&mut self, event: KeyEvent) -> Option<Vec<Effect>> {
-        let command = self.keymap.command(event.into(), self.in_time());
+        let command = self.keymap.command(event.into(), self.held.is_some());
         let control = !matches!(event.code, KeyCode::Char(_)) || !event.modifiers.is_empty();
         if let Some(command @ (Command::Suspend | Command::Redraw)) = command {
             return (control && !matches!(self.modal, Modal::None)).then(|| self.command(command));
@@ -90,6 +92,7 @@ impl App {
             }
             Modal::Filter => Some(self.filter_key(event)),
             Modal::Jump(_) => Some(self.jump_key(event)),
+            Modal::Mark(_) => Some(self.mark_key(event)),
         }
     }
 
@@ -126,10 +129,26 @@ impl App {
         Vec::new()
     }
 
+    fn mark_key(&mut self, event: KeyEvent) -> Vec<Effect> {
+        let Modal::Mark(text) = &mut self.modal else { return Vec::new() };
+        match event.code {
+            KeyCode::Esc => self.modal = Modal::None,
+            KeyCode::Enter => {
+                let text = std::mem::take(text);
+                self.modal = Modal::None;
+                return vec![Effect::Mark(text)];
+            }
+            _ => {
+                edit::key(text, event);
+            }
+        }
+        Vec::new()
+    }
+
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.modal {
             Modal::Filter => edit::paste(&mut self.filter, text),
-            Modal::Jump(line) => edit::paste(line, text),
+            Modal::Jump(line) | Modal::Mark(line) => edit::paste(line, text),
             Modal::Help(list) if list.typing => edit::paste(&mut list.query, text),
             _ => {}
         }

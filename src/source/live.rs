@@ -1,10 +1,17 @@
 //! The sampler's thread: sample, log, derive, hand over. Nothing on the screen stops it.
 
+mod tape;
+
 use super::{About, Sample, Source, Target, locate};
+use crate::app::Recording;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tape::{Feed, Tape};
 use topotop_collectors::{Demand, Options, Root, Sampler};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
@@ -27,6 +34,10 @@ struct Shared {
     /// The newest sample that nobody took yet.
     newest: Mutex<Option<Sample>>,
     ring: Mutex<Ring>,
+    /// Where samples go that are recorded; taken with the ring held, so that each goes in once.
+    feed: Mutex<Option<Sender<Feed>>>,
+    /// True since the program was stopped.
+    stopped: AtomicBool,
     /// What went wrong, until somebody says so.
     trouble: Mutex<Option<String>>,
 }
@@ -38,6 +49,9 @@ pub struct Live {
     orders: Sender<Order>,
     deriver: Deriver,
     history: Arc<History>,
+    interval: Cell<Duration>,
+    settings: Settings,
+    tape: Option<Tape>,
 }
 
 /// How to sample.
@@ -58,6 +72,8 @@ impl Live {
         let shared = Arc::new(Shared {
             newest: Mutex::new(None),
             ring: Mutex::new(Ring::new(RING_BYTES)),
+            feed: Mutex::default(),
+            stopped: AtomicBool::new(false),
             trouble: Mutex::default(),
         });
         let (orders, inbox) = channel();
@@ -73,8 +89,9 @@ impl Live {
             inbox,
         };
         std::thread::Builder::new().name("sampler".to_owned()).spawn(move || thread.run(wake))?;
-        let deriver = Deriver::new(settings);
-        Ok(Self { about: About { captured, still: false }, shared, orders, deriver, history: Arc::default() })
+        let deriver = Deriver::new(settings.clone());
+        let (about, history) = (About { captured, still: false }, Arc::default());
+        Ok(Self { about, shared, orders, deriver, history, interval: Cell::new(plan.interval), settings, tape: None })
     }
 }
 
@@ -114,12 +131,44 @@ impl Source for Live {
     }
 
     fn set_interval(&self, interval: Duration) {
+        self.interval.set(interval);
         // A sampler that is gone has said so on the screen by its age.
         let _ = self.orders.send(Order::Interval(interval));
     }
 
     fn watch(&self, pid: Option<u32>) {
         let _ = self.orders.send(Order::Watch(pid));
+    }
+
+    fn record(&mut self, path: &Path) -> Result<(), String> {
+        if self.about.captured.is_some() || self.tape.is_some() {
+            return Err("only a live machine can be recorded, once at a time".to_owned());
+        }
+        let ring = lock(&self.shared.ring);
+        let past = ring.records().cloned().collect();
+        let (tape, feed) = Tape::start(path, past, self.interval.get(), &self.settings)?;
+        *lock(&self.shared.feed) = Some(feed);
+        self.tape = Some(tape);
+        Ok(())
+    }
+
+    fn recording(&self) -> Option<Recording> {
+        self.tape.as_ref().map(Tape::recording)
+    }
+
+    fn mark(&mut self, text: String) {
+        if let Some(tape) = &self.tape {
+            tape.mark(text);
+        }
+    }
+
+    fn end_recording(&mut self) -> Option<String> {
+        lock(&self.shared.feed).take();
+        self.tape.take().map(Tape::end)
+    }
+
+    fn stopping(&self) {
+        self.shared.stopped.store(true, Ordering::Relaxed);
     }
 }
 
@@ -160,8 +209,16 @@ impl Thread {
 
     fn sample(&mut self) {
         let snapshot = self.sampler.sample();
-        // A sample that cannot be encoded is missing from the past only.
-        let _ = lock(&self.shared.ring).append(&snapshot);
+        let stopped = self.shared.stopped.swap(false, Ordering::Relaxed);
+        {
+            let mut ring = lock(&self.shared.ring);
+            // A sample that cannot be encoded is missing from the past only.
+            let _ = ring.append(&snapshot);
+            if let Some(feed) = &*lock(&self.shared.feed) {
+                // A recording that is gone has said so.
+                let _ = feed.send(Feed::Sample(Box::new(snapshot.clone()), self.interval, stopped));
+            }
+        }
         self.window.push(snapshot);
         let frame = Arc::new(self.deriver.frame(&self.window));
         self.history.push(&frame);
@@ -185,7 +242,7 @@ impl Thread {
 }
 
 /// The next deadline: on the grid of the interval, without making up for samples that were missed.
-fn next(due: Instant, interval: Duration, now: Instant) -> Instant {
+pub(crate) fn next(due: Instant, interval: Duration, now: Instant) -> Instant {
     let next = due + interval;
     if next > now { next } else { now + interval }
 }

@@ -1,0 +1,29 @@
+//! Programs that are started get the descriptor limit that topotop was given, not the one that it raised for itself.
+#![expect(unsafe_code, reason = "a limit of the child alone can only be set between fork and exec")]
+
+use rustix::process::{Resource, setrlimit};
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+/// Gives the limit back when `command` is started.
+pub fn with_own_limit(command: &mut Command) -> &mut Command {
+    let original = crate::descriptors::original();
+    let restore = move || setrlimit(Resource::Nofile, original).map_err(std::io::Error::from);
+    // SAFETY: between fork and exec this makes one system call and touches no memory but its own copy of two numbers.
+    unsafe { command.pre_exec(restore) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_own_limit;
+    use std::process::Command;
+
+    #[test]
+    fn a_child_has_the_limit_that_was_given() {
+        let before = crate::descriptors::original().current;
+        drop(crate::descriptors::reserve());
+        let output = with_own_limit(Command::new("sh").args(["-c", "ulimit -n"])).output().expect("sh runs");
+        let said = String::from_utf8(output.stdout).expect("text");
+        assert_eq!(said.trim(), before.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string()));
+    }
+}

@@ -1,0 +1,263 @@
+//! What was encoded is what is decoded, and whatever else comes is an error.
+
+use super::range::Encoder;
+use super::script::{Event, Head, Kind, Mode, Row, Script};
+use super::{CELLS, Error, Record, VERSION, block, decode, decode_into, encode};
+use crate::{Draft, IdSet, Reason, Snapshot, Stamp, Table};
+use proptest::prelude::*;
+
+/// One step of a machine's life: rows come, change and go, values vanish.
+#[derive(Clone, Debug)]
+struct Step {
+    inserts: u8,
+    removes: Vec<u8>,
+    cells: Vec<(u8, u8, Option<u64>)>,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let cell = (any::<u8>(), any::<u8>(), prop_oneof![Just(None), Just(Some(u64::MAX)), any::<u64>().prop_map(Some)]);
+    (0u8..4, prop::collection::vec(any::<u8>(), 0..3), prop::collection::vec(cell, 0..12))
+        .prop_map(|(inserts, removes, cells)| Step { inserts, removes, cells })
+}
+
+fn live(draft: &Draft) -> Vec<usize> {
+    draft.irqs.data().rows().iter().collect()
+}
+
+fn apply(draft: &mut Draft, step: &Step, seq: u64) {
+    draft.irqs.begin(seq);
+    draft.irqs.gaps.add("proc/irq/*/node", Reason::NotFound, "");
+    for _ in 0..step.inserts {
+        draft.irqs.data_mut().insert();
+    }
+    for pick in &step.removes {
+        let rows = live(draft);
+        if let Some(&slot) = rows.get(usize::from(*pick) % rows.len().max(1)) {
+            draft.irqs.data_mut().remove(slot);
+        }
+    }
+    for (pick, kind, value) in &step.cells {
+        let rows = live(draft);
+        let Some(&slot) = rows.get(usize::from(*pick) % rows.len().max(1)) else { continue };
+        let irqs = draft.irqs.data_mut();
+        match (kind % 4, value) {
+            (0, value) => irqs.total.set_or_clear(slot, *value),
+            (1, Some(value)) => irqs.name.set(slot, &format!("eth{value}")),
+            (2, Some(value)) => irqs.affinity.set(slot, IdSet::from_ids([*value as u32, 7])),
+            (3, Some(value)) => irqs.per_cpu.set(slot, [(*value as u32 % 9, *value), (9, 1)]),
+            (1, None) => irqs.name.clear(slot),
+            (2, None) => irqs.affinity.clear(slot),
+            (_, None) => irqs.per_cpu.clear(slot),
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn decoding_gives_back_what_was_encoded(steps in prop::collection::vec(step(), 1..8)) {
+        let mut draft = Draft::default();
+        let (mut last, mut decoded) = (Snapshot::default(), None);
+        for (seq, step) in (1u64..).zip(&steps) {
+            apply(&mut draft, step, seq);
+            let stamp = Stamp { seq, wall_ns: -5, mono_ns: seq * 10, boot_ns: u64::MAX };
+            let next = draft.publish(stamp, &last);
+            let base = (seq % 4 != 1).then_some(&last);
+            let record = encode(base, &next)?;
+            let back = decode(decoded.as_ref(), &record)?;
+            prop_assert_eq!(&back, &next);
+            decoded = Some(back);
+            last = next;
+        }
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes: Vec<u8>, texts: Vec<u8>, key: bool) {
+        let mut blank = Snapshot::default();
+        let _ = super::read::snapshot(&mut blank, &bytes, &texts, bytes.len());
+        let _ = decode(None, &Record { stamp: Stamp::default(), key, bytes });
+    }
+
+    #[test]
+    fn damage_is_an_error_or_another_value_never_a_panic(steps in prop::collection::vec(step(), 1..4), at: usize, bit in 0u8..8) {
+        let mut draft = Draft::default();
+        let (mut base, mut last) = (Snapshot::default(), Snapshot::default());
+        for (seq, step) in (1u64..).zip(&steps) {
+            apply(&mut draft, step, seq);
+            base = std::mem::take(&mut last);
+            last = draft.publish(Stamp::default(), &base);
+        }
+        for base in [None, Some(&base)] {
+            let whole = encode(base, &last)?;
+            let at = at % whole.bytes.len();
+            let mut flipped = whole.clone();
+            flipped.bytes[at] ^= 1 << bit;
+            let _ = decode(base, &flipped);
+            let cut = Record { bytes: whole.bytes[..at].to_vec(), ..whole };
+            let _ = decode(base, &cut);
+        }
+    }
+
+    #[test]
+    fn changes_in_place_leave_shared_sections_alone(steps in prop::collection::vec(step(), 2..8), hold: bool) {
+        let mut draft = Draft::default();
+        let (mut last, mut held) = (Snapshot::default(), Vec::new());
+        let mut place = Snapshot::default();
+        for (seq, step) in (1u64..).zip(&steps) {
+            apply(&mut draft, step, seq);
+            let next = draft.publish(Stamp { seq, ..Stamp::default() }, &last);
+            decode_into(&mut place, &encode((seq > 1).then_some(&last), &next)?)?;
+            prop_assert_eq!(&place, &next);
+            if hold {
+                held.push((place.clone(), next.clone()));
+            }
+            last = next;
+        }
+        for (decoded, live) in &held {
+            prop_assert_eq!(decoded, live);
+        }
+    }
+}
+
+/// One row in the highest slot and a number in each column there, in every table.
+struct Wide<'a>(Script<Encoder<'a>>, i64);
+impl crate::Visit for Wide<'_> {
+    fn section<T: Table>(&mut self, _: &'static str, _: &std::sync::Arc<crate::Section<T>>) {
+        let script = &mut self.0;
+        script.more(true).expect("room");
+        script.table(i64::from(T::ID) - self.1);
+        self.1 = i64::from(T::ID);
+        script.section(1, 0, 0);
+        script.more(false).expect("room");
+        script.more(true).expect("room");
+        let columns: Vec<_> = T::COLUMNS.iter().take(super::script::PART).collect();
+        script.count(columns.len(), columns.len()).expect("room");
+        let (mut next, table) = (0, T::default());
+        for (index, def) in columns.iter().enumerate() {
+            let kind = super::cells::kind(table.column(index).expect("a column"));
+            next = script.column(next, Head { id: u64::from(def.id), kind }).expect("room").id;
+        }
+        let row = Row { slot: super::MAX_ROWS - 1, event: Event::Born, mask: u64::MAX, serial: 1 };
+        script.rows(&mut vec![row], columns.len(), super::MAX_ROWS).expect("room");
+        for index in 0..columns.len() {
+            let kind = super::cells::kind(table.column(index).expect("a column"));
+            let cells = script.cells(kind, 1, 0).expect("room");
+            match kind {
+                Kind::Num => _ = script.number(cells, Ok(1)),
+                Kind::Text | Kind::Sets => _ = script.mode(Mode::Unread),
+                Kind::Sparse => _ = script.pairs(None),
+            }
+        }
+        script.more(false).expect("room");
+    }
+}
+
+#[test]
+fn small_records_take_little_memory() {
+    let record = |blocks: &[(u8, &[u8])]| {
+        let mut bytes = vec![VERSION];
+        for (kind, of) in blocks {
+            block(&mut bytes, *kind, of);
+        }
+        Record { stamp: Stamp::default(), key: true, bytes }
+    };
+    // A few bytes that stand for 30 MiB.
+    let texts = zstd::bulk::compress(&vec![0; 30 << 20], 1).expect("compressed");
+    assert_eq!(decode(None, &record(&[(super::PACKED_TEXTS, &texts), (CELLS, &[])])), Err(Error::TooLarge));
+    let mut cells = Vec::new();
+    let mut script = Script::new(Encoder::new(&mut cells), usize::MAX);
+    for _ in 0..4 {
+        script.clock(0);
+    }
+    let mut wide = Wide(script, 0);
+    Snapshot::default().visit(&mut wide);
+    wide.0.more(false).expect("room");
+    wide.0.into_coder().finish();
+    assert!(cells.len() < 4096);
+    assert_eq!(decode(None, &record(&[(CELLS, &cells)])), Err(Error::TooLarge));
+}
+
+#[test]
+fn ids_are_unique() {
+    struct Ids(Vec<u16>);
+    impl crate::Visit for Ids {
+        fn section<T: Table>(&mut self, name: &'static str, _: &std::sync::Arc<crate::Section<T>>) {
+            assert!(!self.0.contains(&T::ID), "{name} uses the id of another table");
+            assert_eq!(name, T::NAME);
+            self.0.push(T::ID);
+            let mut columns: Vec<u16> = T::COLUMNS.iter().map(|column| column.id).collect();
+            columns.sort_unstable();
+            columns.dedup();
+            assert_eq!(columns.len(), T::COLUMNS.len(), "{name} has a column id twice");
+        }
+    }
+    Snapshot::default().visit(&mut Ids(Vec::new()));
+}
+
+/// A new row with a value in each of some columns.
+fn one_row(script: &mut Script<Encoder<'_>>, kinds: &[Kind]) {
+    let row = Row { slot: 0, event: Event::Born, mask: 0b11111, serial: 1 };
+    script.rows(&mut vec![row], kinds.len(), 9).expect("room");
+    for &kind in kinds {
+        let cells = script.cells(kind, 1, 0).expect("room");
+        match kind {
+            Kind::Num => _ = script.number(cells, Ok(3)),
+            Kind::Text => {
+                script.mode(Mode::New);
+                script.length(2);
+            }
+            Kind::Sets => {
+                script.mode(Mode::New);
+                script.length(1);
+                script.id(1);
+                script.id(0);
+            }
+            Kind::Sparse => {
+                script.pairs(Some(1)).expect("room");
+                script.pair(cells, 4, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_unknown_is_read_past() {
+    let mut draft = Draft::default();
+    draft.irqs.begin(7);
+    let slot = draft.irqs.data_mut().insert();
+    draft.irqs.data_mut().irq.set(slot, 3);
+    let plain = draft.publish(Stamp { seq: 1, mono_ns: 9, ..Stamp::default() }, &Snapshot::default());
+    let mut cells = Vec::new();
+    let mut script = Script::new(Encoder::new(&mut cells), usize::MAX);
+    for step in [1, 9, -9, -9] {
+        script.clock(step);
+    }
+    // Table 30,000 and, in a table that is known, column 200 and column 5 as another kind.
+    for (step, columns) in [(40, [1, 5, 200, 201, 202]), (29_960, [1, 2, 3, 4, 5])] {
+        let kinds = [Kind::Num, Kind::Text, Kind::Sets, Kind::Sparse, Kind::Num];
+        script.more(true).expect("room");
+        script.table(step);
+        script.section(1, -2, 0);
+        script.more(true).expect("room");
+        script.count(1, 1).expect("room");
+        script.more(false).expect("room");
+        script.step(0);
+        script.more(true).expect("room");
+        script.count(columns.len(), 64).expect("room");
+        let mut next = 0;
+        for (id, kind) in columns.into_iter().zip(kinds) {
+            next = script.column(next, Head { id, kind }).expect("room").id;
+        }
+        one_row(&mut script, &kinds);
+        script.more(false).expect("room");
+    }
+    script.more(false).expect("room");
+    script.into_coder().finish();
+    let mut bytes = vec![VERSION];
+    for (kind, of) in [(77, &b"later"[..]), (super::TEXTS, b"abcd"), (CELLS, &cells)] {
+        block(&mut bytes, kind, of);
+    }
+    let mut back = decode(None, &Record { stamp: plain.stamp, key: true, bytes }).expect("decoded");
+    std::sync::Arc::make_mut(&mut back.irqs).gaps.clear();
+    assert_eq!(back, plain);
+}

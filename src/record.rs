@@ -1,0 +1,171 @@
+//! `topotop record`: samples to a file or a pipe, without a screen; with a command, from its start to its end.
+
+mod child;
+pub(crate) mod holes;
+mod recorder;
+mod sampling;
+mod signals;
+
+use crate::recording::{Target, Writer};
+use crate::source::live::Plan;
+use crate::units;
+pub(crate) use recorder::summary;
+use recorder::{Event, Recorder};
+use sampling::{Sampling, Sink};
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+use topotop_collectors::{Root, Sampler};
+use topotop_model::anonymise::{Anonymiser, Names};
+use topotop_model::derive::Settings;
+use topotop_model::recording::{About, Limits};
+use topotop_model::{Snapshot, Table as _};
+
+/// What `record` takes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RecordArgs {
+    /// The recording to write, a file that does not exist yet; - is standard output, for a pipe.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Stop after this time: 10s, 5m, 2h.
+    #[arg(long = "for", value_name = "TIME", value_parser = units::duration)]
+    pub duration: Option<Duration>,
+    /// Keep the newest samples, in a file of at most this size; 0 keeps all.
+    #[arg(long, value_name = "SIZE", default_value = "512M", value_parser = units::bytes)]
+    pub max_size: u64,
+    /// Keep the samples of at most this time; 0 keeps all.
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = units::duration)]
+    pub max_time: Duration,
+    /// Replace names of hosts, processes, control groups and addresses by others, the same ones by the same.
+    #[arg(long)]
+    pub anonymise: bool,
+    /// A command to record from its start to its end; its exit status is passed on.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+/// The status of what went wrong here and not in the command.
+const OWN: u8 = 125;
+
+/// Why it could not be done, and the status that says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Exit status.
+    pub(crate) status: u8,
+    /// One line.
+    pub(crate) text: String,
+}
+
+impl RecordArgs {
+    /// A failure of topotop's own: where there is a command its status tells it from the command's.
+    pub(crate) fn failure(&self, text: String) -> Failure {
+        Failure { status: if self.command.is_empty() { 2 } else { OWN }, text }
+    }
+
+    fn streams(&self) -> bool {
+        self.output == Path::new("-")
+    }
+
+    /// What cannot go well, before anything is touched.
+    fn check(&self, root: &Root) -> Result<(), String> {
+        if self.streams() && std::io::stdout().is_terminal() {
+            return Err("-o -: standard output is a terminal: pipe it to `topotop replay -` or give a file".to_owned());
+        }
+        if !self.command.is_empty() && !root.is_live() {
+            return Err("a captured machine runs no command: leave out --root or the command".to_owned());
+        }
+        // Before the first sample is taken, which costs something; whoever makes the file looks again.
+        if !self.streams() && self.output.symlink_metadata().is_ok() {
+            let shown = self.output.display();
+            return Err(format!("-o {shown}: it exists: give another name, or remove it"));
+        }
+        Ok(())
+    }
+
+    fn target(&self) -> Target {
+        if self.streams() {
+            return Target::Stdout;
+        }
+        let max_age_ns = u64::try_from(self.max_time.as_nanos()).unwrap_or(u64::MAX);
+        Target::File { path: self.output.clone(), limits: Limits { cap_bytes: self.max_size, max_age_ns } }
+    }
+}
+
+/// Records; gives the status to leave with.
+pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> Result<u8, Failure> {
+    let own = |text: String| args.failure(text);
+    args.check(&root).map_err(own)?;
+    let (tell, told) = channel();
+    let stopped = Arc::new(AtomicBool::new(false));
+    let (continued, signals) = (Arc::clone(&stopped), tell.clone());
+    let watched = signals::watch(!args.command.is_empty(), move |signal| {
+        if signal != signal_hook::consts::SIGCONT {
+            return signals.send(Event::Signal(signal)).is_ok();
+        }
+        continued.store(true, Ordering::Relaxed);
+        true
+    });
+    watched.map_err(|error| own(format!("signals: {error}")))?;
+
+    let begun = Instant::now();
+    let live = root.is_live();
+    let mut sampler = Sampler::new(root, &plan.options);
+    let mut anonymiser = args.anonymise.then(|| Anonymiser::new(Names::new(std::hash::RandomState::new())));
+    let mut first = sampler.sample();
+    if let Some(anonymiser) = &mut anonymiser {
+        anonymiser.apply(&mut first);
+    }
+    let about = about(&first, plan.interval, &plan.settings, anonymiser.as_ref());
+    let mut writer = Writer::start(&args.target(), about).map_err(own)?;
+    writer.append(&first);
+    let sink = Sink::new(writer);
+    let mut recorder = Recorder::new(args, sink.clone(), verbose);
+    if !args.command.is_empty() {
+        let told_as = anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
+        recorder.bracket(args, told_as, tell.clone())?;
+    }
+    let deadline = args.duration.map(|duration| begun + duration);
+    let (end, ending) = channel();
+    let sampling = Sampling { sampler, anonymiser, interval: plan.interval, sink, last: first.stamp, stopped };
+    let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
+        if live {
+            sampling.run(begun, &ending);
+        } else {
+            sampling.rest();
+        }
+        // Whoever waited for it may have stopped waiting.
+        let _ = tell.send(Event::Sampled);
+    });
+    thread.map_err(|error| own(format!("a thread: {error}")))?;
+    Ok(recorder.until_the_end(&told, &end, deadline))
+}
+
+/// What the header says of a recording that begins with a snapshot.
+pub(crate) fn about(
+    first: &Snapshot,
+    interval: Duration,
+    settings: &Settings,
+    anonymiser: Option<&Anonymiser>,
+) -> About {
+    let host = first.host.data();
+    let slot = host.first().unwrap_or_default();
+    let text = |column: &topotop_model::Text| column.or_empty(slot).to_string();
+    let capacity = |(nic, mbps): &(String, u64)| {
+        let nic = anonymiser.map_or_else(|| nic.clone(), |anonymiser| anonymiser.names().interface(nic));
+        (nic, *mbps)
+    };
+    About {
+        program: concat!("topotop ", env!("CARGO_PKG_VERSION")).to_owned(),
+        host: text(&host.name),
+        kernel: text(&host.kernel),
+        arch: text(&host.arch),
+        boot_id: text(&host.boot_id),
+        interval_ns: u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX),
+        started_wall_ns: first.stamp.wall_ns,
+        anonymised: anonymiser.is_some(),
+        nic_capacity_mbps: settings.nic_capacity_mbps.iter().map(capacity).collect(),
+    }
+}

@@ -1,0 +1,80 @@
+//! The command that a recording brackets.
+
+use super::Failure;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use std::io::ErrorKind;
+use std::os::fd::AsFd as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use topotop_collectors::sys::child::with_own_limit;
+
+/// A running command. It is not reaped before [`Running::reap`], so that its number stays its own.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Child,
+}
+
+/// Starts a command with this program's own standard streams, and tells when it has ended; 126 and 127 as a shell says
+/// that it could not. Where samples go to standard output, what the command prints goes to standard error.
+pub(super) fn start(
+    command: &[String],
+    streaming: bool,
+    ended: impl FnOnce() + Send + 'static,
+) -> Result<Running, Failure> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err(Failure { status: 127, text: "no command after --".to_owned() });
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if streaming {
+        let error = std::io::stderr().as_fd().try_clone_to_owned();
+        command.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
+    }
+    let child = with_own_limit(&mut command).spawn().map_err(|error| {
+        let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
+        Failure { status, text: format!("{program}: {error}: nothing was recorded") }
+    })?;
+    let running = Running { child };
+    let pid = running.pid();
+    let wait = move || {
+        // Its end is looked at and left there: whoever holds the child takes it.
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while let Some(pid) = pid {
+            match rustix::process::waitid(WaitId::Pid(pid), options) {
+                Err(rustix::io::Errno::INTR) => {}
+                _ => break,
+            }
+        }
+        ended();
+    };
+    std::thread::Builder::new()
+        .name("command".to_owned())
+        .spawn(wait)
+        .map_err(|error| Failure { status: 125, text: format!("a thread: {error}") })?;
+    Ok(running)
+}
+
+impl Running {
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(self.child.id() as i32)
+    }
+
+    /// Passes a signal on.
+    pub(super) fn signal(&self, signal: i32) {
+        if let (Some(pid), Some(signal)) = (self.pid(), Signal::from_named_raw(signal)) {
+            // It may have ended just now.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+
+    /// How it ended; waits for it.
+    pub(super) fn reap(&mut self) -> std::io::Result<ExitStatus> {
+        self.child.wait()
+    }
+}
+
+/// The status to leave with after a command ended: its own, 128 and the signal that killed it.
+pub(super) fn status(ended: ExitStatus) -> u8 {
+    let status = ended.code().or_else(|| ended.signal().map(|signal| 128 + signal));
+    status.map_or(125, |status| status as u8)
+}

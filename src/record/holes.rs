@@ -1,0 +1,92 @@
+//! What happened between two samples that their numbers do not tell: samples that are missing, clocks that were set.
+
+use crate::units;
+use std::time::Duration;
+use topotop_model::Stamp;
+use topotop_model::recording::What;
+
+/// A wall clock that is corrected gently goes wrong by less than this many ns …
+const SLEW_NS: i64 = 250_000_000;
+/// … or by this fraction of the time between the samples.
+const SLEW_PER_NS: u64 = 1000;
+
+/// Events to be recorded between two samples. `stopped` is true when the program was stopped and continued meanwhile.
+pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, stopped: bool) -> Vec<What> {
+    let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
+    let mono_ns = after.mono_ns.saturating_sub(before.mono_ns);
+    let boot_ns = after.boot_ns.saturating_sub(before.boot_ns);
+    let mut events = Vec::new();
+    let slept_ns = boot_ns.saturating_sub(mono_ns);
+    if slept_ns >= interval_ns {
+        let reason = format!("the machine slept for {}", units::span(slept_ns / 1_000_000_000));
+        events.push(What::Skipped { samples: slept_ns / interval_ns, reason });
+    }
+    // A sample may be half an interval late and is still the one that was due.
+    let missed = mono_ns.saturating_add(interval_ns / 2) / interval_ns;
+    if missed > 1 {
+        let reason = if stopped { "topotop was stopped" } else { "sampling took longer than the interval" };
+        events.push(What::Skipped { samples: missed - 1, reason: reason.to_owned() });
+    }
+    let step_ns = after.wall_ns.saturating_sub(before.wall_ns).saturating_sub_unsigned(boot_ns);
+    if step_ns.saturating_abs() > SLEW_NS + (boot_ns / SLEW_PER_NS) as i64 {
+        let way = if step_ns > 0 { "forward" } else { "back" };
+        let text = format!("the clock was set {way} by {:.1} s", step_ns.unsigned_abs() as f64 / 1e9);
+        events.push(What::Note { text });
+    }
+    events
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+    use proptest::prelude::*;
+    use std::time::Duration;
+    use topotop_model::Stamp;
+    use topotop_model::recording::What;
+
+    fn at(wall: f64, mono: f64, boot: f64) -> Stamp {
+        let ns = |seconds: f64| (seconds * 1e9) as u64;
+        Stamp { seq: 1, wall_ns: (wall * 1e9) as i64, mono_ns: ns(mono), boot_ns: ns(boot) }
+    }
+
+    fn said(before: Stamp, after: Stamp, stopped: bool) -> Vec<String> {
+        let text = |what| match what {
+            What::Skipped { samples, reason } => format!("{samples}: {reason}"),
+            What::Note { text } => text,
+            other => format!("{other:?}"),
+        };
+        between(before, after, Duration::from_secs(1), stopped).into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_steady_machine_says_nothing() {
+        assert!(said(at(1000.0, 10.0, 20.0), at(1001.0, 11.0, 21.0), false).is_empty());
+        assert!(said(at(1000.0, 10.0, 20.0), at(1001.4, 11.4, 21.4), false).is_empty(), "a late sample is one");
+        assert!(said(at(1000.0, 10.0, 20.0), at(1001.1, 11.0, 21.0), false).is_empty(), "a slewed clock");
+        assert!(said(at(1000.0, 10.0, 20.0), at(1000.2, 10.2, 20.2), false).is_empty(), "an early sample");
+    }
+
+    #[test]
+    fn what_is_missing_is_counted_with_its_reason() {
+        let long = said(at(1000.0, 10.0, 20.0), at(1005.0, 15.0, 25.0), false);
+        assert_eq!(long, ["4: sampling took longer than the interval"]);
+        assert_eq!(said(at(1000.0, 10.0, 20.0), at(1005.0, 15.0, 25.0), true), ["4: topotop was stopped"]);
+        let slept = said(at(1000.0, 10.0, 20.0), at(1000.0 + 7621.0, 11.0, 20.0 + 7621.0), false);
+        assert_eq!(slept, ["7620: the machine slept for 2h07m"]);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_noted_and_costs_no_sample() {
+        let back = said(at(1000.0, 10.0, 20.0), at(1000.0 - 3599.0, 11.0, 21.0), false);
+        assert_eq!(back, ["the clock was set back by 3600.0 s"]);
+        assert_eq!(said(at(1000.0, 10.0, 20.0), at(1003.5, 11.0, 21.0), false), ["the clock was set forward by 2.5 s"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_clocks_panic(a: (i64, u64, u64), b: (i64, u64, u64), interval: Duration, stopped: bool) {
+            let stamp = |(wall_ns, mono_ns, boot_ns)| Stamp { seq: 0, wall_ns, mono_ns, boot_ns };
+            let _ = between(stamp(a), stamp(b), interval, stopped);
+        }
+    }
+}

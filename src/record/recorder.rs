@@ -1,0 +1,202 @@
+//! What a recording waits for and what it says: signals, the end of the command, trouble with the file.
+
+use super::child::{self, Running};
+use super::sampling::Sink;
+use super::{Failure, RecordArgs, signals};
+use crate::recording::Status;
+use std::collections::VecDeque;
+use std::io::{IsTerminal as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use topotop_model::recording::What;
+use topotop_model::text::printable;
+
+/// How long a command that was asked to end is recorded.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long the last sample may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How often the writer is asked how it is doing.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What threads tell.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// A signal came.
+    Signal(i32),
+    /// The command has ended.
+    Ended,
+    /// The sampler has taken its last sample.
+    Sampled,
+}
+
+/// Holds a recording open.
+pub(super) struct Recorder {
+    /// The file, or none for a stream.
+    path: Option<PathBuf>,
+    name: String,
+    sink: Sink,
+    /// Says how large it has become, also where nobody asked.
+    verbose: bool,
+    trouble: Option<String>,
+    begun: Instant,
+    /// The command.
+    running: Option<Running>,
+    /// What was told while the last sample was waited for.
+    later: VecDeque<Event>,
+    /// True once there will be no more samples.
+    sampled: bool,
+}
+
+impl Recorder {
+    pub(super) fn new(args: &RecordArgs, sink: Sink, verbose: bool) -> Self {
+        let path = (!args.streams()).then(|| args.output.clone());
+        let shown = path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
+        let name = printable(&shown).into_owned();
+        let verbose = verbose || (path.is_some() && std::io::stderr().is_terminal());
+        let (later, begun) = (VecDeque::new(), Instant::now());
+        Self { path, name, sink, verbose, trouble: None, begun, running: None, later, sampled: false }
+    }
+
+    /// Starts the command, which the recording is told as `told_as`.
+    pub(super) fn bracket(
+        &mut self,
+        args: &RecordArgs,
+        told_as: Vec<String>,
+        tell: Sender<Event>,
+    ) -> Result<(), Failure> {
+        self.sink.event(What::Start { command: told_as });
+        // A recorder that is gone needs no news.
+        let started = child::start(&args.command, args.streams(), move || drop(tell.send(Event::Ended)));
+        self.running = Some(started.inspect_err(|_| self.discard())?);
+        Ok(())
+    }
+
+    /// Takes back a recording of a command that could not be started.
+    fn discard(&self) {
+        let writer = self.sink.lock().take();
+        drop(writer.map(crate::recording::Writer::close));
+        if let Some(path) = &self.path {
+            // It was made here a moment ago.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    /// Waits until there is nothing more to record, closes it and gives the status to leave with.
+    pub(super) fn until_the_end(
+        mut self,
+        told: &Receiver<Event>,
+        end: &Sender<()>,
+        mut deadline: Option<Instant>,
+    ) -> u8 {
+        let mut asked = false;
+        loop {
+            let wait = deadline.map_or(LOOK, |deadline| deadline.saturating_duration_since(Instant::now()).min(LOOK));
+            let event = self.later.pop_front().map_or_else(|| told.recv_timeout(wait), Ok);
+            match event {
+                Ok(Event::Signal(signal)) if self.running.is_some() => {
+                    self.pass_on(signal);
+                    if signals::ends(signal) && !signals::is_of_the_terminal(signal) {
+                        // A second one is meant for the recording too.
+                        let grace = if asked { Duration::ZERO } else { GRACE };
+                        let latest = Instant::now() + grace;
+                        deadline = Some(deadline.map_or(latest, |deadline| deadline.min(latest)));
+                        asked = true;
+                    }
+                }
+                Ok(Event::Signal(signal)) if !signals::ends(signal) => {}
+                Ok(Event::Ended) => {
+                    let ended = self.running.take().and_then(|mut running| running.reap().ok());
+                    self.close(ended, told, end);
+                    return ended.map_or(super::OWN, child::status);
+                }
+                Ok(Event::Sampled) => {
+                    self.sampled = true;
+                    if self.running.is_none() {
+                        break;
+                    }
+                }
+                Ok(Event::Signal(_)) | Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let gone = self.look();
+            if gone || deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                // A command goes on, to its end.
+                deadline = None;
+                self.close(None, told, end);
+                if self.running.is_none() {
+                    return 0;
+                }
+            }
+        }
+        self.close(None, told, end);
+        0
+    }
+
+    fn pass_on(&self, signal: i32) {
+        if let Some(running) = self.running.as_ref().filter(|_| !signals::is_of_the_terminal(signal)) {
+            running.signal(signal);
+        }
+    }
+
+    /// Says when trouble begins and when it is over; true when whoever read the stream has gone.
+    fn look(&mut self) -> bool {
+        let Some(status) = self.sink.lock().as_ref().map(crate::recording::Writer::status) else { return false };
+        self.report(&status);
+        status.gone
+    }
+
+    fn report(&mut self, status: &Status) {
+        let trouble = status.trouble.clone();
+        match (&self.trouble, &trouble) {
+            (None, Some(trouble)) => {
+                say(&format!("{trouble}: samples are left out until it can be written again"));
+            }
+            (Some(_), None) => {
+                say(&format!("{}: recording goes on, {} samples are missing", self.name, status.skipped));
+            }
+            _ => {}
+        }
+        self.trouble = trouble;
+    }
+
+    /// Takes the last sample and closes the recording well, once.
+    fn close(&mut self, ended: Option<ExitStatus>, told: &Receiver<Event>, end: &Sender<()>) {
+        if self.sink.lock().is_none() {
+            return;
+        }
+        if let Some(ended) = ended {
+            self.sink.event(What::Exit { status: ended.code(), signal: ended.signal() });
+        }
+        let latest = Instant::now() + PATIENCE;
+        // A sampler that is gone has taken its last one; one that hangs holds up nothing but itself.
+        self.sampled |= end.send(()).is_err();
+        while !self.sampled {
+            match told.recv_timeout(latest.saturating_duration_since(Instant::now())) {
+                Ok(Event::Sampled) => self.sampled = true,
+                Ok(event) => self.later.push_back(event),
+                Err(_) => break,
+            }
+        }
+        let Some(writer) = self.sink.lock().take() else { return };
+        let status = writer.close();
+        self.report(&status);
+        if self.verbose && !status.gone {
+            say(&summary(&self.name, &status, self.begun.elapsed()));
+        }
+    }
+}
+
+/// What a recording has become.
+pub(crate) fn summary(name: &str, status: &Status, over: Duration) -> String {
+    let size = topotop_widgets::parts::number::bytes(status.bytes as f64);
+    let missing = if status.skipped > 0 { format!(", {} missing", status.skipped) } else { String::new() };
+    format!("{name}: {} samples{missing}, {size} over {}", status.samples, crate::units::span(over.as_secs()))
+}
+
+fn say(text: &str) {
+    // Where standard error is gone there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "topotop: {}", text.replace('\n', " "));
+}

@@ -1,0 +1,106 @@
+//! The sampler's thread: one sample per interval into the writer, whatever else happens.
+
+use super::holes;
+use crate::recording::Writer;
+use crate::source::live;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use topotop_collectors::Sampler;
+use topotop_model::Stamp;
+use topotop_model::anonymise::Anonymiser;
+use topotop_model::recording::{Event, What};
+
+/// Rates over less than this say little: a last sample that is nearer to the one before it is left out.
+const NEAR_NS: u64 = 200_000_000;
+
+/// Where samples go, until it is closed: then there is no writer any more.
+#[derive(Clone)]
+pub(super) struct Sink(Arc<Mutex<Option<Writer>>>);
+
+impl Sink {
+    pub(super) fn new(writer: Writer) -> Self {
+        Self(Arc::new(Mutex::new(Some(writer))))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Writer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes down that something happened now.
+    pub(super) fn event(&self, what: What) {
+        self.event_at(topotop_collectors::now(), what);
+    }
+
+    fn event_at(&self, stamp: Stamp, what: What) {
+        if let Some(writer) = self.lock().as_mut() {
+            writer.event(Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what });
+        }
+    }
+}
+
+/// Takes samples on the grid of the interval.
+pub(super) struct Sampling {
+    pub(super) sampler: Sampler,
+    pub(super) anonymiser: Option<Anonymiser>,
+    pub(super) interval: Duration,
+    pub(super) sink: Sink,
+    /// The last sample's time.
+    pub(super) last: Stamp,
+    /// True since the program was stopped and continued.
+    pub(super) stopped: Arc<AtomicBool>,
+}
+
+impl Sampling {
+    /// Samples until `ending` says something, then once more; or until it is gone.
+    pub(super) fn run(mut self, start: Instant, ending: &Receiver<()>) {
+        let mut due = live::next(start, self.interval, Instant::now());
+        loop {
+            match ending.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Err(RecvTimeoutError::Timeout) => self.once(),
+                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(()) => {
+                    let age_ns = topotop_collectors::now().mono_ns.saturating_sub(self.last.mono_ns);
+                    if age_ns >= NEAR_NS.min(self.interval.as_nanos() as u64) {
+                        self.once();
+                    }
+                    return;
+                }
+            }
+            due = live::next(due, self.interval, Instant::now());
+        }
+    }
+
+    /// The samples of a captured machine that are left.
+    pub(super) fn rest(mut self) {
+        for _ in 1..self.sampler.root().stamps().len() {
+            self.once();
+        }
+    }
+
+    fn once(&mut self) {
+        // A defect costs a sample, not the recording.
+        if catch_unwind(AssertUnwindSafe(|| self.sample())).is_err() {
+            let reason = "a defect in topotop: please report it with `topotop capture`";
+            self.sink.event(What::Skipped { samples: 1, reason: reason.to_owned() });
+        }
+    }
+
+    fn sample(&mut self) {
+        let mut snapshot = self.sampler.sample();
+        let stopped = self.stopped.swap(false, Ordering::Relaxed);
+        let holes = holes::between(self.last, snapshot.stamp, self.interval, stopped);
+        for what in holes.into_iter().filter(|_| self.sampler.root().is_live()) {
+            self.sink.event_at(snapshot.stamp, what);
+        }
+        self.last = snapshot.stamp;
+        if let Some(anonymiser) = &mut self.anonymiser {
+            anonymiser.apply(&mut snapshot);
+        }
+        if let Some(writer) = self.sink.lock().as_mut() {
+            writer.append(&snapshot);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! A recording that is begun on the screen: a thread that writes what the ring holds, then what comes.
+
+use crate::app::Recording;
+use crate::record::{about, holes, summary};
+use crate::recording::{Status, Target, Writer};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use topotop_model::codec::{self, Record};
+use topotop_model::derive::Settings;
+use topotop_model::recording::{Event, Limits, What};
+use topotop_model::{Snapshot, Stamp};
+
+/// What a recording keeps where nobody says how much: as `topotop record` without flags.
+const LIMITS: Limits = Limits { cap_bytes: 512 << 20, max_age_ns: 24 * 3_600_000_000_000 };
+/// How long the end is waited for.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// What goes to the thread.
+pub(super) enum Feed {
+    /// A sample, the time that was to pass before it, and whether the program was stopped meanwhile.
+    Sample(Box<Snapshot>, Duration, bool),
+    /// A mark.
+    Mark(Stamp, String),
+    /// Close it, and say how it stands.
+    End(Sender<Status>),
+}
+
+/// The screen's side of a recording.
+pub(super) struct Tape {
+    path: String,
+    since: Stamp,
+    begun: Instant,
+    feed: Sender<Feed>,
+    status: Arc<Mutex<Status>>,
+}
+
+impl Tape {
+    /// Makes the file and a thread that first writes the past.
+    pub(super) fn start(
+        path: &Path,
+        past: Vec<Record>,
+        interval: Duration,
+        settings: &Settings,
+    ) -> Result<(Self, Sender<Feed>), String> {
+        let first = past.first().and_then(|record| codec::decode(None, record).ok()).unwrap_or_default();
+        let target = Target::File { path: path.to_path_buf(), limits: LIMITS };
+        let writer = Writer::start(&target, about(&first, interval, settings, None))?;
+        let (feed, fed) = channel();
+        let status = Arc::new(Mutex::new(Status::default()));
+        let shared = Arc::clone(&status);
+        let thread = std::thread::Builder::new().name("recorder".to_owned());
+        thread.spawn(move || run(writer, past, &fed, &shared)).map_err(|error| format!("a thread: {error}"))?;
+        let path = path.display().to_string();
+        let tape = Self { path, since: topotop_collectors::now(), begun: Instant::now(), feed: feed.clone(), status };
+        Ok((tape, feed))
+    }
+
+    /// How it stands.
+    pub(super) fn recording(&self) -> Recording {
+        let Status { bytes, skipped, trouble, .. } = lock(&self.status).clone();
+        Recording { path: self.path.clone(), since_ns: self.since.mono_ns, bytes, skipped, trouble }
+    }
+
+    /// Writes a mark.
+    pub(super) fn mark(&self, text: String) {
+        // A thread that is gone has no recording either.
+        let _ = self.feed.send(Feed::Mark(topotop_collectors::now(), text));
+    }
+
+    /// Closes it and says what it has become.
+    pub(super) fn end(self) -> String {
+        let (done, wait) = channel();
+        let status = self.feed.send(Feed::End(done)).ok().and_then(|()| wait.recv_timeout(PATIENCE).ok());
+        let status = status.unwrap_or_else(|| Status {
+            trouble: Some("the disk did not keep up: its end is missing".to_owned()),
+            ..lock(&self.status).clone()
+        });
+        let said = summary(&self.path, &status, self.begun.elapsed());
+        status.trouble.map_or(said.clone(), |trouble| format!("{said}; {trouble}"))
+    }
+}
+
+fn run(mut writer: Writer, past: Vec<Record>, fed: &Receiver<Feed>, status: &Mutex<Status>) {
+    let mut last = None;
+    let mut base = None;
+    for record in past {
+        // What cannot be decoded cannot be shown either.
+        let Ok(snapshot) = codec::decode(base.as_ref(), &record) else { break };
+        writer.append(&snapshot);
+        *lock(status) = writer.status();
+        last = Some((snapshot.stamp, Duration::MAX));
+        base = Some(snapshot);
+    }
+    for feed in fed {
+        match feed {
+            Feed::Sample(snapshot, interval, stopped) => {
+                if let Some((before, was)) = last {
+                    // Where the interval was changed, the longer one was what was agreed.
+                    for what in holes::between(before, snapshot.stamp, interval.max(was), stopped) {
+                        writer.event(event(snapshot.stamp, what));
+                    }
+                }
+                last = Some((snapshot.stamp, interval));
+                writer.append(&snapshot);
+            }
+            Feed::Mark(stamp, text) => writer.event(event(stamp, What::Mark { text })),
+            Feed::End(done) => {
+                // Whoever ended it may have stopped waiting.
+                let _ = done.send(writer.close());
+                return;
+            }
+        }
+        *lock(status) = writer.status();
+    }
+    writer.close();
+}
+
+fn event(stamp: Stamp, what: What) -> Event {
+    Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what }
+}
+
+fn lock(status: &Mutex<Status>) -> std::sync::MutexGuard<'_, Status> {
+    status.lock().unwrap_or_else(PoisonError::into_inner)
+}
