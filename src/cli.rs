@@ -54,6 +54,8 @@ pub enum Command {
     Record(crate::record::RecordArgs),
     /// Write the files that would be read to an archive; unpacked, --root reads it: for reports of defects.
     Capture(crate::capture::CaptureArgs),
+    /// What changed between two recordings, or two spans of one, beyond their noise.
+    Diff(crate::diff::DiffArgs),
     /// Write a completion script for a shell.
     Completions {
         /// The shell.

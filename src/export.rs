@@ -107,7 +107,7 @@ fn runs(buffer: &Buffer, y: u16) -> Vec<(u16, u16, String, ratatui::style::Style
 }
 
 /// Text for XML and HTML; what XML cannot hold is a question mark.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -7,7 +7,7 @@ use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, manual, runtime, snapshot};
+use crate::{capture, diff, manual, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -28,6 +28,7 @@ pub fn run() -> ExitCode {
     }
     match Cli::try_parse() {
         Ok(Cli { command: Some(Command::Record(args)), global }) => record(&global, &args),
+        Ok(Cli { command: Some(Command::Diff(args)), global }) => compare(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
             // Help and version: a reader that is gone has read enough.
@@ -54,6 +55,14 @@ fn record(global: &Global, args: &RecordArgs) -> ExitCode {
             fail(&failure.text);
             ExitCode::from(failure.status)
         }
+    }
+}
+
+/// 0, or 1 where a change is to be told by the status.
+fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
+    match Config::load(global.config.as_deref()).and_then(|config| diff::run(args, config.charset)) {
+        Ok(changed) => ExitCode::from(u8::from(changed && args.exit_code)),
+        Err(error) => status(Err(error)),
     }
 }
 

@@ -6,6 +6,7 @@ mod common;
 
 mod architecture;
 mod cli;
+mod diff;
 mod hostile;
 mod live;
 mod log;

@@ -1,0 +1,259 @@
+//! `topotop diff`: what changed between two recordings, or two spans of one.
+
+mod html;
+mod json;
+mod number;
+mod text;
+
+use crate::recording::Reader;
+use crate::span::{self, Given};
+use crate::{recording, theme, units};
+use std::ffi::OsString;
+use std::io::{BufWriter, IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+use topotop_model::derive::{Deriver, Settings};
+use topotop_model::diff::{Comparison, Side, compare};
+use topotop_model::text::printable;
+use topotop_widgets::Charset;
+
+/// What `diff` takes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DiffArgs {
+    /// The recording before, or a span of it: A@10:00-10:05, A@30s-90s, A@mark:X-mark:Y, A@command, A@all.
+    #[arg(value_name = "A")]
+    pub before: OsString,
+    /// The recording after, or a span of it; @10:05-10:10 is one of A's file.
+    #[arg(value_name = "B")]
+    pub after: OsString,
+    /// Exit with 1 when something changed.
+    #[arg(long)]
+    pub exit_code: bool,
+    /// text, json or html [default: text].
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Write to FILE; its extension picks the format.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Every change, and in JSON every metric, changed or not.
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// One side as it is told of.
+#[derive(Clone, Debug, Default)]
+struct About {
+    file: String,
+    host: String,
+    kernel: String,
+    boot_id: String,
+    span: String,
+    from_wall_ns: i64,
+    to_wall_ns: i64,
+    seconds: f64,
+    samples: u64,
+    /// Damaged places that were met.
+    damaged: u64,
+    /// Samples of a block, whose means the spread is of.
+    block: u64,
+}
+
+/// A comparison and what was compared.
+struct Report {
+    before: About,
+    after: About,
+    comparison: Comparison,
+    /// Nothing is left out.
+    all: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+    Html,
+}
+
+/// Compares and writes; true if something changed.
+pub(crate) fn run(args: &DiffArgs, charset: crate::config::CharsetChoice) -> Result<bool, String> {
+    let format = format(args)?;
+    let is_file = |path: &Path| path.is_file();
+    let before = Given::parse(&args.before, is_file);
+    let mut after = Given::parse(&args.after, is_file);
+    if after.path.as_os_str().is_empty() {
+        after.path.clone_from(&before.path);
+    }
+    let (one, other) = (fold(&before)?, fold(&after)?);
+    let comparison = compare(&one.1, &other.1);
+    let report = Report { before: one.0, after: other.0, comparison, all: args.all };
+    let changed = report.comparison.is_change();
+    if let Some(path) = &args.output {
+        let wrong = |error: std::io::Error| format!("-o {}: {error}", path.display());
+        let mut out = BufWriter::new(std::fs::File::create(path).map_err(wrong)?);
+        // A file is UTF-8 wherever it was made, and as wide as it needs.
+        write(&report, format, text::WIDE, Charset::Unicode, &mut out).and_then(|()| out.flush()).map_err(wrong)?;
+        return Ok(changed);
+    }
+    let width = if std::io::stdout().is_terminal() { width() } else { text::WIDE };
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    match write(&report, format, width, theme::charset(charset), &mut out).and_then(|()| out.flush()) {
+        // Whoever read has read enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+        result => result.map_err(|error| format!("standard output: {error}"))?,
+    }
+    Ok(changed)
+}
+
+fn format(args: &DiffArgs) -> Result<Format, String> {
+    let named = |name: &str| match name {
+        "text" | "txt" => Some(Format::Text),
+        "json" => Some(Format::Json),
+        "html" | "htm" => Some(Format::Html),
+        _ => None,
+    };
+    match (&args.format, &args.output) {
+        (Some(name), _) => named(name).ok_or_else(|| format!("--format {name}: use one of text, json, html")),
+        (None, Some(path)) => path
+            .extension()
+            .and_then(|extension| named(extension.to_str()?))
+            .ok_or_else(|| format!("-o {}: its extension is no format: add --format", path.display())),
+        (None, None) => Ok(Format::Text),
+    }
+}
+
+fn width() -> usize {
+    crossterm::terminal::size().map_or(text::WIDE, |size| usize::from(size.0).max(text::NARROWEST))
+}
+
+fn write(report: &Report, format: Format, width: usize, charset: Charset, out: &mut dyn Write) -> std::io::Result<()> {
+    match format {
+        Format::Text => text::write(report, width, charset, out),
+        Format::Json => json::write(report, out),
+        Format::Html => html::write(report, out),
+    }
+}
+
+/// Reads a span of a recording, sample by sample, into a side.
+fn fold(given: &Given) -> Result<(About, Side), String> {
+    let name = printable(&given.path.display().to_string()).into_owned();
+    let mut reader = recording::open(&given.path)?;
+    let span = span::resolve(&mut reader, given.part.as_deref()).map_err(|error| format!("{name}: {error}"))?;
+    let about = reader.about();
+    let mut deriver = Deriver::new(Settings { nic_capacity_mbps: about.nic_capacity_mbps.clone() });
+    let mut said = About {
+        file: name,
+        host: printable(&about.host).into_owned(),
+        kernel: printable(&about.kernel).into_owned(),
+        boot_id: printable(&about.boot_id).into_owned(),
+        span: span.what,
+        ..About::default()
+    };
+    let mut side = Side::new();
+    said.damaged = samples(&mut reader, (span.first, span.last), |window| side.push(&deriver.frame(window)));
+    let (first, last) = side.span().ok_or_else(|| format!("{}: no sample of it can be read", said.file))?;
+    (said.from_wall_ns, said.to_wall_ns) = (first.wall_ns, last.wall_ns);
+    said.seconds = last.mono_ns.saturating_sub(first.mono_ns) as f64 / 1e9;
+    (said.samples, said.block) = (side.samples(), side.block());
+    Ok((said, side))
+}
+
+/// Shows the windows of all samples of a span, and returns how many damaged places were met.
+pub(crate) fn samples(
+    reader: &mut Reader,
+    (first, last): (u64, u64),
+    mut show: impl FnMut(&topotop_model::Window),
+) -> u64 {
+    let mut damaged = 0;
+    let mut window = topotop_model::Window::default();
+    if let Ok(start) = reader.window_at(first) {
+        show(&start);
+        window = start;
+    } else {
+        damaged += 1;
+    }
+    while let Some(next) = reader.next_sample() {
+        match next {
+            Ok((number, _)) if number > last => break,
+            Ok((_, snapshot)) => {
+                window.push(snapshot);
+                show(&window);
+            }
+            Err(_) => damaged += 1,
+        }
+    }
+    damaged
+}
+
+impl Report {
+    /// One line: what there is to say.
+    fn summary(&self) -> String {
+        use topotop_model::diff::Verdict;
+        let count = |verdict| self.comparison.heads().iter().filter(|&&at| self.verdict(at) == Some(verdict)).count();
+        let parts = [
+            (self.comparison.facts.len(), "setting", "settings"),
+            (count(Verdict::Worse), "worse", "worse"),
+            (count(Verdict::Improved), "better", "better"),
+            (count(Verdict::Changed), "changed", "changed"),
+            (count(Verdict::OnlyBefore), "gone", "gone"),
+            (count(Verdict::OnlyAfter), "new", "new"),
+        ];
+        let said: Vec<String> = parts
+            .iter()
+            .filter(|part| part.0 > 0)
+            .map(|&(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
+            .collect();
+        let judged = self.comparison.rows.len() - self.comparison.count(Verdict::Inconclusive);
+        if said.is_empty() && judged == 0 {
+            return "too few samples to compare: a span needs at least 8".to_owned();
+        }
+        let same = self.comparison.count(Verdict::NoChange);
+        if said.is_empty() {
+            return format!("nothing changed beyond noise: {same} metrics compared, {} tested", self.comparison.tested);
+        }
+        format!("{}; {same} metrics as before", said.join(", "))
+    }
+
+    fn verdict(&self, at: usize) -> Option<topotop_model::diff::Verdict> {
+        self.comparison.rows.get(at).map(|row| row.verdict)
+    }
+
+    /// What else the reader has to know, a line each.
+    fn notes(&self) -> Vec<String> {
+        use topotop_model::diff::{Alignment, Verdict};
+        let mut notes = Vec::new();
+        match self.comparison.alignment {
+            Alignment::ById => {}
+            Alignment::ByPlace { .. } => notes.push(
+                "CPUs are paired by package, node and core: their numbers differ. Shown are those of A.".to_owned(),
+            ),
+            Alignment::Aggregated => notes.push(
+                "The machines are of different shapes: their CPUs and nodes are compared as a whole only.".to_owned(),
+            ),
+        }
+        let few = self.comparison.count(Verdict::Inconclusive);
+        if few > 0 {
+            notes.push(format!("{few} metrics had too few valid samples on a side to be compared."));
+        }
+        if self.comparison.moved_irqs > 0 {
+            notes.push(format!("{} settings of interrupts differ: irqbalance moves them.", self.comparison.moved_irqs));
+        }
+        if self.comparison.left_out > 0 {
+            notes.push(format!(
+                "{} rows of processes and groups beyond the limit were left out.",
+                self.comparison.left_out
+            ));
+        }
+        for (side, about) in [("A", &self.before), ("B", &self.after)] {
+            if about.damaged > 0 {
+                let places = if about.damaged == 1 { "one place" } else { "several places" };
+                notes.push(format!("{side} is damaged in {places}: what can be read was compared."));
+            }
+        }
+        notes
+    }
+}
+
+impl About {
+    fn when(&self) -> String {
+        format!("{} to {}", units::date_time(self.from_wall_ns), units::time_of_day(self.to_wall_ns))
+    }
+}

@@ -1,0 +1,108 @@
+//! The comparison as a page of its own.
+
+use super::{About, Report, number, text};
+use crate::export::escape;
+use std::io::{self, Write};
+use topotop_model::diff::{Row, Spread, Verdict};
+use topotop_model::text::printable;
+use topotop_widgets::Charset;
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--line:#8884;--good:#0a7d32;--bad:#b3261e;--new:#7a4fbf;--dim:#777}\
+@media(prefers-color-scheme:dark){:root{--good:#5fd38a;--bad:#ff8a80;--new:#c3a6ff;--dim:#999}}\
+body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em}\
+table{border-collapse:collapse;width:100%;margin:.5em 0 1.5em}\
+th,td{text-align:left;padding:.25em .6em;border-bottom:1px solid var(--line);vertical-align:top}\
+td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\
+td.s{overflow-wrap:anywhere}small{color:var(--dim)}tr.b td{border-bottom:0;color:var(--dim)}\
+tr.b td.s{padding-left:2em}.improved{color:var(--good)}.worse{color:var(--bad)}\
+.only_before,.only_after{color:var(--new)}";
+
+/// Nothing is loaded from elsewhere.
+pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
+    writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
+    writeln!(out, "<title>topotop diff: {}</title>", escape(&report.summary()))?;
+    writeln!(out, "<style>{STYLE}</style>\n</head>\n<body>\n<h1>{}</h1>", escape(&report.summary()))?;
+    writeln!(out, "<table>")?;
+    for (name, about) in [("A, before", &report.before), ("B, after", &report.after)] {
+        side(name, about, out)?;
+    }
+    writeln!(out, "</table>")?;
+    settings(report, out)?;
+    changes(report, out)?;
+    for note in report.notes() {
+        writeln!(out, "<p>{}</p>", escape(&note))?;
+    }
+    writeln!(out, "</body>\n</html>")
+}
+
+fn side(name: &str, about: &About, out: &mut dyn Write) -> io::Result<()> {
+    let cells = [&about.file, &about.host, &about.kernel, &about.when(), &about.span];
+    write!(out, "<tr><th>{name}</th>")?;
+    for cell in cells {
+        write!(out, "<td class=\"s\">{}</td>", escape(cell))?;
+    }
+    writeln!(out, "<td class=\"n\">{} samples</td></tr>", about.samples)
+}
+
+fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    if report.comparison.facts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<h2>Settings</h2>\n<table>\n<tr><th>of</th><th>what</th><th>before</th><th>after</th></tr>")?;
+    for fact in &report.comparison.facts {
+        let value = |value: &Option<String>| value.as_deref().map_or("none".into(), printable).into_owned();
+        let within = if fact.within { " <small>(changed within a side already)</small>" } else { "" };
+        let subject = printable(&fact.subject.to_string()).into_owned();
+        write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", escape(&subject), escape(&printable(&fact.name)))?;
+        let (before, after) = (value(&fact.before), value(&fact.after));
+        writeln!(out, "<td class=\"s\">{}</td><td class=\"s\">{}{within}</td></tr>", escape(&before), escape(&after))?;
+    }
+    writeln!(out, "</table>")
+}
+
+fn changes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let comparison = &report.comparison;
+    let heads = comparison.heads();
+    if heads.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<h2>Metrics, the heaviest first</h2>\n<table>")?;
+    write!(out, "<tr><th></th><th>of</th><th>what</th><th class=\"n\">before</th><th class=\"n\">after</th>")?;
+    writeln!(out, "<th class=\"n\">change</th></tr>")?;
+    for head in heads {
+        let below = comparison.under(head);
+        let rows = std::iter::once((head, false)).chain(below.into_iter().map(|at| (at, true)));
+        for (at, below) in rows {
+            comparison.rows.get(at).map_or(Ok(()), |part| row(part, below, out))?;
+        }
+    }
+    writeln!(out, "</table>")?;
+    let block = report.before.block.max(report.after.block);
+    let of = if block == 1 { "samples".to_owned() } else { format!("means of {block} samples") };
+    writeln!(
+        out,
+        "<p><small>Medians, and in brackets the middle half, of {of}. Indented rows follow from the one above.</small></p>"
+    )
+}
+
+fn row(row: &Row, below: bool, out: &mut dyn Write) -> io::Result<()> {
+    let (glyph, word) = text::mark(row.verdict, Charset::Unicode);
+    let measure = row.metric.measure;
+    let value = |spread: Option<Spread>| match spread {
+        None => "<td class=\"n\">-</td>".to_owned(),
+        Some(spread) => format!(
+            "<td class=\"n\">{} <small>({})</small></td>",
+            number::value(measure, spread.median),
+            number::range(measure, spread.low, spread.high, "\u{2013}")
+        ),
+    };
+    let middle = |spread: Option<Spread>| spread.map_or(0.0, |spread| spread.median);
+    let change = number::change(measure, middle(row.before), middle(row.after), "\u{2212}");
+    let (open, said) = if below { ("<tr class=\"b\">", String::new()) } else { ("<tr>", format!("{glyph} {word}")) };
+    let class = if row.verdict == Verdict::NoChange { "" } else { row.verdict.name() };
+    let subject = escape(&printable(&row.subject.to_string()));
+    write!(out, "{open}<td class=\"{class}\">{said}</td><td class=\"s\">{subject}</td><td>{}</td>", row.metric.name)?;
+    writeln!(out, "{}{}<td class=\"n {class}\">{change}</td></tr>", value(row.before), value(row.after))
+}

@@ -1,0 +1,98 @@
+//! Values with three digits and their unit, and differences of values.
+
+use topotop_model::diff::Measure;
+
+/// A value of a metric: `93%`, `4.2%`, `12.1k/s`, `1.20 GiB`.
+pub(super) fn value(measure: Measure, value: f64) -> String {
+    let (number, unit) = parts(measure, value);
+    format!("{number}{unit}")
+}
+
+/// Where most values lie: `91–95%`.
+pub(super) fn range(measure: Measure, low: f64, high: f64, dash: &str) -> String {
+    let ((from, unit), (to, other)) = (parts(measure, low), parts(measure, high));
+    if unit == other { format!("{from}{dash}{to}{unit}") } else { format!("{from}{unit}{dash}{to}{other}") }
+}
+
+/// A difference: in points for shares, else as a percentage of what there was, or in the unit itself where there was
+/// nothing.
+pub(super) fn change(measure: Measure, before: f64, after: f64, minus: &str) -> String {
+    let shift = after - before;
+    let sign = if shift < 0.0 { minus } else { "+" };
+    if measure == Measure::Share {
+        return format!("{sign}{} points", digits(shift.abs() * 100.0));
+    }
+    let ratio = if before.abs() > 0.0 { shift.abs() / before.abs() } else { f64::INFINITY };
+    match ratio {
+        ratio if ratio < 10.0 => format!("{sign}{}%", digits(ratio * 100.0)),
+        _ => format!("{sign}{}", value(measure, shift.abs())),
+    }
+}
+
+fn parts(measure: Measure, value: f64) -> (String, &'static str) {
+    let (value, unit) = match measure {
+        Measure::Share => (value * 100.0, "%"),
+        Measure::Cores => (value, " cores"),
+        Measure::PerSecond => scaled(value, 1000.0, ["/s", "k/s", "M/s", "G/s", "T/s"]),
+        Measure::BytesPerSecond => scaled(value, 1000.0, [" B/s", " kB/s", " MB/s", " GB/s", " TB/s"]),
+        Measure::Bytes => scaled(value, 1024.0, [" B", " KiB", " MiB", " GiB", " TiB"]),
+        Measure::Milliseconds => (value, " ms"),
+        Measure::Megahertz => (value, " MHz"),
+        Measure::Count => (value, ""),
+    };
+    (digits(value), unit)
+}
+
+fn scaled(value: f64, step: f64, units: [&'static str; 5]) -> (f64, &'static str) {
+    let mut rest = value;
+    let mut unit = "";
+    for name in units {
+        unit = name;
+        if rest.abs() < step * 0.9995 {
+            break;
+        }
+        if name != units[4] {
+            rest /= step;
+        }
+    }
+    (rest, unit)
+}
+
+/// Three digits where there is something behind the point.
+fn digits(value: f64) -> String {
+    match value.abs() {
+        size if size < 0.005 => "0".to_owned(),
+        size if size < 0.995 => format!("{value:.2}"),
+        size if size < 9.95 => format!("{value:.1}"),
+        _ => format!("{value:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{change, range, value};
+    use topotop_model::diff::Measure;
+
+    #[test]
+    fn as_people_write_them() {
+        assert_eq!(value(Measure::Share, 0.934), "93%");
+        assert_eq!(value(Measure::Share, 0.0419), "4.2%");
+        assert_eq!(value(Measure::Cores, 0.104), "0.10 cores");
+        assert_eq!(value(Measure::PerSecond, 94_300.0), "94k/s");
+        assert_eq!(value(Measure::PerSecond, 999.9), "1.0k/s");
+        assert_eq!(value(Measure::Bytes, 1.5 * 1024.0 * 1024.0), "1.5 MiB");
+        assert_eq!(value(Measure::BytesPerSecond, 0.0), "0 B/s");
+        assert_eq!(value(Measure::Bytes, 1e18), "909495 TiB");
+        assert_eq!(range(Measure::Share, 0.91, 0.95, "-"), "91-95%");
+        assert_eq!(range(Measure::PerSecond, 900.0, 1200.0, "-"), "900/s-1.2k/s");
+    }
+
+    #[test]
+    fn differences() {
+        assert_eq!(change(Measure::Share, 0.93, 0.12, "-"), "-81 points");
+        assert_eq!(change(Measure::PerSecond, 100.0, 162.0, "-"), "+62%");
+        assert_eq!(change(Measure::PerSecond, 0.0, 162.0, "-"), "+162/s");
+        assert_eq!(change(Measure::Cores, 2.0, 0.0, "-"), "-100%");
+        assert_eq!(change(Measure::Bytes, 1.0, 1e9, "-"), "+954 MiB");
+    }
+}

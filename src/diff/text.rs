@@ -1,0 +1,264 @@
+//! The comparison as aligned text.
+
+use super::{About, Report, number};
+use std::io::{self, Write};
+use topotop_model::diff::{Row, Spread, Verdict};
+use topotop_model::text::printable;
+use topotop_widgets::Charset;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Columns where no terminal says otherwise.
+pub(super) const WIDE: usize = 120;
+/// The narrowest that is written for.
+pub(super) const NARROWEST: usize = 40;
+/// Changes that are shown at first, and what follows from each.
+const HEADS: usize = 40;
+const BELOW: usize = 8;
+
+/// What stands before a verdict, and its word.
+pub(super) fn mark(verdict: Verdict, charset: Charset) -> (&'static str, &'static str) {
+    let glyph = |unicode, ascii| if charset == Charset::Unicode { unicode } else { ascii };
+    match verdict {
+        Verdict::Improved => (glyph("\u{2713}", "+"), "better"),
+        Verdict::Worse => (glyph("\u{25b2}", "!"), "worse"),
+        Verdict::Changed => (glyph("\u{25cf}", "*"), "changed"),
+        Verdict::OnlyBefore => (glyph("\u{25cb}", "-"), "gone"),
+        Verdict::OnlyAfter => (glyph("\u{25c6}", ">"), "new"),
+        Verdict::NoChange => (" ", "same"),
+        Verdict::Inconclusive => ("?", "unknown"),
+    }
+}
+
+struct Signs {
+    charset: Charset,
+    arrow: &'static str,
+    dash: &'static str,
+    minus: &'static str,
+    branch: &'static str,
+    cut: &'static str,
+}
+
+impl Signs {
+    fn new(charset: Charset) -> Self {
+        if charset == Charset::Unicode {
+            Self {
+                charset,
+                arrow: "\u{2192}",
+                dash: "\u{2013}",
+                minus: "\u{2212}",
+                branch: "\u{2514} ",
+                cut: "\u{2026}",
+            }
+        } else {
+            Self { charset, arrow: "->", dash: "-", minus: "-", branch: "` ", cut: "~" }
+        }
+    }
+
+    /// A text of at most so many columns; the middle goes, since ends of paths tell most.
+    fn fit(&self, text: &str, room: usize) -> String {
+        if text.width() <= room {
+            return text.to_owned();
+        }
+        let keep = room.saturating_sub(self.cut.width());
+        let (mut front, mut back) = (String::new(), Vec::new());
+        for c in text.chars() {
+            if front.width() + c.to_string().width() > keep / 3 {
+                break;
+            }
+            front.push(c);
+        }
+        let mut used = front.width();
+        for c in text.chars().rev() {
+            used += c.to_string().width();
+            if used > keep {
+                break;
+            }
+            back.push(c);
+        }
+        front + self.cut + &back.into_iter().rev().collect::<String>()
+    }
+}
+
+/// Writes the report.
+pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut dyn Write) -> io::Result<()> {
+    let signs = Signs::new(charset);
+    for (name, about) in [("A", &report.before), ("B", &report.after)] {
+        writeln!(out, "{}", signs.fit(&side(name, about), width))?;
+    }
+    writeln!(out, "\n{}", report.summary())?;
+    settings(report, width, &signs, out)?;
+    changes(report, width, &signs, out)?;
+    let notes = report.notes();
+    if !notes.is_empty() {
+        writeln!(out)?;
+    }
+    for note in notes {
+        wrapped(&note, width, out)?;
+    }
+    Ok(())
+}
+
+fn side(name: &str, about: &About) -> String {
+    let host = if about.host.is_empty() { "?" } else { &about.host };
+    let samples = if about.samples == 1 { "sample" } else { "samples" };
+    format!("{name}  {}  {host}  {}  {} {samples}  {}", about.file, about.when(), about.samples, about.span)
+}
+
+fn wrapped(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.width() + 1 + word.width() > width {
+            writeln!(out, "{line}")?;
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    writeln!(out, "{line}")
+}
+
+fn settings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
+    let facts = &report.comparison.facts;
+    if facts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nSettings")?;
+    let shown = if report.all { facts.len() } else { facts.len().min(HEADS) };
+    let lines: Vec<[String; 3]> = facts
+        .iter()
+        .take(shown)
+        .map(|fact| {
+            let value = |value: &Option<String>| value.as_deref().map_or("none".into(), printable).into_owned();
+            let within = if fact.within { "  (changed within a side already)" } else { "" };
+            let change = format!("{} {} {}{within}", value(&fact.before), signs.arrow, value(&fact.after));
+            [printable(&fact.subject.to_string()).into_owned(), printable(&fact.name).into_owned(), change]
+        })
+        .collect();
+    let room = |column: usize, most: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0).min(most);
+    let (subject, name) = (room(0, width / 3), room(1, width / 4));
+    for line in &lines {
+        let text = format!(
+            "  {}  {}  {}",
+            pad(&signs.fit(&line[0], subject), subject),
+            pad(&signs.fit(&line[1], name), name),
+            line[2]
+        );
+        writeln!(out, "{}", signs.fit(&text, width).trim_end())?;
+    }
+    more(facts.len() - shown, "settings", out)
+}
+
+/// A row as cells: mark, verdict, subject, metric, before, its spread, after, its spread, change.
+type Cells = [String; 9];
+
+fn changes(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
+    let comparison = &report.comparison;
+    let heads = comparison.heads();
+    if heads.is_empty() {
+        return Ok(());
+    }
+    let shown = if report.all { heads.len() } else { heads.len().min(HEADS) };
+    let mut lines: Vec<Result<Cells, String>> = Vec::new();
+    for &head in heads.iter().take(shown) {
+        lines.extend(comparison.rows.get(head).map(|row| Ok(cells(row, false, signs))));
+        let below = comparison.under(head);
+        let most = if report.all || below.len() == BELOW + 1 { below.len() } else { below.len().min(BELOW) };
+        lines.extend(
+            below.iter().take(most).filter_map(|&at| comparison.rows.get(at)).map(|row| Ok(cells(row, true, signs))),
+        );
+        if below.len() > most {
+            lines.push(Err(format!("    and {} more that go with it", below.len() - most)));
+        }
+    }
+    writeln!(out, "\nMetrics, the heaviest first; what follows from another stands below it")?;
+    table(&lines, width, signs, out)?;
+    more(heads.len() - shown, "changes", out)?;
+    let block = report.before.block.max(report.after.block);
+    let of = if block == 1 { "samples".to_owned() } else { format!("means of {block} samples") };
+    wrapped(&format!("Medians, and in brackets the middle half, of {of}."), width, out)
+}
+
+fn cells(row: &Row, below: bool, signs: &Signs) -> Cells {
+    let (glyph, word) = mark(row.verdict, signs.charset);
+    let subject = printable(&row.subject.to_string()).into_owned();
+    let measure = row.metric.measure;
+    let median = |spread: Option<Spread>| spread.map_or("-".to_owned(), |spread| number::value(measure, spread.median));
+    let range = |spread: Option<Spread>| {
+        spread.map_or(String::new(), |spread| {
+            format!("({})", number::range(measure, spread.low, spread.high, signs.dash))
+        })
+    };
+    let middle = |spread: Option<Spread>| spread.map_or(0.0, |spread| spread.median);
+    [
+        if below { String::new() } else { glyph.to_owned() },
+        if below { String::new() } else { word.to_owned() },
+        if below { format!("{}{subject}", signs.branch) } else { subject },
+        row.metric.name.to_owned(),
+        median(row.before),
+        range(row.before),
+        median(row.after),
+        range(row.after),
+        number::change(measure, middle(row.before), middle(row.after), signs.minus),
+    ]
+}
+
+fn table(lines: &[Result<Cells, String>], width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
+    let room = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.as_ref().ok());
+        cells.map(|cells| cells[column].width()).max().unwrap_or(0)
+    };
+    let mut rooms: [usize; 9] = std::array::from_fn(room);
+    let total = |rooms: &[usize; 9]| rooms.iter().filter(|room| **room > 0).map(|room| room + 1).sum::<usize>() + 6;
+    // The spread goes first, then the verdict's word (its mark stays), then the middles of long names.
+    for column in [5, 7, 1] {
+        if total(&rooms) > width + rooms[2].saturating_sub(24) {
+            rooms[column] = 0;
+        }
+    }
+    let over = total(&rooms).saturating_sub(width);
+    rooms[2] = rooms[2].saturating_sub(over).max(12.min(rooms[2]));
+    let over = total(&rooms).saturating_sub(width);
+    rooms[3] = rooms[3].saturating_sub(over).max(8.min(rooms[3]));
+    for line in lines {
+        let cells = match line {
+            Ok(cells) => cells,
+            Err(text) => {
+                writeln!(out, "  {text}")?;
+                continue;
+            }
+        };
+        let mut text = String::from(" ");
+        for (column, (cell, &room)) in cells.iter().zip(&rooms).enumerate() {
+            if room == 0 {
+                continue;
+            }
+            text.push(' ');
+            let right = matches!(column, 4 | 6 | 8);
+            let cell = signs.fit(cell, room);
+            let blanks = " ".repeat(room - cell.width());
+            if column == 6 {
+                text.push_str(signs.arrow);
+                text.push(' ');
+            }
+            if right {
+                text.push_str(&blanks);
+            }
+            text.push_str(&cell);
+            if !right {
+                text.push_str(&blanks);
+            }
+        }
+        writeln!(out, "{}", text.trim_end())?;
+    }
+    Ok(())
+}
+
+fn more(count: usize, what: &str, out: &mut dyn Write) -> io::Result<()> {
+    if count > 0 { writeln!(out, "  and {count} more {what}: --all shows them") } else { Ok(()) }
+}
+
+fn pad(text: &str, room: usize) -> String {
+    format!("{text}{}", " ".repeat(room.saturating_sub(text.width())))
+}

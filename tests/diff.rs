@@ -1,0 +1,160 @@
+//! `topotop diff`: what it finds, what it says, what it leaves as status.
+
+use crate::common::pty::TOPOTOP;
+use crate::common::reel::{Reel, quiet};
+use crate::common::schema::violations;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use topotop_model::recording::What;
+
+fn run(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(TOPOTOP);
+    command.args(arguments).env_clear().env("LANG", "C.UTF-8").current_dir(dir).stdin(Stdio::null());
+    command.output().expect("it runs")
+}
+
+fn written(dir: &Path, arguments: &[&str]) -> String {
+    let output = run(dir, arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// Ten points more on CPU 2.
+fn louder(second: u64, cpu: u32) -> u64 {
+    quiet(second + 1000, cpu) + if cpu == 2 { 10 } else { 0 }
+}
+
+fn recordings() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    Reel::default().write(&dir.path().join("a.rec"));
+    let busy = |second, cpu| quiet(second + 500, cpu);
+    Reel { from: 100, busy, ..Reel::default() }.write(&dir.path().join("idle.rec"));
+    Reel { from: 200, busy: louder, channels: 8, ..Reel::default() }.write(&dir.path().join("b.rec"));
+    dir
+}
+
+#[test]
+fn a_recording_and_itself_are_the_same() {
+    let dir = recordings();
+    let text = written(dir.path(), &["diff", "a.rec", "a.rec", "--exit-code"]);
+    assert!(text.contains("nothing changed beyond noise"), "{text}");
+    let idle = written(dir.path(), &["diff", "a.rec", "idle.rec", "--exit-code"]);
+    assert!(idle.contains("nothing changed beyond noise"), "{idle}");
+}
+
+#[test]
+fn a_known_change_is_found_and_nothing_else() {
+    let dir = recordings();
+    let output = run(dir.path(), &["diff", "a.rec", "b.rec", "--exit-code"]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!("diff-text", String::from_utf8_lossy(&output.stdout));
+    let document: Value =
+        serde_json::from_str(&written(dir.path(), &["diff", "a.rec", "b.rec", "--format", "json"])).expect("JSON");
+    let changes = document["changes"].as_array().expect("changes");
+    assert_eq!(
+        (changes.len(), &changes[0]["subject"], &changes[0]["metric"]),
+        (1, &"cpu:2".into(), &"cpu.busy".into())
+    );
+    let settings = document["settings"].as_array().expect("settings");
+    assert_eq!((settings.len(), &settings[0]["name"]), (1, &"combined channels".into()), "{settings:?}");
+}
+
+#[test]
+fn the_document_keeps_to_its_schema() {
+    let dir = recordings();
+    let schema: Value = serde_json::from_str(include_str!("../docs/schema/topotop.diff-1.json")).expect("JSON");
+    for (arguments, all) in [(["a.rec", "b.rec"], true), (["a.rec", "a.rec"], false), (["a.rec@0s-3s", "b.rec"], true)]
+    {
+        let mut words = vec!["diff", arguments[0], arguments[1], "--format", "json"];
+        words.extend(all.then_some("--all"));
+        let document: Value = serde_json::from_str(&written(dir.path(), &words)).expect("JSON");
+        let found = violations(&schema, &document);
+        assert!(found.is_empty(), "{arguments:?}: {found:#?}");
+        assert_eq!(document["schema"], "topotop.diff/1");
+        assert_eq!(document.get("metrics").is_some(), all);
+    }
+}
+
+#[test]
+fn spans_are_compared_and_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let busy = |second, cpu| if second < 60 { quiet(second, cpu) } else { louder(second, cpu) };
+    let events = vec![
+        (10, What::Start { command: vec!["pgbench".into(), "-c\u{1b}[31m".into()] }),
+        (60, What::Mark { text: "fixed".into() }),
+        (100, What::Exit { status: Some(0), signal: None }),
+    ];
+    Reel { seconds: 120, busy, events, ..Reel::default() }.write(&dir.path().join("one.rec"));
+    for (a, b) in
+        [("one.rec@0s-59s", "@60s-"), ("one.rec@10:00-10:00:59", "one.rec@10:01-"), ("one.rec@all", "one.rec@all")]
+    {
+        let text = written(dir.path(), &["diff", a, b]);
+        assert_eq!(text.contains("cpu:2"), !a.contains("all"), "{a} {b}: {text}");
+    }
+    let text = written(dir.path(), &["diff", "one.rec@start-mark:fixed", "@mark:fixed-end"]);
+    assert!(text.contains("60 samples  start-mark:fixed") && text.contains("cpu:2"), "{text}");
+    let command = written(dir.path(), &["diff", "one.rec", "one.rec"]);
+    assert!(command.contains("90 samples  command `pgbench -c\\x1b[31m`"), "{command}");
+}
+
+#[test]
+fn other_machines_are_compared_as_far_as_they_can_be() {
+    let dir = recordings();
+    let other = Reel { host: "db-18", boot_id: "99999999-2222-4333-8444-555555555555", ..Reel::default() };
+    other.write(&dir.path().join("other.rec"));
+    let text = written(dir.path(), &["diff", "a.rec", "other.rec"]);
+    assert!(text.contains("name") && text.contains("db-17 \u{2192} db-18"), "{text}");
+}
+
+#[test]
+fn pages_and_files_are_whole() {
+    let dir = recordings();
+    written(dir.path(), &["diff", "a.rec", "b.rec", "-o", "page.html"]);
+    let page = std::fs::read_to_string(dir.path().join("page.html")).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>\n") && page.contains("cpu:2"));
+    assert!(!page.contains("http") && !page.contains("src=") && !page.contains("<script"));
+    written(dir.path(), &["diff", "a.rec", "b.rec", "-o", "out.json"]);
+    written(dir.path(), &["diff", "a.rec", "b.rec", "-o", "out.txt"]);
+    let text = std::fs::read_to_string(dir.path().join("out.txt")).expect("a text");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let ascii = Command::new(TOPOTOP)
+        .args(["diff", "a.rec", "b.rec"])
+        .env_clear()
+        .env("LC_ALL", "C")
+        .current_dir(dir.path())
+        .output()
+        .expect("it runs");
+    assert!(ascii.stdout.is_ascii());
+}
+
+#[test]
+fn complaints_say_which_file_and_what_to_do() {
+    let dir = recordings();
+    std::fs::write(dir.path().join("text.txt"), "hello\n").expect("a file");
+    for (arguments, said) in [
+        (["diff", "none.rec", "a.rec"], "none.rec"),
+        (["diff", "a.rec", "text.txt"], "text.txt"),
+        (["diff", "a.rec@12:00-13:00", "a.rec"], "a.rec: that is not in it: it goes from 2026-01-02 10:00:00"),
+        (["diff", "a.rec@mark:x-", "a.rec"], "a.rec: no mark `x`: it has no marks"),
+    ] {
+        let output = run(dir.path(), &arguments);
+        let error = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains(said) && error.lines().count() == 1, "{error}");
+    }
+    let output = run(dir.path(), &["diff", "a.rec", "b.rec", "--format", "png"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("use one of text, json, html"));
+}
+
+#[test]
+fn damage_is_played_past_and_told() {
+    let dir = recordings();
+    let file = dir.path().join("b.rec");
+    let mut bytes = std::fs::read(&file).expect("a recording");
+    let middle = 4096 + (bytes.len() - 4096) / 3;
+    bytes[middle] ^= 0x55;
+    std::fs::write(&file, bytes).expect("a file");
+    let text = written(dir.path(), &["diff", "a.rec", "b.rec"]);
+    assert!(text.contains("is damaged in one place"), "{text}");
+}
