@@ -158,7 +158,7 @@ impl App {
             keymap,
             look,
             status,
-            recordings: std::path::PathBuf::from("."),
+            recordings: std::path::PathBuf::new(),
         }
     }
 

@@ -191,7 +191,7 @@ impl<S: Source> Loop<S> {
         let path = self.app.recordings.join(name);
         match self.source.record(&path) {
             Ok(()) => self.app.say(format!("recording to {}", path.display())),
-            Err(error) => self.app.say(format!("{}: {error}", path.display())),
+            Err(error) => self.app.say(error),
         }
     }
 

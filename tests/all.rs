@@ -12,6 +12,7 @@ mod live;
 mod log;
 mod machines;
 mod pty;
+mod record;
 mod schema;
 mod screens;
 mod time;

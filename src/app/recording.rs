@@ -28,8 +28,12 @@ impl App {
         if self.status.recording.is_some() {
             return vec![Effect::Record(None)];
         }
-        if frame.stamp.seq == 0 || self.status.about.captured.is_some() {
+        if self.status.about.captured.is_some() {
             self.say("only a live machine can be recorded");
+            return Vec::new();
+        }
+        if frame.stamp.seq == 0 {
+            self.say("there is no sample yet");
             return Vec::new();
         }
         vec![Effect::Record(Some(file_name(&frame.host.name, frame.stamp.wall_ns)))]

@@ -193,7 +193,11 @@ impl Recorder {
 pub(crate) fn summary(name: &str, status: &Status, over: Duration) -> String {
     let size = topotop_widgets::parts::number::bytes(status.bytes as f64);
     let missing = if status.skipped > 0 { format!(", {} missing", status.skipped) } else { String::new() };
-    format!("{name}: {} samples{missing}, {size} over {}", status.samples, crate::units::span(over.as_secs()))
+    format!(
+        "{name}: {} samples{missing}, {size} over {}",
+        status.samples,
+        crate::units::span(over.as_secs_f64().round() as u64)
+    )
 }
 
 fn say(text: &str) {

@@ -31,6 +31,8 @@ pub(super) enum Feed {
 pub(super) struct Tape {
     path: String,
     since: Stamp,
+    /// How much of the past is in it.
+    past: Duration,
     begun: Instant,
     feed: Sender<Feed>,
     status: Arc<Mutex<Status>>,
@@ -44,6 +46,8 @@ impl Tape {
         interval: Duration,
         settings: &Settings,
     ) -> Result<(Self, Sender<Feed>), String> {
+        let now = topotop_collectors::now();
+        let held = past.first().map_or(0, |record| now.mono_ns.saturating_sub(record.stamp.mono_ns));
         let first = past.first().and_then(|record| codec::decode(None, record).ok()).unwrap_or_default();
         let target = Target::File { path: path.to_path_buf(), limits: LIMITS };
         let writer = Writer::start(&target, about(&first, interval, settings, None))?;
@@ -51,9 +55,12 @@ impl Tape {
         let status = Arc::new(Mutex::new(Status::default()));
         let shared = Arc::clone(&status);
         let thread = std::thread::Builder::new().name("recorder".to_owned());
-        thread.spawn(move || run(writer, past, &fed, &shared)).map_err(|error| format!("a thread: {error}"))?;
+        thread
+            .spawn(move || run(writer, past, interval, &fed, &shared))
+            .map_err(|error| format!("a thread: {error}"))?;
         let path = path.display().to_string();
-        let tape = Self { path, since: topotop_collectors::now(), begun: Instant::now(), feed: feed.clone(), status };
+        let (past, begun) = (Duration::from_nanos(held), Instant::now());
+        let tape = Self { path, since: now, past, begun, feed: feed.clone(), status };
         Ok((tape, feed))
     }
 
@@ -77,12 +84,12 @@ impl Tape {
             trouble: Some("the disk did not keep up: its end is missing".to_owned()),
             ..lock(&self.status).clone()
         });
-        let said = summary(&self.path, &status, self.begun.elapsed());
+        let said = summary(&self.path, &status, self.past + self.begun.elapsed());
         status.trouble.map_or(said.clone(), |trouble| format!("{said}; {trouble}"))
     }
 }
 
-fn run(mut writer: Writer, past: Vec<Record>, fed: &Receiver<Feed>, status: &Mutex<Status>) {
+fn run(mut writer: Writer, past: Vec<Record>, interval: Duration, fed: &Receiver<Feed>, status: &Mutex<Status>) {
     let mut last = None;
     let mut base = None;
     for record in past {
@@ -90,7 +97,7 @@ fn run(mut writer: Writer, past: Vec<Record>, fed: &Receiver<Feed>, status: &Mut
         let Ok(snapshot) = codec::decode(base.as_ref(), &record) else { break };
         writer.append(&snapshot);
         *lock(status) = writer.status();
-        last = Some((snapshot.stamp, Duration::MAX));
+        last = Some((snapshot.stamp, interval));
         base = Some(snapshot);
     }
     for feed in fed {

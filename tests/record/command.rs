@@ -1,0 +1,131 @@
+//! Recordings that bracket a command.
+
+use super::{Background, command, place, read, run, text};
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use topotop_model::recording::What;
+
+#[test]
+fn its_status_is_passed_on_and_its_end_is_in_the_recording() {
+    let (_dir, path, shown) = place("a.rec");
+    let output = run(&["-o", &shown, "--interval", "100ms", "--", "sh", "-c", "sleep 0.5; exit 7"]);
+    assert_eq!(output.status.code(), Some(7), "{}", text(&output.stderr));
+    let read = read(&path);
+    assert!(read.closed);
+    let events: Vec<&What> = read.events.iter().map(|(_, event)| &event.what).collect();
+    assert!(matches!(events.first(), Some(What::Start { command }) if command.len() == 3), "{events:?}");
+    assert_eq!(events.last(), Some(&&What::Exit { status: Some(7), signal: None }));
+    // Samples from before it began until after it ended.
+    let (start, exit) = (&read.events[0], read.events.last().expect("events"));
+    let stamp = |index: usize| read.samples[index].1.stamp.mono_ns;
+    assert!(stamp(0) < start.1.mono_ns && stamp(read.samples.len() - 1) >= exit.1.mono_ns - 200_000_000);
+    assert!(read.samples.len() >= 4, "{:?}", read.steps());
+}
+
+#[test]
+fn a_command_that_a_signal_ends_says_so() {
+    let (_dir, path, shown) = place("a.rec");
+    let output = run(&["-o", &shown, "--", "sh", "-c", "kill -9 $$"]);
+    assert_eq!((output.status.code(), output.status.signal()), (Some(137), None));
+    assert_eq!(read(&path).events.last().expect("events").1.what, What::Exit { status: None, signal: Some(9) });
+}
+
+#[test]
+fn what_cannot_be_run_leaves_nothing_behind() {
+    for (program, status) in [("/nonexistent", 127), ("/etc/passwd", 126)] {
+        let (_dir, path, shown) = place("a.rec");
+        let output = run(&["-o", &shown, "--", program]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.lines().count() == 1 && said.contains(program), "{said}");
+        assert!(!path.exists(), "{program}");
+    }
+    for wrong in [vec!["-o", "/nonexistent/a.rec"], vec!["-o", "x", "--for", "bogus"], vec!["-o", "x", "--root", "/x"]]
+    {
+        let output = run(&[wrong.as_slice(), &["--", "true"]].concat());
+        assert_eq!(output.status.code(), Some(125), "{wrong:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn its_streams_and_limits_are_its_own() {
+    let (_dir, _, shown) = place("a.rec");
+    let mut child = command(&["-o", &shown, "--", "sh", "-c", "cat; echo oops >&2; ulimit -n"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    child.stdin.take().expect("a pipe").write_all(b"in and out\n").expect("written");
+    let output = child.wait_with_output().expect("it ends");
+    let limit = std::process::Command::new("sh").args(["-c", "ulimit -n"]).output().expect("sh runs").stdout;
+    assert_eq!(text(&output.stdout), format!("in and out\n{}", text(&limit)));
+    assert_eq!(text(&output.stderr), "oops\n");
+}
+
+#[test]
+fn its_output_does_not_get_into_a_stream() {
+    let output = run(&["-o", "-", "--", "echo", "hello"]);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), "hello\n"));
+    let read = super::read_all(topotop_model::recording::Reader::open(output.stdout).expect("a stream"));
+    assert!(!read.samples.is_empty());
+}
+
+#[test]
+fn signals_are_passed_on_and_the_end_is_waited_for() {
+    for (signal, status) in [("TERM", 3), ("HUP", 4), ("USR1", 5)] {
+        let (dir, path, shown) = place("a.rec");
+        let ready = dir.path().join("ready");
+        let script = format!(
+            "trap 'exit 3' TERM; trap 'exit 4' HUP; trap 'exit 5' USR1; touch {}; while :; do sleep 0.05; done",
+            ready.display()
+        );
+        let mut recording = Background::start(&["-o", &shown, "--interval", "100ms", "--", "sh", "-c", &script]);
+        let start = Instant::now();
+        while !ready.exists() {
+            assert!(start.elapsed() < super::PATIENCE, "the command does not start");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        recording.signal(signal);
+        assert_eq!(recording.ends(), Some(status), "SIG{signal}");
+        let read = read(&path);
+        assert!(read.closed);
+        assert_eq!(
+            read.events.last().expect("events").1.what,
+            What::Exit { status: Some(status), signal: None },
+            "SIG{signal}"
+        );
+    }
+}
+
+#[test]
+fn a_grandchild_that_stays_does_not_hold_it_up() {
+    let (dir, path, shown) = place("a.rec");
+    let pid = dir.path().join("pid");
+    let script = format!("sleep 60 & echo $! > {}; exit 0", pid.display());
+    let start = Instant::now();
+    let status = command(&["-o", &shown, "--", "sh", "-c", &script])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("it runs");
+    let took = start.elapsed();
+    let pid = std::fs::read_to_string(pid).expect("a pid").trim().parse().expect("a number");
+    crate::common::pty::kill("KILL", pid);
+    assert_eq!(status.code(), Some(0));
+    assert!(took < Duration::from_secs(20), "it took {took:?}");
+    assert!(read(&path).closed);
+}
+
+#[test]
+fn a_time_limit_closes_the_file_and_lets_the_command_end() {
+    let (_dir, path, shown) = place("a.rec");
+    let arguments = ["-o", &shown, "--for", "300ms", "--interval", "100ms", "--", "sh", "-c", "sleep 1.5; exit 9"];
+    let output = run(&arguments);
+    assert_eq!(output.status.code(), Some(9), "{}", text(&output.stderr));
+    let read = read(&path);
+    assert!(read.closed);
+    assert!(read.steps().iter().sum::<f64>() < 1.2, "{:?}", read.steps());
+}

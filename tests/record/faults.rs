@@ -1,0 +1,160 @@
+//! What ends a recording that nobody closed: kills, full disks, caps.
+
+use super::{Background, place, read, text};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+use topotop::recording::{Target, Writer, open};
+use topotop_collectors::{Options, Root, Sampler};
+use topotop_model::Snapshot;
+use topotop_model::recording::{About, Limits};
+
+/// Numbers that are different each time.
+struct Chance(u64);
+
+impl Chance {
+    fn new() -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock");
+        Self(now.as_nanos() as u64 | 1)
+    }
+
+    /// A number below a bound (xorshift).
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+/// Kills a recording at a random moment; gives how long before that its last sample is, in seconds.
+fn killed(chance: &mut Chance) -> f64 {
+    let (_dir, path, shown) = place("a.rec");
+    let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
+    recording.has_begun(&path);
+    let wait = Duration::from_micros(chance.below(1_500_000));
+    std::thread::sleep(wait);
+    recording.signal("KILL");
+    let killed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_nanos() as i64;
+    assert_eq!(recording.ends(), None);
+    // Every sample but perhaps one that was being written is there, in order and whole.
+    let read = read(&path);
+    assert!(!read.closed);
+    let (_, last) = read.samples.last().expect("samples");
+    let cut = open(&path).expect("a recording").cut_short();
+    assert!(cut.is_none_or(|cut| cut.bytes < 1 << 20), "killed after {wait:?}");
+    (killed - last.stamp.wall_ns) as f64 / 1e9
+}
+
+fn kill_often(times: usize) -> Vec<f64> {
+    let mut chance = Chance::new();
+    let seed = chance.0;
+    let ages: Vec<f64> = (0..times).map(|_| killed(&mut chance)).collect();
+    eprintln!("seed {seed}: the last sample was at most {:.3} s old", ages.iter().fold(0.0, |a: f64, b| a.max(*b)));
+    ages
+}
+
+#[test]
+fn a_kill_costs_the_last_sample_at_most() {
+    for age in kill_often(6) {
+        // Two intervals: the sample that was being taken and the one before it; the rest is a busy machine.
+        assert!(age < 1.0, "the last sample is {age} s old");
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: make soak"]
+fn two_hundred_kills_cost_the_last_sample_at_most() {
+    let ages = kill_often(200);
+    let late = ages.iter().filter(|age| **age > 0.25).count();
+    assert!(late <= 10, "{late} of 200 lost more than the last sample: {ages:?}");
+}
+
+/// A small file system of its own: filled, and given room again.
+const FULL: &str = r#"
+mount -t tmpfs -o size=384k tmpfs "$1/disk" || exit 9
+"$2" record --no-hwloc --interval 100ms -o "$1/disk/a.rec" 2> "$1/said" & pid=$!
+sleep 2
+dd if=/dev/zero of="$1/disk/fill" bs=1k 2> /dev/null
+sleep 4
+rm "$1/disk/fill"
+sleep 4
+kill -TERM $pid
+wait $pid
+status=$?
+cp "$1/disk/a.rec" "$1/a.rec"
+exit $status
+"#;
+
+#[test]
+fn a_full_disk_is_said_and_recording_goes_on_when_there_is_room() {
+    let needs = "unshare -m sh -c 'mount -t tmpfs tmpfs /tmp'";
+    if !Command::new("sh").args(["-c", needs]).output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: this machine does not allow `{needs}`");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(dir.path().join("disk")).expect("a directory");
+    let program = crate::common::pty::TOPOTOP;
+    let mut command = Command::new("unshare");
+    let output = command.args(["-m", "sh", "-c", FULL, "sh"]).arg(dir.path()).arg(program).output().expect("it runs");
+    let said = std::fs::read_to_string(dir.path().join("said")).expect("what it said");
+    assert_eq!(output.status.code(), Some(0), "{}{said}", text(&output.stderr));
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 2, "{said}");
+    assert!(lines[0].contains("No space left on device") && lines[0].contains("samples are left out"), "{said}");
+    assert!(lines[1].contains("recording goes on"), "{said}");
+    let read = read(&dir.path().join("a.rec"));
+    assert!(read.closed);
+    let hole = read.events.iter().find(|(_, event)| event.what.text().contains("No space left on device"));
+    let (at, _) = hole.unwrap_or_else(|| panic!("{:?}", read.said()));
+    let (before, after): (Vec<_>, Vec<_>) = read.samples.iter().partition(|(number, _)| number < at);
+    assert!(before.len() >= 10 && after.len() >= 10, "{} before, {} after", before.len(), after.len());
+    assert!(read.skipped() >= 20, "{:?}", read.said());
+    let whole = read.steps().iter().sum::<f64>() / 0.1;
+    let known = (read.samples.len() as u64 - 1 + read.skipped()) as f64;
+    assert!((whole - known).abs() < 3.0, "{whole:.1} intervals, {known} samples: {:?}", read.said());
+}
+
+/// Writes samples of this machine as fast as they come, their times set one second apart.
+fn fast(path: &Path, limits: Limits, count: u64) -> Vec<Snapshot> {
+    let target = Target::File { path: path.to_path_buf(), limits };
+    let mut writer = Writer::start(&target, About::default()).expect("a new file");
+    let mut sampler = Sampler::new(Root::live().expect("this machine"), &Options::default());
+    let mut samples = Vec::new();
+    for second in 1..=count {
+        let mut snapshot = sampler.sample();
+        snapshot.stamp.mono_ns = second * 1_000_000_000;
+        snapshot.stamp.boot_ns = snapshot.stamp.mono_ns;
+        snapshot.stamp.wall_ns = snapshot.stamp.mono_ns as i64;
+        writer.append(&snapshot);
+        samples.push(snapshot);
+    }
+    let status = writer.close();
+    assert_eq!((status.skipped, status.trouble), (0, None));
+    samples
+}
+
+#[test]
+fn a_size_cap_keeps_the_newest_within_it() {
+    let (_dir, path, _) = place("a.rec");
+    let cap = 768 << 10;
+    let samples = fast(&path, Limits { cap_bytes: cap, max_age_ns: 0 }, 900);
+    let bytes = std::fs::metadata(&path).expect("a file").len();
+    assert!(bytes <= cap, "{bytes} of {cap} bytes");
+    let read = read(&path);
+    assert!(read.samples.len() < samples.len() && read.samples.len() > 60, "{} samples", read.samples.len());
+    let newest = &samples[samples.len() - read.samples.len()..];
+    assert!(read.samples.iter().map(|sample| &sample.1).eq(newest), "they are not the newest ones");
+}
+
+#[test]
+fn a_time_cap_lets_old_samples_go() {
+    let (_dir, path, _) = place("a.rec");
+    let samples = fast(&path, Limits { cap_bytes: 0, max_age_ns: 200_000_000_000 }, 700);
+    let read = read(&path);
+    let span = read.steps().iter().sum::<f64>();
+    // A segment, an eighth of the time, goes when the youngest sample in it is too old.
+    assert!((200.0..=260.0).contains(&span), "{span} s");
+    assert_eq!(read.samples.last().map(|sample| &sample.1), samples.last());
+}
