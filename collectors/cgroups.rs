@@ -163,7 +163,7 @@ impl CgroupCollector {
                 }
                 let period = if warm { SELDOM_NS } else { STILL_NS };
                 // Not all groups at once.
-                let spread = if group.seldom_ns == 0 { slot as u64 % 16 * (STILL_NS / 16) } else { 0 };
+                let spread = if group.seldom_ns == 0 { slot as u64 % 16 * (period / 16) } else { 0 };
                 group.seldom_ns = cx.now_ns + period + spread;
                 if !warm {
                     group.files.iter_mut().filter(|file| file.def.pace == Pace::Often).for_each(files::Held::close);

@@ -21,8 +21,8 @@ use topotop_model::tables::nics::Nics;
 use topotop_model::{Draft, Gaps, Reason, Slots, State, Table};
 use write::QueueRows;
 
-/// How often everything is looked at, in ns.
-const PERIOD_NS: u64 = 10_000_000_000;
+/// How often everything is looked at, in ns; at once when a link came or went, or an interface.
+const PERIOD_NS: u64 = 30_000_000_000;
 /// How long a first or single sample waits for the worker.
 const WAIT: Duration = Duration::from_millis(300);
 /// When the worker counts as stuck, in ns.
@@ -177,14 +177,18 @@ impl NicCollector {
             }
             let Some(files) = kept else { continue };
             let [missed, changes] = &*files;
-            let mut gone = false;
+            let (mut gone, mut changed) = (false, false);
             for (file, column) in [(missed, &mut table.rx_missed), (changes, &mut table.carrier_changes)] {
                 let value = file.read(cx.buf).ok().and_then(|()| crate::parse::number(cx.buf.trim_ascii()));
                 gone |= value.is_none();
+                changed |= std::ptr::eq(file, changes) && column.value(slot).is_some_and(|old| value != Some(old));
                 column.set_or_clear(slot, value);
             }
             if gone {
                 *kept = None;
+            }
+            if gone || changed {
+                self.everything_ns = self.everything_ns.map(|_| 0);
             }
         }
     }

@@ -19,6 +19,8 @@ const RESOURCES: [(&str, &str); 4] = [
 #[derive(Debug, Default)]
 pub(crate) struct PressureCollector {
     kept: [Option<Kept>; 4],
+    /// Files that this kernel does not have; a running one does not get them.
+    absent: [bool; 4],
     slots: Slots<&'static str>,
 }
 
@@ -32,10 +34,12 @@ impl Collector for PressureCollector {
         section.begin(cx.now_ns);
         self.slots.begin();
         let mut absent = 0;
-        for ((resource, path), kept) in RESOURCES.into_iter().zip(&mut self.kept) {
-            match read(kept, path, cx) {
+        let known = self.kept.iter_mut().zip(&mut self.absent);
+        for ((resource, path), (kept, is_absent)) in RESOURCES.into_iter().zip(known) {
+            let file = if *is_absent && !cx.demand.complete { Err(Reason::NotFound) } else { read(kept, path, cx) };
+            match file {
                 Ok(()) => take(&mut self.slots, resource, path, cx.buf, section),
-                Err(Reason::NotFound) => absent += 1,
+                Err(Reason::NotFound) => (absent, *is_absent) = (absent + 1, cx.root.is_live()),
                 Err(reason) => section.gaps.add(path, reason, needs(reason)),
             }
         }

@@ -5,6 +5,7 @@ mod cmdline;
 mod details;
 mod file;
 mod gaps;
+mod population;
 mod quiet;
 pub(crate) mod stat;
 pub(crate) mod status;
@@ -16,6 +17,7 @@ use cgroup::Mounts;
 use details::Details;
 use file::ProcFile;
 use gaps::{Counts, Failed, File};
+use population::Population;
 use quiet::{Quiet, is_turn};
 use rustix::time::{ClockId, clock_gettime};
 use stat::{PF_KTHREAD, Stat};
@@ -36,6 +38,7 @@ const HOT_FOR: u64 = 8;
 pub(crate) struct ProcessCollector {
     procs: HashMap<u32, Proc>,
     pids: Vec<u32>,
+    population: Population,
     round: u64,
     kept: usize,
     page_bytes: Option<u64>,
@@ -57,10 +60,14 @@ struct Proc {
     schedstat: ProcFile,
     io: ProcFile,
     ticks: u64,
+    /// The round in which it was last seen to have used a CPU.
+    ran: u64,
     born: u64,
     read: u64,
     rss_pages: u64,
     threads: u64,
+    /// The round in which its threads were last looked at, and how many there were.
+    threads_read: (u64, u64),
     hot_until: u64,
     kernel: bool,
     beam: bool,
@@ -72,6 +79,13 @@ struct Proc {
 impl Proc {
     fn is_hot(&self, round: u64) -> bool {
         self.hot_until >= round
+    }
+
+    /// True if it was read in this round and neither used a tick of a CPU nor got or lost threads since these were
+    /// looked at; not for long, since what a thread uses is counted in finer steps.
+    fn stands_still(&self, round: u64) -> bool {
+        let (at, threads) = self.threads_read;
+        self.read == round && self.ran <= at && threads == self.threads && round < at + HOT_FOR / 2
     }
 
     /// True for one that was read for a while and stood still.
@@ -89,10 +103,7 @@ impl Collector for ProcessCollector {
         self.round += 1;
         draft.processes.begin(cx.now_ns);
         draft.threads.begin(cx.now_ns);
-        self.pids.clear();
-        if let Err(reason) = cx.root.numbers("proc", &mut self.pids) {
-            draft.processes.gaps.add("proc", reason, "");
-        }
+        self.list(cx, draft);
         let mut counts = Counts::default();
         self.quiet.update(draft);
         let table = draft.processes.data_mut();
@@ -118,6 +129,18 @@ impl Collector for ProcessCollector {
 }
 
 impl ProcessCollector {
+    /// Lists the processes, unless none can have come or gone since they were listed last.
+    fn list(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        if self.population.stands(cx, draft) {
+            return;
+        }
+        self.pids.clear();
+        if let Err(reason) = cx.root.numbers("proc", &mut self.pids) {
+            self.population.forget();
+            draft.processes.gaps.add("proc", reason, "");
+        }
+    }
+
     /// Reads `stat` of every process that is there, except those that cannot have used a CPU.
     fn sweep(&mut self, cx: &mut Cx<'_>, table: &mut Processes, counts: &mut Counts) {
         let live = cx.root.is_live();
@@ -214,6 +237,9 @@ impl ProcessCollector {
         let ticks = stat.utime.saturating_add(stat.stime);
         let known = table.read_at_ns.value(slot).is_some();
         // A process in uninterruptible sleep waits for a disk: its I/O is of interest although it uses no CPU.
+        if known && ticks > proc.ticks {
+            proc.ran = round;
+        }
         if known && (ticks > proc.ticks || stat.state == b'D' || stat.state == b'R') {
             proc.hot_until = round + HOT_FOR;
         }

@@ -3,6 +3,7 @@
 use crate::live::{Captured, Kernel, Live};
 use crate::{Collector, Cx, Demand, Root, all};
 use rustix::time::{ClockId, clock_gettime};
+use std::os::unix::fs::FileExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub struct Sampler {
     seq: u64,
     demand: Demand,
     buf: Vec<u8>,
+    statm: Option<std::fs::File>,
 }
 
 struct Scheduled {
@@ -71,6 +73,7 @@ impl Sampler {
             seq: 0,
             demand: Demand::default(),
             buf: Vec::with_capacity(64 << 10),
+            statm: None,
         }
     }
 
@@ -157,9 +160,20 @@ impl Sampler {
         table.backend.set(slot, "file");
         table.took_ns.set(slot, took_ns & COST_STEP);
         table.cpu_ns.set(slot, nanoseconds(ClockId::ProcessCPUTime) & COST_STEP);
-        if let Some(pages) = resident_pages() {
+        if let Some(pages) = self.resident_pages() {
+            let table = self.draft.cost.data_mut();
             table.rss_bytes.set(slot, pages * rustix::param::page_size() as u64);
         }
+    }
+
+    /// Resident pages of this process.
+    fn resident_pages(&mut self) -> Option<u64> {
+        if self.statm.is_none() {
+            self.statm = std::fs::File::open("/proc/self/statm").ok();
+        }
+        let mut text = [0; 128];
+        let read = self.statm.as_ref().and_then(|file| file.read_at(&mut text, 0).ok())?;
+        crate::parse::number(crate::parse::fields(text.get(..read)?).nth(1)?)
     }
 }
 
@@ -176,10 +190,4 @@ pub(crate) fn stamp(seq: u64) -> Stamp {
 fn nanoseconds(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
-}
-
-/// Resident pages of this process.
-fn resident_pages() -> Option<u64> {
-    let statm = std::fs::read("/proc/self/statm").ok()?;
-    crate::parse::number(crate::parse::fields(&statm).nth(1)?)
 }

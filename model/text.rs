@@ -3,17 +3,33 @@
 use std::borrow::Cow;
 
 /// True for characters that must not reach a terminal: controls, bidi marks and other invisible format characters.
+#[inline]
 fn is_unsafe(c: char) -> bool {
+    // Lines, blocks and arrows: most of what a picture is made of besides ASCII.
+    if matches!(c, '\u{2190}'..='\u{28ff}') {
+        return false;
+    }
     c.is_control()
         || matches!(c, '\u{00ad}' | '\u{061c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The text with unsafe characters spelled out: `\x1b`, `\u{202e}`.
+#[inline]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_unsafe) {
+    if is_plain(text) || !text.chars().any(is_unsafe) {
         return Cow::Borrowed(text);
     }
+    spelled_out(text)
+}
+
+/// True for printable ASCII and nothing else: as safe as text gets, one column for each byte.
+#[inline]
+pub fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+fn spelled_out(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
         match c {
@@ -66,7 +82,7 @@ pub fn words(name: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_bytes, printable};
+    use super::{from_bytes, is_plain, printable};
     use proptest::prelude::*;
 
     #[test]
@@ -81,6 +97,14 @@ mod tests {
         fn nothing_unsafe_is_left(bytes: Vec<u8>) {
             let text = printable(&from_bytes(&bytes)).into_owned();
             prop_assert!(!text.chars().any(super::is_unsafe));
+        }
+
+        #[test]
+        fn what_is_plain_stays_as_it_is(text: String) {
+            prop_assert_eq!(is_plain(&text), text.chars().all(|c| c.is_ascii() && !c.is_ascii_control()));
+            if is_plain(&text) {
+                prop_assert_eq!(&*printable(&text), &*text);
+            }
         }
     }
 }

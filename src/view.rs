@@ -6,10 +6,10 @@ mod overlay;
 pub use chrome::tab_at;
 
 use crate::app::App;
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use topotop_model::text::printable;
+use topotop_model::text::{is_plain, printable};
 use topotop_widgets::{Charset, Role};
 
 /// The smallest terminal that anything is drawn on.
@@ -48,10 +48,10 @@ pub fn arrange(app: &mut App) {
     }
 }
 
-/// Draws everything into a buffer of the app's area.
+/// Draws everything into a buffer of the app's area, over whatever it holds.
 pub fn draw(app: &App, buf: &mut Buffer) {
     let area = app.area.intersection(buf.area);
-    buf.set_style(area, app.look.theme.style(Role::Text));
+    blank(area, app.look.theme.style(Role::Text), buf);
     match layout(area) {
         None => too_small(app, area, buf),
         Some(layout) => {
@@ -62,6 +62,18 @@ pub fn draw(app: &App, buf: &mut Buffer) {
         }
     }
     scrub(area, app.look.charset, buf);
+}
+
+/// Empties the buffer, whatever was drawn on it before, and lays out a style on an area.
+fn blank(area: Rect, style: Style, buf: &mut Buffer) {
+    let mut cell = Cell::EMPTY;
+    if area == buf.area {
+        cell.set_style(style);
+    }
+    buf.content.fill(cell);
+    if area != buf.area {
+        buf.set_style(area, style);
+    }
 }
 
 fn body(app: &App, area: Rect, buf: &mut Buffer) {
@@ -101,6 +113,9 @@ fn write(buf: &mut Buffer, at: (u16, u16), end: u16, text: &str, style: Style) -
 fn scrub(area: Rect, charset: Charset, buf: &mut Buffer) {
     for cell in &mut buf.content {
         let symbol = cell.symbol();
+        if is_plain(symbol) {
+            continue;
+        }
         let unsafe_for_all = matches!(printable(symbol), std::borrow::Cow::Owned(_));
         if unsafe_for_all || (charset == Charset::Ascii && !symbol.is_ascii()) {
             cell.set_symbol("?");

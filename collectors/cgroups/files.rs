@@ -36,6 +36,8 @@ pub(super) struct FileDef {
 
 /// The most descriptors that control groups keep, so that processes have theirs.
 pub(super) const MOST_KEPT: usize = 4096;
+/// While so few are kept, files that are seldom read keep theirs too.
+const FEW_KEPT: usize = 256;
 
 /// A file of one group.
 #[derive(Debug)]
@@ -157,7 +159,8 @@ impl Held {
     }
 
     fn keep(&mut self, kept: Kept, name: &'static str, count: &mut usize) {
-        let right = (self.def.pace != Pace::Seldom && *count < MOST_KEPT).then(reserve).flatten();
+        let most = if self.def.pace == Pace::Seldom { FEW_KEPT } else { MOST_KEPT };
+        let right = (*count < most).then(reserve).flatten();
         self.state = match right {
             Some(reserved) => {
                 *count += 1;

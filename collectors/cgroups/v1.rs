@@ -21,7 +21,7 @@ pub(super) static FILES: [FileDef; 23] = [
     file(&["memory.stat"], MEMORY, Pace::Often, memory_stat),
     file(&["memory.failcnt"], MEMORY, Pace::Often, |b, c| single(b, &mut c.table.events_max, c.slot)),
     file(&["memory.oom_control"], MEMORY, Pace::Often, oom_control),
-    file(&["memory.numa_stat"], MEMORY, Pace::Often, numa_stat),
+    file(&["memory.numa_stat"], MEMORY, Pace::Seldom, numa_stat),
     file(&["cpu.stat"], CPU, Pace::Often, cpu_stat),
     file(
         &[

@@ -24,7 +24,7 @@ pub(super) static FILES: [FileDef; 23] = [
     stalls(&["cpu.pressure"], Pace::Often, cpu_pressure),
     file(&["memory.stat"], MEMORY, Pace::Often, memory_stat),
     file(&["memory.events"], MEMORY, Pace::Often, memory_events),
-    file(&["memory.numa_stat"], MEMORY, Pace::Often, numa_stat),
+    file(&["memory.numa_stat"], MEMORY, Pace::Seldom, numa_stat),
     file(&["memory.swap.current"], MEMORY, Pace::Often, |b, c| single(b, &mut c.table.swap_bytes, c.slot)),
     file(&["io.stat"], BLKIO, Pace::Often, io_stat),
     file(&["memory.max"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.memory_limit_bytes, c.slot)),

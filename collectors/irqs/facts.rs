@@ -8,7 +8,7 @@ use topotop_model::tables::irqs::Irqs;
 use topotop_model::{Gaps, IdSet, Reason, Section, Table};
 
 /// A whole pass over all interrupts takes this long, in ns.
-const PASS_NS: u64 = 10_000_000_000;
+const PASS_NS: u64 = 20_000_000_000;
 /// The most interrupts looked at in one reading, new ones aside.
 const MAX_STEP: usize = 400;
 

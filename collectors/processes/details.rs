@@ -18,7 +18,9 @@ use topotop_model::{Gaps, Reason};
 /// New processes that are looked at closely per sample: the first sample of thousands has to stay fast.
 const BIRTHS: usize = 256;
 /// In so many samples every process has had its turn.
-const TURN: usize = 30;
+const TURN: u64 = 30;
+/// The same for kernel threads: they hardly ever change.
+const KERNEL_TURN: u64 = 120;
 /// Processes per job of the worker.
 const BATCH: usize = 64;
 /// Jobs that wait in line.
@@ -35,9 +37,7 @@ pub(super) struct Details {
     asked_at_ns: u64,
     ask: Job,
     late: usize,
-    cursor: u32,
     todo: Vec<(bool, u64, u32)>,
-    turn: Vec<u32>,
 }
 
 impl Details {
@@ -50,7 +50,7 @@ impl Details {
         table: &mut Processes,
         online: usize,
     ) {
-        self.choose(cx.demand.complete, procs);
+        self.choose(cx.demand.complete, round, procs);
         let mut reader = Reader { cx, mounts, table, online };
         for &(_, _, pid) in &self.todo {
             if let Some(proc) = procs.get_mut(&pid) {
@@ -67,7 +67,7 @@ impl Details {
     }
 
     /// Puts the processes whose turn it is into `todo`: new ones first, of those emulators, then busy and big ones.
-    fn choose(&mut self, complete: bool, procs: &HashMap<u32, Proc>) {
+    fn choose(&mut self, complete: bool, round: u64, procs: &HashMap<u32, Proc>) {
         self.todo.clear();
         let fresh = procs.iter().filter(|(_, proc)| complete || !proc.detailed);
         self.todo.extend(fresh.map(|(&pid, proc)| (proc.beam, proc.ticks.saturating_add(proc.rss_pages), pid)));
@@ -76,14 +76,8 @@ impl Details {
         }
         self.todo.sort_unstable_by(|a, b| b.cmp(a));
         self.todo.truncate(BIRTHS);
-        self.turn.clear();
-        self.turn.extend(procs.iter().filter(|(_, proc)| proc.detailed).map(|(&pid, _)| pid));
-        let share = self.turn.len().div_ceil(TURN);
-        let cursor = self.cursor;
-        self.turn.sort_unstable_by_key(|&pid| (pid <= cursor, pid));
-        self.turn.truncate(share);
-        self.cursor = self.turn.last().copied().unwrap_or_default();
-        self.todo.extend(self.turn.iter().map(|&pid| (false, 0, pid)));
+        let turn = procs.iter().filter(|&(&pid, proc)| proc.detailed && is_turn(pid, proc.kernel, round));
+        self.todo.extend(turn.map(|(&pid, _)| (false, 0, pid)));
     }
 
     fn cmdlines(&mut self, cx: &mut Cx<'_>, procs: &mut HashMap<u32, Proc>, table: &mut Processes) {
@@ -131,6 +125,12 @@ impl Details {
             gaps.add_many("proc/*/cmdline", Reason::TimedOut, needs, late as u64);
         }
     }
+}
+
+/// True when it is the turn of a process; pids spread them evenly enough.
+fn is_turn(pid: u32, kernel: bool, round: u64) -> bool {
+    let turn = if kernel { KERNEL_TURN } else { TURN };
+    u64::from(pid) % turn == round % turn
 }
 
 fn answered(answer: Answer, procs: &mut HashMap<u32, Proc>, table: &mut Processes) {
@@ -296,6 +296,14 @@ mod tests {
 
     const IO: &[u8] = b"rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4711\nread_bytes: 4096\nwrite_bytes: 8192\n\
         cancelled_write_bytes: 1024\n";
+
+    #[test]
+    fn every_process_has_its_turn() {
+        for pid in 0..500 {
+            let turns = |kernel| (700..820).filter(|&round| super::is_turn(pid, kernel, round)).count();
+            assert_eq!((turns(false), turns(true)), (4, 1));
+        }
+    }
 
     #[test]
     fn counters_as_kernels_print_them() {

@@ -25,6 +25,7 @@ pub(super) struct Threads {
     rows: HashMap<u32, Row>,
     tids: Vec<u32>,
     watched: Vec<(u8, u64, u32)>,
+    quiet: Vec<u32>,
 }
 
 /// What is remembered of a thread between samples.
@@ -53,6 +54,12 @@ impl Threads {
         }
         for &(rank, _, pid) in &watched {
             let Some(proc) = procs.get_mut(&pid) else { continue };
+            if rank == 0 && !cx.demand.complete && proc.stands_still(round) {
+                self.quiet.push(pid);
+                draft.processes.data_mut().threads_watched.set(proc.slot, 1);
+                continue;
+            }
+            proc.threads_read = (round, proc.threads);
             self.tids.clear();
             if cx.root.numbers(format!("proc/{pid}/task"), &mut self.tids).is_err() {
                 continue;
@@ -67,6 +74,7 @@ impl Threads {
             proc.pinned |= pinned && !proc.kernel && !one_cpu;
         }
         self.watched = watched;
+        self.keep_quiet(cx.now_ns, round, draft.threads.data_mut());
         self.drop_gone(round, draft.threads.data_mut());
         if cut > 0 {
             let needs = "one process selected: the threads of more are too many";
@@ -112,6 +120,17 @@ impl Threads {
         }
         self.tids = tids;
         pinned
+    }
+
+    /// Keeps the rows of processes that used no CPU: none of their threads did.
+    fn keep_quiet(&mut self, now_ns: u64, round: u64, table: &mut ThreadTable) {
+        self.quiet.sort_unstable();
+        let (quiet, rows) = (&self.quiet, self.rows.values_mut());
+        for row in rows.filter(|row| row.seen + 1 == round && quiet.binary_search(&row.pid).is_ok()) {
+            row.seen = round;
+            table.quiet_at_ns.set(row.slot, now_ns);
+        }
+        self.quiet.clear();
     }
 
     fn drop_gone(&mut self, round: u64, table: &mut ThreadTable) {

@@ -44,7 +44,7 @@ fn one(pair: Pair<'_, Processes>, slot: usize, frame: &Frame) -> Option<Process>
     let table = pair.now;
     let online = &frame.topology.cpus_online;
     let flags = table.flags.value(slot).unwrap_or_default();
-    let by_stat = Span::new(pair, slot, |table| &table.read_at_ns);
+    let by_stat = Span::since_quiet(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns);
     let by_counters = Span::new(pair, slot, |table| &table.counters_at_ns);
     let user = by_stat.and_then(|span| span.gain(|table| &table.utime));
     let system = by_stat.and_then(|span| span.gain(|table| &table.stime));
@@ -62,7 +62,8 @@ fn one(pair: Pair<'_, Processes>, slot: usize, frame: &Frame) -> Option<Process>
         kernel: flags & PF_KTHREAD != 0,
         uid: table.uid.id(slot),
         threads: table.threads.get(slot),
-        cpu_cores: cores(user, system, by_stat).or_else(|| stood_still(pair, slot)),
+        cpu_cores: cores(user, system, by_stat)
+            .or_else(|| stood_still(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns)),
         wait_share: wait_share(run, wait),
         last_cpu: table.last_cpu.id(slot),
         affinity: table.affinity.get(slot).map(|cpus| online_only(cpus, online)),
@@ -156,11 +157,11 @@ fn wait_share(run: Option<u64>, wait: Option<u64>) -> Option<f64> {
 }
 
 /// No cores, for one that was not read again because it is known to have stood still.
-fn stood_still(pair: Pair<'_, Processes>, slot: usize) -> Option<f64> {
+fn stood_still<T: Table>(pair: Pair<'_, T>, slot: usize, read: fn(&T) -> &Num, quiet: fn(&T) -> &Num) -> Option<f64> {
     let before = pair.before(slot)?;
-    let same = before.read_at_ns.value(slot)? == pair.now.read_at_ns.value(slot)?;
-    let quiet_at = pair.now.quiet_at_ns.value(slot)?;
-    (same && before.quiet_at_ns.value(slot).is_none_or(|earlier| earlier < quiet_at)).then_some(0.0)
+    let same = read(before).value(slot)? == read(pair.now).value(slot)?;
+    let quiet_at = quiet(pair.now).value(slot)?;
+    (same && quiet(before).value(slot).is_none_or(|earlier| earlier < quiet_at)).then_some(0.0)
 }
 
 /// One row in two readings of its own.
@@ -186,6 +187,19 @@ impl<'a, T: Table> Span<'a, T> {
         let before = pair.before(slot)?;
         let elapsed_ns = gain(clock(before).value(slot)?, clock(pair.now).value(slot)?)?;
         (elapsed_ns > 0).then_some(Self { now: pair.now, before, slot, elapsed_ns })
+    }
+
+    /// The same where a row that stood still was not read: what it gained, it gained since that was last known.
+    fn since_quiet(
+        pair: Pair<'a, T>,
+        slot: usize,
+        clock: impl Fn(&T) -> &Num,
+        quiet: impl Fn(&T) -> &Num,
+    ) -> Option<Self> {
+        let span = Self::new(pair, slot, &clock)?;
+        let quiet_at = quiet(span.before).value(slot).unwrap_or_default();
+        let elapsed_ns = gain(quiet_at, clock(pair.now).value(slot)?).filter(|&elapsed| elapsed > 0);
+        Some(Self { elapsed_ns: elapsed_ns.map_or(span.elapsed_ns, |elapsed| elapsed.min(span.elapsed_ns)), ..span })
     }
 
     fn gain(&self, column: impl Fn(&T) -> &Num) -> Option<u64> {
@@ -324,5 +338,38 @@ mod tests {
         assert_eq!(beam.bind_type_configured.as_ref().value().map(|told| &**told), Some("db"));
         let scheduler = frame.threads_of(77).last().expect("threads");
         assert_eq!(scheduler.demand_cores.map(|cores| (cores * 1e6).round()), Some(800_000.0));
+    }
+    #[test]
+    fn what_stood_still_unread_used_nothing_and_what_it_uses_then_is_of_since_then() {
+        let mut draft = Draft::default();
+        let (slot, main) = (draft.processes.data_mut().insert(), draft.threads.data_mut().insert());
+        let (mut window, mut last) = (Window::default(), Snapshot::default());
+        let mut deriver = Deriver::new(Settings::default());
+        let mut sample = |seq: u64, read: Option<u64>| {
+            let at_ns = seq * SECOND;
+            draft.processes.begin(at_ns);
+            draft.threads.begin(at_ns);
+            match read {
+                Some(tenths) => {
+                    process(draft.processes.data_mut(), slot, at_ns, tenths * 10);
+                    thread(draft.threads.data_mut(), main, 77, at_ns, (tenths * SECOND / 10, 0));
+                }
+                None => {
+                    draft.processes.data_mut().quiet_at_ns.set(slot, at_ns);
+                    draft.threads.data_mut().quiet_at_ns.set(main, at_ns);
+                }
+            }
+            let next = draft.publish(Stamp { seq, mono_ns: at_ns, ..Stamp::default() }, &last);
+            last = next.clone();
+            window.push(next);
+            let frame = deriver.frame(&window);
+            (frame.process(77).and_then(|process| process.cpu_cores), frame.threads_of(77)[0].cpu_cores)
+        };
+        assert_eq!(sample(1, Some(1)), (None, None));
+        assert_eq!(sample(2, Some(3)), (Some(0.2), Some(0.2)));
+        assert_eq!(sample(3, None), (Some(0.0), Some(0.0)));
+        assert_eq!(sample(4, None), (Some(0.0), Some(0.0)));
+        assert_eq!(sample(5, Some(8)), (Some(0.5), Some(0.5)), "in the last second, not in the last three");
+        assert_eq!(sample(6, Some(9)), (Some(0.1), Some(0.1)));
     }
 }

@@ -111,6 +111,8 @@ table! {
         run_ns: Num = 13 (Counter, Nanoseconds, "proc/*/task/*/schedstat"),
         /// Time it waited for a CPU.
         wait_ns: Num = 14 (Counter, Nanoseconds, "proc/*/task/*/schedstat"),
+        /// CLOCK_MONOTONIC of the last sample in which it was not read because its process had used no CPU.
+        quiet_at_ns: Num = 15 (Gauge, Nanoseconds, "proc/*/stat"),
     }
 }
 

@@ -1,6 +1,9 @@
 //! What the terminal shows and the few bytes that change it: one write per picture.
 
+mod changes;
+
 use super::terminal;
+use changes::changes;
 use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -67,20 +70,19 @@ impl Screen {
         Write::flush(&mut self.backend)
     }
 
-    /// Draws a picture: what differs from the last one, as one synchronized update.
+    /// Draws a picture: what differs from the last one, as one synchronized update. `paint` has to paint every cell.
     pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> std::io::Result<()> {
         let (width, height) = self.size();
         let area = Rect::new(0, 0, width, height);
         // Painted before anything is written: should it panic, nothing is left that would be written afterwards.
         self.next.resize(area);
-        self.next.reset();
         paint(&mut self.next);
         if self.shown.area != area || self.unknown {
             self.shown = Buffer::empty(area);
             self.backend.write_all(b"\x1b[0m\x1b[2J")?;
             self.unknown = false;
         }
-        let changes = self.shown.diff(&self.next);
+        let changes = changes(&self.shown, &self.next);
         if !changes.is_empty() {
             self.backend.write_all(b"\x1b[?2026h")?;
             self.backend.draw(changes.into_iter())?;

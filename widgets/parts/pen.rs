@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use std::borrow::Cow;
-use topotop_model::text::printable;
+use topotop_model::text::{is_plain, printable};
 use topotop_model::{Known, Reason};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -212,8 +212,11 @@ impl<'a> Pen<'a> {
         if width == 0 {
             return self;
         }
+        if is_plain(text) {
+            return self.plain(style, text, width, fill);
+        }
         let text = printable(text);
-        let text = plain(text, self.cx.charset);
+        let text = in_charset(text, self.cx.charset);
         let needed = text.width();
         let end = self.x + width;
         if needed <= usize::from(width) {
@@ -223,12 +226,31 @@ impl<'a> Pen<'a> {
         }
         self.buf.set_stringn(self.x, self.y, &text, usize::from(width - 1), style);
         self.x = end - 1;
+        self.cut(style)
+    }
+
+    /// The same for printable ASCII, whose widths need no looking up.
+    fn plain(&mut self, style: Style, text: &str, width: u16, fill: bool) -> &mut Self {
+        let end = self.x + width;
+        let fits = text.len() <= usize::from(width);
+        let columns = if fits { text.len() as u16 } else { width - 1 };
+        let start = self.buf.index_of(self.x, self.y);
+        let cells = self.buf.content.get_mut(start..start + usize::from(columns)).unwrap_or_default();
+        for (cell, byte) in cells.iter_mut().zip(text.bytes()) {
+            cell.set_char(char::from(byte)).set_style(style);
+        }
+        self.x = if fits && fill { end } else { self.x + columns };
+        if fits { self } else { self.cut(style) }
+    }
+
+    /// The mark of a text that goes on.
+    fn cut(&mut self, style: Style) -> &mut Self {
         self.glyph(style, if self.cx.charset == Charset::Ascii { "~" } else { "…" })
     }
 }
 
 /// A text with ASCII in the place of everything else, where the terminal shows nothing else.
-fn plain(text: Cow<'_, str>, charset: Charset) -> Cow<'_, str> {
+fn in_charset(text: Cow<'_, str>, charset: Charset) -> Cow<'_, str> {
     if charset == Charset::Unicode || text.is_ascii() {
         return text;
     }
@@ -259,7 +281,7 @@ mod tests {
     use crate::parts::number;
     use crate::testing::{row, with_cx};
     use crate::{Charset, Role, demo};
-    use ratatui::buffer::Buffer;
+    use ratatui::buffer::{Buffer, Cell};
     use ratatui::layout::Rect;
     use topotop_model::{Known, Reason};
 
@@ -273,6 +295,27 @@ mod tests {
             Pen::new(cx, area, 1, &mut buf).text(Role::Text, "x");
             Pen::new(cx, Rect::new(6, 0, 20, 9), 0, &mut buf).text(Role::Text, "\u{1b}[2J");
             assert_eq!(row(&buf, 0), "名前…a\\…");
+        });
+    }
+
+    #[test]
+    fn plain_text_is_clipped_and_filled_like_any_other() {
+        with_cx(&demo::blind(), Charset::Unicode, |cx| {
+            let area = Rect::new(0, 0, 12, 1);
+            for (plain, other) in [("abcd", "äbcd"), ("abcdefgh", "äbcdefgh"), ("", "")] {
+                for width in 0..14 {
+                    for fill in [true, false] {
+                        let drawn = |text: &str| {
+                            let mut buf = Buffer::empty(area);
+                            let mut pen = Pen::new(cx, area, 0, &mut buf);
+                            pen.skip(2).clipped(cx.theme.style(Role::Head), text, width, fill).text(Role::Text, "|");
+                            let x = pen.x();
+                            (row(&buf, 0).replace('ä', "a"), x, buf.content.iter().map(Cell::style).collect::<Vec<_>>())
+                        };
+                        assert_eq!(drawn(plain), drawn(other), "{plain} in {width}");
+                    }
+                }
+            }
         });
     }
 

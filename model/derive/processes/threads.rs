@@ -1,6 +1,6 @@
 //! Threads that are looked at.
 
-use super::{PF_KTHREAD, PF_NO_SETAFFINITY, Pair, Span, cores, online_only, wait_share};
+use super::{PF_KTHREAD, PF_NO_SETAFFINITY, Pair, Span, cores, online_only, stood_still, wait_share};
 use crate::frame::{Frame, Thread};
 use crate::tables::processes::Threads;
 use crate::{IdSet, Table, Window};
@@ -15,13 +15,14 @@ pub(super) fn derive(window: &Window, frame: &Frame) -> Vec<Thread> {
 
 fn one(pair: Pair<'_, Threads>, slot: usize, online: &IdSet) -> Option<Thread> {
     let table = pair.now;
-    let span = Span::new(pair, slot, |table| &table.read_at_ns);
+    let span = Span::since_quiet(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns);
     let gain = |column: fn(&Threads) -> &crate::Num| span.and_then(|span| span.gain(column));
     let (run, wait) = (gain(|table| &table.run_ns), gain(|table| &table.wait_ns));
     let share = |ns: u64| span.map(|span| ns as f64 / span.elapsed_ns as f64);
     // A thread cannot use more than one core; the two clocks are read a little apart.
     let ran = run.and_then(share).or_else(|| cores(gain(|table| &table.utime), gain(|table| &table.stime), span));
-    let ran = ran.map(|cores| cores.min(1.0));
+    let still = || stood_still(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns);
+    let ran = ran.map(|cores| cores.min(1.0)).or_else(still);
     Some(Thread {
         slot,
         tid: table.tid.id(slot).value()?,
