@@ -48,6 +48,18 @@ const COST_PERIOD_NS: u64 = 10_000_000_000;
 /// Costs are kept in steps of 2^12 ns, 4 µs.
 const COST_STEP: u64 = !0xfff;
 
+/// Time that passed, and time that this thread had of it.
+struct Spent {
+    wall_ns: u64,
+    cpu_ns: u64,
+}
+
+impl Spent {
+    fn now() -> Self {
+        Self { wall_ns: nanoseconds(ClockId::Monotonic), cpu_ns: nanoseconds(ClockId::ThreadCPUTime) }
+    }
+}
+
 impl Sampler {
     /// A sampler below a root.
     pub fn new(root: Root, options: &Options) -> Self {
@@ -94,8 +106,9 @@ impl Sampler {
         let started = nanoseconds(ClockId::Monotonic);
         // Cost is of now, also where the sample is of another time.
         self.draft.cost.begin(started);
+        let mut spent = Spent::now();
         for index in 0..self.collectors.len() {
-            self.run(index, stamp.mono_ns);
+            self.run(index, stamp.mono_ns, &mut spent);
         }
         self.total_cost(nanoseconds(ClockId::Monotonic).saturating_sub(started));
         let next = self.draft.publish(stamp, &self.last);
@@ -118,21 +131,22 @@ impl Sampler {
         next
     }
 
-    fn run(&mut self, index: usize, now_ns: u64) {
+    /// Runs a collector that is due; `spent` is of the end of the one before it.
+    fn run(&mut self, index: usize, now_ns: u64, spent: &mut Spent) {
         let Some(entry) = self.collectors.get_mut(index) else { return };
         let due =
             entry.last_ns.is_none_or(|last| now_ns.saturating_sub(last) + 1_000_000 >= entry.collector.period_ns());
         if !due && !self.demand.complete {
             return;
         }
-        let (wall, cpu) = (nanoseconds(ClockId::Monotonic), nanoseconds(ClockId::ThreadCPUTime));
         let mut cx = Cx { root: &self.root, live: &self.live, now_ns, demand: &self.demand, buf: &mut self.buf };
         let draft = &mut self.draft;
         // A collector that panics costs its own section, never the sample.
         let ran = catch_unwind(AssertUnwindSafe(|| entry.collector.collect(&mut cx, draft)));
         entry.last_ns = Some(now_ns);
-        entry.cpu_ns += nanoseconds(ClockId::ThreadCPUTime).saturating_sub(cpu);
-        let took = nanoseconds(ClockId::Monotonic).saturating_sub(wall);
+        let before = std::mem::replace(spent, Spent::now());
+        entry.cpu_ns += spent.cpu_ns.saturating_sub(before.cpu_ns);
+        let took = spent.wall_ns.saturating_sub(before.wall_ns);
         let cost = &mut self.draft.cost;
         if ran.is_err() {
             let name = entry.collector.name();

@@ -9,7 +9,7 @@ use crate::app::App;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use topotop_model::text::{is_plain, printable};
+use topotop_model::text::printable;
 use topotop_widgets::{Charset, Role};
 
 /// The smallest terminal that anything is drawn on.
@@ -113,7 +113,8 @@ fn write(buf: &mut Buffer, at: (u16, u16), end: u16, text: &str, style: Style) -
 fn scrub(area: Rect, charset: Charset, buf: &mut Buffer) {
     for cell in &mut buf.content {
         let symbol = cell.symbol();
-        if is_plain(symbol) {
+        // Blanks, letters, digits: most of every picture.
+        if matches!(symbol.as_bytes(), [b' '..=b'~']) {
             continue;
         }
         let unsafe_for_all = matches!(printable(symbol), std::borrow::Cow::Owned(_));

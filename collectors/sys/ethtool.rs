@@ -4,7 +4,9 @@
 use crate::live::{Channels, Driver};
 use crate::root::reason;
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use topotop_model::Reason;
 
 const SIOCETHTOOL: u64 = 0x8946;
@@ -23,6 +25,8 @@ const MAX_STATS: usize = 1 << 16;
 
 /// Driver of an interface.
 pub fn driver(nic: &str) -> Result<Driver, Reason> {
+    // Whoever asks looks at everything anew.
+    names().remove(nic);
     let mut info = [0u32; 49];
     call(nic, GDRVINFO, &mut info)?;
     let bytes: Vec<u8> = info.iter().flat_map(|word| word.to_ne_bytes()).collect();
@@ -46,8 +50,44 @@ pub fn rings(nic: &str) -> Result<Channels, Reason> {
     Ok(Channels { rx: (rx, max_rx), tx: (tx, max_tx), ..Channels::default() })
 }
 
+/// Names of the drivers' counters by interface, from one look at its driver to the next.
+static NAMES: Mutex<BTreeMap<String, Names>> = Mutex::new(BTreeMap::new());
+
+type Names = Arc<[String]>;
+
+fn names() -> MutexGuard<'static, BTreeMap<String, Names>> {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The driver's own counters.
 pub fn statistics(nic: &str) -> Result<Vec<(String, u64)>, Reason> {
+    let known = names().get(nic).cloned();
+    if let Some(known) = known {
+        if let Ok(values) = values(nic, known.len()) {
+            return Ok(known.iter().cloned().zip(values).collect());
+        }
+        names().remove(nic);
+    }
+    let read: Names = read_names(nic)?.into();
+    let values = values(nic, read.len())?;
+    names().insert(nic.to_owned(), Arc::clone(&read));
+    Ok(read.iter().cloned().zip(values).collect())
+}
+
+/// The counters, if there are so many.
+fn values(nic: &str, count: usize) -> Result<Vec<u64>, Reason> {
+    let mut values = Guarded::new(8 + count * 8)?;
+    values.put(0, GSTATS);
+    values.put(4, count as u32);
+    values.call(nic)?;
+    if word(values.bytes(), 4) as usize != count {
+        return Err(Reason::Vanished);
+    }
+    let numbers = values.bytes().get(8..8 + count * 8).unwrap_or_default().chunks_exact(8);
+    Ok(numbers.map(|bytes| bytes.try_into().map_or(0, u64::from_ne_bytes)).collect())
+}
+
+fn read_names(nic: &str) -> Result<Vec<String>, Reason> {
     // cmd, reserved, mask (64 bits), count
     let mut set = [0u32, 0, 0, 0, 0, 0];
     let mask = (1u64 << STATS).to_ne_bytes();
@@ -66,17 +106,11 @@ pub fn statistics(nic: &str) -> Result<Vec<(String, u64)>, Reason> {
     names.put(4, STATS);
     names.put(8, count as u32);
     names.call(nic)?;
-    let mut values = Guarded::new(8 + count * 8)?;
-    values.put(0, GSTATS);
-    values.put(4, count as u32);
-    values.call(nic)?;
-    if word(names.bytes(), 8) as usize != count || word(values.bytes(), 4) as usize != count {
+    if word(names.bytes(), 8) as usize != count {
         return Err(Reason::Vanished);
     }
-    let names = names.bytes().get(12..).unwrap_or_default().chunks_exact(NAME);
-    let values = values.bytes().get(8..).unwrap_or_default().chunks_exact(8);
-    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_ne_bytes);
-    Ok(names.zip(values).take(count).map(|(name, value)| (string(name), number(value))).collect())
+    let names = names.bytes().get(12..12 + count * NAME).unwrap_or_default().chunks_exact(NAME);
+    Ok(names.map(string).collect())
 }
 
 /// The text up to the first NUL.
@@ -111,6 +145,18 @@ unsafe fn ioctl(nic: &str, data: *mut libc::c_void) -> Result<(), Reason> {
     let mut request = Request { name: [0; libc::IFNAMSIZ], data, rest: [0; 16] };
     let name = request.name.get_mut(..nic.len()).filter(|_| nic.len() < libc::IFNAMSIZ).ok_or(Reason::NotFound)?;
     name.copy_from_slice(nic.as_bytes());
+    let socket = socket()?;
+    // SAFETY: the request lives through the call and the caller answers for what it points at.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+    if done < 0 { Err(last()) } else { Ok(()) }
+}
+
+/// Some socket: the requests are not about it.
+fn socket() -> Result<&'static OwnedFd, Reason> {
+    static SOCKET: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(socket) = SOCKET.get() {
+        return Ok(socket);
+    }
     // SAFETY: takes no pointer; the result is checked before it is owned.
     let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
     if socket < 0 {
@@ -118,9 +164,7 @@ unsafe fn ioctl(nic: &str, data: *mut libc::c_void) -> Result<(), Reason> {
     }
     // SAFETY: just opened and nobody else's.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-    // SAFETY: the request lives through the call and the caller answers for what it points at.
-    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-    if done < 0 { Err(last()) } else { Ok(()) }
+    Ok(SOCKET.get_or_init(|| socket))
 }
 
 fn last() -> Reason {

@@ -349,15 +349,12 @@ mod tests {
             let at_ns = seq * SECOND;
             draft.processes.begin(at_ns);
             draft.threads.begin(at_ns);
-            match read {
-                Some(tenths) => {
-                    process(draft.processes.data_mut(), slot, at_ns, tenths * 10);
-                    thread(draft.threads.data_mut(), main, 77, at_ns, (tenths * SECOND / 10, 0));
-                }
-                None => {
-                    draft.processes.data_mut().quiet_at_ns.set(slot, at_ns);
-                    draft.threads.data_mut().quiet_at_ns.set(main, at_ns);
-                }
+            if let Some(tenths) = read {
+                process(draft.processes.data_mut(), slot, at_ns, tenths * 10);
+                thread(draft.threads.data_mut(), main, 77, at_ns, (tenths * SECOND / 10, 0));
+            } else {
+                draft.processes.data_mut().quiet_at_ns.set(slot, at_ns);
+                draft.threads.data_mut().quiet_at_ns.set(main, at_ns);
             }
             let next = draft.publish(Stamp { seq, mono_ns: at_ns, ..Stamp::default() }, &last);
             last = next.clone();
