@@ -13,7 +13,7 @@ pub struct Offset {
 }
 
 /// The largest offset that is looked for, in ns: clocks that are further apart are not kept by anybody.
-const FURTHEST_NS: i64 = 300_000_000_000;
+pub const FURTHEST_NS: i64 = 300_000_000_000;
 /// Steps of the common grid in one distance between samples.
 const FINER: i64 = 4;
 /// The shortest step, in ns: a quarter of the shortest interval that is sampled at.

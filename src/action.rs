@@ -22,8 +22,24 @@ pub enum Command {
     MinuteBack,
     /// A minute forward.
     MinuteForward,
+    /// To the first sample there is.
+    Start,
+    /// To the last sample there is: live, or the end of a recording.
+    End,
+    /// To the mark before.
+    PreviousMark,
+    /// To the next mark.
+    NextMark,
     /// Asks for a time and goes there.
     Jump,
+    /// Loop a recording from here.
+    LoopStart,
+    /// Loop a recording to here.
+    LoopEnd,
+    /// No loop.
+    LoopOff,
+    /// The other one of two recorded machines.
+    Machine,
     /// Closes what is open, goes back to live, drops the filter: the nearest of them.
     Back,
     /// The next screen.
@@ -91,7 +107,7 @@ pub struct Row {
     pub name: &'static str,
     /// Keys that always do it.
     pub keys: &'static [&'static str],
-    /// Keys that do it while the picture is held, whatever they do otherwise.
+    /// Keys that do it while the picture is held or a recording is shown, whatever they do otherwise.
     pub paused: &'static [&'static str],
     /// What it does, in words.
     pub help: &'static str,
@@ -124,8 +140,9 @@ impl Row {
 }
 
 use Command::{
-    Back, Faster, Filter, Gaps, Help, Jump, Mark, MinuteBack, MinuteForward, Mouse, NextScreen, Panel, Pause,
-    PreviousScreen, Quit, Record, Redraw, Screen, Slower, StepBack, StepForward, Suspend, Theme,
+    Back, End, Faster, Filter, Gaps, Help, Jump, LoopEnd, LoopOff, LoopStart, Machine, Mark, MinuteBack, MinuteForward,
+    Mouse, NextMark, NextScreen, Panel, Pause, PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, Slower,
+    Start, StepBack, StepForward, Suspend, Theme,
 };
 
 /// Every action with its default keys.
@@ -155,16 +172,26 @@ pub const TABLE: &[Row] = &[
     row(Group::Rows, Panel(Action::Fold), "fold", &["z"], "fold or unfold"),
     row(Group::Rows, Panel(Action::Mode), "mode", &["m"], "the panel's next way to draw"),
     row(Group::Rows, Panel(Action::Idle), "idle", &["i"], "hide or show what is idle"),
-    row(Group::Time, Pause, "pause", &["space"], "hold the picture; sampling goes on").hint("pause"),
+    row(Group::Time, Pause, "pause", &["space"], "hold the picture, while sampling goes on; play a recording")
+        .hint("pause"),
     row(Group::Time, StepBack, "step-back", &["left"], "one sample back").hint("step"),
     row(Group::Time, StepForward, "step-forward", &["right"], "one sample forward"),
     row(Group::Time, MinuteBack, "minute-back", &["{", "shift-pgup"], "a minute back").paused(&["pgup"]),
     row(Group::Time, MinuteForward, "minute-forward", &["}", "shift-pgdn"], "a minute forward").paused(&["pgdn"]),
-    row(Group::Time, Jump, "jump", &["t"], "go to a time: 14:05, 10m (ago), +30s (later)"),
+    row(Group::Time, Start, "start", &["shift-home"], "to the oldest sample").paused(&["home"]),
+    row(Group::Time, End, "end-of-time", &["shift-end"], "to the newest sample: live, or the end of a recording")
+        .paused(&["end"]),
+    row(Group::Time, PreviousMark, "previous-mark", &["["], "to the mark before"),
+    row(Group::Time, NextMark, "next-mark", &["]"], "to the next mark"),
+    row(Group::Time, Jump, "jump", &["t"], "go to a time: 14:05, 10m (ago, or into a recording), +30s (later), 50%"),
     row(Group::Time, Record, "record", &["R"], "begin a recording, with the past that is kept; end it"),
     row(Group::Time, Mark, "mark", &["x"], "write a mark into the recording"),
-    row(Group::Time, Faster, "faster", &["+"], "sample more often"),
-    row(Group::Time, Slower, "slower", &["-"], "sample less often"),
+    row(Group::Time, Faster, "faster", &["+"], "sample more often; play faster"),
+    row(Group::Time, Slower, "slower", &["-"], "sample less often; play slower"),
+    row(Group::Time, LoopStart, "loop-start", &["("], "loop a recording from here"),
+    row(Group::Time, LoopEnd, "loop-end", &[")"], "loop a recording to here"),
+    row(Group::Time, LoopOff, "loop-off", &["L"], "no loop"),
+    row(Group::Time, Machine, "machine", &["o"], "the other one of two recorded machines"),
     row(Group::Program, Theme, "theme", &["T"], "the next theme"),
     row(Group::Program, Mouse, "mouse", &["M"], "mouse on or off"),
     row(Group::Program, Redraw, "redraw", &["ctrl-l"], "draw everything again"),

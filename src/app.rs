@@ -3,6 +3,7 @@
 mod edit;
 mod modal;
 mod recording;
+mod replay;
 mod time;
 pub mod transport;
 
@@ -11,6 +12,7 @@ pub use recording::Recording;
 
 use crate::action::Command;
 use crate::keymap::Keymap;
+use crate::source::playback::Playback;
 use crate::source::{About, Sample, Target};
 use crate::units;
 use crossterm::event::{KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
@@ -32,6 +34,8 @@ pub enum Msg {
     Resize(u16, u16),
     /// A new sample.
     Sample(Sample),
+    /// Playing goes on, or otherwise.
+    Playback(Box<Playback>),
     /// The answer to [`Effect::Seek`]; none when there is no past.
     Sought(Option<Sample>),
     /// The theme after this one; none when there is no other.
@@ -43,7 +47,7 @@ pub enum Msg {
 }
 
 /// Something to be done outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Leave.
     Quit,
@@ -53,6 +57,8 @@ pub enum Effect {
     Redraw,
     /// Find the sample at a target.
     Seek(Stamp, Target),
+    /// Play otherwise.
+    Play(transport::Order),
     /// Sample at this interval.
     Interval(Duration),
     /// Look closer at a process.
@@ -119,6 +125,10 @@ pub struct App {
     pub newest: Sample,
     /// The sample that is held, while the picture is held.
     pub held: Option<Sample>,
+    /// Where a recording is played; none for what is not played.
+    pub playback: Option<Playback>,
+    /// True while the cursor of the recording is dragged.
+    dragging: bool,
     /// What lies over the screen.
     pub modal: Modal,
     /// Rows without this are left out.
@@ -151,6 +161,8 @@ impl App {
             area: Rect::new(0, 0, 80, 24),
             newest: Sample::default(),
             held: None,
+            playback: None,
+            dragging: false,
             modal: Modal::None,
             filter: String::new(),
             selected: None,
@@ -195,7 +207,17 @@ impl App {
     pub fn overdue(&self) -> Option<u64> {
         let stamp = self.newest.frame.stamp;
         let age = self.status.now_ns.checked_sub(stamp.mono_ns)?;
-        (stamp.seq > 0 && self.status.about.captured.is_none() && age > self.patience()).then_some(age / 1_000_000_000)
+        (stamp.seq > 0 && self.is_live() && age > self.patience()).then_some(age / 1_000_000_000)
+    }
+
+    /// True for a machine that is sampled now.
+    fn is_live(&self) -> bool {
+        self.status.about.captured.is_none() && self.playback.is_none()
+    }
+
+    /// True where keys go through time: the picture is held, or a recording is shown.
+    pub fn in_time(&self) -> bool {
+        self.held.is_some() || self.playback.is_some()
     }
 
     /// Two intervals and some slack, in ns.
@@ -207,7 +229,7 @@ impl App {
     pub fn wakes_at(&self) -> Option<u64> {
         let stamp = self.newest.frame.stamp;
         let notice = self.notice.as_ref().map(|notice| notice.until_ns);
-        let late = (stamp.seq > 0 && self.status.about.captured.is_none()).then(|| match self.overdue() {
+        let late = (stamp.seq > 0 && self.is_live()).then(|| match self.overdue() {
             Some(_) => self.status.now_ns + 1_000_000_000,
             None => stamp.mono_ns + self.patience() + 1,
         });
@@ -228,6 +250,7 @@ impl App {
             Msg::Paste(text) => self.paste(&text),
             Msg::Resize(width, height) => self.area = Rect::new(0, 0, width, height),
             Msg::Sample(sample) => self.newest = sample,
+            Msg::Playback(playback) => self.playback = Some(*playback),
             Msg::Sought(sample) => self.sought(sample),
             Msg::Theme(Some(theme)) => {
                 self.say(format!("theme {}", theme.name));
@@ -251,7 +274,7 @@ impl App {
         if let Some(effects) = self.modal_key(event) {
             return effects;
         }
-        match self.keymap.command(event.into(), self.held.is_some()) {
+        match self.keymap.command(event.into(), self.in_time()) {
             Some(command) => self.command(command),
             None => Vec::new(),
         }
@@ -259,6 +282,9 @@ impl App {
 
     /// Does what a command says.
     pub fn command(&mut self, command: Command) -> Vec<Effect> {
+        if let Some(effects) = self.replay_command(command) {
+            return effects;
+        }
         match command {
             Command::Quit => return vec![Effect::Quit],
             Command::Suspend => return vec![Effect::Suspend],
@@ -268,6 +294,11 @@ impl App {
             Command::StepForward => return self.seek(Target::Samples(1)),
             Command::MinuteBack => return self.seek(Target::Nanoseconds(-60_000_000_000)),
             Command::MinuteForward => return self.seek(Target::Nanoseconds(60_000_000_000)),
+            Command::Start => return self.seek(Target::Samples(i64::MIN)),
+            Command::End => self.held = None,
+            Command::PreviousMark | Command::NextMark => self.say("there are no marks: a recording has them"),
+            Command::LoopStart | Command::LoopEnd | Command::LoopOff => self.say("only a recording is looped"),
+            Command::Machine => self.say("there is one machine only: replay two recordings"),
             Command::Jump => self.modal = Modal::Jump(String::new()),
             Command::Back => return self.back(),
             Command::NextScreen => self.turn(1),
@@ -313,7 +344,7 @@ impl App {
                 self.selected = Some(subject);
                 (true, Vec::new())
             }
-            Outcome::Watch(pid) => (true, vec![Effect::Watch(pid)]),
+            Outcome::Watch(pid) => (true, self.watch(pid)),
         }
     }
 
@@ -349,6 +380,9 @@ impl App {
         if !matches!(self.modal, Modal::None) {
             self.modal_wheel(event.kind);
             return Vec::new();
+        }
+        if let Some(effects) = self.bar_mouse(event) {
+            return effects;
         }
         let action = match event.kind {
             MouseEventKind::Down(MouseButton::Left) => {

@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::moment::Moment;
 use crate::units;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -52,6 +53,8 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Record without a screen; with a command, from its start to its end.
     Record(crate::record::RecordArgs),
+    /// Show a recording: the same screens and keys as live, and time to go through.
+    Replay(ReplayArgs),
     /// Write the files that would be read to an archive; unpacked, --root reads it: for reports of defects.
     Capture(crate::capture::CaptureArgs),
     /// What changed between two recordings, or two spans of one, beyond their noise.
@@ -83,6 +86,32 @@ pub struct SnapshotArgs {
     pub size: Option<(u16, u16)>,
     /// At most N processes and control groups in JSON, those that do most.
     #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+}
+
+/// What `replay` takes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReplayArgs {
+    /// Recordings: one, or those of two machines that are shown on one clock; - reads a stream from standard input.
+    #[arg(required = true, value_name = "FILE", num_args = 1..=2)]
+    pub files: Vec<PathBuf>,
+    /// Begin at TIME: 10m (into it), 14:05, "2026-11-21 14:05" (UTC), 50%.
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse, allow_hyphen_values = true)]
+    pub from: Option<Moment>,
+    /// With --from: loop up to TIME; with --format: end there.
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse, allow_hyphen_values = true)]
+    pub to: Option<Moment>,
+    /// How many times as fast as it was, from 0.1 to 1000 [default: 1].
+    #[arg(long, value_name = "TIMES", value_parser = units::times)]
+    pub speed: Option<f64>,
+    /// Wait for a key before playing.
+    #[arg(long)]
+    pub paused: bool,
+    /// Write to standard output instead: jsonl is one document per sample, as `snapshot --format json` has it.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// With --format: at most N processes and control groups in each document, those that do most.
+    #[arg(long, value_name = "N", requires = "format")]
     pub top: Option<usize>,
 }
 

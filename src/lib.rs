@@ -29,6 +29,7 @@ pub mod units;
 pub mod view;
 
 mod manual;
+mod replay;
 mod run;
 mod snapshot;
 

@@ -7,7 +7,7 @@ use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, diff, manual, runtime, snapshot};
+use crate::{capture, diff, manual, replay, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -103,6 +103,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     let config = Config::load(global.config.as_deref())?;
     match &cli.command {
         Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, root(global)?, &plan(global, &config)),
+        Some(Command::Replay(args)) => replay::run(global, &config, args),
         Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config).interval),
         _ => tui(global, &config),
     }
@@ -142,18 +143,22 @@ fn look(global: &Global, config: &Config) -> Result<Look, String> {
     })
 }
 
-fn tui(global: &Global, config: &Config) -> Result<(), String> {
+/// Fails where no screen can be drawn; `else_use` says what to use instead.
+pub(crate) fn terminal(else_use: &str) -> Result<(), String> {
     if !std::io::stdout().is_terminal() {
-        return Err("standard output is no terminal: use `topotop snapshot` in scripts and pipes".to_owned());
+        return Err(format!("standard output is no terminal: use {else_use} in scripts and pipes"));
     }
     if theme::dumb() {
-        return Err("TERM says that this terminal cannot place its cursor: use `topotop snapshot`".to_owned());
+        return Err(format!("TERM says that this terminal cannot place its cursor: use {else_use}"));
     }
-    let root = root(global)?;
-    let plan = plan(global, config);
+    Ok(())
+}
+
+/// The program before its first sample, as it is configured.
+pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
     let keymap = Keymap::new(&config.keys)?;
     let reports = keymap.reports.join("; ");
-    let status = Status { interval: plan.interval, ..Status::default() };
+    let status = Status { interval, ..Status::default() };
     let mut app = App::new(keymap, look(global, config)?, status);
     app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
     if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {
@@ -162,6 +167,14 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     if !reports.is_empty() {
         app.say(reports);
     }
+    Ok(app)
+}
+
+fn tui(global: &Global, config: &Config) -> Result<(), String> {
+    terminal("`topotop snapshot`")?;
+    let root = root(global)?;
+    let plan = plan(global, config);
+    let app = app(global, config, plan.interval)?;
     let newest = runtime::run(app, move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))
     })?;

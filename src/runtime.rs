@@ -97,6 +97,10 @@ impl<S: Source> Loop<S> {
                 // The past that is held does not change by what is new; its distance in the title does.
                 self.dirty = true;
             }
+            if let Some(playback) = self.source.playback().filter(|now| self.app.playback.as_ref() != Some(now)) {
+                self.message(Msg::Playback(Box::new(playback)))?;
+                self.dirty = true;
+            }
             if self.dirty && !self.leaving {
                 view::arrange(&mut self.app);
                 self.screen.draw(|buffer| view::draw(&self.app, buffer))?;
@@ -153,6 +157,7 @@ impl<S: Source> Loop<S> {
                 let found = self.source.seek(from, target);
                 self.app.update(Msg::Sought(found));
             }
+            Effect::Play(order) => self.source.order(order),
             Effect::Interval(interval) => self.source.set_interval(interval),
             Effect::Watch(pid) => self.source.watch(pid),
             Effect::Mouse(on) => self.screen.mouse(on)?,

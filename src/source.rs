@@ -1,6 +1,8 @@
 //! Where samples come from.
 
 pub mod live;
+pub mod playback;
+pub mod replay;
 
 use crate::app::Recording;
 use std::path::Path;
@@ -28,6 +30,8 @@ pub enum Target {
     Nanoseconds(i64),
     /// The sample nearest to a wall time in ns since 1970.
     Wall(i64),
+    /// So much of what there is from its start, in 1/10,000.
+    Share(u16),
 }
 
 /// Finds the sample of a target among stamps in order; the nearest end when it lies beyond.
@@ -47,6 +51,7 @@ pub fn locate(stamps: &[Stamp], from: Stamp, target: Target) -> Option<usize> {
             // Where samples are further apart than the way to go, go one of them.
             if found == here { here.saturating_add_signed(ns.signum() as isize).min(last) } else { found }
         }
+        Target::Share(share) => last * usize::from(share) / 10_000,
         Target::Wall(wall_ns) => nearest(i128::from(wall_ns), |stamp| i128::from(stamp.wall_ns)),
     })
 }
@@ -100,6 +105,14 @@ pub trait Source {
 
     /// The program is about to be stopped: samples will be missing for a reason.
     fn stopping(&self) {}
+
+    /// Where playing is; none for what is not played.
+    fn playback(&mut self) -> Option<playback::Playback> {
+        None
+    }
+
+    /// Plays otherwise.
+    fn order(&mut self, _: crate::app::transport::Order) {}
 }
 
 #[cfg(test)]
@@ -124,6 +137,7 @@ mod tests {
         assert_eq!(at(Target::Nanoseconds(i64::MIN)), Some(5));
         assert_eq!(at(Target::Wall(126)), Some(13));
         assert_eq!(at(Target::Wall(0)), Some(5));
+        assert_eq!((at(Target::Share(0)), at(Target::Share(10_000))), (Some(5), Some(14)));
         assert_eq!(locate(&[], stamps[0], Target::Samples(-1)), None);
     }
 }

@@ -60,6 +60,13 @@ pub fn megabits(text: &str) -> Result<u64, String> {
     megabits.map(|megabits| megabits as u64).ok_or_else(|| format!("`{text}` is no rate: write 24Gbit or 800Mbit"))
 }
 
+/// How many times as fast: `10`, `10x`, `0.5`.
+pub fn times(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches(['x', '×']).parse().ok();
+    let times = number.filter(|times| (0.1..=1000.0).contains(times));
+    times.ok_or_else(|| format!("`{text}` is no speed: write a number from 0.1 to 1000"))
+}
+
 /// A short duration: `500ms`, `1s`, `1.5s`, `2m`.
 pub fn short(duration: Duration) -> String {
     let ms = duration.as_millis();

@@ -1,8 +1,10 @@
 //! The picture: title, panel, footer and what lies over them. Panels draw themselves.
 
+mod bar;
 mod chrome;
 mod overlay;
 
+pub use bar::sample_at;
 pub use chrome::tab_at;
 
 use crate::app::App;
@@ -22,26 +24,32 @@ pub struct Layout {
     pub title: Rect,
     /// The panel.
     pub body: Rect,
+    /// The recording as a whole; without rows where there is none.
+    pub bar: Rect,
     /// Tabs and hints.
     pub footer: Rect,
 }
 
-/// The layout of an area; none if it is too small.
-pub fn layout(area: Rect) -> Option<Layout> {
+/// The layout of the app's area; none if it is too small.
+pub fn layout(app: &App) -> Option<Layout> {
+    let area = app.area;
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         return None;
     }
-    let line = |y| Rect::new(area.x, y, area.width, 1);
+    let rows = |y, height| Rect::new(area.x, y, area.width, height);
+    let bar = bar::rows(app);
+    let body = area.height - 2 - bar;
     Some(Layout {
-        title: line(area.y),
-        body: Rect::new(area.x, area.y + 1, area.width, area.height - 2),
-        footer: line(area.bottom() - 1),
+        title: rows(area.y, 1),
+        body: rows(area.y + 1, body),
+        bar: rows(area.y + 1 + body, bar),
+        footer: rows(area.bottom() - 1, 1),
     })
 }
 
 /// Prepares the panel on the screen for its area.
 pub fn arrange(app: &mut App) {
-    let Some(layout) = layout(app.area) else { return };
+    let Some(layout) = layout(app) else { return };
     let ready = app.newest.frame.stamp.seq > 0;
     if let Some((panel, cx)) = app.panel().filter(|_| ready) {
         panel.arrange(&cx, layout.body);
@@ -52,11 +60,12 @@ pub fn arrange(app: &mut App) {
 pub fn draw(app: &App, buf: &mut Buffer) {
     let area = app.area.intersection(buf.area);
     blank(area, app.look.theme.style(Role::Text), buf);
-    match layout(area) {
+    match layout(app) {
         None => too_small(app, area, buf),
         Some(layout) => {
             chrome::title(app, layout.title, buf);
             body(app, layout.body, buf);
+            bar::draw(app, layout.bar, buf);
             chrome::footer(app, layout.footer, buf);
             overlay::draw(app, layout.body, buf);
         }

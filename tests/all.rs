@@ -13,6 +13,7 @@ mod log;
 mod machines;
 mod pty;
 mod record;
+mod replay;
 mod schema;
 mod screens;
 mod time;

@@ -58,8 +58,8 @@ impl List {
             Some(Command::Panel(Action::PageDown) | Command::MinuteForward | Command::Pause) => {
                 self.scroll_by(PAGE as isize);
             }
-            Some(Command::Panel(Action::Home)) => self.scroll = 0,
-            Some(Command::Panel(Action::End)) => self.scroll = 1 << 16,
+            Some(Command::Panel(Action::Home) | Command::Start) => self.scroll = 0,
+            Some(Command::Panel(Action::End) | Command::End) => self.scroll = 1 << 16,
             Some(Command::Filter) => self.typing = true,
             Some(Command::Back) if !self.query.is_empty() => *self = Self::default(),
             Some(Command::Back | Command::Help | Command::Quit | Command::Panel(Action::Open)) => {
@@ -74,7 +74,7 @@ impl List {
 impl App {
     /// What a key does while something lies over the screen; none if nothing does.
     pub(super) fn modal_key(&mut self, event: KeyEvent) -> Option<Vec<Effect>> {
-        let command = self.keymap.command(event.into(), self.held.is_some());
+        let command = self.keymap.command(event.into(), self.in_time());
         let control = !matches!(event.code, KeyCode::Char(_)) || !event.modifiers.is_empty();
         if let Some(command @ (Command::Suspend | Command::Redraw)) = command {
             return (control && !matches!(self.modal, Modal::None)).then(|| self.command(command));

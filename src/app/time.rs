@@ -1,8 +1,9 @@
 //! Holding the picture and going through the past.
 
+use super::transport::Order;
 use super::{App, Effect};
+use crate::moment::Moment;
 use crate::source::{Sample, Target};
-use crate::units;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
@@ -34,26 +35,30 @@ impl App {
         self.held = Some(sample);
     }
 
-    /// `14:05` (UTC), `10m` before the newest sample, `-30s` and `+30s` from the one on the screen.
+    /// Goes to a time: live, a bare duration is ago; in a recording it is from the start.
     pub(super) fn jump(&mut self, text: &str) -> Vec<Effect> {
-        let text = text.trim();
-        let (newest, shown) = (self.newest.frame.stamp, self.shown().frame.stamp);
-        let nanoseconds = |text: &str| units::duration(text).map(|duration| duration.as_nanos() as i64);
-        if let Some(seconds) = units::parse_time_of_day(text) {
-            let day = newest.wall_ns.div_euclid(DAY_NS) * DAY_NS;
-            let today = day + seconds * 1_000_000_000;
-            let wanted = if today > newest.wall_ns { today - DAY_NS } else { today };
-            return vec![Effect::Seek(newest, Target::Wall(wanted))];
-        }
-        let found = match (text.strip_prefix('-'), text.strip_prefix('+')) {
-            (Some(back), _) => nanoseconds(back).map(|ns| (shown, -ns)),
-            (_, Some(ahead)) => nanoseconds(ahead).map(|ns| (shown, ns)),
-            _ => nanoseconds(text).map(|ns| (newest, -ns)),
+        let moment = match Moment::parse(text) {
+            Ok(moment) => moment,
+            Err(error) => {
+                self.say(error);
+                return Vec::new();
+            }
         };
-        if let Ok((from, ns)) = found {
-            return vec![Effect::Seek(from, Target::Nanoseconds(ns))];
+        if self.playback.is_some() {
+            return vec![Effect::Play(Order::Go(moment))];
         }
-        self.say(format!("`{text}` is no time: write 14:05, 10m (ago), -30s or +30s"));
-        Vec::new()
+        let (newest, shown) = (self.newest.frame.stamp, self.shown().frame.stamp);
+        let (from, target) = match moment {
+            Moment::FromStart(ns) => (newest, Target::Nanoseconds(-ns)),
+            Moment::FromHere(ns) => (shown, Target::Nanoseconds(ns)),
+            Moment::Wall(wall_ns) => (newest, Target::Wall(wall_ns)),
+            Moment::Share(share) => (newest, Target::Share((share * 10_000.0) as u16)),
+            Moment::TimeOfDay(seconds) => {
+                let day = newest.wall_ns.div_euclid(DAY_NS) * DAY_NS;
+                let today = day + seconds * 1_000_000_000;
+                (newest, Target::Wall(if today > newest.wall_ns { today - DAY_NS } else { today }))
+            }
+        };
+        vec![Effect::Seek(from, target)]
     }
 }

@@ -1,15 +1,7 @@
 //! Where in a recording one is and how it moves on: pure, told the time, asking the recording for nothing but times.
 
 use crate::moment::Moment;
-
-/// When a sample was taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct When {
-    /// Nanoseconds since 1970, UTC.
-    pub wall_ns: i64,
-    /// Nanoseconds of the recorded machine's CLOCK_MONOTONIC.
-    pub mono_ns: u64,
-}
+use topotop_model::recording::When;
 
 /// What the transport must know of a recording. Samples have numbers that stay theirs.
 pub trait Reel {
@@ -152,9 +144,9 @@ impl Transport {
                 self.following = reel.grows();
                 self.playing = self.following;
             }
-            Order::Go(moment) => return self.to_moment(moment, reel),
+            Order::Go(moment) => return self.seek_moment(moment, reel),
             Order::Sample(sample) => self.go(sample.clamp(first, last)),
-            Order::Mark { next } => return self.to_mark(next, reel),
+            Order::Mark { next } => return self.seek_mark(next, reel),
             Order::Faster => self.speed = (self.speed + 1).min(SPEEDS.len() - 1),
             Order::Slower => self.speed = self.speed.saturating_sub(1),
             Order::LoopStart => {
@@ -219,7 +211,7 @@ impl Transport {
         stuck.then(|| ends(ns < 0))
     }
 
-    fn to_moment(&mut self, moment: Moment, reel: &mut dyn Reel) -> Option<String> {
+    fn seek_moment(&mut self, moment: Moment, reel: &mut dyn Reel) -> Option<String> {
         let (first, last) = reel.range()?;
         if let Moment::Share(share) = moment {
             self.go(first + ((last - first) as f64 * share.clamp(0.0, 1.0)).round() as u64);
@@ -238,7 +230,7 @@ impl Transport {
         }
     }
 
-    fn to_mark(&mut self, next: bool, reel: &mut dyn Reel) -> Option<String> {
+    fn seek_mark(&mut self, next: bool, reel: &mut dyn Reel) -> Option<String> {
         let marks = reel.marks();
         // While it plays, a mark that was just gone to is not the one before.
         let slack = if self.playing { (self.speed() * 2.0).ceil() as u64 } else { 0 };
@@ -332,7 +324,7 @@ pub fn pace(gap_ns: Option<u64>, usual_ns: u64) -> (u64, bool) {
 }
 
 /// The sample nearest to a monotonic time.
-fn by_own_time(mono_ns: u64, (first, last): (u64, u64), reel: &mut dyn Reel) -> Option<u64> {
+pub fn by_own_time(mono_ns: u64, (first, last): (u64, u64), reel: &mut dyn Reel) -> Option<u64> {
     let (mut low, mut high) = (first, last);
     while low < high {
         let middle = low + (high - low) / 2;

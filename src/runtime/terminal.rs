@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Alternate screen, bracketed paste, no cursor.
 const ENTER: &[u8] = b"\x1b[?1049h\x1b[?2004h\x1b[?25l";
 /// The way back; what was not on is not hurt by being turned off.
-const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
-/// Clicks and wheel in SGR form. Not motion, which would flood a slow line.
-pub(super) const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1006h";
+const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
+/// Clicks, wheel and dragging in SGR form. Not motion without a button, which would flood a slow line.
+pub(super) const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 /// The terminal's own mouse.
-pub(super) const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1000l";
+pub(super) const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// True while the terminal is ours.
 static OURS: AtomicBool = AtomicBool::new(false);

@@ -1,5 +1,7 @@
 //! The title line, the tabs and the footer.
 
+mod replay;
+
 use super::{layout, write};
 use crate::action::TABLE;
 use crate::app::{App, Modal};
@@ -12,16 +14,19 @@ use topotop_widgets::{Charset, Role};
 /// The title: who, what, when, and at what cost; on a narrow line the less important go.
 pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
     let frame = &app.shown().frame;
-    let cost = own_cost(&app.newest.frame);
+    // Of a recording the cost would be the recorder's, at the time.
+    let cost = if app.playback.is_some() { String::new() } else { own_cost(&app.newest.frame) };
     let (clock, clock_role) = clock(app);
     let (recording, recording_role) = recording(app);
     let mut parts = vec![
         (" topotop ".to_owned(), Role::Title, 0u8),
         (frame.host.name.chars().take(32).collect(), Role::Focus, 1),
-        (summary(&frame.topology), Role::Text, 2),
-        (kernel(frame), Role::Dim, 4),
+        (replay::other(app), Role::Dim, 1),
+        (summary(&frame.topology), Role::Text, if app.playback.is_some() { 4 } else { 2 }),
+        (kernel(frame), Role::Dim, 5),
         (clock, clock_role, 0),
         (recording, recording_role, 0),
+        (replay::position(app), Role::Text, 2),
         (cost, Role::Dim, 3),
     ];
     parts.retain(|(text, _, _)| !text.is_empty());
@@ -30,7 +35,7 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
         let Some(least) = parts.iter().map(|part| part.2).max().filter(|&rank| rank > 0) else { break };
         parts.retain(|part| part.2 != least);
     }
-    let last = if parts.len() > 2 { parts.pop() } else { None };
+    let last = if parts.len() > 2 && app.playback.is_none() { parts.pop() } else { None };
     let mut x = area.x;
     for (text, role, _) in &parts {
         x = write(buf, (x, area.y), area.right(), text, app.look.theme.style(*role)) + 2;
@@ -71,6 +76,9 @@ fn clock(app: &App) -> (String, Role) {
     let unicode = app.look.charset == Charset::Unicode;
     let stamp = app.shown().frame.stamp;
     let interval = units::short(app.status.interval);
+    if let Some(playback) = &app.playback {
+        return replay::clock(playback, unicode);
+    }
     if let Some(directory) = &app.status.about.captured {
         let mark = if unicode { "▪" } else { "=" };
         let short: String = directory.chars().rev().take(24).collect::<Vec<_>>().into_iter().rev().collect();
@@ -129,7 +137,7 @@ fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
 
 /// The screen whose tab is at a place of the terminal.
 pub fn tab_at(app: &App, column: u16, row: u16) -> Option<usize> {
-    let footer = layout(app.area)?.footer;
+    let footer = layout(app)?.footer;
     if row != footer.y || prompt(app).is_some() {
         return None;
     }
@@ -141,7 +149,10 @@ fn prompt(app: &App) -> Option<(String, Role)> {
     match (&app.modal, &app.notice) {
         (Modal::Filter, _) => Some((format!(" filter: {}_   Enter keeps it, Esc drops it", app.filter), Role::Key)),
         (Modal::Mark(text), _) => Some((format!(" mark: {text}_   Enter writes it, Esc drops it"), Role::Key)),
-        (Modal::Jump(text), _) => Some((format!(" go to: {text}_   14:05 (UTC), 10m (ago), -30s, +30s"), Role::Key)),
+        (Modal::Jump(text), _) => {
+            let bare = if app.playback.is_some() { "10m (from the start)" } else { "10m (ago)" };
+            Some((format!(" go to: {text}_   14:05 (UTC), {bare}, -30s, +2h, 50%"), Role::Key))
+        }
         (_, Some(notice)) => Some((format!(" {}", notice.text), Role::Info)),
         _ => None,
     }
@@ -193,7 +204,11 @@ fn hints(app: &App) -> Vec<(String, String)> {
                 1 => "1 gap".to_owned(),
                 gaps => format!("{gaps} gaps"),
             },
-            crate::action::Command::Pause if app.held.is_some() => "go on".to_owned(),
+            crate::action::Command::Pause => match &app.playback {
+                Some(playback) if !playback.playing => "play".to_owned(),
+                None if app.held.is_some() => "go on".to_owned(),
+                _ => row.hint.to_owned(),
+            },
             _ => row.hint.to_owned(),
         };
         hints.extend(key(row.command).map(|key| (key, word)));

@@ -1,0 +1,187 @@
+//! One document per recorded sample, as they were recorded, in constant memory.
+
+use crate::cli::ReplayArgs;
+use crate::config::Config;
+use crate::export::{Options, json};
+use crate::moment::Moment;
+use crate::recording::{Reader, open};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::Path;
+use topotop_model::derive::{Deriver, Settings};
+use topotop_model::recording::{About, Damage, Item, Stream};
+use topotop_model::{Snapshot, Window};
+
+/// Writes them.
+pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
+    let [path] = args.files.as_slice() else {
+        return Err("--format jsonl: one recording at a time".to_owned());
+    };
+    if args.speed.is_some() || args.paused {
+        return Err("--format jsonl: --speed and --paused are for the screen".to_owned());
+    }
+    let mut out = BufWriter::with_capacity(64 << 10, std::io::stdout().lock());
+    let options = Options { top: args.top, pretty: false };
+    let settings = config.settings();
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let written = if is_file {
+        let mut reader = open(path)?;
+        let mut lines = Lines::new(&settings, reader.about(), options);
+        file(&mut reader, args, &mut lines, &mut out)
+    } else {
+        stream(path, args, &settings, options, &mut out)
+    };
+    match written.and_then(|()| out.flush().map_err(Failure::Out)) {
+        Ok(()) => Ok(()),
+        // Whoever read has read enough.
+        Err(Failure::Out(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        Err(Failure::Out(error)) => Err(format!("standard output: {error}")),
+        Err(Failure::In(error)) => Err(error),
+    }
+}
+
+enum Failure {
+    In(String),
+    Out(std::io::Error),
+}
+
+/// What becomes of samples.
+struct Lines {
+    window: Window,
+    deriver: Deriver,
+    options: Options,
+}
+
+impl Lines {
+    fn new(settings: &Settings, about: &About, options: Options) -> Self {
+        // As it was derived when it was recorded, so that documents are the same.
+        let recorded = &about.nic_capacity_mbps;
+        let settings =
+            if recorded.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: recorded.clone() } };
+        Self { window: Window::default(), deriver: Deriver::new(settings), options }
+    }
+
+    fn push(&mut self, snapshot: Snapshot) {
+        self.window.push(snapshot);
+    }
+
+    fn write(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+        let frame = self.deriver.frame(&self.window);
+        json::write(&frame, &self.options, out).map_err(Failure::Out)
+    }
+}
+
+/// Says what is damaged; the rest goes on.
+fn complain(damage: &Damage) {
+    // Where standard error is gone there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "topotop: {damage}");
+}
+
+fn file(reader: &mut Reader, args: &ReplayArgs, lines: &mut Lines, out: &mut dyn Write) -> Result<(), Failure> {
+    let Some((first, last)) = reader.span() else { return Ok(()) };
+    let Some((oldest, newest)) = reader.numbers().map(|numbers| (*numbers.start(), *numbers.end())) else {
+        return Ok(());
+    };
+    // Ends are by time, not by nearness: what was taken before --from or after --to is left out.
+    let at = |moment: Moment| {
+        let share = |share: f64| oldest + ((newest - oldest) as f64 * share).round() as u64;
+        match moment {
+            Moment::Share(part) => Bound::Sample(share(part)),
+            other => Bound::Wall(other.wall(first.wall_ns, last.wall_ns, first.wall_ns).unwrap_or(first.wall_ns)),
+        }
+    };
+    let (from, to) = (args.from.map(at), args.to.map(at));
+    let start = match from {
+        None => oldest,
+        Some(Bound::Sample(sample)) => sample,
+        Some(Bound::Wall(wall_ns)) => reader.locate(wall_ns).unwrap_or(oldest).saturating_sub(1).max(oldest),
+    };
+    let mut number = None;
+    match reader.window_at(start) {
+        Ok(window) => {
+            lines.window = window;
+            number = Some(start);
+        }
+        Err(damage) => complain(&damage),
+    }
+    loop {
+        if let Some(number) = number {
+            let wall_ns = lines.window.now.stamp.wall_ns;
+            if to.is_some_and(|to| to.is_before(number, wall_ns)) {
+                return Ok(());
+            }
+            if !from.is_some_and(|from| from.is_after(number, wall_ns)) {
+                lines.write(out)?;
+            }
+        }
+        match reader.next_sample() {
+            Some(Ok((next, snapshot))) => {
+                lines.push(snapshot);
+                number = Some(next);
+            }
+            Some(Err(damage)) => {
+                complain(&damage);
+                number = None;
+            }
+            None => return Ok(()),
+        }
+    }
+}
+
+/// An end of what is written.
+#[derive(Clone, Copy)]
+enum Bound {
+    Sample(u64),
+    Wall(i64),
+}
+
+impl Bound {
+    fn is_before(self, number: u64, wall_ns: i64) -> bool {
+        match self {
+            Self::Sample(sample) => sample < number,
+            Self::Wall(wall) => wall < wall_ns,
+        }
+    }
+
+    fn is_after(self, number: u64, wall_ns: i64) -> bool {
+        match self {
+            Self::Sample(sample) => sample > number,
+            Self::Wall(wall) => wall > wall_ns,
+        }
+    }
+}
+
+/// From a pipe there is no way back: only times that need no end can be told.
+fn stream(
+    path: &Path,
+    args: &ReplayArgs,
+    settings: &Settings,
+    options: Options,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    if args.from.is_some() || args.to.is_some() {
+        return Err(Failure::In("--from, --to: a stream has no end to reckon from: give a file".to_owned()));
+    }
+    let stdin = path == Path::new("-");
+    let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let wrong = |error: &dyn std::fmt::Display| Failure::In(format!("{name}: {error}"));
+    let input: Box<dyn std::io::Read> = if stdin {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(std::fs::File::open(path).map_err(|error| wrong(&error))?)
+    };
+    let mut stream = Stream::open(input).map_err(|error| wrong(&error))?;
+    let mut lines = Lines::new(settings, stream.about(), options);
+    while let Some(item) = stream.next_item().map_err(|error| wrong(&error))? {
+        match item {
+            Item::Sample(snapshot) => {
+                lines.push(snapshot);
+                lines.write(out)?;
+                // Whoever reads a live stream wants each sample when it comes.
+                out.flush().map_err(Failure::Out)?;
+            }
+            Item::Damage(damage) => complain(&damage),
+            Item::Event(_) => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! One machine's recording and how far it is decoded.
+
+use super::headlines::{Found, Headlines};
+use super::track::{After, Track};
+use crate::app::transport::{Reel, by_own_time};
+use crate::source::Sample;
+use std::sync::Arc;
+use topotop_model::derive::Deriver;
+use topotop_model::frame::Frame;
+use topotop_model::history::Headline;
+use topotop_model::recording::{Damage, When};
+use topotop_model::{Snapshot, Window};
+use topotop_widgets::parts::timebar::Bar;
+
+/// Samples that are decoded one after the other rather than jumped over: a jump decodes as many.
+const ONWARD: u64 = 120;
+/// Samples that are looked back over for one that is whole.
+const BACK: u64 = 130;
+/// Samples whose places are looked up for one that is there.
+const LOST: u64 = 1 << 20;
+
+/// A machine's recording.
+pub(super) struct Deck {
+    pub(super) track: Box<dyn Track>,
+    pub(super) after: After,
+    pub(super) headlines: Headlines,
+    pub(super) found: Found,
+    deriver: Deriver,
+    window: Window,
+    /// The sample that the window ends with.
+    at: Option<u64>,
+    /// The next sample, decoded before it is needed.
+    ahead: Option<(u64, Snapshot)>,
+    frame: Arc<Frame>,
+    /// What the bar was made of, to make it again when that changed.
+    bar: Arc<Bar>,
+    pub(super) stale: bool,
+}
+
+impl Deck {
+    pub(super) fn new(mut track: Box<dyn Track>, deriver: Deriver) -> Self {
+        let after = track.after();
+        Self {
+            track,
+            after,
+            headlines: Headlines::default(),
+            found: Found::default(),
+            deriver,
+            window: Window::default(),
+            at: None,
+            ahead: None,
+            frame: Arc::default(),
+            bar: Arc::default(),
+            stale: true,
+        }
+    }
+
+    /// The sample that is shown.
+    pub(super) fn shown(&self) -> Option<u64> {
+        self.at
+    }
+
+    /// Goes to a sample, or where that is lost to the nearest one in the direction of going; gives the sample and what
+    /// is wrong in between.
+    pub(super) fn go(&mut self, wanted: u64) -> (Option<u64>, Option<Damage>) {
+        let from = self.at;
+        let (found, damage) = match from {
+            Some(at) if wanted > at && wanted - at <= ONWARD => self.onward(wanted),
+            Some(at) if wanted == at => (Some(at), None),
+            _ => self.jump(wanted, from.is_some_and(|at| wanted < at)),
+        };
+        if let Some(found) = found.filter(|&found| Some(found) != from) {
+            self.frame = Arc::new(self.deriver.frame(&self.window));
+            self.headlines.insert(found, Arc::new(Headline::of(&self.frame)), found);
+            self.stale = true;
+            if damage.is_some() && !self.found.damage.contains(&found) && self.found.damage.len() < 256 {
+                self.found.damage.push(found);
+            }
+        }
+        self.at = found.or(from);
+        (found, damage)
+    }
+
+    /// Decodes on until a sample comes.
+    fn onward(&mut self, wanted: u64) -> (Option<u64>, Option<Damage>) {
+        let (mut found, mut damage) = (None, None);
+        while found.is_none_or(|found| found < wanted) {
+            let next = match self.ahead.take() {
+                Some(ahead) => Some(Ok(ahead)),
+                None => self.track.next(),
+            };
+            match next {
+                Some(Ok((sample, snapshot))) => {
+                    self.window.push(snapshot);
+                    found = Some(sample);
+                }
+                Some(Err(error)) => damage = damage.or(Some(error)),
+                None => break,
+            }
+        }
+        (found, damage)
+    }
+
+    /// Decodes a sample from the key frames before it.
+    fn jump(&mut self, wanted: u64, back: bool) -> (Option<u64>, Option<Damage>) {
+        self.ahead = None;
+        let Some(there) = self.there(wanted, back) else { return (None, None) };
+        let damage = match self.track.window_at(there) {
+            Ok(window) => {
+                self.window = window;
+                return (Some(there), None);
+            }
+            Err(damage) => damage,
+        };
+        let found = if back { self.whole_before(there) } else { self.whole_after() };
+        let window = found.and_then(|found| self.track.window_at(found).ok());
+        let found = found.filter(|_| window.is_some());
+        self.window = window.unwrap_or_else(|| std::mem::take(&mut self.window));
+        (found, Some(damage))
+    }
+
+    /// The sample, or the nearest one that has a place in the recording.
+    fn there(&mut self, wanted: u64, back: bool) -> Option<u64> {
+        let (first, last) = self.track.range()?;
+        let wanted = wanted.clamp(first, last);
+        let mut here = |sample: &u64| self.track.when(*sample).is_some();
+        let after = (wanted..=last).take(LOST as usize).find(&mut here);
+        match after {
+            Some(after) if after == wanted || !back => Some(after),
+            after => (first..wanted).rev().take(LOST as usize).find(here).or(after),
+        }
+    }
+
+    fn whole_after(&mut self) -> Option<u64> {
+        (0..8).find_map(|_| self.track.next()?.ok()).map(|next| next.0)
+    }
+
+    fn whole_before(&mut self, sample: u64) -> Option<u64> {
+        let (first, _) = self.track.range()?;
+        let mut start = sample;
+        for _ in 0..8 {
+            start = self.there(start.saturating_sub(BACK).max(first), true)?;
+            let mut last = self.track.window_at(start).is_ok().then_some(start);
+            while let Some(next) = self.track.next() {
+                match next {
+                    Ok((next, _)) if next < sample => last = Some(next),
+                    Ok(_) => break,
+                    Err(_) => {}
+                }
+            }
+            if last.is_some() || start == first {
+                return last;
+            }
+        }
+        None
+    }
+
+    /// Decodes the next sample while there is time.
+    pub(super) fn look_ahead(&mut self) {
+        if self.ahead.is_none()
+            && self.at.is_some()
+            && let Some(Ok(next)) = self.track.next()
+        {
+            self.ahead = Some(next);
+        }
+    }
+
+    /// What the screen gets.
+    pub(super) fn sample(&self) -> Option<Sample> {
+        let history = Arc::new(self.headlines.history(self.at?));
+        Some(Sample { frame: Arc::clone(&self.frame), history })
+    }
+
+    /// The recording as a whole.
+    pub(super) fn bar(&mut self) -> Arc<Bar> {
+        if let Some(range) = self.track.range().filter(|_| self.stale) {
+            self.bar = Arc::new(self.found.bar(&self.headlines, range));
+            self.stale = false;
+        }
+        Arc::clone(&self.bar)
+    }
+
+    /// The sample nearest to a time of the machine's own clock.
+    pub(super) fn by_own_time(&mut self, mono_ns: u64) -> Option<u64> {
+        let range = self.track.range()?;
+        by_own_time(mono_ns, range, self)
+    }
+}
+
+impl Reel for Deck {
+    fn range(&self) -> Option<(u64, u64)> {
+        self.track.range()
+    }
+
+    fn when(&mut self, sample: u64) -> Option<When> {
+        if let Some(when) = self.track.when(sample) {
+            return Some(when);
+        }
+        // A lost one was taken about when its neighbours were.
+        let (first, last) = self.track.range().filter(|(first, last)| (*first..=*last).contains(&sample))?;
+        let before = (first..sample).rev().take(LOST as usize).find_map(|sample| self.track.when(sample));
+        before.or_else(|| (sample..=last).take(LOST as usize).find_map(|sample| self.track.when(sample)))
+    }
+
+    fn nearest(&mut self, wall_ns: i64) -> Option<u64> {
+        self.track.nearest(wall_ns)
+    }
+
+    fn marks(&self) -> &[(u64, String)] {
+        &self.found.marks
+    }
+
+    fn grows(&self) -> bool {
+        self.after == After::More
+    }
+
+    fn interval_ns(&self) -> u64 {
+        self.track.about().interval_ns.max(1_000_000)
+    }
+}

@@ -1,0 +1,412 @@
+//! The thread that plays: orders in, pictures out, the newest one only.
+
+use super::deck::Deck;
+use super::scout::{Job, News};
+use super::track::After;
+use super::{Clocks, Shared, Start, Word, lock};
+use crate::app::transport::{Order, Reel as _, Transport};
+use crate::source::playback::{End, Playback};
+use crate::units;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use topotop_model::recording::Damage;
+
+/// Time that is enough to decode the next sample before it is due.
+const SPARE: Duration = Duration::from_millis(5);
+/// How often a file that grows is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+/// How often marks, holes and minutes of what grows are looked for again.
+const SURVEY: Duration = Duration::from_secs(5);
+/// How often clocks are compared again while nothing showed how they stand.
+const COMPARE: Duration = Duration::from_secs(30);
+/// How often they are compared at most.
+const COMPARED: u32 = 20;
+/// Headlines that are asked for at once.
+const BATCH: u64 = 120;
+/// Recordings up to this many samples are looked at sample by sample; of what grows its newest so many.
+const SHORT: u64 = 7200;
+/// Above this speed pictures are too far apart for filling in between them.
+const CALM: f64 = 20.0;
+/// Beyond this, in ns, two machines did not record the same time.
+const APART_NS: i64 = 3_000_000_000;
+
+pub(super) struct Player {
+    pub(super) decks: Vec<Deck>,
+    pub(super) machine: usize,
+    pub(super) transport: Transport,
+    pub(super) clocks: Clocks,
+    pub(super) inbox: Receiver<Word>,
+    pub(super) scout: Sender<Job>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) wake: Box<dyn Fn() + Send>,
+    pub(super) started: Instant,
+    /// True while the scout has not answered.
+    pub(super) asked: bool,
+    pub(super) looked: Instant,
+    pub(super) surveyed: Vec<(Instant, Option<(u64, u64)>)>,
+    pub(super) compared: (u32, Instant),
+    /// When the newest sample came, and its number.
+    pub(super) came: (Instant, Option<u64>),
+    pub(super) told: Option<(usize, u64)>,
+    pub(super) leaving: bool,
+}
+
+impl Player {
+    pub(super) fn run(mut self, start: &Start) {
+        self.begin(start);
+        let mut changed = true;
+        loop {
+            let now = self.now_ns();
+            if let Some(said) = self.with_deck(|transport, deck| transport.advance(now, deck)) {
+                self.say(said);
+            }
+            // A defect costs a picture, not the player.
+            changed |= catch_unwind(AssertUnwindSafe(|| self.show())).unwrap_or_else(|_| {
+                self.say("a picture was lost to a defect in topotop: please report it with the recording".to_owned());
+                true
+            });
+            self.publish(changed);
+            self.ask();
+            changed = false;
+            match self.listen() {
+                Some(heard) => changed |= heard,
+                None => return,
+            }
+            if self.leaving {
+                return;
+            }
+            if self.looked.elapsed() >= LOOK {
+                changed |= self.look();
+            }
+        }
+    }
+
+    /// Takes in what comes until something is due; true if anything came, none when nobody is there any more.
+    fn listen(&mut self) -> Option<bool> {
+        let mut wait = self.wait();
+        let mut heard = self.hear();
+        if !heard && wait > SPARE && self.transport.playing {
+            self.deck(Deck::look_ahead);
+            wait = self.wait();
+        }
+        match self.inbox.recv_timeout(if heard { Duration::ZERO } else { wait }) {
+            Ok(word) => heard |= self.take(word),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+        Some(heard | self.hear())
+    }
+
+    fn hear(&mut self) -> bool {
+        let mut heard = false;
+        while let Ok(word) = self.inbox.try_recv() {
+            heard |= self.take(word);
+        }
+        heard
+    }
+
+    fn begin(&mut self, start: &Start) {
+        self.transport.set_speed(start.speed);
+        self.transport.playing = !start.paused;
+        let Some((first, _)) = self.decks.get(self.machine).and_then(|deck| deck.track.range()) else { return };
+        self.transport.sample = first;
+        if let Some(from) = start.from {
+            let said = self.with_deck(|transport, deck| transport.order(&Order::Go(from), deck));
+            self.say_all(said);
+        } else if self.decks.get(self.machine).is_some_and(Deck::grows_now) && !start.paused {
+            self.with_deck(|transport, deck| transport.order(&Order::End, deck));
+        }
+        if let Some(to) = start.to {
+            let from = self.transport.sample;
+            let said = self.with_deck(|transport, deck| {
+                transport.order(&Order::LoopStart, deck);
+                transport.order(&Order::Go(to), deck);
+                let said = transport.order(&Order::LoopEnd, deck);
+                transport.go(from);
+                said
+            });
+            self.say_all(said);
+        }
+        let broken = self.decks.iter().filter_map(|deck| match &deck.after {
+            After::Broken(what) if !deck.track.is_stream() => Some(what.clone()),
+            _ => None,
+        });
+        self.say_all(broken.collect::<Vec<_>>());
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.started.elapsed().as_nanos() as u64
+    }
+
+    fn deck<T>(&mut self, call: impl FnOnce(&mut Deck) -> T) -> Option<T> {
+        self.decks.get_mut(self.machine).map(call)
+    }
+
+    fn with_deck<T>(&mut self, call: impl FnOnce(&mut Transport, &mut Deck) -> Option<T>) -> Option<T> {
+        let transport = &mut self.transport;
+        self.decks.get_mut(self.machine).and_then(|deck| call(transport, deck))
+    }
+
+    fn say(&self, text: String) {
+        let mut trouble = lock(&self.shared.trouble);
+        *trouble = Some(match trouble.take() {
+            Some(before) if before != text => format!("{before}; {text}"),
+            _ => text,
+        });
+    }
+
+    fn say_all(&self, texts: impl IntoIterator<Item = String>) {
+        for text in texts {
+            self.say(text);
+        }
+    }
+
+    /// How long nothing happens by itself.
+    fn wait(&mut self) -> Duration {
+        let due = self.with_deck(|transport, deck| transport.due_ns(deck));
+        let due = due.map_or(LOOK, |due| Duration::from_nanos(due.saturating_sub(self.now_ns())));
+        due.min(LOOK)
+    }
+
+    fn take(&mut self, word: Word) -> bool {
+        match word {
+            Word::Order(Order::Machine) => self.turn(),
+            Word::Order(order) => {
+                if let Some(said) = self.with_deck(|transport, deck| transport.order(&order, deck)) {
+                    self.say(said);
+                }
+            }
+            Word::News(news) => self.news(news),
+            Word::Came => return self.look(),
+            Word::Leave => self.leaving = true,
+        }
+        true
+    }
+
+    fn news(&mut self, news: News) {
+        self.asked = false;
+        match news {
+            News::Headlines(machine, range, headlines) => {
+                let shown = self.transport.sample;
+                if let Some(deck) = self.decks.get_mut(machine) {
+                    deck.headlines.fill(range, headlines, shown);
+                    deck.stale = true;
+                }
+            }
+            News::Survey(machine, found, minutes) => {
+                if let Some(deck) = self.decks.get_mut(machine) {
+                    let damage = std::mem::take(&mut deck.found.damage);
+                    deck.found = super::headlines::Found { damage, ..found };
+                    deck.headlines.minutes = minutes;
+                    deck.stale = true;
+                }
+            }
+            News::Clocks(Some((offset, by))) => self.clocks = Clocks::Found(offset, by),
+            News::Clocks(None) => self.clocks = Clocks::Wall,
+        }
+    }
+
+    /// Looks for new samples; true if there are any.
+    fn look(&mut self) -> bool {
+        self.looked = Instant::now();
+        let mut changed = false;
+        let mut said = None;
+        for deck in &mut self.decks {
+            if deck.after == After::Closed {
+                continue;
+            }
+            let before = deck.track.range();
+            said = deck.track.refresh().or(said);
+            let after = deck.track.after();
+            if after != deck.after {
+                changed = true;
+                if deck.track.is_stream() {
+                    let what = if let After::Broken(what) = &after { what } else { "the stream has ended" };
+                    said = Some(format!("{what}: its newest samples stay"));
+                }
+                deck.after = after;
+            }
+            if let Some(range) = deck.track.range().filter(|range| Some(*range) != before) {
+                changed = true;
+                deck.stale = true;
+                deck.headlines.forget_before(range.0);
+            }
+        }
+        self.say_all(said);
+        let newest = self.decks.get(self.machine).and_then(|deck| deck.track.range()).map(|range| range.1);
+        if newest != self.came.1 {
+            self.came = (Instant::now(), newest);
+        }
+        if self.transport.following && !self.decks.get(self.machine).is_some_and(Deck::grows_now) {
+            // Nothing will follow any more.
+            (self.transport.following, self.transport.playing) = (false, false);
+        }
+        changed
+    }
+
+    /// Shows the other machine at the same instant.
+    fn turn(&mut self) {
+        if self.decks.len() < 2 {
+            self.say("there is one machine only: give two recordings".to_owned());
+            return;
+        }
+        let sample = self.transport.sample;
+        let Some(when) = self.deck(|deck| deck.when(sample)).flatten() else { return };
+        let from = self.machine;
+        self.machine = (from + 1) % self.decks.len();
+        let clocks = self.clocks.clone();
+        let found = self.deck(|deck| match clocks {
+            Clocks::OneBoot => deck.by_own_time(when.mono_ns),
+            ref clocks => deck.nearest(when.wall_ns.saturating_add(clocks.shift_ns(from))),
+        });
+        let span = std::mem::take(&mut self.transport.span);
+        let following = self.transport.following;
+        if let Some(found) = found.flatten() {
+            self.transport.go(found);
+            self.transport.following = following && self.decks.get(self.machine).is_some_and(Deck::grows_now);
+            let there = self.deck(|deck| deck.when(found)).flatten();
+            let apart = there.map_or(0, |there| match clocks {
+                Clocks::OneBoot => there.mono_ns as i64 - when.mono_ns as i64,
+                ref clocks => there.wall_ns - when.wall_ns.saturating_add(clocks.shift_ns(from)),
+            });
+            if apart.abs() > APART_NS && !following {
+                let side = if apart > 0 { "later" } else { "earlier" };
+                let seconds = units::span(apart.unsigned_abs() / 1_000_000_000);
+                self.say(format!("this machine was not recorded then: its nearest sample is {seconds} {side}"));
+            }
+        }
+        if span != (None, None) {
+            self.say("the loop was one of the other machine".to_owned());
+        }
+    }
+
+    /// Decodes and derives what is to be shown; true if that is something new.
+    fn show(&mut self) -> bool {
+        let wanted = self.transport.sample;
+        let machine = self.machine;
+        let Some(deck) = self.decks.get_mut(machine).filter(|deck| deck.track.range().is_some()) else { return false };
+        if deck.shown() == Some(wanted) && self.told == Some((machine, wanted)) {
+            return false;
+        }
+        let (found, damage) = deck.go(wanted);
+        if let Some(found) = found {
+            // Where the wanted one is lost, time goes on from the one that stands in for it.
+            self.transport.sample = found;
+        }
+        self.told = Some((machine, self.transport.sample));
+        if let Some(damage) = damage {
+            self.say(damaged(&damage, wanted, found));
+        }
+        true
+    }
+
+    fn publish(&mut self, changed: bool) {
+        if !changed {
+            return;
+        }
+        let sample = self.decks.get(self.machine).and_then(Deck::sample);
+        let playback = self.playback();
+        if let Some(sample) = sample {
+            *lock(&self.shared.newest) = Some(sample);
+        }
+        *lock(&self.shared.playback) = playback;
+        (self.wake)();
+    }
+
+    fn playback(&mut self) -> Option<Playback> {
+        let machines = self.decks.iter().map(|deck| deck.track.about().host.clone()).collect();
+        let clocks = if self.decks.len() > 1 { self.clocks.text() } else { String::new() };
+        let quiet = self.quiet_seconds();
+        let (machine, transport) = (self.machine, self.transport.clone());
+        let deck = self.decks.get_mut(machine)?;
+        let (first, last) = deck.track.range()?;
+        let end = match &deck.after {
+            After::More => End::Open,
+            _ if deck.track.is_stream() => End::Over,
+            After::Closed | After::Broken(_) => End::Closed,
+        };
+        Some(Playback {
+            machines,
+            machine,
+            clocks,
+            playing: transport.playing,
+            following: transport.following,
+            speed: transport.speed(),
+            sample: transport.sample,
+            at: deck.when(transport.sample)?,
+            first: deck.when(first)?,
+            last: deck.when(last)?,
+            span: transport.span,
+            end,
+            quiet_seconds: quiet,
+            bar: deck.bar(),
+        })
+    }
+
+    /// How long the newest sample has been the newest, where the next one should have come.
+    fn quiet_seconds(&self) -> Option<u64> {
+        let deck = self.decks.get(self.machine).filter(|deck| deck.grows_now())?;
+        let age = self.came.0.elapsed();
+        let patience = Duration::from_nanos(deck.interval_ns().saturating_mul(3)) + Duration::from_secs(1);
+        (age > patience && self.came.1.is_some()).then_some(age.as_secs())
+    }
+
+    /// Asks the scout for what is missing most.
+    fn ask(&mut self) {
+        if self.asked {
+            return;
+        }
+        if let Some(job) = self.job() {
+            self.asked = self.scout.send(job).is_ok();
+        }
+    }
+
+    fn job(&mut self) -> Option<Job> {
+        let calm = !self.transport.playing || self.transport.speed() <= CALM;
+        let deck = self.decks.get(self.machine)?;
+        let (first, last) = deck.track.range()?;
+        if let Some(to) = deck.shown().filter(|_| calm).and_then(|shown| deck.headlines.missing(shown, first)) {
+            let from = to.saturating_sub(BATCH - 1).max(first);
+            return Some(Job::Headlines(self.machine, from..=to));
+        }
+        for (machine, (deck, surveyed)) in self.decks.iter().zip(&mut self.surveyed).enumerate() {
+            let range = deck.track.range();
+            let due = surveyed.1.is_none() || surveyed.0.elapsed() > SURVEY;
+            if range.is_some() && due && surveyed.1 != range {
+                *surveyed = (Instant::now(), range);
+                return Some(Job::Survey(machine));
+            }
+        }
+        let (times, when) = self.compared;
+        let open = matches!(self.clocks, Clocks::Unknown) || matches!(self.clocks, Clocks::Wall);
+        let again = times == 0 || (when.elapsed() > COMPARE && self.decks.iter().any(Deck::grows_now));
+        if self.decks.len() > 1 && open && again && times < COMPARED {
+            self.compared = (times + 1, Instant::now());
+            return Some(Job::Clocks);
+        }
+        let deck = self.decks.get(self.machine)?;
+        let short = last - first < SHORT || deck.grows_now();
+        let from = first.max(last.saturating_sub(SHORT));
+        let from = deck.headlines.cold(from..=last).filter(|_| short && calm)?;
+        Some(Job::Headlines(self.machine, from..=last.min(from + BATCH - 1)))
+    }
+}
+
+impl Deck {
+    fn grows_now(&self) -> bool {
+        self.after == After::More
+    }
+}
+
+/// What is said about damage.
+fn damaged(damage: &Damage, wanted: u64, found: Option<u64>) -> String {
+    let left_out = found.map_or(0, |found| found.abs_diff(wanted));
+    match (found, left_out) {
+        (None, _) => format!("{damage}; nothing whole follows"),
+        (_, 0) => format!("{damage}; it goes on after it"),
+        (_, 1) => format!("{damage}; 1 sample is lost, it goes on after it"),
+        (_, count) => format!("{damage}; {count} samples are lost, it goes on after them"),
+    }
+}

@@ -1,0 +1,215 @@
+//! The thread that looks ahead and back: what comes before a sample that was jumped to, how hot it was all along, marks
+//! and holes, how the clocks of two machines stand to each other. The picture never waits for it.
+
+use super::Word;
+use super::headlines::Found;
+use super::track::Track;
+use crate::app::transport::pace;
+use crate::units;
+use std::ops::RangeInclusive;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use topotop_model::Window;
+use topotop_model::align::{self, Offset};
+use topotop_model::derive::Deriver;
+use topotop_model::history::Headline;
+use topotop_model::recording::{Event, Summary, What, When};
+
+/// What it is asked for.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// Headlines of samples.
+    Headlines(usize, RangeInclusive<u64>),
+    /// What there is besides samples.
+    Survey(usize),
+    /// How the clocks stand.
+    Clocks,
+}
+
+/// What it found.
+#[derive(Debug)]
+pub(super) enum News {
+    /// Headlines of a range, as far as its samples can be read.
+    Headlines(usize, RangeInclusive<u64>, Vec<(u64, Arc<Headline>)>),
+    /// Marks, holes and times; what minutes were like.
+    Survey(usize, Found, Minutes),
+    /// The clock of the second machine against that of the first, and what showed it.
+    Clocks(Option<(Offset, &'static str)>),
+}
+
+/// Samples that are looked at one by one for holes: beyond that whole minutes are, first.
+const CLOSELY: u64 = 20_000;
+/// Times on the axis.
+const TIMES: u64 = 12;
+/// Samples that clocks are compared over.
+const COMPARED: u64 = 1800;
+/// What the wall clock may run ahead of the machine's own before it was a suspend, or was set, in ns.
+const STEP_NS: i64 = 3_000_000_000;
+
+pub(super) struct Scout {
+    pub(super) tracks: Vec<(Box<dyn Track>, Deriver)>,
+    pub(super) inbox: Receiver<Job>,
+    pub(super) player: Sender<Word>,
+}
+
+impl Scout {
+    /// Works until nobody asks any more.
+    pub(super) fn run(mut self) {
+        while let Ok(job) = self.inbox.recv() {
+            // Whatever it trips over, the player must not wait for its answer for ever.
+            let news = catch_unwind(AssertUnwindSafe(|| self.work(&job))).unwrap_or_else(|_| match job {
+                Job::Headlines(machine, range) => News::Headlines(machine, range, Vec::new()),
+                Job::Survey(machine) => News::Survey(machine, Found::default(), Vec::new()),
+                Job::Clocks => News::Clocks(None),
+            });
+            if self.player.send(Word::News(news)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn work(&mut self, job: &Job) -> News {
+        match job {
+            Job::Headlines(machine, range) => {
+                let headlines = self.headlines(*machine, range.clone());
+                News::Headlines(*machine, range.clone(), headlines)
+            }
+            Job::Survey(machine) => {
+                let (found, minutes) = self.survey(*machine).unwrap_or_default();
+                News::Survey(*machine, found, minutes)
+            }
+            Job::Clocks => News::Clocks(self.clocks()),
+        }
+    }
+
+    fn headlines(&mut self, machine: usize, range: RangeInclusive<u64>) -> Vec<(u64, Arc<Headline>)> {
+        let Some((track, deriver)) = self.tracks.get_mut(machine) else { return Vec::new() };
+        track.refresh();
+        let mut found = Vec::new();
+        let mut window = Window::default();
+        let mut take = |sample: u64, window: &Window| {
+            found.push((sample, Arc::new(Headline::of(&deriver.frame(window)))));
+        };
+        // Where the first one is lost, go on with the next one that is not.
+        let start = range.clone().find(|&sample| track.when(sample).is_some());
+        let Some(start) = start else { return found };
+        if let Ok(at_start) = track.window_at(start) {
+            window = at_start;
+            take(start, &window);
+        }
+        while let Some(next) = track.next() {
+            let Ok((sample, snapshot)) = next else { continue };
+            if sample > *range.end() {
+                break;
+            }
+            window.push(snapshot);
+            take(sample, &window);
+            if sample == *range.end() {
+                break;
+            }
+        }
+        found
+    }
+
+    fn survey(&mut self, machine: usize) -> Option<(Found, Minutes)> {
+        let (track, _) = self.tracks.get_mut(machine)?;
+        track.refresh();
+        let (first, last) = track.range()?;
+        let events = track.events();
+        let minutes = track.minutes();
+        let mut holes: Vec<u64> = events.iter().filter(|event| is_skip(event)).map(|event| event.0).collect();
+        let usual = track.about().interval_ns;
+        if last - first <= CLOSELY {
+            holes.extend(holes_in(track.as_mut(), first..=last, usual));
+        } else {
+            for (from, to) in minutes.iter().zip(minutes.iter().skip(1)) {
+                let expected = usual.saturating_mul(to.0.saturating_sub(from.0));
+                if is_odd(from.1, to.1, expected) {
+                    holes.extend(holes_in(track.as_mut(), from.0..=to.0, usual));
+                }
+            }
+        }
+        holes.sort_unstable();
+        holes.dedup();
+        let marks = events.into_iter().filter(|event| !is_skip(event)).map(|(at, event)| (at, event.what.text()));
+        let marks = marks.collect();
+        let times = times(track.as_mut(), first, last);
+        Some((Found { marks, holes, times, ..Found::default() }, minutes))
+    }
+
+    /// Compares what went on at both ends where their clocks say that both were recorded, and some minutes around it.
+    fn clocks(&mut self) -> Option<(Offset, &'static str)> {
+        let mut spans = Vec::new();
+        for (track, _) in &mut self.tracks {
+            track.refresh();
+            let (first, last) = track.range()?;
+            spans.push((first, last, track.when(first)?.wall_ns));
+        }
+        let both_from = spans.iter().map(|span| span.2).max()?.saturating_sub(align::FURTHEST_NS);
+        let mut seen = Vec::new();
+        for (machine, (first, last, _)) in spans.into_iter().enumerate().take(2) {
+            let start = self.tracks.get_mut(machine)?.0.nearest(both_from).unwrap_or(first);
+            let end = last.min(start.saturating_add(COMPARED));
+            seen.push(self.walls(machine, start..=end));
+        }
+        let compare = |of: fn(&Headline) -> Option<f64>| {
+            let series = |seen: &Seen| -> Vec<(i64, f64)> {
+                seen.iter().filter_map(|(wall, headline)| Some((*wall, of(headline)?))).collect()
+            };
+            align::offset(&series(seen.first()?), &series(seen.get(1)?))
+        };
+        let traffic = compare(|headline| headline.nic_bytes.map(|(rx, tx)| rx + tx));
+        let traffic = traffic.map(|offset| (offset, "by network traffic"));
+        traffic.or_else(|| compare(|headline| headline.busy).map(|offset| (offset, "by CPU load")))
+    }
+
+    /// Headlines with the wall time that they are of.
+    fn walls(&mut self, machine: usize, range: RangeInclusive<u64>) -> Seen {
+        let headlines = self.headlines(machine, range);
+        let Some((track, _)) = self.tracks.get_mut(machine) else { return Vec::new() };
+        let wall = |(sample, headline)| Some((track.when(sample)?.wall_ns, headline));
+        headlines.into_iter().filter_map(wall).collect()
+    }
+}
+
+/// What minutes were like, by the sample at their end.
+pub(super) type Minutes = Vec<(u64, When, Summary)>;
+/// Wall times and headlines.
+type Seen = Vec<(i64, Arc<Headline>)>;
+
+fn is_skip(event: &(u64, Event)) -> bool {
+    matches!(event.1.what, What::Skipped { .. })
+}
+
+/// True where time went otherwise than expected: samples are missing, or the clock jumped.
+fn is_odd(from: When, to: When, expected_ns: u64) -> bool {
+    let Some(own) = to.mono_ns.checked_sub(from.mono_ns) else { return true };
+    let jump = to.wall_ns.saturating_sub(from.wall_ns).saturating_sub_unsigned(own);
+    own > expected_ns.saturating_add(3_000_000_000) || jump.abs() > STEP_NS
+}
+
+/// The first samples after holes.
+fn holes_in(track: &mut dyn Track, range: RangeInclusive<u64>, usual_ns: u64) -> Vec<u64> {
+    let mut holes = Vec::new();
+    let mut before: Option<When> = None;
+    let mut gap_before = 0;
+    for sample in range {
+        let Some(when) = track.when(sample) else { continue };
+        if let Some(before) = before {
+            let gap = when.mono_ns.checked_sub(before.mono_ns);
+            if pace(gap, usual_ns.max(gap_before)).1 || is_odd(before, when, u64::MAX) {
+                holes.push(sample);
+            }
+            gap_before = gap.unwrap_or(0);
+        }
+        before = Some(when);
+    }
+    holes
+}
+
+/// Times at even distances.
+fn times(track: &mut dyn Track, first: u64, last: u64) -> Vec<(u64, String)> {
+    let at = |part: u64| first + ((last - first) as f64 * part as f64 / TIMES as f64) as u64;
+    (1..TIMES).filter_map(|part| Some((at(part), units::time_of_day(track.when(at(part))?.wall_ns)))).collect()
+}

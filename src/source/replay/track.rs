@@ -1,0 +1,127 @@
+//! What is replayed: a file, or a stream that is kept in memory. Samples go by their numbers.
+
+use crate::recording::{Reader, open};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use topotop_model::recording::{About, Damage, Event, Summary, When};
+use topotop_model::{Snapshot, Window};
+
+/// The next sample with its number, or what is in its place.
+pub(super) type Next = Option<Result<(u64, Snapshot), Damage>>;
+
+/// What follows the newest sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum After {
+    /// Nothing.
+    Closed,
+    /// More may come.
+    More,
+    /// Nothing, for a reason.
+    Broken(String),
+}
+
+/// Samples of one machine, decoded where one wants them.
+pub(super) trait Track: Send {
+    /// What was recorded.
+    fn about(&self) -> &About;
+    /// The oldest and the newest sample.
+    fn range(&self) -> Option<(u64, u64)>;
+    /// When a sample was taken; none where it is lost.
+    fn when(&mut self, sample: u64) -> Option<When>;
+    /// The sample nearest to a wall time.
+    fn nearest(&mut self, wall_ns: i64) -> Option<u64>;
+    /// The window as it was when a sample came in.
+    fn window_at(&mut self, sample: u64) -> Result<Window, Damage>;
+    /// The sample after the one that was decoded last.
+    fn next(&mut self) -> Next;
+    /// Looks for new samples; says what went wrong with that.
+    fn refresh(&mut self) -> Option<String>;
+    /// What follows the newest sample.
+    fn after(&mut self) -> After;
+    /// True for what comes in while it is looked at and is not kept.
+    fn is_stream(&self) -> bool;
+    /// Events by the sample they stand before.
+    fn events(&mut self) -> Vec<(u64, Event)>;
+    /// What each minute was like, by the key frame at its end.
+    fn minutes(&mut self) -> Vec<(u64, When, Summary)>;
+    /// The same once more, for another thread.
+    fn again(&self) -> Result<Box<dyn Track>, String>;
+}
+
+/// After so long without a new byte nobody writes any more, unless the samples are further apart.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// A recording in a file, perhaps still being written.
+pub(super) struct FileTrack {
+    path: PathBuf,
+    reader: Reader,
+}
+
+impl FileTrack {
+    /// Opens a recording.
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        Ok(Self { path: path.to_owned(), reader: open(path)? })
+    }
+}
+
+impl Track for FileTrack {
+    fn about(&self) -> &About {
+        self.reader.about()
+    }
+
+    fn range(&self) -> Option<(u64, u64)> {
+        self.reader.numbers().map(|numbers| (*numbers.start(), *numbers.end()))
+    }
+
+    fn when(&mut self, sample: u64) -> Option<When> {
+        self.reader.when(sample)
+    }
+
+    fn nearest(&mut self, wall_ns: i64) -> Option<u64> {
+        self.reader.locate(wall_ns)
+    }
+
+    fn window_at(&mut self, sample: u64) -> Result<Window, Damage> {
+        self.reader.window_at(sample)
+    }
+
+    fn next(&mut self) -> Next {
+        self.reader.next_sample()
+    }
+
+    fn refresh(&mut self) -> Option<String> {
+        self.reader.refresh().err().map(|error| error.to_string())
+    }
+
+    fn after(&mut self) -> After {
+        if self.reader.is_closed() {
+            return After::Closed;
+        }
+        let patience = QUIET.max(Duration::from_nanos(self.reader.about().interval_ns.saturating_mul(5)));
+        let written = std::fs::metadata(&self.path).and_then(|data| data.modified()).ok();
+        // A file from the future was written just now, by another clock.
+        if written.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > patience)) {
+            return match self.reader.cut_short() {
+                Some(damage) => After::Broken(damage.to_string()),
+                None => After::Broken("it was not closed: the recorder ended without saying so".to_owned()),
+            };
+        }
+        After::More
+    }
+
+    fn is_stream(&self) -> bool {
+        false
+    }
+
+    fn events(&mut self) -> Vec<(u64, Event)> {
+        self.reader.events()
+    }
+
+    fn minutes(&mut self) -> Vec<(u64, When, Summary)> {
+        self.reader.minutes()
+    }
+
+    fn again(&self) -> Result<Box<dyn Track>, String> {
+        Ok(Box::new(Self::open(&self.path)?))
+    }
+}
