@@ -59,6 +59,8 @@ pub enum Command {
     Capture(crate::capture::CaptureArgs),
     /// What changed between two recordings, or two spans of one, beyond their noise.
     Diff(crate::diff::DiffArgs),
+    /// Write the raw columns of a recording as CSV.
+    Export(crate::dump::ExportArgs),
     /// Write a completion script for a shell.
     Completions {
         /// The shell.

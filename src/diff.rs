@@ -5,7 +5,6 @@ mod json;
 mod number;
 mod text;
 
-use crate::recording::Reader;
 use crate::span::{self, Given};
 use crate::{recording, theme, units};
 use std::ffi::OsString;
@@ -148,39 +147,12 @@ fn fold(given: &Given) -> Result<(About, Side), String> {
         ..About::default()
     };
     let mut side = Side::new();
-    said.damaged = samples(&mut reader, (span.first, span.last), |window| side.push(&deriver.frame(window)));
+    said.damaged = span::windows(&mut reader, (span.first, span.last), |window| side.push(&deriver.frame(window)));
     let (first, last) = side.span().ok_or_else(|| format!("{}: no sample of it can be read", said.file))?;
     (said.from_wall_ns, said.to_wall_ns) = (first.wall_ns, last.wall_ns);
     said.seconds = last.mono_ns.saturating_sub(first.mono_ns) as f64 / 1e9;
     (said.samples, said.block) = (side.samples(), side.block());
     Ok((said, side))
-}
-
-/// Shows the windows of all samples of a span, and returns how many damaged places were met.
-pub(crate) fn samples(
-    reader: &mut Reader,
-    (first, last): (u64, u64),
-    mut show: impl FnMut(&topotop_model::Window),
-) -> u64 {
-    let mut damaged = 0;
-    let mut window = topotop_model::Window::default();
-    if let Ok(start) = reader.window_at(first) {
-        show(&start);
-        window = start;
-    } else {
-        damaged += 1;
-    }
-    while let Some(next) = reader.next_sample() {
-        match next {
-            Ok((number, _)) if number > last => break,
-            Ok((_, snapshot)) => {
-                window.push(snapshot);
-                show(&window);
-            }
-            Err(_) => damaged += 1,
-        }
-    }
-    damaged
 }
 
 impl Report {

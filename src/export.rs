@@ -3,6 +3,7 @@
 //! One file per format, each listed once in [`ALL`].
 
 mod ansi;
+pub(crate) mod csv;
 mod html;
 pub mod json;
 mod paint;

@@ -16,6 +16,7 @@ pub mod capture;
 pub mod cli;
 pub mod config;
 pub mod diff;
+pub mod dump;
 pub mod export;
 pub mod keymap;
 pub mod moment;

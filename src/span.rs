@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use topotop_model::recording::{Event, ReadAt, Reader, What};
 use topotop_model::text::printable;
+use topotop_model::{Snapshot, Window};
 
 /// A recording and the part of it that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,52 @@ pub struct Span {
     pub last: u64,
     /// What it is, in words.
     pub what: String,
+}
+
+/// Shows the windows of all samples of a span that can be read, and returns how often something could not.
+pub fn windows<S: ReadAt>(reader: &mut Reader<S>, (first, last): (u64, u64), mut show: impl FnMut(&Window)) -> u64 {
+    let mut damaged = 0;
+    let mut window = Window::default();
+    if let Ok(start) = reader.window_at(first) {
+        show(&start);
+        window = start;
+    } else {
+        damaged += 1;
+    }
+    while let Some(next) = reader.next_sample() {
+        match next {
+            Ok((number, _)) if number > last => break,
+            Ok((_, snapshot)) => {
+                window.push(snapshot);
+                show(&window);
+            }
+            Err(_) => damaged += 1,
+        }
+    }
+    damaged
+}
+
+/// Shows all samples of a span that can be read, with their numbers, until told that it is enough; returns how often
+/// something could not be read.
+pub fn samples<S: ReadAt>(
+    reader: &mut Reader<S>,
+    (first, last): (u64, u64),
+    mut show: impl FnMut(u64, Snapshot) -> bool,
+) -> u64 {
+    let mut damaged = 0;
+    match reader.window_at(first) {
+        Ok(window) if !show(first, window.now.clone()) => return 0,
+        Ok(_) => {}
+        Err(_) => damaged += 1,
+    }
+    while let Some(next) = reader.next_sample() {
+        match next {
+            Ok((number, snapshot)) if number > last || !show(number, snapshot.clone()) => break,
+            Ok(_) => {}
+            Err(_) => damaged += 1,
+        }
+    }
+    damaged
 }
 
 /// An end of a span: its wall time, if it is no end of the recording.

@@ -7,6 +7,7 @@ mod common;
 mod architecture;
 mod cli;
 mod diff;
+mod export;
 mod hostile;
 mod live;
 mod log;

@@ -1,0 +1,195 @@
+//! Raw columns as comma-separated values: one row per reading and entity, as they were read.
+
+use std::io::{self, Write};
+use topotop_model::text::printable;
+use topotop_model::{Column, ColumnDef, Known, Meaning, Section, Table, Unit};
+
+/// What a cell says that is known to be none or unlimited; a cell that was not read is empty.
+const NONE: &str = "none";
+
+/// The suffix that tells a unit, unless the name has it already.
+fn suffix(unit: Unit) -> &'static str {
+    match unit {
+        Unit::None | Unit::Count => "",
+        Unit::Bytes => "_bytes",
+        Unit::Pages => "_pages",
+        Unit::Ticks => "_ticks",
+        Unit::Nanoseconds => "_ns",
+        Unit::Microseconds => "_us",
+        Unit::Milliseconds => "_ms",
+        Unit::Seconds => "_seconds",
+        Unit::MegabitsPerSecond => "_mbps",
+        Unit::Kilohertz => "_khz",
+        Unit::Permyriad => "_permyriad",
+    }
+}
+
+/// A column's name with its unit.
+pub(crate) fn name(column: &ColumnDef) -> String {
+    let suffix = suffix(column.unit);
+    let stem = column.name;
+    let short = suffix.trim_start_matches('_');
+    if stem == short || stem.split('_').any(|word| word == short) { stem.to_owned() } else { format!("{stem}{suffix}") }
+}
+
+/// What a column's numbers count, in a word.
+pub(crate) fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::None => "none",
+        Unit::Count => "count",
+        unit => suffix(unit).trim_start_matches('_'),
+    }
+}
+
+/// What a column's values are, in a word.
+pub(crate) fn meaning(meaning: Meaning) -> &'static str {
+    match meaning {
+        Meaning::Id => "id",
+        Meaning::Counter => "counter",
+        Meaning::Counter32 => "counter32",
+        Meaning::Gauge => "gauge",
+        Meaning::Fact => "fact",
+        Meaning::Clock => "clock",
+    }
+}
+
+/// The line of names.
+pub(crate) fn header<T: Table>(out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "taken_at,read_at_mono_ns,row")?;
+    for column in T::COLUMNS {
+        write!(out, ",{}", name(column))?;
+    }
+    writeln!(out)
+}
+
+/// The rows of a reading; none where nothing was read.
+pub(crate) fn rows<T: Table>(section: &Section<T>, taken_at: &str, out: &mut dyn Write) -> io::Result<u64> {
+    let Some(table) = section.value() else { return Ok(0) };
+    let mut count = 0;
+    for slot in table.rows().iter() {
+        // The serial tells a row from others that had its place before it: pids come back, serials do not.
+        write!(out, "{taken_at},{},{}", section.read_at_ns, table.rows().serial(slot))?;
+        for index in 0..T::COLUMNS.len() {
+            write!(out, ",")?;
+            if let Some(column) = table.column(index) {
+                cell(column, slot, out)?;
+            }
+        }
+        writeln!(out)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn cell(column: Column<'_>, slot: usize, out: &mut dyn Write) -> io::Result<()> {
+    match column {
+        Column::Num(numbers) => match numbers.get(slot) {
+            Known::Missing => Ok(()),
+            Known::None => write!(out, "{NONE}"),
+            Known::Value(value) => write!(out, "{value}"),
+        },
+        Column::Text(texts) => texts.get(slot).map_or(Ok(()), |value| text(value, out)),
+        Column::Sets(sets) => match sets.get(slot) {
+            None => Ok(()),
+            Some(set) if set.is_empty() => write!(out, "{NONE}"),
+            Some(set) => write!(out, "\"{set}\""),
+        },
+        Column::Sparse(pairs) => match pairs.get(slot) {
+            None => Ok(()),
+            // Ids that are left out are zero.
+            Some([]) => write!(out, "0"),
+            Some(pairs) => {
+                for (at, (id, value)) in pairs.iter().enumerate() {
+                    write!(out, "{}{id}:{value}", if at > 0 { " " } else { "" })?;
+                }
+                Ok(())
+            }
+        },
+    }
+}
+
+/// A text that neither steers a terminal nor is taken for a formula by a spreadsheet.
+pub(crate) fn text(value: &str, out: &mut dyn Write) -> io::Result<()> {
+    if value.is_empty() {
+        return write!(out, "{NONE}");
+    }
+    let value = printable(value);
+    let guard = if value.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    if guard.is_empty() && !value.contains([',', '"', ' ', ';']) {
+        return write!(out, "{value}");
+    }
+    write!(out, "\"{guard}{}\"", value.replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{header, name, rows, text};
+    use proptest::prelude::*;
+    use topotop_model::tables::cgroups::Cgroups;
+    use topotop_model::tables::cpu::CpuTimes;
+    use topotop_model::tables::irqs::Irqs;
+    use topotop_model::{IdSet, Section, Table};
+
+    fn written<T: Table>(section: &Section<T>) -> String {
+        let mut out = Vec::new();
+        header::<T>(&mut out).unwrap();
+        rows(section, "2026-01-02T10:00:00.000Z", &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn names_have_their_units_once() {
+        let of = |names: &[topotop_model::ColumnDef], column: &str| {
+            name(names.iter().find(|def| def.name == column).unwrap())
+        };
+        assert_eq!(of(CpuTimes::COLUMNS, "user"), "user_ticks");
+        assert_eq!(of(CpuTimes::COLUMNS, "khz"), "khz");
+        assert_eq!(of(Cgroups::COLUMNS, "memory_limit_bytes"), "memory_limit_bytes");
+        assert_eq!(of(Cgroups::COLUMNS, "memory_some_us"), "memory_some_us");
+        assert_eq!(of(Irqs::COLUMNS, "total"), "total");
+    }
+
+    #[test]
+    fn gaps_are_empty_and_none_is_none() {
+        let mut section = Section::<Irqs>::default();
+        section.begin(7);
+        let table = section.data_mut();
+        let slot = table.insert();
+        table.irq.set(slot, 24);
+        table.name.set(slot, "eth0, rx");
+        table.node.set_none(slot);
+        table.per_cpu.set(slot, [(0, 5), (3, 9)]);
+        table.affinity.set(slot, IdSet::from_ids([0, 1, 3]));
+        let text = written(&section);
+        let mut lines = text.lines();
+        assert!(
+            lines
+                .next()
+                .unwrap()
+                .starts_with("taken_at,read_at_mono_ns,row,irq,name,chip,hwirq,total,per_cpu,affinity,")
+        );
+        let row = "2026-01-02T10:00:00.000Z,7,1,24,\"eth0, rx\",,,,0:5 3:9,\"0-1,3\",,none,,,";
+        assert_eq!((lines.next(), lines.next()), (Some(row), None));
+    }
+
+    #[test]
+    fn what_was_not_read_has_no_rows() {
+        let section = Section::<CpuTimes>::default();
+        assert_eq!(written(&section).lines().count(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_one_cell(value: String) {
+            let mut out = Vec::new();
+            text(&value, &mut out).unwrap();
+            let cell = String::from_utf8(out).unwrap();
+            prop_assert!(!cell.is_empty() && !cell.contains('\n') && !cell.starts_with(['=', '+', '-', '@']));
+            let inner = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
+            match inner {
+                Some(inner) => prop_assert!(!inner.replace("\"\"", "").contains('"')),
+                None => prop_assert!(!cell.contains([',', '"'])),
+            }
+        }
+    }
+}

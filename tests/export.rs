@@ -1,0 +1,86 @@
+//! `topotop export`: the raw columns of a recording.
+
+use crate::common::pty::TOPOTOP;
+use crate::common::reel::{CPUS, Reel};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn run(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(TOPOTOP);
+    command.args(arguments).env_clear().env("LANG", "C.UTF-8").current_dir(dir).stdin(Stdio::null());
+    command.output().expect("it runs")
+}
+
+fn written(dir: &Path, arguments: &[&str]) -> String {
+    let output = run(dir, arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn recording() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    Reel { seconds: 20, ..Reel::default() }.write(&dir.path().join("a.rec"));
+    dir
+}
+
+#[test]
+fn a_section_is_a_row_per_sample_and_entity() {
+    let dir = recording();
+    let text = written(dir.path(), &["export", "a.rec", "--section", "cpu_times"]);
+    let mut lines = text.lines();
+    let header = lines.next().expect("names");
+    assert!(
+        header.starts_with("taken_at,read_at_mono_ns,row,cpu,user_ticks,nice_ticks,system_ticks,idle_ticks,"),
+        "{header}"
+    );
+    assert_eq!(text.lines().count(), 1 + 20 * CPUS as usize);
+    assert!(lines.next().expect("a row").starts_with("2026-01-02T10:00:00.000Z,1000000000000,1,0,"), "{text}");
+    // Not read: empty, no zero.
+    assert!(lines.next().expect("a row").ends_with(",,,"), "{text}");
+    let part = written(dir.path(), &["export", "a.rec@5s-9s", "--section", "cpu_times"]);
+    assert_eq!(part.lines().count(), 1 + 5 * CPUS as usize);
+}
+
+#[test]
+fn all_sections_are_a_file_each() {
+    let dir = recording();
+    written(dir.path(), &["export", "a.rec", "-o", "out"]);
+    let list = written(dir.path(), &["export", "--list"]);
+    let mut files = 0;
+    for entry in std::fs::read_dir(dir.path().join("out")).expect("a directory").flatten() {
+        let text = std::fs::read_to_string(entry.path()).expect("a file");
+        let name = entry.file_name().to_string_lossy().trim_end_matches(".csv").to_owned();
+        let columns = text.lines().next().expect("names").split(',').skip(3).map(str::to_owned);
+        for column in columns {
+            assert!(list.contains(&format!("\n{name},{column},")), "{name} {column}");
+        }
+        files += 1;
+    }
+    assert!(files > 20, "{files}");
+    let nics = std::fs::read_to_string(dir.path().join("out/nics.csv")).expect("nics");
+    assert!(nics.contains(",2,eth0,") && nics.lines().count() == 21, "{nics}");
+}
+
+#[test]
+fn complaints_and_readers_that_leave() {
+    let dir = recording();
+    for (arguments, said) in [
+        (&["export", "a.rec"][..], "-o DIR"),
+        (&["export", "a.rec", "--section", "kitchen"], "use all or one of host,"),
+        (&["export", "none.rec", "--section", "host"], "none.rec"),
+        (&["export", "a.rec@1h-2h", "--section", "host"], "that is not in it"),
+        (&["export", "a.rec", "--section", "host", "-o", "/nowhere/x.csv"], "/nowhere/x.csv"),
+        (&["export"], "--help"),
+    ] {
+        let output = run(dir.path(), arguments);
+        let error = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?} {error}");
+        assert!(error.contains(said) && error.lines().count() == 1, "{error}");
+    }
+    let mut command = Command::new(TOPOTOP);
+    command.args(["export", "a.rec", "--section", "cpu_times"]).current_dir(dir.path());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
