@@ -67,10 +67,11 @@ fn watch(sender: &SyncSender<Event>, tty: &OwnedFd, signals: &mut [(i32, UnixStr
             sender.send(event_of(*signal))?;
         }
         let keys = ready.first().copied().unwrap_or(PollFlags::empty());
-        if keys.contains(PollFlags::IN) && !pass_on(sender)? {
+        // Before anything is read: at the end of a terminal that is gone crossterm reads for ever.
+        if keys.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
             return Ok(());
         }
-        if keys.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
+        if keys.contains(PollFlags::IN) && !pass_on(sender)? {
             return Ok(());
         }
     }
