@@ -15,7 +15,7 @@ use sampling::{Sampling, Sink};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use topotop_collectors::{Root, Sampler};
@@ -99,15 +99,10 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     let own = |text: String| args.failure(text);
     args.check(&root).map_err(own)?;
     let (tell, told) = channel();
-    let stopped = Arc::new(AtomicBool::new(false));
-    let (continued, signals) = (Arc::clone(&stopped), tell.clone());
-    let watched = signals::watch(!args.command.is_empty(), move |signal| {
-        if signal != signal_hook::consts::SIGCONT {
-            return signals.send(Event::Signal(signal)).is_ok();
-        }
-        continued.store(true, Ordering::Relaxed);
-        true
-    });
+    let (stopped, signals) = (Arc::new(AtomicBool::new(false)), tell.clone());
+    let watched = signals::watch(!args.command.is_empty(), move |signal| signals.send(Event::Signal(signal)).is_ok())
+        // Before the sampler can run again.
+        .and_then(|()| signal_hook::flag::register(signal_hook::consts::SIGCONT, Arc::clone(&stopped)));
     watched.map_err(|error| own(format!("signals: {error}")))?;
 
     let begun = Instant::now();

@@ -1,7 +1,7 @@
 //! Signals as messages, so that a recording is closed well and a command that is bracketed gets its share.
 
 use rustix::event::{PollFd, PollFlags, poll};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::io::Read as _;
 use std::os::unix::net::UnixStream;
 
@@ -15,7 +15,7 @@ const USERS: [i32; 2] = [SIGUSR1, SIGUSR2];
 pub(super) fn watch(command: bool, tell: impl Fn(i32) -> bool + Send + 'static) -> std::io::Result<()> {
     let mut streams = Vec::new();
     let users = if command { USERS.as_slice() } else { &[] };
-    for &signal in ENDING.iter().chain(users).chain(&[SIGCONT]) {
+    for &signal in ENDING.iter().chain(users) {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
         signal_hook::low_level::pipe::register(signal, theirs)?;

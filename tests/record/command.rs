@@ -101,6 +101,23 @@ fn signals_are_passed_on_and_the_end_is_waited_for() {
 }
 
 #[test]
+fn a_terminals_ctrl_c_reaches_the_command_once() {
+    let (dir, path, shown) = place("a.rec");
+    let count = dir.path().join("count");
+    let script = format!(
+        "trap 'echo x >> {}; n=1' INT; echo ready; while [ -z \"$n\" ]; do sleep 0.1; done; sleep 0.5; exit 6",
+        count.display()
+    );
+    let arguments = ["record", "--no-hwloc", "-o", &shown, "--interval", "100ms", "--", "sh", "-c", &script];
+    let mut session = crate::common::pty::Session::topotop(&arguments, (100, 24));
+    session.shows("ready");
+    session.keys("\x03");
+    assert_eq!(session.ends(), 6);
+    assert_eq!(std::fs::read_to_string(count).expect("a count"), "x\n");
+    assert!(read(&path).closed);
+}
+
+#[test]
 fn a_grandchild_that_stays_does_not_hold_it_up() {
     let (dir, path, shown) = place("a.rec");
     let pid = dir.path().join("pid");

@@ -186,6 +186,63 @@ fn comes_and_goes(read: &Read, has: impl Fn(&Snapshot) -> bool) {
     assert!(read.closed && read.samples.len() >= 10);
 }
 
+/// The shipped unit, with this program in it.
+fn unit() -> String {
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/dist/topotop-record.service");
+    std::fs::read_to_string(unit).expect("the unit").replace("/usr/bin/topotop", crate::common::pty::TOPOTOP)
+}
+
+#[test]
+fn the_unit_is_one() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no systemd-analyze");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("topotop-record.service");
+    std::fs::write(&path, unit()).expect("written");
+    let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(path).output().expect("it runs");
+    let said = text(&output.stderr);
+    assert!(output.status.success() && !said.contains("topotop-record"), "{said}");
+}
+
+#[test]
+fn the_units_lines_keep_three_recordings() {
+    let unit = unit();
+    let line = |key: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix(key)).expect("a line").replace("%%", "%");
+        line.trim_start_matches("/bin/sh -c ").trim_matches('\'').to_owned()
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    for start in 0..5 {
+        let shell = |line: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]).env("STATE_DIRECTORY", dir.path()).env("INVOCATION_ID", format!("start{start}"));
+            command
+        };
+        assert!(shell(&line("ExecStartPre=-")).status().expect("sh runs").success());
+        let mut recording = Background(shell(&line("ExecStart=")).spawn().expect("sh runs"));
+        let newest = || {
+            let files = std::fs::read_dir(dir.path()).expect("a directory").flatten().map(|entry| entry.path());
+            files.into_iter().find(|path| path.to_string_lossy().contains(&format!("start{start}")))
+        };
+        let begun = std::time::Instant::now();
+        while newest().is_none() {
+            assert!(begun.elapsed() < super::PATIENCE, "no file comes");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        recording.has_begun(&newest().expect("a file"));
+        recording.signal("TERM");
+        assert_eq!(recording.ends(), Some(0));
+    }
+    let files: Vec<_> = std::fs::read_dir(dir.path()).expect("a directory").flatten().collect();
+    assert_eq!(files.len(), 3, "{files:?}");
+    for file in files {
+        assert!(read(&file.path()).closed);
+        assert!(["start2", "start3", "start4"].iter().any(|start| file.path().to_string_lossy().contains(start)));
+    }
+}
+
 #[test]
 fn a_recording_is_there_while_it_is_written() {
     let (_dir, path, shown) = place("a.rec");
