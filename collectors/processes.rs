@@ -33,6 +33,9 @@ const MOST_KEPT: usize = 4096;
 /// For how many samples a process that used a CPU counts as hot.
 const HOT_FOR: u64 = 8;
 
+/// The most threads of processes that are taken for hot ones at first.
+const MOST_FORESEEN: u64 = 256;
+
 /// Reads `/proc/PID/*`.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessCollector {
@@ -108,6 +111,9 @@ impl Collector for ProcessCollector {
         self.quiet.update(draft);
         let table = draft.processes.data_mut();
         self.sweep(cx, table, &mut counts);
+        if self.round == 1 {
+            self.foresee();
+        }
         self.drop_gone(table);
         let online = draft.cpu_times.data().rows().len();
         self.detail(cx, draft.processes.data_mut(), online);
@@ -193,6 +199,21 @@ impl ProcessCollector {
             }
         }
         0
+    }
+
+    /// Takes the processes that used most of all CPUs so far for hot ones, as far as they have few threads: how long
+    /// their threads wait takes two readings to tell, and what is hot shows in the second one only.
+    fn foresee(&mut self) {
+        let many = |proc: &Proc| proc.threads > 1 && !proc.kernel && proc.ticks > 0;
+        let mut most: Vec<&mut Proc> = self.procs.values_mut().filter(|proc| many(proc)).collect();
+        most.sort_unstable_by_key(|proc| std::cmp::Reverse(proc.ticks));
+        let mut room = MOST_FORESEEN;
+        for proc in most {
+            if let Some(left) = room.checked_sub(proc.threads) {
+                room = left;
+                proc.hot_until = self.round + HOT_FOR;
+            }
+        }
     }
 
     fn read_stat(&mut self, pid: u32, cx: &mut Cx<'_>) -> Result<(), Reason> {

@@ -43,8 +43,17 @@ impl Num {
         if valid { self.values.get(slot).copied() } else { None }
     }
 
-    /// Sets the number of a row.
+    /// Sets the number of a row. A number that large that it stands for none counts as unread: it is no number.
     pub fn set(&mut self, slot: usize, value: u64) {
+        if value == NONE {
+            self.clear(slot);
+        } else {
+            self.set_raw(slot, value);
+        }
+    }
+
+    /// Sets the bits of a row as they are kept.
+    pub(crate) fn set_raw(&mut self, slot: usize, value: u64) {
         self.grow(slot + 1);
         if let (Some(cell), Some(word)) = (self.values.get_mut(slot), self.valid.get_mut(slot / 64)) {
             *cell = value;
@@ -54,12 +63,15 @@ impl Num {
 
     /// Says that a row is known to have none.
     pub fn set_none(&mut self, slot: usize) {
-        self.set(slot, NONE);
+        self.set_raw(slot, NONE);
     }
 
     /// Sets a number, known to be none when absent.
     pub fn set_or_none(&mut self, slot: usize, value: Option<u64>) {
-        self.set(slot, value.unwrap_or(NONE));
+        match value {
+            Some(value) => self.set(slot, value),
+            None => self.set_none(slot),
+        }
     }
 
     /// Sets a number, not read when absent.

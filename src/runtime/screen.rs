@@ -1,12 +1,12 @@
 //! What the terminal shows and the few bytes that change it: one write per picture.
 
-mod changes;
+mod shown;
 
 use super::terminal;
-use changes::changes;
 use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use shown::Shown;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::fd::AsFd as _;
@@ -21,7 +21,7 @@ const MOST: (u16, u16) = (1000, 500);
 pub(super) struct Screen {
     backend: CrosstermBackend<BufWriter<File>>,
     tty: File,
-    shown: Buffer,
+    shown: Shown,
     next: Buffer,
     /// True when what the terminal shows is not known.
     unknown: bool,
@@ -33,7 +33,7 @@ impl Screen {
         let tty = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
         let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, tty.try_clone()?));
         terminal::enter(mouse)?;
-        Ok(Self { backend, tty, shown: Buffer::default(), next: Buffer::default(), unknown: true })
+        Ok(Self { backend, tty, shown: Shown::default(), next: Buffer::default(), unknown: true })
     }
 
     /// Gives it back for a while.
@@ -77,19 +77,18 @@ impl Screen {
         // Painted before anything is written: should it panic, nothing is left that would be written afterwards.
         self.next.resize(area);
         paint(&mut self.next);
-        if self.shown.area != area || self.unknown {
-            self.shown = Buffer::empty(area);
+        if self.shown.area() != area || self.unknown {
+            self.shown.clear(area);
             self.backend.write_all(b"\x1b[0m\x1b[2J")?;
             self.unknown = false;
         }
-        let changes = changes(&self.shown, &self.next);
+        let changes = self.shown.update(&self.next);
         if !changes.is_empty() {
             self.backend.write_all(b"\x1b[?2026h")?;
             self.backend.draw(changes.into_iter())?;
             self.backend.write_all(b"\x1b[?2026l")?;
         }
         Write::flush(&mut self.backend)?;
-        std::mem::swap(&mut self.shown, &mut self.next);
         Ok(())
     }
 }
