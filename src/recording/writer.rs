@@ -3,6 +3,7 @@
 mod sink;
 
 use sink::{Outcome, Sink};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -17,6 +18,8 @@ const SYNC_EVERY: Duration = Duration::from_secs(10);
 const FILE_BACKLOG: u64 = 16 << 20;
 /// How long after a failed write the next one is tried, in ns.
 const RETRY_NS: u64 = 2_000_000_000;
+/// Events that are remembered until they are written.
+const MAX_EVENTS: usize = 256;
 /// How long closing waits for what is still to be written.
 const CLOSE: Duration = Duration::from_secs(5);
 
@@ -58,6 +61,8 @@ struct Shared {
     lost: AtomicU64,
     gone: AtomicBool,
     failure: Mutex<Option<Failure>>,
+    /// The last chunk that was written.
+    written: AtomicU64,
 }
 
 #[derive(Clone, Debug)]
@@ -69,8 +74,8 @@ struct Failure {
 }
 
 enum Order {
-    /// A chunk of an epoch; after a failure the rest of its epoch is dropped.
-    Chunk(u64, Chunk),
+    /// A chunk of an epoch, and its number; after a failure the rest of its epoch is dropped.
+    Chunk(u64, u64, Chunk),
     Close(Sender<()>),
 }
 
@@ -87,6 +92,10 @@ pub struct Writer {
     skipped: u64,
     /// Missing samples that the recording tells of.
     told: u64,
+    /// Chunks that were sent.
+    sent: u64,
+    /// Events and the chunk that each goes with, until that is written: a full disk costs samples, not what they tell.
+    events: VecDeque<(u64, Event)>,
     reason: String,
     failed: Option<(Failure, u64)>,
     /// The failure that is being recovered from, and how many samples were written until then.
@@ -118,6 +127,8 @@ impl Writer {
             epoch: 0,
             skipped: 0,
             told: 0,
+            sent: 0,
+            events: VecDeque::new(),
             reason: String::new(),
             failed: None,
             recovering: None,
@@ -141,6 +152,7 @@ impl Writer {
             self.epoch = failure.epoch + 1;
             self.recovering = Some((failure.error.clone(), self.shared.samples.load(Ordering::Relaxed)));
             self.failed = None;
+            self.tell_again();
         }
         if self.shared.outstanding.load(Ordering::Acquire) > self.backlog {
             self.skip(self.slow);
@@ -166,6 +178,12 @@ impl Writer {
 
     /// Something that happened.
     pub fn event(&mut self, event: Event) {
+        let written = self.shared.written.load(Ordering::Relaxed);
+        while self.events.len() >= MAX_EVENTS || self.events.front().is_some_and(|(chunk, _)| *chunk <= written) {
+            self.events.pop_front();
+        }
+        // It goes at once, or with the next sample.
+        self.events.push_back((self.sent + 1, event.clone()));
         if let Some(chunk) = self.composer.event(event) {
             self.send(chunk);
         }
@@ -199,10 +217,18 @@ impl Writer {
         self.status()
     }
 
+    /// Hands over the events again that were lost with what could not be written.
+    fn tell_again(&mut self) {
+        let written = self.shared.written.load(Ordering::Relaxed);
+        let lost = std::mem::take(&mut self.events).into_iter().filter(|(chunk, _)| *chunk > written);
+        lost.for_each(|(_, event)| self.event(event));
+    }
+
     fn send(&mut self, chunk: Chunk) {
+        self.sent += 1;
         self.shared.outstanding.fetch_add(chunk.bytes() as u64, Ordering::AcqRel);
         // A thread that is gone has said why.
-        let _ = self.orders.send(Order::Chunk(self.epoch, chunk));
+        let _ = self.orders.send(Order::Chunk(self.epoch, self.sent, chunk));
     }
 
     fn skip(&mut self, reason: &str) {
@@ -227,7 +253,7 @@ impl Thread {
         let mut sync = Instant::now() + SYNC_EVERY;
         loop {
             match inbox.recv_timeout(sync.saturating_duration_since(Instant::now())) {
-                Ok(Order::Chunk(epoch, chunk)) => self.write(epoch, &chunk),
+                Ok(Order::Chunk(epoch, number, chunk)) => self.write(epoch, number, &chunk),
                 Ok(Order::Close(done)) => {
                     self.sink.sync();
                     // Whoever closes may have stopped waiting.
@@ -249,7 +275,7 @@ impl Thread {
         }
     }
 
-    fn write(&mut self, epoch: u64, chunk: &Chunk) {
+    fn write(&mut self, epoch: u64, number: u64, chunk: &Chunk) {
         let shared = Arc::clone(&self.shared);
         let dropped = shared.gone.load(Ordering::Relaxed) || self.failed_epoch == Some(epoch);
         if dropped {
@@ -259,6 +285,7 @@ impl Thread {
                 Outcome::Written(bytes) => {
                     self.dirty = true;
                     self.failed_epoch = None;
+                    shared.written.store(number, Ordering::Relaxed);
                     shared.bytes.store(bytes, Ordering::Relaxed);
                     shared.samples.fetch_add(chunk.samples, Ordering::Relaxed);
                 }
