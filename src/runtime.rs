@@ -209,7 +209,6 @@ impl<S: Source> Loop<S> {
         self.screen.leave()?;
         if let Some(recording) = &self.app.status.recording {
             terminal::tell(&format!("{}: recording stands still until `fg`", recording.path));
-            self.source.stopping();
         }
         terminal::stop();
         self.screen.reenter(self.app.look.mouse)?;

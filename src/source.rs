@@ -103,9 +103,6 @@ pub trait Source {
         None
     }
 
-    /// The program is about to be stopped: samples will be missing for a reason.
-    fn stopping(&self) {}
-
     /// Where playing is; none for what is not played.
     fn playback(&mut self) -> Option<playback::Playback> {
         None

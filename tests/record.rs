@@ -45,15 +45,6 @@ impl Background {
         kill(signal, self.0.id() as i32);
     }
 
-    /// Waits until it has written something.
-    fn has_begun(&self, path: &Path) {
-        let start = Instant::now();
-        while std::fs::metadata(path).map_or(0, |metadata| metadata.len()) <= 4096 {
-            assert!(start.elapsed() < PATIENCE, "nothing is written");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
     /// Waits for its end: its status, or none when a signal ended it.
     fn ends(&mut self) -> Option<i32> {
         let start = Instant::now();
@@ -64,6 +55,15 @@ impl Background {
             assert!(start.elapsed() < PATIENCE, "it does not end");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+}
+
+/// Waits until a recording has something in it.
+fn begun(path: &Path) {
+    let start = Instant::now();
+    while std::fs::metadata(path).map_or(0, |metadata| metadata.len()) <= 4096 {
+        assert!(start.elapsed() < PATIENCE, "nothing is written");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -175,7 +175,7 @@ fn signals_close_it_well() {
     for signal in ["TERM", "HUP", "INT"] {
         let (_dir, path, shown) = place("a.rec");
         let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
-        recording.has_begun(&path);
+        begun(&path);
         recording.signal(signal);
         assert_eq!(recording.ends(), Some(0), "SIG{signal}");
         let read = read(&path);
@@ -187,7 +187,7 @@ fn signals_close_it_well() {
 fn a_stop_is_a_hole_with_its_reason() {
     let (_dir, path, shown) = place("a.rec");
     let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
-    recording.has_begun(&path);
+    begun(&path);
     recording.signal("STOP");
     std::thread::sleep(Duration::from_millis(1200));
     recording.signal("CONT");
@@ -195,7 +195,7 @@ fn a_stop_is_a_hole_with_its_reason() {
     recording.signal("TERM");
     assert_eq!(recording.ends(), Some(0));
     let read = read(&path);
-    let hole = read.said().into_iter().find(|said| said.contains("topotop was stopped"));
+    let hole = read.said().into_iter().find(|said| said.contains("was stopped"));
     assert!(hole.is_some(), "{:?} {:?}", read.said(), read.steps());
     assert!(read.skipped() >= 10, "{:?}", read.said());
 }

@@ -10,8 +10,38 @@ const SLEW_NS: i64 = 250_000_000;
 /// … or by this fraction of the time between the samples.
 const SLEW_PER_NS: u64 = 1000;
 
-/// Events to be recorded between two samples. `stopped` is true when the program was stopped and continued meanwhile.
-pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, stopped: bool) -> Vec<What> {
+/// Why a sample may come late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Late {
+    /// The program was stopped and continued.
+    Stopped,
+    /// It was not woken when it was to be.
+    Asleep,
+    /// Taking it took long.
+    Slow,
+}
+
+impl Late {
+    /// Of what was seen: a signal to go on, a wake-up so long after it was due.
+    pub(crate) fn of(stopped: bool, woken_late: Duration, interval: Duration) -> Self {
+        match stopped {
+            true => Self::Stopped,
+            false if woken_late > interval / 2 => Self::Asleep,
+            false => Self::Slow,
+        }
+    }
+
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Stopped => "topotop was stopped",
+            Self::Asleep => "topotop did not run: it was stopped or the machine was too busy",
+            Self::Slow => "sampling took longer than the interval",
+        }
+    }
+}
+
+/// Events to be recorded between two samples.
+pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, late: Late) -> Vec<What> {
     let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
     let mono_ns = after.mono_ns.saturating_sub(before.mono_ns);
     let boot_ns = after.boot_ns.saturating_sub(before.boot_ns);
@@ -24,8 +54,7 @@ pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, stopped: 
     // A sample may be half an interval late and is still the one that was due.
     let missed = mono_ns.saturating_add(interval_ns / 2) / interval_ns;
     if missed > 1 {
-        let reason = if stopped { "topotop was stopped" } else { "sampling took longer than the interval" };
-        events.push(What::Skipped { samples: missed - 1, reason: reason.to_owned() });
+        events.push(What::Skipped { samples: missed - 1, reason: late.reason().to_owned() });
     }
     let step_ns = after.wall_ns.saturating_sub(before.wall_ns).saturating_sub_unsigned(boot_ns);
     if step_ns.saturating_abs() > SLEW_NS + (boot_ns / SLEW_PER_NS) as i64 {
@@ -38,7 +67,7 @@ pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, stopped: 
 
 #[cfg(test)]
 mod tests {
-    use super::between;
+    use super::{Late, between};
     use proptest::prelude::*;
     use std::time::Duration;
     use topotop_model::Stamp;
@@ -50,12 +79,13 @@ mod tests {
     }
 
     fn said(before: Stamp, after: Stamp, stopped: bool) -> Vec<String> {
+        let late = Late::of(stopped, Duration::ZERO, Duration::from_secs(1));
         let text = |what| match what {
             What::Skipped { samples, reason } => format!("{samples}: {reason}"),
             What::Note { text } => text,
             other => format!("{other:?}"),
         };
-        between(before, after, Duration::from_secs(1), stopped).into_iter().map(text).collect()
+        between(before, after, Duration::from_secs(1), late).into_iter().map(text).collect()
     }
 
     #[test]
@@ -86,7 +116,7 @@ mod tests {
         #[test]
         fn no_clocks_panic(a: (i64, u64, u64), b: (i64, u64, u64), interval: Duration, stopped: bool) {
             let stamp = |(wall_ns, mono_ns, boot_ns)| Stamp { seq: 0, wall_ns, mono_ns, boot_ns };
-            let _ = between(stamp(a), stamp(b), interval, stopped);
+            let _ = between(stamp(a), stamp(b), interval, Late::of(stopped, interval, interval));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The sampler's thread: one sample per interval into the writer, whatever else happens.
 
-use super::holes;
+use super::holes::{self, Late};
 use crate::recording::Writer;
 use crate::source::live;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,7 +13,8 @@ use topotop_model::Stamp;
 use topotop_model::anonymise::Anonymiser;
 use topotop_model::recording::{Event, What};
 
-/// Rates over less than this say little: a last sample that is nearer to the one before it is left out.
+/// Rates over less than this, or half an interval, say little: a last sample that is so near to the one before it is left
+/// out.
 const NEAR_NS: u64 = 200_000_000;
 
 /// Where samples go, until it is closed: then there is no writer any more.
@@ -59,12 +60,12 @@ impl Sampling {
         let mut due = live::next(start, self.interval, Instant::now());
         loop {
             match ending.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Err(RecvTimeoutError::Timeout) => self.once(),
+                Err(RecvTimeoutError::Timeout) => self.once(Instant::now().saturating_duration_since(due)),
                 Err(RecvTimeoutError::Disconnected) => return,
                 Ok(()) => {
                     let age_ns = topotop_collectors::now().mono_ns.saturating_sub(self.last.mono_ns);
-                    if age_ns >= NEAR_NS.min(self.interval.as_nanos() as u64) {
-                        self.once();
+                    if age_ns >= NEAR_NS.min(self.interval.as_nanos() as u64 / 2) {
+                        self.once(Duration::ZERO);
                     }
                     return;
                 }
@@ -76,22 +77,23 @@ impl Sampling {
     /// The samples of a captured machine that are left.
     pub(super) fn rest(mut self) {
         for _ in 1..self.sampler.root().stamps().len() {
-            self.once();
+            self.once(Duration::ZERO);
         }
     }
 
-    fn once(&mut self) {
+    /// A sample, so long after it was due.
+    fn once(&mut self, woken_late: Duration) {
         // A defect costs a sample, not the recording.
-        if catch_unwind(AssertUnwindSafe(|| self.sample())).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| self.sample(woken_late))).is_err() {
             let reason = "a defect in topotop: please report it with `topotop capture`";
             self.sink.event(What::Skipped { samples: 1, reason: reason.to_owned() });
         }
     }
 
-    fn sample(&mut self) {
+    fn sample(&mut self, woken_late: Duration) {
         let mut snapshot = self.sampler.sample();
-        let stopped = self.stopped.swap(false, Ordering::Relaxed);
-        let holes = holes::between(self.last, snapshot.stamp, self.interval, stopped);
+        let late = Late::of(self.stopped.swap(false, Ordering::Relaxed), woken_late, self.interval);
+        let holes = holes::between(self.last, snapshot.stamp, self.interval, late);
         for what in holes.into_iter().filter(|_| self.sampler.root().is_live()) {
             self.sink.event_at(snapshot.stamp, what);
         }

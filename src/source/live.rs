@@ -4,6 +4,7 @@ mod tape;
 
 use super::{About, Sample, Source, Target, locate};
 use crate::app::Recording;
+use crate::record::holes::Late;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -36,8 +37,8 @@ struct Shared {
     ring: Mutex<Ring>,
     /// Where samples go that are recorded; taken with the ring held, so that each goes in once.
     feed: Mutex<Option<Sender<Feed>>>,
-    /// True since the program was stopped.
-    stopped: AtomicBool,
+    /// True since the program was continued after a stop.
+    stopped: Arc<AtomicBool>,
     /// What went wrong, until somebody says so.
     trouble: Mutex<Option<String>>,
 }
@@ -73,9 +74,11 @@ impl Live {
             newest: Mutex::new(None),
             ring: Mutex::new(Ring::new(RING_BYTES)),
             feed: Mutex::default(),
-            stopped: AtomicBool::new(false),
+            stopped: Arc::default(),
             trouble: Mutex::default(),
         });
+        // In the signal itself: before the sampler can run again.
+        signal_hook::flag::register(signal_hook::consts::SIGCONT, Arc::clone(&shared.stopped))?;
         let (orders, inbox) = channel();
         let settings = plan.settings.clone();
         let thread = Thread {
@@ -86,6 +89,7 @@ impl Live {
             history: History::default(),
             shared: Arc::clone(&shared),
             interval: plan.interval,
+            woken_late: Duration::ZERO,
             inbox,
         };
         std::thread::Builder::new().name("sampler".to_owned()).spawn(move || thread.run(wake))?;
@@ -166,10 +170,6 @@ impl Source for Live {
         lock(&self.shared.feed).take();
         self.tape.take().map(Tape::end)
     }
-
-    fn stopping(&self) {
-        self.shared.stopped.store(true, Ordering::Relaxed);
-    }
 }
 
 struct Thread {
@@ -180,6 +180,8 @@ struct Thread {
     history: History,
     shared: Arc<Shared>,
     interval: Duration,
+    /// How long after the last sample was due the thread ran.
+    woken_late: Duration,
     inbox: Receiver<Order>,
 }
 
@@ -203,20 +205,21 @@ impl Thread {
             if self.once || !self.wait_until(due) {
                 return;
             }
+            self.woken_late = Instant::now().saturating_duration_since(due);
             due = next(due, self.interval, Instant::now());
         }
     }
 
     fn sample(&mut self) {
         let snapshot = self.sampler.sample();
-        let stopped = self.shared.stopped.swap(false, Ordering::Relaxed);
+        let late = Late::of(self.shared.stopped.swap(false, Ordering::Relaxed), self.woken_late, self.interval);
         {
             let mut ring = lock(&self.shared.ring);
             // A sample that cannot be encoded is missing from the past only.
             let _ = ring.append(&snapshot);
             if let Some(feed) = &*lock(&self.shared.feed) {
                 // A recording that is gone has said so.
-                let _ = feed.send(Feed::Sample(Box::new(snapshot.clone()), self.interval, stopped));
+                let _ = feed.send(Feed::Sample(Box::new(snapshot.clone()), self.interval, late));
             }
         }
         self.window.push(snapshot);

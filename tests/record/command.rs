@@ -1,11 +1,19 @@
 //! Recordings that bracket a command.
 
-use super::{Background, command, place, read, run, text};
+use super::{Background, Read, command, place, read, run, text};
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use topotop_model::recording::What;
+
+/// How the command ended; a late last sample may be told of after it.
+fn exit(read: &Read) -> What {
+    let mut ends = read.events.iter().map(|(_, event)| &event.what).filter(|what| matches!(what, What::Exit { .. }));
+    let end = ends.next().expect("an end").clone();
+    assert_eq!(ends.next(), None);
+    end
+}
 
 #[test]
 fn its_status_is_passed_on_and_its_end_is_in_the_recording() {
@@ -16,11 +24,11 @@ fn its_status_is_passed_on_and_its_end_is_in_the_recording() {
     assert!(read.closed);
     let events: Vec<&What> = read.events.iter().map(|(_, event)| &event.what).collect();
     assert!(matches!(events.first(), Some(What::Start { command }) if command.len() == 3), "{events:?}");
-    assert_eq!(events.last(), Some(&&What::Exit { status: Some(7), signal: None }));
+    assert_eq!(exit(&read), What::Exit { status: Some(7), signal: None });
     // Samples from before it began until after it ended.
-    let (start, exit) = (&read.events[0], read.events.last().expect("events"));
+    let ended = read.events.iter().find(|(_, event)| event.what == exit(&read)).expect("an end").1.mono_ns;
     let stamp = |index: usize| read.samples[index].1.stamp.mono_ns;
-    assert!(stamp(0) < start.1.mono_ns && stamp(read.samples.len() - 1) >= exit.1.mono_ns - 200_000_000);
+    assert!(stamp(0) < read.events[0].1.mono_ns && stamp(read.samples.len() - 1) >= ended - 200_000_000);
     assert!(read.samples.len() >= 4, "{:?}", read.steps());
 }
 
@@ -29,7 +37,7 @@ fn a_command_that_a_signal_ends_says_so() {
     let (_dir, path, shown) = place("a.rec");
     let output = run(&["-o", &shown, "--", "sh", "-c", "kill -9 $$"]);
     assert_eq!((output.status.code(), output.status.signal()), (Some(137), None));
-    assert_eq!(read(&path).events.last().expect("events").1.what, What::Exit { status: None, signal: Some(9) });
+    assert_eq!(exit(&read(&path)), What::Exit { status: None, signal: Some(9) });
 }
 
 #[test]
@@ -92,11 +100,7 @@ fn signals_are_passed_on_and_the_end_is_waited_for() {
         assert_eq!(recording.ends(), Some(status), "SIG{signal}");
         let read = read(&path);
         assert!(read.closed);
-        assert_eq!(
-            read.events.last().expect("events").1.what,
-            What::Exit { status: Some(status), signal: None },
-            "SIG{signal}"
-        );
+        assert_eq!(exit(&read), What::Exit { status: Some(status), signal: None }, "SIG{signal}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! What ends a recording that nobody closed: kills, full disks, caps.
 
-use super::{Background, place, read, text};
+use super::{Background, begun, place, read, text};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -31,7 +31,7 @@ impl Chance {
 fn killed(chance: &mut Chance) -> f64 {
     let (_dir, path, shown) = place("a.rec");
     let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
-    recording.has_begun(&path);
+    begun(&path);
     let wait = Duration::from_micros(chance.below(1_500_000));
     std::thread::sleep(wait);
     recording.signal("KILL");
@@ -116,15 +116,15 @@ fn a_full_disk_is_said_and_recording_goes_on_when_there_is_room() {
     assert!((whole - known).abs() < 3.0, "{whole:.1} intervals, {known} samples: {:?}", read.said());
 }
 
-/// Writes samples of this machine as fast as they come, their times set one second apart.
-fn fast(path: &Path, limits: Limits, count: u64) -> Vec<Snapshot> {
+/// Writes samples of this machine as fast as they come, their times set one second apart, until there is enough.
+fn fast(path: &Path, limits: Limits, enough: impl Fn(usize, u64) -> bool) -> Vec<Snapshot> {
     let target = Target::File { path: path.to_path_buf(), limits };
     let mut writer = Writer::start(&target, About::default()).expect("a new file");
     let mut sampler = Sampler::new(Root::live().expect("this machine"), &Options::default());
     let mut samples = Vec::new();
-    for second in 1..=count {
+    while !enough(samples.len(), writer.status().bytes) {
         let mut snapshot = sampler.sample();
-        snapshot.stamp.mono_ns = second * 1_000_000_000;
+        snapshot.stamp.mono_ns = (samples.len() as u64 + 1) * 1_000_000_000;
         snapshot.stamp.boot_ns = snapshot.stamp.mono_ns;
         snapshot.stamp.wall_ns = snapshot.stamp.mono_ns as i64;
         writer.append(&snapshot);
@@ -138,8 +138,15 @@ fn fast(path: &Path, limits: Limits, count: u64) -> Vec<Snapshot> {
 #[test]
 fn a_size_cap_keeps_the_newest_within_it() {
     let (_dir, path, _) = place("a.rec");
-    let cap = 768 << 10;
-    let samples = fast(&path, Limits { cap_bytes: cap, max_age_ns: 0 }, 900);
+    let cap = 600 << 10;
+    // Once it is nearly full, half as much again.
+    let full = std::cell::Cell::new(usize::MAX);
+    let samples = fast(&path, Limits { cap_bytes: cap, max_age_ns: 0 }, |samples, bytes| {
+        if bytes > cap - (100 << 10) {
+            full.set(full.get().min(samples));
+        }
+        samples > full.get().saturating_add(full.get() / 2)
+    });
     let bytes = std::fs::metadata(&path).expect("a file").len();
     assert!(bytes <= cap, "{bytes} of {cap} bytes");
     let read = read(&path);
@@ -151,7 +158,7 @@ fn a_size_cap_keeps_the_newest_within_it() {
 #[test]
 fn a_time_cap_lets_old_samples_go() {
     let (_dir, path, _) = place("a.rec");
-    let samples = fast(&path, Limits { cap_bytes: 0, max_age_ns: 200_000_000_000 }, 700);
+    let samples = fast(&path, Limits { cap_bytes: 0, max_age_ns: 200_000_000_000 }, |samples, _| samples >= 700);
     let read = read(&path);
     let span = read.steps().iter().sum::<f64>();
     // A segment, an eighth of the time, goes when the youngest sample in it is too old.

@@ -1,6 +1,6 @@
 //! Machines that change while they are recorded, and names that are not to be recorded.
 
-use super::{Background, Read, place, read, run, text};
+use super::{Background, Read, begun, place, read, run, text};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -214,24 +214,27 @@ fn the_units_lines_keep_three_recordings() {
         line.trim_start_matches("/bin/sh -c ").trim_matches('\'').to_owned()
     };
     let dir = tempfile::tempdir().expect("a directory");
-    for start in 0..5 {
+    for number in 0..5 {
         let shell = |line: &str| {
             let mut command = Command::new("sh");
-            command.args(["-c", line]).env("STATE_DIRECTORY", dir.path()).env("INVOCATION_ID", format!("start{start}"));
+            command
+                .args(["-c", line])
+                .env("STATE_DIRECTORY", dir.path())
+                .env("INVOCATION_ID", format!("start{number}"));
             command
         };
         assert!(shell(&line("ExecStartPre=-")).status().expect("sh runs").success());
         let mut recording = Background(shell(&line("ExecStart=")).spawn().expect("sh runs"));
         let newest = || {
             let files = std::fs::read_dir(dir.path()).expect("a directory").flatten().map(|entry| entry.path());
-            files.into_iter().find(|path| path.to_string_lossy().contains(&format!("start{start}")))
+            files.into_iter().find(|path| path.to_string_lossy().contains(&format!("start{number}")))
         };
-        let begun = std::time::Instant::now();
+        let start = std::time::Instant::now();
         while newest().is_none() {
-            assert!(begun.elapsed() < super::PATIENCE, "no file comes");
+            assert!(start.elapsed() < super::PATIENCE, "no file comes");
             std::thread::sleep(Duration::from_millis(10));
         }
-        recording.has_begun(&newest().expect("a file"));
+        begun(&newest().expect("a file"));
         recording.signal("TERM");
         assert_eq!(recording.ends(), Some(0));
     }
@@ -247,7 +250,7 @@ fn the_units_lines_keep_three_recordings() {
 fn a_recording_is_there_while_it_is_written() {
     let (_dir, path, shown) = place("a.rec");
     let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
-    recording.has_begun(&path);
+    begun(&path);
     let mut reader = topotop::recording::open(&path).expect("a recording");
     let before = reader.len();
     std::thread::sleep(Duration::from_millis(600));

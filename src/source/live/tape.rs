@@ -1,6 +1,7 @@
 //! A recording that is begun on the screen: a thread that writes what the ring holds, then what comes.
 
 use crate::app::Recording;
+use crate::record::holes::Late;
 use crate::record::{about, holes, summary};
 use crate::recording::{Status, Target, Writer};
 use std::path::Path;
@@ -19,8 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What goes to the thread.
 pub(super) enum Feed {
-    /// A sample, the time that was to pass before it, and whether the program was stopped meanwhile.
-    Sample(Box<Snapshot>, Duration, bool),
+    /// A sample, the time that was to pass before it, and why it may be late.
+    Sample(Box<Snapshot>, Duration, Late),
     /// A mark.
     Mark(Stamp, String),
     /// Close it, and say how it stands.
@@ -102,10 +103,10 @@ fn run(mut writer: Writer, past: Vec<Record>, interval: Duration, fed: &Receiver
     }
     for feed in fed {
         match feed {
-            Feed::Sample(snapshot, interval, stopped) => {
+            Feed::Sample(snapshot, interval, late) => {
                 if let Some((before, was)) = last {
                     // Where the interval was changed, the longer one was what was agreed.
-                    for what in holes::between(before, snapshot.stamp, interval.max(was), stopped) {
+                    for what in holes::between(before, snapshot.stamp, interval.max(was), late) {
                         writer.event(event(snapshot.stamp, what));
                     }
                 }
