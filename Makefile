@@ -34,8 +34,9 @@ lint: setup ## formatting, lints and documentation, warnings denied
 	@$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(FEATURES)
 
-bench: setup ## one sample and one frame of a very wide machine, as ratios within one run
+bench: setup ## a very wide machine, a day's recording: ratios within one run
 	@$(CARGO) bench --locked $(FEATURES) --bench wide
+	@$(CARGO) bench --locked $(FEATURES) --bench day
 
 picture: setup ## draw the picture in the README again
 	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact screens::writes_the_picture_of_the_readme

@@ -10,6 +10,7 @@ pub mod codec;
 pub mod column;
 pub mod counter;
 pub mod derive;
+pub mod diff;
 pub mod frame;
 mod gap;
 pub mod history;

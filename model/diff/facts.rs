@@ -1,0 +1,73 @@
+//! Settings and what machines are made of: what differs between the ends of two sides.
+
+mod read;
+
+use super::side::Side;
+use super::subject::Subject;
+use crate::Snapshot;
+use std::collections::BTreeMap;
+
+/// A setting by its subject and its name.
+pub(super) type Facts = BTreeMap<(Subject, String), String>;
+
+/// A setting that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FactChange {
+    /// Of what.
+    pub subject: Subject,
+    /// Which.
+    pub name: String,
+    /// Before; none where there was no such thing.
+    pub before: Option<String>,
+    /// After.
+    pub after: Option<String>,
+    /// True if it changed within a side already.
+    pub within: bool,
+}
+
+/// What differs, and how many interrupts do because irqbalance moved them.
+pub(super) fn changes(before: &Side, after: &Side) -> (Vec<FactChange>, usize) {
+    let (Some(one), Some(other)) = (before.ends(), after.ends()) else { return (Vec::new(), 0) };
+    let last = (read::facts(one.1), read::facts(other.1));
+    let first = (read::facts(one.0), read::facts(other.0));
+    let balanced = [one.1, other.1].iter().all(|end| read::balances(end));
+    let mut moved = 0;
+    let mut changes = Vec::new();
+    let keys = last.0.keys().chain(last.1.keys().filter(|key| !last.0.contains_key(key)));
+    for key in keys {
+        let (was, is) = (last.0.get(key), last.1.get(key));
+        if was == is || one_sided(key, was, is, (one.1, other.1)) {
+            continue;
+        }
+        if balanced && matches!(key.0, Subject::Irq(_)) {
+            moved += 1;
+            continue;
+        }
+        let within = first.0.get(key) != was || first.1.get(key) != is;
+        changes.push(FactChange {
+            subject: key.0.clone(),
+            name: key.1.clone(),
+            before: was.cloned(),
+            after: is.cloned(),
+            within,
+        });
+    }
+    changes.retain(|change| !follows(change, &last));
+    (changes, moved)
+}
+
+/// True for a setting that only one side has and whose absence says nothing: what carries it came, went or was not
+/// read, which is told elsewhere or not known.
+fn one_sided(key: &(Subject, String), was: Option<&String>, is: Option<&String>, ends: (&Snapshot, &Snapshot)) -> bool {
+    if was.is_some() && is.is_some() {
+        return false;
+    }
+    let exists = key.1 == read::EXISTS;
+    !(exists && read::is_read(&key.0, ends.0) && read::is_read(&key.0, ends.1))
+}
+
+/// Where an interrupt goes follows from where it may go.
+fn follows(change: &FactChange, last: &(Facts, Facts)) -> bool {
+    let allowed = (change.subject.clone(), read::AFFINITY.to_owned());
+    change.name == read::EFFECTIVE && last.0.get(&allowed) != last.1.get(&allowed)
+}

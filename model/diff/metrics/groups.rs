@@ -1,0 +1,194 @@
+//! Control groups, disks and processes.
+
+use super::super::metric::Better::{Lower, Neither};
+use super::super::metric::{Floor, Measure, Metric, Read};
+use super::machine::part;
+use super::{MB, Table, bytes_rate, rate, share};
+use crate::frame::Cgroup;
+
+/// Cores' worth of time: a twentieth of a core and a tenth of what there is.
+const CORES: Floor = Floor::Both(0.05, 0.1);
+
+/// A control group.
+pub(in super::super) const CGROUP: Table = &[
+    Metric::new("cgroup.cores", "CPU", Measure::Cores, Neither, CORES, Read::Cgroup(|group| group.cpu.usage_cores))
+        .or_zero(),
+    share("cgroup.throttled", "periods throttled", Lower, Read::Cgroup(|group| group.cpu.throttled_ratio)).mean(),
+    share("cgroup.memory_of_limit", "memory of its limit", Lower, Read::Cgroup(memory_of_limit)).mean().drifting(),
+    Metric::new(
+        "cgroup.memory",
+        "memory",
+        Measure::Bytes,
+        Neither,
+        Floor::Memory,
+        Read::Cgroup(|group| memory(group, |memory| memory.current_bytes.value())),
+    )
+    .or_zero()
+    .drifting(),
+    Metric::new(
+        "cgroup.unreclaimable",
+        "unreclaimable memory",
+        Measure::Bytes,
+        Neither,
+        Floor::Memory,
+        Read::Cgroup(|group| memory(group, |memory| memory.unreclaimable_bytes.value())),
+    )
+    .or_zero()
+    .drifting(),
+    share(
+        "cgroup.cpu_pressure",
+        "some task waited for a CPU",
+        Lower,
+        Read::Cgroup(|group| group.cpu_pressure?.some_ratio),
+    )
+    .mean(),
+    share(
+        "cgroup.memory_pressure",
+        "some task waited for memory",
+        Lower,
+        Read::Cgroup(|group| group.memory_pressure?.some_ratio),
+    )
+    .mean(),
+    share(
+        "cgroup.io_pressure",
+        "some task waited for a disk",
+        Lower,
+        Read::Cgroup(|group| group.io_pressure?.some_ratio),
+    )
+    .mean(),
+    rate(
+        "cgroup.events_max",
+        "times at its limit",
+        Lower,
+        5.0,
+        Read::Cgroup(|group| group.memory.as_ref()?.events_max_per_second),
+    ),
+    rate(
+        "cgroup.pgscan_direct",
+        "pages scanned by its tasks",
+        Lower,
+        1000.0,
+        Read::Cgroup(|group| group.memory.as_ref()?.pgscan_direct_per_second),
+    ),
+    rate(
+        "cgroup.refault_file",
+        "file pages read back",
+        Lower,
+        200.0,
+        Read::Cgroup(|group| group.memory.as_ref()?.refault_file_per_second),
+    ),
+    rate(
+        "cgroup.pgmajfault",
+        "faults that read from a disk",
+        Lower,
+        100.0,
+        Read::Cgroup(|group| group.memory.as_ref()?.pgmajfault_per_second),
+    ),
+];
+
+/// A block device.
+pub(in super::super) const DISK: Table = &[
+    share("disk.utilisation", "utilisation", Neither, Read::Disk(|disk| disk.utilisation)),
+    Metric::new(
+        "disk.await",
+        "await",
+        Measure::Milliseconds,
+        Lower,
+        Floor::Both(1.0, 0.2),
+        Read::Disk(|disk| disk.await_ms.value()),
+    ),
+    Metric::new(
+        "disk.read_await",
+        "read await",
+        Measure::Milliseconds,
+        Lower,
+        Floor::Both(1.0, 0.2),
+        Read::Disk(|disk| disk.read_await_ms.value()),
+    ),
+    Metric::new(
+        "disk.write_await",
+        "write await",
+        Measure::Milliseconds,
+        Lower,
+        Floor::Both(1.0, 0.2),
+        Read::Disk(|disk| disk.write_await_ms.value()),
+    ),
+    Metric::new(
+        "disk.queue",
+        "requests under way",
+        Measure::Count,
+        Neither,
+        Floor::Both(1.0, 0.2),
+        Read::Disk(|disk| disk.queue_depth),
+    ),
+    bytes_rate("disk.read_bytes", "bytes read", Neither, MB, Read::Disk(|disk| disk.read_bytes_per_second)),
+    bytes_rate("disk.write_bytes", "bytes written", Neither, MB, Read::Disk(|disk| disk.write_bytes_per_second)),
+    rate("disk.reads", "reads", Neither, 30.0, Read::Disk(|disk| disk.reads_per_second)),
+    rate("disk.writes", "writes", Neither, 30.0, Read::Disk(|disk| disk.writes_per_second)),
+    rate("disk.flushes", "flushes", Neither, 10.0, Read::Disk(|disk| disk.flushes_per_second)),
+    share(
+        "disk.full",
+        "fullest file system",
+        Lower,
+        Read::Disk(|disk| disk.mounts.iter().filter_map(full).max_by(f64::total_cmp)),
+    )
+    .drifting(),
+];
+
+/// Processes of one name in one control group.
+pub(in super::super) const PROCESS: Table = &[
+    Metric::new("process.cores", "CPU", Measure::Cores, Neither, CORES, Read::Process(|process| process.cpu_cores))
+        .or_zero(),
+    share(
+        "process.wait",
+        "waiting for a CPU",
+        Lower,
+        Read::Process(|process| process.wait_share.filter(|_| process.cpu_cores >= Some(0.05))),
+    )
+    .mean(),
+    share("process.remote", "remote memory", Lower, Read::Process(|process| process.memory.as_ref()?.remote_ratio))
+        .mean()
+        .drifting(),
+    Metric::new(
+        "process.rss",
+        "resident memory",
+        Measure::Bytes,
+        Neither,
+        Floor::Memory,
+        Read::Process(|process| process.rss_bytes.value().map(|bytes| bytes as f64)),
+    )
+    .or_zero()
+    .drifting(),
+    bytes_rate("process.read_bytes", "bytes read", Neither, MB, Read::Process(|process| process.read_bytes_per_second))
+        .or_zero(),
+    bytes_rate(
+        "process.write_bytes",
+        "bytes written",
+        Neither,
+        MB,
+        Read::Process(|process| process.write_bytes_per_second),
+    )
+    .or_zero(),
+    rate(
+        "process.majflt",
+        "faults that read from a disk",
+        Lower,
+        100.0,
+        Read::Process(|process| process.majflt_per_second),
+    )
+    .or_zero(),
+];
+
+fn memory(group: &Cgroup, bytes: fn(&crate::frame::CgroupMemory) -> Option<u64>) -> Option<f64> {
+    bytes(group.memory.as_ref()?).map(|bytes| bytes as f64)
+}
+
+/// Only where a group limits it: the machine's memory is the machine's metric.
+fn memory_of_limit(group: &Cgroup) -> Option<f64> {
+    let memory = group.memory.as_ref().filter(|memory| memory.is_limited())?;
+    part(memory.current_bytes.value(), memory.effective_limit_bytes.value())
+}
+
+fn full(mount: &crate::frame::Mount) -> Option<f64> {
+    Some(1.0 - part(mount.free_bytes.value(), mount.total_bytes.value())?)
+}

@@ -1,0 +1,335 @@
+//! One side of a comparison: frames folded one at a time into bounded series.
+
+use super::metric::{Absent, Join, Metric, Read};
+use super::metrics::{self, Table};
+use super::series::{Clock, Series};
+use super::subject::{Names, Subject};
+use crate::frame::{Cgroup, Frame, Process, Topology};
+use crate::{Snapshot, Stamp, State};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Kinds of subject, in the order of [`metrics::ALL`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Host,
+    Cpu,
+    Node,
+    Pressure,
+    Nic,
+    Queue,
+    Irq,
+    Softirq,
+    Cgroup,
+    Disk,
+    Process,
+}
+
+impl Kind {
+    pub(super) fn table(self) -> Table {
+        metrics::ALL.get(self as usize).copied().unwrap_or_default()
+    }
+
+    /// Subjects of one kind that are followed at most: names are hostile, and a day has many processes.
+    fn most(self) -> usize {
+        match self {
+            Self::Cpu | Self::Node | Self::Host => usize::MAX,
+            Self::Process | Self::Cgroup | Self::Irq | Self::Queue => 4096,
+            Self::Pressure | Self::Nic | Self::Softirq | Self::Disk => 1024,
+        }
+    }
+}
+
+/// The series of one subject.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) kind: Kind,
+    pub(super) subject: Subject,
+    /// What it belongs to where its name does not say: the interface of an interrupt.
+    pub(super) owner: Option<Subject>,
+    /// By the place of the metric in the kind's table.
+    pub(super) series: Vec<Series>,
+    now: Vec<(f64, u32)>,
+}
+
+impl Entry {
+    fn new(kind: Kind, subject: Subject) -> Self {
+        let count = kind.table().len();
+        Self { kind, subject, owner: None, series: vec![Series::default(); count], now: vec![(0.0, 0); count] }
+    }
+
+    fn finish(&mut self, block: usize) {
+        for ((metric, series), now) in self.kind.table().iter().zip(&mut self.series).zip(&mut self.now) {
+            let (sum, count) = std::mem::take(now);
+            if count > 0 {
+                series.add(block, if metric.join == Join::Mean { sum / f64::from(count) } else { sum });
+            }
+        }
+    }
+}
+
+/// Everything that is kept of a recording, or of a span of one: its room does not grow with its length.
+#[derive(Debug, Default)]
+pub struct Side {
+    pub(super) clock: Clock,
+    pub(super) entries: Vec<Entry>,
+    pub(super) index: HashMap<Subject, usize>,
+    /// By kind: the samples in which who was not there used nothing.
+    read: [Series; metrics::ALL.len()],
+    counts: [usize; metrics::ALL.len()],
+    touched: Vec<usize>,
+    names: Names,
+    left_out: u64,
+    first: Option<(Stamp, Snapshot)>,
+    last: Option<(Stamp, Snapshot)>,
+    topology: Arc<Topology>,
+    memory_bytes: f64,
+}
+
+impl Side {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in the next frame.
+    pub fn push(&mut self, frame: &Frame) {
+        let (block, fold) = self.clock.tick();
+        if fold {
+            let series = self.entries.iter_mut().flat_map(|entry| &mut entry.series).chain(&mut self.read);
+            series.for_each(Series::fold);
+        }
+        self.note_what_was_read(frame, block);
+        self.machine(frame);
+        self.network(frame);
+        self.groups(frame);
+        for at in std::mem::take(&mut self.touched) {
+            if let Some(entry) = self.entries.get_mut(at) {
+                entry.finish(block);
+            }
+        }
+        let here = (frame.stamp, frame.raw.clone());
+        self.first.get_or_insert_with(|| here.clone());
+        self.last = Some(here);
+        self.topology = Arc::clone(&frame.topology);
+        if let Some(total) = frame.memory.total_bytes.value() {
+            self.memory_bytes = total as f64;
+        }
+    }
+
+    /// Samples taken in.
+    pub fn samples(&self) -> u64 {
+        self.clock.samples
+    }
+
+    /// Samples of a block: what a spread is the spread of.
+    pub fn block(&self) -> u64 {
+        self.clock.block
+    }
+
+    /// Subjects that were left out because there were too many.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// The stamps of its first and last sample.
+    pub fn span(&self) -> Option<(Stamp, Stamp)> {
+        Some((self.first.as_ref()?.0, self.last.as_ref()?.0))
+    }
+
+    /// Its topology as it was last.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The raw sections of its first and last sample.
+    pub(super) fn ends(&self) -> Option<(&Snapshot, &Snapshot)> {
+        Some((&self.first.as_ref()?.1, &self.last.as_ref()?.1))
+    }
+
+    /// The machine's memory.
+    pub(super) fn memory_bytes(&self) -> f64 {
+        self.memory_bytes
+    }
+
+    /// The means of a metric's blocks and how many samples they are of.
+    pub(super) fn values(&self, entry: Option<&Entry>, kind: Kind, at: usize, metric: &Metric) -> (Vec<f64>, u64) {
+        let empty = Series::default();
+        let series = entry.and_then(|entry| entry.series.get(at)).unwrap_or(&empty);
+        match metric.absent {
+            Absent::Unknown => (series.means(), series.samples()),
+            // Nobody's value was ever read: that is no zero.
+            Absent::Zero if entry.is_some() && series.samples() == 0 => (Vec::new(), 0),
+            Absent::Zero => {
+                let read = self.read.get(kind as usize).unwrap_or(&empty);
+                (series.means_or_zero(read), read.samples().max(series.samples()))
+            }
+        }
+    }
+
+    fn note_what_was_read(&mut self, frame: &Frame, block: usize) {
+        if frame.interval_seconds.is_none() {
+            return;
+        }
+        let raw = &frame.raw;
+        let read = [
+            (Kind::Irq, raw.irqs.state == State::Read || !frame.irqs.is_empty()),
+            (Kind::Queue, raw.nic_queues.state == State::Read || frame.nics.iter().any(|nic| !nic.queues.is_empty())),
+            (Kind::Cgroup, raw.cgroups.state == State::Read || !frame.cgroups.is_empty()),
+            (Kind::Process, raw.processes.state == State::Read || !frame.processes.is_empty()),
+        ];
+        for (kind, read) in read {
+            if let Some(series) = self.read.get_mut(kind as usize).filter(|_| read) {
+                series.add(block, 0.0);
+            }
+        }
+    }
+
+    fn machine(&mut self, frame: &Frame) {
+        self.take(Kind::Host, Subject::Host, true, |read| match read {
+            Read::Host(value) => value(frame),
+            _ => None,
+        });
+        for cpu in frame.cpus.iter().filter(|cpu| cpu.online) {
+            self.take(Kind::Cpu, Subject::Cpu(cpu.id), true, |read| match read {
+                Read::Cpu(value) => value(cpu),
+                _ => None,
+            });
+        }
+        for row in &frame.softnet {
+            self.take(Kind::Cpu, Subject::Cpu(row.cpu), false, |read| match read {
+                Read::Softnet(value) => value(row),
+                _ => None,
+            });
+        }
+        for node in &frame.nodes {
+            self.take(Kind::Node, Subject::Node(node.id), true, |read| match read {
+                Read::Node(value) => value(node),
+                _ => None,
+            });
+        }
+        for row in &frame.pressure {
+            self.take(Kind::Pressure, Subject::Pressure(Arc::clone(&row.resource)), true, |read| match read {
+                Read::Pressure(value) => value(&row.stall),
+                _ => None,
+            });
+        }
+        for disk in &frame.disks {
+            self.take(Kind::Disk, Subject::Disk(Arc::clone(&disk.name)), true, |read| match read {
+                Read::Disk(value) => value(disk),
+                _ => None,
+            });
+        }
+    }
+
+    fn network(&mut self, frame: &Frame) {
+        for nic in &frame.nics {
+            self.take(Kind::Nic, Subject::Nic(Arc::clone(&nic.name)), true, |read| match read {
+                Read::Nic(value) => value(nic),
+                _ => None,
+            });
+            for queue in &nic.queues {
+                let (name, direction) = (Arc::clone(&nic.name), Arc::clone(&queue.direction));
+                let subject = Subject::Queue { nic: name, direction, queue: queue.queue };
+                let worth = queue.packets_per_second >= Some(10.0) || queue.per_second >= Some(10.0);
+                self.take(Kind::Queue, subject, worth, |read| match read {
+                    Read::Queue(value) => value(queue),
+                    _ => None,
+                });
+            }
+        }
+        for irq in &frame.irqs {
+            let worth = irq.per_second >= Some(10.0);
+            let at = self.take(Kind::Irq, Subject::Irq(Arc::clone(&irq.name)), worth, |read| match read {
+                Read::Irq(value) => value(irq),
+                _ => None,
+            });
+            if let Some(entry) = at.and_then(|at| self.entries.get_mut(at)).filter(|entry| entry.owner.is_none()) {
+                entry.owner = frame.nic(&irq.device).map(|nic| Subject::Nic(Arc::clone(&nic.name)));
+            }
+        }
+        for row in &frame.softirqs {
+            self.take(Kind::Softirq, Subject::Softirq(Arc::clone(&row.name)), true, |read| match read {
+                Read::Softirq(value) => value(row),
+                _ => None,
+            });
+        }
+    }
+
+    fn groups(&mut self, frame: &Frame) {
+        self.names.learn(frame);
+        for group in &frame.cgroups {
+            let subject = Subject::Cgroup(self.names.group(&group.path));
+            self.take(Kind::Cgroup, subject, group_matters(group), |read| match read {
+                Read::Cgroup(value) => value(group),
+                _ => None,
+            });
+        }
+        for process in &frame.processes {
+            let (comm, matters) = (Names::comm(&process.comm, process.kernel), process_matters(process));
+            let subject = Subject::Process { comm, cgroup: self.names.group(&process.cgroup) };
+            self.take(Kind::Process, subject, matters, |read| match read {
+                Read::Process(value) => value(process),
+                _ => None,
+            });
+        }
+    }
+
+    /// Adds a row of a frame to a subject, which is followed from when it is first `worth` it.
+    fn take(
+        &mut self,
+        kind: Kind,
+        subject: Subject,
+        worth: bool,
+        value: impl Fn(&Read) -> Option<f64>,
+    ) -> Option<usize> {
+        let at = match self.index.get(&subject) {
+            Some(&at) => at,
+            None if worth => self.admit(kind, subject)?,
+            None => return None,
+        };
+        let entry = self.entries.get_mut(at)?;
+        for (metric, now) in entry.kind.table().iter().zip(&mut entry.now) {
+            if let Some(value) = value(&metric.read) {
+                now.0 += value;
+                now.1 += 1;
+            }
+        }
+        if self.touched.last() != Some(&at) {
+            self.touched.push(at);
+        }
+        Some(at)
+    }
+
+    fn admit(&mut self, kind: Kind, subject: Subject) -> Option<usize> {
+        let count = self.counts.get_mut(kind as usize)?;
+        if *count >= kind.most() {
+            self.left_out += 1;
+            return None;
+        }
+        *count += 1;
+        let at = self.entries.len();
+        self.index.insert(subject.clone(), at);
+        self.entries.push(Entry::new(kind, subject));
+        Some(at)
+    }
+}
+
+/// Memory from which a process or group is followed: half of what could ever be a finding.
+const MATTERS_BYTES: u64 = 32 << 20;
+
+fn group_matters(group: &Cgroup) -> bool {
+    let memory = group.memory.as_ref();
+    group.cpu.usage_cores >= Some(0.01)
+        || group.cpu.throttled_ratio > Some(0.0)
+        || memory.is_some_and(|memory| {
+            memory.limit_bytes.value().is_some() || memory.current_bytes.value() >= Some(MATTERS_BYTES)
+        })
+}
+
+fn process_matters(process: &Process) -> bool {
+    process.cpu_cores >= Some(0.01)
+        || process.rss_bytes.value() >= Some(MATTERS_BYTES)
+        || process.read_bytes_per_second >= Some(100_000.0)
+        || process.write_bytes_per_second >= Some(100_000.0)
+}

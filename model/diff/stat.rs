@@ -1,0 +1,294 @@
+//! The statistics of a comparison: is the difference of two series more than their own noise?
+//!
+//! Series of a monitor are autocorrelated, heavy-tailed, quantised and often constant, and there are thousands of them.
+//! So three independent questions must all be answered with yes: is the shift large against the long-run noise of the
+//! means (a t-test whose standard error knows the autocorrelation), is it large against what a group of samples does
+//! anyway (probability of superiority), and does it hold all the time (by quarters; a burst does not)?
+
+/// Groups that a side is folded to before it is tested, at most.
+const GROUPS: usize = 20;
+/// Values of a side that a test needs.
+pub const FEWEST: usize = 8;
+/// The highest autocorrelation that is believed; above it there is less than one independent group in twenty.
+const STICKIEST: f64 = 0.9;
+
+/// What the test of two series says.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Test {
+    /// Difference of the means, after − before.
+    pub shift: f64,
+    /// Standard error of that, autocorrelation and drift included.
+    pub error: f64,
+    /// Chance of such a shift without a change, two-sided.
+    pub p: f64,
+    /// Chance that a group of the second series is above one of the first; a half for the same.
+    pub superiority: f64,
+    /// The same for quarters of the series.
+    pub persistence: f64,
+}
+
+impl Test {
+    /// True if the second series is above or below the first nearly always, not in a few bursts.
+    pub fn separated(&self) -> bool {
+        let apart = |share: f64, least: f64| share.max(1.0 - share) >= least;
+        let same_way = (self.superiority > 0.5) == (self.shift > 0.0);
+        same_way && apart(self.superiority, 0.9) && apart(self.persistence, 0.97)
+    }
+}
+
+/// How a series behaves when nothing changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// It swings about a mean.
+    Stationary,
+    /// It drifts: memory in use, file system space. `gap` groups lie between the middles of the two series, in
+    /// lengths of one series.
+    Drifting,
+}
+
+/// Two series on their way to being tested.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    before: Vec<f64>,
+    after: Vec<f64>,
+    /// How much neighbours are alike as far as these two series tell; none where nothing varies.
+    alike: Option<f64>,
+}
+
+impl Groups {
+    /// Two series of at least [`FEWEST`] values each, in order of time.
+    pub fn new(before: &[f64], after: &[f64]) -> Self {
+        let (before, after) = (grouped(before, GROUPS), grouped(after, GROUPS));
+        let alike = alike(&before, &after);
+        Self { before, after, alike }
+    }
+
+    /// How much neighbours are alike; none where nothing varies.
+    pub fn alike(&self) -> Option<f64> {
+        self.alike
+    }
+
+    /// Tests them; `apart` is the time between their middles in lengths of a series.
+    pub fn test(&self, family: Family, noise: Noise, apart: f64) -> Test {
+        let (a, b) = (&self.before, &self.after);
+        let shift = mean(b) - mean(a);
+        let (mut error, freedom) = long_run_error(a, b, family.alike(self));
+        if noise == Noise::Drifting {
+            error = error.max(drift_error(a, b, apart));
+        }
+        let scale = mean(a).abs().max(mean(b).abs());
+        let p = if error > scale * 1e-12 {
+            two_sided(shift / error, freedom)
+        } else if shift.abs() > scale * 1e-9 {
+            0.0
+        } else {
+            1.0
+        };
+        let quarters = |values: &[f64]| grouped(values, 4);
+        let persistence = superiority(&quarters(a), &quarters(b));
+        Test { shift, error, p, superiority: superiority(a, b), persistence }
+    }
+}
+
+/// How alike neighbours are in all series of a metric: sixty samples of one CPU hardly tell, those of its fellows do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Family {
+    count: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Family {
+    /// The family of what its members tell.
+    pub fn of(members: impl Iterator<Item = f64> + Clone) -> Self {
+        let count = members.clone().count() as f64;
+        let mean = members.clone().sum::<f64>() / count.max(1.0);
+        let variance = members.map(|alike| (alike - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+        Self { count, mean, variance }
+    }
+
+    /// What a member is like, drawn to its family as far as the differences within it are no larger than those of
+    /// estimates from so few values.
+    fn alike(&self, member: &Groups) -> f64 {
+        let own = member.alike.unwrap_or_default();
+        let chance = 1.0 / (member.before.len() + member.after.len()).max(1) as f64;
+        let family = if self.count >= 3.0 { (chance / self.variance.max(chance)).powi(2) } else { 0.0 };
+        (own + family * (self.mean - own)).clamp(0.0, STICKIEST)
+    }
+}
+
+/// Means of consecutive values, as many to each as gives at most `most` groups.
+fn grouped(values: &[f64], most: usize) -> Vec<f64> {
+    let groups = most.min(values.len());
+    let bounds = |at: usize| at * values.len() / groups.max(1);
+    (0..groups).filter_map(|at| values.get(bounds(at)..bounds(at + 1))).map(mean).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Sum of squares about the mean, and of products of neighbours.
+fn squares(values: &[f64]) -> (f64, f64) {
+    let mean = mean(values);
+    let squares = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let neighbours = values.iter().zip(values.iter().skip(1)).map(|(a, b)| (a - mean) * (b - mean)).sum();
+    (squares, neighbours)
+}
+
+/// The standard error of the difference of means where neighbours are alike: Welch's, with as many values as are worth
+/// one another; and the degrees of freedom that are left.
+fn long_run_error(a: &[f64], b: &[f64], alike: f64) -> (f64, f64) {
+    let worth = |values: &[f64]| (values.len() as f64 * (1.0 - alike) / (1.0 + alike)).max(1.0);
+    let part = |values: &[f64]| squares(values).0 / (values.len() as f64 - 1.0).max(1.0) / worth(values);
+    ((part(a) + part(b)).sqrt(), (worth(a) + worth(b) - 2.0).max(1.0))
+}
+
+/// Autocorrelation of neighbours over both series; short series show too little of it, which is corrected. None where
+/// nothing varies.
+fn alike(a: &[f64], b: &[f64]) -> Option<f64> {
+    let ((all_a, next_a), (all_b, next_b)) = (squares(a), squares(b));
+    let all = all_a + all_b;
+    let scale = mean(a).abs().max(mean(b).abs());
+    let seen = (all > (scale * 1e-9).powi(2)).then(|| (next_a + next_b) / all)?;
+    let count = a.len().min(b.len()).max(1) as f64;
+    Some(seen + (1.0 + 3.0 * seen.max(0.0)) / count)
+}
+
+/// The standard error where each series drifts: how far steps like those within the series lead over the time between
+/// them, whether they have a direction or not.
+fn drift_error(a: &[f64], b: &[f64], apart: f64) -> f64 {
+    let steps =
+        |values: &[f64]| values.iter().zip(values.iter().skip(1)).map(|(one, next)| next - one).collect::<Vec<f64>>();
+    let steps: Vec<f64> = steps(a).into_iter().chain(steps(b)).collect();
+    if steps.is_empty() {
+        return 0.0;
+    }
+    let count = steps.len() as f64;
+    let way = apart * a.len().max(b.len()) as f64;
+    let square = steps.iter().map(|step| step * step).sum::<f64>() / count;
+    (square * way * (1.0 + way / count)).sqrt()
+}
+
+/// Chance that a value of `b` is above one of `a`, equal ones counting half.
+fn superiority(a: &[f64], b: &[f64]) -> f64 {
+    if a.is_empty() || b.is_empty() {
+        return 0.5;
+    }
+    let above = |x: &f64, y: &f64| {
+        if y > x {
+            1.0
+        } else if y < x {
+            0.0
+        } else {
+            0.5
+        }
+    };
+    let sum: f64 = a.iter().map(|x| b.iter().map(|y| above(x, y)).sum::<f64>()).sum();
+    sum / (a.len() * b.len()) as f64
+}
+
+/// The p-value below which differences are findings when all those of `ps` were tested (Benjamini and Hochberg).
+pub fn threshold(ps: &mut [f64], rate: f64) -> f64 {
+    ps.sort_unstable_by(f64::total_cmp);
+    let count = ps.len().max(1) as f64;
+    let limit = |rank: usize| rate * (rank + 1) as f64 / count;
+    ps.iter().enumerate().rev().find(|(rank, p)| **p <= limit(*rank)).map_or(0.0, |(rank, _)| limit(rank))
+}
+
+/// Chance of a t at least that far from zero.
+pub fn two_sided(t: f64, freedom: f64) -> f64 {
+    if !t.is_finite() {
+        return if t.is_nan() { 1.0 } else { 0.0 };
+    }
+    incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)).clamp(0.0, 1.0)
+}
+
+/// The regularised incomplete beta function by its continued fraction (Lentz).
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+    if x <= 0.0 || x >= 1.0 {
+        return x.clamp(0.0, 1.0);
+    }
+    let front = (ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b) + a * x.ln() + b * (1.0 - x).ln()).exp();
+    if x < (a + 1.0) / (a + b + 2.0) {
+        front * fraction(a, b, x) / a
+    } else {
+        1.0 - front * fraction(b, a, 1.0 - x) / b
+    }
+}
+
+fn fraction(a: f64, b: f64, x: f64) -> f64 {
+    const TINY: f64 = 1e-300;
+    let away = |value: f64| if value.abs() < TINY { TINY } else { value };
+    let mut upper = 1.0;
+    let mut lower = 1.0 / away(1.0 - (a + b) * x / (a + 1.0));
+    let mut result = lower;
+    for step in 1..300 {
+        let m = f64::from(step);
+        let even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+        let odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+        for term in [even, odd] {
+            lower = 1.0 / away(1.0 + term * lower);
+            upper = away(1.0 + term / upper);
+            result *= lower * upper;
+        }
+        if (lower * upper - 1.0).abs() < 1e-14 {
+            break;
+        }
+    }
+    result
+}
+
+/// ln Γ(x) for x > 0: Stirling's series, after the recurrence has made x large enough for it.
+fn ln_gamma(x: f64) -> f64 {
+    let mut x = x;
+    let mut product = 1.0;
+    while x < 10.0 {
+        product *= x;
+        x += 1.0;
+    }
+    let inverse = 1.0 / x;
+    let square = inverse * inverse;
+    let series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0)));
+    (x - 0.5) * x.ln() - x + 0.5 * std::f64::consts::TAU.ln() + series - f64::ln(product)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Family, Groups, Noise, threshold, two_sided};
+
+    #[test]
+    fn student_as_tables_have_it() {
+        for (t, freedom, p) in [(2.228, 10.0, 0.05), (2.576, 1e7, 0.01), (12.706, 1.0, 0.05), (4.587, 10.0, 0.001)] {
+            assert!((two_sided(t, freedom) / p - 1.0).abs() < 2e-3, "{t} {freedom}: {}", two_sided(t, freedom));
+            assert!((two_sided(-t, freedom) - two_sided(t, freedom)).abs() < 1e-12);
+        }
+        assert!(two_sided(40.0, 38.0) < 1e-30 && two_sided(0.0, 5.0) > 0.999);
+        assert!((two_sided(f64::NAN, 3.0) - 1.0).abs() < 1e-12 && two_sided(f64::INFINITY, 3.0) < 1e-300);
+    }
+
+    #[test]
+    fn findings_share_one_error_rate() {
+        assert!((threshold(&mut [0.5, 0.004, 0.9, 0.2], 0.01) - 0.0).abs() < 1e-12);
+        assert!((threshold(&mut [0.5, 0.002, 0.9, 0.2], 0.01) - 0.0025).abs() < 1e-12);
+        assert!((threshold(&mut [0.004, 0.002, 0.9, 0.2], 0.01) - 0.005).abs() < 1e-12);
+        assert!(threshold(&mut [], 0.01).abs() < 1e-12);
+    }
+
+    #[test]
+    fn constants_differ_or_not() {
+        let test = |one: f64, other: f64| {
+            Groups::new(&[one; 20], &[other; 20]).test(Family::default(), Noise::Stationary, 1.0)
+        };
+        assert!(test(4.0, 8.0).p < 1e-12 && test(4.0, 8.0).separated());
+        assert!(test(4.0, 4.0).p > 0.999 && !test(4.0, 4.0).separated());
+    }
+
+    #[test]
+    fn a_drift_goes_on() {
+        let line = |from: f64| (0..60).map(|second| from + f64::from(second)).collect::<Vec<f64>>();
+        let test = |from: f64, noise| Groups::new(&line(0.0), &line(from)).test(Family::default(), noise, 1.0);
+        assert!(test(60.0, Noise::Drifting).p > 0.05, "{:?}", test(60.0, Noise::Drifting));
+        assert!(test(2000.0, Noise::Drifting).p < 1e-6, "{:?}", test(2000.0, Noise::Drifting));
+    }
+}
