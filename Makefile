@@ -38,8 +38,8 @@ bench: setup ## a very wide machine, a day's recording: ratios within one run
 	@$(CARGO) bench --locked $(FEATURES) --bench wide
 	@$(CARGO) bench --locked $(FEATURES) --bench day
 
-picture: setup ## draw the picture in the README again
-	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact screens::writes_the_picture_of_the_readme
+picture: setup ## draw the pictures in the README again
+	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact screens::writes_the_picture_of_the_readme replay::screen::writes_the_picture_of_the_readme
 
 clean:
 	@$(CARGO) clean

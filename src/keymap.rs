@@ -152,6 +152,17 @@ impl Keymap {
         held.or_else(|| self.always.get(&key)).copied()
     }
 
+    /// The keys of a command as they are now: while the picture is held, or a recording is shown, some mean time.
+    pub fn keys_now(&self, command: Command, paused: bool) -> Vec<Key> {
+        if !paused {
+            return self.keys(command).to_vec();
+        }
+        let always = self.keys(command).iter().copied().filter(|key| self.command(*key, true) == Some(command));
+        let mut held: Vec<Key> = self.paused.iter().filter(|held| *held.1 == command).map(|held| *held.0).collect();
+        held.sort_by_key(ToString::to_string);
+        held.into_iter().chain(always).collect()
+    }
+
     /// The keys of a command.
     pub fn keys(&self, command: Command) -> &[Key] {
         self.listed.iter().find(|(listed, _)| *listed == command).map_or(&[], |(_, keys)| keys)
@@ -202,6 +213,9 @@ mod tests {
         let pgup: Key = KeyEvent::new(KeyCode::PageUp, KeyModifiers::NONE).into();
         assert_eq!(map.command(pgup, true), Some(Command::MinuteBack));
         assert_ne!(map.command(pgup, false), Some(Command::MinuteBack));
+        let page = Command::Panel(topotop_widgets::Action::PageUp);
+        assert!(map.keys_now(Command::MinuteBack, true).contains(&pgup) && !map.keys_now(page, true).contains(&pgup));
+        assert!(!map.keys_now(Command::MinuteBack, false).contains(&pgup) && map.keys_now(page, false).contains(&pgup));
     }
 
     #[test]

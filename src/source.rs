@@ -21,6 +21,13 @@ pub struct Sample {
     pub history: Arc<History>,
 }
 
+impl Sample {
+    /// True for a sample, false before there is any.
+    pub fn is_there(&self) -> bool {
+        self.frame.stamp != Stamp::default()
+    }
+}
+
 /// A place in time, seen from a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {

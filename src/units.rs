@@ -101,6 +101,12 @@ pub fn date_time(wall_ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02} {}", time_of_day(wall_ns))
 }
 
+/// Day and time of day in UTC of ns since 1970, without year and seconds: `11-21 14:05`.
+pub fn day_and_minute(wall_ns: i64) -> String {
+    let text = date_time(wall_ns);
+    text.get(text.len().saturating_sub(14)..text.len().saturating_sub(3)).unwrap_or(&text).to_owned()
+}
+
 /// A time in ns since 1970 as RFC 3339 in UTC, to the millisecond.
 pub fn rfc3339(wall_ns: i64) -> String {
     let milliseconds = wall_ns.div_euclid(1_000_000).rem_euclid(1000);
@@ -165,7 +171,7 @@ fn split(text: &str) -> (Option<f64>, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, date_time, duration, interval, megabits, parse_time_of_day, rfc3339, short, span, time_of_day};
+    use super::{bytes, date_time, day_and_minute, duration, interval, megabits, parse_time_of_day, rfc3339, short, span, time_of_day};
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -187,6 +193,7 @@ mod tests {
         assert_eq!(date_time(0), "1970-01-01 00:00:00");
         assert_eq!(date_time(951_782_400_000_000_000), "2000-02-29 00:00:00");
         assert_eq!(date_time(1_767_225_599_000_000_000), "2025-12-31 23:59:59");
+        assert_eq!(day_and_minute(951_782_400_000_000_000), "02-29 00:00");
         assert_eq!(time_of_day(-1), "23:59:59");
         assert_eq!(parse_time_of_day("14:05"), Some(50_700));
         assert_eq!(parse_time_of_day("14:05:07"), Some(50_707));

@@ -50,7 +50,7 @@ pub fn layout(app: &App) -> Option<Layout> {
 /// Prepares the panel on the screen for its area.
 pub fn arrange(app: &mut App) {
     let Some(layout) = layout(app) else { return };
-    let ready = app.newest.frame.stamp.seq > 0;
+    let ready = app.newest.is_there();
     if let Some((panel, cx)) = app.panel().filter(|_| ready) {
         panel.arrange(&cx, layout.body);
     }
@@ -87,7 +87,7 @@ fn blank(area: Rect, style: Style, buf: &mut Buffer) {
 
 fn body(app: &App, area: Rect, buf: &mut Buffer) {
     let sample = app.shown();
-    if sample.frame.stamp.seq == 0 {
+    if !sample.is_there() {
         let style = app.look.theme.style(Role::Dim);
         buf.set_stringn(area.x + 1, area.y, "reading the first sample", usize::from(area.width) - 1, style);
         return;

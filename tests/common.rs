@@ -1,7 +1,6 @@
 //! What several tests share.
 
 pub(crate) mod pty;
-pub(crate) mod recorded;
 pub(crate) mod reel;
 pub(crate) mod schema;
 pub(crate) mod synthetic;

@@ -1,36 +1,34 @@
-//! A recording on the screen: what is shown is what was recorded, wherever one goes.
+//! `topotop replay`: what is shown is what was recorded, wherever one goes, whatever became of the file.
 
-use crate::common::recorded::{Samples, about, record};
-use std::path::PathBuf;
-use std::time::Duration;
+mod documents;
+mod screen;
+mod source;
+mod terminal;
 
-/// Writes a recording to look at: `TOPOTOP_TEST_RECORDING=FILE cargo test --test all -- --ignored writes_a_recording`.
-#[test]
-#[ignore = "takes minutes; writes a recording for whoever wants to look at one"]
-fn writes_a_recording() {
-    let path = std::env::var_os("TOPOTOP_TEST_RECORDING").map(PathBuf::from).expect("TOPOTOP_TEST_RECORDING=FILE");
-    let busy = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
-    let workers: Vec<_> = (0..4)
-        .map(|worker| {
-            let busy = std::sync::Arc::clone(&busy);
-            std::thread::spawn(move || {
-                let mut sum = 0u64;
-                loop {
-                    match busy.load(std::sync::atomic::Ordering::Relaxed) {
-                        u32::MAX => return sum,
-                        wanted if wanted > worker => sum = sum.wrapping_mul(31).wrapping_add(1),
-                        _ => std::thread::sleep(Duration::from_millis(5)),
-                    }
-                }
-            })
-        })
-        .collect();
-    let samples = Samples::take(900, Duration::from_millis(50), |at| {
-        busy.store([0, 1, 2, 1, 0, 4, 1, 0, 0][at as usize / 100], std::sync::atomic::Ordering::Relaxed);
-    });
-    busy.store(u32::MAX, std::sync::atomic::Ordering::Relaxed);
-    for worker in workers {
-        worker.join().expect("a worker");
-    }
-    record(&path, &samples, about("db-17", "a"), |at| (600..640).contains(&at));
+use crate::common::reel::Reel;
+use std::path::{Path, PathBuf};
+use topotop_model::recording::What;
+
+/// A recording of so many seconds with a mark every hundred, from the fiftieth on.
+fn recorded(dir: &Path, seconds: u64) -> PathBuf {
+    let path = dir.join("a.rec");
+    let marks = (0..seconds).filter(|second| second % 100 == 50);
+    let events = marks.map(|second| (second, What::Mark { text: format!("step {}", second / 100 + 1) })).collect();
+    Reel { seconds, events, busy: waves, ..Reel::default() }.write(&path);
+    path
+}
+
+/// Load that comes and goes.
+fn waves(second: u64, cpu: u32) -> u64 {
+    let high = second % 60 / 20 == u64::from(cpu % 3);
+    if high { 80 + (second * 7 + u64::from(cpu)) % 20 } else { 5 + (second * 3) % 9 }
+}
+
+/// Bytes in the middle that are no longer what was written.
+fn damage(path: &Path, from: f64, bytes: usize) -> u64 {
+    let mut file = std::fs::read(path).expect("a recording");
+    let at = (file.len() as f64 * from) as usize;
+    file[at..at + bytes].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    std::fs::write(path, file).expect("written");
+    at as u64
 }

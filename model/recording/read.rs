@@ -225,6 +225,17 @@ impl<S: ReadAt> Reader<S> {
         self.table(at).sample(number).map(|(_, place)| place.when)
     }
 
+    /// What is wrong between a sample and the one before it, if anything is.
+    pub fn lost_before(&mut self, number: u64) -> Option<Damage> {
+        let number = u32::try_from(number).ok()?;
+        let at = self.segment_of(number)?;
+        let slot = self.header.segment_bytes;
+        let (before, here) = self.table(at).around(number)?;
+        // The first one of a segment: what is lost may be anywhere in its slot.
+        let from = before.unwrap_or_else(|| here.saturating_sub(slot).max(HEADER_BYTES as u64));
+        self.damage.iter().find(|damage| (from..here).contains(&damage.offset)).cloned()
+    }
+
     /// The segment that a sample would be in.
     fn segment_of(&self, number: u32) -> Option<usize> {
         self.segments.partition_point(|segment| segment.number <= number).checked_sub(1)

@@ -115,6 +115,9 @@ fn file(reader: &mut Reader, args: &ReplayArgs, lines: &mut Lines, out: &mut dyn
         }
         match reader.next_sample() {
             Some(Ok((next, snapshot))) => {
+                // Records that cannot even be found are no error of decoding.
+                let is_next = number.is_none_or(|number| number + 1 == next);
+                reader.lost_before(next).filter(|_| !is_next).iter().for_each(complain);
                 lines.push(snapshot);
                 number = Some(next);
             }

@@ -60,11 +60,18 @@ impl Playback {
         between(self.first, self.last)
     }
 
+    /// True if it begins and ends on the same day.
+    pub fn is_of_one_day(&self) -> bool {
+        self.first.wall_ns.div_euclid(DAY_NS) == self.last.wall_ns.div_euclid(DAY_NS)
+    }
+
     /// Seconds from what is shown to the newest sample.
     pub fn behind_seconds(&self) -> u64 {
         between(self.at, self.last)
     }
 }
+
+const DAY_NS: i64 = 86_400_000_000_000;
 
 fn between(from: When, to: When) -> u64 {
     to.wall_ns.saturating_sub(from.wall_ns).max(0) as u64 / 1_000_000_000

@@ -21,7 +21,10 @@ pub(super) fn rows(app: &App) -> u16 {
 
 /// Calls with where playing is, its ends labelled.
 fn with_place<T>(playback: &Playback, call: impl FnOnce(&Place<'_>) -> T) -> T {
-    let [start, end] = [playback.first, playback.last].map(|when| units::time_of_day(when.wall_ns));
+    let [start, end] = [playback.first, playback.last].map(|when| match playback.is_of_one_day() {
+        true => units::time_of_day(when.wall_ns),
+        false => units::day_and_minute(when.wall_ns),
+    });
     call(&Place { sample: playback.sample, span: playback.span, start: &start, end: &end })
 }
 

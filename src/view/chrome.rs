@@ -21,12 +21,13 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
     let mut parts = vec![
         (" topotop ".to_owned(), Role::Title, 0u8),
         (frame.host.name.chars().take(32).collect(), Role::Focus, 1),
-        (replay::other(app), Role::Dim, 1),
-        (summary(&frame.topology), Role::Text, if app.playback.is_some() { 4 } else { 2 }),
-        (kernel(frame), Role::Dim, 5),
+        (replay::other(app), Role::Dim, 2),
+        (replay::clocks(app), Role::Info, 4),
+        (summary(&frame.topology), Role::Text, if app.playback.is_some() { 5 } else { 2 }),
+        (kernel(frame), Role::Dim, 6),
         (clock, clock_role, 0),
         (recording, recording_role, 0),
-        (replay::position(app), Role::Text, 2),
+        (replay::position(app), Role::Text, 3),
         (cost, Role::Dim, 3),
     ];
     parts.retain(|(text, _, _)| !text.is_empty());

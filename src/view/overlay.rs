@@ -63,8 +63,12 @@ fn keys(app: &App) -> Vec<Line> {
                 },
                 _ => row.help.to_owned(),
             };
-            let keys: Vec<String> =
-                app.keymap.keys(row.command).iter().map(|key| label(*key, app.look.charset)).collect();
+            let keys: Vec<String> = app
+                .keymap
+                .keys_now(row.command, app.in_time())
+                .iter()
+                .map(|key| label(*key, app.look.charset))
+                .collect();
             lines.push(Line::new(keys.join("  "), help));
         }
     }
@@ -73,7 +77,7 @@ fn keys(app: &App) -> Vec<Line> {
         for (action, word) in panel.hints() {
             let keys: Vec<String> = app
                 .keymap
-                .keys(crate::action::Command::Panel(*action))
+                .keys_now(crate::action::Command::Panel(*action), app.in_time())
                 .iter()
                 .map(|key| label(*key, app.look.charset))
                 .collect();

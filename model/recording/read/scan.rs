@@ -124,6 +124,13 @@ impl Table {
         before.take_while(|(_, place)| place.number == number).find(|(_, place)| place.kind.is_sample())
     }
 
+    /// Where a sample is, and where the place before it is.
+    pub(super) fn around(&self, number: u32) -> Option<(Option<u64>, u64)> {
+        let (at, place) = self.sample(number)?;
+        let before = at.checked_sub(1).and_then(|before| self.places.get(before));
+        Some((before.map(|before| before.offset), place.offset))
+    }
+
     /// The places of samples from one position of the table to another.
     pub(super) fn between(&self, from: usize, to: usize) -> impl Iterator<Item = &Place> {
         self.places.get(from..=to).unwrap_or_default().iter().filter(|place| place.kind.is_sample())

@@ -84,6 +84,7 @@ impl Deck {
     /// Decodes on until a sample comes.
     fn onward(&mut self, wanted: u64) -> (Option<u64>, Option<Damage>) {
         let (mut found, mut damage) = (None, None);
+        let mut last = self.at;
         while found.is_none_or(|found| found < wanted) {
             let next = match self.ahead.take() {
                 Some(ahead) => Some(Ok(ahead)),
@@ -92,7 +93,11 @@ impl Deck {
             match next {
                 Some(Ok((sample, snapshot))) => {
                     self.window.push(snapshot);
-                    found = Some(sample);
+                    if last.is_some_and(|last| last + 1 != sample) {
+                        // Records that cannot even be found are no error of decoding.
+                        damage = damage.or_else(|| self.track.lost_before(sample));
+                    }
+                    (found, last) = (Some(sample), Some(sample));
                 }
                 Some(Err(error)) => damage = damage.or(Some(error)),
                 None => break,
@@ -108,7 +113,8 @@ impl Deck {
         let damage = match self.track.window_at(there) {
             Ok(window) => {
                 self.window = window;
-                return (Some(there), None);
+                let damage = if there == wanted { None } else { self.track.lost_before(there.max(wanted)) };
+                return (Some(there), damage);
             }
             Err(damage) => damage,
         };

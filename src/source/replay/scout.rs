@@ -208,8 +208,18 @@ fn holes_in(track: &mut dyn Track, range: RangeInclusive<u64>, usual_ns: u64) ->
     holes
 }
 
-/// Times at even distances.
+/// Times at even distances, as short as they tell apart.
 fn times(track: &mut dyn Track, first: u64, last: u64) -> Vec<(u64, String)> {
     let at = |part: u64| first + ((last - first) as f64 * part as f64 / TIMES as f64) as u64;
-    (1..TIMES).filter_map(|part| Some((at(part), units::time_of_day(track.when(at(part))?.wall_ns)))).collect()
+    let mut wall = |sample: u64| track.when(sample).map(|when| when.wall_ns);
+    let span = wall(last).zip(wall(first)).map_or(0, |(last, first)| last.saturating_sub(first));
+    let text = |wall_ns: i64| match span {
+        span if span > 24 * HOUR_NS => units::day_and_minute(wall_ns),
+        // `14:05`: within an hour or more, seconds would only take room.
+        span if span > HOUR_NS => units::time_of_day(wall_ns).chars().take(5).collect(),
+        _ => units::time_of_day(wall_ns),
+    };
+    (1..TIMES).filter_map(|part| Some((at(part), text(wall(at(part))?)))).collect()
 }
+
+const HOUR_NS: i64 = 3_600_000_000_000;

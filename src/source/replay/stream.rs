@@ -164,6 +164,10 @@ impl Track for StreamTrack {
         })
     }
 
+    fn lost_before(&mut self, _: u64) -> Option<Damage> {
+        None
+    }
+
     fn refresh(&mut self) -> Option<String> {
         self.kept().trouble.take()
     }

@@ -34,6 +34,8 @@ pub(super) trait Track: Send {
     fn window_at(&mut self, sample: u64) -> Result<Window, Damage>;
     /// The sample after the one that was decoded last.
     fn next(&mut self) -> Next;
+    /// What is wrong between a sample and the one before it.
+    fn lost_before(&mut self, sample: u64) -> Option<Damage>;
     /// Looks for new samples; says what went wrong with that.
     fn refresh(&mut self) -> Option<String>;
     /// What follows the newest sample.
@@ -87,6 +89,10 @@ impl Track for FileTrack {
 
     fn next(&mut self) -> Next {
         self.reader.next_sample()
+    }
+
+    fn lost_before(&mut self, sample: u64) -> Option<Damage> {
+        self.reader.lost_before(sample)
     }
 
     fn refresh(&mut self) -> Option<String> {

@@ -8,10 +8,11 @@ use topotop_widgets::Role;
 /// Playing or not, how fast, and the wall time that is shown.
 pub(super) fn clock(playback: &Playback, unicode: bool) -> (String, Role) {
     let mark = |unicode_mark, ascii| if unicode { unicode_mark } else { ascii };
-    let time = units::date_time(playback.at.wall_ns);
-    // The clock of an hour's recording does not change its date: the time alone is what one looks for.
-    let same_day = playback.first.wall_ns.div_euclid(DAY_NS) == playback.last.wall_ns.div_euclid(DAY_NS);
-    let time = if same_day { units::time_of_day(playback.at.wall_ns) } else { time };
+    // Within a day the time alone is what one looks for.
+    let time = match playback.is_of_one_day() {
+        true => units::time_of_day(playback.at.wall_ns),
+        false => units::date_time(playback.at.wall_ns),
+    };
     if playback.following {
         return match playback.quiet_seconds {
             Some(age) => (format!("{} {time}Z, nothing for {}", mark("●", "*"), units::span(age)), Role::Stale),
@@ -27,8 +28,6 @@ pub(super) fn clock(playback: &Playback, unicode: bool) -> (String, Role) {
         false => (format!("{} {speed} {time}Z", mark("‖", "||")), Role::Replay),
     }
 }
-
-const DAY_NS: i64 = 86_400_000_000_000;
 
 fn speed(speed: f64, times: &str) -> String {
     if speed < 1.0 { format!("{speed:.1}{times}") } else { format!("{speed:.0}{times}") }
@@ -48,12 +47,17 @@ pub(super) fn position(app: &App) -> String {
     }
 }
 
-/// The other machine of two, and how their clocks stand to each other.
+/// How the clocks of two machines stand to each other.
+pub(super) fn clocks(app: &App) -> String {
+    app.playback.as_ref().map_or_else(String::new, |playback| playback.clocks.clone())
+}
+
+/// The other machine of two.
 pub(super) fn other(app: &App) -> String {
     let Some(playback) = app.playback.as_ref().filter(|playback| playback.machines.len() > 1) else {
         return String::new();
     };
     let others = playback.machines.iter().enumerate().filter(|(at, _)| *at != playback.machine);
     let others: Vec<String> = others.map(|(_, name)| name.chars().take(24).collect()).collect();
-    format!("| {}  {}", others.join(" | "), playback.clocks)
+    format!("| {}", others.join(" | "))
 }

@@ -1,0 +1,202 @@
+//! The real program in a terminal, with keys.
+
+use super::{damage, recorded};
+use crate::common::pty::{Session, TOPOTOP};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const USUAL: (u16, u16) = (120, 40);
+
+fn title(screen: &str) -> &str {
+    screen.lines().next().unwrap_or_default()
+}
+
+fn at(session: &Session, time: &str) {
+    session.until(time, |screen| title(screen).contains(time));
+}
+
+fn leaves(mut session: Session) {
+    session.keys("q");
+    assert_eq!(session.ends(), 0);
+    session.restored();
+}
+
+#[test]
+fn keys_go_through_a_recording() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = recorded(dir.path(), 600);
+    let mut session = Session::topotop(&["replay", path.to_str().expect("a path"), "--paused"], USUAL);
+    at(&session, "10:00:00Z");
+    session.keys("\x1b[C\x1b[C\x1b[C\x1b[D");
+    at(&session, "10:00:02Z");
+    session.keys("]");
+    at(&session, "10:00:50Z");
+    session.shows("mark 1 of 6: step 1");
+    session.keys("\x1b[6~");
+    at(&session, "10:01:50Z");
+    session.keys("]]]");
+    at(&session, "10:05:50Z");
+    session.keys("[");
+    at(&session, "10:04:10Z");
+    for (typed, time) in [
+        ("50%", "10:05:00Z"),
+        ("-30s", "10:04:30Z"),
+        ("+2m", "10:06:30Z"),
+        ("7m", "10:07:00Z"),
+        ("10:08", "10:08:00Z"),
+        ("10:08:30", "10:08:30Z"),
+        ("2026-01-02 10:09", "10:09:00Z"),
+    ] {
+        session.keys(&format!("t{typed}\r"));
+        at(&session, time);
+    }
+    session.keys("\x1b[F");
+    at(&session, "10:09:59Z");
+    session.keys("\x1b[C");
+    session.shows("this is the last sample");
+    session.keys("\x1b[H");
+    at(&session, "10:00:00Z");
+    session.keys("+++");
+    at(&session, "10×");
+    session.keys(" ");
+    session.until("play", |screen| title(screen).contains('▶') && !title(screen).contains("10:00:00Z"));
+    session.keys(" ");
+    session.until("pause", |screen| title(screen).contains('‖'));
+    // A loop of three seconds is not left.
+    session.keys("t1m\r(t63s\r)t1m\r---");
+    session.until("a loop", |screen| title(screen).contains("loop") && title(screen).contains(" 1× "));
+    session.keys(" ");
+    for _ in 0..25 {
+        std::thread::sleep(Duration::from_millis(200));
+        let text = session.text();
+        let inside = ["10:01:00Z", "10:01:01Z", "10:01:02Z", "10:01:03Z"];
+        assert!(inside.iter().any(|time| title(&text).contains(time)), "{text}");
+    }
+    session.keys("L");
+    at(&session, "10:01:05Z");
+    leaves(session);
+}
+
+#[test]
+fn every_screen_has_the_line_and_it_is_clicked_and_dragged() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = recorded(dir.path(), 600);
+    for (cols, rows) in [(80, 24), (120, 40), (200, 60)] {
+        let arguments = ["replay", path.to_str().expect("a path"), "--paused", "--from", "5m"];
+        let mut session = Session::topotop(&arguments, (cols, rows));
+        at(&session, "10:05:00Z");
+        for number in 1..=topotop_widgets::all().len() {
+            session.keys(&number.to_string());
+            session.until("the line", |screen| {
+                let line = screen.lines().nth(usize::from(rows) - 2).unwrap_or_default();
+                line.contains("10:00:00 ")
+                    && line.contains('┃')
+                    && line.contains('◆')
+                    && line.trim_end().ends_with(" 10:09:59")
+            });
+        }
+        let row = rows - 1;
+        // Its left end; then dragged to its right end, past the line.
+        session.keys(&format!("\x1b[<0;11;{row}M"));
+        at(&session, "10:00:00Z");
+        session.keys(&format!("\x1b[<32;{};3M\x1b[<0;{cols};3m", cols - 1));
+        at(&session, "10:09:59Z");
+        // Without a button on it nothing is dragged.
+        session.keys("\x1b[<32;20;3M");
+        session.keys("?");
+        session.shows("searches, Esc closes");
+        session.keys("\x1b");
+        leaves(session);
+    }
+}
+
+#[test]
+fn what_has_no_use_in_a_recording_says_so() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = recorded(dir.path(), 60);
+    let mut session = Session::topotop(&["replay", path.to_str().expect("a path"), "--paused"], USUAL);
+    at(&session, "10:00:00Z");
+    session.keys("R");
+    session.shows("it is not recorded again");
+    session.keys("o");
+    session.shows("one machine only");
+    leaves(session);
+}
+
+#[test]
+fn a_damaged_file_plays_on_and_says_where() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = recorded(dir.path(), 300);
+    damage(&path, 0.5, 100);
+    let arguments = ["replay", path.to_str().expect("a path"), "--speed", "20", "--from", "100s"];
+    let session = Session::topotop(&arguments, USUAL);
+    session.shows("damaged at byte");
+    session.until("the damage on the line", |screen| screen.lines().nth(38).is_some_and(|line| line.contains('×')));
+    at(&session, "10:04:59Z");
+    leaves(session);
+}
+
+#[test]
+fn a_file_that_is_being_written_is_followed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("growing.rec");
+    let file = path.to_str().expect("a path");
+    let mut recorder = Command::new(TOPOTOP)
+        .args(["record", "--no-hwloc", "--interval", "200ms", "-o", file])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let begun = || std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 20_000);
+    while !begun() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut session = Session::topotop(&["replay", file], USUAL);
+    session.shows("at its end");
+    let time = |session: &Session| title(&session.text()).split('●').nth(1).map(str::to_owned);
+    let first = time(&session);
+    session.until("a new sample", |screen| title(screen).split('●').nth(1).map(str::to_owned) != first);
+    session.keys("\x1b[D\x1b[D");
+    session.until("a step back", |screen| title(screen).contains('‖'));
+    session.until("the end going on", |screen| title(screen).contains("s behind its end"));
+    session.keys("\x1b[F");
+    session.shows("at its end");
+    crate::common::pty::kill("TERM", recorder.id() as i32);
+    recorder.wait().expect("a status");
+    session.until("its end", |screen| title(screen).contains('‖') && !title(screen).contains("at its end"));
+    leaves(session);
+}
+
+#[test]
+fn a_stream_is_a_monitor_and_leaves_its_last_picture() {
+    let script = format!("{TOPOTOP} record --no-hwloc --interval 200ms --for 6s -o - | {TOPOTOP} replay -");
+    let mut session = Session::start("bash", &["-c", &script], USUAL, &[]);
+    session.shows("at its end");
+    session.keys(" ");
+    session.until("pause", |screen| title(screen).contains('‖') && title(screen).contains("behind"));
+    session.keys("\x1b[D\x1b[D");
+    session.keys("\x1b[F");
+    session.shows("at its end");
+    session.shows("the stream has ended");
+    session.keys("2\x1b[D");
+    session.until("a step back", |screen| title(screen).contains('‖'));
+    leaves(session);
+}
+
+#[test]
+fn two_machines_are_switched() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (server, client) = (dir.path().join("server.rec"), dir.path().join("client.rec"));
+    let reel = |host| crate::common::reel::Reel { host, seconds: 120, ..crate::common::reel::Reel::default() };
+    reel("server").write(&server);
+    reel("client").write(&client);
+    let files = [server.to_str().expect("a path"), client.to_str().expect("a path")];
+    let mut session = Session::topotop(&["replay", files[0], files[1], "--paused", "--from", "1m"], USUAL);
+    session.until("both names", |screen| title(screen).contains("server  | client"));
+    session.shows("same boot");
+    session.keys("2");
+    session.keys("o");
+    session.until("the other one first", |screen| title(screen).contains("client  | server"));
+    at(&session, "10:01:00Z");
+    leaves(session);
+}
