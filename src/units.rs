@@ -171,7 +171,10 @@ fn split(text: &str) -> (Option<f64>, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, date_time, day_and_minute, duration, interval, megabits, parse_time_of_day, rfc3339, short, span, time_of_day};
+    use super::{
+        bytes, date_time, day_and_minute, duration, interval, megabits, parse_time_of_day, rfc3339, short, span,
+        time_of_day,
+    };
     use proptest::prelude::*;
     use std::time::Duration;
 

@@ -21,9 +21,9 @@ pub(super) fn rows(app: &App) -> u16 {
 
 /// Calls with where playing is, its ends labelled.
 fn with_place<T>(playback: &Playback, call: impl FnOnce(&Place<'_>) -> T) -> T {
-    let [start, end] = [playback.first, playback.last].map(|when| match playback.is_of_one_day() {
-        true => units::time_of_day(when.wall_ns),
-        false => units::day_and_minute(when.wall_ns),
+    let [start, end] = [playback.first, playback.last].map(|when| {
+        let format = if playback.is_of_one_day() { units::time_of_day } else { units::day_and_minute };
+        format(when.wall_ns)
     });
     call(&Place { sample: playback.sample, span: playback.span, start: &start, end: &end })
 }

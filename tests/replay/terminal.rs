@@ -56,6 +56,15 @@ fn keys_go_through_a_recording() {
     session.shows("this is the last sample");
     session.keys("\x1b[H");
     at(&session, "10:00:00Z");
+    leaves(session);
+}
+
+#[test]
+fn it_plays_at_any_speed_and_loops() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = recorded(dir.path(), 600);
+    let mut session = Session::topotop(&["replay", path.to_str().expect("a path"), "--paused"], USUAL);
+    at(&session, "10:00:00Z");
     session.keys("+++");
     at(&session, "10×");
     session.keys(" ");
@@ -106,6 +115,7 @@ fn every_screen_has_the_line_and_it_is_clicked_and_dragged() {
         session.keys("?");
         session.shows("searches, Esc closes");
         session.keys("\x1b");
+        session.hides("searches, Esc closes");
         leaves(session);
     }
 }

@@ -9,10 +9,8 @@ use topotop_widgets::Role;
 pub(super) fn clock(playback: &Playback, unicode: bool) -> (String, Role) {
     let mark = |unicode_mark, ascii| if unicode { unicode_mark } else { ascii };
     // Within a day the time alone is what one looks for.
-    let time = match playback.is_of_one_day() {
-        true => units::time_of_day(playback.at.wall_ns),
-        false => units::date_time(playback.at.wall_ns),
-    };
+    let format = if playback.is_of_one_day() { units::time_of_day } else { units::date_time };
+    let time = format(playback.at.wall_ns);
     if playback.following {
         return match playback.quiet_seconds {
             Some(age) => (format!("{} {time}Z, nothing for {}", mark("●", "*"), units::span(age)), Role::Stale),
