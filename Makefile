@@ -34,9 +34,10 @@ lint: setup ## formatting, lints and documentation, warnings denied
 	@$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(FEATURES)
 
-bench: setup ## a very wide machine, a day's recording: ratios within one run
+bench: setup ## a very wide machine, a day's recording, what recording costs: ratios within one run
 	@$(CARGO) bench --locked $(FEATURES) --bench wide
 	@$(CARGO) bench --locked $(FEATURES) --bench day
+	@$(CARGO) bench --locked $(FEATURES) --bench recording
 
 picture: setup ## draw the pictures in the README again
 	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact screens::writes_the_picture_of_the_readme replay::screen::writes_the_picture_of_the_readme

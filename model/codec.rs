@@ -13,7 +13,8 @@ mod script;
 mod texts;
 mod write;
 
-use crate::{Snapshot, Stamp};
+use crate::snapshot::Tracks;
+use crate::{Snapshot, Stamp, Window};
 use std::cell::RefCell;
 
 /// Version of a record's form.
@@ -47,6 +48,9 @@ const LEVELS: (i32, i32) = (9, 3);
 const MIN_PACKED: usize = 48;
 /// Buffers larger than this are not kept for the next record.
 const MAX_KEPT: usize = 1 << 20;
+
+/// The records before the one that is sought of which every section is kept.
+const NEAR: usize = 3;
 
 /// Why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -82,11 +86,12 @@ pub struct Record {
     pub bytes: Vec<u8>,
 }
 
-/// What encoding keeps from record to record for its speed, never for its result.
+/// What is kept from record to record for speed, never for the result.
 #[derive(Default)]
 struct Tools {
     scratch: write::Scratch,
     packers: [Option<zstd::bulk::Compressor<'static>>; 2],
+    unpacker: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 thread_local! {
@@ -183,6 +188,29 @@ pub fn decode_into(snapshot: &mut Snapshot, record: &Record) -> Result<(), Error
     read::snapshot(snapshot, cells.ok_or(Error::Short)?, &texts, record.bytes.len())
 }
 
+/// The window after some records, the first of them a key frame: as if each were decoded and pushed, but most of them
+/// are decoded in place.
+pub fn window(records: &[Record]) -> Result<Window, Error> {
+    let (mut window, mut tracks) = (Window::default(), Tracks::default());
+    for (index, record) in records.iter().enumerate() {
+        let near = records.len() - index <= NEAR;
+        window.step(&mut tracks, near, |now| decode_next(index == 0, now, record))?;
+    }
+    if tracks.are_whole() {
+        return Ok(window);
+    }
+    // A section that was read every time no longer is: rare enough to begin again.
+    let (mut window, mut tracks) = (Window::default(), Tracks::default());
+    for (index, record) in records.iter().enumerate() {
+        window.step(&mut tracks, true, |now| decode_next(index == 0, now, record))?;
+    }
+    Ok(window)
+}
+
+fn decode_next(first: bool, now: &mut Snapshot, record: &Record) -> Result<(), Error> {
+    if first && !record.key { Err(Error::NoBase) } else { decode_into(now, record) }
+}
+
 /// The bytes of a block whose length comes next; `rest` goes on behind it.
 fn split_block<'a>(rest: &mut &'a [u8], mut after: &'a [u8]) -> Result<&'a [u8], Error> {
     let mut len = 0usize;
@@ -204,7 +232,13 @@ fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let told = zstd::zstd_safe::get_frame_content_size(bytes).ok().flatten().ok_or(Error::Compression)?;
     let most = bytes.len().saturating_mul(MAX_RATIO).saturating_add(FREE_TEXTS).min(MAX_TEXTS);
     let size = usize::try_from(told).ok().filter(|&size| size <= most).ok_or(Error::TooLarge)?;
-    zstd::bulk::decompress(bytes, size).map_err(|_| Error::Compression)
+    TOOLS.with_borrow_mut(|tools| {
+        if tools.unpacker.is_none() {
+            tools.unpacker = Some(zstd::bulk::Decompressor::new().map_err(|_| Error::Compression)?);
+        }
+        let unpacker = tools.unpacker.as_mut().ok_or(Error::Compression)?;
+        unpacker.decompress(bytes, size).map_err(|_| Error::Compression)
+    })
 }
 
 #[cfg(test)]

@@ -97,13 +97,6 @@ impl Log for Ring {
     }
 
     fn window_at(&self, index: usize) -> Result<Window, Error> {
-        let mut window = Window::default();
-        let mut base = None;
-        for record in &self.records_for(index) {
-            let snapshot = codec::decode(base.as_ref(), record)?;
-            window.push(snapshot.clone());
-            base = Some(snapshot);
-        }
-        Ok(window)
+        codec::window(&self.records_for(index))
     }
 }

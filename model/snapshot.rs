@@ -77,8 +77,78 @@ macro_rules! sections {
                 self.before.stamp = self.now.stamp;
                 self.now = next;
             }
+
+            /// Changes the newest snapshot in place. What it was before is kept of `all` sections, or of those that
+            /// are not read every time: to keep it costs a copy.
+            pub(crate) fn step<E>(
+                &mut self,
+                tracks: &mut Tracks,
+                all: bool,
+                change: impl FnOnce(&mut Snapshot) -> Result<(), E>,
+            ) -> Result<(), E> {
+                let (mut held, stamp) = (Snapshot::default(), self.now.stamp);
+                let mut track = tracks.0.iter_mut();
+                $(if let Some(track) = track.next() {
+                    track.read_at_ns = self.now.$field.read_at_ns;
+                    track.kept = all || track.streak < STREAK;
+                    if track.kept {
+                        held.$field = Arc::clone(&self.now.$field);
+                    }
+                })+
+                change(&mut self.now)?;
+                let mut track = tracks.0.iter_mut();
+                $(if let Some(track) = track.next() {
+                    if track.changed(self.now.$field.read_at_ns) {
+                        self.before.$field = held.$field;
+                    }
+                })+
+                self.before.stamp = stamp;
+                Ok(())
+            }
+        }
+
+        /// What [`Window::step`] remembers of every section.
+        #[derive(Debug)]
+        pub(crate) struct Tracks([Track; [$(stringify!($field)),+].len()]);
+
+        impl Default for Tracks {
+            fn default() -> Self {
+                Self([const { Track { read_at_ns: 0, kept: false, streak: 0, stale: false } }; _])
+            }
         }
     };
+}
+
+/// A section that was read so many times in a row is expected to be read again, so what it was is not kept yet.
+const STREAK: u32 = 2;
+
+/// How a section went so far.
+#[derive(Debug)]
+struct Track {
+    read_at_ns: u64,
+    kept: bool,
+    streak: u32,
+    /// It changed without having been kept.
+    stale: bool,
+}
+
+impl Track {
+    /// Takes in its generation; true if what it was before is to be set.
+    fn changed(&mut self, read_at_ns: u64) -> bool {
+        let changed = read_at_ns != self.read_at_ns;
+        self.streak = if changed { self.streak.saturating_add(1) } else { 0 };
+        if changed {
+            self.stale = !self.kept;
+        }
+        changed && self.kept
+    }
+}
+
+impl Tracks {
+    /// True if every section's state before its last change was kept.
+    pub(crate) fn are_whole(&self) -> bool {
+        self.0.iter().all(|track| !track.stale)
+    }
 }
 
 sections! {

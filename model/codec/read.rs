@@ -174,6 +174,9 @@ impl Reader<'_> {
                 Event::Born => {
                     self.room.take((slot + 1).saturating_sub(table.rows().bound()), size_of::<u64>())?;
                     serial = serial.wrapping_add(row.serial as u64);
+                    if serial == 0 {
+                        return Err(Error::Malformed);
+                    }
                     table.forget(slot);
                     table.rows_mut().put(slot, serial);
                 }

@@ -3,7 +3,7 @@
 use super::range::Encoder;
 use super::script::{Event, Head, Kind, Mode, Row, Script};
 use super::{CELLS, Error, Record, VERSION, block, decode, decode_into, encode};
-use crate::{Draft, IdSet, Reason, Snapshot, Stamp, Table};
+use crate::{Draft, IdSet, Reason, Snapshot, Stamp, Table, Window};
 use proptest::prelude::*;
 
 /// One step of a machine's life: rows come, change and go, values vanish.
@@ -95,6 +95,29 @@ proptest! {
             let _ = decode(base, &flipped);
             let cut = Record { bytes: whole.bytes[..at].to_vec(), ..whole };
             let _ = decode(base, &cut);
+        }
+    }
+
+    #[test]
+    fn a_window_decoded_in_place_is_the_one_that_was_pushed(steps in prop::collection::vec((step(), 0u8..5), 1..24)) {
+        let mut draft = Draft::default();
+        let (mut last, mut window, mut records) = (Snapshot::default(), Window::default(), Vec::new());
+        for (seq, (step, rest)) in (1u64..).zip(&steps) {
+            // Some sections are read each time, some now and then, some every time until they no longer are.
+            draft.load.begin(seq);
+            if seq % 4 == 1 {
+                draft.host.begin(seq);
+            }
+            if seq + u64::from(*rest) < steps.len() as u64 {
+                apply(&mut draft, step, seq);
+            }
+            let next = draft.publish(Stamp { seq, ..Stamp::default() }, &last);
+            records.push(encode((seq % 9 != 1).then_some(&last), &next)?);
+            window.push(next.clone());
+            let sought = super::window(&records)?;
+            prop_assert_eq!(&sought.now, &window.now);
+            prop_assert_eq!(&sought.before, &window.before);
+            last = next;
         }
     }
 

@@ -30,19 +30,20 @@ impl Scratch {
 
 /// Writes a snapshot, as what differs from a base, into the scratch.
 pub(super) fn snapshot(base: Option<&Snapshot>, new: &Snapshot, scratch: &mut Scratch) -> Result<(), Error> {
-    let empty = Snapshot::default();
-    let old = base.unwrap_or(&empty);
+    let stamp = base.map(|base| base.stamp).unwrap_or_default();
     scratch.texts.clear();
     let mut cells = std::mem::take(&mut scratch.cells);
     cells.clear();
     let mut script = Script::new(Encoder::new(&mut cells), usize::MAX);
-    let wall = (new.stamp.wall_ns as u64).wrapping_sub(old.stamp.wall_ns as u64) as i64;
-    let (mono, boot) = (diff(old.stamp.mono_ns, new.stamp.mono_ns), diff(old.stamp.boot_ns, new.stamp.boot_ns));
-    for step in [diff(old.stamp.seq, new.stamp.seq), mono, wall.wrapping_sub(mono), boot.wrapping_sub(mono)] {
+    let wall = (new.stamp.wall_ns as u64).wrapping_sub(stamp.wall_ns as u64) as i64;
+    let (mono, boot) = (diff(stamp.mono_ns, new.stamp.mono_ns), diff(stamp.boot_ns, new.stamp.boot_ns));
+    for step in [diff(stamp.seq, new.stamp.seq), mono, wall.wrapping_sub(mono), boot.wrapping_sub(mono)] {
         script.clock(step);
     }
     let mut bases = Bases::default();
-    old.visit(&mut bases);
+    if let Some(base) = base {
+        base.visit(&mut bases);
+    }
     let (key, mono_ns) = (base.is_none(), new.stamp.mono_ns);
     let mut writer = Writer { script, bases: &bases, key, mono_ns, last: 0, scratch, result: Ok(()) };
     new.visit(&mut writer);
@@ -89,11 +90,17 @@ struct Writer<'a> {
 impl Visit for Writer<'_> {
     fn section<T: Table>(&mut self, _: &'static str, section: &Arc<Section<T>>) {
         let base = self.bases.get::<T>().unwrap_or_default();
-        let unchanged = if self.key { section.state == State::NotCollected } else { Arc::ptr_eq(&base, section) };
+        let unchanged = if self.key { is_blank(section) } else { Arc::ptr_eq(&base, section) };
         if !unchanged && self.result.is_ok() {
             self.result = self.write(&base, section);
         }
     }
+}
+
+/// True of a section that nobody ever read.
+fn is_blank<T: Table>(section: &Section<T>) -> bool {
+    let never = section.state == State::NotCollected && section.read_at_ns == 0 && section.took_ns == 0;
+    never && section.gaps.is_empty() && section.data().rows().is_empty()
 }
 
 impl Writer<'_> {

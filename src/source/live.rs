@@ -122,13 +122,7 @@ impl Source for Live {
             let index = locate(&stamps, from, target)?;
             ring.records_for(index)
         };
-        let mut window = Window::default();
-        let mut base = None;
-        for record in &records {
-            let snapshot = codec::decode(base.as_ref(), record).ok()?;
-            window.push(snapshot.clone());
-            base = Some(snapshot);
-        }
+        let window = codec::window(&records).ok()?;
         let frame = Arc::new(self.deriver.frame(&window));
         let history = Arc::new(self.history.until(frame.stamp.mono_ns));
         Some(Sample { frame, history })

@@ -14,6 +14,10 @@ impl<S: ReadAt> Reader<S> {
         let missing = || Damage { offset: 0, bytes: 0, what: format!("sample {number} is not in the recording") };
         let number = u32::try_from(number).map_err(|_| missing())?;
         let route = self.route(number).ok_or_else(missing)?;
+        if let Some(window) = self.window_in_place(&route) {
+            self.cursor = Some(Cursor { number, base: Some(window.now.clone()) });
+            return Ok(window);
+        }
         let mut window = Window::default();
         let mut base: Option<(u32, Snapshot)> = None;
         let mut damage = None;
@@ -35,6 +39,16 @@ impl<S: ReadAt> Reader<S> {
             Some(damage) => Err(self.remember(damage)),
             None => Ok(window),
         }
+    }
+
+    /// The window after some samples, if all of them are there and whole: in place, which takes half the time.
+    fn window_in_place(&self, route: &[Place]) -> Option<Window> {
+        let next = |pair: &[Place]| matches!(pair, [one, next] if one.number.checked_add(1) == Some(next.number));
+        if !route.windows(2).all(next) {
+            return None;
+        }
+        let records: Option<Vec<Record>> = route.iter().map(|place| Some(self.sample(place).ok()?.1)).collect();
+        codec::window(&records?).ok()
     }
 
     /// The sample after the one that was decoded last, with its number; none at the end. After damage the next one that
@@ -116,6 +130,14 @@ impl<S: ReadAt> Reader<S> {
     }
 
     fn decode(&self, place: &Place, base: Option<&(u32, Snapshot)>) -> Result<Snapshot, Damage> {
+        let (bytes, record) = self.sample(place)?;
+        let base = base.filter(|base| base.0.checked_add(1) == Some(place.number)).map(|base| &base.1);
+        let damage = |error: codec::Error| Damage { offset: place.offset, bytes, what: error.to_string() };
+        codec::decode(base, &record).map_err(damage)
+    }
+
+    /// The codec's record of a sample, and how many bytes it takes in the file.
+    fn sample(&self, place: &Place) -> Result<(u64, Record), Damage> {
         let damage = |bytes: u64, what: &str| Damage { offset: place.offset, bytes, what: what.to_owned() };
         let (head, record) =
             self.record(place).ok_or_else(|| damage(HEAD_BYTES as u64, "a record is not what was written"))?;
@@ -123,10 +145,8 @@ impl<S: ReadAt> Reader<S> {
         let key = head.kind == Kind::Key;
         let payload = if key { split_key(body).map(|parts| parts.2) } else { Some(body) };
         let payload = payload.ok_or_else(|| damage(head.bytes(), "a key frame is not whole"))?;
-        let base = base.filter(|base| base.0.checked_add(1) == Some(place.number)).map(|base| &base.1);
         let stamp = Stamp { wall_ns: head.wall_ns, mono_ns: head.mono_ns, ..Stamp::default() };
-        let record = Record { stamp, key, bytes: payload.to_vec() };
-        codec::decode(base, &record).map_err(|error| damage(head.bytes(), &error.to_string()))
+        Ok((head.bytes(), Record { stamp, key, bytes: payload.to_vec() }))
     }
 
     /// A record that is what was written.
