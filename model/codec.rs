@@ -34,11 +34,11 @@ const FREE_TEXTS: usize = 1 << 20;
 /// The highest slot that a table may use.
 const MAX_ROWS: u64 = 1 << 18;
 /// The rows, cells and pairs that any record may speak of, and those for each of its bytes: time is bounded by them.
-const FREE_CELLS: usize = 1 << 19;
+const FREE_CELLS: usize = 1 << 18;
 const MAX_CELLS_RATIO: usize = 64;
 /// The cells that any record may make room for, in bytes, and those for each of its bytes: rows of which most are free
 /// take little to write and much to hold.
-const FREE_ROOM: usize = 64 << 20;
+const FREE_ROOM: usize = 16 << 20;
 const MAX_ROOM_RATIO: usize = 1 << 10;
 /// The most sections of a record and gaps of a section.
 const MAX_LIST: usize = 1 << 12;
@@ -153,7 +153,7 @@ fn block(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
 
 /// Decodes a record; a difference needs the snapshot that it was made against.
 ///
-/// Whatever stands in a record of N bytes, beside its base it takes at most 128 MiB and 2 KiB for each of those bytes.
+/// Whatever stands in a record, beside its base it takes at most 64 MiB and 8 KiB for each byte of the record.
 pub fn decode(base: Option<&Snapshot>, record: &Record) -> Result<Snapshot, Error> {
     let mut out = match base {
         Some(base) => base.clone(),

@@ -1,5 +1,6 @@
 //! What several tests share.
 
+pub(crate) mod load;
 pub(crate) mod pty;
 pub(crate) mod reel;
 pub(crate) mod schema;

@@ -1,17 +1,23 @@
 //! What the log gives back equals what was seen live, sample by sample, frame by frame.
 
+use crate::common::load::{Load, Unplugged};
 use topotop_collectors::{Options, Root, Sampler};
 use topotop_model::derive::Deriver;
 use topotop_model::ring::{KEY_EVERY, Log, Ring};
 use topotop_model::{Snapshot, Window};
 
-/// Samples of this machine with something going on: processes come and go, counters move.
-fn samples(count: usize) -> Vec<Snapshot> {
+/// Samples of this machine under load; a CPU goes away for the samples from one to another.
+fn samples(count: usize, unplugged: std::ops::Range<usize>) -> Vec<Snapshot> {
     let mut sampler = Sampler::new(Root::live().expect("this machine"), &Options::default());
+    let (mut load, mut cpu) = (Load::start(), None);
     (0..count)
         .map(|index| {
-            if index % 7 == 0 {
-                let _ = std::process::Command::new("true").status();
+            load.step();
+            if index == unplugged.start && !unplugged.is_empty() {
+                cpu = Unplugged::cpu(1);
+            }
+            if index == unplugged.end {
+                cpu = None;
             }
             std::thread::sleep(std::time::Duration::from_millis(3));
             sampler.sample()
@@ -21,36 +27,56 @@ fn samples(count: usize) -> Vec<Snapshot> {
 
 #[test]
 fn stepping_back_shows_what_was_shown() {
-    let samples = samples(KEY_EVERY * 2 + 20);
+    agree(&samples(KEY_EVERY * 2 + 20, 0..0));
+}
+
+/// Takes a CPU of this machine away for a moment: for machines that are nobody's.
+#[test]
+#[ignore = "takes a CPU of this machine away for a moment"]
+fn stepping_back_over_a_cpu_that_was_away_shows_what_was_shown() {
+    let samples = samples(KEY_EVERY + 20, KEY_EVERY - 5..KEY_EVERY + 5);
+    let online = |at: usize| samples[at].cpu_times.data().rows().len();
+    assert!(online(KEY_EVERY) < online(0), "it was not taken away: it takes root and more than one CPU");
+    assert_eq!(online(KEY_EVERY + 10), online(0));
+    agree(&samples);
+}
+
+/// Asserts that the log of some samples gives them back, and frames as they were live.
+fn agree(samples: &[Snapshot]) {
     let mut ring = Ring::new(64 << 20);
     let (mut live, mut deriver) = (Window::default(), Deriver::default());
+    let mut windows = Vec::new();
     let mut frames = Vec::new();
-    for sample in &samples {
+    for sample in samples {
         ring.append(sample).expect("encoded");
         live.push(sample.clone());
         frames.push(format!("{:?}", deriver.frame(&live)));
+        windows.push(live.clone());
     }
     assert_eq!(ring.len(), samples.len());
     // In order, as a recording is played: every frame equal.
-    let (mut window, mut again, mut base) = (Window::default(), Deriver::default(), None);
+    let (mut window, mut again, mut place) = (Window::default(), Deriver::default(), Snapshot::default());
     for (index, record) in ring.records().enumerate() {
-        let snapshot = topotop_model::codec::decode(base.as_ref(), record).expect("decoded");
-        assert_eq!(snapshot, samples[index], "sample {index}");
-        window.push(snapshot.clone());
+        topotop_model::codec::decode_into(&mut place, record).expect("decoded");
+        assert_eq!(place, samples[index], "sample {index}");
+        window.push(place.clone());
         let frame = format!("{:?}", again.frame(&window));
         assert!(frame == frames[index], "frame {index} differs: {}", difference(&frame, &frames[index]));
-        base = Some(snapshot);
     }
-    // By jumping: the same sample, from a key frame before it.
+    // By jumping: the same sample, from a key frame before it, and what came before it.
     for index in [0, 1, KEY_EVERY - 1, KEY_EVERY, KEY_EVERY + 1, samples.len() - 1] {
         let window = ring.window_at(index).expect("decoded");
         assert_eq!(window.now, samples[index], "sample {index} by jumping");
+        let before = &windows[index].before;
+        assert_eq!(window.before.processes, before.processes, "before sample {index}");
+        assert_eq!(window.before.cpu_times, before.cpu_times, "before sample {index}");
+        assert_eq!(window.before.irqs, before.irqs, "before sample {index}");
     }
 }
 
 #[test]
 fn the_ring_keeps_to_its_cap_and_stays_decodable() {
-    let samples = samples(KEY_EVERY * 3);
+    let samples = samples(KEY_EVERY * 3, 0..0);
     let mut whole = Ring::new(usize::MAX);
     for sample in &samples {
         whole.append(sample).expect("encoded");

@@ -1,0 +1,138 @@
+//! Whatever stands in a record, decoding it takes no more memory and time than is stated.
+#![expect(clippy::expect_used, reason = "it is a test")]
+
+use proptest::prelude::*;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use topotop_model::codec::{Record, decode, encode};
+use topotop_model::{ColumnMut, Draft, IdSet, Snapshot, Stamp, Table};
+
+/// Counts what is allocated, and the most there was.
+struct Counting;
+
+/// One test at a time: what the others allocate would count.
+static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn grown(bytes: usize) {
+    let now = NOW.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    MOST.fetch_max(now, Ordering::Relaxed);
+}
+
+mod counting {
+    #![expect(unsafe_code, reason = "an allocator is unsafe by its trait; it hands everything to the system's")]
+    use super::{Counting, GlobalAlloc, Layout, NOW, Ordering, System, grown};
+
+    unsafe impl GlobalAlloc for Counting {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            grown(layout.size());
+            unsafe { System.alloc(layout) }
+        }
+
+        unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+            NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+            unsafe { System.dealloc(pointer, layout) }
+        }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Asserts that a record takes what it may; what it decodes to does not matter.
+fn assert_bounded(base: Option<&Snapshot>, record: &Record) {
+    let (before, start) = (NOW.load(Ordering::Relaxed), Instant::now());
+    MOST.store(before, Ordering::Relaxed);
+    let decoded = decode(base, record);
+    let most = MOST.load(Ordering::Relaxed).saturating_sub(before);
+    drop(decoded);
+    let bound = (64 << 20) + 8192 * record.bytes.len();
+    assert!(most <= bound, "{most} bytes for a record of {}", record.bytes.len());
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?} for {} bytes", start.elapsed(), record.bytes.len());
+}
+
+fn fill<T: Table>(table: &mut T, rows: usize, seed: u64) {
+    for at in 0..rows {
+        let slot = table.insert();
+        for index in 0..T::COLUMNS.len() {
+            let value = (seed + at as u64 * 7 + index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            match table.column_mut(index) {
+                Some(ColumnMut::Num(column)) => column.set(slot, value),
+                Some(ColumnMut::Text(column)) => column.set(slot, &format!("text {value}")),
+                Some(ColumnMut::Sets(column)) => column.set(slot, IdSet::from_ids([value as u32 % 64])),
+                Some(ColumnMut::Sparse(column)) => column.set(slot, [(value as u32 % 9, value)]),
+                None => {}
+            }
+        }
+    }
+}
+
+/// A machine with many rows in wide tables.
+fn greedy(seed: u64) -> Record {
+    let mut draft = Draft::default();
+    draft.cgroups.begin(1);
+    draft.processes.begin(1);
+    fill(draft.cgroups.data_mut(), 1500, seed);
+    fill(draft.processes.data_mut(), 3000, seed);
+    encode(None, &draft.publish(Stamp::default(), &Snapshot::default())).expect("encoded")
+}
+
+#[test]
+fn large_ones_cut_short_take_what_they_may() {
+    let _alone = ALONE.lock();
+    let whole = greedy(3);
+    assert!(decode(None, &whole).is_ok());
+    for part in 0..40 {
+        // The cells stand behind the texts: their first bytes with everything else zero.
+        let mut record = whole.clone();
+        let from = record.bytes.len() * part / 40;
+        for byte in record.bytes.iter_mut().skip(from + 4096) {
+            *byte = part as u8;
+        }
+        assert_bounded(None, &record);
+    }
+}
+
+/// A machine's sample and the one after it.
+fn two(seed: u64) -> (Snapshot, Snapshot) {
+    let mut draft = Draft::default();
+    draft.processes.begin(1);
+    draft.irqs.begin(1);
+    fill(draft.processes.data_mut(), 40, seed);
+    fill(draft.irqs.data_mut(), 9, seed);
+    let first = draft.publish(Stamp { seq: 1, ..Stamp::default() }, &Snapshot::default());
+    draft.processes.begin(2);
+    fill(draft.processes.data_mut(), 3, seed + 1);
+    draft.processes.data_mut().remove(4);
+    let second = draft.publish(Stamp { seq: 2, ..Stamp::default() }, &first);
+    (first, second)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn records_take_what_they_may(
+        seed in 0u64..1000,
+        bytes in prop::collection::vec(any::<u8>(), 0..2000),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let _alone = ALONE.lock();
+        // Nothing but noise behind what every record begins with.
+        let mut noise = vec![1, 1, bytes.len() as u8 | 0x80, (bytes.len() >> 7) as u8];
+        noise.extend(&bytes);
+        assert_bounded(None, &Record { stamp: Stamp::default(), key: true, bytes: noise });
+        // Real ones with bytes that are others.
+        let (first, second) = two(seed);
+        for base in [None, Some(&first)] {
+            let mut record = encode(base, &second).expect("encoded");
+            for (at, byte) in &flips {
+                let at = at.index(record.bytes.len());
+                record.bytes[at] = *byte;
+            }
+            assert_bounded(base, &record);
+        }
+    }
+}
