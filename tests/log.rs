@@ -4,7 +4,7 @@ use crate::common::load::{Load, Unplugged};
 use topotop_collectors::{Options, Root, Sampler};
 use topotop_model::derive::Deriver;
 use topotop_model::ring::{KEY_EVERY, Log, Ring};
-use topotop_model::{Snapshot, Window};
+use topotop_model::{Snapshot, Table as _, Window};
 
 /// Samples of this machine under load; a CPU goes away for the samples from one to another.
 fn samples(count: usize, unplugged: std::ops::Range<usize>) -> Vec<Snapshot> {
