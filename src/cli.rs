@@ -89,6 +89,13 @@ pub struct SnapshotArgs {
     /// At most N processes and control groups in JSON, those that do most.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
+    /// A sample of a recording instead of one taken now.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Which sample of the recording: 14:05, 10m (after the start), -30s (before the end), mark:NAME, start or end
+    /// [default: end].
+    #[arg(long, value_name = "TIME", requires = "from", allow_hyphen_values = true)]
+    pub at: Option<String>,
 }
 
 /// What `replay` takes.

@@ -103,7 +103,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     }
     let config = Config::load(global.config.as_deref())?;
     match &cli.command {
-        Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, root(global)?, &plan(global, &config)),
+        Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, || root(global), &plan(global, &config)),
         Some(Command::Replay(args)) => replay::run(global, &config, args),
         Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config).interval),
         _ => tui(global, &config),

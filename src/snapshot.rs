@@ -5,15 +5,16 @@ use crate::cli::{Global, SnapshotArgs};
 use crate::config::Config;
 use crate::export::{self, Format, Writer};
 use crate::keymap::Keymap;
+use crate::source::Sample;
 use crate::source::live::Plan;
-use crate::source::{About, Sample};
-use crate::theme;
+use crate::{recording, span, theme};
 use std::io::{BufWriter, IsTerminal as _, Write};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::Window;
-use topotop_model::derive::Deriver;
+use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
 use topotop_widgets::themes::Depth;
 
@@ -25,7 +26,7 @@ pub(crate) fn run(
     global: &Global,
     config: &Config,
     args: &SnapshotArgs,
-    root: Root,
+    root: impl FnOnce() -> Result<Root, String>,
     plan: &Plan,
 ) -> Result<(), String> {
     let format = format(args)?;
@@ -35,9 +36,18 @@ pub(crate) fn run(
     if !app.open_screen(screen) && (drawn || args.screen.is_some()) {
         return Err(format!("--screen {screen}: no such screen: use one of {}", app.screens()));
     }
-    app.status.about = About { captured: (!root.is_live()).then(|| root.path().display().to_string()), still: true };
     app.status.interval = plan.interval;
-    app.newest = sample(root, plan);
+    app.status.about.still = true;
+    if let Some(path) = &args.from {
+        if global.root.is_some() || global.interval.is_some() {
+            return Err("--from: a recording is what it is: leave out --root and --interval".to_owned());
+        }
+        app.newest = recorded(path, args.at.as_deref().unwrap_or("end"), &plan.settings, drawn)?;
+    } else {
+        let root = root()?;
+        app.status.about.captured = (!root.is_live()).then(|| root.path().display().to_string());
+        app.newest = sample(root, plan);
+    }
     if global.verbose {
         complain(&app.newest);
     }
@@ -105,6 +115,29 @@ fn sample(root: Root, plan: &Plan) -> Sample {
         history.push(&frame);
     }
     Sample { frame: Arc::new(frame), history: Arc::new(history) }
+}
+
+/// Samples before the one that is drawn, for what is drawn over time.
+const BEFORE: u64 = 120;
+
+/// A sample of a recording; where it is drawn, with what went before.
+fn recorded(path: &Path, at: &str, settings: &Settings, drawn: bool) -> Result<Sample, String> {
+    let wrong = |error: String| format!("{}: {error}", topotop_model::text::printable(&path.display().to_string()));
+    let mut reader = recording::open(path)?;
+    let last = span::sample(&mut reader, at).map_err(wrong)?;
+    let first = reader.numbers().map_or(last, |numbers| *numbers.start());
+    // As it was derived when it was recorded, so that documents are the same.
+    let settings = match &reader.about().nic_capacity_mbps {
+        recorded if recorded.is_empty() => settings.clone(),
+        recorded => Settings { nic_capacity_mbps: recorded.clone() },
+    };
+    let (mut deriver, mut history) = (Deriver::new(settings), History::default());
+    if drawn {
+        let before = (last.saturating_sub(BEFORE).max(first), last);
+        span::windows(&mut reader, before, |window| history.push(&deriver.frame(window)));
+    }
+    let window = reader.window_at(last).map_err(|damage| wrong(damage.to_string()))?;
+    Ok(Sample { frame: Arc::new(deriver.frame(&window)), history: Arc::new(history) })
 }
 
 fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Write) -> std::io::Result<()> {

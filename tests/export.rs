@@ -62,6 +62,35 @@ fn all_sections_are_a_file_each() {
 }
 
 #[test]
+fn a_snapshot_of_any_time_in_every_format() {
+    let dir = recording();
+    let document = |at: &[&str]| {
+        let arguments = [&["snapshot", "--from", "a.rec", "--format", "json"], at].concat();
+        serde_json::from_str::<serde_json::Value>(&written(dir.path(), &arguments)).expect("JSON")
+    };
+    assert_eq!(document(&[])["taken_at"], "2026-01-02T10:00:19.000Z");
+    for (at, taken) in [("10:00:05", "05"), ("7s", "07"), ("-4s", "15"), ("start", "00"), ("end", "19")] {
+        assert_eq!(document(&["--at", at])["taken_at"], format!("2026-01-02T10:00:{taken}.000Z"), "{at}");
+    }
+    assert!(document(&["--at", "7s"])["cpus"][0]["busy"].as_f64().is_some_and(|busy| (0.3..0.36).contains(&busy)));
+    for (extension, mark) in [("txt", "10:00:07"), ("ansi", "\u{1b}["), ("svg", "<svg"), ("html", "<pre")] {
+        let file = format!("now.{extension}");
+        written(dir.path(), &["snapshot", "--from", "a.rec", "--at", "7s", "-o", &file]);
+        let text = std::fs::read_to_string(dir.path().join(file)).expect("the file");
+        assert!(text.contains(mark) && text.contains("db-17"), "{extension}: {text}");
+    }
+    let wrong = [
+        &["snapshot", "--at", "7s"][..],
+        &["snapshot", "--from", "a.rec", "--at", "12:00"],
+        &["snapshot", "--from", "a.rec", "--root", "/"],
+    ];
+    for arguments in wrong {
+        let output = run(dir.path(), arguments);
+        assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).lines().count()), (Some(2), 1));
+    }
+}
+
+#[test]
 fn complaints_and_readers_that_leave() {
     let dir = recording();
     for (arguments, said) in [
