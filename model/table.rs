@@ -49,6 +49,17 @@ impl Rows {
         self.serials.get(slots(self.bound())) == other.serials.get(slots(other.bound()))
     }
 
+    /// The highest serial that was given out.
+    pub(crate) fn highest(&self) -> u64 {
+        self.last_serial
+    }
+
+    /// Adds to every serial, so that no row is the same as one that had its slot and serial.
+    pub(crate) fn raise(&mut self, by: u64) {
+        self.serials.iter_mut().filter(|serial| **serial != 0).for_each(|serial| *serial += by);
+        self.last_serial += by;
+    }
+
     pub(crate) fn insert(&mut self) -> usize {
         let slot = self.free.pop().map_or(self.serials.len(), |slot| slot as usize);
         self.last_serial += 1;

@@ -52,7 +52,7 @@ pub enum Command {
     /// Take one sample pair, write it out and leave.
     Snapshot(SnapshotArgs),
     /// Record without a screen; with a command, from its start to its end.
-    Record(crate::record::RecordArgs),
+    Record(RecordCommand),
     /// Show a recording: the same screens and keys as live, and time to go through.
     Replay(ReplayArgs),
     /// Write the files that would be read to an archive; unpacked, --root reads it: for reports of defects.
@@ -69,6 +69,18 @@ pub enum Command {
     },
     /// Write the manual page.
     Man,
+}
+
+/// What `record` takes: something to record, or something to do with what was.
+#[derive(Clone, Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct RecordCommand {
+    /// What to do with recordings.
+    #[command(subcommand)]
+    pub edit: Option<crate::edit::Edit>,
+    /// What to record.
+    #[command(flatten)]
+    pub args: Option<crate::record::RecordArgs>,
 }
 
 /// What `snapshot` takes.

@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use topotop_model::derive::{Deriver, Settings};
-use topotop_model::diff::{Comparison, Side, compare};
+use topotop_model::diff::{Comparison, FactChange, Side, compare};
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
 
@@ -182,6 +182,23 @@ impl Report {
             return format!("nothing changed beyond noise: {same} metrics compared, {} tested", self.comparison.tested);
         }
         format!("{}; {same} metrics as before", said.join(", "))
+    }
+
+    /// Settings to show, each with how many more subjects of its kind changed alike.
+    fn settings(&self) -> Vec<(&FactChange, usize)> {
+        let mut shown: Vec<(&FactChange, usize)> = Vec::new();
+        for fact in &self.comparison.facts {
+            let alike = |other: &&mut (&FactChange, usize)| {
+                let (other, fact) = (other.0, fact);
+                std::mem::discriminant(&other.subject) == std::mem::discriminant(&fact.subject)
+                    && (&other.name, &other.before, &other.after) == (&fact.name, &fact.before, &fact.after)
+            };
+            match shown.iter_mut().find(alike).filter(|_| !self.all) {
+                Some(entry) => entry.1 += 1,
+                None => shown.push((fact, 0)),
+            }
+        }
+        shown
     }
 
     fn verdict(&self, at: usize) -> Option<topotop_model::diff::Verdict> {

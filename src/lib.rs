@@ -17,6 +17,7 @@ pub mod cli;
 pub mod config;
 pub mod diff;
 pub mod dump;
+pub mod edit;
 pub mod export;
 pub mod keymap;
 pub mod moment;

@@ -1,13 +1,13 @@
 //! From the command line to what it asks for.
 
 use crate::app::{App, Look, Status};
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, RecordCommand};
 use crate::config::Config;
 use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, diff, dump, manual, replay, runtime, snapshot};
+use crate::{capture, diff, dump, edit, manual, replay, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -27,7 +27,12 @@ pub fn run() -> ExitCode {
         return status(print(hwloc::child(root.as_deref()).as_bytes()));
     }
     match Cli::try_parse() {
-        Ok(Cli { command: Some(Command::Record(args)), global }) => record(&global, &args),
+        Ok(Cli { command: Some(Command::Record(RecordCommand { edit: Some(edit), .. })), .. }) => {
+            status(edit::run(&edit))
+        }
+        Ok(Cli { command: Some(Command::Record(RecordCommand { args: Some(args), .. })), global }) => {
+            record(&global, &args)
+        }
         Ok(Cli { command: Some(Command::Diff(args)), global }) => compare(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {

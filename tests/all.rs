@@ -7,6 +7,7 @@ mod common;
 mod architecture;
 mod cli;
 mod diff;
+mod edit;
 mod export;
 mod hostile;
 mod live;

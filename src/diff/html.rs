@@ -51,10 +51,11 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(out, "<h2>Settings</h2>\n<table>\n<tr><th>of</th><th>what</th><th>before</th><th>after</th></tr>")?;
-    for fact in &report.comparison.facts {
+    for (fact, alike) in report.settings() {
         let value = |value: &Option<String>| value.as_deref().map_or("none".into(), printable).into_owned();
         let within = if fact.within { " <small>(changed within a side already)</small>" } else { "" };
-        let subject = printable(&fact.subject.to_string()).into_owned();
+        let more = if alike > 0 { format!(" and {alike} more") } else { String::new() };
+        let subject = format!("{}{more}", printable(&fact.subject.to_string()));
         write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", escape(&subject), escape(&printable(&fact.name)))?;
         let (before, after) = (value(&fact.before), value(&fact.after));
         writeln!(out, "<td class=\"s\">{}</td><td class=\"s\">{}{within}</td></tr>", escape(&before), escape(&after))?;

@@ -120,7 +120,7 @@ fn wrapped(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn settings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
-    let facts = &report.comparison.facts;
+    let facts = report.settings();
     if facts.is_empty() {
         return Ok(());
     }
@@ -129,11 +129,13 @@ fn settings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
     let lines: Vec<[String; 3]> = facts
         .iter()
         .take(shown)
-        .map(|fact| {
+        .map(|(fact, alike)| {
             let value = |value: &Option<String>| value.as_deref().map_or("none".into(), printable).into_owned();
             let within = if fact.within { "  (changed within a side already)" } else { "" };
             let change = format!("{} {} {}{within}", value(&fact.before), signs.arrow, value(&fact.after));
-            [printable(&fact.subject.to_string()).into_owned(), printable(&fact.name).into_owned(), change]
+            let more = if *alike > 0 { format!(" and {alike} more") } else { String::new() };
+            let subject = format!("{}{more}", printable(&fact.subject.to_string()));
+            [subject, printable(&fact.name).into_owned(), change]
         })
         .collect();
     let room = |column: usize, most: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0).min(most);

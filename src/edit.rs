@@ -1,0 +1,148 @@
+//! `topotop record cut`, `record merge` and `record info`: what is done with recordings without playing them.
+
+mod info;
+
+use crate::recording::{self, Copy, Reader};
+use crate::span::{self, Given};
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use topotop_model::recording::About;
+use topotop_model::text::printable;
+
+/// What to do with recordings.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Edit {
+    /// Write a part of a recording to a new one, with its events.
+    Cut {
+        /// The recording, or a span of it: FILE@10:00-10:05, FILE@mark:X-mark:Y, FILE@command.
+        #[arg(value_name = "FILE")]
+        recording: OsString,
+        /// The recording to write, a file that does not exist yet.
+        #[arg(long, short, value_name = "OUT")]
+        output: PathBuf,
+        /// Where it begins: 14:05, 10m (after the start), -30s (before the end), mark:NAME [default: start].
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        from: Option<String>,
+        /// Where it ends [default: end].
+        #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+        to: Option<String>,
+    },
+    /// Write recordings of one boot of one machine to a single one, in order of time.
+    Merge {
+        /// The recordings, in any order.
+        #[arg(value_name = "FILE", num_args = 2.., required = true)]
+        recordings: Vec<PathBuf>,
+        /// The recording to write, a file that does not exist yet.
+        #[arg(long, short, value_name = "OUT")]
+        output: PathBuf,
+    },
+    /// Say what is in a recording: machine, span, samples, size, events, damage.
+    Info {
+        /// The recording.
+        #[arg(value_name = "FILE")]
+        recording: PathBuf,
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Does it.
+pub(crate) fn run(edit: &Edit) -> Result<(), String> {
+    match edit {
+        Edit::Cut { recording, output, from, to } => cut(recording, output, from.as_deref(), to.as_deref()),
+        Edit::Merge { recordings, output } => merge(recordings, output),
+        Edit::Info { recording, json } => info::run(recording, *json),
+    }
+}
+
+fn cut(recording: &OsString, output: &Path, from: Option<&str>, to: Option<&str>) -> Result<(), String> {
+    let mut given = Given::parse(recording, Path::is_file);
+    if from.is_some() || to.is_some() {
+        if given.part.is_some() {
+            return Err("cut: a span after @, or --from and --to, not both".to_owned());
+        }
+        given.part = Some(format!("{}..{}", from.unwrap_or("start"), to.unwrap_or("end")));
+    }
+    let Some(part) = given.part.as_deref() else {
+        return Err("cut: say what to keep: --from, --to, or FILE@SPAN".to_owned());
+    };
+    let name = shown(&given.path);
+    let mut reader = recording::open(&given.path)?;
+    let span = span::resolve(&mut reader, Some(part)).map_err(|error| format!("{name}: {error}"))?;
+    let about = beginning(&mut reader, span.first);
+    let mut copy = Copy::create(output, about)?;
+    let copied = copy.append(&mut reader, (span.first, span.last));
+    finish(copy, copied, output)
+}
+
+fn merge(recordings: &[PathBuf], output: &Path) -> Result<(), String> {
+    let mut readers = Vec::new();
+    for path in recordings {
+        let reader = recording::open(path)?;
+        let numbers = reader.numbers().ok_or_else(|| format!("{}: no sample in it", shown(path)))?;
+        let start = reader.span().map_or(0, |span| span.0.mono_ns);
+        readers.push((start, path, (*numbers.start(), *numbers.end()), reader));
+    }
+    readers.sort_by_key(|reader| reader.0);
+    let Some((first, rest)) = readers.split_first() else { return Ok(()) };
+    for other in rest {
+        belongs(first.1, first.3.about(), other.1, other.3.about())?;
+    }
+    let mut copy = Copy::create(output, first.3.about().clone())?;
+    let mut damaged = Ok(0);
+    for (_, _, numbers, reader) in &mut readers {
+        damaged = damaged.and_then(|before| Ok(before + copy.append(reader, *numbers)?));
+    }
+    finish(copy, damaged, output)
+}
+
+/// An error where two recordings cannot be one.
+fn belongs(path: &Path, about: &About, other_path: &Path, other: &About) -> Result<(), String> {
+    let differ = |what: &str, one: &str, two: &str| {
+        let (path, other) = (shown(path), shown(other_path));
+        Err(format!(
+            "{path} and {other} are of different {what} ({}, {}): they cannot be one",
+            printable(one),
+            printable(two)
+        ))
+    };
+    if about.host != other.host {
+        return differ("machines", &about.host, &other.host);
+    }
+    if about.boot_id.is_empty() || about.boot_id != other.boot_id {
+        return differ("boots", &about.boot_id, &other.boot_id);
+    }
+    if about.anonymised != other.anonymised {
+        let word = |anonymised| if anonymised { "stand-ins" } else { "as they are" };
+        return differ("names", word(about.anonymised), word(other.anonymised));
+    }
+    Ok(())
+}
+
+/// What a recording says of itself, but for when it begins.
+fn beginning(reader: &mut Reader, first: u64) -> About {
+    let started_wall_ns = reader.when(first).map(|when| when.wall_ns);
+    let about = reader.about().clone();
+    About { started_wall_ns: started_wall_ns.unwrap_or(about.started_wall_ns), ..about }
+}
+
+fn finish(copy: Copy, damaged: Result<u64, String>, output: &Path) -> Result<(), String> {
+    let damaged = match damaged {
+        Ok(damaged) => damaged,
+        Err(error) => {
+            copy.abandon();
+            return Err(error);
+        }
+    };
+    let (samples, bytes) = copy.finish()?;
+    let lost = if damaged > 0 { ", without what is damaged" } else { "" };
+    // Standard error may be closed; the file is there all the same.
+    let _ = writeln!(std::io::stderr(), "{}: {samples} samples, {} KiB{lost}", shown(output), bytes.div_ceil(1024));
+    Ok(())
+}
+
+fn shown(path: &Path) -> String {
+    printable(&path.display().to_string()).into_owned()
+}

@@ -1,0 +1,123 @@
+//! Recordings made of others: a part of one, or several one after the other. Nothing is skipped, since nothing hurries.
+
+use super::Reader;
+use crate::span;
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use topotop_model::recording::{About, Chunk, Composer, Event, Join, Limits, What};
+use topotop_model::text::printable;
+
+/// A recording that is being written.
+#[derive(Debug)]
+pub struct Copy {
+    path: PathBuf,
+    file: File,
+    composer: Composer,
+    join: Join,
+    last_mono_ns: u64,
+    samples: u64,
+    bytes: u64,
+}
+
+impl Copy {
+    /// A new file, which must not exist, readable by its owner alone.
+    pub fn create(path: &Path, about: About) -> Result<Self, String> {
+        let wrong = |what: &str| format!("{}: {what}", printable(&path.display().to_string()));
+        let file = File::options().write(true).create_new(true).mode(0o600).open(path).map_err(|error| {
+            wrong(&match error.kind() {
+                io::ErrorKind::AlreadyExists => "it exists: give another name, or remove it".to_owned(),
+                _ => error.to_string(),
+            })
+        })?;
+        let composer = Composer::new(about, Some(Limits::default()));
+        let path = path.to_owned();
+        Ok(Self { path, file, composer, join: Join::default(), last_mono_ns: 0, samples: 0, bytes: 0 })
+    }
+
+    /// Appends samples of a recording with the events among them; returns how often something could not be read.
+    /// Samples that are not later than the last one are there already.
+    pub fn append(&mut self, reader: &mut Reader, numbers: (u64, u64)) -> Result<u64, String> {
+        if self.samples > 0 {
+            self.join.next_recording();
+            self.composer.interrupt();
+        }
+        let all = reader.events();
+        let mut events = all.into_iter().filter(|event| (numbers.0..=numbers.1 + 1).contains(&event.0)).peekable();
+        let (mut failed, mut hole) = (None, self.samples > 0);
+        let damaged = span::samples(reader, numbers, |number, mut snapshot| {
+            let stamp = snapshot.stamp;
+            if stamp.mono_ns <= self.last_mono_ns {
+                while events.next_if(|event| event.0 <= number).is_some() {}
+                return true;
+            }
+            self.join.take(&mut snapshot);
+            let mut put = || -> Result<(), String> {
+                if std::mem::take(&mut hole) {
+                    let seconds = (stamp.mono_ns - self.last_mono_ns) / 1_000_000_000;
+                    let text = format!("another recording goes on here, {seconds} s later");
+                    let event = Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what: What::Note { text } };
+                    self.event(event)?;
+                }
+                while let Some((_, event)) = events.next_if(|event| event.0 <= number) {
+                    self.event(event)?;
+                }
+                let chunk = self.composer.sample(&snapshot).map_err(|error| self.wrong(&error.to_string()))?;
+                self.write(&chunk)
+            };
+            failed = put().err();
+            self.last_mono_ns = stamp.mono_ns;
+            self.samples += 1;
+            failed.is_none()
+        });
+        // What came after the last sample but before the one that is left out: the end of a command.
+        while failed.is_none() {
+            let Some((_, event)) = events.next() else { break };
+            failed = self.event(event).err();
+        }
+        failed.map_or(Ok(damaged), Err)
+    }
+
+    /// Closes it well; returns how many samples and bytes it has.
+    pub fn finish(mut self) -> Result<(u64, u64), String> {
+        if let Some(chunk) = self.composer.finish() {
+            self.write(&chunk)?;
+        }
+        self.file.sync_all().map_err(|error| self.wrong(&error.to_string()))?;
+        Ok((self.samples, self.bytes))
+    }
+
+    /// Takes back what cannot be finished: half of a recording helps nobody.
+    pub fn abandon(self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), String> {
+        match self.composer.event(event) {
+            Some(chunk) => self.write(&chunk),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&mut self, chunk: &Chunk) -> Result<(), String> {
+        for (offset, bytes) in &chunk.writes {
+            self.file.write_all_at(bytes, *offset).map_err(|error| self.wrong(&error.to_string()))?;
+            self.bytes = self.bytes.max(offset + bytes.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn wrong(&self, what: &str) -> String {
+        format!("{}: {what}", printable(&self.path.display().to_string()))
+    }
+}
+
+/// Writes lines to standard output; whoever reads may have read enough.
+pub fn print(text: &str) -> Result<(), String> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
+        _ => Ok(()),
+    }
+}
