@@ -96,6 +96,8 @@ pub struct Writer {
     sent: u64,
     /// Events and the chunk that each goes with, until that is written: a full disk costs samples, not what they tell.
     events: VecDeque<(u64, Event)>,
+    /// Events that go with the next sample of a stream: sent alone they would be what keeps it from going through.
+    waiting: VecDeque<Event>,
     reason: String,
     failed: Option<(Failure, u64)>,
     /// The failure that is being recovered from, and how many samples were written until then.
@@ -129,6 +131,7 @@ impl Writer {
             told: 0,
             sent: 0,
             events: VecDeque::new(),
+            waiting: VecDeque::new(),
             reason: String::new(),
             failed: None,
             recovering: None,
@@ -158,11 +161,12 @@ impl Writer {
             self.skip(self.slow);
             return;
         }
+        self.tell_what_waits();
         let missing = self.missing();
         if missing > self.told {
             let what = What::Skipped { samples: missing - self.told, reason: self.reason.clone() };
             self.told = missing;
-            self.event(Event { wall_ns: snapshot.stamp.wall_ns, mono_ns: snapshot.stamp.mono_ns, what });
+            self.tell(Event { wall_ns: snapshot.stamp.wall_ns, mono_ns: snapshot.stamp.mono_ns, what });
         }
         match self.composer.sample(snapshot) {
             Ok(chunk) => {
@@ -178,6 +182,29 @@ impl Writer {
 
     /// Something that happened.
     pub fn event(&mut self, event: Event) {
+        if self.backlog > 0 {
+            return self.tell(event);
+        }
+        if let (Some(What::Skipped { samples, reason }), What::Skipped { samples: more, reason: same }) =
+            (self.waiting.back_mut().map(|event| &mut event.what), &event.what)
+            && reason == same
+        {
+            *samples += more;
+            return;
+        }
+        if self.waiting.len() >= MAX_EVENTS {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back(event);
+    }
+
+    fn tell_what_waits(&mut self) {
+        for event in std::mem::take(&mut self.waiting) {
+            self.tell(event);
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
         let written = self.shared.written.load(Ordering::Relaxed);
         while self.events.len() >= MAX_EVENTS || self.events.front().is_some_and(|(chunk, _)| *chunk <= written) {
             self.events.pop_front();
@@ -207,6 +234,7 @@ impl Writer {
 
     /// Writes what is left and closes the recording well; waits for a stalled link or disk no longer than 5 s.
     pub fn close(mut self) -> Status {
+        self.tell_what_waits();
         if let Some(chunk) = self.composer.finish().filter(|_| self.failed.is_none()) {
             self.send(chunk);
         }
@@ -221,7 +249,7 @@ impl Writer {
     fn tell_again(&mut self) {
         let written = self.shared.written.load(Ordering::Relaxed);
         let lost = std::mem::take(&mut self.events).into_iter().filter(|(chunk, _)| *chunk > written);
-        lost.for_each(|(_, event)| self.event(event));
+        lost.for_each(|(_, event)| self.tell(event));
     }
 
     fn send(&mut self, chunk: Chunk) {
