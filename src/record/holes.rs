@@ -34,8 +34,8 @@ impl Late {
     fn reason(self) -> &'static str {
         match self {
             Self::Stopped => "topotop was stopped",
-            Self::Asleep => "topotop did not run: it was stopped or the machine was too busy",
-            Self::Slow => "sampling took longer than the interval",
+            Self::Asleep => "topotop did not run: the machine was too busy, or topotop was stopped",
+            Self::Slow => "a sample took longer than the interval: the machine was too busy, or topotop was stopped",
         }
     }
 }
@@ -99,7 +99,10 @@ mod tests {
     #[test]
     fn what_is_missing_is_counted_with_its_reason() {
         let long = said(at(1000.0, 10.0, 20.0), at(1005.0, 15.0, 25.0), false);
-        assert_eq!(long, ["4: sampling took longer than the interval"]);
+        assert_eq!(
+            long,
+            ["4: a sample took longer than the interval: the machine was too busy, or topotop was stopped"]
+        );
         assert_eq!(said(at(1000.0, 10.0, 20.0), at(1005.0, 15.0, 25.0), true), ["4: topotop was stopped"]);
         let slept = said(at(1000.0, 10.0, 20.0), at(1000.0 + 7621.0, 11.0, 20.0 + 7621.0), false);
         assert_eq!(slept, ["7620: the machine slept for 2h07m"]);

@@ -48,6 +48,8 @@ pub(super) struct Recorder {
     later: VecDeque<Event>,
     /// True once there will be no more samples.
     sampled: bool,
+    /// The status to leave with where there is no command.
+    status: u8,
 }
 
 impl Recorder {
@@ -57,7 +59,7 @@ impl Recorder {
         let name = printable(&shown).into_owned();
         let verbose = verbose || (path.is_some() && std::io::stderr().is_terminal());
         let (later, begun) = (VecDeque::new(), Instant::now());
-        Self { path, name, sink, verbose, trouble: None, begun, running: None, later, sampled: false }
+        Self { path, name, sink, verbose, trouble: None, begun, running: None, later, sampled: false, status: 0 }
     }
 
     /// Starts the command, which the recording is told as `told_as`.
@@ -127,12 +129,12 @@ impl Recorder {
                 deadline = None;
                 self.close(None, told, end);
                 if self.running.is_none() {
-                    return 0;
+                    return self.status;
                 }
             }
         }
         self.close(None, told, end);
-        0
+        self.status
     }
 
     fn pass_on(&self, signal: i32) {
@@ -182,9 +184,21 @@ impl Recorder {
         }
         let Some(writer) = self.sink.lock().take() else { return };
         let status = writer.close();
-        self.report(&status);
-        if self.verbose && !status.gone {
-            say(&summary(&self.name, &status, self.begun.elapsed()));
+        let trouble = status.trouble.as_ref().filter(|_| !status.gone);
+        if let Some(path) = self.path.as_ref().filter(|_| trouble.is_some() && status.samples == 0) {
+            // Not one sample got into it.
+            let _ = std::fs::remove_file(path);
+            self.status = 2;
+        }
+        match trouble {
+            Some(trouble) => say(&format!("{}: {trouble}", summary(&self.name, &status, self.begun.elapsed()))),
+            None if status.gone => {}
+            None => {
+                self.report(&status);
+                if self.verbose {
+                    say(&summary(&self.name, &status, self.begun.elapsed()));
+                }
+            }
         }
     }
 }

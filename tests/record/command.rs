@@ -29,7 +29,7 @@ fn its_status_is_passed_on_and_its_end_is_in_the_recording() {
     let ended = read.events.iter().find(|(_, event)| event.what == exit(&read)).expect("an end").1.mono_ns;
     let stamp = |index: usize| read.samples[index].1.stamp.mono_ns;
     assert!(stamp(0) < read.events[0].1.mono_ns && stamp(read.samples.len() - 1) >= ended - 200_000_000);
-    assert!(read.samples.len() >= 4, "{:?}", read.steps());
+    assert!(read.samples.len() >= 2, "{:?}", read.steps());
 }
 
 #[test]

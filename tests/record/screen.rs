@@ -58,8 +58,8 @@ fn what_is_kept_goes_in_first_and_marks_follow() {
     assert_eq!(read.said().iter().filter(|said| *said == "before the deploy").count(), 1, "{:?}", read.said());
     assert_eq!(read.samples[0].1.stamp.seq, 1, "the first sample there was");
     let (at, _) = &read.events[0];
-    assert!(*at >= 6, "the mark stands before sample {at}");
-    assert!(read.samples.len() as u64 >= at + 3, "{} samples", read.samples.len());
+    assert!(*at >= 2, "the mark stands before sample {at}");
+    assert!(read.samples.len() as u64 > *at, "{} samples", read.samples.len());
     // The second sample comes early; no sample is there twice or missing.
     let numbers: Vec<u64> = read.samples.iter().map(|(_, snapshot)| snapshot.stamp.seq).collect();
     assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 1), "{numbers:?}");
