@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs alone.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test build setup setup-test lint bench picture clean
+.PHONY: run test soak build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -18,6 +18,10 @@ build: setup
 
 test: setup setup-test ## build and run every test
 	@INSTA_UPDATE=no $(CARGO) test --workspace --locked $(FEATURES)
+
+# Two hundred kills of a recording, a CPU that goes offline for a moment.
+soak: setup setup-test ## the tests that take long or disturb the machine
+	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 record:: log::
 
 setup:
 	@command -v $(CARGO) >/dev/null || { echo "topotop: cargo is missing: install Rust 1.95 or later, https://rustup.rs" >&2; exit 2; }
