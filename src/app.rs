@@ -14,7 +14,6 @@ use crate::action::Command;
 use crate::keymap::Keymap;
 use crate::source::playback::Playback;
 use crate::source::{About, Sample, Target};
-use crate::units;
 use crossterm::event::{KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 use std::time::Duration;
@@ -108,8 +107,6 @@ pub struct Notice {
 
 /// How long a notice stays, in ns.
 const NOTICE_NS: u64 = 4_000_000_000;
-/// Intervals that keys go through.
-const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 /// Rows that the wheel goes at once.
 const WHEEL_ROWS: i16 = 3;
 
@@ -357,23 +354,6 @@ impl App {
             self.filter.clear();
         }
         Vec::new()
-    }
-
-    fn change_interval(&mut self, longer: bool) -> Vec<Effect> {
-        let now = self.status.interval.as_millis() as u64;
-        let next = if longer {
-            INTERVALS_MS.iter().find(|&&ms| ms > now)
-        } else {
-            INTERVALS_MS.iter().rev().find(|&&ms| ms < now)
-        };
-        if self.status.about.captured.is_some() {
-            self.say("a captured machine stands still");
-            return Vec::new();
-        }
-        let Some(&next) = next else { return Vec::new() };
-        self.status.interval = Duration::from_millis(next);
-        self.say(format!("a sample every {}", units::short(self.status.interval)));
-        vec![Effect::Interval(self.status.interval)]
     }
 
     fn mouse(&mut self, event: MouseEvent) -> Vec<Effect> {

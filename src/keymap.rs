@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(press(KeyCode::BackTab, KeyModifiers::NONE), Some(Command::PreviousScreen));
         assert_eq!(press(KeyCode::Tab, KeyModifiers::SHIFT), Some(Command::PreviousScreen));
         assert_eq!(press(KeyCode::Char('T'), KeyModifiers::SHIFT), Some(Command::Theme));
-        assert_eq!(press(KeyCode::Char('o'), KeyModifiers::NONE), None);
+        assert_eq!(press(KeyCode::Char('y'), KeyModifiers::NONE), None);
         let pgup: Key = KeyEvent::new(KeyCode::PageUp, KeyModifiers::NONE).into();
         assert_eq!(map.command(pgup, true), Some(Command::MinuteBack));
         assert_ne!(map.command(pgup, false), Some(Command::MinuteBack));

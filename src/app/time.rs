@@ -4,8 +4,13 @@ use super::transport::Order;
 use super::{App, Effect};
 use crate::moment::Moment;
 use crate::source::{Sample, Target};
+use crate::units;
+use std::time::Duration;
 
 const DAY_NS: i64 = 86_400_000_000_000;
+
+/// Intervals that keys go through.
+const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
 impl App {
     pub(super) fn pause(&mut self) {
@@ -60,5 +65,22 @@ impl App {
             }
         };
         vec![Effect::Seek(from, target)]
+    }
+
+    pub(super) fn change_interval(&mut self, longer: bool) -> Vec<Effect> {
+        let now = self.status.interval.as_millis() as u64;
+        let next = if longer {
+            INTERVALS_MS.iter().find(|&&ms| ms > now)
+        } else {
+            INTERVALS_MS.iter().rev().find(|&&ms| ms < now)
+        };
+        if self.status.about.captured.is_some() {
+            self.say("a captured machine stands still");
+            return Vec::new();
+        }
+        let Some(&next) = next else { return Vec::new() };
+        self.status.interval = Duration::from_millis(next);
+        self.say(format!("a sample every {}", units::short(self.status.interval)));
+        vec![Effect::Interval(self.status.interval)]
     }
 }

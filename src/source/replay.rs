@@ -182,6 +182,7 @@ impl Opened {
             compared: (0, now),
             came: (now, None),
             told: None,
+            quiet: None,
             leaving: false,
             decks,
         };

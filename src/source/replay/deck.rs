@@ -71,10 +71,12 @@ impl Deck {
         };
         if let Some(found) = found.filter(|&found| Some(found) != from) {
             self.frame = Arc::new(self.deriver.frame(&self.window));
+            // The line changes only by what was not known of it.
+            self.stale |= !self.headlines.knows(found);
             self.headlines.insert(found, Arc::new(Headline::of(&self.frame)), found);
-            self.stale = true;
             if damage.is_some() && !self.found.damage.contains(&found) && self.found.damage.len() < 256 {
                 self.found.damage.push(found);
+                self.stale = true;
             }
         }
         self.at = found.or(from);

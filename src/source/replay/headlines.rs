@@ -45,6 +45,11 @@ impl Headlines {
         }
     }
 
+    /// True if a sample was looked at.
+    pub(super) fn knows(&self, sample: u64) -> bool {
+        self.heat.contains_key(&sample)
+    }
+
     /// Takes in what was found of the samples of a range: those that are not there are lost.
     pub(super) fn fill(&mut self, range: RangeInclusive<u64>, headlines: Vec<(u64, Arc<Headline>)>, shown: u64) {
         let there: BTreeSet<u64> = headlines.iter().map(|headline| headline.0).collect();

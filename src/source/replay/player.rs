@@ -1,11 +1,12 @@
 //! The thread that plays: orders in, pictures out, the newest one only.
 
+mod tell;
+
 use super::deck::Deck;
 use super::scout::{Job, News};
 use super::track::After;
 use super::{Clocks, Shared, Start, Word, lock};
 use crate::app::transport::{Order, Reel as _, Transport};
-use crate::source::playback::{End, Playback};
 use crate::units;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,18 +18,6 @@ use topotop_model::recording::Damage;
 const SPARE: Duration = Duration::from_millis(5);
 /// How often a file that grows is looked at.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often marks, holes and minutes of what grows are looked for again.
-const SURVEY: Duration = Duration::from_secs(5);
-/// How often clocks are compared again while nothing showed how they stand.
-const COMPARE: Duration = Duration::from_secs(30);
-/// How often they are compared at most.
-const COMPARED: u32 = 20;
-/// Headlines that are asked for at once.
-const BATCH: u64 = 120;
-/// Recordings up to this many samples are looked at sample by sample; of what grows its newest so many.
-const SHORT: u64 = 7200;
-/// Above this speed pictures are too far apart for filling in between them.
-const CALM: f64 = 20.0;
 /// Beyond this, in ns, two machines did not record the same time.
 const APART_NS: i64 = 3_000_000_000;
 
@@ -50,6 +39,8 @@ pub(super) struct Player {
     /// When the newest sample came, and its number.
     pub(super) came: (Instant, Option<u64>),
     pub(super) told: Option<(usize, u64)>,
+    /// How long nothing came when that was told.
+    pub(super) quiet: Option<u64>,
     pub(super) leaving: bool,
 }
 
@@ -222,10 +213,13 @@ impl Player {
             let after = deck.track.after();
             if after != deck.after {
                 changed = true;
-                if deck.track.is_stream() {
-                    let what = if let After::Broken(what) = &after { what } else { "the stream has ended" };
-                    said = Some(format!("{what}: its newest samples stay"));
-                }
+                said = match &after {
+                    After::Closed if deck.track.is_stream() => Some("the stream has ended: it stays here".to_owned()),
+                    After::Broken(what) if deck.track.is_stream() => Some(format!("{what}: what came stays here")),
+                    After::Closed => Some("the recording has ended".to_owned()),
+                    After::Broken(what) => Some(what.clone()),
+                    After::More => Some("the recording goes on".to_owned()),
+                };
                 deck.after = after;
             }
             if let Some(range) = deck.track.range().filter(|range| Some(*range) != before) {
@@ -239,6 +233,8 @@ impl Player {
         if newest != self.came.1 {
             self.came = (Instant::now(), newest);
         }
+        let quiet = self.quiet_seconds();
+        changed |= std::mem::replace(&mut self.quiet, quiet) != quiet;
         if self.transport.following && !self.decks.get(self.machine).is_some_and(Deck::grows_now) {
             // Nothing will follow any more.
             (self.transport.following, self.transport.playing) = (false, false);
@@ -300,97 +296,6 @@ impl Player {
             self.say(damaged(&damage, wanted, found));
         }
         true
-    }
-
-    fn publish(&mut self, changed: bool) {
-        if !changed {
-            return;
-        }
-        let sample = self.decks.get(self.machine).and_then(Deck::sample);
-        let playback = self.playback();
-        if let Some(sample) = sample {
-            *lock(&self.shared.newest) = Some(sample);
-        }
-        *lock(&self.shared.playback) = playback;
-        (self.wake)();
-    }
-
-    fn playback(&mut self) -> Option<Playback> {
-        let machines = self.decks.iter().map(|deck| deck.track.about().host.clone()).collect();
-        let clocks = if self.decks.len() > 1 { self.clocks.text() } else { String::new() };
-        let quiet = self.quiet_seconds();
-        let (machine, transport) = (self.machine, self.transport.clone());
-        let deck = self.decks.get_mut(machine)?;
-        let (first, last) = deck.track.range()?;
-        let end = match &deck.after {
-            After::More => End::Open,
-            _ if deck.track.is_stream() => End::Over,
-            After::Closed | After::Broken(_) => End::Closed,
-        };
-        Some(Playback {
-            machines,
-            machine,
-            clocks,
-            playing: transport.playing,
-            following: transport.following,
-            speed: transport.speed(),
-            sample: transport.sample,
-            at: deck.when(transport.sample)?,
-            first: deck.when(first)?,
-            last: deck.when(last)?,
-            span: transport.span,
-            end,
-            quiet_seconds: quiet,
-            bar: deck.bar(),
-        })
-    }
-
-    /// How long the newest sample has been the newest, where the next one should have come.
-    fn quiet_seconds(&self) -> Option<u64> {
-        let deck = self.decks.get(self.machine).filter(|deck| deck.grows_now())?;
-        let age = self.came.0.elapsed();
-        let patience = Duration::from_nanos(deck.interval_ns().saturating_mul(3)) + Duration::from_secs(1);
-        (age > patience && self.came.1.is_some()).then_some(age.as_secs())
-    }
-
-    /// Asks the scout for what is missing most.
-    fn ask(&mut self) {
-        if self.asked {
-            return;
-        }
-        if let Some(job) = self.job() {
-            self.asked = self.scout.send(job).is_ok();
-        }
-    }
-
-    fn job(&mut self) -> Option<Job> {
-        let calm = !self.transport.playing || self.transport.speed() <= CALM;
-        let deck = self.decks.get(self.machine)?;
-        let (first, last) = deck.track.range()?;
-        if let Some(to) = deck.shown().filter(|_| calm).and_then(|shown| deck.headlines.missing(shown, first)) {
-            let from = to.saturating_sub(BATCH - 1).max(first);
-            return Some(Job::Headlines(self.machine, from..=to));
-        }
-        for (machine, (deck, surveyed)) in self.decks.iter().zip(&mut self.surveyed).enumerate() {
-            let range = deck.track.range();
-            let due = surveyed.1.is_none() || surveyed.0.elapsed() > SURVEY;
-            if range.is_some() && due && surveyed.1 != range {
-                *surveyed = (Instant::now(), range);
-                return Some(Job::Survey(machine));
-            }
-        }
-        let (times, when) = self.compared;
-        let open = matches!(self.clocks, Clocks::Unknown) || matches!(self.clocks, Clocks::Wall);
-        let again = times == 0 || (when.elapsed() > COMPARE && self.decks.iter().any(Deck::grows_now));
-        if self.decks.len() > 1 && open && again && times < COMPARED {
-            self.compared = (times + 1, Instant::now());
-            return Some(Job::Clocks);
-        }
-        let deck = self.decks.get(self.machine)?;
-        let short = last - first < SHORT || deck.grows_now();
-        let from = first.max(last.saturating_sub(SHORT));
-        let from = deck.headlines.cold(from..=last).filter(|_| short && calm)?;
-        Some(Job::Headlines(self.machine, from..=last.min(from + BATCH - 1)))
     }
 }
 

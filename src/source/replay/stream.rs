@@ -113,6 +113,11 @@ impl Track for StreamTrack {
         Some((kept.ring.dropped(), kept.next_number().checked_sub(1).filter(|_| !kept.ring.is_empty())?))
     }
 
+    fn span(&mut self) -> Option<(When, When)> {
+        let (first, last) = self.range()?;
+        Some((self.when(first)?, self.when(last)?))
+    }
+
     fn when(&mut self, sample: u64) -> Option<When> {
         self.kept().stamp(sample).map(|stamp| When { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns })
     }

@@ -26,6 +26,8 @@ pub(super) trait Track: Send {
     fn about(&self) -> &About;
     /// The oldest and the newest sample.
     fn range(&self) -> Option<(u64, u64)>;
+    /// When these two were taken.
+    fn span(&mut self) -> Option<(When, When)>;
     /// When a sample was taken; none where it is lost.
     fn when(&mut self, sample: u64) -> Option<When>;
     /// The sample nearest to a wall time.
@@ -73,6 +75,10 @@ impl Track for FileTrack {
 
     fn range(&self) -> Option<(u64, u64)> {
         self.reader.numbers().map(|numbers| (*numbers.start(), *numbers.end()))
+    }
+
+    fn span(&mut self) -> Option<(When, When)> {
+        self.reader.span()
     }
 
     fn when(&mut self, sample: u64) -> Option<When> {
