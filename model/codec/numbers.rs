@@ -145,6 +145,23 @@ mod tests {
         }
 
         #[test]
+        fn long_runs_of_ones_and_zeros_are_read_to_their_end(parts in prop::collection::vec((0u32..4, 0usize..24), 0..8)) {
+            let parts = parts.iter().flat_map(|&(kind, times)| std::iter::repeat_n([0, 0xffff, 0x8000, 0x7fff][kind as usize], times));
+            let parts: Vec<u32> = parts.collect();
+            let mut bytes = Vec::new();
+            let mut encoder = Encoder::new(&mut bytes);
+            for &part in &parts {
+                encoder.even(part, 16);
+            }
+            encoder.finish();
+            let mut decoder = Decoder::new(&bytes);
+            for &part in &parts {
+                prop_assert_eq!(decoder.even(0, 16), part);
+                prop_assert!(decoder.check().is_ok());
+            }
+        }
+
+        #[test]
         fn no_bytes_panic(bytes: Vec<u8>) {
             let mut decoder = Decoder::new(&bytes);
             let mut learned = places();

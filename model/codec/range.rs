@@ -48,8 +48,10 @@ const RATES: [u32; 32] = {
 /// Below this the range is widened.
 const LOW: u32 = 1 << 24;
 
-/// How many zeros behind the end a whole record makes one read: four ahead and those that the last five bytes left out.
-const MOST_BEHIND: u32 = 10;
+/// How many zeros at the end are left out at most.
+const MOST_LEFT_OUT: u32 = 5;
+/// How many zeros behind the end a whole record makes one read: those, and what a reader is ahead.
+const MOST_BEHIND: u32 = MOST_LEFT_OUT + 4;
 
 /// Writes bits, or reads them.
 pub(super) trait Coder {
@@ -113,8 +115,11 @@ impl<'a> Encoder<'a> {
         for _ in 0..5 {
             self.shift();
         }
-        while self.out.len() > start && self.out.last() == Some(&0) {
-            self.out.pop();
+        // A carry may have made any number of zeros of what was held back: no more are left out than a reader allows.
+        for _ in 0..MOST_LEFT_OUT {
+            if self.out.len() > start && self.out.last() == Some(&0) {
+                self.out.pop();
+            }
         }
     }
 }
