@@ -1,0 +1,217 @@
+//! Hits become findings: one fold over frames, whose state is plain data.
+//!
+//! A condition has to hold for a while, and to be gone for a while; a finding that closed is not opened again within a
+//! minute of its opening, so that what swings around a threshold does not flicker. What has a cause that is found
+//! itself is told under it.
+
+mod memory;
+mod state;
+
+pub use memory::Memory;
+
+use crate::frame::Frame;
+use crate::rules::{self, Finding, Hit, Look, Rule, Severity, Strength, Subject, Unchecked};
+use state::{Key, State};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Below this a hit is a hint and no finding.
+const LEAST_CONFIDENCE: f64 = 0.5;
+/// How sure one may be of what a host that takes CPUs away looks like.
+const STOLEN_CONFIDENCE: f64 = 0.6;
+
+/// What the judge may be told.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Thresholds by rule and name that are not the rule's own.
+    pub thresholds: BTreeMap<(String, String), f64>,
+}
+
+/// How a rule stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It looked and found nothing.
+    Quiet,
+    /// It has findings.
+    Firing,
+    /// It could not look, at all or at some things.
+    NotChecked(Vec<Unchecked>),
+}
+
+/// What is known after a frame.
+#[derive(Clone, Debug, Default)]
+pub struct Judgement {
+    /// The findings, the worst first.
+    pub findings: Vec<Finding>,
+    /// Every rule with how it stands and, while it fires, what it could not look at besides.
+    pub rules: Vec<(&'static Rule, Standing)>,
+}
+
+impl Judgement {
+    /// The worst severity; none without findings.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+}
+
+/// Folds frames into findings.
+#[derive(Debug, Default)]
+pub struct Judge {
+    settings: Settings,
+    states: BTreeMap<Key, State>,
+    memory: Memory,
+    /// Valid samples seen.
+    samples: u64,
+}
+
+impl Judge {
+    /// A judge that has seen nothing.
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
+    /// Takes in the next frame.
+    pub fn step(&mut self, frame: &Frame) -> Judgement {
+        self.step_with(frame, rules::ALL)
+    }
+
+    fn step_with(&mut self, frame: &Frame, all: &[&'static Rule]) -> Judgement {
+        let rates = frame.interval_seconds.is_some();
+        self.samples += u64::from(rates);
+        let open: Vec<(&'static str, Subject)> =
+            self.states.iter().filter(|(_, state)| state.is_open()).map(|(key, _)| (key.0, key.1.clone())).collect();
+        let mut standings = Vec::with_capacity(all.len());
+        for rule in all {
+            let pending = !rates && !rule.pace.at_once;
+            let standing = if pending {
+                let reason = "rates need two samples".to_owned();
+                Standing::NotChecked(vec![Unchecked { subject: Subject::Host, reason, needs: String::new() }])
+            } else {
+                self.apply(rule, frame, &open)
+            };
+            standings.push((*rule, standing));
+        }
+        self.forget(frame);
+        let findings = self.findings();
+        for (rule, standing) in &mut standings {
+            if fires(&findings, rule.id) {
+                *standing = Standing::Firing;
+            }
+        }
+        Judgement { findings, rules: standings }
+    }
+
+    /// One rule on one frame; a rule that panics costs itself alone.
+    fn apply(&mut self, rule: &'static Rule, frame: &Frame, open: &[(&'static str, Subject)]) -> Standing {
+        let (hits, unchecked) = {
+            let mut look = Look {
+                rule,
+                frame,
+                overrides: &self.settings.thresholds,
+                memory: &mut self.memory,
+                loaded: is_loaded(frame),
+                open,
+                hits: Vec::new(),
+                unchecked: Vec::new(),
+            };
+            if catch_unwind(AssertUnwindSafe(|| (rule.judge)(&mut look))).is_err() {
+                let reason = "a defect in the rule: please report it".to_owned();
+                look.unchecked = vec![Unchecked { subject: Subject::Host, reason, needs: String::new() }];
+                return Standing::NotChecked(look.unchecked);
+            }
+            (look.hits, look.unchecked)
+        };
+        self.fold(rule, frame, hits);
+        if unchecked.is_empty() { Standing::Quiet } else { Standing::NotChecked(unchecked) }
+    }
+
+    fn fold(&mut self, rule: &'static Rule, frame: &Frame, hits: Vec<Hit>) {
+        let stolen = frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.steal > 0.1);
+        let mut met: Vec<Subject> = Vec::new();
+        for mut hit in hits {
+            if stolen && rule.id.starts_with("CPU") {
+                hit.confidence = hit.confidence.min(STOLEN_CONFIDENCE);
+            }
+            if hit.confidence < LEAST_CONFIDENCE || met.contains(&hit.subject) {
+                continue;
+            }
+            met.push(hit.subject.clone());
+            let enters = hit.strength == Strength::Enter;
+            let key = Key(rule.id, hit.subject.clone());
+            if enters || self.states.contains_key(&key) {
+                self.states.entry(key).or_default().step(rule, frame.stamp, Some(hit));
+            }
+        }
+        for (key, state) in &mut self.states {
+            if key.0 == rule.id && !met.contains(&key.1) {
+                state.step(rule, frame.stamp, None);
+            }
+        }
+    }
+
+    /// Drops what is over and what is gone for good.
+    fn forget(&mut self, frame: &Frame) {
+        let now = frame.stamp.mono_ns;
+        self.states.retain(|key, state| !(state.is_idle(now) || (is_gone(&key.1, frame) && !state.is_latched(now))));
+        self.memory.forget(now);
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let mut found: Vec<(Finding, Vec<(&'static str, Subject)>)> =
+            self.states.iter().filter_map(|(key, state)| state.finding(state.rule()?, &key.1)).collect();
+        let mut at = 0;
+        // Children go under the first cause that covers them, with what they cover themselves.
+        while at < found.len() {
+            let here = (found[at].0.rule.id, found[at].0.subject.clone());
+            let parent = found.iter().position(|(finding, covers)| {
+                (finding.rule.id, &finding.subject) != (here.0, &here.1) && covers.contains(&here)
+            });
+            match parent {
+                Some(parent) => {
+                    let (child, covers) = found.remove(at);
+                    let parent = if parent > at { parent - 1 } else { parent };
+                    if let Some((finding, known)) = found.get_mut(parent) {
+                        finding.severity = finding.severity.max(child.severity);
+                        finding.children.push(child);
+                        known.extend(covers);
+                    }
+                    at = 0;
+                }
+                None => at += 1,
+            }
+        }
+        let mut findings: Vec<Finding> = found.into_iter().map(|found| found.0).collect();
+        findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.confidence.total_cmp(&a.confidence)));
+        findings
+    }
+}
+
+fn fires(findings: &[Finding], rule: &str) -> bool {
+    findings.iter().any(|finding| finding.rule.id == rule || fires(&finding.children, rule))
+}
+
+/// True where something of the machine is really used: some CPU, disk or link, or somebody waits.
+fn is_loaded(frame: &Frame) -> bool {
+    let busy = frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.busy >= 0.7);
+    let disk = frame.disks.iter().filter_map(|disk| disk.utilisation).any(|utilisation| utilisation >= 0.6);
+    let packets = frame.nics.iter().filter_map(|nic| nic.rx.packets_per_second).any(|packets| packets >= 10_000.0);
+    let waits = frame.pressure.iter().filter_map(|row| row.stall.some_ratio).any(|ratio| ratio >= 0.1);
+    busy || disk || packets || waits
+}
+
+/// True if a subject is no longer there.
+fn is_gone(subject: &Subject, frame: &Frame) -> bool {
+    match subject {
+        Subject::Host => false,
+        Subject::Cpu(id) => frame.cpu(*id).is_none_or(|cpu| !cpu.online),
+        Subject::Node(id) => frame.node(*id).is_none(),
+        Subject::Irq(irq) => frame.irq(*irq).is_none(),
+        Subject::Nic(name) => frame.nic(name).is_none(),
+        Subject::Disk(name) => !frame.disks.iter().any(|disk| disk.name == *name),
+        Subject::Cgroup(path) => frame.cgroup(path).is_none(),
+        Subject::Process(pid, starttime) => frame.process(*pid).is_none_or(|process| process.starttime != *starttime),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! One condition of one subject over time.
+
+use crate::Stamp;
+use crate::rules::{Finding, Hit, Rule, Severity, Strength, Subject};
+
+/// A finding is not opened again before so long after its last opening, in ns.
+const REOPEN_NS: u64 = 60_000_000_000;
+
+/// Rule and subject.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(pub(super) &'static str, pub(super) Subject);
+
+/// What is remembered of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    rule: Option<&'static Rule>,
+    /// The last samples, the newest lowest: one where the condition was met.
+    met: u32,
+    /// Samples in a row in which it was neither met nor kept.
+    clear: u32,
+    /// First sample of the current run of met ones.
+    since: Option<Stamp>,
+    open: bool,
+    opened_ns: Option<u64>,
+    last_met_ns: u64,
+    now_ns: u64,
+    /// The newest hit that met it, with the worst severity of the last samples.
+    hit: Option<Hit>,
+    severities: [u32; 3],
+}
+
+impl State {
+    pub(super) fn rule(&self) -> Option<&'static Rule> {
+        self.rule
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Takes in one valid sample.
+    pub(super) fn step(&mut self, rule: &'static Rule, stamp: Stamp, hit: Option<Hit>) {
+        self.rule = Some(rule);
+        self.now_ns = stamp.mono_ns;
+        let met = hit.as_ref().is_some_and(|hit| hit.strength == Strength::Enter);
+        self.met = self.met << 1 | u32::from(met);
+        self.clear = if hit.is_some() { 0 } else { self.clear.saturating_add(1) };
+        for (level, bits) in
+            [Severity::Info, Severity::Warning, Severity::Critical].into_iter().zip(&mut self.severities)
+        {
+            let here = hit.as_ref().is_some_and(|hit| met && hit.severity == level);
+            *bits = *bits << 1 | u32::from(here);
+        }
+        if met {
+            self.since.get_or_insert(stamp);
+            self.last_met_ns = stamp.mono_ns;
+            self.hit = hit;
+        }
+        let window = 1u32.checked_shl(rule.pace.of).map_or(u32::MAX, |bit| bit - 1);
+        let count = (self.met & window).count_ones();
+        if self.met & window == 0 && !self.open {
+            self.since = None;
+        }
+        let cooled = self.opened_ns.is_none_or(|opened| stamp.mono_ns.saturating_sub(opened) >= REOPEN_NS);
+        if !self.open && count >= rule.pace.enter && cooled {
+            self.open = true;
+            self.opened_ns = Some(stamp.mono_ns);
+        }
+        if self.open && self.clear >= rule.pace.exit && !self.is_latched(stamp.mono_ns) {
+            self.open = false;
+            self.since = None;
+        }
+    }
+
+    /// True while it is kept although it is over.
+    pub(super) fn is_latched(&self, now_ns: u64) -> bool {
+        let latch = self.rule.map_or(0, |rule| u64::from(rule.pace.latch_seconds) * 1_000_000_000);
+        self.open && now_ns.saturating_sub(self.last_met_ns) < latch
+    }
+
+    /// True when nothing of it needs to be remembered.
+    pub(super) fn is_idle(&self, now_ns: u64) -> bool {
+        let cooled = self.opened_ns.is_none_or(|opened| now_ns.saturating_sub(opened) >= REOPEN_NS);
+        !self.open && self.met == 0 && cooled
+    }
+
+    /// The finding, while it is open: with the severity that the last samples agree on, so that one sample beyond a
+    /// limit does not make it flicker.
+    pub(super) fn finding(
+        &self,
+        rule: &'static Rule,
+        subject: &Subject,
+    ) -> Option<(Finding, Vec<(&'static str, Subject)>)> {
+        let hit = self.hit.as_ref().filter(|_| self.open)?;
+        let [_, warning, critical] = self.severities.map(|bits| (bits & 0x3ff).count_ones());
+        let needed = rule.pace.enter.div_ceil(2).max(1);
+        let severity = match () {
+            () if critical >= needed => Severity::Critical,
+            () if warning + critical >= needed => Severity::Warning,
+            () if self.met.trailing_zeros() >= 10 => hit.severity,
+            () => Severity::Info,
+        };
+        let finding = Finding {
+            rule,
+            subject: subject.clone(),
+            severity,
+            confidence: hit.confidence,
+            since: self.since.unwrap_or_default(),
+            evidence: hit.evidence.clone(),
+            children: Vec::new(),
+        };
+        Some((finding, hit.covers.clone()))
+    }
+}

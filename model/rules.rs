@@ -1,0 +1,98 @@
+//! What can be wrong with a machine: one rule a file, each a pure predicate on a frame. The judge folds them over time.
+
+mod finding;
+mod look;
+mod parts;
+pub mod subject;
+
+pub use finding::{Evidence, Figure, Finding, Hit, Severity, Strength};
+pub use look::{Look, Unchecked};
+pub use subject::Subject;
+
+/// A number that a rule compares with.
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold {
+    /// Its name in the configuration.
+    pub name: &'static str,
+    /// Unless configured otherwise; fractions are fractions, not percent.
+    pub value: f64,
+    /// `fraction`, `bytes`, `1/s`, …
+    pub unit: &'static str,
+    /// What it is compared with.
+    pub about: &'static str,
+}
+
+/// How long a condition has to hold before it is a finding, and to be gone before it is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// So many of the last [`Pace::of`] valid samples must meet it.
+    pub enter: u32,
+    /// See [`Pace::enter`]; at most 32.
+    pub of: u32,
+    /// So many valid samples in a row must be clear of it.
+    pub exit: u32,
+    /// Kept for so long after it was last met, in seconds.
+    pub latch_seconds: u32,
+    /// True where one sample without rates can tell: configuration.
+    pub at_once: bool,
+}
+
+impl Pace {
+    /// Eight of ten, clear for ten.
+    pub const USUAL: Self = Self { enter: 8, of: 10, exit: 10, latch_seconds: 0, at_once: false };
+    /// Six of ten, clear for ten.
+    pub const QUICK: Self = Self { enter: 6, of: 10, exit: 10, latch_seconds: 0, at_once: false };
+    /// What is configured is so or is not.
+    pub const CONFIGURED: Self = Self { enter: 1, of: 1, exit: 2, latch_seconds: 0, at_once: true };
+}
+
+/// One way a machine can be wrong.
+pub struct Rule {
+    /// `NIC-01`: never given twice.
+    pub id: &'static str,
+    /// What it finds, in a few words.
+    pub name: &'static str,
+    /// Why it matters, for whoever never heard of it.
+    pub why: &'static str,
+    /// The files that its numbers come from.
+    pub looks_at: &'static [&'static str],
+    /// What it compares with.
+    pub thresholds: &'static [Threshold],
+    /// What it does not find, on purpose.
+    pub guards: &'static [&'static str],
+    /// What to do, the best first.
+    pub advice: &'static [&'static str],
+    /// Where the kernel or others say so.
+    pub references: &'static [&'static str],
+    /// How long it takes.
+    pub pace: Pace,
+    /// The condition, on one frame.
+    pub judge: fn(&mut Look<'_>),
+    /// A finding in one line.
+    pub title: fn(&Finding) -> String,
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+macro_rules! rules {
+    ($($module:ident),+ $(,)?) => {
+        $(mod $module;)+
+
+        /// Every rule, in the order of the catalogue.
+        pub const ALL: &[&Rule] = &[$(&$module::RULE),+];
+    };
+}
+
+rules!(
+    cpu_01, cpu_03, cpu_05, beam_01, beam_03, irq_01, irq_02, irq_03, nic_01, nic_02, nic_03, nic_05, nic_07, numa_01,
+    numa_02, numa_04, numa_06, numa_07, mem_01, mem_02, mem_03, mem_04, mem_07, io_01, io_02, io_03, io_04, meta_01,
+);
+
+/// The rule of an id, upper or lower case.
+pub fn find(id: &str) -> Option<&'static Rule> {
+    ALL.iter().find(|rule| rule.id.eq_ignore_ascii_case(id)).copied()
+}

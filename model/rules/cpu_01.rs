@@ -1,0 +1,90 @@
+//! CPU-01: one core is full and others wait for it, while the rest are free.
+
+use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use crate::frame::Frame;
+
+pub(super) const RULE: Rule = Rule {
+    id: "CPU-01",
+    name: "a core is full while others idle",
+    why: "Work that waits for one core although others are free goes only as fast as that core. The mean over all CPUs looks harmless.",
+    looks_at: &["/proc/stat", "/proc/PID/schedstat"],
+    thresholds: &[
+        Threshold { name: "busy", value: 0.95, unit: "fraction", about: "busy share of the core" },
+        Threshold { name: "others", value: 0.4, unit: "fraction", about: "mean busy share of the others, at most" },
+        Threshold { name: "total", value: 0.6, unit: "fraction", about: "mean busy share of all, at most" },
+        Threshold { name: "exit", value: 0.85, unit: "fraction", about: "over below this" },
+        Threshold { name: "exit_others", value: 0.55, unit: "fraction", about: "over when the others are busier than this" },
+        Threshold { name: "wait", value: 0.2, unit: "fraction", about: "share of its time that something on the core waited for it" },
+    ],
+    guards: &["a thread that is alone on its core and waits for nobody: that is the limit of one thread (CPU-02)", "isolated CPUs", "a host that takes CPU time away lowers the confidence"],
+    advice: &["Look at what the core does: its own finding names the cause where one is known", "Let the waiting threads use other CPUs: taskset -apc LIST PID"],
+    references: &["proc(5)", "Documentation/accounting/psi.rst"],
+    pace: Pace::USUAL,
+    judge,
+    title,
+};
+
+fn judge(look: &mut Look<'_>) {
+    let count = look.cpu_count();
+    if count < 2 {
+        return;
+    }
+    let total = look.cpus().map(|(_, shares)| shares.busy).sum::<f64>() / count as f64;
+    let hot: Vec<_> = look.cpus().filter(|(_, shares)| shares.busy >= look.limit("exit")).collect();
+    let mut full = 0;
+    for (cpu, shares) in hot {
+        let Some(others) = look.mean_of_others(cpu.id, |shares| shares.busy) else { continue };
+        if others > look.limit("exit_others") {
+            continue;
+        }
+        let subject = Subject::Cpu(cpu.id);
+        let interrupts = shares.softirq + shares.irq;
+        let (waiting, seen) = waiting_on(look.frame(), cpu.id, look.limit("wait"));
+        if !seen && interrupts < 0.5 {
+            look.unchecked(subject, "nobody knows whether anything waits for it", "CONFIG_SCHED_INFO (schedstat)");
+            continue;
+        }
+        if waiting.is_empty() && interrupts < 0.5 {
+            continue;
+        }
+        let enters = shares.busy >= look.limit("busy") && others <= look.limit("others") && total <= look.limit("total");
+        full += usize::from(enters);
+        let hit = Hit::new(subject, 0.8)
+            .enters(enters)
+            .severity(if full >= 2 { Severity::Critical } else { Severity::Warning })
+            .number("busy", shares.busy, "fraction", "/proc/stat")
+            .number("others", others, "fraction", "/proc/stat")
+            .number("user", shares.user, "fraction", "/proc/stat")
+            .number("system", shares.system, "fraction", "/proc/stat")
+            .number("softirq", interrupts, "fraction", "/proc/stat")
+            .text("waiting", parts::list(waiting, 4), "/proc/PID/schedstat");
+        look.hit(hit);
+    }
+}
+
+/// What ran on a CPU last and waited for it, and whether anything that ran there tells.
+fn waiting_on(frame: &Frame, cpu: u32, least: f64) -> (Vec<String>, bool) {
+    let mut seen = false;
+    let mut waiting = Vec::new();
+    for process in &frame.processes {
+        let threads = frame.threads_of(process.pid);
+        let single = process.threads.value().is_none_or(|threads| threads <= 1) || threads.is_empty();
+        let here = |last: crate::Known<u32>| last.value() == Some(cpu);
+        let mut waits: Vec<f64> = Vec::new();
+        if single && here(process.last_cpu) && process.cpu_cores.is_some_and(|cores| cores >= 0.05) {
+            waits.extend(process.wait_share);
+        }
+        let busy = |thread: &&crate::frame::Thread| thread.cpu_cores.is_some_and(|cores| cores >= 0.05);
+        waits.extend(threads.iter().filter(busy).filter(|thread| here(thread.last_cpu)).filter_map(|thread| thread.wait_share));
+        seen |= !waits.is_empty();
+        if let Some(most) = waits.into_iter().filter(|wait| *wait >= least).max_by(f64::total_cmp) {
+            waiting.push(format!("{} ({}) {}", process.comm, process.pid, parts::percent(Some(most))));
+        }
+    }
+    (waiting, seen)
+}
+
+fn title(finding: &Finding) -> String {
+    let (busy, others) = (parts::percent(finding.number("busy")), parts::percent(finding.number("others")));
+    format!("{} is {busy} busy while the others are {others} busy, and work waits for it", finding.subject)
+}

@@ -1,0 +1,91 @@
+//! What a rule sees while it judges a frame.
+
+use super::{Hit, Rule, Subject};
+use crate::frame::{Cpu, Frame};
+use crate::judge::Memory;
+use std::collections::BTreeMap;
+
+/// Something that a rule could not look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unchecked {
+    /// What of; the host where it is about everything.
+    pub subject: Subject,
+    /// Why not.
+    pub reason: String,
+    /// What would let it: a permission, a kernel feature.
+    pub needs: String,
+}
+
+/// One rule's look at one frame.
+#[derive(Debug)]
+pub struct Look<'a> {
+    pub(crate) rule: &'static Rule,
+    pub(crate) frame: &'a Frame,
+    pub(crate) overrides: &'a BTreeMap<(String, String), f64>,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) loaded: bool,
+    pub(crate) open: &'a [(&'static str, Subject)],
+    pub(crate) hits: Vec<Hit>,
+    pub(crate) unchecked: Vec<Unchecked>,
+}
+
+impl<'a> Look<'a> {
+    /// The frame.
+    pub fn frame(&self) -> &'a Frame {
+        self.frame
+    }
+
+    /// One of the rule's thresholds, as configured.
+    pub fn limit(&self, name: &str) -> f64 {
+        self.limit_of(self.rule, name)
+    }
+
+    /// A threshold of another rule, as configured: what two rules mean by hot must be one thing.
+    pub fn limit_of(&self, rule: &Rule, name: &str) -> f64 {
+        let known = rule.thresholds.iter().find(|threshold| threshold.name == name);
+        let configured = self.overrides.get(&(rule.id.to_owned(), name.to_owned()));
+        configured.copied().or(known.map(|threshold| threshold.value)).unwrap_or(f64::INFINITY)
+    }
+
+    /// True while the machine is under load: what costs performance costs it then.
+    pub fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    /// True if a finding of another rule was open at the sample before.
+    pub fn is_open(&self, rule: &str) -> bool {
+        self.open.iter().any(|(open, _)| *open == rule)
+    }
+
+    /// Says what was found.
+    pub fn hit(&mut self, hit: Hit) {
+        self.hits.push(hit);
+    }
+
+    /// Says what could not be looked at.
+    pub fn unchecked(&mut self, subject: Subject, reason: &str, needs: &str) {
+        self.unchecked.push(Unchecked { subject, reason: reason.to_owned(), needs: needs.to_owned() });
+    }
+
+    /// Remembers a value of a subject and gives back what is remembered of it, oldest first: monotonic seconds and
+    /// values, at most ten minutes.
+    pub fn remember(&mut self, subject: &Subject, value: f64) -> Vec<(f64, f64)> {
+        self.memory.remember(self.rule.id, subject, self.frame.stamp.mono_ns, value)
+    }
+
+    /// Online CPUs that the scheduler may use freely, with their shares.
+    pub fn cpus(&self) -> impl Iterator<Item = (&'a Cpu, crate::frame::CpuShares)> + use<'a> {
+        self.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated).filter_map(|cpu| Some((cpu, cpu.shares?)))
+    }
+
+    /// How many of those there are.
+    pub fn cpu_count(&self) -> usize {
+        self.cpus().count()
+    }
+
+    /// The mean of a share over the CPUs without one of them; none where it stands alone.
+    pub fn mean_of_others(&self, id: u32, share: fn(&crate::frame::CpuShares) -> f64) -> Option<f64> {
+        let others: Vec<f64> = self.cpus().filter(|(cpu, _)| cpu.id != id).map(|(_, shares)| share(&shares)).collect();
+        (!others.is_empty()).then(|| others.iter().sum::<f64>() / others.len() as f64)
+    }
+}

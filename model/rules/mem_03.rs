@@ -1,0 +1,101 @@
+//! MEM-03: a group grows towards its limit.
+
+use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use std::sync::Arc;
+
+pub(super) const RULE: Rule = Rule {
+    id: "MEM-03",
+    name: "a group will reach its limit soon",
+    why: "Memory that cannot be reclaimed and grows steadily ends in an OOM kill. The time is told while something can be done.",
+    looks_at: &["memory.stat", "memory.max"],
+    thresholds: &[
+        Threshold { name: "seconds", value: 600.0, unit: "s", about: "time to the limit, at most" },
+        Threshold { name: "critical", value: 120.0, unit: "s", about: "time that is critical" },
+        Threshold { name: "samples", value: 15.0, unit: "", about: "samples of the trend, at least" },
+        Threshold { name: "correlation", value: 0.9, unit: "", about: "rank correlation of time and usage" },
+        Threshold { name: "slope", value: 0.001, unit: "1/s", about: "growth in shares of the limit" },
+    ],
+    guards: &["page cache that grows to a limit is normal and not forecast", "a trend that does not hold"],
+    advice: &["Find what grows, or raise the limit before it is reached: systemctl set-property --runtime UNIT MemoryMax="],
+    references: &["Documentation/admin-guide/cgroup-v2.rst"],
+    pace: Pace { enter: 3, of: 5, exit: 5, latch_seconds: 0, at_once: false },
+    judge,
+    title,
+};
+
+fn judge(look: &mut Look<'_>) {
+    for cgroup in look.frame().cgroups.iter().filter(|cgroup| parts::has_own_limit(cgroup)) {
+        let subject = Subject::Cgroup(Arc::clone(&cgroup.path));
+        let Some(memory) = &cgroup.memory else { continue };
+        let (Some(used), Some(limit)) = (memory.unreclaimable_bytes.value(), memory.limit_bytes.value()) else { continue };
+        let (used, limit) = (used as f64, limit as f64);
+        let series = look.remember(&subject, used);
+        if (series.len() as f64) < look.limit("samples") || used >= limit {
+            continue;
+        }
+        // What went on lately: a pause or a jump before it must not hide a steady growth.
+        let recent = series.get(series.len().saturating_sub(MOST)..).unwrap_or(&series);
+        let Some(slope) = theil_sen(recent) else { continue };
+        let seconds = (limit - used) / slope;
+        let steady = slope >= look.limit("slope") * limit && rank_correlation(recent) >= look.limit("correlation");
+        if !steady || seconds > look.limit("seconds") {
+            continue;
+        }
+        let hit = Hit::new(subject.clone(), 0.8)
+            .severity(if seconds <= look.limit("critical") { Severity::Critical } else { Severity::Warning })
+            .number("seconds", seconds, "s", "memory.stat")
+            .number("growth", slope, "bytes/s", "memory.stat")
+            .number("used", used, "bytes", "memory.stat")
+            .number("limit", limit, "bytes", "memory.max")
+            .covers("MEM-01", subject);
+        look.hit(hit);
+    }
+}
+
+/// Samples that the trend is taken over at most.
+const MOST: usize = 60;
+
+/// The median of the slopes between all pairs; none without two times.
+fn theil_sen(series: &[(f64, f64)]) -> Option<f64> {
+    let mut slopes = Vec::with_capacity(series.len() * series.len() / 2);
+    for (at, a) in series.iter().enumerate() {
+        for b in series.iter().skip(at + 1).filter(|b| b.0 > a.0) {
+            slopes.push((b.1 - a.1) / (b.0 - a.0));
+        }
+    }
+    slopes.sort_by(f64::total_cmp);
+    slopes.get(slopes.len() / 2).copied()
+}
+
+/// Kendall's tau of time and value: 1 when every later one is larger.
+fn rank_correlation(series: &[(f64, f64)]) -> f64 {
+    let (mut agree, mut pairs) = (0i64, 0i64);
+    for (at, a) in series.iter().enumerate() {
+        for b in series.iter().skip(at + 1) {
+            pairs += 1;
+            agree += i64::from(b.1 > a.1) - i64::from(b.1 < a.1);
+        }
+    }
+    if pairs == 0 { 0.0 } else { agree as f64 / pairs as f64 }
+}
+
+fn title(finding: &Finding) -> String {
+    let (growth, limit) = (parts::bytes(finding.number("growth")), parts::bytes(finding.number("limit")));
+    let seconds = parts::count(finding.number("seconds").map(f64::round));
+    format!("{} grows by {growth}/s and reaches its {limit} in {seconds} s", finding.subject)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{rank_correlation, theil_sen};
+
+    #[test]
+    fn a_trend_is_found_through_outliers() {
+        let series: Vec<(f64, f64)> = (0..30).map(|at| (f64::from(at), f64::from(at * 10 + i32::from(at == 7) * 500))).collect();
+        assert!(theil_sen(&series).is_some_and(|slope| (slope - 10.0).abs() < 0.5));
+        assert!(rank_correlation(&series) > 0.85);
+        let flat: Vec<(f64, f64)> = (0..30).map(|at| (f64::from(at), f64::from(at % 4))).collect();
+        assert!(rank_correlation(&flat) < 0.3);
+        assert_eq!(theil_sen(&[(1.0, 1.0), (1.0, 2.0)]), None);
+    }
+}

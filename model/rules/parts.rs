@@ -1,0 +1,158 @@
+//! What several rules ask of a frame.
+
+use super::{Look, irq_01};
+use crate::IdSet;
+use crate::frame::{Cgroup, Disk, Frame, Nic, Process, Queue};
+
+/// A CPU that soft interrupts keep busy while others are free of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HotCpu {
+    pub(super) id: u32,
+    /// Share of hard and soft interrupts.
+    pub(super) share: f64,
+    /// The mean of the others.
+    pub(super) others: f64,
+    /// True where it opens a finding, false where it only keeps one.
+    pub(super) enters: bool,
+}
+
+/// The CPUs that IRQ-01 calls hot.
+pub(super) fn hot_cpus(look: &Look<'_>) -> Vec<HotCpu> {
+    let rule = &irq_01::RULE;
+    let (enter, others_most, exit) =
+        (look.limit_of(rule, "softirq"), look.limit_of(rule, "others"), look.limit_of(rule, "exit"));
+    look.cpus()
+        .filter_map(|(cpu, shares)| {
+            let share = shares.softirq + shares.irq;
+            let others = look.mean_of_others(cpu.id, |shares| shares.softirq + shares.irq)?;
+            let enters = share >= enter && others <= others_most;
+            (enters || share >= exit).then_some(HotCpu { id: cpu.id, share, others, enters })
+        })
+        .collect()
+}
+
+/// The queues of an interface that a CPU serves.
+pub(super) fn queues_on(nic: &Nic, cpu: u32) -> impl Iterator<Item = &Queue> {
+    nic.queues.iter().filter(move |queue| queue.cpus.as_ref().is_some_and(|cpus| cpus.contains(cpu)))
+}
+
+/// True where the interface has an own device and a link: limits and queues are its own.
+pub(super) fn is_physical(nic: &Nic) -> bool {
+    &*nic.kind == "physical"
+}
+
+/// CPUs that do next to nothing, of those that a set allows; all where it is none.
+pub(super) fn idle_cpus(look: &Look<'_>, allowed: Option<&IdSet>, below: f64) -> IdSet {
+    let idle = look
+        .cpus()
+        .filter(|(cpu, shares)| shares.busy < below && allowed.is_none_or(|allowed| allowed.contains(cpu.id)));
+    IdSet::from_ids(idle.map(|(cpu, _)| cpu.id))
+}
+
+/// The CPUs that a process may use: its group's, else all that are online.
+pub(super) fn cpuset<'a>(frame: &'a Frame, process: &Process) -> &'a IdSet {
+    let group = frame.cgroup(&process.cgroup).and_then(|cgroup| cgroup.cpuset_cpus.as_deref());
+    group.filter(|cpus| !cpus.is_empty()).unwrap_or(&frame.topology.cpus_online)
+}
+
+/// The quota that holds for a group: its own or the smallest above it.
+pub(super) fn quota_cores(frame: &Frame, path: &str) -> Option<f64> {
+    above(path).filter_map(|path| frame.cgroup(path)?.cpu.quota_cores.value()).min_by(f64::total_cmp)
+}
+
+/// A path and those above it, the root last.
+pub(super) fn above(path: &str) -> impl Iterator<Item = &str> {
+    let mut next = Some(path);
+    std::iter::from_fn(move || {
+        let here = next?;
+        next = match here.rfind('/') {
+            Some(0) if here.len() > 1 => Some("/"),
+            Some(at) if at > 0 => here.get(..at),
+            _ => None,
+        };
+        Some(here)
+    })
+}
+
+/// True for a group that has a limit of its own: what is over it is told once, where it is set.
+pub(super) fn has_own_limit(cgroup: &Cgroup) -> bool {
+    cgroup.memory.as_ref().is_some_and(|memory| memory.limit_bytes.value().is_some_and(|limit| limit > 0))
+}
+
+/// True where a disk is served to its end: busy nearly always, and requests wait. Second: true where that is over.
+pub(super) fn disk_pain(look: &Look<'_>, disk: &Disk) -> (bool, bool) {
+    let rule = &super::io_01::RULE;
+    let Some(utilisation) = disk.utilisation else { return (false, false) };
+    let slow_ms = if disk.rotational.value() == Some(true) {
+        look.limit_of(rule, "await_rotating")
+    } else {
+        look.limit_of(rule, "await")
+    };
+    let slowest = [disk.write_await_ms, disk.read_await_ms].iter().filter_map(|ms| ms.value()).max_by(f64::total_cmp);
+    let slow = slowest.is_some_and(|ms| ms >= slow_ms);
+    let deep = disk.queue_depth.is_some_and(|depth| depth >= look.limit_of(rule, "queue"));
+    let enter = utilisation >= look.limit_of(rule, "utilisation") && (slow || deep);
+    let over = utilisation < look.limit_of(rule, "exit") || !(deep || slowest.is_some_and(|ms| ms >= slow_ms / 2.0));
+    (enter, over)
+}
+
+/// True for devices whose figures say nothing of their own: memory, and what stands on others.
+pub(super) fn is_judged(disk: &Disk) -> bool {
+    !["zram", "ram"].contains(&&*disk.kind) && disk.lower.is_empty()
+}
+
+/// `94 %`.
+pub(super) fn percent(fraction: Option<f64>) -> String {
+    fraction.map_or_else(|| "?".to_owned(), |fraction| format!("{:.0} %", fraction * 100.0))
+}
+
+/// `1.5 GiB`.
+pub(super) fn bytes(bytes: Option<f64>) -> String {
+    let Some(mut value) = bytes else { return "?".to_owned() };
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value.abs() < 1024.0 {
+            return if unit == "B" { format!("{value:.0} B") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1024.0;
+    }
+    format!("{value:.1} TiB")
+}
+
+/// A number without more digits than it deserves.
+pub(super) fn count(value: Option<f64>) -> String {
+    match value {
+        None => "?".to_owned(),
+        Some(value) if value.abs() >= 100_000.0 => format!("{:.0}k", value / 1000.0),
+        Some(value) if value.abs() >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
+        Some(value) => format!("{value:.1}"),
+    }
+}
+
+/// Names in one text, so many of them at most.
+pub(super) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, most: usize) -> String {
+    let all: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    let rest = all.len().saturating_sub(most);
+    let mut text = all.get(..all.len() - rest).unwrap_or_default().join(", ");
+    if rest > 0 {
+        text = format!("{text} and {rest} more");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{above, bytes, list};
+
+    #[test]
+    fn paths_lead_to_the_root() {
+        assert_eq!(above("/a/b").collect::<Vec<_>>(), ["/a/b", "/a", "/"]);
+        assert_eq!(above("/").collect::<Vec<_>>(), ["/"]);
+        assert_eq!(above("").collect::<Vec<_>>(), [""]);
+    }
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(bytes(Some(1536.0 * 1024.0 * 1024.0)), "1.5 GiB");
+        assert_eq!(list([1, 2, 3], 2), "1, 2 and 1 more");
+    }
+}
