@@ -82,12 +82,9 @@ impl Judge {
             self.states.iter().filter(|(_, state)| state.is_open()).map(|(key, _)| (key.0, key.1.clone())).collect();
         let mut standings = Vec::with_capacity(all.len());
         for rule in all {
-            let pending = !rates && !rule.pace.at_once;
-            let standing = if pending {
-                let reason = "rates need two samples".to_owned();
-                Standing::NotChecked(vec![Unchecked { subject: Subject::Host, reason, needs: String::new() }])
-            } else {
-                self.apply(rule, frame, &open)
+            let standing = match obstacle(rule, frame, rates) {
+                Some(unchecked) => Standing::NotChecked(vec![unchecked]),
+                None => self.apply(rule, frame, &open),
             };
             standings.push((*rule, standing));
         }
@@ -184,6 +181,17 @@ impl Judge {
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.confidence.total_cmp(&a.confidence)));
         findings
     }
+}
+
+/// Why a rule cannot look at a frame at all.
+fn obstacle(rule: &Rule, frame: &Frame, rates: bool) -> Option<Unchecked> {
+    let about = |(reason, needs): (&str, &str)| {
+        let (reason, needs) = (reason.to_owned(), needs.to_owned());
+        Unchecked { subject: Subject::Host, reason, needs }
+    };
+    let missing = rule.reads.iter().find_map(|input| input.missing(frame));
+    let pending = (!rates && !rule.pace.at_once).then_some(("rates need two samples", ""));
+    missing.or(pending).map(about)
 }
 
 fn fires(findings: &[Finding], rule: &str) -> bool {

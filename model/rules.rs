@@ -1,11 +1,13 @@
 //! What can be wrong with a machine: one rule a file, each a pure predicate on a frame. The judge folds them over time.
 
 mod finding;
+mod input;
 mod look;
 mod parts;
 pub mod subject;
 
 pub use finding::{Evidence, Figure, Finding, Hit, Severity, Strength};
+pub use input::Input;
 pub use look::{Look, Unchecked};
 pub use subject::Subject;
 
@@ -54,6 +56,8 @@ pub struct Rule {
     pub name: &'static str,
     /// Why it matters, for whoever never heard of it.
     pub why: &'static str,
+    /// What it cannot do without: missing, it is not checked.
+    pub reads: &'static [Input],
     /// The files that its numbers come from.
     pub looks_at: &'static [&'static str],
     /// What it compares with.

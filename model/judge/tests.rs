@@ -12,6 +12,7 @@ const fn rule(id: &'static str, judge: fn(&mut Look<'_>)) -> Rule {
         id,
         name: "a test",
         why: "",
+        reads: &[],
         looks_at: &[],
         thresholds: &[Threshold { name: "busy", value: 0.9, unit: "fraction", about: "" }],
         guards: &[],
@@ -139,5 +140,6 @@ fn one_sample_is_no_verdict() {
     let judgement = Judge::default().step(&frame(0, 1.0));
     assert!(judgement.findings.is_empty());
     let pending = judgement.rules.iter().filter(|(_, standing)| matches!(standing, Standing::NotChecked(_))).count();
-    assert!(pending > 10 && pending < judgement.rules.len());
+    // Nothing was read: what does not even need a section is all that could look.
+    assert!(pending >= judgement.rules.len() - 3 && pending < judgement.rules.len());
 }

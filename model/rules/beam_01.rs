@@ -1,6 +1,6 @@
 //! BEAM-01: Erlang instances bind their schedulers to the same first CPUs.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::IdSet;
 use crate::frame::Thread;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +9,7 @@ pub(super) const RULE: Rule = Rule {
     id: "BEAM-01",
     name: "Erlang instances bind to the same CPUs",
     why: "With a bind type other than u every Erlang VM pins its schedulers to CPUs counted from the first one it sees. Several instances in containers see the same machine: they share the first CPUs while the rest idle.",
+    reads: &[Input::Processes, Input::Threads],
     looks_at: &["/proc/PID/cmdline", "/proc/PID/task/TID/status", "/proc/PID/task/TID/schedstat", "/proc/stat"],
     thresholds: &[
         Threshold { name: "wait", value: 0.2, unit: "fraction", about: "wait share of a bound scheduler" },

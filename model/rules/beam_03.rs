@@ -1,12 +1,13 @@
 //! BEAM-03: an Erlang VM has more schedulers than its quota has cores, or far fewer.
 
-use super::{Finding, Hit, Look, Pace, Rule, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "BEAM-03",
     name: "Erlang schedulers do not fit the CPU quota",
     why: "More schedulers than the quota has cores spin the quota away and are throttled together; far fewer leave it unused while they are full.",
+    reads: &[Input::Processes, Input::Cgroups],
     looks_at: &["/proc/PID/task/TID/comm", "cpu.max", "cpu.stat"],
     thresholds: &[
         Threshold { name: "throttled", value: 0.05, unit: "fraction", about: "share of throttled periods that makes too many hurt" },

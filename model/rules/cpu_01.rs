@@ -1,12 +1,13 @@
 //! CPU-01: one core is full and others wait for it, while the rest are free.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::frame::Frame;
 
 pub(super) const RULE: Rule = Rule {
     id: "CPU-01",
     name: "a core is full while others idle",
     why: "Work that waits for one core although others are free goes only as fast as that core. The mean over all CPUs looks harmless.",
+    reads: &[Input::CpuTimes, Input::Processes],
     looks_at: &["/proc/stat", "/proc/PID/schedstat"],
     thresholds: &[
         Threshold { name: "busy", value: 0.95, unit: "fraction", about: "busy share of the core" },

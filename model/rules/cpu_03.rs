@@ -1,6 +1,6 @@
 //! CPU-03: threads pinned to one CPU queue up there while other CPUs of their set are free.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::frame::{Frame, Process, Thread};
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ pub(super) const RULE: Rule = Rule {
     id: "CPU-03",
     name: "pinned threads pile up on a CPU",
     why: "A thread that may run on one CPU only waits there however free the others are. Runtimes pin by default to the first CPUs, and every instance counts from the same one.",
+    reads: &[Input::CpuTimes, Input::Threads],
     looks_at: &["/proc/PID/task/TID/status", "/proc/PID/task/TID/schedstat", "/proc/stat"],
     thresholds: &[
         Threshold { name: "demand", value: 1.3, unit: "cores", about: "what the pinned threads want of the CPU" },

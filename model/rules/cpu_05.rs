@@ -1,12 +1,13 @@
 //! CPU-05: a group is held back by its CPU quota.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "CPU-05",
     name: "a container is throttled by its CPU quota",
     why: "A group that used up its quota stands still until the next period of 100 ms, with every thread in it, however idle the machine is.",
+    reads: &[Input::Cgroups],
     looks_at: &["cpu.stat", "cpu.max"],
     thresholds: &[
         Threshold { name: "throttled", value: 0.25, unit: "fraction", about: "share of periods that ended throttled" },

@@ -1,12 +1,13 @@
 //! IO-01: a disk is served to its end.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "IO-01",
     name: "a disk is saturated",
     why: "A disk that is busy all the time with requests waiting is the limit of everything that writes through it.",
+    reads: &[Input::Disks],
     looks_at: &["/proc/diskstats"],
     thresholds: &[
         Threshold { name: "utilisation", value: 0.9, unit: "fraction", about: "of the time with a request on its way" },

@@ -1,6 +1,6 @@
 //! IO-02: two services write to one saturated disk.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::frame::{Frame, WriterId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ pub(super) const RULE: Rule = Rule {
     id: "IO-02",
     name: "several services share a saturated disk",
     why: "Two services that write hard to one disk wait for each other. Apart, each had its own.",
+    reads: &[Input::Disks],
     looks_at: &["/proc/diskstats", "io.stat", "/proc/PID/io"],
     thresholds: &[
         Threshold { name: "share", value: 0.15, unit: "fraction", about: "of the bytes or of the writes, each" },

@@ -1,11 +1,12 @@
 //! IO-03: CPUs are idle for a disk.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 
 pub(super) const RULE: Rule = Rule {
     id: "IO-03",
     name: "CPUs wait for disks",
     why: "Idle time with a request outstanding is counted as iowait. It hides when CPUs have other work, so its absence proves nothing.",
+    reads: &[Input::CpuTimes, Input::Disks],
     looks_at: &["/proc/stat", "/proc/pressure/io"],
     thresholds: &[
         Threshold { name: "cpus", value: 0.5, unit: "cores", about: "iowait, summed over CPUs" },

@@ -1,12 +1,13 @@
 //! IO-04: small writes, each flushed.
 
-use super::{Finding, Hit, Look, Pace, Rule, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "IO-04",
     name: "a storm of small flushed writes",
     why: "A write that must be on the disk before the next one costs a flush, and a disk does few of them a second. Transactions do one each; confirms and batches share them.",
+    reads: &[Input::Disks],
     looks_at: &["/proc/diskstats"],
     thresholds: &[
         Threshold { name: "flushes", value: 0.3, unit: "", about: "flushes for each write" },

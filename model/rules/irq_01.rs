@@ -1,11 +1,12 @@
 //! IRQ-01: one CPU drowns in soft interrupts.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 
 pub(super) const RULE: Rule = Rule {
     id: "IRQ-01",
     name: "a CPU drowns in soft interrupts",
     why: "Packets are received on the CPU that their interrupt goes to. When all go to one, that CPU is the limit of the network, and whatever else runs there starves.",
+    reads: &[Input::CpuTimes],
     looks_at: &["/proc/stat", "/proc/softirqs", "/proc/net/softnet_stat"],
     thresholds: &[
         Threshold { name: "softirq", value: 0.6, unit: "fraction", about: "share of hard and soft interrupts on the CPU" },

@@ -1,12 +1,13 @@
 //! IRQ-02: nobody spreads interrupts, and they crowd.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, irq_03, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, irq_03, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "IRQ-02",
     name: "irqbalance is not running",
     why: "Drivers leave the interrupts of their queues where the kernel put them, often on one CPU. irqbalance spreads them; without it several busy queues share a core.",
+    reads: &[Input::CpuTimes, Input::Irqs],
     looks_at: &["/proc/PID/comm", "/proc/irq/N/effective_affinity_list", "/proc/stat"],
     thresholds: &[
         Threshold { name: "queues", value: 2.0, unit: "", about: "queues of one interface that one CPU serves" },

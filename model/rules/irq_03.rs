@@ -1,6 +1,6 @@
 //! IRQ-03: the interrupts of several busy queues go to one CPU.
 
-use super::{Finding, Hit, Look, Pace, Rule, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, parts};
 use crate::IdSet;
 use crate::frame::{Frame, Nic};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     id: "IRQ-03",
     name: "busy queues share one CPU",
     why: "Queues are there so that several CPUs can receive; when their interrupts go to the same one, they are one queue again.",
+    reads: &[Input::CpuTimes, Input::Irqs, Input::Queues],
     looks_at: &["/proc/irq/N/effective_affinity_list", "/proc/interrupts", "/proc/stat"],
     thresholds: &[
         Threshold { name: "softirq", value: 0.5, unit: "fraction", about: "share of interrupts on that CPU" },

@@ -1,12 +1,13 @@
 //! MEM-01: a group is nearly full of memory that cannot be taken back.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "MEM-01",
     name: "a group is nearly full of memory that cannot be reclaimed",
     why: "At its limit a group first gives page cache back. What it uses besides, anonymous and shared memory, dirty and locked pages, stays: when that reaches the limit, a process is killed.",
+    reads: &[Input::Cgroups],
     looks_at: &["memory.current", "memory.max", "memory.stat"],
     thresholds: &[
         Threshold { name: "full", value: 0.85, unit: "fraction", about: "of the limit" },

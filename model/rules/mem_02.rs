@@ -1,12 +1,13 @@
 //! MEM-02: page cache fills a group to its limit, and reclaiming it hurts.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "MEM-02",
     name: "page cache at the limit is reclaimed under pain",
     why: "Page cache that grows to the limit is normal. When every new page has to take one away first, and pages that were taken are read again, the work waits for reclaim: throughput jitters.",
+    reads: &[Input::Cgroups],
     looks_at: &["memory.current", "memory.max", "memory.stat", "memory.pressure"],
     thresholds: &[
         Threshold { name: "full", value: 0.97, unit: "fraction", about: "of the limit" },

@@ -1,12 +1,13 @@
 //! MEM-03: a group grows towards its limit.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "MEM-03",
     name: "a group will reach its limit soon",
     why: "Memory that cannot be reclaimed and grows steadily ends in an OOM kill. The time is told while something can be done.",
+    reads: &[Input::Cgroups],
     looks_at: &["memory.stat", "memory.max"],
     thresholds: &[
         Threshold { name: "seconds", value: 600.0, unit: "s", about: "time to the limit, at most" },

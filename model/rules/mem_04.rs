@@ -1,6 +1,6 @@
 //! MEM-04: a process was killed for memory.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::frame::Cgroup;
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ pub(super) const RULE: Rule = Rule {
     id: "MEM-04",
     name: "a process was killed for memory",
     why: "The kernel killed a process because a limit, a node or the machine had no memory left. Work was lost.",
+    reads: &[Input::Memory],
     looks_at: &["memory.events", "memory.oom_control", "/proc/vmstat"],
     thresholds: &[
         Threshold { name: "kills", value: 1.0, unit: "", about: "kills in one interval" },

@@ -6,6 +6,7 @@ pub(super) const RULE: Rule = Rule {
     id: "MEM-07",
     name: "periodic page cache reclaim is off",
     why: "Some kernels can reclaim page cache every few seconds before limits are reached. Switched off, or with a period of zero, they leave it to the work itself.",
+    reads: &[],
     looks_at: &["/proc/sys/vm/cache_reclaim_enable", "/proc/sys/vm/cache_reclaim_s", "/proc/sys/vm/cache_reclaim_weight"],
     thresholds: &[
         Threshold { name: "factor", value: 1.5, unit: "", about: "times the growth of the page cache that reclaim must reach" },

@@ -8,6 +8,7 @@ pub(super) const RULE: Rule = Rule {
     id: "META-01",
     name: "parts of the machine could not be looked at",
     why: "No finding means nothing where nobody looked. What was not readable is told, and what would change that.",
+    reads: &[],
     looks_at: &["gaps of every section"],
     thresholds: &[
         Threshold { name: "gaps", value: 1.0, unit: "", about: "patterns that were denied" },

@@ -1,6 +1,6 @@
 //! NIC-01: an interface runs fewer channels than it could, and its CPU drowns.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, irq_01, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, irq_01, parts};
 use crate::Known;
 use crate::frame::{Frame, Nic};
 use std::collections::BTreeSet;
@@ -10,6 +10,7 @@ pub(super) const RULE: Rule = Rule {
     id: "NIC-01",
     name: "an interface runs fewer channels than it could",
     why: "A network card can hand packets to several CPUs, one for each channel. Left on one, a single core does all the receiving, and the machine is as fast as that core.",
+    reads: &[Input::CpuTimes, Input::Nics],
     looks_at: &["ethtool -l", "/proc/stat", "/proc/irq/N/effective_affinity_list"],
     thresholds: &[
         Threshold { name: "packets", value: 5000.0, unit: "1/s", about: "packets received, at least, for a warning" },

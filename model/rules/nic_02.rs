@@ -1,11 +1,12 @@
 //! NIC-02: packets are dropped because a CPU does not get to them.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 
 pub(super) const RULE: Rule = Rule {
     id: "NIC-02",
     name: "a CPU drops packets from its backlog",
     why: "Packets wait for their CPU in a queue of limited length. What does not fit is lost and comes again only after a timeout.",
+    reads: &[Input::Softnet],
     looks_at: &["/proc/net/softnet_stat"],
     thresholds: &[
         Threshold { name: "drops", value: 10.0, unit: "1/s", about: "drops that are a warning" },

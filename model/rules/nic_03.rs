@@ -1,11 +1,12 @@
 //! NIC-03: a CPU does not finish its packets in one go.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 
 pub(super) const RULE: Rule = Rule {
     id: "NIC-03",
     name: "a CPU runs out of its packet budget",
     why: "Receiving is cut off after a budget of packets or time, so that other work gets its turn. Often cut off means packets wait.",
+    reads: &[Input::Softnet],
     looks_at: &["/proc/net/softnet_stat", "/proc/softirqs"],
     thresholds: &[
         Threshold { name: "squeezed", value: 10.0, unit: "1/s", about: "rounds that ended with work left" },

@@ -1,12 +1,13 @@
 //! NIC-05: an interface has one queue only, and nothing spreads its packets.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "NIC-05",
     name: "one queue and no packet steering",
     why: "Where the card cannot spread packets over CPUs the kernel can: RPS hands them on by flow. Off, one core does everything.",
+    reads: &[Input::CpuTimes, Input::Nics, Input::Queues],
     looks_at: &["ethtool -l", "queues/rx-N/rps_cpus", "/proc/stat"],
     thresholds: &[
         Threshold { name: "packets", value: 5000.0, unit: "1/s", about: "packets received, at least" },

@@ -1,12 +1,13 @@
 //! NIC-07: a link is full.
 
-use super::{Finding, Hit, Look, Pace, Rule, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "NIC-07",
     name: "a link is full",
     why: "Nothing inside the machine makes a full link faster.",
+    reads: &[Input::Nics],
     looks_at: &["/proc/net/dev", "/sys/class/net/NIC/speed"],
     thresholds: &[
         Threshold { name: "utilisation", value: 0.9, unit: "fraction", about: "of one direction" },

@@ -1,12 +1,13 @@
 //! NUMA-01: a process runs on one node and has its memory on another.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, numa_02, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, numa_02, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "NUMA-01",
     name: "a process works on remote memory",
     why: "Memory of another node takes longer to reach and shares the link between the packages. A process whose memory is elsewhere waits for it at nearly every access.",
+    reads: &[Input::Processes, Input::Nodes],
     looks_at: &["/proc/PID/task/TID/stat", "move_pages(2), numa_maps, memory.numa_stat"],
     thresholds: &[
         Threshold { name: "remote", value: 0.5, unit: "fraction", about: "accesses that are remote if they follow CPU time" },

@@ -1,6 +1,6 @@
 //! NUMA-02: a large process is spread over nodes.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::frame::{Frame, Process};
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ pub(super) const RULE: Rule = Rule {
     id: "NUMA-02",
     name: "a large process is spread over nodes",
     why: "Threads of one process on several nodes find most of their memory elsewhere. One instance for each node, bound to it, reported twice the throughput.",
+    reads: &[Input::Processes, Input::Nodes],
     looks_at: &["/proc/PID/task/TID/stat", "move_pages(2), numa_maps, memory.numa_stat"],
     thresholds: &[
         Threshold { name: "share", value: 0.2, unit: "fraction", about: "of its CPU time and memory on each of two nodes" },

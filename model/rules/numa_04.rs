@@ -1,6 +1,6 @@
 //! NUMA-04: a node is out of memory while others have plenty.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::IdSet;
 use crate::frame::Node;
 
@@ -8,6 +8,7 @@ pub(super) const RULE: Rule = Rule {
     id: "NUMA-04",
     name: "a node is out of memory while others have plenty",
     why: "What wants memory of a full node gets it from another one, far away, or reclaims and waits; what is bound to it may be killed although the machine has memory.",
+    reads: &[Input::NodeMemory],
     looks_at: &["node*/meminfo", "node*/numastat", "/proc/zoneinfo"],
     thresholds: &[
         Threshold { name: "foreign", value: 100.0, unit: "1/s", about: "pages that the node could not give" },

@@ -1,6 +1,6 @@
 //! NUMA-06: a process may run on nodes only whose memory it may not use.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold, numa_04};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, numa_04};
 use crate::IdSet;
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ pub(super) const RULE: Rule = Rule {
     id: "NUMA-06",
     name: "memory is bound to a node without its CPUs",
     why: "Bound to the CPUs of one node and the memory of another, a process has no local memory at all.",
+    reads: &[Input::Processes, Input::Nodes],
     looks_at: &["/proc/PID/status", "/proc/PID/numa_maps"],
     thresholds: &[
         Threshold { name: "memory", value: 67_108_864.0, unit: "bytes", about: "resident memory, at least" },

@@ -1,12 +1,13 @@
 //! NUMA-07: the kernel reclaims on a node before it takes memory of another.
 
-use super::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "NUMA-07",
     name: "zone_reclaim_mode is on",
     why: "With vm.zone_reclaim_mode set, a full node throws out page cache, or writes and swaps, while the next node is free. File servers and databases stall on it.",
+    reads: &[Input::Nodes],
     looks_at: &["/proc/sys/vm/zone_reclaim_mode", "node*/vmstat"],
     thresholds: &[
         Threshold { name: "scanned", value: 100.0, unit: "1/s", about: "pages scanned on a node by allocating tasks" },
