@@ -84,7 +84,10 @@ impl Judge {
         for rule in all {
             let standing = match obstacle(rule, frame, rates) {
                 Some(unchecked) => Standing::NotChecked(vec![unchecked]),
-                None => self.apply(rule, frame, &open),
+                None => match (self.apply(rule, frame, &open), self.too_early(rule)) {
+                    (Standing::Quiet, Some(unchecked)) => Standing::NotChecked(vec![unchecked]),
+                    (standing, _) => standing,
+                },
             };
             standings.push((*rule, standing));
         }
@@ -96,6 +99,14 @@ impl Judge {
             }
         }
         Judgement { findings, rules: standings }
+    }
+
+    /// Why a rule that found nothing cannot say that there is nothing yet.
+    fn too_early(&self, rule: &Rule) -> Option<Unchecked> {
+        let needed = u64::from(if rule.pace.at_once { 1 } else { rule.pace.enter.max(rule.pace.warm_up) });
+        let reason = format!("{} of {needed} samples with rates", self.samples);
+        let early = self.samples < needed && !(rule.pace.at_once && rule.pace.enter <= 1);
+        early.then(|| Unchecked { subject: Subject::Host, reason, needs: String::new() })
     }
 
     /// One rule on one frame; a rule that panics costs itself alone.

@@ -1,5 +1,7 @@
 //! What can be wrong with a machine: one rule a file, each a pure predicate on a frame. The judge folds them over time.
 
+#[cfg(test)]
+mod cases;
 mod finding;
 mod input;
 mod look;
@@ -35,17 +37,19 @@ pub struct Pace {
     pub exit: u32,
     /// Kept for so long after it was last met, in seconds.
     pub latch_seconds: u32,
+    /// Valid samples before it can say anything, where that is more than [`Pace::enter`].
+    pub warm_up: u32,
     /// True where one sample without rates can tell: configuration.
     pub at_once: bool,
 }
 
 impl Pace {
     /// Eight of ten, clear for ten.
-    pub const USUAL: Self = Self { enter: 8, of: 10, exit: 10, latch_seconds: 0, at_once: false };
+    pub const USUAL: Self = Self { enter: 8, of: 10, exit: 10, latch_seconds: 0, warm_up: 0, at_once: false };
     /// Six of ten, clear for ten.
-    pub const QUICK: Self = Self { enter: 6, of: 10, exit: 10, latch_seconds: 0, at_once: false };
+    pub const QUICK: Self = Self { enter: 6, of: 10, exit: 10, latch_seconds: 0, warm_up: 0, at_once: false };
     /// What is configured is so or is not.
-    pub const CONFIGURED: Self = Self { enter: 1, of: 1, exit: 2, latch_seconds: 0, at_once: true };
+    pub const CONFIGURED: Self = Self { enter: 1, of: 1, exit: 2, latch_seconds: 0, warm_up: 0, at_once: true };
 }
 
 /// One way a machine can be wrong.

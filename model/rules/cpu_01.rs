@@ -31,13 +31,11 @@ fn judge(look: &mut Look<'_>) {
         return;
     }
     let total = look.cpus().map(|(_, shares)| shares.busy).sum::<f64>() / count as f64;
-    let hot: Vec<_> = look.cpus().filter(|(_, shares)| shares.busy >= look.limit("exit")).collect();
+    let exit = look.limit("exit");
+    let hot: Vec<_> = look.against_others(|shares| shares.busy).filter(|(_, busy, _)| *busy >= exit).collect();
     let mut full = 0;
-    for (cpu, shares) in hot {
-        let Some(others) = look.mean_of_others(cpu.id, |shares| shares.busy) else { continue };
-        if others > look.limit("exit_others") {
-            continue;
-        }
+    for (cpu, _, others) in hot {
+        let Some(shares) = cpu.shares.filter(|_| others <= look.limit("exit_others")) else { continue };
         let subject = Subject::Cpu(cpu.id);
         let interrupts = shares.softirq + shares.irq;
         let (waiting, seen) = waiting_on(look.frame(), cpu.id, look.limit("wait"));

@@ -83,9 +83,16 @@ impl<'a> Look<'a> {
         self.cpus().count()
     }
 
-    /// The mean of a share over the CPUs without one of them; none where it stands alone.
-    pub fn mean_of_others(&self, id: u32, share: fn(&crate::frame::CpuShares) -> f64) -> Option<f64> {
-        let others: Vec<f64> = self.cpus().filter(|(cpu, _)| cpu.id != id).map(|(_, shares)| share(&shares)).collect();
-        (!others.is_empty()).then(|| others.iter().sum::<f64>() / others.len() as f64)
+    /// Each of those CPUs with a share and the mean of that share over the others; nothing where one stands alone.
+    pub fn against_others(
+        &self,
+        share: fn(&crate::frame::CpuShares) -> f64,
+    ) -> impl Iterator<Item = (&'a Cpu, f64, f64)> {
+        let (sum, count) = self.cpus().fold((0.0, 0u32), |(sum, count), (_, shares)| (sum + share(&shares), count + 1));
+        let others = f64::from(count.max(2) - 1);
+        self.cpus().filter(move |_| count > 1).map(move |(cpu, shares)| {
+            let own = share(&shares);
+            (cpu, own, ((sum - own) / others).max(0.0))
+        })
     }
 }

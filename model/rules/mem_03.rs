@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     guards: &["page cache that grows to a limit is normal and not forecast", "a trend that does not hold"],
     advice: &["Find what grows, or raise the limit before it is reached: systemctl set-property --runtime UNIT MemoryMax="],
     references: &["Documentation/admin-guide/cgroup-v2.rst"],
-    pace: Pace { enter: 3, of: 5, exit: 5, latch_seconds: 0, at_once: false },
+    pace: Pace { enter: 3, of: 5, exit: 5, latch_seconds: 0, warm_up: 15, at_once: false },
     judge,
     title,
 };

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     guards: &["the group below that lost the process gets the finding, not those above it"],
     advice: &["Raise the limit or find what grew: MEM-01, MEM-03", "dmesg tells the victim and the constraint"],
     references: &["Documentation/admin-guide/cgroup-v2.rst"],
-    pace: Pace { enter: 1, of: 1, exit: 10, latch_seconds: 1800, at_once: false },
+    pace: Pace { enter: 1, of: 1, exit: 10, latch_seconds: 1800, warm_up: 0, at_once: false },
     judge,
     title,
 };

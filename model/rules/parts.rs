@@ -21,10 +21,8 @@ pub(super) fn hot_cpus(look: &Look<'_>) -> Vec<HotCpu> {
     let rule = &irq_01::RULE;
     let (enter, others_most, exit) =
         (look.limit_of(rule, "softirq"), look.limit_of(rule, "others"), look.limit_of(rule, "exit"));
-    look.cpus()
-        .filter_map(|(cpu, shares)| {
-            let share = shares.softirq + shares.irq;
-            let others = look.mean_of_others(cpu.id, |shares| shares.softirq + shares.irq)?;
+    look.against_others(|shares| shares.softirq + shares.irq)
+        .filter_map(|(cpu, share, others)| {
             let enters = share >= enter && others <= others_most;
             (enters || share >= exit).then_some(HotCpu { id: cpu.id, share, others, enters })
         })
