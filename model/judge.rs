@@ -103,10 +103,10 @@ impl Judge {
 
     /// Why a rule that found nothing cannot say that there is nothing yet.
     fn too_early(&self, rule: &Rule) -> Option<Unchecked> {
-        let needed = u64::from(if rule.pace.at_once { 1 } else { rule.pace.enter.max(rule.pace.warm_up) });
+        let at_first_sight = rule.pace.at_once && rule.pace.enter <= 1;
+        let needed = if at_first_sight { 0 } else { u64::from(rule.pace.enter.max(rule.pace.warm_up)) };
         let reason = format!("{} of {needed} samples with rates", self.samples);
-        let early = self.samples < needed && !(rule.pace.at_once && rule.pace.enter <= 1);
-        early.then(|| Unchecked { subject: Subject::Host, reason, needs: String::new() })
+        (self.samples < needed).then(|| Unchecked { subject: Subject::Host, reason, needs: String::new() })
     }
 
     /// One rule on one frame; a rule that panics costs itself alone.
