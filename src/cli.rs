@@ -59,6 +59,13 @@ pub enum Command {
     Capture(crate::capture::CaptureArgs),
     /// What changed between two recordings, or two spans of one, beyond their noise.
     Diff(crate::diff::DiffArgs),
+    /// Watch for a while, say what is wrong and what could not be looked at, and exit by it.
+    Check(crate::check::CheckArgs),
+    /// What can be found: all rules, or one with its limits and what to do.
+    Rules {
+        /// NIC-01, for one.
+        id: Option<String>,
+    },
     /// Write the raw columns of a recording as CSV.
     Export(crate::dump::ExportArgs),
     /// Write a completion script for a shell.

@@ -8,6 +8,7 @@ use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_model::derive::Settings;
+use topotop_model::{judge, rules};
 
 /// What the configuration says; command-line flags go before it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -31,6 +32,9 @@ pub struct Config {
     /// Recordings.
     #[serde(default)]
     pub record: Record,
+    /// Limits of rules that are not the usual ones: by rule, by name.
+    #[serde(default, deserialize_with = "limits")]
+    pub rules: BTreeMap<(String, String), f64>,
     /// Interfaces by name.
     #[serde(default)]
     pub nic: BTreeMap<String, Nic>,
@@ -64,6 +68,22 @@ pub struct Nic {
     /// What it can carry, in Mbit/s.
     #[serde(deserialize_with = "capacity")]
     pub capacity: u64,
+}
+
+/// Every rule and limit must be known: one that was misspelt would be none.
+fn limits<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<(String, String), f64>, D::Error> {
+    let tables = BTreeMap::<String, BTreeMap<String, f64>>::deserialize(from)?;
+    let mut all = BTreeMap::new();
+    for (id, limits) in tables {
+        let rule = rules::find(&id).ok_or_else(|| serde::de::Error::custom(format!("rules.{id}: no such rule")))?;
+        for (name, value) in limits {
+            if !rule.thresholds.iter().any(|threshold| threshold.name == name) {
+                return Err(serde::de::Error::custom(format!("rules.{id}.{name}: no such limit")));
+            }
+            all.insert((rule.id.to_owned(), name), value);
+        }
+    }
+    Ok(all)
 }
 
 fn interval<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
@@ -121,6 +141,11 @@ impl Config {
     /// What the derive layer wants to know of it.
     pub fn settings(&self) -> Settings {
         Settings { nic_capacity_mbps: self.nic.iter().map(|(name, nic)| (name.clone(), nic.capacity)).collect() }
+    }
+
+    /// What the judge wants to know of it.
+    pub fn judge(&self) -> judge::Settings {
+        judge::Settings { thresholds: self.rules.clone() }
     }
 
     /// A file with every key at its default, as comments.

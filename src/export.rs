@@ -14,14 +14,17 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::io::{self, Write};
 use topotop_model::frame::Frame;
+use topotop_model::judge::Judgement;
 
 /// What a writer of data may be told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
     /// Keep only so many processes and control groups, the biggest; all of them when none.
     pub top: Option<usize>,
     /// Break lines and indent, for people.
     pub pretty: bool,
+    /// What was found, where it was judged.
+    pub judgement: Option<&'a Judgement>,
 }
 
 /// A screen drawn to a buffer.
@@ -39,7 +42,7 @@ pub struct Picture {
 #[derive(Clone, Copy, Debug)]
 pub enum Writer {
     /// From the frame.
-    Data(fn(&Frame, &Options, &mut dyn Write) -> io::Result<()>),
+    Data(fn(&Frame, &Options<'_>, &mut dyn Write) -> io::Result<()>),
     /// From the screen.
     Screen(fn(&Picture, &mut dyn Write) -> io::Result<()>),
 }

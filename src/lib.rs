@@ -13,6 +13,7 @@
 pub mod action;
 pub mod app;
 pub mod capture;
+pub mod check;
 pub mod cli;
 pub mod config;
 pub mod diff;
@@ -30,6 +31,7 @@ pub mod theme;
 pub mod units;
 pub mod view;
 
+mod catalogue;
 mod manual;
 mod replay;
 mod run;

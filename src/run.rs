@@ -7,7 +7,7 @@ use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, diff, dump, edit, manual, replay, runtime, snapshot};
+use crate::{capture, catalogue, check, diff, dump, edit, manual, replay, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -34,6 +34,7 @@ pub fn run() -> ExitCode {
             record(&global, &args)
         }
         Ok(Cli { command: Some(Command::Diff(args)), global }) => compare(&global, &args),
+        Ok(Cli { command: Some(Command::Check(args)), global }) => watch(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
             // Help and version: a reader that is gone has read enough.
@@ -71,6 +72,13 @@ fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
     }
 }
 
+/// What was found decides.
+fn watch(global: &Global, args: &check::CheckArgs) -> ExitCode {
+    let checked = Config::load(global.config.as_deref())
+        .and_then(|config| check::run(global, &config, args, || root(global), &plan(global, &config)));
+    checked.map_or_else(|error| status(Err(error)), ExitCode::from)
+}
+
 /// What clap says over several lines, without what `--help` says better.
 fn one_line(error: &str) -> String {
     let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -88,6 +96,11 @@ fn status(result: Result<(), String>) -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Says something that does not end the program.
+pub(crate) fn warn(text: &str) {
+    fail(&topotop_model::text::printable(text));
 }
 
 fn fail(error: &str) {
@@ -110,6 +123,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     match &cli.command {
         Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, || root(global), &plan(global, &config)),
         Some(Command::Replay(args)) => replay::run(global, &config, args),
+        Some(Command::Rules { id }) => print(catalogue::text(id.as_deref(), &config.judge())?.as_bytes()),
         Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config).interval),
         _ => tui(global, &config),
     }

@@ -16,6 +16,7 @@ use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::Window;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
+use topotop_model::judge::{Judge, Judgement};
 use topotop_widgets::themes::Depth;
 
 /// Columns and rows where no terminal says otherwise.
@@ -42,11 +43,11 @@ pub(crate) fn run(
         if global.root.is_some() || global.interval.is_some() {
             return Err("--from: a recording is what it is: leave out --root and --interval".to_owned());
         }
-        app.newest = recorded(path, args.at.as_deref().unwrap_or("end"), &plan.settings, drawn)?;
+        app.newest = recorded(path, args.at.as_deref().unwrap_or("end"), &plan.settings, Judge::new(config.judge()))?;
     } else {
         let root = root()?;
         app.status.about.captured = (!root.is_live()).then(|| root.path().display().to_string());
-        app.newest = sample(root, plan);
+        app.newest = sample(root, plan, Judge::new(config.judge()));
     }
     if global.verbose {
         complain(&app.newest);
@@ -96,7 +97,7 @@ fn app(global: &Global, config: &Config, format: &Format) -> Result<App, String>
 }
 
 /// What a captured machine has, two samples of this one.
-fn sample(root: Root, plan: &Plan) -> Sample {
+fn sample(root: Root, plan: &Plan, mut judge: Judge) -> Sample {
     let (live, captured) = (root.is_live(), root.stamps().len());
     let mut sampler = Sampler::new(root, &plan.options);
     sampler.demand(Demand { complete: true, process: None });
@@ -106,6 +107,7 @@ fn sample(root: Root, plan: &Plan) -> Sample {
     window.push(sampler.sample());
     let mut frame = deriver.frame(&window);
     history.push(&frame);
+    let mut judgement = judge.step(&frame);
     if live {
         std::thread::sleep(plan.interval.saturating_sub(started.elapsed()).max(Duration::from_millis(1)));
     }
@@ -113,15 +115,16 @@ fn sample(root: Root, plan: &Plan) -> Sample {
         window.push(sampler.sample());
         frame = deriver.frame(&window);
         history.push(&frame);
+        judgement = judge.step(&frame);
     }
-    Sample { frame: Arc::new(frame), history: Arc::new(history) }
+    Sample { frame: Arc::new(frame), history: Arc::new(history), judgement: Arc::new(judgement) }
 }
 
 /// Samples before the one that is drawn, for what is drawn over time.
 const BEFORE: u64 = 120;
 
 /// A sample of a recording; where it is drawn, with what went before.
-fn recorded(path: &Path, at: &str, settings: &Settings, drawn: bool) -> Result<Sample, String> {
+fn recorded(path: &Path, at: &str, settings: &Settings, mut judge: Judge) -> Result<Sample, String> {
     let wrong = |error: String| format!("{}: {error}", topotop_model::text::printable(&path.display().to_string()));
     let mut reader = recording::open(path)?;
     let last = span::sample(&mut reader, at).map_err(wrong)?;
@@ -132,12 +135,16 @@ fn recorded(path: &Path, at: &str, settings: &Settings, drawn: bool) -> Result<S
         recorded => Settings { nic_capacity_mbps: recorded.clone() },
     };
     let (mut deriver, mut history) = (Deriver::new(settings), History::default());
-    if drawn {
-        let before = (last.saturating_sub(BEFORE).max(first), last);
-        span::windows(&mut reader, before, |window| history.push(&deriver.frame(window)));
-    }
+    let mut judgement = Judgement::default();
+    let before = (last.saturating_sub(BEFORE).max(first), last);
+    span::windows(&mut reader, before, |window| {
+        let frame = deriver.frame(window);
+        history.push(&frame);
+        judgement = judge.step(&frame);
+    });
     let window = reader.window_at(last).map_err(|damage| wrong(damage.to_string()))?;
-    Ok(Sample { frame: Arc::new(deriver.frame(&window)), history: Arc::new(history) })
+    let frame = Arc::new(deriver.frame(&window));
+    Ok(Sample { frame, history: Arc::new(history), judgement: Arc::new(judgement) })
 }
 
 fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Write) -> std::io::Result<()> {
@@ -145,7 +152,11 @@ fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Writ
         Writer::Data(write) => {
             // People look at it where it goes to a terminal.
             let pretty = args.output.is_none() && std::io::stdout().is_terminal();
-            write(&app.newest.frame, &export::Options { top: args.top, pretty }, out)?;
+            write(
+                &app.newest.frame,
+                &export::Options { top: args.top, pretty, judgement: Some(&app.newest.judgement) },
+                out,
+            )?;
         }
         Writer::Screen(write) => {
             let (width, height) = args.size.unwrap_or_else(|| terminal_size(format));

@@ -11,6 +11,7 @@ use std::time::Duration;
 use topotop_model::Stamp;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
+use topotop_model::judge::Judgement;
 
 /// What a screen shows: a frame and the headlines up to it.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Sample {
     pub frame: Arc<Frame>,
     /// The headlines.
     pub history: Arc<History>,
+    /// What is wrong, as far as it was judged.
+    pub judgement: Arc<Judgement>,
 }
 
 impl Sample {

@@ -23,7 +23,7 @@ fn app(frame: Frame, charset: Charset) -> App {
     for second in (0..240).step_by(2) {
         history.push(&demo::server_at(second));
     }
-    app.update(Msg::Sample(Sample { frame: Arc::new(frame), history: Arc::new(history) }));
+    app.update(Msg::Sample(Sample { frame: Arc::new(frame), history: Arc::new(history), ..Sample::default() }));
     app
 }
 

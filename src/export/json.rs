@@ -5,6 +5,7 @@
 
 mod cgroups;
 mod disks;
+mod findings;
 mod host;
 mod irqs;
 mod machine;
@@ -48,13 +49,15 @@ object! {
         processes: Option<Vec<processes::Process>>,
         pressure: Option<host::Pressure>,
         sysctls: Option<Named<value::Text>>,
+        rules: Option<Vec<findings::Rule>>,
+        findings: Option<Vec<findings::Finding>>,
         gaps: Vec<host::Gap>,
         cost: host::Cost,
     }
 }
 
 /// The document of a frame.
-pub fn document(frame: &Frame, options: &Options) -> Document {
+pub fn document(frame: &Frame, options: &Options<'_>) -> Document {
     let raw = &frame.raw;
     let processes = top::processes(frame, options.top);
     let cgroups = top::cgroups(frame, options.top);
@@ -79,13 +82,15 @@ pub fn document(frame: &Frame, options: &Options) -> Document {
         processes: list(&raw.processes, processes.into_iter().map(processes::process)),
         pressure: (!frame.pressure.is_empty()).then(|| host::pressure(frame)),
         sysctls: list(&raw.sysctls, frame.sysctls.iter().map(|(name, value)| (name.into(), value.into()))).map(Named),
+        rules: options.judgement.map(findings::rules),
+        findings: options.judgement.map(|judgement| judgement.findings.iter().map(findings::finding).collect()),
         gaps: frame.gaps.iter().map(host::gap).collect(),
         cost: host::cost(&frame.cost),
     }
 }
 
 /// Writes the document of a frame and a newline.
-pub fn write(frame: &Frame, options: &Options, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(frame: &Frame, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = document(frame, options);
     if options.pretty {
         serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -93,6 +98,21 @@ pub fn write(frame: &Frame, options: &Options, out: &mut dyn Write) -> io::Resul
         serde_json::to_writer(&mut *out, &document)?;
     }
     out.write_all(b"\n")
+}
+
+object! {
+    /// Findings and how the rules stand, without the frame.
+    pub Findings {
+        rules: Vec<findings::Rule>,
+        findings: Vec<findings::Finding>,
+    }
+}
+
+impl Findings {
+    /// Of findings that were collected and the last judgement.
+    pub fn of(found: &[topotop_model::rules::Finding], last: &topotop_model::judge::Judgement) -> Self {
+        Self { rules: findings::rules(last), findings: found.iter().map(findings::finding).collect() }
+    }
 }
 
 /// A list that says nothing, not "none", where its section was not read.

@@ -8,6 +8,7 @@ use crate::recording::{Reader, open};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::judge::{self, Judge};
 use topotop_model::recording::{About, Damage, Item, Stream};
 use topotop_model::{Snapshot, Window};
 
@@ -20,15 +21,15 @@ pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
         return Err("--format jsonl: --speed and --paused are for the screen".to_owned());
     }
     let mut out = BufWriter::with_capacity(64 << 10, std::io::stdout().lock());
-    let options = Options { top: args.top, pretty: false };
+    let given = Given { top: args.top, judge: config.judge() };
     let settings = config.settings();
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let written = if is_file {
         let mut reader = open(path)?;
-        let mut lines = Lines::new(&settings, reader.about(), options);
+        let mut lines = Lines::new(&settings, reader.about(), given);
         file(&mut reader, args, &mut lines, &mut out)
     } else {
-        stream(path, args, &settings, options, &mut out)
+        stream(path, args, &settings, given, &mut out)
     };
     match written.and_then(|()| out.flush().map_err(Failure::Out)) {
         Ok(()) => Ok(()),
@@ -48,16 +49,25 @@ enum Failure {
 struct Lines {
     window: Window,
     deriver: Deriver,
-    options: Options,
+    judge: Judge,
+    top: Option<usize>,
+}
+
+/// What the user wants of documents.
+#[derive(Clone, Debug)]
+struct Given {
+    top: Option<usize>,
+    judge: judge::Settings,
 }
 
 impl Lines {
-    fn new(settings: &Settings, about: &About, options: Options) -> Self {
+    fn new(settings: &Settings, about: &About, given: Given) -> Self {
         // As it was derived when it was recorded, so that documents are the same.
         let recorded = &about.nic_capacity_mbps;
         let settings =
             if recorded.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: recorded.clone() } };
-        Self { window: Window::default(), deriver: Deriver::new(settings), options }
+        let (window, deriver, judge) = (Window::default(), Deriver::new(settings), Judge::new(given.judge));
+        Self { window, deriver, judge, top: given.top }
     }
 
     fn push(&mut self, snapshot: Snapshot) {
@@ -66,7 +76,9 @@ impl Lines {
 
     fn write(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let frame = self.deriver.frame(&self.window);
-        json::write(&frame, &self.options, out).map_err(Failure::Out)
+        let judgement = self.judge.step(&frame);
+        let options = Options { top: self.top, pretty: false, judgement: Some(&judgement) };
+        json::write(&frame, &options, out).map_err(Failure::Out)
     }
 }
 
@@ -158,7 +170,7 @@ fn stream(
     path: &Path,
     args: &ReplayArgs,
     settings: &Settings,
-    options: Options,
+    given: Given,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if args.from.is_some() || args.to.is_some() {
@@ -173,7 +185,7 @@ fn stream(
         Box::new(std::fs::File::open(path).map_err(|error| wrong(&error))?)
     };
     let mut stream = Stream::open(input).map_err(|error| wrong(&error))?;
-    let mut lines = Lines::new(settings, stream.about(), options);
+    let mut lines = Lines::new(settings, stream.about(), given);
     while let Some(item) = stream.next_item().map_err(|error| wrong(&error))? {
         match item {
             Item::Sample(snapshot) => {

@@ -125,7 +125,7 @@ impl Source for Live {
         let window = codec::window(&records).ok()?;
         let frame = Arc::new(self.deriver.frame(&window));
         let history = Arc::new(self.history.until(frame.stamp.mono_ns));
-        Some(Sample { frame, history })
+        Some(Sample { frame, history, ..Sample::default() })
     }
 
     fn set_interval(&self, interval: Duration) {
@@ -219,7 +219,8 @@ impl Thread {
         self.window.push(snapshot);
         let frame = Arc::new(self.deriver.frame(&self.window));
         self.history.push(&frame);
-        *lock(&self.shared.newest) = Some(Sample { frame, history: Arc::new(self.history.clone()) });
+        *lock(&self.shared.newest) =
+            Some(Sample { frame, history: Arc::new(self.history.clone()), ..Sample::default() });
     }
 
     /// Follows orders until it is time; false when nobody listens any more.

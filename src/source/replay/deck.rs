@@ -176,7 +176,7 @@ impl Deck {
     /// What the screen gets.
     pub(super) fn sample(&self) -> Option<Sample> {
         let history = Arc::new(self.headlines.history(self.at?));
-        Some(Sample { frame: Arc::clone(&self.frame), history })
+        Some(Sample { frame: Arc::clone(&self.frame), history, ..Sample::default() })
     }
 
     /// The recording as a whole.
