@@ -98,6 +98,49 @@ impl Seen {
     }
 }
 
+/// What becomes of samples: they are judged, and told where every one is wanted.
+struct Watch<'a> {
+    window: Window,
+    deriver: Deriver,
+    judge: Judge,
+    seen: Seen,
+    first: Option<u64>,
+    /// Where a document per sample goes.
+    lines: Option<&'a mut dyn Write>,
+}
+
+impl Watch<'_> {
+    /// False when nobody reads any more.
+    fn take(&mut self, snapshot: Snapshot) -> bool {
+        self.window.push(snapshot);
+        let frame = self.deriver.frame(&self.window);
+        let judgement = self.judge.step(&frame);
+        let options = Options { judgement: Some(&judgement), ..Options::default() };
+        let told = self.lines.as_mut().map(|out| json::write(&frame, &options, out).and_then(|()| out.flush()));
+        self.seen.take(&frame, judgement, &mut self.first);
+        !matches!(told, Some(Err(_)))
+    }
+
+    fn recording(&mut self, path: &std::path::Path) -> Result<(), String> {
+        let mut reader = recording::open(path)?;
+        let recorded = reader.about().nic_capacity_mbps.clone();
+        if !recorded.is_empty() {
+            self.deriver = Deriver::new(Settings { nic_capacity_mbps: recorded });
+        }
+        while let Some(next) = reader.next_sample() {
+            match next {
+                Ok((_, snapshot)) => {
+                    if !self.take(snapshot) {
+                        break;
+                    }
+                }
+                Err(damage) => crate::run::warn(&damage.to_string()),
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Watches, writes and gives the exit status.
 pub(crate) fn run(
     global: &Global,
@@ -107,48 +150,22 @@ pub(crate) fn run(
     plan: &Plan,
 ) -> Result<u8, String> {
     let mut out = BufWriter::new(std::io::stdout().lock());
-    let mut seen = Seen { complete: true, ..Seen::default() };
-    let mut first = None;
-    let mut window = Window::default();
-    let mut broken = false;
-    let mut judge = Judge::new(config.judge());
     let lines = args.format == "jsonl";
-    let mut take = |snapshot: Snapshot, deriver: &mut Deriver, seen: &mut Seen| {
-        window.push(snapshot);
-        let frame = deriver.frame(&window);
-        let judgement = judge.step(&frame);
-        if lines && !broken {
-            let options = Options { judgement: Some(&judgement), ..Options::default() };
-            broken = json::write(&frame, &options, &mut out).and_then(|()| out.flush()).is_err();
-        }
-        seen.take(&frame, judgement, &mut first);
-        !broken
+    let mut watch = Watch {
+        window: Window::default(),
+        deriver: Deriver::new(plan.settings.clone()),
+        judge: Judge::new(config.judge()),
+        seen: Seen { complete: true, ..Seen::default() },
+        first: None,
+        lines: if lines { Some(&mut out) } else { None },
     };
-    match &args.from {
-        Some(path) => {
-            let mut reader = recording::open(path)?;
-            let recorded = reader.about().nic_capacity_mbps.clone();
-            let settings =
-                if recorded.is_empty() { config.settings() } else { Settings { nic_capacity_mbps: recorded } };
-            let mut deriver = Deriver::new(settings);
-            while let Some(next) = reader.next_sample() {
-                let goes_on = match next {
-                    Ok((_, snapshot)) => take(snapshot, &mut deriver, &mut seen),
-                    Err(damage) => {
-                        crate::run::warn(&damage.to_string());
-                        true
-                    }
-                };
-                if !goes_on {
-                    break;
-                }
-            }
-        }
-        None => {
-            let mut deriver = Deriver::new(plan.settings.clone());
-            seen.complete = watch(root()?, plan, args.watch, |snapshot| take(snapshot, &mut deriver, &mut seen))?;
-        }
+    if let Some(path) = &args.from {
+        watch.recording(path)?;
+    } else {
+        let complete = sample(root()?, plan, args.watch, |snapshot| watch.take(snapshot))?;
+        watch.seen.complete = complete;
     }
+    let seen = watch.seen;
     if global.verbose {
         report::standings(&seen.last, &mut std::io::stderr().lock());
     }
@@ -163,7 +180,7 @@ pub(crate) fn run(
 }
 
 /// Samples until the time is over; false if it was ended before.
-fn watch(root: Root, plan: &Plan, time: Duration, mut take: impl FnMut(Snapshot) -> bool) -> Result<bool, String> {
+fn sample(root: Root, plan: &Plan, time: Duration, mut take: impl FnMut(Snapshot) -> bool) -> Result<bool, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;

@@ -5,6 +5,7 @@
 mod common;
 
 mod architecture;
+mod check;
 mod cli;
 mod diff;
 mod edit;

@@ -25,15 +25,16 @@ impl VisitMut for All {
     }
 }
 
-fn shares(busy: f64, softirq: f64) -> Option<CpuShares> {
-    Some(CpuShares { busy, user: busy - softirq, softirq, idle: 1.0 - busy, ..CpuShares::default() })
+fn shares(busy: f64, softirq: f64) -> CpuShares {
+    CpuShares { busy, user: busy - softirq, softirq, idle: 1.0 - busy, ..CpuShares::default() }
 }
 
 /// A healthy machine: two nodes of four CPUs, one interface of four queues, one disk, one group with a limit.
 fn healthy() -> Frame {
     let mut raw = Snapshot::default();
     raw.visit_mut(&mut All(State::Read));
-    let cpu = |id| Cpu { id, node: Known::Value(id / 4), online: true, shares: shares(0.1, 0.0), ..Cpu::default() };
+    let cpu =
+        |id| Cpu { id, node: Known::Value(id / 4), online: true, shares: Some(shares(0.1, 0.0)), ..Cpu::default() };
     let place = |id| CpuPlace { id, node: Known::Value(id / 4), online: true, ..CpuPlace::default() };
     let node = |id: u32| NodePlace {
         id,
@@ -173,7 +174,7 @@ fn beams(frame: &mut Frame, cpus: [u32; 2]) {
 }
 
 fn hot(frame: &mut Frame, cpu: usize) {
-    frame.cpus[cpu].shares = shares(0.97, 0.95);
+    frame.cpus[cpu].shares = Some(shares(0.97, 0.95));
 }
 
 /// The findings after twelve samples that each add to what the one before was.
@@ -208,7 +209,7 @@ const CASES: &[Case] = &[
         severity: Severity::Warning,
         says: "cpu:2 is 99 % busy while the others are 10 % busy, and work waits for it",
         sick: |frame, _| {
-            frame.cpus[2].shares = shares(0.99, 0.0);
+            frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2)];
             frame.threads[0].affinity = Some(set("0-7"));
         },
@@ -218,7 +219,7 @@ const CASES: &[Case] = &[
         severity: Severity::Critical,
         says: "2 threads pinned to cpu:2 want 2 cores of it; idle: 0-1,3-7",
         sick: |frame, _| {
-            frame.cpus[2].shares = shares(0.99, 0.0);
+            frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2), thread(100, 102, 2)];
         },
     },
@@ -234,7 +235,7 @@ const CASES: &[Case] = &[
         says: "2 Erlang instances bind their schedulers to the same CPUs 0; 1-7 idle",
         sick: |frame, _| {
             beams(frame, [0, 0]);
-            frame.cpus[0].shares = shares(0.99, 0.0);
+            frame.cpus[0].shares = Some(shares(0.99, 0.0));
         },
     },
     Case {

@@ -49,7 +49,7 @@ object! {
         processes: Option<Vec<processes::Process>>,
         pressure: Option<host::Pressure>,
         sysctls: Option<Named<value::Text>>,
-        rules: Option<Vec<findings::Rule>>,
+        rules: Option<Vec<findings::Row>>,
         findings: Option<Vec<findings::Finding>>,
         gaps: Vec<host::Gap>,
         cost: host::Cost,
@@ -103,7 +103,7 @@ pub fn write(frame: &Frame, options: &Options<'_>, out: &mut dyn Write) -> io::R
 object! {
     /// Findings and how the rules stand, without the frame.
     pub Findings {
-        rules: Vec<findings::Rule>,
+        rules: Vec<findings::Row>,
         findings: Vec<findings::Finding>,
     }
 }

@@ -49,7 +49,11 @@ fn app(charset: Charset) -> App {
     for second in (0..240).step_by(2) {
         history.push(&demo::server_at(second));
     }
-    app.update(Msg::Sample(Sample { frame: Arc::new(demo::server()), history: Arc::new(history) }));
+    app.update(Msg::Sample(Sample {
+        frame: Arc::new(demo::server()),
+        history: Arc::new(history),
+        ..Sample::default()
+    }));
     app.update(Msg::Playback(Box::new(playback())));
     app
 }

@@ -32,7 +32,7 @@ object! {
 
 object! {
     /// How a rule stands.
-    pub(crate) Rule {
+    pub(crate) Row {
         rule: &'static str,
         state: &'static str,
         reason: Option<Text>,
@@ -79,7 +79,7 @@ pub(crate) fn finding(finding: &rules::Finding) -> Finding {
     }
 }
 
-pub(crate) fn rules(judgement: &Judgement) -> Vec<Rule> {
+pub(crate) fn rules(judgement: &Judgement) -> Vec<Row> {
     let row = |(rule, standing): &(&'static rules::Rule, Standing)| {
         let (state, unchecked) = match standing {
             Standing::Quiet => ("quiet", None),
@@ -91,7 +91,7 @@ pub(crate) fn rules(judgement: &Judgement) -> Vec<Rule> {
             parts.dedup();
             (!parts.is_empty()).then(|| text(parts.join("; ")))
         };
-        Rule {
+        Row {
             rule: rule.id,
             state,
             reason: all(|unchecked| match unchecked.subject {

@@ -1,0 +1,112 @@
+//! `topotop check` and `topotop rules`: what they write and the status they leave.
+
+use crate::common::hostile_names;
+use crate::common::pty::TOPOTOP;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(TOPOTOP);
+    command.args(arguments).env_clear().env("LANG", "C.UTF-8").stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command(arguments).output().expect("it runs");
+    (status.code(), String::from_utf8(stdout).expect("text"), String::from_utf8(stderr).expect("text"))
+}
+
+fn json(line: &str) -> serde_json::Value {
+    serde_json::from_str(line).expect("JSON")
+}
+
+#[test]
+fn what_could_not_be_judged_is_told_and_strict_about() {
+    let watch = ["check", "--for", "700ms", "--interval", "100ms", "--fail-on", "critical"];
+    let (_, text, _) = run(&watch);
+    assert!(text.contains("not checked:") && text.contains("of 15 samples with rates"), "{text}");
+    let (status, _, _) = run(&[&watch[..], &["--strict"]].concat());
+    assert!(matches!(status, Some(1 | 2)), "{status:?}");
+}
+
+#[test]
+fn every_sample_is_a_document_and_the_last_line_sums_up() {
+    let (status, text, _) = run(&["check", "--for", "500ms", "--interval", "100ms", "--format", "jsonl"]);
+    let lines: Vec<serde_json::Value> = text.lines().map(json).collect();
+    let (last, documents) = lines.split_last().expect("lines");
+    let summary = &last["summary"];
+    assert_eq!(summary["samples"].as_u64(), Some(documents.len() as u64));
+    assert_eq!(summary["complete"], true);
+    let worst = summary["worst"].as_str().unwrap_or("none");
+    assert_eq!(status == Some(1), ["warning", "critical"].contains(&worst), "{status:?} {worst}");
+    for document in documents {
+        let rules = document["rules"].as_array().expect("rules");
+        assert_eq!(rules.len(), topotop_model::rules::ALL.len());
+        assert!(document["findings"].is_array());
+    }
+}
+
+#[test]
+fn a_reader_that_has_read_enough_may_go() {
+    let mut child = command(&["check", "--for", "20s", "--interval", "100ms", "--format", "jsonl"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    assert!(lines.next().is_some());
+    drop(lines);
+    assert!(child.wait().expect("an end").code().is_some_and(|code| code < 2));
+}
+
+#[test]
+fn an_interrupted_watch_says_so() {
+    let child = command(&["check", "--for", "60s", "--interval", "100ms", "--format", "json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal");
+    let output = child.wait_with_output().expect("an end");
+    let summary = json(&String::from_utf8(output.stdout).expect("text"))["summary"].clone();
+    assert_eq!(summary["complete"], false);
+    assert!(matches!(output.status.code(), Some(1 | 2)));
+}
+
+#[test]
+fn hostile_names_do_not_get_through() {
+    let dir = tempfile::tempdir().expect("a directory");
+    hostile_names(dir.path());
+    for format in ["text", "json", "jsonl"] {
+        let (_, text, _) = run(&["check", "--root", dir.path().to_str().expect("a path"), "--format", format]);
+        assert!(!text.contains('\x1b') && !text.contains('\u{202e}'), "{format}: {text}");
+    }
+}
+
+#[test]
+fn rules_have_their_pages() {
+    let (status, list, _) = run(&["rules"]);
+    assert_eq!(status, Some(0));
+    for rule in topotop_model::rules::ALL {
+        assert!(list.contains(rule.id), "{} is not listed", rule.id);
+        let (status, page, _) = run(&["rules", &rule.id.to_lowercase()]);
+        assert!(status == Some(0) && page.contains(rule.name) && page.contains(rule.why), "{page}");
+        assert!(rule.thresholds.iter().all(|threshold| page.contains(threshold.name)), "{page}");
+    }
+    let (status, _, error) = run(&["rules", "NIC-99"]);
+    assert_eq!((status, error.as_str()), (Some(2), "topotop: rules NIC-99: no such rule: topotop rules lists them\n"));
+}
+
+#[test]
+fn limits_are_configured_by_name() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("config.toml");
+    let config = file.to_str().expect("a path");
+    std::fs::write(&file, "[rules.NIC-01]\npackets = 20000\n").expect("a file");
+    let (status, page, _) = run(&["rules", "NIC-01", "--config", config]);
+    assert!(status == Some(0) && page.contains("20000 1/s") && page.contains("(configured)"), "{page}");
+    std::fs::write(&file, "[rules.NIC-01]\npackages = 20000\n").expect("a file");
+    let (status, _, error) = run(&["rules", "NIC-01", "--config", config]);
+    assert!(status == Some(2) && error.contains("rules.NIC-01.packages: no such limit"), "{error}");
+}
