@@ -154,7 +154,7 @@ impl Recorder {
         let trouble = status.trouble.clone();
         match (&self.trouble, &trouble) {
             (None, Some(trouble)) => {
-                say(&format!("{trouble}: samples are left out until it can be written again"));
+                say(&format!("{}: {trouble}: samples are left out until it can be written again", self.name));
             }
             (Some(_), None) => {
                 say(&format!("{}: recording goes on, {} samples are missing", self.name, status.skipped));

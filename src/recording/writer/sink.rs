@@ -24,7 +24,7 @@ pub(super) enum Outcome {
 /// Where bytes go.
 #[derive(Debug)]
 pub(super) enum Sink {
-    File { file: File, name: String, end: u64 },
+    File { file: File, end: u64 },
     Stdout { sent: u64 },
 }
 
@@ -37,7 +37,7 @@ impl Sink {
             io::ErrorKind::AlreadyExists => format!("{name}: it exists: give another name, or remove it"),
             _ => format!("{name}: {error}"),
         })?;
-        Ok(Self::File { file, name, end: 0 })
+        Ok(Self::File { file, end: 0 })
     }
 
     pub(super) fn stdout() -> Self {
@@ -48,12 +48,13 @@ impl Sink {
 
     pub(super) fn write(&mut self, chunk: &Chunk) -> Outcome {
         match self {
-            Self::File { file, name, end } => {
+            Self::File { file, end } => {
                 for (offset, bytes) in &chunk.writes {
                     if let Err(error) = file.write_all_at(bytes, *offset) {
                         // What was written of it must not look like a record that was cut.
                         let _ = file.set_len(*end);
-                        return Outcome::Failed(format!("{name}: {error}"));
+                        // Without the file's name: the reason goes into the recording, which may be anonymised.
+                        return Outcome::Failed(error.to_string());
                     }
                     *end = (*end).max(offset + bytes.len() as u64);
                 }
