@@ -4,9 +4,13 @@
 
 use std::path::Path;
 use std::time::{Duration, Instant};
+use topotop::app::transport::Order;
 use topotop::recording::{Target, Writer, open};
+use topotop::source::replay::{self, Start};
+use topotop::source::{Sample, Source as _};
 use topotop_collectors::{Options, Root, Sampler};
 use topotop_model::Snapshot;
+use topotop_model::derive::Settings;
 use topotop_model::recording::{About, Event, Limits, What};
 
 /// Samples of a day.
@@ -43,7 +47,56 @@ fn main() {
     let timeline = timed(|| assert!(reader.timeline().len() >= 1440));
     let events = timed(|| assert_eq!(reader.events().len(), 24));
     println!("timeline: {timeline:.1?}, events: {events:.1?}");
+    pictures(&path);
     println!("memory for all that: {} KiB", resident().saturating_sub(before));
+}
+
+/// From a key to the frame that the screen gets, and how long the history before it takes.
+fn pictures(path: &Path) {
+    let (wake, woken) = std::sync::mpsc::sync_channel(64);
+    let opened = timed(|| replay::open(&[path.to_owned()]).map(drop).expect("a recording"));
+    let source = replay::open(&[path.to_owned()]).expect("a recording");
+    let start = Start { paused: true, ..Start::default() };
+    let wake = move || {
+        let _ = wake.try_send(());
+    };
+    let began = Instant::now();
+    let mut source = source.start(&Settings::default(), start, wake).expect("threads");
+    let mut until = |source: &mut replay::Replay, wanted: &dyn Fn(&Sample) -> bool| loop {
+        if source.take().is_some_and(|sample| wanted(&sample)) {
+            return;
+        }
+        let _ = woken.recv_timeout(Duration::from_millis(1));
+    };
+    until(&mut source, &Sample::is_there);
+    println!("replay: opened in {opened:.1?}, first picture after {:.1?}", began.elapsed());
+    let mut waits: Vec<Duration> = (1..100u64)
+        .map(|n| {
+            let sample = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % DAY;
+            let began = Instant::now();
+            source.order(Order::Sample(sample));
+            until(&mut source, &|shown| shown.frame.stamp.mono_ns == sample * SECOND);
+            began.elapsed()
+        })
+        .collect();
+    waits.sort();
+    println!("a jump to its picture: median {:.1?}, worst {:.1?}", waits[49], waits[98]);
+    let began = Instant::now();
+    source.order(Order::Sample(DAY / 2));
+    until(&mut source, &|shown| shown.frame.stamp.mono_ns == DAY / 2 * SECOND && shown.history.len() == 600);
+    println!("ten minutes of history before it: {:.1?}", began.elapsed());
+    for _ in 0..9 {
+        source.order(Order::Faster);
+    }
+    source.order(Order::Start);
+    source.order(Order::Toggle);
+    let (began, mut pictures) = (Instant::now(), 0);
+    while began.elapsed() < Duration::from_secs(5) {
+        pictures += usize::from(source.take().is_some());
+        let _ = woken.recv_timeout(Duration::from_millis(1));
+    }
+    let reached = source.playback().map_or(0, |playback| playback.sample);
+    println!("1000 times as fast, for 5 s: {reached} samples, {pictures} pictures");
 }
 
 /// A day of this machine's samples, repeated with new stamps.
