@@ -62,7 +62,7 @@ fn pictures(path: &Path) {
     };
     let began = Instant::now();
     let mut source = source.start(&Settings::default(), start, wake).expect("threads");
-    let mut until = |source: &mut replay::Replay, wanted: &dyn Fn(&Sample) -> bool| loop {
+    let until = |source: &mut replay::Replay, wanted: &dyn Fn(&Sample) -> bool| loop {
         if source.take().is_some_and(|sample| wanted(&sample)) {
             return;
         }

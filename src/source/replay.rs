@@ -15,6 +15,7 @@ use crate::moment::Moment;
 use deck::Deck;
 use player::Player;
 use scout::{News, Scout};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -104,6 +105,8 @@ impl Clocks {
 /// Recordings that are open and not played yet.
 pub struct Opened {
     tracks: Vec<Box<dyn Track>>,
+    /// What they are called on the screen.
+    names: Vec<String>,
     inbox: Receiver<Word>,
     words: Sender<Word>,
 }
@@ -115,7 +118,19 @@ pub fn open(files: &[PathBuf]) -> Result<Opened, String> {
     for path in files {
         tracks.push(track(path, &words)?);
     }
-    Ok(Opened { tracks, inbox, words })
+    let names = names(files, &tracks);
+    Ok(Opened { tracks, names, inbox, words })
+}
+
+/// Hosts; with the file's name where two are of one host.
+fn names(files: &[PathBuf], tracks: &[Box<dyn Track>]) -> Vec<String> {
+    let hosts: Vec<&str> = tracks.iter().map(|track| track.about().host.as_str()).collect();
+    let is_one_of_many = |host: &str| hosts.iter().filter(|other| **other == host).count() > 1;
+    let name = |(host, file): (&&str, &PathBuf)| match file.file_stem().and_then(|stem| stem.to_str()) {
+        Some(stem) if is_one_of_many(host) => format!("{host} ({})", stem.chars().take(16).collect::<String>()),
+        _ => (*host).to_owned(),
+    };
+    hosts.iter().zip(files).map(name).collect()
 }
 
 fn track(path: &Path, words: &Sender<Word>) -> Result<Box<dyn Track>, String> {
@@ -126,6 +141,9 @@ fn track(path: &Path, words: &Sender<Word>) -> Result<Box<dyn Track>, String> {
     let metadata = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
     if metadata.is_file() {
         return Ok(Box::new(FileTrack::open(path)?));
+    }
+    if stdin && std::io::stdin().is_terminal() {
+        return Err("standard input is a terminal: pipe `topotop record -o -` into it, or name a file".to_owned());
     }
     if metadata.is_dir() {
         return Err(format!("{name}: this is a directory: give a recording"));
@@ -168,6 +186,7 @@ impl Opened {
             .collect();
         let now = Instant::now();
         let player = Player {
+            names: self.names,
             machine: 0,
             transport: Transport::default(),
             clocks: clocks(&decks),

@@ -20,7 +20,7 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
     let (recording, recording_role) = recording(app);
     let mut parts = vec![
         (" topotop ".to_owned(), Role::Title, 0u8),
-        (frame.host.name.chars().take(32).collect(), Role::Focus, 1),
+        (replay::name(app).unwrap_or_else(|| frame.host.name.chars().take(32).collect()), Role::Focus, 1),
         (replay::other(app), Role::Dim, 2),
         (replay::clocks(app), Role::Info, 4),
         (summary(&frame.topology), Role::Text, if app.playback.is_some() { 5 } else { 2 }),

@@ -194,6 +194,35 @@ fn a_stream_is_a_monitor_and_leaves_its_last_picture() {
 }
 
 #[test]
+fn a_keyboard_is_no_stream() {
+    let mut session = Session::topotop(&["replay", "-"], USUAL);
+    session.shows("standard input is a terminal");
+    assert_eq!(session.ends(), 2);
+    session.restored();
+}
+
+#[test]
+fn two_streams_come_through_pipes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let pipes = ["a", "b"].map(|name| dir.path().join(name).to_str().expect("a path").to_owned());
+    let record = |pipe: &str| format!("{TOPOTOP} record --no-hwloc --interval 200ms --for 8s -o - > {pipe} 2>&- &");
+    let script = format!(
+        "mkfifo {0} {1}; {2} {3} {TOPOTOP} replay {0} {1}",
+        pipes[0],
+        pipes[1],
+        record(&pipes[0]),
+        record(&pipes[1])
+    );
+    let mut session = Session::start("bash", &["-c", &script], USUAL, &[]);
+    session.shows("one clock (same boot)");
+    session.until("the first one", |screen| title(screen).contains("(a)  | ") && title(screen).contains("at its end"));
+    session.keys("o");
+    session.until("the other one", |screen| title(screen).contains("(b)  | ") && title(screen).contains("at its end"));
+    session.shows("the stream has ended");
+    leaves(session);
+}
+
+#[test]
 fn two_machines_are_switched() {
     let dir = tempfile::tempdir().expect("a directory");
     let (server, client) = (dir.path().join("server.rec"), dir.path().join("client.rec"));

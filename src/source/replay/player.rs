@@ -23,6 +23,7 @@ const APART_NS: i64 = 3_000_000_000;
 
 pub(super) struct Player {
     pub(super) decks: Vec<Deck>,
+    pub(super) names: Vec<String>,
     pub(super) machine: usize,
     pub(super) transport: Transport,
     pub(super) clocks: Clocks,

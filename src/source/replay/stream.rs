@@ -138,14 +138,8 @@ impl Track for StreamTrack {
             kept.position(sample).map(|at| kept.ring.records_for(at))
         };
         let records = records.ok_or_else(|| lost(format!("sample {sample} is no longer kept")))?;
-        let mut window = Window::default();
-        let mut base: Option<Snapshot> = None;
-        for record in &records {
-            let snapshot = codec::decode(base.as_ref(), record).map_err(|error| lost(error.to_string()))?;
-            window.push(snapshot.clone());
-            base = Some(snapshot);
-        }
-        self.base = base.map(|base| (sample, base));
+        let window = codec::window(&records).map_err(|error| lost(error.to_string()))?;
+        self.base = Some((sample, window.now.clone()));
         Ok(window)
     }
 

@@ -50,6 +50,12 @@ pub(super) fn clocks(app: &App) -> String {
     app.playback.as_ref().map_or_else(String::new, |playback| playback.clocks.clone())
 }
 
+/// The machine of two that is shown; none where there are not two.
+pub(super) fn name(app: &App) -> Option<String> {
+    let playback = app.playback.as_ref().filter(|playback| playback.machines.len() > 1)?;
+    Some(playback.machines.get(playback.machine)?.chars().take(32).collect())
+}
+
 /// The other machine of two.
 pub(super) fn other(app: &App) -> String {
     let Some(playback) = app.playback.as_ref().filter(|playback| playback.machines.len() > 1) else {

@@ -37,7 +37,7 @@ impl Player {
     }
 
     fn playback(&mut self) -> Option<Playback> {
-        let machines = self.decks.iter().map(|deck| deck.track.about().host.clone()).collect();
+        let machines = self.names.clone();
         let clocks = if self.decks.len() > 1 { self.clocks.text() } else { String::new() };
         let quiet = self.quiet_seconds();
         let (machine, transport) = (self.machine, self.transport.clone());
