@@ -27,8 +27,9 @@ impl Chance {
     }
 }
 
-/// Kills a recording at a random moment; gives how long before that its last sample is, in seconds.
-fn killed(chance: &mut Chance) -> f64 {
+/// Kills a recording at a random moment; gives how long before that its last sample is and the longest time between two
+/// samples of it, in seconds.
+fn killed(chance: &mut Chance) -> (f64, f64) {
     let (_dir, path, shown) = place("a.rec");
     let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
     begun(&path);
@@ -43,31 +44,30 @@ fn killed(chance: &mut Chance) -> f64 {
     let (_, last) = read.samples.last().expect("samples");
     let cut = open(&path).expect("a recording").cut_short();
     assert!(cut.is_none_or(|cut| cut.bytes < 1 << 20), "killed after {wait:?}");
-    (killed - last.stamp.wall_ns) as f64 / 1e9
+    ((killed - last.stamp.wall_ns) as f64 / 1e9, read.steps().into_iter().fold(0.1, f64::max))
 }
 
-fn kill_often(times: usize) -> Vec<f64> {
+/// Kills recordings; gives how many lost more than the sample that was due next and what the machine was late with.
+fn kill_often(times: usize) -> usize {
     let mut chance = Chance::new();
     let seed = chance.0;
-    let ages: Vec<f64> = (0..times).map(|_| killed(&mut chance)).collect();
-    eprintln!("seed {seed}: the last sample was at most {:.3} s old", ages.iter().fold(0.0, |a: f64, b| a.max(*b)));
-    ages
+    let ages: Vec<(f64, f64)> = (0..times).map(|_| killed(&mut chance)).collect();
+    let oldest = ages.iter().fold(0.0, |oldest: f64, age| oldest.max(age.0));
+    let lost = ages.iter().filter(|(age, longest)| *age > 2.0 * longest + 0.2).count();
+    eprintln!("seed {seed}: the last sample was at most {oldest:.3} s old, {lost} lost more than one");
+    lost
 }
 
 #[test]
 fn a_kill_costs_the_last_sample_at_most() {
-    for age in kill_often(6) {
-        // Two intervals: the sample that was being taken and the one before it; the rest is a busy machine.
-        assert!(age < 1.0, "the last sample is {age} s old");
-    }
+    // One may be killed while an overloaded machine keeps it from its sample.
+    assert!(kill_often(6) <= 1);
 }
 
 #[test]
 #[ignore = "takes minutes: make soak"]
 fn two_hundred_kills_cost_the_last_sample_at_most() {
-    let ages = kill_often(200);
-    let late = ages.iter().filter(|age| **age > 0.25).count();
-    assert!(late <= 10, "{late} of 200 lost more than the last sample: {ages:?}");
+    assert!(kill_often(200) <= 4);
 }
 
 /// A small file system of its own: filled, and given room again.

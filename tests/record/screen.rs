@@ -121,3 +121,17 @@ fn a_directory_that_is_not_there_is_said() {
     session.keys("q");
     assert_eq!(session.ends(), 0);
 }
+
+#[test]
+fn a_small_terminal_shows_it_too() {
+    let (_dir, recordings, config) = directory();
+    let mut session = Session::topotop(&["--interval", "200ms", "--config", &config], (80, 24));
+    session.shows("own ");
+    session.keys("R");
+    session.until("the recording beside live", |screen| {
+        screen.lines().next().is_some_and(|title| title.contains("LIVE 200ms") && title.contains("▮REC 00:00:0"))
+    });
+    session.keys("q");
+    assert_eq!(session.ends(), 0);
+    assert!(recorded(&recordings).closed);
+}
