@@ -116,8 +116,13 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     let about = about(&first, plan.interval, &plan.settings, anonymiser.as_ref());
     let mut writer = Writer::start(&args.target(), about).map_err(own)?;
     writer.append(&first);
+    let refusal = writer.refusal().map(|refusal| format!("-o {}: {refusal}", args.output.display()));
     let sink = Sink::new(writer);
     let mut recorder = Recorder::new(args, sink.clone(), verbose);
+    if let Some(refusal) = refusal {
+        recorder.discard();
+        return Err(own(refusal));
+    }
     if !args.command.is_empty() {
         let told_as = anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
         recorder.bracket(args, told_as, tell.clone())?;

@@ -171,6 +171,15 @@ fn nothing_is_overwritten() {
 }
 
 #[test]
+fn a_size_that_holds_no_sample_is_refused() {
+    let (_dir, path, shown) = place("a.rec");
+    let output = run(&["-o", &shown, "--max-size", "8K"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("allow it a larger size") && !path.exists(), "{said}");
+}
+
+#[test]
 fn signals_close_it_well() {
     for signal in ["TERM", "HUP", "INT"] {
         let (_dir, path, shown) = place("a.rec");

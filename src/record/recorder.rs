@@ -76,8 +76,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Takes back a recording of a command that could not be started.
-    fn discard(&self) {
+    /// Takes back a recording that cannot become one.
+    pub(super) fn discard(&self) {
         let writer = self.sink.lock().take();
         drop(writer.map(crate::recording::Writer::close));
         if let Some(path) = &self.path {

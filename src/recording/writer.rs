@@ -180,6 +180,11 @@ impl Writer {
         }
     }
 
+    /// Why the last sample did not fit into the recording at all, whatever room there is for it.
+    pub fn refusal(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
     /// Something that happened.
     pub fn event(&mut self, event: Event) {
         if self.backlog > 0 {
