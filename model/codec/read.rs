@@ -2,7 +2,7 @@
 
 use super::cells::{expected, kind};
 use super::range::Decoder;
-use super::script::{Cells, Event, Head, Hole, Kind, Mode, PART, Row, Script};
+use super::script::{Cells, Event, Head, Hole, Kind, Mode, PART, Places, Row, Script};
 use super::texts::Read;
 use super::{Error, FREE_CELLS, FREE_ROOM, MAX_CELLS_RATIO, MAX_LIST, MAX_ROOM_RATIO, MAX_ROWS};
 use crate::snapshot::VisitMut;
@@ -157,9 +157,10 @@ impl Reader<'_> {
         if known {
             self.rows(&rows, section.data_mut())?;
         }
+        let mut places = Places::default();
+        places.sort(&rows, columns);
         for (bit, head) in heads.iter().enumerate().take(columns) {
-            let slots = rows.iter().filter(|row| row.mask >> bit & 1 == 1).map(|row| row.slot as usize);
-            self.column(*head, slots, section)?;
+            self.column(*head, places.of(bit), section)?;
         }
         Ok(())
     }
@@ -192,13 +193,8 @@ impl Reader<'_> {
     }
 
     /// Reads one column; the cells of one that this version does not know, or knows as another kind, are read past.
-    fn column<T: Table>(
-        &mut self,
-        head: Head,
-        slots: impl Iterator<Item = usize> + Clone,
-        section: &mut Section<T>,
-    ) -> Result<(), Error> {
-        let count = slots.clone().count();
+    fn column<T: Table>(&mut self, head: Head, slots: &[usize], section: &mut Section<T>) -> Result<(), Error> {
+        let count = slots.len();
         let cells = self.script.cells(head.kind, count, 0)?;
         let index = T::COLUMNS.iter().position(|column| u64::from(column.id) == head.id);
         let index = index.filter(|_| T::ID != Nothing::ID);
@@ -216,7 +212,7 @@ impl Reader<'_> {
             Some(ColumnMut::Num(column)) => self.numbers(cells, clock, slots, column, rows),
             Some(ColumnMut::Text(column)) => {
                 let mut last = None;
-                for slot in slots {
+                for &slot in slots {
                     match self.text_cell(&mut last)? {
                         Some(text) => column.set_shared(slot, text),
                         None => column.clear(slot),
@@ -225,7 +221,7 @@ impl Reader<'_> {
             }
             Some(ColumnMut::Sets(column)) => {
                 let mut last = None;
-                for slot in slots {
+                for &slot in slots {
                     match self.set_cell(&mut last)? {
                         Some(set) => column.set_shared(slot, set),
                         None => column.clear(slot),
@@ -234,7 +230,7 @@ impl Reader<'_> {
             }
             Some(ColumnMut::Sparse(column)) => {
                 let mut steps = Vec::new();
-                for slot in slots {
+                for &slot in slots {
                     match self.pairs(cells, &mut steps)? {
                         Some(grown) => {
                             self.room.take(grown, size_of::<(u32, u64)>())?;
@@ -262,16 +258,9 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn numbers(
-        &mut self,
-        cells: Cells,
-        clock: Option<u64>,
-        slots: impl Iterator<Item = usize>,
-        column: &mut Num,
-        rows: &crate::Rows,
-    ) {
+    fn numbers(&mut self, cells: Cells, clock: Option<u64>, slots: &[usize], column: &mut Num, rows: &crate::Rows) {
         let mut last = clock.map(|clock| clock >> cells.shift);
-        for slot in slots {
+        for &slot in slots {
             let step = match self.script.number(cells, Ok(0)) {
                 Ok(step) => step,
                 Err(Hole::Unread) => {

@@ -67,6 +67,54 @@ pub(super) struct Row {
     pub(super) serial: i64,
 }
 
+/// The slots of each column's cells, sorted out from the rows in one go.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    slots: Vec<usize>,
+    ends: Vec<usize>,
+}
+
+impl Places {
+    /// Takes in the rows of a part with so many columns.
+    pub(super) fn sort(&mut self, rows: &[Row], columns: usize) {
+        let mut next = [0; PART + 1];
+        each(rows, columns, |column, _| next[column + 1] += 1);
+        for column in 0..PART {
+            next[column + 1] += next[column];
+        }
+        self.ends.clear();
+        self.ends.extend_from_slice(&next);
+        self.slots.clear();
+        self.slots.resize(next[PART], 0);
+        each(rows, columns, |column, slot| {
+            if let Some(place) = self.slots.get_mut(next[column]) {
+                *place = slot;
+            }
+            next[column] += 1;
+        });
+    }
+
+    /// The slots of a column's cells, ascending.
+    pub(super) fn of(&self, column: usize) -> &[usize] {
+        let range = self.ends.get(column).zip(self.ends.get(column + 1));
+        range.and_then(|(&start, &end)| self.slots.get(start..end)).unwrap_or_default()
+    }
+}
+
+/// Calls with the column and slot of each cell.
+fn each(rows: &[Row], columns: usize, mut cell: impl FnMut(usize, usize)) {
+    for row in rows {
+        let mut mask = row.mask;
+        while mask != 0 {
+            let column = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            if column < columns.min(PART) {
+                cell(column, row.slot as usize);
+            }
+        }
+    }
+}
+
 /// How a text or set stands in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {

@@ -3,7 +3,7 @@
 use super::cells::{Gather, kind};
 use super::changes::Changes;
 use super::range::Encoder;
-use super::script::{Head, Mode, PART, Script};
+use super::script::{Head, Mode, PART, Places, Script};
 use super::texts::Written;
 use super::{Error, MAX_LIST, MAX_ROWS};
 use crate::snapshot::Visit;
@@ -18,6 +18,7 @@ pub(super) struct Scratch {
     /// The cells.
     pub(super) cells: Vec<u8>,
     changes: Changes,
+    places: Places,
     gather: Gather,
 }
 
@@ -158,27 +159,22 @@ impl Writer<'_> {
             next = self.script.column(next, Head { id: u64::from(def.id), kind: kind(column) })?.id;
         }
         self.script.rows(&mut changes.rows, changes.columns.len(), MAX_ROWS)?;
-        for (bit, &index) in changes.columns.iter().enumerate() {
-            self.column(index, bit, changes, old, section)?;
-        }
-        Ok(())
+        let mut places = std::mem::take(&mut self.scratch.places);
+        places.sort(&changes.rows, changes.columns.len());
+        let mut columns = changes.columns.iter().enumerate();
+        let written = columns.try_for_each(|(bit, &index)| self.column(index, places.of(bit), old, section));
+        self.scratch.places = places;
+        written
     }
 
-    fn column<T: Table>(
-        &mut self,
-        index: usize,
-        bit: usize,
-        changes: &Changes,
-        old: &T,
-        section: &Section<T>,
-    ) -> Result<(), Error> {
+    fn column<T: Table>(&mut self, index: usize, slots: &[usize], old: &T, section: &Section<T>) -> Result<(), Error> {
         let new = section.data();
         let (Some(def), Some(before), Some(after)) = (T::COLUMNS.get(index), old.column(index), new.column(index))
         else {
             return Ok(());
         };
-        let slots = || changes.rows.iter().filter(|row| row.mask >> bit & 1 == 1).map(|row| row.slot as usize);
-        let count = slots().count();
+        let count = slots.len();
+        let slots = || slots.iter().copied();
         let base = |slot: usize| old.rows().same(new.rows(), slot).then_some(slot);
         match (before, after) {
             (Column::Num(before), Column::Num(after)) => {
