@@ -172,10 +172,16 @@ impl Opened {
     pub fn start(self, settings: &Settings, start: Start, wake: impl Fn() + Send + 'static) -> Result<Replay, String> {
         let shared = Arc::new(Shared::default());
         let deriver = |track: &dyn Track| Deriver::new(derived_as(track, settings));
-        let again = self.tracks.iter().map(|track| Ok((track.again()?, deriver(track.as_ref()))));
-        let again = again.collect::<Result<Vec<_>, String>>()?;
-        let (jobs, asked) = channel();
-        let scout = Scout { tracks: again, inbox: asked, player: self.words.clone() };
+        let scout = || {
+            let again = self.tracks.iter().map(|track| Ok((track.again()?, deriver(track.as_ref()))));
+            let tracks = again.collect::<Result<Vec<_>, String>>()?;
+            let (jobs, inbox) = channel();
+            let scout = Scout { tracks, inbox, player: self.words.clone() };
+            spawn("scout", move || scout.run())?;
+            Ok::<_, String>(jobs)
+        };
+        let jobs = scout()?;
+        let timekeeper = if self.tracks.len() > 1 { Some(scout()?) } else { None };
         let decks: Vec<Deck> = self
             .tracks
             .into_iter()
@@ -192,6 +198,7 @@ impl Opened {
             clocks: clocks(&decks),
             inbox: self.inbox,
             scout: jobs,
+            timekeeper,
             shared: Arc::clone(&shared),
             wake: Box::new(wake),
             started: now,
@@ -205,7 +212,6 @@ impl Opened {
             leaving: false,
             decks,
         };
-        spawn("scout", move || scout.run())?;
         spawn("player", move || player.run(&start))?;
         Ok(Replay { shared, words: self.words })
     }

@@ -13,7 +13,7 @@ use topotop::source::replay::{self, Replay, Start};
 use topotop::source::{Sample, Source};
 use topotop_collectors::{Options as Sampling, Root, Sampler};
 use topotop_model::derive::{Deriver, Settings};
-use topotop_model::recording::{About, Limits};
+use topotop_model::recording::{About, Limits, What};
 use topotop_model::{Stamp, Window};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -144,6 +144,21 @@ fn what_came_before_is_filled_in() {
     assert_eq!(playback.bar.marks[2], (250, "step 3".to_owned()));
     assert_eq!((playback.position_seconds(), playback.length_seconds()), (1200, 1499));
     shown.go(Order::Mark { next: true }, START_NS + 1250 * SECOND_NS);
+}
+
+#[test]
+fn holes_are_on_the_line_and_no_marks() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("a.rec");
+    let skipped = What::Skipped { samples: 12, reason: "the disk did not keep up".to_owned() };
+    let events = vec![(80, skipped), (90, What::Start { command: vec!["pgbench".to_owned(), "-c8".to_owned()] })];
+    Reel { seconds: 200, events, ..Reel::default() }.write(&path);
+    let mut shown = Shown::start(&[&path], paused());
+    shown.until("the survey", |_, replay| {
+        replay.playback().is_some_and(|playback| {
+            playback.bar.holes == [80] && playback.bar.marks == [(90, "started: pgbench -c8".to_owned())]
+        })
+    });
 }
 
 #[test]

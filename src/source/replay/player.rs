@@ -29,6 +29,8 @@ pub(super) struct Player {
     pub(super) clocks: Clocks,
     pub(super) inbox: Receiver<Word>,
     pub(super) scout: Sender<Job>,
+    /// Compares the clocks of two machines, which takes longer than the picture's history may wait.
+    pub(super) timekeeper: Option<Sender<Job>>,
     pub(super) shared: Arc<Shared>,
     pub(super) wake: Box<dyn Fn() + Send>,
     pub(super) started: Instant,
@@ -178,7 +180,7 @@ impl Player {
     }
 
     fn news(&mut self, news: News) {
-        self.asked = false;
+        self.asked &= matches!(news, News::Clocks(_));
         match news {
             News::Headlines(machine, range, headlines) => {
                 let shown = self.transport.sample;

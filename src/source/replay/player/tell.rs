@@ -76,12 +76,24 @@ impl Player {
 
     /// Asks the scout for what is missing most.
     pub(super) fn ask(&mut self) {
+        self.ask_clocks();
         if self.asked {
             return;
         }
         if let Some(job) = self.job() {
             self.asked = self.scout.send(job).is_ok();
         }
+    }
+
+    /// Asks for a comparison of clocks, again while nothing showed how they stand and more has come.
+    fn ask_clocks(&mut self) {
+        let (times, when) = self.compared;
+        let open = matches!(self.clocks, Clocks::Unknown | Clocks::Wall);
+        let due = times == 0 || (when.elapsed() > COMPARE && self.decks.iter().any(Deck::grows_now));
+        let Some(timekeeper) = self.timekeeper.as_ref().filter(|_| open && due && times < COMPARED) else { return };
+        // One that is gone has no answer.
+        let _ = timekeeper.send(Job::Clocks);
+        self.compared = (times + 1, Instant::now());
     }
 
     fn job(&mut self) -> Option<Job> {
@@ -99,13 +111,6 @@ impl Player {
                 *surveyed = (Instant::now(), range);
                 return Some(Job::Survey(machine));
             }
-        }
-        let (times, when) = self.compared;
-        let open = matches!(self.clocks, Clocks::Unknown) || matches!(self.clocks, Clocks::Wall);
-        let again = times == 0 || (when.elapsed() > COMPARE && self.decks.iter().any(Deck::grows_now));
-        if self.decks.len() > 1 && open && again && times < COMPARED {
-            self.compared = (times + 1, Instant::now());
-            return Some(Job::Clocks);
         }
         let deck = self.decks.get(self.machine)?;
         let short = last - first < SHORT || deck.grows_now();
