@@ -19,7 +19,7 @@ const HEAVIEST: f64 = 1000.0;
 const UNLIKELY_LEAST: f64 = 0.999_999;
 
 /// What is said of one metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// It changed for the better.
     Improved,

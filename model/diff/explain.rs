@@ -14,6 +14,7 @@ pub(super) fn explain(rows: &mut [Row], topology: &Topology) {
     nodes(rows, topology);
     same_subject(rows);
     host(rows, topology);
+    alike(rows);
     network(rows);
     groups(rows);
     work(rows, topology);
@@ -45,7 +46,7 @@ fn same_way(one: f64, other: f64) -> bool {
 
 /// The heaviest of rows that pass.
 fn heaviest(rows: &[Row], pass: impl Fn(&Row) -> bool) -> Option<usize> {
-    let found = changed(rows).filter(|(_, row)| row.under.is_none() && pass(row));
+    let found = changed(rows).filter(|(_, row)| pass(row));
     found.max_by(|a, b| a.1.weight.total_cmp(&b.1.weight)).map(|(at, _)| at)
 }
 
@@ -88,7 +89,9 @@ fn explained(rows: &[Row], parts: &[usize], whole: f64) -> Option<usize> {
 fn same_subject(rows: &mut [Row]) {
     let mut heads: HashMap<Subject, usize> = HashMap::new();
     for (at, row) in changed(rows).filter(|(_, row)| row.subject != Subject::Host) {
-        let weight = |at: usize| rows.get(at).map_or(0.0, |row| row.weight);
+        // Of two that weigh alike the one that is better or worse says more.
+        let told = |row: &Row| if row.verdict == Verdict::Changed { 1.0 } else { 1.25 };
+        let weight = |at: usize| rows.get(at).map_or(0.0, |row| row.weight * told(row));
         let head = heads.entry(row.subject.clone()).or_insert(at);
         // One that stands under another subject already brings the rest along.
         let rank = |at: usize| (rows.get(at).is_some_and(|row| row.under.is_some()), weight(at));
@@ -144,6 +147,31 @@ fn host(rows: &mut [Row], topology: &Topology) {
         if let Some(busy) = busy.filter(|&busy| busy != at && OF_CPUS.iter().any(|entry| entry.0 == id)) {
             put_under(rows, at, busy);
         }
+    }
+}
+
+/// CPUs, queues and interrupts of which several changed alike stand under the one that changed most.
+fn alike(rows: &mut [Row]) {
+    const SEVERAL: usize = 3;
+    let mut families: HashMap<(&str, Verdict), Vec<usize>> = HashMap::new();
+    for (at, row) in changed(rows).filter(|(_, row)| row.under.is_none()) {
+        if matches!(row.subject, Subject::Cpu(_) | Subject::Node(_) | Subject::Queue { .. } | Subject::Irq(_)) {
+            // What grew in one and shrank in another did not change alike.
+            let verdict =
+                if row.verdict == Verdict::Changed && row.shift < 0.0 { Verdict::NoChange } else { row.verdict };
+            families.entry((row.metric.id, verdict)).or_default().push(at);
+        }
+    }
+    let weight = |at: &usize| rows.get(*at).map_or(0.0, |row| row.weight);
+    let mut found = Vec::new();
+    for family in families.values().filter(|family| family.len() >= SEVERAL) {
+        let Some(&head) = family.iter().max_by(|a, b| weight(a).total_cmp(&weight(b)).then(b.cmp(a))) else { continue };
+        // One that changed far more than the others is a matter of its own.
+        let fellows = family.iter().filter(|&at| *at != head && weight(at) * 2.0 >= weight(&head));
+        found.extend(fellows.map(|&at| (at, head)));
+    }
+    for (at, head) in found {
+        put_under(rows, at, head);
     }
 }
 

@@ -72,14 +72,19 @@ impl Groups {
     pub fn test(&self, family: Family, noise: Noise, apart: f64) -> Test {
         let (a, b) = (&self.before, &self.after);
         let shift = mean(b) - mean(a);
-        let (mut error, freedom) = long_run_error(a, b, family.alike(self));
+        let (mut error, mut freedom) = long_run_error(a, b, family.alike(self));
+        let mut beyond = shift.abs();
         if noise == Noise::Drifting {
-            error = error.max(drift_error(a, b, apart));
+            let (way, drift) = drift(a, b, apart);
+            // What the trend explains is none of a change, should it have gone on.
+            beyond -= if way.signum() == shift.signum() { way.abs().min(beyond) } else { 0.0 };
+            // Two neighbouring steps may be worth one.
+            (error, freedom) = (drift, ((a.len() + b.len()) as f64 / 2.0 - 2.0).max(1.0));
         }
         let scale = mean(a).abs().max(mean(b).abs());
         let p = if error > scale * 1e-12 {
-            two_sided(shift / error, freedom)
-        } else if shift.abs() > scale * 1e-9 {
+            two_sided(beyond / error, freedom)
+        } else if beyond > scale * 1e-9 {
             0.0
         } else {
             1.0
@@ -155,19 +160,16 @@ fn alike(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(seen + (1.0 + 3.0 * seen.max(0.0)) / count)
 }
 
-/// The standard error where each series drifts: how far steps like those within the series lead over the time between
-/// them, whether they have a direction or not.
-fn drift_error(a: &[f64], b: &[f64], apart: f64) -> f64 {
-    let steps =
-        |values: &[f64]| values.iter().zip(values.iter().skip(1)).map(|(one, next)| next - one).collect::<Vec<f64>>();
-    let steps: Vec<f64> = steps(a).into_iter().chain(steps(b)).collect();
-    if steps.is_empty() {
-        return 0.0;
-    }
-    let count = steps.len() as f64;
-    let way = apart * a.len().max(b.len()) as f64;
-    let square = steps.iter().map(|step| step * step).sum::<f64>() / count;
-    (square * way * (1.0 + way / count)).sqrt()
+/// How far the steps within the series lead over the time between them, and the standard error of that.
+fn drift(a: &[f64], b: &[f64], apart: f64) -> (f64, f64) {
+    let pairs = |values: &[f64]| values.iter().zip(values.iter().skip(1)).map(|(one, next)| next - one).collect();
+    let steps: [Vec<f64>; 2] = [pairs(a), pairs(b)];
+    let steps = steps.concat();
+    let (count, step) = (steps.len().max(1) as f64, mean(&steps));
+    // Spans that lie over each other are no less noisy for it.
+    let way = apart.max(0.25) * a.len().max(b.len()) as f64;
+    let variance = steps.iter().map(|one| (one - step).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    (step * way, (variance * way * (1.0 + way / count)).sqrt())
 }
 
 /// Chance that a value of `b` is above one of `a`, equal ones counting half.
@@ -286,9 +288,12 @@ mod tests {
 
     #[test]
     fn a_drift_goes_on() {
-        let line = |from: f64| (0..60).map(|second| from + f64::from(second)).collect::<Vec<f64>>();
+        let wobble = |second: u32| f64::from(second * 7 % 5) / 10.0;
+        let line = |from: f64| (0..60).map(|second| from + f64::from(second) + wobble(second)).collect::<Vec<f64>>();
         let test = |from: f64, noise| Groups::new(&line(0.0), &line(from)).test(Family::default(), noise, 1.0);
         assert!(test(60.0, Noise::Drifting).p > 0.05, "{:?}", test(60.0, Noise::Drifting));
+        // The other way round it would have had to turn.
+        assert!(test(-60.0, Noise::Drifting).p < 1e-6, "{:?}", test(-60.0, Noise::Drifting));
         assert!(test(2000.0, Noise::Drifting).p < 1e-6, "{:?}", test(2000.0, Noise::Drifting));
     }
 }

@@ -93,11 +93,11 @@ fn row(row: &Row, below: bool, out: &mut dyn Write) -> io::Result<()> {
     let measure = row.metric.measure;
     let value = |spread: Option<Spread>| match spread {
         None => "<td class=\"n\">-</td>".to_owned(),
-        Some(spread) => format!(
-            "<td class=\"n\">{} <small>({})</small></td>",
-            number::value(measure, spread.median),
-            number::range(measure, spread.low, spread.high, "\u{2013}")
-        ),
+        Some(spread) => {
+            let range = number::range(measure, spread.low, spread.high, "\u{2013}");
+            let range = range.map_or(String::new(), |range| format!(" <small>({range})</small>"));
+            format!("<td class=\"n\">{}{range}</td>", number::value(measure, spread.median))
+        }
     };
     let middle = |spread: Option<Spread>| spread.map_or(0.0, |spread| spread.median);
     let change = number::change(measure, middle(row.before), middle(row.after), "\u{2212}");

@@ -8,10 +8,14 @@ pub(super) fn value(measure: Measure, value: f64) -> String {
     format!("{number}{unit}")
 }
 
-/// Where most values lie: `91–95%`.
-pub(super) fn range(measure: Measure, low: f64, high: f64, dash: &str) -> String {
+/// Where most values lie: `91–95%`; none where both ends look alike.
+pub(super) fn range(measure: Measure, low: f64, high: f64, dash: &str) -> Option<String> {
     let ((from, unit), (to, other)) = (parts(measure, low), parts(measure, high));
-    if unit == other { format!("{from}{dash}{to}{unit}") } else { format!("{from}{unit}{dash}{to}{other}") }
+    match unit == other {
+        true if from == to => None,
+        true => Some(format!("{from}{dash}{to}{unit}")),
+        false => Some(format!("{from}{unit}{dash}{to}{other}")),
+    }
 }
 
 /// A difference: in points for shares, else as a percentage of what there was, or in the unit itself where there was
@@ -83,8 +87,9 @@ mod tests {
         assert_eq!(value(Measure::Bytes, 1.5 * 1024.0 * 1024.0), "1.5 MiB");
         assert_eq!(value(Measure::BytesPerSecond, 0.0), "0 B/s");
         assert_eq!(value(Measure::Bytes, 1e18), "909495 TiB");
-        assert_eq!(range(Measure::Share, 0.91, 0.95, "-"), "91-95%");
-        assert_eq!(range(Measure::PerSecond, 900.0, 1200.0, "-"), "900/s-1.2k/s");
+        assert_eq!(range(Measure::Share, 0.91, 0.95, "-").as_deref(), Some("91-95%"));
+        assert_eq!(range(Measure::PerSecond, 900.0, 1200.0, "-").as_deref(), Some("900/s-1.2k/s"));
+        assert_eq!(range(Measure::Cores, 0.0, 0.001, "-"), None);
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Signs {
         let keep = room.saturating_sub(self.cut.width());
         let (mut front, mut back) = (String::new(), Vec::new());
         for c in text.chars() {
-            if front.width() + c.to_string().width() > keep / 3 {
+            if front.width() + c.to_string().width() > keep / 2 {
                 break;
             }
             front.push(c);
@@ -85,7 +85,8 @@ pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut d
     for (name, about) in [("A", &report.before), ("B", &report.after)] {
         writeln!(out, "{}", signs.fit(&side(name, about), width))?;
     }
-    writeln!(out, "\n{}", report.summary())?;
+    writeln!(out)?;
+    wrapped(&report.summary(), width, out)?;
     settings(report, width, &signs, out)?;
     changes(report, width, &signs, out)?;
     let notes = report.notes();
@@ -174,7 +175,8 @@ fn changes(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) ->
             lines.push(Err(format!("    and {} more that go with it", below.len() - most)));
         }
     }
-    writeln!(out, "\nMetrics, the heaviest first; what follows from another stands below it")?;
+    writeln!(out)?;
+    wrapped("Metrics, the heaviest first; what follows from another, or changed with it, stands below it", width, out)?;
     table(&lines, width, signs, out)?;
     more(heads.len() - shown, "changes", out)?;
     let block = report.before.block.max(report.after.block);
@@ -188,9 +190,8 @@ fn cells(row: &Row, below: bool, signs: &Signs) -> Cells {
     let measure = row.metric.measure;
     let median = |spread: Option<Spread>| spread.map_or("-".to_owned(), |spread| number::value(measure, spread.median));
     let range = |spread: Option<Spread>| {
-        spread.map_or(String::new(), |spread| {
-            format!("({})", number::range(measure, spread.low, spread.high, signs.dash))
-        })
+        let range = spread.and_then(|spread| number::range(measure, spread.low, spread.high, signs.dash));
+        range.map_or(String::new(), |range| format!("({range})"))
     };
     let middle = |spread: Option<Spread>| spread.map_or(0.0, |spread| spread.median);
     [
@@ -219,15 +220,20 @@ fn table(lines: &[Result<Cells, String>], width: usize, signs: &Signs, out: &mut
             rooms[column] = 0;
         }
     }
-    let over = total(&rooms).saturating_sub(width);
-    rooms[2] = rooms[2].saturating_sub(over).max(12.min(rooms[2]));
-    let over = total(&rooms).saturating_sub(width);
-    rooms[3] = rooms[3].saturating_sub(over).max(8.min(rooms[3]));
+    // On a very narrow terminal the change goes as well: what was and what is say it.
+    let (subject, name) = if width < 60 { (7, 5) } else { (12, 8) };
+    for (column, least) in [(2, subject), (3, name)] {
+        let over = total(&rooms).saturating_sub(width);
+        rooms[column] = rooms[column].saturating_sub(over).max(least.min(rooms[column]));
+        if column == 2 && width < 60 {
+            rooms[8] = 0;
+        }
+    }
     for line in lines {
         let cells = match line {
             Ok(cells) => cells,
             Err(text) => {
-                writeln!(out, "  {text}")?;
+                writeln!(out, "{}", signs.fit(&format!("  {text}"), width))?;
                 continue;
             }
         };
@@ -252,7 +258,7 @@ fn table(lines: &[Result<Cells, String>], width: usize, signs: &Signs, out: &mut
                 text.push_str(&blanks);
             }
         }
-        writeln!(out, "{}", text.trim_end())?;
+        writeln!(out, "{}", signs.fit(text.trim_end(), width))?;
     }
     Ok(())
 }
@@ -263,4 +269,91 @@ fn more(count: usize, what: &str, out: &mut dyn Write) -> io::Result<()> {
 
 fn pad(text: &str, room: usize) -> String {
     format!("{text}{}", " ".repeat(room.saturating_sub(text.width())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Report;
+    use super::{About, Charset, write};
+    use std::sync::Arc;
+    use topotop_model::diff::{Side, compare};
+    use topotop_model::frame::{Cpu, CpuShares, Frame, Nic, NicRates, Process, Topology};
+    use topotop_model::{IdSet, Known};
+    use unicode_width::UnicodeWidthStr as _;
+
+    /// A second of a server whose CPU 3 serves all packets, or of one that spreads them.
+    fn frame(second: u64, spread: bool) -> Frame {
+        let wobble = (second * 7 % 5) as f64 / 100.0;
+        let shares = |cpu| {
+            let softirq = if spread {
+                0.12
+            } else if cpu == 3 {
+                0.93
+            } else {
+                0.0
+            };
+            CpuShares { busy: softirq + 0.02 + wobble, softirq: softirq + wobble / 2.0, ..CpuShares::default() }
+        };
+        let cpu = |id| Cpu { id, online: true, shares: Some(shares(id)), ..Cpu::default() };
+        let packets = if spread { 152_000.0 } else { 94_000.0 } * (1.0 + wobble);
+        let rates = NicRates { packets_per_second: Some(packets), ..NicRates::default() };
+        let evil = "\u{1b}[31mjava\u{202e}".repeat(3);
+        let process = Process {
+            comm: evil.as_str().into(),
+            cgroup: "/kubepods.slice/kubepods-burstable.slice/a-very-long-name-of-a-pod/\u{65e5}\u{672c}".into(),
+            cpu_cores: Some(if spread { 3.2 } else { 1.1 } + wobble),
+            ..Process::default()
+        };
+        Frame {
+            interval_seconds: Some(1.0),
+            topology: Arc::new(Topology { cpus_online: IdSet::from_ids(0..8), ..Topology::default() }),
+            cpus: (0..8).map(cpu).collect(),
+            nics: vec![Nic { name: "eth0".into(), carrier: Known::Value(true), rx: rates, ..Nic::default() }],
+            processes: vec![process],
+            ..Frame::default()
+        }
+    }
+
+    fn report() -> Report {
+        let side = |spread| {
+            let mut side = Side::new();
+            (0..30).for_each(|second| side.push(&frame(second, spread)));
+            side
+        };
+        let about = |file: &str| About {
+            file: file.to_owned(),
+            host: "db-17".to_owned(),
+            span: "all of it".to_owned(),
+            samples: 30,
+            block: 1,
+            ..About::default()
+        };
+        let comparison = compare(&side(false), &side(true));
+        Report { before: about("before.rec"), after: about("after.rec"), comparison, all: false }
+    }
+
+    fn written(width: usize, charset: Charset) -> String {
+        let mut out = Vec::new();
+        write(&report(), width, charset, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_spread_load_as_text() {
+        insta::assert_snapshot!("diff-wide", written(120, Charset::Unicode));
+        insta::assert_snapshot!("diff-narrow", written(60, Charset::Ascii));
+    }
+
+    #[test]
+    fn every_width_is_kept_and_no_name_steers() {
+        for width in 40..200 {
+            for charset in [Charset::Unicode, Charset::Ascii] {
+                let text = written(width, charset);
+                for line in text.lines() {
+                    assert!(line.width() <= width, "{width}: {line}");
+                    assert!(!line.chars().any(|c| c.is_control() || c == '\u{202e}'), "{line:?}");
+                }
+            }
+        }
+    }
 }
