@@ -150,7 +150,7 @@ fn a_whole_node_stands_for_its_cpus() {
 #[test]
 fn noise_is_silent() {
     let (mut tested, mut found) = (0, Vec::new());
-    for seed in 0..60 {
+    for seed in 0..20 {
         for memory in [0.0, 0.5, 0.8] {
             let mut machine = Machine::new(128, 1000 + seed, 0.15, memory);
             machine.disks = 64;
@@ -160,9 +160,8 @@ fn noise_is_silent() {
             found.extend(changes(&comparison).into_iter().map(|change| format!("{memory}: {change}")));
         }
     }
-    assert!(tested > 100_000, "{tested}");
-    // Of a hundred thousand tests.
-    assert!(found.len() <= 3, "{} of {tested}: {found:?}", found.len());
+    assert!(tested > 30_000, "{tested}");
+    assert!(found.is_empty(), "{} of {tested}: {found:?}", found.len());
 }
 
 #[test]
