@@ -3,7 +3,7 @@
 use super::{Background, begun, place, read, text};
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use topotop::recording::{Target, Writer, open};
 use topotop_collectors::{Options, Root, Sampler};
 use topotop_model::Snapshot;
@@ -34,8 +34,11 @@ fn killed(chance: &mut Chance) -> (f64, f64) {
     let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
     begun(&path);
     let wait = Duration::from_micros(chance.below(1_500_000));
+    let start = Instant::now();
     std::thread::sleep(wait);
     recording.signal("KILL");
+    // What this program was kept from running, that one was too.
+    let late = start.elapsed().saturating_sub(wait).as_secs_f64();
     let killed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_nanos() as i64;
     assert_eq!(recording.ends(), None);
     // Every sample but perhaps one that was being written is there, in order and whole.
@@ -44,7 +47,7 @@ fn killed(chance: &mut Chance) -> (f64, f64) {
     let (_, last) = read.samples.last().expect("samples");
     let cut = open(&path).expect("a recording").cut_short();
     assert!(cut.is_none_or(|cut| cut.bytes < 1 << 20), "killed after {wait:?}");
-    ((killed - last.stamp.wall_ns) as f64 / 1e9, read.steps().into_iter().fold(0.1, f64::max))
+    ((killed - last.stamp.wall_ns) as f64 / 1e9, read.steps().into_iter().fold(0.1, f64::max) + late)
 }
 
 /// Kills recordings; gives how many lost more than the sample that was due next and what the machine was late with.
