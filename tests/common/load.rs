@@ -32,16 +32,16 @@ impl Load {
     /// What changes from one sample to the next: processes are born and die, control groups come and go.
     pub(crate) fn step(&mut self) {
         self.step += 1;
-        if self.step % 3 == 0 {
+        if self.step.is_multiple_of(3) {
             let _ = Command::new("true").status();
         }
-        if self.step % 5 == 0 {
+        if self.step.is_multiple_of(5) {
             self.children.extend(Command::new("sleep").arg("60").spawn());
         }
         if self.children.len() > 4 {
             end(&mut self.children.remove(0));
         }
-        if self.step % 8 == 0 {
+        if self.step.is_multiple_of(8) {
             self.group();
         }
         if self.groups.len() > 2 {
