@@ -19,13 +19,24 @@ fn sources(folder: &str) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 todo.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test(&path) {
                 found.push(path);
             }
         }
     }
     found.sort();
     found
+}
+
+/// A file of tests only: a crate's `tests/`, or a module that is declared under `#[cfg(test)]`.
+fn is_test(path: &Path) -> bool {
+    let in_folder = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "tests");
+    let declared = |stem: &str| {
+        let parent = path.parent().map(|folder| folder.with_extension("rs"))?;
+        let text = fs::read_to_string(parent).ok()?;
+        Some(text.contains(&format!("#[cfg(test)]\nmod {stem};")))
+    };
+    in_folder || path.file_stem().and_then(|stem| declared(stem.to_str()?)).unwrap_or(false)
 }
 
 /// The text of a file without the tests at its end.
