@@ -40,6 +40,9 @@ pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
     }
 }
 
+/// Samples that are judged before the first one that is written: what is wrong for long is found then, too.
+const JUDGED: u64 = 120;
+
 enum Failure {
     In(String),
     Out(std::io::Error),
@@ -74,9 +77,13 @@ impl Lines {
         self.window.push(snapshot);
     }
 
-    fn write(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+    /// Judges the sample; writes it if it is wanted.
+    fn step(&mut self, wanted: bool, out: &mut dyn Write) -> Result<(), Failure> {
         let frame = self.deriver.frame(&self.window);
         let judgement = self.judge.step(&frame);
+        if !wanted {
+            return Ok(());
+        }
         let options = Options { top: self.top, pretty: false, judgement: Some(&judgement) };
         json::write(&frame, &options, out).map_err(Failure::Out)
     }
@@ -104,8 +111,8 @@ fn file(reader: &mut Reader, args: &ReplayArgs, lines: &mut Lines, out: &mut dyn
     let (from, to) = (args.from.map(at), args.to.map(at));
     let start = match from {
         None => oldest,
-        Some(Bound::Sample(sample)) => sample,
-        Some(Bound::Wall(wall_ns)) => reader.locate(wall_ns).unwrap_or(oldest).saturating_sub(1).max(oldest),
+        Some(Bound::Sample(sample)) => sample.saturating_sub(JUDGED).max(oldest),
+        Some(Bound::Wall(wall_ns)) => reader.locate(wall_ns).unwrap_or(oldest).saturating_sub(JUDGED).max(oldest),
     };
     let mut number = None;
     match reader.window_at(start) {
@@ -121,9 +128,7 @@ fn file(reader: &mut Reader, args: &ReplayArgs, lines: &mut Lines, out: &mut dyn
             if to.is_some_and(|to| to.is_before(number, wall_ns)) {
                 return Ok(());
             }
-            if !from.is_some_and(|from| from.is_after(number, wall_ns)) {
-                lines.write(out)?;
-            }
+            lines.step(!from.is_some_and(|from| from.is_after(number, wall_ns)), out)?;
         }
         match reader.next_sample() {
             Some(Ok((next, snapshot))) => {
@@ -190,7 +195,7 @@ fn stream(
         match item {
             Item::Sample(snapshot) => {
                 lines.push(snapshot);
-                lines.write(out)?;
+                lines.step(true, out)?;
                 // Whoever reads a live stream wants each sample when it comes.
                 out.flush().map_err(Failure::Out)?;
             }
