@@ -7,8 +7,10 @@
 mod cells;
 mod changes;
 mod numbers;
+mod patterns;
 mod range;
 mod read;
+mod rows;
 mod script;
 mod texts;
 mod write;

@@ -5,11 +5,13 @@
 mod common;
 
 mod architecture;
+mod bound;
 mod check;
 mod cli;
 mod diff;
 mod edit;
 mod export;
+mod fuzzed;
 mod hostile;
 mod live;
 mod log;

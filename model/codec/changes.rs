@@ -1,6 +1,6 @@
 //! Which rows and columns of a table differ from the base.
 
-use super::script::{Event, PART, Row};
+use super::rows::{Event, PART, Row};
 use crate::{Column, Num, Rows, Table};
 
 /// The changes of up to 64 columns of one table.

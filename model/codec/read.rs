@@ -2,7 +2,8 @@
 
 use super::cells::{expected, kind};
 use super::range::Decoder;
-use super::script::{Cells, Event, Head, Hole, Kind, Mode, PART, Places, Row, Script};
+use super::rows::{Event, PART, Places, Row};
+use super::script::{Cells, Head, Hole, Kind, Mode, Script};
 use super::texts::Read;
 use super::{Error, FREE_CELLS, FREE_ROOM, MAX_CELLS_RATIO, MAX_LIST, MAX_ROOM_RATIO, MAX_ROWS};
 use crate::snapshot::VisitMut;

@@ -4,7 +4,9 @@
 
 use super::Error;
 use super::numbers::{Choice, Number};
+use super::patterns::Patterns;
 use super::range::{Bit, Coder};
+use super::rows::{Event, Row};
 
 /// The kinds of column as records have them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,85 +37,6 @@ pub(super) struct Head {
 
 /// Numbers of zero bits that are left out: none, those of KiB, of pages of 4 KiB and of 64 KiB.
 pub(super) const SHIFTS: [u32; 4] = [0, 10, 12, 16];
-/// The most columns of a part: a row's changes are the bits of one word.
-pub(super) const PART: usize = 64;
-
-/// What happened to a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Event {
-    /// Some of its values changed.
-    #[default]
-    Changed,
-    /// It is a new one, whatever was in its slot.
-    Born,
-    /// It is gone.
-    Gone,
-}
-
-impl Event {
-    const ALL: [Self; 3] = [Self::Changed, Self::Born, Self::Gone];
-}
-
-/// A row that a part speaks of.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
-    /// Its slot.
-    pub(super) slot: u64,
-    /// What happened to it.
-    pub(super) event: Event,
-    /// Which columns of the part have a new value there.
-    pub(super) mask: u64,
-    /// Of a new row: its serial less that of the new row before it.
-    pub(super) serial: i64,
-}
-
-/// The slots of each column's cells, sorted out from the rows in one go.
-#[derive(Debug, Default)]
-pub(super) struct Places {
-    slots: Vec<usize>,
-    ends: Vec<usize>,
-}
-
-impl Places {
-    /// Takes in the rows of a part with so many columns.
-    pub(super) fn sort(&mut self, rows: &[Row], columns: usize) {
-        let mut next = [0; PART + 1];
-        each(rows, columns, |column, _| next[column + 1] += 1);
-        for column in 0..PART {
-            next[column + 1] += next[column];
-        }
-        self.ends.clear();
-        self.ends.extend_from_slice(&next);
-        self.slots.clear();
-        self.slots.resize(next[PART], 0);
-        each(rows, columns, |column, slot| {
-            if let Some(place) = self.slots.get_mut(next[column]) {
-                *place = slot;
-            }
-            next[column] += 1;
-        });
-    }
-
-    /// The slots of a column's cells, ascending.
-    pub(super) fn of(&self, column: usize) -> &[usize] {
-        let range = self.ends.get(column).zip(self.ends.get(column + 1));
-        range.and_then(|(&start, &end)| self.slots.get(start..end)).unwrap_or_default()
-    }
-}
-
-/// Calls with the column and slot of each cell.
-fn each(rows: &[Row], columns: usize, mut cell: impl FnMut(usize, usize)) {
-    for row in rows {
-        let mut mask = row.mask;
-        while mask != 0 {
-            let column = mask.trailing_zeros() as usize;
-            mask &= mask - 1;
-            if column < columns.min(PART) {
-                cell(column, row.slot as usize);
-            }
-        }
-    }
-}
 
 /// How a text or set stands in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,8 +57,6 @@ impl Mode {
 
 /// Columns with fewer cells than this share what they learn.
 const OWN: usize = 6;
-/// Patterns of changed columns that are remembered within a part.
-const PATTERNS: usize = 15;
 
 /// Says or reads one record.
 #[derive(Debug)]
@@ -368,57 +289,4 @@ pub(super) enum Hole {
     Unread,
     /// Known to be none.
     None,
-}
-
-/// Which columns change together: most rows do as others did.
-struct Patterns {
-    columns: usize,
-    rows: usize,
-    known: Vec<u64>,
-    last: usize,
-    run: usize,
-    flags: usize,
-    bits: [[Bit; 2]; PART],
-    before: u64,
-}
-
-impl Patterns {
-    fn new(columns: usize, rows: usize) -> Self {
-        let bits = [[Bit::EVEN; 2]; PART];
-        Self { columns, rows, known: Vec::new(), last: 0, run: 0, flags: 0, bits, before: 0 }
-    }
-
-    fn code<C: Coder>(&mut self, coder: &mut C, seen: &mut [[Choice<16>; 16]], mask: u64) -> u64 {
-        // A part names the columns that change in it: with one row these are its.
-        if self.rows == 1 {
-            return if self.columns == 0 { 0 } else { u64::MAX >> (PART - self.columns.min(PART)) };
-        }
-        if !self.known.is_empty() {
-            let choice = self.known.iter().position(|&known| known == mask).unwrap_or(PATTERNS);
-            let mut few = Choice::NEW;
-            let place = seen.get_mut(self.last).and_then(|runs| runs.get_mut(self.run)).unwrap_or(&mut few);
-            let choice = place.code(coder, choice);
-            self.run = if choice == self.last { (self.run + 1).min(15) } else { 0 };
-            self.last = choice;
-            if let Some(&known) = self.known.get(choice) {
-                return known;
-            }
-        }
-        let mask = self.spell(coder, mask);
-        if self.known.len() < PATTERNS {
-            self.known.push(mask);
-        }
-        mask
-    }
-
-    fn spell<C: Coder>(&mut self, coder: &mut C, mask: u64) -> u64 {
-        let mut out = 0;
-        for (column, places) in self.bits.iter_mut().enumerate().take(self.columns) {
-            let place = &mut places[(self.before >> column & 1) as usize];
-            out |= u64::from(coder.bit(place, mask >> column & 1 == 1)) << column;
-        }
-        self.flags += self.columns;
-        self.before = out;
-        out
-    }
 }

@@ -1,7 +1,8 @@
 //! What was encoded is what is decoded, and whatever else comes is an error.
 
 use super::range::Encoder;
-use super::script::{Event, Head, Kind, Mode, Row, Script};
+use super::rows::{Event, PART, Row};
+use super::script::{Head, Kind, Mode, Script};
 use super::{CELLS, Error, Record, VERSION, block, decode, decode_into, encode};
 use crate::{Draft, IdSet, Reason, Snapshot, Stamp, Table, Window};
 use proptest::prelude::*;
@@ -153,7 +154,7 @@ impl crate::Visit for Wide<'_> {
         script.section(1, 0, 0);
         script.more(false).expect("room");
         script.more(true).expect("room");
-        let columns: Vec<_> = T::COLUMNS.iter().take(super::script::PART).collect();
+        let columns: Vec<_> = T::COLUMNS.iter().take(PART).collect();
         script.count(columns.len(), columns.len()).expect("room");
         let (mut next, table) = (0, T::default());
         for (index, def) in columns.iter().enumerate() {

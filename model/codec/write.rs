@@ -3,7 +3,8 @@
 use super::cells::{Gather, kind};
 use super::changes::Changes;
 use super::range::Encoder;
-use super::script::{Head, Mode, PART, Places, Script};
+use super::rows::{PART, Places};
+use super::script::{Head, Mode, Script};
 use super::texts::Written;
 use super::{Error, MAX_LIST, MAX_ROWS};
 use crate::snapshot::Visit;
