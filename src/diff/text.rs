@@ -208,6 +208,19 @@ fn cells(row: &Row, below: bool, signs: &Signs) -> Cells {
 }
 
 fn table(lines: &[Result<Cells, String>], width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
+    let rooms = rooms(lines, width);
+    for line in lines {
+        let text = match line {
+            Ok(cells) => row(cells, &rooms, signs),
+            Err(text) => format!("  {text}"),
+        };
+        writeln!(out, "{}", signs.fit(text.trim_end(), width))?;
+    }
+    Ok(())
+}
+
+/// How wide each column is; zero for one that there is no room for.
+fn rooms(lines: &[Result<Cells, String>], width: usize) -> [usize; 9] {
     let room = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.as_ref().ok());
         cells.map(|cells| cells[column].width()).max().unwrap_or(0)
@@ -229,38 +242,28 @@ fn table(lines: &[Result<Cells, String>], width: usize, signs: &Signs, out: &mut
             rooms[8] = 0;
         }
     }
-    for line in lines {
-        let cells = match line {
-            Ok(cells) => cells,
-            Err(text) => {
-                writeln!(out, "{}", signs.fit(&format!("  {text}"), width))?;
-                continue;
-            }
-        };
-        let mut text = String::from(" ");
-        for (column, (cell, &room)) in cells.iter().zip(&rooms).enumerate() {
-            if room == 0 {
-                continue;
-            }
+    rooms
+}
+
+fn row(cells: &Cells, rooms: &[usize; 9], signs: &Signs) -> String {
+    let mut text = String::from(" ");
+    for (column, (cell, &room)) in cells.iter().zip(rooms).enumerate().filter(|(_, (_, room))| **room > 0) {
+        text.push(' ');
+        let cell = signs.fit(cell, room);
+        let blanks = " ".repeat(room.saturating_sub(cell.width()));
+        if column == 6 {
+            text.push_str(signs.arrow);
             text.push(' ');
-            let right = matches!(column, 4 | 6 | 8);
-            let cell = signs.fit(cell, room);
-            let blanks = " ".repeat(room - cell.width());
-            if column == 6 {
-                text.push_str(signs.arrow);
-                text.push(' ');
-            }
-            if right {
-                text.push_str(&blanks);
-            }
-            text.push_str(&cell);
-            if !right {
-                text.push_str(&blanks);
-            }
         }
-        writeln!(out, "{}", signs.fit(text.trim_end(), width))?;
+        if matches!(column, 4 | 6 | 8) {
+            text.push_str(&blanks);
+            text.push_str(&cell);
+        } else {
+            text.push_str(&cell);
+            text.push_str(&blanks);
+        }
     }
-    Ok(())
+    text
 }
 
 fn more(count: usize, what: &str, out: &mut dyn Write) -> io::Result<()> {
