@@ -45,7 +45,8 @@ impl Load {
             self.group();
         }
         if self.groups.len() > 2 {
-            let _ = std::fs::remove_dir(self.groups.remove(0));
+            // One with a process in it goes when that has ended.
+            self.groups.retain(|group| std::fs::remove_dir(group).is_err());
         }
     }
 
@@ -73,9 +74,14 @@ impl Drop for Load {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
-        for group in &self.groups {
-            let _ = std::fs::remove_dir(group);
+        for _ in 0..100 {
+            self.groups.retain(|group| std::fs::remove_dir(group).is_err());
+            if self.groups.is_empty() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
         }
+        eprintln!("control groups could not be removed: {:?}", self.groups);
     }
 }
 
