@@ -13,6 +13,7 @@ mod edit;
 mod export;
 mod fuzzed;
 mod hostile;
+mod kept;
 mod live;
 mod log;
 mod machines;
