@@ -41,7 +41,7 @@ const HOLE_NS: u64 = 3_000_000_000;
 /// How long a hole takes to play, in ns.
 const OVER_HOLE_NS: u64 = 1_000_000_000;
 /// Up to this way, in ns, time is the machine's own, which no clock step bends; beyond it is what the clock said.
-const NEAR_NS: i64 = 300_000_000_000;
+const NEAR_NS: u64 = 300_000_000_000;
 
 /// What a key asks of the transport.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,7 +196,7 @@ impl Transport {
     fn shift(&mut self, ns: i64, reel: &mut dyn Reel) -> Option<String> {
         let (first, last) = reel.range()?;
         let here = reel.when(self.sample)?;
-        let found = if ns.abs() <= NEAR_NS {
+        let found = if ns.unsigned_abs() <= NEAR_NS {
             let wanted = here.mono_ns.saturating_add_signed(ns);
             by_own_time(wanted, (first, last), reel)
         } else {
@@ -305,7 +305,7 @@ impl Transport {
         let looked = self.looked_ns.filter(|_| self.playing && !self.following)?;
         reel.range()?;
         let left = (self.takes(reel) as f64 - self.passed_ns).max(0.0) / self.speed();
-        Some(looked + (left as u64).max(PICTURE_NS))
+        Some(looked.saturating_add((left as u64).max(PICTURE_NS)))
     }
 }
 
