@@ -28,7 +28,7 @@ fn sources(folder: &str) -> Vec<PathBuf> {
     found
 }
 
-/// A file of tests only: a crate's `tests/`, or a module that is declared under `#[cfg(test)]`.
+/// A file of tests only: a crate's `tests/`, or a module that is declared under `#[cfg(test)]` or is part of such a one.
 fn is_test(path: &Path) -> bool {
     let in_folder = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "tests");
     let declared = |stem: &str| {
@@ -36,7 +36,10 @@ fn is_test(path: &Path) -> bool {
         let text = fs::read_to_string(parent).ok()?;
         Some(text.contains(&format!("#[cfg(test)]\nmod {stem};")))
     };
-    in_folder || path.file_stem().and_then(|stem| declared(stem.to_str()?)).unwrap_or(false)
+    let part_of_one = path.parent().map(|folder| folder.with_extension("rs")).filter(|parent| parent.is_file());
+    in_folder
+        || path.file_stem().and_then(|stem| declared(stem.to_str()?)).unwrap_or(false)
+        || part_of_one.is_some_and(|parent| is_test(&parent))
 }
 
 /// The text of a file without the tests at its end.

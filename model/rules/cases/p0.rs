@@ -1,0 +1,259 @@
+//! The rules that report what the five field reports are about.
+
+use super::*;
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        rule: "CPU-01",
+        severity: Severity::Warning,
+        says: "cpu:2 is 99 % busy while the others are 10 % busy, and work waits for it",
+        sick: |frame, _| {
+            frame.cpus[2].shares = Some(shares(0.99, 0.0));
+            frame.threads = vec![thread(100, 101, 2)];
+            frame.threads[0].affinity = Some(set("0-7"));
+        },
+    },
+    Case {
+        rule: "CPU-03",
+        severity: Severity::Critical,
+        says: "2 threads pinned to cpu:2 want 2 cores of it; idle: 0-1,3-7",
+        sick: |frame, _| {
+            frame.cpus[2].shares = Some(shares(0.99, 0.0));
+            frame.threads = vec![thread(100, 101, 2), thread(100, 102, 2)];
+        },
+    },
+    Case {
+        rule: "CPU-05",
+        severity: Severity::Critical,
+        says: "cgroup:/mq is throttled in 90 % of its periods by a quota of 2 cores",
+        sick: |frame, _| frame.cgroups[0].cpu.throttled_ratio = Some(0.9),
+    },
+    Case {
+        rule: "BEAM-01",
+        severity: Severity::Critical,
+        says: "2 Erlang instances bind their schedulers to the same CPUs 0; 1-7 idle",
+        sick: |frame, _| {
+            beams(frame, [0, 0]);
+            frame.cpus[0].shares = Some(shares(0.99, 0.0));
+        },
+    },
+    Case {
+        rule: "BEAM-03",
+        severity: Severity::Warning,
+        says: "beam.smp (pid:200@7) has 8 schedulers for a quota of 2 cores",
+        sick: |frame, _| {
+            beams(frame, [0, 1]);
+            frame.cgroups[0].cpu.throttled_ratio = Some(0.2);
+            frame.processes.truncate(1);
+            frame.processes[0].beam.as_mut().expect("a beam").schedulers = Known::Value(8);
+        },
+    },
+    Case {
+        rule: "IRQ-01",
+        severity: Severity::Critical,
+        says: "cpu:1 spends 95 % in interrupts, the others 0 %",
+        sick: |frame, _| hot(frame, 1),
+    },
+    Case {
+        rule: "IRQ-02",
+        severity: Severity::Critical,
+        says: "irqbalance is absent, and interrupts crowd: 4 queues of eth0 on cpu 1",
+        sick: |frame, _| {
+            hot(frame, 1);
+            frame.irqbalance.as_mut().expect("looked for").state = "absent".into();
+            frame.nics[0].queues.iter_mut().for_each(|queue| queue.cpus = Some(set("1")));
+        },
+    },
+    Case {
+        rule: "IRQ-03",
+        severity: Severity::Critical,
+        says: "4 busy queues of nic:eth0 interrupt cpu 1, which spends 95 % on it",
+        sick: |frame, _| {
+            hot(frame, 1);
+            frame.nics[0].queues.iter_mut().for_each(|queue| queue.cpus = Some(set("1")));
+        },
+    },
+    Case {
+        rule: "NIC-01",
+        severity: Severity::Critical,
+        says: "nic:eth0 runs 1 of 4 combined channels; cpu 1 spends 95 % in interrupts",
+        sick: |frame, _| {
+            hot(frame, 1);
+            frame.nics[0].combined.current = Known::Value(1);
+            frame.nics[0].queues.truncate(1);
+            frame.nics[0].queues[0].cpus = Some(set("1"));
+        },
+    },
+    Case {
+        rule: "NIC-02",
+        severity: Severity::Critical,
+        says: "cpu:1 drops 1000 packets/s from its backlog",
+        sick: |frame, _| frame.softnet[0].dropped_per_second = Some(1000.0),
+    },
+    Case {
+        rule: "NIC-03",
+        severity: Severity::Info,
+        says: "cpu:1 runs out of its packet budget 50 times/s",
+        sick: |frame, _| frame.softnet[0].time_squeeze_per_second = Some(50.0),
+    },
+    Case {
+        rule: "NIC-05",
+        severity: Severity::Critical,
+        says: "nic:eth0 has one queue and no RPS; cpu 1 spends 95 % on it",
+        sick: |frame, _| {
+            hot(frame, 1);
+            frame.nics[0].combined = Channel { current: Known::Value(1), max: Known::Value(1) };
+            frame.nics[0].queues.truncate(1);
+            frame.nics[0].queues[0].cpus = Some(set("1"));
+        },
+    },
+    Case {
+        rule: "NIC-07",
+        severity: Severity::Warning,
+        says: "nic:eth0 is at 95 % of its 10000 Mbit/s",
+        sick: |frame, _| frame.nics[0].utilisation = Some(0.95),
+    },
+    Case {
+        rule: "NUMA-01",
+        severity: Severity::Critical,
+        says: "java (pid:100@7): 100 % remote: CPU on n0 3.00 cores, memory on n1 2.0 GiB",
+        sick: |frame, _| frame.processes[0].memory = Some(at_node(&[(1, 2 * GIB)], 1.0)),
+    },
+    Case {
+        rule: "NUMA-02",
+        severity: Severity::Warning,
+        says: "java (pid:100@7) is spread over nodes: CPU on n0 1.50 cores, n1 1.50 cores, memory on n0 1.0 GiB, n1 1.0 GiB",
+        sick: |frame, _| {
+            frame.processes[0].cpu_by_node = vec![(0, 1.5), (1, 1.5)];
+            frame.processes[0].memory = Some(at_node(&[(0, GIB), (1, GIB)], 0.5));
+        },
+    },
+    Case {
+        rule: "NUMA-04",
+        severity: Severity::Warning,
+        says: "node:1 has 128.0 MiB of 64.0 GiB free and turns away 5000 pages/s, while node 0 is 50 % free",
+        sick: |frame, _| {
+            frame.nodes[1].memory_free_bytes = Known::Value(GIB / 8);
+            frame.nodes[1].numa_foreign_per_second = Some(5000.0);
+        },
+    },
+    Case {
+        rule: "NUMA-06",
+        severity: Severity::Warning,
+        says: "java (pid:100@7) may run on nodes 0 only and have memory of nodes 1 only",
+        sick: |frame, _| {
+            frame.processes[0].affinity = Some(set("0-3"));
+            frame.processes[0].policy = "bind:1".into();
+        },
+    },
+    Case {
+        rule: "NUMA-07",
+        severity: Severity::Info,
+        says: "vm.zone_reclaim_mode is 1: nodes reclaim before they take memory of others",
+        sick: |frame, _| frame.sysctls[0].1 = "1".into(),
+    },
+    Case {
+        rule: "MEM-01",
+        severity: Severity::Critical,
+        says: "cgroup:/mq: 98 % of its 4.0 GiB cannot be reclaimed",
+        sick: |frame, _| memory(frame).unreclaimable_bytes = Known::Value(4 * GIB * 98 / 100),
+    },
+    Case {
+        rule: "MEM-02",
+        severity: Severity::Warning,
+        says: "cgroup:/mq is at 99 % of 4.0 GiB, 80 % of it page cache: waits 20 %, 3000 refaults/s",
+        sick: |frame, _| {
+            frame.cgroups[0].memory_pressure =
+                Some(PressureStall { some_ratio: Some(0.2), ..PressureStall::default() });
+            let current = 4 * GIB * 99 / 100;
+            let memory = memory(frame);
+            memory.current_bytes = Known::Value(current);
+            memory.reclaimable_bytes = Known::Value(current * 8 / 10);
+            memory.refault_file_per_second = Some(3000.0);
+        },
+    },
+    Case {
+        rule: "MEM-03",
+        severity: Severity::Critical,
+        says: "cgroup:/mq grows by 64.0 MiB/s and reaches its 4.0 GiB in 32 s",
+        sick: |frame, second| memory(frame).unreclaimable_bytes = Known::Value(GIB / 2 + second * (GIB / 16)),
+    },
+    Case {
+        rule: "MEM-04",
+        severity: Severity::Critical,
+        says: "cgroup:/mq: 1 process was killed for memory",
+        sick: |frame, second| memory(frame).oom_kills_gained = Some(u64::from(second == 5)),
+    },
+    Case {
+        rule: "MEM-07",
+        severity: Severity::Info,
+        says: "periodic page cache reclaim is off",
+        sick: |frame, _| {
+            let names =
+                [("vm.cache_reclaim_enable", "1"), ("vm.cache_reclaim_s", "0"), ("vm.cache_reclaim_weight", "1")];
+            frame.sysctls.extend(names.map(|(name, value)| (name.into(), value.into())));
+        },
+    },
+    Case {
+        rule: "IO-01",
+        severity: Severity::Warning,
+        says: "disk:sdb is 99 % busy, a request takes 60 ms",
+        sick: |frame, _| slow(frame),
+    },
+    Case {
+        rule: "IO-02",
+        severity: Severity::Critical,
+        says: "disk:sdb is shared by /es 40 %, /rabbit 60 %; a request takes 60 ms",
+        sick: |frame, _| {
+            slow(frame);
+            let writer = |path: &str, share| Writer {
+                who: WriterId::Cgroup(path.into()),
+                bytes_share: Some(share),
+                ..Writer::default()
+            };
+            frame.disks[0].writers = vec![writer("/rabbit", 0.6), writer("/es", 0.4)];
+        },
+    },
+    Case {
+        rule: "IO-03",
+        severity: Severity::Info,
+        says: "1.6 cores are idle for disks",
+        sick: |frame, _| {
+            frame
+                .cpus
+                .iter_mut()
+                .for_each(|cpu| cpu.shares = Some(CpuShares { iowait: 0.2, idle: 0.8, ..CpuShares::default() }));
+            frame.pressure[0].stall.some_ratio = Some(0.3);
+        },
+    },
+    Case {
+        rule: "IO-04",
+        severity: Severity::Warning,
+        says: "disk:sdb: 83 flushes/s with 126 writes/s of 9.6 KiB",
+        sick: |frame, _| {
+            let disk = &mut frame.disks[0];
+            (disk.utilisation, disk.flushes_per_second, disk.writes_per_second) = (Some(0.8), Some(83.0), Some(126.0));
+            disk.write_bytes_per_second = Some(126.0 * 9.6 * 1024.0);
+            frame.pressure[0].stall.some_ratio = Some(0.5);
+        },
+    },
+    Case {
+        rule: "META-01",
+        severity: Severity::Info,
+        says: "not readable: proc/*/io; needs CAP_SYS_PTRACE or root",
+        sick: |frame, _| {
+            let (path, needs) = ("proc/*/io".into(), "CAP_SYS_PTRACE or root".into());
+            frame.gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 9, needs }];
+        },
+    },
+];
+
+fn memory(frame: &mut Frame) -> &mut CgroupMemory {
+    frame.cgroups[0].memory.as_mut().expect("a memory controller")
+}
+
+fn slow(frame: &mut Frame) {
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.queue_depth) = (Some(0.99), Some(8.0));
+    (disk.await_ms, disk.write_await_ms) = (Known::Value(60.0), Known::Value(60.0));
+}
