@@ -3,15 +3,19 @@
 #[cfg(test)]
 mod cases;
 mod finding;
+mod grid;
 mod input;
 mod look;
 mod parts;
 pub mod subject;
 
 pub use finding::{Evidence, Figure, Finding, Hit, Severity, Strength};
+pub use grid::{Cell, Column, Grid};
 pub use input::Input;
 pub use look::{Look, Unchecked};
 pub use subject::Subject;
+
+use crate::frame::Frame;
 
 /// A number that a rule compares with.
 #[derive(Clone, Copy, Debug)]
@@ -74,10 +78,57 @@ pub struct Rule {
     pub references: &'static [&'static str],
     /// How long it takes.
     pub pace: Pace,
+    /// Tables of its page: what words mean.
+    pub tables: &'static [Page],
+    /// What others gained, where it was reported.
+    pub gained: &'static [&'static str],
+    /// What `preflight` calls it, where it judges what is configured before a test begins.
+    pub preflight: Option<Preflight>,
     /// The condition, on one frame.
     pub judge: fn(&mut Look<'_>),
     /// A finding in one line.
     pub title: fn(&Finding) -> String,
+}
+
+/// A table that a rule's page prints: always the same, unlike evidence.
+#[derive(Clone, Copy, Debug)]
+pub struct Page {
+    /// What it tells.
+    pub title: &'static str,
+    /// Headings.
+    pub columns: &'static [&'static str],
+    /// Rows, each as wide as the headings.
+    pub rows: &'static [&'static [&'static str]],
+}
+
+/// A rule's line in the list of checks before a test.
+#[derive(Clone, Copy, Debug)]
+pub struct Preflight {
+    /// What is checked, in a few words.
+    pub name: &'static str,
+    /// How it is configured, where that is well; empty where there is nothing to tell.
+    pub says: fn(&Frame) -> String,
+}
+
+impl Rule {
+    /// What a rule need not say: `..Rule::BASE`.
+    pub const BASE: Self = Self {
+        id: "",
+        name: "",
+        why: "",
+        reads: &[],
+        looks_at: &[],
+        thresholds: &[],
+        guards: &[],
+        advice: &[],
+        references: &[],
+        pace: Pace::USUAL,
+        tables: &[],
+        gained: &[],
+        preflight: None,
+        judge: |_| (),
+        title: |_| String::new(),
+    };
 }
 
 impl std::fmt::Debug for Rule {

@@ -3,7 +3,7 @@
 use super::{Judge, Settings, Standing};
 use crate::Stamp;
 use crate::frame::{Cpu, CpuShares, Frame};
-use crate::rules::{Finding, Hit, Look, Pace, Rule, Severity, Subject, Threshold};
+use crate::rules::{Finding, Hit, Look, Rule, Severity, Subject, Threshold};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -11,16 +11,10 @@ const fn rule(id: &'static str, judge: fn(&mut Look<'_>)) -> Rule {
     Rule {
         id,
         name: "a test",
-        why: "",
-        reads: &[],
-        looks_at: &[],
         thresholds: &[Threshold { name: "busy", value: 0.9, unit: "fraction", about: "" }],
-        guards: &[],
-        advice: &[],
-        references: &[],
-        pace: Pace::USUAL,
         judge,
         title: |finding: &Finding| format!("{} {:?}", finding.subject, finding.number("busy")),
+        ..Rule::BASE
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     pace: Pace::USUAL,
     judge,
     title,
+    ..Rule::BASE
 };
 
 fn judge(look: &mut Look<'_>) {

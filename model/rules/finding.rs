@@ -1,6 +1,6 @@
 //! What a rule says: a hit in one frame, and the finding that hits become.
 
-use super::{Rule, Subject};
+use super::{Grid, Rule, Subject};
 use crate::Stamp;
 use std::sync::Arc;
 
@@ -44,6 +44,8 @@ pub enum Figure {
     Number(f64),
     /// Names, lists, settings; hostile where names are.
     Text(Arc<str>),
+    /// A small table.
+    Table(Arc<Grid>),
 }
 
 /// One number that a finding rests on, and where it comes from.
@@ -74,13 +76,15 @@ pub struct Hit {
     pub evidence: Vec<Evidence>,
     /// Findings of other rules that have this cause: they are told under it.
     pub covers: Vec<(&'static str, Subject)>,
+    /// True where it is told of what is configured and would cost something under load.
+    pub would_hurt: bool,
 }
 
 impl Hit {
     /// A warning about a subject, opened by this frame.
     pub fn new(subject: Subject, confidence: f64) -> Self {
         let (strength, severity) = (Strength::Enter, Severity::Warning);
-        Self { subject, strength, severity, confidence, evidence: Vec::new(), covers: Vec::new() }
+        Self { subject, strength, severity, confidence, evidence: Vec::new(), covers: Vec::new(), would_hurt: false }
     }
 
     /// With a severity.
@@ -117,6 +121,20 @@ impl Hit {
     #[must_use]
     pub fn text(mut self, name: &'static str, value: impl Into<Arc<str>>, source: &'static str) -> Self {
         self.evidence.push(Evidence { name, value: Figure::Text(value.into()), unit: "", source });
+        self
+    }
+
+    /// With a table.
+    #[must_use]
+    pub fn table(mut self, name: &'static str, value: Grid, source: &'static str) -> Self {
+        self.evidence.push(Evidence { name, value: Figure::Table(Arc::new(value)), unit: "", source });
+        self
+    }
+
+    /// Costing something once there is load, whatever it costs now: what is told before a test.
+    #[must_use]
+    pub fn would_hurt(mut self) -> Self {
+        self.would_hurt = true;
         self
     }
 
@@ -157,7 +175,7 @@ impl Finding {
     pub fn number(&self, name: &str) -> Option<f64> {
         self.evidence.iter().find(|evidence| evidence.name == name).and_then(|evidence| match evidence.value {
             Figure::Number(value) => Some(value),
-            Figure::Text(_) => None,
+            Figure::Text(_) | Figure::Table(_) => None,
         })
     }
 
@@ -165,5 +183,13 @@ impl Finding {
     pub fn text(&self, name: &str) -> &str {
         let found = self.evidence.iter().find(|evidence| evidence.name == name).map(|evidence| &evidence.value);
         if let Some(Figure::Text(text)) = found { text } else { "" }
+    }
+
+    /// The tables of its evidence: name, table, source.
+    pub fn tables(&self) -> impl Iterator<Item = (&'static str, &Grid, &'static str)> {
+        self.evidence.iter().filter_map(|evidence| match &evidence.value {
+            Figure::Table(grid) => Some((evidence.name, &**grid, evidence.source)),
+            Figure::Number(_) | Figure::Text(_) => None,
+        })
     }
 }

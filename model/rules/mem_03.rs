@@ -22,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
     pace: Pace { enter: 3, of: 5, exit: 5, latch_seconds: 0, warm_up: 15, at_once: false },
     judge,
     title,
+    ..Rule::BASE
 };
 
 fn judge(look: &mut Look<'_>) {

@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     pace: Pace { enter: 1, of: 1, exit: 10, latch_seconds: 1800, warm_up: 0, at_once: false },
     judge,
     title,
+    ..Rule::BASE
 };
 
 fn judge(look: &mut Look<'_>) {

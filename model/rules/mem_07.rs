@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     pace: Pace { at_once: true, ..Pace::QUICK },
     judge,
     title,
+    ..Rule::BASE
 };
 
 fn judge(look: &mut Look<'_>) {

@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     pace: Pace::QUICK,
     judge,
     title,
+    ..Rule::BASE
 };
 
 fn judge(look: &mut Look<'_>) {

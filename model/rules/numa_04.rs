@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     pace: Pace { enter: 5, ..Pace::USUAL },
     judge,
     title,
+    ..Rule::BASE
 };
 
 fn judge(look: &mut Look<'_>) {

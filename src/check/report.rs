@@ -1,12 +1,12 @@
 //! What `check` says.
 
-use super::Seen;
+use super::{Seen, table};
 use crate::export::json::Findings;
 use crate::units;
 use serde::Serialize;
 use std::io::{self, Write};
 use topotop_model::judge::{Judgement, Standing};
-use topotop_model::rules::{Evidence, Figure, Finding, Rule, Severity, Subject, Unchecked};
+use topotop_model::rules::{Figure, Finding, Rule, Severity, Subject, Unchecked};
 use topotop_model::text::printable;
 
 /// Rules that could not look, with what at.
@@ -57,13 +57,16 @@ fn one(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
     let since = units::time_of_day(finding.since.wall_ns);
     writeln!(out, "  since {since} UTC, confidence {:.0} %", finding.confidence * 100.0)?;
     for evidence in &finding.evidence {
-        writeln!(
-            out,
-            "  {:<16} {:<28} {}",
-            evidence.name.replace('_', " "),
-            printable(&figure(evidence)),
-            evidence.source
-        )?;
+        let (name, source) = (evidence.name.replace('_', " "), evidence.source);
+        let value = match &evidence.value {
+            Figure::Table(_) => continue,
+            Figure::Text(text) => printable(text).into_owned(),
+            Figure::Number(value) => amount(*value, evidence.unit),
+        };
+        writeln!(out, "  {name:<16} {value:<28} {source}")?;
+    }
+    for (name, grid, source) in finding.tables() {
+        table::write(name, grid, source, out)?;
     }
     for child in &finding.children {
         writeln!(out, "  causes {}  {}", child.rule.id, printable(&child.title()))?;
@@ -74,15 +77,15 @@ fn one(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn figure(evidence: &Evidence) -> String {
-    match (&evidence.value, evidence.unit) {
-        (Figure::Text(text), _) => text.to_string(),
-        (Figure::Number(value), "fraction") => format!("{:.1} %", value * 100.0),
-        (Figure::Number(value), "bytes") => format!("{:.1} MiB", value / f64::from(1 << 20)),
-        (Figure::Number(value), "bytes/s") => format!("{:.1} MiB/s", value / f64::from(1 << 20)),
-        (Figure::Number(value), "1/s") => format!("{value:.0}/s"),
-        (Figure::Number(value), "") => format!("{value}"),
-        (Figure::Number(value), unit) => format!("{value:.1} {unit}"),
+/// A number with its unit.
+pub(super) fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "fraction" => format!("{:.1} %", value * 100.0),
+        "bytes" => format!("{:.1} MiB", value / f64::from(1 << 20)),
+        "bytes/s" => format!("{:.1} MiB/s", value / f64::from(1 << 20)),
+        "1/s" => format!("{value:.0}/s"),
+        "" => format!("{value}"),
+        unit => format!("{value:.1} {unit}"),
     }
 }
 

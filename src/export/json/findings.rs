@@ -15,6 +15,7 @@ object! {
         since: String,
         confidence: f64,
         evidence: Vec<Evidence>,
+        tables: Vec<Table>,
         children: Vec<&'static str>,
         fixes: Vec<NoFix>,
     }
@@ -28,6 +29,41 @@ object! {
         unit: &'static str,
         source: &'static str,
     }
+}
+
+object! {
+    /// A small table that it rests on.
+    pub(crate) Table {
+        name: &'static str,
+        source: &'static str,
+        columns: Vec<Column>,
+        rows: Vec<TableRow>,
+    }
+}
+
+object! {
+    /// What the cells below it are.
+    pub(crate) Column {
+        name: Text,
+        unit: &'static str,
+    }
+}
+
+object! {
+    /// A row: as many cells as there are columns.
+    pub(crate) TableRow {
+        name: Text,
+        cells: Vec<Cell>,
+    }
+}
+
+/// A cell: what was not read is the text `?`, so that a row stays as wide as the others.
+#[derive(Clone, Debug, serde::Serialize)]
+#[serde(untagged)]
+pub(crate) enum Cell {
+    Absent(Option<()>),
+    Number(f64),
+    Text(Text),
 }
 
 object! {
@@ -57,14 +93,13 @@ pub(crate) enum Value {
 impl super::value::Absent for Value {}
 
 pub(crate) fn finding(finding: &rules::Finding) -> Finding {
-    let evidence = finding.evidence.iter().map(|evidence| Evidence {
-        name: evidence.name,
-        value: match &evidence.value {
+    let evidence = finding.evidence.iter().filter_map(|evidence| {
+        let value = match &evidence.value {
             Figure::Number(value) => Value::Number(*value),
             Figure::Text(text) => Value::Text(text.into()),
-        },
-        unit: evidence.unit,
-        source: evidence.source,
+            Figure::Table(_) => return None,
+        };
+        Some(Evidence { name: evidence.name, value, unit: evidence.unit, source: evidence.source })
     });
     Finding {
         rule: finding.rule.id,
@@ -74,9 +109,25 @@ pub(crate) fn finding(finding: &rules::Finding) -> Finding {
         since: crate::units::rfc3339(finding.since.wall_ns),
         confidence: finding.confidence,
         evidence: evidence.collect(),
+        tables: finding.tables().map(table).collect(),
         children: finding.children.iter().map(|child| child.rule.id).collect(),
         fixes: Vec::new(),
     }
+}
+
+fn table((name, grid, source): (&'static str, &rules::Grid, &'static str)) -> Table {
+    let cell = |cell: &rules::Cell| match cell {
+        rules::Cell::Unknown => Cell::Text("?".into()),
+        rules::Cell::None => Cell::Absent(None),
+        rules::Cell::Number(value) => Cell::Number(*value),
+        rules::Cell::Text(text) => Cell::Text(text.into()),
+    };
+    let columns = grid.columns.iter().map(|column| Column { name: (&column.name).into(), unit: column.unit });
+    let row = |(name, cells): &(Arc<str>, Vec<rules::Cell>)| TableRow {
+        name: name.into(),
+        cells: cells.iter().map(cell).collect(),
+    };
+    Table { name, source, columns: columns.collect(), rows: grid.rows.iter().map(row).collect() }
 }
 
 pub(crate) fn rules(judgement: &Judgement) -> Vec<Row> {
