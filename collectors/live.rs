@@ -62,6 +62,11 @@ pub trait Live: Send + Sync + std::fmt::Debug {
         Err(Reason::NotSupported)
     }
 
+    /// The receive queue of each entry of an interface's RSS indirection table.
+    fn indirection(&self, _nic: &str) -> Result<Vec<u32>, Reason> {
+        Err(Reason::NotSupported)
+    }
+
     /// The driver's own counters, by its names, in its order.
     fn statistics(&self, _nic: &str) -> Result<Vec<(String, u64)>, Reason> {
         Err(Reason::NotSupported)
@@ -99,6 +104,10 @@ impl Live for Kernel {
         crate::sys::ethtool::rings(nic)
     }
 
+    fn indirection(&self, nic: &str) -> Result<Vec<u32>, Reason> {
+        crate::sys::ethtool::indirection(nic)
+    }
+
     fn statistics(&self, nic: &str) -> Result<Vec<(String, u64)>, Reason> {
         crate::sys::ethtool::statistics(nic)
     }
@@ -134,6 +143,10 @@ impl Live for Captured {
 
     fn rings(&self, nic: &str) -> Result<Channels, Reason> {
         text::parse_channels(&self.read(text::nic_path(nic, "rings"))?)
+    }
+
+    fn indirection(&self, nic: &str) -> Result<Vec<u32>, Reason> {
+        text::parse_indirection(&self.read(text::nic_path(nic, "indirection"))?)
     }
 
     fn statistics(&self, nic: &str) -> Result<Vec<(String, u64)>, Reason> {

@@ -40,6 +40,7 @@ pub(crate) fn capture_nics(live: &dyn Live, table: &Nics) -> Vec<File> {
         add(nic, "driver", driver.map(|Driver { driver, bus_info }| format!("{driver}\n{bus_info}\n")));
         add(nic, "channels", live.channels(nic).ok().map(|channels| print_channels(&channels)));
         add(nic, "rings", live.rings(nic).ok().map(|rings| print_channels(&rings)));
+        add(nic, "indirection", live.indirection(nic).ok().map(|table| print_indirection(&table)));
         let statistics = live.statistics(nic).ok();
         add(nic, "statistics", statistics.map(|list| print_statistics(&list)));
     }
@@ -84,6 +85,19 @@ pub(super) fn parse_channels(bytes: &[u8]) -> Result<Channels, Reason> {
     if left == 0 { Ok(channels) } else { Err(Reason::Malformed) }
 }
 
+/// The queues in one line, as the table has them.
+fn print_indirection(table: &[u32]) -> String {
+    let queues: Vec<String> = table.iter().map(ToString::to_string).collect();
+    queues.join(" ") + "\n"
+}
+
+pub(super) fn parse_indirection(bytes: &[u8]) -> Result<Vec<u32>, Reason> {
+    let (whole, cut) = whole_lines(bytes);
+    let queue = |field: &[u8]| number(field).and_then(|queue| u32::try_from(queue).ok());
+    let table: Option<Vec<u32>> = fields(whole).map(queue).collect();
+    table.filter(|table| !cut && !table.is_empty()).ok_or(Reason::Malformed)
+}
+
 pub(super) fn parse_driver(bytes: &[u8]) -> Result<Driver, Reason> {
     let (whole, cut) = whole_lines(bytes);
     let mut lines = whole.split(|&byte| byte == b'\n');
@@ -126,7 +140,10 @@ pub(super) fn parse_space(bytes: &[u8]) -> Result<Space, Reason> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_channels, parse_driver, parse_space, parse_statistics, print_channels, space_path};
+    use super::{
+        parse_channels, parse_driver, parse_indirection, parse_space, parse_statistics, print_channels,
+        print_indirection, space_path,
+    };
     use crate::live::Channels;
     use proptest::prelude::*;
 
@@ -137,6 +154,8 @@ mod tests {
         assert!(parse_channels(b"rx 1 2\n").is_err(), "three kinds are lacking");
         assert_eq!(parse_driver(b"ixgbe\n0000:3b:00.0\n").map(|driver| driver.bus_info).as_deref(), Ok("0000:3b:00.0"));
         assert_eq!(parse_statistics(b"12 rx queue 0 packets\n7 cut"), [("rx queue 0 packets".to_owned(), 12)]);
+        assert_eq!(parse_indirection(print_indirection(&[0, 1, 0]).as_bytes()), Ok(vec![0, 1, 0]));
+        assert!(parse_indirection(b"0 1 2").is_err() && parse_indirection(b"0 x\n").is_err());
         assert_eq!(parse_space(b"100 40 9 3\n").map(|space| space.free_bytes), Ok(40));
         assert!(parse_space(b"100 40 9 3").is_err());
         assert_eq!(space_path("/a b/../c"), "topotop/space/%2Fa%20b%2F..%2Fc");
@@ -146,6 +165,7 @@ mod tests {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>) {
             let _ = (parse_channels(&bytes), parse_driver(&bytes), parse_statistics(&bytes), parse_space(&bytes));
+            let _ = parse_indirection(&bytes);
         }
     }
 }

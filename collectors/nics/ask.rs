@@ -8,6 +8,7 @@ use crate::files::{Files, note, parse_list};
 use crate::live::{Channels, Live};
 use crate::parse::{number, signed, text};
 use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use topotop_model::{Gaps, IdSet, Known, Reason};
 
@@ -50,6 +51,8 @@ pub(super) struct Nic {
     pub(super) master: Option<String>,
     pub(super) channels: Known<Channels>,
     pub(super) rings: Known<Channels>,
+    /// Entries of the RSS indirection table by queue.
+    pub(super) indirection: Option<BTreeMap<u32, u64>>,
     pub(super) local_cpus: Option<IdSet>,
     pub(super) mtu: Option<u64>,
     pub(super) operstate: Option<String>,
@@ -144,6 +147,12 @@ impl Asker {
             }
         });
         (nic.channels, nic.rings) = (channels, rings);
+        // Many drivers have none: no gap, unlike channels.
+        nic.indirection = self.live.indirection(&nic.name).ok().map(|table| {
+            let mut entries = BTreeMap::new();
+            table.into_iter().for_each(|queue| *entries.entry(queue).or_default() += 1);
+            entries
+        });
     }
 }
 

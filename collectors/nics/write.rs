@@ -67,6 +67,10 @@ fn facts(table: &mut Nics, slot: usize, nic: Nic) {
     put(&mut table.speed_mbps, slot, nic.speed);
     put_set(&mut table.local_cpus, slot, nic.local_cpus);
     put_set(&mut table.msi_irqs, slot, nic.msi_irqs);
+    match nic.indirection {
+        Some(entries) => table.rss_indirection.set(slot, entries),
+        None => table.rss_indirection.clear(slot),
+    }
     put_pair(&mut table.combined, &mut table.combined_max, slot, nic.channels.map(|all| all.combined));
     put_pair(&mut table.rx_channels, &mut table.rx_channels_max, slot, nic.channels.map(|all| all.rx));
     put_pair(&mut table.tx_channels, &mut table.tx_channels_max, slot, nic.channels.map(|all| all.tx));

@@ -15,6 +15,7 @@ const GRINGPARAM: u32 = 0x10;
 const GSTRINGS: u32 = 0x1b;
 const GSTATS: u32 = 0x1d;
 const GSSET_INFO: u32 = 0x37;
+const GRXFHINDIR: u32 = 0x38;
 const GCHANNELS: u32 = 0x3c;
 /// The string set of statistics (ETH_SS_STATS).
 const STATS: u32 = 1;
@@ -22,6 +23,8 @@ const STATS: u32 = 1;
 const NAME: usize = 32;
 /// Statistics that are taken at most; the widest drivers have some ten thousand.
 const MAX_STATS: usize = 1 << 16;
+/// Entries of an indirection table that are taken at most; cards have some hundred, the widest four thousand.
+const MAX_INDIRECTION: usize = 1 << 16;
 
 /// Driver of an interface.
 pub fn driver(nic: &str) -> Result<Driver, Reason> {
@@ -48,6 +51,24 @@ pub fn rings(nic: &str) -> Result<Channels, Reason> {
     call(nic, GRINGPARAM, &mut words)?;
     let [_, max_rx, _, _, max_tx, rx, _, _, tx] = words;
     Ok(Channels { rx: (rx, max_rx), tx: (tx, max_tx), ..Channels::default() })
+}
+
+/// The receive queue of each entry of the RSS indirection table (struct ethtool_rxfh_indir).
+pub fn indirection(nic: &str) -> Result<Vec<u32>, Reason> {
+    // A size of zero asks for the size.
+    let mut words = [0u32; 2];
+    call(nic, GRXFHINDIR, &mut words)?;
+    let [_, count] = words;
+    let count = count as usize;
+    if count == 0 || count > MAX_INDIRECTION {
+        return Err(Reason::NotSupported);
+    }
+    let mut table = Guarded::new(8 + count * 4)?;
+    table.put(0, GRXFHINDIR);
+    table.put(4, count as u32);
+    table.call(nic)?;
+    let entries = table.bytes().get(8..8 + count * 4).unwrap_or_default().chunks_exact(4);
+    Ok(entries.map(|bytes| word(bytes, 0)).collect())
 }
 
 /// Names of the drivers' counters by interface, from one look at its driver to the next.
@@ -232,6 +253,7 @@ mod tests {
         assert!(super::driver("nothing-there").is_err());
         assert_eq!(super::channels("a-name-that-is-too-long"), Err(Reason::NotFound));
         assert!(super::statistics("lo").is_err());
+        assert!(super::indirection("lo").is_err());
     }
 
     #[test]

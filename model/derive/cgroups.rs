@@ -55,6 +55,7 @@ fn cgroup(pair: &Rates<'_>, slot: usize) -> Cgroup {
         io: Vec::new(),
         processes: table.processes.get(slot),
         cpuset_cpus: table.cpuset_cpus.get(slot).cloned(),
+        cpuset_partition: table.cpuset_partition.or_empty(slot),
         cpuset_mems: table.cpuset_mems.get(slot).cloned(),
     }
 }

@@ -30,6 +30,17 @@ fn machine(window: &Window) -> Memory {
         swap_free_bytes: table.swap_free_bytes.get(slot),
         allocstall_per_second: pair.rate(slot, |memory| &memory.allocstall),
         pgscan_direct_per_second: pair.rate(slot, |memory| &memory.pgscan_direct),
+        pgsteal_per_second: match (
+            pair.rate(slot, |memory| &memory.pgsteal_kswapd),
+            pair.rate(slot, |memory| &memory.pgsteal_direct),
+        ) {
+            (Some(kswapd), Some(direct)) => Some(kswapd + direct),
+            (kswapd, direct) => kswapd.or(direct),
+        },
+        pgmajfault_per_second: pair.rate(slot, |memory| &memory.pgmajfault),
+        refault_file_per_second: pair.rate(slot, |memory| &memory.workingset_refault_file),
+        inactive_file_bytes: table.inactive_file_bytes.get(slot),
+        page_bytes: table.page_bytes.get(slot),
         pswpin_per_second: pair.rate(slot, |memory| &memory.pswpin),
         pswpout_per_second: pair.rate(slot, |memory| &memory.pswpout),
         cached_growth_bytes_per_second: pair.slope(slot, |memory| &memory.cached_bytes),
@@ -92,6 +103,7 @@ fn memory(node: &mut Node, slot: usize, pair: &Pair<'_, NodeMemory>) {
     node.memory_total_bytes = table.total_bytes.get(slot);
     node.memory_free_bytes = table.free_bytes.get(slot);
     node.file_bytes = table.file_bytes.get(slot);
+    node.file_growth_bytes_per_second = pair.slope(slot, |table| &table.file_bytes);
     node.anon_bytes = table.anon_bytes.get(slot);
     node.numa_hit = table.numa_hit.get(slot);
     node.numa_miss = table.numa_miss.get(slot);

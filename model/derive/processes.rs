@@ -69,6 +69,8 @@ fn one(pair: Pair<'_, Processes>, slot: usize, frame: &Frame) -> Option<Process>
         affinity: table.affinity.get(slot).map(|cpus| online_only(cpus, online)),
         mems_allowed: table.mems_allowed.get(slot).cloned(),
         rss_bytes: table.rss_bytes.get(slot),
+        rss_anon_bytes: table.rss_anon_bytes.get(slot),
+        rss_file_bytes: table.rss_file_bytes.get(slot),
         read_bytes_per_second: by_counters.and_then(|span| span.rate(|table| &table.read_bytes)),
         write_bytes_per_second: by_counters.and_then(written),
         majflt_per_second: by_stat.and_then(|span| span.rate(|table| &table.majflt)),

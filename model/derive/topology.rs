@@ -39,6 +39,7 @@ fn cpus(table: &CpuTopology) -> Vec<CpuPlace> {
                 smt_siblings: table.smt_siblings.get(slot).cloned(),
                 online: table.online.value(slot) == Some(1),
                 isolated: table.isolated.value(slot) == Some(1),
+                nohz_full: table.nohz_full.value(slot) == Some(1),
                 capacity: table.capacity.id(slot).value(),
             })
         })

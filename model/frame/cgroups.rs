@@ -33,6 +33,8 @@ pub struct Cgroup {
     pub processes: Known<u64>,
     /// CPUs it may use.
     pub cpuset_cpus: Option<Arc<IdSet>>,
+    /// `member`, `root` or `isolated`: whether its CPUs are its own; empty when unread.
+    pub cpuset_partition: Arc<str>,
     /// Nodes it may have memory from.
     pub cpuset_mems: Option<Arc<IdSet>>,
 }
@@ -136,6 +138,16 @@ pub struct CgroupMemory {
     pub refault_file_per_second: Option<f64>,
     /// Faults that read from a disk, per second.
     pub pgmajfault_per_second: Option<f64>,
+    /// Pages reclaimed, by whomever, per second.
+    pub pgsteal_per_second: Option<f64>,
+    /// Mapped file pages.
+    pub file_mapped_bytes: Known<u64>,
+    /// Swap in use.
+    pub swap_bytes: Known<u64>,
+    /// Growth of that in the interval.
+    pub swap_growth_bytes_per_second: Option<f64>,
+    /// A limit on page cache alone where the kernel has one; none while it is off.
+    pub pagecache_limit_bytes: Known<u64>,
     /// By node; empty when unread.
     pub by_node: Vec<NodeBytes>,
 }

@@ -88,6 +88,8 @@ pub struct CpuPlace {
     pub online: bool,
     /// True when isolated from the scheduler.
     pub isolated: bool,
+    /// True when its tick is stopped while one task runs (nohz_full).
+    pub nohz_full: bool,
     /// Scheduler capacity, 1024 for the biggest.
     pub capacity: Option<u32>,
 }

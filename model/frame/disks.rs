@@ -65,6 +65,10 @@ pub struct Mount {
     pub total_bytes: Known<u64>,
     /// Free for ordinary users.
     pub free_bytes: Known<u64>,
+    /// Its inodes; zero where it makes them as it needs them.
+    pub inodes_total: Known<u64>,
+    /// Free inodes.
+    pub inodes_free: Known<u64>,
 }
 
 /// Somebody who writes to a disk.

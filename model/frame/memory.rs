@@ -31,6 +31,16 @@ pub struct Memory {
     pub allocstall_per_second: Option<f64>,
     /// Pages scanned by allocating tasks.
     pub pgscan_direct_per_second: Option<f64>,
+    /// Pages reclaimed by kswapd and allocating tasks, per second; what groups reclaim at limits of their own is not in it.
+    pub pgsteal_per_second: Option<f64>,
+    /// Faults that read from a disk, per second.
+    pub pgmajfault_per_second: Option<f64>,
+    /// File pages read back soon after they were reclaimed, per second.
+    pub refault_file_per_second: Option<f64>,
+    /// Free file pages that could go first.
+    pub inactive_file_bytes: Known<u64>,
+    /// Page size.
+    pub page_bytes: Known<u64>,
     /// Pages swapped in.
     pub pswpin_per_second: Option<f64>,
     /// Pages swapped out.
@@ -66,6 +76,8 @@ pub struct Node {
     pub memory_free_bytes: Known<u64>,
     /// Page cache, shmem included.
     pub file_bytes: Known<u64>,
+    /// Growth of its page cache in the interval.
+    pub file_growth_bytes_per_second: Option<f64>,
     /// Anonymous.
     pub anon_bytes: Known<u64>,
     /// Pages given as wanted.

@@ -148,8 +148,14 @@ pub struct Nic {
     pub rx: NicRates,
     /// Traffic.
     pub tx: NicRates,
-    /// Packets missed by the NIC, per second.
+    /// Packets missed by the NIC, per second: `rx.drops` of /proc/net/dev contains them.
     pub rx_missed_per_second: Option<f64>,
+    /// Receive FIFO overruns, per second.
+    pub rx_fifo_per_second: Option<f64>,
+    /// Times that the driver counted a cloud's allowance as exceeded, per second.
+    pub allowance_exceeded_per_second: Option<f64>,
+    /// Entries of the RSS indirection table by receive queue; empty where there is none or it is unread.
+    pub rss_indirection: Vec<(u32, u64)>,
     /// Combined channels.
     pub combined: Channel,
     /// Receive-only channels.

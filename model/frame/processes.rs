@@ -44,6 +44,10 @@ pub struct Process {
     pub policy: Arc<str>,
     /// Resident memory.
     pub rss_bytes: Known<u64>,
+    /// Anonymous part of that.
+    pub rss_anon_bytes: Known<u64>,
+    /// Mapped files in that.
+    pub rss_file_bytes: Known<u64>,
     /// Where its memory is; none when nobody asked yet.
     pub memory: Option<ProcessMemory>,
     /// Bytes read from disks per second.

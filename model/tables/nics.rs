@@ -83,6 +83,8 @@ table! {
         msi_irqs: Sets = 38 (Fact, None, "sys/class/net/*/device/msi_irqs"),
         /// Driver counters that say a cloud allowance was exceeded, summed.
         allowance_exceeded: Num = 39 (Counter, Count, "ETHTOOL_GSTATS"),
+        /// Entries of the RSS indirection table by receive queue.
+        rss_indirection: Sparse = 40 (Fact, Count, "ETHTOOL_GRXFHINDIR"),
     }
 }
 

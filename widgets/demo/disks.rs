@@ -49,6 +49,7 @@ fn disk(name: &str, utilisation: f64, await_ms: f64, writes: f64, mount: &str) -
             fs: "ext4".into(),
             total_bytes: (1_700 * GIB).into(),
             free_bytes: (900 * GIB).into(),
+            ..Mount::default()
         }],
         ..Disk::default()
     }

@@ -89,7 +89,7 @@ pub(super) fn topology(shape: &Shape) -> Topology {
                 smt_siblings: Some(Arc::new((0..shape.smt).map(|thread| core + thread * cores).collect())),
                 online: !offline(shape, id),
                 isolated: shape.story == Story::Server && (30..32).contains(&id),
-                capacity: None,
+                ..CpuPlace::default()
             }
         })
         .collect();
@@ -171,6 +171,7 @@ pub(super) fn nodes(shape: &Shape, topology: &Topology, cpus: &[Cpu], second: u6
             other_node_per_second: Some(foreign / 2.0),
             pgscan_direct_per_second: Some(foreign * 3.0),
             low_watermark_bytes: (total / 500).into(),
+            ..Node::default()
         }
     };
     topology.nodes.iter().map(node).collect()
@@ -201,5 +202,6 @@ pub(super) fn memory(nodes: &[Node]) -> Memory {
         oom_kills_gained: Some(0),
         numa_hint_local_ratio: Some(0.93),
         numa_hint_faults_per_second: Some(310.0),
+        ..Memory::default()
     }
 }

@@ -41,6 +41,11 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
         pgsteal_direct_per_second: pair.rate(slot, |table| &table.pgsteal_direct),
         refault_file_per_second: pair.rate(slot, |table| &table.refault_file),
         pgmajfault_per_second: pair.rate(slot, |table| &table.pgmajfault),
+        pgsteal_per_second: pair.rate(slot, |table| &table.pgsteal),
+        file_mapped_bytes: table.file_mapped_bytes.get(slot),
+        swap_bytes: table.swap_bytes.get(slot),
+        swap_growth_bytes_per_second: pair.slope(slot, |table| &table.swap_bytes),
+        pagecache_limit_bytes: table.pagecache_limit_bytes.get(slot),
         by_node: by_node(table, slot),
         ..CgroupMemory::default()
     })

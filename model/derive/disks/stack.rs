@@ -90,6 +90,8 @@ impl<'a> Stack<'a> {
                 fs: mounts.fs.or_empty(row),
                 total_bytes: mounts.total_bytes.get(row),
                 free_bytes: mounts.free_bytes.get(row),
+                inodes_total: mounts.inodes_total.get(row),
+                inodes_free: mounts.inodes_free.get(row),
             };
             for disk in self.below(owner).into_iter().chain([owner]) {
                 by_disk.entry(disk).or_default().insert(Arc::clone(&mount.path), mount.clone());
