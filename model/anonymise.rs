@@ -7,7 +7,7 @@ mod names;
 
 pub use names::Names;
 
-use crate::tables::{cgroups, disks, host, irqs, nics, processes, topology};
+use crate::tables::{cgroups, disks, host, irqs, metrics, nics, processes, sockets, topology};
 use crate::{ColumnMut, Section, Snapshot, Table, VisitMut};
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -39,10 +39,12 @@ enum Rule {
     AroundInterface,
     /// As a hardware address.
     Hardware,
+    /// As the address of a host.
+    Host,
 }
 
 /// The columns that may tell whose something is. All other texts are the kernel's words.
-const RULES: [(u16, &[&str], Rule); 16] = [
+const RULES: [(u16, &[&str], Rule); 19] = [
     (host::Host::ID, &["name", "boot_id"], Rule::Words),
     (processes::Processes::ID, &["comm"], Rule::Comm),
     (processes::Threads::ID, &["comm"], Rule::Comm),
@@ -59,6 +61,10 @@ const RULES: [(u16, &[&str], Rule); 16] = [
     (nics::Nics::ID, &["address"], Rule::Hardware),
     (irqs::Irqs::ID, &["name", "device"], Rule::AroundInterface),
     (topology::PciDevices::ID, &["name"], Rule::AroundInterface),
+    (sockets::Listeners::ID, &["address"], Rule::Host),
+    (sockets::Peers::ID, &["address"], Rule::Host),
+    // What the user calls a number stays; where it comes from may name hosts and files.
+    (metrics::Metrics::ID, &["source"], Rule::Words),
 ];
 
 fn rule(table: u16, column: &str) -> Option<Rule> {
@@ -151,6 +157,7 @@ impl Anonymiser {
             Rule::Interface => names.interface(text),
             Rule::AroundInterface => names.around_interfaces(text, &self.private),
             Rule::Hardware => names.hardware_address(text),
+            Rule::Host => names.host_address(text),
         }
     }
 

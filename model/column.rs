@@ -37,6 +37,20 @@ impl Num {
         }
     }
 
+    /// The floating-point number whose bits are kept, if it is one.
+    pub fn float(&self, slot: usize) -> Option<f64> {
+        self.value(slot).map(f64::from_bits).filter(|value| value.is_finite())
+    }
+
+    /// Sets the bits of a floating-point number; one that is none or endless counts as unread.
+    pub fn set_float(&mut self, slot: usize, value: f64) {
+        if value.is_finite() {
+            self.set(slot, value.to_bits());
+        } else {
+            self.clear(slot);
+        }
+    }
+
     /// The bits as kept, `NONE` included.
     pub fn raw(&self, slot: usize) -> Option<u64> {
         let valid = self.valid.get(slot / 64)? >> (slot % 64) & 1 == 1;
@@ -283,6 +297,8 @@ pub enum Unit {
     Kilohertz,
     /// Hundredths of a percent.
     Permyriad,
+    /// Whatever the user says, as the bits of a floating-point number: [`Num::float`].
+    Float,
 }
 
 /// One column: feeds the codec, exports, sorting, help and documentation.

@@ -6,6 +6,7 @@ mod disks;
 mod host;
 mod irqs;
 mod memory;
+mod metrics;
 mod nics;
 mod processes;
 mod rates;
@@ -66,6 +67,7 @@ impl Deriver {
         cgroups::derive(window, &mut frame);
         processes::derive(window, &mut frame);
         disks::derive(window, &mut frame);
+        metrics::derive(window, &mut frame);
         frame
     }
 }

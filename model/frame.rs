@@ -8,16 +8,20 @@ mod cpus;
 mod disks;
 mod host;
 mod memory;
+mod metrics;
 mod network;
 mod processes;
+mod sockets;
 
 pub use cgroups::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMemory, Container, NodeBytes};
 pub use cpus::{Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
 pub use disks::{Disk, Mount, Writer, WriterId};
 pub use host::{CollectorCost, Cost, Host, Pressure, PressureStall};
 pub use memory::{Memory, Node};
+pub use metrics::{LOAD_SHARE, Metric};
 pub use network::{ArchIrq, Channel, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
 pub use processes::{AffinityGroup, Beam, MemorySource, Process, ProcessMemory, Thread};
+pub use sockets::{Jvm, Listener, Peer};
 
 use crate::{Gap, Snapshot, Stamp};
 use std::sync::Arc;
@@ -63,6 +67,8 @@ pub struct Frame {
     pub pressure: Vec<Pressure>,
     /// Settings that rules read, by name.
     pub sysctls: Vec<(Arc<str>, Arc<str>)>,
+    /// The application's own numbers, by name.
+    pub metrics: Vec<Metric>,
     /// What could not be read, over all sections.
     pub gaps: Vec<Gap>,
     /// What the monitor itself cost.

@@ -209,8 +209,14 @@ fn fires(findings: &[Finding], rule: &str) -> bool {
     findings.iter().any(|finding| finding.rule.id == rule || fires(&finding.children, rule))
 }
 
-/// True where something of the machine is really used: some CPU, disk or link, or somebody waits.
+/// True where something of the machine is really used: some CPU, disk or link, or somebody waits. Where the application's
+/// own number is known, it says alone whether there is load.
 fn is_loaded(frame: &Frame) -> bool {
+    if let Some(shows) =
+        frame.metrics.iter().filter_map(crate::frame::Metric::shows_load).reduce(|one, other| one || other)
+    {
+        return shows;
+    }
     let busy = frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.busy >= 0.7);
     let disk = frame.disks.iter().filter_map(|disk| disk.utilisation).any(|utilisation| utilisation >= 0.6);
     let packets = frame.nics.iter().filter_map(|nic| nic.rx.packets_per_second).any(|packets| packets >= 10_000.0);

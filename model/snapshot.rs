@@ -1,6 +1,8 @@
 //! All sections of one instant, and the working copy that collectors write.
 
-use crate::tables::{cgroups, cost, cpu, disks, host, irqs, memory, nics, pressure, processes, topology};
+use crate::tables::{
+    cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, nics, pressure, processes, sockets, topology,
+};
 use crate::{Section, Stamp, Table};
 use std::sync::Arc;
 
@@ -202,6 +204,16 @@ sections! {
     threads: processes::Threads,
     /// Memory by process and node.
     process_memory: processes::ProcessMemory,
+    /// Processes whose sockets were looked at.
+    socket_owners: sockets::SocketOwners,
+    /// Listening sockets.
+    listeners: sockets::Listeners,
+    /// Connections by process and other end.
+    peers: sockets::Peers,
+    /// Java virtual machines.
+    jvms: jvm::Jvms,
+    /// The application's own numbers.
+    metrics: metrics::Metrics,
     /// The monitor's own cost.
     cost: cost::Cost,
 }

@@ -44,6 +44,10 @@ fn machine(secret: &str) -> Snapshot {
     row!(mounts { dev: 1, path: &*format!("/srv/{secret}"), fs: "ext4", source: "/dev/sda" });
     row!(mounts { dev: 2, path: "/", fs: "ext4", source: &*format!("/dev/mapper/{secret}-root") });
     row!(sysctls { name: "vm.swappiness", value: "60" });
+    row!(listeners { pid: 7, address: "0.0.0.0", port: 5672, protocol: "tcp" });
+    row!(peers { pid: 7, address: "10.1.2.3", port: 5432 });
+    row!(peers { pid: 7, address: "2001:db8:1:2::3", port: 5432 });
+    row!(metrics { name: "tps", source: &*format!("file:/var/log/{secret}.log") });
     snapshot
 }
 
@@ -83,7 +87,13 @@ fn no_planted_name_is_left_in_what_is_decoded() {
     let decoded = codec::decode(None, &record).expect("decoded");
     for (section, text) in texts(&decoded) {
         assert!(!text.contains(SECRET), "{section}: {text}");
-        assert!(!text.contains("10.1.2.3") && !text.contains("0123abcd") && !text.contains("12:34:56"), "{text}");
+        assert!(
+            !text.contains("10.1.2.3")
+                && !text.contains("2001")
+                && !text.contains("0123abcd")
+                && !text.contains("12:34:56"),
+            "{text}"
+        );
     }
     assert_eq!(decoded, after);
 }
@@ -111,6 +121,9 @@ fn what_diagnosis_needs_stays_and_joins_hold() {
     assert_eq!(after.pci_devices.data().name.or_empty(0), own);
     assert_eq!(after.nic_queues.data().nic.or_empty(0), own);
     assert_eq!(&*nics.lower.or_empty(1), format!("eth0 {own}"));
+    let (listeners, peers, metrics) = (after.listeners.data(), after.peers.data(), after.metrics.data());
+    assert_eq!((&*listeners.address.or_empty(0), &*metrics.name.or_empty(0)), ("0.0.0.0", "tps"));
+    assert!(peers.address.or_empty(0).starts_with("10.") && peers.address.or_empty(1).starts_with("fd00::"));
     let mounts = after.mounts.data();
     assert_eq!((&*mounts.source.or_empty(0), &*mounts.fs.or_empty(0)), ("/dev/sda", "ext4"));
     assert_eq!(&*mounts.path.or_empty(1), "/");

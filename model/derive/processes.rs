@@ -1,7 +1,9 @@
 //! Processes: cores by node, waiting, memory by node, pins. Rows are read in turns, so each has its own interval.
 
 mod beam;
+mod jvm;
 mod memory;
+mod sockets;
 mod threads;
 
 use super::rates::Pair;
@@ -22,6 +24,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     frame.threads = threads::derive(window, frame);
     let Some(pair) = Pair::new(&window.now.processes, &window.before.processes) else { return };
     let memory = memory::Rows::new(window);
+    let (mut sockets, machines) = (sockets::Sockets::new(window), jvm::Machines::new(window));
     let mut processes: Vec<Process> = pair.now.rows().iter().filter_map(|slot| one(pair, slot, frame)).collect();
     processes.sort_unstable_by_key(|process| (process.pid, process.starttime));
     for process in &mut processes {
@@ -30,6 +33,8 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
         process.memory = memory.of(process, pair.now, frame);
         process.policy = memory.policy(process);
         process.beam = beam::derive(process, pair.now, threads);
+        process.jvm = machines.of(process);
+        sockets.add_to(process);
     }
     frame.processes = processes;
 }

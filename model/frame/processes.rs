@@ -1,5 +1,6 @@
 //! Processes: where they run, where their memory is, and what pins them.
 
+use super::{Jvm, Listener, Peer};
 use crate::{IdSet, Known};
 use std::sync::Arc;
 
@@ -58,6 +59,12 @@ pub struct Process {
     pub majflt_per_second: Option<f64>,
     /// What is special about a BEAM.
     pub beam: Option<Beam>,
+    /// Where it listens; none when its sockets were not looked at.
+    pub listen: Option<Vec<Listener>>,
+    /// Its connections by the other end, the busiest first; empty when nothing is known of them.
+    pub peers: Vec<Peer>,
+    /// What is special about a Java virtual machine; none when it is none or could not be read.
+    pub jvm: Option<Jvm>,
 }
 
 /// Threads that may run on the same CPUs.

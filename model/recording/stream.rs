@@ -10,6 +10,7 @@ const CHUNK: usize = 64 << 10;
 
 /// What comes out of a stream.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, taken apart at once: most are samples")]
 pub enum Item {
     /// A sample.
     Sample(Snapshot),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use topotop_model::text::printable;
-use topotop_model::{Column, ColumnDef, Known, Meaning, Section, Table, Unit};
+use topotop_model::{Column, ColumnDef, Known, Meaning, Num, Section, Table, Unit};
 
 /// What a cell says that is known to be none or unlimited; a cell that was not read is empty.
 const NONE: &str = "none";
@@ -10,7 +10,7 @@ const NONE: &str = "none";
 /// The suffix that tells a unit, unless the name has it already.
 fn suffix(unit: Unit) -> &'static str {
     match unit {
-        Unit::None | Unit::Count => "",
+        Unit::None | Unit::Count | Unit::Float => "",
         Unit::Bytes => "_bytes",
         Unit::Pages => "_pages",
         Unit::Ticks => "_ticks",
@@ -37,6 +37,7 @@ pub(crate) fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::None => "none",
         Unit::Count => "count",
+        Unit::Float => "float",
         unit => suffix(unit).trim_start_matches('_'),
     }
 }
@@ -72,13 +73,26 @@ pub(crate) fn rows<T: Table>(section: &Section<T>, taken_at: &str, out: &mut dyn
         for index in 0..T::COLUMNS.len() {
             write!(out, ",")?;
             if let Some(column) = table.column(index) {
-                cell(column, slot, out)?;
+                match column {
+                    Column::Num(numbers) if T::COLUMNS.get(index).is_some_and(|def| def.unit == Unit::Float) => {
+                        float(numbers, slot, out)?;
+                    }
+                    column => cell(column, slot, out)?,
+                }
             }
         }
         writeln!(out)?;
         count += 1;
     }
     Ok(count)
+}
+
+fn float(numbers: &Num, slot: usize, out: &mut dyn Write) -> io::Result<()> {
+    match (numbers.float(slot), numbers.get(slot)) {
+        (Some(value), _) => write!(out, "{value}"),
+        (None, Known::None) => write!(out, "{NONE}"),
+        (None, _) => Ok(()),
+    }
 }
 
 fn cell(column: Column<'_>, slot: usize, out: &mut dyn Write) -> io::Result<()> {

@@ -11,6 +11,7 @@ mod irqs;
 mod machine;
 mod nics;
 mod processes;
+mod sockets;
 mod top;
 mod value;
 
@@ -49,6 +50,7 @@ object! {
         processes: Option<Vec<processes::Process>>,
         pressure: Option<host::Pressure>,
         sysctls: Option<Named<value::Text>>,
+        metrics: Option<Vec<sockets::Metric>>,
         rules: Option<Vec<findings::Row>>,
         findings: Option<Vec<findings::Finding>>,
         gaps: Vec<host::Gap>,
@@ -82,6 +84,7 @@ pub fn document(frame: &Frame, options: &Options<'_>) -> Document {
         processes: list(&raw.processes, processes.into_iter().map(processes::process)),
         pressure: (!frame.pressure.is_empty()).then(|| host::pressure(frame)),
         sysctls: list(&raw.sysctls, frame.sysctls.iter().map(|(name, value)| (name.into(), value.into()))).map(Named),
+        metrics: list(&raw.metrics, frame.metrics.iter().map(sockets::metric)),
         rules: options.judgement.map(findings::rules),
         findings: options.judgement.map(|judgement| judgement.findings.iter().map(findings::finding).collect()),
         gaps: frame.gaps.iter().map(host::gap).collect(),

@@ -1,5 +1,6 @@
 //! Processes.
 
+use super::sockets;
 use super::value::{ById, Set, Text, by_id, object, set, text};
 use topotop_model::Known;
 use topotop_model::frame::{self, AffinityGroup};
@@ -33,6 +34,9 @@ object! {
         read_bytes_per_second: Option<f64>,
         write_bytes_per_second: Option<f64>,
         majflt_per_second: Option<f64>,
+        listen: Option<Vec<sockets::Listener>>,
+        peers: Option<Vec<sockets::Peer>>,
+        jvm: Option<sockets::Jvm>,
         beam: Option<Beam>,
     }
 }
@@ -85,6 +89,9 @@ pub(super) fn process(process: &frame::Process) -> Process {
         read_bytes_per_second: process.read_bytes_per_second,
         write_bytes_per_second: process.write_bytes_per_second,
         majflt_per_second: process.majflt_per_second,
+        listen: process.listen.as_ref().map(|list| list.iter().map(sockets::listener).collect()),
+        peers: (!process.peers.is_empty()).then(|| process.peers.iter().map(sockets::peer).collect()),
+        jvm: process.jvm.as_ref().map(sockets::jvm),
         beam: process.beam.as_ref().map(beam),
     }
 }

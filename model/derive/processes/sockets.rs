@@ -1,0 +1,107 @@
+//! Sockets of processes: where they listen, and how their connections go.
+
+use super::{Pair, Span};
+use crate::frame::{Listener, Peer, Process};
+use crate::tables::sockets::{Listeners, Peers, SocketOwners};
+use crate::{Table, Window};
+use std::collections::BTreeMap;
+
+type Key = (u32, u64);
+
+/// Rows by process.
+#[derive(Debug, Default)]
+pub(super) struct Sockets<'a> {
+    listeners: BTreeMap<Key, Vec<Listener>>,
+    peers: BTreeMap<Key, Vec<usize>>,
+    pair: Option<Pair<'a, Peers>>,
+}
+
+impl<'a> Sockets<'a> {
+    pub(super) fn new(window: &'a Window) -> Self {
+        let mut sockets = Self::default();
+        let now = &window.now;
+        // Without a list of sockets nothing is known of processes whose descriptors were seen.
+        if let (Some(owners), Some(listeners)) = (now.socket_owners.value(), now.listeners.value()) {
+            sockets.listen(owners, listeners);
+        }
+        if let Some(pair) = Pair::new(&now.peers, &window.before.peers) {
+            for slot in pair.now.rows().iter() {
+                if let Some(key) = pair.now.pid.id(slot).value().zip(pair.now.starttime.value(slot)) {
+                    sockets.peers.entry(key).or_default().push(slot);
+                }
+            }
+            sockets.pair = Some(pair);
+        }
+        sockets
+    }
+
+    fn listen(&mut self, owners: &SocketOwners, table: &Listeners) {
+        for slot in owners.rows().iter() {
+            if let Some(key) = owners.pid.id(slot).value().zip(owners.starttime.value(slot)) {
+                self.listeners.entry(key).or_default();
+            }
+        }
+        for slot in table.rows().iter() {
+            let key = table.pid.id(slot).value().zip(table.starttime.value(slot));
+            let port = table.port.value(slot).and_then(|port| u16::try_from(port).ok());
+            let (Some(key), Some(port)) = (key, port) else { continue };
+            self.listeners.entry(key).or_default().push(Listener {
+                port,
+                protocol: table.protocol.or_empty(slot),
+                address: table.address.or_empty(slot),
+                netns: table.netns.value(slot).unwrap_or_default(),
+            });
+        }
+        for list in self.listeners.values_mut() {
+            list.sort();
+            list.dedup();
+        }
+    }
+
+    /// Adds what is known of a process.
+    pub(super) fn add_to(&mut self, process: &mut Process) {
+        let key = (process.pid, process.starttime);
+        process.listen = self.listeners.remove(&key);
+        let (Some(pair), Some(slots)) = (self.pair, self.peers.remove(&key)) else { return };
+        let mut peers: Vec<Peer> = slots.into_iter().filter_map(|slot| peer(pair, slot)).collect();
+        let traffic = |peer: &Peer| peer.segs_out_per_second.unwrap_or(0.0) + peer.segs_in_per_second.unwrap_or(0.0);
+        peers.sort_by(|a, b| {
+            let names = |peer: &Peer| (peer.inbound, peer.port);
+            traffic(b)
+                .total_cmp(&traffic(a))
+                .then_with(|| names(a).cmp(&names(b)))
+                .then_with(|| a.address.cmp(&b.address))
+        });
+        process.peers = peers;
+    }
+}
+
+fn peer(pair: Pair<'_, Peers>, slot: usize) -> Option<Peer> {
+    let table = pair.now;
+    let span = Span::new(pair, slot, |table| &table.read_at_ns);
+    let rate = |column: fn(&Peers) -> &crate::Num| span.and_then(|span| span.rate(column));
+    let (bytes_out, bytes_in) = (rate(|table| &table.bytes_out), rate(|table| &table.bytes_in));
+    let (data_out, data_in) = (rate(|table| &table.data_segs_out), rate(|table| &table.data_segs_in));
+    let connections = table.connections.value(slot).unwrap_or_default();
+    let whole = |pair: (Option<f64>, Option<f64>)| Some(pair.0? + pair.1?);
+    let (bytes, segments) = (whole((bytes_out, bytes_in)), whole((data_out, data_in)));
+    let busy = rate(|table| &table.busy_us).filter(|_| connections > 0);
+    Some(Peer {
+        address: table.address.or_empty(slot),
+        port: table.port.value(slot).and_then(|port| u16::try_from(port).ok())?,
+        inbound: table.inbound.value(slot) == Some(1),
+        connections,
+        rtt_us: table.rtt_us.get(slot),
+        min_rtt_us: table.min_rtt_us.get(slot),
+        segs_out_per_second: rate(|table| &table.segs_out),
+        segs_in_per_second: rate(|table| &table.segs_in),
+        data_segs_out_per_second: data_out,
+        data_segs_in_per_second: data_in,
+        bytes_out_per_second: bytes_out,
+        bytes_in_per_second: bytes_in,
+        bytes_per_segment: bytes.zip(segments).filter(|pair| pair.1 > 0.0).map(|(bytes, segments)| bytes / segments),
+        retransmits_per_second: rate(|table| &table.retransmits),
+        busy_ratio: busy.map(|us| (us / 1e6 / connections as f64).clamp(0.0, 1.0)),
+        unacked: table.unacked.get(slot).value().unwrap_or_default(),
+    })
+}

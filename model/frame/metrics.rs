@@ -1,0 +1,37 @@
+//! The application's own numbers.
+
+use std::sync::Arc;
+
+/// A number that the user asked for with `--metric`.
+#[derive(Clone, Debug, Default)]
+pub struct Metric {
+    /// What the user calls it.
+    pub name: Arc<str>,
+    /// The number, of a counter its rate per second; none when none came for long.
+    pub value: Option<f64>,
+    /// Its unit; empty when nothing was said.
+    pub unit: Arc<str>,
+    /// Where it comes from, as the user wrote it; hostile.
+    pub source: Arc<str>,
+    /// How old the number is.
+    pub age_seconds: Option<f64>,
+    /// The largest so far.
+    pub peak: Option<f64>,
+    /// The least that is load.
+    pub least: Option<f64>,
+    /// True when it tells whether the machine is under load.
+    pub gates: bool,
+}
+
+/// The share of its peak from which on a metric shows load, where no least value is set.
+pub const LOAD_SHARE: f64 = 0.1;
+
+impl Metric {
+    /// Whether it shows that the application works: above zero, and at least the least value that is load or a tenth
+    /// of the largest that was seen. None when it is not known now, or says nothing of load.
+    pub fn shows_load(&self) -> Option<bool> {
+        let value = self.value.filter(|_| self.gates)?;
+        let least = self.least.or(self.peak.map(|peak| peak * LOAD_SHARE)).unwrap_or(0.0);
+        Some(value > 0.0 && value >= least)
+    }
+}

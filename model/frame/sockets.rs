@@ -1,0 +1,85 @@
+//! Sockets of processes and the performance data of Java virtual machines.
+
+use crate::Known;
+use std::sync::Arc;
+
+/// A socket that waits for somebody.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listener {
+    /// Its port.
+    pub port: u16,
+    /// `tcp` or `udp`.
+    pub protocol: Arc<str>,
+    /// Its address: `0.0.0.0`, `::1`.
+    pub address: Arc<str>,
+    /// Inode of its network namespace: ports of different ones do not collide.
+    pub netns: u64,
+}
+
+/// TCP connections of a process with one other end.
+#[derive(Clone, Debug, Default)]
+pub struct Peer {
+    /// The other end's address.
+    pub address: Arc<str>,
+    /// The port of the service: the other end's, or the own one of connections that were accepted.
+    pub port: u16,
+    /// True for connections that were accepted.
+    pub inbound: bool,
+    /// Connections now.
+    pub connections: u64,
+    /// Round trip, the mean of the connections.
+    pub rtt_us: Known<u64>,
+    /// The least that any of them saw.
+    pub min_rtt_us: Known<u64>,
+    /// Segments sent per second.
+    pub segs_out_per_second: Option<f64>,
+    /// Segments received per second.
+    pub segs_in_per_second: Option<f64>,
+    /// Segments with data sent per second.
+    pub data_segs_out_per_second: Option<f64>,
+    /// Segments with data received per second.
+    pub data_segs_in_per_second: Option<f64>,
+    /// Bytes sent per second.
+    pub bytes_out_per_second: Option<f64>,
+    /// Bytes received per second.
+    pub bytes_in_per_second: Option<f64>,
+    /// Bytes for each segment that carries some, both directions.
+    pub bytes_per_segment: Option<f64>,
+    /// Segments sent again per second.
+    pub retransmits_per_second: Option<f64>,
+    /// Share of the time in which a connection waits for what it sent to be acknowledged, the mean of the connections.
+    pub busy_ratio: Option<f64>,
+    /// Segments under way.
+    pub unacked: u64,
+}
+
+impl Peer {
+    /// Round trips that the connections wait for, of the time: requests per second and connection times the round trip.
+    /// Near 1 where every message waits for the answer to the one before it and the network is all that takes time.
+    pub fn round_trip_share(&self) -> Option<f64> {
+        let rtt_seconds = self.rtt_us.value()? as f64 / 1e6;
+        let requests = self.data_segs_out_per_second?.min(self.data_segs_in_per_second?);
+        (self.connections > 0).then(|| requests * rtt_seconds / self.connections as f64)
+    }
+}
+
+/// A Java virtual machine.
+#[derive(Clone, Debug, Default)]
+pub struct Jvm {
+    /// Share of its time in collections that stop it.
+    pub gc_time_ratio: Option<f64>,
+    /// Collections per second.
+    pub gc_per_second: Option<f64>,
+    /// Share of its time stopped at safepoints, collections included.
+    pub safepoint_ratio: Option<f64>,
+    /// Heap in use, as of the last collection.
+    pub heap_used_bytes: Known<u64>,
+    /// Heap that is committed.
+    pub heap_capacity_bytes: Known<u64>,
+    /// The most that the heap may become.
+    pub heap_max_bytes: Known<u64>,
+    /// Names of its collectors; hostile.
+    pub collectors: Arc<str>,
+    /// Its version; hostile.
+    pub version: Arc<str>,
+}
