@@ -6,8 +6,10 @@
 
 mod memory;
 mod state;
+pub mod timeline;
 
 pub use memory::Memory;
+pub use timeline::{Change, Timeline};
 
 use crate::frame::Frame;
 use crate::rules::{self, Finding, Hit, Look, Rule, Severity, Strength, Subject, Unchecked};
@@ -38,6 +40,19 @@ pub enum Standing {
     NotChecked(Vec<Unchecked>),
 }
 
+/// What a judgement rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Basis {
+    /// Every sample up to the one it is of, by the rules as they are.
+    #[default]
+    Judged,
+    /// What was noted then: the findings are those of the sample, as they were judged then, their numbers may be those
+    /// of their coming, and how the rules stood is not known.
+    Noted,
+    /// Nothing yet: that there are no findings says nothing.
+    Pending,
+}
+
 /// What is known after a frame.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
@@ -45,12 +60,27 @@ pub struct Judgement {
     pub findings: Vec<Finding>,
     /// Every rule with how it stands and, while it fires, what it could not look at besides.
     pub rules: Vec<(&'static Rule, Standing)>,
+    /// What it rests on.
+    pub basis: Basis,
 }
 
 impl Judgement {
     /// The worst severity; none without findings.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
+    }
+
+    /// The findings with those that are told under them.
+    pub fn all(&self) -> Vec<&Finding> {
+        fn add<'a>(findings: &'a [Finding], all: &mut Vec<&'a Finding>) {
+            for finding in findings {
+                all.push(finding);
+                add(&finding.children, all);
+            }
+        }
+        let mut all = Vec::new();
+        add(&self.findings, &mut all);
+        all
     }
 }
 
@@ -98,7 +128,7 @@ impl Judge {
                 *standing = Standing::Firing;
             }
         }
-        Judgement { findings, rules: standings }
+        Judgement { findings, rules: standings, basis: Basis::Judged }
     }
 
     /// Why a rule that found nothing cannot say that there is nothing yet.

@@ -26,6 +26,10 @@ pub enum Command {
     Start,
     /// To the last sample there is: live, or the end of a recording.
     End,
+    /// To where a finding came or went before.
+    PreviousFinding,
+    /// To where the next finding comes or goes.
+    NextFinding,
     /// To the mark before.
     PreviousMark,
     /// To the next mark.
@@ -141,8 +145,8 @@ impl Row {
 
 use Command::{
     Back, End, Faster, Filter, Gaps, Help, Jump, LoopEnd, LoopOff, LoopStart, Machine, Mark, MinuteBack, MinuteForward,
-    Mouse, NextMark, NextScreen, Panel, Pause, PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, Slower,
-    Start, StepBack, StepForward, Suspend, Theme,
+    Mouse, NextFinding, NextMark, NextScreen, Panel, Pause, PreviousFinding, PreviousMark, PreviousScreen, Quit,
+    Record, Redraw, Screen, Slower, Start, StepBack, StepForward, Suspend, Theme,
 };
 
 /// Every action with its default keys.
@@ -181,8 +185,10 @@ pub const TABLE: &[Row] = &[
     row(Group::Time, Start, "start", &["shift-home"], "to the oldest sample").paused(&["home"]),
     row(Group::Time, End, "end-of-time", &["shift-end"], "to the newest sample: live, or the end of a recording")
         .paused(&["end"]),
-    row(Group::Time, PreviousMark, "previous-mark", &["["], "to the mark before"),
-    row(Group::Time, NextMark, "next-mark", &["]"], "to the next mark"),
+    row(Group::Time, PreviousFinding, "previous-finding", &["["], "to where a finding came or went before"),
+    row(Group::Time, NextFinding, "next-finding", &["]"], "to where the next finding comes or goes"),
+    row(Group::Time, PreviousMark, "previous-mark", &["<"], "to the mark before"),
+    row(Group::Time, NextMark, "next-mark", &[">"], "to the next mark"),
     row(Group::Time, Jump, "jump", &["t"], "go to a time: 14:05, 10m (ago, or into a recording), +30s (later), 50%"),
     row(Group::Time, Record, "record", &["R"], "begin a recording, with the past that is kept; end it"),
     row(Group::Time, Mark, "mark", &["x"], "write a mark into the recording"),

@@ -293,6 +293,8 @@ impl App {
             Command::MinuteForward => return self.seek(Target::Nanoseconds(60_000_000_000)),
             Command::Start => return self.seek(Target::Samples(i64::MIN)),
             Command::End => self.held = None,
+            Command::PreviousFinding => return self.go_to_finding(false),
+            Command::NextFinding => return self.go_to_finding(true),
             Command::PreviousMark | Command::NextMark => self.say("there are no marks: a recording has them"),
             Command::LoopStart | Command::LoopEnd | Command::LoopOff => self.say("only a recording is looped"),
             Command::Machine => self.say("there is one machine only: replay two recordings"),
@@ -490,6 +492,26 @@ mod tests {
         type_in(&mut app, "q");
         press(&mut app, KeyCode::Esc);
         assert_eq!((app.filter.as_str(), &app.modal), ("", &Modal::None));
+    }
+
+    #[test]
+    fn findings_are_gone_to_in_live_history() {
+        use topotop_model::judge::{Change, Timeline};
+        use topotop_model::rules::{Severity, Subject as About};
+        let change = |sample, came| {
+            let (rule, title, severity) = ("IO-01".into(), "sda".into(), Severity::Warning);
+            Change { sample, wall_ns: 0, mono_ns: 0, came, rule, subject: About::Host, severity, title }
+        };
+        let mut app = app();
+        assert_eq!(press(&mut app, KeyCode::Char('[')), []);
+        assert!(app.notice.as_ref().is_some_and(|notice| notice.text == "no finding came or went"));
+        let timeline = Arc::new(Timeline::of(vec![change(40, true), change(70, false)]));
+        app.update(Msg::Sample(Sample { timeline, ..at(100) }));
+        assert_eq!(press(&mut app, KeyCode::Char('[')), [Effect::Seek(at(100).frame.stamp, Target::Seq(70))]);
+        assert!(app.notice.as_ref().is_some_and(|notice| notice.text == "change 2 of 2: IO-01 went: sda"));
+        app.update(Msg::Sought(Some(at(70))));
+        assert_eq!(press(&mut app, KeyCode::Char('[')), [Effect::Seek(at(70).frame.stamp, Target::Seq(40))]);
+        assert_eq!(press(&mut app, KeyCode::Char(']')), []);
     }
 
     #[test]

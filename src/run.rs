@@ -141,7 +141,8 @@ fn print(bytes: &[u8]) -> Result<(), String> {
 fn plan(global: &Global, config: &Config) -> Plan {
     let program = || std::env::current_exe().ok();
     let options = Options { hwloc_program: if global.no_hwloc { None } else { program() }, ..Options::default() };
-    Plan { interval: global.interval.or(config.interval).unwrap_or(INTERVAL), options, settings: config.settings() }
+    let interval = global.interval.or(config.interval).unwrap_or(INTERVAL);
+    Plan { interval, options, settings: config.settings(), judge: config.judge() }
 }
 
 fn root(global: &Global) -> Result<Root, String> {

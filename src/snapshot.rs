@@ -117,7 +117,7 @@ fn sample(root: Root, plan: &Plan, mut judge: Judge) -> Sample {
         history.push(&frame);
         judgement = judge.step(&frame);
     }
-    Sample { frame: Arc::new(frame), history: Arc::new(history), judgement: Arc::new(judgement) }
+    Sample { frame: Arc::new(frame), history: Arc::new(history), judgement: Arc::new(judgement), ..Sample::default() }
 }
 
 /// Samples before the one that is drawn, for what is drawn over time.
@@ -144,7 +144,7 @@ fn recorded(path: &Path, at: &str, settings: &Settings, mut judge: Judge) -> Res
     });
     let window = reader.window_at(last).map_err(|damage| wrong(damage.to_string()))?;
     let frame = Arc::new(deriver.frame(&window));
-    Ok(Sample { frame, history: Arc::new(history), judgement: Arc::new(judgement) })
+    Ok(Sample { frame, history: Arc::new(history), judgement: Arc::new(judgement), ..Sample::default() })
 }
 
 fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Write) -> std::io::Result<()> {

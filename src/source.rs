@@ -11,7 +11,7 @@ use std::time::Duration;
 use topotop_model::Stamp;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
-use topotop_model::judge::Judgement;
+use topotop_model::judge::{Judgement, Timeline};
 
 /// What a screen shows: a frame and the headlines up to it.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Sample {
     pub history: Arc<History>,
     /// What is wrong, as far as it was judged.
     pub judgement: Arc<Judgement>,
+    /// What came and went, later than the frame as well: live by the samples' `seq`, in a recording by their numbers.
+    pub timeline: Arc<Timeline>,
 }
 
 impl Sample {
@@ -40,6 +42,8 @@ pub enum Target {
     Nanoseconds(i64),
     /// The sample nearest to a wall time in ns since 1970.
     Wall(i64),
+    /// The sample of a `seq`, or the first one after it.
+    Seq(u64),
     /// So much of what there is from its start, in 1/10,000.
     Share(u16),
 }
@@ -61,6 +65,7 @@ pub fn locate(stamps: &[Stamp], from: Stamp, target: Target) -> Option<usize> {
             // Where samples are further apart than the way to go, go one of them.
             if found == here { here.saturating_add_signed(ns.signum() as isize).min(last) } else { found }
         }
+        Target::Seq(seq) => stamps.partition_point(|stamp| stamp.seq < seq).min(last),
         Target::Share(share) => last * usize::from(share) / 10_000,
         Target::Wall(wall_ns) => nearest(i128::from(wall_ns), |stamp| i128::from(stamp.wall_ns)),
     })
@@ -144,6 +149,7 @@ mod tests {
         assert_eq!(at(Target::Nanoseconds(i64::MIN)), Some(5));
         assert_eq!(at(Target::Wall(126)), Some(13));
         assert_eq!(at(Target::Wall(0)), Some(5));
+        assert_eq!([1, 7, 99].map(|seq| at(Target::Seq(seq))), [Some(5), Some(7), Some(14)]);
         assert_eq!((at(Target::Share(0)), at(Target::Share(10_000))), (Some(5), Some(14)));
         assert_eq!(locate(&[], stamps[0], Target::Samples(-1)), None);
     }

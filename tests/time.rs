@@ -10,7 +10,8 @@ use topotop_model::derive::Settings;
 
 fn document(sample: &Sample) -> String {
     let mut out = Vec::new();
-    json::write(&sample.frame, &Options::default(), &mut out).expect("memory takes it");
+    let options = Options { judgement: Some(&sample.judgement), ..Options::default() };
+    json::write(&sample.frame, &options, &mut out).expect("memory takes it");
     String::from_utf8(out).expect("text")
 }
 
@@ -20,6 +21,7 @@ fn what_is_stepped_back_to_is_what_was_shown() {
         interval: Duration::from_millis(100),
         options: topotop_collectors::Options::default(),
         settings: Settings::default(),
+        judge: topotop_model::judge::Settings::default(),
     };
     let (wake, woken) = sync_channel(64);
     let root = Root::live().expect("this machine");

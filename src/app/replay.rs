@@ -20,6 +20,8 @@ impl App {
             Command::MinuteForward => Order::Shift(MINUTE_NS),
             Command::Start => Order::Start,
             Command::End => Order::End,
+            Command::PreviousFinding => Order::Finding { next: false },
+            Command::NextFinding => Order::Finding { next: true },
             Command::PreviousMark => Order::Mark { next: false },
             Command::NextMark => Order::Mark { next: true },
             Command::Faster => Order::Faster,

@@ -6,11 +6,21 @@ use crate::moment::Moment;
 use crate::source::{Sample, Target};
 use crate::units;
 use std::time::Duration;
+use topotop_model::judge::Timeline;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
 /// Intervals that keys go through.
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
+
+/// What is said where there is nothing to go to.
+pub(super) fn no_finding(timeline: &Timeline, next: bool) -> String {
+    match (timeline.is_empty(), next) {
+        (true, _) => "no finding came or went".to_owned(),
+        (false, true) => "no finding came or went later".to_owned(),
+        (false, false) => "no finding came or went earlier".to_owned(),
+    }
+}
 
 impl App {
     pub(super) fn pause(&mut self) {
@@ -26,6 +36,18 @@ impl App {
             return Vec::new();
         }
         vec![Effect::Seek(self.shown().frame.stamp, target)]
+    }
+
+    /// Goes to where a finding came or went, and says which.
+    pub(super) fn go_to_finding(&mut self, next: bool) -> Vec<Effect> {
+        let (timeline, shown) = (&self.newest.timeline, self.shown().frame.stamp);
+        let Some((place, changes)) = timeline.around(shown.seq, next) else {
+            self.say(no_finding(timeline, next));
+            return Vec::new();
+        };
+        let (said, seq) = (timeline.said(place, changes), changes.first().map_or(shown.seq, |change| change.sample));
+        self.say(said);
+        vec![Effect::Seek(shown, Target::Seq(seq))]
     }
 
     pub(super) fn sought(&mut self, sample: Option<Sample>) {

@@ -1,6 +1,8 @@
 //! Where in a recording one is and how it moves on: pure, told the time, asking the recording for nothing but times.
 
+use super::time::no_finding;
 use crate::moment::Moment;
+use topotop_model::judge::Timeline;
 use topotop_model::recording::When;
 
 /// What the transport must know of a recording. Samples have numbers that stay theirs.
@@ -16,6 +18,9 @@ pub trait Reel {
 
     /// The samples that marks stand before, ascending, and what they say.
     fn marks(&self) -> &[(u64, String)];
+
+    /// What came and went, by the numbers of samples.
+    fn timeline(&self) -> &Timeline;
 
     /// True while more may come.
     fn grows(&self) -> bool;
@@ -62,6 +67,11 @@ pub enum Order {
     Sample(u64),
     /// To the next mark, or the one before.
     Mark {
+        /// True for the next one.
+        next: bool,
+    },
+    /// To where the next finding comes or goes, or to where one did before.
+    Finding {
         /// True for the next one.
         next: bool,
     },
@@ -147,6 +157,7 @@ impl Transport {
             Order::Go(moment) => return self.seek_moment(moment, reel),
             Order::Sample(sample) => self.go(sample.clamp(first, last)),
             Order::Mark { next } => return self.seek_mark(next, reel),
+            Order::Finding { next } => return self.seek_finding(next, reel),
             Order::Faster => self.speed = (self.speed + 1).min(SPEEDS.len() - 1),
             Order::Slower => self.speed = self.speed.saturating_sub(1),
             Order::LoopStart => {
@@ -230,10 +241,25 @@ impl Transport {
         }
     }
 
+    /// While it plays, what was just gone to is not what is before: so many samples are left out.
+    fn slack(&self) -> u64 {
+        if self.playing { (self.speed() * 2.0).ceil() as u64 } else { 0 }
+    }
+
+    fn seek_finding(&mut self, next: bool, reel: &mut dyn Reel) -> Option<String> {
+        let timeline = reel.timeline();
+        let from = if next { self.sample } else { self.sample.saturating_sub(self.slack()) };
+        let Some((place, changes)) = timeline.around(from, next) else {
+            return Some(no_finding(timeline, next));
+        };
+        let (said, sample) = (timeline.said(place, changes), changes.first().map_or(from, |change| change.sample));
+        let (first, last) = reel.range()?;
+        self.go(sample.clamp(first, last));
+        Some(said)
+    }
+
     fn seek_mark(&mut self, next: bool, reel: &mut dyn Reel) -> Option<String> {
-        let marks = reel.marks();
-        // While it plays, a mark that was just gone to is not the one before.
-        let slack = if self.playing { (self.speed() * 2.0).ceil() as u64 } else { 0 };
+        let (slack, marks) = (self.slack(), reel.marks());
         let found = if next {
             marks.iter().position(|mark| mark.0 > self.sample)
         } else {
@@ -346,6 +372,7 @@ mod tests {
     struct Fake {
         whens: Vec<When>,
         marks: Vec<(u64, String)>,
+        timeline: Timeline,
         grows: bool,
         first: u64,
     }
@@ -353,7 +380,13 @@ mod tests {
     impl Fake {
         fn new(times: impl IntoIterator<Item = (u64, i64)>) -> Self {
             let when = |(mono, wall)| When { wall_ns: wall * SECOND as i64, mono_ns: mono * SECOND };
-            Self { whens: times.into_iter().map(when).collect(), marks: Vec::new(), grows: false, first: 0 }
+            Self {
+                whens: times.into_iter().map(when).collect(),
+                marks: Vec::new(),
+                timeline: Timeline::default(),
+                grows: false,
+                first: 0,
+            }
         }
 
         fn seconds(count: u64) -> Self {
@@ -374,6 +407,9 @@ mod tests {
         }
         fn marks(&self) -> &[(u64, String)] {
             &self.marks
+        }
+        fn timeline(&self) -> &Timeline {
+            &self.timeline
         }
         fn grows(&self) -> bool {
             self.grows
@@ -516,11 +552,36 @@ mod tests {
         assert_eq!(transport.sample, 20);
     }
 
+    #[test]
+    fn findings_are_gone_to_and_told() {
+        use topotop_model::judge::Change;
+        use topotop_model::rules::{Severity, Subject};
+        let (mut transport, mut reel) = (Transport { playing: false, ..Transport::default() }, Fake::seconds(100));
+        let to = |next| Order::Finding { next };
+        assert_eq!(transport.order(&to(true), &mut reel), Some("no finding came or went".to_owned()));
+        let change = |sample, came| {
+            let (rule, title, subject) = ("IO-01".into(), "sda".into(), Subject::Host);
+            let severity = Severity::Warning;
+            Change { sample, wall_ns: 0, mono_ns: 0, came, rule, subject, severity, title }
+        };
+        reel.timeline = Timeline::of(vec![change(20, true), change(60, false), change(500, true)]);
+        assert_eq!(transport.order(&to(true), &mut reel), Some("change 1 of 3: IO-01 came: sda".to_owned()));
+        transport.order(&to(true), &mut reel);
+        assert_eq!(transport.sample, 60);
+        transport.order(&to(true), &mut reel);
+        assert_eq!(transport.sample, 99, "no further than the recording goes");
+        transport.playing = true;
+        transport.sample = 61;
+        transport.order(&to(false), &mut reel);
+        assert_eq!(transport.sample, 20);
+        assert_eq!(transport.order(&to(false), &mut reel), Some("no finding came or went earlier".to_owned()));
+    }
+
     proptest! {
         #[test]
         fn it_is_always_somewhere(
             times in prop::collection::vec((any::<u32>(), any::<i32>()), 1..40),
-            orders in prop::collection::vec((0usize..16, any::<i64>()), 0..60),
+            orders in prop::collection::vec((0usize..17, any::<i64>()), 0..60),
             grows: bool,
         ) {
             let mut reel = Fake::new(times.iter().map(|&(mono, wall)| (u64::from(mono), i64::from(wall))));
@@ -544,6 +605,7 @@ mod tests {
                     12 => Order::LoopEnd,
                     13 => Order::Sample(value as u64),
                     14 => Order::Go(Moment::FromStart(value)),
+                    15 => Order::Finding { next: value > 0 },
                     _ => Order::LoopOff,
                 };
                 transport.order(&order, &mut reel);

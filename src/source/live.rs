@@ -1,10 +1,12 @@
-//! The sampler's thread: sample, log, derive, hand over. Nothing on the screen stops it.
+//! The sampler's thread: sample, log, derive, judge, hand over. Nothing on the screen stops it.
 
+mod past;
 mod tape;
 
 use super::{About, Sample, Source, Target, locate};
 use crate::app::Recording;
 use crate::record::holes::Late;
+use past::Past;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -16,6 +18,7 @@ use tape::{Feed, Tape};
 use topotop_collectors::{Demand, Options, Root, Sampler};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
+use topotop_model::judge::{self, Judge};
 use topotop_model::ring::{Log as _, Ring};
 use topotop_model::{Stamp, Window, codec};
 
@@ -35,6 +38,8 @@ struct Shared {
     /// The newest sample that nobody took yet.
     newest: Mutex<Option<Sample>>,
     ring: Mutex<Ring>,
+    /// What was judged of the samples in the ring; taken after it, never before.
+    past: Mutex<Past>,
     /// Where samples go that are recorded; taken with the ring held, so that each goes in once.
     feed: Mutex<Option<Sender<Feed>>>,
     /// True since the program was continued after a stop.
@@ -64,6 +69,8 @@ pub struct Plan {
     pub options: Options,
     /// What the user knows better than the kernel.
     pub settings: Settings,
+    /// By which limits to judge.
+    pub judge: judge::Settings,
 }
 
 impl Live {
@@ -73,6 +80,7 @@ impl Live {
         let shared = Arc::new(Shared {
             newest: Mutex::new(None),
             ring: Mutex::new(Ring::new(RING_BYTES)),
+            past: Mutex::default(),
             feed: Mutex::default(),
             stopped: Arc::default(),
             trouble: Mutex::default(),
@@ -85,6 +93,7 @@ impl Live {
             once: captured.is_some(),
             sampler: Sampler::new(root, &plan.options),
             deriver: Deriver::new(plan.settings),
+            judge: Judge::new(plan.judge),
             window: Window::default(),
             history: History::default(),
             shared: Arc::clone(&shared),
@@ -125,7 +134,9 @@ impl Source for Live {
         let window = codec::window(&records).ok()?;
         let frame = Arc::new(self.deriver.frame(&window));
         let history = Arc::new(self.history.until(frame.stamp.mono_ns));
-        Some(Sample { frame, history, ..Sample::default() })
+        let past = lock(&self.shared.past);
+        let (judgement, timeline) = (Arc::new(past.at(frame.stamp.seq)), past.timeline());
+        Some(Sample { frame, history, judgement, timeline })
     }
 
     fn set_interval(&self, interval: Duration) {
@@ -170,6 +181,7 @@ struct Thread {
     once: bool,
     sampler: Sampler,
     deriver: Deriver,
+    judge: Judge,
     window: Window,
     history: History,
     shared: Arc<Shared>,
@@ -186,6 +198,7 @@ impl Thread {
             if self.sampler.root().stamps().len() > 1 {
                 // Two samples were captured: the second one is shown, with the rates between them.
                 self.window.push(self.sampler.sample());
+                self.judge.step(&self.deriver.frame(&self.window));
             }
         }
         let mut due = Instant::now() + SECOND.min(self.interval);
@@ -207,7 +220,7 @@ impl Thread {
     fn sample(&mut self) {
         let snapshot = self.sampler.sample();
         let late = Late::of(self.shared.stopped.swap(false, Ordering::Relaxed), self.woken_late, self.interval);
-        {
+        let oldest = {
             let mut ring = lock(&self.shared.ring);
             // A sample that cannot be encoded is missing from the past only.
             let _ = ring.append(&snapshot);
@@ -215,12 +228,20 @@ impl Thread {
                 // A recording that is gone has said so.
                 let _ = feed.send(Feed::Sample(Box::new(snapshot.clone()), self.interval, late));
             }
-        }
+            ring.records().next().map_or(0, |record| record.stamp.seq)
+        };
         self.window.push(snapshot);
         let frame = Arc::new(self.deriver.frame(&self.window));
         self.history.push(&frame);
-        *lock(&self.shared.newest) =
-            Some(Sample { frame, history: Arc::new(self.history.clone()), ..Sample::default() });
+        let judgement = self.judge.step(&frame);
+        let (judgement, timeline) = {
+            let mut past = lock(&self.shared.past);
+            past.push(frame.stamp, judgement);
+            past.forget_before(oldest);
+            (past.last(), past.timeline())
+        };
+        let history = Arc::new(self.history.clone());
+        *lock(&self.shared.newest) = Some(Sample { frame, history, judgement, timeline });
     }
 
     /// Follows orders until it is time; false when nobody listens any more.

@@ -29,14 +29,14 @@ fn keys_go_through_a_recording() {
     at(&session, "10:00:00Z");
     session.keys("\x1b[C\x1b[C\x1b[C\x1b[D");
     at(&session, "10:00:02Z");
-    session.keys("]");
+    session.keys(">");
     at(&session, "10:00:50Z");
     session.shows("mark 1 of 6: step 1");
     session.keys("\x1b[6~");
     at(&session, "10:01:50Z");
-    session.keys("]]]");
+    session.keys(">>>");
     at(&session, "10:05:50Z");
-    session.keys("[");
+    session.keys("<");
     at(&session, "10:04:10Z");
     for (typed, time) in [
         ("50%", "10:05:00Z"),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::history::Headline;
+use topotop_model::judge::Timeline;
 use topotop_model::recording::{Damage, When};
 use topotop_model::{Snapshot, Window};
 use topotop_widgets::parts::timebar::Bar;
@@ -32,6 +33,7 @@ pub(super) struct Deck {
     /// The next sample, decoded before it is needed.
     ahead: Option<(u64, Snapshot)>,
     frame: Arc<Frame>,
+    timeline: Arc<Timeline>,
     /// What the bar was made of, to make it again when that changed.
     bar: Arc<Bar>,
     pub(super) stale: bool,
@@ -50,6 +52,7 @@ impl Deck {
             at: None,
             ahead: None,
             frame: Arc::default(),
+            timeline: Arc::default(),
             bar: Arc::default(),
             stale: true,
         }
@@ -176,7 +179,8 @@ impl Deck {
     /// What the screen gets.
     pub(super) fn sample(&self) -> Option<Sample> {
         let history = Arc::new(self.headlines.history(self.at?));
-        Some(Sample { frame: Arc::clone(&self.frame), history, ..Sample::default() })
+        let timeline = Arc::clone(&self.timeline);
+        Some(Sample { frame: Arc::clone(&self.frame), history, timeline, ..Sample::default() })
     }
 
     /// The recording as a whole.
@@ -216,6 +220,10 @@ impl Reel for Deck {
 
     fn marks(&self) -> &[(u64, String)] {
         &self.found.marks
+    }
+
+    fn timeline(&self) -> &Timeline {
+        &self.timeline
     }
 
     fn grows(&self) -> bool {

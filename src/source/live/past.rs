@@ -1,0 +1,168 @@
+//! What was judged at each sample that is kept, so that stepping back shows the findings as they were.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use topotop_model::Stamp;
+use topotop_model::judge::timeline::{At, changes};
+use topotop_model::judge::{Basis, Judgement, Standing, Timeline};
+use topotop_model::rules::{Figure, Finding, Rule};
+
+/// Memory for judgements, in bytes: beyond it every second one of the older half goes, unless something came or went.
+const MOST: usize = 2 << 20;
+
+/// How rules stood: the same for minutes, so it is kept once for all of them.
+type Standings = Arc<Vec<(&'static Rule, Standing)>>;
+
+/// What was judged of a sample.
+#[derive(Debug)]
+struct Kept {
+    seq: u64,
+    findings: Vec<Finding>,
+    rules: Standings,
+    bytes: usize,
+    /// True where something came or went.
+    change: bool,
+}
+
+/// The judgements of the samples that can be gone back to.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    kept: VecDeque<Kept>,
+    bytes: usize,
+    timeline: Arc<Timeline>,
+    last: Arc<Judgement>,
+}
+
+impl Past {
+    /// Takes in what was judged of the next sample.
+    pub(super) fn push(&mut self, stamp: Stamp, judgement: Judgement) {
+        let Stamp { seq: sample, wall_ns, mono_ns, .. } = stamp;
+        let changes = changes(&self.last, &judgement, At { sample, wall_ns, mono_ns });
+        let change = !changes.is_empty();
+        if change {
+            Arc::make_mut(&mut self.timeline).extend(changes);
+        }
+        let same = self.kept.back().filter(|kept| are_same(&kept.rules, &judgement.rules));
+        let rules = same.map_or_else(|| Arc::new(judgement.rules.clone()), |kept| Arc::clone(&kept.rules));
+        let own = if same.is_some() { 0 } else { rules.len() * size_of::<(&Rule, Standing)>() };
+        let findings = judgement.findings.clone();
+        let bytes = size_of::<Kept>() + own + findings.iter().map(bytes).sum::<usize>();
+        self.bytes += bytes;
+        self.kept.push_back(Kept { seq: sample, findings, rules, bytes, change });
+        self.last = Arc::new(judgement);
+        if self.bytes > MOST {
+            self.thin();
+        }
+    }
+
+    /// Forgets what cannot be gone back to any more.
+    pub(super) fn forget_before(&mut self, seq: u64) {
+        // The last one before stands for what comes up to the next one.
+        while self.kept.get(1).is_some_and(|second| second.seq <= seq) {
+            self.bytes -= self.kept.pop_front().map_or(0, |kept| kept.bytes);
+        }
+        if self.timeline.changes().first().is_some_and(|change| change.sample < seq) {
+            Arc::make_mut(&mut self.timeline).forget_before(seq);
+        }
+    }
+
+    /// The newest judgement.
+    pub(super) fn last(&self) -> Arc<Judgement> {
+        Arc::clone(&self.last)
+    }
+
+    /// What came and went.
+    pub(super) fn timeline(&self) -> Arc<Timeline> {
+        Arc::clone(&self.timeline)
+    }
+
+    /// What was judged of a sample; where only one before it is kept, the findings are the same, the numbers are older.
+    pub(super) fn at(&self, seq: u64) -> Judgement {
+        let at = self.kept.partition_point(|kept| kept.seq <= seq).checked_sub(1);
+        let Some(kept) = at.and_then(|at| self.kept.get(at)) else {
+            return Judgement { basis: Basis::Pending, ..Judgement::default() };
+        };
+        let basis = if kept.seq == seq { Basis::Judged } else { Basis::Noted };
+        Judgement { findings: kept.findings.clone(), rules: kept.rules.to_vec(), basis }
+    }
+
+    fn thin(&mut self) {
+        let older = self.kept.len() / 2;
+        let mut place = 0;
+        self.kept.retain(|kept| {
+            place += 1;
+            kept.change || place > older || place % 2 == 0
+        });
+        // Where even that is too much, the oldest go.
+        while self.bytes() > MOST {
+            self.kept.pop_front();
+        }
+        self.bytes = self.bytes();
+    }
+
+    fn bytes(&self) -> usize {
+        self.kept.iter().map(|kept| kept.bytes).sum()
+    }
+}
+
+fn are_same(a: &[(&'static Rule, Standing)], b: &[(&'static Rule, Standing)]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| std::ptr::eq(a.0, b.0) && a.1 == b.1)
+}
+
+fn bytes(finding: &Finding) -> usize {
+    let text = |value: &Figure| if let Figure::Text(text) = value { text.len() } else { 0 };
+    let evidence = finding.evidence.iter().map(|evidence| size_of_val(evidence) + text(&evidence.value));
+    size_of::<Finding>() + evidence.sum::<usize>() + finding.children.iter().map(bytes).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, Past};
+    use topotop_model::Stamp;
+    use topotop_model::judge::{Basis, Judgement, Standing};
+    use topotop_model::rules::{self, Finding, Hit, Severity, Subject};
+
+    fn judged(sample: u64, findings: usize) -> Judgement {
+        let finding = |at| {
+            let hit = Hit::new(Subject::Cpu(at as u32), 0.9).number("busy", sample as f64, "fraction", "/proc/stat");
+            Finding {
+                rule: rules::ALL[0],
+                subject: hit.subject,
+                severity: Severity::Warning,
+                confidence: 0.9,
+                since: Stamp::default(),
+                evidence: hit.evidence,
+                children: Vec::new(),
+            }
+        };
+        let rules = rules::ALL.iter().map(|rule| (*rule, Standing::Quiet)).collect();
+        Judgement { findings: (0..findings).map(finding).collect(), rules, ..Judgement::default() }
+    }
+
+    fn stamp(seq: u64) -> Stamp {
+        Stamp { seq, mono_ns: seq, ..Stamp::default() }
+    }
+
+    #[test]
+    fn it_is_as_it_was_and_stays_small() {
+        let mut past = Past::default();
+        let findings = |seq: u64| if seq % 100 < 50 { 3 } else { 0 };
+        for seq in 1..=20_000 {
+            past.push(stamp(seq), judged(seq, findings(seq)));
+            assert!(past.bytes <= MOST, "{} bytes", past.bytes);
+            assert!(seq % 1000 > 0 || past.bytes == past.bytes());
+        }
+        let newest = past.at(20_000);
+        assert_eq!((newest.findings[0].number("busy"), newest.basis), (Some(20_000.0), Basis::Judged));
+        assert_eq!(newest.rules.len(), rules::ALL.len());
+        let oldest = past.kept.front().map_or(0, |kept| kept.seq);
+        for seq in (oldest..=20_000).step_by(7) {
+            let judgement = past.at(seq);
+            assert_eq!(judgement.findings.len(), findings(seq), "{seq}");
+        }
+        assert_eq!(past.at(0).basis, Basis::Pending);
+        past.forget_before(19_900);
+        assert_eq!(past.at(19_900).findings.len(), 3);
+        assert!(past.timeline().changes().iter().all(|change| change.sample >= 19_900));
+    }
+}
