@@ -6,6 +6,7 @@ mod finding;
 mod grid;
 mod input;
 mod look;
+mod page;
 mod parts;
 pub mod subject;
 
@@ -13,6 +14,7 @@ pub use finding::{Evidence, Figure, Finding, Hit, Severity, Strength};
 pub use grid::{Cell, Column, Grid};
 pub use input::Input;
 pub use look::{Look, Unchecked};
+pub use page::page;
 pub use subject::Subject;
 
 use crate::frame::Frame;

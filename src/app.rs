@@ -94,6 +94,8 @@ pub struct Status {
     pub now_ns: u64,
     /// What is being recorded.
     pub recording: Option<Recording>,
+    /// What the judge was told.
+    pub judging: topotop_model::judge::Settings,
 }
 
 /// A line that goes away by itself.
@@ -144,9 +146,16 @@ pub struct App {
     pub recordings: std::path::PathBuf,
 }
 
-fn cx<'a>(sample: &'a Sample, look: &'a Look, selected: Option<&'a Subject>, filter: &'a str) -> Cx<'a> {
-    let (frame, history) = (&sample.frame, &sample.history);
-    Cx { frame, history, theme: &look.theme, charset: look.charset, selected, filter }
+fn cx<'a>(
+    sample: &'a Sample,
+    look: &'a Look,
+    status: &'a Status,
+    selected: Option<&'a Subject>,
+    filter: &'a str,
+) -> Cx<'a> {
+    let (frame, history, judgement) = (&sample.frame, &sample.history, &sample.judgement);
+    let (theme, charset, settings) = (&look.theme, look.charset, &status.judging);
+    Cx { frame, history, judgement, settings, theme, charset, selected, filter }
 }
 
 impl App {
@@ -190,13 +199,13 @@ impl App {
 
     /// What panels draw from.
     pub fn cx(&self) -> Cx<'_> {
-        cx(self.shown(), &self.look, self.selected.as_ref(), &self.filter)
+        cx(self.shown(), &self.look, &self.status, self.selected.as_ref(), &self.filter)
     }
 
     /// The panel on the screen, and what it draws from.
     pub fn panel(&mut self) -> Option<(&mut Box<dyn Panel>, Cx<'_>)> {
         let sample = self.held.as_ref().unwrap_or(&self.newest);
-        let cx = cx(sample, &self.look, self.selected.as_ref(), &self.filter);
+        let cx = cx(sample, &self.look, &self.status, self.selected.as_ref(), &self.filter);
         self.panels.get_mut(self.screen).map(|panel| (panel, cx))
     }
 

@@ -179,7 +179,7 @@ pub(crate) fn terminal(else_use: &str) -> Result<(), String> {
 pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
     let keymap = Keymap::new(&config.keys)?;
     let reports = keymap.reports.join("; ");
-    let status = Status { interval, ..Status::default() };
+    let status = Status { interval, judging: config.judge(), ..Status::default() };
     let mut app = App::new(keymap, look(global, config)?, status);
     app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
     if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {

@@ -93,7 +93,8 @@ fn app(global: &Global, config: &Config, format: &Format) -> Result<App, String>
         choice => theme::charset(choice),
     };
     let look = Look { theme: theme::load(wanted, depth)?, charset, mouse: false };
-    Ok(App::new(Keymap::new(&config.keys)?, look, Status::default()))
+    let status = Status { judging: config.judge(), ..Status::default() };
+    Ok(App::new(Keymap::new(&config.keys)?, look, status))
 }
 
 /// What a captured machine has, two samples of this one.

@@ -8,6 +8,7 @@ use topotop_collectors::{Options, Root, Sampler};
 use topotop_model::Window;
 use topotop_model::derive::Deriver;
 use topotop_model::history::History;
+use topotop_model::judge::{Judgement, Settings};
 use topotop_widgets::{Charset, Cx, Theme, themes};
 
 const WIDE: Machine = Machine::WIDE;
@@ -29,8 +30,17 @@ fn a_wide_machine_is_read_right_and_fits_every_screen() {
     history.push(&frame);
     let (_, text) = themes::ALL.first().expect("a theme");
     let theme = Theme::parse(text).expect("a valid theme");
-    let cx =
-        Cx { frame: &frame, history: &history, theme: &theme, charset: Charset::Unicode, selected: None, filter: "" };
+    let (judgement, settings) = (Judgement::default(), Settings::default());
+    let cx = Cx {
+        frame: &frame,
+        history: &history,
+        judgement: &judgement,
+        settings: &settings,
+        theme: &theme,
+        charset: Charset::Unicode,
+        selected: None,
+        filter: "",
+    };
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         for mut panel in topotop_widgets::all() {
             let area = Rect::new(0, 0, width, height);

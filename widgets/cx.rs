@@ -1,28 +1,10 @@
 //! What a panel draws from.
 
 use crate::Theme;
-use std::sync::Arc;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
-
-/// What is selected: the same forms that findings and fixes name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Subject {
-    /// A CPU.
-    Cpu(u32),
-    /// A node.
-    Node(u32),
-    /// An interrupt.
-    Irq(u32),
-    /// An interface.
-    Nic(Arc<str>),
-    /// A control group by path.
-    Cgroup(Arc<str>),
-    /// A process: pid and start time.
-    Process(u32, u64),
-    /// A block device.
-    Disk(Arc<str>),
-}
+use topotop_model::judge::{Judgement, Settings};
+use topotop_model::rules::Subject;
 
 /// Which characters the terminal can show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +23,10 @@ pub struct Cx<'a> {
     pub frame: &'a Frame,
     /// Headlines up to that frame.
     pub history: &'a History,
+    /// What is wrong, as far as it was judged.
+    pub judgement: &'a Judgement,
+    /// What the judge was told: thresholds that are not the rules' own.
+    pub settings: &'a Settings,
     /// Styles.
     pub theme: &'a Theme,
     /// Characters.

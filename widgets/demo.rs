@@ -3,10 +3,12 @@
 mod cgroups;
 mod cpus;
 mod disks;
+mod judgement;
 mod machine;
 mod network;
 mod processes;
 
+pub use judgement::{healthy, sick, sick_hostile};
 use machine::Shape;
 use std::sync::{Arc, LazyLock};
 use topotop_model::frame::{CollectorCost, Frame, Host, Memory, Pressure, PressureStall};

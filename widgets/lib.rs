@@ -22,8 +22,9 @@ mod theme;
 pub mod themes;
 
 pub use action::{Action, Outcome};
-pub use cx::{Charset, Cx, Subject};
+pub use cx::{Charset, Cx};
 pub use theme::{Role, Theme, ThemeError};
+pub use topotop_model::rules::Subject;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -13,6 +13,7 @@ pub mod pane;
 pub mod panel;
 mod pen;
 pub mod related;
+pub mod severity;
 pub mod spark;
 pub mod split;
 pub mod table;

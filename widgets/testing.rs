@@ -5,12 +5,28 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
+use topotop_model::judge::{Judgement, Settings};
 
 /// Calls with a context over a frame.
 pub(crate) fn with_cx<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<'_>) -> R) -> R {
     let theme = Theme::default_theme();
     let history = History::default();
-    call(&Cx { frame, history: &history, theme: &theme, charset, selected: None, filter: "" })
+    let (judgement, settings) = (Judgement::default(), Settings::default());
+    call(&Cx {
+        frame,
+        history: &history,
+        judgement: &judgement,
+        settings: &settings,
+        theme: &theme,
+        charset,
+        selected: None,
+        filter: "",
+    })
+}
+
+/// Calls with a context over a frame and what was found in it.
+pub(crate) fn judged<R>(frame: &Frame, judgement: &Judgement, charset: Charset, call: impl FnOnce(&Cx<'_>) -> R) -> R {
+    with_cx(frame, charset, |cx| call(&Cx { judgement, ..*cx }))
 }
 
 /// A panel's picture.

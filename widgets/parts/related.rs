@@ -19,7 +19,7 @@ pub fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
             .nic(name)
             .is_some_and(|nic| nic.queues.iter().any(|queue| queue.cpus.as_ref().is_some_and(|set| any(set)))),
         Some(Subject::Process(pid, _)) => cx.frame.process(*pid).is_some_and(|process| process_on(cx, process, &any)),
-        Some(Subject::Cgroup(_) | Subject::Disk(_)) | None => false,
+        Some(Subject::Cgroup(_) | Subject::Disk(_) | Subject::Host) | None => false,
     }
 }
 

@@ -1,0 +1,53 @@
+//! The page of a rule: what is printed and what is shown on the screen are the same.
+
+use super::{Pace, Rule};
+use crate::judge::Settings;
+
+/// What there is to say of a rule besides its name and why it matters: headings with their lines, thresholds as they are
+/// configured.
+pub fn page(rule: &Rule, settings: &Settings) -> Vec<(&'static str, Vec<String>)> {
+    let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
+    let mut limits: Vec<String> = Vec::with_capacity(rule.thresholds.len() + 1);
+    for threshold in rule.thresholds {
+        let configured = settings.thresholds.get(&(rule.id.to_owned(), threshold.name.to_owned()));
+        let (value, own) = configured.map_or((threshold.value, ""), |value| (*value, " (configured)"));
+        let value = format!("{value} {}", threshold.unit);
+        limits.push(format!("{:<16} {:<18} {}{own}", threshold.name, value.trim(), threshold.about));
+    }
+    limits.push(pace(&rule.pace));
+    vec![
+        ("looks at", list(rule.looks_at)),
+        ("limits", limits),
+        ("no finding for", list(rule.guards)),
+        ("what to do", list(rule.advice)),
+        ("references", list(rule.references)),
+    ]
+}
+
+fn pace(pace: &Pace) -> String {
+    let enter = if pace.of <= 1 {
+        "found at once".to_owned()
+    } else {
+        format!("found after {} of {} samples", pace.enter, pace.of)
+    };
+    let latch =
+        if pace.latch_seconds > 0 { format!(", kept for {} min", pace.latch_seconds / 60) } else { String::new() };
+    format!("{enter}, over after {} without it{latch}", pace.exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::page;
+    use crate::judge::Settings;
+    use crate::rules;
+
+    #[test]
+    fn thresholds_are_told_as_they_are_configured() {
+        let rule = rules::find("CPU-01").expect("a rule");
+        let limits = |settings: &Settings| page(rule, settings)[1].1.join("\n");
+        assert!(limits(&Settings::default()).contains("0.95 fraction"));
+        let own = [((rule.id.to_owned(), "busy".to_owned()), 0.5)].into_iter().collect();
+        let told = limits(&Settings { thresholds: own });
+        assert!(told.contains("0.5 fraction") && told.contains("(configured)") && !told.contains("0.95"), "{told}");
+    }
+}

@@ -1,0 +1,133 @@
+//! What is found on the made-up machines. The rules are named here, so that pictures stay the same as rules are added.
+
+use super::stamp;
+use std::sync::Arc;
+use topotop_model::judge::{Judgement, Standing};
+use topotop_model::rules::{self, Evidence, Figure, Finding, Severity, Subject, Unchecked};
+
+const RULES: [&str; 28] = [
+    "CPU-01", "CPU-03", "CPU-05", "BEAM-01", "BEAM-03", "IRQ-01", "IRQ-02", "IRQ-03", "NIC-01", "NIC-02", "NIC-03",
+    "NIC-05", "NIC-07", "NUMA-01", "NUMA-02", "NUMA-04", "NUMA-06", "NUMA-07", "MEM-01", "MEM-02", "MEM-03", "MEM-04",
+    "MEM-07", "IO-01", "IO-02", "IO-03", "IO-04", "META-01",
+];
+
+/// The server in trouble: an interface on one queue with the core that drowns, a shared disk, a full cache, memory far
+/// away; and what could not be looked at.
+pub fn sick() -> Judgement {
+    sick_with(|subject| subject, |text| text.into())
+}
+
+/// The same with names that try to steer the terminal.
+pub fn sick_hostile() -> Judgement {
+    let evil = "\u{1b}[31mred\u{7}\u{202e}\n名前が長いプロセス\u{200b}";
+    let rename = |subject| match subject {
+        Subject::Nic(_) => Subject::Nic(evil.into()),
+        Subject::Disk(_) => Subject::Disk(evil.into()),
+        Subject::Cgroup(_) => Subject::Cgroup(format!("/0{evil}").into()),
+        other => other,
+    };
+    sick_with(rename, |_| evil.into())
+}
+
+/// A machine on which nothing is wrong, as far as could be looked.
+pub fn healthy() -> Judgement {
+    judgement(Vec::new())
+}
+
+fn sick_with(subject: impl Fn(Subject) -> Subject, text: impl Fn(&str) -> Arc<str>) -> Judgement {
+    let number = |name, value, unit, source| Evidence { name, value: Figure::Number(value), unit, source };
+    let words = |name, value: &str, source| Evidence { name, value: Figure::Text(text(value)), unit: "", source };
+    let finding = |id: &str, about: Subject, (severity, confidence, since): (Severity, f64, u64), evidence| {
+        let (subject, since, children) = (subject(about), stamp(since), Vec::new());
+        Some(Finding { rule: rules::find(id)?, subject, severity, confidence, since, evidence, children })
+    };
+    let serves = "/proc/irq/N/effective_affinity_list";
+    let mut queue = finding(
+        "NIC-01",
+        Subject::Nic("eth0".into()),
+        (Severity::Critical, 0.95, 62),
+        vec![
+            number("current", 1.0, "", "ethtool -l"),
+            number("max", 8.0, "", "ethtool -l"),
+            number("wanted", 8.0, "", "ethtool -l"),
+            words("kind", "combined", "ethtool -l"),
+            number("packets", 94_000.0, "1/s", "/proc/net/dev"),
+            number("utilisation", 0.04, "fraction", "/proc/net/dev"),
+            number("cpu", 17.0, "", serves),
+            number("softirq", 0.96, "fraction", "/proc/stat"),
+            words("idle", "0-16,18-63", "/proc/stat"),
+        ],
+    );
+    let core = finding(
+        "IRQ-01",
+        Subject::Cpu(17),
+        (Severity::Critical, 0.9, 71),
+        vec![
+            number("softirq", 0.96, "fraction", "/proc/stat"),
+            number("others", 0.01, "fraction", "/proc/stat"),
+            number("squeezed", 312.0, "1/s", "/proc/net/softnet_stat"),
+            words("nics", "eth0", serves),
+        ],
+    );
+    if let (Some(cause), Some(effect)) = (&mut queue, core) {
+        cause.children.push(effect);
+    }
+    let disk = finding(
+        "IO-02",
+        Subject::Disk("nvme1n1".into()),
+        (Severity::Critical, 0.85, 118),
+        vec![
+            number("utilisation", 0.98, "fraction", "/proc/diskstats"),
+            number("await", 11.4, "ms", "/proc/diskstats"),
+            words("writers", "/system.slice/postgresql.service 93%, broker-0 18%", "io.stat, /proc/PID/io"),
+            words("mounts", "/var/lib/postgresql", "/proc/self/mountinfo"),
+        ],
+    );
+    let group = "/kubepods.slice/pod8a1c0000/cri-containerd-000000000000.scope";
+    let cache = finding(
+        "MEM-02",
+        Subject::Cgroup(group.into()),
+        (Severity::Warning, 0.9, 131),
+        vec![
+            number("full", 0.99, "fraction", "memory.current"),
+            number("limit", 4_294_967_296.0, "bytes", "memory.max"),
+            number("reclaimable", 0.35, "fraction", "memory.stat"),
+            number("pressure", 0.18, "fraction", "memory.pressure"),
+            number("refaults", 612.0, "1/s", "memory.stat workingset_refault_file"),
+            number("scanned", 3_700.0, "1/s", "memory.stat pgscan_direct"),
+        ],
+    );
+    let far = finding(
+        "NUMA-01",
+        Subject::Process(7741, 239_971),
+        (Severity::Info, 0.8, 190),
+        vec![
+            number("remote", 0.61, "fraction", "sampled"),
+            number("error", 0.018, "fraction", "sampled"),
+            number("cpu", 2.2, "cores", "/proc/PID/stat"),
+            words("comm", "postgres", "/proc/PID/comm"),
+            words("cpu_by_node", "n0 86%, n1 14%", "/proc/PID/task/TID/stat"),
+            words("memory_by_node", "n0 14.0G, n1 27.0G", "sampled"),
+        ],
+    );
+    judgement([queue, disk, cache, far].into_iter().flatten().collect())
+}
+
+fn judgement(findings: Vec<Finding>) -> Judgement {
+    let fires = |id: &str| {
+        let is = |finding: &Finding| finding.rule.id == id;
+        findings.iter().any(|finding| is(finding) || finding.children.iter().any(is))
+    };
+    let unchecked = |subject, reason: &str, needs: &str| {
+        Standing::NotChecked(vec![Unchecked { subject, reason: reason.to_owned(), needs: needs.to_owned() }])
+    };
+    let standing = |id: &str| match id {
+        id if fires(id) => Standing::Firing,
+        "NUMA-02" => unchecked(Subject::Host, "memory by node could not be read", "CAP_SYS_PTRACE or root"),
+        "NIC-05" => unchecked(Subject::Nic("eth1".into()), "its queues could not be read", "per-queue counters"),
+        "MEM-07" => unchecked(Subject::Host, "3 of 8 samples with rates", ""),
+        _ => Standing::Quiet,
+    };
+    let rules = RULES.iter().filter_map(|id| Some((rules::find(id)?, standing(id)))).collect();
+    Judgement { findings, rules }
+}

@@ -1,0 +1,290 @@
+//! Findings on the drawing: the sign of a severity, what is found about a subject, and how it all stands in a line.
+
+use super::pane::Doc;
+use super::{Pen, names};
+use crate::{Charset, Cx, Role};
+use topotop_model::judge::{Judgement, Standing};
+use topotop_model::rules::{Figure, Finding, Severity, Subject};
+use topotop_model::{IdSet, text::printable};
+
+/// The sign of a severity: the worse, the fuller, so that it is told without colour.
+pub fn glyph(severity: Severity, charset: Charset) -> &'static str {
+    match (severity, charset) {
+        (Severity::Critical, Charset::Unicode) => "▲",
+        (Severity::Warning, Charset::Unicode) => "△",
+        (Severity::Info, Charset::Unicode) => "○",
+        (Severity::Critical, Charset::Ascii) => "!",
+        (Severity::Warning, Charset::Ascii) => "^",
+        (Severity::Info, Charset::Ascii) => "o",
+    }
+}
+
+/// The sign of what is not wrong, or no longer.
+pub fn fine(charset: Charset) -> &'static str {
+    if charset == Charset::Unicode { "✓" } else { "v" }
+}
+
+/// The style of a severity.
+pub fn role(severity: Severity) -> Role {
+    match severity {
+        Severity::Critical => Role::Critical,
+        Severity::Warning => Role::Warn,
+        Severity::Info => Role::Info,
+    }
+}
+
+/// Every finding with those that it causes, each after its cause.
+pub fn all(judgement: &Judgement) -> impl Iterator<Item = &Finding> {
+    let mut waiting: Vec<&Finding> = judgement.findings.iter().rev().collect();
+    std::iter::from_fn(move || {
+        let next = waiting.pop()?;
+        waiting.extend(next.children.iter().rev());
+        Some(next)
+    })
+}
+
+/// What is found about a subject: of it, or naming it in its evidence.
+pub fn about<'a>(judgement: &'a Judgement, subject: &'a Subject) -> impl Iterator<Item = &'a Finding> {
+    all(judgement).filter(move |finding| concerns(finding, subject))
+}
+
+/// The worst that is found about a subject, causes and effects alike.
+pub fn worst(cx: &Cx<'_>, subject: &Subject) -> Option<Severity> {
+    if cx.judgement.findings.is_empty() {
+        return None;
+    }
+    about(cx.judgement, subject).map(|finding| finding.severity).max()
+}
+
+/// The worst that is found about one of some CPUs.
+pub fn worst_cpu(cx: &Cx<'_>, cpus: &[u32]) -> Option<Severity> {
+    if cx.judgement.findings.is_empty() {
+        return None;
+    }
+    cpus.iter().filter_map(|&id| worst(cx, &Subject::Cpu(id))).max()
+}
+
+fn concerns(finding: &Finding, subject: &Subject) -> bool {
+    finding.subject == *subject
+        || match subject {
+            Subject::Cpu(id) => finding.evidence.iter().any(|evidence| match &evidence.value {
+                Figure::Number(cpu) => evidence.name == "cpu" && (*cpu - f64::from(*id)).abs() < 0.5,
+                Figure::Text(cpus) => {
+                    evidence.name == "shared" && IdSet::parse_list(cpus).is_some_and(|cpus| cpus.contains(*id))
+                }
+            }),
+            // As rules name processes: `name (PID)`.
+            Subject::Process(pid, _) => finding.evidence.iter().any(|evidence| match &evidence.value {
+                Figure::Text(text) if matches!(evidence.name, "who" | "pinned" | "waiting") => {
+                    text.contains(&format!("({pid})"))
+                }
+                _ => false,
+            }),
+            _ => false,
+        }
+}
+
+/// A finding in one line, harmless.
+pub fn title(finding: &Finding) -> String {
+    printable(&finding.title()).into_owned()
+}
+
+/// A text in lines of at most so many columns, broken between words where that is possible.
+pub fn wrapped(text: &str, width: u16) -> Vec<String> {
+    let width = usize::from(width.max(1));
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let mut word = word;
+        while !word.is_empty() {
+            let used = usize::from(names::width(&line));
+            let gap = usize::from(!line.is_empty());
+            let columns = usize::from(names::width(word));
+            if used + gap + columns <= width {
+                line.extend((gap > 0).then_some(' '));
+                line.push_str(word);
+                break;
+            }
+            if !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+                continue;
+            }
+            // A word that is wider than a line is broken wherever the line ends.
+            let head = names::clean(word, width);
+            let end = if word.starts_with(&head) { head.len() } else { 0 };
+            let end = if end == 0 { word.chars().next().map_or(1, char::len_utf8) } else { end };
+            lines.push(word.get(..end).unwrap_or_default().to_owned());
+            word = word.get(end..).unwrap_or_default();
+        }
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// How many of what there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Findings by severity, the worst first; those under another one are not counted.
+    pub findings: [usize; 3],
+    /// Rules that looked and found nothing.
+    pub quiet: usize,
+    /// Rules that could not look.
+    pub not_checked: usize,
+}
+
+impl Counts {
+    /// The counts of a judgement.
+    pub fn of(judgement: &Judgement) -> Self {
+        let count = |severity| judgement.findings.iter().filter(|finding| finding.severity == severity).count();
+        let rules = |is: fn(&Standing) -> bool| judgement.rules.iter().filter(|row| is(&row.1)).count();
+        Self {
+            findings: [Severity::Critical, Severity::Warning, Severity::Info].map(count),
+            quiet: rules(|standing| *standing == Standing::Quiet),
+            not_checked: rules(|standing| matches!(standing, Standing::NotChecked(_))),
+        }
+    }
+
+    /// `3 findings`, `no findings`.
+    pub fn found(&self) -> String {
+        match self.findings.iter().sum::<usize>() {
+            0 => "no findings".to_owned(),
+            1 => "1 finding".to_owned(),
+            count => format!("{count} findings"),
+        }
+    }
+
+    /// `24 rules quiet · 4 not checked`: what no finding means.
+    pub fn rules(&self) -> String {
+        format!("{} rules quiet · {} not checked", self.quiet, self.not_checked)
+    }
+}
+
+/// True once a judge has looked.
+pub fn is_judged(cx: &Cx<'_>) -> bool {
+    !cx.judgement.rules.is_empty()
+}
+
+impl Pen<'_> {
+    /// The sign of a severity.
+    pub fn severity(&mut self, severity: Severity) -> &mut Self {
+        let cx = self.cx();
+        self.glyph(cx.theme.style(role(severity)), glyph(severity, cx.charset))
+    }
+
+    /// The sign of the worst that is found about a subject, else a blank.
+    pub fn flag(&mut self, subject: &Subject) -> &mut Self {
+        match worst(self.cx(), subject) {
+            Some(severity) => self.severity(severity),
+            None => self.skip(1),
+        }
+    }
+
+    /// That nothing is found, and what that means: which rules looked.
+    pub fn all_clear(&mut self) -> &mut Self {
+        let cx = self.cx();
+        if !is_judged(cx) {
+            return self.text(Role::Absent, "not judged yet");
+        }
+        let counts = Counts::of(cx.judgement);
+        self.text(Role::Ok, fine(cx.charset)).text(Role::Text, " no findings");
+        self.text(Role::Dim, " · ").text(Role::Dim, &counts.rules())
+    }
+
+    /// How many findings of each severity there are: `▲ 2  △ 1`.
+    pub fn severities(&mut self) -> &mut Self {
+        let counts = Counts::of(self.cx().judgement);
+        let mut first = true;
+        for (severity, count) in
+            [Severity::Critical, Severity::Warning, Severity::Info].into_iter().zip(counts.findings)
+        {
+            if count > 0 {
+                self.skip(u16::from(!std::mem::take(&mut first)));
+                self.severity(severity).text(role(severity), &count.to_string());
+            }
+        }
+        self
+    }
+}
+
+/// The columns of [`Pen::severities`].
+pub fn severities_width(cx: &Cx<'_>) -> u16 {
+    let counts = Counts::of(cx.judgement).findings;
+    let each = counts.iter().filter(|count| **count > 0).map(|count| 2 + count.to_string().len());
+    (each.sum::<usize>() as u16).saturating_sub(1)
+}
+
+/// What is found about a subject, at the head of its detail; nothing where nothing is.
+pub fn lines(cx: &Cx<'_>, doc: &mut Doc, subject: &Subject, width: u16) {
+    let before = doc.len();
+    for finding in about(cx.judgement, subject) {
+        let role = role(finding.severity);
+        let mut first = true;
+        for line in wrapped(&title(finding), width.saturating_sub(11)) {
+            let head = if std::mem::take(&mut first) {
+                format!("{} {:<8} ", glyph(finding.severity, cx.charset), finding.rule.id)
+            } else {
+                " ".repeat(11)
+            };
+            doc.line(vec![(head, role), (line, Role::Text)]);
+        }
+    }
+    if doc.len() > before {
+        doc.gap();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, about, all, severities_width, worst, worst_cpu, wrapped};
+    use crate::parts::Pen;
+    use crate::testing::{judged, row};
+    use crate::{Charset, Subject, demo};
+    use proptest::prelude::*;
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use topotop_model::rules::Severity;
+
+    #[test]
+    fn what_is_wrong_is_found_where_it_is() {
+        judged(&demo::server(), &demo::sick(), Charset::Unicode, |cx| {
+            assert_eq!(worst(cx, &Subject::Nic("eth0".into())), Some(Severity::Critical));
+            // Named in the evidence of the interface's, and having a finding of its own under it.
+            assert_eq!(worst(cx, &Subject::Cpu(17)), Some(Severity::Critical));
+            assert_eq!(worst_cpu(cx, &[16, 17]), Some(Severity::Critical));
+            assert_eq!((worst(cx, &Subject::Cpu(16)), worst_cpu(cx, &[])), (None, None));
+            assert_eq!(worst(cx, &Subject::Nic("eth1".into())), None);
+            let (cpu, under) = (Subject::Cpu(17), all(cx.judgement).map(|finding| finding.rule.id).collect::<Vec<_>>());
+            assert!(about(cx.judgement, &cpu).count() >= 2, "{under:?}");
+        });
+        judged(&demo::server(), &demo::healthy(), Charset::Unicode, |cx| {
+            assert_eq!(worst(cx, &Subject::Cpu(17)), None);
+        });
+    }
+
+    #[test]
+    fn the_counts_fit_their_columns() {
+        for judgement in [demo::sick(), demo::healthy()] {
+            judged(&demo::server(), &judgement, Charset::Unicode, |cx| {
+                let area = Rect::new(0, 0, 40, 1);
+                let mut buf = Buffer::empty(area);
+                Pen::new(cx, area, 0, &mut buf).severities();
+                assert_eq!(row(&buf, 0).chars().count(), usize::from(severities_width(cx)));
+                assert_eq!(Counts::of(&judgement).findings.iter().sum::<usize>(), judgement.findings.len());
+            });
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_no_wider_than_they_may_be(text: String, width in 4u16..80) {
+            let text = topotop_model::text::printable(&text).into_owned();
+            for line in wrapped(&text, width) {
+                prop_assert!(crate::parts::names::width(&line) <= width, "{line:?} in {width}");
+            }
+            let words = |text: &str| text.split_whitespace().collect::<String>();
+            prop_assert_eq!(words(&wrapped(&text, width).concat()), words(&text));
+        }
+    }
+}
