@@ -1,6 +1,6 @@
 //! The page of a rule: what is printed and what is shown on the screen are the same.
 
-use super::{Pace, Rule};
+use super::{Pace, Page, Rule};
 use crate::judge::Settings;
 
 /// What there is to say of a rule besides its name and why it matters: headings with their lines, thresholds as they are
@@ -15,13 +15,27 @@ pub fn page(rule: &Rule, settings: &Settings) -> Vec<(&'static str, Vec<String>)
         limits.push(format!("{:<16} {:<18} {}{own}", threshold.name, value.trim(), threshold.about));
     }
     limits.push(pace(&rule.pace));
-    vec![
+    let mut page = vec![
         ("looks at", list(rule.looks_at)),
         ("limits", limits),
         ("no finding for", list(rule.guards)),
         ("what to do", list(rule.advice)),
-        ("references", list(rule.references)),
-    ]
+    ];
+    page.extend(rule.tables.iter().map(|table| (table.title, table_lines(table))));
+    page.extend([("what others gained", list(rule.gained)), ("references", list(rule.references))]);
+    page.retain(|(_, lines)| !lines.is_empty());
+    page
+}
+
+/// A table with its columns lined up.
+fn table_lines(table: &Page) -> Vec<String> {
+    let rows = || std::iter::once(table.columns).chain(table.rows.iter().copied());
+    let width = |column: usize| rows().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let line = |row: &[&str]| {
+        let cells = row.iter().enumerate().map(|(at, cell)| format!("{cell:<width$}", width = width(at).unwrap_or(0)));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows().map(line).collect()
 }
 
 fn pace(pace: &Pace) -> String {

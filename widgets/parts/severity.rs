@@ -68,10 +68,13 @@ fn concerns(finding: &Finding, subject: &Subject) -> bool {
     finding.subject == *subject
         || match subject {
             Subject::Cpu(id) => finding.evidence.iter().any(|evidence| match &evidence.value {
-                Figure::Number(cpu) => evidence.name == "cpu" && (*cpu - f64::from(*id)).abs() < 0.5,
+                Figure::Number(cpu) => {
+                    evidence.name == "cpu" && evidence.unit.is_empty() && (*cpu - f64::from(*id)).abs() < 0.5
+                }
                 Figure::Text(cpus) => {
                     evidence.name == "shared" && IdSet::parse_list(cpus).is_some_and(|cpus| cpus.contains(*id))
                 }
+                Figure::Table(_) => false,
             }),
             // As rules name processes: `name (PID)`.
             Subject::Process(pid, _) => finding.evidence.iter().any(|evidence| match &evidence.value {
