@@ -129,5 +129,5 @@ fn judgement(findings: Vec<Finding>) -> Judgement {
         _ => Standing::Quiet,
     };
     let rules = RULES.iter().filter_map(|id| Some((rules::find(id)?, standing(id)))).collect();
-    Judgement { findings, rules }
+    Judgement { findings, rules, ..Judgement::default() }
 }
