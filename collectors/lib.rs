@@ -13,6 +13,7 @@ mod sampler;
 pub mod sys;
 pub mod worker;
 
+mod applied;
 mod cgroups;
 mod cpu;
 mod disks;
@@ -100,5 +101,6 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(processes::ProcessCollector::default()),
         Box::new(irqbalance::IrqbalanceCollector::default()),
         Box::new(memory_by_node::MemoryByNode::new(options)),
+        Box::new(applied::AppliedCollector),
     ]
 }

@@ -174,6 +174,9 @@ mod tests {
             cpu(id, "cache/index3/shared_cpu_list", &format!("{siblings}\n"));
             cpu(id, "cache/index3/size", "32768K\n");
             cpu(id, "cpufreq/scaling_governor", "powersave\n");
+            cpu(id, "cpufreq/scaling_driver", "acpi-cpufreq\n");
+            cpu(id, "cpufreq/cpuinfo_max_freq", "3500000\n");
+            cpu(id, "cpufreq/scaling_max_freq", "1200000\n");
         }
         cpu(6, "online", "0\n");
         for (node, cpus, kilobytes, row) in
@@ -214,6 +217,10 @@ mod tests {
         let five = topology.cpu(5).expect("a CPU");
         assert!(five.online && five.isolated);
         assert_eq!((five.node, five.package, five.die), (Known::Value(4), Known::Value(1), Known::None));
+        let clock = five.clock.clone().expect("a policy");
+        assert_eq!((&*clock.governor, &*clock.driver), ("powersave", "acpi-cpufreq"));
+        assert_eq!((clock.max_mhz, clock.limit_mhz), (Some(3500.0), Some(1200.0)));
+        assert!(topology.cpu(6).is_some_and(|cpu| cpu.clock.is_none()));
         assert_eq!(five.l3, Known::Value(5), "without ids a cache is called after its first CPU");
         assert!(topology.cpu(6).is_some_and(|cpu| !cpu.online && cpu.package == Known::Missing));
         let nodes: Vec<_> = topology.nodes.iter().map(|node| (node.id, node.cpus.to_string(), node.has_cpus)).collect();

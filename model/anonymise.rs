@@ -7,7 +7,7 @@ mod names;
 
 pub use names::Names;
 
-use crate::tables::{cgroups, disks, host, irqs, metrics, nics, processes, sockets, topology};
+use crate::tables::{applied, cgroups, disks, host, irqs, metrics, nics, processes, sockets, topology};
 use crate::{ColumnMut, Section, Snapshot, Table, VisitMut};
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -41,15 +41,17 @@ enum Rule {
     Hardware,
     /// As the address of a host.
     Host,
+    /// What a fix was for and what it wrote: settings of the kernel's own keep their names.
+    Fix,
 }
 
 /// The columns that may tell whose something is. All other texts are the kernel's words.
-const RULES: [(u16, &[&str], Rule); 19] = [
+const RULES: [(u16, &[&str], Rule); 20] = [
     (host::Host::ID, &["name", "boot_id"], Rule::Words),
     (processes::Processes::ID, &["comm"], Rule::Comm),
     (processes::Threads::ID, &["comm"], Rule::Comm),
     (processes::Processes::ID, &["cmdline"], Rule::Arguments),
-    (processes::Processes::ID, &["cgroup"], Rule::Path),
+    (processes::Processes::ID, &["cgroup", "cpu_cgroup", "cpuset_cgroup"], Rule::Path),
     (cgroups::Cgroups::ID, &["path"], Rule::Path),
     (cgroups::CgroupIo::ID, &["path"], Rule::Path),
     (cgroups::Cgroups::ID, &["container_id", "pod_uid", "pod_name", "namespace", "container_name"], Rule::Words),
@@ -65,6 +67,7 @@ const RULES: [(u16, &[&str], Rule); 19] = [
     (sockets::Peers::ID, &["address"], Rule::Host),
     // What the user calls a number stays; where it comes from may name hosts and files.
     (metrics::Metrics::ID, &["source"], Rule::Words),
+    (applied::Applied::ID, &["fix", "subject", "target"], Rule::Fix),
 ];
 
 fn rule(table: u16, column: &str) -> Option<Rule> {
@@ -158,6 +161,7 @@ impl Anonymiser {
             Rule::AroundInterface => names.around_interfaces(text, &self.private),
             Rule::Hardware => names.hardware_address(text),
             Rule::Host => names.host_address(text),
+            Rule::Fix => names.of_fix(text),
         }
     }
 

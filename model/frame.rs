@@ -14,9 +14,9 @@ mod processes;
 mod sockets;
 
 pub use cgroups::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMemory, Container, NodeBytes};
-pub use cpus::{Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
+pub use cpus::{ClockPolicy, Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
 pub use disks::{Disk, Mount, Writer, WriterId};
-pub use host::{CollectorCost, Cost, Host, Pressure, PressureStall};
+pub use host::{Applied, CollectorCost, Cost, Host, Pressure, PressureStall};
 pub use memory::{Memory, Node};
 pub use metrics::{LOAD_SHARE, Metric};
 pub use network::{ArchIrq, Channel, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
@@ -73,6 +73,8 @@ pub struct Frame {
     pub gaps: Vec<Gap>,
     /// What the monitor itself cost.
     pub cost: Cost,
+    /// What fixes have written, by fix and target.
+    pub applied: Vec<Applied>,
     /// The raw sections.
     pub raw: Snapshot,
 }

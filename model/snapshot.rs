@@ -1,7 +1,7 @@
 //! All sections of one instant, and the working copy that collectors write.
 
 use crate::tables::{
-    cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, nics, pressure, processes, sockets, topology,
+    applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, nics, pressure, processes, sockets, topology,
 };
 use crate::{Section, Stamp, Table};
 use std::sync::Arc;
@@ -216,6 +216,8 @@ sections! {
     metrics: metrics::Metrics,
     /// The monitor's own cost.
     cost: cost::Cost,
+    /// What fixes have written.
+    applied: applied::Applied,
 }
 
 fn share<T: Table>(draft: &Section<T>, last: &Arc<Section<T>>, retired: &mut Arc<Section<T>>) -> Arc<Section<T>> {

@@ -1,68 +1,107 @@
-//! The clock of each CPU from cpufreq: some CPUs in each sample, in turns, since each is a file of its own and some
-//! drivers ask the CPU itself.
+//! What each CPU tells of its clock in files of its own: how fast it is, and how often its core was slowed down for heat.
+//! Some CPUs in each sample, in turns, since some drivers ask the CPU itself.
 
 use crate::Cx;
 use crate::files::{Files, note};
 use crate::parse::number;
 use std::fmt::Write as _;
 use topotop_model::tables::cpu::CpuTimes;
-use topotop_model::{Section, Table as _};
+use topotop_model::{Num, Section, Table as _};
 
 /// How many CPUs are asked in one sample: all of most machines.
 const AT_ONCE: usize = 64;
-/// How long a machine on which no CPU has cpufreq is left alone, in ns.
+/// How long a machine on which no CPU has such a file is left alone, in ns.
 const REST_NS: u64 = 60_000_000_000;
-const PATTERN: &str = "sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq";
 
-/// Whose turn it is.
+/// A file that every CPU may have, and the column for what it says.
+struct File {
+    name: &'static str,
+    pattern: &'static str,
+    column: fn(&mut CpuTimes) -> &mut Num,
+    taken: fn(u64) -> bool,
+    /// The time from one turn through all CPUs to the next, in ns.
+    period_ns: u64,
+}
+
+const FILES: [File; 2] = [
+    File {
+        name: "cpufreq/scaling_cur_freq",
+        pattern: "sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq",
+        column: |times| &mut times.khz,
+        // Drivers that do not know it say `<unknown>`, some zero.
+        taken: |khz| khz > 0,
+        period_ns: 0,
+    },
+    File {
+        name: "thermal_throttle/core_throttle_count",
+        pattern: "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count",
+        column: |times| &mut times.throttles,
+        taken: |_| true,
+        period_ns: 10_000_000_000,
+    },
+];
+
+/// Whose turn it is, by file.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
-    /// The first slot of the next turn.
-    next: usize,
-    /// True if a CPU had cpufreq since the last turn through all of them.
-    found: bool,
-    rest_until_ns: u64,
+    turns: [Turn; FILES.len()],
     path: String,
+}
+
+#[derive(Debug, Default)]
+struct Turn {
+    /// The first slot that is still to be asked.
+    next: usize,
+    /// True if a CPU had the file since this turn began.
+    found: bool,
+    /// When the next turn may begin.
+    due_ns: u64,
 }
 
 impl Clocks {
     pub(super) fn read(&mut self, cx: &mut Cx<'_>, section: &mut Section<CpuTimes>) {
         let (now_ns, complete) = (cx.now_ns, cx.demand.complete);
-        if now_ns < self.rest_until_ns && !complete {
-            return;
-        }
-        let bound = section.data().rows().bound();
-        let (first, most) = if complete { (0, bound) } else { (self.next, AT_ONCE) };
         let mut files = Files::new(cx);
-        for slot in first..bound.min(first.saturating_add(most)) {
-            if let Some(cpu) = section.data().cpu.id(slot).value() {
-                let khz = self.ask(cpu, &mut files, section);
-                section.data_mut().khz.set_or_clear(slot, khz);
+        for (file, turn) in FILES.iter().zip(&mut self.turns) {
+            if turn.next == 0 && now_ns < turn.due_ns && !complete {
+                continue;
             }
-        }
-        self.next = first.saturating_add(most);
-        if self.next >= bound {
-            self.next = 0;
-            if !std::mem::take(&mut self.found) {
-                self.rest_until_ns = now_ns.saturating_add(REST_NS);
+            let bound = section.data().rows().bound();
+            let (first, most) = if complete { (0, bound) } else { (turn.next, AT_ONCE) };
+            for slot in first..bound.min(first.saturating_add(most)) {
+                if let Some(cpu) = section.data().cpu.id(slot).value() {
+                    let value = ask(file, cpu, &mut self.path, &mut files, section, &mut turn.found);
+                    (file.column)(section.data_mut()).set_or_clear(slot, value);
+                }
+            }
+            turn.next = first.saturating_add(most);
+            if turn.next >= bound {
+                let rest = if std::mem::take(&mut turn.found) { file.period_ns } else { REST_NS };
+                (turn.next, turn.due_ns) = (0, now_ns.saturating_add(rest));
             }
         }
     }
+}
 
-    fn ask(&mut self, cpu: u32, files: &mut Files<'_>, section: &mut Section<CpuTimes>) -> Option<u64> {
-        self.path.clear();
-        // Writing to a String cannot fail.
-        let _ = write!(self.path, "sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq");
-        match files.bytes(&self.path) {
-            Ok(bytes) => {
-                self.found = true;
-                // Drivers that do not know it say `<unknown>`, some zero.
-                number(bytes).filter(|&khz| khz > 0)
-            }
-            Err(reason) => {
-                note(&mut section.gaps, PATTERN, reason);
-                None
-            }
+fn ask(
+    file: &File,
+    cpu: u32,
+    path: &mut String,
+    files: &mut Files<'_>,
+    section: &mut Section<CpuTimes>,
+    found: &mut bool,
+) -> Option<u64> {
+    path.clear();
+    // Writing to a String cannot fail.
+    let _ = write!(path, "sys/devices/system/cpu/cpu{cpu}/{}", file.name);
+    match files.bytes(path) {
+        Ok(bytes) => {
+            *found = true;
+            number(bytes).filter(|&value| (file.taken)(value))
+        }
+        Err(reason) => {
+            note(&mut section.gaps, file.pattern, reason);
+            None
         }
     }
 }
@@ -78,15 +117,18 @@ mod tests {
         fs::create_dir(dir.path().join("proc")).expect("made");
         fs::write(dir.path().join("proc/stat"), "cpu0 1 2 3 4\ncpu2 1 2 3 4\ncpu5 1 2 3 4\n").expect("written");
         for (cpu, says) in [(0, "3412000\n"), (2, "<unknown>\n")] {
-            let cpufreq = dir.path().join(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq"));
-            fs::create_dir_all(&cpufreq).expect("made");
-            fs::write(cpufreq.join("scaling_cur_freq"), says).expect("written");
+            let cpu = dir.path().join(format!("sys/devices/system/cpu/cpu{cpu}"));
+            fs::create_dir_all(cpu.join("cpufreq")).expect("made");
+            fs::write(cpu.join("cpufreq/scaling_cur_freq"), says).expect("written");
+            fs::create_dir_all(cpu.join("thermal_throttle")).expect("made");
+            fs::write(cpu.join("thermal_throttle/core_throttle_count"), "7\n").expect("written");
         }
         let mut sampler = Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default());
         sampler.demand(Demand { complete: true, ..Demand::default() });
         let snapshot = sampler.sample();
         let times = snapshot.cpu_times.data();
         assert_eq!([0, 1, 2].map(|slot| times.khz.value(slot)), [Some(3_412_000), None, None]);
-        assert!(!snapshot.cpu_times.gaps.iter().any(|gap| gap.path.contains("cpufreq")));
+        assert_eq!([0, 1, 2].map(|slot| times.throttles.value(slot)), [Some(7), Some(7), None]);
+        assert!(!snapshot.cpu_times.gaps.iter().any(|gap| gap.path.contains("cpu*")));
     }
 }

@@ -8,7 +8,20 @@ use crate::parse::{lines, number, whole_lines};
 #[derive(Debug, Default)]
 pub(super) struct Mounts {
     memory: Vec<u8>,
+    cpu: Vec<u8>,
+    cpuset: Vec<u8>,
     unified: Vec<u8>,
+}
+
+/// The control groups of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Paths<'a> {
+    /// Of the memory controller where v1 has one, else of v2, else of the first hierarchy.
+    pub(super) main: &'a [u8],
+    /// Of v1's cpu controller where it is another one.
+    pub(super) cpu: Option<&'a [u8]>,
+    /// Of v1's cpuset controller where it is another one.
+    pub(super) cpuset: Option<&'a [u8]>,
 }
 
 impl Mounts {
@@ -24,21 +37,26 @@ impl Mounts {
         let mut mounts = Self::default();
         for line in lines(whole_lines(bytes).0) {
             let Some(mount) = Mount::parse(line) else { continue };
-            let has_memory = mount.options().any(|name| name == "memory");
-            match mount.fs.as_slice() {
-                b"cgroup2" if mounts.unified.is_empty() => mounts.unified = mount.root,
-                b"cgroup" if has_memory && mounts.memory.is_empty() => mounts.memory = mount.root,
-                _ => {}
+            let v1 = mount.fs == b"cgroup";
+            if mount.fs == b"cgroup2" && mounts.unified.is_empty() {
+                mounts.unified.clone_from(&mount.root);
+            }
+            let controllers =
+                [("memory", &mut mounts.memory), ("cpu", &mut mounts.cpu), ("cpuset", &mut mounts.cpuset)];
+            for (name, root) in controllers {
+                if v1 && root.is_empty() && mount.options().any(|option| option == name) {
+                    root.clone_from(&mount.root);
+                }
             }
         }
         mounts
     }
 }
 
-/// The path: of the memory controller where v1 has one, else of v2, else of the first hierarchy. None when the text
-/// has no line of that form.
-pub(super) fn path<'a>(bytes: &'a [u8], mounts: &Mounts) -> Option<&'a [u8]> {
-    let (mut unified, mut first) = (None, None);
+/// The paths that a process's file tells. None when the text has no line of that form.
+pub(super) fn paths<'a>(bytes: &'a [u8], mounts: &Mounts) -> Option<Paths<'a>> {
+    let (mut memory, mut unified, mut first) = (None, None, None);
+    let (mut cpu, mut cpuset) = (None, None);
     for line in lines(whole_lines(bytes).0) {
         let mut parts = line.splitn(3, |&byte| byte == b':');
         let (Some(id), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
@@ -46,16 +64,23 @@ pub(super) fn path<'a>(bytes: &'a [u8], mounts: &Mounts) -> Option<&'a [u8]> {
             continue;
         }
         let path = path.strip_suffix(b" (deleted)").unwrap_or(path);
-        if controllers.split(|&byte| byte == b',').any(|name| name == b"memory") {
-            return Some(below(path, &mounts.memory));
-        }
         if controllers.is_empty() {
             unified = Some(below(path, &mounts.unified));
-        } else {
-            first = first.or(Some(path));
+            continue;
+        }
+        first = first.or(Some(path));
+        for name in controllers.split(|&byte| byte == b',') {
+            match name {
+                b"memory" => memory = Some(below(path, &mounts.memory)),
+                b"cpu" => cpu = Some(below(path, &mounts.cpu)),
+                b"cpuset" => cpuset = Some(below(path, &mounts.cpuset)),
+                _ => {}
+            }
         }
     }
-    unified.or(first)
+    let main = memory.or(unified).or(first)?;
+    let other = |path: Option<&'a [u8]>| path.filter(|path| *path != main);
+    Some(Paths { main, cpu: other(cpu), cpuset: other(cpuset) })
 }
 
 /// A path below where its hierarchy is mounted from; what is not below it stays as it is.
@@ -70,10 +95,26 @@ fn below<'a>(path: &'a [u8], mounted: &[u8]) -> &'a [u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mounts, path};
+    use super::{Mounts, Paths, paths};
     use proptest::prelude::*;
 
     const V1: &[u8] = b"12:cpu,cpuacct:/a\n11:name=systemd:/b\n4:memory,hugetlb:/kubepods/pod:1/c\n0::/d\n";
+
+    fn path<'a>(bytes: &'a [u8], mounts: &Mounts) -> Option<&'a [u8]> {
+        paths(bytes, mounts).map(|paths| paths.main)
+    }
+
+    #[test]
+    fn other_controllers_have_groups_of_their_own() {
+        let info = b"35 31 0:32 /docker/1f /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct\n";
+        let text = b"4:memory:/a\n3:cpu,cpuacct:/docker/1f/x\n2:cpuset:/\n0::/d\n";
+        let expected = Paths { main: b"/a", cpu: Some(b"/x"), cpuset: Some(b"/") };
+        assert_eq!(paths(text, &Mounts::parse(info)), Some(expected));
+        let same = paths(b"4:memory:/a\n3:cpu,cpuacct:/a\n", &Mounts::default());
+        assert_eq!(same, Some(Paths { main: b"/a", cpu: None, cpuset: None }));
+        let unified = paths(b"0::/a\n", &Mounts::default());
+        assert_eq!(unified, Some(Paths { main: b"/a", cpu: None, cpuset: None }));
+    }
 
     #[test]
     fn prefers_memory_then_unified() {
@@ -99,7 +140,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>) {
-            let _ = path(&bytes, &Mounts::parse(&bytes));
+            let _ = paths(&bytes, &Mounts::parse(&bytes));
         }
 
         #[test]

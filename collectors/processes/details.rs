@@ -1,6 +1,6 @@
 //! What changes rarely or costs more than `stat`: at birth, after exec, in turns; counters of hot processes each time.
 
-use super::cgroup::{Mounts, path};
+use super::cgroup::{Mounts, paths};
 use super::cmdline::{self, Answer, Job};
 use super::file::read_once;
 use super::gaps::File;
@@ -207,10 +207,19 @@ impl Reader<'_, '_> {
     fn cgroup(&mut self, pid: u32, proc: &mut Proc) {
         let read = read_once(self.cx.root, format_args!("proc/{pid}/cgroup"), self.cx.buf);
         let read = self.gone_or(pid, read);
-        let found = read.and_then(|()| path(self.cx.buf, self.mounts).ok_or(Reason::Malformed));
-        match proc.failed.note(File::Cgroup, found) {
-            Some(path) => self.table.cgroup.set(proc.slot, &text(path)),
-            None => self.table.cgroup.clear(proc.slot),
+        let found = read.and_then(|()| paths(self.cx.buf, self.mounts).ok_or(Reason::Malformed));
+        let found = proc.failed.note(File::Cgroup, found);
+        let table = &mut *self.table;
+        let paths = [
+            (&mut table.cgroup, found.map(|paths| paths.main)),
+            (&mut table.cpu_cgroup, found.and_then(|paths| paths.cpu)),
+            (&mut table.cpuset_cgroup, found.and_then(|paths| paths.cpuset)),
+        ];
+        for (column, path) in paths {
+            match path {
+                Some(path) => column.set(proc.slot, &text(path)),
+                None => column.clear(proc.slot),
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::cpuinfo;
 use crate::files::{Files, numbered_entries, put};
+use crate::parse::number;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use topotop_model::tables::topology::CpuTopology;
@@ -111,34 +112,43 @@ impl Siblings {
 /// Reads the clock's limits and governor; true when something is not as it was.
 fn clock(files: &mut Files<'_>, section: &mut Section<CpuTopology>, slot: usize, cpu: u32) {
     let gaps = &mut section.gaps;
-    let mut number = |name: &str, pattern: &str| files.number(&format!("{CPUS}/cpu{cpu}/{name}"), pattern, gaps);
-    let max = number("cpufreq/cpuinfo_max_freq", "sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq");
-    let capacity = number("cpu_capacity", "sys/devices/system/cpu/cpu*/cpu_capacity");
+    let mut ask = |name: &str, pattern: &str| files.number(&format!("{CPUS}/cpu{cpu}/{name}"), pattern, gaps);
+    let max = ask("cpufreq/cpuinfo_max_freq", "sys/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq");
+    let capacity = ask("cpu_capacity", "sys/devices/system/cpu/cpu*/cpu_capacity");
     let table = section.data_mut();
     table.max_khz.set_or_clear(slot, max);
     table.capacity.set_or_clear(slot, capacity);
     let mut path = String::new();
-    governor(files, table, slot, cpu, &mut path);
+    policy(files, table, slot, cpu, &mut path);
 }
 
-/// Reads the governor; true when it is not what it was.
-fn governor(files: &mut Files<'_>, table: &mut CpuTopology, slot: usize, cpu: u32, path: &mut String) -> bool {
-    path.clear();
-    // Writing to a String cannot fail.
-    let _ = write!(path, "{CPUS}/cpu{cpu}/cpufreq/scaling_governor");
-    match files.bytes(path) {
-        Ok(bytes) if !bytes.is_empty() => {
-            let text = crate::parse::text(bytes);
-            let same = table.governor.get(slot).is_some_and(|old| **old == *text);
-            table.governor.set(slot, &text);
-            !same
-        }
-        _ => {
-            let known = table.governor.get(slot).is_some();
-            table.governor.clear(slot);
-            known
-        }
+/// Reads governor, driver and the limit of the clock; true when one is not what it was.
+fn policy(files: &mut Files<'_>, table: &mut CpuTopology, slot: usize, cpu: u32, path: &mut String) -> bool {
+    let mut name = |name: &str, files: &mut Files<'_>, column: &mut topotop_model::Text| {
+        path.clear();
+        // Writing to a String cannot fail.
+        let _ = write!(path, "{CPUS}/cpu{cpu}/cpufreq/{name}");
+        let Some(bytes) = files.bytes(path).ok().filter(|bytes| !bytes.is_empty()) else {
+            let known = column.get(slot).is_some();
+            column.clear(slot);
+            return known;
+        };
+        let text = crate::parse::text(bytes);
+        let same = column.get(slot).is_some_and(|old| **old == *text);
+        column.set(slot, &text);
+        !same
+    };
+    let mut changed = name("scaling_governor", files, &mut table.governor);
+    if table.governor.get(slot).is_some() {
+        changed |= name("scaling_driver", files, &mut table.cpufreq_driver);
+        path.clear();
+        // As above.
+        let _ = write!(path, "{CPUS}/cpu{cpu}/cpufreq/scaling_max_freq");
+        let limit = files.bytes(path).ok().and_then(number);
+        changed |= limit != table.limit_khz.value(slot);
+        table.limit_khz.set_or_clear(slot, limit);
     }
+    changed
 }
 
 /// Reads what changes without hotplug; true when something did.
@@ -152,7 +162,7 @@ pub(super) fn settings(files: &mut Files<'_>, section: &mut Section<CpuTopology>
         if let Some(cpu) = table.cpu.id(slot).value()
             && table.governor.get(slot).is_some()
         {
-            changed |= governor(files, table, slot, cpu, &mut path);
+            changed |= policy(files, table, slot, cpu, &mut path);
         }
     }
     changed

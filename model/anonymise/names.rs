@@ -197,6 +197,25 @@ impl Names {
         if own { path.to_owned() } else { self.path(path) }
     }
 
+    /// What a fix was for or what it wrote.
+    pub fn of_fix(&self, text: &str) -> String {
+        let kernels = ["/proc/irq/", "/proc/sys/", "/sys/devices/"].iter().any(|top| text.starts_with(top));
+        let setting = ["vm.", "net.", "kernel."].iter().any(|top| text.starts_with(top));
+        if kernels || setting {
+            return text.to_owned();
+        }
+        match text.split_once(':') {
+            Some(("nic", name)) => format!("nic:{}", self.interface(name)),
+            Some(("cgroup", path)) => format!("cgroup:{}", self.path(path)),
+            Some(("host" | "cpu" | "node" | "irq" | "pid" | "disk", _)) => text.to_owned(),
+            // A fix is called RULE/SUBJECT/FIX.
+            _ => match text.split('/').collect::<Vec<_>>().as_slice() {
+                [rule, subject, fix] if !rule.is_empty() => format!("{rule}/{}/{fix}", self.words(subject)),
+                _ => self.words(text),
+            },
+        }
+    }
+
     /// An argument of a program; those by which a runtime's settings are known stay.
     pub fn argument(&self, argument: &str) -> String {
         const BINDINGS: [&str; 10] = ["db", "u", "ns", "ts", "ps", "s", "nnts", "nnps", "tnnps", "true"];

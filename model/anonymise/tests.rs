@@ -43,6 +43,19 @@ fn machine(secret: &str) -> Snapshot {
     row!(disks { dev: 2, name: "loop0", lower: &*format!("/srv/{secret}.img") });
     row!(mounts { dev: 1, path: &*format!("/srv/{secret}"), fs: "ext4", source: "/dev/sda" });
     row!(mounts { dev: 2, path: "/", fs: "ext4", source: &*format!("/dev/mapper/{secret}-root") });
+    row!(applied {
+        fix: &*format!("MEM-02/cgroup%3A%2F{secret}.slice/F-HIGH"),
+        rule: "MEM-02",
+        subject: &*format!("cgroup:/{secret}.slice"),
+        target: &*format!("/sys/fs/cgroup/{secret}.slice/memory.high"),
+        wanted: "1",
+    });
+    row!(applied {
+        fix: "IRQ-03/host/F-IRQAFF",
+        target: "/proc/irq/9/smp_affinity_list",
+        subject: "irq:9",
+        wanted: "1"
+    });
     row!(sysctls { name: "vm.swappiness", value: "60" });
     row!(listeners { pid: 7, address: "0.0.0.0", port: 5672, protocol: "tcp" });
     row!(peers { pid: 7, address: "10.1.2.3", port: 5432 });

@@ -31,6 +31,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
                 isolated: place.is_some_and(|place| place.isolated),
                 shares: pair.and_then(|pair| shares(&pair, slot)),
                 mhz: pair.and_then(|pair| pair.now.khz.value(slot)).map(|khz| khz as f64 / 1000.0),
+                throttles_gained: pair.and_then(|pair| pair.gain(slot, |times| &times.throttles)),
             }
         })
         .collect();

@@ -1,6 +1,6 @@
 use super::rates::Pair;
 use crate::counter::per_second;
-use crate::frame::{CollectorCost, Cost, Frame, Host, Pressure, PressureStall};
+use crate::frame::{Applied, CollectorCost, Cost, Frame, Host, Pressure, PressureStall};
 use crate::{Known, Table, Window, tables};
 
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
@@ -8,6 +8,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     frame.sysctls = sysctls(window);
     frame.pressure = pressure(window);
     frame.cost = cost(window);
+    frame.applied = applied(window);
 }
 
 fn host(window: &Window) -> Host {
@@ -109,7 +110,33 @@ fn cost(window: &Window) -> Cost {
         }
     }
     cost.collectors.sort_by(|a, b| a.name.cmp(&b.name));
+    let memory = window.now.process_memory.value();
+    let asked = memory.into_iter().flat_map(|table| table.rows().iter().filter_map(|row| table.cost_ns.value(row)));
+    cost.memory_answer_ms = asked.max().map(|ns| ns as f64 / 1e6);
     cost
+}
+
+fn applied(window: &Window) -> Vec<Applied> {
+    let Some(table) = window.now.applied.value() else { return Vec::new() };
+    let now_ns = window.now.stamp.boot_ns;
+    let mut list: Vec<Applied> = table
+        .rows()
+        .iter()
+        .filter_map(|row| {
+            let at_ns = table.applied_boot_ns.value(row).filter(|&at| now_ns >= at);
+            Some(Applied {
+                fix: table.fix.get(row)?.clone(),
+                rule: table.rule.or_empty(row),
+                subject: table.subject.or_empty(row),
+                target: table.target.get(row)?.clone(),
+                wanted: table.wanted.get(row)?.clone(),
+                value: table.value.get(row).cloned(),
+                age_seconds: at_ns.map(|at| (now_ns - at) as f64 / 1e9),
+            })
+        })
+        .collect();
+    list.sort_unstable_by(|a, b| (&a.fix, &a.target).cmp(&(&b.fix, &b.target)));
+    list
 }
 
 #[cfg(test)]

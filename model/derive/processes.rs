@@ -63,6 +63,8 @@ fn one(pair: Pair<'_, Processes>, slot: usize, frame: &Frame) -> Option<Process>
         comm: table.comm.or_empty(slot),
         cmdline: table.cmdline.or_empty(slot),
         cgroup: table.cgroup.or_empty(slot),
+        cpu_cgroup: table.cpu_cgroup.or_empty(slot),
+        cpuset_cgroup: table.cpuset_cgroup.or_empty(slot),
         state: table.state.value(slot).and_then(|code| char::from_u32(code as u32)).unwrap_or('?'),
         kernel: flags & PF_KTHREAD != 0,
         uid: table.uid.id(slot),

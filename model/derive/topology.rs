@@ -1,4 +1,4 @@
-use crate::frame::{CpuPlace, Domain, NodePlace, Topology};
+use crate::frame::{ClockPolicy, CpuPlace, Domain, NodePlace, Topology};
 use crate::tables::topology::{CpuTopology, NodeTopology};
 use crate::{IdSet, Known, Section, Snapshot, Table};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,12 +41,24 @@ fn cpus(table: &CpuTopology) -> Vec<CpuPlace> {
                 isolated: table.isolated.value(slot) == Some(1),
                 nohz_full: table.nohz_full.value(slot) == Some(1),
                 capacity: table.capacity.id(slot).value(),
+                clock: clock(table, slot),
             })
         })
         .collect();
     cpus.sort_unstable_by_key(|cpu| cpu.id);
     cpus.dedup_by_key(|cpu| cpu.id);
     cpus
+}
+
+/// How its clock is governed, where it has a governor.
+fn clock(table: &CpuTopology, slot: usize) -> Option<ClockPolicy> {
+    let mhz = |khz: Option<u64>| khz.filter(|&khz| khz > 0).map(|khz| khz as f64 / 1000.0);
+    Some(ClockPolicy {
+        governor: table.governor.get(slot)?.clone(),
+        driver: table.cpufreq_driver.or_empty(slot),
+        max_mhz: mhz(table.max_khz.value(slot)),
+        limit_mhz: mhz(table.limit_khz.value(slot)),
+    })
 }
 
 /// The CPUs of /proc/stat, which prints online ones only.

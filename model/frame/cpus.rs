@@ -18,6 +18,8 @@ pub struct Cpu {
     pub shares: Option<CpuShares>,
     /// Clock now.
     pub mhz: Option<f64>,
+    /// Times its core was slowed down for heat since it was last asked; the counter is read now and then.
+    pub throttles_gained: Option<u64>,
 }
 
 impl Cpu {
@@ -92,6 +94,21 @@ pub struct CpuPlace {
     pub nohz_full: bool,
     /// Scheduler capacity, 1024 for the biggest.
     pub capacity: Option<u32>,
+    /// How its clock is governed; none where the machine has no cpufreq.
+    pub clock: Option<ClockPolicy>,
+}
+
+/// cpufreq's policy of a CPU.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClockPolicy {
+    /// Governor.
+    pub governor: Arc<str>,
+    /// Driver; empty when unread.
+    pub driver: Arc<str>,
+    /// Highest clock that the CPU has.
+    pub max_mhz: Option<f64>,
+    /// Highest clock that the policy allows.
+    pub limit_mhz: Option<f64>,
 }
 
 /// A node.

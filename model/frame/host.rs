@@ -77,6 +77,27 @@ pub struct Cost {
     pub backend: Arc<str>,
     /// By collector.
     pub collectors: Vec<CollectorCost>,
+    /// The dearest answer to where a process's memory is, of those that stand.
+    pub memory_answer_ms: Option<f64>,
+}
+
+/// A value that a fix has written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Applied {
+    /// The fix: `RULE/SUBJECT/FIX`.
+    pub fix: Arc<str>,
+    /// The rule whose finding it was for.
+    pub rule: Arc<str>,
+    /// What that was about, as subjects are written; hostile.
+    pub subject: Arc<str>,
+    /// What was written: a file, a setting, the affinity of a thread; hostile.
+    pub target: Arc<str>,
+    /// The value that was written.
+    pub wanted: Arc<str>,
+    /// The value now; none where it could not be read.
+    pub value: Option<Arc<str>>,
+    /// How long ago it was written.
+    pub age_seconds: Option<f64>,
 }
 
 /// What one collector cost.

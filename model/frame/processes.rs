@@ -19,6 +19,10 @@ pub struct Process {
     pub cmdline: Arc<str>,
     /// Control group; hostile.
     pub cgroup: Arc<str>,
+    /// Control group of the cpu controller where that is another one (v1), else empty; hostile.
+    pub cpu_cgroup: Arc<str>,
+    /// Control group of the cpuset controller where that is another one (v1), else empty; hostile.
+    pub cpuset_cgroup: Arc<str>,
     /// State letter.
     pub state: char,
     /// True for kernel threads.
@@ -65,6 +69,18 @@ pub struct Process {
     pub peers: Vec<Peer>,
     /// What is special about a Java virtual machine; none when it is none or could not be read.
     pub jvm: Option<Jvm>,
+}
+
+impl Process {
+    /// The group whose quota is its.
+    pub fn quota_group(&self) -> &Arc<str> {
+        if self.cpu_cgroup.is_empty() { &self.cgroup } else { &self.cpu_cgroup }
+    }
+
+    /// The group whose CPUs are its.
+    pub fn cpuset_group(&self) -> &Arc<str> {
+        if self.cpuset_cgroup.is_empty() { &self.cgroup } else { &self.cpuset_cgroup }
+    }
 }
 
 /// Threads that may run on the same CPUs.

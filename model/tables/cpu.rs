@@ -29,5 +29,7 @@ table! {
         guest_nice: Num = 11 (Counter, Ticks, "proc/stat"),
         /// Clock now.
         khz: Num = 12 (Gauge, Kilohertz, "sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq"),
+        /// Times its core was slowed down because it was too hot, since boot; read now and then.
+        throttles: Num = 13 (Counter, Count, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count"),
     }
 }

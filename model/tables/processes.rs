@@ -77,6 +77,10 @@ table! {
         hugetlb_bytes: Num = 35 (Gauge, Bytes, "proc/*/status"),
         /// When it was known, without reading it, to have used no CPU since it was read: all that CPUs did was others'.
         quiet_at_ns: Num = 36 (Clock, Nanoseconds, "proc/stat"),
+        /// Control group of the cpu controller where that is another one (v1); hostile.
+        cpu_cgroup: Text = 37 (Fact, None, "proc/*/cgroup"),
+        /// Control group of the cpuset controller where that is another one (v1); hostile.
+        cpuset_cgroup: Text = 38 (Fact, None, "proc/*/cgroup"),
     }
 }
 

@@ -37,6 +37,10 @@ table! {
         nohz_full: Num = 15 (Fact, None, "sys/devices/system/cpu/nohz_full"),
         /// 1 when it is plugged in, 0 when the kernel could only bring it up later.
         present: Num = 16 (Fact, None, "sys/devices/system/cpu/present"),
+        /// cpufreq driver.
+        cpufreq_driver: Text = 17 (Fact, None, "sys/devices/system/cpu/cpu*/cpufreq/scaling_driver"),
+        /// Highest clock that the policy allows.
+        limit_khz: Num = 18 (Fact, Kilohertz, "sys/devices/system/cpu/cpu*/cpufreq/scaling_max_freq"),
     }
 }
 
