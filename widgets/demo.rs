@@ -217,6 +217,7 @@ fn cost() -> topotop_model::frame::Cost {
         rss_bytes: Some(9 << 20),
         backend: "file".into(),
         collectors: vec![CollectorCost { name: "cpu".into(), took_ms: 0.2 }],
+        memory_answer_ms: None,
     }
 }
 
