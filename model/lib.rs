@@ -23,6 +23,7 @@ pub mod rules;
 mod section;
 mod snapshot;
 mod stamp;
+pub mod staves;
 mod table;
 pub mod tables;
 pub mod text;

@@ -7,7 +7,7 @@ mod grid;
 mod input;
 mod look;
 mod page;
-mod parts;
+pub(crate) mod parts;
 pub mod subject;
 
 pub use finding::{Evidence, Figure, Finding, Hit, Severity, Strength};

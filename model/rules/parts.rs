@@ -35,7 +35,7 @@ pub(super) fn queues_on(nic: &Nic, cpu: u32) -> impl Iterator<Item = &Queue> {
 }
 
 /// True where the interface has an own device and a link: limits and queues are its own.
-pub(super) fn is_physical(nic: &Nic) -> bool {
+pub(crate) fn is_physical(nic: &Nic) -> bool {
     &*nic.kind == "physical"
 }
 
@@ -79,33 +79,38 @@ pub(super) fn has_own_limit(cgroup: &Cgroup) -> bool {
 
 /// True where a disk is served to its end: busy nearly always, and requests wait. Second: true where that is over.
 pub(super) fn disk_pain(look: &Look<'_>, disk: &Disk) -> (bool, bool) {
-    let rule = &super::io_01::RULE;
+    disk_pain_by(|name| look.limit_of(&super::io_01::RULE, name), disk)
+}
+
+/// The same by limits of IO-01 that somebody else knows.
+pub(crate) fn disk_pain_by(limit: impl Fn(&str) -> f64, disk: &Disk) -> (bool, bool) {
     let Some(utilisation) = disk.utilisation else { return (false, false) };
-    let slow_ms = if disk.rotational.value() == Some(true) {
-        look.limit_of(rule, "await_rotating")
-    } else {
-        look.limit_of(rule, "await")
-    };
+    let slow_ms = limit(if disk.rotational.value() == Some(true) { "await_rotating" } else { "await" });
     let slowest = [disk.write_await_ms, disk.read_await_ms].iter().filter_map(|ms| ms.value()).max_by(f64::total_cmp);
     let slow = slowest.is_some_and(|ms| ms >= slow_ms);
-    let deep = disk.queue_depth.is_some_and(|depth| depth >= look.limit_of(rule, "queue"));
-    let enter = utilisation >= look.limit_of(rule, "utilisation") && (slow || deep);
-    let over = utilisation < look.limit_of(rule, "exit") || !(deep || slowest.is_some_and(|ms| ms >= slow_ms / 2.0));
+    let deep = disk.queue_depth.is_some_and(|depth| depth >= limit("queue"));
+    let enter = utilisation >= limit("utilisation") && (slow || deep);
+    let over = utilisation < limit("exit") || !(deep || slowest.is_some_and(|ms| ms >= slow_ms / 2.0));
     (enter, over)
 }
 
 /// True for devices whose figures say nothing of their own: memory, and what stands on others.
-pub(super) fn is_judged(disk: &Disk) -> bool {
+pub(crate) fn is_judged(disk: &Disk) -> bool {
     !["zram", "ram"].contains(&&*disk.kind) && disk.lower.is_empty()
 }
 
+/// True where two nodes each have a good part of a process's CPU time and of its memory.
+pub(crate) fn is_spread(frame: &Frame, process: &Process) -> bool {
+    super::numa_02::is_spread(frame, process)
+}
+
 /// `94 %`.
-pub(super) fn percent(fraction: Option<f64>) -> String {
+pub(crate) fn percent(fraction: Option<f64>) -> String {
     fraction.map_or_else(|| "?".to_owned(), |fraction| format!("{:.0} %", fraction * 100.0))
 }
 
 /// `1.5 GiB`.
-pub(super) fn bytes(bytes: Option<f64>) -> String {
+pub(crate) fn bytes(bytes: Option<f64>) -> String {
     let Some(mut value) = bytes else { return "?".to_owned() };
     for unit in ["B", "KiB", "MiB", "GiB"] {
         if value.abs() < 1024.0 {
@@ -117,7 +122,7 @@ pub(super) fn bytes(bytes: Option<f64>) -> String {
 }
 
 /// A number without more digits than it deserves.
-pub(super) fn count(value: Option<f64>) -> String {
+pub(crate) fn count(value: Option<f64>) -> String {
     match value {
         None => "?".to_owned(),
         Some(value) if value.abs() >= 100_000.0 => format!("{:.0}k", value / 1000.0),
