@@ -1,9 +1,11 @@
 //! What several tests share.
 
+pub(crate) mod captured;
 pub(crate) mod load;
 pub(crate) mod pty;
 pub(crate) mod reel;
 pub(crate) mod schema;
+pub(crate) mod series;
 pub(crate) mod synthetic;
 
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Captured real machines, where they lie beside the project: what the program says of each against expected values.
 
+mod silence;
+
 use std::path::PathBuf;
 use std::process::Command;
 
