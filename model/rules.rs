@@ -9,6 +9,7 @@ mod look;
 mod page;
 pub(crate) mod parts;
 pub mod subject;
+pub mod told;
 
 pub use finding::{Evidence, Figure, Finding, Hit, Severity, Strength};
 pub use grid::{Cell, Column, Grid};

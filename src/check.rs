@@ -1,7 +1,6 @@
 //! `topotop check`: watch for a while, say what is wrong and what could not be looked at, and exit by it.
 
 mod report;
-mod table;
 
 use crate::cli::Global;
 use crate::config::Config;

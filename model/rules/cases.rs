@@ -6,7 +6,7 @@ mod second;
 
 use crate::frame::*;
 use crate::judge::{Judge, Judgement, Standing};
-use crate::rules::{self, Finding, Severity};
+use crate::rules::{self, Finding, Severity, told};
 use crate::snapshot::VisitMut;
 use crate::{Gap, IdSet, Known, Reason, Section, Snapshot, Stamp, State, Table};
 use std::sync::Arc;
@@ -270,6 +270,16 @@ fn every_rule_fires_where_it_should() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The whole text of each finding, as `check` prints it.
+#[test]
+fn every_finding_reads_well() {
+    for case in cases() {
+        let judgement = judged_by(case.rule, case.sick);
+        let told = find(&judgement.findings, case.rule).map(|finding| told::in_full(finding, "00:00:01 UTC"));
+        insta::assert_snapshot!(case.rule, told.unwrap_or_default());
+    }
 }
 
 #[test]

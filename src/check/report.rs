@@ -1,12 +1,12 @@
 //! What `check` says.
 
-use super::{Seen, table};
+use super::Seen;
 use crate::export::json::Findings;
 use crate::units;
 use serde::Serialize;
 use std::io::{self, Write};
 use topotop_model::judge::{Judgement, Standing};
-use topotop_model::rules::{Figure, Finding, Rule, Severity, Subject, Unchecked};
+use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, told};
 use topotop_model::text::printable;
 
 /// Rules that could not look, with what at.
@@ -30,7 +30,8 @@ pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let mut findings: Vec<&Finding> = seen.findings.iter().collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     for finding in findings {
-        one(finding, out)?;
+        let since = format!("{} UTC", units::time_of_day(finding.since.wall_ns));
+        write!(out, "\n{}", told::in_full(finding, &since))?;
     }
     let mut rows = not_checked(&seen.last).peekable();
     if rows.peek().is_some() {
@@ -45,48 +46,6 @@ pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-fn one(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
-    let mark = match finding.severity {
-        Severity::Critical => "CRITICAL",
-        Severity::Warning => "WARNING",
-        Severity::Info => "info",
-    };
-    writeln!(out, "\n{mark} {}  {}", finding.rule.id, printable(&finding.title()))?;
-    let since = units::time_of_day(finding.since.wall_ns);
-    writeln!(out, "  since {since} UTC, confidence {:.0} %", finding.confidence * 100.0)?;
-    for evidence in &finding.evidence {
-        let (name, source) = (evidence.name.replace('_', " "), evidence.source);
-        let value = match &evidence.value {
-            Figure::Table(_) => continue,
-            Figure::Text(text) => printable(text).into_owned(),
-            Figure::Number(value) => amount(*value, evidence.unit),
-        };
-        writeln!(out, "  {name:<16} {value:<28} {source}")?;
-    }
-    for (name, grid, source) in finding.tables() {
-        table::write(name, grid, source, out)?;
-    }
-    for child in &finding.children {
-        writeln!(out, "  causes {}  {}", child.rule.id, printable(&child.title()))?;
-    }
-    for advice in finding.rule.advice {
-        writeln!(out, "  do: {advice}")?;
-    }
-    Ok(())
-}
-
-/// A number with its unit.
-pub(super) fn amount(value: f64, unit: &str) -> String {
-    match unit {
-        "fraction" => format!("{:.1} %", value * 100.0),
-        "bytes" => format!("{:.1} MiB", value / f64::from(1 << 20)),
-        "bytes/s" => format!("{:.1} MiB/s", value / f64::from(1 << 20)),
-        "1/s" => format!("{value:.0}/s"),
-        "" => format!("{value}"),
-        unit => format!("{value:.1} {unit}"),
-    }
 }
 
 /// For programs: one line at the end.
