@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs alone.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test soak build setup setup-test lint bench picture clean
+.PHONY: run test guest soak build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -17,7 +17,11 @@ build: setup
 	@$(CARGO) build --release --locked $(FEATURES)
 
 test: setup setup-test ## build and run every test
-	@INSTA_UPDATE=no $(CARGO) test --workspace --locked $(FEATURES)
+	@TOPOTOP_GUEST=1 INSTA_UPDATE=no $(CARGO) test --workspace --locked $(FEATURES)
+
+# Small virtual machines, made once of Debian's packages and kept below ~/.cache/topotop-guest; ARGS="one-queue" picks.
+guest: setup setup-test ## boot small machines, make trouble in them, see it found
+	@TOPOTOP_GUEST=1 $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
 
 # Two hundred kills of a recording, a CPU that goes offline for a moment.
 soak: setup setup-test ## the tests that take long or disturb the machine

@@ -1,0 +1,95 @@
+//! What runs in a guest to make trouble there: `tool act NAME …`.
+
+use std::fs::{File, OpenOptions};
+use std::hint::black_box;
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+const MIB: usize = 1 << 20;
+
+/// Runs until it is killed; fails only where it is called wrongly.
+pub(crate) fn run(words: &[String]) -> ExitCode {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let number = |text: &str| text.parse::<usize>().expect("a number");
+    match words[..] {
+        ["burn", threads] => side_by_side(number(threads), || spin(None)),
+        ["hold", mib] => walk(number(mib) * MIB),
+        ["spread", mib, threads] => side_by_side(number(threads), || walk(number(mib) * MIB / number(threads))),
+        ["fill", mib] => fill(number(mib) * MIB),
+        ["sync", path] => sync(path),
+        ["append", path, mib_per_second, most] => append(path, number(mib_per_second), number(most)),
+        _ => return ExitCode::FAILURE,
+    }
+    ExitCode::SUCCESS
+}
+
+fn side_by_side(threads: usize, work: impl Fn() + Sync) {
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(&work);
+        }
+    });
+}
+
+fn spin(until: Option<Instant>) {
+    while until.is_none_or(|until| Instant::now() < until) {
+        for number in 0..100_000u64 {
+            black_box(number);
+        }
+    }
+}
+
+/// Memory of its own, walked through over and over.
+fn walk(bytes: usize) {
+    let mut memory = vec![1u8; bytes];
+    loop {
+        for page in memory.iter_mut().step_by(4096) {
+            *page = page.wrapping_add(1);
+        }
+        black_box(&mut memory);
+        spin(Some(Instant::now() + Duration::from_millis(20)));
+    }
+}
+
+/// Takes memory and gives it back, over and over.
+fn fill(bytes: usize) {
+    loop {
+        black_box(&mut vec![1u8; bytes]);
+    }
+}
+
+/// Small writes, each of which has to be on the disk before the next.
+fn sync(path: &str) {
+    let mut file = File::create(path).expect("a file");
+    for round in 0u64.. {
+        file.seek(SeekFrom::Start(round % 256 * 4096)).expect("a place");
+        file.write_all(&[round as u8; 4096]).expect("room");
+        file.sync_data().expect("a disk");
+    }
+}
+
+/// Grows a file steadily, and begins again at its end.
+fn append(path: &str, mib_per_second: usize, most: usize) {
+    let chunk = vec![7u8; mib_per_second * MIB / 20];
+    let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path).expect("a file");
+    let mut written = 0;
+    let mut due = Instant::now();
+    loop {
+        if written + chunk.len() > most * MIB {
+            written = 0;
+            file.set_len(0).expect("a file");
+            file.seek(SeekFrom::Start(0)).expect("a place");
+        }
+        file.write_all(&chunk).expect("room");
+        written += chunk.len();
+        due += Duration::from_millis(50);
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// Where the tool itself is: scenarios call it.
+pub(crate) fn own() -> std::path::PathBuf {
+    env::current_exe().expect("an own path")
+}

@@ -1,0 +1,248 @@
+//! Boots one shape, gives it its scenarios, and judges what comes out.
+
+use crate::machine::{Place, SHAPES, Shape};
+use crate::scenarios::Scenario;
+use crate::seen::{Outcome, Seen};
+use crate::{act, flood};
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// A machine that says nothing for so long does not answer any more.
+const PATIENCE: Duration = Duration::from_mins(3);
+/// A folder that keeps what came out of the guests, for whoever looks for the reason of a failure.
+const KEEP: &str = "TOPOTOP_GUEST_KEEP";
+/// The program under test.
+const TOPOTOP: &str = env!("CARGO_BIN_EXE_topotop");
+/// Limits that guests are too small for.
+const CONFIG: &str =
+    "[rules.NUMA-01]\nmemory = 50000000\n[rules.NUMA-02]\nmemory = 50000000\n[rules.NUMA-06]\nmemory = 50000000\n";
+
+/// `shape NAME IMAGE NETWORK SCENARIO…`, in a network of its own.
+pub(crate) fn run(words: &[String]) -> ExitCode {
+    // Where whoever started this ends, this ends; without it it would only be left over.
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let [name, image, network, names @ ..] = words else { return ExitCode::FAILURE };
+    let Some(shape) = SHAPES.iter().find(|shape| shape.name == name) else { return ExitCode::FAILURE };
+    let network = network == "tap";
+    if network {
+        for line in [
+            "link set lo up",
+            "tuntap add dev tap0 mode tap multi_queue",
+            "addr add 10.77.0.1/24 dev tap0",
+            "link set tap0 up",
+            "route add local 10.77.1.0/24 dev lo",
+        ] {
+            let status = Command::new("ip").args(line.split(' ')).status().expect("ip runs");
+            assert!(status.success(), "ip {line}");
+        }
+        std::thread::spawn(flood::serve);
+    }
+    let mut todo: Vec<&Scenario> =
+        shape.scenarios.iter().copied().filter(|scenario| names.iter().any(|name| name == scenario.name)).collect();
+    todo.retain(|scenario| {
+        let able = network || !scenario.network;
+        if !able {
+            println!("guest {}: {}: not run: it needs a network", shape.name, scenario.name);
+        }
+        able
+    });
+    let mut good = true;
+    for attempt in 1.. {
+        let work = tempfile::Builder::new().prefix("topotop-guest").tempdir().expect("a temporary folder");
+        let place = Place { image: Path::new(image), work: work.path(), network };
+        let mut boot = Boot { shape, place: &place, results: BTreeMap::new(), read: 0 };
+        let end = boot.go(&todo);
+        for (name, outcome) in &boot.results {
+            good &= *outcome;
+            todo.retain(|scenario| scenario.name != *name);
+        }
+        match end {
+            Ok(()) if todo.is_empty() => break,
+            Ok(()) => println!("guest {}: it ended without {}", shape.name, todo[0].name),
+            Err(reason) => println!("guest {}: {reason}\n{}", shape.name, tail(&work.path().join("console"))),
+        }
+        if attempt == 2 {
+            good = false;
+            break;
+        }
+        println!("guest {}: once more", shape.name);
+    }
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+struct Boot<'a> {
+    shape: &'a Shape,
+    place: &'a Place<'a>,
+    /// How scenarios came out.
+    results: BTreeMap<&'static str, bool>,
+    /// Lines of the log that were read.
+    read: usize,
+}
+
+impl Boot<'_> {
+    /// One boot from start to end; an error where the machine failed, not a scenario.
+    fn go(&mut self, todo: &[&Scenario]) -> Result<(), String> {
+        prepare(self.place, todo);
+        let start = Instant::now();
+        let log = fs::File::create(self.place.work.join("qemu")).expect("a file");
+        let mut command = self.shape.command(self.place);
+        let mut child = command.stdout(Stdio::null()).stderr(log).spawn().expect("it starts");
+        let end = self.watch(&mut child, todo, start);
+        // A machine that has powered off has ended already.
+        let _ = child.kill();
+        let _ = child.wait();
+        end.map_err(|reason| format!("{reason}\n{}", tail(&self.place.work.join("qemu"))))
+    }
+
+    fn watch(&mut self, child: &mut Child, todo: &[&Scenario], start: Instant) -> Result<(), String> {
+        let mut news = Instant::now();
+        let mut began = (String::new(), Instant::now());
+        loop {
+            let ended = child.try_wait().map_err(|error| format!("qemu: {error}"))?;
+            for line in self.lines() {
+                news = Instant::now();
+                let words: Vec<&str> = line.split_whitespace().collect();
+                match words[..] {
+                    ["guest:", "up", kernel] => {
+                        println!(
+                            "guest {}: Linux {kernel} is up after {:.0} s",
+                            self.shape.name,
+                            start.elapsed().as_secs_f64()
+                        );
+                    }
+                    ["guest:", "begin", name] => began = (name.to_owned(), Instant::now()),
+                    ["guest:", "done", name] => {
+                        if let Some(scenario) = todo.iter().find(|scenario| scenario.name == name) {
+                            self.judge(scenario, began.1.elapsed());
+                        }
+                    }
+                    ["guest:", "end"] => return Ok(()),
+                    _ => println!("guest {}: {}: {line}", self.shape.name, began.0),
+                }
+            }
+            if let Some(status) = ended {
+                return Err(format!("the machine ended: {status}"));
+            }
+            if news.elapsed() > PATIENCE {
+                return Err(format!("nothing came for {} s", PATIENCE.as_secs()));
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// New whole lines of the log.
+    fn lines(&mut self) -> Vec<String> {
+        let text = fs::read(self.place.work.join("log")).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let new: Vec<String> = whole.lines().skip(self.read).map(|line| line.trim_end().to_owned()).collect();
+        self.read += new.len();
+        new
+    }
+
+    fn judge(&mut self, scenario: &Scenario, took: Duration) {
+        let parts = self.parts(scenario.name);
+        if let Some(dir) = env::var_os(KEEP) {
+            for (kind, text) in &parts {
+                let path = Path::new(&dir).join(format!("{}-{}.{kind}", self.shape.name, scenario.name));
+                fs::write(path, text).expect("a folder");
+            }
+        }
+        let seen =
+            |kind: &str| parts.get(kind).ok_or_else(|| format!("no {kind} came")).and_then(|text| Seen::parse(text));
+        let sick = seen("sick");
+        let mut outcome: Outcome = sick.as_ref().map_err(Clone::clone).and_then(scenario.sick);
+        if outcome.is_ok() && !scenario.clean.is_empty() {
+            let after = seen("well").and_then(|well| well.quiet());
+            outcome = outcome.and_then(|told| {
+                after.map(|after| format!("{told}; then {after}")).map_err(|why| format!("afterwards: {why}"))
+            });
+        }
+        let (shape, name, seconds) = (self.shape.name, scenario.name, took.as_secs());
+        self.results.insert(scenario.name, outcome.is_ok());
+        match outcome {
+            Ok(told) => println!("guest {shape}: {name}: ok, {seconds} s: {told}"),
+            Err(why) => {
+                println!("guest {shape}: {name}: FAILED, {seconds} s: {why}");
+                for line in sick.iter().flat_map(Seen::last) {
+                    println!("    {line}");
+                }
+                if let Some(text) = parts.get("errors").filter(|text| !text.is_empty()) {
+                    println!("    {}", text.trim_end().replace('\n', "\n    "));
+                }
+            }
+        }
+    }
+
+    /// What a scenario sent, by kind: `@ NAME KIND LENGTH`, a line's end and so many bytes.
+    fn parts(&self, name: &str) -> BTreeMap<String, String> {
+        let bytes = fs::read(self.place.work.join("out")).unwrap_or_default();
+        let mut parts = BTreeMap::new();
+        let mut rest = &bytes[..];
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+            let words: Vec<&str> = head.split(' ').collect();
+            let ["@", of, kind, length] = words[..] else { break };
+            let Some(body) = length.parse().ok().and_then(|length: usize| rest.get(end + 1..end + 1 + length)) else {
+                break;
+            };
+            if of == name {
+                parts.insert(kind.to_owned(), String::from_utf8_lossy(body).into_owned());
+            }
+            rest = &rest[end + 1 + body.len()..];
+        }
+        parts
+    }
+}
+
+/// Makes the disks of a boot.
+fn prepare(place: &Place<'_>, todo: &[&Scenario]) {
+    let payload = place.work.join("payload");
+    fs::create_dir(&payload).expect("a folder");
+    stripped(Path::new(TOPOTOP), &payload.join("topotop"));
+    stripped(&act::own(), &payload.join("tool"));
+    fs::write(payload.join("config.toml"), CONFIG).expect("a file");
+    fs::write(payload.join("lib"), include_str!("lib")).expect("a file");
+    let mut run = String::from(". /test/lib\n");
+    for scenario in todo {
+        let Scenario { name, inject, clean, samples, interval_ms, .. } = scenario;
+        let functions = format!("inject() {{\n:\n{inject}\n}}\nclean() {{\n:\n{clean}\n}}\n");
+        fs::write(payload.join(name), functions).expect("a file");
+        let well = if clean.is_empty() { 0 } else { 12 };
+        writeln!(run, "scenario {name} {interval_ms} {samples} {well}").expect("a text");
+    }
+    fs::write(payload.join("run"), run).expect("a file");
+    let image = |name: &str, size: &str, from: Option<&Path>| {
+        let mut command = Command::new(place.image.join("mke2fs"));
+        command.args(["-q", "-F", "-t", "ext4", "-O", "^has_journal", "-E", "lazy_itable_init=1", "-m", "0"]);
+        if let Some(from) = from {
+            command.arg("-d").arg(from);
+        }
+        let status = command.arg(place.work.join(name)).arg(size).stdout(Stdio::null()).status().expect("it runs");
+        assert!(status.success(), "mke2fs {name}");
+    };
+    image("test.img", "192M", Some(&payload));
+    image("data.img", "1G", None);
+    image("slow.img", "256M", None);
+    fs::remove_dir_all(&payload).expect("a folder");
+}
+
+/// Copies a program without what only a debugger reads, where binutils are there.
+fn stripped(from: &Path, to: &Path) {
+    let done = Command::new("strip").arg("-o").arg(to).arg(from).stderr(Stdio::null()).status();
+    if !done.is_ok_and(|status| status.success()) {
+        fs::copy(from, to).expect("a copy");
+    }
+}
+
+/// The last lines of a file, for a message.
+fn tail(path: &Path) -> String {
+    let text = String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(15)..].join("\n")
+}

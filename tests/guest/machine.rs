@@ -1,0 +1,186 @@
+//! The shapes of machines, and how QEMU is asked for one.
+
+use crate::scenarios::{self, Scenario};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A machine that is booted once and goes through its scenarios.
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    /// Which kernel of the image.
+    kernel: &'static str,
+    /// The network card, as QEMU names it.
+    card: &'static str,
+    /// CPUs that are there, of eight places in four nodes.
+    cpus: u32,
+    /// Memory by node in MiB; a node beyond the fourth has no CPUs.
+    memory: &'static [u32],
+    /// The node of the network card.
+    card_node: u32,
+    /// Words for the kernel.
+    append: &'static str,
+    pub(crate) scenarios: &'static [&'static Scenario],
+}
+
+/// The odd one: seven CPUs, a node without any, an interface with four queues, groups of version 2.
+const VIRTIO: Shape = Shape {
+    name: "virtio",
+    kernel: "new",
+    card: "virtio-net-pci",
+    cpus: 7,
+    memory: &[512, 512, 512, 256, 256],
+    card_node: 2,
+    append: "",
+    scenarios: scenarios::VIRTIO,
+};
+
+/// The usual one: an older kernel, a card like real ones, an isolated CPU, groups of version 1.
+const IGB: Shape = Shape {
+    name: "igb",
+    kernel: "old",
+    card: "igb",
+    cpus: 8,
+    memory: &[512, 512, 512, 512],
+    card_node: 2,
+    append: "guest.cgroup=v1 isolcpus=7",
+    scenarios: scenarios::IGB,
+};
+
+pub(crate) const SHAPES: &[Shape] = &[VIRTIO, IGB];
+
+const APPEND: &str = "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off nokaslr no_timer_check tsc=reliable \
+    cryptomgr.notests random.trust_cpu=on psi=1 numa_balancing=disable";
+
+/// The files of one boot, and what it is connected to.
+pub(crate) struct Place<'a> {
+    pub(crate) image: &'a Path,
+    pub(crate) work: &'a Path,
+    /// Whether tap0 is there.
+    pub(crate) network: bool,
+}
+
+impl Shape {
+    /// Why this machine cannot be had here.
+    pub(crate) fn possible(&self, image: &Path) -> Result<(), String> {
+        let help = format!("{},help", self.card);
+        let output = Command::new(image.join("qemu")).args(["-device", &help]).output();
+        let output = output.map_err(|error| format!("qemu: {error}"))?;
+        let why = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+        if output.status.success() { Ok(()) } else { Err(format!("this QEMU has no {}: {why}", self.card)) }
+    }
+
+    /// The command that starts it.
+    pub(crate) fn command(&self, place: &Place<'_>) -> Command {
+        // Death of this process takes the machine with it.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(place.image.join("qemu"));
+        let fast = kvm(place.image, place.work);
+        if fast {
+            command.args(["-accel", "kvm", "-cpu", "host"]);
+        } else {
+            // One thread for all CPUs: as fast on two cores, and it never failed.
+            command.args(["-accel", "tcg,thread=single,tb-size=256", "-cpu", "max,la57=off"]);
+        }
+        let total: u32 = self.memory.iter().sum();
+        command.args(["-machine", "q35,usb=off,vmport=off,smbus=off,hpet=off", "-m", &total.to_string()]);
+        command.args(["-smp", &format!("{},maxcpus=8,sockets=4,cores=2,threads=1", self.cpus)]);
+        self.nodes(&mut command);
+        command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-device", "virtio-rng-pci"]);
+        command.arg("-kernel").arg(place.image.join(format!("vmlinuz-{}", self.kernel)));
+        command.arg("-initrd").arg(place.image.join(format!("initrd-{}", self.kernel)));
+        command.args(["-append", &format!("{APPEND} {}", self.append)]);
+        let file = |name: &str| place.work.join(name).display().to_string();
+        command.args(["-serial", &format!("file:{}", file("console")), "-serial", &format!("file:{}", file("log"))]);
+        command.args(["-chardev", &format!("file,id=out,path={}", file("out")), "-device", "virtio-serial-pci"]);
+        command.args(["-device", "virtserialport,chardev=out,name=out"]);
+        let root = place.image.join("root.ext4").display().to_string();
+        let disks = [
+            ("root", root, "snapshot=on"),
+            ("test", file("test.img"), "readonly=on"),
+            ("data", file("data.img"), "cache=unsafe"),
+            ("slow", file("slow.img"), "cache=unsafe,throttling.iops-total=50"),
+        ];
+        for (name, path, options) in disks {
+            command.args(["-drive", &format!("if=none,id={name},file={path},format=raw,{options}")]);
+            command.args(["-device", &format!("virtio-blk-pci,drive={name},serial={name}")]);
+        }
+        if place.network {
+            self.card(&mut command);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// CPUs and memory by node, pairs of nodes nearer than others.
+    fn nodes(&self, command: &mut Command) {
+        for (node, size) in self.memory.iter().enumerate() {
+            command.args(["-object", &format!("memory-backend-ram,id=m{node},size={size}M")]);
+            let cpus = if node < 4 { format!("cpus={}-{},", 2 * node, 2 * node + 1) } else { String::new() };
+            command.args(["-numa", &format!("node,nodeid={node},{cpus}memdev=m{node}")]);
+        }
+        for from in 0..self.memory.len() {
+            for to in from + 1..self.memory.len() {
+                let distance = if from / 2 == to / 2 { 20 } else { 30 };
+                command.args(["-numa", &format!("dist,src={from},dst={to},val={distance}")]);
+            }
+        }
+    }
+
+    /// The card stands on a bus of its own, which has a node.
+    fn card(&self, command: &mut Command) {
+        command.args(["-device", &format!("pxb-pcie,id=far,bus=pcie.0,bus_nr=64,numa_node={}", self.card_node)]);
+        command.args(["-device", "pcie-root-port,id=farport,bus=far,chassis=9,slot=9"]);
+        command.args(["-netdev", "tap,id=net,ifname=tap0,script=no,downscript=no,vhost=off,queues=4"]);
+        let queues = if self.card == "virtio-net-pci" { ",mq=on,vectors=10" } else { "" };
+        command.args(["-device", &format!("{},netdev=net,bus=farport,mac=52:54:00:77:00:02{queues}", self.card)]);
+    }
+}
+
+/// Whether KVM runs a kernel here. That it can be opened says nothing: under some hypervisors a kernel stops at once,
+/// and the emulator waits for ever. So one is started, and the answer kept until the host is booted again.
+fn kvm(image: &Path, work: &Path) -> bool {
+    let open = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    if !open {
+        return false;
+    }
+    let known: PathBuf = image.join(format!("kvm-{}", boot.trim()));
+    if let Ok(answer) = fs::read_to_string(&known) {
+        return answer == "yes";
+    }
+    let console = work.join("trial");
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(image.join("qemu"));
+    command.args([
+        "-accel",
+        "kvm",
+        "-cpu",
+        "host",
+        "-machine",
+        "q35",
+        "-m",
+        "256",
+        "-nodefaults",
+        "-display",
+        "none",
+        "-no-reboot",
+    ]);
+    command.arg("-kernel").arg(image.join("vmlinuz-new")).arg("-initrd").arg(image.join("initrd-new"));
+    command.args(["-append", "console=ttyS0 panic=-1 quiet guest.trial"]);
+    command.args(["-serial", &format!("file:{}", console.display())]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = command.spawn() else { return false };
+    let until = Instant::now() + Duration::from_secs(10);
+    while Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    // What hangs is ended; what has ended already cannot be, which is as good.
+    let _ = child.kill();
+    let _ = child.wait();
+    let works = fs::read_to_string(&console).is_ok_and(|text| text.contains("guest: no root disk"));
+    // Where the answer cannot be kept it is asked for again.
+    let _ = fs::write(known, if works { "yes" } else { "no" });
+    works
+}

@@ -1,0 +1,31 @@
+//! What is done to guests, and what has to be found.
+
+mod network;
+mod quiet;
+
+use crate::seen::{Outcome, Seen};
+
+/// One kind of trouble, or of health that looks like it.
+#[derive(Clone, Copy)]
+pub(crate) struct Scenario {
+    /// A word or a few, joined by dashes.
+    pub(crate) name: &'static str,
+    /// Shell lines that make it; `lib` has what they share.
+    pub(crate) inject: &'static str,
+    /// Shell lines that take it away; then silence is asked for. None where nothing is wrong in the first place.
+    pub(crate) clean: &'static str,
+    /// Samples with rates that are watched.
+    pub(crate) samples: u32,
+    /// Between them.
+    pub(crate) interval_ms: u32,
+    /// Whether packets from outside are needed.
+    pub(crate) network: bool,
+    /// What has to be found in them.
+    pub(crate) sick: fn(&Seen) -> Outcome,
+}
+
+const PLAIN: Scenario =
+    Scenario { name: "", inject: "", clean: "", samples: 12, interval_ms: 700, network: false, sick: Seen::quiet };
+
+pub(crate) const VIRTIO: &[&Scenario] = &[&network::ONE_QUEUE, &quiet::IDLE, &quiet::OFFLINE];
+pub(crate) const IGB: &[&Scenario] = &[&quiet::ISOLATED, &network::ONE_QUEUE_IGB];

@@ -1,0 +1,33 @@
+//! Queues, interrupts and a flood of packets.
+
+use super::Scenario;
+use crate::seen::{Outcome, Seen, holds};
+
+/// Everything comes in through one queue.
+pub(crate) const ONE_QUEUE: Scenario = Scenario {
+    name: "one-queue",
+    inject: "ethtool -L eth0 combined 1; flood 32 60000 60; sleep 1",
+    clean: "no_flood; ethtool -L eth0 combined 4",
+    samples: 13,
+    interval_ms: 1000,
+    network: true,
+    sick: one_queue,
+};
+
+/// The same on a card whose queues have interrupts of their own names.
+pub(crate) const ONE_QUEUE_IGB: Scenario = Scenario {
+    name: "one-queue-igb",
+    inject: "ethtool -L eth0 combined 1; flood 32 60000 60; sleep 1",
+    clean: "no_flood; ethtool -L eth0 combined 8",
+    ..ONE_QUEUE
+};
+
+fn one_queue(seen: &Seen) -> Outcome {
+    let found = seen.found("NIC-01", "nic:eth0")?;
+    holds(found.number("current")? < 1.5, "it does not say that there is one channel")?;
+    holds(found.number("max")? > 3.5, "it does not say that there could be four")?;
+    holds(found.number("softirq")? >= 0.4, "its CPU is not hot")?;
+    holds(found.has_under("IRQ-01"), "the hot CPU is not told under it")?;
+    seen.only(&["NIC-01", "IRQ-01", "NIC-02"])?;
+    Ok(format!("after {} samples: {}", found.after, found.title()))
+}
