@@ -24,7 +24,7 @@ fn is_unread(barrel: &Barrel<'_>, files: &[&str]) -> bool {
 
 pub(super) fn quota(barrel: &Barrel<'_>) -> Stave {
     let frame = barrel.frame;
-    if frame.raw.cgroups.state != State::Read {
+    if frame.raw.cgroups.state != State::Read && frame.cgroups.is_empty() {
         return Stave::unknown(Kind::Quota, "not read");
     }
     let (at, throttled) = (QUOTA_FULL, barrel.limit("CPU-05", "throttled", 0.25));

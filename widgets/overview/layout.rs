@@ -110,7 +110,7 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
     let queues = crate::queues::compact_rows(cx);
     let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some() && *cgroup.path != *"/").count();
     let disks = crate::disks::compact_rows(cx);
-    let staves = staves::rows(inner);
+    let staves = staves::rows(inner, area.height);
     let nodes = nodes::useful_rows(machine, area.height);
     [
         Slot::new(staves, staves),

@@ -1,45 +1,32 @@
-//! The staves of the barrel: whichever is the shortest holds everything up.
+//! The staves of the barrel: whichever is the shortest holds everything up. The model says how each stands; here it is
+//! drawn: a line that names the short one and the next, and a cell for each.
 
 use crate::parts::{Pen, names, number};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::Known;
-use topotop_model::frame::{Cgroup, Nic, Process};
-
-/// How full something is, and what it is about.
-struct Stave<'a> {
-    name: &'static str,
-    /// How full; none where there is nothing to fill.
-    share: Known<f64>,
-    what: What<'a>,
-}
-
-enum What<'a> {
-    Nothing,
-    Cpu(u32),
-    Text(&'a str),
-    Process(&'a str, u32),
-    Directions(&'a Nic),
-    Throttled(&'a str, f64),
-}
+use topotop_model::frame::Cgroup;
+use topotop_model::rules::Subject;
+use topotop_model::staves::{Kind, Stave, Staves, Verdict};
 
 /// The width that a stave needs to say something.
 const WIDTH: u16 = 19;
+
+/// From this height on there is room for the line that names the short stave.
+const TALL: u16 = 20;
 
 /// How many stand side by side.
 fn columns(width: u16) -> u16 {
     match width / WIDTH {
         0 | 1 => 1,
         2 | 3 => 2,
-        4..=9 => 4,
-        _ => 8,
+        _ => 4,
     }
 }
 
-/// The rows that they take at a width.
-pub(super) fn rows(width: u16) -> u16 {
-    8_u16.div_ceil(columns(width).min(4))
+/// The rows that they take at a width, of a screen so high.
+pub(super) fn rows(width: u16, height: u16) -> u16 {
+    8_u16.div_ceil(columns(width)) + u16::from(height >= TALL)
 }
 
 /// The widths of the names where four stand side by side: what is above one another lines up.
@@ -50,69 +37,166 @@ fn edge(width: u16, columns: u16, column: u16) -> u16 {
     let share = |parts: u16, all: u16| (u32::from(width) * u32::from(parts) / u32::from(all)) as u16;
     match (columns, column) {
         (4, 0) => 0,
-        (4, column) => share([19, 39, 60].get(usize::from(column) - 1).copied().unwrap_or(80), 80),
+        (4, column) => share([20, 40, 61].get(usize::from(column) - 1).copied().unwrap_or(80), 80),
         (columns, column) => share(column, columns),
     }
 }
 
+/// A cell: a stave, or the two directions of a link.
+struct Cell<'a> {
+    name: &'static str,
+    stave: &'a Stave,
+    other: Option<&'a Stave>,
+}
+
+/// In the order in which they are drawn.
+fn cells(staves: &Staves) -> Vec<Cell<'_>> {
+    let one = |name, kind| Some(Cell { name, stave: staves.get(kind)?, other: None });
+    let nic = || {
+        let (rx, tx) = (staves.get(Kind::NicIn)?, staves.get(Kind::NicOut)?);
+        let full = |stave: &Stave| stave.share.unwrap_or(0.0);
+        let (stave, other) = if (tx.verdict, full(tx)) > (rx.verdict, full(rx)) { (tx, rx) } else { (rx, tx) };
+        Some(Cell { name: "nic", stave, other: Some(other) })
+    };
+    let cells = [
+        one("core", Kind::Core),
+        one("thread", Kind::Thread),
+        one("disk", Kind::Disk),
+        one("memory", Kind::Memory),
+        one("softirq", Kind::Softirq),
+        one("remote", Kind::Remote),
+        nic(),
+        one("quota", Kind::Quota),
+    ];
+    cells.into_iter().flatten().collect()
+}
+
 pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-    let staves = all(cx);
-    let columns = columns(area.width).min(4);
+    let staves = Staves::of(cx.frame, &cx.judgement.findings, cx.settings);
+    let columns = columns(area.width);
+    let headed = area.height > 8_u16.div_ceil(columns);
+    if headed {
+        head(&mut Pen::new(cx, area, 0, buf), &staves);
+    }
     let widths: [u16; 8] = if columns == 4 { NAMES } else { [8; 8] };
-    let shortest = staves.iter().filter_map(|stave| stave.share.value()).max_by(f64::total_cmp).unwrap_or(0.0);
-    for (at, stave) in staves.iter().enumerate() {
+    for (at, cell) in cells(&staves).iter().enumerate() {
         let (column, row) = (at as u16 % columns, at as u16 / columns);
         let (from, to) = (edge(area.width, columns, column), edge(area.width, columns, column + 1));
         let place = Rect { x: area.x + from, width: (to - from).saturating_sub(1), ..area };
-        let guilty = shortest >= 0.8 && stave.share.value() == Some(shortest);
         let name = widths.get(at).copied().unwrap_or(8);
-        one(&mut Pen::new(cx, place, row, buf), name, stave, guilty);
+        one(&mut Pen::new(cx, place, row + u16::from(headed), buf), name, cell);
     }
 }
 
-/// True where there is one sample of something whose rate fills a stave: the second one tells it.
-fn waits_for_rates(cx: &Cx<'_>, name: &str) -> bool {
-    let frame = cx.frame;
-    let is_there = match name {
-        "core" | "softirq" => !frame.cpus.is_empty(),
-        "thread" | "remote" => !frame.processes.is_empty(),
-        "disk" => !frame.disks.is_empty(),
-        "nic" => !frame.nics.is_empty(),
-        "quota" => !frame.cgroups.is_empty(),
-        _ => false,
-    };
-    frame.interval_seconds.is_none() && is_there
+/// How a verdict looks.
+fn mark(verdict: Verdict, charset: Charset) -> (Role, &'static str) {
+    match (verdict, charset) {
+        (Verdict::Guilty, Charset::Unicode) => (Role::Critical, "▲"),
+        (Verdict::Guilty, Charset::Ascii) => (Role::Critical, "!"),
+        (Verdict::RuledOut, Charset::Unicode) => (Role::Ok, "✓"),
+        (Verdict::RuledOut, Charset::Ascii) => (Role::Ok, "+"),
+        (Verdict::Unknown, _) => (Role::Absent, "?"),
+    }
 }
 
-fn one(pen: &mut Pen<'_>, name: u16, stave: &Stave<'_>, guilty: bool) {
-    let width = pen.left();
-    pen.field(if guilty { Role::Title } else { Role::Dim }, name, stave.name);
-    match stave.share {
-        Known::Value(share) => {
-            let bar = width.saturating_sub(name + 5 + 15).min(16);
+/// Writes as much of a list of pieces as there is room for, whole ones only.
+fn pieces(pen: &mut Pen<'_>, pieces: &[(Role, String)]) -> bool {
+    let width: u16 = pieces.iter().map(|(_, text)| names::width(text)).sum();
+    if width > pen.left() {
+        return false;
+    }
+    for (role, text) in pieces {
+        pen.text(*role, text);
+    }
+    true
+}
+
+/// The short stave, what is unknown, and what would be short next.
+fn head(pen: &mut Pen<'_>, staves: &Staves) {
+    let charset = pen.cx().charset;
+    let word = |verdict: Verdict, text: &str| {
+        let (role, glyph) = mark(verdict, charset);
+        (role, format!("{glyph} {text}"))
+    };
+    let short = staves.short();
+    let all_unknown = staves.iter().all(|stave| stave.verdict == Verdict::Unknown);
+    match short {
+        Some(stave) => {
+            let rule = stave.rule.map_or_else(String::new, |(rule, _)| format!(" {rule}"));
+            let said = (Role::Title, stave.said());
+            if !pieces(pen, &[word(Verdict::Guilty, "short stave: "), said.clone(), (Role::Dim, rule)]) {
+                pieces(pen, &[word(Verdict::Guilty, "short: "), said]);
+            }
+        }
+        None if all_unknown => {
+            pieces(pen, &[word(Verdict::Unknown, "staves unknown yet")]);
+        }
+        None => {
+            pieces(pen, &[word(Verdict::RuledOut, "no short stave")]);
+        }
+    }
+    let unknown = staves.iter().filter(|stave| stave.verdict == Verdict::Unknown).map(|stave| stave.kind);
+    let mut unknown: Vec<&str> = unknown.map(short_name).collect();
+    unknown.dedup();
+    if !unknown.is_empty() && !all_unknown {
+        pieces(
+            pen,
+            &[(Role::Dim, "   ".to_owned()), word(Verdict::Unknown, "unknown: "), (Role::Text, unknown.join(", "))],
+        );
+    }
+    if let Some((next, room)) = staves.next().and_then(|next| Some((next, next.headroom()?))) {
+        let times = if room >= 100.0 { String::new() } else { format!(" x{room:.1} fits") };
+        let said = next.said();
+        let lead = (Role::Dim, "   next: ".to_owned());
+        if !pieces(pen, &[lead.clone(), (Role::Text, said.clone()), (Role::Dim, times)]) {
+            pieces(pen, &[lead, (Role::Text, said)]);
+        }
+    }
+}
+
+fn short_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::NicIn | Kind::NicOut => "nic",
+        other => other.name(),
+    }
+}
+
+fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
+    let (width, stave) = (pen.left(), cell.stave);
+    let (role, glyph) = mark(stave.verdict, pen.cx().charset);
+    pen.text(role, glyph);
+    pen.field(if stave.verdict == Verdict::Guilty { Role::Title } else { Role::Dim }, name, cell.name);
+    match (stave.share, stave.verdict) {
+        (Some(share), _) => {
+            let bar = width.saturating_sub(name + 6 + 15).min(16);
             if bar >= 5 {
                 pen.meter(bar, Some(share)).skip(1);
-            } else if width >= 24 {
+            } else if width >= 25 {
                 pen.heat(Some(share)).skip(1);
             }
             // Where there is room for nothing else, the number stands for the glyph.
             pen.share(4, Some(share)).skip(1);
-            what(pen, &stave.what);
+            what(pen, cell);
         }
-        Known::None => {
-            pen.text(Role::Absent, if pen.cx().charset == Charset::Ascii { "- " } else { "— " });
-            what(pen, &stave.what);
-        }
-        Known::Missing => {
-            let short = width < 26 && !matches!(stave.what, What::Nothing);
-            if waits_for_rates(pen.cx(), stave.name) {
-                pen.text(Role::Absent, "no rate");
-                return;
+        (None, Verdict::Unknown) if stave.subject.is_some() => {
+            if width >= 27 {
+                pen.text(Role::Absent, "unknown ");
             }
-            pen.text(Role::Absent, if short { "? " } else { "unknown " });
-            what(pen, &stave.what);
+            what(pen, cell);
+        }
+        (None, Verdict::Guilty) => what(pen, cell),
+        (None, _) => {
+            pen.text(Role::Absent, if stave.note.is_empty() { "unknown" } else { brief(stave.note, pen.left()) });
         }
     }
+}
+
+/// A note where it fits, else its gist.
+fn brief(note: &'static str, width: u16) -> &'static str {
+    if usize::from(width) >= note.chars().count() {
+        return note;
+    }
+    if note.starts_with("no ") { "none" } else { "unknown" }
 }
 
 /// A name; of one that is too long both ends, since the end tells one of many from the others.
@@ -128,200 +212,45 @@ fn named(pen: &mut Pen<'_>, name: &str) {
     pen.text(Role::Text, head.unwrap_or_default()).text(Role::Text, mark).text(Role::Text, tail.unwrap_or_default());
 }
 
-fn what(pen: &mut Pen<'_>, what: &What<'_>) {
-    match what {
-        What::Nothing => {}
-        What::Cpu(id) => {
+/// Whose it is.
+fn what(pen: &mut Pen<'_>, cell: &Cell<'_>) {
+    let stave = cell.stave;
+    match (&stave.subject, cell.other) {
+        (_, Some(other)) => directions(pen, stave, other),
+        (Some(Subject::Cpu(id)), _) => {
             pen.text(Role::Text, "c").text(Role::Text, number::id(*id).as_str());
         }
-        What::Text(text) => {
-            named(pen, text);
-        }
-        What::Process(comm, pid) => {
-            let pid = number::id(*pid);
-            pen.text(Role::Text, comm);
+        (Some(Subject::Process(pid, _)), _) => {
+            let pid = number::id(stave.tid.unwrap_or(*pid));
+            pen.text(Role::Text, &stave.name);
             // Part of a number would be another one.
             if pen.left() > pid.width() {
                 pen.skip(1).text(Role::Dim, pid.as_str());
             }
         }
-        What::Directions(nic) => {
-            let (rx, tx) = if pen.cx().charset == Charset::Ascii { ("in", "out") } else { ("↓", "↑") };
-            for (arrow, rate) in [(rx, nic.rx.bytes_per_second), (tx, nic.tx.bytes_per_second)] {
-                let text = match (share_of(nic, rate), rate) {
-                    (Some(share), _) => number::percent(share),
-                    (None, Some(rate)) => number::bytes(rate),
-                    (None, None) => number::Short::from_display(format_args!("?")),
-                };
-                pen.text(Role::Dim, arrow).text(Role::Text, text.as_str()).skip(1);
-            }
-            pen.text(Role::Dim, &nic.name);
-        }
-        What::Throttled(name, ratio) => {
-            named(pen, name);
-            if *ratio > 0.0 && pen.left() >= 9 {
-                pen.text(Role::Dim, " held ").text(Role::Text, number::percent(*ratio).as_str());
+        (Some(Subject::Cgroup(path)), _) if stave.kind == Kind::Quota => {
+            named(pen, &stave.name);
+            let held = pen.cx().frame.cgroup(path).and_then(|cgroup: &Cgroup| cgroup.cpu.throttled_ratio);
+            if let Some(ratio) = held.filter(|ratio| *ratio > 0.0 && pen.left() >= 9) {
+                pen.text(Role::Dim, " held ").text(Role::Text, number::percent(ratio).as_str());
             }
         }
+        _ => named(pen, &stave.name),
     }
 }
 
-fn all<'a>(cx: &Cx<'a>) -> [Stave<'a>; 8] {
-    let frame = cx.frame;
-    let rates = frame.interval_seconds.is_some();
-    let hottest = |of: fn(&topotop_model::frame::CpuShares) -> f64| {
-        frame.cpus.iter().filter_map(|cpu| Some((cpu.id, of(&cpu.shares?)))).max_by(|a, b| a.1.total_cmp(&b.1))
-    };
-    let of_cpu = |name, hottest: Option<(u32, f64)>| match hottest {
-        Some((id, share)) => Stave { name, share: share.into(), what: What::Cpu(id) },
-        None => Stave { name, share: Known::Missing, what: What::Nothing },
-    };
-    [
-        of_cpu("core", hottest(|shares| shares.busy)),
-        thread(cx),
-        disk(cx),
-        memory(cx),
-        of_cpu("softirq", hottest(|shares| shares.softirq)),
-        remote(cx),
-        nic(cx),
-        quota(cx, rates),
-    ]
-}
-
-fn thread<'a>(cx: &Cx<'a>) -> Stave<'a> {
-    let looked_at = cx.frame.threads.iter().filter_map(|thread| Some((thread.cpu_cores?, &*thread.comm, thread.tid)));
-    // A process of one thread is a thread, looked at or not.
-    let single = cx
-        .frame
-        .processes
-        .iter()
-        .filter(|process| process.threads.value() == Some(1))
-        .filter_map(|process| Some((process.cpu_cores?, &*process.comm, process.pid)));
-    let hottest = looked_at.chain(single).max_by(|a, b| a.0.total_cmp(&b.0));
-    match hottest {
-        Some((cores, comm, tid)) => {
-            Stave { name: "thread", share: cores.min(1.0).into(), what: What::Process(comm, tid) }
-        }
-        None => Stave { name: "thread", share: Known::Missing, what: What::Nothing },
+/// Both directions of a link: shares where its capacity is known, else bytes.
+fn directions(pen: &mut Pen<'_>, stave: &Stave, other: &Stave) {
+    let (rx, tx) = if pen.cx().charset == Charset::Ascii { ("in", "out") } else { ("↓", "↑") };
+    let mut both = [stave, other];
+    both.sort_by_key(|stave| stave.kind);
+    for (arrow, stave) in [rx, tx].into_iter().zip(both) {
+        let text = match (stave.share, stave.used) {
+            (Some(share), _) => number::percent(share),
+            (None, Some((bytes, _))) => number::bytes(bytes),
+            (None, None) => number::Short::from_display(format_args!("?")),
+        };
+        pen.text(Role::Dim, arrow).text(Role::Text, text.as_str()).skip(1);
     }
-}
-
-fn disk<'a>(cx: &Cx<'a>) -> Stave<'a> {
-    let busiest = cx
-        .frame
-        .disks
-        .iter()
-        .filter_map(|disk| Some((disk.utilisation?, &*disk.name)))
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match busiest {
-        Some((share, name)) => Stave { name: "disk", share: share.into(), what: What::Text(name) },
-        None => Stave { name: "disk", share: Known::Missing, what: What::Nothing },
-    }
-}
-
-/// A direction's share of the capacity.
-fn share_of(nic: &Nic, bytes_per_second: Option<f64>) -> Option<f64> {
-    let capacity = nic.capacity_mbps.value().filter(|&mbps| mbps > 0)? as f64 * 1e6 / 8.0;
-    Some(bytes_per_second? / capacity)
-}
-
-/// The fullest interface; unknown while one carries traffic whose capacity nobody knows, unless another one is full.
-fn nic<'a>(cx: &Cx<'a>) -> Stave<'a> {
-    let up = || cx.frame.nics.iter().filter(|nic| &*nic.kind == "physical" && nic.carrier != Known::Value(false));
-    let fullest = up()
-        .filter_map(|nic| {
-            let (rx, tx) = (share_of(nic, nic.rx.bytes_per_second), share_of(nic, nic.tx.bytes_per_second));
-            Some((rx.into_iter().chain(tx).max_by(f64::total_cmp)?, nic))
-        })
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    let bytes = |nic: &Nic| nic.rx.bytes_per_second.unwrap_or(0.0) + nic.tx.bytes_per_second.unwrap_or(0.0);
-    let unknown = up().filter(|nic| nic.capacity_mbps.value().is_none()).max_by(|a, b| bytes(a).total_cmp(&bytes(b)));
-    match (fullest, unknown) {
-        (Some((share, nic)), unknown) if share >= 0.8 || unknown.is_none() => {
-            Stave { name: "nic", share: share.into(), what: What::Directions(nic) }
-        }
-        (_, Some(nic)) => Stave { name: "nic", share: Known::Missing, what: What::Directions(nic) },
-        (_, None) => Stave { name: "nic", share: Known::Missing, what: What::Nothing },
-    }
-}
-
-/// What people call a group: its container, pod, or the end of its path.
-fn group_name(cgroup: &Cgroup) -> &str {
-    let container = cgroup.container.as_ref();
-    let named = container.into_iter().flat_map(|container| [&container.pod_name, &container.container_name]);
-    named
-        .map(|name| &**name)
-        .find(|name| !name.is_empty())
-        .unwrap_or_else(|| cgroup.path.rsplit('/').next().unwrap_or(&cgroup.path))
-}
-
-fn quota<'a>(cx: &Cx<'a>, rates: bool) -> Stave<'a> {
-    let full = |cgroup: &Cgroup| {
-        let quota = cgroup.cpu.quota_cores.value().filter(|&quota| quota > 0.0)?;
-        let used = cgroup.cpu.usage_cores? / quota;
-        // A group that was throttled in most periods is full, however little it used between.
-        Some(used.max(cgroup.cpu.throttled_ratio.unwrap_or(0.0)).min(1.0))
-    };
-    let throttled = |cgroup: &Cgroup| cgroup.cpu.throttled_ratio.unwrap_or(0.0);
-    let fullest = cx
-        .frame
-        .cgroups
-        .iter()
-        .filter_map(|cgroup| Some((full(cgroup)?, cgroup)))
-        .max_by(|a, b| a.0.total_cmp(&b.0).then(throttled(a.1).total_cmp(&throttled(b.1))));
-    let unlimited = rates
-        && cx.frame.cgroups.iter().any(|cgroup| cgroup.cpu.quota_cores == Known::None)
-        && !cx.frame.cgroups.iter().any(|cgroup| cgroup.cpu.quota_cores.value().is_some());
-    match fullest {
-        Some((share, cgroup)) => {
-            Stave { name: "quota", share: share.into(), what: What::Throttled(group_name(cgroup), throttled(cgroup)) }
-        }
-        None if unlimited => Stave { name: "quota", share: Known::None, what: What::Text("no quota") },
-        None => Stave { name: "quota", share: Known::Missing, what: What::Nothing },
-    }
-}
-
-fn memory<'a>(cx: &Cx<'a>) -> Stave<'a> {
-    let fill = |cgroup: &Cgroup| {
-        // Against the machine's memory only the machine counts: a group's page cache is nobody's limit there.
-        let memory = cgroup.memory.as_ref().filter(|memory| memory.is_limited())?;
-        let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
-        Some(memory.current_bytes.value()? as f64 / limit as f64)
-    };
-    let host = cx.frame.memory.total_bytes.value().filter(|&total| total > 0).and_then(|total| {
-        let available = cx.frame.memory.available_bytes.value()?;
-        Some((1.0 - available as f64 / total as f64, "host"))
-    });
-    let groups = cx.frame.cgroups.iter().filter(|cgroup| &*cgroup.path != "/");
-    let fullest = groups
-        .filter_map(|cgroup| Some((fill(cgroup)?, group_name(cgroup))))
-        .chain(host)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    match fullest {
-        Some((share, name)) => Stave { name: "memory", share: share.into(), what: What::Text(name) },
-        None => Stave { name: "memory", share: Known::Missing, what: What::Nothing },
-    }
-}
-
-/// Processes that use less than this are not worth moving.
-const WORTH_CORES: f64 = 0.1;
-
-fn remote<'a>(cx: &Cx<'a>) -> Stave<'a> {
-    if cx.frame.topology.nodes.len() == 1 {
-        return Stave { name: "remote", share: Known::None, what: What::Text("one node") };
-    }
-    let ratio = |process: &'a Process| {
-        let worth = process.cpu_cores.is_some_and(|cores| cores >= WORTH_CORES);
-        Some((process.memory.as_ref()?.remote_ratio.filter(|_| worth)?, process))
-    };
-    match cx.frame.processes.iter().filter_map(ratio).max_by(|a, b| a.0.total_cmp(&b.0)) {
-        Some((share, process)) => {
-            Stave { name: "remote", share: share.into(), what: What::Process(&process.comm, process.pid) }
-        }
-        None if waits_for_rates(cx, "remote") => Stave { name: "remote", share: Known::Missing, what: What::Nothing },
-        None if cx.frame.processes.iter().any(|process| process.memory.is_some()) => {
-            Stave { name: "remote", share: Known::None, what: What::Text("none busy") }
-        }
-        None => Stave { name: "remote", share: Known::Missing, what: What::Nothing },
-    }
+    pen.text(Role::Dim, &stave.name);
 }

@@ -47,32 +47,46 @@ fn stave(frame: &Frame, name: &str) -> String {
     with(frame, Charset::Unicode, |cx| {
         // One stave to a row.
         let picture = text(&drawn(&mut Overview::new(), cx, 39, 60));
-        let line = picture.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default();
-        line.split_whitespace().filter(|word| !word.contains(['━', '─'])).collect::<Vec<_>>().join(" ")
+        let cell = |line: &&str| line.trim_start().strip_prefix(['▲', '✓', '?']).is_some_and(|line| line.starts_with(name));
+        let line = picture.lines().find(cell).unwrap_or_default();
+        let words = line.split_whitespace().filter(|word| !word.chars().all(|c| ('▁'..='█').contains(&c) || "━─╸".contains(c)));
+        words.collect::<Vec<_>>().join(" ")
     })
 }
 
 #[test]
 fn staves_tell_unknown_from_none() {
     let mut frame = demo::server();
-    assert_eq!(stave(&frame, "nic"), "nic 4% ↓4% ↑2% eth0");
-    assert_eq!(stave(&frame, "remote"), "remote 61% postgres 7741");
+    assert_eq!(stave(&frame, "nic"), "✓nic 4% ↓4% ↑2% eth0");
+    assert_eq!(stave(&frame, "remote"), "▲remote 61% postgres 7741");
     // A second interface whose capacity nobody knows: nobody can rule the network out.
     frame.nics[2].capacity_mbps = Known::None;
     frame.nics[2].utilisation = None;
-    assert_eq!(stave(&frame, "nic"), "nic unknown ↓2.4M ↑2.1M eth1");
+    assert_eq!(stave(&frame, "nic"), "?nic unknown ↓2.4M ↑2.1M eth1");
     // Unless the first one is full.
     frame.nics[1].capacity_mbps = 900.into();
-    assert_eq!(stave(&frame, "nic"), "nic 99% ↓99% ↑43% eth0");
+    assert_eq!(stave(&frame, "nic"), "▲nic 99% ↓99% ↑2.1M eth0");
     let tiny = demo::tiny();
-    assert_eq!(stave(&tiny, "remote"), "remote — one node");
-    assert_eq!(stave(&tiny, "quota"), "quota — no quota");
+    assert_eq!(stave(&tiny, "remote"), "✓remote one node");
+    assert_eq!(stave(&tiny, "quota"), "✓quota no quota");
     let blind = demo::blind();
     for name in ["core", "thread", "softirq", "disk", "nic", "quota", "memory", "remote"] {
-        // Its CPUs are known, by one sample.
-        let word = if matches!(name, "core" | "softirq") { "no rate" } else { "unknown" };
-        assert_eq!(stave(&blind, name), format!("{name} {word}"));
+        assert!(stave(&blind, name).starts_with(&format!("?{name} ")), "{}", stave(&blind, name));
     }
+}
+
+#[test]
+fn the_short_stave_is_named_where_there_is_room() {
+    let frame = demo::server();
+    for (width, height) in [(80, 24), (120, 40), (200, 60)] {
+        let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, height)));
+        let first = picture.lines().next().unwrap_or_default();
+        assert!(first.contains("▲ short stave: disk nvme1n1 98 % busy"), "{first}");
+    }
+    let mut calm = demo::tiny();
+    calm.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(topotop_model::frame::CpuShares::default()));
+    let picture = with(&calm, Charset::Ascii, |cx| text(&drawn(&mut Overview::new(), cx, 80, 24)));
+    assert!(picture.lines().next().unwrap_or_default().starts_with(" + no short stave"), "{picture}");
 }
 
 #[test]
