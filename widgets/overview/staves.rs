@@ -145,7 +145,7 @@ fn head(pen: &mut Pen<'_>, staves: &Staves) {
         );
     }
     if let Some((next, room)) = staves.next().and_then(|next| Some((next, next.headroom()?))) {
-        let times = if room >= 100.0 { String::new() } else { format!(" x{room:.1} fits") };
+        let times = if room >= 100.0 { String::new() } else { format!(", room x{room:.1}") };
         let said = next.said();
         let lead = (Role::Dim, "   next: ".to_owned());
         if !pieces(pen, &[lead.clone(), (Role::Text, said.clone()), (Role::Dim, times)]) {
