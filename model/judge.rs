@@ -167,7 +167,7 @@ impl Judge {
         let stolen = frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.steal > 0.1);
         let mut met: Vec<Subject> = Vec::new();
         for mut hit in hits {
-            if stolen && rule.id.starts_with("CPU") {
+            if stolen && rule.id.starts_with("CPU") && rule.id != "CPU-09" {
                 hit.confidence = hit.confidence.min(STOLEN_CONFIDENCE);
             }
             if hit.confidence < LEAST_CONFIDENCE || met.contains(&hit.subject) {

@@ -43,25 +43,30 @@ fn machine(secret: &str) -> Snapshot {
     row!(disks { dev: 2, name: "loop0", lower: &*format!("/srv/{secret}.img") });
     row!(mounts { dev: 1, path: &*format!("/srv/{secret}"), fs: "ext4", source: "/dev/sda" });
     row!(mounts { dev: 2, path: "/", fs: "ext4", source: &*format!("/dev/mapper/{secret}-root") });
-    row!(applied {
-        fix: &*format!("MEM-02/cgroup%3A%2F{secret}.slice/F-HIGH"),
-        rule: "MEM-02",
-        subject: &*format!("cgroup:/{secret}.slice"),
-        target: &*format!("/sys/fs/cgroup/{secret}.slice/memory.high"),
-        wanted: "1",
-    });
-    row!(applied {
-        fix: "IRQ-03/host/F-IRQAFF",
-        target: "/proc/irq/9/smp_affinity_list",
-        subject: "irq:9",
-        wanted: "1"
-    });
     row!(sysctls { name: "vm.swappiness", value: "60" });
     row!(listeners { pid: 7, address: "0.0.0.0", port: 5672, protocol: "tcp" });
     row!(peers { pid: 7, address: "10.1.2.3", port: 5432 });
     row!(peers { pid: 7, address: "2001:db8:1:2::3", port: 5432 });
     row!(metrics { name: "tps", source: &*format!("file:/var/log/{secret}.log") });
+    fixes(&mut snapshot, secret);
     snapshot
+}
+
+/// What two fixes wrote.
+fn fixes(snapshot: &mut Snapshot, secret: &str) {
+    let section = Arc::make_mut(&mut snapshot.applied);
+    section.begin(7);
+    let (group, file) = (format!("cgroup:/{secret}.slice"), format!("/sys/fs/cgroup/{secret}.slice/memory.high"));
+    let fix = format!("MEM-02/cgroup%3A%2F{secret}.slice/F-HIGH");
+    let rows = [(&*fix, &*group, &*file), ("IRQ-03/irq%3A9/F-IRQAFF", "irq:9", "/proc/irq/9/smp_affinity_list")];
+    for (fix, subject, target) in rows {
+        let table = section.data_mut();
+        let slot = table.insert();
+        table.fix.set(slot, fix);
+        table.subject.set(slot, subject);
+        table.target.set(slot, target);
+        table.wanted.set(slot, "1");
+    }
 }
 
 /// Every text of a snapshot.

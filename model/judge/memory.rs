@@ -41,6 +41,15 @@ impl Memory {
         series.iter().map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
     }
 
+    /// The newest value of a series.
+    pub(crate) fn recall(&self, rule: &'static str, subject: &Subject) -> Option<(f64, f64)> {
+        if self.series.is_empty() {
+            return None;
+        }
+        let (at, value) = self.series.get(&(rule, subject.clone()))?.back()?;
+        Some((*at as f64 / 1e9, *value))
+    }
+
     /// Drops series that nothing was added to for a minute.
     pub(crate) fn forget(&mut self, mono_ns: u64) {
         let fresh = |last: &(u64, f64)| mono_ns.saturating_sub(last.0) <= 60_000_000_000;

@@ -93,7 +93,7 @@ impl State {
     ) -> Option<(Finding, Vec<(&'static str, Subject)>)> {
         let hit = self.hit.as_ref().filter(|_| self.open)?;
         let [_, warning, critical] = self.severities.map(|bits| (bits & 0x3ff).count_ones());
-        let needed = rule.pace.enter.div_ceil(2).max(1);
+        let needed = rule.pace.enter.div_ceil(2).clamp(1, 5);
         let severity = match () {
             () if critical >= needed => Severity::Critical,
             () if warning + critical >= needed => Severity::Warning,

@@ -27,8 +27,8 @@ fn judge(look: &mut Look<'_>) {
     let frame = look.frame();
     for process in &frame.processes {
         let Some(schedulers) = process.beam.as_ref().and_then(|beam| beam.schedulers.value()) else { continue };
-        let Some(quota) = parts::quota_cores(frame, &process.cgroup) else { continue };
-        let groups = parts::above(&process.cgroup).filter_map(|path| frame.cgroup(path)?.cpu.throttled_ratio);
+        let Some(quota) = parts::quota_cores(frame, process.quota_group()) else { continue };
+        let groups = parts::above(process.quota_group()).filter_map(|path| frame.cgroup(path)?.cpu.throttled_ratio);
         let throttled = groups.max_by(f64::total_cmp);
         let many = schedulers as f64 > quota.ceil() && throttled.is_some_and(|ratio| ratio >= look.limit("throttled"));
         let each = process.cpu_cores.map(|cores| cores / schedulers.max(1) as f64);
@@ -36,7 +36,9 @@ fn judge(look: &mut Look<'_>) {
         if !many && !few {
             continue;
         }
-        let hit = Hit::new(Subject::Process(process.pid, process.starttime), 0.7)
+        let subject = Subject::Process(process.pid, process.starttime);
+        let hit = Hit::new(subject.clone(), 0.7)
+            .covers("CPU-06", subject)
             .number("schedulers", schedulers as f64, "", "/proc/PID/task/TID/comm")
             .number("quota", quota, "cores", "cpu.max")
             .known("throttled", throttled, "fraction", "cpu.stat")

@@ -37,34 +37,27 @@ fn shares(busy: f64, softirq: f64) -> CpuShares {
 fn healthy() -> Frame {
     let mut raw = Snapshot::default();
     raw.visit_mut(&mut All(State::Read));
-    let cpu =
-        |id| Cpu { id, node: Known::Value(id / 4), online: true, shares: Some(shares(0.1, 0.0)), ..Cpu::default() };
-    let place = |id| CpuPlace { id, node: Known::Value(id / 4), online: true, ..CpuPlace::default() };
-    let node = |id: u32| NodePlace {
+    let cpu = |id| Cpu {
         id,
-        cpus: (*set(if id == 0 { "0-3" } else { "4-7" })).clone(),
-        distances: vec![(0, if id == 0 { 10 } else { 21 }), (1, if id == 0 { 21 } else { 10 })],
-        has_cpus: true,
-        has_memory: true,
-        ..NodePlace::default()
+        node: Known::Value(id / 4),
+        online: true,
+        shares: Some(shares(0.1, 0.0)),
+        mhz: Some(3400.0),
+        ..Cpu::default()
     };
     let memory = |id| Node {
         id,
         memory_total_bytes: Known::Value(64 * GIB),
         memory_free_bytes: Known::Value(32 * GIB),
         low_watermark_bytes: Known::Value(GIB / 8),
+        numa_hit_per_second: Some(10_000.0),
+        numa_miss_per_second: Some(0.0),
         numa_foreign_per_second: Some(0.0),
         ..Node::default()
     };
-    let topology = Topology {
-        cpus_online: (*set("0-7")).clone(),
-        cpus: (0..8).map(place).collect(),
-        nodes: (0..2).map(node).collect(),
-        ..Topology::default()
-    };
     Frame {
         interval_seconds: Some(1.0),
-        topology: Arc::new(topology),
+        topology: Arc::new(topology()),
         cpus: (0..8).map(cpu).collect(),
         nodes: (0..2).map(memory).collect(),
         nics: vec![nic()],
@@ -75,8 +68,39 @@ fn healthy() -> Frame {
         processes: vec![process(100, "java")],
         pressure: vec![Pressure { resource: "io".into(), ..Pressure::default() }],
         sysctls: vec![("vm.zone_reclaim_mode".into(), "0".into())],
+        cost: Cost { cpu_cores: Some(0.004), ..Cost::default() },
         raw,
         ..Frame::default()
+    }
+}
+
+fn topology() -> Topology {
+    let clock = ClockPolicy {
+        governor: "powersave".into(),
+        driver: "intel_pstate".into(),
+        max_mhz: Some(3500.0),
+        limit_mhz: Some(3500.0),
+    };
+    let place = |id| CpuPlace {
+        id,
+        node: Known::Value(id / 4),
+        online: true,
+        clock: Some(clock.clone()),
+        ..CpuPlace::default()
+    };
+    let node = |id: u32| NodePlace {
+        id,
+        cpus: (*set(if id == 0 { "0-3" } else { "4-7" })).clone(),
+        distances: vec![(0, if id == 0 { 10 } else { 21 }), (1, if id == 0 { 21 } else { 10 })],
+        has_cpus: true,
+        has_memory: true,
+        ..NodePlace::default()
+    };
+    Topology {
+        cpus_online: (*set("0-7")).clone(),
+        cpus: (0..8).map(place).collect(),
+        nodes: (0..2).map(node).collect(),
+        ..Topology::default()
     }
 }
 

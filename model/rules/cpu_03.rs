@@ -63,8 +63,8 @@ pub(super) fn pinned_threads(frame: &Frame) -> BTreeMap<u32, Vec<(&Process, &Thr
     let mut by_cpu: BTreeMap<u32, Vec<(&Process, &Thread)>> = BTreeMap::new();
     for process in frame.processes.iter().filter(|process| !process.kernel) {
         for thread in frame.threads_of(process.pid) {
-            // SCHED_FIFO, SCHED_RR, SCHED_DEADLINE: pinned on purpose.
-            let real_time = thread.policy.value().is_some_and(|policy| [1, 2, 6].contains(&policy));
+            // In realtime they are pinned on purpose.
+            let real_time = thread.policy.value().is_some_and(parts::is_real_time);
             if thread.fixed || real_time {
                 continue;
             }

@@ -34,13 +34,18 @@ fn judge(look: &mut Look<'_>) {
         }
         let ran = cgroup.cpu.periods.unwrap_or(0) as f64 >= (look.limit("periods") * seconds).max(1.0);
         let critical = ratio >= look.limit("critical");
-        let hit = Hit::new(Subject::Cgroup(Arc::clone(&cgroup.path)), 0.9)
+        let mut hit = Hit::new(Subject::Cgroup(Arc::clone(&cgroup.path)), 0.9)
             .enters(ran && ratio >= look.limit("throttled"))
             .severity(if critical { Severity::Critical } else { Severity::Warning })
             .number("throttled", ratio, "fraction", "cpu.stat")
             .number("quota", quota, "cores", "cpu.max")
             .known("usage", cgroup.cpu.usage_cores, "cores", "cpu.stat")
             .known("pressure", cgroup.cpu_pressure.and_then(|stall| stall.some_ratio), "fraction", "cpu.pressure");
+        // More threads than the quota has cores are told with the quota that stops them.
+        let below = |process: &&crate::frame::Process| parts::above(process.quota_group()).any(|path| *path == *cgroup.path);
+        for process in frame.processes.iter().filter(|process| process.cpu_cores.is_some_and(|cores| cores >= 0.05)).filter(below) {
+            hit = hit.covers("CPU-06", Subject::Process(process.pid, process.starttime));
+        }
         look.hit(hit);
     }
 }

@@ -73,6 +73,11 @@ impl<'a> Look<'a> {
         self.memory.remember(self.rule.id, subject, self.frame.stamp.mono_ns, value)
     }
 
+    /// What was remembered of a subject last.
+    pub fn recall(&self, subject: &Subject) -> Option<(f64, f64)> {
+        self.memory.recall(self.rule.id, subject)
+    }
+
     /// Online CPUs that the scheduler may use freely, with their shares.
     pub fn cpus(&self) -> impl Iterator<Item = (&'a Cpu, crate::frame::CpuShares)> + use<'a> {
         self.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated).filter_map(|cpu| Some((cpu, cpu.shares?)))

@@ -58,7 +58,8 @@ fn judge(look: &mut Look<'_>) {
             .text("cpu_by_node", numa_02::shares(&process.cpu_by_node), "/proc/PID/task/TID/stat")
             .text("memory_by_node", numa_02::sizes(&memory.by_node), memory.source.name())
             .text("policy", Arc::clone(&process.policy), "numa_maps")
-            .covers("NUMA-06", subject);
+            .covers("NUMA-06", subject)
+            .covers("NUMA-05", Subject::Host);
         look.hit(hit);
     }
 }

@@ -56,7 +56,8 @@ fn judge(look: &mut Look<'_>) {
             .number("instances", frame.topology.cpu_nodes().count() as f64, "", "/sys/devices/system/node")
             .text("comm", Arc::clone(&process.comm), "/proc/PID/comm")
             .text("cpu_by_node", shares(&process.cpu_by_node), "/proc/PID/task/TID/stat")
-            .text("memory_by_node", sizes(&memory.by_node), memory.source.name());
+            .text("memory_by_node", sizes(&memory.by_node), memory.source.name())
+            .covers("NUMA-05", Subject::Host);
         look.hit(hit);
     }
 }

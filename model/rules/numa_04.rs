@@ -54,7 +54,8 @@ fn judge(look: &mut Look<'_>) {
             .number("scanned", scanned, "1/s", "node*/vmstat")
             .number("helper", f64::from(helper), "", "node*/meminfo")
             .number("room", room, "fraction", "node*/meminfo")
-            .text("bound", parts::list(names, 4), "numa_maps");
+            .text("bound", parts::list(names, 4), "numa_maps")
+            .covers("NUMA-05", Subject::Host);
         look.hit(hit);
     }
 }

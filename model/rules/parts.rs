@@ -49,13 +49,48 @@ pub(super) fn idle_cpus(look: &Look<'_>, allowed: Option<&IdSet>, below: f64) ->
 
 /// The CPUs that a process may use: its group's, else all that are online.
 pub(super) fn cpuset<'a>(frame: &'a Frame, process: &Process) -> &'a IdSet {
-    let group = frame.cgroup(&process.cgroup).and_then(|cgroup| cgroup.cpuset_cpus.as_deref());
-    group.filter(|cpus| !cpus.is_empty()).unwrap_or(&frame.topology.cpus_online)
+    let mut groups = above(process.cpuset_group()).filter_map(|path| frame.cgroup(path)?.cpuset_cpus.as_deref());
+    groups.find(|cpus| !cpus.is_empty()).unwrap_or(&frame.topology.cpus_online)
+}
+
+/// True for SCHED_FIFO, SCHED_RR and SCHED_DEADLINE.
+pub(super) fn is_real_time(policy: u64) -> bool {
+    [1, 2, 6].contains(&policy)
+}
+
+/// Nodes with the mean busy share of their CPUs, isolated ones left out.
+pub(super) fn node_busy(look: &Look<'_>) -> Vec<(u32, f64)> {
+    let mut nodes: Vec<(u32, f64, u32)> = Vec::new();
+    for (cpu, shares) in look.cpus() {
+        let Some(node) = cpu.node.value() else { continue };
+        match nodes.iter_mut().find(|known| known.0 == node) {
+            Some(known) => (known.1, known.2) = (known.1 + shares.busy, known.2 + 1),
+            None => nodes.push((node, shares.busy, 1)),
+        }
+    }
+    nodes.sort_unstable_by_key(|node| node.0);
+    nodes.into_iter().map(|(node, sum, count)| (node, sum / f64::from(count))).collect()
+}
+
+/// The one node that all the CPUs that a process may use are of; none where it may use several, or there is one only.
+pub(super) fn bound_node(frame: &Frame, process: &Process) -> Option<u32> {
+    let of_threads = process.thread_affinities.iter().fold(IdSet::new(), |all, group| all.union(&group.cpus));
+    let mask = if of_threads.is_empty() { process.affinity.as_deref()?.clone() } else { of_threads };
+    let mut nodes = frame.topology.cpu_nodes().filter(|node| node.cpus.intersects(&mask));
+    let (node, other) = (nodes.next()?, nodes.next());
+    let bound = other.is_none() && mask.is_subset(&node.cpus) && frame.topology.cpu_nodes().nth(1).is_some();
+    bound.then_some(node.id)
 }
 
 /// The quota that holds for a group: its own or the smallest above it.
 pub(super) fn quota_cores(frame: &Frame, path: &str) -> Option<f64> {
-    above(path).filter_map(|path| frame.cgroup(path)?.cpu.quota_cores.value()).min_by(f64::total_cmp)
+    quota(frame, path).map(|(_, quota)| quota)
+}
+
+/// The same with the path of the group whose it is.
+pub(super) fn quota<'a>(frame: &Frame, path: &'a str) -> Option<(&'a str, f64)> {
+    let quotas = above(path).filter_map(|path| Some((path, frame.cgroup(path)?.cpu.quota_cores.value()?)));
+    quotas.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// A path and those above it, the root last.

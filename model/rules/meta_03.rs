@@ -1,0 +1,102 @@
+//! META-03: something took back what a fix had changed.
+
+use super::{Finding, Hit, Look, Pace, Rule, Subject, Threshold, parts};
+use crate::frame::{Applied, Frame};
+use crate::{IdSet, State};
+use std::collections::BTreeMap;
+
+pub(super) const RULE: Rule = Rule {
+    id: "META-03",
+    name: "a fix was taken back",
+    why: "Daemons write the settings that they own again, now and then or when something changes. What a fix improved is gone then, and nobody told.",
+    reads: &[],
+    looks_at: &["the journal of fixes", "the files and settings that they wrote"],
+    thresholds: &[
+        Threshold { name: "settle", value: 5.0, unit: "s", about: "time after which a value that was written has to be there" },
+    ],
+    guards: &["no fix is in force: there is nothing to take back", "lists that say the same in other words"],
+    advice: &["Change it where the owner keeps it, so that the owner writes the new value itself", "Ban the interrupts from irqbalance: IRQBALANCE_ARGS=--banirq=N", "Take the fix out of force: topotop fix undo"],
+    references: &["irqbalance(1)", "systemd.resource-control(5)", "erl(1), +sbt"],
+    pace: Pace { enter: 3, of: 5, exit: 3, latch_seconds: 0, warm_up: 0, at_once: true },
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(look: &mut Look<'_>) {
+    let frame = look.frame();
+    let section = &frame.raw.applied;
+    if section.state != State::Read && frame.applied.is_empty() {
+        // Without a journal, and in recordings of before there was one, nothing is in force. One that is there and
+        // cannot be read is another matter.
+        for gap in &section.gaps {
+            look.unchecked(Subject::Host, &format!("{}: which fixes are in force is not known", gap.path), &gap.needs);
+        }
+        return;
+    }
+    let mut drifted: BTreeMap<Subject, Vec<&Applied>> = BTreeMap::new();
+    for row in &frame.applied {
+        let subject = Subject::parse(&row.subject).unwrap_or(Subject::Host);
+        match &row.value {
+            None => look.unchecked(subject, &format!("{} could not be read again", row.target), ""),
+            Some(value) if is_same(&row.wanted, value) => {}
+            Some(_) if row.age_seconds.is_some_and(|age| age < look.limit("settle")) => {}
+            Some(_) => drifted.entry(subject).or_default().push(row),
+        }
+    }
+    for (subject, rows) in drifted {
+        let Some(first) = rows.first() else { continue };
+        let others = rows.iter().skip(1).map(|row| &row.target);
+        let hit = Hit::new(subject.clone(), 0.9)
+            .text("fix", first.fix.clone(), "journal")
+            .text("target", first.target.clone(), "journal")
+            .text("wanted", first.wanted.clone(), "journal")
+            .text("value", first.value.clone().unwrap_or_default(), "its file")
+            .text("others", parts::list(others, 6), "journal")
+            .text("by", reverter(frame, &subject, first), "")
+            .known("age", first.age_seconds, "s", "journal")
+            .number("items", rows.len() as f64, "", "journal");
+        look.hit(hit);
+    }
+}
+
+/// True for equal texts, numbers and sets of ids, however they are written.
+fn is_same(wanted: &str, value: &str) -> bool {
+    let (wanted, value) = (wanted.trim(), value.trim());
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let sets = || IdSet::parse_list(wanted).zip(IdSet::parse_list(value));
+    wanted == value || words(wanted) == words(value) || sets().is_some_and(|(wanted, value)| wanted == value)
+}
+
+/// Who most likely wrote it.
+fn reverter(frame: &Frame, subject: &Subject, row: &Applied) -> &'static str {
+    let target = &*row.target;
+    let beam = matches!(subject, Subject::Process(pid, _) if frame.process(*pid).is_some_and(|process| process.beam.is_some()));
+    let subject = subject.to_string();
+    let in_group = |name: &str| subject.contains(name) || target.contains(name);
+    let balances = frame.irqbalance.as_ref().is_some_and(|daemon| &*daemon.state == "running");
+    match () {
+        () if target.contains("/irq/") && balances => "irqbalance",
+        () if target.contains("/irq/") => "the driver, when its channels changed",
+        () if beam && target.starts_with("affinity") => "the Erlang VM, which binds its schedulers again",
+        () if in_group("kubepods") => "the kubelet",
+        () if [".service", ".scope", ".slice"].iter().any(|unit| in_group(unit)) => "systemd",
+        () if target.contains("cpufreq") => "tuned or a power profile daemon",
+        () if target.starts_with("/proc/sys/") || is_sysctl(target) => "tuned or sysctl --system",
+        () if subject.starts_with("nic:") => "the driver or the network manager, when the link was set up again",
+        () => "something else",
+    }
+}
+
+fn is_sysctl(target: &str) -> bool {
+    ["vm.", "net.", "kernel.", "fs."].iter().any(|top| target.starts_with(top))
+}
+
+fn title(finding: &Finding) -> String {
+    let (target, wanted, value) = (finding.text("target"), finding.text("wanted"), finding.text("value"));
+    let more = match finding.number("items") {
+        Some(items) if items > 1.0 => format!(" and {} more", parts::count(Some(items - 1.0))),
+        _ => String::new(),
+    };
+    format!("{target} was set to {wanted} and is {value} again{more}; most likely reverted by {}", finding.text("by"))
+}
