@@ -83,7 +83,10 @@ fn what_is_selected_elsewhere_is_selected_here() {
 fn the_filter_keeps_causes_with_their_effects() {
     judged(&demo::server(), &demo::sick(), Charset::Unicode, |cx| {
         let picture = text(&drawn(&mut Findings::default(), &Cx { filter: "cpu:17", ..*cx }, 120, 38));
-        assert!(picture.contains("NIC-01") && picture.contains("└ ▲ IRQ-01") && !picture.contains("MEM-02"), "{picture}");
+        assert!(
+            picture.contains("NIC-01") && picture.contains("└ ▲ IRQ-01") && !picture.contains("MEM-02"),
+            "{picture}"
+        );
     });
 }
 
