@@ -94,7 +94,7 @@ fn print_indirection(table: &[u32]) -> String {
 pub(super) fn parse_indirection(bytes: &[u8]) -> Result<Vec<u32>, Reason> {
     let (whole, cut) = whole_lines(bytes);
     let queue = |field: &[u8]| number(field).and_then(|queue| u32::try_from(queue).ok());
-    let table: Option<Vec<u32>> = fields(whole).map(queue).collect();
+    let table: Option<Vec<u32>> = lines(whole).flat_map(fields).map(queue).collect();
     table.filter(|table| !cut && !table.is_empty()).ok_or(Reason::Malformed)
 }
 

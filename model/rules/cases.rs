@@ -69,6 +69,7 @@ fn healthy() -> Frame {
         pressure: vec![Pressure { resource: "io".into(), ..Pressure::default() }],
         sysctls: vec![("vm.zone_reclaim_mode".into(), "0".into())],
         cost: Cost { cpu_cores: Some(0.004), ..Cost::default() },
+        memory: memory_of_machine(),
         raw,
         ..Frame::default()
     }
@@ -104,12 +105,26 @@ fn topology() -> Topology {
     }
 }
 
+fn memory_of_machine() -> Memory {
+    Memory {
+        total_bytes: Known::Value(128 * GIB),
+        available_bytes: Known::Value(100 * GIB),
+        dirty_bytes: Known::Value(GIB / 1000),
+        dirty_threshold_bytes: Known::Value(GIB),
+        pswpin_per_second: Some(0.0),
+        pswpout_per_second: Some(0.0),
+        pgmajfault_per_second: Some(0.0),
+        ..Memory::default()
+    }
+}
+
 fn nic() -> Nic {
     let queue = |queue: u32| Queue {
         queue,
         direction: "rxtx".into(),
         irq: Known::Value(40 + queue),
         cpus: Some(set(&queue.to_string())),
+        node: Known::Value(0),
         packets_per_second: Some(20_000.0),
         ..Queue::default()
     };
@@ -117,10 +132,11 @@ fn nic() -> Nic {
     Nic {
         name: "eth0".into(),
         kind: "physical".into(),
+        node: Known::Value(0),
         carrier: Known::Value(true),
         capacity_mbps: Known::Value(10_000),
         utilisation: Some(0.2),
-        rx: NicRates { packets_per_second: Some(80_000.0), ..NicRates::default() },
+        rx: NicRates { packets_per_second: Some(80_000.0), drops_per_second: Some(0.0), ..NicRates::default() },
         combined: four,
         queues: (0..4).map(queue).collect(),
         ..Nic::default()

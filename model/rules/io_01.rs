@@ -46,6 +46,7 @@ fn judge(look: &mut Look<'_>) {
             .known("read", disk.read_bytes_per_second, "bytes/s", "/proc/diskstats")
             .known("pressure", pressure, "fraction", "/proc/pressure/io")
             .text("mounts", parts::list(mounts, 3), "/proc/self/mountinfo")
+            .covers("IO-05", Subject::Disk(Arc::clone(&disk.name)))
             .covers("IO-03", Subject::Host);
         look.hit(hit);
     }

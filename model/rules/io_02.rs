@@ -41,8 +41,7 @@ fn judge(look: &mut Look<'_>) {
         if services.len() < 2 {
             continue;
         }
-        let delicate = |name: &String| DELICATE.iter().any(|word| name.contains(word));
-        let critical = services.keys().any(delicate);
+        let critical = services.keys().any(|name| parts::is_delicate(name));
         let names = services.iter().map(|(name, share)| format!("{name} {}", parts::percent(Some(*share))));
         let subject = Subject::Disk(Arc::clone(&disk.name));
         let hit = Hit::new(subject.clone(), 0.85)
@@ -53,14 +52,12 @@ fn judge(look: &mut Look<'_>) {
             .text("writers", parts::list(names, 6), "io.stat, /proc/PID/io")
             .text("mounts", parts::list(disk.mounts.iter().map(|mount| &mount.path), 3), "/proc/self/mountinfo")
             .covers("IO-01", subject.clone())
+            .covers("IO-05", subject.clone())
             .covers("IO-04", subject)
             .covers("IO-03", Subject::Host);
         look.hit(hit);
     }
 }
-
-/// Services whose latency others wait for.
-const DELICATE: &[&str] = &["rabbit", "beam", "mysql", "mariadb", "postgres", "etcd", "kafka", "mongo", "redis", "zookeeper"];
 
 /// What a writer belongs to: its group, or its name where it has none of its own.
 fn service(frame: &Frame, who: &WriterId) -> Option<String> {

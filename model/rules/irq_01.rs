@@ -1,6 +1,7 @@
 //! IRQ-01: one CPU drowns in soft interrupts.
 
 use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "IRQ-01",
@@ -31,9 +32,9 @@ fn judge(look: &mut Look<'_>) {
             row.per_cpu_per_second.iter().find(|(cpu, _)| *cpu == hot.id).map(|(_, rate)| *rate)
         };
         let softnet = frame.softnet.iter().find(|row| row.cpu == hot.id);
-        let nics = frame.nics.iter().filter(|nic| parts::queues_on(nic, hot.id).next().is_some());
+        let nics: Vec<_> = frame.nics.iter().filter(|nic| parts::queues_on(nic, hot.id).next().is_some()).collect();
         let critical = hot.share >= look.limit("critical");
-        let hit = Hit::new(Subject::Cpu(hot.id), 0.9)
+        let mut hit = Hit::new(Subject::Cpu(hot.id), 0.9)
             .enters(hot.enters)
             .severity(if critical { Severity::Critical } else { Severity::Warning })
             .number("softirq", hot.share, "fraction", "/proc/stat")
@@ -41,9 +42,13 @@ fn judge(look: &mut Look<'_>) {
             .known("net_rx", rate("NET_RX"), "1/s", "/proc/softirqs")
             .known("packets", softnet.and_then(|row| row.processed_per_second), "1/s", "/proc/net/softnet_stat")
             .known("squeezed", softnet.and_then(|row| row.time_squeeze_per_second), "1/s", "/proc/net/softnet_stat")
-            .text("nics", parts::list(nics.map(|nic| &nic.name), 4), "/proc/irq/N/effective_affinity_list")
+            .text("nics", parts::list(nics.iter().map(|nic| &nic.name), 4), "/proc/irq/N/effective_affinity_list")
             .covers("CPU-01", Subject::Cpu(hot.id))
-            .covers("NIC-03", Subject::Cpu(hot.id));
+            .covers("NIC-03", Subject::Cpu(hot.id))
+            .covers("NIC-02", Subject::Cpu(hot.id));
+        for nic in nics {
+            hit = hit.covers("NIC-06", Subject::Nic(Arc::clone(&nic.name)));
+        }
         look.hit(hit);
     }
 }

@@ -47,6 +47,7 @@ fn judge(look: &mut Look<'_>) {
             .text("irqs", parts::list(irqs, 8), "/proc/interrupts")
             .text("managed", if managed { "yes" } else { "no" }, "/proc/irq/N/smp_affinity_list")
             .covers("IRQ-01", Subject::Cpu(cpu))
+            .covers("NIC-06", Subject::Nic(Arc::clone(&nic.name)))
             .covers("CPU-01", Subject::Cpu(cpu));
         look.hit(hit);
     }

@@ -57,6 +57,11 @@ impl<'a> Look<'a> {
         self.open.iter().any(|(open, _)| *open == rule)
     }
 
+    /// True if a finding of another rule about a subject was open at the sample before.
+    pub fn is_open_at(&self, rule: &str, subject: &Subject) -> bool {
+        self.open.iter().any(|(open, about)| *open == rule && about == subject)
+    }
+
     /// Says what was found.
     pub fn hit(&mut self, hit: Hit) {
         self.hits.push(hit);

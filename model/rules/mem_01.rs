@@ -38,7 +38,7 @@ fn judge(look: &mut Look<'_>) {
         }
         let critical = full >= look.limit("critical");
         let bytes = |known: crate::Known<u64>| known.value().map(|bytes| bytes as f64);
-        let hit = Hit::new(subject.clone(), 0.9)
+        let mut hit = Hit::new(subject.clone(), 0.9)
             .enters(full >= look.limit("full"))
             .severity(if critical { Severity::Critical } else { Severity::Warning })
             .number("full", full, "fraction", "memory.stat")
@@ -47,6 +47,10 @@ fn judge(look: &mut Look<'_>) {
             .known("shmem", bytes(memory.shmem_bytes), "bytes", "memory.stat")
             .known("dirty", bytes(memory.dirty_bytes), "bytes", "memory.stat")
             .known("reclaimable", bytes(memory.reclaimable_bytes), "bytes", "memory.stat");
+        hit = hit.covers("MEM-09", subject);
+        if memory.swap_growth_bytes_per_second.is_some_and(|growth| growth > 0.0) {
+            hit = hit.covers("MEM-08", Subject::Host);
+        }
         look.hit(hit);
     }
 }

@@ -1,6 +1,6 @@
 //! MEM-03: a group grows towards its limit.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts, series};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -36,10 +36,10 @@ fn judge(look: &mut Look<'_>) {
             continue;
         }
         // What went on lately: a pause or a jump before it must not hide a steady growth.
-        let recent = series.get(series.len().saturating_sub(MOST)..).unwrap_or(&series);
-        let Some(slope) = theil_sen(recent) else { continue };
+        let recent = series::newest(&series, MOST);
+        let Some(slope) = series::theil_sen(recent) else { continue };
         let seconds = (limit - used) / slope;
-        let steady = slope >= look.limit("slope") * limit && rank_correlation(recent) >= look.limit("correlation");
+        let steady = slope >= look.limit("slope") * limit && series::rank_correlation(recent) >= look.limit("correlation");
         if !steady || seconds > look.limit("seconds") {
             continue;
         }
@@ -57,47 +57,8 @@ fn judge(look: &mut Look<'_>) {
 /// Samples that the trend is taken over at most.
 const MOST: usize = 60;
 
-/// The median of the slopes between all pairs; none without two times.
-fn theil_sen(series: &[(f64, f64)]) -> Option<f64> {
-    let mut slopes = Vec::with_capacity(series.len() * series.len() / 2);
-    for (at, a) in series.iter().enumerate() {
-        for b in series.iter().skip(at + 1).filter(|b| b.0 > a.0) {
-            slopes.push((b.1 - a.1) / (b.0 - a.0));
-        }
-    }
-    slopes.sort_by(f64::total_cmp);
-    slopes.get(slopes.len() / 2).copied()
-}
-
-/// Kendall's tau of time and value: 1 when every later one is larger.
-fn rank_correlation(series: &[(f64, f64)]) -> f64 {
-    let (mut agree, mut pairs) = (0i64, 0i64);
-    for (at, a) in series.iter().enumerate() {
-        for b in series.iter().skip(at + 1) {
-            pairs += 1;
-            agree += i64::from(b.1 > a.1) - i64::from(b.1 < a.1);
-        }
-    }
-    if pairs == 0 { 0.0 } else { agree as f64 / pairs as f64 }
-}
-
 fn title(finding: &Finding) -> String {
     let (growth, limit) = (parts::bytes(finding.number("growth")), parts::bytes(finding.number("limit")));
     let seconds = parts::count(finding.number("seconds").map(f64::round));
     format!("{} grows by {growth}/s and reaches its {limit} in {seconds} s", finding.subject)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{rank_correlation, theil_sen};
-
-    #[test]
-    fn a_trend_is_found_through_outliers() {
-        let series: Vec<(f64, f64)> = (0..30).map(|at| (f64::from(at), f64::from(at * 10 + i32::from(at == 7) * 500))).collect();
-        assert!(theil_sen(&series).is_some_and(|slope| (slope - 10.0).abs() < 0.5));
-        assert!(rank_correlation(&series) > 0.85);
-        let flat: Vec<(f64, f64)> = (0..30).map(|at| (f64::from(at), f64::from(at % 4))).collect();
-        assert!(rank_correlation(&flat) < 0.3);
-        assert_eq!(theil_sen(&[(1.0, 1.0), (1.0, 2.0)]), None);
-    }
 }

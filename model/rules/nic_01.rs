@@ -69,6 +69,7 @@ fn judge(look: &mut Look<'_>) {
                 .number("softirq", hot.share, "fraction", "/proc/stat")
                 .text("idle", idle.to_string(), "/proc/stat")
                 .covers("IRQ-01", Subject::Cpu(hot.id))
+                .covers("NIC-06", Subject::Nic(Arc::clone(&nic.name)))
                 .covers("CPU-01", Subject::Cpu(hot.id))
                 .covers("NIC-03", Subject::Cpu(hot.id));
         }

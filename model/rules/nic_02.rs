@@ -1,6 +1,7 @@
 //! NIC-02: packets are dropped because a CPU does not get to them.
 
 use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "NIC-02",
@@ -22,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(look: &mut Look<'_>) {
-    for row in &look.frame().softnet {
+    let frame = look.frame();
+    for row in &frame.softnet {
         let Some(drops) = row.dropped_per_second.filter(|drops| *drops > 0.0) else { continue };
         let share = row.processed_per_second.filter(|packets| *packets > 0.0).map(|packets| drops / (packets + drops));
         let severity = match share {
@@ -30,12 +32,17 @@ fn judge(look: &mut Look<'_>) {
             _ if drops >= look.limit("drops") => Severity::Warning,
             _ => Severity::Info,
         };
-        let hit = Hit::new(Subject::Cpu(row.cpu), 0.9)
+        let mut hit = Hit::new(Subject::Cpu(row.cpu), 0.9)
             .severity(severity)
             .number("drops", drops, "1/s", "/proc/net/softnet_stat")
             .known("share", share, "fraction", "/proc/net/softnet_stat")
             .known("backlog", row.backlog.value().map(|backlog| backlog as f64), "", "/proc/net/softnet_stat")
             .known("flow_limit", row.flow_limit.value().map(|drops| drops as f64), "", "/proc/net/softnet_stat");
+        // Drops of a backlog count at the interface that the packets came from, too.
+        let nics = frame.nics.iter().filter(|nic| nic.rx_missed_per_second.unwrap_or(0.0) < 1.0);
+        for nic in nics.filter(|nic| nic.rx.drops_per_second.is_some_and(|drops| drops > 0.0)) {
+            hit = hit.covers("NIC-06", Subject::Nic(Arc::clone(&nic.name)));
+        }
         look.hit(hit);
     }
 }

@@ -47,6 +47,7 @@ fn judge(look: &mut Look<'_>) {
         let bound = frame.processes.iter().filter(|process| process.policy.starts_with("bind") && policy_nodes(&process.policy).contains(node.id));
         let names: Vec<String> = bound.map(|process| format!("{} ({})", process.comm, process.pid)).collect();
         let hit = Hit::new(Subject::Node(node.id), 0.8)
+            .covers("MEM-05", Subject::Host)
             .severity(if names.is_empty() { Severity::Warning } else { Severity::Critical })
             .number("free", free, "bytes", "node*/meminfo")
             .number("total", total, "bytes", "node*/meminfo")

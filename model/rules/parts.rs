@@ -139,6 +139,20 @@ pub(crate) fn is_spread(frame: &Frame, process: &Process) -> bool {
     super::numa_02::is_spread(frame, process)
 }
 
+/// Services whose latency others wait for.
+const DELICATE: &[&str] =
+    &["rabbit", "beam", "mysql", "mariadb", "postgres", "etcd", "kafka", "mongo", "redis", "zookeeper"];
+
+/// True for the name or path of such a service.
+pub(super) fn is_delicate(name: &str) -> bool {
+    DELICATE.iter().any(|word| name.contains(word))
+}
+
+/// True for a path below another one.
+pub(super) fn is_below(path: &str, above: &str) -> bool {
+    path != above && (above == "/" || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/')))
+}
+
 /// `94 %`.
 pub(crate) fn percent(fraction: Option<f64>) -> String {
     fraction.map_or_else(|| "?".to_owned(), |fraction| format!("{:.0} %", fraction * 100.0))
@@ -179,13 +193,14 @@ pub(super) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, mos
 
 #[cfg(test)]
 mod tests {
-    use super::{above, bytes, list};
+    use super::{above, bytes, is_below, list};
 
     #[test]
     fn paths_lead_to_the_root() {
         assert_eq!(above("/a/b").collect::<Vec<_>>(), ["/a/b", "/a", "/"]);
         assert_eq!(above("/").collect::<Vec<_>>(), ["/"]);
         assert_eq!(above("").collect::<Vec<_>>(), [""]);
+        assert!(is_below("/a/b", "/a") && is_below("/a", "/") && !is_below("/ab", "/a") && !is_below("/a", "/a"));
     }
 
     #[test]

@@ -248,7 +248,7 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-fn memory(frame: &mut Frame) -> &mut CgroupMemory {
+pub(super) fn memory(frame: &mut Frame) -> &mut CgroupMemory {
     frame.cgroups[0].memory.as_mut().expect("a memory controller")
 }
 

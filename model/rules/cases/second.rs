@@ -1,9 +1,403 @@
 //! Interrupts, interfaces, memory and disks.
 
+use super::p0::memory;
 use super::*;
 
-pub(super) const CASES: &[Case] = &[];
+pub(super) const CASES: &[Case] = &[
+    Case {
+        rule: "IRQ-04",
+        severity: Severity::Warning,
+        says: "nic:eth0 is on node 1, and other nodes receive 100 % of its packets",
+        sick: |frame, _| remote(frame),
+    },
+    Case {
+        rule: "IRQ-05",
+        severity: Severity::Warning,
+        says: "cpu:6 is kept by isolcpus and takes 120 device interrupts/s",
+        sick: |frame, _| {
+            isolate(frame, 6);
+            frame.irqs = vec![interrupt(44, 6, 120.0)];
+        },
+    },
+    Case {
+        rule: "NIC-04",
+        severity: Severity::Warning,
+        says: "nic:eth0: queue 2 of 4 gets 94 % of the packets, its cpu 2 is 90 % busy: few flows: the table spreads evenly, and one flow cannot be split",
+        sick: |frame, _| skewed(frame),
+    },
+    Case {
+        rule: "NIC-06",
+        severity: Severity::Warning,
+        says: "nic:eth0 loses 40 packets/s in a ring that could be longer (256 of 4096)",
+        sick: |frame, _| {
+            let nic = &mut frame.nics[0];
+            (nic.rx.drops_per_second, nic.rx_missed_per_second) = (Some(41.0), Some(40.0));
+            nic.rx_ring = Channel { current: Known::Value(256), max: Known::Value(4096) };
+        },
+    },
+    Case {
+        rule: "MEM-05",
+        severity: Severity::Warning,
+        says: "8 % of 128.0 GiB are available; tasks wait for memory 20 % of the time",
+        sick: |frame, _| {
+            frame.memory.available_bytes = Known::Value(128 * GIB * 8 / 100);
+            frame.pressure.push(waiting("memory", 0.2));
+        },
+    },
+    Case {
+        rule: "MEM-06",
+        severity: Severity::Warning,
+        says: "950.0 MiB wait to be written, 93 % of the 1.0 GiB at which writers are held; held: mysqld (100), java (101)",
+        sick: |frame, _| {
+            dirty(frame);
+            let blocked = |pid, comm| Process { state: 'D', ..process(pid, comm) };
+            frame.processes = vec![blocked(100, "mysqld"), blocked(101, "java")];
+        },
+    },
+    Case {
+        rule: "MEM-08",
+        severity: Severity::Warning,
+        says: "800 pages/s are swapped in and 900 out; swap grows in /mq 3.0 MiB/s",
+        sick: |frame, _| {
+            swapping(frame, 800.0, 900.0);
+            memory(frame).swap_growth_bytes_per_second = Some(3.0 * f64::from(1 << 20));
+        },
+    },
+    Case {
+        rule: "MEM-09",
+        severity: Severity::Warning,
+        says: "cgroup:/mq: 900 faults/s read from a disk, 60 % of what is reclaimed is read again",
+        sick: |frame, _| thrashing(frame, 900.0, Some(3000.0), Some(5000.0)),
+    },
+    Case {
+        rule: "IO-05",
+        severity: Severity::Warning,
+        says: "disk:vdb stays at 3006 requests/s for 30 s (±0.1 %) while requests wait: it looks like a cap",
+        sick: |frame, second| {
+            frame.disks[0].name = "vdb".into();
+            capped(frame, 3000.0 + (second % 3) as f64 * 3.0);
+        },
+    },
+    Case {
+        rule: "IO-06",
+        severity: Severity::Warning,
+        says: "/var/lib/mq (disk:sdb) is 93 % full, 7.0 GiB free",
+        sick: |frame, _| frame.disks[0].mounts = vec![mount("/var/lib/mq", "ext4", 100 * GIB, 7 * GIB)],
+    },
+];
 
-pub(super) const QUIET: &[Quiet] = &[];
+pub(super) const QUIET: &[Quiet] = &[
+    Quiet {
+        rule: "IRQ-04",
+        what: "a virtual card does not tell its node",
+        told: false,
+        well: |frame, _| {
+            remote(frame);
+            frame.nics[0].node = Known::None;
+        },
+    },
+    Quiet {
+        rule: "IRQ-04",
+        what: "its consumer is bound to the other node",
+        told: true,
+        well: |frame, _| {
+            remote(frame);
+            frame.processes[0].affinity = Some(set("0-3"));
+        },
+    },
+    Quiet {
+        rule: "IRQ-04",
+        what: "little traffic",
+        told: false,
+        well: |frame, _| {
+            remote(frame);
+            frame.nics[0].rx.packets_per_second = Some(9_000.0);
+        },
+    },
+    Quiet {
+        rule: "IRQ-05",
+        what: "interrupts go elsewhere",
+        told: false,
+        well: |frame, _| {
+            isolate(frame, 6);
+            frame.irqs = vec![interrupt(44, 1, 9_000.0), interrupt(45, 6, 0.4)];
+        },
+    },
+    Quiet {
+        rule: "IRQ-05",
+        what: "managed interrupts are for work of that CPU",
+        told: false,
+        well: |frame, _| {
+            isolate(frame, 6);
+            frame.irqs = vec![Irq { managed: Known::Value(true), ..interrupt(44, 6, 900.0) }];
+        },
+    },
+    Quiet {
+        rule: "IRQ-05",
+        what: "an exclusive partition is not an isolated one",
+        told: true,
+        well: |frame, _| {
+            frame.cgroups[0].cpuset_partition = "root".into();
+            frame.cgroups[0].cpuset_cpus = Some(set("4-5"));
+            frame.irqs = vec![interrupt(44, 4, 900.0)];
+        },
+    },
+    Quiet {
+        rule: "NIC-04",
+        what: "one flow, and its CPU has time",
+        told: false,
+        well: |frame, _| {
+            skewed(frame);
+            frame.cpus[2].shares = Some(shares(0.4, 0.3));
+        },
+    },
+    Quiet {
+        rule: "NIC-06",
+        what: "frames of protocols that nobody listens for",
+        told: false,
+        well: |frame, _| {
+            let nic = &mut frame.nics[0];
+            (nic.rx.packets_per_second, nic.rx.drops_per_second) = (Some(40.0), Some(2.0));
+        },
+    },
+    Quiet {
+        rule: "NIC-06",
+        what: "an idle card with one queue",
+        told: false,
+        well: |frame, _| {
+            let nic = &mut frame.nics[0];
+            nic.queues.truncate(1);
+            nic.combined = Channel { current: Known::Value(1), max: Known::Value(1) };
+            (nic.rx.packets_per_second, nic.rx.drops_per_second) = (Some(0.0), Some(0.0));
+        },
+    },
+    Quiet {
+        rule: "MEM-05",
+        what: "little free and much available, without swap",
+        told: false,
+        well: |frame, _| {
+            frame.memory.free_bytes = Known::Value(GIB / 2);
+            frame.memory.swap_total_bytes = Known::Value(0);
+        },
+    },
+    Quiet {
+        rule: "MEM-05",
+        what: "a group waits at its own limit",
+        told: false,
+        well: |frame, _| frame.pressure.push(waiting("memory", 0.4)),
+    },
+    Quiet {
+        rule: "MEM-05",
+        what: "little available, and nobody waits",
+        told: true,
+        well: |frame, _| frame.memory.available_bytes = Known::Value(128 * GIB * 9 / 100),
+    },
+    Quiet {
+        rule: "MEM-06",
+        what: "one writer that appends as fast as its disk",
+        told: true,
+        well: |frame, _| {
+            dirty(frame);
+            frame.processes = vec![Process { state: 'D', ..process(100, "dd") }];
+        },
+    },
+    Quiet {
+        rule: "MEM-06",
+        what: "a backup of ten seconds",
+        told: false,
+        well: |frame, second| {
+            if second % 60 < 6 {
+                dirty(frame);
+            }
+        },
+    },
+    Quiet {
+        rule: "MEM-08",
+        what: "pages only go out, and nobody waits",
+        told: true,
+        well: |frame, _| swapping(frame, 0.0, 400.0),
+    },
+    Quiet { rule: "MEM-08", what: "a few pages", told: false, well: |frame, _| swapping(frame, 12.0, 20.0) },
+    Quiet {
+        rule: "MEM-09",
+        what: "programs start",
+        told: false,
+        well: |frame, _| thrashing(frame, 2000.0, Some(0.0), Some(0.0)),
+    },
+    Quiet {
+        rule: "MEM-09",
+        what: "a scan reads everything once",
+        told: false,
+        well: |frame, _| thrashing(frame, 300.0, Some(20.0), Some(25_000.0)),
+    },
+    Quiet {
+        rule: "IO-05",
+        what: "one writer that waits for each write",
+        told: false,
+        well: |frame, _| {
+            capped(frame, 120.0);
+            frame.disks[0].queue_depth = Some(1.0);
+        },
+    },
+    Quiet {
+        rule: "IO-05",
+        what: "a busy disk with a rate that moves",
+        told: false,
+        well: |frame, second| {
+            capped(frame, 3000.0 + (second * 7 % 5) as f64 * 200.0);
+            frame.disks[0].await_ms = Known::Value(0.2);
+            frame.disks[0].write_await_ms = Known::Value(0.2);
+            frame.disks[0].queue_depth = Some(2.5);
+        },
+    },
+    Quiet {
+        rule: "IO-06",
+        what: "images and what the boot loader needs",
+        told: true,
+        well: |frame, _| {
+            frame.disks[0].mounts =
+                vec![mount("/snap/core", "squashfs", GIB, 0), mount("/boot", "ext4", GIB, GIB / 16)];
+        },
+    },
+    Quiet {
+        rule: "IO-06",
+        what: "a large disk with plenty left",
+        told: true,
+        well: |frame, _| frame.disks[0].mounts = vec![mount("/data", "xfs", 8000 * GIB, 500 * GIB)],
+    },
+    Quiet {
+        rule: "IO-06",
+        what: "somebody appends for two minutes",
+        told: false,
+        well: |frame, second| {
+            frame.disks[0].mounts = vec![mount("/data", "xfs", 500 * GIB, 200 * GIB - second / 10 * GIB)];
+        },
+    },
+];
 
-pub(super) const HIDDEN: &[Hidden] = &[];
+pub(super) const HIDDEN: &[Hidden] = &[
+    Hidden {
+        rule: "IRQ-04",
+        says: "the node of its device",
+        hide: |frame, _| {
+            remote(frame);
+            frame.nics[0].node = Known::Missing;
+        },
+    },
+    Hidden {
+        rule: "IRQ-04",
+        says: "where its interrupts go",
+        hide: |frame, _| {
+            remote(frame);
+            frame.nics[0].queues.iter_mut().for_each(|queue| queue.node = Known::Missing);
+        },
+    },
+    Hidden {
+        rule: "IRQ-05",
+        says: "which CPUs are isolated",
+        hide: |frame, _| {
+            Arc::make_mut(&mut frame.raw.cpu_topology).state = State::Missing;
+        },
+    },
+    Hidden {
+        rule: "NIC-04",
+        says: "counts no packets by queue",
+        hide: |frame, _| frame.nics[0].queues.iter_mut().for_each(|queue| queue.packets_per_second = None),
+    },
+    Hidden { rule: "NIC-06", says: "its drops", hide: |frame, _| frame.nics[0].rx.drops_per_second = None },
+    Hidden {
+        rule: "MEM-05",
+        says: "how much memory is available",
+        hide: |frame, _| frame.memory.available_bytes = Known::Missing,
+    },
+    Hidden {
+        rule: "MEM-06",
+        says: "the limit of dirty memory",
+        hide: |frame, _| frame.memory.dirty_threshold_bytes = Known::Missing,
+    },
+    Hidden { rule: "MEM-08", says: "swapping", hide: |frame, _| frame.memory.pswpin_per_second = None },
+    Hidden {
+        rule: "MEM-09",
+        says: "nobody knows whether what was reclaimed comes back",
+        hide: |frame, _| thrashing(frame, 900.0, None, None),
+    },
+    Hidden {
+        rule: "IO-06",
+        says: "how full /var/lib/mq is",
+        hide: |frame, _| frame.disks[0].mounts = vec![Mount { path: "/var/lib/mq".into(), ..Mount::default() }],
+    },
+    Hidden {
+        rule: "IO-06",
+        says: "what is mounted",
+        hide: |frame, _| {
+            Arc::make_mut(&mut frame.raw.mounts).state = State::Missing;
+        },
+    },
+];
+
+/// A card of node 1 whose interrupts go to node 0.
+fn remote(frame: &mut Frame) {
+    let nic = &mut frame.nics[0];
+    nic.node = Known::Value(1);
+    nic.queues.iter_mut().for_each(|queue| queue.node = Known::Value(0));
+}
+
+fn isolate(frame: &mut Frame, cpu: u32) {
+    let topology = Arc::make_mut(&mut frame.topology);
+    topology.cpus[cpu as usize].isolated = true;
+    frame.cpus[cpu as usize].isolated = true;
+}
+
+fn interrupt(irq: u32, cpu: u32, rate: f64) -> Irq {
+    let name: Arc<str> = format!("nvme{irq}").into();
+    Irq { irq, name, per_cpu_per_second: vec![(cpu, rate)], ..Irq::default() }
+}
+
+/// One flow takes one queue, whose CPU it fills.
+fn skewed(frame: &mut Frame) {
+    frame.cpus[2].shares = Some(shares(0.9, 0.5));
+    let nic = &mut frame.nics[0];
+    nic.rss_indirection = (0..4).map(|queue| (queue, 32)).collect();
+    nic.queues.iter_mut().for_each(|queue| queue.packets_per_second = Some(1000.0));
+    nic.queues[2].packets_per_second = Some(47_000.0);
+}
+
+fn waiting(resource: &str, ratio: f64) -> Pressure {
+    let stall = PressureStall { some_ratio: Some(ratio), ..PressureStall::default() };
+    Pressure { resource: resource.into(), stall }
+}
+
+fn dirty(frame: &mut Frame) {
+    frame.memory.dirty_bytes = Known::Value(800 << 20);
+    frame.memory.writeback_bytes = Known::Value(150 << 20);
+    frame.pressure[0].stall.some_ratio = Some(0.4);
+}
+
+fn swapping(frame: &mut Frame, pages_in: f64, pages_out: f64) {
+    frame.memory.swap_total_bytes = Known::Value(8 * GIB);
+    (frame.memory.pswpin_per_second, frame.memory.pswpout_per_second) = (Some(pages_in), Some(pages_out));
+}
+
+fn thrashing(frame: &mut Frame, faults: f64, refaults: Option<f64>, stolen: Option<f64>) {
+    let memory = memory(frame);
+    memory.pgmajfault_per_second = Some(faults);
+    (memory.refault_file_per_second, memory.pgsteal_per_second) = (refaults, stolen);
+}
+
+fn capped(frame: &mut Frame, requests: f64) {
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.queue_depth, disk.await_ms) = (Some(0.98), Some(3.0), Known::Value(4.0));
+    (disk.reads_per_second, disk.writes_per_second) = (Some(0.0), Some(requests));
+    (disk.read_bytes_per_second, disk.write_bytes_per_second) = (Some(0.0), Some(requests * 5000.0));
+}
+
+fn mount(path: &str, fs: &str, total: u64, free: u64) -> Mount {
+    Mount {
+        path: path.into(),
+        fs: fs.into(),
+        total_bytes: Known::Value(total),
+        free_bytes: Known::Value(free),
+        inodes_total: Known::Value(1_000_000),
+        inodes_free: Known::Value(900_000),
+    }
+}
