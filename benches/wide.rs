@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use topotop_collectors::{Options, Root, Sampler, root::Use};
 use topotop_model::derive::Deriver;
 use topotop_model::history::History;
-use topotop_model::judge::{Judgement, Settings};
+use topotop_model::judge::{Judgement, Settings, Timeline};
 use topotop_model::{Snapshot, Window, codec};
 use topotop_widgets::{Charset, Cx, Theme, themes};
 
@@ -88,11 +88,12 @@ fn main() {
 fn draw(frame: &topotop_model::frame::Frame, history: &History, area: Rect) -> Vec<(&'static str, Duration)> {
     let (_, text) = themes::ALL.first().expect("a theme");
     let theme = Theme::parse(text).expect("a valid theme");
-    let (judgement, settings) = (Judgement::default(), Settings::default());
+    let (judgement, timeline, settings) = (Judgement::default(), Timeline::default(), Settings::default());
     let cx = Cx {
         frame,
         history,
         judgement: &judgement,
+        timeline: &timeline,
         settings: &settings,
         theme: &theme,
         charset: Charset::Unicode,

@@ -158,6 +158,7 @@ pub const TABLE: &[Row] = &[
     row(Group::Screens, Screen(5), "screen-5", &["5"], "go to screen 5"),
     row(Group::Screens, Screen(6), "screen-6", &["6"], "go to screen 6"),
     row(Group::Screens, Screen(7), "screen-7", &["7"], "go to screen 7"),
+    row(Group::Screens, Screen(8), "screen-8", &["8"], "go to screen 8"),
     row(Group::Screens, NextScreen, "next-screen", &["tab"], "go to the next screen"),
     row(Group::Screens, PreviousScreen, "previous-screen", &["shift-tab"], "go to the screen before"),
     row(Group::Screens, Gaps, "gaps", &["u"], "what could not be read, and what would fill it").hint("gaps"),
@@ -175,6 +176,7 @@ pub const TABLE: &[Row] = &[
     row(Group::Rows, Panel(Action::SortReverse), "reverse", &["r"], "turn the order around"),
     row(Group::Rows, Panel(Action::Fold), "fold", &["z"], "fold or unfold"),
     row(Group::Rows, Panel(Action::Mode), "mode", &["m"], "the panel's next way to draw"),
+    row(Group::Rows, Panel(Action::Where), "where", &["w"], "from a finding to where it is; from there to the finding"),
     row(Group::Rows, Panel(Action::Idle), "idle", &["i"], "hide or show what is idle"),
     row(Group::Time, Pause, "pause", &["space"], "hold the picture, while sampling goes on; play a recording")
         .hint("pause"),

@@ -1,6 +1,7 @@
 //! The state of the program on the screen and how messages change it: no I/O, no clock.
 
 mod edit;
+mod findings;
 mod modal;
 mod recording;
 mod replay;
@@ -153,9 +154,17 @@ fn cx<'a>(
     selected: Option<&'a Subject>,
     filter: &'a str,
 ) -> Cx<'a> {
-    let (frame, history, judgement) = (&sample.frame, &sample.history, &sample.judgement);
-    let (theme, charset, settings) = (&look.theme, look.charset, &status.judging);
-    Cx { frame, history, judgement, settings, theme, charset, selected, filter }
+    Cx {
+        frame: &sample.frame,
+        history: &sample.history,
+        judgement: &sample.judgement,
+        timeline: &sample.timeline,
+        settings: &status.judging,
+        theme: &look.theme,
+        charset: look.charset,
+        selected,
+        filter,
+    }
 }
 
 impl App {
@@ -346,12 +355,14 @@ impl App {
     fn act(&mut self, action: Action) -> (bool, Vec<Effect>) {
         let Some((panel, cx)) = self.panel() else { return (false, Vec::new()) };
         match panel.act(action, &cx) {
+            Outcome::Ignored if action == Action::Where => (true, self.to_finding()),
             Outcome::Ignored => (false, Vec::new()),
             Outcome::Changed => (true, Vec::new()),
             Outcome::Selected(subject) => {
                 self.selected = Some(subject);
                 (true, Vec::new())
             }
+            Outcome::Goto(subject) => (true, self.go_to(subject)),
             Outcome::Watch(pid) => (true, self.watch(pid)),
         }
     }

@@ -154,7 +154,7 @@ impl Panel for Empty {
 fn titles_and_footers() {
     let mut app = app(demo::server(), Charset::Unicode);
     app.panels.clear();
-    for title in ["overview", "cores", "queues", "cgroups", "processes", "disks", "gaps"] {
+    for title in ["overview", "cores", "queues", "cgroups", "processes", "disks", "findings", "gaps"] {
         app.panels.push(Box::new(Empty(title)));
     }
     let mut out = String::new();

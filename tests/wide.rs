@@ -8,7 +8,7 @@ use topotop_collectors::{Options, Root, Sampler};
 use topotop_model::Window;
 use topotop_model::derive::Deriver;
 use topotop_model::history::History;
-use topotop_model::judge::{Judgement, Settings};
+use topotop_model::judge::{Judgement, Settings, Timeline};
 use topotop_widgets::{Charset, Cx, Theme, themes};
 
 const WIDE: Machine = Machine::WIDE;
@@ -30,11 +30,12 @@ fn a_wide_machine_is_read_right_and_fits_every_screen() {
     history.push(&frame);
     let (_, text) = themes::ALL.first().expect("a theme");
     let theme = Theme::parse(text).expect("a valid theme");
-    let (judgement, settings) = (Judgement::default(), Settings::default());
+    let (judgement, timeline, settings) = (Judgement::default(), Timeline::default(), Settings::default());
     let cx = Cx {
         frame: &frame,
         history: &history,
         judgement: &judgement,
+        timeline: &timeline,
         settings: &settings,
         theme: &theme,
         charset: Charset::Unicode,

@@ -31,6 +31,8 @@ pub enum Action {
     Mode,
     /// Show only what does something, or everything.
     Idle,
+    /// To where a finding is; to the finding of what is selected.
+    Where,
     /// A click on a cell of the terminal.
     Click {
         /// Column of the terminal.
@@ -59,6 +61,8 @@ pub enum Outcome {
     Changed,
     /// This subject is selected now; other panels mark it too.
     Selected(crate::Subject),
+    /// To the screen where this subject is, with it selected.
+    Goto(crate::Subject),
     /// Threads and exact memory of this process are wanted.
     Watch(Option<u32>),
 }

@@ -3,7 +3,7 @@
 use crate::Theme;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
-use topotop_model::judge::{Judgement, Settings};
+use topotop_model::judge::{Judgement, Settings, Timeline};
 use topotop_model::rules::Subject;
 
 /// Which characters the terminal can show.
@@ -25,6 +25,8 @@ pub struct Cx<'a> {
     pub history: &'a History,
     /// What is wrong, as far as it was judged.
     pub judgement: &'a Judgement,
+    /// What came and went, later than the frame as well.
+    pub timeline: &'a Timeline,
     /// What the judge was told: thresholds that are not the rules' own.
     pub settings: &'a Settings,
     /// Styles.

@@ -11,6 +11,7 @@ pub mod demo;
 pub mod disks;
 #[cfg(test)]
 mod every_panel;
+pub mod findings;
 pub mod gaps;
 pub mod overview;
 pub mod parts;
@@ -61,6 +62,7 @@ pub fn all() -> Vec<Box<dyn Panel>> {
         Box::new(cgroups::Cgroups::default()),
         Box::new(processes::Processes::default()),
         Box::new(disks::Disks::default()),
+        Box::new(findings::Findings::default()),
         Box::new(gaps::Gaps::default()),
     ]
 }

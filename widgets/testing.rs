@@ -5,17 +5,18 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
-use topotop_model::judge::{Judgement, Settings};
+use topotop_model::judge::{Judgement, Settings, Timeline};
 
 /// Calls with a context over a frame.
 pub(crate) fn with_cx<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<'_>) -> R) -> R {
     let theme = Theme::default_theme();
     let history = History::default();
-    let (judgement, settings) = (Judgement::default(), Settings::default());
+    let (judgement, timeline, settings) = (Judgement::default(), Timeline::default(), Settings::default());
     call(&Cx {
         frame,
         history: &history,
         judgement: &judgement,
+        timeline: &timeline,
         settings: &settings,
         theme: &theme,
         charset,

@@ -34,83 +34,101 @@ pub fn healthy() -> Judgement {
     judgement(Vec::new())
 }
 
+/// A finding: rule, about what, how bad, how sure, since which second, and its numbers.
+type Row = (&'static str, Subject, Severity, f64, u64, Vec<Evidence>);
+
 fn sick_with(subject: impl Fn(Subject) -> Subject, text: impl Fn(&str) -> Arc<str>) -> Judgement {
-    let number = |name, value, unit, source| Evidence { name, value: Figure::Number(value), unit, source };
-    let words = |name, value: &str, source| Evidence { name, value: Figure::Text(text(value)), unit: "", source };
-    let finding = |id: &str, about: Subject, (severity, confidence, since): (Severity, f64, u64), evidence| {
-        let (subject, since, children) = (subject(about), stamp(since), Vec::new());
-        Some(Finding { rule: rules::find(id)?, subject, severity, confidence, since, evidence, children })
-    };
-    let serves = "/proc/irq/N/effective_affinity_list";
-    let mut queue = finding(
-        "NIC-01",
-        Subject::Nic("eth0".into()),
-        (Severity::Critical, 0.95, 62),
-        vec![
-            number("current", 1.0, "", "ethtool -l"),
-            number("max", 8.0, "", "ethtool -l"),
-            number("wanted", 8.0, "", "ethtool -l"),
-            words("kind", "combined", "ethtool -l"),
-            number("packets", 94_000.0, "1/s", "/proc/net/dev"),
-            number("utilisation", 0.04, "fraction", "/proc/net/dev"),
-            number("cpu", 17.0, "", serves),
-            number("softirq", 0.96, "fraction", "/proc/stat"),
-            words("idle", "0-16,18-63", "/proc/stat"),
-        ],
-    );
-    let core = finding(
-        "IRQ-01",
-        Subject::Cpu(17),
-        (Severity::Critical, 0.9, 71),
-        vec![
-            number("softirq", 0.96, "fraction", "/proc/stat"),
-            number("others", 0.01, "fraction", "/proc/stat"),
-            number("squeezed", 312.0, "1/s", "/proc/net/softnet_stat"),
-            words("nics", "eth0", serves),
-        ],
-    );
-    if let (Some(cause), Some(effect)) = (&mut queue, core) {
-        cause.children.push(effect);
+    let mut children = Vec::new();
+    let mut findings = Vec::new();
+    for (id, about, severity, confidence, since, mut evidence) in rows() {
+        for row in &mut evidence {
+            if let Figure::Text(words) = &row.value {
+                row.value = Figure::Text(text(words));
+            }
+        }
+        let Some(rule) = rules::find(id) else { continue };
+        let (subject, since) = (subject(about), stamp(since));
+        let finding = Finding { rule, subject, severity, confidence, since, evidence, children: Vec::new() };
+        // The core drowns since the interface has one queue.
+        if id == "IRQ-01" { children.push(finding) } else { findings.push(finding) }
     }
-    let disk = finding(
-        "IO-02",
-        Subject::Disk("nvme1n1".into()),
-        (Severity::Critical, 0.85, 118),
-        vec![
-            number("utilisation", 0.98, "fraction", "/proc/diskstats"),
-            number("await", 11.4, "ms", "/proc/diskstats"),
-            words("writers", "/system.slice/postgresql.service 93%, broker-0 18%", "io.stat, /proc/PID/io"),
-            words("mounts", "/var/lib/postgresql", "/proc/self/mountinfo"),
-        ],
-    );
+    if let Some(cause) = findings.first_mut() {
+        cause.children = children;
+    }
+    judgement(findings)
+}
+
+fn number(name: &'static str, value: f64, unit: &'static str, source: &'static str) -> Evidence {
+    Evidence { name, value: Figure::Number(value), unit, source }
+}
+
+fn words(name: &'static str, value: &str, source: &'static str) -> Evidence {
+    Evidence { name, value: Figure::Text(value.into()), unit: "", source }
+}
+
+fn rows() -> [Row; 5] {
     let group = "/kubepods.slice/pod8a1c0000/cri-containerd-000000000000.scope";
-    let cache = finding(
-        "MEM-02",
-        Subject::Cgroup(group.into()),
-        (Severity::Warning, 0.9, 131),
-        vec![
-            number("full", 0.99, "fraction", "memory.current"),
-            number("limit", 4_294_967_296.0, "bytes", "memory.max"),
-            number("reclaimable", 0.35, "fraction", "memory.stat"),
-            number("pressure", 0.18, "fraction", "memory.pressure"),
-            number("refaults", 612.0, "1/s", "memory.stat workingset_refault_file"),
-            number("scanned", 3_700.0, "1/s", "memory.stat pgscan_direct"),
-        ],
-    );
-    let far = finding(
-        "NUMA-01",
-        Subject::Process(7741, 239_971),
-        (Severity::Info, 0.8, 190),
-        vec![
-            number("remote", 0.61, "fraction", "sampled"),
-            number("error", 0.018, "fraction", "sampled"),
-            number("cpu", 2.2, "cores", "/proc/PID/stat"),
-            words("comm", "postgres", "/proc/PID/comm"),
-            words("cpu_by_node", "n0 86%, n1 14%", "/proc/PID/task/TID/stat"),
-            words("memory_by_node", "n0 14.0G, n1 27.0G", "sampled"),
-        ],
-    );
-    judgement([queue, disk, cache, far].into_iter().flatten().collect())
+    [
+        ("NIC-01", Subject::Nic("eth0".into()), Severity::Critical, 0.95, 62, queue()),
+        ("IRQ-01", Subject::Cpu(17), Severity::Critical, 0.9, 71, core()),
+        ("IO-02", Subject::Disk("nvme1n1".into()), Severity::Critical, 0.85, 118, disk()),
+        ("MEM-02", Subject::Cgroup(group.into()), Severity::Warning, 0.9, 131, cache()),
+        ("NUMA-01", Subject::Process(7741, 239_971), Severity::Info, 0.8, 190, far()),
+    ]
+}
+
+fn queue() -> Vec<Evidence> {
+    vec![
+        number("current", 1.0, "", "ethtool -l"),
+        number("max", 8.0, "", "ethtool -l"),
+        number("wanted", 8.0, "", "ethtool -l"),
+        words("kind", "combined", "ethtool -l"),
+        number("packets", 94_000.0, "1/s", "/proc/net/dev"),
+        number("utilisation", 0.04, "fraction", "/proc/net/dev"),
+        number("cpu", 17.0, "", "/proc/irq/N/effective_affinity_list"),
+        number("softirq", 0.96, "fraction", "/proc/stat"),
+        words("idle", "0-16,18-63", "/proc/stat"),
+    ]
+}
+
+fn core() -> Vec<Evidence> {
+    vec![
+        number("softirq", 0.96, "fraction", "/proc/stat"),
+        number("others", 0.01, "fraction", "/proc/stat"),
+        number("squeezed", 312.0, "1/s", "/proc/net/softnet_stat"),
+        words("nics", "eth0", "/proc/irq/N/effective_affinity_list"),
+    ]
+}
+
+fn disk() -> Vec<Evidence> {
+    vec![
+        number("utilisation", 0.98, "fraction", "/proc/diskstats"),
+        number("await", 11.4, "ms", "/proc/diskstats"),
+        words("writers", "/system.slice/postgresql.service 93%, broker-0 18%", "io.stat, /proc/PID/io"),
+        words("mounts", "/var/lib/postgresql", "/proc/self/mountinfo"),
+    ]
+}
+
+fn cache() -> Vec<Evidence> {
+    vec![
+        number("full", 0.99, "fraction", "memory.current"),
+        number("limit", 4_294_967_296.0, "bytes", "memory.max"),
+        number("reclaimable", 0.35, "fraction", "memory.stat"),
+        number("pressure", 0.18, "fraction", "memory.pressure"),
+        number("refaults", 612.0, "1/s", "memory.stat workingset_refault_file"),
+        number("scanned", 3_700.0, "1/s", "memory.stat pgscan_direct"),
+    ]
+}
+
+fn far() -> Vec<Evidence> {
+    vec![
+        number("remote", 0.61, "fraction", "sampled"),
+        number("error", 0.018, "fraction", "sampled"),
+        number("cpu", 2.2, "cores", "/proc/PID/stat"),
+        words("comm", "postgres", "/proc/PID/comm"),
+        words("cpu_by_node", "n0 86%, n1 14%", "/proc/PID/task/TID/stat"),
+        words("memory_by_node", "n0 14.0G, n1 27.0G", "sampled"),
+    ]
 }
 
 fn judgement(findings: Vec<Finding>) -> Judgement {

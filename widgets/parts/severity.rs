@@ -3,7 +3,7 @@
 use super::pane::Doc;
 use super::{Pen, names};
 use crate::{Charset, Cx, Role};
-use topotop_model::judge::{Judgement, Standing};
+use topotop_model::judge::{Basis, Judgement, Standing};
 use topotop_model::rules::{Figure, Finding, Severity, Subject};
 use topotop_model::{IdSet, text::printable};
 
@@ -64,7 +64,8 @@ pub fn worst_cpu(cx: &Cx<'_>, cpus: &[u32]) -> Option<Severity> {
     cpus.iter().filter_map(|&id| worst(cx, &Subject::Cpu(id))).max()
 }
 
-fn concerns(finding: &Finding, subject: &Subject) -> bool {
+/// True if a finding is of a subject, or names it in its evidence.
+pub fn concerns(finding: &Finding, subject: &Subject) -> bool {
     finding.subject == *subject
         || match subject {
             Subject::Cpu(id) => finding.evidence.iter().any(|evidence| match &evidence.value {
@@ -87,9 +88,24 @@ fn concerns(finding: &Finding, subject: &Subject) -> bool {
         }
 }
 
-/// A finding in one line, harmless.
-pub fn title(finding: &Finding) -> String {
-    printable(&finding.title()).into_owned()
+/// A finding in one line, harmless, with its subject as people call it.
+pub fn title(cx: &Cx<'_>, finding: &Finding) -> String {
+    let title = finding.title();
+    let title = title.replacen(&finding.subject.to_string(), &called(cx, &finding.subject), 1);
+    printable(&title).into_owned()
+}
+
+/// What people call a subject; hostile as its name is.
+pub fn called(cx: &Cx<'_>, subject: &Subject) -> String {
+    match subject {
+        Subject::Host => "the machine".to_owned(),
+        Subject::Cpu(id) => format!("cpu {id}"),
+        Subject::Node(id) => format!("node {id}"),
+        Subject::Irq(irq) => format!("irq {irq}"),
+        Subject::Nic(name) | Subject::Disk(name) => name.to_string(),
+        Subject::Cgroup(path) => names::cgroup(cx, path),
+        Subject::Process(pid, _) => pid.to_string(),
+    }
 }
 
 /// A text in lines of at most so many columns, broken between words where that is possible.
@@ -153,8 +169,7 @@ impl Counts {
     pub fn found(&self) -> String {
         match self.findings.iter().sum::<usize>() {
             0 => "no findings".to_owned(),
-            1 => "1 finding".to_owned(),
-            count => format!("{count} findings"),
+            count => counted(count, "finding", "findings"),
         }
     }
 
@@ -164,9 +179,23 @@ impl Counts {
     }
 }
 
-/// True once a judge has looked.
+/// `1 finding`, `3 findings`.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// True where a judge has looked, so that no finding means something.
 pub fn is_judged(cx: &Cx<'_>) -> bool {
-    !cx.judgement.rules.is_empty()
+    cx.judgement.basis == Basis::Judged && !cx.judgement.rules.is_empty()
+}
+
+/// What is said where [`is_judged`] is false.
+pub fn pending(cx: &Cx<'_>) -> &'static str {
+    match (cx.judgement.basis, cx.judgement.findings.is_empty()) {
+        (Basis::Noted, false) => "as it was judged then",
+        (Basis::Noted, true) => "no finding was noted then",
+        (Basis::Judged | Basis::Pending, _) => "not judged yet",
+    }
 }
 
 impl Pen<'_> {
@@ -188,7 +217,7 @@ impl Pen<'_> {
     pub fn all_clear(&mut self) -> &mut Self {
         let cx = self.cx();
         if !is_judged(cx) {
-            return self.text(Role::Absent, "not judged yet");
+            return self.text(Role::Absent, pending(cx));
         }
         let counts = Counts::of(cx.judgement);
         self.text(Role::Ok, fine(cx.charset)).text(Role::Text, " no findings");
@@ -224,7 +253,7 @@ pub fn lines(cx: &Cx<'_>, doc: &mut Doc, subject: &Subject, width: u16) {
     for finding in about(cx.judgement, subject) {
         let role = role(finding.severity);
         let mut first = true;
-        for line in wrapped(&title(finding), width.saturating_sub(11)) {
+        for line in wrapped(&title(cx, finding), width.saturating_sub(11)) {
             let head = if std::mem::take(&mut first) {
                 format!("{} {:<8} ", glyph(finding.severity, cx.charset), finding.rule.id)
             } else {

@@ -255,6 +255,12 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         self.rows.get(self.position).copied().filter(|&row| (self.identity.is)(cx, row, key))
     }
 
+    /// Selects what a row is, wherever it stands, and shows it.
+    pub fn choose(&mut self, key: K) {
+        self.selected = Some(key);
+        self.follow = true;
+    }
+
     /// Selects the first row that is shown, where nothing is selected.
     pub fn select_any(&mut self, cx: &Cx<'_>) {
         if self.selected_row(cx).is_none() {

@@ -9,6 +9,21 @@ pub fn full(value: u64) -> Short {
     if value < 100_000 { Short::from_display(format_args!("{value}")) } else { number::whole(value) }
 }
 
+/// How long something has lasted, in whole units: what lasts does not flicker.
+pub fn lasted(seconds: f64) -> Short {
+    if (0.0..99.5).contains(&seconds) {
+        Short::from_display(format_args!("{seconds:.0}s"))
+    } else {
+        number::seconds(seconds)
+    }
+}
+
+/// Time of day in UTC of ns since 1970: `14:05:30`.
+pub fn time_of_day(wall_ns: i64) -> Short {
+    let seconds = wall_ns.div_euclid(1_000_000_000).rem_euclid(86_400);
+    Short::from_display(format_args!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60))
+}
+
 /// A CPU: `c17`.
 pub fn cpu(id: u32) -> Short {
     Short::from_display(format_args!("c{id}"))

@@ -1,0 +1,106 @@
+//! One finding in full: since when, by which numbers from which files, what to do, why it matters, what it is not.
+
+use super::evidence;
+use super::page::{item, paragraph};
+use crate::parts::number::Short;
+use crate::parts::pane::Doc;
+use crate::parts::{severity, units};
+use crate::{Charset, Cx, Role};
+use topotop_model::judge::Basis;
+use topotop_model::rules::Finding;
+use topotop_model::text::printable;
+
+pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
+    let mut doc = Doc::default();
+    let role = severity::role(finding.severity);
+    let sign = severity::glyph(finding.severity, cx.charset);
+    for (at, line) in severity::wrapped(&severity::title(cx, finding), width.saturating_sub(2)).into_iter().enumerate()
+    {
+        let sign = if at == 0 { format!("{sign} ") } else { "  ".to_owned() };
+        doc.line(vec![(sign, role), (line, Role::Title)]);
+    }
+    when(cx, &mut doc, finding);
+    related(cx, &mut doc, finding, width);
+    evidence::lines(cx, &mut doc, finding, width);
+    remedies(&mut doc, finding, width);
+    doc.gap();
+    doc.head("Why it matters");
+    for line in severity::wrapped(finding.rule.why, width.saturating_sub(2).min(100)) {
+        doc.line(vec![(format!("  {line}"), Role::Text)]);
+    }
+    list(cx, &mut doc, "Ruled out: it is none of", finding.rule.guards, width);
+    list(cx, &mut doc, "What others gained", finding.rule.gained, width);
+    list(cx, &mut doc, "References", finding.rule.references, width);
+    doc
+}
+
+/// Severity, subject, since when and how sure.
+fn when(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding) {
+    let since = since(finding).map_or_else(|| "?".to_owned(), |since| format!("{since} UTC"));
+    let lasted = lasted(cx, finding).map_or_else(String::new, |seconds| format!(", for {}", units::lasted(seconds)));
+    let dot = if cx.charset == Charset::Unicode { " · " } else { " - " };
+    doc.line(vec![
+        (format!("  {}", finding.severity.name()), severity::role(finding.severity)),
+        (dot.to_owned(), Role::Border),
+        (printable(&finding.subject.to_string()).into_owned(), Role::Focus),
+        (dot.to_owned(), Role::Border),
+        (format!("since {since}{lasted}"), Role::Text),
+        (dot.to_owned(), Role::Border),
+        (format!("{} sure", units::percent(finding.confidence)), Role::Text),
+    ]);
+    if cx.judgement.basis == Basis::Noted {
+        let text = "  as it was judged then; its numbers may be those of its coming";
+        doc.line(vec![(text.to_owned(), Role::Replay)]);
+    }
+}
+
+/// What causes it, and what it causes.
+fn related(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
+    let is = |other: &Finding| other.rule.id == finding.rule.id && other.subject == finding.subject;
+    let cause = severity::all(cx.judgement).find(|other| other.children.iter().any(is));
+    let rows = cause.map(|cause| ("caused by ", cause)).into_iter();
+    for (word, other) in rows.chain(finding.children.iter().map(|child| ("causes ", child))) {
+        let head = format!("  {:<10}{} {:<8} ", word, severity::glyph(other.severity, cx.charset), other.rule.id);
+        let indent = " ".repeat(head.chars().count());
+        let room = width.saturating_sub(head.chars().count() as u16);
+        for (at, line) in severity::wrapped(&severity::title(cx, other), room).into_iter().enumerate() {
+            let head = if at == 0 { head.clone() } else { indent.clone() };
+            doc.line(vec![(head, severity::role(other.severity)), (line, Role::Text)]);
+        }
+    }
+}
+
+/// What to do, the best first. What can be applied from here stands before the advice: its id, its command and its risk.
+fn remedies(doc: &mut Doc, finding: &Finding, width: u16) {
+    doc.gap();
+    doc.head("What to do");
+    for (at, advice) in finding.rule.advice.iter().enumerate() {
+        item(doc, &format!("{}  ", at + 1), advice, Role::Text, width);
+    }
+    if finding.rule.advice.is_empty() {
+        paragraph(doc, "  nothing that is known to help", width);
+    }
+}
+
+fn list(cx: &Cx<'_>, doc: &mut Doc, title: &str, items: &[&str], width: u16) {
+    if items.is_empty() {
+        return;
+    }
+    doc.gap();
+    doc.head(title);
+    let mark = if cx.charset == Charset::Unicode { "· " } else { "- " };
+    for text in items {
+        item(doc, mark, text, Role::Text, width);
+    }
+}
+
+/// When it began, in UTC; none where that is not known.
+pub(super) fn since(finding: &Finding) -> Option<Short> {
+    (finding.since.wall_ns != 0).then(|| units::time_of_day(finding.since.wall_ns))
+}
+
+/// How long it has lasted at the frame, in seconds.
+pub(super) fn lasted(cx: &Cx<'_>, finding: &Finding) -> Option<f64> {
+    let (now, since) = (cx.frame.stamp.boot_ns, finding.since.boot_ns);
+    (finding.since.wall_ns != 0).then(|| now.checked_sub(since)).flatten().map(|ns| ns as f64 / 1e9)
+}

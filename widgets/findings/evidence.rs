@@ -1,0 +1,105 @@
+//! The numbers that a finding rests on, each with the file that it comes from.
+
+use crate::parts::pane::Doc;
+use crate::parts::severity::wrapped;
+use crate::parts::{names, units};
+use crate::{Cx, Role};
+use topotop_model::rules::{Cell, Figure, Finding, Grid};
+use topotop_model::text::printable;
+
+/// Columns of a name.
+const NAME: u16 = 18;
+/// Rows of a table that are shown; the rest is counted.
+const ROWS: usize = 40;
+
+pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
+    if finding.evidence.is_empty() {
+        return;
+    }
+    doc.gap();
+    doc.head("Evidence");
+    let source = finding.evidence.iter().map(|evidence| names::width(evidence.source)).max().unwrap_or(0);
+    let source = source.min(width / 3);
+    let room = width.saturating_sub(NAME + 2 + source + 2).max(8);
+    // Short values keep their files near.
+    let longest = |figure: &Figure| match figure {
+        Figure::Text(text) => names::width(text),
+        Figure::Number(_) | Figure::Table(_) => 10,
+    };
+    let room = finding.evidence.iter().map(|evidence| longest(&evidence.value)).max().unwrap_or(0).clamp(8, room);
+    for evidence in &finding.evidence {
+        let name = evidence.name.replace('_', " ");
+        let value = match &evidence.value {
+            Figure::Number(value) => figure(*value, evidence.unit),
+            Figure::Text(text) if text.is_empty() => "none".to_owned(),
+            Figure::Text(text) => printable(text).into_owned(),
+            Figure::Table(_) => continue,
+        };
+        for (at, line) in wrapped(&value, room).into_iter().enumerate() {
+            let (name, source) = if at == 0 { (name.as_str(), evidence.source) } else { ("", "") };
+            let pad = " ".repeat(usize::from(room.saturating_sub(names::width(&line)) + 2));
+            doc.line(vec![
+                (format!("  {name:<width$}", width = usize::from(NAME)), Role::Dim),
+                (line, Role::Text),
+                (pad + source, Role::Border),
+            ]);
+        }
+    }
+    for (name, grid, source) in finding.tables() {
+        table(cx, doc, name, grid, source);
+    }
+}
+
+/// A number with its unit.
+pub(super) fn figure(value: f64, unit: &str) -> String {
+    match unit {
+        "fraction" => units::fine_percent(value).to_string(),
+        "bytes" => units::bytes(value).to_string(),
+        "bytes/s" => format!("{}/s", units::bytes(value)),
+        "1/s" => format!("{}/s", units::count(value)),
+        "cores" => units::cores(value).to_string(),
+        "s" => units::seconds(value).to_string(),
+        "ms" => format!("{} ms", units::millis(value)),
+        "" if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value:.0}"),
+        "" => format!("{value:.2}"),
+        unit => format!("{} {unit}", units::count(value)),
+    }
+}
+
+fn shown(cell: &Cell, unit: &str) -> String {
+    match cell {
+        Cell::Unknown => "?".to_owned(),
+        Cell::None => "n/a".to_owned(),
+        Cell::Number(value) => figure(*value, unit),
+        Cell::Text(text) => printable(text).into_owned(),
+    }
+}
+
+/// A table below its name, columns lined up.
+fn table(cx: &Cx<'_>, doc: &mut Doc, name: &str, grid: &Grid, source: &str) {
+    doc.gap();
+    let name = name.replace('_', " ");
+    doc.line(vec![(format!("  {name}  "), Role::Head), (source.to_owned(), Role::Border)]);
+    let heads = grid.columns.iter().map(|column| printable(&column.name).into_owned());
+    let mut lines = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];
+    for (name, cells) in grid.rows.iter().take(ROWS) {
+        let cells = cells.iter().zip(&grid.columns).map(|(cell, column)| shown(cell, column.unit));
+        lines.push(std::iter::once(printable(name).into_owned()).chain(cells).collect());
+    }
+    let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| names::width(cell)).max();
+    let widths: Vec<u16> = (0..=grid.columns.len()).map(|column| width(column).unwrap_or(0)).collect();
+    for (row, line) in lines.iter().enumerate() {
+        let mut pieces = vec![("  ".to_owned(), Role::Text)];
+        for (at, (cell, width)) in line.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(usize::from(width.saturating_sub(names::width(cell))));
+            let text = if at == 0 { format!("{cell}{pad}") } else { format!("  {pad}{cell}") };
+            pieces.push((text, if row == 0 || at == 0 { Role::Dim } else { Role::Text }));
+        }
+        doc.line(pieces);
+    }
+    let more = grid.rows.len().saturating_sub(ROWS);
+    if more > 0 {
+        let dots = if cx.charset == crate::Charset::Unicode { "…" } else { "..." };
+        doc.line(vec![(format!("  {dots} {more} more"), Role::Dim)]);
+    }
+}
