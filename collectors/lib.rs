@@ -7,6 +7,7 @@ pub mod descriptors;
 mod files;
 pub mod hwloc;
 pub mod live;
+pub mod metrics;
 pub mod parse;
 pub mod root;
 mod sampler;
@@ -102,5 +103,6 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(irqbalance::IrqbalanceCollector::default()),
         Box::new(memory_by_node::MemoryByNode::new(options)),
         Box::new(applied::AppliedCollector),
+        Box::new(metrics::MetricCollector::new(options)),
     ]
 }

@@ -16,6 +16,8 @@ pub struct Options {
     pub hwloc_program: Option<PathBuf>,
     /// Share of one core that asking for memory by node may cost; zero means 1 %.
     pub memory_budget: f64,
+    /// The application's own numbers.
+    pub metrics: Vec<crate::metrics::Metric>,
 }
 
 /// Takes samples of one machine.
