@@ -5,6 +5,7 @@ use crate::units;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
+use topotop_collectors::metrics::Metric;
 
 /// top for a machine's topology: which core, queue, node, container or disk is the short stave, and why.
 ///
@@ -38,6 +39,12 @@ pub struct Global {
     /// Do not ask libhwloc; sysfs alone tells the topology.
     #[arg(long, global = true)]
     pub no_hwloc: bool,
+    /// The application's own number, for verdicts, the timeline and whether there is load: NAME=/REGEX/ (or
+    /// stderr:/REGEX/) reads what the command of `record` prints, file:PATH, command:PROGRAM ARGUMENTS (no shell) and
+    /// http://127.0.0.1:PORT/PATH read on; #/REGEX/ or #name{label="x"} behind these picks the number. May be given
+    /// several times.
+    #[arg(long, global = true, value_name = "NAME=SOURCE", value_parser = Metric::parse)]
+    pub metric: Vec<Metric>,
     /// Print a configuration file with every default, and leave.
     #[arg(long)]
     pub print_config: bool,

@@ -1,5 +1,6 @@
 //! The configuration file: everything in it is optional, nothing unknown is passed over.
 
+use crate::metrics::Told;
 use crate::units;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -38,6 +39,9 @@ pub struct Config {
     /// Interfaces by name.
     #[serde(default)]
     pub nic: BTreeMap<String, Nic>,
+    /// The application's own numbers by name.
+    #[serde(default, deserialize_with = "numbers")]
+    pub metrics: BTreeMap<String, Told>,
 }
 
 /// Which characters to draw with.
@@ -82,6 +86,15 @@ fn limits<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<(String, String
             }
             all.insert((rule.id.to_owned(), name), value);
         }
+    }
+    Ok(all)
+}
+
+/// Every source must be one that can be read.
+fn numbers<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Told>, D::Error> {
+    let all = BTreeMap::<String, Told>::deserialize(from)?;
+    for (name, told) in &all {
+        told.metric(name, told.source.as_deref().unwrap_or("file:/")).map_err(serde::de::Error::custom)?;
     }
     Ok(all)
 }
@@ -159,6 +172,10 @@ impl Config {
              # auto, unicode or ascii.\n#charset = \"auto\"\n\n\
              # What an interface can carry, where its speed does not say: cloud and virtual ones.\n\
              #[nic.eth0]\n#capacity = \"24Gbit\"\n\n\
+             # The application's own numbers, as --metric gives them; load = false for what says nothing of load, as a\n\
+             # latency does; without least a tenth of the largest that was seen is load.\n\
+             #[metrics.tps]\n#source = \"file:/var/log/app.log#/tps = ([0-9.]+)/\"\n#unit = \"tx/s\"\n\
+             #least = 100\n#load = true\n#stale = \"30s\"\n\n\
              # Where recordings go that are begun with R; without it the working directory.\n\
              [record]\n#directory = \".\"\n\n[keys]\n",
         );

@@ -21,6 +21,7 @@ pub mod dump;
 pub mod edit;
 pub mod export;
 pub mod keymap;
+pub mod metrics;
 pub mod moment;
 pub mod record;
 pub mod recording;

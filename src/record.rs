@@ -2,6 +2,7 @@
 
 mod child;
 pub(crate) mod holes;
+mod passing;
 mod recorder;
 mod sampling;
 mod signals;
@@ -125,7 +126,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     }
     if !args.command.is_empty() {
         let told_as = anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
-        recorder.bracket(args, told_as, tell.clone())?;
+        recorder.bracket(args, told_as, &plan.options.metrics, tell.clone())?;
     }
     let deadline = args.duration.map(|duration| begun + duration);
     let (end, ending) = channel();

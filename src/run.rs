@@ -7,7 +7,7 @@ use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, catalogue, check, diff, dump, edit, manual, replay, runtime, snapshot};
+use crate::{capture, catalogue, check, diff, dump, edit, manual, metrics, replay, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -26,7 +26,14 @@ pub fn run() -> ExitCode {
         let root = arguments.next().map(PathBuf::from);
         return status(print(hwloc::child(root.as_deref()).as_bytes()));
     }
-    match Cli::try_parse() {
+    let cli = Cli::try_parse();
+    if let Some(refusal) = cli.as_ref().ok().and_then(metrics::refusal) {
+        fail(&refusal);
+        let has_command = matches!(&cli, Ok(Cli { command: Some(Command::Record(record)), .. })
+            if record.args.as_ref().is_some_and(|args| !args.command.is_empty()));
+        return ExitCode::from(if has_command { 125 } else { 2 });
+    }
+    match cli {
         Ok(Cli { command: Some(Command::Record(RecordCommand { edit: Some(edit), .. })), .. }) => {
             status(edit::run(&edit))
         }
@@ -52,7 +59,7 @@ pub fn run() -> ExitCode {
 
 fn record(global: &Global, args: &RecordArgs) -> ExitCode {
     let recorded = Config::load(global.config.as_deref())
-        .and_then(|config| Ok((root(global)?, plan(global, &config))))
+        .and_then(|config| Ok((root(global)?, plan(global, &config)?)))
         .map_err(|error| args.failure(error))
         .and_then(|(root, plan)| crate::record::run(root, &plan, args, global.verbose));
     match recorded {
@@ -75,7 +82,7 @@ fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
 /// What was found decides.
 fn watch(global: &Global, args: &check::CheckArgs) -> ExitCode {
     let checked = Config::load(global.config.as_deref())
-        .and_then(|config| check::run(global, &config, args, || root(global), &plan(global, &config)));
+        .and_then(|config| check::run(global, &config, args, || root(global), &plan(global, &config)?));
     checked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
@@ -121,10 +128,10 @@ fn command(cli: &Cli) -> Result<(), String> {
     }
     let config = Config::load(global.config.as_deref())?;
     match &cli.command {
-        Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, || root(global), &plan(global, &config)),
+        Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, || root(global), &plan(global, &config)?),
         Some(Command::Replay(args)) => replay::run(global, &config, args),
         Some(Command::Rules { id }) => print(catalogue::text(id.as_deref(), &config.judge())?.as_bytes()),
-        Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config).interval),
+        Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config)?.interval),
         _ => tui(global, &config),
     }
 }
@@ -138,11 +145,12 @@ fn print(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// What to sample and how.
-fn plan(global: &Global, config: &Config) -> Plan {
+fn plan(global: &Global, config: &Config) -> Result<Plan, String> {
     let program = || std::env::current_exe().ok();
-    let options = Options { hwloc_program: if global.no_hwloc { None } else { program() }, ..Options::default() };
+    let hwloc_program = if global.no_hwloc { None } else { program() };
+    let options = Options { hwloc_program, metrics: metrics::asked(global, config)?, ..Options::default() };
     let interval = global.interval.or(config.interval).unwrap_or(INTERVAL);
-    Plan { interval, options, settings: config.settings(), judge: config.judge() }
+    Ok(Plan { interval, options, settings: config.settings(), judge: config.judge() })
 }
 
 fn root(global: &Global) -> Result<Root, String> {
@@ -194,7 +202,7 @@ pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Resul
 fn tui(global: &Global, config: &Config) -> Result<(), String> {
     terminal("`topotop snapshot`")?;
     let root = root(global)?;
-    let plan = plan(global, config);
+    let plan = plan(global, config)?;
     let app = app(global, config, plan.interval)?;
     let newest = runtime::run(app, move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))

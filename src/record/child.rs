@@ -1,24 +1,30 @@
 //! The command that a recording brackets.
 
 use super::Failure;
+use super::passing::{self, Passing};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::io::ErrorKind;
 use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use topotop_collectors::metrics::{Metric, Stream, Tap};
 use topotop_collectors::sys::child::with_own_limit;
 
 /// A running command. It is not reaped before [`Running::reap`], so that its number stays its own.
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
+    passing: Option<Passing>,
 }
 
 /// Starts a command with this program's own standard streams, and tells when it has ended; 126 and 127 as a shell says
-/// that it could not. Where samples go to standard output, what the command prints goes to standard error.
+/// that it could not. Where samples go to standard output, what the command prints goes to standard error. Streams that
+/// numbers are read out of are pipes, and passed on.
 pub(super) fn start(
     command: &[String],
     streaming: bool,
+    metrics: &[Metric],
     ended: impl FnOnce() + Send + 'static,
 ) -> Result<Running, Failure> {
     let Some((program, arguments)) = command.split_first() else {
@@ -26,15 +32,23 @@ pub(super) fn start(
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    if streaming {
+    let (on_output, on_error) = (passing::taps(metrics, Stream::Output), passing::taps(metrics, Stream::Error));
+    if !on_output.is_empty() {
+        command.stdout(Stdio::piped());
+    } else if streaming {
         let error = std::io::stderr().as_fd().try_clone_to_owned();
         command.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
     }
-    let child = with_own_limit(&mut command).spawn().map_err(|error| {
+    if !on_error.is_empty() {
+        command.stderr(Stdio::piped());
+    }
+    let mut child = with_own_limit(&mut command).spawn().map_err(|error| {
         let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
         Failure { status, text: format!("{program}: {error}: nothing was recorded") }
     })?;
-    let running = Running { child };
+    let passing = pass_on(&mut child, streaming, on_output, on_error)
+        .map_err(|error| Failure { status: 125, text: format!("what the command prints: {error}") })?;
+    let running = Running { child, passing };
     let pid = running.pid();
     let wait = move || {
         // Its end is looked at and left there: whoever holds the child takes it.
@@ -54,6 +68,29 @@ pub(super) fn start(
     Ok(running)
 }
 
+/// Passes the streams on that are pipes.
+fn pass_on(
+    child: &mut Child,
+    streaming: bool,
+    on_output: Vec<Arc<Tap>>,
+    on_error: Vec<Arc<Tap>>,
+) -> std::io::Result<Option<Passing>> {
+    let (output, error) = (child.stdout.take(), child.stderr.take());
+    if output.is_none() && error.is_none() {
+        return Ok(None);
+    }
+    let passing = Passing::new();
+    let own_error = || std::io::stderr().as_fd().try_clone_to_owned();
+    if let Some(output) = output {
+        let to = if streaming { own_error()? } else { std::io::stdout().as_fd().try_clone_to_owned()? };
+        passing.start(output, to, on_output)?;
+    }
+    if let Some(error) = error {
+        passing.start(error, own_error()?, on_error)?;
+    }
+    Ok(Some(passing))
+}
+
 impl Running {
     fn pid(&self) -> Option<Pid> {
         Pid::from_raw(self.child.id() as i32)
@@ -67,9 +104,13 @@ impl Running {
         }
     }
 
-    /// How it ended; waits for it.
+    /// How it ended; waits for it, and for what it printed to be passed on.
     pub(super) fn reap(&mut self) -> std::io::Result<ExitStatus> {
-        self.child.wait()
+        let ended = self.child.wait();
+        if let Some(passing) = self.passing.take() {
+            passing.finish();
+        }
+        ended
     }
 }
 

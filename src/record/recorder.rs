@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
+use topotop_collectors::metrics::Metric;
 use topotop_model::recording::What;
 use topotop_model::text::printable;
 
@@ -67,11 +68,12 @@ impl Recorder {
         &mut self,
         args: &RecordArgs,
         told_as: Vec<String>,
+        metrics: &[Metric],
         tell: Sender<Event>,
     ) -> Result<(), Failure> {
         self.sink.event(What::Start { command: told_as });
         // A recorder that is gone needs no news.
-        let started = child::start(&args.command, args.streams(), move || drop(tell.send(Event::Ended)));
+        let started = child::start(&args.command, args.streams(), metrics, move || drop(tell.send(Event::Ended)));
         self.running = Some(started.inspect_err(|_| self.discard())?);
         Ok(())
     }
