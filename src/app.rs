@@ -392,6 +392,10 @@ impl App {
                     self.screen = screen;
                     return Vec::new();
                 }
+                if crate::view::is_findings(self, event.row) {
+                    self.open_screen("findings");
+                    return Vec::new();
+                }
                 Action::Click { column: event.column, row: event.row }
             }
             MouseEventKind::ScrollUp => Action::Wheel { rows: -WHEEL_ROWS, column: event.column, row: event.row },

@@ -5,7 +5,7 @@ mod chrome;
 mod overlay;
 
 pub use bar::sample_at;
-pub use chrome::tab_at;
+pub use chrome::{is_findings, tab_at};
 
 use crate::app::App;
 use ratatui::buffer::{Buffer, Cell};
@@ -24,6 +24,8 @@ pub struct Layout {
     pub title: Rect,
     /// The panel.
     pub body: Rect,
+    /// The worst finding; without rows on screens that tell of findings themselves.
+    pub findings: Rect,
     /// The recording as a whole; without rows where there is none.
     pub bar: Rect,
     /// Tabs and hints.
@@ -37,12 +39,13 @@ pub fn layout(app: &App) -> Option<Layout> {
         return None;
     }
     let rows = |y, height| Rect::new(area.x, y, area.width, height);
-    let bar = bar::rows(app);
-    let body = area.height - 2 - bar;
+    let (bar, findings) = (bar::rows(app), chrome::findings_rows(app));
+    let body = area.height - 2 - bar - findings;
     Some(Layout {
         title: rows(area.y, 1),
         body: rows(area.y + 1, body),
-        bar: rows(area.y + 1 + body, bar),
+        findings: rows(area.y + 1 + body, findings),
+        bar: rows(area.y + 1 + body + findings, bar),
         footer: rows(area.bottom() - 1, 1),
     })
 }
@@ -65,6 +68,7 @@ pub fn draw(app: &App, buf: &mut Buffer) {
         Some(layout) => {
             chrome::title(app, layout.title, buf);
             body(app, layout.body, buf);
+            chrome::findings(app, layout.findings, buf);
             bar::draw(app, layout.bar, buf);
             chrome::footer(app, layout.footer, buf);
             overlay::draw(app, layout.body, buf);

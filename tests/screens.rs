@@ -23,7 +23,9 @@ fn app(frame: Frame, charset: Charset) -> App {
     for second in (0..240).step_by(2) {
         history.push(&demo::server_at(second));
     }
-    app.update(Msg::Sample(Sample { frame: Arc::new(frame), history: Arc::new(history), ..Sample::default() }));
+    let judgement = Arc::new(if &*frame.host.name == "db-17" { demo::sick() } else { demo::healthy() });
+    let sample = Sample { frame: Arc::new(frame), history: Arc::new(history), judgement, ..Sample::default() };
+    app.update(Msg::Sample(sample));
     app
 }
 

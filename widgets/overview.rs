@@ -8,7 +8,7 @@ mod staves;
 mod timeline;
 
 use crate::parts::machine::{Grouping, Machine};
-use crate::parts::{self, Pen, panel};
+use crate::parts::{self, Pen, panel, severity};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use layout::Part;
 use ratatui::buffer::Buffer;
@@ -62,8 +62,12 @@ impl Panel for Overview {
             &fresh
         };
         let plan = layout::plan(cx, machine, area);
+        let wide = layout::is_wide(area);
         for (part, area) in plan.places() {
-            draw_part(cx, machine, part, area, buf);
+            match part {
+                Part::Findings if !wide => findings_untitled(cx, area, buf),
+                _ => draw_part(cx, machine, part, area, buf),
+            }
         }
         if let Some(area) = plan.left_out_area() {
             left_out(cx, &plan, area, buf);
@@ -74,6 +78,7 @@ impl Panel for Overview {
 fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut Buffer) {
     match part {
         Part::Staves => staves::draw(cx, panel::inset(area), buf),
+        Part::Findings => findings(cx, area, buf),
         Part::Nodes => nodes::draw(cx, machine, area, buf),
         Part::Queues => {
             let gaps = gaps(cx, &["sys/class/net", "proc/interrupts", "proc/irq"]);
@@ -98,6 +103,26 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
             crate::disks::compact(cx, panel::below(inner, 1), buf);
         }
         Part::Timeline => timeline::draw(cx, area, buf),
+    }
+}
+
+/// What is wrong, as a part with a title.
+fn findings(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+    let quiet = cx.judgement.findings.is_empty() || !severity::is_judged(cx);
+    let note = if quiet { String::new() } else { severity::Counts::of(cx.judgement).rules() };
+    let inner = panel::titled(cx, area, "Findings", &note, false, buf);
+    if !cx.judgement.findings.is_empty() {
+        Pen::new(cx, area, 0, buf).skip(11).severities().text(Role::Text, " ");
+    }
+    crate::findings::compact(cx, panel::inset(inner), buf);
+}
+
+/// The same on a narrow screen, where a title would cost more than it tells.
+fn findings_untitled(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+    if area.height == 1 {
+        crate::findings::line(cx, area, buf);
+    } else {
+        crate::findings::compact(cx, panel::inset(area), buf);
     }
 }
 

@@ -116,6 +116,27 @@ fn recording(app: &App) -> (String, Role) {
     (format!("{mark}REC {time} {}", topotop_widgets::parts::number::bytes(recording.bytes as f64)), Role::Info)
 }
 
+/// Lower screens have no row to spare for findings.
+const FINDINGS_FROM: u16 = 12;
+
+/// The rows of the line that names the worst finding: none on screens that tell of findings themselves.
+pub(super) fn findings_rows(app: &App) -> u16 {
+    let own = app.panels.get(app.screen).is_some_and(|panel| matches!(panel.id(), "overview" | "findings"));
+    u16::from(!own && app.area.height >= FINDINGS_FROM)
+}
+
+/// The worst finding and how many there are; or that there is none, and what that means.
+pub(super) fn findings(app: &App, area: Rect, buf: &mut Buffer) {
+    if area.height > 0 && app.shown().is_there() {
+        topotop_widgets::findings::line(&app.cx(), area, buf);
+    }
+}
+
+/// True where a row of the terminal is the line of findings.
+pub fn is_findings(app: &App, row: u16) -> bool {
+    layout(app).is_some_and(|layout| layout.findings.height > 0 && layout.findings.y == row)
+}
+
 /// Columns that the most important hint needs.
 const LAST_HINT: usize = 8;
 

@@ -11,11 +11,17 @@ const TITLE: usize = 2;
 /// Columns before a title: sign and rule.
 const HEAD: u16 = 10;
 
-/// How many of the lines of a finding there is room for.
+/// How many of the lines of a finding are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Room {
-    title: usize,
+    title: u16,
     advice: bool,
+}
+
+impl Room {
+    fn rows(self) -> u16 {
+        self.title + u16::from(self.advice)
+    }
 }
 
 /// Draws the worst findings: each in up to two lines, with the first thing to do where there is room.
@@ -24,42 +30,46 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         Pen::new(cx, area, 0, buf).all_clear();
         return;
     }
-    let findings = &cx.judgement.findings;
-    let room = fitting(cx, findings, area);
+    let (rooms, more) = share_out(cx, area);
     let mut y = 0;
-    for (at, finding) in findings.iter().enumerate() {
-        let lines = lines(cx, finding, area.width, room);
-        let left = findings.len() - at;
-        // The last row names how many more there are, unless it is the last finding's.
-        if y + lines > area.height || (left > 1 && y + lines == area.height && area.height > lines) {
-            let more = severity::counted(left, "more finding", "more findings");
-            Pen::new(cx, area, y.min(area.height.saturating_sub(1)), buf).skip(2).text(Role::Dim, &more);
-            return;
-        }
-        one(cx, finding, room, Rect { y: area.y + y, height: lines, ..area }, buf);
-        y += lines;
+    for (finding, room) in cx.judgement.findings.iter().zip(rooms) {
+        one(cx, finding, room, Rect { y: area.y + y, height: room.rows(), ..area }, buf);
+        y += room.rows();
+    }
+    if more > 0 {
+        let more = severity::counted(more, "more finding", "more findings");
+        Pen::new(cx, area, y, buf).skip(2).text(Role::Dim, &more);
     }
 }
 
 /// The rows that it could use at a width.
 pub fn compact_rows(cx: &Cx<'_>, width: u16) -> u16 {
-    let room = Room { title: TITLE, advice: true };
-    cx.judgement.findings.iter().map(|finding| lines(cx, finding, width, room)).sum::<u16>().max(1)
+    cx.judgement.findings.iter().map(|finding| whole(cx, finding, width).rows()).sum::<u16>().max(1)
 }
 
-/// The most that all of them have room for; all of them in one line each come before anything else of the first.
-fn fitting(cx: &Cx<'_>, findings: &[Finding], area: Rect) -> Room {
-    let rooms = [(TITLE, true), (TITLE, false), (1, false)].map(|(title, advice)| Room { title, advice });
-    let fits = |room: &Room| {
-        findings.iter().map(|finding| u32::from(lines(cx, finding, area.width, *room))).sum::<u32>()
-            <= u32::from(area.height)
-    };
-    rooms.into_iter().find(fits).unwrap_or(Room { title: 1, advice: false })
+/// All of a finding's lines.
+fn whole(cx: &Cx<'_>, finding: &Finding, width: u16) -> Room {
+    let title = severity::wrapped(&severity::title(cx, finding), width.saturating_sub(HEAD)).len().min(TITLE);
+    Room { title: title as u16, advice: !finding.rule.advice.is_empty() }
 }
 
-fn lines(cx: &Cx<'_>, finding: &Finding, width: u16, room: Room) -> u16 {
-    let title = severity::wrapped(&severity::title(cx, finding), width.saturating_sub(HEAD)).len().min(room.title);
-    title as u16 + u16::from(room.advice && !finding.rule.advice.is_empty())
+/// A line for each finding, then the rest of their lines, the worst first; and how many there is no room for.
+fn share_out(cx: &Cx<'_>, area: Rect) -> (Vec<Room>, usize) {
+    let findings = &cx.judgement.findings;
+    let rows = usize::from(area.height);
+    let shown = if findings.len() <= rows { findings.len() } else { rows.saturating_sub(1).max(1) };
+    let mut left = area.height.saturating_sub(shown as u16 + u16::from(shown < findings.len()));
+    let mut rooms = Vec::with_capacity(shown);
+    for finding in findings.iter().take(shown) {
+        let all = whole(cx, finding, area.width);
+        let title = 1 + (all.title - 1).min(left);
+        left -= title - 1;
+        let advice = all.advice && left > 0;
+        left -= u16::from(advice);
+        rooms.push(Room { title, advice });
+    }
+    let more = if area.height > shown as u16 { findings.len() - shown } else { 0 };
+    (rooms, more)
 }
 
 fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer) {
@@ -69,15 +79,15 @@ fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer)
     let title = severity::title(cx, finding);
     let wrapped = severity::wrapped(&title, area.width.saturating_sub(HEAD));
     let mut rest = title.as_str();
-    for (row, line) in wrapped.iter().take(room.title).enumerate() {
-        let last = row + 1 == room.title;
+    for (row, line) in wrapped.iter().take(usize::from(room.title)).enumerate() {
+        let last = row + 1 == usize::from(room.title);
         let mut pen = Pen::new(cx, area, row as u16, buf);
         // What does not fit into the last line is seen to go on.
         pen.skip(HEAD).text(Role::Text, if last { rest } else { line });
         rest = rest.trim_start().strip_prefix(line.as_str()).unwrap_or(rest).trim_start();
     }
     if let Some(advice) = finding.rule.advice.first().filter(|_| room.advice) {
-        let mut pen = Pen::new(cx, area, wrapped.len().min(room.title) as u16, buf);
+        let mut pen = Pen::new(cx, area, room.title, buf);
         let arrow = if cx.charset == Charset::Unicode { "→ " } else { "> " };
         pen.skip(HEAD).text(Role::Border, arrow).text(Role::Dim, advice);
     }

@@ -9,6 +9,7 @@ use ratatui::layout::Rect;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Staves,
+    Findings,
     Nodes,
     Queues,
     Cache,
@@ -21,6 +22,7 @@ impl Part {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Staves => "staves",
+            Self::Findings => "findings",
             Self::Nodes => "nodes",
             Self::Queues => "queues",
             Self::Cache => "memory",
@@ -34,8 +36,8 @@ impl Part {
 /// Where everything goes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Plan {
-    places: [Option<(Part, Rect)>; 7],
-    left_out: [Option<Part>; 7],
+    places: [Option<(Part, Rect)>; 8],
+    left_out: [Option<Part>; 8],
     note: Option<Rect>,
     wants_timeline: bool,
 }
@@ -92,18 +94,27 @@ impl Slot {
         Self { least, useful: useful.max(least), rows: 0 }
     }
 
-    /// Two parts side by side.
-    fn beside(self, other: Self) -> Self {
-        Self::new(self.least.max(other.least), self.useful.max(other.useful))
+    /// Two columns of parts side by side. The right one's lists are not worth blank rows in the left one.
+    fn beside(left: [Self; 2], right: [Self; 3]) -> Self {
+        let sum = |parts: &[Self], of: fn(&Self) -> u16| parts.iter().map(of).sum::<u16>();
+        let (first, rest) = right.split_first().map_or((Self::NONE, &[][..]), |(first, rest)| (*first, rest));
+        let enough = first.useful + rest.iter().map(|slot| slot.useful.min(slot.least + 1)).sum::<u16>();
+        let least = sum(&left, |slot| slot.least).max(sum(&right, |slot| slot.least));
+        Self::new(least, sum(&left, |slot| slot.useful).max(enough))
     }
 }
 
 pub(super) fn plan(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
-    if area.width >= TWO_COLUMNS { wide(cx, machine, area) } else { narrow(cx, machine, area) }
+    if is_wide(area) { wide(cx, machine, area) } else { narrow(cx, machine, area) }
+}
+
+/// True where two parts stand side by side.
+pub(super) fn is_wide(area: Rect) -> bool {
+    area.width >= TWO_COLUMNS
 }
 
 /// The rows that each part could use, its rule included.
-fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
+fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 8] {
     // What is left between the margins.
     let inner = area.width.saturating_sub(2);
     let rows = |count: usize| count.min(40) as u16;
@@ -111,9 +122,10 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
     let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some() && *cgroup.path != *"/").count();
     let disks = crate::disks::compact_rows(cx);
     let staves = staves::rows(inner, area.height);
-    let nodes = nodes::useful_rows(machine, area.height);
+    let nodes = nodes::useful_rows(machine, area.height) + nodes::without_cpus(cx, machine).count().min(8) as u16;
     [
         Slot::new(staves, staves),
+        findings(cx, area),
         Slot::new(nodes::least_rows(machine), nodes),
         // An interface without its busiest queue is only half of the story.
         Slot::new(1 + rows(queues).clamp(1, 2), 1 + rows(queues).clamp(1, 12)),
@@ -124,26 +136,30 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 7] {
     ]
 }
 
-/// Shares rows out: the least of each while there are rows, by index; then what is useful, evenly.
-fn share_out(slots: &mut [Slot], all: u16) {
-    let mut rows = all;
+/// A line on a narrow screen, where there is room some more; on a wide one a part with a title.
+fn findings(cx: &Cx<'_>, area: Rect) -> Slot {
+    if is_wide(area) {
+        let useful = crate::findings::compact_rows(cx, right_width(area).saturating_sub(2));
+        // A line for each, and all of the worst one.
+        let few = (cx.judgement.findings.len() as u16).min(6) + 3;
+        return Slot::new(2, 1 + useful.min(few.max(area.height / 5)));
+    }
+    let useful = crate::findings::compact_rows(cx, area.width.saturating_sub(2));
+    Slot::new(1, useful.min((area.height / 7).max(1)))
+}
+
+/// Gives every part its least while there are rows, by index; returns what is left.
+fn least(slots: &mut [Slot], mut rows: u16) -> u16 {
     for slot in slots.iter_mut() {
         // Half a part helps more than none where it can be drawn shorter than it would like.
         slot.rows = if rows >= slot.least { slot.least } else { 0 };
         rows -= slot.rows;
     }
-    // The machine first, as long as half of the screen is left.
-    if let Some(nodes) = slots.get_mut(1).filter(|slot| slot.rows > 0) {
-        let more = (nodes.useful - nodes.rows).min(rows.saturating_sub(all / 3).max(rows / 3));
-        nodes.rows += more;
-        rows -= more;
-    }
-    // Then a few lines of the longest list.
-    if let Some(longest) = slots.iter_mut().filter(|slot| slot.rows > 0).max_by_key(|slot| slot.useful) {
-        let more = longest.useful.min(LONGEST).saturating_sub(longest.rows).min(rows);
-        longest.rows += more;
-        rows -= more;
-    }
+    rows
+}
+
+/// Gives every part what is useful, evenly; returns what is left.
+fn grow(slots: &mut [Slot], mut rows: u16) -> u16 {
     let mut grew = true;
     while rows > 0 && grew {
         grew = false;
@@ -155,6 +171,39 @@ fn share_out(slots: &mut [Slot], all: u16) {
             }
         }
     }
+    rows
+}
+
+/// Shares the rows of a column out: the first part gets all that it can use before the others.
+fn stack(slots: &mut [Slot], all: u16) {
+    let mut rows = least(slots, all);
+    if let Some(first) = slots.first_mut().filter(|slot| slot.rows > 0) {
+        let more = (first.useful - first.rows).min(rows);
+        first.rows += more;
+        rows -= more;
+    }
+    let rest = grow(slots, rows);
+    if let Some(last) = slots.iter_mut().rfind(|slot| slot.rows > 0) {
+        last.rows += rest;
+    }
+}
+
+/// Shares rows out: the least of each while there are rows, by index; then what is useful, evenly.
+fn share_out(slots: &mut [Slot], machine: usize, all: u16) {
+    let mut rows = least(slots, all);
+    // The machine first, as long as half of the screen is left.
+    if let Some(nodes) = slots.get_mut(machine).filter(|slot| slot.rows > 0) {
+        let more = (nodes.useful - nodes.rows).min(rows.saturating_sub(all / 3).max(rows / 3));
+        nodes.rows += more;
+        rows -= more;
+    }
+    // Then a few lines of the longest list.
+    if let Some(longest) = slots.iter_mut().filter(|slot| slot.rows > 0).max_by_key(|slot| slot.useful) {
+        let more = longest.useful.min(LONGEST).saturating_sub(longest.rows).min(rows);
+        longest.rows += more;
+        rows -= more;
+    }
+    rows = grow(slots, rows);
     // What nobody needs makes the charts taller.
     if let Some(last) = slots.last_mut().filter(|slot| slot.rows > 0) {
         last.rows += rows;
@@ -162,17 +211,15 @@ fn share_out(slots: &mut [Slot], all: u16) {
 }
 
 fn narrow(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
-    let [staves, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area);
     // By weight, which is not the order from top to bottom.
-    let mut slots = [staves, nodes, queues, cache, processes, disks, timeline];
+    let mut slots = wishes(cx, machine, area);
     let all: u16 = slots.iter().map(|slot| slot.least).sum();
     // A row for the names of what did not fit.
     let note = u16::from(all > area.height && area.height > 2);
-    share_out(&mut slots, area.height - note);
+    share_out(&mut slots, 2, area.height - note);
     let mut plan = Plan { wants_timeline: timeline::has_shape(cx), ..Plan::default() };
     let mut y = area.y;
-    let parts = [Part::Staves, Part::Nodes, Part::Queues, Part::Cache, Part::Processes, Part::Disks, Part::Timeline];
-    for (part, slot) in parts.into_iter().zip(slots) {
+    for (part, slot) in PARTS.into_iter().zip(slots) {
         plan.place(part, Rect { y, height: slot.rows, ..area });
         y += slot.rows;
     }
@@ -182,30 +229,61 @@ fn narrow(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
     plan
 }
 
+/// The parts in the order of [`wishes`].
+const PARTS: [Part; 8] = [
+    Part::Staves,
+    Part::Findings,
+    Part::Nodes,
+    Part::Queues,
+    Part::Cache,
+    Part::Processes,
+    Part::Disks,
+    Part::Timeline,
+];
+
+/// Columns between two parts side by side.
+const GAP: u16 = 2;
+
+fn left_width(area: Rect) -> u16 {
+    area.width.saturating_sub(GAP) * 52 / 100
+}
+
+fn right_width(area: Rect) -> u16 {
+    area.width.saturating_sub(left_width(area) + GAP)
+}
+
+/// The machine and its queues at the left, always at one place; what is found and what fills up at the right.
 fn wide(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
-    let gap = 2;
-    let left = (area.width - gap) * 52 / 100;
-    let [staves, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area);
-    let mut slots = [staves, nodes.beside(cache), queues.beside(disks), processes, timeline];
+    let [staves, findings, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area);
+    let (mut left, mut right) = ([nodes, queues], [findings, cache, disks]);
+    let mut slots = [staves, Slot::beside(left, right), processes, timeline];
     let all: u16 = slots.iter().map(|slot| slot.least).sum();
     let note = u16::from(all > area.height && area.height > 2);
-    share_out(&mut slots, area.height - note);
-    let [staves, top, middle, processes, timeline] = slots;
+    share_out(&mut slots, 1, area.height - note);
+    let [staves, columns, processes, timeline] = slots;
+    stack(&mut left, columns.rows);
+    stack(&mut right, columns.rows);
     let mut plan = Plan { wants_timeline: timeline::has_shape(cx), ..Plan::default() };
-    let mut y = area.y;
-    let mut row = |rows: u16| {
-        let place = Rect { y, height: rows, ..area };
-        y += rows;
-        place
-    };
-    plan.place(Part::Staves, row(staves.rows));
-    for (rows, one, two) in [(top.rows, Part::Nodes, Part::Cache), (middle.rows, Part::Queues, Part::Disks)] {
-        let place = row(rows);
-        plan.place(one, Rect { width: left, ..place });
-        plan.place(two, Rect { x: area.x + left + gap, width: area.width - left - gap, ..place });
+    plan.place(Part::Staves, Rect { height: staves.rows, ..area });
+    let top = area.y + staves.rows;
+    let sides = [
+        (Rect { y: top, width: left_width(area), ..area }, [Part::Nodes, Part::Queues].as_slice(), left.as_slice()),
+        (
+            Rect { x: area.x + left_width(area) + GAP, y: top, width: right_width(area), ..area },
+            [Part::Findings, Part::Cache, Part::Disks].as_slice(),
+            right.as_slice(),
+        ),
+    ];
+    for (side, parts, slots) in sides {
+        let mut y = side.y;
+        for (part, slot) in parts.iter().zip(slots) {
+            plan.place(*part, Rect { y, height: slot.rows, ..side });
+            y += slot.rows;
+        }
     }
-    plan.place(Part::Processes, row(processes.rows));
-    plan.place(Part::Timeline, row(timeline.rows));
+    let below = top + columns.rows;
+    plan.place(Part::Processes, Rect { y: below, height: processes.rows, ..area });
+    plan.place(Part::Timeline, Rect { y: below + processes.rows, height: timeline.rows, ..area });
     if note > 0 {
         plan.note = Some(Rect { y: area.bottom() - 1, height: 1, ..area });
     }

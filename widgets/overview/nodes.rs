@@ -64,7 +64,7 @@ enum Style {
 }
 
 /// Nodes that have memory but no CPUs.
-fn without_cpus<'a>(cx: &Cx<'a>, machine: &'a Machine) -> impl Iterator<Item = &'a Node> {
+pub(super) fn without_cpus<'a>(cx: &Cx<'a>, machine: &'a Machine) -> impl Iterator<Item = &'a Node> {
     let shown = move |id| machine.sections.iter().any(|section| section.node == Some(id));
     cx.frame.nodes.iter().filter(move |node| !shown(node.id))
 }

@@ -1,12 +1,13 @@
 use super::*;
-use crate::testing::{drawn, text, with_cx};
+use crate::testing::{drawn, judged, text};
 use crate::{Charset, demo};
 use topotop_model::Known;
 use topotop_model::frame::Frame;
 
 fn with<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<'_>) -> R) -> R {
     let history = demo::history();
-    with_cx(frame, charset, |cx| call(&Cx { history: &history, ..*cx }))
+    let judgement = if &*frame.host.name == "db-17" { demo::sick() } else { demo::healthy() };
+    judged(frame, &judgement, charset, |cx| call(&Cx { history: &history, ..*cx }))
 }
 
 #[test]

@@ -232,7 +232,7 @@ impl Pen<'_> {
             [Severity::Critical, Severity::Warning, Severity::Info].into_iter().zip(counts.findings)
         {
             if count > 0 {
-                self.skip(u16::from(!std::mem::take(&mut first)));
+                self.text(Role::Text, if std::mem::take(&mut first) { "" } else { " " });
                 self.severity(severity).text(role(severity), &count.to_string());
             }
         }
