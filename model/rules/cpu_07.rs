@@ -16,7 +16,8 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "exit", value: 1.05, unit: "", about: "over below this" },
         Threshold { name: "wait", value: 0.2, unit: "fraction", about: "share of its time that the process waits for a CPU, at least" },
         Threshold { name: "full", value: 0.85, unit: "fraction", about: "mean busy share of the CPUs of the mask, at least" },
-        Threshold { name: "idle", value: 0.25, unit: "fraction", about: "share of the group's CPUs that are outside the mask and less than half busy" },
+        Threshold { name: "idle", value: 0.25, unit: "fraction", about: "share of the group's CPUs that are outside the mask and free" },
+        Threshold { name: "free", value: 0.5, unit: "fraction", about: "busy share below which a CPU counts as free" },
     ],
     guards: &["a mask of whole nodes: bound to them on purpose (CPU-04, NUMA-03)", "schedulers that an emulator binds one by one (BEAM-01, CPU-03)", "realtime threads, isolated CPUs", "a mask that is all its group has"],
     advice: &["Give it the CPUs of its group: taskset -apc LIST PID", "Take the mask out of what starts it: CPUAffinity= of the unit, taskset in a script"],
@@ -47,7 +48,7 @@ fn judge(look: &mut Look<'_>) {
             }
             continue;
         };
-        let idle = parts::idle_cpus(look, Some(&allowed), 0.5);
+        let idle = parts::idle_cpus(look, Some(&allowed), look.limit("free"));
         let outside = IdSet::from_ids(idle.iter().filter(|cpu| !mask.contains(*cpu)));
         let free = outside.len() as f64 >= look.limit("idle") * allowed.len() as f64;
         let size = mask.len() as f64;
@@ -109,5 +110,5 @@ fn title(finding: &Finding) -> String {
     let (demand, mask) = (parts::count(finding.number("demand")), finding.text("mask"));
     let (allowed, idle) = (finding.text("allowed"), finding.text("idle"));
     let who = format!("{} ({})", finding.text("comm"), finding.subject);
-    format!("{who} is kept to CPUs {mask} of {allowed} and wants {demand} of them; idle: {idle}")
+    format!("{who} may use CPUs {mask} only of {allowed}, and {demand} of its threads want to run; idle: {idle}")
 }

@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-07",
         severity: Severity::Critical,
-        says: "java (pid:100@7) is kept to CPUs 2 of 0-7 and wants 2 of them; idle: 0-1,3-7",
+        says: "java (pid:100@7) may use CPUs 2 only of 0-7, and 2 of its threads want to run; idle: 0-1,3-7",
         sick: |frame, _| kept_to_one(frame),
     },
     Case {
