@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     guards: &["no fix is in force: there is nothing to take back", "lists that say the same in other words"],
     advice: &["Change it where the owner keeps it, so that the owner writes the new value itself", "Ban the interrupts from irqbalance: IRQBALANCE_ARGS=--banirq=N", "Take the fix out of force: topotop fix undo"],
     references: &["irqbalance(1)", "systemd.resource-control(5)", "erl(1), +sbt"],
-    pace: Pace { enter: 3, of: 5, exit: 3, latch_seconds: 0, warm_up: 0, at_once: true },
+    pace: Pace { exit: 3, ..Pace::CONFIGURED },
     judge,
     title,
     ..Rule::BASE

@@ -31,6 +31,10 @@ fn judge(look: &mut Look<'_>) {
     let cpus: Vec<(u32, usize)> = nodes.iter().map(|node| (node.id, online(frame, node))).collect();
     let uneven = cpus.iter().any(|(_, count)| Some(*count) != cpus.first().map(|first| first.1));
     let offline = IdSet::from_ids(frame.topology.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id));
+    if nodes.iter().all(|node| !node.has_memory) {
+        look.unchecked(Subject::Host, "memory of the nodes could not be read", "/sys/devices/system/node/node*/meminfo");
+        return;
+    }
     let bare: Vec<u32> = nodes.iter().filter(|node| !node.has_memory).map(|node| node.id).collect();
     let sizes: Vec<(u32, f64)> = nodes
         .iter()
