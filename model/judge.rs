@@ -100,6 +100,11 @@ impl Judge {
         Self { settings, ..Self::default() }
     }
 
+    /// What it was told.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Takes in the next frame.
     pub fn step(&mut self, frame: &Frame) -> Judgement {
         self.step_with(frame, rules::ALL)

@@ -251,10 +251,12 @@ impl Staves {
     /// The one that holds everything up: of those that are guilty the worst finding's, then the narrowest.
     pub fn short(&self) -> Option<&Stave> {
         let guilty = self.0.iter().filter(|stave| stave.verdict == Verdict::Guilty);
-        guilty.max_by(|a, b| {
-            let (a, b) = (a.weight(), b.weight());
-            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
-        })
+        guilty.max_by(|a, b| Self::compare(a, b))
+    }
+
+    fn compare(a: &Stave, b: &Stave) -> std::cmp::Ordering {
+        let (a, b) = (a.weight(), b.weight());
+        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
     }
 
     /// The one that would be short next.
@@ -262,6 +264,12 @@ impl Staves {
         let measured = self.0.iter().filter(|stave| stave.verdict == Verdict::RuledOut && stave.headroom().is_some());
         measured.min_by(|a, b| a.headroom().unwrap_or(f64::MAX).total_cmp(&b.headroom().unwrap_or(f64::MAX)))
     }
+}
+
+/// Of the machines of one test, the one whose stave is short and that stave.
+pub fn shortest(machines: &[Staves]) -> Option<(usize, Stave)> {
+    let short = machines.iter().enumerate().filter_map(|(at, staves)| Some((at, staves.short()?)));
+    short.max_by(|a, b| Staves::compare(a.1, b.1)).map(|(at, stave)| (at, stave.clone()))
 }
 
 impl FromIterator<Stave> for Staves {
@@ -288,13 +296,13 @@ impl Barrel<'_> {
     /// The worst open finding about a stave that costs something now.
     fn blamed(&self, kind: Kind) -> Option<&Finding> {
         let open = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
-        open.filter(|finding| blame::of(finding, self.frame).contains(&kind)).max_by_key(|finding| finding.severity)
+        open.filter(|finding| blame::of(finding).contains(&kind)).max_by_key(|finding| finding.severity)
     }
 
     /// True for what an open finding about a stave is about.
     fn is_blamed(&self, kind: Kind, subject: &Subject) -> bool {
         let about = |finding: &&Finding| finding.severity >= Severity::Warning && finding.subject == *subject;
-        self.findings.iter().filter(about).any(|finding| blame::of(finding, self.frame).contains(&kind))
+        self.findings.iter().filter(about).any(|finding| blame::of(finding).contains(&kind))
     }
 
     /// Nothing where there are no rates yet; else why nothing was measured.

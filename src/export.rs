@@ -14,7 +14,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::io::{self, Write};
 use topotop_model::frame::Frame;
-use topotop_model::judge::Judgement;
+use topotop_model::judge::{Judgement, Settings};
 
 /// What a writer of data may be told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +25,8 @@ pub struct Options<'a> {
     pub pretty: bool,
     /// What was found, where it was judged.
     pub judgement: Option<&'a Judgement>,
+    /// What the judge was told; the rules' own thresholds when none.
+    pub settings: Option<&'a Settings>,
 }
 
 /// A screen drawn to a buffer.

@@ -4,7 +4,7 @@ use crate::cli::{Cli, Command, Global, RecordCommand};
 use crate::config::Config;
 use crate::units;
 use serde::{Deserialize, Deserializer};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_collectors::metrics::{Metric, STALE, Source};
 
@@ -78,7 +78,7 @@ pub fn refusal(cli: &Cli) -> Option<String> {
     let (live, has_command) = match &cli.command {
         None => (!no_machine(None), false),
         Some(Command::Snapshot(args)) => (!no_machine(args.from.as_deref()), false),
-        Some(Command::Check(args)) => (!no_machine(args.from.as_deref()), false),
+        Some(Command::Check(args)) => (!no_machine(args.from.first().map(PathBuf::as_path)), false),
         Some(Command::Record(RecordCommand { args: Some(args), .. })) => (!no_machine(None), !args.command.is_empty()),
         Some(_) => (false, false),
     };

@@ -155,7 +155,12 @@ fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Writ
             let pretty = args.output.is_none() && std::io::stdout().is_terminal();
             write(
                 &app.newest.frame,
-                &export::Options { top: args.top, pretty, judgement: Some(&app.newest.judgement) },
+                &export::Options {
+                    top: args.top,
+                    pretty,
+                    judgement: Some(&app.newest.judgement),
+                    settings: Some(&app.status.judging),
+                },
                 out,
             )?;
         }

@@ -22,6 +22,7 @@ mod record;
 mod replay;
 mod schema;
 mod screens;
+mod staves;
 mod time;
 mod unprivileged;
 mod wide;

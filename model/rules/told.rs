@@ -8,6 +8,11 @@ const MOST: usize = 32;
 
 /// The text; `since` is when it was first met, as people write it. Names in it cannot steer a terminal.
 pub fn in_full(finding: &Finding, since: &str) -> String {
+    in_full_beside(finding, since, "")
+}
+
+/// The same with what it is not, where that was looked at: see [`crate::staves::sentence`].
+pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
     let mark = match finding.severity {
         Severity::Critical => "CRITICAL",
         Severity::Warning => "WARNING",
@@ -32,6 +37,9 @@ pub fn in_full(finding: &Finding, since: &str) -> String {
     let causes =
         finding.children.iter().map(|child| format!("  causes {}  {}", child.rule.id, printable(&child.title())));
     lines.extend(causes);
+    if !beside.is_empty() {
+        lines.push(format!("  {}", printable(beside)));
+    }
     lines.extend(finding.rule.advice.iter().map(|advice| format!("  do: {advice}")));
     lines.push(String::new());
     lines.join("\n")

@@ -1,15 +1,14 @@
 //! Which stave a finding is about.
 
 use super::Kind;
-use crate::frame::Frame;
-use crate::rules::{Finding, Subject};
+use crate::rules::Finding;
 
 /// The staves that are short while a finding is open.
-pub(super) fn of(finding: &Finding, frame: &Frame) -> &'static [Kind] {
+pub(super) fn of(finding: &Finding) -> &'static [Kind] {
     match finding.rule.id {
         "CPU-02" => &[Kind::Thread],
         "CPU-05" | "CPU-06" | "BEAM-03" => &[Kind::Quota],
-        "NIC-07" => direction(finding, frame),
+        "NIC-07" => direction(finding),
         "MEM-06" => &[Kind::Disk],
         // It says how the work is written, not what is full.
         "IO-07" => &[],
@@ -25,8 +24,6 @@ pub(super) fn of(finding: &Finding, frame: &Frame) -> &'static [Kind] {
 }
 
 /// The fuller direction of a full link.
-fn direction(finding: &Finding, frame: &Frame) -> &'static [Kind] {
-    let Subject::Nic(name) = &finding.subject else { return &[] };
-    let Some(nic) = frame.nic(name) else { return &[] };
-    if nic.tx.bytes_per_second > nic.rx.bytes_per_second { &[Kind::NicOut] } else { &[Kind::NicIn] }
+fn direction(finding: &Finding) -> &'static [Kind] {
+    if finding.number("sent") > finding.number("received") { &[Kind::NicOut] } else { &[Kind::NicIn] }
 }

@@ -1,17 +1,16 @@
 //! What a finding leaves as no limit: statements by exclusion.
 
 use super::{Kind, Stave, Staves, Verdict, blame};
-use crate::frame::Frame;
 use crate::rules::{Finding, Severity};
 use std::fmt::Write as _;
 
 /// The staves beside a finding that are ruled out or unknown, so that it stands alone; empty where that says nothing:
 /// for what costs nothing now, and what is not about the speed of the machine.
-pub fn exclusions<'a>(finding: &Finding, frame: &Frame, staves: &'a Staves) -> Vec<&'a Stave> {
+pub fn exclusions<'a>(finding: &Finding, staves: &'a Staves) -> Vec<&'a Stave> {
     if finding.severity < Severity::Warning {
         return Vec::new();
     }
-    let kinds: &[Kind] = match blame::of(finding, frame).first() {
+    let kinds: &[Kind] = match blame::of(finding).first() {
         Some(Kind::Core | Kind::Thread | Kind::Softirq | Kind::Quota) => {
             &[Kind::NicIn, Kind::NicOut, Kind::Disk, Kind::Memory]
         }

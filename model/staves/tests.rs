@@ -3,7 +3,7 @@
 use super::{Kind, Stave, Staves, Tally, Verdict, exclusions, sentence};
 use crate::frame::*;
 use crate::judge::Settings;
-use crate::rules::{self, Evidence, Finding, Severity, Subject};
+use crate::rules::{self, Evidence, Figure, Finding, Severity, Subject};
 use crate::{Gap, Known, Reason, Section, Snapshot, Stamp, State, Table, VisitMut};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -247,7 +247,9 @@ fn an_open_finding_makes_its_stave_guilty() {
     // The worst finding wins over what is narrower.
     frame.cpus[1] = cpu(3, 0.98, 0.95);
     assert_eq!(Staves::of(&frame, &open, &Settings::default()).short().map(|stave| stave.kind), Some(Kind::Core));
-    let full = [finding("NIC-07", Severity::Warning, Subject::Nic("eth0".into()))];
+    let mut full = [finding("NIC-07", Severity::Warning, Subject::Nic("eth0".into()))];
+    let number = |name, value| Evidence { name, value: Figure::Number(value), unit: "bytes/s", source: "" };
+    full[0].evidence = vec![number("received", 1.0), number("sent", 2.0)];
     assert_eq!(Staves::of(&frame, &full, &Settings::default()).short().map(|stave| stave.kind), Some(Kind::NicOut));
 }
 
@@ -257,7 +259,7 @@ fn exclusions_are_a_sentence() {
     let open = finding("BEAM-01", Severity::Warning, Subject::Cpu(0));
     let said = |frame: &Frame, finding: &Finding| {
         let staves = Staves::of(frame, std::slice::from_ref(finding), &Settings::default());
-        sentence(&exclusions(finding, frame, &staves))
+        sentence(&exclusions(finding, &staves))
     };
     assert_eq!(
         said(&frame, &open),

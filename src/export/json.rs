@@ -12,12 +12,16 @@ mod machine;
 mod nics;
 mod processes;
 mod sockets;
+mod staves;
 mod top;
 mod value;
 
 use super::Options;
+pub(crate) use staves::{Stave, stave};
 use std::io::{self, Write};
 use topotop_model::frame::Frame;
+use topotop_model::judge::Judgement;
+use topotop_model::staves::Staves;
 use topotop_model::{Known, Section, State, Table};
 use value::{Named, object};
 
@@ -53,6 +57,7 @@ object! {
         metrics: Option<Vec<sockets::Metric>>,
         rules: Option<Vec<findings::Row>>,
         findings: Option<Vec<findings::Finding>>,
+        staves: Option<Vec<staves::Stave>>,
         gaps: Vec<host::Gap>,
         cost: host::Cost,
     }
@@ -63,6 +68,12 @@ pub fn document(frame: &Frame, options: &Options<'_>) -> Document {
     let raw = &frame.raw;
     let processes = top::processes(frame, options.top);
     let cgroups = top::cgroups(frame, options.top);
+    let settings = options.settings.cloned().unwrap_or_default();
+    let staves = options.judgement.map(|judgement| Staves::of(frame, &judgement.findings, &settings));
+    let found = |judgement: &Judgement| {
+        let beside = staves.as_ref();
+        judgement.findings.iter().map(|finding| findings::finding(finding, beside)).collect()
+    };
     Document {
         schema: SCHEMA,
         taken_at: crate::units::rfc3339(frame.stamp.wall_ns),
@@ -86,7 +97,8 @@ pub fn document(frame: &Frame, options: &Options<'_>) -> Document {
         sysctls: list(&raw.sysctls, frame.sysctls.iter().map(|(name, value)| (name.into(), value.into()))).map(Named),
         metrics: list(&raw.metrics, frame.metrics.iter().map(sockets::metric)),
         rules: options.judgement.map(findings::rules),
-        findings: options.judgement.map(|judgement| judgement.findings.iter().map(findings::finding).collect()),
+        findings: options.judgement.map(found),
+        staves: staves.as_ref().map(staves::list),
         gaps: frame.gaps.iter().map(host::gap).collect(),
         cost: host::cost(&frame.cost),
     }
@@ -108,13 +120,18 @@ object! {
     pub Findings {
         rules: Vec<findings::Row>,
         findings: Vec<findings::Finding>,
+        staves: Vec<staves::Stave>,
     }
 }
 
 impl Findings {
-    /// Of findings that were collected and the last judgement.
-    pub fn of(found: &[topotop_model::rules::Finding], last: &topotop_model::judge::Judgement) -> Self {
-        Self { rules: findings::rules(last), findings: found.iter().map(findings::finding).collect() }
+    /// Of findings that were collected, the last judgement and the staves of the whole time.
+    pub fn of(found: &[topotop_model::rules::Finding], last: &Judgement, staves: &Staves) -> Self {
+        Self {
+            rules: findings::rules(last),
+            findings: found.iter().map(|finding| findings::finding(finding, Some(staves))).collect(),
+            staves: staves::list(staves),
+        }
     }
 }
 

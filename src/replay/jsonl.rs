@@ -84,7 +84,12 @@ impl Lines {
         if !wanted {
             return Ok(());
         }
-        let options = Options { top: self.top, pretty: false, judgement: Some(&judgement) };
+        let options = Options {
+            top: self.top,
+            pretty: false,
+            judgement: Some(&judgement),
+            settings: Some(self.judge.settings()),
+        };
         json::write(&frame, &options, out).map_err(Failure::Out)
     }
 }

@@ -4,6 +4,7 @@ use super::value::{Text, object};
 use std::sync::Arc;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::rules::{self, Figure};
+use topotop_model::staves::{Staves, Verdict, exclusions};
 
 object! {
     /// One finding.
@@ -17,6 +18,7 @@ object! {
         evidence: Vec<Evidence>,
         tables: Vec<Table>,
         children: Vec<&'static str>,
+        ruled_out: Vec<super::staves::Stave>,
         fixes: Vec<NoFix>,
     }
 }
@@ -92,7 +94,10 @@ pub(crate) enum Value {
 
 impl super::value::Absent for Value {}
 
-pub(crate) fn finding(finding: &rules::Finding) -> Finding {
+/// A finding; with what is ruled out beside it where the staves are known.
+pub(crate) fn finding(finding: &rules::Finding, staves: Option<&Staves>) -> Finding {
+    let beside = staves.map(|staves| exclusions(finding, staves)).unwrap_or_default();
+    let beside = beside.into_iter().filter(|stave| stave.verdict == Verdict::RuledOut);
     let evidence = finding.evidence.iter().filter_map(|evidence| {
         let value = match &evidence.value {
             Figure::Number(value) => Value::Number(*value),
@@ -111,6 +116,7 @@ pub(crate) fn finding(finding: &rules::Finding) -> Finding {
         evidence: evidence.collect(),
         tables: finding.tables().map(table).collect(),
         children: finding.children.iter().map(|child| child.rule.id).collect(),
+        ruled_out: beside.map(super::staves::stave).collect(),
         fixes: Vec::new(),
     }
 }

@@ -1,0 +1,176 @@
+//! What `check` and `preflight` see while they look.
+
+use super::report;
+use crate::export::{Options, json};
+use crate::recording;
+use crate::source::live::Plan;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use topotop_collectors::{Demand, Root, Sampler};
+use topotop_model::derive::{Deriver, Settings};
+use topotop_model::frame::Frame;
+use topotop_model::judge::{self, Judge, Judgement};
+use topotop_model::rules::{Finding, Severity, Subject};
+use topotop_model::staves::{Staves, Tally};
+use topotop_model::{Snapshot, Window};
+
+/// What was seen while watching.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Which recording, where there are several.
+    pub(super) name: String,
+    pub(super) samples: u64,
+    pub(super) complete: bool,
+    pub(super) seconds: f64,
+    /// When the first and the last sample were taken, in ns since 1970.
+    pub(super) span: (i64, i64),
+    /// Every finding that was open at any time, as it was last.
+    pub(super) findings: Vec<Finding>,
+    pub(super) last: Judgement,
+    /// How the staves stood.
+    pub(super) tally: Tally,
+}
+
+impl Seen {
+    fn take(&mut self, frame: &Frame, judgement: Judgement, settings: &judge::Settings, first: &mut Option<u64>) {
+        self.samples += 1;
+        let wall = frame.stamp.wall_ns;
+        self.span = if self.samples == 1 { (wall, wall) } else { (self.span.0, wall) };
+        self.tally.take(&Staves::of(frame, &judgement.findings, settings), frame.interval_seconds.is_some());
+        let start = *first.get_or_insert(frame.stamp.mono_ns);
+        self.seconds = frame.stamp.mono_ns.saturating_sub(start) as f64 / 1e9;
+        for finding in &judgement.findings {
+            let same = |known: &&mut Finding| (known.rule.id, &known.subject) == (finding.rule.id, &finding.subject);
+            match self.findings.iter_mut().find(same) {
+                Some(known) => {
+                    let worst = known.severity.max(finding.severity);
+                    *known = finding.clone();
+                    known.severity = worst;
+                }
+                None => self.findings.push(finding.clone()),
+            }
+        }
+        // What turned out to be the effect of something else is told under it.
+        let children: Vec<(&str, Subject)> = judgement
+            .findings
+            .iter()
+            .flat_map(|finding| &finding.children)
+            .map(|child| (child.rule.id, child.subject.clone()))
+            .collect();
+        self.findings.retain(|known| !children.contains(&(known.rule.id, known.subject.clone())));
+        self.last = judgement;
+    }
+
+    pub(super) fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+
+    /// 0 without findings that matter, 1 with some, 2 when it could not be told.
+    pub(super) fn status(&self, fail_on: Severity, strict: bool) -> u8 {
+        let found = self.worst().is_some_and(|worst| worst >= fail_on);
+        let unjudged = strict && report::not_checked(&self.last).next().is_some();
+        match (found, self.complete && !unjudged) {
+            (true, _) => 1,
+            (false, true) => 0,
+            (false, false) => 2,
+        }
+    }
+}
+
+/// What becomes of samples: they are judged, and told where every one is wanted.
+pub(super) struct Watch<'a> {
+    window: Window,
+    deriver: Deriver,
+    judge: Judge,
+    pub(super) seen: Seen,
+    first: Option<u64>,
+    /// Where a document per sample goes.
+    lines: Option<&'a mut dyn Write>,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) fn new(judge: judge::Settings, settings: &Settings, lines: Option<&'a mut dyn Write>) -> Self {
+        Self {
+            window: Window::default(),
+            deriver: Deriver::new(settings.clone()),
+            judge: Judge::new(judge),
+            seen: Seen { complete: true, ..Seen::default() },
+            first: None,
+            lines,
+        }
+    }
+
+    /// False when nobody reads any more.
+    pub(super) fn take(&mut self, snapshot: Snapshot) -> bool {
+        self.window.push(snapshot);
+        let frame = self.deriver.frame(&self.window);
+        let judgement = self.judge.step(&frame);
+        let settings = Some(self.judge.settings());
+        let options = Options { judgement: Some(&judgement), settings, ..Options::default() };
+        let told = self.lines.as_mut().map(|out| json::write(&frame, &options, out).and_then(|()| out.flush()));
+        self.seen.take(&frame, judgement, self.judge.settings(), &mut self.first);
+        !matches!(told, Some(Err(_)))
+    }
+
+    /// Takes a whole recording, and says of which host it is.
+    pub(super) fn recording(&mut self, path: &Path) -> Result<String, String> {
+        let mut reader = recording::open(path)?;
+        let host = reader.about().host.clone();
+        let recorded = reader.about().nic_capacity_mbps.clone();
+        if !recorded.is_empty() {
+            self.deriver = Deriver::new(Settings { nic_capacity_mbps: recorded });
+        }
+        while let Some(next) = reader.next_sample() {
+            match next {
+                Ok((_, snapshot)) => {
+                    if !self.take(snapshot) {
+                        break;
+                    }
+                }
+                Err(damage) => crate::run::warn(&damage.to_string()),
+            }
+        }
+        Ok(host)
+    }
+}
+
+/// Samples until the time is over; false if it was ended before.
+pub(crate) fn sample(
+    root: Root,
+    plan: &Plan,
+    time: Duration,
+    mut take: impl FnMut(Snapshot) -> bool,
+) -> Result<bool, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| format!("signals: {error}"))?;
+    }
+    let (live, captured) = (root.is_live(), root.stamps().len());
+    let mut sampler = Sampler::new(root, &plan.options);
+    sampler.demand(Demand { complete: true, process: None });
+    let start = Instant::now();
+    let mut due = start;
+    for sample in 0.. {
+        if !take(sampler.sample()) {
+            return Ok(true);
+        }
+        if !live && sample + 1 >= captured.max(1) {
+            return Ok(true);
+        }
+        sampler.demand(Demand::default());
+        due = (due + plan.interval).max(Instant::now());
+        if live && due > start + time {
+            break;
+        }
+        while live && Instant::now() < due {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            std::thread::sleep(due.saturating_duration_since(Instant::now()).min(Duration::from_millis(50)));
+        }
+    }
+    Ok(true)
+}
