@@ -8,6 +8,7 @@ mod input;
 mod look;
 mod page;
 pub(crate) mod parts;
+mod reclaim;
 mod series;
 pub mod subject;
 pub mod told;
@@ -154,7 +155,7 @@ rules!(
     cpu_01, cpu_02, cpu_03, cpu_04, cpu_05, cpu_06, cpu_07, cpu_09, cpu_10, beam_01, beam_02, beam_03, irq_01, irq_02,
     irq_03, irq_04, irq_05, nic_01, nic_02, nic_03, nic_04, nic_05, nic_06, nic_07, numa_01, numa_02, numa_03, numa_04,
     numa_05, numa_06, numa_07, numa_10, mem_01, mem_02, mem_03, mem_04, mem_05, mem_06, mem_07, mem_08, mem_09, io_01,
-    io_02, io_03, io_04, io_05, io_06, meta_01, meta_02, meta_03,
+    io_02, io_03, io_04, io_05, io_06, io_07, meta_01, meta_02, meta_03,
 );
 
 /// The rule of an id, upper or lower case.

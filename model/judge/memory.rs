@@ -41,6 +41,12 @@ impl Memory {
         series.iter().map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
     }
 
+    /// A whole series, oldest first.
+    pub(crate) fn whole(&self, rule: &'static str, subject: &Subject) -> Vec<(f64, f64)> {
+        let series = self.series.get(&(rule, subject.clone()));
+        series.into_iter().flatten().map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
+    }
+
     /// The newest value of a series.
     pub(crate) fn recall(&self, rule: &'static str, subject: &Subject) -> Option<(f64, f64)> {
         if self.series.is_empty() {

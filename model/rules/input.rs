@@ -30,6 +30,8 @@ pub enum Input {
     Processes,
     /// Threads.
     Threads,
+    /// TCP connections.
+    Peers,
 }
 
 impl Input {
@@ -53,6 +55,11 @@ impl Input {
             Self::Cgroups => (read(&raw.cgroups), "no control group could be read", "a mounted cgroup hierarchy"),
             Self::Disks => (read(&raw.disks), "/proc/diskstats could not be read", "a readable /proc"),
             Self::Processes => (read(&raw.processes), "no process could be read", "a /proc that shows processes"),
+            Self::Peers => (
+                read(&raw.peers),
+                "no connection could be looked at",
+                "INET_DIAG (CONFIG_INET_DIAG) and the right to see sockets",
+            ),
             Self::Threads => (read(&raw.threads), "no thread could be read", "a /proc that shows processes"),
         };
         (!there).then_some((file, needs))

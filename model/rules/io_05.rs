@@ -41,14 +41,12 @@ fn judge(look: &mut Look<'_>) {
         };
         let full = disk.utilisation.is_some_and(|share| share >= look.limit("utilisation"))
             && disk.queue_depth.is_some_and(|depth| depth >= look.limit("queue"));
-        // A second that is not full breaks what is flat.
-        let kept = |value: f64| if full { value } else { 0.0 };
-        let key = |what: &str| Subject::Disk(format!("{} {what}", disk.name).into());
-        let by_requests = look.remember(&key("requests"), kept(requests));
-        let by_bytes = look.remember(&key("bytes"), kept(bytes));
         if !full || requests < look.limit("requests") {
             continue;
         }
+        let key = |what: &str| Subject::Disk(format!("{} {what}", disk.name).into());
+        let by_requests = look.remember(&key("requests"), requests);
+        let by_bytes = look.remember(&key("bytes"), bytes);
         let (requests_vary, bytes_vary) = (varies(look, &by_requests), varies(look, &by_bytes));
         let most = look.limit("variation");
         let (kind, variation) = match (requests_vary, bytes_vary) {
@@ -77,12 +75,15 @@ fn rate(reads: Option<f64>, writes: Option<f64>) -> Option<f64> {
     Some(reads? + writes?)
 }
 
-/// How much it varied over the time that counts; none before so long has passed.
+/// How much it varied over the time that counts; none before so long has passed, or where it was not full in between.
 fn varies(look: &Look<'_>, values: &[series::Point]) -> Option<f64> {
     let seconds = look.limit("seconds");
     let from = values.last()?.0 - seconds;
     let recent = values.get(values.partition_point(|point| point.0 < from)..)?;
-    (recent.len() >= 10 && series::span(recent) >= seconds * 0.9).then(|| series::variation(recent)).flatten()
+    let pause = look.frame().interval_seconds.unwrap_or(1.0).max(1.0) * 2.5;
+    let broken = recent.windows(2).any(|pair| matches!(pair, [a, b] if b.0 - a.0 > pause));
+    let long = recent.len() >= 10 && series::span(recent) >= seconds * 0.9;
+    (long && !broken).then(|| series::variation(recent)).flatten()
 }
 
 /// True for disks that a hypervisor or a cloud lends.

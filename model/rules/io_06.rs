@@ -151,10 +151,13 @@ fn one(look: &mut Look<'_>, subject: &Subject, mount: &Mount, (share, what): (f6
 
 /// How fast it fills and over how many seconds that was seen; none where it does not, or not steadily.
 fn growth(look: &mut Look<'_>, subject: &Subject, mount: &Mount, free: f64) -> Option<(f64, f64)> {
-    let values = look.remember(&Subject::Disk(format!("{subject} {}", mount.path).into()), free);
-    // Space is asked for every few seconds: only what changed says anything.
-    let mut steps = values.clone();
-    steps.dedup_by_key(|point| point.1.to_bits());
+    let key = Subject::Disk(format!("{subject} {}", mount.path).into());
+    let mut steps = look.remembered(&key);
+    // Space is asked for every few seconds: only what changed says anything, or that nothing did for long.
+    let now = look.frame().stamp.mono_ns as f64 / 1e9;
+    if steps.last().is_none_or(|last| last.1.to_bits() != free.to_bits() || now - last.0 >= 30.0) {
+        steps = look.remember(&key, free);
+    }
     let span = series::span(&steps);
     let recent = series::newest(&steps, 60);
     if steps.len() < 6 || span < 60.0 || series::rank_correlation(recent) > -0.9 {

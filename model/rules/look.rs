@@ -83,6 +83,11 @@ impl<'a> Look<'a> {
         self.memory.recall(self.rule.id, subject)
     }
 
+    /// What is remembered of a subject, oldest first, without adding to it.
+    pub fn remembered(&self, subject: &Subject) -> Vec<(f64, f64)> {
+        self.memory.whole(self.rule.id, subject)
+    }
+
     /// Online CPUs that the scheduler may use freely, with their shares.
     pub fn cpus(&self) -> impl Iterator<Item = (&'a Cpu, crate::frame::CpuShares)> + use<'a> {
         self.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated).filter_map(|cpu| Some((cpu, cpu.shares?)))

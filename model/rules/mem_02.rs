@@ -1,6 +1,8 @@
 //! MEM-02: page cache fills a group to its limit, and reclaiming it hurts.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts, reclaim};
+use super::reclaim::Throughput;
+use crate::frame::{Cgroup, CgroupMemory};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -19,7 +21,12 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "efficiency", value: 0.5, unit: "fraction", about: "of scanned pages reclaimed, at most" },
     ],
     guards: &["a full group without pain", "a writer that only appends: it scans, and loses nothing"],
-    advice: &["Reclaim in the background before it hurts: vm.cache_reclaim_* where the kernel has them (MEM-07)", "Raise the limit, or take the growth away: smaller dirty limits, direct I/O"],
+    advice: &[
+        "Reclaim in the background before it hurts: vm.cache_reclaim_* of openEuler (MEM-07), vm.pagecache_limit_* of TencentOS and SLES, memory.pagecache_limit.* of Alibaba Cloud Linux; a little at a time through memory.reclaim elsewhere",
+        "Raise the limit: systemctl set-property --runtime UNIT MemoryMax=",
+        "Take the growth away: smaller dirty limits (vm.dirty_background_bytes), direct I/O, shorter retention",
+        "RocketMQ: transientStorePoolEnable=true writes past the page cache that readers use, warmMapedFileEnable=true touches mapped files before they are needed, a shorter fileReservedTime keeps fewer",
+    ],
     references: &["Documentation/admin-guide/cgroup-v2.rst", "Documentation/accounting/psi.rst"],
     pace: Pace::QUICK,
     judge,
@@ -28,42 +35,68 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn judge(look: &mut Look<'_>) {
+    let throughput = Throughput::remember(look);
     for cgroup in look.frame().cgroups.iter().filter(|cgroup| parts::has_own_limit(cgroup)) {
         let subject = Subject::Cgroup(Arc::clone(&cgroup.path));
         let Some(memory) = &cgroup.memory else { continue };
         let (Some(current), Some(limit)) = (memory.current_bytes.value(), memory.limit_bytes.value()) else { continue };
         let full = current as f64 / limit.max(1) as f64;
+        let Some(pain) = pain(look, cgroup, memory) else {
+            if full >= look.limit("exit") {
+                let needs = "cgroup v2 with memory.pressure, or refaults in memory.stat";
+                look.unchecked(subject, "full, and nobody knows whether it hurts", needs);
+            }
+            continue;
+        };
+        let rhythm = reclaim::rhythm(look, cgroup, pain, &throughput);
         let cache = memory.reclaimable_bytes.value().map(|bytes| bytes as f64 / current.max(1) as f64);
-        if full < look.limit("exit") || cache.is_some_and(|cache| cache < look.limit("file")) {
+        // Bursts that hurt are as bad between them.
+        let again = rhythm.as_ref().is_some_and(|rhythm| rhythm.hurts);
+        let quiet = (full < look.limit("exit") || pain < 1.0 / 3.0) && !again;
+        if quiet || cache.is_some_and(|cache| cache < look.limit("file")) {
             continue;
         }
         let stall = cgroup.memory_pressure;
-        let pressure = stall.and_then(|stall| stall.some_ratio);
-        let (refaults, scanned) = (memory.refault_file_per_second, memory.pgscan_direct_per_second);
-        if pressure.is_none() && refaults.is_none() && scanned.is_none() {
-            look.unchecked(subject, "full, and nobody knows whether it hurts", "cgroup v2 with memory.pressure, or refaults in memory.stat");
-            continue;
-        }
-        let stolen = memory.pgsteal_direct_per_second.unwrap_or(0.0);
-        let wasted = scanned.is_some_and(|scanned| scanned >= look.limit("scanned") && stolen < look.limit("efficiency") * scanned);
-        let of = |value: Option<f64>, limit: f64| value.map_or(0.0, |value| value / limit);
-        let pain = of(pressure, look.limit("pressure")).max(of(refaults, look.limit("refaults"))).max(f64::from(u8::from(wasted)));
-        if pain < 1.0 / 3.0 {
-            continue;
-        }
         let critical = stall.and_then(|stall| stall.full_ratio).is_some_and(|full| full >= 0.1) || look.is_open("MEM-04");
-        let hit = Hit::new(subject.clone(), 0.8)
-            .enters(full >= look.limit("full") && pain >= 1.0)
+        let mut hit = Hit::new(subject.clone(), 0.8)
+            .enters((full >= look.limit("full") && pain >= 1.0) || again)
             .severity(if critical { Severity::Critical } else { Severity::Warning })
             .number("full", full, "fraction", "memory.current")
             .number("limit", limit as f64, "bytes", "memory.max")
             .known("reclaimable", cache, "fraction", "memory.stat")
-            .known("pressure", pressure, "fraction", "memory.pressure")
-            .known("refaults", refaults, "1/s", "memory.stat workingset_refault_file")
-            .known("scanned", scanned, "1/s", "memory.stat pgscan_direct")
+            .known("pressure", stall.and_then(|stall| stall.some_ratio), "fraction", "memory.pressure")
+            .known("refaults", memory.refault_file_per_second, "1/s", "memory.stat workingset_refault_file")
+            .known("scanned", memory.pgscan_direct_per_second, "1/s", "memory.stat pgscan_direct")
+            .covers("MEM-06", subject.clone())
+            .covers("MEM-09", subject)
             .covers("MEM-07", Subject::Host);
+        if memory.swap_growth_bytes_per_second.is_some_and(|growth| growth > 0.0) {
+            hit = hit.covers("MEM-08", Subject::Host);
+        }
+        if let Some(rhythm) = rhythm {
+            hit = hit.number("period", rhythm.period, "s", "memory.stat pgscan_direct, memory.events max");
+            if !rhythm.dips.is_empty() {
+                hit = hit.text("dips", rhythm.dips, "/proc/net/dev, cpu.stat, --metric");
+            }
+        }
+        let hit = reclaim::tell(hit, look, cgroup, memory);
         look.hit(hit);
     }
+}
+
+/// How much reclaim hurts: from 1 on too much. None where nothing tells.
+fn pain(look: &Look<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Option<f64> {
+    let pressure = cgroup.memory_pressure.and_then(|stall| stall.some_ratio);
+    let (refaults, scanned) = (memory.refault_file_per_second, memory.pgscan_direct_per_second);
+    if pressure.is_none() && refaults.is_none() && scanned.is_none() {
+        return None;
+    }
+    let stolen = memory.pgsteal_direct_per_second.unwrap_or(0.0);
+    let wasted =
+        scanned.is_some_and(|scanned| scanned >= look.limit("scanned") && stolen < look.limit("efficiency") * scanned);
+    let of = |value: Option<f64>, limit: f64| value.map_or(0.0, |value| value / limit);
+    let felt = of(pressure, look.limit("pressure")).max(of(refaults, look.limit("refaults")));
+    Some(felt.max(f64::from(u8::from(wasted))))
 }
 
 fn title(finding: &Finding) -> String {
@@ -76,5 +109,6 @@ fn title(finding: &Finding) -> String {
     if let Some(refaults) = finding.number("refaults").filter(|rate| *rate >= 1.0) {
         pain.push(format!("{} refaults/s", parts::count(Some(refaults))));
     }
-    format!("{} is at {full} of {limit}, {cache} of it page cache: {}", finding.subject, parts::list(pain, 2))
+    let every = finding.number("period").map_or_else(String::new, |period| format!(", reclaim every {period:.0} s"));
+    format!("{} is at {full} of {limit}, {cache} of it page cache: {}{every}", finding.subject, parts::list(pain, 2))
 }

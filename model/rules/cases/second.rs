@@ -84,6 +84,12 @@ pub(super) const CASES: &[Case] = &[
         says: "/var/lib/mq (disk:sdb) is 93 % full, 7.0 GiB free",
         sick: |frame, _| frame.disks[0].mounts = vec![mount("/var/lib/mq", "ext4", 100 * GIB, 7 * GIB)],
     },
+    Case {
+        rule: "IO-07",
+        severity: Severity::Info,
+        says: "beam.smp (pid:100@7) waits 92 % of the time for round trips to 10.0.0.9:5672: 40 requests/s, 23.00 ms each, while the machine idles",
+        sick: |frame, _| chained(frame),
+    },
 ];
 
 pub(super) const QUIET: &[Quiet] = &[
@@ -212,6 +218,26 @@ pub(super) const QUIET: &[Quiet] = &[
         },
     },
     Quiet {
+        rule: "MEM-07",
+        what: "reclaim that keeps up",
+        told: false,
+        well: |frame, second| {
+            cache_reclaim(frame, 1, 1, 100);
+            grow_cache(frame, second, 50 << 20);
+        },
+    },
+    Quiet {
+        rule: "MEM-02",
+        what: "somebody appends at the limit and nobody reads",
+        told: false,
+        well: |frame, _| {
+            at_limit(frame);
+            let memory = memory(frame);
+            (memory.pgscan_direct_per_second, memory.pgsteal_direct_per_second) = (Some(26_000.0), Some(25_600.0));
+            memory.events_max_per_second = Some(800.0);
+        },
+    },
+    Quiet {
         rule: "MEM-08",
         what: "pages only go out, and nobody waits",
         told: true,
@@ -271,6 +297,24 @@ pub(super) const QUIET: &[Quiet] = &[
         told: false,
         well: |frame, second| {
             frame.disks[0].mounts = vec![mount("/data", "xfs", 500 * GIB, 200 * GIB - second / 10 * GIB)];
+        },
+    },
+    Quiet {
+        rule: "IO-07",
+        what: "a busy machine has another limit",
+        told: false,
+        well: |frame, _| {
+            chained(frame);
+            frame.cpus[5].shares = Some(shares(0.8, 0.0));
+        },
+    },
+    Quiet {
+        rule: "IO-07",
+        what: "bulk",
+        told: false,
+        well: |frame, _| {
+            chained(frame);
+            frame.processes[0].peers[0].bytes_per_segment = Some(1400.0);
         },
     },
 ];
@@ -400,4 +444,108 @@ fn mount(path: &str, fs: &str, total: u64, free: u64) -> Mount {
         inodes_total: Known::Value(1_000_000),
         inodes_free: Known::Value(900_000),
     }
+}
+
+/// A broker's connection on which every message waits for the answer to the one before.
+fn chained(frame: &mut Frame) {
+    let peer = Peer {
+        address: "10.0.0.9".into(),
+        port: 5672,
+        connections: 1,
+        rtt_us: Known::Value(23_000),
+        data_segs_out_per_second: Some(40.0),
+        data_segs_in_per_second: Some(41.0),
+        bytes_per_segment: Some(90.0),
+        ..Peer::default()
+    };
+    frame.processes = vec![Process { peers: vec![peer], ..process(100, "beam.smp") }];
+}
+
+fn cache_reclaim(frame: &mut Frame, enable: u64, period: u64, weight: u64) {
+    let values = [("enable", enable), ("s", period), ("weight", weight)];
+    frame
+        .sysctls
+        .extend(values.map(|(name, value)| (format!("vm.cache_reclaim_{name}").into(), value.to_string().into())));
+}
+
+fn grow_cache(frame: &mut Frame, second: u64, rate: u64) {
+    frame.memory.cached_bytes = Known::Value(20 * GIB + second * rate);
+    frame.memory.cached_growth_bytes_per_second = Some(rate as f64);
+}
+
+/// A group that is full, mostly of page cache.
+fn at_limit(frame: &mut Frame) {
+    let memory = memory(frame);
+    memory.current_bytes = Known::Value(4 * GIB * 99 / 100);
+    memory.reclaimable_bytes = Known::Value(3 * GIB);
+}
+
+/// A broker whose group reclaims for two seconds of every twelve; two seconds later traffic dips.
+fn jitter(frame: &mut Frame, second: u64) {
+    at_limit(frame);
+    let (burst, dip) = (second % 12 < 2, (second + 10) % 12 < 2);
+    memory(frame).pgscan_direct_per_second = Some(if burst { 40_000.0 } else { 10.0 });
+    memory(frame).pgsteal_direct_per_second = Some(if burst { 9_000.0 } else { 10.0 });
+    let traffic = if dip { 20e6 } else { 400e6 + (second * 37 % 11) as f64 * 1e6 };
+    (frame.nics[0].rx.bytes_per_second, frame.nics[0].tx.bytes_per_second) = (Some(traffic), Some(traffic));
+    frame.processes[0].jvm = Some(Jvm {
+        gc_time_ratio: Some(0.004),
+        gc_per_second: Some(0.5),
+        heap_capacity_bytes: Known::Value(4 * GIB),
+        ..Jvm::default()
+    });
+    frame.processes[0].rss_anon_bytes = Known::Value(7 * GIB);
+    frame.processes[0].rss_file_bytes = Known::Value(20 * GIB);
+}
+
+#[test]
+fn bursts_of_reclaim_have_a_period_and_dips() {
+    let judgement = judged_for(90, jitter);
+    let finding = find(&judgement.findings, "MEM-02").expect("bursts that hurt");
+    assert_eq!(finding.number("period"), Some(12.0));
+    assert!(finding.title().ends_with("reclaim every 12 s"), "{}", finding.title());
+    let dips = finding.text("dips");
+    assert!(dips.starts_with("network traffic dips 2 s after each burst"), "{dips}");
+    assert_eq!(
+        finding.text("not_the_cause"),
+        "neither CPU (0.5 of 2.0 cores, throttled in 0 %) nor garbage collection (0.4 % of the time, 0.5/s) is the cause"
+    );
+    assert!(finding.text("java").contains("heap 4.0 GiB, besides it at least 3.0 GiB"), "{}", finding.text("java"));
+    let gone = judged_for(300, |frame, second| {
+        if second < 90 {
+            jitter(frame, second);
+        }
+    });
+    assert!(find(&gone.findings, "MEM-02").is_none(), "it goes when it is over");
+}
+
+#[test]
+fn periodic_reclaim_is_sized_by_the_growth_of_the_machines_cache() {
+    let judgement = judged(|frame, second| {
+        cache_reclaim(frame, 1, 0, 1);
+        grow_cache(frame, second, 100_000_000);
+        let topology = Arc::make_mut(&mut frame.topology);
+        topology.cpus_online = (*set("0-63")).clone();
+        frame.memory.swap_total_bytes = Known::Value(GIB);
+    });
+    let finding = find(&judgement.findings, "MEM-07").expect("off");
+    let command = "sysctl -w vm.cache_reclaim_s=1 vm.cache_reclaim_weight=18 vm.cache_reclaim_enable=1";
+    assert_eq!(finding.text("command"), command);
+    assert!(finding.number("reach_then") >= finding.number("needed"), "{:?}", finding.evidence);
+    assert!(finding.number("needed").is_some_and(|needed| (needed - 150e6).abs() < 1e6));
+    assert_eq!(finding.severity, Severity::Info, "nothing hurts");
+    assert!(finding.title().contains(command) && !finding.text("swap").is_empty());
+}
+
+#[test]
+fn reclaim_that_is_off_is_told_under_the_group_that_hurts() {
+    let judgement = judged_for(60, |frame, second| {
+        jitter(frame, second % 2);
+        cache_reclaim(frame, 1, 0, 1);
+        grow_cache(frame, second, 1_000_000);
+    });
+    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id, finding.severity)).collect();
+    assert_eq!(told, [("MEM-02", Severity::Warning)]);
+    assert!(find(&judgement.findings, "MEM-07").is_some());
+    assert!(judgement.findings[0].text("kernel_has").contains("vm.cache_reclaim_s=0"));
 }
