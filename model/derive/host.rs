@@ -164,6 +164,37 @@ mod tests {
     }
 
     #[test]
+    fn what_fixes_wrote_goes_through_a_recording_into_the_frame() {
+        let mut draft = Draft::default();
+        draft.applied.begin(1);
+        let table = draft.applied.data_mut();
+        for (target, value) in [("vm.zone_reclaim_mode", Some("1")), ("/proc/irq/141/smp_affinity_list", None)] {
+            let slot = table.insert();
+            table.fix.set(slot, "NUMA-07/host/F-SYSCTL");
+            table.rule.set(slot, "NUMA-07");
+            table.subject.set(slot, "host");
+            table.target.set(slot, target);
+            table.wanted.set(slot, "0");
+            if let Some(value) = value {
+                table.value.set(slot, value);
+            }
+            table.applied_boot_ns.set(slot, 5_000_000_000);
+        }
+        let stamp = Stamp { mono_ns: 1, boot_ns: 65_000_000_000, ..Stamp::default() };
+        let snapshot = draft.publish(stamp, &Snapshot::default());
+        let record = crate::codec::encode(None, &snapshot).expect("encoded");
+        let decoded = crate::codec::decode(None, &record).expect("decoded");
+        let (mut window, mut frame) = (Window::default(), Frame::default());
+        window.push(decoded);
+        derive(&window, &mut frame);
+        let rows: Vec<_> =
+            frame.applied.iter().map(|row| (&*row.target, row.value.as_deref(), row.age_seconds)).collect();
+        let (irq, mode) = ("/proc/irq/141/smp_affinity_list", "vm.zone_reclaim_mode");
+        assert_eq!(rows, [(irq, None, Some(60.0)), (mode, Some("1"), Some(60.0))]);
+        assert_eq!((&*frame.applied[0].subject, &*frame.applied[0].wanted), ("host", "0"));
+    }
+
+    #[test]
     fn ratios_are_of_the_interval() {
         let (mut draft, mut window, mut frame) = (Draft::default(), Window::default(), Frame::default());
         draft.host.begin(1_000_000_000);

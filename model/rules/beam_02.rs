@@ -63,7 +63,7 @@ fn judge(look: &mut Look<'_>) {
             .number("foreign", worst.foreign, "fraction", "/proc/stat")
             .number("cpu", f64::from(worst.cpu), "", "/proc/PID/task/TID/status")
             .text("cpus", IdSet::from_ids(crowded.iter().map(|crowded| crowded.cpu)).to_string(), "/proc/PID/task/TID/status")
-            .text("by", by, "/proc/PID/task/TID/stat")
+            .some_text("by", by, "/proc/PID/task/TID/stat")
             .text("idle", idle.to_string(), "/proc/stat")
             .text("comm", Arc::clone(&process.comm), "/proc/PID/comm");
         for crowded in &crowded {

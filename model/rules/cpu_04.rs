@@ -15,9 +15,9 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "exit", value: 0.7, unit: "fraction", about: "over below this" },
         Threshold { name: "exit_apart", value: 0.35, unit: "fraction", about: "over when they are closer than this" },
         Threshold { name: "full", value: 0.95, unit: "fraction", about: "share at which a node that work is bound to is full" },
-        Threshold { name: "wait", value: 0.1, unit: "fraction", about: "share of its time that bound work waits when its node is full" },
+        Threshold { name: "wait", value: 0.1, unit: "fraction", about: "share of its time that some of it waits for a CPU" },
     ],
-    guards: &["work that is bound to the node on purpose, as long as the node is not full: only told", "nodes without CPUs", "isolated CPUs"],
+    guards: &["while nobody waits for a CPU it is only told", "work that is bound to the node on purpose, as long as the node is not full: only told", "one thread that works alone", "nodes without CPUs", "isolated CPUs"],
     advice: &["One instance per node, each bound to its own: numactl --cpunodebind=N --membind=N", "Let the processes use the CPUs of other nodes: taskset -apc LIST PID"],
     references: &["numactl(8)", "Documentation/scheduler/sched-domains.rst"],
     pace: Pace { enter: 25, of: 30, ..Pace::USUAL },
@@ -35,21 +35,28 @@ fn judge(look: &mut Look<'_>) {
         return;
     }
     let workers = workers(look, hot.0);
+    if let [(process, cores)] = workers.as_slice()
+        && *cores <= 1.05
+        && look.frame().threads_of(process.pid).iter().filter(|thread| thread.cpu_cores >= Some(0.2)).count() <= 1
+    {
+        return;
+    }
     let bound = !workers.is_empty() && workers.iter().all(|(process, _)| parts::bound_node(look.frame(), process) == Some(hot.0));
-    let waits = workers.iter().filter_map(|(process, _)| process.wait_share).fold(0.0, f64::max);
-    let full = hot.1 >= look.limit("full") && waits >= look.limit("wait");
+    // Where nobody waits there is nothing to gain by moving; one that works alone cannot be spread.
+    let waits = workers.iter().filter_map(|(process, _)| process.wait_share).max_by(f64::total_cmp);
+    let in_vain = waits.is_some_and(|wait| wait < look.limit("wait")) || (bound && hot.1 < look.limit("full"));
     let names = workers.iter().map(|(process, cores)| format!("{} ({}) {cores:.1}", process.comm, process.pid));
     let nodes = means.iter().map(|(node, busy)| format!("n{node} {}", parts::percent(Some(*busy))));
     let hit = Hit::new(Subject::Node(hot.0), 0.6)
         .enters(hot.1 >= look.limit("busy") && apart >= look.limit("apart"))
-        .severity(if bound && !full { Severity::Info } else { Severity::Warning })
+        .severity(if in_vain { Severity::Info } else { Severity::Warning })
         .number("busy", hot.1, "fraction", "/proc/stat")
         .number("idlest", cool.1, "fraction", "/proc/stat")
         .number("idlest_node", f64::from(cool.0), "", "/proc/stat")
-        .number("wait", waits, "fraction", "/proc/PID/task/TID/schedstat")
+        .known("wait", waits, "fraction", "/proc/PID/task/TID/schedstat")
         .text("nodes", parts::list(nodes, 16), "/proc/stat")
         .text("bound", if bound { "yes" } else { "no" }, "/proc/PID/task/TID/status")
-        .text("who", parts::list(names, 4), "/proc/PID/task/TID/stat");
+        .some_text("who", parts::list(names, 4), "/proc/PID/task/TID/stat");
     look.hit(hit);
 }
 

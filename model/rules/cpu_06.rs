@@ -40,8 +40,12 @@ const FAMILIES: [(&str, &str); 9] = [
 fn judge(look: &mut Look<'_>) {
     let frame = look.frame();
     for process in frame.processes.iter().filter(|process| !process.kernel) {
-        let Some((path, quota)) = parts::quota(frame, process.quota_group()).filter(|(_, quota)| *quota > 0.0) else { continue };
+        // Most processes do nothing and have no thread in the table: their groups need not be looked up.
         let threads = frame.threads_of(process.pid);
+        if threads.is_empty() && process.cpu_cores.is_none_or(|cores| cores < 0.05) {
+            continue;
+        }
+        let Some((path, quota)) = parts::quota(frame, process.quota_group()).filter(|(_, quota)| *quota > 0.0) else { continue };
         let demand = demand(frame, process, threads);
         let family = largest_family(threads).filter(|(_, count)| f64::from(*count) > quota.ceil());
         let busy = process.cpu_cores.is_some_and(|cores| cores >= look.limit("used") * quota);
@@ -68,7 +72,7 @@ fn judge(look: &mut Look<'_>) {
             .number("demand", wanted, "threads", "/proc/PID/task/TID/schedstat")
             .known("throttled", throttled, "fraction", "cpu.stat")
             .number("family", f64::from(count), "threads", "/proc/PID/task/TID/comm")
-            .text("family_name", name, "/proc/PID/task/TID/comm")
+            .some_text("family_name", name, "/proc/PID/task/TID/comm")
             .text("group", path, "/proc/PID/cgroup")
             .text("comm", Arc::clone(&process.comm), "/proc/PID/comm");
         look.hit(hit);

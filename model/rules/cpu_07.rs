@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "idle", value: 0.25, unit: "fraction", about: "share of the group's CPUs that are outside the mask and free" },
         Threshold { name: "free", value: 0.5, unit: "fraction", about: "busy share below which a CPU counts as free" },
     ],
-    guards: &["a mask of whole nodes: bound to them on purpose (CPU-04, NUMA-03)", "schedulers that an emulator binds one by one (BEAM-01, CPU-03)", "realtime threads, isolated CPUs", "a mask that is all its group has"],
+    guards: &["a mask of whole nodes: bound to them on purpose (CPU-04, NUMA-03)", "schedulers that an emulator binds one by one (BEAM-01, CPU-03)", "realtime threads, isolated CPUs", "a mask that is all its group has, or all that the first process has"],
     advice: &["Give it the CPUs of its group: taskset -apc LIST PID", "Take the mask out of what starts it: CPUAffinity= of the unit, taskset in a script"],
     references: &["sched_setaffinity(2)", "taskset(1)", "systemd.exec(5), CPUAffinity="],
     pace: Pace::USUAL,
@@ -36,7 +36,7 @@ fn judge(look: &mut Look<'_>) {
         }
         let Some(mask) = mask(frame, process) else { continue };
         let allowed = parts::cpuset(frame, process).intersection(&frame.topology.cpus_online);
-        if !mask.is_subset(&allowed) || mask == allowed || is_on_purpose(frame, &mask) {
+        if !mask.is_subset(&allowed) || mask == allowed || is_on_purpose(frame, &mask) || is_everybodys(frame, &mask) {
             continue;
         }
         let subject = Subject::Process(process.pid, process.starttime);
@@ -100,6 +100,11 @@ fn is_on_purpose(frame: &Frame, mask: &IdSet) -> bool {
     let online = &frame.topology.cpus_online;
     let whole = nodes().filter(|node| node.cpus.intersects(mask)).all(|node| node.cpus.intersection(online).is_subset(mask));
     isolated || (nodes().count() > 1 && whole)
+}
+
+/// True for the mask that the first process has: the container or the machine was given no more.
+fn is_everybodys(frame: &Frame, mask: &IdSet) -> bool {
+    frame.process(1).and_then(|first| first.affinity.as_deref()).is_some_and(|all| all.is_subset(mask))
 }
 
 fn first_slot(frame: &Frame, process: &Process) -> usize {

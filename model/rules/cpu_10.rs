@@ -70,11 +70,11 @@ fn judge(look: &mut Look<'_>) {
     let costs = !seen.slow.is_empty() || seen.heated_busy;
     let mut hit = Hit::new(Subject::Host, 0.7)
         .severity(if costs { Severity::Warning } else { Severity::Info })
-        .text("held", IdSet::from_ids(seen.held.iter().copied()).to_string(), "cpufreq/scaling_governor, scaling_max_freq")
-        .text("slow", IdSet::from_ids(seen.slow).to_string(), "cpufreq/scaling_cur_freq")
-        .text("untold", IdSet::from_ids(seen.untold).to_string(), "cpufreq/scaling_cur_freq")
-        .text("heated", IdSet::from_ids(seen.heated).to_string(), "thermal_throttle/core_throttle_count")
-        .text("cause", parts::list(seen.causes, 3), "cpufreq/scaling_governor, scaling_driver, scaling_max_freq");
+        .some_text("held", IdSet::from_ids(seen.held.iter().copied()).to_string(), "cpufreq/scaling_governor, scaling_max_freq")
+        .some_text("slow", IdSet::from_ids(seen.slow).to_string(), "cpufreq/scaling_cur_freq")
+        .some_text("untold", IdSet::from_ids(seen.untold).to_string(), "cpufreq/scaling_cur_freq")
+        .some_text("heated", IdSet::from_ids(seen.heated).to_string(), "thermal_throttle/core_throttle_count")
+        .some_text("cause", parts::list(seen.causes, 3), "cpufreq/scaling_governor, scaling_driver, scaling_max_freq");
     if let Some((now, most)) = seen.worst {
         hit = hit.number("clock", now, "MHz", "cpufreq/scaling_cur_freq").number("highest", most, "MHz", "cpufreq/cpuinfo_max_freq");
     }

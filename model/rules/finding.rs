@@ -124,6 +124,13 @@ impl Hit {
         self
     }
 
+    /// With a text, where there is one.
+    #[must_use]
+    pub fn some_text(self, name: &'static str, value: impl Into<Arc<str>>, source: &'static str) -> Self {
+        let value = value.into();
+        if value.is_empty() { self } else { self.text(name, value, source) }
+    }
+
     /// With a table.
     #[must_use]
     pub fn table(mut self, name: &'static str, value: Grid, source: &'static str) -> Self {

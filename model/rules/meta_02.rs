@@ -36,7 +36,7 @@ fn judge(look: &mut Look<'_>) {
     let mut hit = Hit::new(Subject::Host, 0.9)
         .enters(cores >= look.limit("cpu") || slow.is_some())
         .severity(Severity::Info)
-        .number("cpu", cores, "cores", "CLOCK_PROCESS_CPUTIME_ID")
+        .number("cpu", cores, "fraction", "CLOCK_PROCESS_CPUTIME_ID")
         .known("sample", cost.sample_ms, "ms", "CLOCK_MONOTONIC")
         .known("answer", slow, "ms", "move_pages, numa_maps");
     if let Some(dearest) = dearest {

@@ -52,8 +52,8 @@ fn judge(look: &mut Look<'_>) {
             .text("target", first.target.clone(), "journal")
             .text("wanted", first.wanted.clone(), "journal")
             .text("value", first.value.clone().unwrap_or_default(), "its file")
-            .text("others", parts::list(others, 6), "journal")
-            .text("by", reverter(frame, &subject, first), "")
+            .some_text("others", parts::list(others, 6), "journal")
+            .text("by", reverter(frame, &subject, first), "most likely")
             .known("age", first.age_seconds, "s", "journal")
             .number("items", rows.len() as f64, "", "journal");
         look.hit(hit);

@@ -1,6 +1,6 @@
 //! NUMA-03: there are fewer bound instances than nodes, and the other nodes idle.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::frame::Process;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,9 +16,10 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "idle", value: 0.2, unit: "fraction", about: "mean busy share of each node without one, at most" },
         Threshold { name: "exit", value: 0.65, unit: "fraction", about: "over when a node with an instance is below this" },
         Threshold { name: "exit_idle", value: 0.35, unit: "fraction", about: "over when a node without one is above this" },
+        Threshold { name: "wait", value: 0.1, unit: "fraction", about: "share of its time that an instance waits for a CPU" },
         Threshold { name: "part", value: 0.5, unit: "fraction", about: "part of its node's CPUs that an instance uses, at least" },
     ],
-    guards: &["instances that are not bound to one node each", "nodes without CPUs", "instances that leave their nodes CPUs free"],
+    guards: &["instances that are not bound to one node each", "nodes without CPUs", "instances that leave their nodes CPUs free", "while no instance waits for a CPU it is only told"],
     advice: &["As many instances as there are nodes with CPUs: numactl --cpunodebind=N --membind=N, each with ports and folders of its own"],
     references: &["numactl(8)"],
     pace: Pace::USUAL,
@@ -42,9 +43,13 @@ fn judge(look: &mut Look<'_>) {
         if least < look.limit("exit") || most > look.limit("exit_idle") {
             continue;
         }
+        let waits = instances.iter().filter_map(|(process, _)| process.wait_share).max_by(f64::total_cmp);
+        let in_vain = waits.is_some_and(|wait| wait < look.limit("wait"));
         let names = instances.iter().map(|(process, node)| format!("{} on n{node}", process.pid));
         let mut hit = Hit::new(Subject::Process(first.pid, first.starttime), 0.7)
             .enters(least >= look.limit("busy") && most <= look.limit("idle"))
+            .severity(if in_vain { Severity::Info } else { Severity::Warning })
+            .known("wait", waits, "fraction", "/proc/PID/task/TID/schedstat")
             .number("instances", used.len() as f64, "", "/proc/PID/task/TID/status")
             .number("nodes", busy.len() as f64, "", "/sys/devices/system/node")
             .number("busy", least, "fraction", "/proc/stat")
@@ -87,5 +92,5 @@ fn title(finding: &Finding) -> String {
     let (instances, nodes) = (parts::count(finding.number("instances")), parts::count(finding.number("nodes")));
     let (busy, idle) = (parts::percent(finding.number("busy")), parts::percent(finding.number("idle")));
     let free = finding.text("free");
-    format!("{} fills {instances} of {nodes} nodes ({busy} busy), nodes {free} are {idle} busy", finding.text("comm"))
+    format!("{} fills {instances} of {nodes} nodes ({busy} busy); idle: {free} ({idle} busy)", finding.text("comm"))
 }

@@ -64,7 +64,7 @@ fn judge(look: &mut Look<'_>) {
     let hit = Hit::new(Subject::Host, 0.9)
         .severity(Severity::Info)
         .text("nodes", told.join("; "), "/sys/devices/system/node")
-        .text("offline", offline.to_string(), "/sys/devices/system/cpu/online");
+        .some_text("offline", offline.to_string(), "/sys/devices/system/cpu/online");
     look.hit(hit);
 }
 

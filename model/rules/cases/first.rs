@@ -51,7 +51,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-03",
         severity: Severity::Warning,
-        says: "java fills 1 of 2 nodes (90 % busy), nodes 1 are 10 % busy",
+        says: "java fills 1 of 2 nodes (90 % busy); idle: 1 (10 % busy)",
         sick: |frame, _| {
             busy_node(frame, 0.9);
             frame.processes[0].affinity = Some(set("0-3"));
@@ -140,6 +140,25 @@ pub(super) const QUIET: &[Quiet] = &[
         },
     },
     Quiet { rule: "CPU-04", what: "bound on purpose, and not full", told: true, well: |frame, _| bound(frame, 0.85) },
+    Quiet {
+        rule: "CPU-04",
+        what: "nobody waits",
+        told: true,
+        well: |frame, _| {
+            busy_node(frame, 0.9);
+            frame.processes[0].wait_share = Some(0.02);
+        },
+    },
+    Quiet {
+        rule: "CPU-04",
+        what: "one thread alone, on nodes of one CPU",
+        told: false,
+        well: |frame, _| {
+            one_cpu_nodes(frame);
+            frame.processes[0].threads = Known::Value(1);
+            (frame.processes[0].cpu_cores, frame.processes[0].cpu_by_node) = (Some(1.0), vec![(0, 1.0)]);
+        },
+    },
     Quiet { rule: "CPU-04", what: "both nodes work", told: false, well: |frame, _| evenly(frame, 0.97) },
     Quiet { rule: "CPU-04", what: "nothing works", told: false, well: |frame, _| evenly(frame, 0.01) },
     Quiet {
@@ -186,6 +205,20 @@ pub(super) const QUIET: &[Quiet] = &[
             frame.cgroups[0].cpuset_cpus = Some(set("2-3"));
             frame.threads = (0..4).map(|n| free_thread(100, 101 + n, 2 + n % 2, "2-3")).collect();
             frame.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(shares(0.9, 0.0)));
+        },
+    },
+    Quiet {
+        rule: "CPU-07",
+        what: "nobody in the container has more",
+        told: false,
+        well: |frame, _| {
+            evenly(frame, 0.1);
+            for cpu in [2, 3] {
+                frame.cpus[cpu].shares = Some(shares(0.99, 0.0));
+            }
+            frame.threads = (0..4).map(|n| waiting_thread(100, 101 + n, 2 + n % 2, "2-3")).collect();
+            (frame.processes[0].cpu_cores, frame.processes[0].wait_share) = (Some(2.0), Some(0.05));
+            frame.processes.insert(0, Process { affinity: Some(set("2-3")), ..process(1, "init") });
         },
     },
     Quiet {
@@ -355,6 +388,11 @@ pub(super) const HIDDEN: &[Hidden] = &[
         says: "pages given are not counted",
         hide: |frame, _| frame.nodes[1].numa_miss_per_second = None,
     },
+    Hidden {
+        rule: "NUMA-10",
+        says: "memory of the nodes",
+        hide: |frame, _| Arc::make_mut(&mut frame.topology).nodes.iter_mut().for_each(|node| node.has_memory = false),
+    },
     Hidden { rule: "META-02", says: "not in them", hide: |frame, _| frame.cost.cpu_cores = None },
     Hidden {
         rule: "META-03",
@@ -375,6 +413,22 @@ pub(super) const HIDDEN: &[Hidden] = &[
 /// A thread that may run anywhere of a set and wants a whole CPU.
 fn free_thread(pid: u32, tid: u32, last_cpu: u32, cpus: &str) -> Thread {
     Thread { affinity: Some(set(cpus)), comm: "worker".into(), ..thread(pid, tid, last_cpu) }
+}
+
+fn waiting_thread(pid: u32, tid: u32, last_cpu: u32, cpus: &str) -> Thread {
+    Thread { wait_share: Some(0.1), ..free_thread(pid, tid, last_cpu, cpus) }
+}
+
+/// Two CPUs, each a node, one of them busy.
+fn one_cpu_nodes(frame: &mut Frame) {
+    let topology = Arc::make_mut(&mut frame.topology);
+    topology.cpus.retain(|place| place.id == 0 || place.id == 4);
+    topology.cpus_online = (*set("0,4")).clone();
+    topology.nodes[0].cpus = (*set("0")).clone();
+    topology.nodes[1].cpus = (*set("4")).clone();
+    frame.cpus.retain(|cpu| cpu.id == 0 || cpu.id == 4);
+    frame.cpus[0].shares = Some(shares(0.99, 0.0));
+    frame.nics.clear();
 }
 
 fn one_thread(frame: &mut Frame) {
