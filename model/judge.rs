@@ -4,6 +4,7 @@
 //! minute of its opening, so that what swings around a threshold does not flicker. What has a cause that is found
 //! itself is told under it.
 
+mod load;
 mod memory;
 mod state;
 pub mod timeline;
@@ -152,7 +153,7 @@ impl Judge {
                 frame,
                 overrides: &self.settings.thresholds,
                 memory: &mut self.memory,
-                loaded: is_loaded(frame),
+                loaded: load::is_loaded(frame),
                 open,
                 hits: Vec::new(),
                 unchecked: Vec::new(),
@@ -171,7 +172,8 @@ impl Judge {
     fn fold(&mut self, rule: &'static Rule, frame: &Frame, hits: Vec<Hit>) {
         let stolen = frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.steal > 0.1);
         let mut met: Vec<Subject> = Vec::new();
-        for mut hit in hits {
+        for hit in hits {
+            let mut hit = load::gate(rule.id, frame, hit);
             if stolen && rule.id.starts_with("CPU") && rule.id != "CPU-09" {
                 hit.confidence = hit.confidence.min(STOLEN_CONFIDENCE);
             }
@@ -242,21 +244,6 @@ fn obstacle(rule: &Rule, frame: &Frame, rates: bool) -> Option<Unchecked> {
 
 fn fires(findings: &[Finding], rule: &str) -> bool {
     findings.iter().any(|finding| finding.rule.id == rule || fires(&finding.children, rule))
-}
-
-/// True where something of the machine is really used: some CPU, disk or link, or somebody waits. Where the application's
-/// own number is known, it says alone whether there is load.
-fn is_loaded(frame: &Frame) -> bool {
-    if let Some(shows) =
-        frame.metrics.iter().filter_map(crate::frame::Metric::shows_load).reduce(|one, other| one || other)
-    {
-        return shows;
-    }
-    let busy = frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.busy >= 0.7);
-    let disk = frame.disks.iter().filter_map(|disk| disk.utilisation).any(|utilisation| utilisation >= 0.6);
-    let packets = frame.nics.iter().filter_map(|nic| nic.rx.packets_per_second).any(|packets| packets >= 10_000.0);
-    let waits = frame.pressure.iter().filter_map(|row| row.stall.some_ratio).any(|ratio| ratio >= 0.1);
-    busy || disk || packets || waits
 }
 
 /// True if a subject is no longer there.

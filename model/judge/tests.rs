@@ -137,3 +137,32 @@ fn one_sample_is_no_verdict() {
     // Nothing was read: what does not even need a section is all that could look.
     assert!(pending >= judgement.rules.len() - 3 && pending < judgement.rules.len());
 }
+
+/// A hot CPU, which rules about places call a warning, and a number of the application's own.
+fn with_metric(second: u64, value: f64) -> Frame {
+    let (value, peak) = (Some(value), Some(1000.0));
+    let metric =
+        crate::frame::Metric { name: "tps".into(), value, peak, gates: true, ..crate::frame::Metric::default() };
+    Frame { metrics: vec![metric], ..frame(second, 1.0) }
+}
+
+static PLACE: Rule = rule("CPU-01", BUSY.judge);
+static LIMIT: Rule = rule("MEM-01", BUSY.judge);
+
+#[test]
+fn the_same_imbalance_is_told_without_load_and_a_warning_under_load() {
+    let mut judge = Judge::default();
+    let mut worst = |seconds: std::ops::Range<u64>, value: f64| {
+        let judgement = seconds.map(|second| judge.step_with(&with_metric(second, value), &[&PLACE])).last();
+        let finding = judgement.and_then(|judgement| judgement.findings.into_iter().next()).expect("a finding");
+        let told = finding.evidence.iter().any(|evidence| evidence.name == "application");
+        (finding.severity, told)
+    };
+    assert_eq!(worst(0..20, 2.0), (Severity::Info, true), "no load, whatever the CPU does");
+    assert_eq!(worst(20..50, 900.0), (Severity::Warning, false));
+    assert_eq!(worst(50..90, 0.0), (Severity::Info, true));
+    // What ends badly by itself is no less bad while the application rests: that may be why it does.
+    let mut judge = Judge::default();
+    let judgement = (0..20).map(|second| judge.step_with(&with_metric(second, 0.0), &[&LIMIT])).last();
+    assert_eq!(judgement.and_then(|judgement| judgement.worst()), Some(Severity::Warning));
+}
