@@ -21,6 +21,7 @@ mod disks;
 mod host;
 mod irqbalance;
 mod irqs;
+mod jvm;
 mod memory;
 mod memory_by_node;
 mod mountinfo;
@@ -29,6 +30,7 @@ mod node_memory;
 mod pick;
 mod pressure;
 mod processes;
+mod sockets;
 mod softirqs;
 mod softnet;
 mod topology;
@@ -103,6 +105,8 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(irqbalance::IrqbalanceCollector::default()),
         Box::new(memory_by_node::MemoryByNode::new(options)),
         Box::new(applied::AppliedCollector),
+        Box::new(sockets::SocketCollector::default()),
+        Box::new(jvm::JvmCollector::default()),
         Box::new(metrics::MetricCollector::new(options)),
     ]
 }

@@ -5,6 +5,7 @@
 
 mod inside;
 mod kept;
+mod process;
 mod second;
 
 pub use kept::Kept;

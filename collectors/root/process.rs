@@ -1,0 +1,92 @@
+//! What belongs to one process: its descriptors, and the files below its own root.
+
+use super::inside::{open_inside, open_regular};
+use super::{Kept, Root, Use, reason};
+use rustix::fs::OFlags;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use topotop_model::Reason;
+
+/// The most entries of a directory of a process that are looked through.
+const MOST_LOOKED_AT: usize = 1 << 16;
+
+impl Root {
+    /// Shows what the links of a process's descriptors say that are no paths: `socket:[12345]`. Only these are remembered
+    /// for a capture: which files somebody has open is nobody's business.
+    pub(crate) fn sockets_of(&self, pid: u32, most: usize, mut take: impl FnMut(&str)) -> Result<(), Reason> {
+        let path = format!("proc/{pid}/fd");
+        let directory = self.open_at(Path::new(&path), OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let mut space = Vec::with_capacity(32 << 10);
+        let mut entries = rustix::fs::RawDir::new(&directory, space.spare_capacity_mut());
+        let mut target = Vec::new();
+        let mut count = 0;
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(reason)?;
+            let name = entry.file_name();
+            if name.to_bytes().first() == Some(&b'.') {
+                continue;
+            }
+            count += 1;
+            if count > most {
+                break;
+            }
+            // One that was closed meanwhile is none.
+            let Ok(read) = rustix::fs::readlinkat(&directory, name, target) else {
+                target = Vec::new();
+                continue;
+            };
+            if let Some(link) = read.to_str().ok().filter(|link| link.starts_with("socket:[")) {
+                if self.trace.is_some() {
+                    self.note(&Path::new(&path).join(std::ffi::OsStr::from_bytes(name.to_bytes())), Use::Link);
+                }
+                take(link);
+            }
+            target = read.into_bytes();
+        }
+        Ok(())
+    }
+
+    /// The root directory that a process sees: nothing in it leads out of it.
+    pub(crate) fn inside_of(&self, pid: u32) -> Result<Inside<'_>, Reason> {
+        let path = PathBuf::from(format!("proc/{pid}/root"));
+        let fd = self.open_at(&path, OFlags::PATH | OFlags::DIRECTORY)?;
+        Ok(Inside { root: self, path, fd })
+    }
+}
+
+/// The root directory of a process.
+#[derive(Debug)]
+pub(crate) struct Inside<'a> {
+    root: &'a Root,
+    path: PathBuf,
+    fd: OwnedFd,
+}
+
+impl Inside<'_> {
+    /// The names in a directory that begin with `prefix`, so many at most.
+    pub(crate) fn names_with(&self, directory: &str, prefix: &str, most: usize) -> Result<Vec<String>, Reason> {
+        let fd = open_inside(&self.fd, Path::new(directory), OFlags::RDONLY | OFlags::DIRECTORY)?;
+        let mut space = Vec::with_capacity(32 << 10);
+        let mut entries = rustix::fs::RawDir::new(&fd, space.spare_capacity_mut());
+        let (mut names, mut count) = (Vec::new(), 0);
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(reason)?;
+            count += 1;
+            if count > MOST_LOOKED_AT || names.len() >= most {
+                break;
+            }
+            let name = entry.file_name().to_str().ok().filter(|name| name.starts_with(prefix));
+            names.extend(name.map(str::to_owned));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Reads the beginning of a regular file, at most `most` bytes, into `buf`.
+    pub(crate) fn read_start(&self, path: &str, buf: &mut Vec<u8>, most: usize) -> Result<(), Reason> {
+        let opened = open_regular(&self.fd, Path::new(path));
+        self.root.note(&self.path.join(path), if opened.is_ok() { Use::File } else { Use::Absent });
+        Kept { fd: opened?, again: None, one_piece: false }.read_start(buf, most)
+    }
+}

@@ -1,0 +1,221 @@
+//! One round: whose descriptors are sockets, what sockets there are in each network namespace, and both together.
+
+use super::diag::{self, Found};
+use super::message::Socket;
+use super::owners::{Owners, Target, cpu_ns, inode};
+use super::peers::{Key, Ledger, Process, Sum};
+use super::text;
+use crate::Root;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use topotop_model::{Gaps, Reason};
+
+/// The most network namespaces that are visited in a round.
+const MOST_NAMESPACES: usize = 64;
+/// The most sockets of a kind that are looked at in one of them.
+const MOST_SOCKETS: usize = 16_384;
+/// The most listening sockets, other ends, and other ends of one process that are told.
+const MOST_LISTENERS: usize = 4096;
+const MOST_PEERS: usize = 256;
+const MOST_PEERS_EACH: usize = 8;
+
+/// What to look at.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) targets: Vec<Target>,
+    pub(super) now_ns: u64,
+    /// CPU time for descriptors.
+    pub(super) purse_ns: u64,
+    /// True where nothing follows that could look at the rest.
+    pub(super) complete: bool,
+}
+
+/// A process whose descriptors were looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Owned {
+    pub(super) process: Process,
+    pub(super) netns: Option<u64>,
+    pub(super) sockets: usize,
+    pub(super) since_ns: u64,
+}
+
+/// A socket that waits for somebody.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listener {
+    pub(super) process: Option<Process>,
+    pub(super) netns: u64,
+    pub(super) udp: bool,
+    pub(super) socket: Socket,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) at_ns: u64,
+    pub(super) owners: Vec<Owned>,
+    /// None where no namespace could be looked at.
+    pub(super) listeners: Option<Vec<Listener>>,
+    pub(super) peers: Vec<(Key, Sum)>,
+    pub(super) gaps: Gaps,
+    pub(super) cpu_ns: u64,
+}
+
+/// Looks, and remembers what it saw.
+#[derive(Debug)]
+pub(super) struct Asker {
+    root: Arc<Root>,
+    owners: Owners,
+    ledger: Ledger,
+    shown: HashSet<Key>,
+    buf: Vec<u8>,
+}
+
+impl Asker {
+    pub(super) fn new(root: Arc<Root>) -> Self {
+        let (owners, ledger) = (Owners::default(), Ledger::default());
+        Self { root, owners, ledger, shown: HashSet::new(), buf: Vec::new() }
+    }
+
+    pub(super) fn round(&mut self, job: &Job) -> Answer {
+        let begun = cpu_ns();
+        self.owners.look(&self.root, &job.targets, job.now_ns, job.purse_ns);
+        let mut answer = Answer { at_ns: self.root.monotonic_ns(), ..Answer::default() };
+        let mut by_inode: HashMap<u64, Vec<Process>> = HashMap::new();
+        for (process, owner) in self.owners.iter() {
+            for &inode in &owner.inodes {
+                by_inode.entry(inode).or_default().push(process);
+            }
+            if owner.listed == Some(Ok(())) {
+                let (netns, since_ns) = (owner.netns, owner.since_ns);
+                answer.owners.push(Owned { process, netns, sockets: owner.inodes.len(), since_ns });
+            }
+        }
+        for owners in by_inode.values_mut() {
+            owners.sort_unstable();
+        }
+        self.tell_gaps(job, &mut answer.gaps);
+        self.ledger.begin();
+        for (netns, pid) in self.namespaces(&mut answer.gaps) {
+            if let Some(found) = self.sockets(netns, pid, &mut answer.gaps) {
+                self.take(netns, &found, &by_inode, &mut answer);
+            }
+        }
+        self.ledger.finish(|process| self.owners.has(process));
+        answer.peers = self.ledger.busiest(MOST_PEERS, MOST_PEERS_EACH, &self.shown);
+        self.shown = answer.peers.iter().map(|peer| peer.0).collect();
+        answer.cpu_ns = cpu_ns().saturating_sub(begun);
+        answer
+    }
+
+    /// Network namespaces with a process in each that can be reached through: the own one first, zero where nothing is
+    /// known of any.
+    fn namespaces(&self, gaps: &mut Gaps) -> Vec<(u64, Option<u32>)> {
+        let mut known: BTreeMap<u64, u32> = BTreeMap::new();
+        for (process, owner) in self.owners.iter() {
+            if let Some(netns) = owner.netns {
+                let pid = known.entry(netns).or_insert(process.0);
+                *pid = process.0.min(*pid);
+            }
+        }
+        let own = self.own_namespace();
+        let mut all: Vec<(u64, Option<u32>)> = own.map(|own| (own, None)).into_iter().collect();
+        all.extend(known.into_iter().filter(|(netns, _)| Some(*netns) != own).map(|(netns, pid)| (netns, Some(pid))));
+        if all.is_empty() {
+            all.push((0, None));
+        }
+        if all.len() > MOST_NAMESPACES {
+            let left = all.len() - MOST_NAMESPACES;
+            gaps.add_many("proc/*/ns/net", Reason::TimedOut, "fewer network namespaces", left as u64);
+            all.truncate(MOST_NAMESPACES);
+        }
+        all
+    }
+
+    /// The namespace that this program is in, of a running machine.
+    fn own_namespace(&self) -> Option<u64> {
+        let own = self.root.is_live() && !self.root.is_traced();
+        let link = own.then(|| std::fs::read_link("/proc/self/ns/net").ok()).flatten()?;
+        inode(link.to_str()?, "net:[")
+    }
+
+    fn sockets(&mut self, netns: u64, pid: Option<u32>, gaps: &mut Gaps) -> Option<Found> {
+        if self.root.is_live() && !self.root.is_traced() {
+            let asked = match pid {
+                None => diag::here(MOST_SOCKETS),
+                Some(pid) => self.root.open(format!("proc/{pid}/ns/net")).and_then(|file| {
+                    let namespace = file.as_fd().try_clone_to_owned().map_err(|_| Reason::Exhausted)?;
+                    diag::there(namespace, MOST_SOCKETS)
+                }),
+            };
+            match asked {
+                Ok(found) => return Some(found),
+                // The last process in it has ended.
+                Err(Reason::Vanished | Reason::NotFound) => return None,
+                Err(reason) => {
+                    let needs = match (reason, pid) {
+                        (Reason::PermissionDenied, Some(_)) => "CAP_SYS_ADMIN and CAP_SYS_PTRACE, or root",
+                        (Reason::NotSupported, _) => "CONFIG_INET_DIAG, the modules tcp_diag and udp_diag",
+                        _ => "",
+                    };
+                    let whose = if pid.is_some() { "INET_DIAG in other network namespaces" } else { "INET_DIAG" };
+                    gaps.add(whose, reason, needs);
+                }
+            }
+        }
+        let directory = match pid {
+            Some(pid) => format!("proc/{pid}/net"),
+            None => "proc/net".to_owned(),
+        };
+        match text::read(&self.root, &directory, MOST_SOCKETS, &mut self.buf) {
+            Ok(found) => Some(found),
+            Err(reason) => {
+                let needs = if netns == 0 && !self.root.is_live() { "a capture that has it" } else { "" };
+                gaps.add("proc/*/net/tcp", reason, needs);
+                None
+            }
+        }
+    }
+
+    fn take(&mut self, netns: u64, found: &Found, by_inode: &HashMap<u64, Vec<Process>>, answer: &mut Answer) {
+        let listeners = answer.listeners.get_or_insert_default();
+        let all = found.listeners.iter().map(|socket| (false, socket));
+        // What was bound to no port waits for nobody.
+        let udp = found.udp.iter().filter(|socket| socket.local.1 > 0).map(|socket| (true, socket));
+        for (udp, socket) in all.chain(udp) {
+            let owners = by_inode.get(&socket.inode).filter(|owners| !owners.is_empty());
+            let owners = owners.map_or_else(|| vec![None], |owners| owners.iter().copied().map(Some).collect());
+            for process in owners {
+                if listeners.len() < MOST_LISTENERS {
+                    listeners.push(Listener { process, netns, udp, socket: *socket });
+                }
+            }
+        }
+        let ports: HashSet<u16> = found.listeners.iter().map(|socket| socket.local.1).collect();
+        self.ledger.add(netns, &found.connections, found.cut, |port| ports.contains(&port), by_inode);
+        if found.cut || listeners.len() >= MOST_LISTENERS {
+            answer.gaps.add("sockets beyond the first", Reason::TimedOut, "fewer than 16,384 sockets of a kind");
+        }
+        if let Some(reason) = found.udp_failed {
+            answer.gaps.add("INET_DIAG of UDP", reason, "the module udp_diag");
+        }
+    }
+
+    fn tell_gaps(&self, job: &Job, gaps: &mut Gaps) {
+        for (_, owner) in self.owners.iter() {
+            match owner.listed {
+                // What is gone by now is no gap.
+                Some(Err(Reason::NotFound | Reason::Vanished)) if self.root.is_live() => {}
+                Some(Err(Reason::NotFound)) => gaps.add("proc/*/fd", Reason::NotFound, "a capture that has it"),
+                Some(Err(reason)) => gaps.add("proc/*/fd", reason, "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root"),
+                _ => {}
+            }
+        }
+        let unseen = self.owners.unseen() as u64;
+        if job.complete && unseen > 0 {
+            gaps.add_many("proc/*/fd", Reason::TimedOut, "more time: it is looked at in turns", unseen);
+        }
+        if self.owners.cut {
+            gaps.add("proc/*/fd beyond the first", Reason::TimedOut, "fewer descriptors in one process");
+        }
+    }
+}

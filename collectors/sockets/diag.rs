@@ -1,0 +1,118 @@
+//! Asks the kernel for the sockets of a network namespace (INET_DIAG): a socket stays in the namespace that its maker was in.
+
+use super::message::{self, CLOSE, ESTABLISHED, End, FAMILIES, LISTEN, Socket, TCP, UDP};
+use rustix::io::Errno;
+use rustix::net::netlink::SOCK_DIAG;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::time::Duration;
+use topotop_model::Reason;
+
+/// The longest that one answer may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// What is received at once; the kernel fills up to 32 KiB.
+const PIECE: usize = 64 << 10;
+
+/// The sockets of a namespace.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// Listening sockets of TCP.
+    pub(super) listeners: Vec<Socket>,
+    /// Sockets of UDP without another end.
+    pub(super) udp: Vec<Socket>,
+    /// Connections.
+    pub(super) connections: Vec<Socket>,
+    /// True when there are more than are looked at.
+    pub(super) cut: bool,
+    /// Why UDP sockets are not known: a kernel may lack that part.
+    pub(super) udp_failed: Option<Reason>,
+}
+
+/// The sockets of the namespace that this thread is in.
+pub(super) fn here(most: usize) -> Result<Found, Reason> {
+    let socket = open()?;
+    all(&socket, most)
+}
+
+/// The sockets of another namespace, by a thread of its own that goes there.
+pub(super) fn there(namespace: OwnedFd, most: usize) -> Result<Found, Reason> {
+    let go = move || {
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(crate::root::reason)?;
+        here(most)
+    };
+    let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(go).map_err(|_| Reason::Exhausted)?;
+    thread.join().unwrap_or(Err(Reason::Malformed))
+}
+
+fn open() -> Result<OwnedFd, Reason> {
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(SOCK_DIAG));
+    let socket = socket.map_err(unsupported)?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE)).map_err(crate::root::reason)?;
+    Ok(socket)
+}
+
+fn all(socket: &OwnedFd, most: usize) -> Result<Found, Reason> {
+    let mut found = Found::default();
+    for family in FAMILIES {
+        let left = |list: &Vec<Socket>| most.saturating_sub(list.len());
+        let room = left(&found.listeners);
+        found.cut |= dump(socket, (family, TCP, LISTEN, false), room, &mut found.listeners)?;
+        let room = left(&found.udp);
+        match dump(socket, (family, UDP, CLOSE, false), room, &mut found.udp) {
+            Ok(cut) => found.cut |= cut,
+            Err(reason) => found.udp_failed = Some(reason),
+        }
+        let room = left(&found.connections);
+        if dump(socket, (family, TCP, ESTABLISHED, true), room, &mut found.connections)? {
+            // What is left of the answer would come before that of another question.
+            found.cut = true;
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Asks for sockets of a family, protocol and state; true when there are more than `most`.
+fn dump(
+    socket: &OwnedFd,
+    (family, protocol, state, info): (u8, u8, u8, bool),
+    most: usize,
+    into: &mut Vec<Socket>,
+) -> Result<bool, Reason> {
+    let request = message::request(family, protocol, 1 << state, info);
+    send(socket, &request, SendFlags::empty()).map_err(crate::root::reason)?;
+    let mut buf = vec![0; PIECE];
+    let (end, mut cut) = (into.len().saturating_add(most), false);
+    loop {
+        let (_, length) = match recv(socket, &mut buf[..], RecvFlags::TRUNC) {
+            Ok(received) => received,
+            Err(Errno::INTR) => continue,
+            Err(Errno::AGAIN) => return Err(Reason::TimedOut),
+            Err(errno) => return Err(crate::root::reason(errno)),
+        };
+        let bytes = buf.get(..length).ok_or(Reason::Malformed)?;
+        let answer = message::sockets(bytes, |socket| {
+            cut |= into.len() >= end;
+            if into.len() < end && socket.state == state {
+                into.push(socket);
+            }
+        });
+        match answer {
+            End::More if cut => return Ok(true),
+            End::More if length > 0 => {}
+            End::More | End::Malformed => return Err(Reason::Malformed),
+            End::Done => return Ok(cut),
+            End::Refused(code) => return Err(unsupported(Errno::from_raw_os_error(code))),
+        }
+    }
+}
+
+/// A kernel that does not speak of sockets says so in several ways.
+fn unsupported(errno: Errno) -> Reason {
+    match errno {
+        Errno::NOENT | Errno::INVAL | Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT => Reason::NotSupported,
+        errno => crate::root::reason(errno),
+    }
+}

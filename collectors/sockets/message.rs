@@ -1,0 +1,267 @@
+//! Answers of the kernel about sockets (NETLINK_SOCK_DIAG), as bytes: linux/inet_diag.h, linux/tcp.h.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// SOCK_DIAG_BY_FAMILY: what is asked and what a socket is told as.
+const BY_FAMILY: u16 = 20;
+/// NLMSG_ERROR and NLMSG_DONE.
+const ERROR: u16 = 2;
+const DONE: u16 = 3;
+/// NLM_F_REQUEST and NLM_F_DUMP.
+const DUMP: u16 = 0x301;
+/// INET_DIAG_INFO.
+const INFO: u16 = 2;
+/// Sizes of nlmsghdr, inet_diag_req_v2, inet_diag_msg and of an attribute's head.
+const HEAD: usize = 16;
+const REQUEST: usize = 56;
+const MESSAGE: usize = 72;
+const ATTRIBUTE: usize = 4;
+
+/// AF_INET and AF_INET6.
+pub(super) const FAMILIES: [u8; 2] = [2, 10];
+/// IPPROTO_TCP and IPPROTO_UDP.
+pub(super) const TCP: u8 = 6;
+pub(super) const UDP: u8 = 17;
+/// TCP_ESTABLISHED, TCP_CLOSE (what UDP sockets without another end are in) and TCP_LISTEN.
+pub(super) const ESTABLISHED: u8 = 1;
+pub(super) const CLOSE: u8 = 7;
+pub(super) const LISTEN: u8 = 10;
+
+/// What a connection has done (tcp_info): each as far as the kernel tells it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Info {
+    pub(super) unacked: u64,
+    pub(super) rtt_us: u64,
+    pub(super) min_rtt_us: Option<u64>,
+    /// Retransmits, bytes acknowledged and received, segments out and in, the same with data out and in, time with
+    /// something unacknowledged.
+    pub(super) counters: [Option<u64>; COUNTERS],
+}
+
+/// How many counters there are.
+pub(super) const COUNTERS: usize = 8;
+/// Where each of them is in tcp_info, and its size.
+const PLACES: [(usize, usize); COUNTERS] =
+    [(100, 4), (120, 8), (128, 8), (136, 4), (140, 4), (156, 4), (152, 4), (168, 8)];
+
+/// One socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Socket {
+    pub(super) state: u8,
+    pub(super) local: (IpAddr, u16),
+    pub(super) remote: (IpAddr, u16),
+    pub(super) inode: u64,
+    /// Of listening sockets what waits and what may wait.
+    pub(super) queues: (u64, u64),
+    pub(super) info: Option<Info>,
+}
+
+/// What a piece of an answer ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// More comes.
+    More,
+    /// That was all.
+    Done,
+    /// It was refused, with an errno.
+    Refused(i32),
+    /// It is no answer.
+    Malformed,
+}
+
+/// What asks for all sockets of a family and protocol in some states.
+pub(super) fn request(family: u8, protocol: u8, states: u32, info: bool) -> [u8; HEAD + REQUEST] {
+    let mut bytes = [0; HEAD + REQUEST];
+    let length = bytes.len() as u32;
+    let extensions = if info { 1 << (INFO - 1) } else { 0 };
+    let parts: [(usize, &[u8]); 7] = [
+        (0, &length.to_ne_bytes()),
+        (4, &BY_FAMILY.to_ne_bytes()),
+        (6, &DUMP.to_ne_bytes()),
+        (HEAD, &[family]),
+        (HEAD + 1, &[protocol]),
+        (HEAD + 2, &[extensions]),
+        (HEAD + 4, &states.to_ne_bytes()),
+    ];
+    for (at, part) in parts {
+        if let Some(place) = bytes.get_mut(at..at + part.len()) {
+            place.copy_from_slice(part);
+        }
+    }
+    bytes
+}
+
+/// Shows every socket of a piece of an answer.
+pub(super) fn sockets(mut bytes: &[u8], mut take: impl FnMut(Socket)) -> End {
+    while !bytes.is_empty() {
+        let (Some(length), Some(kind)) = (u32_at(bytes, 0), u16_at(bytes, 4)) else { return End::Malformed };
+        let length = length as usize;
+        let Some(body) = bytes.get(HEAD..length) else { return End::Malformed };
+        match kind {
+            DONE => return End::Done,
+            ERROR => {
+                let code = u32_at(body, 0).map_or(0, u32::cast_signed);
+                return if code == 0 { End::Done } else { End::Refused(code.checked_neg().unwrap_or(i32::MAX)) };
+            }
+            BY_FAMILY => match socket(body) {
+                Some(socket) => take(socket),
+                None => return End::Malformed,
+            },
+            _ => {}
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    End::More
+}
+
+fn socket(bytes: &[u8]) -> Option<Socket> {
+    let (family, state) = (*bytes.first()?, *bytes.get(1)?);
+    let port = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let queues = (u64::from(u32_at(bytes, 56)?), u64::from(u32_at(bytes, 60)?));
+    let inode = u64::from(u32_at(bytes, 68)?);
+    let local = (address(family, bytes.get(8..24)?)?, port(4)?);
+    let remote = (address(family, bytes.get(24..40)?)?, port(6)?);
+    Some(Socket { state, local, remote, inode, queues, info: info(bytes.get(MESSAGE..)?) })
+}
+
+fn address(family: u8, bytes: &[u8]) -> Option<IpAddr> {
+    match family {
+        2 => Some(Ipv4Addr::from(<[u8; 4]>::try_from(bytes.get(..4)?).ok()?).into()),
+        10 => Some(plain(Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).into())),
+        _ => None,
+    }
+}
+
+/// An IPv4 address as such, also where a socket of IPv6 has it.
+pub(super) fn plain(address: IpAddr) -> IpAddr {
+    address.to_canonical()
+}
+
+fn info(mut attributes: &[u8]) -> Option<Info> {
+    while let (Some(length), Some(kind)) = (u16_at(attributes, 0), u16_at(attributes, 2)) {
+        let body = attributes.get(ATTRIBUTE..usize::from(length))?;
+        if kind == INFO {
+            return tcp_info(body);
+        }
+        attributes = attributes.get(usize::from(length).next_multiple_of(4)..).unwrap_or_default();
+    }
+    None
+}
+
+/// The kernel of a machine tells as much of it as it knows; the size says how much that is.
+fn tcp_info(bytes: &[u8]) -> Option<Info> {
+    let number = |at: usize, size: usize| match size {
+        8 => Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?)),
+        _ => u32_at(bytes, at).map(u64::from),
+    };
+    Some(Info {
+        unacked: number(24, 4)?,
+        rtt_us: number(68, 4)?,
+        // Nothing was measured yet while it is all ones.
+        min_rtt_us: number(148, 4).filter(|&rtt| rtt != u64::from(u32::MAX)),
+        counters: PLACES.map(|(at, size)| number(at, size)),
+    })
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{BY_FAMILY, DONE, End, Socket, sockets};
+    use proptest::prelude::*;
+
+    fn put(bytes: &mut Vec<u8>, at: usize, part: &[u8]) {
+        if bytes.len() < at + part.len() {
+            bytes.resize(at + part.len(), 0);
+        }
+        bytes[at..at + part.len()].copy_from_slice(part);
+    }
+
+    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 16];
+        put(&mut bytes, 0, &(16 + body.len() as u32).to_ne_bytes());
+        put(&mut bytes, 4, &kind.to_ne_bytes());
+        bytes.extend_from_slice(body);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    /// A connection from 10.0.0.1:40000 to 10.0.0.2:5432.
+    fn connection(info: &[u8]) -> Vec<u8> {
+        let mut body = vec![0; 72];
+        put(&mut body, 0, &[2, 1]);
+        put(&mut body, 4, &40_000u16.to_be_bytes());
+        put(&mut body, 6, &5432u16.to_be_bytes());
+        put(&mut body, 8, &[10, 0, 0, 1]);
+        put(&mut body, 24, &[10, 0, 0, 2]);
+        put(&mut body, 68, &77u32.to_ne_bytes());
+        body.extend_from_slice(&(4 + info.len() as u16).to_ne_bytes());
+        body.extend_from_slice(&2u16.to_ne_bytes());
+        body.extend_from_slice(info);
+        message(BY_FAMILY, &body)
+    }
+
+    fn read(bytes: &[u8]) -> (Vec<Socket>, End) {
+        let mut found = Vec::new();
+        let end = sockets(bytes, |socket| found.push(socket));
+        (found, end)
+    }
+
+    #[test]
+    fn a_connection_is_understood() {
+        let mut info = vec![0; 232];
+        put(&mut info, 24, &3u32.to_ne_bytes());
+        put(&mut info, 68, &250u32.to_ne_bytes());
+        put(&mut info, 100, &9u32.to_ne_bytes());
+        put(&mut info, 120, &1000u64.to_ne_bytes());
+        put(&mut info, 136, &20u32.to_ne_bytes());
+        put(&mut info, 148, &u32::MAX.to_ne_bytes());
+        let (found, end) = read(&[connection(&info), message(DONE, &[0; 4])].concat());
+        assert_eq!((found.len(), end), (1, End::Done));
+        let socket = found[0];
+        assert_eq!((socket.local.1, socket.remote.1, socket.inode), (40_000, 5432, 77));
+        assert_eq!(socket.remote.0.to_string(), "10.0.0.2");
+        let told = socket.info.expect("an info");
+        assert_eq!((told.unacked, told.rtt_us, told.min_rtt_us), (3, 250, None));
+        assert_eq!((told.counters[0], told.counters[1], told.counters[3]), (Some(9), Some(1000), Some(20)));
+    }
+
+    #[test]
+    fn an_old_kernel_tells_less() {
+        let (found, end) = read(&connection(&[0; 104]));
+        let told = found[0].info.expect("an info");
+        assert_eq!((told.counters[0], told.counters[1], told.min_rtt_us, end), (Some(0), None, None, End::More));
+        assert_eq!(read(&connection(&[0; 20])).0[0].info, None);
+    }
+
+    #[test]
+    fn refusals_are_told() {
+        assert_eq!(read(&message(super::ERROR, &(-2i32).to_ne_bytes())).1, End::Refused(2));
+        assert_eq!(read(&message(super::ERROR, &i32::MIN.to_ne_bytes())).1, End::Refused(i32::MAX));
+        assert_eq!(read(&[1, 2, 3]).1, End::Malformed);
+        assert_eq!(read(&message(BY_FAMILY, &[0; 80])).1, End::Malformed, "of no family");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>, body in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read(&bytes);
+            let _ = read(&message(BY_FAMILY, &body));
+            let _ = read(&connection(&body));
+        }
+
+        #[test]
+        fn a_cut_answer_gives_no_wrong_number(cut in 0usize..400) {
+            let whole = [connection(&[7; 232]), connection(&[9; 232])].concat();
+            let (all, _) = read(&whole);
+            let (found, _) = read(&whole[..cut.min(whole.len())]);
+            prop_assert_eq!(&all[..found.len()], &found[..]);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Which process has which socket: the links of its descriptors, looked at as far as a purse goes.
+
+use super::peers::Process;
+use crate::Root;
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+use topotop_model::Reason;
+
+/// The most descriptors of one process that are looked at.
+const MOST_LINKS: usize = 16_384;
+/// Descriptors of a process that uses CPUs, and of others, are looked at again after so long, in ns.
+const BUSY_NS: u64 = 8_000_000_000;
+const CALM_NS: u64 = 60_000_000_000;
+
+/// A process that may be looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    pub(super) process: Process,
+    /// What it used of CPUs since the last round, in ticks.
+    pub(super) ticks: u64,
+}
+
+/// What is known of a process.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Owner {
+    pub(super) netns: Option<u64>,
+    pub(super) inodes: Vec<u64>,
+    pub(super) listed: Option<Result<(), Reason>>,
+    /// When its descriptors were first and last listed.
+    pub(super) since_ns: u64,
+    at_ns: u64,
+    seen: bool,
+}
+
+/// Everybody.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    known: HashMap<Process, Owner>,
+    /// True while somebody has more descriptors than are looked at.
+    pub(super) cut: bool,
+}
+
+impl Owners {
+    /// Looks at descriptors until `purse_ns` of CPU time are spent: who was never looked at first, then the busiest.
+    pub(super) fn look(&mut self, root: &Root, targets: &[Target], now_ns: u64, purse_ns: u64) {
+        for owner in self.known.values_mut() {
+            owner.seen = false;
+        }
+        let mut todo: Vec<(bool, u64, Process)> = Vec::new();
+        for target in targets {
+            let owner = self.known.entry(target.process).or_default();
+            owner.seen = true;
+            let after = if target.ticks > 0 { BUSY_NS } else { CALM_NS };
+            if owner.listed.is_none() || now_ns.saturating_sub(owner.at_ns) >= after {
+                todo.push((owner.listed.is_some(), u64::MAX - target.ticks, target.process));
+            }
+        }
+        self.known.retain(|_, owner| owner.seen);
+        todo.sort_unstable();
+        let begun = cpu_ns();
+        self.cut = false;
+        for (_, _, process) in todo {
+            if cpu_ns().saturating_sub(begun) > purse_ns {
+                break;
+            }
+            let Some(owner) = self.known.get_mut(&process) else { continue };
+            let listed = list(root, process.0, owner);
+            if owner.listed.is_none() {
+                owner.since_ns = now_ns;
+            }
+            self.cut |= owner.inodes.len() >= MOST_LINKS;
+            (owner.listed, owner.at_ns) = (Some(listed), now_ns);
+        }
+    }
+
+    /// Everybody who was looked at.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Process, &Owner)> {
+        self.known.iter().filter(|(_, owner)| owner.listed.is_some()).map(|(process, owner)| (*process, owner))
+    }
+
+    /// True if a process is still there.
+    pub(super) fn has(&self, process: Process) -> bool {
+        self.known.contains_key(&process)
+    }
+
+    /// How many were never looked at.
+    pub(super) fn unseen(&self) -> usize {
+        self.known.values().filter(|owner| owner.listed.is_none()).count()
+    }
+}
+
+fn list(root: &Root, pid: u32, owner: &mut Owner) -> Result<(), Reason> {
+    owner.inodes.clear();
+    // Like a link of its own: `net:[4026531840]`.
+    let netns = root.link(format!("proc/{pid}/ns/net")).ok();
+    owner.netns = netns.and_then(|link| inode(link.to_str()?, "net:["));
+    root.sockets_of(pid, MOST_LINKS, |link| owner.inodes.extend(inode(link, "socket:[")))
+}
+
+/// `socket:[12345]`
+pub(super) fn inode(link: &str, kind: &str) -> Option<u64> {
+    crate::parse::number(link.strip_prefix(kind)?.strip_suffix(']')?.as_bytes())
+}
+
+/// CPU time of this thread.
+pub(super) fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Owners, Target, inode};
+    use crate::Root;
+    use std::os::unix::fs::symlink;
+    use topotop_model::Reason;
+
+    #[test]
+    fn links_are_sockets_or_not() {
+        assert_eq!(inode("socket:[12345]", "socket:["), Some(12345));
+        for other in ["socket:[", "socket:[]", "socket:[1x]", "/socket:[1]", "pipe:[7]", "anon_inode:[eventpoll]"] {
+            assert_eq!(inode(other, "socket:["), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn descriptors_are_looked_at_once_in_a_while() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let fd = dir.path().join("proc/7/fd");
+        std::fs::create_dir_all(&fd).expect("made");
+        std::fs::create_dir_all(dir.path().join("proc/7/ns")).expect("made");
+        symlink("socket:[55]", fd.join("3")).expect("linked");
+        symlink("/dev/null", fd.join("4")).expect("linked");
+        symlink("net:[9]", dir.path().join("proc/7/ns/net")).expect("linked");
+        let root = Root::at(dir.path()).expect("a root");
+        let mut owners = Owners::default();
+        let targets = [7, 8].map(|pid| Target { process: (pid, 1), ticks: 0 });
+        owners.look(&root, &targets, 1, u64::MAX);
+        let of = |owners: &Owners, pid: u32| {
+            owners.iter().find(|(process, _)| process.0 == pid).map(|(_, owner)| owner.clone())
+        };
+        let owner = of(&owners, 7).expect("looked at");
+        assert_eq!((owner.netns, owner.inodes.as_slice(), owner.listed), (Some(9), &[55][..], Some(Ok(()))));
+        assert_eq!(of(&owners, 8).and_then(|owner| owner.listed), Some(Err(Reason::NotFound)));
+        symlink("socket:[56]", fd.join("5")).expect("linked");
+        owners.look(&root, &targets, 2, u64::MAX);
+        assert_eq!(of(&owners, 7).expect("known").inodes, [55]);
+        let busy = [Target { process: (7, 1), ticks: 9 }];
+        owners.look(&root, &busy, 10_000_000_000, u64::MAX);
+        let mut inodes = of(&owners, 7).expect("known").inodes;
+        inodes.sort_unstable();
+        assert_eq!((inodes.as_slice(), owners.has((8, 1))), (&[55, 56][..], false));
+    }
+}
