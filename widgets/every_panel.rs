@@ -2,11 +2,14 @@
 
 use crate::testing::{drawn, with_cx};
 use crate::{Action, Charset, Cx, Subject, all, demo};
+use std::sync::LazyLock;
 use topotop_model::frame::Frame;
+use topotop_model::judge::Judgement;
 use topotop_model::text::printable;
 
-const ACTIONS: [Action; 10] = [
+const ACTIONS: [Action; 11] = [
     Action::Down,
+    Action::Where,
     Action::Mode,
     Action::Fold,
     Action::SortNext,
@@ -31,6 +34,19 @@ fn frames() -> [(&'static str, Frame); 6] {
     ]
 }
 
+/// What is found on a machine: trouble, trouble with names that steer terminals, nothing, and nobody looked.
+fn judgement_of(name: &str) -> &'static Judgement {
+    static ALL: LazyLock<[Judgement; 4]> =
+        LazyLock::new(|| [demo::sick(), demo::sick_hostile(), demo::healthy(), Judgement::default()]);
+    let [sick, hostile, healthy, none] = &*ALL;
+    match name {
+        "server" | "wide" => sick,
+        "hostile" => hostile,
+        "tiny" => healthy,
+        _ => none,
+    }
+}
+
 /// Draws every panel at every size, before and after every action.
 fn every(charset: Charset, frames: &[(&str, Frame)], mut check: impl FnMut(&str, &ratatui::buffer::Buffer)) {
     let history = demo::history();
@@ -41,14 +57,16 @@ fn every(charset: Charset, frames: &[(&str, Frame)], mut check: impl FnMut(&str,
                 // The widest machine is slow to draw and shows nothing new at every size.
                 for (width, height) in SIZES.into_iter().filter(|size| *name != "wide" || size.1 == 40) {
                     with_cx(frame, charset, |cx| {
-                        let cx = Cx { history: &history, selected: selected.as_ref(), ..*cx };
+                        let judgement = judgement_of(name);
+                        let cx = Cx { history: &history, judgement, selected: selected.as_ref(), ..*cx };
                         let buf = drawn(&mut *panel, &cx, width, height);
                         check(&format!("{name} {} {width}x{height}", panel.id()), &buf);
                     });
                 }
                 let Some(&action) = ACTIONS.get(at) else { continue };
                 let outcome = with_cx(frame, charset, |cx| {
-                    let cx = Cx { history: &history, selected: selected.as_ref(), ..*cx };
+                    let judgement = judgement_of(name);
+                    let cx = Cx { history: &history, judgement, selected: selected.as_ref(), ..*cx };
                     drawn(&mut *panel, &cx, 120, 40);
                     panel.act(action, &cx)
                 });

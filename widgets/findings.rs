@@ -38,7 +38,7 @@ pub struct Findings {
 impl Default for Findings {
     fn default() -> Self {
         Self {
-            found: Table::new(columns::COLUMNS, list::IDENTITY, None),
+            found: Table::new(columns::COLUMNS, list::IDENTITY, None).flagging(|_, _| None),
             rules: Table::new(standing::COLUMNS, standing::IDENTITY, None),
             on_rules: false,
             page: false,

@@ -85,22 +85,22 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
             let dot = if irqbalance(cx).is_empty() || gaps.is_empty() { "" } else { ", " };
             let note = format!("{}{dot}{gaps}", irqbalance(cx));
             let inner = panel::titled(cx, area, "Queues", &note, false, buf);
-            crate::queues::compact(cx, panel::inset(inner), buf);
+            crate::queues::compact(cx, panel::left_open(inner), buf);
         }
         Part::Cache => {
             let note = gaps(cx, &["sys/fs/cgroup"]);
             let inner = panel::titled(cx, area, "Memory against its limit", note, false, buf);
-            crate::cgroups::compact(cx, panel::inset(inner), buf);
+            crate::cgroups::compact(cx, panel::left_open(inner), buf);
         }
         Part::Processes => {
             let inner = panel::titled(cx, area, "Processes by node", gaps(cx, &["proc/*"]), false, buf);
-            crate::processes::compact(cx, panel::inset(inner), buf);
+            crate::processes::compact(cx, panel::left_open(inner), buf);
         }
         Part::Disks => {
             let note = gaps(cx, &["sys/block", "proc/diskstats"]);
-            let inner = panel::inset(panel::titled(cx, area, "Disks and pressure", note, false, buf));
-            pressure::draw(cx, inner, buf);
-            crate::disks::compact(cx, panel::below(inner, 1), buf);
+            let inner = panel::titled(cx, area, "Disks and pressure", note, false, buf);
+            pressure::draw(cx, panel::inset(inner), buf);
+            crate::disks::compact(cx, panel::left_open(panel::below(inner, 1)), buf);
         }
         Part::Timeline => timeline::draw(cx, area, buf),
     }

@@ -41,7 +41,8 @@ pub struct Queues {
 
 impl Default for Queues {
     fn default() -> Self {
-        let table = Table::new(columns::CHAIN, IDENTITY, None).spanning(nic::span).relating(rows::relates);
+        let table =
+            Table::new(columns::CHAIN, IDENTITY, None).spanning(nic::span).relating(rows::relates).flagging(rows::flag);
         Self { browser: Browser::new(table), matrix: false, idle: true, area: Rect::default() }
     }
 }

@@ -1,15 +1,17 @@
 //! The fullest groups for the overview.
 
 use super::{cells, tree};
-use crate::parts::{Pen, names, units};
-use crate::{Cx, Role};
+use crate::parts::{Pen, names, severity, units};
+use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::sync::Arc;
 use topotop_model::frame::{Cgroup, CgroupMemory};
 
 /// Draws the groups that are nearest to a limit, one line each: name, bar, how full, limit, when full or what hurts.
-/// Where no group has a limit, the biggest ones against the machine's memory.
-pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+/// Where no group has a limit, the biggest ones against the machine's memory. The first column is for signs.
+pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
+    let area = severity::gutter(whole);
     let rows = ranked(cx);
     if rows.is_empty() && area.height > 0 {
         let mut pen = Pen::new(cx, area, 0, buf);
@@ -23,6 +25,8 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let name = longest.unwrap_or(0).clamp(4, (area.width / 3).max(4));
     for (at, (group, memory)) in rows.into_iter().take(usize::from(area.height)).enumerate() {
         line(cx, group, memory, name, &mut Pen::new(cx, area, at as u16, buf));
+        let subject = Subject::Cgroup(Arc::clone(&group.path));
+        severity::beside(cx, whole, at as u16, severity::worst(cx, &subject), buf);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::pins::{self, Pins};
 
-use crate::parts::{Pen, number, panel, spark, split};
+use crate::parts::{Pen, number, panel, severity, spark, split};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -29,7 +29,8 @@ pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buf
     }
     let inner = panel::titled(cx, area, &title, "", false, buf);
     place(&mut Pen::new(cx, panel::inset(inner), 0, buf), cx.frame.cpu(cpu), cx.frame.topology.cpu(cpu));
-    let rest = panel::inset(panel::below(inner, 1));
+    let found = found(cx, cpu, panel::inset(panel::below(inner, 1)), buf);
+    let rest = panel::inset(panel::below(inner, 1 + found));
     let columns = (rest.width / LIST).clamp(1, 4);
     // Who is pinned here says more than the rest, where there is room for three.
     let lists: [List; 4] = if columns == 3 && pins.on(cpu) > 0 {
@@ -45,6 +46,20 @@ pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buf
         let place = Rect { x: rest.x + at * width, width: width.saturating_sub(2), ..rest };
         list(cx, pins, cpu, place, buf);
     }
+}
+
+/// What is found about it, a line each; gives how many.
+fn found(cx: &Cx<'_>, cpu: u32, area: Rect, buf: &mut Buffer) -> u16 {
+    let subject = crate::Subject::Cpu(cpu);
+    let most = if area.height >= 8 { 3 } else { 1 };
+    let mut row = 0;
+    for finding in severity::about(cx.judgement, &subject).take(most) {
+        let mut pen = Pen::new(cx, area, row, buf);
+        pen.severity(finding.severity).skip(1).text(severity::role(finding.severity), finding.rule.id).skip(2);
+        pen.text(Role::Text, &severity::title(cx, finding));
+        row += 1;
+    }
+    row
 }
 
 /// Draws a chart of its busy share at the bottom of an area; gives what is above it.

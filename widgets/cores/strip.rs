@@ -2,7 +2,7 @@
 
 use crate::parts::grid::Grid;
 use crate::parts::machine::Machine;
-use crate::parts::{Pen, heat, number, spark};
+use crate::parts::{Pen, heat, number, severity, spark};
 use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,6 +19,9 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf:
         let mut pen = Pen::new(cx, Rect { y: tile.y, height: 1, ..area }, 0, buf);
         label(&mut pen, machine, grid, tile.y, cpus);
         pen.to(area.x + LABEL);
+        if let Some(severity) = severity::worst_cpu(cx, cpus) {
+            pen.sign_at(area.x + LABEL - 1, severity);
+        }
         let from = row * usize::from(width);
         for value in heats.get(from..from + usize::from(width)).unwrap_or_default() {
             match value {

@@ -4,12 +4,13 @@ use super::pins::Pins;
 use crate::parts::grid::{Grid, Label, Size, Tile};
 use crate::parts::machine::{Machine, Section};
 use crate::parts::related::related;
-use crate::parts::{Pen, heat, number, split};
+use crate::parts::{Pen, heat, number, severity, split};
 use crate::{Charset, Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use topotop_model::frame::CpuShares;
+use topotop_model::rules::Severity;
 
 pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, pins: &Pins, kinds: bool, buf: &mut Buffer) {
     for label in &grid.labels {
@@ -93,14 +94,24 @@ fn draw_tile(pen: &mut Pen<'_>, size: Size, tile: &Tile, cpus: &[u32], pins: &Pi
     let cx = pen.cx();
     let id = cpus.first().copied().unwrap_or_default();
     let state = state(cx, cpus);
+    let flag = severity::worst_cpu(cx, cpus);
     if matches!(size, Size::Full) {
+        // The number says which CPU it is; the sign stands before it.
+        let from = pen.x();
         pen.number(Role::Dim, 4, &number::id(id)).skip(1);
+        if let Some(severity) = flag {
+            pen.sign_at(from, severity);
+        }
     }
     if let Size::Line(width) = size {
-        line(pen, id, &state, width, kinds, pins);
+        line(pen, (id, flag), &state, width, kinds, pins);
         return;
     }
     match &state {
+        // Smaller tiles have no other place.
+        _ if flag.is_some() && !matches!(size, Size::Full) => {
+            pen.severity(flag.unwrap_or_default());
+        }
         State::Offline => {
             pen.glyph(cx.theme.style(Role::Absent), heat::offline(cx.charset));
         }
@@ -167,10 +178,14 @@ fn mark(pen: &mut Pen<'_>, cpu: u32, pins: &Pins, wide: bool) {
 const PINNED: u16 = 12;
 
 /// A CPU on a line of its own.
-fn line(pen: &mut Pen<'_>, cpu: u32, state: &State, width: u16, kinds: bool, pins: &Pins) {
+fn line(pen: &mut Pen<'_>, (cpu, flag): (u32, Option<Severity>), state: &State, width: u16, kinds: bool, pins: &Pins) {
     // The colour of its node, since lines have no label of their own.
     let node = pen.cx().frame.topology.node_of(cpu).map_or(Role::Dim, Role::node);
-    pen.text(node, "c").field(node, 4, number::id(cpu).as_str());
+    let name = number::Short::from_display(format_args!("c{cpu}"));
+    match flag {
+        Some(severity) => pen.field(node, 4, name.as_str()).severity(severity),
+        None => pen.field(node, 5, name.as_str()),
+    };
     let numbers = if width >= 90 { 54 } else { 0 };
     let shares = match state {
         State::Known(shares) => shares,

@@ -1,10 +1,11 @@
 //! The busiest disks for the overview.
 
 use super::{cells, tree};
-use crate::parts::{Pen, names, units};
-use crate::{Cx, Role};
+use crate::parts::{Pen, names, severity, units};
+use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::sync::Arc;
 use topotop_model::frame::Disk;
 
 /// The rows that it could use.
@@ -12,8 +13,9 @@ pub fn compact_rows(cx: &Cx<'_>) -> usize {
     cx.frame.disks.iter().filter(|disk| !tree::is_unused(disk)).count()
 }
 
-/// Draws the busiest disks, one line each: name, busy bar, await, writes, who writes most.
-pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+/// Draws the busiest disks, one line each: name, busy bar, await, writes, who writes most. The first column is for signs.
+pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
+    let area = severity::gutter(whole);
     let shown = |disk: &&Disk| tree::passes(cx, disk) && !tree::is_unused(disk);
     let mut disks: Vec<&Disk> = cx.frame.disks.iter().filter(shown).collect();
     if disks.is_empty() {
@@ -29,6 +31,8 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let rows = usize::from(area.height);
     let name = disks.iter().take(rows).map(|disk| names::width(&disk.name)).max().unwrap_or(0).clamp(3, 12);
     for (at, disk) in disks.into_iter().take(rows).enumerate() {
+        let subject = Subject::Disk(Arc::clone(&disk.name));
+        severity::beside(cx, whole, at as u16, severity::worst(cx, &subject), buf);
         let mut pen = Pen::new(cx, area, at as u16, buf);
         pen.field(Role::Text, name, &disk.name).skip(1);
         let busy = pen.left().saturating_sub(14).clamp(5, 26);

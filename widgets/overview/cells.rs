@@ -3,7 +3,7 @@
 use crate::Role;
 use crate::parts::machine::{Group, Machine, Section};
 use crate::parts::related::related;
-use crate::parts::{Pen, heat};
+use crate::parts::{Pen, heat, severity};
 
 /// How the cores of a section become cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,10 @@ fn cell(pen: &mut Pen<'_>, cpus: &[u32]) {
     };
     if !cpus.iter().any(|&id| online(id)) {
         pen.glyph(cx.theme.style(Role::Absent), heat::offline(cx.charset));
+        return;
+    }
+    if let Some(severity) = severity::worst_cpu(cx, cpus) {
+        pen.severity(severity);
         return;
     }
     let hottest = cpus.iter().filter_map(|&id| cx.frame.cpu(id)?.busy()).max_by(f64::total_cmp);

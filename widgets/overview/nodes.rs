@@ -4,8 +4,8 @@ mod row;
 
 use super::cells::{self, Packing};
 use crate::parts::machine::{Machine, Section};
-use crate::parts::{Pen, number, panel, split};
-use crate::{Charset, Cx, Role};
+use crate::parts::{Pen, number, panel, severity, split};
+use crate::{Charset, Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::Node;
@@ -178,6 +178,9 @@ fn heading(pen: &mut Pen<'_>, machine: &Machine, at: usize, label: u16) {
         Some(node) => {
             let width = label - 1 - (pen.x() - start);
             pen.number(Role::node(node), width, &number::id(node));
+            if let Some(severity) = severity::worst(pen.cx(), &Subject::Node(node)) {
+                pen.severity(severity);
+            }
         }
         None => {
             pen.none(label - 1 - (pen.x() - start));

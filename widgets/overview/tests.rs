@@ -34,7 +34,13 @@ fn the_hot_cpu_is_hot_and_a_click_selects_it() {
         let buf = drawn(&mut panel, cx, 120, 40);
         let hit = *panel.hits.iter().find(|hit| hit.cpu == 17).unwrap();
         let cell = &buf[(hit.from, hit.row)];
-        assert_eq!((cell.symbol(), Some(cell.fg)), ("█", cx.theme.style(Role::Heat4).fg));
+        assert_eq!((cell.symbol(), Some(cell.fg)), ("▲", cx.theme.style(Role::Critical).fg));
+        // Where nothing is found it is as hot as it is.
+        let healthy = demo::healthy();
+        let plain = drawn(&mut Overview::new(), &Cx { judgement: &healthy, ..*cx }, 120, 40);
+        let cell =
+            plain.content.iter().find(|cell| cell.symbol() == "█" && Some(cell.fg) == cx.theme.style(Role::Heat4).fg);
+        assert!(cell.is_some());
         let click = Action::Click { column: hit.from, row: hit.row };
         assert_eq!(panel.act(click, cx), Outcome::Selected(Subject::Cpu(17)));
         let chosen = Subject::Cpu(17);

@@ -1,6 +1,7 @@
 //! A table with the detail of one of its rows: what keys do to both.
 
 use super::pane::{self, Doc};
+use super::severity;
 use super::table::{Did, Table};
 use crate::{Action, Cx, Outcome, Subject};
 use ratatui::buffer::Buffer;
@@ -54,7 +55,21 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Browser<R, K> {
         let (list, detail) = self.split(area);
         self.detail = detail;
         self.table.place(cx, pane::inner(list));
-        self.doc = self.open.as_ref().map(|key| doc(key, pane::inner(detail).width)).unwrap_or_default();
+        let width = pane::inner(detail).width;
+        self.doc = self.open.as_ref().map(|key| self.detail(cx, key, doc(key, width), width)).unwrap_or_default();
+    }
+
+    /// A detail with what is found about its subject before it.
+    fn detail(&self, cx: &Cx<'_>, key: &K, doc: Doc, width: u16) -> Doc {
+        let mut whole = Doc::default();
+        if let Some(subject) = self.table.subject_of(key) {
+            severity::lines(cx, &mut whole, &subject, width);
+        }
+        if whole.is_empty() {
+            return doc;
+        }
+        whole.append(doc);
+        whole
     }
 
     fn split(&self, area: Rect) -> (Rect, Rect) {

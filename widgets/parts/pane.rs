@@ -63,6 +63,11 @@ impl Doc {
         self.lines.push(pieces);
     }
 
+    /// The lines of another one below its own.
+    pub fn append(&mut self, mut other: Self) {
+        self.lines.append(&mut other.lines);
+    }
+
     /// How many lines there are.
     pub fn len(&self) -> usize {
         self.lines.len()

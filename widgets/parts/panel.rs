@@ -38,6 +38,11 @@ pub fn inset(area: Rect) -> Rect {
     if area.width < 3 { area } else { Rect { x: area.x + 1, width: area.width - 2, ..area } }
 }
 
+/// An area without its last column: the first one is for signs.
+pub fn left_open(area: Rect) -> Rect {
+    if area.width < 3 { area } else { Rect { width: area.width - 1, ..area } }
+}
+
 /// A sign and what it stands for.
 #[derive(Clone, Copy, Debug)]
 pub struct Sign {

@@ -161,6 +161,14 @@ impl<'a> Pen<'a> {
         self
     }
 
+    /// Writes a glyph into a column of its row that is still blank.
+    pub fn fill_blank(&mut self, column: u16, style: Style, glyph: &str) -> &mut Self {
+        if let Some(cell) = self.buf.cell_mut((column, self.y)).filter(|cell| cell.symbol() == " ") {
+            cell.set_symbol(glyph).set_style(style);
+        }
+        self
+    }
+
     /// Patches a style onto the columns from one on up to here.
     pub fn restyle(&mut self, from: u16, style: Style) -> &mut Self {
         let area = Rect::new(from, self.y, self.x.saturating_sub(from), 1).intersection(self.buf.area);

@@ -3,6 +3,8 @@
 use super::pane::Doc;
 use super::{Pen, names};
 use crate::{Charset, Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use topotop_model::judge::{Basis, Judgement, Standing};
 use topotop_model::rules::{Figure, Finding, Severity, Subject};
 use topotop_model::{IdSet, text::printable};
@@ -198,6 +200,18 @@ pub fn pending(cx: &Cx<'_>) -> &'static str {
     }
 }
 
+/// An area without its first column, which is for the signs of [`beside`].
+pub fn gutter(area: Rect) -> Rect {
+    if area.width < 3 { area } else { Rect { x: area.x + 1, width: area.width - 1, ..area } }
+}
+
+/// Draws the sign of a severity before a row of an area whose first column is kept for it.
+pub fn beside(cx: &Cx<'_>, area: Rect, row: u16, severity: Option<Severity>, buf: &mut Buffer) {
+    if let Some(severity) = severity.filter(|_| area.width >= 3) {
+        Pen::new(cx, Rect { width: 1, ..area }, row, buf).severity(severity);
+    }
+}
+
 impl Pen<'_> {
     /// The sign of a severity.
     pub fn severity(&mut self, severity: Severity) -> &mut Self {
@@ -205,12 +219,10 @@ impl Pen<'_> {
         self.glyph(cx.theme.style(role(severity)), glyph(severity, cx.charset))
     }
 
-    /// The sign of the worst that is found about a subject, else a blank.
-    pub fn flag(&mut self, subject: &Subject) -> &mut Self {
-        match worst(self.cx(), subject) {
-            Some(severity) => self.severity(severity),
-            None => self.skip(1),
-        }
+    /// The sign of a severity in a column that was passed, where that is blank.
+    pub fn sign_at(&mut self, column: u16, severity: Severity) -> &mut Self {
+        let cx = self.cx();
+        self.fill_blank(column, cx.theme.style(role(severity)), glyph(severity, cx.charset))
     }
 
     /// That nothing is found, and what that means: which rules looked.

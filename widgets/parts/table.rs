@@ -9,6 +9,7 @@ pub use columns::{Align, Column, Key, Width};
 use crate::{Action, Cx, Subject};
 use ratatui::layout::Rect;
 use std::cmp::Ordering;
+use topotop_model::rules::Severity;
 
 /// How rows `R` of a frame are told apart by what they are, `K`.
 pub struct Identity<R, K> {
@@ -36,6 +37,9 @@ pub type Span<R> = fn(&Cx<'_>, R, &mut super::Pen<'_>) -> bool;
 /// True if a row belongs to what is selected on another panel.
 pub type Relation<R> = fn(&Cx<'_>, R, &Subject) -> bool;
 
+/// The worst that is found about a row.
+pub type Flag<R> = fn(&Cx<'_>, R) -> Option<Severity>;
+
 /// What an action did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Did {
@@ -55,6 +59,7 @@ pub struct Table<R: 'static, K> {
     identity: Identity<R, K>,
     span: Option<Span<R>>,
     relation: Option<Relation<R>>,
+    flag: Option<Flag<R>>,
     sort: Option<usize>,
     descending: bool,
     rows: Vec<R>,
@@ -97,6 +102,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
             identity,
             span: None,
             relation: None,
+            flag: None,
             sort: None,
             descending: false,
             rows: Vec::new(),
@@ -126,6 +132,13 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     #[must_use]
     pub fn relating(mut self, relation: Relation<R>) -> Self {
         self.relation = Some(relation);
+        self
+    }
+
+    /// The same table that marks rows by this instead of by what is found about their subjects.
+    #[must_use]
+    pub fn flagging(mut self, flag: Flag<R>) -> Self {
+        self.flag = Some(flag);
         self
     }
 
@@ -272,6 +285,11 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     pub fn deselect(&mut self) -> bool {
         self.follow = false;
         self.selected.take().is_some()
+    }
+
+    /// What other panels know something as.
+    pub fn subject_of(&self, key: &K) -> Option<Subject> {
+        (self.identity.subject)(key)
     }
 
     /// What other panels know the selected row as.

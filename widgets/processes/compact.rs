@@ -1,15 +1,16 @@
 //! The busiest processes for the overview.
 
 use super::{cells, columns};
-use crate::parts::{Pen, names};
-use crate::{Cx, Role};
+use crate::parts::{Pen, names, severity};
+use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::cmp::Reverse;
 use topotop_model::frame::Process;
 
-/// Draws a head and as many of the busiest processes as fit.
-pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+/// Draws a head and as many of the busiest processes as fit. The first column is for signs.
+pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
+    let area = severity::gutter(whole);
     if area.is_empty() {
         return;
     }
@@ -30,6 +31,8 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     for (at, process) in rows.into_iter().take(wanted).enumerate() {
         let strip = Rect { y: area.y + 1 + at as u16, height: 1, ..area };
         line(cx, &plan, process, &mut Pen::new(cx, strip, 0, buf));
+        let subject = Subject::Process(process.pid, process.starttime);
+        severity::beside(cx, whole, 1 + at as u16, severity::worst(cx, &subject), buf);
     }
 }
 

@@ -1,14 +1,17 @@
 //! The busiest queues for the overview.
 
 use super::{cells, nic, rows};
-use crate::parts::{Pen, units};
-use crate::{Cx, Role};
+use crate::parts::{Pen, severity, units};
+use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::sync::Arc;
 use topotop_model::frame::{Nic, Queue};
 
-/// Draws hardware interfaces by traffic, each with its busiest queues: `q0 irq 141 → c17 n2  94k pps ████ 96%`.
-pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+/// Draws hardware interfaces by traffic, each with its busiest queues: `q0 irq 141 → c17 n2  94k pps ████ 96%`. The first
+/// column is for signs.
+pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
+    let area = severity::gutter(whole);
     let order = rows::ranked(cx);
     let nics: Vec<&Nic> = order.iter().filter_map(|&at| cx.frame.nics.get(at)).filter(|nic| hardware(nic)).collect();
     if nics.is_empty() {
@@ -22,9 +25,11 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
             break;
         }
         head(nic, &mut Pen::new(cx, area, row, buf));
+        severity::beside(cx, whole, row, severity::worst(cx, &Subject::Nic(Arc::clone(&nic.name))), buf);
         row += 1;
         for queue in busiest(nic).into_iter().take(queues) {
             line(cx, nic, queue, &mut Pen::new(cx, area, row, buf));
+            severity::beside(cx, whole, row, rows::queue_flag(cx, queue), buf);
             row += 1;
         }
     }

@@ -1,11 +1,13 @@
 //! Which lines there are: interfaces by traffic, their queues, and one line for what is idle.
 
 use super::Id;
+use crate::parts::severity;
 use crate::parts::table::{Table, matches};
 use crate::{Cx, Subject};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use topotop_model::frame::{Irq, Nic, Queue};
+use topotop_model::rules::Severity;
 
 /// A line: places in the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,24 @@ pub(super) fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
         },
         Row::Rates(_) | Row::IdleQueues(..) | Row::IdleNics(_) => false,
     }
+}
+
+/// The worst that is found about an interface, an interrupt, or the CPU that a queue's packets go to.
+pub(super) fn flag(cx: &Cx<'_>, row: Row) -> Option<Severity> {
+    match row {
+        Row::Nic(at) => severity::worst(cx, &Subject::Nic(Arc::clone(&cx.frame.nics.get(at)?.name))),
+        Row::Queue(nic, at) => queue_flag(cx, queue(cx, nic, at)?.1),
+        Row::Irq(at) => severity::worst(cx, &Subject::Irq(cx.frame.irqs.get(at)?.irq)),
+        Row::Rates(_) | Row::IdleQueues(..) | Row::IdleNics(_) => None,
+    }
+}
+
+/// The worst that is found about a queue's interrupt, or the one CPU that serves it.
+pub(super) fn queue_flag(cx: &Cx<'_>, queue: &Queue) -> Option<Severity> {
+    let irq = queue.irq.value().and_then(|irq| severity::worst(cx, &Subject::Irq(irq)));
+    let cpu = queue.cpus.as_ref().and_then(|cpus| cpus.single());
+    let cpu = cpu.filter(|_| !is_idle_queue(queue)).and_then(|cpu| severity::worst_cpu(cx, &[cpu]));
+    irq.max(cpu)
 }
 
 /// What a queue does per second: packets where the driver counts them, else interrupts.

@@ -2,7 +2,7 @@
 
 use crate::parts::bar::Part;
 use crate::parts::machine::{Machine, Section};
-use crate::parts::{Pen, number};
+use crate::parts::{Pen, number, severity};
 use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -169,7 +169,13 @@ impl Columns {
 /// A CPU on a row of its own: a bar of what it does, and the same in numbers.
 pub(super) fn cpu(pen: &mut Pen<'_>, id: u32) {
     let cx = pen.cx();
-    pen.skip(2).field(Role::Dim, 5, number::Short::from_display(format_args!("c{id}")).as_str());
+    let flag = severity::worst_cpu(cx, &[id]);
+    pen.skip(1);
+    match flag {
+        Some(severity) => pen.severity(severity),
+        None => pen.skip(1),
+    };
+    pen.field(Role::Dim, 5, number::Short::from_display(format_args!("c{id}")).as_str());
     let Some(shares) = cx.frame.cpu(id).and_then(|cpu| cpu.shares) else {
         let one = cx.frame.interval_seconds.is_none();
         pen.text(Role::Absent, if one { "no rate before the second sample" } else { "?" });

@@ -1,10 +1,11 @@
 //! Drawing of what is seen of a table.
 
-use super::super::Pen;
+use super::super::{Pen, severity};
 use super::{Align, Place, Table, columns};
 use crate::{Charset, Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::rules::Severity;
 
 impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     /// Draws heads, visible rows and, on the column right of the area, the scroll bar.
@@ -71,13 +72,34 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     /// The selected row, and rows that belong to what is selected elsewhere.
     fn mark(&self, cx: &Cx<'_>, row: R, key: Option<&K>, strip: Rect, buf: &mut Buffer) {
         let selected = key.is_some() && self.selected.as_ref() == key;
+        let flag = self.flagged(cx, row, key);
         let (role, glyph) = match cx.selected {
             _ if selected => (Role::Selected, "▶"),
             Some(subject) if self.belongs(cx, row, key, subject) => (Role::Related, "•"),
-            _ => return,
+            _ => {
+                if let Some(severity) = flag {
+                    Pen::new(cx, Rect { width: 1, ..strip }, 0, buf).severity(severity);
+                }
+                return;
+            }
         };
         buf.set_style(strip.intersection(buf.area), cx.theme.style(role));
-        Pen::new(cx, Rect { width: 1, ..strip }, 0, buf).text(role, glyph);
+        let mut pen = Pen::new(cx, Rect { width: 1, ..strip }, 0, buf);
+        match flag.filter(|_| !selected) {
+            Some(severity) => pen.severity(severity),
+            None => pen.text(role, glyph),
+        };
+    }
+
+    /// The worst that is found about a row.
+    fn flagged(&self, cx: &Cx<'_>, row: R, key: Option<&K>) -> Option<Severity> {
+        if cx.judgement.findings.is_empty() {
+            return None;
+        }
+        match self.flag {
+            Some(flag) => flag(cx, row),
+            None => severity::worst(cx, &(self.identity.subject)(key?)?),
+        }
     }
 
     fn belongs(&self, cx: &Cx<'_>, row: R, key: Option<&K>, subject: &Subject) -> bool {
