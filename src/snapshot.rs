@@ -13,10 +13,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Root, Sampler};
-use topotop_model::Window;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
-use topotop_model::judge::{Judge, Judgement};
+use topotop_model::judge::timeline::{At, changes};
+use topotop_model::judge::{Judge, Judgement, Timeline};
+use topotop_model::{Stamp, Window};
 use topotop_widgets::themes::Depth;
 
 /// Columns and rows where no terminal says otherwise.
@@ -136,16 +137,20 @@ fn recorded(path: &Path, at: &str, settings: &Settings, mut judge: Judge) -> Res
         recorded => Settings { nic_capacity_mbps: recorded.clone() },
     };
     let (mut deriver, mut history) = (Deriver::new(settings), History::default());
-    let mut judgement = Judgement::default();
+    let (mut judgement, mut timeline) = (Judgement::default(), Timeline::default());
     let before = (last.saturating_sub(BEFORE).max(first), last);
     span::windows(&mut reader, before, |window| {
         let frame = deriver.frame(window);
         history.push(&frame);
-        judgement = judge.step(&frame);
+        let now = judge.step(&frame);
+        let Stamp { seq: sample, wall_ns, mono_ns, .. } = frame.stamp;
+        timeline.extend(changes(&judgement, &now, At { sample, wall_ns, mono_ns }));
+        judgement = now;
     });
     let window = reader.window_at(last).map_err(|damage| wrong(damage.to_string()))?;
     let frame = Arc::new(deriver.frame(&window));
-    Ok(Sample { frame, history: Arc::new(history), judgement: Arc::new(judgement), ..Sample::default() })
+    let (history, judgement, timeline) = (Arc::new(history), Arc::new(judgement), Arc::new(timeline));
+    Ok(Sample { frame, history, judgement, timeline })
 }
 
 fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Write) -> std::io::Result<()> {

@@ -10,6 +10,7 @@ use topotop::source::{About, Sample};
 use topotop::view;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
+use topotop_model::judge::Timeline;
 use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Theme, demo};
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 15)];
@@ -23,8 +24,10 @@ fn app(frame: Frame, charset: Charset) -> App {
     for second in (0..240).step_by(2) {
         history.push(&demo::server_at(second));
     }
-    let judgement = Arc::new(if &*frame.host.name == "db-17" { demo::sick() } else { demo::healthy() });
-    let sample = Sample { frame: Arc::new(frame), history: Arc::new(history), judgement, ..Sample::default() };
+    let sick = &*frame.host.name == "db-17";
+    let judgement = Arc::new(if sick { demo::sick() } else { demo::healthy() });
+    let timeline = Arc::new(if sick { demo::timeline() } else { Timeline::default() });
+    let sample = Sample { frame: Arc::new(frame), history: Arc::new(history), judgement, timeline };
     app.update(Msg::Sample(sample));
     app
 }

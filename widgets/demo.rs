@@ -8,7 +8,7 @@ mod machine;
 mod network;
 mod processes;
 
-pub use judgement::{healthy, sick, sick_hostile};
+pub use judgement::{healthy, sick, sick_hostile, timeline};
 use machine::Shape;
 use std::sync::{Arc, LazyLock};
 use topotop_model::frame::{CollectorCost, Frame, Host, Memory, Pressure, PressureStall};

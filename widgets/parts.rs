@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod browser;
+pub mod extents;
 pub mod gaps;
 pub mod grid;
 pub mod heat;

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_widgets::parts::timebar::{self, Place};
 
-/// From this height on, times and marks have a row of their own.
+/// From this height on, times and marks have a row of their own, and so have findings.
 const TALL: u16 = 30;
 
 /// The rows that it takes.
@@ -15,7 +15,8 @@ pub(super) fn rows(app: &App) -> u16 {
     match &app.playback {
         None => 0,
         Some(_) if app.area.height < TALL => 1,
-        Some(_) => 2,
+        // Findings get a row of their own where there are any.
+        Some(_) => 2 + u16::from(!app.shown().timeline.is_empty()),
     }
 }
 

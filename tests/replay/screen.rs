@@ -8,6 +8,7 @@ use topotop::keymap::Keymap;
 use topotop::source::Sample;
 use topotop::source::playback::{End, Playback};
 use topotop_model::history::History;
+use topotop_model::judge::{Change, Timeline};
 use topotop_model::recording::When;
 use topotop_widgets::parts::timebar::Bar;
 use topotop_widgets::{Charset, Theme, demo};
@@ -42,6 +43,13 @@ fn playback() -> Playback {
     }
 }
 
+/// What came and went in the hour, by the numbers of samples.
+fn timeline() -> Timeline {
+    let known = demo::timeline();
+    let scaled = known.changes().iter().map(|change| Change { sample: change.sample * 12, ..change.clone() });
+    Timeline::of(scaled.collect())
+}
+
 fn app(charset: Charset) -> App {
     let look = Look { theme: Theme::default_theme(), charset, mouse: true };
     let mut app = App::new(Keymap::default(), look, Status::default());
@@ -49,10 +57,12 @@ fn app(charset: Charset) -> App {
     for second in (0..240).step_by(2) {
         history.push(&demo::server_at(second));
     }
+    let (judgement, timeline) = (Arc::new(demo::sick()), Arc::new(timeline()));
     app.update(Msg::Sample(Sample {
         frame: Arc::new(demo::server()),
         history: Arc::new(history),
-        ..Sample::default()
+        judgement,
+        timeline,
     }));
     app.update(Msg::Playback(Box::new(playback())));
     app

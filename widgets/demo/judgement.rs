@@ -2,7 +2,9 @@
 
 use super::stamp;
 use std::sync::Arc;
-use topotop_model::judge::{Judgement, Standing};
+use topotop_model::Stamp;
+use topotop_model::judge::timeline::At;
+use topotop_model::judge::{Change, Judgement, Standing, Timeline};
 use topotop_model::rules::{self, Evidence, Figure, Finding, Severity, Subject, Unchecked};
 
 const RULES: [&str; 28] = [
@@ -129,6 +131,25 @@ fn far() -> Vec<Evidence> {
         words("cpu_by_node", "n0 86%, n1 14%", "/proc/PID/task/TID/stat"),
         words("memory_by_node", "n0 14.0G, n1 27.0G", "sampled"),
     ]
+}
+
+/// When they came, some seconds after they began; one more came and went.
+pub fn timeline() -> Timeline {
+    let at = |second| {
+        let Stamp { seq: sample, wall_ns, mono_ns, .. } = stamp(second);
+        At { sample, wall_ns, mono_ns }
+    };
+    let sick = sick();
+    let seconds = [70, 79, 126, 139, 198];
+    let mut changes: Vec<Change> =
+        sick.all().into_iter().zip(seconds).map(|(finding, second)| Change::of(finding, true, at(second))).collect();
+    if let Some(rule) = rules::find("NIC-03") {
+        let (subject, severity, since) = (Subject::Cpu(17), Severity::Warning, stamp(20));
+        let (evidence, children) = (Vec::new(), Vec::new());
+        let passed = Finding { rule, subject, severity, confidence: 0.7, since, evidence, children };
+        changes.extend([Change::of(&passed, true, at(24)), Change::of(&passed, false, at(58))]);
+    }
+    Timeline::of(changes)
 }
 
 fn judgement(findings: Vec<Finding>) -> Judgement {

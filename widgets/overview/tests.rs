@@ -3,11 +3,13 @@ use crate::testing::{drawn, judged, text};
 use crate::{Charset, demo};
 use topotop_model::Known;
 use topotop_model::frame::Frame;
+use topotop_model::judge::Timeline;
 
 fn with<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<'_>) -> R) -> R {
     let history = demo::history();
     let judgement = if &*frame.host.name == "db-17" { demo::sick() } else { demo::healthy() };
-    judged(frame, &judgement, charset, |cx| call(&Cx { history: &history, ..*cx }))
+    let timeline = if judgement.findings.is_empty() { Timeline::default() } else { demo::timeline() };
+    judged(frame, &judgement, charset, |cx| call(&Cx { history: &history, timeline: &timeline, ..*cx }))
 }
 
 #[test]

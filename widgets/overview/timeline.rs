@@ -1,5 +1,6 @@
 //! The last minutes: one small chart for each headline value.
 
+use crate::parts::extents::{self, Extent};
 use crate::parts::{Pen, number, panel, spark};
 use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
@@ -16,6 +17,10 @@ const SERIES: [Series; 6] = [
     ("memory", |headline| headline.memory),
     ("busy", |headline| headline.busy),
 ];
+
+/// Columns of a name before what it is of, and of the title on the rule.
+const LABEL: u16 = 8;
+const TITLE: u16 = 12;
 
 /// The narrowest chart that shows a shape.
 const WIDTH: u16 = 38;
@@ -36,8 +41,45 @@ pub(super) fn has_shape(cx: &Cx<'_>) -> bool {
 }
 
 /// The rows of all charts at one row each.
-pub(super) fn rows(width: u16) -> u16 {
+fn charts(width: u16) -> u16 {
     6 / columns(width)
+}
+
+/// The rows that it could use: those of the charts, and one for findings.
+pub(super) fn rows(cx: &Cx<'_>, width: u16) -> u16 {
+    charts(width) + u16::from(!extents(cx, 10).is_empty())
+}
+
+/// When findings came and went, on the time of the charts.
+fn extents(cx: &Cx<'_>, width: u16) -> Vec<Extent> {
+    let first = cx.history.iter().next().map_or(0, |headline| headline.mono_ns);
+    let last = cx.history.iter().next_back().map_or(0, |headline| headline.mono_ns);
+    let (span, columns) = (u128::from(last.saturating_sub(first)).max(1), u128::from(width.saturating_sub(1)));
+    let column = |at: u64| (u128::from(at.clamp(first, last) - first) * columns / span) as u16;
+    extents::of(cx, (first, last), |change| change.mono_ns, column)
+}
+
+/// Draws when findings came and went: below the charts where there is a row for it, else on the rule above them. Gives
+/// what is left for the charts.
+fn findings(cx: &Cx<'_>, area: Rect, inner: Rect, note: u16, buf: &mut Buffer) -> Rect {
+    let below = inner.height > charts(inner.width);
+    let (place, rest) = if below {
+        let row =
+            Rect { x: inner.x + LABEL, y: inner.bottom() - 1, width: inner.width.saturating_sub(LABEL), height: 1 };
+        (row, Rect { height: inner.height - 1, ..inner })
+    } else {
+        let used = TITLE + if note > 0 { note + 5 } else { 2 };
+        (Rect { x: area.x + TITLE, width: area.width.saturating_sub(used), height: area.height.min(1), ..area }, inner)
+    };
+    let extents = extents(cx, place.width);
+    if extents.is_empty() || place.width < 8 {
+        return inner;
+    }
+    if below {
+        Pen::new(cx, inner, inner.height - 1, buf).field(Role::Dim, LABEL, "found");
+    }
+    extents::draw(cx, place, &extents, buf);
+    rest
 }
 
 pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
@@ -48,7 +90,8 @@ pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     };
     let inner = panel::inset(panel::titled(cx, area, "History", note.as_str(), false, buf));
     let columns = columns(inner.width);
-    let lines = (rows(inner.width)).min(inner.height.max(1));
+    let inner = findings(cx, area, inner, note.width(), buf);
+    let lines = (charts(inner.width)).min(inner.height.max(1));
     let height = (inner.height / lines.max(1)).max(1);
     let width = (inner.width + 2) / columns;
     for (at, (name, of)) in SERIES.iter().enumerate() {
@@ -67,7 +110,7 @@ fn chart(cx: &Cx<'_>, area: Rect, name: &str, of: fn(&Headline) -> Option<f64>, 
     // With rows to spare, one stays empty between charts.
     let height = if area.height > 2 { area.height - 1 } else { area.height };
     let mut pen = Pen::new(cx, area, 0, buf);
-    pen.field(Role::Dim, 8, name);
+    pen.field(Role::Dim, LABEL, name);
     let last = cx.history.iter().next_back().and_then(of);
     let room = pen.left().saturating_sub(5);
     let x = pen.x();

@@ -1,6 +1,7 @@
 //! A whole recording in one line: how hot it was, what was marked, what is missing, and where one is.
 
-use super::{Pen, heat, panel};
+use super::extents::{self, Extent};
+use super::{Pen, heat, panel, severity};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -84,7 +85,13 @@ impl Bar {
     }
 }
 
-/// Draws it: the line in the last row; above it, if there is room, times and what marks say.
+/// What came and went, in columns of the line.
+fn found(cx: &Cx<'_>, bar: &Bar, width: u16) -> Vec<Extent> {
+    extents::of(cx, (bar.first, bar.last), |change| change.sample, |sample| bar.column(sample, width))
+}
+
+/// Draws it: the line in the last row; above it, if there is room, times and what marks say, and when findings came and
+/// went.
 pub fn draw(cx: &Cx<'_>, bar: &Bar, place: &Place<'_>, area: Rect, buf: &mut Buffer) {
     let line = Bar::line(area, place);
     if line.width == 0 || line.height == 0 {
@@ -94,10 +101,17 @@ pub fn draw(cx: &Cx<'_>, bar: &Bar, place: &Place<'_>, area: Rect, buf: &mut Buf
         let row = Rect { y: line.y, height: 1, ..area };
         Pen::new(cx, row, 0, buf).skip(1).text(Role::Dim, place.start).to(line.right() + 1).text(Role::Dim, place.end);
     }
+    let found = found(cx, bar, line.width);
     let mut pen = Pen::new(cx, line, 0, buf);
     for column in 0..line.width {
-        let (style, glyph) = cell(cx, bar, place, column, line.width);
+        // Without a row of their own findings stand on the line.
+        let sign = found.iter().filter(|_| area.height < 3).find_map(|extent| sign(cx, extent, column));
+        let (style, glyph) = cell(cx, bar, place, sign, column, line.width);
         pen.glyph(style, glyph);
+    }
+    if area.height > 2 {
+        let above = Rect { y: line.y - 2, height: 1, ..line };
+        extents::draw(cx, above, &found, buf);
     }
     if area.height > 1 {
         let above = Rect { y: line.y - 1, ..line };
@@ -105,8 +119,25 @@ pub fn draw(cx: &Cx<'_>, bar: &Bar, place: &Place<'_>, area: Rect, buf: &mut Buf
     }
 }
 
-/// What stands in a column: the cursor, else damage, else a mark, else an end of the loop, else a hole, else heat.
-fn cell(cx: &Cx<'_>, bar: &Bar, place: &Place<'_>, column: u16, width: u16) -> (Style, &'static str) {
+/// The sign of a finding that came or went at a column.
+fn sign(cx: &Cx<'_>, extent: &Extent, column: u16) -> Option<(Style, &'static str)> {
+    let style = |role| cx.theme.style(role);
+    if extent.from == Some(column) {
+        return Some((style(severity::role(extent.severity)), severity::glyph(extent.severity, cx.charset)));
+    }
+    (extent.to == Some(column)).then(|| (style(Role::Ok), severity::fine(cx.charset)))
+}
+
+/// What stands in a column: the cursor, else damage, else a mark, else a finding that came or went, else an end of the
+/// loop, else a hole, else heat.
+fn cell(
+    cx: &Cx<'_>,
+    bar: &Bar,
+    place: &Place<'_>,
+    finding: Option<(Style, &'static str)>,
+    column: u16,
+    width: u16,
+) -> (Style, &'static str) {
     let unicode = cx.charset == Charset::Unicode;
     let sign = |unicode_sign, ascii| if unicode { unicode_sign } else { ascii };
     let here = |sample: u64| bar.column(sample, width) == column;
@@ -119,7 +150,10 @@ fn cell(cx: &Cx<'_>, bar: &Bar, place: &Place<'_>, column: u16, width: u16) -> (
         return (style(Role::Critical), sign("×", "x"));
     }
     if bar.marks.iter().any(|mark| here(mark.0)) {
-        return (style(Role::Info), sign("◆", "!"));
+        return (style(Role::Info), sign("◆", "M"));
+    }
+    if let Some(finding) = finding {
+        return finding;
     }
     if start.is_some_and(here) {
         return (style(Role::Key), "[");
@@ -143,7 +177,7 @@ fn cell(cx: &Cx<'_>, bar: &Bar, place: &Place<'_>, column: u16, width: u16) -> (
 /// Above the line: what marks say where they stand, and times between them.
 fn labels(cx: &Cx<'_>, bar: &Bar, place: &Place<'_>, row: Rect, buf: &mut Buffer) {
     let mut taken: Vec<(u16, u16)> = Vec::new();
-    let sign = if cx.charset == Charset::Unicode { "◆ " } else { "! " };
+    let sign = if cx.charset == Charset::Unicode { "◆ " } else { "M " };
     // The mark that was gone to last is told first, then the ones after it.
     let near = |mark: &&(u64, String)| (mark.0 > place.sample, mark.0.abs_diff(place.sample));
     let mut marks: Vec<&(u64, String)> = bar.marks.iter().collect();
