@@ -53,22 +53,64 @@ fn judge(look: &mut Look<'_>) {
     }
 }
 
-/// CPUs that alone serve several queues of an interface that have traffic, with how many.
+/// CPUs that alone serve several receiving queues of an interface that have traffic, with how many. A queue that never
+/// runs empty polls and interrupts no more: where nobody counts its packets, it is one that interrupted before, on a CPU
+/// that drowns.
 pub(super) fn crowded(frame: &Frame, nic: &Nic) -> BTreeMap<u32, usize> {
-    let mut irqs: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let mut queues: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     let rates = frame.interval_seconds.is_some();
-    for queue in &nic.queues {
+    for queue in nic.queues.iter().filter(|queue| &*queue.direction != "tx") {
         let Some(cpu) = queue.cpus.as_deref().and_then(IdSet::single) else { continue };
-        let works = queue.packets_per_second.or(queue.per_second).is_none_or(|rate| rate > 0.0);
-        if let Some(irq) = queue.irq.value().filter(|_| works || !rates) {
-            irqs.entry(cpu).or_default().insert(irq);
+        let polls = || {
+            let drowns = frame.cpu(cpu).and_then(|cpu| cpu.shares).is_some_and(|shares| shares.softirq >= POLLS);
+            drowns && queue.total.value().is_some_and(|total| total > 0)
+        };
+        let works = match (queue.packets_per_second, queue.per_second) {
+            (Some(packets), _) => packets > 0.0,
+            (None, interrupts) => interrupts.is_none_or(|rate| rate > 0.0) || polls(),
+        };
+        if queue.irq.value().is_some() && (works || !rates) {
+            queues.entry(cpu).or_default().insert(queue.queue);
         }
     }
-    irqs.into_iter().map(|(cpu, irqs)| (cpu, irqs.len())).filter(|(_, queues)| *queues > 1).collect()
+    queues.into_iter().map(|(cpu, queues)| (cpu, queues.len())).filter(|(_, queues)| *queues > 1).collect()
 }
+
+/// Share of soft interrupts from which a CPU that serves queues polls them.
+const POLLS: f64 = 0.5;
 
 fn title(finding: &Finding) -> String {
     let (queues, cpu) = (parts::count(finding.number("queues")), parts::count(finding.number("cpu")));
     let share = parts::percent(finding.number("softirq"));
     format!("{queues} busy queues of {} interrupt cpu {cpu}, which spends {share} on it", finding.subject)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::crowded;
+    use crate::frame::{Cpu, CpuShares, Frame, Nic, Queue};
+    use crate::{IdSet, Known};
+    use std::sync::Arc;
+
+    #[test]
+    fn queues_that_poll_are_busy_where_their_cpu_drowns() {
+        let queue = |queue, direction: &str, total| Queue {
+            queue,
+            direction: direction.into(),
+            irq: Known::Value(60 + queue),
+            cpus: Some(Arc::new(IdSet::from_ids([1]))),
+            total: Known::Value(total),
+            per_second: Some(0.0),
+            ..Queue::default()
+        };
+        let queues = vec![queue(0, "rx", 150), queue(1, "rx", 58), queue(2, "rx", 0), queue(3, "tx", 400)];
+        let nic = Nic { queues, ..Nic::default() };
+        let spends = |softirq| {
+            let shares = CpuShares { softirq, ..CpuShares::default() };
+            let cpus = vec![Cpu { id: 1, shares: Some(shares), ..Cpu::default() }];
+            Frame { interval_seconds: Some(1.0), cpus, ..Frame::default() }
+        };
+        assert_eq!(crowded(&spends(0.9), &nic).get(&1), Some(&2));
+        assert!(crowded(&spends(0.1), &nic).is_empty());
+    }
 }

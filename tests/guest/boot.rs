@@ -28,26 +28,20 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let [name, image, network, names @ ..] = words else { return ExitCode::FAILURE };
     let Some(shape) = SHAPES.iter().find(|shape| shape.name == name) else { return ExitCode::FAILURE };
-    let network = network == "tap";
+    let mut network = network == "tap" && !shape.card.is_empty();
+    if let Some(reason) = shape.card_missing(Path::new(image)).filter(|_| network) {
+        println!("guest {}: {reason}", shape.name);
+        network = false;
+    }
     if network {
-        for line in [
-            "link set lo up",
-            "tuntap add dev tap0 mode tap multi_queue",
-            "addr add 10.77.0.1/24 dev tap0",
-            "link set tap0 up",
-            "route add local 10.77.1.0/24 dev lo",
-        ] {
-            let status = Command::new("ip").args(line.split(' ')).status().expect("ip runs");
-            assert!(status.success(), "ip {line}");
-        }
-        std::thread::spawn(flood::serve);
+        connect();
     }
     let mut todo: Vec<&Scenario> =
         shape.scenarios.iter().copied().filter(|scenario| names.iter().any(|name| name == scenario.name)).collect();
     todo.retain(|scenario| {
         let able = network || !scenario.network;
         if !able {
-            println!("guest {}: {}: not run: it needs a network", shape.name, scenario.name);
+            println!("guest {}: {}: not run: it needs a network card", shape.name, scenario.name);
         }
         able
     });
@@ -73,6 +67,21 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         println!("guest {}: once more", shape.name);
     }
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Makes the device that the machine is connected to, and sends what is asked for through it.
+fn connect() {
+    for line in [
+        "link set lo up",
+        "tuntap add dev tap0 mode tap multi_queue",
+        "addr add 10.77.0.1/24 dev tap0",
+        "link set tap0 up",
+        "route add local 10.77.1.0/24 dev lo",
+    ] {
+        let status = Command::new("ip").args(line.split(' ')).status().expect("ip runs");
+        assert!(status.success(), "ip {line}");
+    }
+    std::thread::spawn(flood::serve);
 }
 
 struct Boot<'a> {

@@ -1,6 +1,10 @@
 //! What is done to guests, and what has to be found.
 
+mod disk;
+mod erlang;
+mod memory;
 mod network;
+mod numa;
 mod quiet;
 
 use crate::seen::{Outcome, Seen};
@@ -25,7 +29,27 @@ pub(crate) struct Scenario {
 }
 
 const PLAIN: Scenario =
-    Scenario { name: "", inject: "", clean: "", samples: 12, interval_ms: 700, network: false, sick: Seen::quiet };
+    Scenario { name: "", inject: "", clean: "", samples: 12, interval_ms: 500, network: false, sick: Seen::quiet };
 
-pub(crate) const VIRTIO: &[&Scenario] = &[&network::ONE_QUEUE, &quiet::IDLE, &quiet::OFFLINE];
-pub(crate) const IGB: &[&Scenario] = &[&quiet::ISOLATED, &network::ONE_QUEUE_IGB];
+pub(crate) const VIRTIO: &[&Scenario] = &[
+    &network::ONE_QUEUE,
+    &network::CROWDED,
+    &numa::FAR,
+    &numa::SPREAD,
+    &numa::FULL_NODE,
+    &quiet::OFFLINE,
+    &memory::SHMEM,
+    &quiet::IDLE,
+];
+pub(crate) const IGB: &[&Scenario] = &[
+    &quiet::ISOLATED,
+    &erlang::BOUND,
+    &erlang::UNBOUND,
+    &network::ONE_QUEUE_IGB,
+    &disk::SHARED,
+    &disk::SHARED_BUSY,
+    &memory::CACHE,
+    &memory::APPENDER,
+    &memory::REFAULT,
+];
+pub(crate) const V1: &[&Scenario] = &[&memory::CACHE_V1, &memory::REFAULT_V1];

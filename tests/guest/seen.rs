@@ -56,6 +56,22 @@ impl Seen {
         Ok(Found { after: *after, last })
     }
 
+    /// A number of a finding in each sample that has it, at any severity.
+    pub(crate) fn series(&self, rule: &str, subject: &str, name: &str) -> Vec<(usize, f64)> {
+        let number = |sample: &Value| {
+            let finding = findings(sample).find(|finding| finding["rule"] == rule && finding["subject"] == subject)?;
+            let row = finding["evidence"].as_array()?.iter().find(|row| row["name"] == name)?;
+            row["value"].as_f64()
+        };
+        self.samples.iter().enumerate().filter_map(|(at, sample)| Some((at, number(sample)?))).collect()
+    }
+
+    /// When a sample was taken, in seconds since the first.
+    pub(crate) fn seconds(&self, at: usize) -> Result<f64, String> {
+        let intervals = self.samples.iter().skip(1).take(at).map(|sample| sample["interval_seconds"].as_f64());
+        intervals.sum::<Option<f64>>().ok_or_else(|| "a sample has no interval".to_owned())
+    }
+
     /// Nothing at warning or worse but what these rules say.
     pub(crate) fn only(&self, rules: &[&str]) -> Outcome {
         for (at, sample) in self.samples.iter().enumerate() {
@@ -104,6 +120,11 @@ impl Found<'_> {
     /// A number that it rests on.
     pub(crate) fn number(&self, name: &str) -> Result<f64, String> {
         self.evidence(name)?.as_f64().ok_or_else(|| format!("{name} is no number"))
+    }
+
+    /// A text that it rests on.
+    pub(crate) fn text(&self, name: &str) -> Result<String, String> {
+        Ok(self.evidence(name)?.as_str().ok_or_else(|| format!("{name} is no text"))?.to_owned())
     }
 
     fn evidence(&self, name: &str) -> Result<&Value, String> {

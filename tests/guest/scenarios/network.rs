@@ -9,7 +9,7 @@ pub(crate) const ONE_QUEUE: Scenario = Scenario {
     inject: "ethtool -L eth0 combined 1; flood 32 60000 60; sleep 1",
     clean: "no_flood; ethtool -L eth0 combined 4",
     samples: 13,
-    interval_ms: 1000,
+    interval_ms: 700,
     network: true,
     sick: one_queue,
 };
@@ -29,5 +29,25 @@ fn one_queue(seen: &Seen) -> Outcome {
     holds(found.number("softirq")? >= 0.4, "its CPU is not hot")?;
     holds(found.has_under("IRQ-01"), "the hot CPU is not told under it")?;
     seen.only(&["NIC-01", "IRQ-01", "NIC-02"])?;
+    Ok(format!("after {} samples: {}", found.after, found.title()))
+}
+/// Four queues, and all of them interrupt the same CPU. A queue that never runs empty polls where it began to, so that
+/// each has to be interrupted once at its new place before the flood.
+pub(crate) const CROWDED: Scenario = Scenario {
+    name: "crowded-interrupts",
+    inject: "for irq in $(queue_irqs); do echo 1 > /proc/irq/$irq/smp_affinity_list; done
+        flood 32 320 60; sleep 3; flood 32 60000 60; sleep 1",
+    clean: "no_flood; ethtool -L eth0 combined 1; ethtool -L eth0 combined 4",
+    samples: 13,
+    interval_ms: 700,
+    network: true,
+    sick: crowded,
+};
+
+fn crowded(seen: &Seen) -> Outcome {
+    let found = seen.found("IRQ-02", "host")?;
+    holds(found.has_under("IRQ-03"), "the crowded queues are not told under it")?;
+    holds(found.text("crowded")?.contains("eth0 on cpu 1"), "it does not say where they crowd")?;
+    seen.only(&["IRQ-02", "IRQ-03", "IRQ-01", "NIC-02"])?;
     Ok(format!("after {} samples: {}", found.after, found.title()))
 }
