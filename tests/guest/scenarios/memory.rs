@@ -65,7 +65,7 @@ pub(crate) const SHMEM: Scenario = Scenario {
     inject: "mkdir -p shm; mount -t tmpfs shm shm; group mq memory.max=48M
         in_group mq /test/tool act append shm/log 1 1000",
     clean: "stop; umount shm; no_group mq",
-    samples: 105,
+    samples: 130,
     interval_ms: 500,
     sick: shmem,
     ..PLAIN
