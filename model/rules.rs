@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod cases;
+mod disk_words;
 mod finding;
 mod grid;
 mod input;

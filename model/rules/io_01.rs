@@ -1,12 +1,12 @@
 //! IO-01: a disk is served to its end.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, disk_words, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "IO-01",
     name: "a disk is saturated",
-    why: "A disk that is busy all the time with requests waiting is the limit of everything that writes through it.",
+    why: "A disk that is busy all the time with requests waiting is the limit of everything that writes through it. iowait tells of it only while CPUs idle: with other work they show none.",
     reads: &[Input::Disks],
     looks_at: &["/proc/diskstats"],
     thresholds: &[
@@ -35,7 +35,6 @@ fn judge(look: &mut Look<'_>) {
             continue;
         }
         let critical = pressure.is_some_and(|ratio| ratio >= look.limit("critical"));
-        let mounts = disk.mounts.iter().map(|mount| &mount.path);
         let hit = Hit::new(Subject::Disk(Arc::clone(&disk.name)), 0.85)
             .enters(enters)
             .severity(if critical { Severity::Critical } else { Severity::Warning })
@@ -45,9 +44,10 @@ fn judge(look: &mut Look<'_>) {
             .known("written", disk.write_bytes_per_second, "bytes/s", "/proc/diskstats")
             .known("read", disk.read_bytes_per_second, "bytes/s", "/proc/diskstats")
             .known("pressure", pressure, "fraction", "/proc/pressure/io")
-            .text("mounts", parts::list(mounts, 3), "/proc/self/mountinfo")
             .covers("IO-05", Subject::Disk(Arc::clone(&disk.name)))
+            .covers("MEM-06", Subject::Host)
             .covers("IO-03", Subject::Host);
+        let hit = disk_words::tell(hit, look, disk);
         look.hit(hit);
     }
 }

@@ -1,12 +1,12 @@
 //! IO-04: small writes, each flushed.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, disk_words, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
     id: "IO-04",
     name: "a storm of small flushed writes",
-    why: "A write that must be on the disk before the next one costs a flush, and a disk does few of them a second. Transactions do one each; confirms and batches share them.",
+    why: "A write that must be on the disk before the next one costs a flush, and a disk does few of them a second. Transactions do one each; confirms and batches share them: 100,000 messages took 321 s with transactions and 10 s without.",
     reads: &[Input::Disks],
     looks_at: &["/proc/diskstats"],
     thresholds: &[
@@ -18,7 +18,11 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "pressure", value: 0.1, unit: "fraction", about: "of the time that some task waited for I/O, where known" },
     ],
     guards: &["kernels before 5.5 count no flushes"],
-    advice: &["Publisher confirms instead of transactions", "Group commit; the write-ahead log on a disk of its own, with power-loss protection"],
+    advice: &[
+        "RabbitMQ: publisher confirms instead of transactions. Keep the transaction where the producer's database commit must be seen first: events that are read back (a change log); commands can do with confirms",
+        "Group commit, larger batches: one flush for many",
+        "The write-ahead log on a disk of its own, with power-loss protection",
+    ],
     references: &["Documentation/admin-guide/iostats.rst", "https://www.rabbitmq.com/docs/confirms"],
     pace: Pace::QUICK,
     judge,
@@ -43,6 +47,7 @@ fn judge(look: &mut Look<'_>) {
             continue;
         }
         let felt = pressure.is_none_or(|ratio| ratio >= look.limit("pressure"));
+        let writers = disk_words::services(frame, disk, 0.1);
         let hit = Hit::new(subject.clone(), 0.7)
             .enters(utilisation >= look.limit("utilisation") && felt)
             .number("flushes", flushes, "1/s", "/proc/diskstats")
@@ -50,6 +55,7 @@ fn judge(look: &mut Look<'_>) {
             .number("size", size, "bytes", "/proc/diskstats")
             .number("utilisation", utilisation, "fraction", "/proc/diskstats")
             .known("pressure", pressure, "fraction", "/proc/pressure/io");
+        let hit = if writers.is_empty() { hit } else { hit.text("writers", disk_words::names(&writers), "io.stat, /proc/PID/io") };
         look.hit(hit);
     }
 }
@@ -57,5 +63,7 @@ fn judge(look: &mut Look<'_>) {
 fn title(finding: &Finding) -> String {
     let (flushes, writes) = (parts::count(finding.number("flushes")), parts::count(finding.number("writes")));
     let size = parts::bytes(finding.number("size"));
-    format!("{}: {flushes} flushes/s with {writes} writes/s of {size}", finding.subject)
+    let who = finding.text("writers");
+    let who = if who.is_empty() { String::new() } else { format!("; by {who}") };
+    format!("{}: {flushes} flushes/s with {writes} writes/s of {size}{who}", finding.subject)
 }

@@ -252,7 +252,7 @@ pub(super) fn memory(frame: &mut Frame) -> &mut CgroupMemory {
     frame.cgroups[0].memory.as_mut().expect("a memory controller")
 }
 
-fn slow(frame: &mut Frame) {
+pub(super) fn slow(frame: &mut Frame) {
     let disk = &mut frame.disks[0];
     (disk.utilisation, disk.queue_depth) = (Some(0.99), Some(8.0));
     (disk.await_ms, disk.write_await_ms) = (Known::Value(60.0), Known::Value(60.0));

@@ -1,6 +1,6 @@
 //! Interrupts, interfaces, memory and disks.
 
-use super::p0::memory;
+use super::p0::{memory, slow};
 use super::*;
 
 pub(super) const CASES: &[Case] = &[
@@ -548,4 +548,30 @@ fn reclaim_that_is_off_is_told_under_the_group_that_hurts() {
     assert_eq!(told, [("MEM-02", Severity::Warning)]);
     assert!(find(&judgement.findings, "MEM-07").is_some());
     assert!(judgement.findings[0].text("kernel_has").contains("vm.cache_reclaim_s=0"));
+}
+
+#[test]
+fn a_shared_disk_names_both_writers_while_cpus_hide_its_iowait() {
+    let judgement = judged(|frame, _| {
+        slow(frame);
+        frame.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(shares(0.95, 0.0)));
+        frame.disks[0].mounts = vec![mount("/data", "ext4", 100 * GIB, 50 * GIB)];
+        let writer = |pid, share| Writer {
+            who: WriterId::Process(pid),
+            bytes_share: Some(share),
+            bytes_per_second: share * 4e6,
+            ..Writer::default()
+        };
+        frame.disks[0].writers = vec![writer(100, 0.6), writer(101, 0.4)];
+        let process = |pid, comm, cgroup: &str| Process { cgroup: cgroup.into(), state: 'D', ..process(pid, comm) };
+        frame.processes =
+            vec![process(100, "beam.smp", "/mq.slice/rabbit.service"), process(101, "java", "/es.service")];
+    });
+    let finding = find(&judgement.findings, "IO-02").expect("a shared disk");
+    assert_eq!(finding.text("writers"), "beam.smp in rabbit.service 60 %, java in es.service 40 %");
+    assert_eq!(finding.severity, Severity::Critical, "one of them is waited for");
+    assert_eq!(finding.text("mounts"), "/data on sdb");
+    assert_eq!(finding.text("waiting"), "beam.smp (100), java (101)");
+    assert!(finding.text("masked").contains("95 % busy"), "{}", finding.text("masked"));
+    assert!(find(&finding.children, "IO-01").is_some());
 }
