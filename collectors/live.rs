@@ -43,6 +43,9 @@ pub struct Space {
     pub inodes_total: u64,
     /// Free inodes.
     pub inodes_free: u64,
+    /// In use: with what is free less than the size where some is kept back for root or by a quota. Older captures do
+    /// not tell.
+    pub used_bytes: Option<u64>,
 }
 
 /// What the kernel is asked. Everything in here may wait for a lock: call it from a worker.

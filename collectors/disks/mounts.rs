@@ -108,6 +108,7 @@ fn put(space: Option<crate::live::Space>, table: &mut Mounts, slot: usize) {
     table.free_bytes.set_or_clear(slot, number(|space| space.free_bytes));
     table.inodes_total.set_or_clear(slot, number(|space| space.inodes_total));
     table.inodes_free.set_or_clear(slot, number(|space| space.inodes_free));
+    table.used_bytes.set_or_clear(slot, space.and_then(|space| space.used_bytes));
 }
 
 /// The mount point to ask for each device: the first one; bind mounts of one file system are equally full.

@@ -130,6 +130,7 @@ pub(crate) fn ask(mount: &str) -> Result<Space, Reason> {
         free_bytes: stat.f_bavail.saturating_mul(block),
         inodes_total: stat.f_files,
         inodes_free: stat.f_favail,
+        used_bytes: Some(stat.f_blocks.saturating_sub(stat.f_bfree).saturating_mul(block)),
     })
 }
 

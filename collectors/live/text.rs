@@ -53,8 +53,9 @@ pub(crate) fn capture_space(live: &dyn Live, table: &Mounts) -> Vec<(String, Vec
     mounts
         .filter_map(|mount| {
             let space = live.space(mount).ok()?;
-            let Space { total_bytes, free_bytes, inodes_total, inodes_free } = space;
-            let text = format!("{total_bytes} {free_bytes} {inodes_total} {inodes_free}\n");
+            let Space { total_bytes, free_bytes, inodes_total, inodes_free, used_bytes } = space;
+            let used = used_bytes.map(|used| format!(" {used}")).unwrap_or_default();
+            let text = format!("{total_bytes} {free_bytes} {inodes_total} {inodes_free}{used}\n");
             Some((String::from(&**mount), text.into_bytes()))
         })
         .collect()
@@ -131,8 +132,8 @@ pub(super) fn parse_space(bytes: &[u8]) -> Result<Space, Reason> {
     let line = whole_lines(bytes).0.trim_ascii_end();
     let values: Option<Vec<u64>> = fields(line).map(number).collect();
     match values.as_deref() {
-        Some(&[total_bytes, free_bytes, inodes_total, inodes_free]) => {
-            Ok(Space { total_bytes, free_bytes, inodes_total, inodes_free })
+        Some(&[total_bytes, free_bytes, inodes_total, inodes_free, ref used @ ..]) if used.len() <= 1 => {
+            Ok(Space { total_bytes, free_bytes, inodes_total, inodes_free, used_bytes: used.first().copied() })
         }
         _ => Err(Reason::Malformed),
     }
@@ -157,7 +158,8 @@ mod tests {
         assert_eq!(parse_indirection(print_indirection(&[0, 1, 0]).as_bytes()), Ok(vec![0, 1, 0]));
         assert!(parse_indirection(b"0 1 2").is_err() && parse_indirection(b"0 x\n").is_err());
         assert_eq!(parse_space(b"100 40 9 3\n").map(|space| space.free_bytes), Ok(40));
-        assert!(parse_space(b"100 40 9 3").is_err());
+        assert_eq!(parse_space(b"100 40 9 3 50\n").map(|space| space.used_bytes), Ok(Some(50)));
+        assert!(parse_space(b"100 40 9 3").is_err() && parse_space(b"100 40 9 3 5 6\n").is_err());
         assert_eq!(space_path("/a b/../c"), "topotop/space/%2Fa%20b%2F..%2Fc");
     }
 

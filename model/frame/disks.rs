@@ -65,6 +65,8 @@ pub struct Mount {
     pub total_bytes: Known<u64>,
     /// Free for ordinary users.
     pub free_bytes: Known<u64>,
+    /// In use: with what is free less than the size where some is kept back.
+    pub used_bytes: Known<u64>,
     /// Its inodes; zero where it makes them as it needs them.
     pub inodes_total: Known<u64>,
     /// Free inodes.

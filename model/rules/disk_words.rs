@@ -28,19 +28,16 @@ pub(super) fn services(frame: &Frame, disk: &Disk, least: f64) -> Vec<Service> {
             continue;
         }
         let add = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
-        match all.iter_mut().find(|known| known.name == service.name) {
-            Some(known) => {
-                known.share += service.share;
-                known.bytes_share = add(known.bytes_share, writer.bytes_share);
-                known.ops_share = add(known.ops_share, writer.ops_share);
-                known.bytes_per_second += writer.bytes_per_second;
-            }
-            None => {
-                service.bytes_share = writer.bytes_share;
-                service.ops_share = writer.ops_share;
-                service.bytes_per_second = writer.bytes_per_second;
-                all.push(service);
-            }
+        if let Some(known) = all.iter_mut().find(|known| known.name == service.name) {
+            known.share += service.share;
+            known.bytes_share = add(known.bytes_share, writer.bytes_share);
+            known.ops_share = add(known.ops_share, writer.ops_share);
+            known.bytes_per_second += writer.bytes_per_second;
+        } else {
+            service.bytes_share = writer.bytes_share;
+            service.ops_share = writer.ops_share;
+            service.bytes_per_second = writer.bytes_per_second;
+            all.push(service);
         }
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));

@@ -112,7 +112,12 @@ fn full(mount: &Mount) -> Option<(f64, &'static str)> {
         let (total, free) = (total.value().filter(|total| *total > 0)?, free.value()?);
         Some(1.0 - free.min(total) as f64 / total as f64)
     };
-    let space = used(mount.total_bytes, mount.free_bytes)?;
+    // As df counts: of what could be used, which is less than the size where some is kept back.
+    let usable = match (mount.used_bytes, mount.free_bytes) {
+        (Known::Value(used), Known::Value(free)) => Known::Value(used.saturating_add(free)),
+        _ => mount.total_bytes,
+    };
+    let space = used(usable, mount.free_bytes)?;
     // Some file systems make inodes as they need them: they have none to run out of.
     match used(mount.inodes_total, mount.inodes_free) {
         Some(inodes) if inodes > space => Some((inodes, "inodes")),

@@ -10,8 +10,8 @@ pub(super) fn of(finding: &Finding) -> &'static [Kind] {
         "CPU-05" | "CPU-06" | "BEAM-03" => &[Kind::Quota],
         "NIC-07" => direction(finding),
         "MEM-06" => &[Kind::Disk],
-        // It says how the work is written, not what is full.
-        "IO-07" => &[],
+        // They say what runs out of space and how the work is written, not which part is too slow.
+        "IO-06" | "IO-07" => &[],
         id => match id.split('-').next().unwrap_or_default() {
             "CPU" | "BEAM" => &[Kind::Core],
             "IRQ" | "NIC" => &[Kind::Softirq],

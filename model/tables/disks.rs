@@ -71,5 +71,7 @@ table! {
         inodes_free: Num = 7 (Gauge, Count, "statvfs"),
         /// What it is mounted from, as mountinfo names it.
         source: Text = 8 (Fact, None, "proc/self/mountinfo"),
+        /// In use; with what is free it is less than the size where some is kept back for root or by a quota.
+        used_bytes: Num = 9 (Gauge, Bytes, "statvfs"),
     }
 }

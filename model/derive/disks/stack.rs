@@ -90,6 +90,7 @@ impl<'a> Stack<'a> {
                 fs: mounts.fs.or_empty(row),
                 total_bytes: mounts.total_bytes.get(row),
                 free_bytes: mounts.free_bytes.get(row),
+                used_bytes: mounts.used_bytes.get(row),
                 inodes_total: mounts.inodes_total.get(row),
                 inodes_free: mounts.inodes_free.get(row),
             };

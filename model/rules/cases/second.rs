@@ -287,6 +287,15 @@ pub(super) const QUIET: &[Quiet] = &[
     },
     Quiet {
         rule: "IO-06",
+        what: "a quota that leaves little of a large disk, and much of that is free",
+        told: false,
+        well: |frame, _| {
+            let quota = Mount { used_bytes: Known::Value(60 * GIB), ..mount("/", "ext4", 250 * GIB, 25 * GIB) };
+            frame.disks[0].mounts = vec![quota];
+        },
+    },
+    Quiet {
+        rule: "IO-06",
         what: "a large disk with plenty left",
         told: true,
         well: |frame, _| frame.disks[0].mounts = vec![mount("/data", "xfs", 8000 * GIB, 500 * GIB)],
@@ -441,6 +450,7 @@ fn mount(path: &str, fs: &str, total: u64, free: u64) -> Mount {
         fs: fs.into(),
         total_bytes: Known::Value(total),
         free_bytes: Known::Value(free),
+        used_bytes: Known::Value(total - free),
         inodes_total: Known::Value(1_000_000),
         inodes_free: Known::Value(900_000),
     }

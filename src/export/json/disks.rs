@@ -36,6 +36,9 @@ object! {
         fs: Option<Text>,
         total_bytes: Known<u64>,
         free_bytes: Known<u64>,
+        used_bytes: Known<u64>,
+        inodes_total: Known<u64>,
+        inodes_free: Known<u64>,
     }
 }
 
@@ -81,6 +84,9 @@ fn mount(mount: &frame::Mount) -> Mount {
         fs: text(&mount.fs),
         total_bytes: mount.total_bytes,
         free_bytes: mount.free_bytes,
+        used_bytes: mount.used_bytes,
+        inodes_total: mount.inodes_total,
+        inodes_free: mount.inodes_free,
     }
 }
 
