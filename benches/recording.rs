@@ -11,9 +11,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use topotop_collectors::{Options, Root, Sampler};
 use topotop_model::codec::{self, Record};
+use topotop_model::derive::Deriver;
+use topotop_model::judge::Judge;
 use topotop_model::recording::HEAD_BYTES;
 use topotop_model::ring::KEY_EVERY;
-use topotop_model::{Section, Snapshot, Table, Visit, VisitMut};
+use topotop_model::{Section, Snapshot, Table, Visit, VisitMut, Window};
 
 /// What this program does instead when it is started as a load: to wake every 10 ms and spin for one.
 const BUSY: &str = "--be-busy";
@@ -28,12 +30,12 @@ fn main() {
     let count = words.iter().find_map(|word| word.parse().ok()).unwrap_or(KEY_EVERY + 5).max(WARM + 6);
     println!("{count} samples a load, 1 s apart; bytes with the {HEAD_BYTES} of each record's head\n");
     println!(
-        "{:<18} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9} {:>9}",
-        "load", "difference", "key frame", "a sample", "sample", "encode", "encode /", "seek over"
+        "{:<18} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>9} {:>9}",
+        "load", "difference", "key frame", "a sample", "sample", "encode", "derive", "judge", "all /", "seek over"
     );
     println!(
-        "{:<18} {:>10} {:>10} {:>10} {:>10} {:>8} {:>9} {:>9}",
-        "", "B", "B", "B", "ms CPU", "ms CPU", "sample", "119, ms"
+        "{:<18} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8} {:>9} {:>9}",
+        "", "B", "B", "B", "ms CPU", "ms CPU", "ms CPU", "ms CPU", "sample", "119, ms"
     );
     let mut details = Vec::new();
     details.push(measure("nothing else", count, Vec::new()));
@@ -82,7 +84,8 @@ fn measure(name: &'static str, count: usize, load: Vec<Child>) -> (&'static str,
     let load = Load(load);
     std::thread::sleep(Duration::from_secs(2));
     let mut sampler = Sampler::new(Root::live().expect("this machine"), &Options::default());
-    let (mut sampled, mut encoded) = (0.0, 0.0);
+    let (mut sampled, mut encoded, mut derived, mut judged) = (0.0, 0.0, 0.0, 0.0);
+    let (mut window, mut deriver, mut judge) = (Window::default(), Deriver::default(), Judge::default());
     let mut samples: Vec<Snapshot> = Vec::new();
     let mut bytes = 0;
     for at in 0..count {
@@ -91,9 +94,16 @@ fn measure(name: &'static str, count: usize, load: Vec<Child>) -> (&'static str,
         let sample = sampler.sample();
         let between = cpu_ms();
         let record = codec::encode(samples.last(), &sample).expect("encoded");
+        let after = cpu_ms();
+        window.push(sample.clone());
+        let frame = deriver.frame(&window);
+        let framed = cpu_ms();
+        drop(judge.step(&frame));
         if at >= WARM {
             sampled += between - before;
-            encoded += cpu_ms() - between;
+            encoded += after - between;
+            derived += framed - after;
+            judged += cpu_ms() - framed;
             bytes += record.bytes.len();
         }
         samples.push(sample);
@@ -112,10 +122,12 @@ fn measure(name: &'static str, count: usize, load: Vec<Child>) -> (&'static str,
     let shares = |difference: f64, key: f64| (difference * (KEY_EVERY - 1) as f64 + key) / KEY_EVERY as f64;
     let encode = shares(encoded / steady, key_ms);
     println!(
-        "{name:<18} {difference:>10.0} {key_bytes:>10.0} {:>10.0} {:>10.2} {encode:>8.3} {:>9.3} {:>9.1}",
+        "{name:<18} {difference:>10.0} {key_bytes:>10.0} {:>10.0} {:>10.2} {encode:>8.3} {:>8.3} {:>8.3} {:>9.3} {:>9.1}",
         shares(difference, key_bytes),
         sampled / steady,
-        encode / (sampled / steady),
+        derived / steady,
+        judged / steady,
+        (encode * steady + sampled + derived + judged) / sampled,
         seek(&samples),
     );
     (name, by_section(&samples))

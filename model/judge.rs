@@ -6,6 +6,7 @@
 
 mod load;
 mod memory;
+pub mod save;
 mod state;
 pub mod timeline;
 
@@ -86,7 +87,7 @@ impl Judgement {
 }
 
 /// Folds frames into findings.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Judge {
     settings: Settings,
     states: BTreeMap<Key, State>,

@@ -143,12 +143,41 @@ impl std::fmt::Debug for Rule {
     }
 }
 
+/// FNV-1a, on from another one.
+pub(crate) const fn hash(mut hash: u64, bytes: &[u8]) -> u64 {
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+        at += 1;
+    }
+    hash
+}
+
 macro_rules! rules {
     ($($module:ident),+ $(,)?) => {
         $(mod $module;)+
 
         /// Every rule, in the order of the catalogue.
         pub const ALL: &[&Rule] = &[$(&$module::RULE),+];
+
+        /// What the rules say, in a number: another one where any of them says something else.
+        pub(crate) const CODE: u64 = {
+            let mut code = 0xcbf2_9ce4_8422_2325;
+            $(code = hash(code, include_bytes!(concat!("rules/", stringify!($module), ".rs")));)+
+            let shared: [&[u8]; 5] = [
+                include_bytes!("rules/look.rs"),
+                include_bytes!("rules/parts.rs"),
+                include_bytes!("judge.rs"),
+                include_bytes!("judge/state.rs"),
+                include_bytes!("judge/memory.rs"),
+            ];
+            let mut at = 0;
+            while at < shared.len() {
+                code = hash(code, shared[at]);
+                at += 1;
+            }
+            code
+        };
     };
 }
 

@@ -56,6 +56,19 @@ impl Memory {
         Some((*at as f64 / 1e9, *value))
     }
 
+    /// Every series with its rule and subject.
+    pub(crate) fn series(&self) -> impl Iterator<Item = (&'static str, &Subject, &VecDeque<(u64, f64)>)> {
+        self.series.iter().map(|((rule, subject), values)| (*rule, subject, values))
+    }
+
+    /// Takes a series over.
+    pub(crate) fn put(&mut self, rule: &'static str, subject: Subject, mut values: VecDeque<(u64, f64)>) {
+        values.truncate(MAX_VALUES);
+        if self.series.len() < MAX_SERIES {
+            self.series.insert((rule, subject), values);
+        }
+    }
+
     /// Drops series that nothing was added to for a minute.
     pub(crate) fn forget(&mut self, mono_ns: u64) {
         let fresh = |last: &(u64, f64)| mono_ns.saturating_sub(last.0) <= 60_000_000_000;

@@ -13,20 +13,20 @@ pub(super) struct Key(pub(super) &'static str, pub(super) Subject);
 /// What is remembered of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
-    rule: Option<&'static Rule>,
+    pub(super) rule: Option<&'static Rule>,
     /// The last samples, the newest lowest: one where the condition was met.
-    met: u32,
+    pub(super) met: u32,
     /// Samples in a row in which it was neither met nor kept.
-    clear: u32,
+    pub(super) clear: u32,
     /// First sample of the current run of met ones.
-    since: Option<Stamp>,
-    open: bool,
-    opened_ns: Option<u64>,
-    last_met_ns: u64,
-    now_ns: u64,
+    pub(super) since: Option<Stamp>,
+    pub(super) open: bool,
+    pub(super) opened_ns: Option<u64>,
+    pub(super) last_met_ns: u64,
+    pub(super) now_ns: u64,
     /// The newest hit that met it, with the worst severity of the last samples.
-    hit: Option<Hit>,
-    severities: [u32; 3],
+    pub(super) hit: Option<Hit>,
+    pub(super) severities: [u32; 3],
 }
 
 impl State {

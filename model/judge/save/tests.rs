@@ -1,0 +1,113 @@
+//! A judge goes on after it was saved as if it had not been.
+
+use super::{MAX_STATE, Restored, fingerprint};
+use crate::judge::{Judge, Settings};
+use crate::rules::{self, Evidence, Figure, Hit, Severity, Strength, Subject};
+use proptest::prelude::*;
+
+/// A judge that knows as much as asked for, of values in any state.
+fn judge(states: usize, series: usize, values: usize, seed: u64) -> Judge {
+    let mut judge = Judge::new(Settings::default());
+    let noise = |n: usize| (seed ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for at in 0..states {
+        let subject = match at % 3 {
+            0 => Subject::Cpu(at as u32),
+            1 => Subject::Process(at as u32, noise(at)),
+            _ => Subject::Cgroup(format!("/{}/ä{at}", noise(at)).into()),
+        };
+        let rule = rules::ALL[at % rules::ALL.len()];
+        let number =
+            Evidence { name: "busy", value: Figure::Number(0.1 * at as f64), unit: "fraction", source: "/proc/stat" };
+        let text =
+            Evidence { name: "who", value: Figure::Text(noise(at).to_string().into()), unit: "", source: "/proc" };
+        let hit = Hit {
+            strength: if at % 2 == 0 { Strength::Enter } else { Strength::Stay },
+            severity: [Severity::Info, Severity::Warning, Severity::Critical][at % 3],
+            evidence: vec![number, text],
+            covers: vec![("IRQ-01", Subject::Host)],
+            ..Hit::new(subject.clone(), 0.7)
+        };
+        let state = super::State {
+            rule: Some(rule),
+            met: noise(at) as u32,
+            clear: at as u32,
+            since: (at % 2 == 0).then(|| crate::Stamp { seq: 7, wall_ns: -1, mono_ns: noise(at), boot_ns: 9 }),
+            open: at % 2 == 0,
+            opened_ns: (at % 3 == 0).then_some(noise(at)),
+            last_met_ns: noise(at + 1),
+            now_ns: 1,
+            hit: (at % 5 != 4).then_some(hit),
+            severities: [1, 2, u32::MAX],
+        };
+        judge.states.insert(super::Key(rule.id, subject), state);
+    }
+    for at in 0..series {
+        let value = |n: usize| if at % 2 == 0 { (noise(n) >> 30) as f64 } else { 1.0 / (n + 1) as f64 };
+        let values = (0..values).map(|n| (n as u64 * 1_000_000_000 + (noise(n) >> 44), value(n))).collect();
+        judge.memory.put("MEM-03", Subject::Cgroup(format!("/{at}").into()), values);
+    }
+    judge.samples = seed % 1000;
+    judge
+}
+
+#[test]
+fn an_empty_one_takes_next_to_nothing() {
+    let bytes = Judge::default().save();
+    assert!(bytes.len() < 32, "{} bytes", bytes.len());
+    assert!(Judge::restore(&Settings::default(), &bytes).is_some_and(|restored| restored.whole));
+}
+
+#[test]
+fn other_rules_and_other_limits_are_not_believed() {
+    let thresholds = [(("CPU-01".to_owned(), "busy".to_owned()), 0.6)].into_iter().collect();
+    let others = Settings { thresholds };
+    let bytes = judge(3, 1, 10, 5).save();
+    assert!(Judge::restore(&Settings::default(), &bytes).is_some());
+    assert!(Judge::restore(&others, &bytes).is_none());
+    assert_ne!(fingerprint(&others), fingerprint(&Settings::default()));
+    assert_ne!(fingerprint(&others), rules::CODE);
+}
+
+#[test]
+fn what_is_too_long_is_left_out_and_said() {
+    let (much, too_much) = (judge(20, 40, 600, 3), judge(2000, 0, 0, 3));
+    let bytes = much.save();
+    assert!(!bytes.is_empty() && bytes.len() <= MAX_STATE);
+    let Restored { judge, whole } = Judge::restore(&Settings::default(), &bytes).expect("restored");
+    assert!(!whole);
+    assert_eq!(format!("{:?}", judge.states), format!("{:?}", much.states));
+    assert!(too_much.save().is_empty());
+}
+
+proptest! {
+    #[test]
+    fn it_comes_back_as_it_was(states in 0usize..12, series in 0usize..3, values in 0usize..120, seed: u64) {
+        let judge = judge(states, series, values, seed);
+        let bytes = judge.save();
+        prop_assert!(bytes.len() <= MAX_STATE);
+        let restored = Judge::restore(&Settings::default(), &bytes).ok_or_else(|| TestCaseError::fail("restored"))?;
+        if restored.whole {
+            prop_assert_eq!(format!("{:?}", restored.judge), format!("{:?}", judge));
+        }
+    }
+
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), at: usize, to: u8, cut: usize) {
+        let settings = Settings::default();
+        let _ = Judge::restore(&settings, &bytes);
+        // With the right beginning they are looked at.
+        let mut head = Judge::default().save();
+        head.truncate(10);
+        let packed = zstd::bulk::compress(&bytes, 1).unwrap_or_default();
+        if let Some(mut restored) = Judge::restore(&settings, &[head, packed].concat()) {
+            restored.judge.step(&crate::frame::Frame::default());
+        }
+        let mut saved = judge(5, 2, 20, 1).save();
+        let at = at % saved.len();
+        saved[at] = to;
+        saved.truncate(cut % (saved.len() * 2));
+        if let Some(mut restored) = Judge::restore(&settings, &saved) {
+            restored.judge.step(&crate::frame::Frame::default());
+        }
+    }
+}
