@@ -1,6 +1,7 @@
 //! `topotop record`: samples to a file or a pipe, without a screen; with a command, from its start to its end.
 
 mod child;
+mod clerk;
 pub(crate) mod holes;
 mod passing;
 mod recorder;
@@ -10,6 +11,7 @@ mod signals;
 use crate::recording::{Target, Writer};
 use crate::source::live::Plan;
 use crate::units;
+use clerk::Clerk;
 pub(crate) use recorder::summary;
 use recorder::{Event, Recorder};
 use sampling::{Sampling, Sink};
@@ -115,8 +117,11 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
         anonymiser.apply(&mut first);
     }
     let about = about(&first, plan.interval, &plan.settings, anonymiser.as_ref());
+    // Derived as the header says, which is how it is replayed.
+    let derived = Settings { nic_capacity_mbps: about.nic_capacity_mbps.clone() };
+    let mut clerk = Clerk::new(derived, plan.judge.clone());
     let mut writer = Writer::start(&args.target(), about).map_err(own)?;
-    writer.append(&first);
+    clerk.put(&first, &mut writer);
     let refusal = writer.refusal().map(|refusal| format!("-o {}: {refusal}", args.output.display()));
     let sink = Sink::new(writer);
     let mut recorder = Recorder::new(args, sink.clone(), verbose);
@@ -130,7 +135,8 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     }
     let deadline = args.duration.map(|duration| begun + duration);
     let (end, ending) = channel();
-    let sampling = Sampling { sampler, anonymiser, interval: plan.interval, sink, last: first.stamp, stopped };
+    let interval = plan.interval;
+    let sampling = Sampling { sampler, anonymiser, clerk, interval, sink, last: first.stamp, stopped };
     let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
         if live {
             sampling.run(begun, &ending);

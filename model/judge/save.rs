@@ -3,25 +3,21 @@
 //! It is believed only where the rules and their limits are the same that wrote it.
 
 mod bytes;
+mod evidence;
 
 use super::memory::Memory;
 use super::state::{Key, State};
 use super::{Judge, Settings};
 use crate::Stamp;
-use crate::rules::{self, Evidence, Figure, Hit, Severity, Strength, Subject};
+use crate::rules::{self, Hit, Severity, Strength, Subject};
 use bytes::{In, Out};
-use std::collections::BTreeSet;
+pub(crate) use evidence::word;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
 
 /// The most bytes that a state takes in a recording.
 pub const MAX_STATE: usize = 8 << 10;
 /// The most that these bytes become.
 const MAX_UNPACKED: usize = 512 << 10;
-/// Words of evidence that are known from states: rules have some hundreds.
-const MAX_WORDS: usize = 4096;
-/// The longest of them, in bytes.
-const MAX_WORD: usize = 256;
 /// The form of the bytes.
 const VERSION: u8 = 1;
 
@@ -155,21 +151,7 @@ fn put_hit(out: &mut Out, hit: &Hit) {
     out.number(*severity as u64);
     out.float(*confidence);
     out.number(evidence.len() as u64);
-    for Evidence { name, value, unit, source } in evidence {
-        out.text(name);
-        out.text(unit);
-        out.text(source);
-        match value {
-            Figure::Number(value) => {
-                out.number(0);
-                out.float(*value);
-            }
-            Figure::Text(text) => {
-                out.number(1);
-                out.text(text);
-            }
-        }
-    }
+    evidence.iter().for_each(|evidence| evidence::put(out, evidence));
     out.number(covers.len() as u64);
     for (rule, subject) in covers {
         out.text(rule);
@@ -189,9 +171,7 @@ fn hit(input: &mut In<'_>, subject: Subject) -> Option<Hit> {
     let confidence = input.float()?;
     let mut evidence = Vec::new();
     for _ in 0..input.count()? {
-        let (name, unit, source) = (word(input.text()?)?, word(input.text()?)?, word(input.text()?)?);
-        let value = if input.flag()? { Figure::Text(input.text()?.into()) } else { Figure::Number(input.float()?) };
-        evidence.push(Evidence { name, value, unit, source });
+        evidence.push(evidence::get(input)?);
     }
     let mut covers = Vec::new();
     for _ in 0..input.count()? {
@@ -236,21 +216,6 @@ fn series(input: &mut In<'_>) -> Option<VecDeque<(u64, f64)>> {
         values.push_back((at as u64, value));
     }
     Some(values)
-}
-
-/// A word of evidence, which lives as long as the program: those of rules are few. None beyond as many as there may be.
-fn word(text: &str) -> Option<&'static str> {
-    static WORDS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut words = WORDS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = words.get(text) {
-        return Some(known);
-    }
-    if words.len() >= MAX_WORDS || text.len() > MAX_WORD {
-        return None;
-    }
-    let new: &'static str = Box::leak(text.into());
-    words.insert(new);
-    Some(new)
 }
 
 #[cfg(test)]

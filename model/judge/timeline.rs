@@ -153,13 +153,21 @@ impl Timeline {
 
 /// What came and went from one judgement to the next. What is told under a cause is there as well.
 pub fn changes(before: &Judgement, after: &Judgement, at: At) -> Vec<Change> {
+    let (went, came) = difference(before, after);
+    let went = went.into_iter().map(|finding| Change::of(finding, false, at));
+    went.chain(came.into_iter().map(|finding| Change::of(finding, true, at))).collect()
+}
+
+/// The findings that only the one of two judgements has, and those that only the other one has.
+pub fn difference<'a>(before: &'a Judgement, after: &'a Judgement) -> (Vec<&'a Finding>, Vec<&'a Finding>) {
+    fn only<'a>(all: &[&'a Finding], others: &[&Finding]) -> Vec<&'a Finding> {
+        let there = |finding: &Finding| {
+            others.iter().any(|other| other.rule.id == finding.rule.id && other.subject == finding.subject)
+        };
+        all.iter().filter(|finding| !there(finding)).copied().collect()
+    }
     let (before, after) = (before.all(), after.all());
-    let there = |all: &[&Finding], finding: &Finding| {
-        all.iter().any(|other| other.rule.id == finding.rule.id && other.subject == finding.subject)
-    };
-    let went = before.iter().filter(|finding| !there(&after, finding)).map(|finding| Change::of(finding, false, at));
-    let came = after.iter().filter(|finding| !there(&before, finding)).map(|finding| Change::of(finding, true, at));
-    went.chain(came).collect()
+    (only(&before, &after), only(&after, &before))
 }
 
 #[cfg(test)]

@@ -121,21 +121,30 @@ impl Composer {
         }
     }
 
-    /// The next sample.
+    /// The next sample, of which nothing is judged.
     pub fn sample(&mut self, snapshot: &Snapshot) -> Result<Chunk, Error> {
+        self.judged(snapshot, &Vec::new)
+    }
+
+    /// The next sample; `state` gives the judge's state after it, where it becomes a key frame.
+    pub fn judged(&mut self, snapshot: &Snapshot, state: &dyn Fn() -> Vec<u8>) -> Result<Chunk, Error> {
         let mut key = self.base.is_none() || self.since_key >= KEY_EVERY;
         let mut summary = Summary::default();
-        let mut body = self.body(snapshot, key, &mut summary)?;
+        let mut body = self.body(snapshot, key, &mut summary, state)?;
         let mut writes = Vec::new();
         if !self.begun {
             self.begin(snapshot, body.len() as u64, &mut writes)?;
         } else if self.is_full(body.len() as u64, snapshot.stamp.mono_ns) {
             if !key {
                 key = true;
-                body = self.body(snapshot, true, &mut summary)?;
+                body = self.body(snapshot, true, &mut summary, state)?;
             }
             self.close_segment(snapshot, &mut writes);
             self.next_slot(snapshot.stamp.mono_ns);
+        }
+        if self.position + self.needs(body.len() as u64) > self.room() {
+            // Rather a sample without the judge's state than none.
+            body = self.body(snapshot, key, &mut summary, &Vec::new)?;
         }
         if self.position + self.needs(body.len() as u64) > self.room() {
             // It would not fit into an empty segment either: forget the base, so that a smaller one may follow.
@@ -206,7 +215,13 @@ impl Composer {
         self.base = None;
     }
 
-    fn body(&mut self, snapshot: &Snapshot, key: bool, summary: &mut Summary) -> Result<Vec<u8>, Error> {
+    fn body(
+        &mut self,
+        snapshot: &Snapshot,
+        key: bool,
+        summary: &mut Summary,
+        state: &dyn Fn() -> Vec<u8>,
+    ) -> Result<Vec<u8>, Error> {
         let record = codec::encode(self.base.as_ref().filter(|_| !key), snapshot)?;
         if !key {
             return Ok(record.bytes);
@@ -216,7 +231,7 @@ impl Composer {
         window.push(self.last_key.clone().unwrap_or_default());
         window.push(snapshot.clone());
         *summary = Summary::of(&self.deriver.frame(&window));
-        Ok(key_body(summary, &[], &record.bytes))
+        Ok(key_body(summary, &state(), &record.bytes))
     }
 
     fn begin(&mut self, snapshot: &Snapshot, record: u64, writes: &mut Vec<(u64, Vec<u8>)>) -> Result<(), Error> {

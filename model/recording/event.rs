@@ -1,5 +1,6 @@
 //! What happened beside the samples.
 
+use super::Told;
 use serde::{Deserialize, Serialize};
 
 /// The longest event that is written or believed, in bytes.
@@ -10,7 +11,7 @@ const MAX_TEXT: usize = 2048;
 const MAX_WORDS: usize = 256;
 
 /// Something that happened while recording, and when.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// Wall time in ns since 1970.
     pub wall_ns: i64,
@@ -21,7 +22,7 @@ pub struct Event {
 }
 
 /// Kinds of events, by the name that they have in files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum What {
     /// The user marked a place.
@@ -53,12 +54,21 @@ pub enum What {
         /// What.
         text: String,
     },
-    /// A kind that this version does not know: findings and fixes of later ones.
+    /// A finding came.
+    FindingCame(Box<Told>),
+    /// A finding went.
+    FindingWent(Box<Told>),
+    /// A kind that this version does not know: fixes of later ones.
     #[serde(other)]
     Other,
 }
 
 impl What {
+    /// True for what was judged, not done: marks and the like are the user's.
+    pub fn is_finding(&self) -> bool {
+        matches!(self, Self::FindingCame(_) | Self::FindingWent(_))
+    }
+
     /// A short line about it.
     pub fn text(&self) -> String {
         match self {
@@ -69,6 +79,8 @@ impl What {
             Self::Exit { .. } => "ended".to_owned(),
             Self::Skipped { samples: 1, reason } => format!("1 sample skipped: {reason}"),
             Self::Skipped { samples, reason } => format!("{samples} samples skipped: {reason}"),
+            Self::FindingCame(told) => format!("{} came: {}", told.rule, told.title),
+            Self::FindingWent(told) => format!("{} went: {}", told.rule, told.title),
             Self::Other => "an event of a later version".to_owned(),
         }
     }
@@ -81,6 +93,8 @@ impl What {
             Self::Note { text } => Self::Note { text: cut(text) },
             Self::Skipped { samples, reason } => Self::Skipped { samples: *samples, reason: cut(reason) },
             Self::Start { command } => Self::Start { command: words(command) },
+            Self::FindingCame(told) => Self::FindingCame(Box::new(told.bounded())),
+            Self::FindingWent(told) => Self::FindingWent(Box::new(told.bounded())),
             other => other.clone(),
         };
         // Texts and numbers always serialise.

@@ -88,6 +88,8 @@ impl Facts {
                 What::Exit { .. } => "exit",
                 What::Skipped { .. } => "skipped",
                 What::Note { .. } => "note",
+                What::FindingCame(_) => "finding_came",
+                What::FindingWent(_) => "finding_went",
                 What::Other => "other",
             };
             json!({

@@ -1,5 +1,6 @@
 //! The sampler's thread: one sample per interval into the writer, whatever else happens.
 
+use super::clerk::Clerk;
 use super::holes::{self, Late};
 use crate::recording::Writer;
 use crate::source::live;
@@ -46,6 +47,7 @@ impl Sink {
 pub(super) struct Sampling {
     pub(super) sampler: Sampler,
     pub(super) anonymiser: Option<Anonymiser>,
+    pub(super) clerk: Clerk,
     pub(super) interval: Duration,
     pub(super) sink: Sink,
     /// The last sample's time.
@@ -102,7 +104,7 @@ impl Sampling {
             anonymiser.apply(&mut snapshot);
         }
         if let Some(writer) = self.sink.lock().as_mut() {
-            writer.append(&snapshot);
+            self.clerk.put(&snapshot, writer);
         }
     }
 }

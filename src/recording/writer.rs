@@ -139,8 +139,14 @@ impl Writer {
         })
     }
 
-    /// The next sample. It is skipped, and the recording says so, while the last ones have not gone through.
+    /// The next sample, of which nothing is judged.
     pub fn append(&mut self, snapshot: &Snapshot) {
+        self.append_judged(snapshot, &Vec::new);
+    }
+
+    /// The next sample, with the judge's state after it. It is skipped, and the recording says so, while the last ones
+    /// have not gone through.
+    pub fn append_judged(&mut self, snapshot: &Snapshot, state: &dyn Fn() -> Vec<u8>) {
         if let Some(failure) = lock(&self.shared.failure).take() {
             self.failed = Some((failure, snapshot.stamp.mono_ns));
         }
@@ -168,7 +174,7 @@ impl Writer {
             self.told = missing;
             self.tell(Event { wall_ns: snapshot.stamp.wall_ns, mono_ns: snapshot.stamp.mono_ns, what });
         }
-        match self.composer.sample(snapshot) {
+        match self.composer.judged(snapshot, state) {
             Ok(chunk) => {
                 self.trouble = None;
                 self.send(chunk);

@@ -8,19 +8,21 @@ use crate::app::Recording;
 use crate::record::holes::Late;
 use past::Past;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tape::{Feed, Tape};
+use tape::{Fed, Feed, Tape};
 use topotop_collectors::{Demand, Options, Root, Sampler};
+use topotop_model::codec::Record;
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::frame::Frame;
 use topotop_model::history::History;
-use topotop_model::judge::{self, Judge};
-use topotop_model::ring::{Log as _, Ring};
-use topotop_model::{Stamp, Window, codec};
+use topotop_model::judge::{self, Judge, Judgement};
+use topotop_model::ring::{KEY_EVERY, Log as _, Ring};
+use topotop_model::{Snapshot, Stamp, Window, codec};
 
 /// Memory for samples to go back to.
 const RING_BYTES: usize = 3 << 20;
@@ -154,8 +156,9 @@ impl Source for Live {
             return Err("only a live machine can be recorded, once at a time".to_owned());
         }
         let ring = lock(&self.shared.ring);
-        let past = ring.records().cloned().collect();
-        let (tape, feed) = Tape::start(path, past, self.interval.get(), &self.settings)?;
+        let past: Vec<Record> = ring.records().cloned().collect();
+        let told = lock(&self.shared.past).told_from(past.first().map_or(0, |record| record.stamp.seq));
+        let (tape, feed) = Tape::start(path, (past, told), self.interval.get(), &self.settings)?;
         *lock(&self.shared.feed) = Some(feed);
         self.tape = Some(tape);
         Ok(())
@@ -220,28 +223,45 @@ impl Thread {
     fn sample(&mut self) {
         let snapshot = self.sampler.sample();
         let late = Late::of(self.shared.stopped.swap(false, Ordering::Relaxed), self.woken_late, self.interval);
-        let oldest = {
-            let mut ring = lock(&self.shared.ring);
-            // A sample that cannot be encoded is missing from the past only.
-            let _ = ring.append(&snapshot);
-            if let Some(feed) = &*lock(&self.shared.feed) {
-                // A recording that is gone has said so.
-                let _ = feed.send(Feed::Sample(Box::new(snapshot.clone()), self.interval, late));
-            }
-            ring.records().next().map_or(0, |record| record.stamp.seq)
-        };
-        self.window.push(snapshot);
-        let frame = Arc::new(self.deriver.frame(&self.window));
-        self.history.push(&frame);
-        let judgement = self.judge.step(&frame);
+        let seen = catch_unwind(AssertUnwindSafe(|| self.see(snapshot.clone())));
+        // What cannot be shown is recorded all the same.
+        let last = || Judgement::clone(&lock(&self.shared.past).last());
+        let judgement = seen.as_ref().map_or_else(|_| last(), |(_, judgement)| judgement.clone());
+        self.keep(snapshot, judgement, late);
+        let frame = seen.unwrap_or_else(|defect| resume_unwind(defect)).0;
         let (judgement, timeline) = {
-            let mut past = lock(&self.shared.past);
-            past.push(frame.stamp, judgement);
-            past.forget_before(oldest);
+            let past = lock(&self.shared.past);
             (past.last(), past.timeline())
         };
         let history = Arc::new(self.history.clone());
         *lock(&self.shared.newest) = Some(Sample { frame, history, judgement, timeline });
+    }
+
+    fn see(&mut self, snapshot: Snapshot) -> (Arc<Frame>, Judgement) {
+        self.window.push(snapshot);
+        let frame = Arc::new(self.deriver.frame(&self.window));
+        self.history.push(&frame);
+        let judgement = self.judge.step(&frame);
+        (frame, judgement)
+    }
+
+    /// Puts a sample with what was judged of it into the past, and into the recording.
+    fn keep(&self, snapshot: Snapshot, judgement: Judgement, late: Late) {
+        let stamp = snapshot.stamp;
+        let mut ring = lock(&self.shared.ring);
+        // A sample that cannot be encoded is missing from the past only.
+        let _ = ring.append(&snapshot);
+        let mut past = lock(&self.shared.past);
+        let events = past.push(stamp, judgement);
+        if stamp.seq % KEY_EVERY as u64 == 1 {
+            past.save(stamp.seq, self.judge.save());
+        }
+        past.forget_before(ring.records().next().map_or(0, |record| record.stamp.seq));
+        if let Some(feed) = &*lock(&self.shared.feed) {
+            let (interval, state) = (self.interval, self.judge.save());
+            // A recording that is gone has said so.
+            let _ = feed.send(Feed::Sample(Box::new(Fed { snapshot, events, state, interval, late })));
+        }
     }
 
     /// Follows orders until it is time; false when nobody listens any more.

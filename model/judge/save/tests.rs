@@ -2,7 +2,7 @@
 
 use super::{MAX_STATE, Restored, fingerprint};
 use crate::judge::{Judge, Settings};
-use crate::rules::{self, Evidence, Figure, Hit, Severity, Strength, Subject};
+use crate::rules::{self, Cell, Evidence, Figure, Grid, Hit, Severity, Strength, Subject};
 use proptest::prelude::*;
 
 /// A judge that knows as much as asked for, of values in any state.
@@ -20,10 +20,15 @@ fn judge(states: usize, series: usize, values: usize, seed: u64) -> Judge {
             Evidence { name: "busy", value: Figure::Number(0.1 * at as f64), unit: "fraction", source: "/proc/stat" };
         let text =
             Evidence { name: "who", value: Figure::Text(noise(at).to_string().into()), unit: "", source: "/proc" };
+        let grid = Grid::new([("max", "cores"), ("now", "")])
+            .row("n", [Cell::Number(0.5), Cell::text("ü")])
+            .row("m", [Cell::None]);
+        let table =
+            Evidence { name: "table", value: Figure::Table(std::sync::Arc::new(grid)), unit: "", source: "/sys" };
         let hit = Hit {
             strength: if at % 2 == 0 { Strength::Enter } else { Strength::Stay },
             severity: [Severity::Info, Severity::Warning, Severity::Critical][at % 3],
-            evidence: vec![number, text],
+            evidence: vec![number, text, table],
             covers: vec![("IRQ-01", Subject::Host)],
             ..Hit::new(subject.clone(), 0.7)
         };
@@ -42,8 +47,9 @@ fn judge(states: usize, series: usize, values: usize, seed: u64) -> Judge {
         judge.states.insert(super::Key(rule.id, subject), state);
     }
     for at in 0..series {
-        let value = |n: usize| if at % 2 == 0 { (noise(n) >> 30) as f64 } else { 1.0 / (n + 1) as f64 };
-        let values = (0..values).map(|n| (n as u64 * 1_000_000_000 + (noise(n) >> 44), value(n))).collect();
+        let other = |n: usize| noise(n + 1000 * at);
+        let value = |n: usize| if at % 2 == 0 { (other(n) >> 30) as f64 } else { 1.0 / (n + 1) as f64 };
+        let values = (0..values).map(|n| (n as u64 * 1_000_000_000 + (other(n) >> 44), value(n))).collect();
         judge.memory.put("MEM-03", Subject::Cgroup(format!("/{at}").into()), values);
     }
     judge.samples = seed % 1000;

@@ -3,8 +3,12 @@
 use super::scan::{Place, read_record};
 use super::{Cursor, Damage, HEAD_BYTES, ReadAt, Reader};
 use crate::codec::{self, Record};
+use crate::judge::save::MAX_STATE;
 use crate::recording::{Head, Kind, split_key};
 use crate::{Snapshot, Stamp, Window};
+
+/// Key frames of a segment that are looked through for the judge's state.
+const STATES_BACK: usize = 3;
 
 impl<S: ReadAt> Reader<S> {
     /// The window as it was when a sample came in; [`Reader::next_sample`] goes on after it. Decodes from the key frame
@@ -39,6 +43,24 @@ impl<S: ReadAt> Reader<S> {
             Some(damage) => Err(self.remember(damage)),
             None => Ok(window),
         }
+    }
+
+    /// The key frame at or before a sample that has a state of the judge, and that state.
+    pub fn state_before(&mut self, number: u64) -> Option<(u64, Vec<u8>)> {
+        let number = u32::try_from(number).ok()?;
+        for at in (0..=self.segment_of(number)?).rev().take(2) {
+            let table = self.table(at);
+            let keys = table.samples().filter(|place| place.kind == Kind::Key && place.number <= number);
+            let keys: Vec<Place> = keys.rev().take(STATES_BACK).copied().collect();
+            for place in keys {
+                let Some((_, record)) = self.record(&place) else { continue };
+                let state = record.get(HEAD_BYTES..).and_then(split_key).map(|parts| parts.1);
+                if let Some(state) = state.filter(|state| !state.is_empty() && state.len() <= MAX_STATE) {
+                    return Some((u64::from(place.number), state.to_vec()));
+                }
+            }
+        }
+        None
     }
 
     /// The window after some samples, if all of them are there and whole: in place, which takes half the time.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use topotop_model::Stamp;
 use topotop_model::judge::timeline::{At, changes};
 use topotop_model::judge::{Basis, Judgement, Standing, Timeline};
+use topotop_model::recording::{Event, told};
 use topotop_model::rules::{Figure, Finding, Rule};
 
 /// Memory for judgements, in bytes: beyond it every second one of the older half goes, unless something came or went.
@@ -16,7 +17,7 @@ type Standings = Arc<Vec<(&'static Rule, Standing)>>;
 /// What was judged of a sample.
 #[derive(Debug)]
 struct Kept {
-    seq: u64,
+    stamp: Stamp,
     findings: Vec<Finding>,
     rules: Standings,
     bytes: usize,
@@ -31,14 +32,26 @@ pub(super) struct Past {
     bytes: usize,
     timeline: Arc<Timeline>,
     last: Arc<Judgement>,
+    /// The judge's state after the key frames of the ring, by the sample.
+    states: VecDeque<(u64, Vec<u8>)>,
+}
+
+/// What a recording that begins with the past is told of it.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// What came and went, by the sample, oldest first.
+    pub(super) events: VecDeque<(u64, Event)>,
+    /// The judge's states, by the sample.
+    pub(super) states: VecDeque<(u64, Vec<u8>)>,
 }
 
 impl Past {
-    /// Takes in what was judged of the next sample.
-    pub(super) fn push(&mut self, stamp: Stamp, judgement: Judgement) {
+    /// Takes in what was judged of the next sample; gives what came and went.
+    pub(super) fn push(&mut self, stamp: Stamp, judgement: Judgement) -> Vec<Event> {
         let Stamp { seq: sample, wall_ns, mono_ns, .. } = stamp;
         let changes = changes(&self.last, &judgement, At { sample, wall_ns, mono_ns });
         let change = !changes.is_empty();
+        let events = if change { told(&self.last, &judgement, stamp) } else { Vec::new() };
         if change {
             Arc::make_mut(&mut self.timeline).extend(changes);
         }
@@ -48,18 +61,40 @@ impl Past {
         let findings = judgement.findings.clone();
         let bytes = size_of::<Kept>() + own + findings.iter().map(bytes).sum::<usize>();
         self.bytes += bytes;
-        self.kept.push_back(Kept { seq: sample, findings, rules, bytes, change });
+        self.kept.push_back(Kept { stamp, findings, rules, bytes, change });
         self.last = Arc::new(judgement);
         if self.bytes > MOST {
             self.thin();
         }
+        events
+    }
+
+    /// Keeps the judge's state after the newest sample.
+    pub(super) fn save(&mut self, seq: u64, state: Vec<u8>) {
+        self.states.push_back((seq, state));
+    }
+
+    /// What is to be told of all samples from one on: what there was at first comes with it.
+    pub(super) fn told_from(&self, seq: u64) -> Told {
+        let mut told_all = Told { states: self.states.clone(), ..Told::default() };
+        let mut last = Judgement::default();
+        for kept in self.kept.iter().filter(|kept| kept.change || kept.stamp.seq <= seq) {
+            let judgement = Judgement { findings: kept.findings.clone(), ..Judgement::default() };
+            let events = told(&last, &judgement, kept.stamp);
+            told_all.events.extend(events.into_iter().map(|event| (kept.stamp.seq.max(seq), event)));
+            last = judgement;
+        }
+        told_all
     }
 
     /// Forgets what cannot be gone back to any more.
     pub(super) fn forget_before(&mut self, seq: u64) {
         // The last one before stands for what comes up to the next one.
-        while self.kept.get(1).is_some_and(|second| second.seq <= seq) {
+        while self.kept.get(1).is_some_and(|second| second.stamp.seq <= seq) {
             self.bytes -= self.kept.pop_front().map_or(0, |kept| kept.bytes);
+        }
+        while self.states.front().is_some_and(|state| state.0 < seq) {
+            self.states.pop_front();
         }
         if self.timeline.changes().first().is_some_and(|change| change.sample < seq) {
             Arc::make_mut(&mut self.timeline).forget_before(seq);
@@ -78,11 +113,11 @@ impl Past {
 
     /// What was judged of a sample; where only one before it is kept, the findings are the same, the numbers are older.
     pub(super) fn at(&self, seq: u64) -> Judgement {
-        let at = self.kept.partition_point(|kept| kept.seq <= seq).checked_sub(1);
+        let at = self.kept.partition_point(|kept| kept.stamp.seq <= seq).checked_sub(1);
         let Some(kept) = at.and_then(|at| self.kept.get(at)) else {
             return Judgement { basis: Basis::Pending, ..Judgement::default() };
         };
-        let basis = if kept.seq == seq { Basis::Judged } else { Basis::Noted };
+        let basis = if kept.stamp.seq == seq { Basis::Judged } else { Basis::Noted };
         Judgement { findings: kept.findings.clone(), rules: kept.rules.to_vec(), basis }
     }
 
@@ -120,6 +155,7 @@ mod tests {
     use super::{MOST, Past};
     use topotop_model::Stamp;
     use topotop_model::judge::{Basis, Judgement, Standing};
+    use topotop_model::recording::What;
     use topotop_model::rules::{self, Finding, Hit, Severity, Subject};
 
     fn judged(sample: u64, findings: usize) -> Judgement {
@@ -155,12 +191,15 @@ mod tests {
         let newest = past.at(20_000);
         assert_eq!((newest.findings[0].number("busy"), newest.basis), (Some(20_000.0), Basis::Judged));
         assert_eq!(newest.rules.len(), rules::ALL.len());
-        let oldest = past.kept.front().map_or(0, |kept| kept.seq);
+        let oldest = past.kept.front().map_or(0, |kept| kept.stamp.seq);
         for seq in (oldest..=20_000).step_by(7) {
             let judgement = past.at(seq);
             assert_eq!(judgement.findings.len(), findings(seq), "{seq}");
         }
         assert_eq!(past.at(0).basis, Basis::Pending);
+        let told = past.told_from(oldest).events;
+        let came = told.iter().filter(|(_, event)| matches!(event.what, What::FindingCame(_))).count();
+        assert!(came > 100 && told.iter().all(|told| told.0 >= oldest), "{came}");
         past.forget_before(19_900);
         assert_eq!(past.at(19_900).findings.len(), 3);
         assert!(past.timeline().changes().iter().all(|change| change.sample >= 19_900));

@@ -1,5 +1,6 @@
 //! A recording that is begun on the screen: a thread that writes what the ring holds, then what comes.
 
+use super::past::Told;
 use crate::app::Recording;
 use crate::record::holes::Late;
 use crate::record::{about, holes, summary};
@@ -20,12 +21,25 @@ const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What goes to the thread.
 pub(super) enum Feed {
-    /// A sample, the time that was to pass before it, and why it may be late.
-    Sample(Box<Snapshot>, Duration, Late),
+    /// A sample.
+    Sample(Box<Fed>),
     /// A mark.
     Mark(Stamp, String),
     /// Close it, and say how it stands.
     End(Sender<Status>),
+}
+
+/// A sample with what belongs to it.
+pub(super) struct Fed {
+    pub(super) snapshot: Snapshot,
+    /// What came and went with it.
+    pub(super) events: Vec<Event>,
+    /// The judge's state after it.
+    pub(super) state: Vec<u8>,
+    /// The time that was to pass before it.
+    pub(super) interval: Duration,
+    /// Why it may be late.
+    pub(super) late: Late,
 }
 
 /// The screen's side of a recording.
@@ -43,7 +57,7 @@ impl Tape {
     /// Makes the file and a thread that first writes the past.
     pub(super) fn start(
         path: &Path,
-        past: Vec<Record>,
+        (past, told): (Vec<Record>, Told),
         interval: Duration,
         settings: &Settings,
     ) -> Result<(Self, Sender<Feed>), String> {
@@ -57,7 +71,7 @@ impl Tape {
         let shared = Arc::clone(&status);
         let thread = std::thread::Builder::new().name("recorder".to_owned());
         thread
-            .spawn(move || run(writer, past, interval, &fed, &shared))
+            .spawn(move || run(writer, (past, told), interval, &fed, &shared))
             .map_err(|error| format!("a thread: {error}"))?;
         let path = path.display().to_string();
         let (past, begun) = (Duration::from_nanos(held), Instant::now());
@@ -90,20 +104,33 @@ impl Tape {
     }
 }
 
-fn run(mut writer: Writer, past: Vec<Record>, interval: Duration, fed: &Receiver<Feed>, status: &Mutex<Status>) {
+fn run(
+    mut writer: Writer,
+    (past, mut told): (Vec<Record>, Told),
+    interval: Duration,
+    fed: &Receiver<Feed>,
+    status: &Mutex<Status>,
+) {
     let mut last = None;
     let mut base = None;
     for record in past {
         // What cannot be decoded cannot be shown either.
         let Ok(snapshot) = codec::decode(base.as_ref(), &record) else { break };
-        writer.append(&snapshot);
+        let seq = snapshot.stamp.seq;
+        while let Some((_, event)) = told.events.pop_front_if(|event| event.0 <= seq) {
+            writer.event(event);
+        }
+        while told.states.pop_front_if(|state| state.0 < seq).is_some() {}
+        let state = told.states.front().filter(|state| state.0 == seq).map(|state| state.1.clone());
+        writer.append_judged(&snapshot, &|| state.clone().unwrap_or_default());
         *lock(status) = writer.status();
         last = Some((snapshot.stamp, interval));
         base = Some(snapshot);
     }
     for feed in fed {
         match feed {
-            Feed::Sample(snapshot, interval, late) => {
+            Feed::Sample(fed) => {
+                let Fed { snapshot, events, state, interval, late } = *fed;
                 if let Some((before, was)) = last {
                     // Where the interval was changed, the longer one was what was agreed.
                     for what in holes::between(before, snapshot.stamp, interval.max(was), late) {
@@ -111,7 +138,8 @@ fn run(mut writer: Writer, past: Vec<Record>, interval: Duration, fed: &Receiver
                     }
                 }
                 last = Some((snapshot.stamp, interval));
-                writer.append(&snapshot);
+                events.into_iter().for_each(|event| writer.event(event));
+                writer.append_judged(&snapshot, &|| state.clone());
             }
             Feed::Mark(stamp, text) => writer.event(event(stamp, What::Mark { text })),
             Feed::End(done) => {

@@ -1,0 +1,36 @@
+//! Judges what is recorded, as it goes into the recording: renamed where it is, so that what is told of it is, too.
+
+use crate::recording::Writer;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use topotop_model::derive::{Deriver, Settings};
+use topotop_model::judge::{self, Judge, Judgement};
+use topotop_model::recording::told;
+use topotop_model::{Snapshot, Window};
+
+/// A judge with what it needs to see.
+#[derive(Debug)]
+pub(super) struct Clerk {
+    window: Window,
+    deriver: Deriver,
+    judge: Judge,
+    last: Judgement,
+}
+
+impl Clerk {
+    pub(super) fn new(derived: Settings, judged: judge::Settings) -> Self {
+        let (window, last) = (Window::default(), Judgement::default());
+        Self { window, deriver: Deriver::new(derived), judge: Judge::new(judged), last }
+    }
+
+    /// Judges the next sample and writes it, after what came and went with it.
+    pub(super) fn put(&mut self, snapshot: &Snapshot, writer: &mut Writer) {
+        self.window.push(snapshot.clone());
+        // A defect costs the judgement, not the sample.
+        let judged = catch_unwind(AssertUnwindSafe(|| self.judge.step(&self.deriver.frame(&self.window))));
+        if let Ok(judgement) = judged {
+            told(&self.last, &judgement, snapshot.stamp).into_iter().for_each(|event| writer.event(event));
+            self.last = judgement;
+        }
+        writer.append_judged(snapshot, &|| self.judge.save());
+    }
+}
