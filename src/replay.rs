@@ -24,8 +24,8 @@ pub(crate) fn run(global: &Global, config: &Config, args: &ReplayArgs) -> Result
     // Before the terminal is taken: what writes the stream may have to ask for a password.
     let opened = replay::open(&args.files)?;
     let start = Start { from: args.from, to: args.to, speed: args.speed.unwrap_or(1.0), paused: args.paused };
-    let settings = config.settings();
-    let newest = runtime::run(app, move |waker| opened.start(&settings, start, move || waker.wake()))?;
+    let (settings, judge) = (config.settings(), config.judge());
+    let newest = runtime::run(app, move |waker| opened.start(&settings, &judge, start, move || waker.wake()))?;
     if global.verbose {
         snapshot::complain(&newest);
     }

@@ -24,7 +24,7 @@ const VERSION: u8 = 1;
 /// A judge from a recording.
 #[derive(Debug)]
 pub struct Restored {
-    /// It, as it was after the key frame's sample.
+    /// It, as it was before the key frame's sample.
     pub judge: Judge,
     /// False where series were left out since they were too long: some samples before must be judged again.
     pub whole: bool,

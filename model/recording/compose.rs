@@ -123,12 +123,18 @@ impl Composer {
 
     /// The next sample, of which nothing is judged.
     pub fn sample(&mut self, snapshot: &Snapshot) -> Result<Chunk, Error> {
-        self.judged(snapshot, &Vec::new)
+        self.judged(snapshot, None)
     }
 
-    /// The next sample; `state` gives the judge's state after it, where it becomes a key frame.
-    pub fn judged(&mut self, snapshot: &Snapshot, state: &dyn Fn() -> Vec<u8>) -> Result<Chunk, Error> {
-        let mut key = self.base.is_none() || self.since_key >= KEY_EVERY;
+    /// True where the next sample becomes a key frame in any case: the judge's state is best kept with that.
+    pub fn key_is_due(&self) -> bool {
+        self.base.is_none() || self.since_key >= KEY_EVERY
+    }
+
+    /// The next sample; with the judge's state before it, it becomes a key frame.
+    pub fn judged(&mut self, snapshot: &Snapshot, state: Option<&[u8]>) -> Result<Chunk, Error> {
+        let mut key = self.key_is_due() || state.is_some();
+        let state = state.unwrap_or_default();
         let mut summary = Summary::default();
         let mut body = self.body(snapshot, key, &mut summary, state)?;
         let mut writes = Vec::new();
@@ -144,7 +150,7 @@ impl Composer {
         }
         if self.position + self.needs(body.len() as u64) > self.room() {
             // Rather a sample without the judge's state than none.
-            body = self.body(snapshot, key, &mut summary, &Vec::new)?;
+            body = self.body(snapshot, key, &mut summary, &[])?;
         }
         if self.position + self.needs(body.len() as u64) > self.room() {
             // It would not fit into an empty segment either: forget the base, so that a smaller one may follow.
@@ -215,13 +221,7 @@ impl Composer {
         self.base = None;
     }
 
-    fn body(
-        &mut self,
-        snapshot: &Snapshot,
-        key: bool,
-        summary: &mut Summary,
-        state: &dyn Fn() -> Vec<u8>,
-    ) -> Result<Vec<u8>, Error> {
+    fn body(&mut self, snapshot: &Snapshot, key: bool, summary: &mut Summary, state: &[u8]) -> Result<Vec<u8>, Error> {
         let record = codec::encode(self.base.as_ref().filter(|_| !key), snapshot)?;
         if !key {
             return Ok(record.bytes);
@@ -231,7 +231,7 @@ impl Composer {
         window.push(self.last_key.clone().unwrap_or_default());
         window.push(snapshot.clone());
         *summary = Summary::of(&self.deriver.frame(&window));
-        Ok(key_body(summary, &state(), &record.bytes))
+        Ok(key_body(summary, state, &record.bytes))
     }
 
     fn begin(&mut self, snapshot: &Snapshot, record: u64, writes: &mut Vec<(u64, Vec<u8>)>) -> Result<(), Error> {

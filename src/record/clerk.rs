@@ -24,6 +24,7 @@ impl Clerk {
 
     /// Judges the next sample and writes it, after what came and went with it.
     pub(super) fn put(&mut self, snapshot: &Snapshot, writer: &mut Writer) {
+        let state = writer.key_is_due().then(|| self.judge.save());
         self.window.push(snapshot.clone());
         // A defect costs the judgement, not the sample.
         let judged = catch_unwind(AssertUnwindSafe(|| self.judge.step(&self.deriver.frame(&self.window))));
@@ -31,6 +32,6 @@ impl Clerk {
             told(&self.last, &judgement, snapshot.stamp).into_iter().for_each(|event| writer.event(event));
             self.last = judgement;
         }
-        writer.append_judged(snapshot, &|| self.judge.save());
+        writer.append_judged(snapshot, state.as_deref());
     }
 }

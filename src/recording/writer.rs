@@ -141,12 +141,17 @@ impl Writer {
 
     /// The next sample, of which nothing is judged.
     pub fn append(&mut self, snapshot: &Snapshot) {
-        self.append_judged(snapshot, &Vec::new);
+        self.append_judged(snapshot, None);
     }
 
-    /// The next sample, with the judge's state after it. It is skipped, and the recording says so, while the last ones
+    /// True where the next sample becomes a key frame: what the judge's state before it is wanted for.
+    pub fn key_is_due(&self) -> bool {
+        self.composer.key_is_due()
+    }
+
+    /// The next sample, with the judge's state before it. It is skipped, and the recording says so, while the last ones
     /// have not gone through.
-    pub fn append_judged(&mut self, snapshot: &Snapshot, state: &dyn Fn() -> Vec<u8>) {
+    pub fn append_judged(&mut self, snapshot: &Snapshot, state: Option<&[u8]>) {
         if let Some(failure) = lock(&self.shared.failure).take() {
             self.failed = Some((failure, snapshot.stamp.mono_ns));
         }

@@ -223,11 +223,13 @@ impl Thread {
     fn sample(&mut self) {
         let snapshot = self.sampler.sample();
         let late = Late::of(self.shared.stopped.swap(false, Ordering::Relaxed), self.woken_late, self.interval);
+        // As often as key frames come, so that a recording has it there.
+        let state = (snapshot.stamp.seq % KEY_EVERY as u64 == 1).then(|| self.judge.save());
         let seen = catch_unwind(AssertUnwindSafe(|| self.see(snapshot.clone())));
         // What cannot be shown is recorded all the same.
         let last = || Judgement::clone(&lock(&self.shared.past).last());
         let judgement = seen.as_ref().map_or_else(|_| last(), |(_, judgement)| judgement.clone());
-        self.keep(snapshot, judgement, late);
+        self.keep(snapshot, judgement, state, late);
         let frame = seen.unwrap_or_else(|defect| resume_unwind(defect)).0;
         let (judgement, timeline) = {
             let past = lock(&self.shared.past);
@@ -246,19 +248,19 @@ impl Thread {
     }
 
     /// Puts a sample with what was judged of it into the past, and into the recording.
-    fn keep(&self, snapshot: Snapshot, judgement: Judgement, late: Late) {
+    fn keep(&self, snapshot: Snapshot, judgement: Judgement, state: Option<Vec<u8>>, late: Late) {
         let stamp = snapshot.stamp;
         let mut ring = lock(&self.shared.ring);
         // A sample that cannot be encoded is missing from the past only.
         let _ = ring.append(&snapshot);
         let mut past = lock(&self.shared.past);
         let events = past.push(stamp, judgement);
-        if stamp.seq % KEY_EVERY as u64 == 1 {
-            past.save(stamp.seq, self.judge.save());
+        if let Some(state) = &state {
+            past.save(stamp.seq, state.clone());
         }
         past.forget_before(ring.records().next().map_or(0, |record| record.stamp.seq));
         if let Some(feed) = &*lock(&self.shared.feed) {
-            let (interval, state) = (self.interval, self.judge.save());
+            let interval = self.interval;
             // A recording that is gone has said so.
             let _ = feed.send(Feed::Sample(Box::new(Fed { snapshot, events, state, interval, late })));
         }

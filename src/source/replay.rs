@@ -1,8 +1,10 @@
 //! Recordings as a source: a thread that plays, one that looks ahead and back, and the newest picture between them and
 //! the screen.
 
+mod assessor;
 mod deck;
 mod headlines;
+mod judging;
 mod player;
 mod scout;
 mod stream;
@@ -12,6 +14,7 @@ use super::playback::Playback;
 use super::{About, Sample, Source, Target};
 use crate::app::transport::{Order, Transport};
 use crate::moment::Moment;
+use assessor::Assessor;
 use deck::Deck;
 use player::Player;
 use scout::{News, Scout};
@@ -24,6 +27,7 @@ use stream::StreamTrack;
 use topotop_model::Stamp;
 use topotop_model::align::Offset;
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::judge;
 use track::{FileTrack, Track};
 
 /// What the player is told.
@@ -169,7 +173,13 @@ pub struct Replay {
 
 impl Opened {
     /// Starts playing; `wake` is called when there is something to take.
-    pub fn start(self, settings: &Settings, start: Start, wake: impl Fn() + Send + 'static) -> Result<Replay, String> {
+    pub fn start(
+        self,
+        settings: &Settings,
+        judged: &judge::Settings,
+        start: Start,
+        wake: impl Fn() + Send + 'static,
+    ) -> Result<Replay, String> {
         let shared = Arc::new(Shared::default());
         let deriver = |track: &dyn Track| Deriver::new(derived_as(track, settings));
         let scout = || {
@@ -182,12 +192,20 @@ impl Opened {
         };
         let jobs = scout()?;
         let timekeeper = if self.tracks.len() > 1 { Some(scout()?) } else { None };
+        let twice = self.tracks.iter().map(|track| {
+            let again = || Ok::<_, String>((track.again()?, deriver(track.as_ref())));
+            Ok([again()?, again()?])
+        });
+        let twice = twice.collect::<Result<Vec<_>, String>>()?;
+        let (tasks, inbox) = channel();
+        let assessor = Assessor::new(twice, judged.clone(), inbox, self.words.clone());
+        spawn("assessor", move || assessor.run())?;
         let decks: Vec<Deck> = self
             .tracks
             .into_iter()
             .map(|track| {
                 let deriver = deriver(track.as_ref());
-                Deck::new(track, deriver)
+                Deck::new(track, deriver, judged.clone())
             })
             .collect();
         let now = Instant::now();
@@ -199,6 +217,9 @@ impl Opened {
             inbox: self.inbox,
             scout: jobs,
             timekeeper,
+            assessor: tasks,
+            judging: false,
+            swept: vec![(now, None); decks.len()],
             shared: Arc::clone(&shared),
             wake: Box::new(wake),
             started: now,

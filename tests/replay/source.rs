@@ -13,6 +13,7 @@ use topotop::source::replay::{self, Replay, Start};
 use topotop::source::{Sample, Source};
 use topotop_collectors::{Options as Sampling, Root, Sampler};
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::judge;
 use topotop_model::recording::{About, Limits, What};
 use topotop_model::{Stamp, Window};
 
@@ -34,7 +35,7 @@ impl Shown {
         let wake = move || {
             let _ = wake.try_send(());
         };
-        let replay = opened.start(&Settings::default(), start, wake).expect("threads");
+        let replay = opened.start(&Settings::default(), &judge::Settings::default(), start, wake).expect("threads");
         Self { replay, woken, sample: Sample::default() }
     }
 

@@ -32,7 +32,7 @@ pub(super) struct Past {
     bytes: usize,
     timeline: Arc<Timeline>,
     last: Arc<Judgement>,
-    /// The judge's state after the key frames of the ring, by the sample.
+    /// The judge's state before the key frames of the ring, by the sample.
     states: VecDeque<(u64, Vec<u8>)>,
 }
 
@@ -69,7 +69,7 @@ impl Past {
         events
     }
 
-    /// Keeps the judge's state after the newest sample.
+    /// Keeps the judge's state before a sample.
     pub(super) fn save(&mut self, seq: u64, state: Vec<u8>) {
         self.states.push_back((seq, state));
     }

@@ -34,8 +34,8 @@ pub(super) struct Fed {
     pub(super) snapshot: Snapshot,
     /// What came and went with it.
     pub(super) events: Vec<Event>,
-    /// The judge's state after it.
-    pub(super) state: Vec<u8>,
+    /// The judge's state before it, where that was kept.
+    pub(super) state: Option<Vec<u8>>,
     /// The time that was to pass before it.
     pub(super) interval: Duration,
     /// Why it may be late.
@@ -121,8 +121,8 @@ fn run(
             writer.event(event);
         }
         while told.states.pop_front_if(|state| state.0 < seq).is_some() {}
-        let state = told.states.front().filter(|state| state.0 == seq).map(|state| state.1.clone());
-        writer.append_judged(&snapshot, &|| state.clone().unwrap_or_default());
+        let state = told.states.front().filter(|state| state.0 == seq).map(|state| &*state.1);
+        writer.append_judged(&snapshot, state);
         *lock(status) = writer.status();
         last = Some((snapshot.stamp, interval));
         base = Some(snapshot);
@@ -139,7 +139,7 @@ fn run(
                 }
                 last = Some((snapshot.stamp, interval));
                 events.into_iter().for_each(|event| writer.event(event));
-                writer.append_judged(&snapshot, &|| state.clone());
+                writer.append_judged(&snapshot, state.as_deref());
             }
             Feed::Mark(stamp, text) => writer.event(event(stamp, What::Mark { text })),
             Feed::End(done) => {

@@ -1,6 +1,7 @@
 //! One machine's recording and how far it is decoded.
 
 use super::headlines::{Found, Headlines};
+use super::judging::Judging;
 use super::track::{After, Track};
 use crate::app::transport::{Reel, by_own_time};
 use crate::source::Sample;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::history::Headline;
-use topotop_model::judge::Timeline;
+use topotop_model::judge::{self, Timeline};
 use topotop_model::recording::{Damage, When};
 use topotop_model::{Snapshot, Window};
 use topotop_widgets::parts::timebar::Bar;
@@ -33,14 +34,16 @@ pub(super) struct Deck {
     /// The next sample, decoded before it is needed.
     ahead: Option<(u64, Snapshot)>,
     frame: Arc<Frame>,
-    timeline: Arc<Timeline>,
+    /// The sample that the frame is of.
+    framed: Option<u64>,
+    pub(super) judging: Judging,
     /// What the bar was made of, to make it again when that changed.
     bar: Arc<Bar>,
     pub(super) stale: bool,
 }
 
 impl Deck {
-    pub(super) fn new(mut track: Box<dyn Track>, deriver: Deriver) -> Self {
+    pub(super) fn new(mut track: Box<dyn Track>, deriver: Deriver, judge: judge::Settings) -> Self {
         let after = track.after();
         Self {
             track,
@@ -52,7 +55,8 @@ impl Deck {
             at: None,
             ahead: None,
             frame: Arc::default(),
-            timeline: Arc::default(),
+            framed: None,
+            judging: Judging::new(judge),
             bar: Arc::default(),
             stale: true,
         }
@@ -67,13 +71,18 @@ impl Deck {
     /// is wrong in between.
     pub(super) fn go(&mut self, wanted: u64) -> (Option<u64>, Option<Damage>) {
         let from = self.at;
+        self.judging.begin();
         let (found, damage) = match from {
             Some(at) if wanted > at && wanted - at <= ONWARD => self.onward(wanted),
             Some(at) if wanted == at => (Some(at), None),
             _ => self.jump(wanted, from.is_some_and(|at| wanted < at)),
         };
         if let Some(found) = found.filter(|&found| Some(found) != from) {
-            self.frame = Arc::new(self.deriver.frame(&self.window));
+            if self.framed != Some(found) {
+                self.frame = Arc::new(self.deriver.frame(&self.window));
+                self.framed = Some(found);
+            }
+            self.judging.shown(found);
             // The line changes only by what was not known of it.
             self.stale |= !self.headlines.knows(found);
             self.headlines.insert(found, Arc::new(Headline::of(&self.frame)), found);
@@ -98,6 +107,7 @@ impl Deck {
             match next {
                 Some(Ok((sample, snapshot))) => {
                     self.window.push(snapshot);
+                    self.judge(sample);
                     if last.is_some_and(|last| last + 1 != sample) {
                         // Records that cannot even be found are no error of decoding.
                         damage = damage.or_else(|| self.track.lost_before(sample));
@@ -115,9 +125,18 @@ impl Deck {
     fn jump(&mut self, wanted: u64, back: bool) -> (Option<u64>, Option<Damage>) {
         self.ahead = None;
         let Some(there) = self.there(wanted, back) else { return (None, None) };
+        if self.restored(there) {
+            let damage = if there == wanted { None } else { self.track.lost_before(there.max(wanted)) };
+            return (Some(there), damage);
+        }
+        self.judging.lose();
         let damage = match self.track.window_at(there) {
             Ok(window) => {
                 self.window = window;
+                if self.track.range().is_some_and(|range| range.0 == there) {
+                    self.judging.start();
+                    self.judge(there);
+                }
                 let damage = if there == wanted { None } else { self.track.lost_before(there.max(wanted)) };
                 return (Some(there), damage);
             }
@@ -128,6 +147,44 @@ impl Deck {
         let found = found.filter(|_| window.is_some());
         self.window = window.unwrap_or_else(|| std::mem::take(&mut self.window));
         (found, Some(damage))
+    }
+
+    /// Judges the sample that the window ends with, where what came before was judged.
+    fn judge(&mut self, sample: u64) {
+        self.framed = None;
+        if self.judging.can_go_on() {
+            self.frame = Arc::new(self.deriver.frame(&self.window));
+            self.framed = Some(sample);
+            self.judging.step(&self.frame);
+        }
+    }
+
+    /// Goes to a sample from a key frame with the judge's state, judging on; false where that is not to be had.
+    fn restored(&mut self, sample: u64) -> bool {
+        let Some((key, state)) = self.track.state_before(sample).filter(|state| sample - state.0 <= ONWARD) else {
+            return false;
+        };
+        if !self.judging.restore(&state) {
+            return false;
+        }
+        let Ok(window) = self.track.window_at(key) else { return false };
+        let before = std::mem::replace(&mut self.window, window);
+        self.judge(key);
+        let mut at = key;
+        while at < sample {
+            match self.track.next() {
+                Some(Ok((next, snapshot))) if next == at + 1 => {
+                    self.window.push(snapshot);
+                    self.judge(next);
+                    at = next;
+                }
+                _ => {
+                    self.window = before;
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// The sample, or the nearest one that has a place in the recording.
@@ -179,8 +236,8 @@ impl Deck {
     /// What the screen gets.
     pub(super) fn sample(&self) -> Option<Sample> {
         let history = Arc::new(self.headlines.history(self.at?));
-        let timeline = Arc::clone(&self.timeline);
-        Some(Sample { frame: Arc::clone(&self.frame), history, timeline, ..Sample::default() })
+        let (judgement, timeline) = (self.judging.judgement(), Arc::clone(self.judging.timeline()));
+        Some(Sample { frame: Arc::clone(&self.frame), history, judgement, timeline })
     }
 
     /// The recording as a whole.
@@ -223,7 +280,7 @@ impl Reel for Deck {
     }
 
     fn timeline(&self) -> &Timeline {
-        &self.timeline
+        self.judging.timeline()
     }
 
     fn grows(&self) -> bool {

@@ -2,6 +2,7 @@
 
 mod tell;
 
+use super::assessor::Task;
 use super::deck::Deck;
 use super::scout::{Job, News};
 use super::track::After;
@@ -31,6 +32,12 @@ pub(super) struct Player {
     pub(super) scout: Sender<Job>,
     /// Compares the clocks of two machines, which takes longer than the picture's history may wait.
     pub(super) timekeeper: Option<Sender<Job>>,
+    /// Judges what was jumped to, and what was not judged when it was recorded.
+    pub(super) assessor: Sender<Task>,
+    /// True while it has not answered.
+    pub(super) judging: bool,
+    /// When each recording was judged to its end, and what there was of it then.
+    pub(super) swept: Vec<(Instant, Option<(u64, u64)>)>,
     pub(super) shared: Arc<Shared>,
     pub(super) wake: Box<dyn Fn() + Send>,
     pub(super) started: Instant,
@@ -180,7 +187,8 @@ impl Player {
     }
 
     fn news(&mut self, news: News) {
-        self.asked &= matches!(news, News::Clocks(_));
+        self.asked &= matches!(news, News::Clocks(_) | News::Judged(..) | News::Swept(..));
+        self.judging &= !matches!(news, News::Judged(..) | News::Swept(..));
         match news {
             News::Headlines(machine, range, headlines) => {
                 let shown = self.transport.sample;
@@ -189,11 +197,27 @@ impl Player {
                     deck.stale = true;
                 }
             }
-            News::Survey(machine, found, minutes) => {
+            News::Judged(machine, sample, judged) => {
+                if let Some(deck) = self.decks.get_mut(machine) {
+                    let shown = deck.shown();
+                    deck.judging.take(sample, judged.map(|judged| *judged), shown);
+                }
+            }
+            News::Swept(machine, swept) => {
+                if let Some(place) = self.swept.get_mut(machine).filter(|_| swept.done) {
+                    *place = (Instant::now(), self.decks.get(machine).and_then(|deck| deck.track.range()));
+                }
+                if let (Some(deck), Some(to)) = (self.decks.get_mut(machine), swept.to) {
+                    deck.judging.sweep(swept.changes, to);
+                }
+            }
+            News::Survey(machine, found, minutes, noted) => {
                 if let Some(deck) = self.decks.get_mut(machine) {
                     let damage = std::mem::take(&mut deck.found.damage);
                     deck.found = super::headlines::Found { damage, ..found };
                     deck.headlines.minutes = minutes;
+                    let shown = deck.shown();
+                    deck.judging.note(*noted, shown);
                     deck.stale = true;
                 }
             }

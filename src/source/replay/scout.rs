@@ -2,6 +2,7 @@
 //! and holes, how the clocks of two machines stand to each other. The picture never waits for it.
 
 use super::Word;
+use super::assessor::Swept;
 use super::headlines::Found;
 use super::track::Track;
 use crate::app::transport::pace;
@@ -14,7 +15,8 @@ use topotop_model::Window;
 use topotop_model::align::{self, Offset};
 use topotop_model::derive::Deriver;
 use topotop_model::history::Headline;
-use topotop_model::recording::{Event, Summary, What, When};
+use topotop_model::judge::{Judge, Judgement};
+use topotop_model::recording::{Event, Noted, Summary, What, When};
 
 /// What it is asked for.
 #[derive(Debug)]
@@ -32,8 +34,12 @@ pub(super) enum Job {
 pub(super) enum News {
     /// Headlines of a range, as far as its samples can be read.
     Headlines(usize, RangeInclusive<u64>, Vec<(u64, Arc<Headline>)>),
-    /// Marks, holes and times; what minutes were like.
-    Survey(usize, Found, Minutes),
+    /// Marks, holes and times; what minutes were like; what was judged then.
+    Survey(usize, Found, Minutes, Box<Noted>),
+    /// What was judged of a sample, and the judge after it; none where that cannot be known.
+    Judged(usize, u64, Option<Box<(Judge, Judgement)>>),
+    /// What came and went from the start on.
+    Swept(usize, Swept),
     /// The clock of the second machine against that of the first, and what showed it.
     Clocks(Option<(Offset, &'static str)>),
 }
@@ -60,7 +66,7 @@ impl Scout {
             // Whatever it trips over, the player must not wait for its answer for ever.
             let news = catch_unwind(AssertUnwindSafe(|| self.work(&job))).unwrap_or_else(|_| match job {
                 Job::Headlines(machine, range) => News::Headlines(machine, range, Vec::new()),
-                Job::Survey(machine) => News::Survey(machine, Found::default(), Vec::new()),
+                Job::Survey(machine) => News::Survey(machine, Found::default(), Vec::new(), Box::default()),
                 Job::Clocks => News::Clocks(None),
             });
             if self.player.send(Word::News(news)).is_err() {
@@ -76,8 +82,8 @@ impl Scout {
                 News::Headlines(*machine, range.clone(), headlines)
             }
             Job::Survey(machine) => {
-                let (found, minutes) = self.survey(*machine).unwrap_or_default();
-                News::Survey(*machine, found, minutes)
+                let (found, minutes, noted) = self.survey(*machine).unwrap_or_default();
+                News::Survey(*machine, found, minutes, Box::new(noted))
             }
             Job::Clocks => News::Clocks(self.clocks()),
         }
@@ -112,7 +118,7 @@ impl Scout {
         found
     }
 
-    fn survey(&mut self, machine: usize) -> Option<(Found, Minutes)> {
+    fn survey(&mut self, machine: usize) -> Option<(Found, Minutes, Noted)> {
         let (track, _) = self.tracks.get_mut(machine)?;
         track.refresh();
         let (first, last) = track.range()?;
@@ -132,10 +138,12 @@ impl Scout {
         }
         holes.sort_unstable();
         holes.dedup();
-        let marks = events.into_iter().filter(|event| !is_skip(event)).map(|(at, event)| (at, event.what.text()));
+        let noted = Noted::of(&events);
+        let marks = events.into_iter().filter(|event| !is_skip(event) && !event.1.what.is_finding());
+        let marks = marks.map(|(at, event)| (at, event.what.text()));
         let marks = marks.collect();
         let times = times(track.as_mut(), first, last);
-        Some((Found { marks, holes, times, ..Found::default() }, minutes))
+        Some((Found { marks, holes, times, ..Found::default() }, minutes, noted))
     }
 
     /// Compares what went on at both ends where their clocks say that both were recorded, and some minutes around it.

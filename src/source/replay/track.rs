@@ -34,6 +34,10 @@ pub(super) trait Track: Send {
     fn nearest(&mut self, wall_ns: i64) -> Option<u64>;
     /// The window as it was when a sample came in.
     fn window_at(&mut self, sample: u64) -> Result<Window, Damage>;
+    /// The sample at or before one, before which the judge's state is known, and that.
+    fn state_before(&mut self, _: u64) -> Option<(u64, Vec<u8>)> {
+        None
+    }
     /// The sample after the one that was decoded last.
     fn next(&mut self) -> Next;
     /// What is wrong between a sample and the one before it.
@@ -91,6 +95,10 @@ impl Track for FileTrack {
 
     fn window_at(&mut self, sample: u64) -> Result<Window, Damage> {
         self.reader.window_at(sample)
+    }
+
+    fn state_before(&mut self, sample: u64) -> Option<(u64, Vec<u8>)> {
+        self.reader.state_before(sample)
     }
 
     fn next(&mut self) -> Next {

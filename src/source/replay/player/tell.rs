@@ -1,5 +1,6 @@
 //! What the player tells the screen, and what it asks the scout for.
 
+use super::super::assessor::Task;
 use super::super::deck::Deck;
 use super::super::scout::Job;
 use super::super::track::After;
@@ -11,6 +12,8 @@ use std::time::{Duration, Instant};
 
 /// How often marks, holes and minutes of what grows are looked for again.
 const SURVEY: Duration = Duration::from_secs(5);
+/// How often what came since is judged of what grows.
+const SWEEP: Duration = Duration::from_secs(1);
 /// How often clocks are compared again while nothing showed how they stand.
 const COMPARE: Duration = Duration::from_secs(30);
 /// How often they are compared at most.
@@ -77,11 +80,31 @@ impl Player {
     /// Asks the scout for what is missing most.
     pub(super) fn ask(&mut self) {
         self.ask_clocks();
+        self.ask_judge();
         if self.asked {
             return;
         }
         if let Some(job) = self.job() {
             self.asked = self.scout.send(job).is_ok();
+        }
+    }
+
+    /// Asks for what is to be judged: the sample that is shown first, then whole recordings.
+    fn ask_judge(&mut self) {
+        if self.judging {
+            return;
+        }
+        let shown = self.decks.get(self.machine).and_then(|deck| deck.judging.wants(deck.shown()));
+        let task = shown.map(|sample| Task::Judge(self.machine, sample)).or_else(|| {
+            let machines = self.decks.iter().zip(&self.swept).enumerate();
+            let mut due = machines.filter(|(_, (deck, swept))| {
+                let range = deck.track.range();
+                range.is_some() && swept.1 != range && (swept.1.is_none() || swept.0.elapsed() > SWEEP)
+            });
+            due.next().map(|(machine, _)| Task::Sweep(machine))
+        });
+        if let Some(task) = task {
+            self.judging = self.assessor.send(task).is_ok();
         }
     }
 

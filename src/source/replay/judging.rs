@@ -1,0 +1,158 @@
+//! What is judged of the sample that is shown: at once while one sample follows the other or the recording has the
+//! judge's state near; else what was noted then stands in until the thread that judges has caught up.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use topotop_model::frame::Frame;
+use topotop_model::judge::{Basis, Change, Judge, Judgement, Settings, Timeline};
+use topotop_model::recording::Noted;
+
+/// Time that judging may take before a picture has to be there.
+const BUDGET: Duration = Duration::from_millis(25);
+/// What was judged of a sample that is so near still tells what is wrong, while one plays fast.
+const NEAR: u64 = 240;
+
+/// A machine's judge.
+#[derive(Debug)]
+pub(super) struct Judging {
+    settings: Settings,
+    /// As it is after the sample that is shown; none where it has not seen that.
+    judge: Option<Judge>,
+    judgement: Arc<Judgement>,
+    until: Instant,
+    /// What the recording says.
+    noted: Noted,
+    /// What was judged from its start on, where what it says is not what these rules say.
+    swept: Option<Swept>,
+    timeline: Arc<Timeline>,
+    /// The sample that was asked for in vain.
+    given_up: Option<u64>,
+}
+
+/// What is known of a recording from its start to a sample.
+#[derive(Debug, Default)]
+struct Swept {
+    to: u64,
+    changes: Vec<Change>,
+}
+
+impl Judging {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            // Nothing was missed before the first sample.
+            judge: None,
+            settings,
+            judgement: Arc::new(pending()),
+            until: Instant::now(),
+            noted: Noted::default(),
+            swept: None,
+            timeline: Arc::default(),
+            given_up: None,
+        }
+    }
+
+    /// Another sample is to be shown: judging has its time from now on.
+    pub(super) fn begin(&mut self) {
+        self.until = Instant::now() + BUDGET;
+    }
+
+    /// True where the next frame can be judged.
+    pub(super) fn can_go_on(&mut self) -> bool {
+        if Instant::now() > self.until {
+            self.judge = None;
+        }
+        self.judge.is_some()
+    }
+
+    /// Takes in the next frame.
+    pub(super) fn step(&mut self, frame: &Frame) {
+        if let Some(judge) = &mut self.judge {
+            self.judgement = Arc::new(judge.step(frame));
+        }
+    }
+
+    /// Goes on as a recording says that it stood; false where it does not say it to these rules.
+    pub(super) fn restore(&mut self, state: &[u8]) -> bool {
+        let restored = Judge::restore(&self.settings, state).filter(|restored| restored.whole);
+        self.judge = restored.map(|restored| restored.judge);
+        self.judge.is_some()
+    }
+
+    /// Begins with the first sample of all.
+    pub(super) fn start(&mut self) {
+        self.judge = Some(Judge::new(self.settings.clone()));
+    }
+
+    /// What came before the next frame was not seen.
+    pub(super) fn lose(&mut self) {
+        self.judge = None;
+    }
+
+    /// A sample is shown: where it was not judged, what was noted of it stands in.
+    pub(super) fn shown(&mut self, sample: u64) {
+        if self.judge.is_none() {
+            self.judgement = Arc::new(if self.noted.is_empty() { pending() } else { self.noted.at(sample) });
+        }
+    }
+
+    /// The sample to be judged elsewhere, if that is needed.
+    pub(super) fn wants(&self, shown: Option<u64>) -> Option<u64> {
+        shown.filter(|shown| self.judge.is_none() && self.given_up != Some(*shown))
+    }
+
+    /// Takes in what was judged elsewhere, of a sample that is shown or was a moment ago.
+    pub(super) fn take(&mut self, sample: u64, judged: Option<(Judge, Judgement)>, shown: Option<u64>) {
+        match (judged, shown) {
+            (None, _) => self.given_up = Some(sample),
+            (Some((judge, judgement)), Some(shown)) if shown == sample => {
+                (self.judge, self.judgement) = (Some(judge), Arc::new(judgement));
+            }
+            (Some((_, judgement)), Some(shown)) if self.judge.is_none() && shown.abs_diff(sample) < NEAR => {
+                if self.noted.is_empty() {
+                    self.judgement = Arc::new(Judgement { basis: Basis::Noted, ..judgement });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in what the recording says.
+    pub(super) fn note(&mut self, noted: Noted, shown: Option<u64>) {
+        self.noted = noted;
+        shown.into_iter().for_each(|shown| self.shown(shown));
+        self.line_up();
+    }
+
+    /// Takes in what came and went up to a sample, as judged from the start.
+    pub(super) fn sweep(&mut self, changes: Vec<Change>, to: u64) {
+        let swept = self.swept.get_or_insert_default();
+        swept.changes.extend(changes);
+        swept.to = to;
+        self.line_up();
+    }
+
+    fn line_up(&mut self) {
+        let timeline = match &self.swept {
+            None => self.noted.timeline().clone(),
+            Some(swept) => {
+                let later = self.noted.timeline().changes().iter().filter(|change| change.sample > swept.to);
+                Timeline::of(swept.changes.iter().chain(later).cloned().collect())
+            }
+        };
+        if *self.timeline != timeline {
+            self.timeline = Arc::new(timeline);
+        }
+    }
+
+    pub(super) fn judgement(&self) -> Arc<Judgement> {
+        Arc::clone(&self.judgement)
+    }
+
+    pub(super) fn timeline(&self) -> &Arc<Timeline> {
+        &self.timeline
+    }
+}
+
+fn pending() -> Judgement {
+    Judgement { basis: Basis::Pending, ..Judgement::default() }
+}
