@@ -11,7 +11,8 @@ use std::ffi::OsString;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use topotop_model::derive::{Deriver, Settings};
-use topotop_model::diff::{Comparison, FactChange, Side, compare};
+use topotop_model::diff::{Comparison, FactChange, Found, FoundChanges, FoundSide, Side, compare};
+use topotop_model::judge::{self, Judge};
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
 
@@ -61,6 +62,7 @@ struct Report {
     before: About,
     after: About,
     comparison: Comparison,
+    findings: FoundChanges,
     /// Nothing is left out.
     all: bool,
 }
@@ -73,7 +75,11 @@ enum Format {
 }
 
 /// Compares and writes; true if something changed.
-pub(crate) fn run(args: &DiffArgs, charset: crate::config::CharsetChoice) -> Result<bool, String> {
+pub(crate) fn run(
+    args: &DiffArgs,
+    charset: crate::config::CharsetChoice,
+    judge: &judge::Settings,
+) -> Result<bool, String> {
     let format = format(args)?;
     let is_file = |path: &Path| path.is_file();
     let before = Given::parse(&args.before, is_file);
@@ -81,10 +87,10 @@ pub(crate) fn run(args: &DiffArgs, charset: crate::config::CharsetChoice) -> Res
     if after.path.as_os_str().is_empty() {
         after.path.clone_from(&before.path);
     }
-    let (one, other) = (fold(&before)?, fold(&after)?);
-    let comparison = compare(&one.1, &other.1);
-    let report = Report { before: one.0, after: other.0, comparison, all: args.all };
-    let changed = report.comparison.is_change();
+    let (one, other) = (fold(&before, judge)?, fold(&after, judge)?);
+    let (comparison, findings) = (compare(&one.1, &other.1), FoundChanges::of(&one.2, &other.2));
+    let report = Report { before: one.0, after: other.0, comparison, findings, all: args.all };
+    let changed = report.is_change();
     if let Some(path) = &args.output {
         let wrong = |error: std::io::Error| format!("-o {}: {error}", path.display());
         let mut out = BufWriter::new(std::fs::File::create(path).map_err(wrong)?);
@@ -131,8 +137,8 @@ fn write(report: &Report, format: Format, width: usize, charset: Charset, out: &
     }
 }
 
-/// Reads a span of a recording, sample by sample, into a side.
-fn fold(given: &Given) -> Result<(About, Side), String> {
+/// Reads a span of a recording, sample by sample, into a side, and judges it: what was before the span is not its own.
+fn fold(given: &Given, judge: &judge::Settings) -> Result<(About, Side, FoundSide), String> {
     let name = printable(&given.path.display().to_string()).into_owned();
     let mut reader = recording::open(&given.path)?;
     let span = span::resolve(&mut reader, given.part.as_deref()).map_err(|error| format!("{name}: {error}"))?;
@@ -146,21 +152,39 @@ fn fold(given: &Given) -> Result<(About, Side), String> {
         span: span.what,
         ..About::default()
     };
-    let mut side = Side::new();
-    said.damaged = span::windows(&mut reader, (span.first, span.last), |window| side.push(&deriver.frame(window)));
+    let (mut side, mut found, mut judge) = (Side::new(), FoundSide::default(), Judge::new(judge.clone()));
+    said.damaged = span::windows(&mut reader, (span.first, span.last), |window| {
+        let frame = deriver.frame(window);
+        found.push(&frame, &judge.step(&frame));
+        side.push(&frame);
+    });
     let (first, last) = side.span().ok_or_else(|| format!("{}: no sample of it can be read", said.file))?;
     (said.from_wall_ns, said.to_wall_ns) = (first.wall_ns, last.wall_ns);
     said.seconds = last.mono_ns.saturating_sub(first.mono_ns) as f64 / 1e9;
     (said.samples, said.block) = (side.samples(), side.block());
-    Ok((said, side))
+    Ok((said, side, found))
 }
 
 impl Report {
+    /// True where a metric, a setting or a finding that costs something is another one.
+    fn is_change(&self) -> bool {
+        self.comparison.is_change() || self.findings.is_change()
+    }
+
+    /// The findings with what became of them.
+    fn findings(&self) -> Vec<(&'static str, &Found)> {
+        let FoundChanges { gone, new, both, unknown } = &self.findings;
+        let lists = [("gone", gone), ("new", new), ("still", both), ("unknown", unknown)];
+        lists.into_iter().flat_map(|(word, list)| list.iter().map(move |found| (word, found))).collect()
+    }
+
     /// One line: what there is to say.
     fn summary(&self) -> String {
         use topotop_model::diff::Verdict;
         let count = |verdict| self.comparison.heads().iter().filter(|&&at| self.verdict(at) == Some(verdict)).count();
         let parts = [
+            (self.findings.gone.len(), "finding gone", "findings gone"),
+            (self.findings.new.len(), "new finding", "new findings"),
             (self.comparison.facts.len(), "setting", "settings"),
             (count(Verdict::Worse), "worse", "worse"),
             (count(Verdict::Improved), "better", "better"),
@@ -221,6 +245,9 @@ impl Report {
         let few = self.comparison.count(Verdict::Inconclusive);
         if few > 0 {
             notes.push(format!("{few} metrics had too few valid samples on a side to be compared."));
+        }
+        if !self.findings.unknown.is_empty() {
+            notes.push("Findings are unknown where their rule could not look on the other side.".to_owned());
         }
         if self.comparison.moved_irqs > 0 {
             notes.push(format!("{} settings of interrupts differ: irqbalance moves them.", self.comparison.moved_irqs));

@@ -73,7 +73,7 @@ fn record(global: &Global, args: &RecordArgs) -> ExitCode {
 
 /// 0, or 1 where a change is to be told by the status.
 fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
-    match Config::load(global.config.as_deref()).and_then(|config| diff::run(args, config.charset)) {
+    match Config::load(global.config.as_deref()).and_then(|config| diff::run(args, config.charset, &config.judge())) {
         Ok(changed) => ExitCode::from(u8::from(changed && args.exit_code)),
         Err(error) => status(Err(error)),
     }

@@ -3,6 +3,7 @@
 use crate::common::load::{Load, Unplugged};
 use topotop_collectors::{Options, Root, Sampler};
 use topotop_model::derive::Deriver;
+use topotop_model::judge::{Judge, Judgement, Settings};
 use topotop_model::ring::{KEY_EVERY, Log, Ring};
 use topotop_model::{Snapshot, Table as _, Window};
 
@@ -46,21 +47,29 @@ fn agree(samples: &[Snapshot]) {
     let mut ring = Ring::new(64 << 20);
     let (mut live, mut deriver) = (Window::default(), Deriver::default());
     let mut windows = Vec::new();
-    let mut frames = Vec::new();
+    let (mut frames, mut judge, mut judgements, mut states) = (Vec::new(), judge(), Vec::new(), Vec::new());
     for sample in samples {
         ring.append(sample).expect("encoded");
         live.push(sample.clone());
-        frames.push(format!("{:?}", deriver.frame(&live)));
+        let frame = deriver.frame(&live);
+        states.push(judge.save());
+        judgements.push(said(&judge.step(&frame)));
+        frames.push(format!("{frame:?}"));
         windows.push(live.clone());
     }
+    assert!(judgements.iter().any(|said| said.contains("Firing")), "nothing was found: the test shows nothing");
     assert_eq!(ring.len(), samples.len());
     // In order, as a recording is played: every frame equal.
     let (mut window, mut again, mut place) = (Window::default(), Deriver::default(), Snapshot::default());
+    let mut replayed = self::judge();
     for (index, record) in ring.records().enumerate() {
         topotop_model::codec::decode_into(&mut place, record).expect("decoded");
         assert_eq!(place, samples[index], "sample {index}");
         window.push(place.clone());
-        let frame = format!("{:?}", again.frame(&window));
+        let frame = again.frame(&window);
+        let judged = said(&replayed.step(&frame));
+        assert!(judged == judgements[index], "judgement {index}: {}", difference(&judged, &judgements[index]));
+        let frame = format!("{frame:?}");
         assert!(frame == frames[index], "frame {index} differs: {}", difference(&frame, &frames[index]));
     }
     // By jumping: the same sample, from a key frame before it, and what came before it.
@@ -72,6 +81,37 @@ fn agree(samples: &[Snapshot]) {
         assert_eq!(window.before.cpu_times, before.cpu_times, "before sample {index}");
         assert_eq!(window.before.irqs, before.irqs, "before sample {index}");
     }
+    // From the state before a key frame on, as seeking does.
+    for key in (KEY_EVERY..samples.len()).step_by(KEY_EVERY) {
+        let settings = settings();
+        let mut restored = Judge::restore(&settings, &states[key]).expect("a state").judge;
+        let (mut window, mut again) = (ring.window_at(key).expect("decoded"), Deriver::default());
+        for (index, sample) in samples.iter().enumerate().skip(key) {
+            if index > key {
+                window.push(sample.clone());
+            }
+            let judged = said(&restored.step(&again.frame(&window)));
+            assert!(judged == judgements[index], "sample {index}: {}", difference(&judged, &judgements[index]));
+        }
+    }
+}
+
+/// Limits that a machine under some load is beyond, so that there is something to be found.
+fn settings() -> Settings {
+    let limits =
+        [("CPU-01", "busy", 0.02), ("CPU-03", "busy", 0.05), ("IRQ-01", "softirq", 0.0), ("IRQ-01", "others", 1.0)];
+    let thresholds = limits.into_iter().map(|(rule, name, value)| ((rule.to_owned(), name.to_owned()), value));
+    Settings { thresholds: thresholds.collect() }
+}
+
+fn judge() -> Judge {
+    Judge::new(settings())
+}
+
+/// All of a judgement but what the rules themselves are.
+fn said(judgement: &Judgement) -> String {
+    let titles: Vec<String> = judgement.all().iter().map(|finding| finding.title()).collect();
+    format!("{titles:?} {judgement:?}")
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `topotop replay`: what is shown is what was recorded, wherever one goes, whatever became of the file.
 
 mod documents;
+mod judging;
 mod screen;
 mod source;
 mod terminal;

@@ -29,6 +29,7 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         side(name, about, out)?;
     }
     writeln!(out, "</table>")?;
+    findings(report, out)?;
     settings(report, out)?;
     changes(report, out)?;
     for note in report.notes() {
@@ -44,6 +45,28 @@ fn side(name: &str, about: &About, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "<td class=\"s\">{}</td>", escape(cell))?;
     }
     writeln!(out, "<td class=\"n\">{} samples</td></tr>", about.samples)
+}
+
+fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let findings = report.findings();
+    if findings.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<h2>Findings</h2>\n<table>\n<tr><th></th><th>rule</th><th>what</th><th class=\"n\">samples</th></tr>"
+    )?;
+    for (word, found) in findings {
+        let class = match word {
+            "gone" => "improved",
+            "new" => "worse",
+            _ => "",
+        };
+        let (title, severity) = (escape(&printable(&found.title)), found.severity.name());
+        write!(out, "<tr><td class=\"{class}\">{word}</td><td>{} <small>{severity}</small></td>", found.rule.id)?;
+        writeln!(out, "<td class=\"s\">{title}</td><td class=\"n\">{} of {}</td></tr>", found.samples, found.of)?;
+    }
+    writeln!(out, "</table>")
 }
 
 fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {

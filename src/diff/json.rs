@@ -4,7 +4,7 @@ use super::{About, Report};
 use crate::units;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
-use topotop_model::diff::{FactChange, Row, Spread, Verdict};
+use topotop_model::diff::{FactChange, Found, Row, Spread, Verdict};
 use topotop_model::text::printable;
 
 /// Name and version of the document; it changes only if a key changes its meaning.
@@ -35,7 +35,7 @@ fn document(report: &Report) -> Value {
         "before": side(&report.before),
         "after": side(&report.after),
         "alignment": comparison.alignment.name(),
-        "changed": comparison.is_change(),
+        "changed": report.is_change(),
         "summary": report.summary(),
         "counts": {
             "settings": comparison.facts.len(),
@@ -47,6 +47,12 @@ fn document(report: &Report) -> Value {
             "no_change": comparison.count(Verdict::NoChange),
             "inconclusive": comparison.count(Verdict::Inconclusive),
             "tested": comparison.tested,
+        },
+        "findings": {
+            "gone": findings(&report.findings.gone),
+            "new": findings(&report.findings.new),
+            "both": findings(&report.findings.both),
+            "unknown": findings(&report.findings.unknown),
         },
         "settings": comparison.facts.iter().map(setting).collect::<Vec<Value>>(),
         "changes": changes,
@@ -74,6 +80,20 @@ fn side(about: &About) -> Value {
         "samples_per_block": about.block,
         "damaged_places": about.damaged,
     })
+}
+
+fn findings(list: &[Found]) -> Vec<Value> {
+    let finding = |found: &Found| {
+        json!({
+            "rule": found.rule.id,
+            "severity": found.severity.name(),
+            "subject": printable(&found.subject),
+            "title": printable(&found.title),
+            "samples": found.samples,
+            "of": found.of,
+        })
+    };
+    list.iter().map(finding).collect()
 }
 
 fn setting(fact: &FactChange) -> Value {

@@ -87,6 +87,7 @@ pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut d
     }
     writeln!(out)?;
     wrapped(&report.summary(), width, out)?;
+    findings(report, width, &signs, out)?;
     settings(report, width, &signs, out)?;
     changes(report, width, &signs, out)?;
     let notes = report.notes();
@@ -95,6 +96,19 @@ pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut d
     }
     for note in notes {
         wrapped(&note, width, out)?;
+    }
+    Ok(())
+}
+
+fn findings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
+    let findings = report.findings();
+    if !findings.is_empty() {
+        writeln!(out, "\nfindings")?;
+    }
+    for (word, found) in findings {
+        let head = format!("  {word:<8}{:<9}{:<9}", found.severity.name(), found.rule.id);
+        let title = printable(&found.title);
+        writeln!(out, "{head}{}", signs.fit(&title, width.saturating_sub(head.width())))?;
     }
     Ok(())
 }
@@ -332,7 +346,8 @@ mod tests {
             ..About::default()
         };
         let comparison = compare(&side(false), &side(true));
-        Report { before: about("before.rec"), after: about("after.rec"), comparison, all: false }
+        let findings = topotop_model::diff::FoundChanges::default();
+        Report { before: about("before.rec"), after: about("after.rec"), comparison, findings, all: false }
     }
 
     fn written(width: usize, charset: Charset) -> String {

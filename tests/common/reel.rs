@@ -2,8 +2,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use topotop_model::recording::{About, Chunk, Composer, Event, Limits, What};
-use topotop_model::{Snapshot, Stamp, Table};
+use topotop_model::derive::Deriver;
+use topotop_model::judge::{Judge, Judgement, Settings};
+use topotop_model::recording::{About, Chunk, Composer, Event, Limits, What, told};
+use topotop_model::{Snapshot, Stamp, Table, Window};
 
 /// 2026-01-02 10:00:00 UTC.
 pub(crate) const START_NS: i64 = 1_767_348_000_000_000_000;
@@ -21,6 +23,10 @@ pub(crate) struct Reel {
     pub(crate) from: u64,
     /// Ticks of a hundred that a CPU was busy for in a second.
     pub(crate) busy: fn(u64, u32) -> u64,
+    /// Ticks of those that were soft interrupts.
+    pub(crate) softirq: fn(u64, u32) -> u64,
+    /// The judge's limits, where it is judged while it is written.
+    pub(crate) judged: Option<Settings>,
     /// Combined channels of eth0.
     pub(crate) channels: u64,
     /// Events before the sample of a second.
@@ -33,7 +39,17 @@ pub(crate) const CPUS: u32 = 4;
 impl Default for Reel {
     fn default() -> Self {
         let boot_id = "11111111-2222-4333-8444-555555555555";
-        Self { host: "db-17", boot_id, seconds: 61, from: 0, busy: quiet, channels: 1, events: Vec::new() }
+        Self {
+            host: "db-17",
+            boot_id,
+            seconds: 61,
+            from: 0,
+            busy: quiet,
+            softirq: |_, _| 0,
+            judged: None,
+            channels: 1,
+            events: Vec::new(),
+        }
     }
 }
 
@@ -64,6 +80,9 @@ impl Reel {
             }
         };
         let mut snapshot = Snapshot::default();
+        let mut clerk =
+            self.judged.clone().map(|settings| (Judge::new(settings), Window::default(), Deriver::default()));
+        let mut last = Judgement::default();
         for second in self.from..self.from + self.seconds {
             self.advance(&mut snapshot, second);
             for (_, what) in self.events.iter().filter(|event| event.0 == second) {
@@ -71,7 +90,17 @@ impl Reel {
                     Event { wall_ns: snapshot.stamp.wall_ns - 1, mono_ns: snapshot.stamp.mono_ns, what: what.clone() };
                 composer.event(event).into_iter().for_each(&mut put);
             }
-            put(composer.sample(&snapshot).expect("encoded"));
+            let mut state = None;
+            if let Some((judge, window, deriver)) = &mut clerk {
+                state = composer.key_is_due().then(|| judge.save());
+                window.push(snapshot.clone());
+                let judgement = judge.step(&deriver.frame(window));
+                for event in told(&last, &judgement, snapshot.stamp) {
+                    composer.event(event).into_iter().for_each(&mut put);
+                }
+                last = judgement;
+            }
+            put(composer.judged(&snapshot, state.as_deref()).expect("encoded"));
         }
         composer.finish().into_iter().for_each(&mut put);
         std::fs::write(path, file).expect("a file");
@@ -94,13 +123,16 @@ impl Reel {
             table.cpu.set(slot, u64::from(cpu));
             let busy = (self.busy)(second, cpu);
             let was = |column: &topotop_model::Num| column.value(slot).unwrap_or(1000);
-            let (user, idle) = (was(&table.user) + busy, was(&table.idle) + 100 - busy);
+            let soft = (self.softirq)(second, cpu).min(busy);
+            let (user, idle) = (was(&table.user) + busy - soft, was(&table.idle) + 100 - busy);
+            let soft = table.softirq.value(slot).unwrap_or(0) + soft;
             table.user.set(slot, user);
             table.idle.set(slot, idle);
             for column in [&mut table.nice, &mut table.system, &mut table.iowait] {
                 column.set(slot, 0);
             }
-            for column in [&mut table.irq, &mut table.softirq, &mut table.steal] {
+            table.softirq.set(slot, soft);
+            for column in [&mut table.irq, &mut table.steal] {
                 column.set(slot, 0);
             }
         }

@@ -21,14 +21,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// A player and what it shows.
-struct Shown {
-    replay: Replay,
+pub(super) struct Shown {
+    pub(super) replay: Replay,
     woken: Receiver<()>,
-    sample: Sample,
+    pub(super) sample: Sample,
 }
 
 impl Shown {
-    fn start(files: &[&Path], start: Start) -> Self {
+    pub(super) fn start(files: &[&Path], start: Start) -> Self {
         let files: Vec<_> = files.iter().map(|path| path.to_path_buf()).collect();
         let (wake, woken) = sync_channel(64);
         let opened = replay::open(&files).expect("recordings");
@@ -40,7 +40,7 @@ impl Shown {
     }
 
     /// Waits until what is shown is as wanted.
-    fn until(&mut self, what: &str, wanted: impl Fn(&Sample, &mut Replay) -> bool) {
+    pub(super) fn until(&mut self, what: &str, wanted: impl Fn(&Sample, &mut Replay) -> bool) {
         let start = Instant::now();
         loop {
             if let Some(sample) = self.replay.take() {
@@ -54,7 +54,7 @@ impl Shown {
         }
     }
 
-    fn go(&mut self, order: Order, wall_ns: i64) {
+    pub(super) fn go(&mut self, order: Order, wall_ns: i64) {
         self.replay.order(order);
         self.until("the sample", |sample, _| sample.frame.stamp.wall_ns == wall_ns);
     }
@@ -70,7 +70,7 @@ fn document(frame: &topotop_model::frame::Frame) -> String {
     String::from_utf8(out).expect("text")
 }
 
-fn paused() -> Start {
+pub(super) fn paused() -> Start {
     Start { paused: true, ..Start::default() }
 }
 
