@@ -61,7 +61,8 @@ fn pictures(path: &Path) {
         let _ = wake.try_send(());
     };
     let began = Instant::now();
-    let mut source = source.start(&Settings::default(), start, wake).expect("threads");
+    let mut source =
+        source.start(&Settings::default(), &topotop_model::judge::Settings::default(), start, wake).expect("threads");
     let until = |source: &mut replay::Replay, wanted: &dyn Fn(&Sample) -> bool| loop {
         if source.take().is_some_and(|sample| wanted(&sample)) {
             return;

@@ -79,6 +79,9 @@ fn main() -> std::io::Result<()> {
         std::fs::write(root.join(format!("record/seed{seed}")), &records)?;
         std::fs::write(root.join(format!("recording/seed{seed}")), &pieces)?;
         std::fs::write(root.join(format!("parts/seed{seed}")), [&[seed as u8][..], event].concat())?;
+        let found = br#"{"kind":"finding_came","rule":"IO-01","subject":"disk:sda","severity":"warning","title":"sda",
+            "since_ns":5,"confidence":0.9,"evidence":[{"name":"await","value":12.5,"unit":"ms","source":"/proc"}]}"#;
+        std::fs::write(root.join(format!("parts/found{seed}")), [&[2][..], found].concat())?;
     }
     Ok(())
 }

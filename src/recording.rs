@@ -2,8 +2,10 @@
 
 mod copy;
 mod file;
+mod judged;
 mod writer;
 
 pub use copy::{Copy, print};
 pub use file::{FileAt, Reader, open};
+pub use judged::judge_before;
 pub use writer::{Status, Target, Writer};

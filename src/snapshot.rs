@@ -16,7 +16,7 @@ use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
 use topotop_model::judge::timeline::{At, changes};
-use topotop_model::judge::{Judge, Judgement, Timeline};
+use topotop_model::judge::{self, Judge, Judgement, Timeline};
 use topotop_model::{Stamp, Window};
 use topotop_widgets::themes::Depth;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(
         if global.root.is_some() || global.interval.is_some() {
             return Err("--from: a recording is what it is: leave out --root and --interval".to_owned());
         }
-        app.newest = recorded(path, args.at.as_deref().unwrap_or("end"), &plan.settings, Judge::new(config.judge()))?;
+        app.newest = recorded(path, args.at.as_deref().unwrap_or("end"), &plan.settings, &config.judge())?;
     } else {
         let root = root()?;
         app.status.about.captured = (!root.is_live()).then(|| root.path().display().to_string());
@@ -126,7 +126,7 @@ fn sample(root: Root, plan: &Plan, mut judge: Judge) -> Sample {
 const BEFORE: u64 = 120;
 
 /// A sample of a recording; where it is drawn, with what went before.
-fn recorded(path: &Path, at: &str, settings: &Settings, mut judge: Judge) -> Result<Sample, String> {
+fn recorded(path: &Path, at: &str, settings: &Settings, limits: &judge::Settings) -> Result<Sample, String> {
     let wrong = |error: String| format!("{}: {error}", topotop_model::text::printable(&path.display().to_string()));
     let mut reader = recording::open(path)?;
     let last = span::sample(&mut reader, at).map_err(wrong)?;
@@ -138,8 +138,8 @@ fn recorded(path: &Path, at: &str, settings: &Settings, mut judge: Judge) -> Res
     };
     let (mut deriver, mut history) = (Deriver::new(settings), History::default());
     let (mut judgement, mut timeline) = (Judgement::default(), Timeline::default());
-    let before = (last.saturating_sub(BEFORE).max(first), last);
-    span::windows(&mut reader, before, |window| {
+    let (start, mut judge) = recording::judge_before(&mut reader, limits, last.saturating_sub(BEFORE).max(first));
+    span::windows(&mut reader, (start, last), |window| {
         let frame = deriver.frame(window);
         history.push(&frame);
         let now = judge.step(&frame);

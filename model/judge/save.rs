@@ -83,8 +83,13 @@ impl Judge {
         if version != VERSION || u64::from_le_bytes(*written_by) != fingerprint(settings) {
             return None;
         }
-        let bytes = zstd::bulk::decompress(packed, MAX_UNPACKED).ok()?;
-        let mut input = In::new(&bytes);
+        let judge = Self::unpack(settings, &zstd::bulk::decompress(packed, MAX_UNPACKED).ok()?)?;
+        Some(Restored { judge, whole: whole == 1 })
+    }
+
+    /// The judge of a state that is no longer compressed.
+    pub fn unpack(settings: &Settings, bytes: &[u8]) -> Option<Self> {
+        let mut input = In::new(bytes);
         let samples = input.number()?.min(u64::MAX / 2);
         let mut judge = Self { settings: settings.clone(), samples, ..Self::default() };
         for _ in 0..input.count()? {
@@ -98,7 +103,7 @@ impl Judge {
             memory.put(rule, subject, series(&mut input)?);
         }
         judge.memory = memory;
-        input.is_over().then_some(Restored { judge, whole: whole == 1 })
+        input.is_over().then_some(judge)
     }
 }
 

@@ -22,6 +22,11 @@ pub trait Reel {
     /// What came and went, by the numbers of samples.
     fn timeline(&self) -> &Timeline;
 
+    /// True where that is all of it: nothing is left to be judged.
+    fn is_judged(&self) -> bool {
+        true
+    }
+
     /// True while more may come.
     fn grows(&self) -> bool;
 
@@ -250,7 +255,8 @@ impl Transport {
         let timeline = reel.timeline();
         let from = if next { self.sample } else { self.sample.saturating_sub(self.slack()) };
         let Some((place, changes)) = timeline.around(from, next) else {
-            return Some(no_finding(timeline, next));
+            let so_far = if reel.is_judged() { "" } else { ", as far as it is judged by now" };
+            return Some(no_finding(timeline, next) + so_far);
         };
         let (said, sample) = (timeline.said(place, changes), changes.first().map_or(from, |change| change.sample));
         let (first, last) = reel.range()?;

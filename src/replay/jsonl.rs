@@ -4,7 +4,7 @@ use crate::cli::ReplayArgs;
 use crate::config::Config;
 use crate::export::{Options, json};
 use crate::moment::Moment;
-use crate::recording::{Reader, open};
+use crate::recording::{Reader, judge_before, open};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 use topotop_model::derive::{Deriver, Settings};
@@ -40,9 +40,6 @@ pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
     }
 }
 
-/// Samples that are judged before the first one that is written: what is wrong for long is found then, too.
-const JUDGED: u64 = 120;
-
 enum Failure {
     In(String),
     Out(std::io::Error),
@@ -53,6 +50,7 @@ struct Lines {
     window: Window,
     deriver: Deriver,
     judge: Judge,
+    limits: judge::Settings,
     top: Option<usize>,
 }
 
@@ -69,8 +67,8 @@ impl Lines {
         let recorded = &about.nic_capacity_mbps;
         let settings =
             if recorded.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: recorded.clone() } };
-        let (window, deriver, judge) = (Window::default(), Deriver::new(settings), Judge::new(given.judge));
-        Self { window, deriver, judge, top: given.top }
+        let (window, deriver, judge) = (Window::default(), Deriver::new(settings), Judge::new(given.judge.clone()));
+        Self { window, deriver, judge, limits: given.judge, top: given.top }
     }
 
     fn push(&mut self, snapshot: Snapshot) {
@@ -114,11 +112,14 @@ fn file(reader: &mut Reader, args: &ReplayArgs, lines: &mut Lines, out: &mut dyn
         }
     };
     let (from, to) = (args.from.map(at), args.to.map(at));
-    let start = match from {
+    let wanted = match from {
         None => oldest,
-        Some(Bound::Sample(sample)) => sample.saturating_sub(JUDGED).max(oldest),
-        Some(Bound::Wall(wall_ns)) => reader.locate(wall_ns).unwrap_or(oldest).saturating_sub(JUDGED).max(oldest),
+        Some(Bound::Sample(sample)) => sample.max(oldest),
+        // The nearest sample may lie after it.
+        Some(Bound::Wall(wall_ns)) => reader.locate(wall_ns).unwrap_or(oldest).saturating_sub(1).max(oldest),
     };
+    let (start, judge) = judge_before(reader, &lines.limits, wanted);
+    lines.judge = judge;
     let mut number = None;
     match reader.window_at(start) {
         Ok(window) => {

@@ -101,6 +101,9 @@ proptest! {
     fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), at: usize, to: u8, cut: usize) {
         let settings = Settings::default();
         let _ = Judge::restore(&settings, &bytes);
+        if let Some(mut judge) = Judge::unpack(&settings, &bytes) {
+            judge.step(&crate::frame::Frame::default());
+        }
         // With the right beginning they are looked at.
         let mut head = Judge::default().save();
         head.truncate(10);

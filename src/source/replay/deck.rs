@@ -283,6 +283,10 @@ impl Reel for Deck {
         self.judging.timeline()
     }
 
+    fn is_judged(&self) -> bool {
+        self.judging.is_done()
+    }
+
     fn grows(&self) -> bool {
         self.after == After::More
     }

@@ -8,7 +8,7 @@ use topotop_model::judge::{Basis, Change, Judge, Judgement, Settings, Timeline};
 use topotop_model::recording::Noted;
 
 /// Time that judging may take before a picture has to be there.
-const BUDGET: Duration = Duration::from_millis(25);
+const BUDGET: Duration = Duration::from_millis(20);
 /// What was judged of a sample that is so near still tells what is wrong, while one plays fast.
 const NEAR: u64 = 240;
 
@@ -25,6 +25,8 @@ pub(super) struct Judging {
     /// What was judged from its start on, where what it says is not what these rules say.
     swept: Option<Swept>,
     timeline: Arc<Timeline>,
+    /// True once there is nothing more to be judged of it.
+    done: bool,
     /// The sample that was asked for in vain.
     given_up: Option<u64>,
 }
@@ -47,6 +49,7 @@ impl Judging {
             noted: Noted::default(),
             swept: None,
             timeline: Arc::default(),
+            done: false,
             given_up: None,
         }
     }
@@ -129,6 +132,16 @@ impl Judging {
         swept.changes.extend(changes);
         swept.to = to;
         self.line_up();
+    }
+
+    /// Nothing is left to be judged from the start on, for now.
+    pub(super) fn finish(&mut self) {
+        self.done = true;
+    }
+
+    /// True where what came and went is all that is to be found.
+    pub(super) fn is_done(&self) -> bool {
+        self.done
     }
 
     fn line_up(&mut self) {

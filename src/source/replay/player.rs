@@ -207,7 +207,11 @@ impl Player {
                 if let Some(place) = self.swept.get_mut(machine).filter(|_| swept.done) {
                     *place = (Instant::now(), self.decks.get(machine).and_then(|deck| deck.track.range()));
                 }
-                if let (Some(deck), Some(to)) = (self.decks.get_mut(machine), swept.to) {
+                let Some(deck) = self.decks.get_mut(machine) else { return };
+                if swept.done {
+                    deck.judging.finish();
+                }
+                if let Some(to) = swept.to {
                     deck.judging.sweep(swept.changes, to);
                 }
             }
