@@ -1,6 +1,7 @@
 //! What several tests share.
 
 pub(crate) mod captured;
+pub(crate) mod edit;
 pub(crate) mod load;
 pub(crate) mod pty;
 pub(crate) mod reel;

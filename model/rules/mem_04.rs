@@ -8,7 +8,7 @@ pub(super) const RULE: Rule = Rule {
     id: "MEM-04",
     name: "a process was killed for memory",
     why: "The kernel killed a process because a limit, a node or the machine had no memory left. Work was lost.",
-    reads: &[Input::Memory],
+    reads: &[],
     looks_at: &["memory.events", "memory.oom_control", "/proc/vmstat"],
     thresholds: &[
         Threshold { name: "kills", value: 1.0, unit: "", about: "kills in one interval" },
@@ -24,6 +24,11 @@ pub(super) const RULE: Rule = Rule {
 
 fn judge(look: &mut Look<'_>) {
     let frame = look.frame();
+    // Groups tell of their own kills, the machine of all: either is worth a look.
+    let unread = [Input::Memory, Input::Cgroups].map(|input| input.missing(frame));
+    if let Some((reason, needs)) = unread.into_iter().flatten().next() {
+        look.unchecked(Subject::Host, reason, needs);
+    }
     let killed = |cgroup: &Cgroup| cgroup.memory.as_ref().and_then(|memory| memory.oom_kills_gained).unwrap_or(0);
     let mut told = 0;
     for (at, cgroup) in frame.cgroups.iter().enumerate() {

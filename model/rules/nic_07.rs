@@ -11,9 +11,10 @@ pub(super) const RULE: Rule = Rule {
     looks_at: &["/proc/net/dev", "/sys/class/net/NIC/speed"],
     thresholds: &[
         Threshold { name: "utilisation", value: 0.9, unit: "fraction", about: "of one direction" },
+        Threshold { name: "speed", value: 1.2, unit: "fraction", about: "beyond this the speed that it tells is not its own" },
         Threshold { name: "exit", value: 0.8, unit: "fraction", about: "over below this" },
     ],
-    guards: &["each direction for itself, each leg of a bond for itself", "a speed that nobody knows is not guessed"],
+    guards: &["each direction for itself, each leg of a bond for itself", "a speed that nobody knows is not guessed", "virtual interfaces that carry more than the speed they tell"],
     advice: &["A faster link, or a second one", "capacity = \"25Gbit\" in the configuration where the driver does not tell"],
     references: &["Documentation/ABI/testing/sysfs-class-net"],
     pace: Pace::USUAL,
@@ -32,6 +33,11 @@ fn judge(look: &mut Look<'_>) {
             }
             continue;
         };
+        if utilisation > look.limit("speed") {
+            let needs = "capacity in the configuration: [nic.NAME] capacity";
+            look.unchecked(subject, "it carries more than the speed that it tells", needs);
+            continue;
+        }
         if utilisation < look.limit("exit") {
             continue;
         }

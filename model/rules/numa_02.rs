@@ -34,7 +34,7 @@ fn judge(look: &mut Look<'_>) {
     }
     for process in frame.processes.iter().filter(|process| !process.kernel) {
         let big = process.rss_bytes.value().is_some_and(|rss| rss as f64 >= look.limit("memory"));
-        let node_cpus = frame.topology.cpu_nodes().map(|node| node.cpus.len()).min().unwrap_or(1).max(1);
+        let node_cpus = online_each(frame);
         let busy = process.cpu_cores.is_some_and(|cores| cores >= look.limit("node") * node_cpus as f64);
         let default = process.policy.is_empty() || &*process.policy == "default";
         if !big || !busy || !default || !is_spread(frame, process) {
@@ -60,6 +60,12 @@ fn judge(look: &mut Look<'_>) {
             .covers("NUMA-05", Subject::Host);
         look.hit(hit);
     }
+}
+
+/// CPUs of the smallest node that are online: lists of nodes name the others too.
+fn online_each(frame: &Frame) -> u64 {
+    let online = |node: &crate::frame::NodePlace| node.cpus.intersection(&frame.topology.cpus_online).len();
+    frame.topology.cpu_nodes().map(online).filter(|cpus| *cpus > 0).min().unwrap_or(1)
 }
 
 /// True where two nodes each have a good part of its CPU time and of its memory.

@@ -10,6 +10,8 @@ use topotop_collectors::{Demand, Options, Root, Sampler};
 pub(crate) struct Captured {
     /// What its file is called.
     pub(crate) name: String,
+    /// True where it was sampled twice, so that its rates are its own.
+    pub(crate) measured: bool,
     /// It going on.
     pub(crate) series: Series,
 }
@@ -20,31 +22,25 @@ pub(crate) fn all() -> &'static [Captured] {
     ALL.get_or_init(|| crate::machines::folder().map(|folder| read(&folder)).unwrap_or_default())
 }
 
-/// Unpacks each archive into a directory of its name, and the later sample of a machine that has two into `t1` beside.
-const UNPACK: &str = r#"
-import os, shutil, sys, tarfile, subprocess
-folder, out = sys.argv[1:]
-for name in sorted(os.listdir(os.path.join(folder, "roots"))):
-    if name.endswith(".tar.xz"):
-        to = os.path.join(out, name[:-len(".tar.xz")])
-        with tarfile.open(os.path.join(folder, "roots", name)) as tar: tar.extractall(to, filter="tar")
-"#;
-
 fn read(folder: &Path) -> Vec<Captured> {
-    let out = tempfile::tempdir().expect("a temporary folder");
-    let run = Command::new("python3").args(["-c", UNPACK]).arg(folder).arg(out.path()).output().expect("python3 runs");
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let mut found: Vec<Captured> = listed(out.path())
-        .into_iter()
-        .map(|dir| Captured { name: name(&dir), series: Series::of_one(&sampler(&top(&dir)).sample()) })
-        .collect();
-    let guest = folder.join("guest");
-    for archive in listed(&guest).iter().filter(|path| name(path).ends_with(".tar.zst")) {
-        let to = out.path().join(name(archive));
-        let file = std::fs::File::open(archive).expect("an archive");
-        let tar = zstd::Decoder::new(file).expect("zstd");
-        tar::Archive::new(tar).unpack(&to).expect("a tree");
-        found.extend(two(&to).map(|series| Captured { name: name(archive), series }));
+    // Many small files: in memory where that can be had.
+    let memory = Path::new("/dev/shm");
+    let out = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let out = out.expect("a temporary folder");
+    let archives = |place: &str| listed(&folder.join(place)).into_iter().filter(|path| name(path).contains(".tar."));
+    let mut found = Vec::new();
+    for archive in archives("roots").chain(archives("guest")) {
+        let to = out.path().join(name(&archive));
+        std::fs::create_dir(&to).expect("a directory");
+        let tar = Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&to).status();
+        assert!(tar.is_ok_and(|status| status.success()), "tar and xz unpack {}", archive.display());
+        let name = name(&archive).split(".tar.").next().unwrap_or_default().to_owned();
+        if to.join("t0/proc").is_dir() {
+            found.extend(two(&to).map(|series| Captured { name, measured: true, series }));
+        } else if archive.starts_with(folder.join("roots")) {
+            found.push(Captured { name, measured: false, series: Series::of_one(&sampler(&top(&to)).sample()) });
+        }
+        std::fs::remove_dir_all(&to).expect("a removed directory");
     }
     found
 }

@@ -61,11 +61,6 @@ impl Series {
         snapshot
     }
 
-    /// What the first sample is, to be changed: what is changed holds for all.
-    pub(crate) fn base_mut(&mut self) -> &mut Snapshot {
-        &mut self.base
-    }
-
     /// The first sample without any change of time.
     pub(crate) fn base(&self) -> &Snapshot {
         &self.base

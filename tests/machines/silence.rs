@@ -1,10 +1,12 @@
 //! Captured machines carried on for two minutes: nothing is found but what is so.
 
-use crate::common::captured;
-use topotop_model::Window;
+use crate::common::captured::{self, Captured};
+use std::collections::BTreeSet;
 use topotop_model::derive::Deriver;
+use topotop_model::frame::Frame;
 use topotop_model::judge::Judge;
-use topotop_model::rules::Severity;
+use topotop_model::rules::{Finding, Severity, Subject};
+use topotop_model::{Known, Window};
 
 /// Samples that have rates.
 const VALID: u64 = 120;
@@ -13,19 +15,58 @@ const VALID: u64 = 120;
 fn captured_machines_are_left_in_peace() {
     let mut wrong = Vec::new();
     for machine in captured::all() {
-        let start = std::time::Instant::now();
-        let (mut window, mut deriver, mut judge) = (Window::default(), Deriver::default(), Judge::default());
-        let mut told = std::collections::BTreeSet::new();
-        for second in 0..=VALID {
-            window.push(machine.series.at(second));
-            let judgement = judge.step(&deriver.frame(&window));
-            for finding in judgement.findings.iter().filter(|finding| finding.severity >= Severity::Warning) {
-                if told.insert((finding.rule.id, finding.subject.clone())) {
-                    wrong.push(format!("{}: {second} s: {} {}", machine.name, finding.rule.id, finding.title()));
-                }
-            }
-        }
-        eprintln!("{} {:?}", machine.name, start.elapsed());
+        wrong.extend(loud(machine));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is found at warning or above and is not so.
+fn loud(machine: &Captured) -> Vec<String> {
+    let (mut window, mut deriver, mut judge) = (Window::default(), Deriver::default(), Judge::default());
+    let (mut told, mut wrong) = (BTreeSet::new(), Vec::new());
+    for second in 0..=VALID {
+        window.push(machine.series.at(second));
+        let frame = deriver.frame(&window);
+        let judgement = judge.step(&frame);
+        for finding in judgement.findings.iter().filter(|finding| finding.severity >= Severity::Warning) {
+            if told.insert((finding.rule.id, finding.subject.clone())) && !(machine.measured && is_so(finding, &frame))
+            {
+                wrong.push(format!("{}: {second} s: {} {}", machine.name, finding.rule.id, finding.title()));
+            }
+        }
+    }
+    wrong
+}
+
+/// True where two samples of the machine, by what was read and not by what a rule made of it, show the fault.
+fn is_so(finding: &Finding, frame: &Frame) -> bool {
+    match &finding.subject {
+        // Most of the time with a request on its way, and a flush for every third write.
+        Subject::Disk(name) => frame.disks.iter().any(|disk| {
+            let (flushes, writes) = (disk.flushes_per_second.unwrap_or(0.0), disk.writes_per_second.unwrap_or(0.0));
+            let slow = disk.await_ms.value().is_some_and(|ms| ms >= 20.0);
+            disk.name == *name && disk.utilisation >= Some(0.6) && (slow || flushes * 3.0 >= writes)
+        }),
+        // Full, and what was given back is read again at once.
+        Subject::Cgroup(path) => frame.cgroup(path).and_then(|group| group.memory.as_ref()).is_some_and(|memory| {
+            let full = memory.current_bytes.value().zip(memory.limit_bytes.value());
+            full.is_some_and(|(used, limit)| used as f64 >= 0.97 * limit as f64)
+                && memory.refault_file_per_second >= Some(500.0)
+        }),
+        // One CPU does hardly anything but interrupts.
+        Subject::Cpu(_) | Subject::Nic(_) => {
+            frame.cpus.iter().any(|cpu| cpu.shares.is_some_and(|shares| shares.softirq >= 0.6))
+        }
+        // It runs on one node and has its memory on another.
+        Subject::Process(pid, _) => frame.process(*pid).is_some_and(|process| {
+            let runs = process.cpu_by_node.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|pair| pair.0);
+            let lives = process.memory.as_ref().and_then(|memory| memory.by_node.iter().max_by_key(|pair| pair.1));
+            runs.is_some() && lives.map(|pair| pair.0) != runs
+        }),
+        Subject::Node(id) => frame.node(*id).is_some_and(|node| {
+            node.memory_free_bytes.value() < node.memory_total_bytes.map(|total| total / 50).value()
+                && !matches!(node.numa_foreign, Known::Value(0) | Known::None | Known::Missing)
+        }),
+        _ => false,
+    }
 }
