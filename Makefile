@@ -42,8 +42,9 @@ lint: setup ## formatting, lints and documentation, warnings denied
 	@$(CARGO) clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked $(FEATURES)
 
-bench: setup ## a very wide machine, a day's recording, what recording costs: ratios within one run
+bench: setup ## a very wide machine, judging it, a day's recording, what recording costs: ratios within one run
 	@$(CARGO) bench --locked $(FEATURES) --bench wide
+	@$(CARGO) bench --locked $(FEATURES) --bench judge
 	@$(CARGO) bench --locked $(FEATURES) --bench day
 	@$(CARGO) bench --locked $(FEATURES) --bench recording
 

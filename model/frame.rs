@@ -102,7 +102,7 @@ impl Frame {
 
     /// The control group of a path.
     pub fn cgroup(&self, path: &str) -> Option<&Cgroup> {
-        self.cgroups.iter().find(|cgroup| *cgroup.path == *path)
+        self.cgroups.binary_search_by(|cgroup| (*cgroup.path).cmp(path)).ok().and_then(|at| self.cgroups.get(at))
     }
 
     /// The process of a pid.

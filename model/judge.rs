@@ -117,11 +117,12 @@ impl Judge {
         self.samples += u64::from(rates);
         let open: Vec<(&'static str, Subject)> =
             self.states.iter().filter(|(_, state)| state.is_open()).map(|(key, _)| (key.0, key.1.clone())).collect();
+        let sight = Sight { loaded: load::is_loaded(frame), stolen: is_stolen(frame), open };
         let mut standings = Vec::with_capacity(all.len());
         for rule in all {
             let standing = match obstacle(rule, frame, rates) {
                 Some(unchecked) => Standing::NotChecked(vec![unchecked]),
-                None => match (self.apply(rule, frame, &open), self.too_early(rule)) {
+                None => match (self.apply(rule, frame, &sight), self.too_early(rule)) {
                     (Standing::Quiet, Some(unchecked)) => Standing::NotChecked(vec![unchecked]),
                     (standing, _) => standing,
                 },
@@ -147,15 +148,15 @@ impl Judge {
     }
 
     /// One rule on one frame; a rule that panics costs itself alone.
-    fn apply(&mut self, rule: &'static Rule, frame: &Frame, open: &[(&'static str, Subject)]) -> Standing {
+    fn apply(&mut self, rule: &'static Rule, frame: &Frame, sight: &Sight) -> Standing {
         let (hits, unchecked) = {
             let mut look = Look {
                 rule,
                 frame,
                 overrides: &self.settings.thresholds,
                 memory: &mut self.memory,
-                loaded: load::is_loaded(frame),
-                open,
+                loaded: sight.loaded,
+                open: &sight.open,
                 hits: Vec::new(),
                 unchecked: Vec::new(),
             };
@@ -166,12 +167,11 @@ impl Judge {
             }
             (look.hits, look.unchecked)
         };
-        self.fold(rule, frame, hits);
+        self.fold(rule, frame, hits, sight.stolen);
         if unchecked.is_empty() { Standing::Quiet } else { Standing::NotChecked(unchecked) }
     }
 
-    fn fold(&mut self, rule: &'static Rule, frame: &Frame, hits: Vec<Hit>) {
-        let stolen = frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.steal > 0.1);
+    fn fold(&mut self, rule: &'static Rule, frame: &Frame, hits: Vec<Hit>, stolen: bool) {
         let mut met: Vec<Subject> = Vec::new();
         for hit in hits {
             let mut hit = load::gate(rule.id, frame, hit);
@@ -230,6 +230,18 @@ impl Judge {
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.confidence.total_cmp(&a.confidence)));
         findings
     }
+}
+
+/// What every rule of a frame is told alike.
+struct Sight {
+    loaded: bool,
+    stolen: bool,
+    open: Vec<(&'static str, Subject)>,
+}
+
+/// True where the host takes much of some CPU away.
+fn is_stolen(frame: &Frame) -> bool {
+    frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.steal > 0.1)
 }
 
 /// Why a rule cannot look at a frame at all.

@@ -58,8 +58,8 @@ impl Pace {
     pub const USUAL: Self = Self { enter: 8, of: 10, exit: 10, latch_seconds: 0, warm_up: 0, at_once: false };
     /// Six of ten, clear for ten.
     pub const QUICK: Self = Self { enter: 6, of: 10, exit: 10, latch_seconds: 0, warm_up: 0, at_once: false };
-    /// What is configured is so or is not.
-    pub const CONFIGURED: Self = Self { enter: 1, of: 1, exit: 2, latch_seconds: 0, warm_up: 0, at_once: true };
+    /// What is configured is so or is not; clear for five, so that what swings does not flicker.
+    pub const CONFIGURED: Self = Self { enter: 1, of: 1, exit: 5, latch_seconds: 0, warm_up: 0, at_once: true };
 }
 
 /// One way a machine can be wrong.

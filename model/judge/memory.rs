@@ -23,6 +23,7 @@ impl Memory {
         subject: &Subject,
         mono_ns: u64,
         value: f64,
+        most: usize,
     ) -> Vec<(f64, f64)> {
         let known = self.series.len();
         let series = match self.series.entry((rule, subject.clone())) {
@@ -38,7 +39,8 @@ impl Memory {
         while series.front().is_some_and(|first| mono_ns.saturating_sub(first.0) > DEPTH_NS) {
             series.pop_front();
         }
-        series.iter().map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
+        let newest = series.len().saturating_sub(most);
+        series.iter().skip(newest).map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
     }
 
     /// A whole series, oldest first.

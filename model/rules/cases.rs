@@ -360,6 +360,56 @@ fn what_is_hidden_is_not_checked() {
     }
 }
 
+/// Rules that need no part of a sample, with what makes them say that they could not look. META-01 to 03 are of what is
+/// not there: gaps, the monitor's own cost, what was written.
+const NEEDLESS: &[&str] = &["META-01", "META-02", "META-03"];
+
+#[test]
+fn every_rule_has_a_sick_a_quiet_and_a_hidden_machine() {
+    let well = judged_for(120, |_, _| ());
+    let dark = judged(|frame, _| frame.raw.visit_mut(&mut All(State::Missing)));
+    let stands = |judgement: &Judgement, id: &str| {
+        judgement.rules.iter().find(|(rule, _)| rule.id == id).map(|(_, standing)| standing.clone())
+    };
+    let mut wrong = Vec::new();
+    for rule in rules::ALL {
+        let fires = cases().any(|case| case.rule == rule.id);
+        let rests = stands(&well, rule.id) == Some(Standing::Quiet);
+        let told = |standing: Option<Standing>| matches!(standing, Some(Standing::NotChecked(rows)) if rows.iter().all(|row| !row.reason.is_empty()));
+        let denied = told(stands(&dark, rule.id)) || NEEDLESS.contains(&rule.id);
+        if !(fires && rests && denied) {
+            wrong.push(format!("{}: fires {fires}, rests {rests}, denied {denied}", rule.id));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What swings around a threshold every four seconds comes or goes at most once a minute.
+#[test]
+fn what_swings_does_not_flicker() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let mut judge = Judge::default();
+        let (mut was, mut flips) = (false, Vec::new());
+        for second in 1..=180u64 {
+            let mut frame = healthy();
+            frame.stamp = Stamp { seq: second, mono_ns: second * SECOND, ..Stamp::default() };
+            if second % 4 < 2 {
+                (case.sick)(&mut frame, second);
+            }
+            let is = find(&judge.step(&frame).findings, case.rule).is_some();
+            if is != was {
+                flips.push(second);
+            }
+            was = is;
+        }
+        if flips.windows(2).any(|pair| pair[1] - pair[0] < 60) {
+            wrong.push(format!("{} at {flips:?}", case.rule));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn one_queue_is_one_finding() {
     let case = cases().find(|case| case.rule == "NIC-01").expect("a case");

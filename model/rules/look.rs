@@ -43,7 +43,9 @@ impl<'a> Look<'a> {
     /// A threshold of another rule, as configured: what two rules mean by hot must be one thing.
     pub fn limit_of(&self, rule: &Rule, name: &str) -> f64 {
         let known = rule.thresholds.iter().find(|threshold| threshold.name == name);
-        let configured = self.overrides.get(&(rule.id.to_owned(), name.to_owned()));
+        // Few or none are configured: looking through them costs less than names to look up by.
+        let own = |(key, _): &(&(String, String), &f64)| key.0 == rule.id && key.1 == name;
+        let configured = self.overrides.iter().find(own).map(|(_, value)| value);
         configured.copied().or(known.map(|threshold| threshold.value)).unwrap_or(f64::INFINITY)
     }
 
@@ -72,10 +74,16 @@ impl<'a> Look<'a> {
         self.unchecked.push(Unchecked { subject, reason: reason.to_owned(), needs: needs.to_owned() });
     }
 
+    /// Remembers a value of a subject and gives back the newest ones that are remembered of it, so many at most, oldest
+    /// first: monotonic seconds and values.
+    pub fn remember_newest(&mut self, subject: &Subject, value: f64, most: usize) -> Vec<(f64, f64)> {
+        self.memory.remember(self.rule.id, subject, self.frame.stamp.mono_ns, value, most)
+    }
+
     /// Remembers a value of a subject and gives back what is remembered of it, oldest first: monotonic seconds and
     /// values, at most ten minutes.
     pub fn remember(&mut self, subject: &Subject, value: f64) -> Vec<(f64, f64)> {
-        self.memory.remember(self.rule.id, subject, self.frame.stamp.mono_ns, value)
+        self.remember_newest(subject, value, usize::MAX)
     }
 
     /// What was remembered of a subject last.

@@ -31,15 +31,18 @@ fn judge(look: &mut Look<'_>) {
         let Some(memory) = &cgroup.memory else { continue };
         let (Some(used), Some(limit)) = (memory.unreclaimable_bytes.value(), memory.limit_bytes.value()) else { continue };
         let (used, limit) = (used as f64, limit as f64);
-        let series = look.remember(&subject, used);
+        // What went on lately: a pause or a jump before it must not hide a steady growth.
+        let series = look.remember_newest(&subject, used, MOST);
         if (series.len() as f64) < look.limit("samples") || used >= limit {
             continue;
         }
-        // What went on lately: a pause or a jump before it must not hide a steady growth.
-        let recent = series::newest(&series, MOST);
-        let Some(slope) = series::theil_sen(recent) else { continue };
+        let least = look.limit("slope") * limit;
+        if !may_grow(&series, least) {
+            continue;
+        }
+        let Some(slope) = series::theil_sen(&series) else { continue };
         let seconds = (limit - used) / slope;
-        let steady = slope >= look.limit("slope") * limit && series::rank_correlation(recent) >= look.limit("correlation");
+        let steady = slope >= least && series::rank_correlation(&series) >= look.limit("correlation");
         if !steady || seconds > look.limit("seconds") {
             continue;
         }
@@ -56,6 +59,22 @@ fn judge(look: &mut Look<'_>) {
 
 /// Samples that the trend is taken over at most.
 const MOST: usize = 60;
+
+/// False where the means of the first and the last third are too close for a steady growth: to tell costs next to
+/// nothing, and is enough for nearly every group.
+fn may_grow(series: &[(f64, f64)], least: f64) -> bool {
+    let third = series.len() / 3;
+    let mean = |part: &[(f64, f64)]| {
+        let sum = part.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+        (sum.0 / part.len() as f64, sum.1 / part.len() as f64)
+    };
+    let (Some(first), Some(last)) = (series.get(..third), series.get(series.len() - third..)) else { return false };
+    if first.is_empty() {
+        return true;
+    }
+    let (first, last) = (mean(first), mean(last));
+    last.1 - first.1 >= least / 2.0 * (last.0 - first.0)
+}
 
 fn title(finding: &Finding) -> String {
     let (growth, limit) = (parts::bytes(finding.number("growth")), parts::bytes(finding.number("limit")));

@@ -46,6 +46,10 @@ const MOST: usize = 60;
 
 fn judge(look: &mut Look<'_>) {
     let frame = look.frame();
+    if frame.raw.sysctls.value().is_none() {
+        look.unchecked(Subject::Host, "the kernel's settings could not be read", "a readable /proc/sys");
+        return;
+    }
     let Some(enabled) = setting(frame, "vm.cache_reclaim_enable") else { return };
     let (Some(period), Some(weight)) = (setting(frame, "vm.cache_reclaim_s"), setting(frame, "vm.cache_reclaim_weight"))
     else {

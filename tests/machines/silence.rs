@@ -57,13 +57,22 @@ fn is_so(finding: &Finding, frame: &Frame) -> bool {
         Subject::Cpu(_) | Subject::Nic(_) => {
             frame.cpus.iter().any(|cpu| cpu.shares.is_some_and(|shares| shares.softirq >= 0.6))
         }
-        // It runs on one node and has its memory on another.
+        // It runs on one node and has its memory on another, or its CPU is full, it waits, and others are idle.
         Subject::Process(pid, _) => frame.process(*pid).is_some_and(|process| {
+            let own = process.last_cpu.value().and_then(|cpu| frame.cpu(cpu)?.busy()) >= Some(0.9);
+            let idle = frame.cpus.iter().any(|cpu| cpu.busy() <= Some(0.5));
+            if own && idle && process.wait_share >= Some(0.2) {
+                return true;
+            }
             let runs = process.cpu_by_node.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|pair| pair.0);
             let lives = process.memory.as_ref().and_then(|memory| memory.by_node.iter().max_by_key(|pair| pair.1));
             runs.is_some() && lives.map(|pair| pair.0) != runs
         }),
+        // Its CPUs are full while another's idle, or it has no memory and turned somebody away.
         Subject::Node(id) => frame.node(*id).is_some_and(|node| {
+            if node.busy >= Some(0.8) && frame.nodes.iter().any(|other| other.busy <= Some(0.3)) {
+                return true;
+            }
             node.memory_free_bytes.value() < node.memory_total_bytes.map(|total| total / 50).value()
                 && !matches!(node.numa_foreign, Known::Value(0) | Known::None | Known::Missing)
         }),
