@@ -23,9 +23,9 @@ test: setup setup-test ## build and run every test
 guest: setup setup-test ## boot small machines, make trouble in them, see it found
 	@TOPOTOP_GUEST=1 $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
 
-# Two hundred kills of a recording, a CPU that goes offline for a moment.
+# Two hundred kills of a recording, a CPU that goes offline for a moment, Erlang nodes on one CPU, groups at their limit.
 soak: setup setup-test ## the tests that take long or disturb the machine
-	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 record:: log::
+	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 record:: log:: trouble::
 
 setup:
 	@command -v $(CARGO) >/dev/null || { echo "topotop: cargo is missing: install Rust 1.95 or later, https://rustup.rs" >&2; exit 2; }

@@ -25,5 +25,6 @@ mod schema;
 mod screens;
 mod staves;
 mod time;
+mod trouble;
 mod unprivileged;
 mod wide;

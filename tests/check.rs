@@ -59,6 +59,45 @@ fn a_reader_that_has_read_enough_may_go() {
     assert!(child.wait().expect("an end").code().is_some_and(|code| code < 2));
 }
 
+/// Five seconds are too few for slow rules: strictly that is no all-clear.
+#[test]
+fn a_short_watch_is_no_all_clear() {
+    let (status, text, _) = run(&["check", "--for", "5s", "--interval", "1s", "--strict", "--format", "json"]);
+    let document = json(&text);
+    let unjudged = document["summary"]["not_checked"].as_array().map_or(0, Vec::len);
+    let worst = document["summary"]["worst"].as_str().unwrap_or("none");
+    assert!(unjudged > 0, "{text}");
+    let expected = if ["warning", "critical"].contains(&worst) { 1 } else { 2 };
+    assert_eq!(status, Some(expected), "{text}");
+    let reasons = document["rules"].as_array().expect("rules").iter().filter(|rule| rule["state"] == "not_checked");
+    assert!(reasons.clone().all(|rule| rule["reason"].as_str().is_some_and(|reason| !reason.is_empty())), "{text}");
+    assert!(reasons.count() >= unjudged, "{text}");
+}
+
+/// The status is by what was found at any time, and by nothing else.
+#[test]
+fn the_status_is_what_was_found() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let (well, sick, nothing) = (at("well.ttrec"), at("sick.ttrec"), at("nothing.ttrec"));
+    crate::negatives::record(&well, 20, |_| ());
+    // It is over long before the end.
+    crate::negatives::record(&sick, 60, |edit| {
+        let full = edit.second.min(20);
+        let cells = [("softirq", (95 * full).into()), ("idle", (5 * full + 95 * (edit.second - full)).into())];
+        crate::common::edit::put(&mut edit.now.cpu_times, edit.now.stamp.mono_ns, &[("cpu", 2u64.into())], &cells);
+    });
+    std::fs::write(&nothing, "no recording").expect("a file");
+    let status = |arguments: &[&str]| run(&[&["check"], arguments].concat()).0;
+    assert_eq!(status(&["--from", &well]), Some(0));
+    assert_eq!(status(&["--from", &sick]), Some(1));
+    assert_eq!(status(&["--from", &nothing]), Some(2));
+    assert_eq!(status(&["--from", &at("none")]), Some(2));
+    let (_, text, _) = run(&["check", "--from", &sick]);
+    assert!(text.contains("IRQ-01  cpu:2 spends 95 % in interrupts") && text.contains("since "), "{text}");
+    assert_eq!(status(&["--from", &well, "--strict"]), Some(2), "what could not be read was not judged");
+}
+
 #[test]
 fn an_interrupted_watch_says_so() {
     let child = command(&["check", "--for", "60s", "--interval", "100ms", "--format", "json"])

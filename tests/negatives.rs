@@ -438,6 +438,26 @@ fn sample(second: u64, mono_ns: u64, live: impl Fn(&mut Edit<'_>)) -> Snapshot {
     now
 }
 
+/// Records so many seconds of a machine on which this goes on.
+pub(crate) fn record(path: &str, seconds: u64, live: impl Fn(&mut Edit<'_>)) {
+    use topotop_model::recording::{About, Chunk, Composer, Limits};
+    let about = About { host: "well".into(), interval_ns: SECOND_NS, ..About::default() };
+    let mut composer = Composer::new(about, Some(Limits::default()));
+    let mut file = Vec::new();
+    let mut put = |chunk: Chunk| {
+        for (offset, bytes) in chunk.writes {
+            let end = offset as usize + bytes.len();
+            file.resize(end.max(file.len()), 0);
+            file[offset as usize..end].copy_from_slice(&bytes);
+        }
+    };
+    for second in 0..seconds {
+        put(composer.sample(&sample(second, (1_000 + second) * SECOND_NS, &live)).expect("encoded"));
+    }
+    composer.finish().into_iter().for_each(&mut put);
+    std::fs::write(path, file).expect("a file");
+}
+
 /// Judges samples and gives every finding that must not be.
 fn loud(samples: impl Iterator<Item = Snapshot>, silent: &[&str]) -> Vec<String> {
     let (mut window, mut deriver, mut judge) = (Window::default(), Deriver::default(), Judge::default());

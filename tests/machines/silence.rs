@@ -59,9 +59,12 @@ fn is_so(finding: &Finding, frame: &Frame) -> bool {
         }
         // It runs on one node and has its memory on another, or its CPU is full, it waits, and others are idle.
         Subject::Process(pid, _) => frame.process(*pid).is_some_and(|process| {
-            let own = process.last_cpu.value().and_then(|cpu| frame.cpu(cpu)?.busy()) >= Some(0.9);
-            let idle = frame.cpus.iter().any(|cpu| cpu.busy() <= Some(0.5));
-            if own && idle && process.wait_share >= Some(0.2) {
+            let full = |cpu: u32| frame.cpu(cpu).and_then(topotop_model::frame::Cpu::busy) >= Some(0.9);
+            let waits = frame
+                .threads_of(*pid)
+                .iter()
+                .any(|thread| thread.wait_share >= Some(0.2) && thread.last_cpu.value().is_some_and(full));
+            if waits && frame.cpus.iter().any(|cpu| cpu.busy() <= Some(0.5)) {
                 return true;
             }
             let runs = process.cpu_by_node.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map(|pair| pair.0);
