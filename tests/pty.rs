@@ -98,6 +98,28 @@ fn the_filter_narrows_as_it_is_typed() {
 }
 
 #[test]
+fn findings_are_read_and_gone_to() {
+    let mut session = live();
+    session.keys("7");
+    session.shows("rules quiet");
+    session.keys("m");
+    session.shows("Rules and how they stand");
+    session.keys("/NIC-01\r");
+    session.shows("Rule NIC-01");
+    session.shows("Limits");
+    session.keys("\x1b");
+    session.keys("2");
+    // Whatever is found or not: the line stands above the footer of every other screen.
+    session.until("a line of findings", |screen| {
+        let line = screen.lines().nth(38).unwrap_or_default();
+        line.contains("no findings") || line.trim_start().starts_with(['▲', '△', '○'])
+    });
+    session.keys("q");
+    assert_eq!(session.ends(), 0);
+    session.restored();
+}
+
+#[test]
 fn help_lists_keys_and_the_mouse_turns_tabs() {
     let mut session = live();
     session.keys("?");

@@ -191,6 +191,15 @@ impl Panel for Cgroups {
         }
     }
 
+    fn reveal(&mut self, subject: &Subject, cx: &Cx<'_>) {
+        let Subject::Cgroup(path) = subject else { return };
+        let Some(group) = cx.frame.cgroup(path) else { return };
+        self.idle = false;
+        self.folds += 1;
+        self.folded.retain(|id| *id.0 != *"/" && (id.0 == *path || !names::is_below(path, &id.0)));
+        self.browser.table.choose((Arc::clone(path), group.version));
+    }
+
     fn hints(&self) -> &'static [(Action, &'static str)] {
         &[
             (Action::Mode, "memory, CPU, disks and pressure"),

@@ -128,6 +128,10 @@ impl Panel for Disks {
         cells::pressure(cx, &mut Pen::new(cx, pressure, 0, buf));
     }
 
+    fn reveal(&mut self, _: &Subject, _: &Cx<'_>) {
+        self.idle = false;
+    }
+
     fn hints(&self) -> &'static [(Action, &'static str)] {
         &[
             (Action::Open, "all of a disk"),

@@ -47,6 +47,9 @@ pub trait Panel: Send {
     /// Draws.
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer);
 
+    /// Shows a subject that somebody goes to, whatever is folded or hidden.
+    fn reveal(&mut self, _subject: &Subject, _cx: &Cx<'_>) {}
+
     /// Keys that only it has, as (action, what it does here); for the footer and the help.
     fn hints(&self) -> &'static [(Action, &'static str)] {
         &[]

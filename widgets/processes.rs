@@ -122,6 +122,10 @@ impl Panel for Processes {
         }
     }
 
+    fn reveal(&mut self, _: &Subject, _: &Cx<'_>) {
+        self.idle = false;
+    }
+
     fn hints(&self) -> &'static [(Action, &'static str)] {
         &[
             (Action::Open, "all of a process: placement, threads, pins"),

@@ -148,6 +148,14 @@ impl Panel for Queues {
         foot::draw(cx, below, buf);
     }
 
+    fn reveal(&mut self, subject: &Subject, _: &Cx<'_>) {
+        self.idle = false;
+        // Interrupts have rows in the matrix only.
+        if self.matrix != matches!(subject, Subject::Irq(_)) {
+            self.turn();
+        }
+    }
+
     fn hints(&self) -> &'static [(Action, &'static str)] {
         &[
             (Action::Mode, "chain, interrupts × CPUs"),

@@ -25,7 +25,10 @@ impl App {
                 self.open_screen(screen);
                 // What the filter leaves out could not be shown.
                 self.filter.clear();
-                self.selected = Some(subject);
+                self.selected = Some(subject.clone());
+                if let Some((panel, cx)) = self.panel() {
+                    panel.reveal(&subject, &cx);
+                }
             }
             None => self.say("it is about the machine as a whole"),
         }
@@ -47,5 +50,85 @@ impl App {
             }
         }
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{App, Look, Msg, Status};
+    use crate::action::Command;
+    use crate::keymap::Keymap;
+    use crate::source::Sample;
+    use ratatui::layout::Rect;
+    use std::sync::Arc;
+    use topotop_widgets::{Action, Charset, Subject, Theme, demo};
+
+    fn app() -> App {
+        let look = Look { theme: Theme::default_theme(), charset: Charset::Unicode, mouse: true };
+        let mut app = App::new(Keymap::default(), look, Status::default());
+        let (frame, judgement) = (Arc::new(demo::server()), Arc::new(demo::sick()));
+        app.update(Msg::Sample(Sample { frame, judgement, ..Sample::default() }));
+        app.area = Rect::new(0, 0, 120, 40);
+        app
+    }
+
+    fn act(app: &mut App, action: Action) {
+        crate::view::arrange(app);
+        app.command(Command::Panel(action));
+        crate::view::arrange(app);
+    }
+
+    fn screen(app: &App) -> &'static str {
+        app.panels.get(app.screen).map_or("", |panel| panel.id())
+    }
+
+    fn text(app: &mut App) -> String {
+        let picture = crate::export::picture(app, 120, 40);
+        let rows = picture.buffer.content.chunks(120);
+        rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
+    }
+
+    #[test]
+    fn one_goes_to_where_each_finding_is_and_back() {
+        let mut app = app();
+        let mut seen = Vec::new();
+        for down in 1..=5 {
+            app.open_screen("findings");
+            app.selected = None;
+            act(&mut app, Action::Home);
+            (1..down).for_each(|_| act(&mut app, Action::Down));
+            act(&mut app, Action::Where);
+            seen.push((screen(&app), app.selected.clone().map(|subject| subject.to_string()).unwrap_or_default()));
+            let there = text(&mut app);
+            assert!(there.contains('▶') || screen(&app) == "cores", "{there}");
+            act(&mut app, Action::Where);
+            assert_eq!(screen(&app), "findings");
+            assert!(text(&mut app).lines().any(|line| line.starts_with('▶')));
+        }
+        let screens: Vec<&str> = seen.iter().map(|seen| seen.0).collect();
+        assert_eq!(screens, ["queues", "cores", "disks", "cgroups", "processes"], "{seen:?}");
+    }
+
+    #[test]
+    fn what_is_folded_or_hidden_is_shown_to_whoever_goes_there() {
+        let mut app = app();
+        app.open_screen("cgroups");
+        act(&mut app, Action::Fold);
+        assert!(!text(&mut app).contains("cri-containerd") && !text(&mut app).contains("broker-0"));
+        let group = "/kubepods.slice/pod8a1c0000/cri-containerd-000000000000.scope";
+        app.filter = "nothing".to_owned();
+        app.go_to(Subject::Cgroup(group.into()));
+        let there = text(&mut app);
+        assert!(there.lines().any(|line| line.starts_with('▶') && line.contains("broker-0")), "{there}");
+    }
+
+    #[test]
+    fn nothing_found_is_said() {
+        let mut app = app();
+        app.selected = Some(Subject::Cpu(3));
+        act(&mut app, Action::Where);
+        assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("nothing is found")));
+        app.go_to(Subject::Host);
+        assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("as a whole")));
     }
 }

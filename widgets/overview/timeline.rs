@@ -47,7 +47,7 @@ fn charts(width: u16) -> u16 {
 
 /// The rows that it could use: those of the charts, and one for findings.
 pub(super) fn rows(cx: &Cx<'_>, width: u16) -> u16 {
-    charts(width) + u16::from(!extents(cx, 10).is_empty())
+    charts(width) + u16::from(!cx.timeline.is_empty())
 }
 
 /// When findings came and went, on the time of the charts.
