@@ -108,8 +108,38 @@ fn ask(
 
 #[cfg(test)]
 mod tests {
-    use crate::{Demand, Options, Root, Sampler};
+    use super::Clocks;
+    use crate::live::{Kernel, Live};
+    use crate::{Cx, Demand, Options, Root, Sampler};
     use std::fs;
+    use std::sync::Arc;
+    use topotop_model::tables::cpu::CpuTimes;
+    use topotop_model::{Section, Table as _};
+
+    #[test]
+    fn heat_is_asked_for_now_and_then_and_clocks_each_time() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let cpu = dir.path().join("sys/devices/system/cpu/cpu3");
+        for folder in ["cpufreq", "thermal_throttle"] {
+            fs::create_dir_all(cpu.join(folder)).expect("made");
+        }
+        let root = Arc::new(Root::at(dir.path()).expect("a root"));
+        let live: Arc<dyn Live> = Arc::new(Kernel);
+        let (mut clocks, mut section) = (Clocks::default(), Section::<CpuTimes>::default());
+        let slot = section.data_mut().insert();
+        section.data_mut().cpu.set(slot, 3);
+        let mut read = |second: u64| {
+            fs::write(cpu.join("cpufreq/scaling_cur_freq"), format!("{}\n", 1000 + second)).expect("written");
+            fs::write(cpu.join("thermal_throttle/core_throttle_count"), format!("{second}\n")).expect("written");
+            let (demand, now_ns) = (Demand::default(), second * 1_000_000_000);
+            let mut cx = Cx { root: &root, live: &live, now_ns, demand: &demand, buf: &mut Vec::new() };
+            clocks.read(&mut cx, &mut section);
+            (section.data().khz.value(slot), section.data().throttles.value(slot))
+        };
+        assert_eq!(read(1), (Some(1001), Some(1)));
+        assert_eq!(read(2), (Some(1002), Some(1)));
+        assert_eq!(read(11), (Some(1011), Some(11)));
+    }
 
     #[test]
     fn clocks_where_the_driver_knows_them() {

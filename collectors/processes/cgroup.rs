@@ -147,6 +147,8 @@ mod tests {
         fn cut_files_never_give_wrong_paths(cut in 0usize..90) {
             let part = path(&V1[..cut.min(V1.len())], &Mounts::default());
             prop_assert!([None, Some(&b"/a"[..]), Some(&b"/kubepods/pod:1/c"[..])].contains(&part), "{:?}", part);
+            let cpu = paths(&V1[..cut.min(V1.len())], &Mounts::default()).and_then(|paths| paths.cpu);
+            prop_assert!([None, Some(&b"/a"[..])].contains(&cpu), "{:?}", cpu);
         }
     }
 }

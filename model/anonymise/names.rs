@@ -338,7 +338,7 @@ mod tests {
         #[test]
         fn no_name_panics(name in ".*") {
             let names = names();
-            let _ = (names.words(&name), names.path(&name), names.argument(&name), names.hardware_address(&name));
+            let _ = (names.words(&name), names.path(&name), names.argument(&name), names.hardware_address(&name), names.of_fix(&name));
         }
 
         #[test]

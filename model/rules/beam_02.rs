@@ -54,6 +54,7 @@ fn judge(look: &mut Look<'_>) {
             continue;
         }
         let idle = parts::idle_cpus(look, Some(parts::cpuset(frame, process)), look.limit("idle"));
+        let idle = IdSet::from_ids(idle.iter().filter(|cpu| !mine.contains(cpu)));
         let Some(worst) = crowded.iter().max_by(|a, b| a.wait.total_cmp(&b.wait)).filter(|_| !idle.is_empty()) else { continue };
         let by = crowd(frame, process.pid, worst);
         let mut hit = Hit::new(subject, 0.75)
