@@ -33,9 +33,10 @@ setup:
 	@command -v cc >/dev/null || { echo "topotop: a C compiler is missing: install gcc or clang" >&2; exit 2; }
 	@pkg-config --exists $(LIBS) 2>/dev/null || echo "topotop: building without libhwloc; for group objects and device locality install: $(PACKAGES)" >&2
 
-# What the tests use beyond the build: a Python that unpacks captured machines, and namespaces for unprivileged runs.
+# What the tests use beyond the build: a Python that unpacks captured machines, namespaces for unprivileged runs and for
+# the network of virtual machines, and what unpacks their drivers.
 setup-test:
-	@if ! { command -v python3 && command -v unshare && command -v setpriv && command -v ip; } >/dev/null; then ./scripts/packages.sh python3 util-linux iproute2; fi
+	@if ! { command -v python3 && command -v unshare && command -v setpriv && command -v ip && command -v xz; } >/dev/null; then ./scripts/packages.sh python3 util-linux iproute2 xz-utils; fi
 
 lint: setup ## formatting, lints and documentation, warnings denied
 	@$(CARGO) fmt --all --check

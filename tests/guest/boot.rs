@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// A machine that says nothing for so long does not answer any more.
-const PATIENCE: Duration = Duration::from_mins(3);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// A folder that keeps what came out of the guests, for whoever looks for the reason of a failure.
 const KEEP: &str = "TOPOTOP_GUEST_KEEP";
 /// The program under test.
