@@ -26,7 +26,11 @@ find debs -name '*.deb' -mtime +60 -delete 2>/dev/null || true
 rm -rf "$out"; mkdir -p debs/partial "$out"/apt/{lists,none}/partial
 
 # --- packages -------------------------------------------------------------------------------------------------------
-mirror() { apt-get indextargets --format '$(REPO_URI) $(RELEASE)' | awk -v wanted="$1" '$2 ~ "^(" wanted ")$" { print $1; exit }'; }
+# From where this machine gets a suite: known without package lists too.
+mirror() {
+    apt-get -o Debug::NoLocking=1 --print-uris update 2>/dev/null |
+        sed -n "s#^'\([^']*\)/dists/\([^/' ]*\)/InRelease'.*#\1 \2#p" | awk -v wanted="$1" '$2 ~ "^(" wanted ")$" && !found++ { print $1 }'
+}
 main=$(mirror "$release|stable"); security=$(mirror "$release-security|stable-security")
 [ -n "$main" ] || fail "apt knows no mirror of $release"
 sources() { for suite; do echo "deb $main $suite main"; done; [ -z "$security" ] || echo "deb $security $release-security main"; }
@@ -114,7 +118,7 @@ more="failover net_failover virtio_net virtio_console dca i2c-core i2c-algo-bit 
 newest() {
     local name found
     for name; do
-        found=$(apt-cache "${options[@]}" depends "$name" 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\)$/\1/p' | head -1)
+        found=$(apt-cache "${options[@]}" depends "$name" 2>/dev/null | awk '/Depends: linux-image-[0-9]/ && !found++ { print $2 }')
         if [ -n "$found" ]; then echo "$found"; return; fi
     done
 }
