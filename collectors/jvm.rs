@@ -97,7 +97,7 @@ impl JvmCollector {
                     put(table, slot, *process, *at_ns, jvm);
                 }
                 Err(reason @ Reason::PermissionDenied) => {
-                    gaps.add(PATTERN, *reason, "CAP_SYS_PTRACE and CAP_DAC_OVERRIDE, or root");
+                    gaps.add(PATTERN, *reason, "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root");
                 }
                 Err(reason @ Reason::NotFound) => gaps.add(PATTERN, *reason, "a JVM that runs with -XX:+UsePerfData"),
                 Err(reason) => gaps.add(PATTERN, *reason, ""),
