@@ -42,6 +42,8 @@ pub struct Headline {
     pub io_pressure: Option<f64>,
     /// Busy share of each online CPU, by ascending id, in 1/255.
     pub cpus: Vec<u8>,
+    /// The application's own number that tells of load, the first by name: its name and value.
+    pub metric: Option<(Arc<str>, f64)>,
     /// Bytes that the fullest groups with a limit used, by a hash of what they are.
     pub limited: Vec<(u64, u64)>,
 }
@@ -155,6 +157,11 @@ fn headline(frame: &Frame) -> Headline {
             },
         ),
         memory: fullest_memory(frame),
+        metric: frame
+            .metrics
+            .iter()
+            .find(|metric| metric.gates)
+            .and_then(|metric| Some((Arc::clone(&metric.name), metric.value?))),
         limited: limited(frame),
         memory_pressure: pressure("memory"),
         io_pressure: pressure("io"),

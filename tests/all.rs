@@ -17,6 +17,7 @@ mod kept;
 mod live;
 mod log;
 mod machines;
+mod metric;
 mod negatives;
 mod pty;
 mod record;

@@ -4,6 +4,7 @@ mod cells;
 mod columns;
 mod compact;
 mod detail;
+mod sockets;
 
 pub use compact::compact;
 

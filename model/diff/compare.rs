@@ -152,7 +152,9 @@ impl Comparison {
 
     fn by_weight(&self, mut rows: Vec<usize>) -> Vec<usize> {
         let weight = |at: &usize| self.rows.get(*at).map_or(0.0, |row| row.weight);
-        rows.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+        // What the application itself says is what the rest is about.
+        let is_own = |at: &usize| self.rows.get(*at).is_some_and(|row| matches!(row.subject, Subject::Metric(_)));
+        rows.sort_by(|a, b| is_own(b).cmp(&is_own(a)).then_with(|| weight(b).total_cmp(&weight(a))));
         rows
     }
 }

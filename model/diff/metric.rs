@@ -22,6 +22,8 @@ pub enum Measure {
     Megahertz,
     /// Things.
     Count,
+    /// Whatever the user says.
+    Number,
 }
 
 impl Measure {
@@ -36,6 +38,7 @@ impl Measure {
             Self::Milliseconds => "milliseconds",
             Self::Megahertz => "megahertz",
             Self::Count => "count",
+            Self::Number => "number",
         }
     }
 }
@@ -116,6 +119,7 @@ pub(super) enum Read {
     Cgroup(fn(&Cgroup) -> Option<f64>),
     Disk(fn(&Disk) -> Option<f64>),
     Process(fn(&Process) -> Option<f64>),
+    Metric(fn(&crate::frame::Metric) -> Option<f64>),
 }
 
 /// One metric of one kind of subject.

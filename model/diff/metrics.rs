@@ -1,5 +1,6 @@
 //! Every metric that is compared, by kind of subject: one table, one line each.
 
+mod application;
 mod groups;
 mod machine;
 mod network;
@@ -9,12 +10,14 @@ use super::metric::{Better, Floor, Measure, Metric, Read};
 /// All metrics of one kind of subject.
 pub(super) type Table = &'static [Metric];
 
+pub(super) use application::METRIC;
 pub(super) use groups::{CGROUP, DISK, PROCESS};
 pub(super) use machine::{CPU, HOST, NODE, PRESSURE};
 pub(super) use network::{IRQ, NIC, QUEUE, SOFTIRQ};
 
 /// Every table.
-pub(super) const ALL: [Table; 11] = [HOST, CPU, NODE, PRESSURE, NIC, QUEUE, IRQ, SOFTIRQ, CGROUP, DISK, PROCESS];
+pub(super) const ALL: [Table; 12] =
+    [HOST, CPU, NODE, PRESSURE, NIC, QUEUE, IRQ, SOFTIRQ, CGROUP, DISK, PROCESS, METRIC];
 
 /// The metric of an id.
 pub fn named(id: &str) -> Option<&'static Metric> {

@@ -23,6 +23,7 @@ pub(super) enum Kind {
     Cgroup,
     Disk,
     Process,
+    Metric,
 }
 
 impl Kind {
@@ -35,7 +36,7 @@ impl Kind {
         match self {
             Self::Cpu | Self::Node | Self::Host => usize::MAX,
             Self::Process | Self::Cgroup | Self::Irq | Self::Queue => 4096,
-            Self::Pressure | Self::Nic | Self::Softirq | Self::Disk => 1024,
+            Self::Pressure | Self::Nic | Self::Softirq | Self::Disk | Self::Metric => 1024,
         }
     }
 }
@@ -190,6 +191,12 @@ impl Side {
             Read::Host(value) => value(frame),
             _ => None,
         });
+        for number in &frame.metrics {
+            self.take(Kind::Metric, Subject::Metric(Arc::clone(&number.name)), true, |read| match read {
+                Read::Metric(value) => value(number),
+                _ => None,
+            });
+        }
         for cpu in frame.cpus.iter().filter(|cpu| cpu.online) {
             self.take(Kind::Cpu, Subject::Cpu(cpu.id), true, |read| match read {
                 Read::Cpu(value) => value(cpu),

@@ -42,6 +42,8 @@ pub enum Subject {
         /// Its control group, as for [`Subject::Cgroup`].
         cgroup: Arc<str>,
     },
+    /// The application's own number, by the name that the user gave it.
+    Metric(Arc<str>),
 }
 
 /// `cpu:17`, `nic:eth0`, `queue:eth0/rx-3`, `process:java@/system.slice/x.service`; names as they are, hostile.
@@ -59,6 +61,7 @@ impl fmt::Display for Subject {
             Self::Disk(name) => write!(f, "disk:{name}"),
             Self::Cgroup(path) => write!(f, "cgroup:{path}"),
             Self::Process { comm, cgroup } => write!(f, "process:{comm}@{cgroup}"),
+            Self::Metric(name) => write!(f, "metric:{name}"),
         }
     }
 }

@@ -43,6 +43,7 @@ fn parts(measure: Measure, value: f64) -> (String, &'static str) {
         Measure::Milliseconds => (value, " ms"),
         Measure::Megahertz => (value, " MHz"),
         Measure::Count => (value, ""),
+        Measure::Number => scaled(value, 1000.0, ["", "k", "M", "G", "T"]),
     };
     (digits(value), unit)
 }

@@ -1,10 +1,11 @@
 //! The last minutes: one small chart for each headline value.
 
 use crate::parts::extents::{self, Extent};
-use crate::parts::{Pen, number, panel, spark};
+use crate::parts::{Pen, names, number, panel, spark};
 use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::sync::Arc;
 use topotop_model::history::Headline;
 
 type Series = (&'static str, fn(&Headline) -> Option<f64>);
@@ -94,6 +95,7 @@ pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let lines = (charts(inner.width)).min(inner.height.max(1));
     let height = (inner.height / lines.max(1)).max(1);
     let width = (inner.width + 2) / columns;
+    let own = application(cx);
     for (at, (name, of)) in SERIES.iter().enumerate() {
         let (column, line) = (at as u16 % columns, at as u16 / columns);
         if line >= lines {
@@ -101,7 +103,13 @@ pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         }
         let x = inner.x + column * width;
         let place = Rect { x, y: inner.y + line * height, width: width.saturating_sub(2), height };
-        chart(cx, place.intersection(inner), name, *of, buf);
+        match &own {
+            // What the machine does on the whole says least beside what the application says itself.
+            Some((name, peak)) if at + 1 == SERIES.len() => {
+                own_chart(cx, place.intersection(inner), name, *peak, buf);
+            }
+            _ => chart(cx, place.intersection(inner), name, *of, buf),
+        }
     }
 }
 
@@ -117,6 +125,28 @@ fn chart(cx: &Cx<'_>, area: Rect, name: &str, of: fn(&Headline) -> Option<f64>, 
     pen.skip(room).share(5, last);
     let place = Rect { x, width: room, height, ..area };
     spark::chart(cx, place, cx.history.iter().map(of), buf);
+}
+
+/// The application's own number, if there is one: its name and the largest value that is drawn.
+fn application(cx: &Cx<'_>) -> Option<(Arc<str>, f64)> {
+    let name = cx.history.iter().rev().find_map(|headline| Some(Arc::clone(&headline.metric.as_ref()?.0)))?;
+    let values = cx.history.iter().filter_map(|headline| Some(headline.metric.as_ref()?.1));
+    Some((name, values.fold(0.0, f64::max)))
+}
+
+/// As [`chart`], of the application's own number: against the largest that is drawn.
+fn own_chart(cx: &Cx<'_>, area: Rect, name: &str, peak: f64, buf: &mut Buffer) {
+    let height = if area.height > 2 { area.height - 1 } else { area.height };
+    let mut pen = Pen::new(cx, area, 0, buf);
+    pen.field(Role::Dim, 8, &names::clean(name, 8));
+    let value = |headline: &Headline| Some(headline.metric.as_ref()?.1);
+    let last = cx.history.iter().next_back().and_then(value);
+    let room = pen.left().saturating_sub(5);
+    let x = pen.x();
+    pen.skip(room).rate(Role::Text, 5, last, number::count);
+    let place = Rect { x, width: room, height, ..area };
+    let share = |value: f64| if peak > 0.0 { (value / peak).clamp(0.0, 1.0) } else { 0.0 };
+    spark::chart(cx, place, cx.history.iter().map(|headline| value(headline).map(share)), buf);
 }
 
 fn span(cx: &Cx<'_>) -> f64 {

@@ -58,6 +58,13 @@ impl Doc {
         self.pair(name, text, role);
     }
 
+    /// All of it without colours.
+    #[cfg(test)]
+    pub fn text(&self) -> String {
+        let line = |pieces: &Vec<(String, Role)>| pieces.iter().map(|piece| piece.0.as_str()).collect::<String>();
+        self.lines.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
     /// A line of pieces.
     pub fn line(&mut self, pieces: Vec<(String, Role)>) {
         self.lines.push(pieces);

@@ -1,6 +1,6 @@
 //! One process in full: what `numactl --show` would say from inside it, its threads, its pins.
 
-use super::{Id, cells, find};
+use super::{Id, cells, find, sockets};
 use crate::parts::pane::Doc;
 use crate::parts::{mark, names, units};
 use crate::{Cx, Role};
@@ -20,6 +20,11 @@ pub(super) fn doc(cx: &Cx<'_>, id: Id, width: u16) -> Doc {
     if let Some(beam) = &process.beam {
         beam_lines(cx, &mut doc, beam);
     }
+    let room = usize::from(width.saturating_sub(18));
+    if let Some(jvm) = &process.jvm {
+        sockets::jvm(cx, &mut doc, jvm, room);
+    }
+    sockets::lines(cx, &mut doc, process, room);
     affinities(cx, &mut doc, process);
     threads(cx, &mut doc, process);
     doc.gap();

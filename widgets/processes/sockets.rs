@@ -1,0 +1,126 @@
+//! Where a process listens, whom it talks with, and what a Java virtual machine says of its collections.
+
+use crate::parts::pane::Doc;
+use crate::parts::{mark, names, units};
+use crate::{Cx, Role};
+use topotop_model::Known;
+use topotop_model::frame::{Jvm, Peer, Process};
+
+/// The most ports and other ends that are listed.
+const MOST: usize = 32;
+
+/// Ports and the busiest other ends.
+pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
+    if process.kernel || (process.listen.is_none() && process.peers.is_empty()) {
+        return;
+    }
+    doc.gap();
+    doc.head("Sockets");
+    match process.listen.as_deref() {
+        None => doc.unread(cx, "listens", "/fd"),
+        Some([]) => doc.pair("listens", "nowhere", Role::Absent),
+        Some(list) => {
+            for listener in list.iter().take(MOST) {
+                let address = names::clean(&listener.address, room);
+                let open = if listener.address.contains(':') { ("[", "]") } else { ("", "") };
+                let text = format!("{}{address}{}:{} {}", open.0, open.1, listener.port, listener.protocol);
+                doc.pair("listens", text, Role::Text);
+            }
+            if list.len() > MOST {
+                doc.pair("", format!("and {} more", list.len() - MOST), Role::Dim);
+            }
+        }
+    }
+    if process.peers.is_empty() {
+        return;
+    }
+    let head = ["OTHER END", "CONNS", "RTT ms", "OUT/s", "IN/s", "B/SEGM", "WAITS"];
+    let [end, conns, rtt, out, inward, bytes, waits] = head;
+    doc.head(format!("{end:<28} {conns:>5} {rtt:>7} {out:>6} {inward:>6} {bytes:>6} {waits:>5}"));
+    for peer in process.peers.iter().take(MOST) {
+        doc.line(peer_line(cx, peer));
+    }
+}
+
+fn peer_line(cx: &Cx<'_>, peer: &Peer) -> Vec<(String, Role)> {
+    let arrow = if peer.inbound { "<" } else { ">" };
+    let end = names::clean(&format!("{arrow} {}:{}", peer.address, peer.port), 28);
+    let end = format!("{end}{}", " ".repeat(28usize.saturating_sub(usize::from(names::width(&end)))));
+    let rtt = match peer.rtt_us {
+        Known::Value(us) => units::millis(us as f64 / 1e3),
+        _ => units::Short::from_display(format_args!("{}", mark::dash(cx.charset))),
+    };
+    let rate = |value: Option<f64>| units::or_unknown(value, units::count);
+    let waits = units::or_unknown(peer.busy_ratio, units::percent);
+    let (out, inward) = (rate(peer.segs_out_per_second), rate(peer.segs_in_per_second));
+    let bytes = rate(peer.bytes_per_segment);
+    vec![
+        (end, Role::Text),
+        (format!(" {:>5} {rtt:>7} {out:>6} {inward:>6} {bytes:>6}", peer.connections), Role::Text),
+        (format!(" {waits:>5}"), peer.busy_ratio.map_or(Role::Absent, Role::heat)),
+    ]
+}
+
+/// What a virtual machine says of itself.
+pub(super) fn jvm(cx: &Cx<'_>, doc: &mut Doc, jvm: &Jvm, room: usize) {
+    doc.gap();
+    doc.head("Java virtual machine");
+    let share = |ratio: Option<f64>| units::or_unknown(ratio, units::fine_percent);
+    let rate = jvm.gc_per_second.map_or_else(String::new, |rate| format!(", {}/s", units::count(rate)));
+    let role = jvm.gc_time_ratio.map_or(Role::Absent, |ratio| if ratio >= 0.1 { Role::Warn } else { Role::Text });
+    doc.pair("collections", format!("{} of its time{rate}", share(jvm.gc_time_ratio)), role);
+    doc.pair("stopped", format!("{} of its time, at safepoints", share(jvm.safepoint_ratio)), Role::Text);
+    let bytes = |value: Known<u64>| value.value().map(|bytes| units::bytes(bytes as f64).to_string());
+    let heap = [bytes(jvm.heap_used_bytes), bytes(jvm.heap_capacity_bytes), bytes(jvm.heap_max_bytes)];
+    let [used, capacity, most] = heap.map(|text| text.unwrap_or_else(|| mark::dash(cx.charset).to_owned()));
+    doc.pair("heap", format!("{used} of {capacity}, at most {most}"), Role::Text);
+    if !jvm.collectors.is_empty() {
+        doc.pair("collectors", names::clean(&jvm.collectors, room.max(20)), Role::Text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{jvm, lines};
+    use crate::parts::pane::Doc;
+    use crate::testing::with_cx;
+    use crate::{Charset, demo};
+    use topotop_model::Known;
+    use topotop_model::frame::{Jvm, Listener, Peer, Process};
+
+    #[test]
+    fn ports_other_ends_and_collections_are_told() {
+        let listener =
+            |address: &str, port| Listener { address: address.into(), port, protocol: "tcp".into(), netns: 1 };
+        let peer = Peer {
+            address: "10.0.0.2\u{1b}[2J".into(),
+            port: 5432,
+            connections: 3,
+            rtt_us: Known::Value(1278),
+            segs_out_per_second: Some(857.0),
+            bytes_per_segment: Some(4.5),
+            busy_ratio: Some(0.99),
+            ..Peer::default()
+        };
+        let listen = Some(vec![listener("0.0.0.0", 8080), listener("::", 9060)]);
+        let process = Process { listen, peers: vec![peer], ..Process::default() };
+        let machine = Jvm { gc_time_ratio: Some(0.77), heap_used_bytes: Known::Value(64 << 20), ..Jvm::default() };
+        with_cx(&demo::server(), Charset::Unicode, |cx| {
+            let mut doc = Doc::default();
+            lines(cx, &mut doc, &process, 60);
+            jvm(cx, &mut doc, &machine, 60);
+            lines(cx, &mut doc, &Process { listen: Some(Vec::new()), ..Process::default() }, 60);
+            let text = doc.text();
+            for part in ["0.0.0.0:8080 tcp", "[::]:9060 tcp", "> 10.0.0.2", "857", "99%", "77%", "64M", "nowhere"] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+            assert!(!text.contains('\u{1b}'));
+        });
+        let before = Doc::default().len();
+        with_cx(&demo::server(), Charset::Unicode, |cx| {
+            let mut doc = Doc::default();
+            lines(cx, &mut doc, &Process::default(), 60);
+            assert_eq!(doc.len(), before, "nobody looked");
+        });
+    }
+}
