@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "busy", value: 0.7, unit: "fraction", about: "the hottest CPU: above it that is the limit" },
         Threshold { name: "disk", value: 0.6, unit: "fraction", about: "the busiest disk: above it that is the limit" },
         Threshold { name: "link", value: 0.5, unit: "fraction", about: "the fullest link: above it that is the limit" },
+        Threshold { name: "pressure", value: 0.1, unit: "fraction", about: "of the time that tasks wait for memory or disks: above it that is the limit" },
     ],
     guards: &[
         "a machine that works: something else is the limit",
@@ -80,7 +81,8 @@ fn is_idle(look: &Look<'_>, frame: &Frame) -> bool {
     let disk = frame.disks.iter().filter_map(|disk| disk.utilisation).any(|share| share >= look.limit("disk"));
     let link = frame.nics.iter().filter_map(|nic| nic.utilisation).any(|share| share >= look.limit("link"));
     let waits = |resource: &str| {
-        frame.pressure(resource).and_then(|row| row.stall.some_ratio).is_some_and(|ratio| ratio >= 0.1)
+        let ratio = frame.pressure(resource).and_then(|row| row.stall.some_ratio);
+        ratio.is_some_and(|ratio| ratio >= look.limit("pressure"))
     };
     !busy && !disk && !link && !waits("io") && !waits("memory")
 }

@@ -1,6 +1,6 @@
 //! MEM-03: a group grows towards its limit.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts, series};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts, reclaim, series};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -53,6 +53,7 @@ fn judge(look: &mut Look<'_>) {
             .number("used", used, "bytes", "memory.stat")
             .number("limit", limit, "bytes", "memory.max")
             .covers("MEM-01", subject);
+        let hit = reclaim::tell_java(hit, look.frame(), cgroup);
         look.hit(hit);
     }
 }

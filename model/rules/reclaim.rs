@@ -99,24 +99,16 @@ pub(super) fn rhythm(look: &mut Look<'_>, cgroup: &Cgroup, pain: f64, throughput
 
 /// Adds what report and reader ask next: growth, what is mapped and held by Java, what is not the cause, and which
 /// limits of page cache the kernel has.
-pub(super) fn tell(mut hit: Hit, look: &Look<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Hit {
-    let frame = look.frame();
-    hit = hit
+pub(super) fn tell(hit: Hit, look: &Look<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Hit {
+    let hit = hit
         .known("growth", memory.growth_bytes_per_second, "bytes/s", "memory.current")
         .known("time_to_limit", memory.time_to_limit_seconds.value(), "s", "memory.current")
         .known("at_limit", memory.events_max_per_second, "1/s", "memory.events max")
         .known("dirty", memory.dirty_bytes.value().map(|bytes| bytes as f64), "bytes", "memory.stat")
         .known("mapped", memory.file_mapped_bytes.value().map(|bytes| bytes as f64), "bytes", "memory.stat");
-    let inside: Vec<&Process> = frame
-        .processes
-        .iter()
-        .filter(|process| process.cgroup == cgroup.path || parts::is_below(&process.cgroup, &cgroup.path))
-        .collect();
-    let java = parts::list(inside.iter().filter_map(|process| java(process)), 3);
-    if !java.is_empty() {
-        hit = hit.text("java", java, "hsperfdata, /proc/PID/status");
-    }
-    let excluded = excluded(frame, cgroup, &inside);
+    let frame = look.frame();
+    let mut hit = tell_java(hit, frame, cgroup);
+    let excluded = excluded(frame, cgroup, &inside(frame, cgroup));
     if !excluded.is_empty() {
         hit = hit.text("not_the_cause", excluded, "cpu.stat, /proc/stat, hsperfdata");
     }
@@ -125,6 +117,18 @@ pub(super) fn tell(mut hit: Hit, look: &Look<'_>, cgroup: &Cgroup, memory: &Cgro
         hit = hit.text("kernel_has", kernel, "/proc/sys/vm, memory.pagecache_limit.size");
     }
     hit
+}
+
+/// The processes of a group and those below it.
+fn inside<'a>(frame: &'a Frame, cgroup: &Cgroup) -> Vec<&'a Process> {
+    let belongs = |process: &&Process| process.cgroup == cgroup.path || parts::is_below(&process.cgroup, &cgroup.path);
+    frame.processes.iter().filter(belongs).collect()
+}
+
+/// Adds what the memory of its Java virtual machines is.
+pub(super) fn tell_java(hit: Hit, frame: &Frame, cgroup: &Cgroup) -> Hit {
+    let java = parts::list(inside(frame, cgroup).into_iter().filter_map(java), 3);
+    if java.is_empty() { hit } else { hit.text("java", java, "hsperfdata, /proc/PID/status") }
 }
 
 /// What a Java virtual machine's memory is: its heap, what is anonymous besides, and mapped files.
