@@ -19,6 +19,14 @@ impl IdSet {
         Self::default()
     }
 
+    /// True if every id of it is in another set.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.ranges.iter().all(|&(first, last)| {
+            let at = other.ranges.partition_point(|range| range.1 < first);
+            other.ranges.get(at).is_some_and(|range| range.0 <= first && last <= range.1)
+        })
+    }
+
     /// Parses a kernel cpulist: `0-3,8`, `0-31:2/4`, or the empty string.
     pub fn parse_list(text: &str) -> Option<Self> {
         let mut ranges = Vec::new();
@@ -312,6 +320,9 @@ mod tests {
             prop_assert_eq!(one.union(&two).iter().collect::<BTreeSet<_>>(), &x | &y);
             prop_assert_eq!(IdSet::parse_list(&one.to_string()), Some(one.clone()));
             prop_assert!(y.iter().all(|&id| two.contains(id)));
+            let both = one.intersection(&two);
+            prop_assert!(both.is_within(&one) && both.is_within(&two));
+            prop_assert_eq!(one.is_within(&two), x.is_subset(&y));
         }
 
         #[test]

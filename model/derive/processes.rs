@@ -141,7 +141,8 @@ fn groups(process: &Process, threads: &[Thread]) -> Vec<AffinityGroup> {
 
 /// The part of a mask that is online; masks keep bits of CPUs that are not there.
 fn online_only(cpus: &Arc<IdSet>, online: &IdSet) -> Arc<IdSet> {
-    if online.is_empty() {
+    // Nearly all are: without making a set of each.
+    if online.is_empty() || cpus.is_within(online) {
         return Arc::clone(cpus);
     }
     let there = cpus.intersection(online);

@@ -88,14 +88,13 @@ impl FoundChanges {
         let whole = |side: &FoundSide, found: &Found| Found { of: side.samples, ..found.clone() };
         for (side, other, is_after) in [(before, after, false), (after, before, true)] {
             for (key, found) in side.found.iter().filter(|(_, found)| side.counts(found)) {
-                let place = match (other.found.contains_key(key), is_after) {
+                let place = match other.found.get(key) {
                     // As it is on the second side, unless it is next to nothing there.
-                    (true, true) => &mut changes.both,
-                    (true, false) if other.found.get(key).is_some_and(|it| other.counts(it)) => continue,
-                    (true, false) => &mut changes.both,
-                    (false, _) if !other.checked.contains(key.0) => &mut changes.unknown,
-                    (false, false) => &mut changes.gone,
-                    (false, true) => &mut changes.new,
+                    Some(found) if !is_after && other.counts(found) => continue,
+                    Some(_) => &mut changes.both,
+                    None if !other.checked.contains(key.0) => &mut changes.unknown,
+                    None if is_after => &mut changes.new,
+                    None => &mut changes.gone,
                 };
                 place.push(whole(side, found));
             }

@@ -52,7 +52,9 @@ impl Judge {
             let mut out = Out::default();
             out.number(*samples);
             out.number(states.len() as u64);
-            states.iter().for_each(|(key, state)| put_state(&mut out, key, state));
+            for (key, state) in states {
+                put_state(&mut out, key, state);
+            }
             let kept = series.get(left_out..).unwrap_or_default();
             out.number(kept.len() as u64);
             for (rule, subject, values) in kept {
@@ -142,7 +144,8 @@ fn state(input: &mut In<'_>) -> Option<(Key, State)> {
     } else {
         None
     };
-    let (open, opened_ns) = (input.flag()?, input.option()?);
+    let open = input.flag()?;
+    let opened_ns = if input.flag()? { Some(input.number()?) } else { None };
     let (last_met_ns, now_ns) = (input.number()?, input.number()?);
     let hit = if input.flag()? { Some(hit(input, subject.clone())?) } else { None };
     let state = State { rule: Some(rule), met, clear, since, open, opened_ns, last_met_ns, now_ns, hit, severities };
@@ -156,7 +159,9 @@ fn put_hit(out: &mut Out, hit: &Hit) {
     out.number(*severity as u64);
     out.float(*confidence);
     out.number(evidence.len() as u64);
-    evidence.iter().for_each(|evidence| evidence::put(out, evidence));
+    for evidence in evidence {
+        evidence::put(out, evidence);
+    }
     out.number(covers.len() as u64);
     for (rule, subject) in covers {
         out.text(rule);

@@ -29,7 +29,9 @@ impl Clerk {
         // A defect costs the judgement, not the sample.
         let judged = catch_unwind(AssertUnwindSafe(|| self.judge.step(&self.deriver.frame(&self.window))));
         if let Ok(judgement) = judged {
-            told(&self.last, &judgement, snapshot.stamp).into_iter().for_each(|event| writer.event(event));
+            for event in told(&self.last, &judgement, snapshot.stamp) {
+                writer.event(event);
+            }
             self.last = judgement;
         }
         writer.append_judged(snapshot, state.as_deref());

@@ -14,7 +14,7 @@ use super::playback::Playback;
 use super::{About, Sample, Source, Target};
 use crate::app::transport::{Order, Transport};
 use crate::moment::Moment;
-use assessor::Assessor;
+use assessor::{Assessor, Task};
 use deck::Deck;
 use player::Player;
 use scout::{News, Scout};
@@ -192,14 +192,7 @@ impl Opened {
         };
         let jobs = scout()?;
         let timekeeper = if self.tracks.len() > 1 { Some(scout()?) } else { None };
-        let twice = self.tracks.iter().map(|track| {
-            let again = || Ok::<_, String>((track.again()?, deriver(track.as_ref())));
-            Ok([again()?, again()?])
-        });
-        let twice = twice.collect::<Result<Vec<_>, String>>()?;
-        let (tasks, inbox) = channel();
-        let assessor = Assessor::new(twice, judged.clone(), inbox, self.words.clone());
-        spawn("assessor", move || assessor.run())?;
+        let tasks = assess(&self.tracks, settings, judged, &self.words)?;
         let decks: Vec<Deck> = self
             .tracks
             .into_iter()
@@ -236,6 +229,24 @@ impl Opened {
         spawn("player", move || player.run(&start))?;
         Ok(Replay { shared, words: self.words })
     }
+}
+
+/// Starts the thread that judges.
+fn assess(
+    tracks: &[Box<dyn Track>],
+    settings: &Settings,
+    judged: &judge::Settings,
+    words: &Sender<Word>,
+) -> Result<Sender<Task>, String> {
+    let twice = tracks.iter().map(|track| {
+        let again = || Ok::<_, String>((track.again()?, Deriver::new(derived_as(track.as_ref(), settings))));
+        Ok([again()?, again()?])
+    });
+    let twice = twice.collect::<Result<Vec<_>, String>>()?;
+    let (tasks, inbox) = channel();
+    let assessor = Assessor::new(twice, judged.clone(), inbox, words.clone());
+    spawn("assessor", move || assessor.run())?;
+    Ok(tasks)
 }
 
 /// What the frames were derived with when it was recorded, so that they are the same; what is configured here else.

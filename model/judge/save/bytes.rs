@@ -44,7 +44,9 @@ impl Out {
 
     pub(super) fn option(&mut self, value: Option<u64>) {
         self.number(u64::from(value.is_some()));
-        value.into_iter().for_each(|value| self.number(value));
+        if let Some(value) = value {
+            self.number(value);
+        }
     }
 }
 
@@ -112,10 +114,6 @@ impl<'a> In<'a> {
         let text = std::str::from_utf8(text).ok()?;
         self.texts.push(text);
         Some(text)
-    }
-
-    pub(super) fn option(&mut self) -> Option<Option<u64>> {
-        Some(if self.flag()? { Some(self.number()?) } else { None })
     }
 
     /// How many follow, each at least a byte long: no more than there are bytes.

@@ -138,7 +138,9 @@ fn run(
                     }
                 }
                 last = Some((snapshot.stamp, interval));
-                events.into_iter().for_each(|event| writer.event(event));
+                for event in events {
+                    writer.event(event);
+                }
                 writer.append_judged(&snapshot, state.as_deref());
             }
             Feed::Mark(stamp, text) => writer.event(event(stamp, What::Mark { text })),

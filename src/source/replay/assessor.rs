@@ -206,7 +206,7 @@ impl Machine {
         while Instant::now() < until {
             let before = std::mem::take(&mut sweep.judgement);
             let next = sweep.at.map_or(first, |at| at + 1);
-            let state = (next % KEY_EVERY as u64 == 0).then(|| sweep.judge.save());
+            let state = next.is_multiple_of(KEY_EVERY as u64).then(|| sweep.judge.save());
             let gone_on = match sweep.at {
                 None => {
                     let there = (first..=last).find(|&sample| sweep.track.when(sample).is_some());

@@ -41,7 +41,6 @@ struct Swept {
 impl Judging {
     pub(super) fn new(settings: Settings) -> Self {
         Self {
-            // Nothing was missed before the first sample.
             judge: None,
             settings,
             judgement: Arc::new(pending()),
@@ -110,10 +109,10 @@ impl Judging {
             (Some((judge, judgement)), Some(shown)) if shown == sample => {
                 (self.judge, self.judgement) = (Some(judge), Arc::new(judgement));
             }
-            (Some((_, judgement)), Some(shown)) if self.judge.is_none() && shown.abs_diff(sample) < NEAR => {
-                if self.noted.is_empty() {
-                    self.judgement = Arc::new(Judgement { basis: Basis::Noted, ..judgement });
-                }
+            (Some((_, judgement)), Some(shown))
+                if self.judge.is_none() && self.noted.is_empty() && shown.abs_diff(sample) < NEAR =>
+            {
+                self.judgement = Arc::new(Judgement { basis: Basis::Noted, ..judgement });
             }
             _ => {}
         }
@@ -122,7 +121,9 @@ impl Judging {
     /// Takes in what the recording says.
     pub(super) fn note(&mut self, noted: Noted, shown: Option<u64>) {
         self.noted = noted;
-        shown.into_iter().for_each(|shown| self.shown(shown));
+        if let Some(shown) = shown {
+            self.shown(shown);
+        }
         self.line_up();
     }
 
