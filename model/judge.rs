@@ -260,7 +260,7 @@ fn fires(findings: &[Finding], rule: &str) -> bool {
 }
 
 /// True if a subject is no longer there.
-fn is_gone(subject: &Subject, frame: &Frame) -> bool {
+pub(crate) fn is_gone(subject: &Subject, frame: &Frame) -> bool {
     match subject {
         Subject::Host => false,
         Subject::Cpu(id) => frame.cpu(*id).is_none_or(|cpu| !cpu.online),

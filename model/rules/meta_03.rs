@@ -38,6 +38,8 @@ fn judge(look: &mut Look<'_>) {
     for row in &frame.applied {
         let subject = Subject::parse(&row.subject).unwrap_or(Subject::Host);
         match &row.value {
+            // With what it was written to the value went as well.
+            _ if crate::judge::is_gone(&subject, frame) => {}
             None => look.unchecked(subject, &format!("{} could not be read again", row.target), ""),
             Some(value) if is_same(&row.wanted, value) => {}
             Some(_) if row.age_seconds.is_some_and(|age| age < look.limit("settle")) => {}

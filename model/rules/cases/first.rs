@@ -544,6 +544,14 @@ fn applied(subject: &str, target: &str, wanted: &str, value: Option<&str>) -> Ap
     }
 }
 
+#[test]
+fn what_went_with_its_process_is_not_missed() {
+    let judgement =
+        judged_by("META-03", |frame, _| frame.applied = vec![applied("pid:999@1", "affinity of 999", "0-7", None)]);
+    let standing = judgement.rules.iter().find(|(rule, _)| rule.id == "META-03").map(|(_, standing)| standing.clone());
+    assert_eq!(standing, Some(Standing::Quiet));
+}
+
 fn children(finding: &Finding) -> Vec<&str> {
     finding.children.iter().map(|child| child.rule.id).collect()
 }
