@@ -1,6 +1,7 @@
 //! CPU-05: a group is held back by its CPU quota.
 
 use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use crate::frame::Process;
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -27,6 +28,8 @@ pub(super) const RULE: Rule = Rule {
 fn judge(look: &mut Look<'_>) {
     let frame = look.frame();
     let seconds = frame.interval_seconds.unwrap_or(1.0);
+    // By path, as the groups are.
+    let mut hits: Vec<(&str, Hit)> = Vec::new();
     for cgroup in &frame.cgroups {
         let (Some(ratio), Some(quota)) = (cgroup.cpu.throttled_ratio, cgroup.cpu.quota_cores.value()) else { continue };
         if ratio < look.limit("exit") {
@@ -34,20 +37,37 @@ fn judge(look: &mut Look<'_>) {
         }
         let ran = cgroup.cpu.periods.unwrap_or(0) as f64 >= (look.limit("periods") * seconds).max(1.0);
         let critical = ratio >= look.limit("critical");
-        let mut hit = Hit::new(Subject::Cgroup(Arc::clone(&cgroup.path)), 0.9)
+        let hit = Hit::new(Subject::Cgroup(Arc::clone(&cgroup.path)), 0.9)
             .enters(ran && ratio >= look.limit("throttled"))
             .severity(if critical { Severity::Critical } else { Severity::Warning })
             .number("throttled", ratio, "fraction", "cpu.stat")
             .number("quota", quota, "cores", "cpu.max")
             .known("usage", cgroup.cpu.usage_cores, "cores", "cpu.stat")
             .known("pressure", cgroup.cpu_pressure.and_then(|stall| stall.some_ratio), "fraction", "cpu.pressure");
+        hits.push((&*cgroup.path, hit));
+    }
+    for (process, path) in busy_below(look, &hits) {
         // More threads than the quota has cores are told with the quota that stops them.
-        let below = |process: &&crate::frame::Process| parts::above(process.quota_group()).any(|path| *path == *cgroup.path);
-        for process in frame.processes.iter().filter(|process| process.cpu_cores.is_some_and(|cores| cores >= 0.05)).filter(below) {
-            hit = hit.covers("CPU-06", Subject::Process(process.pid, process.starttime));
+        if let Some((_, hit)) = hits.get_mut(path) {
+            hit.covers.push(("CPU-06", Subject::Process(process.pid, process.starttime)));
         }
+    }
+    for (_, hit) in hits {
         look.hit(hit);
     }
+}
+
+/// Working processes with the place of each of the groups, by path, that they are in or below.
+fn busy_below<'a>(look: &Look<'a>, groups: &[(&str, Hit)]) -> Vec<(&'a Process, usize)> {
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let busy = look.frame().processes.iter().filter(|process| process.cpu_cores.is_some_and(|cores| cores >= 0.05));
+    let places = |process: &'a Process| {
+        let found = parts::above(process.quota_group()).filter_map(|path| groups.binary_search_by(|group| group.0.cmp(path)).ok());
+        found.map(move |place| (process, place)).collect::<Vec<_>>()
+    };
+    busy.flat_map(places).collect()
 }
 
 fn title(finding: &Finding) -> String {
