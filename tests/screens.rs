@@ -55,22 +55,31 @@ fn exported(app: &mut App, (width, height): (u16, u16), format: &str) -> String 
     String::from_utf8(out).expect("text")
 }
 
-/// The picture in the README.
-const PICTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/overview.svg");
+/// The screens whose pictures are in the README.
+const PICTURES: [&str; 2] = ["overview", "findings"];
 
-#[test]
-fn the_picture_of_the_readme_is_there() {
-    let picture = std::fs::read_to_string(PICTURE).expect("`make picture` writes it");
-    assert!(picture.starts_with("<svg") && picture.contains(">overview<"), "`make picture` writes it");
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
-    assert!(readme.contains("(docs/overview.svg)"));
+fn picture(screen: &str) -> String {
+    format!("{}/docs/{screen}.svg", env!("CARGO_MANIFEST_DIR"))
 }
 
 #[test]
-#[ignore = "`make picture` runs it to write the picture in the README"]
+fn the_pictures_of_the_readme_are_there() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
+    for screen in PICTURES {
+        let picture = std::fs::read_to_string(picture(screen)).expect("`make picture` writes it");
+        assert!(picture.starts_with("<svg") && picture.contains(&format!(">{screen}<")), "`make picture` writes it");
+        assert!(readme.contains(&format!("(docs/{screen}.svg)")));
+    }
+}
+
+#[test]
+#[ignore = "`make picture` runs it to write the pictures in the README"]
 fn writes_the_picture_of_the_readme() {
-    let picture = exported(&mut app(demo::server(), Charset::Unicode), (120, 40), "svg");
-    std::fs::write(PICTURE, picture).expect("written");
+    for screen in PICTURES {
+        let mut app = app(demo::server(), Charset::Unicode);
+        app.open_screen(screen);
+        std::fs::write(picture(screen), exported(&mut app, (120, 40), "svg")).expect("written");
+    }
 }
 
 #[test]

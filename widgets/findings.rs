@@ -268,11 +268,12 @@ impl Panel for Findings {
 
 impl Findings {
     fn draw_found(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-        let inner = pane::frame(cx, area, "Findings", &note(cx), buf);
         if cx.judgement.findings.is_empty() {
+            let inner = pane::frame(cx, area, "Findings", "", buf);
             Pen::new(cx, inner, 0, buf).skip(1).all_clear();
             return;
         }
+        let inner = pane::frame(cx, area, "Findings", &note(cx), buf);
         self.found.draw(cx, buf);
         let (shown, total) = self.found.counts();
         if shown == 0 {

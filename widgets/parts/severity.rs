@@ -232,8 +232,11 @@ impl Pen<'_> {
             return self.text(Role::Absent, pending(cx));
         }
         let counts = Counts::of(cx.judgement);
-        self.text(Role::Ok, fine(cx.charset)).text(Role::Text, " no findings");
-        self.text(Role::Dim, " · ").text(Role::Dim, &counts.rules())
+        // Where most rules could not look, nothing is clear.
+        let (role, sign) =
+            if counts.not_checked > counts.quiet { (Role::Denied, "?") } else { (Role::Ok, fine(cx.charset)) };
+        self.text(role, sign).text(Role::Text, " no findings").text(Role::Dim, " · ");
+        self.text(Role::Dim, &counts.rules())
     }
 
     /// How many findings of each severity there are: `▲ 2  △ 1`.
