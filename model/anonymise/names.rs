@@ -239,16 +239,17 @@ impl Names {
     /// Another address of a host, of version 4 or 6; the ones that every host has stay.
     pub fn host_address(&self, address: &str) -> String {
         let mut out = String::new();
-        match address.parse::<std::net::IpAddr>() {
-            Ok(std::net::IpAddr::V4(_)) => self.address_v4(address, &mut out),
-            Ok(std::net::IpAddr::V6(v6)) if v6.is_loopback() || v6.is_unspecified() => out.push_str(address),
-            Ok(std::net::IpAddr::V6(_)) => {
-                let hex = self.hex(address, 8);
-                let (high, low) = hex.split_at_checked(4).unwrap_or_default();
-                // Writing to a String cannot fail.
-                let _ = write!(out, "fd00::{high}:{low}");
-            }
-            Err(_) => out = self.words(address),
+        if matches!(address, "::" | "::1") {
+            out.push_str(address);
+        } else if address.contains(':') {
+            let hex = self.hex(address, 8);
+            let (high, low) = hex.split_at_checked(4).unwrap_or_default();
+            // Writing to a String cannot fail.
+            let _ = write!(out, "fd00::{high}:{low}");
+        } else if address.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+            self.address_v4(address, &mut out);
+        } else {
+            out = self.words(address);
         }
         out
     }
