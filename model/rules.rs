@@ -7,6 +7,7 @@ mod finding;
 mod grid;
 mod input;
 mod look;
+mod nodes;
 mod page;
 pub(crate) mod parts;
 mod reclaim;

@@ -1,6 +1,6 @@
 //! NIC-01: an interface runs fewer channels than it could, and its CPU drowns.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, irq_01, parts};
+use super::{Cell, Finding, Grid, Hit, Input, Look, Pace, Page, Preflight, Rule, Severity, Subject, Threshold, irq_01, parts};
 use crate::Known;
 use crate::frame::{Frame, Nic};
 use std::collections::BTreeSet;
@@ -17,9 +17,24 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "enough", value: 8.0, unit: "", about: "channels that are enough where no CPU is hot" },
     ],
     guards: &["bonds, bridges and VLANs: their lower interfaces are judged", "as many channels as CPUs", "without load it is only told", "no more channels than cores: hyper-threads add nothing"],
-    advice: &["ethtool -L NIC combined N, on the load generator too: one end alone may gain nothing", "Keep it: [Link] CombinedChannels=max in a systemd .link file"],
+    advice: &["ethtool -L NIC combined N", "The load generator needs it too: look at both ends, one end alone may gain nothing", "Keep it: [Link] CombinedChannels=max in a systemd .link file"],
     references: &["ethtool(8)", "Documentation/networking/scaling.rst"],
     pace: Pace { at_once: true, ..Pace::QUICK },
+    tables: &[Page {
+        title: "the rows of ethtool -l",
+        columns: &["row", "what it counts"],
+        rows: &[
+            &["RX", "channels that only receive"],
+            &["TX", "channels that only send"],
+            &["Other", "channels for the link itself and for the coordination of virtual functions"],
+            &["Combined", "channels that do both: with most cards those to raise"],
+        ],
+    }],
+    gained: &[
+        "One report of pgbench -S with 192 clients: from 288 935 to 467 220 transactions/s, mean latency from 0.66 to 0.40 ms, its deviation from 0.13 to 0.52 ms. Queues were raised on the client (to 4) and the server (to 8) together: one end alone may gain nothing.",
+        "It was a load of small packets: what is limited by bandwidth gains nothing of that kind.",
+    ],
+    preflight: Some(Preflight { name: "NIC channels", says }),
     judge,
     title,
     ..Rule::BASE
@@ -61,6 +76,9 @@ fn judge(look: &mut Look<'_>) {
             .text("kind", kind, "ethtool -l")
             .known("packets", packets, "1/s", "/proc/net/dev")
             .known("utilisation", nic.utilisation, "fraction", "/proc/net/dev")
+            .table("ethtool_l", ethtool_l(nic), "ethtool -l")
+            .table("queues", queues(nic), "/proc/interrupts, /proc/irq/N/effective_affinity_list")
+            .would_hurt()
             .covers("IRQ-03", subject);
         if let Some(hot) = hottest {
             let idle = parts::idle_cpus(look, None, 0.5);
@@ -75,6 +93,48 @@ fn judge(look: &mut Look<'_>) {
         }
         look.hit(hit);
     }
+}
+
+/// The rows of `ethtool -l`; what the driver does not have is not applicable.
+fn ethtool_l(nic: &Nic) -> Grid {
+    let rows = [
+        ("RX", nic.rx_channels),
+        ("TX", nic.tx_channels),
+        ("Other", nic.other_channels),
+        ("Combined", nic.combined),
+    ];
+    let grid = Grid::new([("maximum", ""), ("current", "")]);
+    rows.into_iter().fold(grid, |grid, (name, channel)| {
+        grid.row(name, [Cell::count(channel.max), Cell::count(channel.current)])
+    })
+}
+
+/// Queues that are told at most.
+const MOST: usize = 16;
+
+/// The chain from a queue to the CPU that serves it.
+fn queues(nic: &Nic) -> Grid {
+    let columns = [("irq", ""), ("cpus", ""), ("node", ""), ("softirq", "fraction"), ("packets", "1/s")];
+    let mut grid = Grid::new(columns);
+    for queue in nic.queues.iter().filter(|queue| &*queue.direction != "tx").take(MOST) {
+        let id = |known: Known<u32>| Cell::count(known.map(u64::from));
+        let cpus = queue.cpus.as_ref().map_or(Cell::Unknown, |cpus| Cell::text(cpus.to_string()));
+        let cells =
+            [id(queue.irq), cpus, id(queue.node), Cell::of(queue.softirq), Cell::of(queue.packets_per_second)];
+        grid.push(format!("{} {}", queue.direction, queue.queue), cells);
+    }
+    grid
+}
+
+/// Channels as they are, before a test.
+fn says(frame: &Frame) -> String {
+    let nics = frame.nics.iter().filter(|nic| parts::is_physical(nic));
+    let told = nics.filter_map(|nic| {
+        let (kind, current, max) = channels(nic)?;
+        Some(format!("{} {current} of {max} {kind}", nic.name))
+    });
+    let told = parts::list(told, 6);
+    if told.is_empty() { "no interface with channels".to_owned() } else { told }
 }
 
 /// The channels that receive: their kind, how many there are and may be.

@@ -1,6 +1,6 @@
 //! NUMA-01: a process runs on one node and has its memory on another.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, numa_02, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, nodes, numa_02, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -58,6 +58,8 @@ fn judge(look: &mut Look<'_>) {
             .text("cpu_by_node", numa_02::shares(&process.cpu_by_node), "/proc/PID/task/TID/stat")
             .text("memory_by_node", numa_02::sizes(&memory.by_node), memory.source.name())
             .text("policy", Arc::clone(&process.policy), "numa_maps")
+            .table("by_node", nodes::matrix(frame, process), memory.source.name())
+            .table("numactl_show", nodes::numactl_show(frame, process), "/proc/PID/status, numa_maps")
             .covers("NUMA-06", subject)
             .covers("NUMA-05", Subject::Host);
         look.hit(hit);

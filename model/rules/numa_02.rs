@@ -1,6 +1,6 @@
 //! NUMA-02: a large process is spread over nodes.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Page, Rule, Severity, Subject, Threshold, nodes, parts};
 use crate::frame::{Frame, Process};
 use std::sync::Arc;
 
@@ -22,6 +22,21 @@ pub(super) const RULE: Rule = Rule {
     advice: &["One instance for each node that has CPUs: numactl --cpunodebind=N --membind=N", "Smaller ones onto one node: cpuset.cpus and cpuset.mems"],
     references: &["numactl(8)", "numa(7)"],
     pace: Pace::USUAL,
+    tables: &[Page {
+        title: "numactl --show, line by line",
+        columns: &["line", "what it tells"],
+        rows: &[
+            &["policy", "where new memory comes from: default (the node that asks), bind, preferred, interleave"],
+            &["preferred node", "the node that is asked first; current is the one that the thread runs on"],
+            &["physcpubind", "the CPUs that it may run on"],
+            &["cpubind, nodebind", "the nodes of those CPUs: those of the whole machine are as many as instances"],
+            &["membind", "the nodes that it may have memory of; nodes without CPUs are among them"],
+        ],
+    }],
+    gained: &[
+        "One report of a machine with two nodes, one instance bound to each: from 150 to 310 transactions/s, from 3 to 1.3 s a response, a fifth less CPU.",
+        "Figures of one site and its application: measure before and after.",
+    ],
     judge,
     title,
     ..Rule::BASE
@@ -57,6 +72,8 @@ fn judge(look: &mut Look<'_>) {
             .text("comm", Arc::clone(&process.comm), "/proc/PID/comm")
             .text("cpu_by_node", shares(&process.cpu_by_node), "/proc/PID/task/TID/stat")
             .text("memory_by_node", sizes(&memory.by_node), memory.source.name())
+            .table("by_node", nodes::matrix(frame, process), memory.source.name())
+            .table("numactl_show", nodes::numactl_show(frame, process), "/proc/PID/status, numa_maps")
             .covers("NUMA-05", Subject::Host);
         look.hit(hit);
     }
@@ -101,5 +118,7 @@ pub(super) fn sizes(by_node: &[(u32, u64)]) -> String {
 
 fn title(finding: &Finding) -> String {
     let (cpu, memory) = (finding.text("cpu_by_node"), finding.text("memory_by_node"));
-    format!("{} ({}) is spread over nodes: CPU on {cpu}, memory on {memory}", finding.text("comm"), finding.subject)
+    let instances = parts::count(finding.number("instances"));
+    let spread = format!("{} ({}) is spread over nodes: CPU on {cpu}, memory on {memory}", finding.text("comm"), finding.subject);
+    format!("{spread}; {instances} nodes have CPUs: {instances} instances")
 }

@@ -122,7 +122,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-02",
         severity: Severity::Warning,
-        says: "java (pid:100@7) is spread over nodes: CPU on n0 1.50 cores, n1 1.50 cores, memory on n0 1.0 GiB, n1 1.0 GiB",
+        says: "java (pid:100@7) is spread over nodes: CPU on n0 1.50 cores, n1 1.50 cores, memory on n0 1.0 GiB, n1 1.0 GiB; 2 nodes have CPUs: 2 instances",
         sick: |frame, _| {
             frame.processes[0].cpu_by_node = vec![(0, 1.5), (1, 1.5)];
             frame.processes[0].memory = Some(at_node(&[(0, GIB), (1, GIB)], 0.5));
