@@ -8,9 +8,11 @@ mod load;
 mod memory;
 pub mod save;
 mod state;
+mod survey;
 pub mod timeline;
 
 pub use memory::Memory;
+pub use survey::{Check, Mark, survey};
 pub use timeline::{Change, Timeline};
 
 use crate::frame::Frame;
@@ -157,6 +159,7 @@ impl Judge {
                 memory: &mut self.memory,
                 loaded: sight.loaded,
                 open: &sight.open,
+                before_test: false,
                 hits: Vec::new(),
                 unchecked: Vec::new(),
             };

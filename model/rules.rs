@@ -1,5 +1,6 @@
 //! What can be wrong with a machine: one rule a file, each a pure predicate on a frame. The judge folds them over time.
 
+mod before;
 #[cfg(test)]
 mod cases;
 mod disk_words;

@@ -68,6 +68,8 @@ pub enum Command {
     Diff(crate::diff::DiffArgs),
     /// Watch for a while, say what is wrong and what could not be looked at, and exit by it.
     Check(crate::check::CheckArgs),
+    /// Before a test: what is configured so that it would hurt under load.
+    Preflight(crate::preflight::PreflightArgs),
     /// What can be found: all rules, or one with its limits and what to do.
     Rules {
         /// NIC-01, for one.

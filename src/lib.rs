@@ -23,6 +23,7 @@ pub mod export;
 pub mod keymap;
 pub mod metrics;
 pub mod moment;
+pub mod preflight;
 pub mod record;
 pub mod recording;
 pub mod runtime;

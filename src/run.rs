@@ -7,7 +7,7 @@ use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, catalogue, check, diff, dump, edit, manual, metrics, replay, runtime, snapshot};
+use crate::{capture, catalogue, check, diff, dump, edit, manual, metrics, preflight, replay, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -42,6 +42,7 @@ pub fn run() -> ExitCode {
         }
         Ok(Cli { command: Some(Command::Diff(args)), global }) => compare(&global, &args),
         Ok(Cli { command: Some(Command::Check(args)), global }) => watch(&global, &args),
+        Ok(Cli { command: Some(Command::Preflight(args)), global }) => before(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
             // Help and version: a reader that is gone has read enough.
@@ -84,6 +85,13 @@ fn watch(global: &Global, args: &check::CheckArgs) -> ExitCode {
     let checked = Config::load(global.config.as_deref())
         .and_then(|config| check::run(global, &config, args, || root(global), &plan(global, &config)?));
     checked.map_or_else(|error| status(Err(error)), ExitCode::from)
+}
+
+/// What would hurt decides.
+fn before(global: &Global, args: &preflight::PreflightArgs) -> ExitCode {
+    let looked = Config::load(global.config.as_deref())
+        .and_then(|config| preflight::run(&config, args, || root(global), &plan(global, &config)?));
+    looked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
 /// What clap says over several lines, without what `--help` says better.

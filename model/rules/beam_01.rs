@@ -43,7 +43,6 @@ pub(super) const RULE: Rule = Rule {
     preflight: Some(Preflight { name: "Erlang bind types", says }),
     judge,
     title,
-    ..Rule::BASE
 };
 
 fn judge(look: &mut Look<'_>) {

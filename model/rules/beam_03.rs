@@ -1,6 +1,6 @@
 //! BEAM-03: an Erlang VM has more schedulers than its quota has cores, or far fewer.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Subject, Threshold, before, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &["As many schedulers as the quota has cores: +S n:n, and +sbwt none"],
     references: &["erl(1), +S", "https://www.rabbitmq.com/docs/runtime"],
     pace: Pace::USUAL,
+    preflight: Some(Preflight { name: "Erlang schedulers", says: before::schedulers }),
     judge,
     title,
     ..Rule::BASE
@@ -30,9 +31,10 @@ fn judge(look: &mut Look<'_>) {
         let Some(quota) = parts::quota_cores(frame, process.quota_group()) else { continue };
         let groups = parts::above(process.quota_group()).filter_map(|path| frame.cgroup(path)?.cpu.throttled_ratio);
         let throttled = groups.max_by(f64::total_cmp);
-        let many = schedulers as f64 > quota.ceil() && throttled.is_some_and(|ratio| ratio >= look.limit("throttled"));
+        let many = schedulers as f64 > quota.ceil() && (look.is_before_test() || throttled.is_some_and(|ratio| ratio >= look.limit("throttled")));
         let each = process.cpu_cores.map(|cores| cores / schedulers.max(1) as f64);
         let few = (schedulers as f64) < look.limit("few") * quota && each.is_some_and(|cores| cores >= look.limit("full"));
+        // Before a test nothing throttles yet; more schedulers than cores will.
         if !many && !few {
             continue;
         }

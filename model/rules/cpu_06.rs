@@ -1,6 +1,6 @@
 //! CPU-06: a process runs many more threads than its CPU quota has cores.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, cpu_05, parts};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before, cpu_05, parts};
 use crate::frame::{Frame, Process, Thread};
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &["Tell the runtime its CPUs: -XX:ActiveProcessorCount=N, GOMAXPROCS=N, DOTNET_PROCESSOR_COUNT=N, +S N:N", "Raise the quota (CPU-05) if the threads are needed"],
     references: &["Documentation/scheduler/sched-bwc.rst", "java(1), -XX:ActiveProcessorCount"],
     pace: Pace::USUAL,
+    preflight: Some(Preflight { name: "CPU quotas", says: before::quotas }),
     judge,
     title,
     ..Rule::BASE
@@ -75,7 +76,7 @@ fn judge(look: &mut Look<'_>) {
             .some_text("family_name", name, "/proc/PID/task/TID/comm")
             .text("group", path, "/proc/PID/cgroup")
             .text("comm", Arc::clone(&process.comm), "/proc/PID/comm");
-        look.hit(hit);
+        look.hit(hit.would_hurt());
     }
 }
 

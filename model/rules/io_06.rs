@@ -1,6 +1,6 @@
 //! IO-06: a file system is nearly full.
 
-use super::{Figure, Finding, Hit, Input, Look, Pace, Rule, Severity, Strength, Subject, Threshold, parts, series};
+use super::{Figure, Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Strength, Subject, Threshold, before, parts, series};
 use crate::Known;
 use crate::frame::{Disk, Frame, Mount};
 use std::collections::BTreeMap;
@@ -32,6 +32,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     references: &["statvfs(3)", "https://www.rabbitmq.com/docs/disk-alarms"],
     pace: Pace::CONFIGURED,
+    preflight: Some(Preflight { name: "free disk", says: before::space }),
     judge,
     title,
     ..Rule::BASE

@@ -1,6 +1,6 @@
 //! IRQ-02: nobody spreads interrupts, and they crowd.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, irq_03, parts};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before, irq_03, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &["systemctl start irqbalance", "Or place them by hand: IRQ-03"],
     references: &["irqbalance(1)", "Documentation/core-api/irq/irq-affinity.rst"],
     pace: Pace { at_once: true, ..Pace::QUICK },
+    preflight: Some(Preflight { name: "irqbalance", says: before::irqbalance }),
     judge,
     title,
     ..Rule::BASE
@@ -53,6 +54,7 @@ fn judge(look: &mut Look<'_>) {
     let severity = if skewed { Severity::Warning } else { Severity::Info };
     let mut hit = Hit::new(Subject::Host, 0.7)
         .severity(severity)
+        .would_hurt()
         .text("state", Arc::clone(&irqbalance.state), "/proc/PID/comm")
         .text("crowded", parts::list(crowds, 4), "/proc/irq/N/effective_affinity_list");
     for nic in covered {

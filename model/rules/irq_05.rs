@@ -1,6 +1,7 @@
 //! IRQ-05: devices interrupt CPUs that are kept for others.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before, parts};
+use crate::IdSet;
 use crate::frame::Frame;
 use std::collections::BTreeMap;
 
@@ -31,6 +32,7 @@ pub(super) const RULE: Rule = Rule {
     ],
     references: &["Documentation/admin-guide/kernel-parameters.txt", "Documentation/core-api/irq/irq-affinity.rst", "irqbalance(1)"],
     pace: Pace::USUAL,
+    preflight: Some(Preflight { name: "isolated CPUs", says: before::isolated }),
     judge,
     title,
     ..Rule::BASE
@@ -44,6 +46,20 @@ fn judge(look: &mut Look<'_>) {
     }
     let kept = kept(frame);
     if kept.is_empty() {
+        return;
+    }
+    if look.is_before_test() {
+        for irq in frame.irqs.iter().filter(|irq| irq.managed.value() != Some(true)) {
+            let goes = irq.effective_affinity.as_deref().or(irq.affinity.as_deref()).and_then(IdSet::single);
+            if let Some((cpu, why)) = goes.and_then(|cpu| Some((cpu, *kept.get(&cpu)?))) {
+                let hit = Hit::new(Subject::Cpu(cpu), 0.6).severity(Severity::Info).would_hurt();
+                look.hit(hit.text("kept_by", why, "/sys/devices/system/cpu").text(
+                    "irqs",
+                    format!("{} {}", irq.irq, irq.name),
+                    "/proc/irq/N/effective_affinity_list",
+                ));
+            }
+        }
         return;
     }
     let mut by_cpu: BTreeMap<u32, Vec<(f64, String)>> = BTreeMap::new();
@@ -88,6 +104,10 @@ fn kept(frame: &Frame) -> BTreeMap<u32, &'static str> {
 }
 
 fn title(finding: &Finding) -> String {
+    if finding.number("interrupts").is_none() {
+        let (kept, irqs) = (finding.text("kept_by"), finding.text("irqs"));
+        return format!("{} is kept by {kept}, and interrupt {irqs} goes there", finding.subject);
+    }
     let rate = parts::count(finding.number("interrupts").map(f64::round));
     format!("{} is kept by {} and takes {rate} device interrupts/s", finding.subject, finding.text("kept_by"))
 }

@@ -24,6 +24,7 @@ pub struct Look<'a> {
     pub(crate) overrides: &'a BTreeMap<(String, String), f64>,
     pub(crate) memory: &'a mut Memory,
     pub(crate) loaded: bool,
+    pub(crate) before_test: bool,
     pub(crate) open: &'a [(&'static str, Subject)],
     pub(crate) hits: Vec<Hit>,
     pub(crate) unchecked: Vec<Unchecked>,
@@ -52,6 +53,12 @@ impl<'a> Look<'a> {
     /// True while the machine is under load: what costs performance costs it then.
     pub fn is_loaded(&self) -> bool {
         self.loaded
+    }
+
+    /// True where only what is configured is looked at, before a test: what would hurt under load is told, although it
+    /// would be noise on a machine that works.
+    pub fn is_before_test(&self) -> bool {
+        self.before_test
     }
 
     /// True if a finding of another rule was open at the sample before.

@@ -1,6 +1,6 @@
 //! MEM-01: a group is nearly full of memory that cannot be taken back.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &["Raise the limit: systemctl set-property --runtime UNIT MemoryMax=", "Find what grows: anonymous memory or shared memory"],
     references: &["Documentation/admin-guide/cgroup-v2.rst"],
     pace: Pace::USUAL,
+    preflight: Some(Preflight { name: "memory limits", says: before::memory_limits }),
     judge,
     title,
     ..Rule::BASE

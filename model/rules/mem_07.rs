@@ -1,6 +1,6 @@
 //! MEM-07: the kernel could reclaim page cache in the background, and does not, or too slowly.
 
-use super::{Cell, Finding, Grid, Hit, Look, Pace, Rule, Severity, Subject, Threshold, parts, reclaim, series};
+use super::{Cell, Finding, Grid, Hit, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before, parts, reclaim, series};
 use crate::frame::Frame;
 
 pub(super) const RULE: Rule = Rule {
@@ -30,6 +30,7 @@ pub(super) const RULE: Rule = Rule {
     references: &["openEuler kernel: mm/page_cache_limit.c, CONFIG_PAGE_CACHE_LIMIT"],
     pace: Pace { at_once: true, ..Pace::QUICK },
     gained: &["RocketMQ, 1 KB messages: 20,000 a second without jitter; 4 KB: 14,000 a second"],
+    preflight: Some(Preflight { name: "periodic cache reclaim", says: before::reclaim }),
     judge,
     title,
     ..Rule::BASE
@@ -83,7 +84,7 @@ fn judge(look: &mut Look<'_>) {
         hit = hit.text("swap", "on: periodic reclaim may swap anonymous memory out", "/proc/meminfo SwapTotal");
     }
     let hit = hit.text("kernel_has", reclaim::cache_limits(frame), "/proc/sys/vm");
-    look.hit(hit);
+    look.hit(hit.would_hurt());
 }
 
 /// With the smallest values that suffice.

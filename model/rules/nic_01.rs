@@ -37,7 +37,6 @@ pub(super) const RULE: Rule = Rule {
     preflight: Some(Preflight { name: "NIC channels", says }),
     judge,
     title,
-    ..Rule::BASE
 };
 
 fn judge(look: &mut Look<'_>) {
@@ -68,7 +67,7 @@ fn judge(look: &mut Look<'_>) {
             _ if hurts => Severity::Warning,
             _ => Severity::Info,
         };
-        let mut hit = Hit::new(subject.clone(), 0.95)
+        let mut hit = tables(Hit::new(subject.clone(), 0.95), nic)
             .severity(severity)
             .number("current", current as f64, "", "ethtool -l")
             .number("max", max as f64, "", "ethtool -l")
@@ -76,9 +75,6 @@ fn judge(look: &mut Look<'_>) {
             .text("kind", kind, "ethtool -l")
             .known("packets", packets, "1/s", "/proc/net/dev")
             .known("utilisation", nic.utilisation, "fraction", "/proc/net/dev")
-            .table("ethtool_l", ethtool_l(nic), "ethtool -l")
-            .table("queues", queues(nic), "/proc/interrupts, /proc/irq/N/effective_affinity_list")
-            .would_hurt()
             .covers("IRQ-03", subject);
         if let Some(hot) = hottest {
             let idle = parts::idle_cpus(look, None, 0.5);
@@ -93,6 +89,13 @@ fn judge(look: &mut Look<'_>) {
         }
         look.hit(hit);
     }
+}
+
+/// With its channels and the chain behind them.
+fn tables(hit: Hit, nic: &Nic) -> Hit {
+    hit.table("ethtool_l", ethtool_l(nic), "ethtool -l")
+        .table("queues", queues(nic), "/proc/interrupts, /proc/irq/N/effective_affinity_list")
+        .would_hurt()
 }
 
 /// The rows of `ethtool -l`; what the driver does not have is not applicable.

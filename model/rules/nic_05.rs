@@ -1,6 +1,6 @@
 //! NIC-05: an interface has one queue only, and nothing spreads its packets.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before, parts};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &["echo MASK > /sys/class/net/NIC/queues/rx-0/rps_cpus, with the CPUs of its node but the interrupted one"],
     references: &["Documentation/networking/scaling.rst"],
     pace: Pace::QUICK,
+    preflight: Some(Preflight { name: "queues and steering", says: before::steering }),
     judge,
     title,
     ..Rule::BASE
@@ -31,7 +32,12 @@ fn judge(look: &mut Look<'_>) {
         if receiving.len() != 1 || steered || !one(&nic.combined) || !one(&nic.rx_channels) {
             continue;
         }
-        let Some(hot) = hot.iter().find(|hot| parts::queues_on(nic, hot.id).next().is_some()) else { continue };
+        let Some(hot) = hot.iter().find(|hot| parts::queues_on(nic, hot.id).next().is_some()) else {
+            if look.is_before_test() && frame.topology.cpus_online.len() > 1 && nic.carrier.value() != Some(false) {
+                look.hit(Hit::new(Subject::Nic(Arc::clone(&nic.name)), 0.8).severity(Severity::Info).would_hurt());
+            }
+            continue;
+        };
         let packets = nic.rx.packets_per_second;
         let idle = parts::idle_cpus(look, None, 0.5);
         let hit = Hit::new(Subject::Nic(Arc::clone(&nic.name)), 0.8)
@@ -50,6 +56,9 @@ fn judge(look: &mut Look<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
+    if finding.number("cpu").is_none() {
+        return format!("{} has one queue and no RPS: one CPU will receive everything", finding.subject);
+    }
     let (cpu, share) = (parts::count(finding.number("cpu")), parts::percent(finding.number("softirq")));
     format!("{} has one queue and no RPS; cpu {cpu} spends {share} on it", finding.subject)
 }

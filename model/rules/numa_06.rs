@@ -1,6 +1,6 @@
 //! NUMA-06: a process may run on nodes only whose memory it may not use.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, numa_04};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before, numa_04};
 use crate::IdSet;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &["The same nodes for both: numactl --cpunodebind=N --membind=N"],
     references: &["numactl(8)"],
     pace: Pace::CONFIGURED,
+    preflight: Some(Preflight { name: "memory bound to nodes", says: before::policies }),
     judge,
     title,
     ..Rule::BASE

@@ -1,6 +1,6 @@
 //! NUMA-07: the kernel reclaims on a node before it takes memory of another.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &["sysctl -w vm.zone_reclaim_mode=0"],
     references: &["Documentation/admin-guide/sysctl/vm.rst"],
     pace: Pace { at_once: true, ..Pace::QUICK },
+    preflight: Some(Preflight { name: "zone_reclaim_mode", says: before::zone_reclaim }),
     judge,
     title,
     ..Rule::BASE
@@ -40,6 +41,7 @@ fn judge(look: &mut Look<'_>) {
     let hurts = scanned >= look.limit("scanned") && roomy;
     let hit = Hit::new(Subject::Host, 0.8)
         .severity(if hurts { Severity::Warning } else { Severity::Info })
+        .would_hurt()
         .text("mode", Arc::clone(mode), "/proc/sys/vm/zone_reclaim_mode")
         .number("scanned", scanned, "1/s", "node*/vmstat");
     look.hit(hit);

@@ -1,6 +1,6 @@
 //! NUMA-10: the nodes of the machine are not alike.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Preflight, Rule, Severity, Subject, Threshold, before, parts};
 use crate::IdSet;
 use crate::frame::{Frame, NodePlace};
 
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     advice: &["Size each instance by its own node", "Look for disabled cores and missing memory modules: dmidecode -t memory, the firmware's log"],
     references: &["Documentation/admin-guide/cputopology.rst", "numactl(8), --hardware"],
     pace: Pace::CONFIGURED,
+    preflight: Some(Preflight { name: "nodes alike", says: before::nodes }),
     judge,
     title,
     ..Rule::BASE

@@ -17,6 +17,7 @@ mod top;
 mod value;
 
 use super::Options;
+pub(crate) use findings::{Finding, finding};
 pub(crate) use staves::{Stave, stave};
 use std::io::{self, Write};
 use topotop_model::frame::Frame;

@@ -1,0 +1,228 @@
+//! One look at what is configured, before a test: the same rules on one frame, without rates and without patience.
+
+use super::{Memory, Settings, load};
+use crate::frame::Frame;
+use crate::rules::{self, Finding, Hit, Look, Preflight, Rule, Severity, Strength, Subject, Unchecked};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How a check came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mark {
+    /// It is well.
+    Ok,
+    /// Worth knowing.
+    Info,
+    /// It could not be looked at.
+    NotChecked,
+    /// It would hurt under load, or hurts now.
+    WouldHurt,
+}
+
+impl Mark {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Info => "info",
+            Self::NotChecked => "not_checked",
+            Self::WouldHurt => "would_hurt",
+        }
+    }
+}
+
+/// A check before a test.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The rule that looked.
+    pub rule: &'static Rule,
+    /// What it is called.
+    pub name: &'static str,
+    /// How it is configured; hostile where names are, empty where nothing is to be told.
+    pub says: String,
+    /// What would hurt, the worst first, with the severity that it would have under load.
+    pub findings: Vec<Finding>,
+    /// What could not be looked at.
+    pub unchecked: Vec<Unchecked>,
+}
+
+impl Check {
+    /// How it came out.
+    pub fn mark(&self) -> Mark {
+        match self.findings.iter().map(|finding| finding.severity).max() {
+            Some(Severity::Warning | Severity::Critical) => Mark::WouldHurt,
+            _ if !self.unchecked.is_empty() => Mark::NotChecked,
+            Some(Severity::Info) => Mark::Info,
+            None => Mark::Ok,
+        }
+    }
+}
+
+/// Every check on a frame, in the order of the catalogue. A frame without rates tells what is configured, whatever goes
+/// on at the moment.
+pub fn survey(frame: &Frame, settings: &Settings) -> Vec<Check> {
+    let rows = rules::ALL.iter().filter_map(|rule| Some((*rule, rule.preflight?)));
+    let looks: Vec<_> = rows.map(|(rule, preflight)| look(rule, preflight, frame, settings)).collect();
+    let covers: Vec<(&str, Subject)> =
+        looks.iter().flat_map(|(_, hits)| hits).flat_map(|hit| hit.covers.clone()).collect();
+    let is_effect =
+        |rule: &Rule, hit: &Hit| covers.iter().any(|(id, subject)| *id == rule.id && *subject == hit.subject);
+    let mut checks = Vec::with_capacity(looks.len());
+    for (mut check, hits) in looks {
+        let own = hits.into_iter().filter(|hit| hit.strength == Strength::Enter && !is_effect(check.rule, hit));
+        check.findings = own.map(|hit| finding(check.rule, frame, hit)).collect();
+        check.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        checks.push(check);
+    }
+    checks
+}
+
+fn finding(rule: &'static Rule, frame: &Frame, hit: Hit) -> Finding {
+    // What is only told on a machine at rest is what one wants to know before it works.
+    let severity = if hit.would_hurt { hit.severity.max(Severity::Warning) } else { hit.severity };
+    Finding {
+        rule,
+        subject: hit.subject,
+        severity,
+        confidence: hit.confidence,
+        since: frame.stamp,
+        evidence: hit.evidence,
+        children: Vec::new(),
+    }
+}
+
+fn look(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Settings) -> (Check, Vec<Hit>) {
+    let mut check =
+        Check { rule, name: preflight.name, says: String::new(), findings: Vec::new(), unchecked: Vec::new() };
+    let about = |reason: &str, needs: &str| Unchecked {
+        subject: Subject::Host,
+        reason: reason.to_owned(),
+        needs: needs.to_owned(),
+    };
+    if let Some((reason, needs)) = rule.reads.iter().find_map(|input| input.missing(frame)) {
+        check.unchecked = vec![about(reason, needs)];
+        return (check, Vec::new());
+    }
+    let mut memory = Memory::default();
+    let mut look = Look {
+        rule,
+        frame,
+        overrides: &settings.thresholds,
+        memory: &mut memory,
+        loaded: load::is_loaded(frame),
+        before_test: true,
+        open: &[],
+        hits: Vec::new(),
+        unchecked: Vec::new(),
+    };
+    let said = catch_unwind(AssertUnwindSafe(|| {
+        (rule.judge)(&mut look);
+        (preflight.says)(frame)
+    }));
+    let (hits, unchecked) = (look.hits, look.unchecked);
+    let Ok(says) = said else {
+        check.unchecked = vec![about("a defect in the rule: please report it", "")];
+        return (check, Vec::new());
+    };
+    (check.says, check.unchecked) = (says, unchecked);
+    (check, hits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Check, Mark, survey};
+    use crate::frame::*;
+    use crate::judge::{Judge, Settings};
+    use crate::rules::Severity;
+    use crate::snapshot::VisitMut;
+    use crate::{IdSet, Known, Section, Snapshot, State, Table};
+    use std::sync::Arc;
+
+    struct Read;
+
+    impl VisitMut for Read {
+        fn section<T: Table>(&mut self, _: &'static str, section: &mut Arc<Section<T>>) {
+            let mut empty = Section::<T>::default();
+            empty.state = State::Read;
+            *section = Arc::new(empty);
+        }
+    }
+
+    /// Four CPUs at rest, one sample: a link with as many channels as it can use.
+    fn machine(channels: u64) -> Frame {
+        let mut raw = Snapshot::default();
+        raw.visit_mut(&mut Read);
+        let place = |id| CpuPlace { id, online: true, ..CpuPlace::default() };
+        let topology = Topology {
+            cpus_online: IdSet::parse_list("0-3").expect("a list"),
+            cpus: (0..4).map(place).collect(),
+            ..Topology::default()
+        };
+        let combined = Channel { current: Known::Value(channels), max: Known::Value(4) };
+        let nic = Nic { name: "eth0".into(), kind: "physical".into(), combined, ..Nic::default() };
+        Frame {
+            topology: Arc::new(topology),
+            cpus: (0..4).map(|id| Cpu { id, online: true, ..Cpu::default() }).collect(),
+            nics: vec![nic],
+            irqbalance: Some(Irqbalance { state: "running".into(), ..Irqbalance::default() }),
+            raw,
+            ..Frame::default()
+        }
+    }
+
+    fn check(frame: &Frame, rule: &str) -> Check {
+        survey(frame, &Settings::default()).into_iter().find(|check| check.rule.id == rule).expect("a check")
+    }
+
+    #[test]
+    fn what_is_only_told_at_rest_would_hurt() {
+        let well = check(&machine(4), "NIC-01");
+        assert_eq!((well.mark(), well.says.as_str()), (Mark::Ok, "eth0 4 of 4 combined"));
+        let frame = machine(1);
+        let sick = check(&frame, "NIC-01");
+        assert_eq!((sick.mark(), sick.findings[0].severity), (Mark::WouldHurt, Severity::Warning));
+        assert_eq!(sick.findings[0].title(), "nic:eth0 runs 1 of 4 combined channels");
+        // The judge of a machine that works tells the same as worth knowing.
+        let mut judge = Judge::default();
+        let told = (0..10).map(|_| judge.step(&frame)).last().expect("a judgement");
+        assert_eq!(told.worst(), Some(Severity::Info));
+    }
+
+    #[test]
+    fn one_queue_without_steering_is_told_before_a_test_only() {
+        let mut frame = machine(1);
+        frame.nics[0].combined = Channel { current: Known::Value(1), max: Known::Value(1) };
+        frame.nics[0].queues = vec![Queue { direction: "rxtx".into(), ..Queue::default() }];
+        assert_eq!(check(&frame, "NIC-05").mark(), Mark::WouldHurt);
+        assert!(Judge::default().step(&frame).findings.is_empty());
+        frame.nics[0].queues[0].rps_cpus = Some(Arc::new(IdSet::parse_list("1-3").expect("a list")));
+        let steered = check(&frame, "NIC-05");
+        assert_eq!((steered.mark(), steered.says.as_str()), (Mark::Ok, "eth0 1 receive queues, RPS on"));
+    }
+
+    #[test]
+    fn more_schedulers_than_cores_are_told_before_they_are_throttled() {
+        let mut frame = machine(4);
+        let beam = Beam { schedulers: Known::Value(16), ..Beam::default() };
+        let process =
+            Process { pid: 7, cgroup: "/mq".into(), comm: "beam.smp".into(), beam: Some(beam), ..Process::default() };
+        frame.processes = vec![process];
+        let cpu = CgroupCpu { quota_cores: Known::Value(4.0), ..CgroupCpu::default() };
+        frame.cgroups = vec![Cgroup { path: "/mq".into(), cpu, ..Cgroup::default() }];
+        let sick = check(&frame, "BEAM-03");
+        assert_eq!(sick.mark(), Mark::WouldHurt);
+        assert_eq!(sick.says, "beam.smp (7) 16 on 4 cores");
+        frame.cgroups[0].cpu.quota_cores = Known::None;
+        assert_eq!(check(&frame, "BEAM-03").mark(), Mark::Ok);
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_ok() {
+        let mut frame = machine(4);
+        frame.irqbalance = None;
+        assert_eq!(check(&frame, "IRQ-02").mark(), Mark::NotChecked);
+        for check in survey(&Frame::default(), &Settings::default()) {
+            let silent = check.rule.reads.is_empty();
+            assert!(silent || check.mark() == Mark::NotChecked, "{}", check.rule.id);
+        }
+    }
+}

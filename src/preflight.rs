@@ -1,0 +1,267 @@
+//! `topotop preflight`: before a test, what is configured so that it would hurt under load.
+
+use crate::check::{severity, watch};
+use crate::cli::Global;
+use crate::config::Config;
+use crate::export::json;
+use crate::recording;
+use crate::source::live::Plan;
+use crate::theme;
+use serde::Serialize;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use topotop_collectors::Root;
+use topotop_model::derive::{Deriver, Settings};
+use topotop_model::frame::Frame;
+use topotop_model::judge::{Check, Mark, survey};
+use topotop_model::rules::{Severity, Subject};
+use topotop_model::text::printable;
+use topotop_model::{Snapshot, Window};
+use topotop_widgets::Charset;
+
+/// What `preflight` takes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PreflightArgs {
+    /// Look for TIME: what is slow to read gets so long to answer.
+    #[arg(long = "for", value_name = "TIME", value_parser = crate::units::duration, default_value = "5s")]
+    pub watch: Duration,
+    /// Look at the last sample of a recording instead of this machine.
+    #[arg(long, value_name = "FILE", conflicts_with = "watch")]
+    pub from: Option<PathBuf>,
+    /// Exit with 1 for what would be of this severity under load, and worse: info, warning or critical.
+    #[arg(long, value_name = "SEVERITY", default_value = "warning", value_parser = severity)]
+    pub fail_on: Severity,
+    /// Exit with 2 if something could not be checked.
+    #[arg(long)]
+    pub strict: bool,
+    /// text, json, or jsonl: a line per check and a summary.
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json", "jsonl"])]
+    pub format: String,
+}
+
+/// Looks, writes and gives the exit status.
+pub(crate) fn run(
+    config: &Config,
+    args: &PreflightArgs,
+    root: impl FnOnce() -> Result<Root, String>,
+    plan: &Plan,
+) -> Result<u8, String> {
+    let (last, settings, complete) = match &args.from {
+        Some(path) => {
+            let (last, settings) = recorded(path, &plan.settings)?;
+            (last, settings, true)
+        }
+        None => {
+            let mut last = None;
+            let complete = watch::sample(root()?, plan, args.watch, |snapshot| {
+                last = Some(snapshot);
+                true
+            })?;
+            (last, plan.settings.clone(), complete)
+        }
+    };
+    let frame = configured(last.ok_or("nothing was sampled: give it more time with --for")?, settings);
+    let checks = survey(&frame, &plan.judge);
+    let report = Report { host: &frame.host.name, checks: &checks, complete };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = match &*args.format {
+        "text" => report.text(theme::charset(config.charset), &mut out),
+        "json" => report.json(&mut out),
+        _ => report.lines(&mut out),
+    };
+    match written.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
+        _ => Ok(report.status(args)),
+    }
+}
+
+/// The last sample of a recording, and what its frames are derived with.
+fn recorded(path: &Path, settings: &Settings) -> Result<(Option<Snapshot>, Settings), String> {
+    let mut reader = recording::open(path)?;
+    let known = reader.about().nic_capacity_mbps.clone();
+    let settings = if known.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: known } };
+    let mut last = None;
+    while let Some(next) = reader.next_sample() {
+        match next {
+            Ok((_, snapshot)) => last = Some(snapshot),
+            Err(damage) => crate::run::warn(&damage.to_string()),
+        }
+    }
+    Ok((last, settings))
+}
+
+/// A frame of one sample alone: without rates it tells what is configured, whatever goes on at the moment.
+fn configured(snapshot: Snapshot, settings: Settings) -> Frame {
+    let mut window = Window::default();
+    window.push(snapshot);
+    Deriver::new(settings).frame(&window)
+}
+
+/// What was looked at.
+struct Report<'a> {
+    host: &'a str,
+    checks: &'a [Check],
+    complete: bool,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    rule: &'static str,
+    check: &'static str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    says: String,
+    findings: Vec<json::Finding>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_checked: Vec<Missing>,
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    advice: &'a [&'static str],
+}
+
+/// What could not be looked at, and what would let it.
+#[derive(Serialize)]
+struct Missing {
+    subject: String,
+    reason: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    needs: String,
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    host: &'a str,
+    complete: bool,
+    worst: Option<&'static str>,
+    would_hurt: Vec<&'static str>,
+    not_checked: Vec<&'static str>,
+    ok: Vec<&'static str>,
+}
+
+impl Report<'_> {
+    fn of(&self, mark: Mark) -> impl Iterator<Item = &Check> {
+        self.checks.iter().filter(move |check| check.mark() == mark)
+    }
+
+    fn worst(&self) -> Option<Severity> {
+        self.checks.iter().flat_map(|check| &check.findings).map(|finding| finding.severity).max()
+    }
+
+    /// As `check`: 0 without anything that matters, 1 with something, 2 when it could not be told.
+    fn status(&self, args: &PreflightArgs) -> u8 {
+        let unread = args.strict && self.checks.iter().any(|check| !check.unchecked.is_empty());
+        match (self.worst().is_some_and(|worst| worst >= args.fail_on), self.complete && !unread) {
+            (true, _) => 1,
+            (false, true) => 0,
+            (false, false) => 2,
+        }
+    }
+
+    fn text(&self, charset: Charset, out: &mut impl Write) -> io::Result<()> {
+        let count = |mark| self.of(mark).count();
+        let cut = if self.complete { "" } else { ", cut short" };
+        let (hurt, unread, well) =
+            (count(Mark::WouldHurt), count(Mark::NotChecked), count(Mark::Ok) + count(Mark::Info));
+        let host = printable(self.host);
+        writeln!(out, "preflight {host}: {hurt} would hurt under load, {unread} not checked, {well} ok{cut}\n")?;
+        for check in self.checks {
+            one(check, charset, out)?;
+        }
+        Ok(())
+    }
+
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.checks.iter().map(row)
+    }
+
+    fn summary(&self) -> Summary<'_> {
+        let ids = |mark| self.of(mark).map(|check| check.rule.id).collect();
+        let ok = self.checks.iter().filter(|check| matches!(check.mark(), Mark::Ok | Mark::Info));
+        Summary {
+            host: self.host,
+            complete: self.complete,
+            worst: self.worst().map(Severity::name),
+            would_hurt: ids(Mark::WouldHurt),
+            not_checked: ids(Mark::NotChecked),
+            ok: ok.map(|check| check.rule.id).collect(),
+        }
+    }
+
+    fn json(&self, out: &mut impl Write) -> io::Result<()> {
+        let document = serde_json::json!({ "summary": self.summary(), "checks": self.rows().collect::<Vec<_>>() });
+        serde_json::to_writer(&mut *out, &document)?;
+        out.write_all(b"\n")
+    }
+
+    fn lines(&self, out: &mut impl Write) -> io::Result<()> {
+        for row in self.rows() {
+            serde_json::to_writer(&mut *out, &row)?;
+            out.write_all(b"\n")?;
+        }
+        serde_json::to_writer(&mut *out, &serde_json::json!({ "summary": self.summary() }))?;
+        out.write_all(b"\n")
+    }
+}
+
+fn row(check: &Check) -> Row<'_> {
+    let missing = check.unchecked.iter().map(|row| Missing {
+        subject: printable(&row.subject.to_string()).into_owned(),
+        reason: printable(&row.reason).into_owned(),
+        needs: row.needs.clone(),
+    });
+    Row {
+        rule: check.rule.id,
+        check: check.name,
+        state: check.mark().name(),
+        says: printable(&check.says).into_owned(),
+        findings: check.findings.iter().map(|finding| json::finding(finding, None)).collect(),
+        not_checked: missing.collect(),
+        advice: if check.mark() == Mark::WouldHurt { check.rule.advice } else { &[] },
+    }
+}
+
+/// A line for what is well; for the rest what, why and what to do.
+fn one(check: &Check, charset: Charset, out: &mut impl Write) -> io::Result<()> {
+    let mark = match (check.mark(), charset) {
+        (Mark::Ok, Charset::Unicode) => "✓",
+        (Mark::Ok, Charset::Ascii) => "+",
+        (Mark::WouldHurt, Charset::Unicode) => "▲",
+        (Mark::WouldHurt, Charset::Ascii) => "!",
+        (Mark::Info, Charset::Unicode) => "·",
+        (Mark::Info, Charset::Ascii) => "i",
+        (Mark::NotChecked, _) => "?",
+    };
+    let (name, id) = (check.name, check.rule.id);
+    let says = printable(&check.says);
+    match (check.mark(), check.findings.first(), check.unchecked.first()) {
+        (Mark::NotChecked, None, Some(first)) => {
+            let needs = if first.needs.is_empty() { String::new() } else { format!("; needs {}", first.needs) };
+            let about = if first.subject == Subject::Host { String::new() } else { format!("{}: ", first.subject) };
+            let text = format!("{about}{}{needs}", first.reason);
+            writeln!(out, "{mark} {name:<22} {id:<8} not checked: {}", printable(&text))?;
+        }
+        (_, Some(_), _) => {
+            for (at, finding) in check.findings.iter().enumerate() {
+                let (mark, name, id) = if at == 0 { (mark, name, id) } else { (" ", "", "") };
+                let severity = if finding.severity == Severity::Info { "info: " } else { "" };
+                writeln!(out, "{mark} {name:<22} {id:<8} {severity}{}", printable(&finding.title()))?;
+            }
+        }
+        _ => writeln!(out, "{mark} {name:<22} {id:<8} {says}")?,
+    }
+    if check.mark() == Mark::WouldHurt {
+        for advice in check.rule.advice {
+            writeln!(out, "  {:<22} {:<8} do: {advice}", "", "")?;
+        }
+    }
+    let rest = check.unchecked.iter().skip(usize::from(check.mark() == Mark::NotChecked && check.findings.is_empty()));
+    for row in rest.take(MOST) {
+        let needs = if row.needs.is_empty() { String::new() } else { format!("; needs {}", row.needs) };
+        let text = format!("not checked: {}: {}{needs}", row.subject, row.reason);
+        writeln!(out, "? {:<22} {:<8} {}", "", "", printable(&text))?;
+    }
+    Ok(())
+}
+
+/// Things that one check could not look at are told at most.
+const MOST: usize = 4;
