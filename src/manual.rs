@@ -57,7 +57,8 @@ fn tail() -> String {
          \\fBtopotop \\-\\-print\\-config\\fR writes one with every default. Names in parentheses above are those of its \
          [keys].\n.SH ENVIRONMENT\n.TP\n\\fBNO_COLOR\\fR\nNo colours.\n.TP\n\\fBTERM\\fR, \\fBCOLORTERM\\fR\nHow many \
          colours there are.\n.TP\n\\fBLC_ALL\\fR, \\fBLC_CTYPE\\fR, \\fBLANG\\fR\nASCII is drawn unless they say UTF\\-8.\n\
-         .SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n2\nCould not run; standard error says why.\n\
+         .SH EXIT STATUS\n.TP\n0\nDone.\n.TP\n1\nOf \\fBcheck\\fR and \\fBpreflight\\fR: something was found that \\fB\\-\\-fail\\-on\\fR \
+         asks for.\n.TP\n2\nCould not run; standard error says why.\n\
          .TP\n125, 126, 127\nOf \\fBrecord\\fR with a command: topotop failed, the command cannot be run, it is not \
          there. Otherwise the command\\(aqs own status is passed on, 128 and the signal that ended it.\n",
     );

@@ -30,7 +30,8 @@ pub(super) fn schedulers(frame: &Frame) -> String {
         let quota = quota.map_or_else(|| "no quota".to_owned(), |quota| format!("{} cores", parts::count(Some(quota))));
         Some(format!("{} ({}) {schedulers} on {quota}", process.comm, process.pid))
     });
-    parts::list(told, 4)
+    let told = parts::list(told, 4);
+    if told.is_empty() { "no Erlang VM runs".to_owned() } else { told }
 }
 
 pub(super) fn quotas(frame: &Frame) -> String {
