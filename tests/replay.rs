@@ -3,6 +3,7 @@
 mod documents;
 mod judging;
 mod screen;
+mod short;
 mod source;
 mod terminal;
 

@@ -11,6 +11,7 @@ use topotop_model::frame::Frame;
 use topotop_model::history::Headline;
 use topotop_model::judge::{self, Timeline};
 use topotop_model::recording::{Damage, When};
+use topotop_model::staves::Staves;
 use topotop_model::{Snapshot, Window};
 use topotop_widgets::parts::timebar::Bar;
 
@@ -238,6 +239,11 @@ impl Deck {
         let history = Arc::new(self.headlines.history(self.at?));
         let (judgement, timeline) = (self.judging.judgement(), Arc::clone(self.judging.timeline()));
         Some(Sample { frame: Arc::clone(&self.frame), history, judgement, timeline })
+    }
+
+    /// How its staves stand at the sample that is shown.
+    pub(super) fn staves(&self) -> Staves {
+        Staves::of(&self.frame, &self.judging.judgement().findings, self.judging.settings())
     }
 
     /// The recording as a whole.

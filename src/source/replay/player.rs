@@ -1,5 +1,6 @@
 //! The thread that plays: orders in, pictures out, the newest one only.
 
+mod short;
 mod tell;
 
 use super::assessor::Task;

@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::source::playback::{End, Playback};
 use crate::units;
+use topotop_model::text::printable;
 use topotop_widgets::Role;
 
 /// Playing or not, how fast, and the wall time that is shown.
@@ -48,6 +49,13 @@ pub(super) fn position(app: &App) -> String {
 /// How the clocks of two machines stand to each other.
 pub(super) fn clocks(app: &App) -> String {
     app.playback.as_ref().map_or_else(String::new, |playback| playback.clocks.clone())
+}
+
+/// Of two machines the one whose stave is short.
+pub(super) fn short(app: &App, width: u16) -> String {
+    let short = app.playback.as_ref().map_or_else(String::new, |playback| printable(&playback.short).into_owned());
+    // On a narrow line a word is enough, so that the clocks beside it stay.
+    if width < 150 { short.replacen("short stave: ", "short: ", 1) } else { short }
 }
 
 /// The machine of two that is shown; none where there are not two.

@@ -40,6 +40,7 @@ impl Player {
     }
 
     fn playback(&mut self) -> Option<Playback> {
+        let short = self.short().unwrap_or_default();
         let machines = self.names.clone();
         let clocks = if self.decks.len() > 1 { self.clocks.text() } else { String::new() };
         let quiet = self.quiet_seconds();
@@ -55,6 +56,7 @@ impl Player {
             machines,
             machine,
             clocks,
+            short,
             playing: transport.playing,
             following: transport.following,
             speed: transport.speed(),
