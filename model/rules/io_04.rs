@@ -25,6 +25,10 @@ pub(super) const RULE: Rule = Rule {
     ],
     references: &["Documentation/admin-guide/iostats.rst", "https://www.rabbitmq.com/docs/confirms"],
     pace: Pace::QUICK,
+    gained: &[
+        "One report of 100 000 messages: 320.8 s with a transaction for each, 10.2 s without, on one local SSD.",
+        "Figures of one site: measure before and after, and see whether the transactions are needed.",
+    ],
     judge,
     title,
     ..Rule::BASE

@@ -29,6 +29,10 @@ pub(super) const RULE: Rule = Rule {
     ],
     references: &["Documentation/admin-guide/cgroup-v2.rst", "Documentation/accounting/psi.rst"],
     pace: Pace::QUICK,
+    gained: &[
+        "One report of RocketMQ on a kernel with periodic reclaim switched on: no dips in long tests at 20 000 messages/s of 1 KB and 14 000/s of 4 KB, where there were some before.",
+        "Figures of one site: measure before and after.",
+    ],
     judge,
     title,
     ..Rule::BASE

@@ -64,4 +64,18 @@ mod tests {
         let told = limits(&Settings { thresholds: own });
         assert!(told.contains("0.5 fraction") && told.contains("(configured)") && !told.contains("0.95"), "{told}");
     }
+
+    #[test]
+    fn every_page_tells_what_somebody_new_asks() {
+        for rule in rules::ALL {
+            let told = [rule.name, rule.why];
+            assert!(told.iter().all(|text| !text.is_empty()), "{}", rule.id);
+            let lists = [rule.looks_at, rule.guards, rule.advice, rule.references];
+            assert!(lists.iter().all(|list| !list.is_empty()), "{}: a part of its page is empty", rule.id);
+            assert!(!rule.thresholds.is_empty(), "{}", rule.id);
+            for table in rule.tables {
+                assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", rule.id);
+            }
+        }
+    }
 }

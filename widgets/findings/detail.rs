@@ -8,6 +8,7 @@ use crate::parts::{severity, units};
 use crate::{Charset, Cx, Role};
 use topotop_model::judge::Basis;
 use topotop_model::rules::Finding;
+use topotop_model::staves::{Staves, exclusions, sentence};
 use topotop_model::text::printable;
 
 pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
@@ -22,6 +23,7 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     when(cx, &mut doc, finding);
     related(cx, &mut doc, finding, width);
     evidence::lines(cx, &mut doc, finding, width);
+    beside(cx, &mut doc, finding, width);
     remedies(&mut doc, finding, width);
     doc.gap();
     doc.head("Why it matters");
@@ -67,6 +69,17 @@ fn related(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
             let head = if at == 0 { head.clone() } else { indent.clone() };
             doc.line(vec![(head, severity::role(other.severity)), (line, Role::Text)]);
         }
+    }
+}
+
+/// What was measured beside it and is not the limit.
+fn beside(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
+    let staves = Staves::of(cx.frame, &cx.judgement.findings, cx.settings);
+    let said = sentence(&exclusions(finding, &staves));
+    if !said.is_empty() {
+        doc.gap();
+        doc.head("By exclusion");
+        paragraph(doc, &format!("  {}", printable(&said)), width);
     }
 }
 

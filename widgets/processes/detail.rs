@@ -63,6 +63,23 @@ fn placement(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
     if process.thread_affinities.len() > 1 {
         doc.line(vec![("these are the main thread's; other threads differ, see below".to_owned(), Role::Warn)]);
     }
+    machine(cx, doc, room);
+}
+
+/// The same of the whole machine: what is asked of a process is told of that process alone.
+fn machine(cx: &Cx<'_>, doc: &mut Doc, room: usize) {
+    let topology = &cx.frame.topology;
+    doc.gap();
+    doc.head("numactl --show, the machine");
+    set(cx, doc, "physcpubind", Some(&topology.cpus_online), "/cpu/online", room);
+    let with_cpus = IdSet::from_ids(topology.cpu_nodes().map(|node| node.id));
+    set(cx, doc, "cpubind", Some(&with_cpus), "/node/has_cpu", room);
+    let with_memory = IdSet::from_ids(topology.nodes.iter().filter(|node| node.has_memory).map(|node| node.id));
+    set(cx, doc, "membind", Some(&with_memory), "/node/has_memory", room);
+    if with_cpus.len() > 1 {
+        let text = format!("{} nodes have CPUs: as many instances", with_cpus.len());
+        doc.line(vec![(text, Role::Dim)]);
+    }
 }
 
 /// `bind:0-1` as (`bind`, `0-1`).
