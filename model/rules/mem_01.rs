@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "critical", value: 0.95, unit: "fraction", about: "of the limit, critical" },
         Threshold { name: "exit", value: 0.8, unit: "fraction", about: "over below this" },
     ],
-    guards: &["page cache does not count, shared memory does", "a group whose own limit it is"],
+    guards: &["page cache does not count, shared memory does", "page cache that has to be written first", "a group whose own limit it is"],
     advice: &["Raise the limit: systemctl set-property --runtime UNIT MemoryMax=", "Find what grows: anonymous memory or shared memory"],
     references: &["Documentation/admin-guide/cgroup-v2.rst"],
     pace: Pace::USUAL,
@@ -29,7 +29,7 @@ fn judge(look: &mut Look<'_>) {
         let subject = Subject::Cgroup(Arc::clone(&cgroup.path));
         let Some(memory) = &cgroup.memory else { continue };
         let Some(limit) = memory.effective_limit_bytes.value().or(memory.limit_bytes.value()) else { continue };
-        let Some(used) = memory.unreclaimable_bytes.value() else {
+        let Some(used) = parts::stuck_bytes(memory) else {
             look.unchecked(subject, "what of its memory is reclaimable could not be read", "memory.stat");
             continue;
         };

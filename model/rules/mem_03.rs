@@ -29,7 +29,7 @@ fn judge(look: &mut Look<'_>) {
     for cgroup in look.frame().cgroups.iter().filter(|cgroup| parts::has_own_limit(cgroup)) {
         let subject = Subject::Cgroup(Arc::clone(&cgroup.path));
         let Some(memory) = &cgroup.memory else { continue };
-        let (Some(used), Some(limit)) = (memory.unreclaimable_bytes.value(), memory.limit_bytes.value()) else { continue };
+        let (Some(used), Some(limit)) = (parts::stuck_bytes(memory), memory.limit_bytes.value()) else { continue };
         let (used, limit) = (used as f64, limit as f64);
         // What went on lately: a pause or a jump before it must not hide a steady growth.
         let series = look.remember_newest(&subject, used, MOST);

@@ -2,7 +2,7 @@
 
 use super::{Look, irq_01};
 use crate::IdSet;
-use crate::frame::{Cgroup, Disk, Frame, Nic, Process, Queue};
+use crate::frame::{Cgroup, CgroupMemory, Disk, Frame, Nic, Process, Queue};
 
 /// A CPU that soft interrupts keep busy while others are free of them.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +112,12 @@ pub(super) fn has_own_limit(cgroup: &Cgroup) -> bool {
     cgroup.memory.as_ref().is_some_and(|memory| memory.limit_bytes.value().is_some_and(|limit| limit > 0))
 }
 
+/// What of a group's memory nothing gives back: pages that only have to be written first are not meant.
+pub(super) fn stuck_bytes(memory: &CgroupMemory) -> Option<u64> {
+    let written = [memory.dirty_bytes, memory.writeback_bytes].iter().filter_map(|bytes| bytes.value()).sum();
+    Some(memory.unreclaimable_bytes.value()?.saturating_sub(written))
+}
+
 /// True where a disk is served to its end: busy nearly always, and requests wait. Second: true where that is over.
 pub(super) fn disk_pain(look: &Look<'_>, disk: &Disk) -> (bool, bool) {
     disk_pain_by(|name| look.limit_of(&super::io_01::RULE, name), disk)
@@ -193,7 +199,9 @@ pub(super) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, mos
 
 #[cfg(test)]
 mod tests {
-    use super::{above, bytes, is_below, list};
+    use super::{above, bytes, is_below, list, stuck_bytes};
+    use crate::Known;
+    use crate::frame::CgroupMemory;
 
     #[test]
     fn paths_lead_to_the_root() {
@@ -201,6 +209,18 @@ mod tests {
         assert_eq!(above("/").collect::<Vec<_>>(), ["/"]);
         assert_eq!(above("").collect::<Vec<_>>(), [""]);
         assert!(is_below("/a/b", "/a") && is_below("/a", "/") && !is_below("/ab", "/a") && !is_below("/a", "/a"));
+    }
+
+    #[test]
+    fn what_has_to_be_written_is_not_stuck() {
+        let memory = CgroupMemory {
+            unreclaimable_bytes: Known::Value(59),
+            dirty_bytes: Known::Value(50),
+            writeback_bytes: Known::Value(7),
+            ..CgroupMemory::default()
+        };
+        assert_eq!(stuck_bytes(&memory), Some(2));
+        assert_eq!(stuck_bytes(&CgroupMemory::default()), None);
     }
 
     #[test]

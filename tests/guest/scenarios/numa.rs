@@ -42,10 +42,11 @@ fn spread(seen: &Seen) -> Outcome {
     Ok(format!("after {} samples: {}", found.after, found.title()))
 }
 
-/// One node is full, and what prefers it is turned away.
+/// One node is full of what somebody holds, and whoever else prefers it is turned away.
 pub(crate) const FULL_NODE: Scenario = Scenario {
     name: "full-node",
-    inject: "bg numactl --cpunodebind=1 --preferred=1 /test/tool act fill 700; sleep 2",
+    inject: "bg numactl --cpunodebind=1 --preferred=1 /test/tool act hold 560
+        bg numactl --cpunodebind=1 --preferred=1 /test/tool act fill 64; sleep 6",
     clean: ":",
     sick: full_node,
     samples: 14,
