@@ -127,24 +127,29 @@ fn draw_tile(pen: &mut Pen<'_>, size: Size, tile: &Tile, cpus: &[u32], pins: &Pi
         }
     }
     if matches!(size, Size::Full | Size::Percent) {
-        match (&state, kinds) {
-            (State::Known(shares), true) => {
-                let (sign, all) = split::dominant(shares);
-                pen.number(sign.role, 4, &number::percent(all));
-            }
-            (State::Known(shares), false) => {
-                pen.share(4, Some(shares.busy));
-            }
-            (State::Offline, _) => {
-                pen.field(Role::Absent, 4, " off");
-            }
-            (State::Unknown, _) => {
-                pen.skip(4);
-            }
-        }
+        percentage(pen, &state, kinds);
     }
     if !matches!(size, Size::Glyph | Size::Packed(_)) && tile.cpus.len() == 1 {
         mark(pen, id, pins, size == Size::Full);
+    }
+}
+
+/// How busy, in the colour of what with.
+fn percentage(pen: &mut Pen<'_>, state: &State, kinds: bool) {
+    match (state, kinds) {
+        (State::Known(shares), true) => {
+            let (sign, all) = split::dominant(shares);
+            pen.number(sign.role, 4, &number::percent(all));
+        }
+        (State::Known(shares), false) => {
+            pen.share(4, Some(shares.busy));
+        }
+        (State::Offline, _) => {
+            pen.field(Role::Absent, 4, " off");
+        }
+        (State::Unknown, _) => {
+            pen.skip(4);
+        }
     }
 }
 

@@ -62,12 +62,17 @@ fn related(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     let cause = severity::all(cx.judgement).find(|other| other.children.iter().any(is));
     let rows = cause.map(|cause| ("caused by ", cause)).into_iter();
     for (word, other) in rows.chain(finding.children.iter().map(|child| ("causes ", child))) {
-        let head = format!("  {:<10}{} {:<8} ", word, severity::glyph(other.severity, cx.charset), other.rule.id);
-        let indent = " ".repeat(head.chars().count());
-        let room = width.saturating_sub(head.chars().count() as u16);
+        let word = format!("  {word:<10}");
+        let head = format!("{} {:<8} ", severity::glyph(other.severity, cx.charset), other.rule.id);
+        let columns = word.chars().count() + head.chars().count();
+        let room = width.saturating_sub(columns as u16);
         for (at, line) in severity::wrapped(&severity::title(cx, other), room).into_iter().enumerate() {
-            let head = if at == 0 { head.clone() } else { indent.clone() };
-            doc.line(vec![(head, severity::role(other.severity)), (line, Role::Text)]);
+            let mut pieces = match at {
+                0 => vec![(word.clone(), Role::Dim), (head.clone(), severity::role(other.severity))],
+                _ => vec![(" ".repeat(columns), Role::Text)],
+            };
+            pieces.push((line, Role::Text));
+            doc.line(pieces);
         }
     }
 }

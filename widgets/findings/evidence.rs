@@ -41,7 +41,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
             doc.line(vec![
                 (format!("  {name:<width$}", width = usize::from(NAME)), Role::Dim),
                 (line, Role::Text),
-                (pad + source, Role::Border),
+                (pad + source, Role::Dim),
             ]);
         }
     }
@@ -79,7 +79,7 @@ fn shown(cell: &Cell, unit: &str) -> String {
 fn table(cx: &Cx<'_>, doc: &mut Doc, name: &str, grid: &Grid, source: &str) {
     doc.gap();
     let name = name.replace('_', " ");
-    doc.line(vec![(format!("  {name}  "), Role::Head), (source.to_owned(), Role::Border)]);
+    doc.line(vec![(format!("  {name}  "), Role::Head), (source.to_owned(), Role::Dim)]);
     let heads = grid.columns.iter().map(|column| printable(&column.name).into_owned());
     let mut lines = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];
     for (name, cells) in grid.rows.iter().take(ROWS) {
