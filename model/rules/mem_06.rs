@@ -1,6 +1,6 @@
 //! MEM-06: writers are held because too much waits to be written.
 
-use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, disk_words, parts};
 use crate::frame::{Cgroup, Frame};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ fn host(look: &mut Look<'_>) {
     }
     let held = held(frame);
     let felt = pressure.is_none_or(|ratio| ratio >= look.limit("pressure"));
-    let several = services(&held) > 1 || held.iter().any(|(name, _)| parts::is_delicate(name));
+    let several = concerns_others(frame, &held);
     let mut hit = Hit::new(Subject::Host, 0.7)
         .enters(share >= look.limit("dirty") && felt)
         .severity(if several { Severity::Warning } else { Severity::Info })
@@ -71,6 +71,15 @@ fn host(look: &mut Look<'_>) {
         hit = hit.text("held", parts::list(held.iter().map(|(name, pid)| format!("{name} ({pid})")), 6), "/proc/PID/stat");
     }
     look.hit(hit);
+}
+
+/// True where more than one writer alone is held. Threads that wait are not seen where their process's first one does
+/// not: then whoever writes to a disk is held.
+fn concerns_others(frame: &Frame, held: &[(Arc<str>, u32)]) -> bool {
+    let shared = |disk: &&crate::frame::Disk| disk_words::services(frame, disk, 0.15).len() > 1;
+    services(held) > 1
+        || held.iter().any(|(name, _)| parts::is_delicate(name))
+        || frame.disks.iter().filter(|disk| parts::is_judged(disk)).any(|disk| shared(&disk))
 }
 
 /// Processes that wait where nothing can interrupt them, with a thread at least.
