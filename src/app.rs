@@ -218,13 +218,6 @@ impl App {
         self.panels.get_mut(self.screen).map(|panel| (panel, cx))
     }
 
-    /// How old the newest sample is when it is overdue, in whole seconds.
-    pub fn overdue(&self) -> Option<u64> {
-        let stamp = self.newest.frame.stamp;
-        let age = self.status.now_ns.checked_sub(stamp.mono_ns)?;
-        (stamp.seq > 0 && self.is_live() && age > self.patience()).then_some(age / 1_000_000_000)
-    }
-
     /// True for a machine that is sampled now.
     fn is_live(&self) -> bool {
         self.status.about.captured.is_none() && self.playback.is_none()
@@ -233,22 +226,6 @@ impl App {
     /// True where keys go through time: the picture is held, or a recording is shown.
     pub fn in_time(&self) -> bool {
         self.held.is_some() || self.playback.is_some()
-    }
-
-    /// Two intervals and some slack, in ns.
-    fn patience(&self) -> u64 {
-        self.status.interval.as_nanos() as u64 * 2 + 500_000_000
-    }
-
-    /// When time itself will change the picture, on CLOCK_MONOTONIC in ns.
-    pub fn wakes_at(&self) -> Option<u64> {
-        let stamp = self.newest.frame.stamp;
-        let notice = self.notice.as_ref().map(|notice| notice.until_ns);
-        let late = (stamp.seq > 0 && self.is_live()).then(|| match self.overdue() {
-            Some(_) => self.status.now_ns + 1_000_000_000,
-            None => stamp.mono_ns + self.patience() + 1,
-        });
-        notice.into_iter().chain(late).min()
     }
 
     /// Says something for a while.

@@ -23,6 +23,29 @@ pub(super) fn no_finding(timeline: &Timeline, next: bool) -> String {
 }
 
 impl App {
+    /// How old the newest sample is when it is overdue, in whole seconds.
+    pub fn overdue(&self) -> Option<u64> {
+        let stamp = self.newest.frame.stamp;
+        let age = self.status.now_ns.checked_sub(stamp.mono_ns)?;
+        (stamp.seq > 0 && self.is_live() && age > self.patience()).then_some(age / 1_000_000_000)
+    }
+
+    /// Two intervals and some slack, in ns.
+    fn patience(&self) -> u64 {
+        self.status.interval.as_nanos() as u64 * 2 + 500_000_000
+    }
+
+    /// When time itself will change the picture, on CLOCK_MONOTONIC in ns.
+    pub fn wakes_at(&self) -> Option<u64> {
+        let stamp = self.newest.frame.stamp;
+        let notice = self.notice.as_ref().map(|notice| notice.until_ns);
+        let late = (stamp.seq > 0 && self.is_live()).then(|| match self.overdue() {
+            Some(_) => self.status.now_ns + 1_000_000_000,
+            None => stamp.mono_ns + self.patience() + 1,
+        });
+        notice.into_iter().chain(late).min()
+    }
+
     pub(super) fn pause(&mut self) {
         if self.held.take().is_none() && self.newest.frame.stamp.seq > 0 {
             self.held = Some(self.newest.clone());
