@@ -221,7 +221,7 @@ const NEGATIVES: &[Negative] = &[
         what: "an interface of which nobody knows the node",
         silent: &["IRQ", "NUMA"],
         live: |edit| {
-            edit.nic(&Nic { name: "ens3", index: 9, cpus: &[4, 5, 6, 7], packets: 60_000.0, bytes: 6e7, ..Nic::QUIET })
+            edit.nic(&Nic { name: "ens3", index: 9, cpus: &[4, 5, 6, 7], packets: 60_000.0, bytes: 6e7, ..Nic::QUIET });
         },
     },
     Negative {
@@ -340,10 +340,14 @@ fn one_node(edit: &mut Edit<'_>) {
     put(&mut edit.now.node_topology, 1, &[("node", 0u64.into())], &[("cpus", "0-7".into())]);
     let nodes = std::sync::Arc::make_mut(&mut edit.now.node_topology).data_mut();
     let other = nodes.rows().iter().find(|&slot| nodes.node.value(slot) == Some(1));
-    other.into_iter().for_each(|slot| nodes.remove(slot));
+    if let Some(slot) = other {
+        nodes.remove(slot);
+    }
     let nodes = std::sync::Arc::make_mut(&mut edit.now.node_memory).data_mut();
     let other = nodes.rows().iter().find(|&slot| nodes.node.value(slot) == Some(1));
-    other.into_iter().for_each(|slot| nodes.remove(slot));
+    if let Some(slot) = other {
+        nodes.remove(slot);
+    }
 }
 
 /// Memory of a group: how full it is, and how much of that is page cache.
@@ -472,7 +476,7 @@ fn loud(samples: impl Iterator<Item = Snapshot>, silent: &[&str]) -> Vec<String>
         };
         for finding in judgement.all().iter().filter(unwanted) {
             let told = format!("{} {} {}", finding.rule.id, finding.severity.name(), finding.title());
-            if !loud.iter().any(|known| known.contains(&finding.rule.id)) {
+            if !loud.iter().any(|known| known.contains(finding.rule.id)) {
                 loud.push(format!("{second} s: {told}"));
             }
         }
@@ -502,7 +506,9 @@ fn a_machine_that_changes_under_the_hand_stays_quiet() {
                 put(&mut edit.now.cpu_topology, 1, &[("cpu", 5u64.into())], &[("online", 0u64.into())]);
                 let times = std::sync::Arc::make_mut(&mut edit.now.cpu_times).data_mut();
                 let slot = times.rows().iter().find(|&slot| times.cpu.value(slot) == Some(5));
-                slot.into_iter().for_each(|slot| times.remove(slot));
+                if let Some(slot) = slot {
+                    times.remove(slot);
+                }
             }
             if edit.second >= 50 {
                 // Two channels instead of four, counted from nothing.
@@ -515,7 +521,9 @@ fn a_machine_that_changes_under_the_hand_stays_quiet() {
                     .iter()
                     .filter(|&slot| queues.queue.value(slot).is_some_and(|queue| queue > 1))
                     .collect();
-                gone.into_iter().for_each(|slot| queues.remove(slot));
+                for slot in gone {
+                    queues.remove(slot);
+                }
             }
             if edit.second == 90 {
                 // Idle time may step back (proc(5)).

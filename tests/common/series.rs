@@ -21,11 +21,14 @@ const SWING: f64 = 0.02;
 /// How long a machine is taken to be up that does not say so, in seconds.
 const SOME_UPTIME: f64 = 864_000.0;
 
+/// By section, column and row: rates by id.
+type Rates = BTreeMap<(u16, usize, usize), Vec<(u32, f64)>>;
+
 /// A machine that goes on.
 pub(crate) struct Series {
     base: Snapshot,
     /// By section, column and row: rates by id.
-    rates: BTreeMap<(u16, usize, usize), Vec<(u32, f64)>>,
+    rates: Rates,
 }
 
 impl Series {
@@ -150,7 +153,7 @@ fn value(snapshot: &Snapshot, key: (u16, usize, usize), id: u32) -> u64 {
 /// What each counter gained a second since the machine was started.
 struct Averages {
     uptime: f64,
-    rates: BTreeMap<(u16, usize, usize), Vec<(u32, f64)>>,
+    rates: Rates,
 }
 
 impl Visit for Averages {
@@ -196,10 +199,7 @@ fn uptime(snapshot: &Snapshot) -> f64 {
 }
 
 /// Scales the time of each CPU to a hundred ticks a second.
-fn whole_ticks(
-    base: &Snapshot,
-    mut rates: BTreeMap<(u16, usize, usize), Vec<(u32, f64)>>,
-) -> BTreeMap<(u16, usize, usize), Vec<(u32, f64)>> {
+fn whole_ticks(base: &Snapshot, mut rates: Rates) -> Rates {
     use topotop_model::tables::cpu::CpuTimes;
     let parts = |index: &usize| {
         let name = CpuTimes::COLUMNS[*index].name;
@@ -211,7 +211,9 @@ fn whole_ticks(
         let sum: f64 = columns.iter().filter_map(cells).map(|cell| cell.1).sum();
         for index in columns.iter().filter(|_| sum > 0.0) {
             if let Some(cells) = rates.get_mut(&(CpuTimes::ID, *index, slot)) {
-                cells.iter_mut().for_each(|cell| cell.1 *= 100.0 / sum);
+                for cell in cells {
+                    cell.1 *= 100.0 / sum;
+                }
             }
         }
     }
@@ -229,7 +231,7 @@ pub(crate) fn chance(of: impl IntoIterator<Item = u64>) -> f64 {
 
 /// Lets every counter gain what it gains in so many seconds, and every amount of memory swing a little.
 struct Advance<'a> {
-    rates: &'a BTreeMap<(u16, usize, usize), Vec<(u32, f64)>>,
+    rates: &'a Rates,
     second: u64,
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use topotop_model::derive::Deriver;
 use topotop_model::judge::Judge;
 use topotop_model::rules::{ALL, Finding};
-use topotop_model::{Reason, Snapshot, Window};
+use topotop_model::{Reason, Snapshot, Table as _, Window};
 
 /// Samples after which a fault must have been found, where the rule does not take longer by itself.
 const WITHIN: u64 = 12;
@@ -308,7 +308,6 @@ fn found(machine: &Captured, rule: &str, fault: Fault) -> Option<Result<u64, Str
 fn machines_made_sick_are_found_out() {
     let small = |machine: &&Captured| {
         let base = machine.series.base();
-        use topotop_model::Table as _;
         base.cpu_times.data().rows().len().max(base.processes.data().rows().len()) <= SMALL
             && base.irqs.data().rows().len() <= SMALL
     };
