@@ -66,19 +66,16 @@ fn placement(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
     machine(cx, doc, room);
 }
 
-/// The same of the whole machine: what is asked of a process is told of that process alone.
+/// The same of the whole machine, in a line: what is asked of a process is told of that process alone.
 fn machine(cx: &Cx<'_>, doc: &mut Doc, room: usize) {
     let topology = &cx.frame.topology;
-    doc.gap();
-    doc.head("numactl --show, the machine");
-    set(cx, doc, "physcpubind", Some(&topology.cpus_online), "/cpu/online", room);
     let with_cpus = IdSet::from_ids(topology.cpu_nodes().map(|node| node.id));
-    set(cx, doc, "cpubind", Some(&with_cpus), "/node/has_cpu", room);
     let with_memory = IdSet::from_ids(topology.nodes.iter().filter(|node| node.has_memory).map(|node| node.id));
-    set(cx, doc, "membind", Some(&with_memory), "/node/has_memory", room);
-    if with_cpus.len() > 1 {
-        let text = format!("{} nodes have CPUs: as many instances", with_cpus.len());
-        doc.line(vec![(text, Role::Dim)]);
+    let cpus = &topology.cpus_online;
+    let text = format!("physcpubind {cpus}, cpubind {with_cpus}, membind {with_memory}");
+    // Part of a list would be another one.
+    if text.len() + 17 <= room {
+        doc.pair("of the machine", text, Role::Dim);
     }
 }
 
