@@ -3,6 +3,7 @@
 mod edit;
 mod findings;
 mod modal;
+mod mouse;
 mod recording;
 mod replay;
 mod time;
@@ -15,7 +16,7 @@ use crate::action::Command;
 use crate::keymap::Keymap;
 use crate::source::playback::Playback;
 use crate::source::{About, Sample, Target};
-use crossterm::event::{KeyEvent, KeyEventKind, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyEvent, KeyEventKind, MouseEvent};
 use ratatui::layout::Rect;
 use std::time::Duration;
 use topotop_model::Stamp;
@@ -110,8 +111,6 @@ pub struct Notice {
 
 /// How long a notice stays, in ns.
 const NOTICE_NS: u64 = 4_000_000_000;
-/// Rows that the wheel goes at once.
-const WHEEL_ROWS: i16 = 3;
 
 /// The program on the screen.
 pub struct App {
@@ -353,33 +352,6 @@ impl App {
             self.filter.clear();
         }
         Vec::new()
-    }
-
-    fn mouse(&mut self, event: MouseEvent) -> Vec<Effect> {
-        if !matches!(self.modal, Modal::None) {
-            self.modal_wheel(event.kind);
-            return Vec::new();
-        }
-        if let Some(effects) = self.bar_mouse(event) {
-            return effects;
-        }
-        let action = match event.kind {
-            MouseEventKind::Down(MouseButton::Left) => {
-                if let Some(screen) = crate::view::tab_at(self, event.column, event.row) {
-                    self.screen = screen;
-                    return Vec::new();
-                }
-                if crate::view::is_findings(self, event.row) {
-                    self.open_screen("findings");
-                    return Vec::new();
-                }
-                Action::Click { column: event.column, row: event.row }
-            }
-            MouseEventKind::ScrollUp => Action::Wheel { rows: -WHEEL_ROWS, column: event.column, row: event.row },
-            MouseEventKind::ScrollDown => Action::Wheel { rows: WHEEL_ROWS, column: event.column, row: event.row },
-            _ => return Vec::new(),
-        };
-        self.act(action).1
     }
 }
 
