@@ -150,7 +150,9 @@ impl Asker {
         // Many drivers have none: no gap, unlike channels.
         nic.indirection = self.live.indirection(&nic.name).ok().map(|table| {
             let mut entries = BTreeMap::new();
-            table.into_iter().for_each(|queue| *entries.entry(queue).or_default() += 1);
+            for queue in table {
+                *entries.entry(queue).or_default() += 1;
+            }
             entries
         });
     }
