@@ -331,14 +331,14 @@ impl App {
     fn act(&mut self, action: Action) -> (bool, Vec<Effect>) {
         let Some((panel, cx)) = self.panel() else { return (false, Vec::new()) };
         match panel.act(action, &cx) {
-            Outcome::Ignored if action == Action::Where => (true, self.to_finding()),
+            Outcome::Ignored if action == Action::Where => (true, self.open_finding()),
             Outcome::Ignored => (false, Vec::new()),
             Outcome::Changed => (true, Vec::new()),
             Outcome::Selected(subject) => {
                 self.selected = Some(subject);
                 (true, Vec::new())
             }
-            Outcome::Goto(subject) => (true, self.go_to(subject)),
+            Outcome::Goto(subject) => (true, self.go_to(&subject)),
             Outcome::Watch(pid) => (true, self.watch(pid)),
         }
     }

@@ -82,7 +82,7 @@ fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Wri
         let host = watch.recording(path)?;
         let mut seen = watch.seen;
         if args.from.len() > 1 {
-            seen.name = format!("{} {host}", name(path)).trim().to_owned();
+            format!("{} {host}", name(path)).trim().clone_into(&mut seen.name);
         }
         told(report::one(&seen, &args.format, out))?;
         all.push(seen);

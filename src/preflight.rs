@@ -1,7 +1,6 @@
 //! `topotop preflight`: before a test, what is configured so that it would hurt under load.
 
 use crate::check::{severity, watch};
-use crate::cli::Global;
 use crate::config::Config;
 use crate::export::json;
 use crate::recording;
@@ -47,19 +46,16 @@ pub(crate) fn run(
     root: impl FnOnce() -> Result<Root, String>,
     plan: &Plan,
 ) -> Result<u8, String> {
-    let (last, settings, complete) = match &args.from {
-        Some(path) => {
-            let (last, settings) = recorded(path, &plan.settings)?;
-            (last, settings, true)
-        }
-        None => {
-            let mut last = None;
-            let complete = watch::sample(root()?, plan, args.watch, |snapshot| {
-                last = Some(snapshot);
-                true
-            })?;
-            (last, plan.settings.clone(), complete)
-        }
+    let (last, settings, complete) = if let Some(path) = &args.from {
+        let (last, settings) = recorded(path, &plan.settings)?;
+        (last, settings, true)
+    } else {
+        let mut last = None;
+        let complete = watch::sample(root()?, plan, args.watch, |snapshot| {
+            last = Some(snapshot);
+            true
+        })?;
+        (last, plan.settings.clone(), complete)
     };
     let frame = configured(last.ok_or("nothing was sampled: give it more time with --for")?, settings);
     let checks = survey(&frame, &plan.judge);

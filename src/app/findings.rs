@@ -19,15 +19,15 @@ fn screen(subject: &Subject) -> Option<&'static str> {
 
 impl App {
     /// Goes to the screen where a subject is, with it selected.
-    pub(super) fn go_to(&mut self, subject: Subject) -> Vec<Effect> {
-        match screen(&subject) {
+    pub(super) fn go_to(&mut self, subject: &Subject) -> Vec<Effect> {
+        match screen(subject) {
             Some(screen) => {
                 self.open_screen(screen);
                 // What the filter leaves out could not be shown.
                 self.filter.clear();
                 self.selected = Some(subject.clone());
                 if let Some((panel, cx)) = self.panel() {
-                    panel.reveal(&subject, &cx);
+                    panel.reveal(subject, &cx);
                 }
             }
             None => self.say("it is about the machine as a whole"),
@@ -36,7 +36,7 @@ impl App {
     }
 
     /// Goes to what is found about the selected subject.
-    pub(super) fn to_finding(&mut self) -> Vec<Effect> {
+    pub(super) fn open_finding(&mut self) -> Vec<Effect> {
         let sample = self.shown();
         let found = |subject: &Subject| severity::about(&sample.judgement, subject).next().is_some();
         match &self.selected {
@@ -85,7 +85,7 @@ mod tests {
     fn text(app: &mut App) -> String {
         let picture = crate::export::picture(app, 120, 40);
         let rows = picture.buffer.content.chunks(120);
-        rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
+        rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>() + "\n").collect()
     }
 
     #[test]
@@ -96,7 +96,9 @@ mod tests {
             app.open_screen("findings");
             app.selected = None;
             act(&mut app, Action::Home);
-            (1..down).for_each(|_| act(&mut app, Action::Down));
+            for _ in 1..down {
+                act(&mut app, Action::Down);
+            }
             act(&mut app, Action::Where);
             seen.push((screen(&app), app.selected.clone().map(|subject| subject.to_string()).unwrap_or_default()));
             let there = text(&mut app);
@@ -117,7 +119,7 @@ mod tests {
         assert!(!text(&mut app).contains("cri-containerd") && !text(&mut app).contains("broker-0"));
         let group = "/kubepods.slice/pod8a1c0000/cri-containerd-000000000000.scope";
         app.filter = "nothing".to_owned();
-        app.go_to(Subject::Cgroup(group.into()));
+        app.go_to(&Subject::Cgroup(group.into()));
         let there = text(&mut app);
         assert!(there.lines().any(|line| line.starts_with('▶') && line.contains("broker-0")), "{there}");
     }
@@ -128,7 +130,7 @@ mod tests {
         app.selected = Some(Subject::Cpu(3));
         act(&mut app, Action::Where);
         assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("nothing is found")));
-        app.go_to(Subject::Host);
+        app.go_to(&Subject::Host);
         assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("as a whole")));
     }
 }

@@ -118,6 +118,7 @@ pub fn write(frame: &Frame, options: &Options<'_>, out: &mut dyn Write) -> io::R
 
 object! {
     /// Findings and how the rules stand, without the frame.
+    #[expect(clippy::struct_field_names, reason = "keys are the contract's")]
     pub Findings {
         rules: Vec<findings::Row>,
         findings: Vec<findings::Finding>,

@@ -6,6 +6,7 @@ use topotop_model::staves::{self, Staves};
 
 object! {
     /// One stave.
+    #[expect(clippy::struct_field_names, reason = "keys are the contract's")]
     pub(crate) Stave {
         stave: &'static str,
         verdict: &'static str,
