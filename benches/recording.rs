@@ -99,6 +99,7 @@ fn measure(name: &'static str, count: usize, load: Vec<Child>) -> (&'static str,
         let frame = deriver.frame(&window);
         let framed = cpu_ms();
         drop(judge.step(&frame));
+        deriver.recycle(frame);
         if at >= WARM {
             sampled += between - before;
             encoded += after - between;

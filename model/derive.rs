@@ -29,12 +29,19 @@ pub struct Deriver {
     settings: Settings,
     topology: Arc<Topology>,
     topology_read_at: (u64, u64, u64, u64),
+    /// A frame that nobody needs any more.
+    spare: Frame,
 }
 
 impl Deriver {
     /// A deriver with what the user configured.
     pub fn new(settings: Settings) -> Self {
         Self { settings, ..Self::default() }
+    }
+
+    /// Takes back a frame that nobody needs any more: the next one is made of what it has.
+    pub fn recycle(&mut self, frame: Frame) {
+        self.spare = frame;
     }
 
     /// The frame of a window: equal windows give equal frames.
@@ -65,7 +72,7 @@ impl Deriver {
         irqs::derive(window, &mut frame);
         nics::derive(window, &self.settings, &mut frame);
         cgroups::derive(window, &mut frame);
-        processes::derive(window, &mut frame);
+        processes::derive(window, &mut self.spare, &mut frame);
         disks::derive(window, &mut frame);
         metrics::derive(window, &mut frame);
         frame

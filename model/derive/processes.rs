@@ -11,32 +11,60 @@ use crate::counter::{gain, per_second};
 use crate::frame::{AffinityGroup, Frame, Process, Thread};
 use crate::tables::processes::Processes;
 use crate::{IdSet, Known, Num, Table, Window};
+use std::mem::take;
 use std::sync::Arc;
 
 /// Ticks per second of utime and stime (USER_HZ).
 const USER_HZ: f64 = 100.0;
+/// Pid, start time and slot of a process.
+type Id = (u32, u64, usize);
+
 /// PF_KTHREAD: a kernel thread.
 const PF_KTHREAD: u64 = 0x0020_0000;
 /// PF_NO_SETAFFINITY: userland may not change its affinity.
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
-pub(super) fn derive(window: &Window, frame: &mut Frame) {
+/// `spare` is an earlier frame, of whatever window: what its rows have room for and share is used again.
+pub(super) fn derive(window: &Window, spare: &mut Frame, frame: &mut Frame) {
     frame.threads = threads::derive(window, frame);
     let Some(pair) = Pair::new(&window.now.processes, &window.before.processes) else { return };
-    let memory = memory::Rows::new(window);
+    let table = pair.now;
     let (mut sockets, machines) = (sockets::Sockets::new(window), jvm::Machines::new(window));
-    let mut processes: Vec<Process> = pair.now.rows().iter().filter_map(|slot| one(pair, slot, frame)).collect();
-    processes.sort_unstable_by_key(|process| (process.pid, process.starttime));
-    for process in &mut processes {
-        let threads = threads_of(&frame.threads, process.pid);
-        place(process, threads, frame);
-        process.memory = memory.of(process, pair.now, frame);
-        process.policy = memory.policy(process);
-        process.beam = beam::derive(process, pair.now, threads);
+    let id = |slot| Some((table.pid.id(slot).value()?, table.starttime.value(slot).unwrap_or_default(), slot));
+    let mut ids: Vec<Id> = table.rows().iter().filter_map(id).collect();
+    ids.sort_unstable();
+    let (topology, rows) = (Arc::clone(&frame.topology), take(&mut spare.processes));
+    let mut masks = Masks::new(&topology.cpus_online, Arc::ptr_eq(&topology, &spare.topology));
+    let memory = memory::Rows::new(window, &topology, masks.same_online.then(|| spare.raw.processes.value()).flatten());
+    let mut processes = matched(rows, &ids);
+    for (process, id) in processes.iter_mut().zip(ids) {
+        let threads = threads_of(&frame.threads, id.0);
+        let was = Place::of(process);
+        let unseen = threads.is_empty() && threads_of(&spare.threads, id.0).is_empty();
+        fill(process, pair, id, &mut masks);
+        if !(unseen && masks.same_online && was.is_still(process)) {
+            place(process, threads, frame);
+        }
+        memory.fill(process, was.slot, table, frame.stamp.mono_ns);
+        process.beam = beam::derive(process, table, threads);
         process.jvm = machines.of(process);
         sockets.add_to(process);
     }
     frame.processes = processes;
+}
+
+/// A row for each, of the same process where there was one.
+fn matched(rows: Vec<Process>, ids: &[Id]) -> Vec<Process> {
+    if rows.iter().map(|process| process.pid).eq(ids.iter().map(|id| id.0)) {
+        return rows;
+    }
+    let mut matched = Vec::with_capacity(ids.len());
+    let mut rows = rows.into_iter().peekable();
+    for &(pid, ..) in ids {
+        while rows.next_if(|process| process.pid < pid).is_some() {}
+        matched.push(rows.next_if(|process| process.pid == pid).unwrap_or_default());
+    }
+    matched
 }
 
 fn threads_of(threads: &[Thread], pid: u32) -> &[Thread] {
@@ -45,9 +73,9 @@ fn threads_of(threads: &[Thread], pid: u32) -> &[Thread] {
     threads.get(start..end).unwrap_or_default()
 }
 
-fn one(pair: Pair<'_, Processes>, slot: usize, frame: &Frame) -> Option<Process> {
+/// Everything that a row of the table tells by itself; nothing of what was there before is left in it.
+fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot): Id, masks: &mut Masks<'_>) {
     let table = pair.now;
-    let online = &frame.topology.cpus_online;
     let flags = table.flags.value(slot).unwrap_or_default();
     let by_stat = Span::since_quiet(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns);
     let by_counters = Span::new(pair, slot, |table| &table.counters_at_ns);
@@ -55,40 +83,80 @@ fn one(pair: Pair<'_, Processes>, slot: usize, frame: &Frame) -> Option<Process>
     let system = by_stat.and_then(|span| span.gain(|table| &table.stime));
     let run = by_counters.and_then(|span| span.gain(|table| &table.run_ns));
     let wait = by_counters.and_then(|span| span.gain(|table| &table.wait_ns));
-    let written = |span: Span<'_, Processes>| span.rate(|table| &table.write_bytes);
-    Some(Process {
-        slot,
-        pid: table.pid.id(slot).value()?,
-        starttime: table.starttime.value(slot).unwrap_or_default(),
-        comm: table.comm.or_empty(slot),
-        cmdline: table.cmdline.or_empty(slot),
-        cgroup: table.cgroup.or_empty(slot),
-        cpu_cgroup: table.cpu_cgroup.or_empty(slot),
-        cpuset_cgroup: table.cpuset_cgroup.or_empty(slot),
-        state: table.state.value(slot).and_then(|code| char::from_u32(code as u32)).unwrap_or('?'),
-        kernel: flags & PF_KTHREAD != 0,
-        uid: table.uid.id(slot),
-        threads: table.threads.get(slot),
-        cpu_cores: cores(user, system, by_stat)
-            .or_else(|| stood_still(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns)),
-        wait_share: wait_share(run, wait),
-        last_cpu: table.last_cpu.id(slot),
-        affinity: table.affinity.get(slot).map(|cpus| online_only(cpus, online)),
-        mems_allowed: table.mems_allowed.get(slot).cloned(),
-        rss_bytes: table.rss_bytes.get(slot),
-        rss_anon_bytes: table.rss_anon_bytes.get(slot),
-        rss_file_bytes: table.rss_file_bytes.get(slot),
-        read_bytes_per_second: by_counters.and_then(|span| span.rate(|table| &table.read_bytes)),
-        write_bytes_per_second: by_counters.and_then(written),
-        majflt_per_second: by_stat.and_then(|span| span.rate(|table| &table.majflt)),
-        ..Process::default()
-    })
+    (process.slot, process.pid, process.starttime) = (slot, pid, starttime);
+    text(&mut process.comm, table.comm.get(slot));
+    text(&mut process.cmdline, table.cmdline.get(slot));
+    text(&mut process.cgroup, table.cgroup.get(slot));
+    text(&mut process.cpu_cgroup, table.cpu_cgroup.get(slot));
+    text(&mut process.cpuset_cgroup, table.cpuset_cgroup.get(slot));
+    process.state = table.state.value(slot).and_then(|code| char::from_u32(code as u32)).unwrap_or('?');
+    process.kernel = flags & PF_KTHREAD != 0;
+    process.uid = table.uid.id(slot);
+    process.threads = table.threads.get(slot);
+    process.cpu_cores = cores(user, system, by_stat)
+        .or_else(|| stood_still(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns));
+    process.wait_share = wait_share(run, wait);
+    process.last_cpu = table.last_cpu.id(slot);
+    masks.fill(&mut process.affinity, table.affinity.get(slot));
+    shared(&mut process.mems_allowed, table.mems_allowed.get(slot));
+    process.rss_bytes = table.rss_bytes.get(slot);
+    process.rss_anon_bytes = table.rss_anon_bytes.get(slot);
+    process.rss_file_bytes = table.rss_file_bytes.get(slot);
+    process.read_bytes_per_second = by_counters.and_then(|span| span.rate(|table| &table.read_bytes));
+    process.write_bytes_per_second = by_counters.and_then(|span| span.rate(|table| &table.write_bytes));
+    process.majflt_per_second = by_stat.and_then(|span| span.rate(|table| &table.majflt));
+}
+
+/// Shares a text, unless it is shared already.
+fn text(cell: &mut Arc<str>, now: Option<&Arc<str>>) {
+    match now {
+        Some(now) if Arc::ptr_eq(cell, now) => {}
+        Some(now) => *cell = Arc::clone(now),
+        None if cell.is_empty() => {}
+        None => *cell = Arc::default(),
+    }
+}
+
+/// Shares a set, unless it is shared already.
+fn shared(cell: &mut Option<Arc<IdSet>>, now: Option<&Arc<IdSet>>) {
+    let same = match (&*cell, now) {
+        (Some(cell), Some(now)) => Arc::ptr_eq(cell, now),
+        (None, None) => true,
+        _ => false,
+    };
+    if !same {
+        *cell = now.cloned();
+    }
+}
+
+/// What place depends on besides the topology where no threads are looked at: without following what it points to.
+struct Place {
+    slot: usize,
+    cpu_cores: Option<f64>,
+    last_cpu: Known<u32>,
+    threads: Known<u64>,
+    affinity: Option<*const IdSet>,
+}
+
+impl Place {
+    fn of(process: &Process) -> Self {
+        let (cpu_cores, last_cpu, threads) = (process.cpu_cores, process.last_cpu, process.threads);
+        Self { slot: process.slot, cpu_cores, last_cpu, threads, affinity: process.affinity.as_ref().map(Arc::as_ptr) }
+    }
+
+    fn is_still(&self, process: &Process) -> bool {
+        let now = Self::of(process);
+        (self.cpu_cores, self.last_cpu, self.threads) == (now.cpu_cores, now.last_cpu, now.threads)
+            && self.affinity == now.affinity
+    }
 }
 
 /// Where it runs, by its threads where they are looked at, else by its main thread.
 fn place(process: &mut Process, threads: &[Thread], frame: &Frame) {
-    process.cpu_by_node = by_node(process, threads, frame);
-    process.thread_affinities = groups(process, threads);
+    let (mut nodes, mut affinities) = (take(&mut process.cpu_by_node), take(&mut process.thread_affinities));
+    by_node(process, threads, frame, &mut nodes);
+    groups(process, threads, &mut affinities);
+    (process.cpu_by_node, process.thread_affinities) = (nodes, affinities);
     let looked_at = threads.iter().filter_map(|thread| Some((thread.cpu_cores?, thread.demand_cores?)));
     let (ran, wanted) = looked_at.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     if threads.len() > 1 {
@@ -99,9 +167,9 @@ fn place(process: &mut Process, threads: &[Thread], frame: &Frame) {
 }
 
 /// Cores by node, scaled so that they sum to the process's own figure: threads ended or were not read in between.
-fn by_node(process: &Process, threads: &[Thread], frame: &Frame) -> Vec<(u32, f64)> {
-    let Some(cores) = process.cpu_cores else { return Vec::new() };
-    let mut nodes: Vec<(u32, f64)> = Vec::new();
+fn by_node(process: &Process, threads: &[Thread], frame: &Frame, nodes: &mut Vec<(u32, f64)>) {
+    nodes.clear();
+    let Some(cores) = process.cpu_cores else { return };
     let mut seen = 0.0;
     for thread in threads {
         let node = thread.last_cpu.value().and_then(|cpu| frame.topology.node_of(cpu));
@@ -114,18 +182,24 @@ fn by_node(process: &Process, threads: &[Thread], frame: &Frame) -> Vec<(u32, f6
     }
     if nodes.is_empty() {
         let node = process.last_cpu.value().and_then(|cpu| frame.topology.node_of(cpu));
-        return node.map(|node| (node, cores)).into_iter().collect();
+        nodes.extend(node.map(|node| (node, cores)));
+        return;
     }
-    for pair in &mut nodes {
+    for pair in nodes.iter_mut() {
         pair.1 *= cores / seen;
     }
     nodes.sort_unstable_by_key(|pair| pair.0);
-    nodes
 }
 
 /// Threads by the CPUs they may run on, most threads first.
-fn groups(process: &Process, threads: &[Thread]) -> Vec<AffinityGroup> {
-    let mut groups: Vec<AffinityGroup> = Vec::new();
+fn groups(process: &Process, threads: &[Thread], groups: &mut Vec<AffinityGroup>) {
+    if let (Some(cpus), [group], []) = (&process.affinity, &**groups, threads)
+        && Arc::ptr_eq(cpus, &group.cpus)
+        && (group.count, process.threads) == (1, Known::Value(1))
+    {
+        return;
+    }
+    groups.clear();
     for cpus in threads.iter().filter_map(|thread| thread.affinity.as_ref()) {
         match groups.iter_mut().find(|group| Arc::ptr_eq(&group.cpus, cpus) || group.cpus == *cpus) {
             Some(group) => group.count += 1,
@@ -136,17 +210,46 @@ fn groups(process: &Process, threads: &[Thread]) -> Vec<AffinityGroup> {
         groups.extend(process.affinity.as_ref().map(|cpus| AffinityGroup { cpus: Arc::clone(cpus), count: 1 }));
     }
     groups.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cpus.cmp(&b.cpus)));
-    groups
 }
 
-/// The part of a mask that is online; masks keep bits of CPUs that are not there.
-fn online_only(cpus: &Arc<IdSet>, online: &IdSet) -> Arc<IdSet> {
-    // Nearly all are: without making a set of each.
-    if online.is_empty() || cpus.is_within(online) {
-        return Arc::clone(cpus);
+/// The parts of masks that are online; masks keep bits of CPUs that are not there.
+#[derive(Debug)]
+struct Masks<'a> {
+    online: &'a IdSet,
+    /// True where the cells that are filled had been filled with the same CPUs online.
+    same_online: bool,
+    /// The last mask with a part that is not there, and the rest: nearly all have the same.
+    last: Option<(Arc<IdSet>, Arc<IdSet>)>,
+}
+
+impl<'a> Masks<'a> {
+    fn new(online: &'a IdSet, same_online: bool) -> Self {
+        Self { online, same_online, last: None }
     }
-    let there = cpus.intersection(online);
-    if there.is_empty() || there == **cpus { Arc::clone(cpus) } else { Arc::new(there) }
+
+    fn fill(&mut self, cell: &mut Option<Arc<IdSet>>, now: Option<&Arc<IdSet>>) {
+        let same = cell.as_ref().zip(now).is_some_and(|(cell, now)| Arc::ptr_eq(cell, now));
+        if !(same && self.same_online) {
+            *cell = now.map(|cpus| self.online_only(cpus));
+        }
+    }
+
+    fn online_only(&mut self, cpus: &Arc<IdSet>) -> Arc<IdSet> {
+        // Nearly all are: without making a set of each.
+        if self.online.is_empty() || cpus.is_within(self.online) {
+            return Arc::clone(cpus);
+        }
+        if let Some((_, there)) = self.last.as_ref().filter(|(last, _)| last == cpus) {
+            return Arc::clone(there);
+        }
+        let there = cpus.intersection(self.online);
+        if there.is_empty() {
+            return Arc::clone(cpus);
+        }
+        let there = Arc::new(there);
+        self.last = Some((Arc::clone(cpus), Arc::clone(&there)));
+        there
+    }
 }
 
 /// Cores used, of the ticks in user and kernel mode. One of them may step back while the kernel scales them: it counts
@@ -222,161 +325,4 @@ impl<'a, T: Table> Span<'a, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use crate::derive::{Deriver, Settings};
-    use crate::frame::Frame;
-    use crate::tables::processes::{Processes, Threads};
-    use crate::{Draft, IdSet, Snapshot, Stamp, Table, Window};
-
-    const SECOND: u64 = 1_000_000_000;
-
-    fn topology(draft: &mut Draft) {
-        draft.cpu_topology.begin(1);
-        draft.node_topology.begin(1);
-        for node in 0..2 {
-            let table = draft.node_topology.data_mut();
-            let slot = table.insert();
-            table.node.set(slot, node);
-            table.cpus.set(slot, IdSet::from_ids([node as u32 * 2, node as u32 * 2 + 1]));
-            table.has_cpus.set(slot, 1);
-            table.has_memory.set(slot, 1);
-        }
-        for cpu in 0..4 {
-            let table = draft.cpu_topology.data_mut();
-            let slot = table.insert();
-            table.cpu.set(slot, cpu);
-            table.node.set(slot, cpu / 2);
-            table.online.set(slot, u64::from(cpu != 3));
-        }
-    }
-
-    fn process(table: &mut Processes, slot: usize, at_ns: u64, ticks: u64) {
-        table.pid.set(slot, 77);
-        table.starttime.set(slot, 5);
-        table.comm.set(slot, "beam.smp");
-        table.beam_bind_type.set(slot, "db");
-        table.state.set(slot, u64::from(b'S'));
-        table.threads.set(slot, 2);
-        table.read_at_ns.set(slot, at_ns);
-        table.utime.set(slot, ticks);
-        table.stime.set(slot, 10);
-        table.last_cpu.set(slot, 0);
-        table.affinity.set(slot, IdSet::from_ids(0..64));
-    }
-
-    fn thread(table: &mut Threads, slot: usize, tid: u64, at_ns: u64, (run, wait): (u64, u64)) {
-        let scheduler = tid != 77;
-        table.tid.set(slot, tid);
-        table.pid.set(slot, 77);
-        table.comm.set(slot, if scheduler { "1_scheduler" } else { "beam.smp" });
-        table.read_at_ns.set(slot, at_ns);
-        table.run_ns.set(slot, run);
-        table.wait_ns.set(slot, wait);
-        table.last_cpu.set(slot, if scheduler { 2 } else { 0 });
-        // CPU 3 is offline: a mask of 2 and 3 is a pin to 2.
-        table.affinity.set(slot, if scheduler { IdSet::from_ids([2, 3]) } else { IdSet::from_ids(0..64) });
-    }
-
-    fn frame(samples: u64) -> Frame {
-        let mut draft = Draft::default();
-        topology(&mut draft);
-        let memory = draft.process_memory.data_mut();
-        let slot = memory.insert();
-        memory.pid.set(slot, 77);
-        memory.starttime.set(slot, 5);
-        memory.source.set(slot, "sampled");
-        memory.error.set(slot, 290);
-        memory.read_at_ns.set(slot, SECOND / 2);
-        memory.anon_by_node.set(slot, [(0, 750), (1, 250)]);
-        draft.process_memory.begin(1);
-        let (slot, main) = (draft.processes.data_mut().insert(), draft.threads.data_mut().insert());
-        let scheduler = draft.threads.data_mut().insert();
-        let (mut window, mut last) = (Window::default(), Snapshot::default());
-        for seq in 1..=samples {
-            let at_ns = seq * SECOND;
-            draft.processes.begin(at_ns);
-            draft.threads.begin(at_ns);
-            // Read twice over two seconds: 120 ticks are 0.6 cores.
-            process(draft.processes.data_mut(), slot, seq * 2 * SECOND, 100 + seq * 120);
-            let spent = seq * SECOND;
-            thread(draft.threads.data_mut(), main, 77, at_ns, (spent / 10, 0));
-            thread(draft.threads.data_mut(), scheduler, 78, at_ns, (spent / 10 * 3, spent / 2));
-            let stamp = Stamp { seq, mono_ns: at_ns, ..Stamp::default() };
-            let next = draft.publish(stamp, &last);
-            last = next.clone();
-            window.push(next);
-        }
-        Deriver::new(Settings::default()).frame(&window)
-    }
-
-    #[test]
-    fn one_sample_has_no_rates() {
-        let frame = frame(1);
-        let process = frame.process(77).expect("a process");
-        assert_eq!((process.cpu_cores, process.wait_share), (None, None));
-        assert!(process.cpu_by_node.is_empty());
-        assert_eq!(process.memory.as_ref().and_then(|memory| memory.remote_ratio), None);
-    }
-
-    #[test]
-    fn rates_are_of_the_rows_own_interval_and_nodes_of_its_threads() {
-        let frame = frame(3);
-        let process = frame.process(77).expect("a process");
-        assert_eq!(process.cpu_cores, Some(0.6));
-        let nodes: Vec<_> = process.cpu_by_node.iter().map(|pair| (pair.0, (pair.1 * 1e6).round())).collect();
-        assert_eq!(nodes, [(0, 150_000.0), (1, 450_000.0)], "a quarter ran on node 0, scaled to the whole");
-        let wait = process.wait_share.expect("threads were looked at");
-        assert!((wait - 0.5 / 0.9).abs() < 1e-9, "{wait}");
-        let memory = process.memory.as_ref().expect("asked");
-        let remote = memory.remote_ratio.expect("it ran");
-        assert!((remote - (0.25 * 0.25 + 0.75 * 0.75)).abs() < 1e-9, "{remote}");
-        assert!((memory.error - 0.029).abs() < 1e-9);
-    }
-
-    #[test]
-    fn pins_count_online_cpus_only() {
-        let frame = frame(2);
-        let process = frame.process(77).expect("a process");
-        let groups: Vec<_> = process.thread_affinities.iter().map(|group| group.cpus.to_string()).collect();
-        assert_eq!(groups, ["0-2", "2"]);
-        let beam = process.beam.as_ref().expect("a BEAM");
-        assert_eq!(beam.pinned, [(2, 1)]);
-        assert_eq!(
-            (beam.bound_now.value(), beam.schedulers.value(), beam.schedulers_active),
-            (Some(true), Some(1), Some(1))
-        );
-        assert_eq!(beam.bind_type_configured.as_ref().value().map(|told| &**told), Some("db"));
-        let scheduler = frame.threads_of(77).last().expect("threads");
-        assert_eq!(scheduler.demand_cores.map(|cores| (cores * 1e6).round()), Some(800_000.0));
-    }
-    #[test]
-    fn what_stood_still_unread_used_nothing_and_what_it_uses_then_is_of_since_then() {
-        let mut draft = Draft::default();
-        let (slot, main) = (draft.processes.data_mut().insert(), draft.threads.data_mut().insert());
-        let (mut window, mut last) = (Window::default(), Snapshot::default());
-        let mut deriver = Deriver::new(Settings::default());
-        let mut sample = |seq: u64, read: Option<u64>| {
-            let at_ns = seq * SECOND;
-            draft.processes.begin(at_ns);
-            draft.threads.begin(at_ns);
-            if let Some(tenths) = read {
-                process(draft.processes.data_mut(), slot, at_ns, tenths * 10);
-                thread(draft.threads.data_mut(), main, 77, at_ns, (tenths * SECOND / 10, 0));
-            } else {
-                draft.processes.data_mut().quiet_at_ns.set(slot, at_ns);
-                draft.threads.data_mut().quiet_at_ns.set(main, at_ns);
-            }
-            let next = draft.publish(Stamp { seq, mono_ns: at_ns, ..Stamp::default() }, &last);
-            last = next.clone();
-            window.push(next);
-            let frame = deriver.frame(&window);
-            (frame.process(77).and_then(|process| process.cpu_cores), frame.threads_of(77)[0].cpu_cores)
-        };
-        assert_eq!(sample(1, Some(1)), (None, None));
-        assert_eq!(sample(2, Some(3)), (Some(0.2), Some(0.2)));
-        assert_eq!(sample(3, None), (Some(0.0), Some(0.0)));
-        assert_eq!(sample(4, None), (Some(0.0), Some(0.0)));
-        assert_eq!(sample(5, Some(8)), (Some(0.5), Some(0.5)), "in the last second, not in the last three");
-        assert_eq!(sample(6, Some(9)), (Some(0.1), Some(0.1)));
-    }
-}
+mod tests;

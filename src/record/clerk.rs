@@ -27,7 +27,12 @@ impl Clerk {
         let state = writer.key_is_due().then(|| self.judge.save());
         self.window.push(snapshot.clone());
         // A defect costs the judgement, not the sample.
-        let judged = catch_unwind(AssertUnwindSafe(|| self.judge.step(&self.deriver.frame(&self.window))));
+        let judged = catch_unwind(AssertUnwindSafe(|| {
+            let frame = self.deriver.frame(&self.window);
+            let judgement = self.judge.step(&frame);
+            self.deriver.recycle(frame);
+            judgement
+        }));
         if let Ok(judgement) = judged {
             for event in told(&self.last, &judgement, snapshot.stamp) {
                 writer.event(event);

@@ -1,79 +1,102 @@
 //! Where the memory of processes is.
 
-use crate::frame::{Frame, MemorySource, Process, ProcessMemory};
+use super::text;
+use crate::frame::{MemorySource, Process, ProcessMemory, Topology};
 use crate::tables::processes::{ProcessMemory as MemoryTable, Processes};
 use crate::{Table, Window};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Answers by process.
 #[derive(Debug)]
 pub(super) struct Rows<'a> {
     table: Option<&'a MemoryTable>,
     by_process: HashMap<(u32, u64), usize>,
+    /// Where there is one node with memory, nobody needs to be asked.
+    only_node: Option<u32>,
+    /// What the rows that are filled were filled from, where the topology was the same.
+    filled_from: Option<&'a Processes>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(window: &'a Window) -> Self {
+    pub(super) fn new(window: &'a Window, topology: &Topology, filled_from: Option<&'a Processes>) -> Self {
         let table = window.now.process_memory.value();
         let keys = |table: &'a MemoryTable| {
             let key = |slot| Some(((table.pid.id(slot).value()?, table.starttime.value(slot)?), slot));
             table.rows().iter().filter_map(key).collect()
         };
-        Self { table, by_process: table.map(keys).unwrap_or_default() }
+        let mut nodes = topology.nodes.iter().filter(|node| node.has_memory);
+        let only_node = nodes.next().filter(|_| nodes.next().is_none()).map(|node| node.id);
+        Self { table, by_process: table.map(keys).unwrap_or_default(), only_node, filled_from }
     }
 
     fn find(&self, process: &Process) -> Option<(&'a MemoryTable, usize)> {
         Some((self.table?, *self.by_process.get(&(process.pid, process.starttime))?))
     }
 
-    /// The memory policy of a process; empty when nobody asked.
-    pub(super) fn policy(&self, process: &Process) -> Arc<str> {
-        self.find(process).map(|(table, slot)| table.policy.or_empty(slot)).unwrap_or_default()
+    /// The memory of a process, whose slot was another when it was filled last, and its policy, empty when nobody asked.
+    pub(super) fn fill(&self, process: &mut Process, was: usize, processes: &Processes, now_ns: u64) {
+        let mut memory = process.memory.take().unwrap_or_default();
+        let known = match self.find(process) {
+            Some((table, slot)) => {
+                text(&mut process.policy, table.policy.get(slot));
+                answer(&mut memory, table, slot, now_ns)
+            }
+            None => {
+                text(&mut process.policy, None);
+                self.only_node
+                    .and_then(|node| self.on_one_node(&mut memory, node, processes, (was, process.slot), now_ns))
+            }
+        };
+        process.memory = known.map(|()| {
+            // Nearly all do nothing: without looking where.
+            let ran = process.cpu_cores.is_some_and(|cores| cores > 0.0);
+            memory.remote_ratio = ran.then(|| remote_ratio(&process.cpu_by_node, &memory.by_node)).flatten();
+            memory
+        });
     }
 
-    /// Where its memory is.
-    pub(super) fn of(&self, process: &Process, processes: &Processes, frame: &Frame) -> Option<ProcessMemory> {
-        let mut memory = match self.find(process) {
-            Some((table, slot)) => answer(table, slot, frame.stamp.mono_ns)?,
-            None => on_one_node(process, processes, frame)?,
+    fn on_one_node(
+        &self,
+        memory: &mut ProcessMemory,
+        node: u32,
+        processes: &Processes,
+        (was_slot, slot): (usize, usize),
+        now_ns: u64,
+    ) -> Option<()> {
+        let read = |table: &Processes, slot| {
+            let anon = table.rss_anon_bytes.value(slot)?.saturating_add(table.rss_shmem_bytes.value(slot)?);
+            Some((anon, table.rss_file_bytes.value(slot)?))
         };
-        memory.remote_ratio = remote_ratio(&process.cpu_by_node, &memory.by_node);
-        Some(memory)
+        let (anon, file) = read(processes, slot)?;
+        let read_at = processes.details_at_ns.value(slot)?;
+        let was = self.filled_from.filter(|_| memory.source == MemorySource::OneNode);
+        if was.and_then(|table| read(table, was_slot)) != Some((anon, file)) {
+            replace(&mut memory.by_node, &[(node, anon)]);
+            replace(&mut memory.file_by_node, &[(node, file)]);
+        }
+        (memory.source, memory.error) = (MemorySource::OneNode, 0.0);
+        memory.age_seconds = now_ns.saturating_sub(read_at) as f64 / 1e9;
+        Some(())
     }
 }
 
-fn answer(table: &MemoryTable, slot: usize, now_ns: u64) -> Option<ProcessMemory> {
+fn answer(memory: &mut ProcessMemory, table: &MemoryTable, slot: usize, now_ns: u64) -> Option<()> {
     let source = match &**table.source.get(slot)? {
         "cgroup" => MemorySource::Cgroup,
         "numa_maps" => MemorySource::NumaMaps,
         _ => MemorySource::Sampled,
     };
-    Some(ProcessMemory {
-        by_node: table.anon_by_node.get(slot)?.to_vec(),
-        file_by_node: table.file_by_node.get(slot).unwrap_or_default().to_vec(),
-        source,
-        error: table.error.value(slot).unwrap_or_default() as f64 / 1e4,
-        age_seconds: now_ns.saturating_sub(table.read_at_ns.value(slot)?) as f64 / 1e9,
-        remote_ratio: None,
-    })
+    replace(&mut memory.by_node, table.anon_by_node.get(slot)?);
+    replace(&mut memory.file_by_node, table.file_by_node.get(slot).unwrap_or_default());
+    memory.source = source;
+    memory.error = table.error.value(slot).unwrap_or_default() as f64 / 1e4;
+    memory.age_seconds = now_ns.saturating_sub(table.read_at_ns.value(slot)?) as f64 / 1e9;
+    Some(())
 }
 
-/// Where there is one node with memory, nobody needs to be asked.
-fn on_one_node(process: &Process, processes: &Processes, frame: &Frame) -> Option<ProcessMemory> {
-    let mut nodes = frame.topology.nodes.iter().filter(|node| node.has_memory);
-    let (node, None) = (nodes.next()?.id, nodes.next()) else { return None };
-    let slot = process.slot;
-    let anon = processes.rss_anon_bytes.value(slot)?.saturating_add(processes.rss_shmem_bytes.value(slot)?);
-    let read_at = processes.details_at_ns.value(slot)?;
-    Some(ProcessMemory {
-        by_node: vec![(node, anon)],
-        file_by_node: vec![(node, processes.rss_file_bytes.value(slot)?)],
-        source: MemorySource::OneNode,
-        error: 0.0,
-        age_seconds: frame.stamp.mono_ns.saturating_sub(read_at) as f64 / 1e9,
-        remote_ratio: None,
-    })
+fn replace(row: &mut Vec<(u32, u64)>, by: &[(u32, u64)]) {
+    row.clear();
+    row.extend_from_slice(by);
 }
 
 /// Σ cpu share(n) × (1 − memory share(n)): what share of accesses would be remote if they followed CPU time.

@@ -4,15 +4,20 @@ use super::{Pair, Span};
 use crate::frame::{Listener, Peer, Process};
 use crate::tables::sockets::{Listeners, Peers, SocketOwners};
 use crate::{Table, Window};
-use std::collections::BTreeMap;
+use std::vec::IntoIter;
 
 type Key = (u32, u64);
 
-/// Rows by process.
+/// Rows by process, ascending.
+type ByProcess<T> = IntoIter<(Key, T)>;
+
+/// What is left for the processes to come.
 #[derive(Debug, Default)]
 pub(super) struct Sockets<'a> {
-    listeners: BTreeMap<Key, Vec<Listener>>,
-    peers: BTreeMap<Key, Vec<usize>>,
+    /// Processes whose descriptors were seen.
+    owners: ByProcess<()>,
+    listeners: ByProcess<Listener>,
+    peers: ByProcess<usize>,
     pair: Option<Pair<'a, Peers>>,
 }
 
@@ -25,45 +30,37 @@ impl<'a> Sockets<'a> {
             sockets.listen(owners, listeners);
         }
         if let Some(pair) = Pair::new(&now.peers, &window.before.peers) {
-            for slot in pair.now.rows().iter() {
-                if let Some(key) = pair.now.pid.id(slot).value().zip(pair.now.starttime.value(slot)) {
-                    sockets.peers.entry(key).or_default().push(slot);
-                }
-            }
+            let key = |slot| Some((pair.now.pid.id(slot).value().zip(pair.now.starttime.value(slot))?, slot));
+            sockets.peers = sorted(pair.now.rows().iter().filter_map(key).collect());
             sockets.pair = Some(pair);
         }
         sockets
     }
 
     fn listen(&mut self, owners: &SocketOwners, table: &Listeners) {
-        for slot in owners.rows().iter() {
-            if let Some(key) = owners.pid.id(slot).value().zip(owners.starttime.value(slot)) {
-                self.listeners.entry(key).or_default();
-            }
-        }
-        for slot in table.rows().iter() {
-            let key = table.pid.id(slot).value().zip(table.starttime.value(slot));
-            let port = table.port.value(slot).and_then(|port| u16::try_from(port).ok());
-            let (Some(key), Some(port)) = (key, port) else { continue };
-            self.listeners.entry(key).or_default().push(Listener {
-                port,
+        let key = |slot| Some((owners.pid.id(slot).value().zip(owners.starttime.value(slot))?, ()));
+        self.owners = sorted(owners.rows().iter().filter_map(key).collect());
+        let listener = |slot| {
+            let listener = Listener {
+                port: table.port.value(slot).and_then(|port| u16::try_from(port).ok())?,
                 protocol: table.protocol.or_empty(slot),
                 address: table.address.or_empty(slot),
                 netns: table.netns.value(slot).unwrap_or_default(),
-            });
-        }
-        for list in self.listeners.values_mut() {
-            list.sort();
-            list.dedup();
-        }
+            };
+            Some((table.pid.id(slot).value().zip(table.starttime.value(slot))?, listener))
+        };
+        self.listeners = sorted(table.rows().iter().filter_map(listener).collect());
     }
 
-    /// Adds what is known of a process.
+    /// Adds what is known of a process; they come in the order of their pids and start times.
     pub(super) fn add_to(&mut self, process: &mut Process) {
         let key = (process.pid, process.starttime);
-        process.listen = self.listeners.remove(&key);
-        let (Some(pair), Some(slots)) = (self.pair, self.peers.remove(&key)) else { return };
-        let mut peers: Vec<Peer> = slots.into_iter().filter_map(|slot| peer(pair, slot)).collect();
+        let seen = of(&mut self.owners, key).count() > 0;
+        let listeners: Vec<Listener> = of(&mut self.listeners, key).collect();
+        process.listen = (seen || !listeners.is_empty()).then_some(listeners);
+        process.peers.clear();
+        let Some(pair) = self.pair else { return };
+        let mut peers: Vec<Peer> = of(&mut self.peers, key).filter_map(|slot| peer(pair, slot)).collect();
         let traffic = |peer: &Peer| peer.segs_out_per_second.unwrap_or(0.0) + peer.segs_in_per_second.unwrap_or(0.0);
         peers.sort_by(|a, b| {
             let names = |peer: &Peer| (peer.inbound, peer.port);
@@ -74,6 +71,21 @@ impl<'a> Sockets<'a> {
         });
         process.peers = peers;
     }
+}
+
+fn sorted<T: Ord>(mut rows: Vec<(Key, T)>) -> ByProcess<T> {
+    rows.sort_unstable();
+    rows.dedup();
+    rows.into_iter()
+}
+
+/// Those of a process; those of the ones before it are dropped.
+fn of<T>(rows: &mut ByProcess<T>, key: Key) -> impl Iterator<Item = T> + '_ {
+    while rows.as_slice().first().is_some_and(|row| row.0 < key) {
+        rows.next();
+    }
+    let count = rows.as_slice().iter().take_while(|row| row.0 == key).count();
+    rows.take(count).map(|row| row.1)
 }
 
 fn peer(pair: Pair<'_, Peers>, slot: usize) -> Option<Peer> {

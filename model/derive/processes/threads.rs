@@ -1,19 +1,20 @@
 //! Threads that are looked at.
 
-use super::{PF_KTHREAD, PF_NO_SETAFFINITY, Pair, Span, cores, online_only, stood_still, wait_share};
+use super::{Masks, PF_KTHREAD, PF_NO_SETAFFINITY, Pair, Span, cores, stood_still, wait_share};
 use crate::frame::{Frame, Thread};
 use crate::tables::processes::Threads;
-use crate::{IdSet, Table, Window};
+use crate::{Table, Window};
 
 pub(super) fn derive(window: &Window, frame: &Frame) -> Vec<Thread> {
     let Some(pair) = Pair::new(&window.now.threads, &window.before.threads) else { return Vec::new() };
-    let online = &frame.topology.cpus_online;
-    let mut threads: Vec<Thread> = pair.now.rows().iter().filter_map(|slot| one(pair, slot, online)).collect();
+    let mut masks = Masks::new(&frame.topology.cpus_online, false);
+    let rows = pair.now.rows().iter();
+    let mut threads: Vec<Thread> = rows.filter_map(|slot| one(pair, slot, &mut masks)).collect();
     threads.sort_unstable_by_key(|thread| (thread.pid, thread.tid));
     threads
 }
 
-fn one(pair: Pair<'_, Threads>, slot: usize, online: &IdSet) -> Option<Thread> {
+fn one(pair: Pair<'_, Threads>, slot: usize, masks: &mut Masks<'_>) -> Option<Thread> {
     let table = pair.now;
     let span = Span::since_quiet(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns);
     let gain = |column: fn(&Threads) -> &crate::Num| span.and_then(|span| span.gain(column));
@@ -32,7 +33,7 @@ fn one(pair: Pair<'_, Threads>, slot: usize, online: &IdSet) -> Option<Thread> {
         wait_share: wait_share(run, wait),
         demand_cores: ran.zip(wait.and_then(share)).map(|(ran, waited)| ran + waited),
         last_cpu: table.last_cpu.id(slot),
-        affinity: table.affinity.get(slot).map(|cpus| online_only(cpus, online)),
+        affinity: table.affinity.get(slot).map(|cpus| masks.online_only(cpus)),
         fixed: table.flags.value(slot).is_some_and(|flags| flags & (PF_KTHREAD | PF_NO_SETAFFINITY) != 0),
         policy: table.policy.get(slot),
     })
