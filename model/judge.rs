@@ -4,6 +4,7 @@
 //! minute of its opening, so that what swings around a threshold does not flicker. What has a cause that is found
 //! itself is told under it.
 
+mod fold;
 mod load;
 mod memory;
 pub mod save;
@@ -18,7 +19,7 @@ pub use timeline::{Change, Timeline};
 use crate::frame::Frame;
 use crate::rules::{self, Finding, Hit, Look, Rule, Severity, Strength, Subject, Unchecked};
 use state::{Key, State};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Below this a hit is a hint and no finding.
@@ -133,8 +134,10 @@ impl Judge {
         }
         self.forget(frame);
         let findings = self.findings();
+        let mut firing = BTreeSet::new();
+        fires(&findings, &mut firing);
         for (rule, standing) in &mut standings {
-            if fires(&findings, rule.id) {
+            if firing.contains(rule.id) {
                 *standing = Standing::Firing;
             }
         }
@@ -175,7 +178,7 @@ impl Judge {
     }
 
     fn fold(&mut self, rule: &'static Rule, frame: &Frame, hits: Vec<Hit>, stolen: bool) {
-        let mut met: Vec<Subject> = Vec::new();
+        let mut met: BTreeSet<Subject> = BTreeSet::new();
         for hit in hits {
             let mut hit = load::gate(rule.id, frame, hit);
             if stolen && rule.id.starts_with("CPU") && rule.id != "CPU-09" {
@@ -184,15 +187,16 @@ impl Judge {
             if hit.confidence < LEAST_CONFIDENCE || met.contains(&hit.subject) {
                 continue;
             }
-            met.push(hit.subject.clone());
+            met.insert(hit.subject.clone());
             let enters = hit.strength == Strength::Enter;
             let key = Key(rule.id, hit.subject.clone());
             if enters || self.states.contains_key(&key) {
                 self.states.entry(key).or_default().step(rule, frame.stamp, Some(hit));
             }
         }
-        for (key, state) in &mut self.states {
-            if key.0 == rule.id && !met.contains(&key.1) {
+        let own = self.states.range_mut(Key(rule.id, Subject::Host)..).take_while(|(key, _)| key.0 == rule.id);
+        for (key, state) in own {
+            if !met.contains(&key.1) {
                 state.step(rule, frame.stamp, None);
             }
         }
@@ -206,30 +210,8 @@ impl Judge {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let mut found: Vec<(Finding, Vec<(&'static str, Subject)>)> =
-            self.states.iter().filter_map(|(key, state)| state.finding(state.rule()?, &key.1)).collect();
-        let mut at = 0;
-        // Children go under the first cause that covers them, with what they cover themselves.
-        while at < found.len() {
-            let here = (found[at].0.rule.id, found[at].0.subject.clone());
-            let parent = found.iter().position(|(finding, covers)| {
-                (finding.rule.id, &finding.subject) != (here.0, &here.1) && covers.contains(&here)
-            });
-            match parent {
-                Some(parent) => {
-                    let (child, covers) = found.remove(at);
-                    let parent = if parent > at { parent - 1 } else { parent };
-                    if let Some((finding, known)) = found.get_mut(parent) {
-                        finding.severity = finding.severity.max(child.severity);
-                        finding.children.push(child);
-                        known.extend(covers);
-                    }
-                    at = 0;
-                }
-                None => at += 1,
-            }
-        }
-        let mut findings: Vec<Finding> = found.into_iter().map(|found| found.0).collect();
+        let found = self.states.iter().filter_map(|(key, state)| state.finding(state.rule()?, &key.1)).collect();
+        let mut findings = fold::under_causes(found);
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.confidence.total_cmp(&a.confidence)));
         findings
     }
@@ -258,8 +240,12 @@ fn obstacle(rule: &Rule, frame: &Frame, rates: bool) -> Option<Unchecked> {
     missing.or(pending).map(about)
 }
 
-fn fires(findings: &[Finding], rule: &str) -> bool {
-    findings.iter().any(|finding| finding.rule.id == rule || fires(&finding.children, rule))
+/// The rules of findings and of those below them.
+fn fires(findings: &[Finding], rules: &mut BTreeSet<&'static str>) {
+    for finding in findings {
+        rules.insert(finding.rule.id);
+        fires(&finding.children, rules);
+    }
 }
 
 /// True if a subject is no longer there.

@@ -166,11 +166,12 @@ macro_rules! rules {
         pub(crate) const CODE: u64 = {
             let mut code = 0xcbf2_9ce4_8422_2325;
             $(code = hash(code, include_bytes!(concat!("rules/", stringify!($module), ".rs")));)+
-            let shared: [&[u8]; 6] = [
+            let shared: [&[u8]; 7] = [
                 include_bytes!("rules/look.rs"),
                 include_bytes!("rules/parts.rs"),
                 include_bytes!("rules/series.rs"),
                 include_bytes!("judge.rs"),
+                include_bytes!("judge/fold.rs"),
                 include_bytes!("judge/state.rs"),
                 include_bytes!("judge/memory.rs"),
             ];

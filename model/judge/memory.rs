@@ -43,10 +43,11 @@ impl Memory {
         series.iter().skip(newest).map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
     }
 
-    /// A whole series, oldest first.
-    pub(crate) fn whole(&self, rule: &'static str, subject: &Subject) -> Vec<(f64, f64)> {
-        let series = self.series.get(&(rule, subject.clone()));
-        series.into_iter().flatten().map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
+    /// The newest values of a series, so many at most, oldest first.
+    pub(crate) fn newest(&self, rule: &'static str, subject: &Subject, most: usize) -> Vec<(f64, f64)> {
+        let Some(series) = self.series.get(&(rule, subject.clone())) else { return Vec::new() };
+        let newest = series.iter().skip(series.len().saturating_sub(most));
+        newest.map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
     }
 
     /// The newest value of a series.

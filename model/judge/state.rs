@@ -90,7 +90,7 @@ impl State {
         &self,
         rule: &'static Rule,
         subject: &Subject,
-    ) -> Option<(Finding, Vec<(&'static str, Subject)>)> {
+    ) -> Option<(Finding, &[(&'static str, Subject)])> {
         let hit = self.hit.as_ref().filter(|_| self.open)?;
         let [_, warning, critical] = self.severities.map(|bits| (bits & 0x3ff).count_ones());
         let needed = rule.pace.enter.div_ceil(2).clamp(1, 5);
@@ -109,6 +109,6 @@ impl State {
             evidence: hit.evidence.clone(),
             children: Vec::new(),
         };
-        Some((finding, hit.covers.clone()))
+        Some((finding, &hit.covers))
     }
 }

@@ -25,6 +25,7 @@ pub struct Look<'a> {
     pub(crate) memory: &'a mut Memory,
     pub(crate) loaded: bool,
     pub(crate) before_test: bool,
+    /// Rules and subjects that were open at the sample before, in order.
     pub(crate) open: &'a [(&'static str, Subject)],
     pub(crate) hits: Vec<Hit>,
     pub(crate) unchecked: Vec<Unchecked>,
@@ -63,12 +64,13 @@ impl<'a> Look<'a> {
 
     /// True if a finding of another rule was open at the sample before.
     pub fn is_open(&self, rule: &str) -> bool {
-        self.open.iter().any(|(open, _)| *open == rule)
+        let at = self.open.partition_point(|(open, _)| *open < rule);
+        self.open.get(at).is_some_and(|(open, _)| *open == rule)
     }
 
     /// True if a finding of another rule about a subject was open at the sample before.
     pub fn is_open_at(&self, rule: &str, subject: &Subject) -> bool {
-        self.open.iter().any(|(open, about)| *open == rule && about == subject)
+        self.open.binary_search_by(|(open, about)| (*open).cmp(rule).then_with(|| about.cmp(subject))).is_ok()
     }
 
     /// Says what was found.
@@ -100,7 +102,12 @@ impl<'a> Look<'a> {
 
     /// What is remembered of a subject, oldest first, without adding to it.
     pub fn remembered(&self, subject: &Subject) -> Vec<(f64, f64)> {
-        self.memory.whole(self.rule.id, subject)
+        self.remembered_newest(subject, usize::MAX)
+    }
+
+    /// The newest of those, so many at most.
+    pub fn remembered_newest(&self, subject: &Subject, most: usize) -> Vec<(f64, f64)> {
+        self.memory.newest(self.rule.id, subject, most)
     }
 
     /// Online CPUs that the scheduler may use freely, with their shares.

@@ -1,6 +1,6 @@
 //! Reclaim in a group that comes and goes, what dips with it, and what is not the cause: what MEM-02 tells besides.
 
-use super::series::{by_second, dips, newest, period};
+use super::series::{by_second, dips, period};
 use super::{Hit, Look, Subject, parts};
 use crate::Known;
 use crate::frame::{Cgroup, CgroupMemory, Frame, Process};
@@ -77,8 +77,7 @@ pub(super) fn rhythm(look: &mut Look<'_>, cgroup: &Cgroup, pain: f64, throughput
     let memory = cgroup.memory.as_ref()?;
     let key = |what: &str| Subject::Cgroup(format!("{}//{what}", cgroup.path).into());
     // Followed are groups that hurt lately, also while they do not: a full one without pain is nothing to follow.
-    let known = look.remembered(&key("pain"));
-    let lately = newest(&known, FORGIVEN).iter().any(|point| point.1 >= SOME);
+    let lately = look.remembered_newest(&key("pain"), FORGIVEN).iter().any(|point| point.1 >= SOME);
     if !lately && (pain < SOME || !is_followed(cgroup)) {
         return None;
     }
@@ -121,13 +120,17 @@ pub(super) fn tell(hit: Hit, look: &Look<'_>, cgroup: &Cgroup, memory: &CgroupMe
 
 /// The processes of a group and those below it.
 fn inside<'a>(frame: &'a Frame, cgroup: &Cgroup) -> Vec<&'a Process> {
-    let belongs = |process: &&Process| process.cgroup == cgroup.path || parts::is_below(&process.cgroup, &cgroup.path);
-    frame.processes.iter().filter(belongs).collect()
+    frame.processes.iter().filter(|process| belongs(process, cgroup)).collect()
+}
+
+fn belongs(process: &Process, cgroup: &Cgroup) -> bool {
+    process.cgroup == cgroup.path || parts::is_below(&process.cgroup, &cgroup.path)
 }
 
 /// Adds what the memory of its Java virtual machines is.
 pub(super) fn tell_java(hit: Hit, frame: &Frame, cgroup: &Cgroup) -> Hit {
-    let java = parts::list(inside(frame, cgroup).into_iter().filter_map(java), 3);
+    let machines = frame.processes.iter().filter(|process| process.jvm.is_some() && belongs(process, cgroup));
+    let java = parts::list(machines.filter_map(java), 3);
     if java.is_empty() { hit } else { hit.text("java", java, "hsperfdata, /proc/PID/status") }
 }
 
