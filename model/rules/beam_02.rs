@@ -3,7 +3,7 @@
 use super::{Finding, Hit, Input, Look, Pace, Rule, Subject, Threshold, parts};
 use crate::IdSet;
 use crate::frame::{Frame, Process, Thread};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(super) const RULE: Rule = Rule {
@@ -40,11 +40,16 @@ fn judge(look: &mut Look<'_>) {
     let frame = look.frame();
     let bound = |process: &&Process| process.beam.as_ref().is_some_and(|beam| beam.bound_now.value() == Some(true));
     let instances: Vec<&Process> = frame.processes.iter().filter(bound).collect();
+    let mut owners: BTreeMap<u32, u32> = BTreeMap::new();
+    for process in &instances {
+        for cpu in pinned(process).collect::<BTreeSet<u32>>() {
+            *owners.entry(cpu).or_default() += 1;
+        }
+    }
+    let mut working = None;
     for process in &instances {
         let subject = Subject::Process(process.pid, process.starttime);
-        let others = instances.iter().filter(|other| other.pid != process.pid);
-        let shared: BTreeSet<u32> = others.flat_map(|other| pinned(other)).collect();
-        let mine: Vec<u32> = pinned(process).filter(|cpu| !shared.contains(cpu)).collect();
+        let mine: Vec<u32> = pinned(process).filter(|cpu| owners.get(cpu) == Some(&1)).collect();
         let threads = frame.threads_of(process.pid);
         let crowded: Vec<Crowded> = mine.iter().filter_map(|cpu| crowded(look, *cpu, threads)).collect();
         let untold = threads.iter().all(|thread| frame.raw.threads.data().run_ns.value(thread.slot).is_none());
@@ -53,10 +58,13 @@ fn judge(look: &mut Look<'_>) {
             look.unchecked(subject, "nobody knows whether its schedulers wait", "CONFIG_SCHED_INFO (schedstat)");
             continue;
         }
+        if crowded.is_empty() {
+            continue;
+        }
         let idle = parts::idle_cpus(look, Some(parts::cpuset(frame, process)), look.limit("idle"));
         let idle = IdSet::from_ids(idle.iter().filter(|cpu| !mine.contains(cpu)));
         let Some(worst) = crowded.iter().max_by(|a, b| a.wait.total_cmp(&b.wait)).filter(|_| !idle.is_empty()) else { continue };
-        let by = crowd(frame, process.pid, worst);
+        let by = crowd(working.get_or_insert_with(|| working_by_cpu(frame)), process.pid, worst);
         let mut hit = Hit::new(subject, 0.75)
             .enters(worst.wait >= look.limit("wait"))
             .number("wait", worst.wait, "fraction", "/proc/PID/task/TID/schedstat")
@@ -91,23 +99,33 @@ fn crowded(look: &Look<'_>, cpu: u32, threads: &[Thread]) -> Option<Crowded> {
     (taken && wait >= look.limit("exit")).then_some(Crowded { cpu, wait, softirq, foreign })
 }
 
-/// Who it is: interrupts, or the processes that ran there last.
-fn crowd(frame: &Frame, pid: u32, crowded: &Crowded) -> String {
-    let mut names = Vec::new();
-    if crowded.softirq >= crowded.foreign {
-        names.push("interrupts".to_owned());
-    }
-    for process in frame.processes.iter().filter(|process| process.pid != pid) {
+/// The processes that work, by the CPU that they ran on last.
+fn working_by_cpu(frame: &Frame) -> BTreeMap<u32, Vec<&Process>> {
+    let mut by_cpu: BTreeMap<u32, Vec<&Process>> = BTreeMap::new();
+    for process in &frame.processes {
         let threads = frame.threads_of(process.pid);
-        let here = threads.iter().filter(|thread| thread.last_cpu.value() == Some(crowded.cpu));
-        let by_threads: f64 = here.filter_map(|thread| thread.cpu_cores).sum();
-        let alone = threads.is_empty() && process.last_cpu.value() == Some(crowded.cpu);
-        let cores = if alone { process.cpu_cores.unwrap_or(0.0) } else { by_threads };
-        if cores >= 0.05 {
-            names.push(format!("{} ({})", process.comm, process.pid));
+        let mut cores: BTreeMap<u32, f64> = BTreeMap::new();
+        for thread in threads {
+            if let (Some(cpu), Some(used)) = (thread.last_cpu.value(), thread.cpu_cores) {
+                *cores.entry(cpu).or_default() += used;
+            }
+        }
+        if let Some(cpu) = process.last_cpu.value().filter(|_| threads.is_empty()) {
+            cores.insert(cpu, process.cpu_cores.unwrap_or(0.0));
+        }
+        for (cpu, _) in cores.into_iter().filter(|(_, cores)| *cores >= 0.05) {
+            by_cpu.entry(cpu).or_default().push(process);
         }
     }
-    parts::list(names, 4)
+    by_cpu
+}
+
+/// Who it is: interrupts, or the processes that ran there last.
+fn crowd(working: &BTreeMap<u32, Vec<&Process>>, pid: u32, crowded: &Crowded) -> String {
+    let here = working.get(&crowded.cpu).into_iter().flatten().filter(|process| process.pid != pid);
+    let names = here.map(|process| format!("{} ({})", process.comm, process.pid));
+    let interrupts = (crowded.softirq >= crowded.foreign).then(|| "interrupts".to_owned());
+    parts::list(interrupts.into_iter().chain(names), 4)
 }
 
 fn title(finding: &Finding) -> String {

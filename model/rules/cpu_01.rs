@@ -2,6 +2,7 @@
 
 use super::{Finding, Hit, Input, Look, Pace, Rule, Severity, Subject, Threshold, parts};
 use crate::frame::Frame;
+use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
     id: "CPU-01",
@@ -34,12 +35,15 @@ fn judge(look: &mut Look<'_>) {
     let total = look.cpus().map(|(_, shares)| shares.busy).sum::<f64>() / count as f64;
     let exit = look.limit("exit");
     let hot: Vec<_> = look.against_others(|shares| shares.busy).filter(|(_, busy, _)| *busy >= exit).collect();
-    let mut full = 0;
+    let (frame, least) = (look.frame(), look.limit("wait"));
+    let (mut full, mut by_cpu) = (0, None);
     for (cpu, _, others) in hot {
         let Some(shares) = cpu.shares.filter(|_| others <= look.limit("exit_others")) else { continue };
         let subject = Subject::Cpu(cpu.id);
         let interrupts = shares.softirq + shares.irq;
-        let (waiting, seen) = waiting_on(look.frame(), cpu.id, look.limit("wait"));
+        let all = by_cpu.get_or_insert_with(|| waiting_by_cpu(frame, least));
+        let waiting = all.get(&cpu.id).map_or(&[][..], Vec::as_slice);
+        let seen = all.contains_key(&cpu.id);
         if !seen && interrupts < 0.5 {
             look.unchecked(subject, "nobody knows whether anything waits for it", "CONFIG_SCHED_INFO (schedstat)");
             continue;
@@ -62,26 +66,29 @@ fn judge(look: &mut Look<'_>) {
     }
 }
 
-/// What ran on a CPU last and waited for it, and whether anything that ran there tells.
-fn waiting_on(frame: &Frame, cpu: u32, least: f64) -> (Vec<String>, bool) {
-    let mut seen = false;
-    let mut waiting = Vec::new();
+/// What ran last on each CPU where anything tells whether it waits, and waited for it.
+fn waiting_by_cpu(frame: &Frame, least: f64) -> BTreeMap<u32, Vec<String>> {
+    let mut by_cpu: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    let mut waits: Vec<(u32, f64)> = Vec::new();
     for process in &frame.processes {
         let threads = frame.threads_of(process.pid);
         let single = process.threads.value().is_none_or(|threads| threads <= 1) || threads.is_empty();
-        let here = |last: crate::Known<u32>| last.value() == Some(cpu);
-        let mut waits: Vec<f64> = Vec::new();
-        if single && here(process.last_cpu) && process.cpu_cores.is_some_and(|cores| cores >= 0.05) {
-            waits.extend(process.wait_share);
+        waits.clear();
+        if single && process.cpu_cores.is_some_and(|cores| cores >= 0.05) {
+            waits.extend(process.last_cpu.value().zip(process.wait_share));
         }
-        let busy = |thread: &&crate::frame::Thread| thread.cpu_cores.is_some_and(|cores| cores >= 0.05);
-        waits.extend(threads.iter().filter(busy).filter(|thread| here(thread.last_cpu)).filter_map(|thread| thread.wait_share));
-        seen |= !waits.is_empty();
-        if let Some(most) = waits.into_iter().filter(|wait| *wait >= least).max_by(f64::total_cmp) {
-            waiting.push(format!("{} ({}) {}", process.comm, process.pid, parts::percent(Some(most))));
+        let busy = threads.iter().filter(|thread| thread.cpu_cores.is_some_and(|cores| cores >= 0.05));
+        waits.extend(busy.filter_map(|thread| thread.last_cpu.value().zip(thread.wait_share)));
+        waits.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        waits.dedup_by_key(|wait| wait.0);
+        for (cpu, most) in &waits {
+            let waiting = by_cpu.entry(*cpu).or_default();
+            if *most >= least {
+                waiting.push(format!("{} ({}) {}", process.comm, process.pid, parts::percent(Some(*most))));
+            }
         }
     }
-    (waiting, seen)
+    by_cpu
 }
 
 fn title(finding: &Finding) -> String {

@@ -46,9 +46,13 @@ fn judge(look: &mut Look<'_>) {
         if threads.is_empty() && process.cpu_cores.is_none_or(|cores| cores < 0.05) {
             continue;
         }
+        let family = largest_family(threads);
+        if family.is_none() && process.cpu_cores.is_none_or(|cores| cores <= 0.0) {
+            continue;
+        }
         let Some((path, quota)) = parts::quota(frame, process.quota_group()).filter(|(_, quota)| *quota > 0.0) else { continue };
         let demand = demand(frame, process, threads);
-        let family = largest_family(threads).filter(|(_, count)| f64::from(*count) > quota.ceil());
+        let family = family.filter(|(_, count)| f64::from(*count) > quota.ceil());
         let busy = process.cpu_cores.is_some_and(|cores| cores >= look.limit("used") * quota);
         let subject = Subject::Process(process.pid, process.starttime);
         let wanted = match demand {

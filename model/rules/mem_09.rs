@@ -47,10 +47,13 @@ fn judge(look: &mut Look<'_>) {
             Some(Rates { faults: memory.pgmajfault_per_second?, refaults, stolen })
         };
         let Some(own) = rates(memory) else { continue };
+        if own.faults < look.limit("exit") {
+            continue;
+        }
         // Of groups below each other the lowest that thrashes is told.
         let below = limited.iter().skip(at + 1).filter(|other| parts::is_below(&other.path, &cgroup.path));
         let lower = below.filter_map(|other| rates(other.memory.as_ref()?)).any(|rates| rates.faults >= own.faults * 0.8);
-        if own.faults < look.limit("exit") || lower {
+        if lower {
             continue;
         }
         let mapped = memory.file_mapped_bytes.value().map(|bytes| bytes as f64);

@@ -47,9 +47,9 @@ fn judge(look: &mut Look<'_>) {
     if frame.topology.cpu_nodes().filter(|node| node.has_memory).count() < 2 {
         return;
     }
+    let node_cpus = online_each(frame);
     for process in frame.processes.iter().filter(|process| !process.kernel) {
         let big = process.rss_bytes.value().is_some_and(|rss| rss as f64 >= look.limit("memory"));
-        let node_cpus = online_each(frame);
         let busy = process.cpu_cores.is_some_and(|cores| cores >= look.limit("node") * node_cpus as f64);
         let default = process.policy.is_empty() || &*process.policy == "default";
         if !big || !busy || !default || !is_spread(frame, process) {

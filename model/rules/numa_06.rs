@@ -32,7 +32,7 @@ fn judge(look: &mut Look<'_>) {
         let big = process.rss_bytes.value().is_some_and(|rss| rss as f64 >= look.limit("memory"));
         let Some(affinity) = process.affinity.as_deref().filter(|_| big) else { continue };
         let places = frame.topology.cpus.iter().filter(|cpu| affinity.contains(cpu.id));
-        let runs = IdSet::from_ids(places.filter_map(|cpu| cpu.node.value()));
+        let mut runs = places.filter_map(|cpu| cpu.node.value());
         let allowed = |node: u32| process.mems_allowed.as_deref().is_none_or(|allowed| allowed.contains(node));
         let mut memory: Vec<u32> = frame.topology.nodes.iter().map(|node| node.id).filter(|node| allowed(*node)).collect();
         if process.policy.starts_with("bind") {
@@ -40,7 +40,12 @@ fn judge(look: &mut Look<'_>) {
             memory.retain(|node| bound.contains(*node));
         }
         memory.retain(|node| frame.topology.node(*node).is_some_and(|node| node.has_memory));
-        if runs.is_empty() || memory.is_empty() || memory.iter().any(|node| runs.contains(*node)) {
+        // Nearly every process runs where it has memory: its first CPU tells.
+        if memory.is_empty() || runs.clone().any(|node| memory.contains(&node)) {
+            continue;
+        }
+        let runs = IdSet::from_ids(&mut runs);
+        if runs.is_empty() {
             continue;
         }
         let tier = memory.iter().all(|node| frame.topology.node(*node).is_some_and(|node| !node.has_cpus));

@@ -72,6 +72,10 @@ pub(super) fn by_second(series: &[Point], most: usize) -> Vec<f64> {
 pub(super) fn period(values: &[f64]) -> Option<f64> {
     const HIGH: f64 = 0.4;
     const SHORTEST: usize = 3;
+    let first = *values.first()?;
+    if values.iter().all(|value| *value == first) {
+        return None;
+    }
     let longest = values.len() / 3;
     let correlations: Vec<f64> = (0..=longest).map(|lag| correlation(values, values, lag)).collect();
     // Next to itself everything is alike: a rhythm has to be unlike itself in between.
