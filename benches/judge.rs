@@ -160,7 +160,7 @@ fn bytes(share: f64) -> Known<u64> {
 fn sicken(group: &mut Cgroup, at: usize, second: u64) {
     let noise = ((second * 7 + at as u64 * 13) % 11) as f64 / 1e4;
     group.cpu.quota_cores = Known::Value(2.0);
-    group.cpu.throttled_ratio = Some(if at % 50 == 0 { 0.9 } else { 0.01 });
+    group.cpu.throttled_ratio = Some(if at.is_multiple_of(50) { 0.9 } else { 0.01 });
     group.cpu.periods = Some(10);
     group.memory_pressure = Some(PressureStall { some_ratio: Some(0.01), ..PressureStall::default() });
     if let Some(memory) = &mut group.memory {

@@ -73,7 +73,7 @@ pub(super) fn period(values: &[f64]) -> Option<f64> {
     const HIGH: f64 = 0.4;
     const SHORTEST: usize = 3;
     let first = *values.first()?;
-    if values.iter().all(|value| *value == first) {
+    if values.iter().all(|value| value.total_cmp(&first).is_eq()) {
         return None;
     }
     let longest = values.len() / 3;

@@ -36,16 +36,12 @@ impl<'a> Rows<'a> {
     /// The memory of a process, whose slot was another when it was filled last, and its policy, empty when nobody asked.
     pub(super) fn fill(&self, process: &mut Process, was: usize, processes: &Processes, now_ns: u64) {
         let mut memory = process.memory.take().unwrap_or_default();
-        let known = match self.find(process) {
-            Some((table, slot)) => {
-                text(&mut process.policy, table.policy.get(slot));
-                answer(&mut memory, table, slot, now_ns)
-            }
-            None => {
-                text(&mut process.policy, None);
-                self.only_node
-                    .and_then(|node| self.on_one_node(&mut memory, node, processes, (was, process.slot), now_ns))
-            }
+        let known = if let Some((table, slot)) = self.find(process) {
+            text(&mut process.policy, table.policy.get(slot));
+            answer(&mut memory, table, slot, now_ns)
+        } else {
+            text(&mut process.policy, None);
+            self.only_node.and_then(|node| self.on_one_node(&mut memory, node, processes, (was, process.slot), now_ns))
         };
         process.memory = known.map(|()| {
             // Nearly all do nothing: without looking where.
