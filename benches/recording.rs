@@ -113,11 +113,7 @@ fn measure(name: &'static str, count: usize, load: Vec<Child>) -> (&'static str,
     drop(load);
     let steady = (count - WARM) as f64;
     let key = codec::encode(None, samples.last().expect("samples")).expect("encoded");
-    let start = cpu_ms();
-    for sample in samples.iter().rev().take(5) {
-        drop(codec::encode(None, sample));
-    }
-    let key_ms = (cpu_ms() - start) / 5.0;
+    let key_ms = key_frame_ms(&samples);
     let head = HEAD_BYTES as f64;
     let (difference, key_bytes) = (bytes as f64 / steady + head, key.bytes.len() as f64 + head);
     let shares = |difference: f64, key: f64| (difference * (KEY_EVERY - 1) as f64 + key) / KEY_EVERY as f64;
@@ -132,6 +128,15 @@ fn measure(name: &'static str, count: usize, load: Vec<Child>) -> (&'static str,
         seek(&samples),
     );
     (name, by_section(&samples))
+}
+
+/// CPU time of a key frame in ms.
+fn key_frame_ms(samples: &[Snapshot]) -> f64 {
+    let start = cpu_ms();
+    for sample in samples.iter().rev().take(5) {
+        drop(codec::encode(None, sample));
+    }
+    (cpu_ms() - start) / 5.0
 }
 
 /// CPU time of this thread in ms.
