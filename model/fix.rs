@@ -1,0 +1,178 @@
+//! What to do about a finding: one fix a file, each making a plan from a finding and a frame without touching anything.
+//! Plans are symbolic; old values are read when one is shown, and only the applier writes.
+
+mod case;
+mod identity;
+mod plan;
+mod target;
+
+pub use case::{Case, Surroundings};
+pub use identity::Identity;
+pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
+pub use target::Target;
+
+use crate::rules::{Finding, Subject};
+use std::fmt::Write as _;
+
+/// Something that can be set when a fix is asked for: `--set combined=4`.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// `channels`, `bytes`, `fraction`, …
+    pub unit: &'static str,
+    /// What it says.
+    pub about: &'static str,
+}
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is no answer to this finding.
+    NotForThis,
+    /// It would be one.
+    Refused {
+        /// Why it cannot be applied.
+        why: String,
+        /// What would let it: a permission, a kernel feature, a package; empty where nothing would.
+        needs: String,
+    },
+}
+
+impl Refusal {
+    /// Refused with nothing that would help.
+    pub fn because(why: impl Into<String>) -> Self {
+        Self::Refused { why: why.into(), needs: String::new() }
+    }
+
+    /// Refused until something is there.
+    pub fn until(why: impl Into<String>, needs: impl Into<String>) -> Self {
+        Self::Refused { why: why.into(), needs: needs.into() }
+    }
+}
+
+/// A way to cure something.
+pub struct Fix {
+    /// `F-CHAN`: never given twice.
+    pub id: &'static str,
+    /// What it does, in a few words.
+    pub name: &'static str,
+    /// The rules whose findings it may answer, each with its rank there: the lowest is offered first.
+    pub answers: &'static [(&'static str, u8)],
+    /// False for advice: shown, never executed.
+    pub executable: bool,
+    /// What may be set.
+    pub parameters: &'static [Parameter],
+    /// The plan for a finding.
+    pub plan: fn(&Case<'_>) -> Result<Plan, Refusal>,
+}
+
+impl std::fmt::Debug for Fix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fix").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A fix on offer: a plan, or why there is none.
+#[derive(Debug)]
+pub struct Offer {
+    /// Which.
+    pub fix: &'static Fix,
+    /// What it would do.
+    pub plan: Result<Plan, Refusal>,
+}
+
+macro_rules! fixes {
+    ($($module:ident),* $(,)?) => {
+        $(mod $module;)*
+
+        /// Every fix, in the order of the catalogue.
+        pub const ALL: &[&Fix] = &[$(&$module::FIX),*];
+    };
+}
+
+fixes!(chan,);
+
+/// The fixes that answer a finding, the best first; those that are no answer to it are left out.
+pub fn offers(case: &Case<'_>) -> Vec<Offer> {
+    let rule = case.finding.rule.id;
+    let rank = |fix: &Fix| fix.answers.iter().find(|answer| answer.0 == rule).map(|answer| answer.1);
+    let mut ranked: Vec<_> = ALL.iter().filter_map(|fix| Some((rank(fix)?, *fix))).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let offers = ranked.into_iter().map(|(_, fix)| Offer { fix, plan: (fix.plan)(case) });
+    offers.filter(|offer| !matches!(offer.plan, Err(Refusal::NotForThis))).collect()
+}
+
+/// `RULE/SUBJECT/FIX`, the subject percent-encoded: stable while the subject lives.
+pub fn id(rule: &str, subject: &Subject, fix: &str) -> String {
+    let mut id = format!("{rule}/");
+    for byte in subject.to_string().bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            id.push(char::from(byte));
+        } else {
+            // A text takes whatever is written to it.
+            let _ = write!(id, "%{byte:02X}");
+        }
+    }
+    id + "/" + fix
+}
+
+/// What an id names: rule, subject and fix; none where it is no id.
+pub fn parse_id(id: &str) -> Option<(&str, Subject, &'static Fix)> {
+    let (rule, rest) = id.split_once('/')?;
+    let (subject, fix) = rest.split_once('/')?;
+    let fix = ALL.iter().find(|known| known.id.eq_ignore_ascii_case(fix))?;
+    let mut bytes = Vec::new();
+    let mut left = subject.bytes();
+    while let Some(byte) = left.next() {
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        bytes.push(match byte {
+            b'%' => (digit(left.next())? * 16 + digit(left.next())?) as u8,
+            byte => byte,
+        });
+    }
+    Some((rule, Subject::parse(&String::from_utf8(bytes).ok()?)?, fix))
+}
+
+/// The finding that an id is about, among the findings and what they cause.
+pub fn finding<'a>(id: &str, findings: &'a [Finding]) -> Option<(&'a Finding, &'static Fix)> {
+    let (rule, subject, fix) = parse_id(id)?;
+    let is = |finding: &&Finding| finding.rule.id.eq_ignore_ascii_case(rule) && finding.subject == subject;
+    let all = findings.iter().flat_map(|finding| std::iter::once(finding).chain(&finding.children));
+    all.into_iter().find(is).map(|finding| (finding, fix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL, id, parse_id};
+    use crate::rules::{self, Subject};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn ids_are_given_once_and_answer_rules_that_there_are() {
+        let ids: BTreeSet<_> = ALL.iter().map(|fix| fix.id).collect();
+        assert_eq!(ids.len(), ALL.len());
+        for (rule, _) in ALL.iter().flat_map(|fix| fix.answers) {
+            assert!(rules::find(rule).is_some(), "{rule}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ids_are_read_back(name in "[^\u{0}]{1,20}", pid: u32, time: u64) {
+            let subjects = [Subject::Cgroup(name.as_str().into()), Subject::Process(pid, time), Subject::Host];
+            for subject in subjects {
+                let id = id("NIC-01", &subject, "F-CHAN");
+                let (rule, read, fix) = parse_id(&id).expect("an id");
+                prop_assert_eq!((rule, &read, fix.id), ("NIC-01", &subject, "F-CHAN"));
+                prop_assert!(id.bytes().all(|byte| byte.is_ascii_graphic()));
+            }
+        }
+
+        #[test]
+        fn no_id_panics(text in ".{0,40}") {
+            let _ = parse_id(&text);
+        }
+    }
+}

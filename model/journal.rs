@@ -1,0 +1,137 @@
+//! What fixes have done: a journal of lines, each a JSON object with its checksum, appended before and after each write.
+//! People read it with a pager; garbage in it costs the lines that it damaged.
+
+use crate::fix::{Identity, Item, Restore, Risk, Target};
+use serde::{Deserialize, Serialize};
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Line {
+    /// Wall time in ns since 1970.
+    pub wall_ns: i64,
+    /// CLOCK_BOOTTIME in ns.
+    pub boot_ns: u64,
+    /// /proc/sys/kernel/random/boot_id.
+    pub boot_id: String,
+    /// Which application of a fix: counted up, never given twice.
+    pub number: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum Entry {
+    /// A plan is about to be applied: on the disk before anything is written.
+    Intent(Box<Intent>),
+    /// An item was written, or could not be.
+    Wrote(Outcome),
+    /// The last item of a plan was tried.
+    Ended {
+        /// How it came out.
+        state: Applied,
+    },
+    /// Whoever applied it said once more that it shall stay.
+    Confirmed,
+    /// Its effect was measured.
+    Verdict {
+        /// `improved`, `no_change`, `worse`, `inconclusive`.
+        verdict: String,
+        /// Why, where that is to be said.
+        why: String,
+        /// What was measured.
+        table: Vec<Measured>,
+    },
+    /// It is about to be undone.
+    Undo {
+        /// `asked`, `worse`, `not confirmed`, `pressure`, `cut short`.
+        why: String,
+        /// True where values that somebody else changed are overwritten.
+        forced: bool,
+    },
+    /// An item was put back, or could not be.
+    PutBack(Outcome),
+    /// The last item of the undo was tried.
+    Undone {
+        /// True where every item that can be restored was.
+        whole: bool,
+    },
+}
+
+/// A plan with everything that undoing it needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Intent {
+    /// `RULE/SUBJECT/FIX`.
+    pub fix: String,
+    /// It in one line.
+    pub title: String,
+    /// Who asked: user and terminal.
+    pub who: String,
+    /// What somebody would have typed.
+    pub commands: Vec<String>,
+    /// At what risk.
+    pub risk: Risk,
+    /// Who is changed.
+    pub identity: Vec<Identity>,
+    /// What is written.
+    pub steps: Vec<Written>,
+    /// What changes with it and is put back after the steps.
+    pub kept: Vec<Written>,
+    /// It takes itself back after so many seconds unless confirmed; none where nothing can be cut off.
+    pub revert_after_seconds: Option<u32>,
+}
+
+/// A target with its items.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Written {
+    /// Where.
+    pub target: Target,
+    /// What undoing does with it.
+    pub restore: Restore,
+    /// Values before and to come.
+    pub items: Vec<Item>,
+}
+
+/// What came of one item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The step: places of `steps`, then of `kept`.
+    pub step: usize,
+    /// The item's key.
+    pub key: String,
+    /// What was read back; none where it could not be.
+    pub value: Option<String>,
+    /// What the kernel said where it failed.
+    pub error: Option<String>,
+}
+
+/// How an application came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Applied {
+    /// Every item reads as it should.
+    Applied,
+    /// Some do.
+    Partial,
+    /// None does.
+    Failed,
+}
+
+/// A row of the table of a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// `nic:eth0`.
+    pub subject: String,
+    /// `nic.rx_packets`.
+    pub metric: String,
+    /// What it is to the verdict: `load`, `cost`, `guard`, `shown`.
+    pub role: String,
+    /// Mean, low and high quarter of the window before; none without valid samples.
+    pub before: Option<[f64; 3]>,
+    /// The same of the window after.
+    pub after: Option<[f64; 3]>,
+    /// `improved`, `worse`, `changed`, `no_change`, `inconclusive`, `only_before`, `only_after`.
+    pub verdict: String,
+}
