@@ -5,6 +5,8 @@ mod case;
 mod identity;
 mod plan;
 mod target;
+#[cfg(test)]
+mod testing;
 
 pub use case::{Case, Surroundings};
 pub use identity::Identity;

@@ -23,6 +23,9 @@ pub use look::{Look, Unchecked};
 pub use page::page;
 pub use subject::Subject;
 
+#[cfg(test)]
+pub(crate) use cases::sick;
+
 use crate::frame::Frame;
 
 /// A number that a rule compares with.

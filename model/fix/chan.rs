@@ -127,3 +127,21 @@ fn link_settings(new: &str) -> String {
     };
     words.chunks(2).filter_map(setting).collect::<Vec<_>>().join("\n")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{plan, told};
+    use super::{FIX, Refusal};
+
+    #[test]
+    fn one_queue_of_four() {
+        let plan = plan(&FIX, "NIC-01", &[], |_| ()).expect("a plan");
+        insta::assert_snapshot!(told(&plan));
+    }
+
+    #[test]
+    fn more_than_there_are_is_refused() {
+        let refused = plan(&FIX, "NIC-01", &[("combined", "5")], |_| ());
+        assert_eq!(refused, Err(Refusal::because("combined=5: give a number from 0 to 4")));
+    }
+}

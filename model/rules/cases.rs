@@ -287,6 +287,19 @@ fn hidden() -> impl Iterator<Item = &'static Hidden> {
     first::HIDDEN.iter().chain(second::HIDDEN)
 }
 
+/// The sick machine of a rule in its last second, changed further, and what the rule finds on it.
+pub(crate) fn sick(rule: &str, change: impl Fn(&mut Frame)) -> (Frame, Finding) {
+    let case = cases().find(|case| case.rule == rule).expect("a case");
+    let mut last = Frame::default();
+    let judgement = judged_by(rule, |frame, second| {
+        (case.sick)(frame, second);
+        change(frame);
+        last = frame.clone();
+    });
+    let told: Vec<_> = judgement.findings.iter().map(Finding::title).collect();
+    (last, find(&judgement.findings, rule).unwrap_or_else(|| panic!("{rule} among {told:?}")).clone())
+}
+
 #[test]
 fn a_healthy_machine_has_no_findings() {
     let judgement = judged_for(120, |_, _| ());
