@@ -12,6 +12,7 @@ pub use case::{Case, Surroundings};
 pub use identity::Identity;
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
 pub use target::Target;
+pub(crate) use target::is_same;
 
 use crate::rules::{Finding, Subject};
 use std::fmt::Write as _;

@@ -1,5 +1,6 @@
 //! What a step writes: a place that has a value before and after.
 
+use crate::IdSet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -35,6 +36,14 @@ pub enum Target {
         /// The interface.
         nic: String,
     },
+    /// CPUs that an interrupt may go to, as a list. Drivers give their interrupts other numbers when queues come and go:
+    /// where the number is another one's now, it is found again by its actions.
+    Interrupt {
+        /// Its number.
+        irq: u32,
+        /// Its actions, as /proc/interrupts has them; hostile.
+        actions: String,
+    },
     /// CPUs that each thread of a process may run on, as a list; an item is a thread, `tid@starttime`.
     Affinity {
         /// The process.
@@ -64,7 +73,8 @@ pub enum Target {
         /// `MemoryHigh`.
         property: String,
     },
-    /// Whether a daemon runs: `running` or `stopped`; known by its process, not by an exit status.
+    /// Whether a daemon runs: `stopped`, `running`, or `running without 24,26` where it leaves interrupts alone; known
+    /// by its process, not by an exit status.
     Service {
         /// `irqbalance`.
         name: String,
@@ -91,6 +101,38 @@ impl Target {
     pub fn holds_a_value(&self) -> bool {
         !matches!(self, Self::Reclaim { .. } | Self::ForceEmpty { .. })
     }
+
+    /// True where a value that was read says what was to be written, in the words of whoever keeps it: kernels write
+    /// sets and masks in their own way, and tell more than was asked for.
+    pub fn agrees(&self, wanted: &str, value: &str) -> bool {
+        match self {
+            Self::File { path } => is_same(path, wanted, value),
+            Self::Channels { .. } | Self::Rings { .. } => {
+                let pairs: Vec<_> = pairs_of(value).collect();
+                !pairs.is_empty() && pairs_of(wanted).all(|pair| pairs.contains(&pair))
+            }
+            Self::RssTable { .. } => wanted == value || (wanted == "default" && value.starts_with("equal ")),
+            Self::Interrupt { .. } | Self::Affinity { .. } => is_same("_list", wanted, value),
+            _ => is_same("", wanted, value),
+        }
+    }
+}
+
+/// `rx 2`, `tx 2` of `rx 2 tx 2`.
+fn pairs_of(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut words = text.split_whitespace();
+    std::iter::from_fn(move || Some((words.next()?, words.next().unwrap_or_default())))
+}
+
+/// True for equal texts but for blanks, and for equal masks and sets where the file, by its name, holds such.
+pub(crate) fn is_same(path: &str, wanted: &str, value: &str) -> bool {
+    let ends = |names: &[&str]| names.iter().any(|name| path.ends_with(name));
+    let equal = |parse: fn(&str) -> Option<IdSet>| {
+        parse(wanted).zip(parse(value)).is_some_and(|(wanted, value)| wanted == value)
+    };
+    wanted.split_whitespace().eq(value.split_whitespace())
+        || (ends(&["rps_cpus", "xps_cpus", "smp_affinity"]) && equal(IdSet::parse_map))
+        || (ends(&["_list", ".cpus", ".mems", "_cpulist"]) && equal(IdSet::parse_list))
 }
 
 /// As it is called in journals, dialogs and findings; paths in it are as hostile as they were read.
@@ -102,11 +144,58 @@ impl fmt::Display for Target {
             Self::Channels { nic } => write!(f, "channels of {nic}"),
             Self::Rings { nic } => write!(f, "rings of {nic}"),
             Self::RssTable { nic } => write!(f, "RSS table of {nic}"),
+            // Findings of what took it back know interrupts by this.
+            Self::Interrupt { irq, .. } => write!(f, "/proc/irq/{irq}/smp_affinity_list"),
             Self::Affinity { pid, .. } => write!(f, "affinity of {pid}"),
             Self::IoPriority { pid, .. } => write!(f, "I/O priority of {pid}"),
             Self::Pages { pid, .. } => write!(f, "pages of {pid}"),
             Self::UnitProperty { unit, property } => write!(f, "{property} of {unit}"),
             Self::Service { name } => f.write_str(name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Target;
+    use proptest::prelude::*;
+
+    #[test]
+    fn kernels_have_their_own_words() {
+        let nic = || "eth0".to_owned();
+        let rps = Target::file("/sys/class/net/eth0/queues/rx-0/rps_cpus");
+        let list = Target::Interrupt { irq: 4, actions: "eth0-rx-0".to_owned() };
+        let same = [
+            (Target::Channels { nic: nic() }, "combined 4", "combined 4"),
+            (Target::Channels { nic: nic() }, "rx 2", "rx 2 tx 1"),
+            (Target::RssTable { nic: nic() }, "default", "equal 4"),
+            (rps.clone(), "e", "0000000e"),
+            (rps.clone(), "1,00000000", "00000001,00000000"),
+            (list.clone(), "0,1,2", "0-2"),
+            (Target::file("/proc/sys/net/ipv4/tcp_rmem"), "1 2 3", "1\t2\t3"),
+        ];
+        for (target, wanted, value) in same {
+            assert!(target.agrees(wanted, value), "{target}: {wanted} {value}");
+        }
+        let other = [
+            (Target::Channels { nic: nic() }, "combined 4", "combined 1"),
+            (Target::Channels { nic: nic() }, "combined 4", ""),
+            (Target::RssTable { nic: nic() }, "equal 2", "equal 4"),
+            (rps, "e", "0000000f"),
+            (list, "0", "1"),
+            (Target::file("/proc/sys/vm/swappiness"), "10", "010"),
+        ];
+        for (target, wanted, value) in other {
+            assert!(!target.agrees(wanted, value), "{target}: {wanted} {value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_panics(wanted in ".{0,30}", value in ".{0,30}") {
+            for target in [Target::file("/a_list"), Target::file("/rps_cpus"), Target::Rings { nic: String::new() }] {
+                let _ = target.agrees(&wanted, &value);
+            }
         }
     }
 }

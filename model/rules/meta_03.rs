@@ -41,7 +41,7 @@ fn judge(look: &mut Look<'_>) {
             // With what it was written to the value went as well.
             _ if crate::judge::is_gone(&subject, frame) => {}
             None => look.unchecked(subject, &format!("{} could not be read again", row.target), ""),
-            Some(value) if is_same(&row.wanted, value) => {}
+            Some(value) if is_same(&row.target, &row.wanted, value) => {}
             Some(_) if row.age_seconds.is_some_and(|age| age < look.limit("settle")) => {}
             Some(_) => drifted.entry(subject).or_default().push(row),
         }
@@ -63,11 +63,9 @@ fn judge(look: &mut Look<'_>) {
 }
 
 /// True for equal texts, numbers and sets of ids, however they are written.
-fn is_same(wanted: &str, value: &str) -> bool {
-    let (wanted, value) = (wanted.trim(), value.trim());
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+fn is_same(target: &str, wanted: &str, value: &str) -> bool {
     let sets = || IdSet::parse_list(wanted).zip(IdSet::parse_list(value));
-    wanted == value || words(wanted) == words(value) || sets().is_some_and(|(wanted, value)| wanted == value)
+    crate::fix::is_same(target, wanted, value) || sets().is_some_and(|(wanted, value)| wanted == value)
 }
 
 /// Who most likely wrote it.
