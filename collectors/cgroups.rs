@@ -20,9 +20,10 @@ mod walk;
 use crate::{Collector, Cx};
 use files::{Door, Outcome, Pace};
 use mounts::Hierarchy;
+use std::os::unix::ffi::OsStrExt;
 use take::{Cells, Io};
 use topotop_model::tables::cgroups::Cgroups;
-use topotop_model::{Draft, Gaps, Reason, State, Table};
+use topotop_model::{Draft, Gaps, Reason, State, Table, text};
 use tree::{Tables, Tree};
 
 /// Between two comparisons of tree and directories.
@@ -79,6 +80,20 @@ impl Collector for CgroupCollector {
     }
 }
 
+/// Where the hierarchies are, for whoever wants to write there.
+fn tell(hierarchies: &[Hierarchy], now_ns: u64, draft: &mut Draft) {
+    draft.cgroup_mounts.begin(now_ns);
+    let table = draft.cgroup_mounts.data_mut();
+    let old: Vec<usize> = table.rows().iter().collect();
+    old.into_iter().for_each(|slot| table.remove(slot));
+    for hierarchy in hierarchies {
+        let slot = table.insert();
+        table.dir.set(slot, &format!("/{}", text::from_bytes(hierarchy.dir.as_os_str().as_bytes())));
+        table.version.set(slot, u64::from(hierarchy.version));
+        table.controllers.set(slot, &mounts::controller::names(hierarchy.has));
+    }
+}
+
 fn tables(draft: &mut Draft) -> Tables<'_> {
     Tables { groups: draft.cgroups.data_mut(), io: draft.cgroup_io.data_mut() }
 }
@@ -95,6 +110,9 @@ impl CgroupCollector {
         }
         self.mounts_ns = Some(cx.now_ns);
         let found = mounts::find(cx.root, cx.buf);
+        if found != self.hierarchies || draft.cgroup_mounts.read_at_ns == 0 {
+            tell(&found, cx.now_ns, draft);
+        }
         if found != self.hierarchies {
             self.tree.clear(&mut tables(draft));
             self.hierarchies = found;

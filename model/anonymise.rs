@@ -46,7 +46,7 @@ enum Rule {
 }
 
 /// The columns that may tell whose something is. All other texts are the kernel's words.
-const RULES: [(u16, &[&str], Rule); 20] = [
+const RULES: [(u16, &[&str], Rule); 21] = [
     (host::Host::ID, &["name", "boot_id"], Rule::Words),
     (processes::Processes::ID, &["comm"], Rule::Comm),
     (processes::Threads::ID, &["comm"], Rule::Comm),
@@ -54,6 +54,7 @@ const RULES: [(u16, &[&str], Rule); 20] = [
     (processes::Processes::ID, &["cgroup", "cpu_cgroup", "cpuset_cgroup"], Rule::Path),
     (cgroups::Cgroups::ID, &["path"], Rule::Path),
     (cgroups::CgroupIo::ID, &["path"], Rule::Path),
+    (cgroups::CgroupMounts::ID, &["dir"], Rule::Mount),
     (cgroups::Cgroups::ID, &["container_id", "pod_uid", "pod_name", "namespace", "container_name"], Rule::Words),
     (disks::Disks::ID, &["lower"], Rule::Path),
     (disks::Mounts::ID, &["path"], Rule::Mount),

@@ -13,7 +13,7 @@ mod network;
 mod processes;
 mod sockets;
 
-pub use cgroups::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMemory, Container, NodeBytes};
+pub use cgroups::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMemory, CgroupMount, Container, NodeBytes};
 pub use cpus::{ClockPolicy, Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
 pub use disks::{Disk, Mount, Writer, WriterId};
 pub use host::{Applied, CollectorCost, Cost, Host, Pressure, PressureStall};
@@ -57,6 +57,8 @@ pub struct Frame {
     pub nics: Vec<Nic>,
     /// Control groups, by path.
     pub cgroups: Vec<Cgroup>,
+    /// Where control groups are mounted.
+    pub cgroup_mounts: Vec<CgroupMount>,
     /// Block devices without partitions, by name.
     pub disks: Vec<Disk>,
     /// Processes, by pid.
@@ -103,6 +105,16 @@ impl Frame {
     /// The control group of a path.
     pub fn cgroup(&self, path: &str) -> Option<&Cgroup> {
         self.cgroups.binary_search_by(|cgroup| (*cgroup.path).cmp(path)).ok().and_then(|at| self.cgroups.get(at))
+    }
+
+    /// The directory of a control group in the hierarchy that has a controller (`memory`, `cpu`, `blkio`), and its
+    /// version; none where no such hierarchy is known.
+    pub fn cgroup_directory(&self, path: &str, controller: &str) -> Option<(u32, String)> {
+        let has =
+            |mount: &&CgroupMount| mount.version == 1 && mount.controllers.split(',').any(|name| name == controller);
+        let of_two = || self.cgroup_mounts.iter().find(|mount| mount.version == 2);
+        let mount = self.cgroup_mounts.iter().find(has).or_else(of_two)?;
+        Some((mount.version, format!("{}{}", mount.dir.trim_end_matches('/'), path.trim_end_matches('/'))))
     }
 
     /// The process of a pid.

@@ -194,6 +194,8 @@ sections! {
     cgroups: cgroups::Cgroups,
     /// I/O by control group.
     cgroup_io: cgroups::CgroupIo,
+    /// Where control groups are mounted.
+    cgroup_mounts: cgroups::CgroupMounts,
     /// Block devices.
     disks: disks::Disks,
     /// Mount points.

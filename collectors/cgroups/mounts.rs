@@ -33,6 +33,13 @@ pub(super) mod controller {
             _ => ANY,
         }
     }
+
+    /// The names of some bits, with commas between.
+    pub(crate) fn names(bits: u8) -> String {
+        let known = [("memory", MEMORY), ("cpu", CPU), ("cpuacct", CPUACCT), ("cpuset", CPUSET), ("blkio", BLKIO)];
+        let names = known.iter().filter(|(_, bit)| bits & bit != 0).map(|(name, _)| *name);
+        names.collect::<Vec<_>>().join(",")
+    }
 }
 
 /// A mounted hierarchy.

@@ -110,6 +110,8 @@ fn reads_version_2() {
     assert_eq!(table.cpuset_partition.get(a).map(|text| &**text), Some("isolated"));
     assert_eq!((table.processes.value(a), table.only_pid.value(a)), (Some(1), Some(77)));
     assert_eq!((table.processes.value(top), table.only_pid.get(top)), (Some(2), Known::None));
+    let mounts = draft.cgroup_mounts.data();
+    assert_eq!((mounts.dir.or_empty(0).to_string(), mounts.version.value(0)), ("/sys/fs/cgroup".to_owned(), Some(2)));
     let io = draft.cgroup_io.data();
     let rows: Vec<_> = io.rows().iter().map(|slot| (io.path.or_empty(slot).to_string(), io.dev.value(slot))).collect();
     assert_eq!(rows, [("/a.slice".to_owned(), Some(8 << 20))]);

@@ -4,7 +4,7 @@ mod memory;
 
 use super::rates::Pair;
 use crate::counter::per_second;
-use crate::frame::{Cgroup, CgroupCpu, CgroupIoRate, Container, Frame, PressureStall};
+use crate::frame::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMount, Container, Frame, PressureStall};
 use crate::tables::cgroups::{CgroupIo, Cgroups};
 use crate::{Known, Num, Table, Window};
 
@@ -12,6 +12,7 @@ type Rates<'a> = Pair<'a, Cgroups>;
 type Column = fn(&Cgroups) -> &Num;
 
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
+    frame.cgroup_mounts = mounts(window);
     let Some(pair) = Pair::new(&window.now.cgroups, &window.before.cgroups) else { return };
     let table = pair.now;
     let path = |slot: usize| table.path.get(slot).map(|path| &**path).unwrap_or_default();
@@ -25,6 +26,16 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     if let Some(io) = Pair::new(&window.now.cgroup_io, &window.before.cgroup_io) {
         io_rates(&io, &mut frame.cgroups);
     }
+}
+
+fn mounts(window: &Window) -> Vec<CgroupMount> {
+    let Some(table) = window.now.cgroup_mounts.value() else { return Vec::new() };
+    let mount = |slot| CgroupMount {
+        dir: table.dir.or_empty(slot),
+        version: table.version.id(slot).value().unwrap_or_default(),
+        controllers: table.controllers.or_empty(slot),
+    };
+    table.rows().iter().map(mount).collect()
 }
 
 fn cgroup(pair: &Rates<'_>, slot: usize) -> Cgroup {
@@ -149,6 +160,7 @@ fn parent(path: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use crate::derive::Deriver;
+    use crate::frame::{CgroupMount, Frame};
     use crate::{Known, Snapshot, Table, Window};
     use std::sync::Arc;
 
@@ -214,6 +226,25 @@ mod tests {
         assert_eq!((io.some_ratio, io.full_ratio), (Some(0.25), Some(1.0)));
         assert_eq!((io.some_avg10_percent, io.full_avg10_percent), (Known::Value(12.5), Known::Missing));
         assert_eq!((group.io[0].read_bytes_per_second, group.io[0].write_bytes_per_second), (4096.0, 0.0));
+    }
+
+    #[test]
+    fn directories_are_of_the_hierarchy_that_has_the_controller() {
+        let mount = |dir: &str, version, controllers: &str| CgroupMount {
+            dir: dir.into(),
+            version,
+            controllers: controllers.into(),
+        };
+        let two = mount("/sys/fs/cgroup", 2, "");
+        let mut frame = Frame { cgroup_mounts: vec![two], ..Frame::default() };
+        let at = |frame: &Frame, path, controller| frame.cgroup_directory(path, controller);
+        assert_eq!(at(&frame, "/a/b", "memory"), Some((2, "/sys/fs/cgroup/a/b".to_owned())));
+        assert_eq!(at(&frame, "/", "memory"), Some((2, "/sys/fs/cgroup".to_owned())));
+        frame.cgroup_mounts.push(mount("/sys/fs/cgroup/cpu,cpuacct", 1, "cpu,cpuacct"));
+        assert_eq!(at(&frame, "/a", "cpu"), Some((1, "/sys/fs/cgroup/cpu,cpuacct/a".to_owned())));
+        assert_eq!(at(&frame, "/a", "memory").map(|found| found.0), Some(2));
+        frame.cgroup_mounts.remove(0);
+        assert_eq!(at(&frame, "/a", "memory"), None);
     }
 
     #[test]

@@ -46,6 +46,17 @@ impl CgroupMemory {
     }
 }
 
+/// A mounted hierarchy of control groups.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CgroupMount {
+    /// Its directory.
+    pub dir: Arc<str>,
+    /// 1 or 2.
+    pub version: u32,
+    /// Version 1: its controllers, with commas between.
+    pub controllers: Arc<str>,
+}
+
 /// I/O of a group on one device.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CgroupIoRate {
@@ -108,6 +119,8 @@ pub struct CgroupMemory {
     pub writeback_bytes: Known<u64>,
     /// Inactive file pages.
     pub inactive_file_bytes: Known<u64>,
+    /// Active file pages.
+    pub active_file_bytes: Known<u64>,
     /// Locked.
     pub unevictable_bytes: Known<u64>,
     /// What reclaim could give back now: clean file pages and reclaimable slab.

@@ -148,6 +148,18 @@ table! {
 }
 
 table! {
+    /// Where the hierarchies of control groups are mounted: one of version 2, any number of version 1.
+    CgroupMounts = 72 "cgroup_mounts" {
+        /// Its directory.
+        dir: Text = 1 (Id, None, "proc/self/mountinfo"),
+        /// 1 or 2.
+        version: Num = 2 (Fact, None, "proc/self/mountinfo"),
+        /// Version 1: its controllers of those that are read, by the kernel's names with commas between.
+        controllers: Text = 3 (Fact, None, "proc/self/mountinfo"),
+    }
+}
+
+table! {
     /// I/O by control group and device.
     CgroupIo = 71 "cgroup_io" {
         /// Path of the group.

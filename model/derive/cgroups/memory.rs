@@ -27,6 +27,7 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
         dirty_bytes: table.dirty_bytes.get(slot),
         writeback_bytes: table.writeback_bytes.get(slot),
         inactive_file_bytes: inactive_file,
+        active_file_bytes: table.active_file_bytes.get(slot),
         unevictable_bytes: table.unevictable_bytes.get(slot),
         reclaimable_bytes: reclaimable,
         unreclaimable_bytes: minus(current, reclaimable),
