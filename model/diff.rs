@@ -25,5 +25,5 @@ pub use facts::FactChange;
 pub use findings::{Found, FoundChanges, FoundSide};
 pub use metric::{Better, Floor, Measure, Metric};
 pub use outcome::{Outcome, Watch, outcome};
-pub use side::Side;
+pub use side::{Side, reading};
 pub use subject::Subject;

@@ -7,12 +7,14 @@ mod plan;
 mod target;
 #[cfg(test)]
 mod testing;
+pub mod verification;
 
 pub use case::{Case, Surroundings};
 pub use identity::Identity;
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
 pub use target::Target;
 pub(crate) use target::is_same;
+pub use verification::{Trip, Verdict, Verification};
 
 use crate::rules::{Finding, Subject};
 use std::fmt::Write as _;

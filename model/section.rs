@@ -29,6 +29,14 @@ pub struct Section<T> {
 }
 
 impl<T: Table> Section<T> {
+    /// A section without rows, said to be in a state.
+    pub fn bare(state: State) -> Self
+    where
+        T: Default,
+    {
+        Self { state, ..Self::default() }
+    }
+
     /// The table, if it was read.
     pub fn value(&self) -> Option<&T> {
         (self.state == State::Read).then_some(&self.data)

@@ -2,6 +2,7 @@
 
 use super::metric::{Absent, Join, Metric, Read};
 use super::metrics::{self, Table};
+use super::outcome::Watch;
 use super::series::{Clock, Series};
 use super::subject::{Names, Subject};
 use crate::frame::{Cgroup, Frame, Process, Topology};
@@ -141,6 +142,23 @@ impl Side {
     /// Its topology as it was last.
     pub fn topology(&self) -> &Topology {
         &self.topology
+    }
+
+    /// What a subject is called here: control groups by the names that outlive them.
+    pub fn called(&self, subject: &Subject) -> Subject {
+        let group = |path: &Arc<str>| self.names.known(path);
+        match subject {
+            Subject::Cgroup(path) => Subject::Cgroup(group(path)),
+            Subject::Process { comm, cgroup } => Subject::Process { comm: Arc::clone(comm), cgroup: group(cgroup) },
+            other => other.clone(),
+        }
+    }
+
+    /// The newest value of a metric, where its sample had one.
+    pub(super) fn newest(&self, watch: &Watch) -> Option<f64> {
+        let entry = self.entries.get(*self.index.get(&self.called(&watch.subject))?)?;
+        let at = entry.kind.table().iter().position(|metric| metric.id == watch.metric)?;
+        entry.series.get(at)?.means().last().copied()
     }
 
     /// The raw sections of its first and last sample.
@@ -320,6 +338,13 @@ impl Side {
         self.entries.push(Entry::new(kind, subject));
         Some(at)
     }
+}
+
+/// What a metric is in a frame; none where it was not read.
+pub fn reading(frame: &Frame, watch: &Watch) -> Option<f64> {
+    let mut side = Side::new();
+    side.push(frame);
+    side.newest(watch)
 }
 
 /// Memory from which a process or group is followed: half of what could ever be a finding.

@@ -102,6 +102,11 @@ impl Names {
         name
     }
 
+    /// The lasting name of a control group as far as it was met; its path otherwise.
+    pub(super) fn known(&self, path: &Arc<str>) -> Arc<str> {
+        Arc::clone(self.groups.get(path).unwrap_or(path))
+    }
+
     /// The name of a process: kernel workers change theirs with what they do.
     pub(super) fn comm(comm: &Arc<str>, kernel: bool) -> Arc<str> {
         let stem = comm.split_once('/').filter(|_| kernel).map(|(stem, _)| stem);

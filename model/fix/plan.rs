@@ -1,6 +1,6 @@
 //! A fix as a value: what would be written where, at what risk, how it is undone and how its effect is measured.
 
-use super::{Identity, Target, id};
+use super::{Identity, Target, Trip, id};
 use crate::diff::Watch;
 use crate::rules::Subject;
 use serde::{Deserialize, Serialize};
@@ -93,6 +93,8 @@ pub struct Verify {
     pub guards: Vec<Watch>,
     /// Further metrics that the table shows.
     pub shown: Vec<Watch>,
+    /// Limits that undo it at once when they are exceeded.
+    pub trips: Vec<Trip>,
     /// Seconds of the window before, at most.
     pub before_seconds: u32,
     /// Seconds after which the effect is there.

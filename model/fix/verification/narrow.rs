@@ -1,0 +1,70 @@
+//! A frame with nothing in it but what is measured: windows of them are kept, and small.
+
+use crate::diff::{Subject, Watch};
+use crate::frame::Frame;
+use crate::{Section, Snapshot, State, Table};
+use std::sync::Arc;
+
+/// What a frame says of the watched subjects, and of the machine.
+pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
+    let any = |wanted: &dyn Fn(&Watch) -> bool| watches.iter().any(wanted);
+    let irqs = any(&|watch| matches!(watch.subject, Subject::Irq(_)) || watch.metric == "host.irqs_on_one_cpu");
+    let nodes = any(&|watch| matches!(watch.subject, Subject::Node(_)) || watch.metric == "host.node_imbalance");
+    let softnet = any(&|watch| matches!(watch.subject, Subject::Cpu(_)));
+    let nic = |name: &Arc<str>| {
+        any(&|watch| match &watch.subject {
+            Subject::Nic(nic) | Subject::Queue { nic, .. } => nic == name,
+            _ => false,
+        })
+    };
+    let disk = |name: &Arc<str>| any(&|watch| matches!(&watch.subject, Subject::Disk(disk) if disk == name));
+    let group = |path: &Arc<str>| {
+        any(&|watch| match &watch.subject {
+            Subject::Cgroup(cgroup) | Subject::Process { cgroup, .. } => cgroup == path,
+            _ => false,
+        })
+    };
+    let process = |name: &Arc<str>, path: &Arc<str>| {
+        any(&|watch| matches!(&watch.subject, Subject::Process { comm, cgroup } if comm == name && cgroup == path))
+    };
+    Frame {
+        stamp: frame.stamp,
+        interval_seconds: frame.interval_seconds,
+        host: frame.host.clone(),
+        topology: Arc::clone(&frame.topology),
+        cpus: frame.cpus.clone(),
+        memory: frame.memory.clone(),
+        nodes: if nodes { frame.nodes.clone() } else { Vec::new() },
+        irqs: if irqs { frame.irqs.clone() } else { Vec::new() },
+        softirqs: frame.softirqs.clone(),
+        softnet: if softnet { frame.softnet.clone() } else { Vec::new() },
+        nics: frame.nics.iter().filter(|row| nic(&row.name)).cloned().collect(),
+        disks: frame.disks.iter().filter(|row| disk(&row.name)).cloned().collect(),
+        cgroups: frame.cgroups.iter().filter(|row| group(&row.path)).cloned().collect(),
+        processes: frame.processes.iter().filter(|row| process(&row.comm, &row.cgroup)).cloned().collect(),
+        pressure: frame.pressure.clone(),
+        metrics: frame.metrics.clone(),
+        raw: states(frame),
+        ..Frame::default()
+    }
+}
+
+/// The raw sections without their tables: which machine it is, and what was read, so that who is not there any more
+/// counts as nothing, not as unknown.
+fn states(frame: &Frame) -> Snapshot {
+    let raw = &frame.raw;
+    let read = |state, rows: bool| if rows { State::Read } else { state };
+    Snapshot {
+        stamp: frame.stamp,
+        host: Arc::clone(&raw.host),
+        irqs: bare(raw.irqs.state),
+        nic_queues: bare(raw.nic_queues.state),
+        cgroups: bare(read(raw.cgroups.state, !frame.cgroups.is_empty())),
+        processes: bare(read(raw.processes.state, !frame.processes.is_empty())),
+        ..Snapshot::default()
+    }
+}
+
+fn bare<T: Table + Default>(state: State) -> Arc<Section<T>> {
+    Arc::new(Section::bare(state))
+}

@@ -1,0 +1,273 @@
+use super::{FEWEST, Phase, Trip, Verification};
+use crate::diff::{Subject, Watch};
+use crate::fix::Verify;
+use crate::frame::{Cgroup, Cpu, CpuShares, Frame, Metric, Nic, NicRates, Pressure, PressureStall};
+use proptest::prelude::*;
+
+/// A machine whose second is told by a few numbers.
+#[derive(Clone, Copy)]
+struct Load {
+    packets: Option<f64>,
+    softirq: f64,
+    errors: f64,
+    metric: Option<f64>,
+}
+
+const BUSY: Load = Load { packets: Some(94_000.0), softirq: 0.98, errors: 0.0, metric: None };
+
+/// Noise that is the same each time: within 2 % of the level.
+fn wobble(second: u64) -> f64 {
+    1.0 + 0.02 * ((second * 7919 % 41) as f64 / 20.0 - 1.0)
+}
+
+fn frame(second: u64, load: Load) -> Frame {
+    let shares = |softirq| Some(CpuShares { softirq, busy: softirq, ..CpuShares::default() });
+    let cpu = |id, softirq| Cpu { id, online: true, shares: shares(softirq), ..Cpu::default() };
+    let rates = |packets, errors| NicRates {
+        packets_per_second: packets,
+        errors_per_second: Some(errors),
+        ..NicRates::default()
+    };
+    let noise = wobble(second);
+    let nic = Nic {
+        name: "eth0".into(),
+        rx: rates(load.packets.map(|packets| packets * noise), load.errors * noise),
+        ..Nic::default()
+    };
+    let metric = |value| Metric { name: "tps".into(), value: Some(value * noise), gates: true, ..Metric::default() };
+    let mut frame = Frame {
+        interval_seconds: Some(1.0),
+        cpus: vec![cpu(0, 0.02), cpu(1, load.softirq * noise.min(1.0))],
+        nics: vec![nic, Nic { name: "lo".into(), ..Nic::default() }],
+        metrics: load.metric.map(metric).into_iter().collect(),
+        ..Frame::default()
+    };
+    frame.stamp.seq = second;
+    frame.stamp.mono_ns = second * 1_000_000_000;
+    frame
+}
+
+fn verify() -> Verify {
+    let nic = |metric| Watch { subject: Subject::Nic("eth0".into()), metric };
+    Verify {
+        load: Some(nic("nic.rx_packets")),
+        cost: Some(Watch { subject: Subject::Host, metric: "host.busiest_softirq" }),
+        guards: vec![nic("nic.rx_errors")],
+        shown: Vec::new(),
+        before_seconds: 30,
+        settle_seconds: 5,
+        after_seconds: 30,
+        trips: Vec::new(),
+    }
+}
+
+/// Seconds of the time before and of the time after, each with its load.
+fn run(verify: &Verify, metric: Option<&str>, before: (u64, Load), after: (u64, Load)) -> Verification {
+    let mut verification = Verification::new(verify, metric);
+    let start = 100;
+    for second in 0..before.0 {
+        verification.push(&frame(start + second, before.1));
+    }
+    let applied = start + before.0;
+    verification.applied(applied * 1_000_000_000);
+    for second in 1..=after.0 {
+        verification.push(&frame(applied + second, after.1));
+    }
+    verification
+}
+
+fn verdict(before: Load, after: Load) -> (&'static str, String) {
+    let verdict = run(&verify(), None, (40, before), (40, after)).verdict().expect("a verdict");
+    (verdict.name, verdict.why)
+}
+
+#[test]
+fn a_load_that_rises_improves() {
+    let after = Load { packets: Some(94_000.0 * 1.6), softirq: 0.6, ..BUSY };
+    let (name, why) = verdict(BUSY, after);
+    assert_eq!(name, "improved");
+    assert!(
+        why.contains("packets received of nic:eth0 +60 %") || why.contains("+59 %") || why.contains("+61 %"),
+        "{why}"
+    );
+}
+
+#[test]
+fn the_same_for_less_improves() {
+    assert_eq!(verdict(BUSY, Load { softirq: 0.5, ..BUSY }).0, "improved");
+}
+
+#[test]
+fn nothing_changed() {
+    let (name, why) = verdict(BUSY, BUSY);
+    assert_eq!(name, "no_change");
+    assert!(why.starts_with("packets received of nic:eth0"), "{why}");
+}
+
+#[test]
+fn a_load_that_fell_by_a_third_proves_nothing() {
+    let (name, why) = verdict(BUSY, Load { packets: Some(94_000.0 * 0.7), softirq: 0.3, ..BUSY });
+    assert_eq!((name, &*why), ("inconclusive", "the load fell by more than a quarter"));
+}
+
+#[test]
+fn a_load_that_fell_by_less_is_worse() {
+    let (name, why) = verdict(BUSY, Load { packets: Some(94_000.0 * 0.84), ..BUSY });
+    assert_eq!(name, "worse");
+    assert!(why.contains("packets received of nic:eth0 -1"), "{why}");
+}
+
+#[test]
+fn a_guard_that_got_worse_outweighs_the_load() {
+    let (name, why) = verdict(BUSY, Load { packets: Some(94_000.0 * 1.6), errors: 400.0, ..BUSY });
+    assert_eq!(name, "worse");
+    assert_eq!(why, "receive errors of nic:eth0 where there was none");
+}
+
+#[test]
+fn the_applications_own_number_carries_the_load_where_it_is_there() {
+    let with = |metric| Load { metric, ..BUSY };
+    let judged = |before, after| {
+        run(&verify(), Some("tps"), (40, before), (40, after)).verdict().map(|verdict| (verdict.name, verdict.table))
+    };
+    let (name, table) = judged(with(Some(1000.0)), with(Some(1500.0))).expect("a verdict");
+    assert_eq!(name, "improved");
+    assert_eq!((&*table[0].subject, &*table[0].metric, &*table[0].role), ("metric:tps", "metric.work", "load"));
+    assert!(table.iter().any(|row| row.metric == "nic.rx_packets" && row.role == "shown"));
+    // Where nobody tells it, the fix's own does.
+    let (name, table) = judged(BUSY, Load { packets: Some(150_000.0), ..BUSY }).expect("a verdict");
+    assert_eq!((name, &*table[0].metric), ("improved", "nic.rx_packets"));
+}
+
+#[test]
+fn what_is_not_measured_is_not_judged() {
+    let none = Load { packets: None, ..BUSY };
+    assert_eq!(verdict(none, none), ("inconclusive", "nothing measures the load".to_owned()));
+    assert_eq!(verdict(none, BUSY).0, "inconclusive");
+    assert_eq!(verdict(BUSY, none), ("inconclusive", "nothing measured the load after".to_owned()));
+    let nobody = Verify { load: None, ..verify() };
+    let verdict = run(&nobody, None, (40, BUSY), (40, BUSY)).verdict().expect("a verdict");
+    assert_eq!((verdict.name, &*verdict.why), ("inconclusive", "nothing measures the load"));
+}
+
+#[test]
+fn a_window_before_that_was_too_short_is_said() {
+    let verdict = run(&verify(), None, (4, BUSY), (40, Load { packets: Some(150_000.0), ..BUSY })).verdict();
+    let verdict = verdict.expect("a verdict");
+    assert_eq!((verdict.name, &*verdict.why), ("inconclusive", "too few valid samples of the load"));
+}
+
+#[test]
+fn it_goes_from_phase_to_phase() {
+    let mut verification = Verification::new(&verify(), None);
+    for second in 1..=50 {
+        assert_eq!(verification.push(&frame(second, BUSY)).phase, Phase::Before);
+    }
+    let before = verification.progress().before;
+    assert!((30..=31).contains(&before), "{before}");
+    verification.applied(50_000_000_000);
+    let mut phases = vec![];
+    for second in 51..=100 {
+        let progress = verification.push(&frame(second, BUSY));
+        assert_eq!(verification.verdict().is_some(), progress.phase == Phase::Done);
+        if phases.last().is_none_or(|last: &(Phase, u64)| last.0 != progress.phase) {
+            phases.push((progress.phase, second));
+        }
+    }
+    assert_eq!(phases, [(Phase::Settling, 51), (Phase::Measuring, 55), (Phase::Done, 85)]);
+    // The first samples after still tell of the time in which it settled.
+    assert_eq!(verification.progress().after, 30);
+    assert!((verification.progress().done - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn frames_twice_count_once() {
+    let mut verification = Verification::new(&verify(), None);
+    for second in (1..=12).chain(1..=12) {
+        verification.push(&frame(second, BUSY));
+    }
+    assert_eq!(verification.progress().before, 12);
+}
+
+#[test]
+fn rare_samples_make_the_windows_longer() {
+    let mut verification = Verification::new(&verify(), None);
+    let at = |second: u64| Frame { interval_seconds: Some(10.0), ..frame(second, BUSY) };
+    for second in 1..=20 {
+        verification.push(&at(second * 10));
+    }
+    assert_eq!(verification.progress().before, FEWEST);
+    verification.applied(200_000_000_000);
+    let done = (21..60).map(|second| second * 10).find(|second| verification.push(&at(*second)).phase == Phase::Done);
+    assert_eq!(done, Some(310));
+    assert_eq!(verification.verdict().map(|verdict| verdict.name), Some("no_change"));
+}
+
+fn choked(second: u64, share: f64) -> Frame {
+    let mut frame = frame(second, BUSY);
+    let stall = PressureStall { some_ratio: Some(share), full_ratio: Some(share), ..PressureStall::default() };
+    frame.pressure = vec![Pressure { resource: "memory".into(), stall }];
+    frame
+}
+
+#[test]
+fn a_limit_trips_when_it_is_exceeded_for_long_enough() {
+    let watch = Watch { subject: Subject::Pressure("memory".into()), metric: "pressure.full" };
+    let trips = vec![Trip { watch, above_hundredths: 10, seconds: 5 }];
+    let mut verification = Verification::new(&Verify { trips, ..verify() }, None);
+    let mut push = |second, share| {
+        verification.push(&choked(second, share));
+        verification.tripped().map(|tripped| (second, tripped.text()))
+    };
+    (1..=20).for_each(|second| assert_eq!(push(second, 0.5), None, "nothing was applied yet"));
+    verification.applied(20_000_000_000);
+    let mut push = |second, share| {
+        verification.push(&choked(second, share));
+        verification.tripped().map(|tripped| (second, tripped.text()))
+    };
+    (21..=24).for_each(|second| assert_eq!(push(second, 0.5), None));
+    assert_eq!(push(25, 0.05), None);
+    (26..=29).for_each(|second| assert_eq!(push(second, 0.2), None));
+    let (second, text) = push(30, 0.2).expect("tripped");
+    assert_eq!((second, &*text), (30, "pressure.full of pressure:memory was 0.200, above 0.1 for 5 s"));
+}
+
+#[test]
+fn control_groups_are_followed_by_the_names_that_outlive_them() {
+    let path = "/system.slice/run-u12.service";
+    let watch = Watch { subject: Subject::Cgroup(path.into()), metric: "cgroup.cores" };
+    let verify = Verify { load: Some(watch), cost: None, guards: Vec::new(), ..verify() };
+    let mut verification = Verification::new(&verify, None);
+    let mut push = |second: u64, cores: f64| {
+        let mut group = Cgroup { path: path.into(), ..Cgroup::default() };
+        group.cpu.usage_cores = Some(cores * wobble(second));
+        verification.push(&Frame { cgroups: vec![group], ..frame(second, BUSY) });
+        if second == 40 {
+            verification.applied(40_000_000_000);
+        }
+    };
+    (1..=80).for_each(|second| push(second, if second <= 40 { 1.0 } else { 2.0 }));
+    assert_eq!(verification.verdict().map(|verdict| verdict.name), Some("improved"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn there_is_always_a_verdict(
+        values in prop::collection::vec((prop::option::of(-1e12..1e12f64), 0.0..2.0f64), 0..60),
+        applied in 0u64..60,
+    ) {
+        let mut verification = Verification::new(&verify(), Some("tps"));
+        for (at, (packets, softirq)) in values.iter().enumerate() {
+            let second = at as u64 + 1;
+            verification.push(&frame(second, Load { packets: *packets, softirq: *softirq, ..BUSY }));
+            if second == applied {
+                verification.applied(applied * 1_000_000_000);
+            }
+        }
+        let names = ["improved", "no_change", "worse", "inconclusive"];
+        prop_assert!(names.contains(&verification.so_far().name));
+        prop_assert_eq!(verification.table().len(), 3);
+    }
+}

@@ -1,0 +1,172 @@
+//! From the two windows to a verdict and its table.
+
+use super::super::Verify;
+use crate::diff::{self, Comparison, Outcome, Row, Side, Spread, Watch, compare};
+use crate::frame::Frame;
+use crate::journal::Measured;
+
+/// A load that fell by so much, beyond its noise, is a change for the worse by itself.
+const LESS: f64 = 0.10;
+
+/// What a fix came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// `improved`, `no_change`, `worse`, `inconclusive`.
+    pub name: &'static str,
+    /// By what, or why nobody can tell; names in it are hostile.
+    pub why: String,
+    /// What was measured, the load first.
+    pub table: Vec<Measured>,
+}
+
+impl Verdict {
+    /// Nothing was measured.
+    pub fn unmeasured(why: impl Into<String>) -> Self {
+        Self { name: "inconclusive", why: why.into(), table: Vec::new() }
+    }
+
+    /// True where undoing is what one wants.
+    pub fn is_worse(&self) -> bool {
+        self.name == "worse"
+    }
+
+    /// True where it helped.
+    pub fn is_improved(&self) -> bool {
+        self.name == "improved"
+    }
+
+    /// It in words.
+    pub fn words(&self) -> String {
+        self.name.replace('_', " ")
+    }
+}
+
+/// Both windows compared, and how subjects are called in them.
+struct Compared {
+    comparison: Comparison,
+    before: Side,
+}
+
+impl Compared {
+    fn of<'a>(before: impl IntoIterator<Item = &'a Frame>, after: &[Frame]) -> Self {
+        let fold = |frames: &mut dyn Iterator<Item = &Frame>| {
+            let mut side = Side::new();
+            frames.for_each(|frame| side.push(frame));
+            side
+        };
+        let before = fold(&mut before.into_iter().map(|frame| frame as &Frame));
+        let after = fold(&mut after.iter());
+        Self { comparison: compare(&before, &after), before }
+    }
+
+    /// A watch as the comparison calls its subject.
+    fn known(&self, watch: &Watch) -> Watch {
+        Watch { subject: self.before.called(&watch.subject), metric: watch.metric }
+    }
+
+    fn row(&self, watch: &Watch) -> Option<&Row> {
+        self.comparison.row(&self.known(watch).subject, watch.metric)
+    }
+
+    /// What carries the load: the application's own number where it was there before and after.
+    fn load<'a>(&self, verify: &'a Verify, metric: Option<&'a Watch>) -> Option<&'a Watch> {
+        let is_there = |watch: &&Watch| self.row(watch).is_some_and(|row| row.before.is_some() && row.after.is_some());
+        metric.filter(is_there).or(verify.load.as_ref())
+    }
+}
+
+pub(super) fn judge<'a>(
+    verify: &Verify,
+    metric: Option<&Watch>,
+    before: impl IntoIterator<Item = &'a Frame>,
+    after: &[Frame],
+) -> Verdict {
+    let compared = Compared::of(before, after);
+    let load = compared.load(verify, metric).map(|load| compared.known(load));
+    let cost = verify.cost.as_ref().map(|cost| compared.known(cost));
+    let guards: Vec<Watch> = verify.guards.iter().map(|guard| compared.known(guard)).collect();
+    let outcome = diff::outcome(&compared.comparison, load.as_ref(), cost.as_ref(), &guards);
+    let row = |watch: &Option<Watch>| watch.as_ref().and_then(|watch| compared.row(watch));
+    let (load, cost) = (row(&load), row(&cost));
+    let (name, why) = match outcome {
+        Outcome::Improved => {
+            ("improved", [load, cost].into_iter().flatten().map(change).collect::<Vec<_>>().join(", "))
+        }
+        Outcome::Worse { rows } => {
+            let rows = rows.iter().filter_map(|row| compared.comparison.rows.get(*row));
+            ("worse", rows.map(change).collect::<Vec<_>>().join(", "))
+        }
+        Outcome::NoChange if load.is_some_and(fell) => ("worse", load.map(change).unwrap_or_default()),
+        Outcome::NoChange => ("no_change", load.map(change).unwrap_or_default()),
+        Outcome::Inconclusive { why } => ("inconclusive", missing(load).unwrap_or(why).to_owned()),
+    };
+    Verdict { name, why, table: rows(&compared, verify, metric) }
+}
+
+pub(super) fn table<'a>(
+    verify: &Verify,
+    metric: Option<&Watch>,
+    before: impl IntoIterator<Item = &'a Frame>,
+    after: &[Frame],
+) -> Vec<Measured> {
+    rows(&Compared::of(before, after), verify, metric)
+}
+
+/// The load's metric itself got worse.
+fn fell(row: &Row) -> bool {
+    let means = row.before.zip(row.after);
+    row.verdict.is_change() && means.is_some_and(|(before, after)| after.mean < before.mean * (1.0 - LESS))
+}
+
+/// On which side nothing measures the load.
+fn missing(load: Option<&Row>) -> Option<&'static str> {
+    let load = load?;
+    match (load.before, load.after) {
+        (None, _) => Some("nothing measured the load before"),
+        (_, None) => Some("nothing measured the load after"),
+        _ => None,
+    }
+}
+
+/// `packets received of nic:eth0 +18 %`.
+fn change(row: &Row) -> String {
+    let by = match (row.before, row.after) {
+        (Some(before), Some(after)) if before.mean.abs() > 0.0 => {
+            format!(" {:+.0} %", (after.mean / before.mean - 1.0) * 100.0)
+        }
+        (Some(_), Some(after)) if after.mean.abs() > 0.0 => " where there was none".to_owned(),
+        _ => " unchanged".to_owned(),
+    };
+    format!("{} of {}{by}", row.metric.name, row.subject)
+}
+
+/// The rows that are of interest, each once, in the order of what they mean.
+fn rows(compared: &Compared, verify: &Verify, metric: Option<&Watch>) -> Vec<Measured> {
+    let load = compared.load(verify, metric);
+    let mut seen: Vec<&Watch> = Vec::new();
+    let mut table = Vec::new();
+    let named = load.map(|watch| (watch, "load")).into_iter().chain(verify.cost.iter().map(|watch| (watch, "cost")));
+    let named = named.chain(verify.guards.iter().map(|watch| (watch, "guard")));
+    // Where the application's own number carries the load, the fix's own is still of interest.
+    let named = named.chain(verify.load.iter().chain(&verify.shown).map(|watch| (watch, "shown")));
+    for (watch, role) in named {
+        if !seen.contains(&watch) {
+            seen.push(watch);
+            table.push(measured(compared, watch, role));
+        }
+    }
+    table
+}
+
+fn measured(compared: &Compared, watch: &Watch, role: &str) -> Measured {
+    let row = compared.row(watch);
+    let spread = |spread: Option<Spread>| spread.map(|spread| [spread.mean, spread.low, spread.high]);
+    Measured {
+        subject: watch.subject.to_string(),
+        metric: watch.metric.to_owned(),
+        role: role.to_owned(),
+        before: row.and_then(|row| spread(row.before)),
+        after: row.and_then(|row| spread(row.after)),
+        verdict: row.map_or("inconclusive", |row| row.verdict.name()).to_owned(),
+    }
+}
