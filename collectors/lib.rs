@@ -9,6 +9,7 @@ pub mod hwloc;
 pub mod live;
 pub mod metrics;
 pub mod parse;
+pub mod probe;
 pub mod root;
 mod sampler;
 pub mod sys;

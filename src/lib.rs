@@ -20,6 +20,7 @@ pub mod diff;
 pub mod dump;
 pub mod edit;
 pub mod export;
+pub mod fix;
 pub mod keymap;
 pub mod metrics;
 pub mod moment;

@@ -1,0 +1,80 @@
+//! Values of the places that fixes write, and whether what a fix is about is still the same: read when a plan is shown,
+//! before it is applied and after. One file a kind; nothing here writes.
+
+mod file;
+mod identity;
+mod line;
+
+use crate::Root;
+use topotop_model::Reason;
+use topotop_model::fix::{Identity, Target};
+
+/// Why a place has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// What happened.
+    pub why: String,
+    /// What would let it be read; empty where nothing would.
+    pub needs: String,
+}
+
+impl Unread {
+    /// With nothing that would help.
+    pub fn because(why: impl Into<String>) -> Self {
+        Self { why: why.into(), needs: String::new() }
+    }
+
+    /// A file that could not be read.
+    pub fn file(path: &str, reason: Reason) -> Self {
+        let needs = if reason == Reason::PermissionDenied { "root" } else { "" };
+        Self { why: format!("{path}: {}", words(reason)), needs: needs.to_owned() }
+    }
+
+    fn by_this_version(target: &Target) -> Self {
+        Self::because(format!("this version cannot read {target}"))
+    }
+}
+
+impl std::fmt::Display for Unread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)?;
+        if self.needs.is_empty() { Ok(()) } else { write!(f, " (needs {})", self.needs) }
+    }
+}
+
+/// The values of a place, with the key of each item: `4122@88131` for a thread, empty where there is one value only.
+pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unread> {
+    match target {
+        Target::File { path } => one(file::value(root, path)),
+        Target::Line { path, key } => one(line::value(root, path, key)),
+        Target::Channels { .. }
+        | Target::Rings { .. }
+        | Target::RssTable { .. }
+        | Target::Affinity { .. }
+        | Target::IoPriority { .. }
+        | Target::Pages { .. }
+        | Target::UnitProperty { .. }
+        | Target::Service { .. }
+        | Target::Reclaim { .. }
+        | Target::ForceEmpty { .. } => Err(Unread::by_this_version(target)),
+    }
+}
+
+/// Whether something is what it was when the plan was made; what it is now otherwise.
+pub fn same(root: &Root, identity: &Identity) -> Result<(), String> {
+    identity::same(root, identity)
+}
+
+/// An identity with what frames do not carry: an interface's hardware address, a control group's inode.
+pub fn filled(root: &Root, identity: &Identity) -> Identity {
+    identity::filled(root, identity)
+}
+
+fn one(value: Result<String, Unread>) -> Result<Vec<(String, String)>, Unread> {
+    value.map(|value| vec![(String::new(), value)])
+}
+
+/// A reason in a sentence.
+fn words(reason: Reason) -> String {
+    reason.word().replace('_', " ")
+}

@@ -1,0 +1,4 @@
+//! Fixes at work: what reads old values, writes new ones, keeps the journal and takes things back. Plans are made by the
+//! model; nothing else in the program writes to the machine.
+
+pub mod machine;

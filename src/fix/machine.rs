@@ -1,0 +1,149 @@
+//! The machine that fixes change: read, written and told from another one of the same name. The kernel's is the real one;
+//! tests have one that fails.
+
+mod file;
+
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use topotop_collectors::Root;
+use topotop_collectors::probe::{self, Unread};
+use topotop_model::fix::{Identity, Target};
+
+/// What a fix reads and writes.
+pub trait Machine {
+    /// The values of a place, with the key of each item.
+    fn values(&self, target: &Target) -> Result<Vec<(String, String)>, Unread>;
+
+    /// Whether something is what it was when the plan was made; what it is now otherwise.
+    fn same(&self, identity: &Identity) -> Result<(), String>;
+
+    /// An identity with what frames do not carry.
+    fn filled(&self, identity: &Identity) -> Identity;
+
+    /// Writes a value to an item of a place. What takes long tells how far it is, and stops where that answers so.
+    fn write(
+        &mut self,
+        target: &Target,
+        key: &str,
+        value: &str,
+        tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(), Trouble>;
+}
+
+/// How far a write is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// So much is done.
+    pub done: u64,
+    /// Of so much.
+    pub of: u64,
+    /// `pages`, `bytes`.
+    pub unit: &'static str,
+}
+
+/// Why a write failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The kernel's number; none where it was not the kernel.
+    pub errno: Option<i32>,
+    /// Its words: what it said where it said something, else what the number means.
+    pub said: String,
+}
+
+impl Trouble {
+    /// What the kernel's number means.
+    pub fn errno(errno: rustix::io::Errno) -> Self {
+        let said = std::io::Error::from(errno).to_string();
+        // "Invalid argument (os error 22)": the number has a place of its own.
+        let said = said.split(" (os error").next().unwrap_or_default().to_owned();
+        Self { errno: Some(errno.raw_os_error()), said }
+    }
+
+    /// Not of the kernel.
+    pub fn because(said: impl Into<String>) -> Self {
+        Self { errno: None, said: said.into() }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.said)
+    }
+}
+
+/// This machine.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    root: Arc<Root>,
+}
+
+impl Kernel {
+    /// Reads below a root; it writes where that is this machine's own.
+    pub fn new(root: Arc<Root>) -> Self {
+        Self { root }
+    }
+}
+
+impl Machine for Kernel {
+    fn values(&self, target: &Target) -> Result<Vec<(String, String)>, Unread> {
+        probe::values(&self.root, target)
+    }
+
+    fn same(&self, identity: &Identity) -> Result<(), String> {
+        probe::same(&self.root, identity)
+    }
+
+    fn filled(&self, identity: &Identity) -> Identity {
+        probe::filled(&self.root, identity)
+    }
+
+    fn write(
+        &mut self,
+        target: &Target,
+        _key: &str,
+        value: &str,
+        _tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(), Trouble> {
+        if !self.root.is_live() {
+            return Err(Trouble::because("a captured machine is never written to"));
+        }
+        match target {
+            Target::File { path } => file::write(path, value),
+            Target::Line { path, key } => file::write(path, &format!("{key} {value}")),
+            Target::Channels { .. }
+            | Target::Rings { .. }
+            | Target::RssTable { .. }
+            | Target::Affinity { .. }
+            | Target::IoPriority { .. }
+            | Target::Pages { .. }
+            | Target::UnitProperty { .. }
+            | Target::Service { .. }
+            | Target::Reclaim { .. }
+            | Target::ForceEmpty { .. } => Err(Trouble::because(format!("this version cannot write {target}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kernel, Machine};
+    use std::ops::ControlFlow;
+    use std::sync::Arc;
+    use topotop_collectors::Root;
+    use topotop_model::fix::Target;
+
+    #[test]
+    fn a_captured_machine_is_never_written_to() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir_all(dir.path().join("proc/sys/vm")).expect("made");
+        let file = dir.path().join("proc/sys/vm/swappiness");
+        std::fs::write(&file, "60\n").expect("written");
+        let mut machine = Kernel::new(Arc::new(Root::at(dir.path()).expect("a root")));
+        for path in ["/proc/sys/vm/swappiness", file.to_str().expect("a text")] {
+            let wrote = machine.write(&Target::file(path), "", "10", &mut |_| ControlFlow::Continue(()));
+            assert!(wrote.is_err(), "{path}");
+        }
+        assert_eq!(std::fs::read_to_string(&file).expect("read"), "60\n");
+    }
+}

@@ -1,0 +1,82 @@
+//! Files of the kernel that take one value in one write.
+
+use super::Trouble;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use std::path::{Component, Path};
+
+/// Where values are: nothing else is ever opened for writing.
+const PLACES: [&str; 3] = ["/proc/sys", "/proc/irq", "/sys"];
+
+/// File systems that the kernel makes up (linux/magic.h): procfs, sysfs, cgroup and cgroup2.
+const KERNELS: [u64; 4] = [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270];
+
+/// Writes a value as `echo` does, in one call: the kernel takes each write as a whole.
+pub(super) fn write(path: &str, value: &str) -> Result<(), Trouble> {
+    let file = open(path)?;
+    let text = format!("{value}\n");
+    loop {
+        match rustix::io::write(&file, text.as_bytes()) {
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(Trouble::errno(errno)),
+            Ok(taken) if taken + 1 < text.len() => {
+                return Err(Trouble::because(format!("{path} took {taken} of {} bytes", text.len())));
+            }
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+/// Opens for writing what is below one of the places and the kernel's own. Links of the kernel lead to other names of it
+/// (`/sys/class/net/eth0`); the last name may be none.
+pub(super) fn open(path: &str) -> Result<std::os::fd::OwnedFd, Trouble> {
+    if !is_in_place(path) {
+        return Err(Trouble::because(format!("{path} is no place for a setting: nothing is written there")));
+    }
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
+        // Before Linux 5.6, or behind a filter of system calls.
+        Err(Errno::NOSYS) => rustix::fs::open(path, flags, Mode::empty()),
+        opened => opened,
+    };
+    let file = file.map_err(Trouble::errno)?;
+    let magic = rustix::fs::fstatfs(&file).map_err(Trouble::errno)?.f_type;
+    if KERNELS.contains(&(magic as u64 & 0xffff_ffff)) {
+        Ok(file)
+    } else {
+        Err(Trouble::because(format!("{path} is no file of the kernel: nothing is written there")))
+    }
+}
+
+fn is_in_place(path: &str) -> bool {
+    let path = Path::new(path);
+    let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    plain && PLACES.iter().any(|place| path.starts_with(place) && path != Path::new(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_in_place, open};
+
+    #[test]
+    fn only_settings_are_opened() {
+        for path in ["/proc/sys/vm/swappiness", "/proc/irq/9/smp_affinity_list", "/sys/fs/cgroup/a/memory.high"] {
+            assert!(is_in_place(path), "{path}");
+        }
+        for path in [
+            "/etc/passwd",
+            "/proc/1/oom_score_adj",
+            "/proc/sysrq-trigger",
+            "/proc/sys/../sysrq-trigger",
+            "/sys/../etc/passwd",
+            "proc/sys/vm/swappiness",
+            "/system",
+            "/sys",
+            "",
+            "/proc/irq",
+        ] {
+            assert!(!is_in_place(path), "{path}");
+            assert!(open(path).is_err(), "{path}");
+        }
+    }
+}
