@@ -50,6 +50,7 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::Channels { .. }
         | Target::Rings { .. }
         | Target::RssTable { .. }
+        | Target::Interrupt { .. }
         | Target::Affinity { .. }
         | Target::IoPriority { .. }
         | Target::Pages { .. }

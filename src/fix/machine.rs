@@ -114,6 +114,7 @@ impl Machine for Kernel {
             Target::Channels { .. }
             | Target::Rings { .. }
             | Target::RssTable { .. }
+            | Target::Interrupt { .. }
             | Target::Affinity { .. }
             | Target::IoPriority { .. }
             | Target::Pages { .. }
