@@ -4,6 +4,8 @@
 mod case;
 mod identity;
 mod plan;
+mod processes;
+pub mod shell;
 mod target;
 #[cfg(test)]
 mod testing;
@@ -96,7 +98,7 @@ macro_rules! fixes {
     };
 }
 
-fixes!(chan,);
+fixes!(chan, aff, beam_bif, beam_cfg,);
 
 /// The fixes that answer a finding, the best first; those that are no answer to it are left out.
 pub fn offers(case: &Case<'_>) -> Vec<Offer> {

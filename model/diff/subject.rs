@@ -1,6 +1,6 @@
 //! What is compared with what: subjects by what stays the same from one recording to the next.
 
-use crate::frame::{Cgroup, Frame};
+use crate::frame::{Cgroup, Frame, Process};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -63,6 +63,21 @@ impl fmt::Display for Subject {
             Self::Process { comm, cgroup } => write!(f, "process:{comm}@{cgroup}"),
             Self::Metric(name) => write!(f, "metric:{name}"),
         }
+    }
+}
+
+impl Subject {
+    /// What metrics of a process of a frame are of: processes of its name in its group.
+    pub fn of_process(frame: &Frame, process: &Process) -> Self {
+        let Self::Cgroup(cgroup) = Self::of_group(frame, &process.cgroup) else { return Self::Host };
+        Self::Process { comm: Names::comm(&process.comm, process.kernel), cgroup }
+    }
+
+    /// What metrics of a control group of a frame are of: its name that lasts.
+    pub fn of_group(frame: &Frame, path: &Arc<str>) -> Self {
+        let mut names = Names::default();
+        names.learn(frame);
+        Self::Cgroup(names.group(path))
     }
 }
 

@@ -47,17 +47,8 @@ pub(super) const RULE: Rule = Rule {
 
 fn judge(look: &mut Look<'_>) {
     let frame = look.frame();
-    let mut by_cpu: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    for process in &frame.processes {
-        let Some(beam) = process.beam.as_ref().filter(|beam| beam.bound_now.value() != Some(false)) else { continue };
-        for (cpu, _) in &beam.pinned {
-            by_cpu.entry(*cpu).or_default().insert(process.pid);
-        }
-    }
-    by_cpu.retain(|_, pids| pids.len() > 1);
-    let Some((&first, _)) = by_cpu.first_key_value() else { return };
-    let pids: BTreeSet<u32> = by_cpu.values().flatten().copied().collect();
-    let shared = IdSet::from_ids(by_cpu.keys().copied());
+    let (pids, shared) = colliding(frame);
+    let Some(first) = shared.first() else { return };
     let idle = parts::idle_cpus(look, None, look.limit("idle"));
     let rates = frame.interval_seconds.is_some();
     if rates && idle.is_empty() {
@@ -93,6 +84,19 @@ fn judge(look: &mut Look<'_>) {
         hit = hit.covers("CPU-03", Subject::Cpu(cpu)).covers("CPU-01", Subject::Cpu(cpu));
     }
     look.hit(hit);
+}
+
+/// Instances that bind schedulers to CPUs that others bind some to as well, and those CPUs.
+pub(super) fn colliding(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
+    let mut by_cpu: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for process in &frame.processes {
+        let Some(beam) = process.beam.as_ref().filter(|beam| beam.bound_now.value() != Some(false)) else { continue };
+        for (cpu, _) in &beam.pinned {
+            by_cpu.entry(*cpu).or_default().insert(process.pid);
+        }
+    }
+    by_cpu.retain(|_, pids| pids.len() > 1);
+    (by_cpu.values().flatten().copied().collect(), IdSet::from_ids(by_cpu.keys().copied()))
 }
 
 /// Rows and columns of a table at most.

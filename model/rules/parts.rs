@@ -3,6 +3,7 @@
 use super::{Look, irq_01};
 use crate::IdSet;
 use crate::frame::{Cgroup, CgroupMemory, Disk, Frame, Nic, Process, Queue};
+use std::collections::BTreeSet;
 
 /// A CPU that soft interrupts keep busy while others are free of them.
 #[derive(Clone, Copy, Debug)]
@@ -48,13 +49,13 @@ pub(super) fn idle_cpus(look: &Look<'_>, allowed: Option<&IdSet>, below: f64) ->
 }
 
 /// The CPUs that a process may use: its group's, else all that are online.
-pub(super) fn cpuset<'a>(frame: &'a Frame, process: &Process) -> &'a IdSet {
+pub(crate) fn cpuset<'a>(frame: &'a Frame, process: &Process) -> &'a IdSet {
     let mut groups = above(process.cpuset_group()).filter_map(|path| frame.cgroup(path)?.cpuset_cpus.as_deref());
     groups.find(|cpus| !cpus.is_empty()).unwrap_or(&frame.topology.cpus_online)
 }
 
 /// True for SCHED_FIFO, SCHED_RR and SCHED_DEADLINE.
-pub(super) fn is_real_time(policy: u64) -> bool {
+pub(crate) fn is_real_time(policy: u64) -> bool {
     [1, 2, 6].contains(&policy)
 }
 
@@ -73,7 +74,7 @@ pub(super) fn node_busy(look: &Look<'_>) -> Vec<(u32, f64)> {
 }
 
 /// The one node that all the CPUs that a process may use are of; none where it may use several, or there is one only.
-pub(super) fn bound_node(frame: &Frame, process: &Process) -> Option<u32> {
+pub(crate) fn bound_node(frame: &Frame, process: &Process) -> Option<u32> {
     let of_threads = process.thread_affinities.iter().fold(IdSet::new(), |all, group| all.union(&group.cpus));
     let mask = if of_threads.is_empty() { process.affinity.as_deref()?.clone() } else { of_threads };
     let mut nodes = frame.topology.cpu_nodes().filter(|node| node.cpus.intersects(&mask));
@@ -83,18 +84,18 @@ pub(super) fn bound_node(frame: &Frame, process: &Process) -> Option<u32> {
 }
 
 /// The quota that holds for a group: its own or the smallest above it.
-pub(super) fn quota_cores(frame: &Frame, path: &str) -> Option<f64> {
+pub(crate) fn quota_cores(frame: &Frame, path: &str) -> Option<f64> {
     quota(frame, path).map(|(_, quota)| quota)
 }
 
 /// The same with the path of the group whose it is.
-pub(super) fn quota<'a>(frame: &Frame, path: &'a str) -> Option<(&'a str, f64)> {
+pub(crate) fn quota<'a>(frame: &Frame, path: &'a str) -> Option<(&'a str, f64)> {
     let quotas = above(path).filter_map(|path| Some((path, frame.cgroup(path)?.cpu.quota_cores.value()?)));
     quotas.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// A path and those above it, the root last.
-pub(super) fn above(path: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
     let mut next = Some(path);
     std::iter::from_fn(move || {
         let here = next?;
@@ -145,6 +146,11 @@ pub(crate) fn is_spread(frame: &Frame, process: &Process) -> bool {
     super::numa_02::is_spread(frame, process)
 }
 
+/// Erlang instances that bind schedulers to the same CPUs, and those CPUs.
+pub(crate) fn colliding_beams(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
+    super::beam_01::colliding(frame)
+}
+
 /// Services whose latency others wait for.
 const DELICATE: &[&str] =
     &["rabbit", "beam", "mysql", "mariadb", "postgres", "etcd", "kafka", "mongo", "redis", "zookeeper"];
@@ -187,7 +193,7 @@ pub(crate) fn count(value: Option<f64>) -> String {
 }
 
 /// Names in one text, so many of them at most.
-pub(super) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, most: usize) -> String {
+pub(crate) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, most: usize) -> String {
     let all: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     let rest = all.len().saturating_sub(most);
     let mut text = all.get(..all.len() - rest).unwrap_or_default().join(", ");

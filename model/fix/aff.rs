@@ -1,0 +1,343 @@
+//! F-AFF: every thread of a process may use the CPUs of its set again.
+
+use super::processes::{allowed, container, identity, named, needs, service, subject, watch};
+use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Snippet, Step, Target, Verify, beam_cfg};
+use crate::IdSet;
+use crate::diff::{Subject as Of, Watch};
+use crate::frame::{Frame, Process, Thread};
+use crate::rules::{Subject, parts};
+
+pub(super) const FIX: Fix = Fix {
+    id: "F-AFF",
+    name: "let threads use the CPUs of their set",
+    answers: &[("CPU-07", 0), ("CPU-03", 0), ("CPU-01", 0), ("BEAM-01", 2), ("BEAM-02", 2), ("CPU-04", 3)],
+    executable: true,
+    parameters: &[Parameter { name: "cpus", unit: "list", about: "CPUs for every thread, of those that its set has" }],
+    plan,
+};
+
+/// Processes that are moved at once, at most: a plan is read before it is confirmed.
+const MOST: usize = 64;
+
+fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
+    let found = processes(case)?;
+    let set = case.set.get("cpus").map(|list| wanted(list)).transpose()?;
+    let mut taken = Vec::new();
+    let mut moved: Vec<(&Process, IdSet)> = Vec::new();
+    let mut refused = Vec::new();
+    for process in found {
+        match target(case.frame, process, set.as_ref(), &mut taken) {
+            Ok(cpus) => moved.push((process, cpus)),
+            Err(why) => refused.push(why),
+        }
+    }
+    if moved.is_empty() {
+        return Err(Refusal::because(parts::list(refused, 4)));
+    }
+    let who: Vec<&Process> = moved.iter().map(|(process, _)| *process).collect();
+    let mut plan = case.plan(FIX.id, title(&moved));
+    plan.identity = who.iter().map(|process| identity(process)).collect();
+    for (process, cpus) in &moved {
+        let target = Target::Affinity { pid: process.pid, starttime: process.starttime };
+        plan.commands.push(format!("taskset -apc {cpus} {}", process.pid));
+        plan.steps.push(Step::new(format!("CPUs of the threads of {}", named(process)), target, cpus.to_string()));
+    }
+    plan.risk = Risk::Safe;
+    plan.breaks = breaks(case, &who);
+    plan.needs = needs(case, &who, "to set the affinity of another user's threads");
+    "the mask that each thread had; threads born meanwhile keep the CPUs that they have".clone_into(&mut plan.undo);
+    plan.lost = vec!["threads that have ended".to_owned()];
+    plan.reverters = reverters(case.frame, &who);
+    plan.verify = verify(case, &who);
+    plan.persistent = persistent(case, &moved);
+    Ok(plan)
+}
+
+fn wanted(list: &str) -> Result<IdSet, Refusal> {
+    let set = IdSet::parse_list(list).filter(|set| !set.is_empty());
+    set.ok_or_else(|| Refusal::because(format!("cpus={list}: give a list of CPUs: 0-3,8")))
+}
+
+/// The processes that a finding is about.
+fn processes<'a>(case: &Case<'a>) -> Result<Vec<&'a Process>, Refusal> {
+    let frame = case.frame;
+    let found: Vec<&Process> = match (case.finding.rule.id, &case.finding.subject) {
+        ("BEAM-01", _) => {
+            let (pids, _) = parts::colliding_beams(frame);
+            pids.iter().filter_map(|pid| frame.process(*pid)).collect()
+        }
+        ("CPU-04", Subject::Node(node)) => {
+            if case.finding.text("bound") != "yes" {
+                return Err(Refusal::NotForThis);
+            }
+            let works = |process: &&Process| process.cpu_by_node.iter().any(|(id, cores)| id == node && *cores >= 0.2);
+            let bound = |process: &&Process| parts::bound_node(frame, process) == Some(*node);
+            frame.processes.iter().filter(|process| !process.kernel).filter(works).filter(bound).collect()
+        }
+        (rule, Subject::Cpu(cpu)) => {
+            if frame.cpu(*cpu).is_some_and(|cpu| cpu.isolated) {
+                return Err(Refusal::because(format!("CPU {cpu} is isolated: what is pinned to it is there on purpose")));
+            }
+            let pinned = |process: &&Process| frame.threads_of(process.pid).iter().any(|thread| is_pinned(frame, thread, *cpu));
+            let found: Vec<&Process> = frame.processes.iter().filter(|process| !process.kernel).filter(pinned).collect();
+            if found.is_empty() && rule == "CPU-01" {
+                return Err(Refusal::NotForThis);
+            }
+            found
+        }
+        _ => subject(case).into_iter().collect(),
+    };
+    match found.len() {
+        0 => Err(Refusal::because("whoever was pinned there is gone or is no longer pinned")),
+        many if many > MOST => Err(Refusal::because(format!("{many} processes are too many for one plan"))),
+        _ => Ok(found),
+    }
+}
+
+fn is_pinned(frame: &Frame, thread: &Thread, cpu: u32) -> bool {
+    let only = thread.affinity.as_deref().map(|cpus| cpus.intersection(&frame.topology.cpus_online));
+    is_movable(thread) && only.and_then(|cpus| cpus.single()) == Some(cpu)
+}
+
+/// False for threads whose mask the kernel keeps, and for those in realtime: they are where they are on purpose.
+fn is_movable(thread: &Thread) -> bool {
+    !thread.fixed && !thread.policy.value().is_some_and(parts::is_real_time)
+}
+
+/// Where a process is to run, or why nothing changes.
+fn target(frame: &Frame, process: &Process, set: Option<&IdSet>, taken: &mut Vec<(u32, f64)>) -> Result<IdSet, String> {
+    let who = named(process);
+    let threads = frame.threads_of(process.pid);
+    if !threads.is_empty() && !threads.iter().any(is_movable) {
+        return Err(format!("{who}: all its threads are realtime ones or kept by the kernel"));
+    }
+    let allowed = allowed(frame, process);
+    let cpus = match set {
+        Some(set) if set.is_subset(&allowed) => set.clone(),
+        Some(set) => return Err(format!("{who}: its set has CPUs {allowed}, not all of {set}")),
+        None => near(frame, process, &allowed, taken).unwrap_or_else(|| allowed.clone()),
+    };
+    if cpus.is_empty() {
+        return Err(format!("{who}: none of the CPUs of its set is online"));
+    }
+    let movable: Vec<&Thread> = threads.iter().filter(|thread| is_movable(thread)).collect();
+    let there = |thread: &&Thread| thread.affinity.as_deref() == Some(&cpus);
+    if !movable.is_empty() && movable.iter().all(there) {
+        let other = if allowed == cpus { "its set has no others" } else { "they have all that fits its node" };
+        return Err(format!("{who}: its threads may use CPUs {cpus} already, and {other}"));
+    }
+    Ok(cpus)
+}
+
+/// The CPUs of the node that most of a process's memory is on, where all that its threads want fits what is free there.
+fn near(frame: &Frame, process: &Process, allowed: &IdSet, taken: &mut Vec<(u32, f64)>) -> Option<IdSet> {
+    // An emulator unbound asks for whatever its set has: it gets that.
+    if process.beam.is_some() || frame.topology.cpu_nodes().nth(1).is_none() {
+        return None;
+    }
+    let memory = &process.memory.as_ref()?.by_node;
+    let total: u64 = memory.iter().map(|(_, bytes)| *bytes).sum();
+    let (home, bytes) = memory.iter().max_by_key(|(_, bytes)| *bytes)?;
+    if total == 0 || (*bytes as f64) < 0.8 * total as f64 {
+        return None;
+    }
+    let cpus = frame.topology.node(*home)?.cpus.intersection(allowed);
+    let wanted: f64 = frame.threads_of(process.pid).iter().filter_map(|thread| thread.demand_cores).sum();
+    let wanted = wanted.max(process.cpu_cores.unwrap_or(0.0));
+    let own = process.cpu_by_node.iter().find(|(node, _)| node == home).map_or(0.0, |(_, cores)| *cores);
+    let idle: f64 = cpus.iter().filter_map(|cpu| frame.cpu(cpu)?.busy()).map(|busy| 1.0 - busy).sum();
+    let before: f64 = taken.iter().filter(|(node, _)| node == home).map(|(_, cores)| cores).sum();
+    let fits = !cpus.is_empty() && wanted <= idle + own - before;
+    fits.then(|| {
+        taken.push((*home, wanted - own));
+        cpus
+    })
+}
+
+fn title(moved: &[(&Process, IdSet)]) -> String {
+    let who = parts::list(moved.iter().map(|(process, _)| named(process)), 4);
+    let same = moved.windows(2).all(|pair| matches!(pair, [a, b] if a.1 == b.1));
+    match moved.first() {
+        Some((_, cpus)) if same => format!("{who}: every thread to CPUs {cpus}"),
+        _ => format!("{who}: every thread to the CPUs of its set"),
+    }
+}
+
+fn breaks(case: &Case<'_>, who: &[&Process]) -> Vec<String> {
+    let mut breaks = vec!["no restart and no pause; caches are cold for some milliseconds after a thread has moved".to_owned()];
+    let threads = || who.iter().flat_map(|process| case.frame.threads_of(process.pid));
+    let left = threads().filter(|thread| !is_movable(thread)).count();
+    if left > 0 {
+        breaks.push(format!("{left} of their threads are realtime ones or kept by the kernel: they stay where they are"));
+    }
+    let unread = |process: &&&Process| {
+        !parts::above(process.cpuset_group()).any(|path| case.frame.cgroup(path).is_some_and(|group| group.cpuset_cpus.is_some()))
+    };
+    let unread = parts::list(who.iter().filter(unread).map(|process| named(process)), 4);
+    if !unread.is_empty() {
+        breaks.push(format!("the CPU set of {unread} could not be read: the kernel cuts the list down to it"));
+    }
+    if case.finding.rule.id == "CPU-04" {
+        breaks.push("their memory stays where it is: what runs on another node reaches it from afar".to_owned());
+    }
+    breaks
+}
+
+fn reverters(frame: &Frame, who: &[&Process]) -> Vec<String> {
+    let mut reverters = Vec::new();
+    if who.iter().any(|process| process.beam.is_some()) {
+        reverters.push("the Erlang VM: this is temporary, until it restarts or binds its schedulers again (schedulers_online)".to_owned());
+    }
+    if who.iter().any(|process| container(frame, process).is_some_and(|container| !container.pod_uid.is_empty())) {
+        reverters.push("the kubelet, where its static CPU manager gives containers CPUs of their own".to_owned());
+    }
+    reverters.push("the process itself, and whatever starts it again".to_owned());
+    reverters
+}
+
+fn verify(case: &Case<'_>, who: &[&Process]) -> Verify {
+    let cores: Vec<Watch> = who.iter().map(|process| watch(case.frame, process, "process.cores")).collect();
+    let mut waits: Vec<Watch> = who.iter().map(|process| watch(case.frame, process, "process.wait")).collect();
+    waits.dedup();
+    let one = cores.first().filter(|first| cores.iter().all(|watch| watch == *first)).cloned();
+    let host = |metric| Watch { subject: Of::Host, metric };
+    let mut shown = cores;
+    shown.dedup();
+    shown.push(host("host.busiest_cpu"));
+    if let Subject::Cpu(cpu) = case.finding.subject {
+        shown.push(Watch { subject: Of::Cpu(cpu), metric: "cpu.busy" });
+    }
+    let load = one.unwrap_or_else(|| host("host.busy"));
+    shown.retain(|watch| *watch != load);
+    let cost = waits.first().cloned();
+    Verify { load: Some(load), cost, guards: waits, shown, settle_seconds: 5, ..case.plan(FIX.id, "").verify }
+}
+
+/// What keeps it over a restart: the runtime's own setting, or the unit's.
+fn persistent(case: &Case<'_>, moved: &[(&Process, IdSet)]) -> Option<Snippet> {
+    let (process, cpus) = moved.first()?;
+    if process.beam.is_some() {
+        return beam_cfg::settings(case.frame, process).into_iter().next();
+    }
+    let unit = service(&process.cgroup)?;
+    Some(Snippet {
+        place: format!("/etc/systemd/system/{unit}.d/50-cpus.conf, unless its own configuration pins it"),
+        text: format!("[Service]\nCPUAffinity=\nCPUAffinity={cpus}\n"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{plan, plan_for, surroundings, told};
+    use super::{FIX, Refusal};
+    use crate::fix::Surroundings;
+    use crate::frame::{Frame, ProcessMemory, Thread};
+    use crate::rules::sick;
+    use crate::{IdSet, Known};
+    use std::sync::Arc;
+
+    fn set(list: &str) -> Arc<IdSet> {
+        Arc::new(IdSet::parse_list(list).expect("a list"))
+    }
+
+    fn told_of(rule: &str, change: impl Fn(&mut Frame)) -> String {
+        told(&plan(&FIX, rule, &[], change).expect("a plan"))
+    }
+
+    fn why(result: Result<crate::fix::Plan, Refusal>) -> String {
+        match result {
+            Err(Refusal::Refused { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn colliding_instances_are_one_plan() {
+        insta::assert_snapshot!(told_of("BEAM-01", |_| ()));
+    }
+
+    #[test]
+    fn each_instance_gets_the_cpus_of_its_own_set() {
+        let text = told_of("BEAM-01", |frame| {
+            let mut other = frame.cgroups[0].clone();
+            other.path = "/nq".into();
+            other.cpuset_cpus = Some(set("0-1"));
+            frame.cgroups[0].cpuset_cpus = Some(set("0-3,64-99"));
+            frame.cgroups.push(other);
+            frame.processes[1].cgroup = "/nq".into();
+        });
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn pinned_threads_go_where_their_memory_is_when_it_fits() {
+        let home = |frame: &mut Frame| {
+            frame.processes[0].memory = Some(ProcessMemory { by_node: vec![(1, 900), (0, 100)], ..ProcessMemory::default() });
+        };
+        insta::assert_snapshot!(told_of("CPU-03", home));
+        let full = plan(&FIX, "CPU-03", &[], |frame| {
+            home(frame);
+            for cpu in frame.cpus.iter_mut().filter(|cpu| cpu.id >= 4) {
+                cpu.shares.as_mut().expect("shares").busy = 0.45;
+            }
+        });
+        assert_eq!(full.expect("a plan").steps[0].new, "0-7");
+    }
+
+    #[test]
+    fn a_mask_is_widened() {
+        insta::assert_snapshot!(told_of("CPU-07", |frame| frame.processes[0].uid = Known::Value(0)));
+    }
+
+    #[test]
+    fn threads_that_are_pinned_on_purpose_stay() {
+        let (mut frame, finding) = sick("CPU-03", |_| ());
+        for thread in &mut frame.threads {
+            (thread.policy, thread.affinity) = (Known::Value(1), Some(set("2")));
+        }
+        let gone = plan_for(&FIX, &frame, &finding, &[], &surroundings());
+        assert_eq!(why(gone), "whoever was pinned there is gone or is no longer pinned");
+        frame.threads.push(Thread { fixed: true, policy: Known::Value(0), ..frame.threads[0].clone() });
+        frame.threads[0].policy = Known::Value(0);
+        let plan = plan_for(&FIX, &frame, &finding, &[], &surroundings()).expect("a plan");
+        assert!(plan.breaks.iter().any(|line| line.starts_with("2 of their threads")), "{:?}", plan.breaks);
+        frame.cpus[2].isolated = true;
+        assert!(why(plan_for(&FIX, &frame, &finding, &[], &surroundings())).contains("isolated"));
+    }
+
+    #[test]
+    fn isolated_and_offline_cpus_are_nobodys() {
+        let plan = plan(&FIX, "CPU-03", &[], |frame| {
+            frame.processes[0].memory = None;
+            let topology = Arc::make_mut(&mut frame.topology);
+            topology.cpus[5].isolated = true;
+            topology.cpus_online = (*set("0-6")).clone();
+        });
+        assert_eq!(plan.expect("a plan").steps[0].new, "0-4,6");
+    }
+
+    #[test]
+    fn a_list_has_to_be_of_its_set() {
+        let narrow = |frame: &mut Frame| frame.cgroups[0].cpuset_cpus = Some(set("0-3"));
+        assert_eq!(plan(&FIX, "CPU-03", &[("cpus", "1,3")], narrow).expect("a plan").steps[0].new, "1,3");
+        assert_eq!(why(plan(&FIX, "CPU-03", &[("cpus", "3-4")], narrow)), "java (100): its set has CPUs 0-3, not all of 3-4");
+        assert!(why(plan(&FIX, "CPU-03", &[("cpus", "x")], narrow)).contains("give a list"));
+    }
+
+    #[test]
+    fn whoever_owns_the_threads_needs_nothing() {
+        let (mut frame, finding) = sick("BEAM-01", |_| ());
+        frame.processes.iter_mut().for_each(|process| process.uid = Known::Value(1000));
+        let as_user = |uid| Surroundings { uid, ..Surroundings::default() };
+        assert!(plan_for(&FIX, &frame, &finding, &[], &as_user(1000)).expect("a plan").needs.is_empty());
+        let other = plan_for(&FIX, &frame, &finding, &[], &as_user(1001)).expect("a plan");
+        assert_eq!(other.needs[0].capability, "CAP_SYS_NICE");
+    }
+
+    #[test]
+    fn what_has_gone_is_refused() {
+        let (mut frame, finding) = sick("CPU-07", |_| ());
+        frame.processes.iter_mut().for_each(|process| process.starttime += 1);
+        assert!(why(plan_for(&FIX, &frame, &finding, &[], &surroundings())).contains("gone"));
+    }
+}
