@@ -4,6 +4,7 @@
 mod file;
 mod identity;
 mod line;
+pub mod threads;
 
 use crate::Root;
 use topotop_model::Reason;
@@ -47,11 +48,11 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
     match target {
         Target::File { path } => one(file::value(root, path)),
         Target::Line { path, key } => one(line::value(root, path, key)),
+        Target::Affinity { pid, starttime } => threads::masks(root, *pid, *starttime),
         Target::Channels { .. }
         | Target::Rings { .. }
         | Target::RssTable { .. }
         | Target::Interrupt { .. }
-        | Target::Affinity { .. }
         | Target::IoPriority { .. }
         | Target::Pages { .. }
         | Target::UnitProperty { .. }

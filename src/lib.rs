@@ -30,6 +30,7 @@ pub mod recording;
 pub mod runtime;
 pub mod source;
 pub mod span;
+pub mod sys;
 pub mod theme;
 pub mod units;
 pub mod view;

@@ -1,6 +1,7 @@
 //! The machine that fixes change: read, written and told from another one of the same name. The kernel's is the real one;
 //! tests have one that fails.
 
+mod affinity;
 mod file;
 
 use std::fmt;
@@ -101,7 +102,7 @@ impl Machine for Kernel {
     fn write(
         &mut self,
         target: &Target,
-        _key: &str,
+        key: &str,
         value: &str,
         _tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(), Trouble> {
@@ -111,11 +112,11 @@ impl Machine for Kernel {
         match target {
             Target::File { path } => file::write(path, value),
             Target::Line { path, key } => file::write(path, &format!("{key} {value}")),
+            Target::Affinity { pid, .. } => affinity::write(&self.root, *pid, key, value),
             Target::Channels { .. }
             | Target::Rings { .. }
             | Target::RssTable { .. }
             | Target::Interrupt { .. }
-            | Target::Affinity { .. }
             | Target::IoPriority { .. }
             | Target::Pages { .. }
             | Target::UnitProperty { .. }

@@ -1,0 +1,3 @@
+//! System calls that change something and that no library wraps, each behind a safe function.
+
+pub mod affinity;
