@@ -3,6 +3,7 @@
 
 mod case;
 mod identity;
+mod offered;
 mod plan;
 mod processes;
 pub mod shell;
@@ -13,6 +14,7 @@ pub mod verification;
 
 pub use case::{Case, Surroundings};
 pub use identity::Identity;
+pub use offered::{Offered, Refused, offered};
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
 pub use target::Target;
 pub(crate) use target::is_same;
@@ -102,11 +104,7 @@ fixes!(chan, aff, beam_bif, beam_cfg,);
 
 /// The fixes that answer a finding, the best first; those that are no answer to it are left out.
 pub fn offers(case: &Case<'_>) -> Vec<Offer> {
-    let rule = case.finding.rule.id;
-    let rank = |fix: &Fix| fix.answers.iter().find(|answer| answer.0 == rule).map(|answer| answer.1);
-    let mut ranked: Vec<_> = ALL.iter().filter_map(|fix| Some((rank(fix)?, *fix))).collect();
-    ranked.sort_by_key(|(rank, _)| *rank);
-    let offers = ranked.into_iter().map(|(_, fix)| Offer { fix, plan: (fix.plan)(case) });
+    let offers = of_rule(case.finding.rule.id).map(|fix| Offer { fix, plan: (fix.plan)(case) });
     offers.filter(|offer| !matches!(offer.plan, Err(Refusal::NotForThis))).collect()
 }
 
@@ -139,6 +137,14 @@ pub fn parse_id(id: &str) -> Option<(&str, Subject, &'static Fix)> {
         });
     }
     Some((rule, Subject::parse(&String::from_utf8(bytes).ok()?)?, fix))
+}
+
+/// The fixes that may answer a rule's findings, the best first.
+pub fn of_rule(rule: &str) -> impl Iterator<Item = &'static Fix> {
+    let rank = |fix: &Fix| fix.answers.iter().find(|answer| answer.0 == rule).map(|answer| answer.1);
+    let mut ranked: Vec<_> = ALL.iter().filter_map(|fix| Some((rank(fix)?, *fix))).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, fix)| fix)
 }
 
 /// The finding that an id is about, among the findings and what they cause.

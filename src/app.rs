@@ -98,6 +98,8 @@ pub struct Status {
     pub recording: Option<Recording>,
     /// What the judge was told.
     pub judging: topotop_model::judge::Settings,
+    /// What is known of the place that fixes would be applied from.
+    pub surroundings: topotop_model::fix::Surroundings,
 }
 
 /// A line that goes away by itself.
@@ -159,6 +161,7 @@ fn cx<'a>(
         judgement: &sample.judgement,
         timeline: &sample.timeline,
         settings: &status.judging,
+        surroundings: &status.surroundings,
         theme: &look.theme,
         charset: look.charset,
         selected,

@@ -13,6 +13,7 @@ mod text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::io::{self, Write};
+use topotop_model::fix::Surroundings;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Judgement, Settings};
 
@@ -27,6 +28,8 @@ pub struct Options<'a> {
     pub judgement: Option<&'a Judgement>,
     /// What the judge was told; the rules' own thresholds when none.
     pub settings: Option<&'a Settings>,
+    /// What is known of the place that fixes would be applied from.
+    pub surroundings: Option<&'a Surroundings>,
 }
 
 /// A screen drawn to a buffer.

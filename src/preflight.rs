@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_collectors::Root;
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::fix;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Check, Mark, survey};
 use topotop_model::rules::{Severity, Subject};
@@ -59,7 +60,7 @@ pub(crate) fn run(
     };
     let frame = configured(last.ok_or("nothing was sampled: give it more time with --for")?, settings);
     let checks = survey(&frame, &plan.judge);
-    let report = Report { host: &frame.host.name, checks: &checks, complete };
+    let report = Report { frame: &frame, checks: &checks, complete };
     let mut out = BufWriter::new(io::stdout().lock());
     let written = match &*args.format {
         "text" => report.text(theme::charset(config.charset), &mut out),
@@ -96,7 +97,7 @@ fn configured(snapshot: Snapshot, settings: Settings) -> Frame {
 
 /// What was looked at.
 struct Report<'a> {
-    host: &'a str,
+    frame: &'a Frame,
     checks: &'a [Check],
     complete: bool,
 }
@@ -158,7 +159,7 @@ impl Report<'_> {
         let cut = if self.complete { "" } else { ", cut short" };
         let (hurt, unread, well) =
             (count(Mark::WouldHurt), count(Mark::NotChecked), count(Mark::Ok) + count(Mark::Info));
-        let host = printable(self.host);
+        let host = printable(&self.frame.host.name);
         writeln!(out, "preflight {host}: {hurt} would hurt under load, {unread} not checked, {well} ok{cut}\n")?;
         for check in self.checks {
             one(check, charset, out)?;
@@ -167,14 +168,14 @@ impl Report<'_> {
     }
 
     fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.checks.iter().map(row)
+        self.checks.iter().map(|check| row(check, self.frame))
     }
 
     fn summary(&self) -> Summary<'_> {
         let ids = |mark| self.of(mark).map(|check| check.rule.id).collect();
         let ok = self.checks.iter().filter(|check| matches!(check.mark(), Mark::Ok | Mark::Info));
         Summary {
-            host: self.host,
+            host: &self.frame.host.name,
             complete: self.complete,
             worst: self.worst().map(Severity::name),
             would_hurt: ids(Mark::WouldHurt),
@@ -199,7 +200,9 @@ impl Report<'_> {
     }
 }
 
-fn row(check: &Check) -> Row<'_> {
+fn row<'a>(check: &'a Check, frame: &Frame) -> Row<'a> {
+    let finding =
+        |finding| json::finding(finding, None, &fix::offered(finding, frame, &fix::Surroundings::default()).0);
     let missing = check.unchecked.iter().map(|row| Missing {
         subject: printable(&row.subject.to_string()).into_owned(),
         reason: printable(&row.reason).into_owned(),
@@ -210,7 +213,7 @@ fn row(check: &Check) -> Row<'_> {
         check: check.name,
         state: check.mark().name(),
         says: printable(&check.says).into_owned(),
-        findings: check.findings.iter().map(|finding| json::finding(finding, None)).collect(),
+        findings: check.findings.iter().map(finding).collect(),
         not_checked: missing.collect(),
         advice: if check.mark() == Mark::WouldHurt { check.rule.advice } else { &[] },
     }

@@ -165,6 +165,7 @@ fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Writ
                     pretty,
                     judgement: Some(&app.newest.judgement),
                     settings: Some(&app.status.judging),
+                    surroundings: Some(&app.status.surroundings),
                 },
                 out,
             )?;

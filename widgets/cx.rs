@@ -1,6 +1,7 @@
 //! What a panel draws from.
 
 use crate::Theme;
+use topotop_model::fix::Surroundings;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::{Judgement, Settings, Timeline};
@@ -29,6 +30,8 @@ pub struct Cx<'a> {
     pub timeline: &'a Timeline,
     /// What the judge was told: thresholds that are not the rules' own.
     pub settings: &'a Settings,
+    /// What is known of the place that fixes would be applied from.
+    pub surroundings: &'a Surroundings,
     /// Styles.
     pub theme: &'a Theme,
     /// Characters.

@@ -3,6 +3,7 @@
 use crate::{Action, Charset, Cx, Panel, Theme, demo};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::fix::Surroundings;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::{Judgement, Settings, Timeline};
@@ -18,6 +19,7 @@ pub(crate) fn with_cx<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<
         judgement: &judgement,
         timeline: &timeline,
         settings: &settings,
+        surroundings: &Surroundings::default(),
         theme: &theme,
         charset,
         selected: None,

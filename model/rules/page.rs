@@ -20,11 +20,20 @@ pub fn page(rule: &Rule, settings: &Settings) -> Vec<(&'static str, Vec<String>)
         ("limits", limits),
         ("no finding for", list(rule.guards)),
         ("what to do", list(rule.advice)),
+        ("fixes", crate::fix::of_rule(rule.id).map(fix).collect()),
     ];
     page.extend(rule.tables.iter().map(|table| (table.title, table_lines(table))));
     page.extend([("what others gained", list(rule.gained)), ("references", list(rule.references))]);
     page.retain(|(_, lines)| !lines.is_empty());
     page
+}
+
+/// A fix that answers it, with what can be set.
+fn fix(fix: &crate::fix::Fix) -> String {
+    let set: Vec<&str> = fix.parameters.iter().map(|parameter| parameter.name).collect();
+    let set = if set.is_empty() { String::new() } else { format!("; --set {}", set.join(", ")) };
+    let kind = if fix.executable { "" } else { " (advice)" };
+    format!("{}  {}{kind}{set}", fix.id, fix.name)
 }
 
 /// A table with its columns lined up.

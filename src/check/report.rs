@@ -5,6 +5,7 @@ use crate::export::json::{self, Findings};
 use crate::units;
 use serde::Serialize;
 use std::io::{self, Write};
+use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, told};
 use topotop_model::staves::{Stave, Staves, Verdict, exclusions, sentence};
@@ -74,6 +75,20 @@ fn staves(seen: &Seen, staves: &Staves, out: &mut impl Write) -> io::Result<()> 
     }
 }
 
+/// The first thing to do, and how.
+fn fix(fixes: &[Offered], out: &mut impl Write) -> io::Result<()> {
+    let Some(first) = fixes.first() else { return Ok(()) };
+    writeln!(out, "  fix: {}  ({}, {})", printable(first.line()), first.fix, first.risk.name())?;
+    if first.executable {
+        writeln!(out, "       topotop fix apply {}", first.id)?;
+    }
+    match fixes.len() - 1 {
+        0 => Ok(()),
+        1 => writeln!(out, "       and one more: topotop fix list"),
+        more => writeln!(out, "       and {more} more: topotop fix list"),
+    }
+}
+
 /// For people.
 pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     if !seen.name.is_empty() {
@@ -94,6 +109,7 @@ pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         let since = format!("{} UTC", units::time_of_day(finding.since.wall_ns));
         let beside = sentence(&exclusions(finding, &measured));
         write!(out, "\n{}", told::in_full_beside(finding, &since, &beside))?;
+        fix(seen.fixes(finding), out)?;
     }
     staves(seen, &measured, out)?;
     let mut rows = not_checked(&seen.last).peekable();
@@ -157,7 +173,10 @@ pub(super) fn summary(seen: &Seen, whole: bool, out: &mut impl Write) -> io::Res
         not_checked: not_checked(&seen.last).map(|(rule, _)| rule.id).collect(),
         findings: seen.findings.iter().map(name).collect(),
     };
-    let all = whole.then(|| Findings::of(&seen.findings, &seen.last, &staves));
+    let all = whole.then(|| {
+        let found = seen.findings.iter().map(|finding| (finding, seen.fixes(finding)));
+        Findings::of(found, &seen.last, &staves)
+    });
     serde_json::to_writer(&mut *out, &Line { summary, whole: all.as_ref() })?;
     out.write_all(b"\n")
 }

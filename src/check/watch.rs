@@ -4,6 +4,7 @@ use super::report;
 use crate::export::{Options, json};
 use crate::recording;
 use crate::source::live::Plan;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::fix::{Offered, Surroundings, offered};
 use topotop_model::frame::Frame;
 use topotop_model::judge::{self, Judge, Judgement};
 use topotop_model::rules::{Finding, Severity, Subject};
@@ -29,6 +31,10 @@ pub(crate) struct Seen {
     pub(super) span: (i64, i64),
     /// Every finding that was open at any time, as it was last.
     pub(super) findings: Vec<Finding>,
+    /// What can be done about each of them, as of the last frame that it was open in.
+    fixes: HashMap<(&'static str, Subject), Vec<Offered>>,
+    /// What is known of the place that fixes would be applied from.
+    pub(super) surroundings: Surroundings,
     pub(super) last: Judgement,
     /// How the staves stood.
     pub(super) tally: Tally,
@@ -43,6 +49,8 @@ impl Seen {
         let start = *first.get_or_insert(frame.stamp.mono_ns);
         self.seconds = frame.stamp.mono_ns.saturating_sub(start) as f64 / 1e9;
         for finding in &judgement.findings {
+            let key = (finding.rule.id, finding.subject.clone());
+            self.fixes.insert(key, offered(finding, frame, &self.surroundings).0);
             let same = |known: &&mut Finding| (known.rule.id, &known.subject) == (finding.rule.id, &finding.subject);
             match self.findings.iter_mut().find(same) {
                 Some(known) => {
@@ -62,6 +70,11 @@ impl Seen {
             .collect();
         self.findings.retain(|known| !children.contains(&(known.rule.id, known.subject.clone())));
         self.last = judgement;
+    }
+
+    /// What can be done about a finding.
+    pub(super) fn fixes(&self, finding: &Finding) -> &[Offered] {
+        self.fixes.get(&(finding.rule.id, finding.subject.clone())).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn worst(&self) -> Option<Severity> {

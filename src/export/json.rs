@@ -20,6 +20,7 @@ use super::Options;
 pub(crate) use findings::{Finding, finding};
 pub(crate) use staves::{Stave, stave};
 use std::io::{self, Write};
+use topotop_model::fix::{Offered, offered};
 use topotop_model::frame::Frame;
 use topotop_model::judge::Judgement;
 use topotop_model::staves::Staves;
@@ -71,9 +72,13 @@ pub fn document(frame: &Frame, options: &Options<'_>) -> Document {
     let cgroups = top::cgroups(frame, options.top);
     let settings = options.settings.cloned().unwrap_or_default();
     let staves = options.judgement.map(|judgement| Staves::of(frame, &judgement.findings, &settings));
+    let surroundings = options.surroundings.cloned().unwrap_or_default();
     let found = |judgement: &Judgement| {
-        let beside = staves.as_ref();
-        judgement.findings.iter().map(|finding| findings::finding(finding, beside)).collect()
+        let one = |finding| {
+            let (fixes, _) = offered(finding, frame, &surroundings);
+            findings::finding(finding, staves.as_ref(), &fixes)
+        };
+        judgement.findings.iter().map(one).collect()
     };
     Document {
         schema: SCHEMA,
@@ -127,11 +132,15 @@ object! {
 }
 
 impl Findings {
-    /// Of findings that were collected, the last judgement and the staves of the whole time.
-    pub fn of(found: &[topotop_model::rules::Finding], last: &Judgement, staves: &Staves) -> Self {
+    /// Of findings that were collected with their fixes, the last judgement and the staves of the whole time.
+    pub fn of<'a>(
+        found: impl Iterator<Item = (&'a topotop_model::rules::Finding, &'a [Offered])>,
+        last: &Judgement,
+        staves: &Staves,
+    ) -> Self {
         Self {
             rules: findings::rules(last),
-            findings: found.iter().map(|finding| findings::finding(finding, Some(staves))).collect(),
+            findings: found.map(|(finding, fixes)| findings::finding(finding, Some(staves), fixes)).collect(),
             staves: staves::list(staves),
         }
     }

@@ -87,6 +87,7 @@ impl Lines {
             pretty: false,
             judgement: Some(&judgement),
             settings: Some(self.judge.settings()),
+            surroundings: None,
         };
         json::write(&frame, &options, out).map_err(Failure::Out)
     }

@@ -1,9 +1,11 @@
 //! The findings on the overview, and the one line that stands on every screen.
 
+use super::detail::risk_role;
 use crate::parts::{Pen, severity};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::fix::offered;
 use topotop_model::rules::Finding;
 
 /// Lines of a title before it is cut.
@@ -86,8 +88,17 @@ fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer)
         pen.skip(HEAD).text(Role::Text, if last { rest } else { line });
         rest = rest.trim_start().strip_prefix(line.as_str()).unwrap_or(rest).trim_start();
     }
-    if let Some(advice) = finding.rule.advice.first().filter(|_| room.advice) {
-        let mut pen = Pen::new(cx, area, room.title, buf);
+    if !room.advice {
+        return;
+    }
+    let mut pen = Pen::new(cx, area, room.title, buf);
+    let fix = offered(finding, cx.frame, cx.surroundings).0.into_iter().next().filter(|fix| fix.executable);
+    if let Some(fix) = fix {
+        let risk = fix.risk.name();
+        pen.skip(HEAD - 1).text(Role::Info, "f  ");
+        let room = pen.left().saturating_sub(risk.len() as u16 + 2);
+        pen.field(Role::Text, room, fix.line()).skip(2).text(risk_role(fix.risk), risk);
+    } else if let Some(advice) = finding.rule.advice.first() {
         let arrow = if cx.charset == Charset::Unicode { "→ " } else { "> " };
         pen.skip(HEAD).text(Role::Border, arrow).text(Role::Dim, advice);
     }

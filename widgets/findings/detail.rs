@@ -6,6 +6,7 @@ use crate::parts::number::Short;
 use crate::parts::pane::Doc;
 use crate::parts::{severity, units};
 use crate::{Charset, Cx, Role};
+use topotop_model::fix::{Offered, Risk, offered};
 use topotop_model::judge::Basis;
 use topotop_model::rules::Finding;
 use topotop_model::staves::{Staves, exclusions, sentence};
@@ -24,7 +25,7 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     related(cx, &mut doc, finding, width);
     evidence::lines(cx, &mut doc, finding, width);
     beside(cx, &mut doc, finding, width);
-    remedies(&mut doc, finding, width);
+    remedies(cx, &mut doc, finding, width);
     doc.gap();
     doc.head("Why it matters");
     for line in severity::wrapped(finding.rule.why, width.saturating_sub(2).min(100)) {
@@ -89,14 +90,53 @@ fn beside(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
 }
 
 /// What to do, the best first. What can be applied from here stands before the advice: its id, its command and its risk.
-fn remedies(doc: &mut Doc, finding: &Finding, width: u16) {
+fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     doc.gap();
     doc.head("What to do");
+    let (fixes, refused) = offered(finding, cx.frame, cx.surroundings);
+    for fix in &fixes {
+        remedy(cx, doc, fix, width);
+    }
+    for fix in &refused {
+        let needs = if fix.needs.is_empty() { String::new() } else { format!("; needs {}", fix.needs) };
+        let text = format!("{}: {}{needs}", fix.name, fix.why);
+        item(doc, &format!("{:<14}", fix.fix), &printable(&text), Role::Dim, width);
+    }
+    if !fixes.is_empty() || !refused.is_empty() {
+        doc.gap();
+    }
     for (at, advice) in finding.rule.advice.iter().enumerate() {
         item(doc, &format!("{}  ", at + 1), advice, Role::Text, width);
     }
     if finding.rule.advice.is_empty() {
         paragraph(doc, "  nothing that is known to help", width);
+    }
+}
+
+/// What can be done from here: `f  F-CHAN  ethtool -L eth0 combined 8   disruptive`.
+fn remedy(cx: &Cx<'_>, doc: &mut Doc, fix: &Offered, width: u16) {
+    let key = if fix.executable { "f " } else { "  " };
+    let (risk, role) = if fix.executable { (fix.risk.name(), risk_role(fix.risk)) } else { ("advice", Role::Dim) };
+    let head = format!("  {key} {:<13}", fix.fix);
+    let room = usize::from(width).saturating_sub(head.chars().count() + risk.len() + 2);
+    let line = printable(if fix.executable { fix.line() } else { &fix.title });
+    let line = if line.chars().count() > room {
+        let mark = if cx.charset == Charset::Unicode { "…" } else { "~" };
+        line.chars().take(room.saturating_sub(1)).collect::<String>() + mark
+    } else {
+        line.into_owned()
+    };
+    let gap = " ".repeat(room.saturating_sub(line.chars().count()) + 2);
+    let pieces = vec![(head, Role::Info), (line, Role::Text), (gap, Role::Text), (risk.to_owned(), role)];
+    doc.line(pieces);
+}
+
+/// How a risk looks.
+pub(crate) fn risk_role(risk: Risk) -> Role {
+    match risk {
+        Risk::Safe => Role::Ok,
+        Risk::Disruptive => Role::Warn,
+        Risk::Dangerous => Role::Critical,
     }
 }
 

@@ -1,7 +1,9 @@
 //! What was found, and how every rule stands.
 
-use super::value::{Text, object};
+use super::value::{Lines, Text, object};
 use std::sync::Arc;
+use topotop_model::Known;
+use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::rules::{self, Figure};
 use topotop_model::staves::{Staves, Verdict, exclusions};
@@ -19,7 +21,7 @@ object! {
         tables: Vec<Table>,
         children: Vec<&'static str>,
         ruled_out: Vec<super::staves::Stave>,
-        fixes: Vec<NoFix>,
+        fixes: Vec<Fix>,
     }
 }
 
@@ -78,11 +80,17 @@ object! {
     }
 }
 
-/// Nothing is offered to be applied.
-#[derive(Clone, Debug, serde::Serialize)]
-pub(crate) enum NoFix {}
-
-impl super::value::Absent for NoFix {}
+object! {
+    /// What can be done about it.
+    pub(crate) Fix {
+        id: Text,
+        title: Text,
+        command: Lines,
+        risk: &'static str,
+        executable: bool,
+        persistent: Known<Lines>,
+    }
+}
 
 /// A number or a text.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -94,8 +102,8 @@ pub(crate) enum Value {
 
 impl super::value::Absent for Value {}
 
-/// A finding; with what is ruled out beside it where the staves are known.
-pub(crate) fn finding(finding: &rules::Finding, staves: Option<&Staves>) -> Finding {
+/// A finding; with what is ruled out beside it where the staves are known, and what can be done about it.
+pub(crate) fn finding(finding: &rules::Finding, staves: Option<&Staves>, fixes: &[Offered]) -> Finding {
     let beside = staves.map(|staves| exclusions(finding, staves)).unwrap_or_default();
     let beside = beside.into_iter().filter(|stave| stave.verdict == Verdict::RuledOut);
     let evidence = finding.evidence.iter().filter_map(|evidence| {
@@ -117,7 +125,18 @@ pub(crate) fn finding(finding: &rules::Finding, staves: Option<&Staves>) -> Find
         tables: finding.tables().map(table).collect(),
         children: finding.children.iter().map(|child| child.rule.id).collect(),
         ruled_out: beside.map(super::staves::stave).collect(),
-        fixes: Vec::new(),
+        fixes: fixes.iter().map(fix).collect(),
+    }
+}
+
+fn fix(fix: &Offered) -> Fix {
+    Fix {
+        id: text(fix.id.clone()),
+        title: text(fix.title.clone()),
+        command: Lines(fix.command.clone()),
+        risk: fix.risk.name(),
+        executable: fix.executable,
+        persistent: Known::or_none(fix.persistent.clone().map(Lines)),
     }
 }
 

@@ -27,6 +27,7 @@ impl<T> Absent for Known<T> {
 impl<T> Absent for Vec<T> {}
 impl<T> Absent for ById<T> {}
 impl Absent for Text {}
+impl Absent for Lines {}
 impl Absent for Set {}
 impl Absent for String {}
 impl Absent for &'static str {}
@@ -72,6 +73,17 @@ impl From<&str> for Text {
 impl Serialize for Text {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&printable(&self.0))
+    }
+}
+
+/// A text of any number of lines, each without characters that steer terminals.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines(pub(crate) String);
+
+impl Serialize for Lines {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let lines: Vec<_> = self.0.split('\n').map(printable).collect();
+        serializer.serialize_str(&lines.join("\n"))
     }
 }
 
