@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use topotop_collectors::{Options, Root, Sampler, root::Use};
 use topotop_model::derive::Deriver;
+use topotop_model::fix::Surroundings;
 use topotop_model::history::History;
 use topotop_model::judge::{Judgement, Settings, Timeline};
 use topotop_model::{Snapshot, Window, codec};
@@ -95,6 +96,7 @@ fn draw(frame: &topotop_model::frame::Frame, history: &History, area: Rect) -> V
         judgement: &judgement,
         timeline: &timeline,
         settings: &settings,
+        surroundings: &Surroundings::default(),
         theme: &theme,
         charset: Charset::Unicode,
         selected: None,

@@ -37,6 +37,7 @@ fn a_wide_machine_is_read_right_and_fits_every_screen() {
         judgement: &judgement,
         timeline: &timeline,
         settings: &settings,
+        surroundings: &topotop_model::fix::Surroundings::default(),
         theme: &theme,
         charset: Charset::Unicode,
         selected: None,
