@@ -85,7 +85,9 @@ fn tell(hierarchies: &[Hierarchy], now_ns: u64, draft: &mut Draft) {
     draft.cgroup_mounts.begin(now_ns);
     let table = draft.cgroup_mounts.data_mut();
     let old: Vec<usize> = table.rows().iter().collect();
-    old.into_iter().for_each(|slot| table.remove(slot));
+    for slot in old {
+        table.remove(slot);
+    }
     for hierarchy in hierarchies {
         let slot = table.insert();
         table.dir.set(slot, &format!("/{}", text::from_bytes(hierarchy.dir.as_os_str().as_bytes())));

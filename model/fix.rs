@@ -2,6 +2,7 @@
 //! Plans are symbolic; old values are read when one is shown, and only the applier writes.
 
 mod case;
+mod group;
 mod identity;
 mod offered;
 mod plan;
@@ -16,6 +17,7 @@ pub use case::{Case, Surroundings};
 pub use identity::Identity;
 pub use offered::{Offered, Refused, offered};
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
+pub use reclaim::step as reclaim_step;
 pub use target::Target;
 pub(crate) use target::is_same;
 pub use verification::{Trip, Verdict, Verification};
@@ -100,7 +102,7 @@ macro_rules! fixes {
     };
 }
 
-fixes!(chan, aff, beam_bif, beam_cfg,);
+fixes!(chan, aff, beam_bif, beam_cfg, limit, reclaim, high,);
 
 /// The fixes that answer a finding, the best first; those that are no answer to it are left out.
 pub fn offers(case: &Case<'_>) -> Vec<Offer> {

@@ -4,7 +4,7 @@ use super::super::metric::Better::{Lower, Neither};
 use super::super::metric::{Floor, Measure, Metric, Read};
 use super::machine::part;
 use super::{MB, Table, bytes_rate, rate, share};
-use crate::frame::Cgroup;
+use crate::frame::{Cgroup, CgroupIoRate};
 
 /// Cores' worth of time: a twentieth of a core and a tenth of what there is.
 const CORES: Floor = Floor::Both(0.05, 0.1);
@@ -56,6 +56,21 @@ pub(in super::super) const CGROUP: Table = &[
         Read::Cgroup(|group| group.io_pressure?.some_ratio),
     )
     .mean(),
+    share(
+        "cgroup.memory_full",
+        "all its tasks waited for memory",
+        Lower,
+        Read::Cgroup(|group| group.memory_pressure?.full_ratio),
+    )
+    .mean(),
+    rate("cgroup.io_writes", "writes", Neither, 10.0, Read::Cgroup(|group| io(group, |row| row.writes_per_second))),
+    bytes_rate(
+        "cgroup.io_write_bytes",
+        "bytes written",
+        Neither,
+        MB,
+        Read::Cgroup(|group| io(group, |row| row.write_bytes_per_second)),
+    ),
     rate(
         "cgroup.events_max",
         "times at its limit",
@@ -85,6 +100,11 @@ pub(in super::super) const CGROUP: Table = &[
         Read::Cgroup(|group| group.memory.as_ref()?.pgmajfault_per_second),
     ),
 ];
+
+/// Over all devices; none where none is counted.
+fn io(group: &Cgroup, read: fn(&CgroupIoRate) -> f64) -> Option<f64> {
+    (!group.io.is_empty()).then(|| group.io.iter().map(read).sum())
+}
 
 /// A block device.
 pub(in super::super) const DISK: Table = &[

@@ -1,0 +1,321 @@
+//! What fixes of control groups share: where a group is, whose it is, and how a setting of it is written.
+
+use super::shell::quoted;
+use super::{Case, Identity, Need, Refusal, Snippet, Step, Target, Verify};
+use crate::diff::{Subject as Of, Watch};
+use crate::frame::{Cgroup, CgroupMemory, Frame};
+use crate::rules::{Subject, parts};
+use std::sync::Arc;
+
+/// A page, to which the kernel rounds every limit: what is written in whole MiB reads back as it was written.
+pub(super) const MIB: u64 = 1 << 20;
+
+/// A group and where its files of one controller are.
+#[derive(Clone, Debug)]
+pub(super) struct Group<'a> {
+    pub(super) cgroup: &'a Cgroup,
+    /// 1 or 2: of the hierarchy that has the controller.
+    pub(super) version: u32,
+    /// Its directory there.
+    pub(super) dir: String,
+    /// Its directory in the hierarchy that its inode is of.
+    home: String,
+}
+
+impl<'a> Group<'a> {
+    /// The group that a finding is about.
+    pub(super) fn of(case: &Case<'a>, controller: &str) -> Result<Self, Refusal> {
+        let Subject::Cgroup(path) = &case.finding.subject else { return Err(Refusal::NotForThis) };
+        Self::at(case.frame, path, controller)
+    }
+
+    /// The group of a path.
+    pub(super) fn at(frame: &'a Frame, path: &str, controller: &str) -> Result<Self, Refusal> {
+        let cgroup = frame.cgroup(path).ok_or(Refusal::NotForThis)?;
+        let unknown = || Refusal::until("where control groups are mounted could not be read", "/proc/self/mountinfo");
+        let (version, dir) = frame.cgroup_directory(path, controller).ok_or_else(unknown)?;
+        // A row's inode is of the hierarchy that tells of its memory, else of its CPU time.
+        let first = ["memory", "cpu", "cpuacct"]
+            .into_iter()
+            .find_map(|name| frame.cgroup_directory(path, name).filter(|(version, _)| *version == 1));
+        let home = first.or_else(|| frame.cgroup_directory(path, "")).map_or_else(|| dir.clone(), |(_, dir)| dir);
+        Ok(Self { cgroup, version, dir, home })
+    }
+
+    /// Its memory.
+    pub(super) fn memory(&self) -> Result<&'a CgroupMemory, Refusal> {
+        let unread = || Refusal::until(format!("the memory of {} could not be read", self.cgroup.path), "memory.stat");
+        self.cgroup.memory.as_ref().ok_or_else(unread)
+    }
+
+    pub(super) fn identity(&self) -> Identity {
+        Identity::Cgroup { directory: self.home.clone(), inode: self.cgroup.inode.value().unwrap_or(0) }
+    }
+
+    /// A file of it.
+    pub(super) fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.dir.trim_end_matches('/'))
+    }
+
+    /// The systemd unit that it is; none for groups that somebody else makes.
+    pub(super) fn unit(&self) -> Option<&'a str> {
+        unit(&self.cgroup.path)
+    }
+
+    /// How a setting of it is written: by systemd where the group is systemd's and systemd answers.
+    pub(super) fn setting(
+        &self,
+        case: &Case<'_>,
+        what: &str,
+        new: &str,
+        file: &Named<'_>,
+        unit: &Named<'_>,
+    ) -> Setting {
+        let by = self.unit().filter(|_| case.surroundings.systemd && !unit.name.is_empty());
+        let Some(name) = by else {
+            let path = self.file(file.name);
+            let command = format!("echo {} > {}", quoted(file.value), quoted(&path));
+            let step = Step::new(what, Target::file(path), new);
+            return Setting { step, command, undo: Undo::Echo };
+        };
+        let property = unit.name.to_owned();
+        let command = format!("systemctl set-property --runtime {} {property}={}", quoted(name), unit.value);
+        let step = Step::new(what, Target::UnitProperty { unit: name.to_owned(), property }, unit.value);
+        Setting { step, command, undo: Undo::Systemd }
+    }
+
+    /// Who writes its settings, if not us.
+    pub(super) fn reverters(&self, kubelet: &str) -> Vec<String> {
+        let mut who = Vec::new();
+        if self.cgroup.container.is_some() || is_of_containers(&self.cgroup.path) {
+            who.push(format!(
+                "the container's runtime when it is restarted, with what its specification says; {kubelet}"
+            ));
+        }
+        if self.unit().is_some() {
+            who.push("systemd, when the unit is started again or given another value".to_owned());
+        }
+        who
+    }
+
+    /// What would make a setting last: the unit's own, or the container's specification.
+    pub(super) fn lasting(&self, unit: &str, pod: &str) -> Option<Snippet> {
+        if is_of_containers(&self.cgroup.path) {
+            return Some(Snippet { place: "the container's specification".to_owned(), text: format!("{pod}\n") });
+        }
+        let name = self.unit()?;
+        let section = match name.rsplit('.').next() {
+            Some("slice") => "Slice",
+            Some("scope") => return None,
+            _ => "Service",
+        };
+        let place = format!("/etc/systemd/system/{name}.d/90-topotop.conf");
+        Some(Snippet { place, text: format!("[{section}]\n{unit}\n") })
+    }
+}
+
+/// A setting's name with its value, in the words of whoever takes it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'a> {
+    pub(super) name: &'a str,
+    pub(super) value: &'a str,
+}
+
+/// Who undoes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Undo {
+    Echo,
+    Systemd,
+}
+
+/// A setting of a group as it is written.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) step: Step,
+    pub(super) command: String,
+    undo: Undo,
+}
+
+impl Setting {
+    /// How it is undone, in a line; `old` as a file or as systemd has it.
+    pub(super) fn undo(&self, file: &str, unit: &str) -> String {
+        match (&self.undo, &self.step.target) {
+            (Undo::Systemd, Target::UnitProperty { unit: name, property }) => {
+                format!("systemctl set-property --runtime {} {property}={unit}", quoted(name))
+            }
+            (_, target) => format!("echo {} > {}", quoted(file), quoted(&target.to_string())),
+        }
+    }
+}
+
+/// Writing a group's files needs no capability: whoever owns them may.
+pub(super) fn need() -> Need {
+    Need { capability: String::new(), what: "root, or the owner of the control group's files".to_owned() }
+}
+
+/// The systemd unit of a group's path: the last one, where everything above it is a slice and nobody else's.
+fn unit(path: &str) -> Option<&str> {
+    let (above, name) = path.rsplit_once('/')?;
+    let ends = |name: &str, suffix: &str| name.len() > suffix.len() && name.ends_with(suffix);
+    let is_unit = [".service", ".scope", ".slice"].iter().any(|suffix| ends(name, suffix));
+    let in_slices = above.split('/').filter(|part| !part.is_empty()).all(|part| ends(part, ".slice"));
+    (is_unit && in_slices && !is_of_containers(path)).then_some(name)
+}
+
+/// True for the groups of Kubernetes and Docker: their agents write them.
+fn is_of_containers(path: &str) -> bool {
+    let of_agents = |part: &str| {
+        ["kubepods", "kubelet", "docker", "libpod", "cri-containerd", "crio", "machine-libpod"].iter().any(|name| {
+            part.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '_']))
+        })
+    };
+    // The daemons themselves are services like others.
+    path.split('/').any(|part| of_agents(part) && !part.ends_with(".service"))
+}
+
+/// A metric of a group.
+pub(super) fn watch(path: &Arc<str>, metric: &'static str) -> Watch {
+    Watch { subject: Of::Cgroup(Arc::clone(path)), metric }
+}
+
+/// What carries the load: the busiest interface where there is traffic to speak of, else the group's CPU time.
+pub(super) fn load(frame: &Frame, path: &Arc<str>) -> Watch {
+    let bytes = |nic: &crate::frame::Nic| nic.rx.bytes_per_second.unwrap_or(0.0);
+    let nics = frame.nics.iter().filter(|nic| parts::is_physical(nic) && bytes(nic) >= 1e6);
+    match nics.max_by(|a, b| bytes(a).total_cmp(&bytes(b))) {
+        Some(nic) => Watch { subject: Of::Nic(Arc::clone(&nic.name)), metric: "nic.rx_bytes" },
+        None => watch(path, "cgroup.cores"),
+    }
+}
+
+/// How the effect on a group's memory is measured: what waits for it, else what is read again, else how often the limit
+/// was hit.
+pub(super) fn verify(case: &Case<'_>, cgroup: &Cgroup, settle_seconds: u32) -> Verify {
+    let path = &cgroup.path;
+    let memory = cgroup.memory.as_ref();
+    let waits = cgroup.memory_pressure.is_some_and(|stall| stall.some_ratio.is_some());
+    let refaults = memory.is_some_and(|memory| memory.refault_file_per_second.is_some());
+    let cost = match (waits, refaults) {
+        (true, _) => "cgroup.memory_pressure",
+        (false, true) => "cgroup.refault_file",
+        (false, false) => "cgroup.events_max",
+    };
+    let host = |metric| Watch { subject: Of::Host, metric };
+    let shown = ["cgroup.memory", "cgroup.refault_file", "cgroup.pgscan_direct", "cgroup.events_max"];
+    // What comes and goes is measured over two rounds of it.
+    let period = case.finding.number("period").map_or(0, |period| (period * 2.0).ceil() as u32 + 1);
+    Verify {
+        load: Some(load(case.frame, path)),
+        cost: Some(watch(path, cost)),
+        guards: vec![host("host.allocstall"), host("host.pswpout")],
+        shown: shown.into_iter().filter(|metric| *metric != cost).map(|metric| watch(path, metric)).collect(),
+        before_seconds: period.max(30),
+        settle_seconds,
+        after_seconds: period.max(30),
+        ..Verify::default()
+    }
+}
+
+/// A size as people and systemd write it: `64M`, `5G`, `1073741824`.
+pub(super) fn size(text: &str) -> Option<u64> {
+    let text = text.trim().trim_end_matches('B').trim_end_matches('i');
+    let digits = text.trim_end_matches(['K', 'M', 'G', 'T']);
+    let shift = match text.strip_prefix(digits)? {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// A parameter that is a size, in whole MiB; refused where it is none or out of range.
+pub(super) fn sized(case: &Case<'_>, name: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<u64>, Refusal> {
+    let Some(text) = case.set.get(name) else { return Ok(None) };
+    let whole = size(text).map(|bytes| bytes / MIB * MIB).filter(|bytes| range.contains(bytes));
+    let (low, high) = (show(*range.start()), show(*range.end()));
+    whole.map(Some).ok_or_else(|| Refusal::because(format!("{name}={text}: give a size from {low} to {high}")))
+}
+
+/// Bytes for people.
+pub(super) fn show(bytes: u64) -> String {
+    parts::bytes(Some(bytes as f64))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{Group, is_of_containers, size, unit};
+    use crate::frame::{CgroupMount, Frame};
+    use proptest::prelude::*;
+
+    /// A machine of one version; of version 1 with a hierarchy for each controller.
+    pub(in super::super) fn mounted(frame: &mut Frame, version: u32) {
+        let mount =
+            |dir: &str, controllers: &str| CgroupMount { dir: dir.into(), version, controllers: controllers.into() };
+        frame.cgroup_mounts = if version == 2 {
+            vec![mount("/sys/fs/cgroup", "")]
+        } else {
+            ["memory", "cpu,cpuacct", "blkio"].map(|name| mount(&format!("/sys/fs/cgroup/{name}"), name)).to_vec()
+        };
+        for cgroup in &mut frame.cgroups {
+            cgroup.version = version;
+        }
+    }
+
+    #[test]
+    fn units_are_systemds_own() {
+        assert_eq!(unit("/system.slice/mq.service"), Some("mq.service"));
+        assert_eq!(unit("/user.slice/user-0.slice/session-3.scope"), Some("session-3.scope"));
+        assert_eq!(unit("/a-b.slice"), Some("a-b.slice"));
+        for path in [
+            "/mq",
+            "/",
+            "/.service",
+            "/kubepods.slice/kubepods-pod1.slice/cri-containerd-8a.scope",
+            "/kubepods.slice",
+            "/system.slice/docker-8a.scope",
+            "/user.slice/user-0.slice/user@0.service/app.slice/x.service",
+            "/docker/8a/system.slice/x.service",
+            "/system.slice/x.service/below",
+        ] {
+            assert_eq!(unit(path), None, "{path}");
+        }
+        assert_eq!(unit("/system.slice/docker.service"), Some("docker.service"));
+        assert!(is_of_containers("/kubepods/burstable/pod1/8a") && !is_of_containers("/system.slice/kubelet.service"));
+    }
+
+    #[test]
+    fn an_inode_is_of_the_hierarchy_that_tells_of_memory() {
+        let mut frame = Frame::default();
+        frame.cgroups.push(crate::frame::Cgroup { path: "/mq".into(), ..crate::frame::Cgroup::default() });
+        mounted(&mut frame, 1);
+        let group = Group::at(&frame, "/mq", "cpu").expect("a group");
+        assert_eq!(
+            (group.dir.as_str(), group.home.as_str()),
+            ("/sys/fs/cgroup/cpu,cpuacct/mq", "/sys/fs/cgroup/memory/mq")
+        );
+        mounted(&mut frame, 2);
+        let group = Group::at(&frame, "/mq", "cpu").expect("a group");
+        assert_eq!((group.dir.as_str(), group.home.as_str()), ("/sys/fs/cgroup/mq", "/sys/fs/cgroup/mq"));
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        let cases = [("64M", Some(64 << 20)), ("5G", Some(5 << 30)), ("7", Some(7)), ("1GiB", Some(1 << 30))];
+        for (text, bytes) in cases {
+            assert_eq!(size(text), bytes, "{text}");
+        }
+        for text in ["", "M", "-1", "1.5G", "1X", "99999999999999T"] {
+            assert_eq!(size(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".{0,30}") {
+            let _ = (unit(&text), is_of_containers(&text), size(&text));
+        }
+    }
+}
