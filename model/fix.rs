@@ -4,6 +4,7 @@
 mod case;
 mod group;
 mod identity;
+mod network;
 mod offered;
 mod plan;
 mod processes;
@@ -102,7 +103,21 @@ macro_rules! fixes {
     };
 }
 
-fixes!(chan, aff, beam_bif, beam_cfg, limit, reclaim, high,);
+fixes! {
+    chan,
+    ring,
+    rss,
+    irqbal,
+    irqaff,
+    rps,
+    sysctl_net,
+    aff,
+    beam_bif,
+    beam_cfg,
+    limit,
+    reclaim,
+    high,
+}
 
 /// The fixes that answer a finding, the best first; those that are no answer to it are left out.
 pub fn offers(case: &Case<'_>) -> Vec<Offer> {

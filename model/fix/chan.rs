@@ -1,10 +1,8 @@
 //! F-CHAN: as many channels as there are cores to serve them.
 
-use super::{Case, Fix, Identity, Need, Parameter, Plan, Refusal, Risk, Snippet, Step, Target, Verify};
-use crate::diff::{Subject as Of, Watch};
+use super::network::{affinity, guards, identity, interrupts, is_movable, link_file, net_admin, of_host, of_nic, pair, risks, word};
+use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Snippet, Step, Target, Verify, network};
 use crate::frame::Nic;
-use crate::rules::Subject;
-use std::sync::Arc;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-CHAN",
@@ -20,8 +18,8 @@ pub(super) const FIX: Fix = Fix {
 };
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
-    let Subject::Nic(name) = &case.finding.subject else { return Err(Refusal::NotForThis) };
-    let nic = case.frame.nic(name).ok_or(Refusal::NotForThis)?;
+    let nic = network::nic(case)?;
+    let name = &nic.name;
     let (old, new) = counts(case, nic)?;
     if old == new {
         return Err(Refusal::because(format!("{name} runs {new} already")));
@@ -29,26 +27,44 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let target = Target::Channels { nic: name.to_string() };
     let mut plan = case.plan(FIX.id, format!("{name}: {old} -> {new}"));
     plan.identity = vec![identity(nic)];
-    plan.commands = vec![format!("ethtool -L {name} {new}")];
+    plan.commands = vec![format!("ethtool -L {} {new}", word(nic))];
     plan.steps = vec![Step::new("channels", target, new.clone())];
     plan.kept = kept(case, nic);
-    plan.breaks = vec![
-        "many drivers close and open the device for it: no link for 0.1 to 5 s, a bond fails over; virtio and ENA lose nothing".to_owned(),
-        "affinities, XPS and RPS of its queues are set anew by the driver".to_owned(),
+    plan.breaks = breaks(nic);
+    plan.cuts_off = risks(case, nic);
+    plan.risk = if plan.cuts_off.is_empty() { Risk::Disruptive } else { Risk::Dangerous };
+    plan.needs = vec![net_admin("to set channels")];
+    plan.undo = format!("ethtool -L {} {old}, then the affinities, RPS, XPS and RSS table as they were", word(nic));
+    plan.lost = vec!["interrupts may bear other numbers afterwards: their affinities are found again by the names of their queues".to_owned()];
+    plan.reverters = vec!["NetworkManager or networkd, where a profile names the channels".to_owned()];
+    plan.verify = verify(case, nic);
+    plan.snippets = vec![Snippet {
+        place: "on the other end, too: one end alone may gain nothing".to_owned(),
+        text: "ethtool -l NIC\nethtool -L NIC combined N\n".to_owned(),
+    }];
+    plan.persistent = link_file(nic, &link_settings(&new));
+    Ok(plan)
+}
+
+/// Drivers that change their channels without a pause of the link.
+const SMOOTH: &[&str] = &["virtio_net", "ena", "veth"];
+
+fn breaks(nic: &Nic) -> Vec<String> {
+    let link = if SMOOTH.contains(&&*nic.driver) {
+        format!("{} keeps its link meanwhile", nic.driver)
+    } else {
+        "many drivers close and open the device for it: no link for 0.1 to 5 s; a bond fails over, BGP and BFD flap, a Kubernetes node may turn NotReady".to_owned()
+    };
+    let mut breaks = vec![
+        link,
+        "the driver sets affinities, XPS and RPS of its queues anew: what was set by hand is lost until it is undone".to_owned(),
         "a measurement that runs now is void from here".to_owned(),
     ];
-    plan.cuts_off = case.surroundings.at_risk(case.frame, name);
-    plan.risk = if plan.cuts_off.is_empty() { Risk::Disruptive } else { Risk::Dangerous };
-    plan.needs = vec![Need { capability: "CAP_NET_ADMIN".to_owned(), what: "to set channels, in the interface's network namespace".to_owned() }];
-    plan.undo = format!("ethtool -L {name} {old}, then the affinities, RPS, XPS and RSS table as they were");
-    plan.lost = vec!["interrupts may bear other numbers afterwards".to_owned()];
-    plan.reverters = vec!["NetworkManager or networkd, where a profile names the channels".to_owned()];
-    plan.verify = verify(case, name);
-    plan.persistent = Some(Snippet {
-        place: format!("/etc/systemd/network/10-{name}.link"),
-        text: format!("[Match]\nOriginalName={name}\n\n[Link]\n{}\n", link_settings(&new)),
-    });
-    Ok(plan)
+    let queues = nic.rss_indirection.len();
+    if queues > 0 {
+        breaks.push("an RSS table that was set by hand stays on the queues that it names: spread it with F-RSS then".to_owned());
+    }
+    breaks
 }
 
 /// The kinds of channels as they are and as they are to be.
@@ -56,9 +72,11 @@ fn counts(case: &Case<'_>, nic: &Nic) -> Result<(String, String), Refusal> {
     let wanted = case.finding.number("wanted").map_or(1, |wanted| wanted as u64);
     let kinds = [("combined", nic.combined), ("rx", nic.rx_channels), ("tx", nic.tx_channels)];
     let (mut old, mut new) = (Vec::new(), Vec::new());
-    let is_combined = nic.combined.max.value().is_some_and(|max| max > 0);
+    let is_combined = pair(nic.combined).is_some();
+    // Queues of each direction that would be left.
+    let (mut receive, mut send) = (0, 0);
     for (kind, channel) in kinds {
-        let (Some(current), Some(max)) = (channel.current.value(), channel.max.value().filter(|max| *max > 0)) else {
+        let Some((current, max)) = pair(channel) else {
             if case.set.contains_key(kind) {
                 return Err(Refusal::because(format!("{}: its driver has no {kind} channels", nic.name)));
             }
@@ -68,6 +86,8 @@ fn counts(case: &Case<'_>, nic: &Nic) -> Result<(String, String), Refusal> {
         // A driver that has combined channels may have others beside: they stay unless asked for.
         let by_itself = (kind == "combined" || !is_combined).then(|| wanted.min(max).max(current));
         let count = set.or(by_itself).unwrap_or(current);
+        receive += if kind == "tx" { 0 } else { count };
+        send += if kind == "rx" { 0 } else { count };
         if count != current || by_itself.is_some() {
             old.push(format!("{kind} {current}"));
             new.push(format!("{kind} {count}"));
@@ -76,41 +96,35 @@ fn counts(case: &Case<'_>, nic: &Nic) -> Result<(String, String), Refusal> {
     if new.is_empty() {
         return Err(Refusal::until("its channels could not be read", "a driver that tells them (ethtool -l)"));
     }
+    // What the kernel would say to it.
+    if receive == 0 || send == 0 {
+        let said = "requested channel counts would result in no RX or TX channel being configured";
+        return Err(Refusal::because(format!("{}: {said}", new.join(" "))));
+    }
     Ok((old.join(" "), new.join(" ")))
-}
-
-pub(super) fn identity(nic: &Nic) -> Identity {
-    // The address is filled in when the plan is resolved: frames do not carry it.
-    Identity::Nic { name: nic.name.to_string(), ifindex: nic.ifindex, address: String::new() }
 }
 
 /// What the driver sets anew although nobody asks it to.
 fn kept(case: &Case<'_>, nic: &Nic) -> Vec<Target> {
     let mut kept = vec![Target::RssTable { nic: nic.name.to_string() }];
-    for queue in &nic.queues {
-        let base = format!("/sys/class/net/{}/queues", nic.name);
-        if matches!(&*queue.direction, "rx" | "rxtx") {
-            kept.push(Target::file(format!("{base}/rx-{}/rps_cpus", queue.queue)));
-        }
-        if matches!(&*queue.direction, "tx" | "rxtx") {
-            kept.push(Target::file(format!("{base}/tx-{}/xps_cpus", queue.queue)));
-        }
-        let irq = queue.irq.value().and_then(|irq| case.frame.irq(irq));
-        if let Some(irq) = irq.filter(|irq| irq.managed.value() != Some(true)) {
-            kept.push(Target::file(format!("/proc/irq/{}/smp_affinity_list", irq.irq)));
-        }
+    let base = format!("/sys/class/net/{}/queues", nic.name);
+    for queue in network::receiving(nic) {
+        kept.push(Target::file(format!("{base}/rx-{}/rps_cpus", queue.queue)));
+        kept.push(Target::file(format!("{base}/rx-{}/rps_flow_cnt", queue.queue)));
     }
+    for queue in network::sending(nic) {
+        kept.push(Target::file(format!("{base}/tx-{}/xps_cpus", queue.queue)));
+    }
+    kept.extend(interrupts(case.frame, nic).into_iter().filter(|irq| is_movable(irq)).map(affinity));
     kept
 }
 
-fn verify(case: &Case<'_>, name: &Arc<str>) -> Verify {
-    let nic = |metric| Watch { subject: Of::Nic(Arc::clone(name)), metric };
-    let host = |metric| Watch { subject: Of::Host, metric };
+fn verify(case: &Case<'_>, nic: &Nic) -> Verify {
     Verify {
-        load: Some(nic("nic.rx_packets")),
-        cost: Some(host("host.busiest_softirq")),
-        guards: vec![nic("nic.rx_errors"), nic("nic.tx_errors"), nic("nic.rx_drops"), nic("nic.rx_missed")],
-        shown: vec![nic("nic.on_one_queue"), host("host.net_rx_on_one_cpu")],
+        load: Some(of_nic(nic, "nic.rx_packets")),
+        cost: Some(of_host("host.busiest_softirq")),
+        guards: guards(nic),
+        shown: vec![of_nic(nic, "nic.on_one_queue"), of_host("host.net_rx_on_one_cpu")],
         settle_seconds: 5,
         ..case.plan(FIX.id, "").verify
     }
@@ -130,8 +144,16 @@ fn link_settings(new: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{plan, told};
-    use super::{FIX, Refusal};
+    use super::super::testing::{plan, plan_for, surroundings, told};
+    use super::super::{Refusal, Risk, Surroundings, Target};
+    use super::FIX;
+    use crate::Known;
+    use crate::frame::{Channel, Frame, Irq, Nic};
+    use crate::rules::sick;
+
+    fn channel(current: u64, max: u64) -> Channel {
+        Channel { current: Known::Value(current), max: Known::Value(max) }
+    }
 
     #[test]
     fn one_queue_of_four() {
@@ -140,8 +162,66 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_are_is_refused() {
-        let refused = plan(&FIX, "NIC-01", &[("combined", "5")], |_| ());
-        assert_eq!(refused, Err(Refusal::because("combined=5: give a number from 0 to 4")));
+    fn where_the_driver_splits_them_both_are_set() {
+        let split = |frame: &mut Frame| {
+            frame.nics[0].combined = Channel { current: Known::None, max: Known::None };
+            (frame.nics[0].rx_channels, frame.nics[0].tx_channels) = (channel(1, 3), channel(1, 2));
+        };
+        let split = plan(&FIX, "NIC-01", &[], split).expect("a plan");
+        assert_eq!((&*split.title, &*split.steps[0].new), ("eth0: rx 1 tx 1 -> rx 3 tx 2", "rx 3 tx 2"));
+        assert_eq!(split.commands, ["ethtool -L eth0 rx 3 tx 2"]);
+        assert!(split.persistent.expect("one").text.contains("RxChannels=3\nTxChannels=2\n"));
+    }
+
+    #[test]
+    fn what_stands_beside_combined_channels_stays() {
+        let beside = |frame: &mut Frame| frame.nics[0].rx_channels = channel(0, 4);
+        assert_eq!(plan(&FIX, "NIC-01", &[], beside).expect("a plan").steps[0].new, "combined 4");
+        let asked = plan(&FIX, "NIC-01", &[("rx", "2"), ("combined", "2")], beside).expect("a plan");
+        assert_eq!(asked.steps[0].new, "combined 2 rx 2");
+    }
+
+    #[test]
+    fn what_the_kernel_would_refuse_is_refused() {
+        let refused = |set: &[(&str, &str)]| plan(&FIX, "NIC-01", set, |_| ()).expect_err("no plan");
+        assert_eq!(refused(&[("combined", "5")]), Refusal::because("combined=5: give a number from 0 to 4"));
+        assert_eq!(refused(&[("combined", "x")]), Refusal::because("combined=x: give a number from 0 to 4"));
+        assert_eq!(refused(&[("combined", "1")]), Refusal::because("eth0 runs combined 1 already"));
+        assert_eq!(refused(&[("rx", "1")]), Refusal::because("eth0: its driver has no rx channels"));
+        let none = "combined 0: requested channel counts would result in no RX or TX channel being configured";
+        assert_eq!(refused(&[("combined", "0")]), Refusal::because(none));
+    }
+
+    #[test]
+    fn who_came_in_by_it_is_warned() {
+        let (frame, finding) = sick("NIC-01", |frame| {
+            frame.nics[0].master = Known::Value("bond0".into());
+            let master = Known::Value("bond0".into());
+            frame.nics.push(Nic { name: "eth1".into(), master, carrier: Known::Value(true), ..Nic::default() });
+            frame.nics.push(Nic { name: "bond0".into(), kind: "virtual".into(), ..Nic::default() });
+        });
+        let by = |login: &str| Surroundings { login_nic: Some(login.to_owned()), ..surroundings() };
+        let plan = |frame: &Frame, by: &Surroundings| plan_for(&FIX, frame, &finding, &[], by).expect("a plan");
+        assert_eq!(plan(&frame, &by("eth9")).risk, Risk::Disruptive);
+        for login in ["eth0", "bond0"] {
+            let plan = plan(&frame, &by(login));
+            assert_eq!((plan.risk, &*plan.cuts_off), (Risk::Dangerous, &["this login comes in by it".to_owned()][..]));
+        }
+        let mut alone = frame.clone();
+        alone.nics[1].carrier = Known::Value(false);
+        assert_eq!(plan(&alone, &by("eth9")).cuts_off, ["no other leg of bond0 has a link"]);
+        let mounts = Surroundings { network_mounts: vec![("eth0".into(), "/srv (nfs)".into())], ..surroundings() };
+        assert_eq!(plan(&frame, &mounts).cuts_off, ["/srv (nfs) is reached by it"]);
+    }
+
+    #[test]
+    fn affinities_are_kept_by_the_names_of_queues() {
+        let named = |frame: &mut Frame| {
+            let irq = |irq, name: &str, managed| Irq { irq, name: name.into(), managed: Known::Value(managed), ..Irq::default() };
+            frame.irqs = vec![irq(40, "eth0-TxRx-0", false), irq(41, "eth0-TxRx-1", true)];
+        };
+        let plan = plan(&FIX, "NIC-01", &[], named).expect("a plan");
+        let interrupts: Vec<&Target> = plan.kept.iter().filter(|kept| matches!(kept, Target::Interrupt { .. })).collect();
+        assert_eq!(interrupts, [&Target::Interrupt { irq: 40, actions: "eth0-TxRx-0".to_owned() }]);
     }
 }

@@ -85,7 +85,7 @@ fn judge(look: &mut Look<'_>) {
 }
 
 /// CPUs that are kept for somebody, with what keeps them.
-fn kept(frame: &Frame) -> BTreeMap<u32, &'static str> {
+pub(super) fn kept(frame: &Frame) -> BTreeMap<u32, &'static str> {
     let mut kept = BTreeMap::new();
     for (partition, why) in
         [("root", "cpuset.cpus.partition root"), ("isolated", "cpuset.cpus.partition isolated")]

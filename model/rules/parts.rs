@@ -3,7 +3,7 @@
 use super::{Look, irq_01};
 use crate::IdSet;
 use crate::frame::{Cgroup, CgroupMemory, Disk, Frame, Nic, Process, Queue};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A CPU that soft interrupts keep busy while others are free of them.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +31,18 @@ pub(super) fn hot_cpus(look: &Look<'_>) -> Vec<HotCpu> {
 }
 
 /// The queues of an interface that a CPU serves.
-pub(super) fn queues_on(nic: &Nic, cpu: u32) -> impl Iterator<Item = &Queue> {
+pub(crate) fn queues_on(nic: &Nic, cpu: u32) -> impl Iterator<Item = &Queue> {
     nic.queues.iter().filter(move |queue| queue.cpus.as_ref().is_some_and(|cpus| cpus.contains(cpu)))
+}
+
+/// CPUs that are kept for somebody, with what keeps them.
+pub(crate) fn kept_cpus(frame: &Frame) -> BTreeMap<u32, &'static str> {
+    super::irq_05::kept(frame)
+}
+
+/// CPUs that alone serve several busy receiving queues of an interface, with how many.
+pub(crate) fn crowded_cpus(frame: &Frame, nic: &Nic) -> BTreeMap<u32, usize> {
+    super::irq_03::crowded(frame, nic)
 }
 
 /// True where the interface has an own device and a link: limits and queues are its own.

@@ -1,0 +1,238 @@
+//! F-IRQBAL: somebody who spreads interrupts.
+
+use super::network::{affinity, guards, is_movable, of_host, of_nic};
+use super::{Case, Fix, Need, Parameter, Plan, Refusal, Restore, Risk, Snippet, Step, Target, Verify};
+use crate::IdSet;
+use crate::frame::{Irq, Nic};
+use crate::rules::parts;
+
+pub(super) const FIX: Fix = Fix {
+    id: "F-IRQBAL",
+    name: "start irqbalance",
+    answers: &[("IRQ-02", 0), ("IRQ-03", 1)],
+    executable: true,
+    parameters: &[Parameter {
+        name: "ban",
+        unit: "IRQs",
+        about: "interrupts that it leaves alone, as a list, or none; those with a mask of their own otherwise",
+    }],
+    plan,
+};
+
+/// The daemon.
+const NAME: &str = "irqbalance";
+
+fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
+    let frame = case.frame;
+    let daemon = frame.irqbalance.as_ref().ok_or(Refusal::NotForThis)?;
+    refused(case, &daemon.state)?;
+    let by_hand = by_hand(case);
+    let banned = banned(case, &by_hand)?;
+    let (step, commands) = start(case, &banned);
+    let title = if banned.is_empty() { "irqbalance: start it".to_owned() } else { format!("irqbalance: start it, without interrupts {banned}") };
+    let mut plan = case.plan(FIX.id, title);
+    plan.steps = vec![step];
+    plan.commands = commands;
+    // It does not put masks back when it ends.
+    plan.kept = frame.irqs.iter().filter(|irq| is_movable(irq) && irq.affinity.is_some() && !banned.contains(irq.irq)).map(affinity).collect();
+    plan.risk = Risk::Disruptive;
+    plan.breaks = vec!["within 10 to 20 s it writes the masks of all interrupts that it is not told to leave alone; caches of the CPUs that they leave are cold for a moment".to_owned()];
+    for irq in &by_hand {
+        let mask = irq.affinity.as_deref().map(ToString::to_string).unwrap_or_default();
+        let what = if banned.contains(irq.irq) { "left alone" } else { "overwritten" };
+        plan.breaks.push(format!("{} ({}) has a mask of its own, {mask}: it is {what}", irq.irq, irq.name));
+    }
+    plan.needs = vec![Need { capability: String::new(), what: "root".to_owned() }];
+    plan.undo = "irqbalance is stopped, and every mask written back as it was".into();
+    plan.lost = vec!["masks of interrupts that are gone by then".to_owned()];
+    plan.reverters = vec!["tuned, with a profile for latency or isolated CPUs".to_owned()];
+    plan.verify = verify(case);
+    plan.persistent = Some(lasting(case, &banned));
+    Ok(plan)
+}
+
+fn refused(case: &Case<'_>, state: &str) -> Result<(), Refusal> {
+    if state == "running" {
+        return Err(Refusal::because("irqbalance runs already"));
+    }
+    if !case.surroundings.programs.iter().any(|program| program == NAME) {
+        return Err(Refusal::until("irqbalance is not installed", "the package irqbalance"));
+    }
+    if case.frame.host.in_container.value() == Some(true) {
+        return Err(Refusal::until("interrupts are the host's business, and this is a container", "topotop on the host"));
+    }
+    if case.frame.topology.cpus_online.len() < 2 {
+        return Err(Refusal::because("with one CPU there is nothing to balance, and irqbalance ends at once"));
+    }
+    Ok(())
+}
+
+/// Interrupts that somebody, or their driver, has placed: their masks are neither all CPUs nor those of their node. Those
+/// that crowd are what it is to spread.
+fn by_hand<'a>(case: &Case<'a>) -> Vec<&'a Irq> {
+    let frame = case.frame;
+    let crowds = |irq: &Irq| {
+        let of = |nic: &&Nic| {
+            let crowded = parts::crowded_cpus(frame, nic);
+            nic.queues.iter().any(|queue| queue.irq.value() == Some(irq.irq) && queue.cpus.as_deref().and_then(IdSet::single).is_some_and(|cpu| crowded.contains_key(&cpu)))
+        };
+        frame.nics.iter().any(|nic| of(&nic))
+    };
+    let is_placed = |irq: &&Irq| {
+        let Some(mask) = irq.affinity.as_deref() else { return false };
+        let mask = mask.intersection(&frame.topology.cpus_online);
+        mask != frame.topology.cpus_online && !frame.topology.nodes.iter().any(|node| node.cpus == mask)
+    };
+    frame.irqs.iter().filter(|irq| is_movable(irq)).filter(is_placed).filter(|irq| !crowds(irq)).collect()
+}
+
+fn banned(case: &Case<'_>, by_hand: &[&Irq]) -> Result<IdSet, Refusal> {
+    match case.set.get("ban").map(String::as_str) {
+        None => Ok(IdSet::from_ids(by_hand.iter().map(|irq| irq.irq))),
+        Some("none") => Ok(IdSet::new()),
+        Some(text) => {
+            let set = IdSet::parse_list(text).filter(|set| !set.is_empty());
+            set.ok_or_else(|| Refusal::because(format!("ban={text}: give a list of interrupts, as in 24,30-33, or none")))
+        }
+    }
+}
+
+/// The step that starts it, or starts it again, and what somebody would type.
+pub(super) fn start(case: &Case<'_>, banned: &IdSet) -> (Step, Vec<String>) {
+    let value = if banned.is_empty() { "running".to_owned() } else { format!("running without {banned}") };
+    // Who stops it by undoing gets back what was there; whether it ran is compared, not since when.
+    let step = Step { restore: Restore::Old, ..Step::new("the daemon", Target::Service { name: NAME.to_owned() }, value) };
+    let bans: Vec<String> = banned.iter().map(|irq| format!("--banirq={irq}")).collect();
+    let bans = bans.join(" ");
+    let place = case.surroundings;
+    let has = |program: &str| place.programs.iter().any(|found| found == program);
+    let commands = match banned.is_empty() {
+        _ if place.systemd && !banned.is_empty() => vec![
+            "mkdir -p /run/systemd/system/irqbalance.service.d".to_owned(),
+            format!("printf 'IRQBALANCE_ARGS=%s\\n' '{bans}' > /run/topotop-irqbalance.env"),
+            "printf '[Service]\\nEnvironmentFile=/run/topotop-irqbalance.env\\n' > /run/systemd/system/irqbalance.service.d/90-topotop.conf".to_owned(),
+            "systemctl daemon-reload".to_owned(),
+            "systemctl restart irqbalance.service".to_owned(),
+        ],
+        true if place.systemd => vec!["systemctl start irqbalance.service".to_owned()],
+        true if place.openrc => vec!["rc-service irqbalance start".to_owned()],
+        true if has("service") => vec!["service irqbalance start".to_owned()],
+        // Scripts of other inits have no way to be told of interrupts for once.
+        _ => vec![format!("irqbalance {bans}").trim_end().to_owned()],
+    };
+    (step, commands)
+}
+
+fn verify(case: &Case<'_>) -> Verify {
+    let frame = case.frame;
+    let crowded = frame.nics.iter().filter(|nic| parts::is_physical(nic) && !parts::crowded_cpus(frame, nic).is_empty());
+    let rate = |nic: &&Nic| nic.rx.packets_per_second.unwrap_or(0.0);
+    let busiest = crowded.max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    Verify {
+        load: busiest.map(|nic| of_nic(nic, "nic.rx_packets")),
+        cost: Some(of_host("host.busiest_softirq")),
+        guards: busiest.map(guards).unwrap_or_default(),
+        shown: vec![of_host("host.net_rx_on_one_cpu"), of_host("host.irqs_on_one_cpu")],
+        // It looks every ten seconds, and moves little at a time.
+        settle_seconds: 30,
+        ..case.plan(FIX.id, "").verify
+    }
+}
+
+fn lasting(case: &Case<'_>, banned: &IdSet) -> Snippet {
+    let place = case.surroundings;
+    let enable = if place.systemd {
+        "systemctl enable irqbalance"
+    } else if place.openrc {
+        "rc-update add irqbalance default"
+    } else {
+        "update-rc.d irqbalance defaults"
+    };
+    let mut text = format!("{enable}\n");
+    if !banned.is_empty() {
+        let bans: Vec<String> = banned.iter().map(|irq| format!("--banirq={irq}")).collect();
+        let arguments = format!("IRQBALANCE_ARGS=\"{}\"\n", bans.join(" "));
+        text += "# /etc/default/irqbalance or /etc/sysconfig/irqbalance; numbers change with drivers and boots\n";
+        text += &arguments;
+    }
+    Snippet { place: "as root".to_owned(), text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{plan_for, surroundings, told};
+    use super::super::{Plan, Refusal, Surroundings, Target};
+    use super::FIX;
+    use crate::frame::{Frame, Irq};
+    use crate::rules::sick;
+    use crate::{IdSet, Known};
+    use std::sync::Arc;
+
+    fn set(list: &str) -> Arc<IdSet> {
+        Arc::new(IdSet::parse_list(list).expect("a list"))
+    }
+
+    /// Four queues that crowd, a disk on a CPU of its own, an interrupt of everybody's, and one of the kernel's own.
+    fn interrupts(frame: &mut Frame) {
+        let irq = |irq, name: &str, mask: &str| Irq { irq, name: name.into(), affinity: Some(set(mask)), managed: Known::Value(irq == 62), ..Irq::default() };
+        frame.irqs = (0..4).map(|queue| irq(40 + queue, &format!("eth0-TxRx-{queue}"), "1")).collect();
+        frame.irqs.extend([irq(60, "ahci", "5"), irq(61, "usb", "0-7"), irq(62, "nvme0q1", "3"), irq(63, "snd", "0-3")]);
+    }
+
+    fn planned(set: &[(&str, &str)], place: &Surroundings, change: impl Fn(&mut Frame)) -> Result<Plan, Refusal> {
+        let (mut frame, finding) = sick("IRQ-02", interrupts);
+        change(&mut frame);
+        plan_for(&FIX, &frame, &finding, set, place)
+    }
+
+    fn installed() -> Surroundings {
+        Surroundings { programs: vec!["irqbalance".to_owned()], ..surroundings() }
+    }
+
+    #[test]
+    fn it_is_started_and_leaves_placed_interrupts_alone() {
+        insta::assert_snapshot!(told(&planned(&[], &installed(), |_| ()).expect("a plan")));
+    }
+
+    #[test]
+    fn bans_may_be_chosen() {
+        let step = |ban: &str| planned(&[("ban", ban)], &installed(), |_| ()).map(|plan| plan.steps[0].new.clone());
+        assert_eq!(step("none").as_deref(), Ok("running"));
+        assert_eq!(step("60-61,7").as_deref(), Ok("running without 7,60-61"));
+        assert!(matches!(step("eth0"), Err(Refusal::Refused { why, .. }) if why.starts_with("ban=eth0: ")));
+        let all = planned(&[("ban", "none")], &installed(), |_| ()).expect("a plan");
+        assert_eq!(all.kept.len(), 7, "every mask but that of the managed interrupt");
+        assert!(all.kept.contains(&Target::Interrupt { irq: 60, actions: "ahci".to_owned() }));
+        assert!(all.breaks.iter().any(|line| line == "60 (ahci) has a mask of its own, 5: it is overwritten"));
+    }
+
+    #[test]
+    fn every_init_has_its_way() {
+        let commands = |place: &Surroundings, ban: &str| planned(&[("ban", ban)], place, |_| ()).expect("a plan").commands;
+        let other = |openrc, programs: &[&str]| Surroundings {
+            systemd: false,
+            openrc,
+            programs: programs.iter().map(|&name| name.to_owned()).collect(),
+            ..installed()
+        };
+        assert_eq!(commands(&installed(), "none"), ["systemctl start irqbalance.service"]);
+        assert_eq!(commands(&other(true, &["irqbalance"]), "none"), ["rc-service irqbalance start"]);
+        assert_eq!(commands(&other(false, &["irqbalance", "service"]), "none"), ["service irqbalance start"]);
+        assert_eq!(commands(&other(false, &["irqbalance"]), "none"), ["irqbalance"]);
+        for place in [other(true, &["irqbalance"]), other(false, &["irqbalance", "service"])] {
+            assert_eq!(commands(&place, "5,7"), ["irqbalance --banirq=5 --banirq=7"], "a script cannot be told");
+        }
+    }
+
+    #[test]
+    fn where_it_cannot_run_it_is_refused() {
+        let why = |place: &Surroundings, change: fn(&mut Frame)| match planned(&[], place, change) {
+            Err(Refusal::Refused { why, .. }) => why,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(why(&surroundings(), |_| ()), "irqbalance is not installed");
+        assert!(why(&installed(), |frame| frame.host.in_container = Known::Value(true)).contains("container"));
+        let runs = |frame: &mut Frame| frame.irqbalance.as_mut().expect("looked for").state = "running".into();
+        assert_eq!(why(&installed(), runs), "irqbalance runs already");
+    }
+}
