@@ -4,9 +4,12 @@
 mod ask;
 mod cgroup;
 mod choose;
+mod exact;
 mod numa_maps;
 mod sample;
 mod vmas;
+
+pub use exact::{areas, bytes_by_node};
 
 use crate::worker::Worker;
 use crate::{Collector, Cx, Options};

@@ -4,6 +4,7 @@
 mod file;
 mod identity;
 mod line;
+pub mod pages;
 pub mod threads;
 
 use crate::Root;
@@ -49,12 +50,12 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::File { path } => one(file::value(root, path)),
         Target::Line { path, key } => one(line::value(root, path, key)),
         Target::Affinity { pid, starttime } => threads::masks(root, *pid, *starttime),
+        Target::Pages { pid, starttime } => one(pages::value(root, *pid, *starttime)),
         Target::Channels { .. }
         | Target::Rings { .. }
         | Target::RssTable { .. }
         | Target::Interrupt { .. }
         | Target::IoPriority { .. }
-        | Target::Pages { .. }
         | Target::UnitProperty { .. }
         | Target::Service { .. }
         | Target::Reclaim { .. }

@@ -19,8 +19,8 @@ pub use identity::Identity;
 pub use offered::{Offered, Refused, offered};
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
 pub use reclaim::step as reclaim_step;
-pub use target::Target;
 pub(crate) use target::is_same;
+pub use target::{Target, node_bytes};
 pub use verification::{Trip, Verdict, Verification};
 
 use crate::rules::{Finding, Subject};
@@ -114,6 +114,7 @@ fixes! {
     aff,
     beam_bif,
     beam_cfg,
+    migrate,
     limit,
     reclaim,
     high,

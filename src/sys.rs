@@ -1,3 +1,4 @@
 //! System calls that change something and that no library wraps, each behind a safe function.
 
 pub mod affinity;
+pub mod pages;

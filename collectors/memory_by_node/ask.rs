@@ -217,7 +217,7 @@ impl Asker {
 }
 
 /// `Hugepagesize` of meminfo in bytes.
-fn huge_page(bytes: &[u8]) -> Option<u64> {
+pub(super) fn huge_page(bytes: &[u8]) -> Option<u64> {
     let row = lines(bytes).find_map(|line| line.strip_prefix(b"Hugepagesize:"))?;
     number(fields(row).next()?)?.checked_mul(1024)
 }

@@ -112,10 +112,38 @@ impl Target {
                 !pairs.is_empty() && pairs_of(wanted).all(|pair| pairs.contains(&pair))
             }
             Self::RssTable { .. } => wanted == value || (wanted == "default" && value.starts_with("equal ")),
+            Self::Pages { .. } => are_there(wanted, value),
             Self::Interrupt { .. } | Self::Affinity { .. } => is_same("_list", wanted, value),
             _ => is_same("", wanted, value),
         }
     }
+}
+
+/// Bytes by node as they are wanted of so many in all: `0:1048576 3:4096`, or a list of nodes that share them alike.
+pub fn node_bytes(text: &str, total: u64) -> Option<Vec<(u32, u64)>> {
+    if !text.contains(':') {
+        let nodes = IdSet::parse_list(text).filter(|nodes| !nodes.is_empty() && nodes.len() <= 4096)?;
+        return Some(nodes.iter().map(|node| (node, total / nodes.len())).collect());
+    }
+    let pair = |word: &str| {
+        let (node, bytes) = word.split_once(':')?;
+        Some((node.parse().ok()?, bytes.parse().ok()?))
+    };
+    text.split_whitespace().map(pair).collect()
+}
+
+/// True where nearly all pages are on the nodes that they were to be moved to: some are pinned or shared.
+fn are_there(wanted: &str, value: &str) -> bool {
+    let Some(now) = node_bytes(value, 0).filter(|now| !now.is_empty()) else { return false };
+    let sum = |list: &[(u32, u64)]| list.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
+    let total = sum(&now);
+    let Some(wanted) = node_bytes(wanted, total) else { return false };
+    let all = sum(&wanted).max(1) as f64;
+    let off = |(node, bytes): &(u32, u64)| {
+        let wants = wanted.iter().find(|(id, _)| id == node).map_or(0.0, |(_, wants)| *wants as f64 / all);
+        (*bytes as f64 / total.max(1) as f64 - wants).max(0.0)
+    };
+    now.iter().map(off).sum::<f64>() <= 0.1
 }
 
 /// `rx 2`, `tx 2` of `rx 2 tx 2`.
@@ -177,6 +205,9 @@ mod tests {
         for (target, wanted, value) in same {
             assert!(target.agrees(wanted, value), "{target}: {wanted} {value}");
         }
+        let pages = || Target::Pages { pid: 1, starttime: 1 };
+        assert!(pages().agrees("0", "0:95 3:5") && !pages().agrees("0", "0:80 3:20") && !pages().agrees("0", ""));
+        assert!(pages().agrees("0:20 3:80", "0:28 3:82") && !pages().agrees("0:20 3:80", "0:80 3:20"));
         let other = [
             (Target::Channels { nic: nic() }, "combined 4", "combined 1"),
             (Target::Channels { nic: nic() }, "combined 4", ""),

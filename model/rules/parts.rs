@@ -161,6 +161,11 @@ pub(crate) fn colliding_beams(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
     super::beam_01::colliding(frame)
 }
 
+/// The nodes that a memory policy names: `bind:3`, `prefer (many):0-1`.
+pub(crate) fn policy_nodes(policy: &str) -> IdSet {
+    super::numa_04::policy_nodes(policy)
+}
+
 /// Services whose latency others wait for.
 const DELICATE: &[&str] =
     &["rabbit", "beam", "mysql", "mariadb", "postgres", "etcd", "kafka", "mongo", "redis", "zookeeper"];

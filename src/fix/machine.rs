@@ -3,6 +3,7 @@
 
 mod affinity;
 mod file;
+mod pages;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -104,7 +105,7 @@ impl Machine for Kernel {
         target: &Target,
         key: &str,
         value: &str,
-        _tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(), Trouble> {
         if !self.root.is_live() {
             return Err(Trouble::because("a captured machine is never written to"));
@@ -113,12 +114,12 @@ impl Machine for Kernel {
             Target::File { path } => file::write(path, value),
             Target::Line { path, key } => file::write(path, &format!("{key} {value}")),
             Target::Affinity { pid, .. } => affinity::write(&self.root, *pid, key, value),
+            Target::Pages { pid, starttime } => pages::write(&self.root, *pid, *starttime, value, tell),
             Target::Channels { .. }
             | Target::Rings { .. }
             | Target::RssTable { .. }
             | Target::Interrupt { .. }
             | Target::IoPriority { .. }
-            | Target::Pages { .. }
             | Target::UnitProperty { .. }
             | Target::Service { .. }
             | Target::Reclaim { .. }
