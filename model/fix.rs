@@ -114,6 +114,7 @@ fixes! {
     aff,
     beam_bif,
     beam_cfg,
+    cpuset,
     migrate,
     limit,
     reclaim,

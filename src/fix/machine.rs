@@ -2,6 +2,7 @@
 //! tests have one that fails.
 
 mod affinity;
+mod cpuset;
 mod file;
 mod pages;
 
@@ -111,6 +112,7 @@ impl Machine for Kernel {
             return Err(Trouble::because("a captured machine is never written to"));
         }
         match target {
+            Target::File { path } if cpuset::is_inherited(path, value) => cpuset::inherit(&self.root, path),
             Target::File { path } => file::write(path, value),
             Target::Line { path, key } => file::write(path, &format!("{key} {value}")),
             Target::Affinity { pid, .. } => affinity::write(&self.root, *pid, key, value),
