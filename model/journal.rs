@@ -1,12 +1,23 @@
 //! What fixes have done: a journal of lines, each a JSON object with its checksum, appended before and after each write.
 //! People read it with a pager; garbage in it costs the lines that it damaged.
 
+mod application;
+mod fold;
+mod line;
+
+pub use application::{Application, ItemState, Judged, PutBack, State};
+pub use fold::{Journal, fold};
+pub use line::Damage;
+
 use crate::fix::{Identity, Item, Restore, Risk, Target};
 use serde::{Deserialize, Serialize};
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
+    /// `wall_ns` for people: RFC 3339, UTC.
+    #[serde(default)]
+    pub at: String,
     /// Wall time in ns since 1970.
     pub wall_ns: i64,
     /// CLOCK_BOOTTIME in ns.
@@ -26,6 +37,13 @@ pub struct Line {
 pub enum Entry {
     /// A plan is about to be applied: on the disk before anything is written.
     Intent(Box<Intent>),
+    /// An item that came up meanwhile is about to be written too: on the disk before it is.
+    Added {
+        /// The step.
+        step: usize,
+        /// Its value before and to come.
+        item: Item,
+    },
     /// An item was written, or could not be.
     Wrote(Outcome),
     /// The last item of a plan was tried.
@@ -75,7 +93,7 @@ pub struct Intent {
     pub risk: Risk,
     /// Who is changed.
     pub identity: Vec<Identity>,
-    /// What is written.
+    /// What is written, in this order.
     pub steps: Vec<Written>,
     /// What changes with it and is put back after the steps.
     pub kept: Vec<Written>,

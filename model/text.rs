@@ -48,6 +48,24 @@ fn escape(out: &mut String, code: std::fmt::Arguments<'_>) {
     let _ = std::fmt::Write::write_fmt(out, code);
 }
 
+/// JSON whose texts hold no unsafe characters: they are escaped as JSON escapes them, so that reading gives them back.
+pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
+    if is_plain(json) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if is_unsafe(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                escape(&mut out, format_args!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Bytes of the kernel as text: what is not UTF-8 is spelled out as `\xNN`.
 pub fn from_bytes(bytes: &[u8]) -> Cow<'_, str> {
     let Err(error) = std::str::from_utf8(bytes) else {

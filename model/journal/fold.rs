@@ -1,0 +1,293 @@
+//! From lines to how each application stands.
+
+use super::{Application, Damage, Entry, Intent, ItemState, Judged, Line, Outcome, PutBack};
+use std::collections::BTreeMap;
+
+/// What a journal says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Journal {
+    /// Every application, the oldest first.
+    pub applications: Vec<Application>,
+    /// Lines that say nothing: cut, changed, of something else.
+    pub damaged: u64,
+    /// The number of the next application.
+    pub next: u64,
+}
+
+impl Journal {
+    /// The application of a number, or the newest of a fix by `RULE/SUBJECT/FIX`.
+    pub fn find(&self, name: &str) -> Option<&Application> {
+        let is = |application: &&Application| match name.parse::<u64>() {
+            Ok(number) => application.number == number,
+            Err(_) => application.intent.fix.eq_ignore_ascii_case(name),
+        };
+        let all = || self.applications.iter().rev().filter(is);
+        all().find(|application| application.is_in_force()).or_else(|| all().next())
+    }
+}
+
+/// Reads a journal. Whatever is in it, what is whole is told; the order of lines is believed, their clocks are not.
+pub fn fold(bytes: &[u8]) -> Journal {
+    let mut journal = Journal { next: 1, ..Journal::default() };
+    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
+    for text in bytes.split(|&byte| byte == b'\n').filter(|text| !text.is_empty()) {
+        match Line::decode(text) {
+            Ok(line) => {
+                journal.next = journal.next.max(line.number + 1);
+                if !take(&mut journal.applications, &mut places, line) {
+                    journal.damaged += 1;
+                }
+            }
+            Err(Damage::Foreign | Damage::Checksum | Damage::Unknown) => journal.damaged += 1,
+        }
+    }
+    journal
+}
+
+/// False for a line of no application, or that says of an application what cannot be.
+fn take(applications: &mut Vec<Application>, places: &mut BTreeMap<u64, usize>, line: Line) -> bool {
+    if let Entry::Intent(intent) = line.entry {
+        let new = !places.contains_key(&line.number);
+        if new {
+            places.insert(line.number, applications.len());
+            applications.push(begun(line.number, line.at, (line.wall_ns, line.boot_ns), line.boot_id, *intent));
+        }
+        return new;
+    }
+    let Some(application) = places.get(&line.number).and_then(|&place| applications.get_mut(place)) else {
+        return false;
+    };
+    match line.entry {
+        Entry::Intent(_) => return false,
+        Entry::Added { step, item } => {
+            let is_step = step < application.intent.steps.len();
+            let Some(items) = application.items.get_mut(step).filter(|_| is_step) else { return false };
+            if items.iter().any(|known| known.item.key == item.key) {
+                return false;
+            }
+            items.push(ItemState::new(item));
+        }
+        Entry::Wrote(outcome) => {
+            let Some(item) = item(application, &outcome) else { return false };
+            item.wrote = Some(outcome);
+        }
+        Entry::PutBack(outcome) => {
+            let Some(item) = item(application, &outcome) else { return false };
+            item.put_back = Some(outcome);
+        }
+        Entry::Ended { state } => {
+            application.ended = Some(state);
+            application.ended_boot_ns = Some(line.boot_ns);
+        }
+        Entry::Confirmed => application.confirmed = true,
+        Entry::Verdict { verdict, why, table } => application.judged = Some(Judged { verdict, why, table }),
+        Entry::Undo { why, forced } => {
+            application.undo = Some(PutBack { at: line.at, why, forced, whole: None });
+        }
+        Entry::Undone { whole } => {
+            let Some(undo) = &mut application.undo else { return false };
+            undo.whole = Some(whole);
+        }
+    }
+    true
+}
+
+fn begun(number: u64, at: String, (wall_ns, boot_ns): (i64, u64), boot_id: String, intent: Intent) -> Application {
+    let places = intent.steps.iter().chain(&intent.kept);
+    let items = places.map(|written| written.items.iter().cloned().map(ItemState::new).collect()).collect();
+    Application {
+        number,
+        at,
+        wall_ns,
+        boot_ns,
+        boot_id,
+        intent,
+        items,
+        ended: None,
+        ended_boot_ns: None,
+        confirmed: false,
+        judged: None,
+        undo: None,
+    }
+}
+
+fn item<'a>(application: &'a mut Application, outcome: &Outcome) -> Option<&'a mut ItemState> {
+    application.items.get_mut(outcome.step)?.iter_mut().find(|item| item.item.key == outcome.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Applied, Damage, Entry, Intent, Line, Outcome, State, Written};
+    use super::fold;
+    use crate::fix::{Identity, Item, Restore, Risk, Target};
+    use proptest::prelude::*;
+
+    fn line(number: u64, entry: Entry) -> Line {
+        Line { at: "2026-11-21T18:00:00Z".to_owned(), wall_ns: 1, boot_ns: 2, boot_id: "b".to_owned(), number, entry }
+    }
+
+    fn written(path: &str, keys: &[&str], restore: Restore) -> Written {
+        let item = |key: &&str| Item { key: (*key).to_owned(), old: Some("1".to_owned()), new: "2".to_owned() };
+        Written { target: Target::file(path), restore, items: keys.iter().map(item).collect() }
+    }
+
+    fn intent(title: &str) -> Entry {
+        Entry::Intent(Box::new(Intent {
+            fix: "NIC-01/nic%3Aeth0/F-CHAN".to_owned(),
+            title: title.to_owned(),
+            who: "uid 0".to_owned(),
+            commands: vec![title.to_owned()],
+            risk: Risk::Safe,
+            identity: vec![Identity::Host],
+            steps: vec![written("/proc/sys/a", &["x", "y"], Restore::Old)],
+            kept: vec![written("/proc/sys/b", &[""], Restore::Old)],
+            revert_after_seconds: Some(60),
+        }))
+    }
+
+    fn outcome(key: &str, value: &str, error: Option<&str>) -> Outcome {
+        Outcome { step: 0, key: key.to_owned(), value: Some(value.to_owned()), error: error.map(str::to_owned) }
+    }
+
+    fn text(entries: &[(u64, Entry)]) -> String {
+        entries.iter().map(|(number, entry)| line(*number, entry.clone()).encode() + "\n").collect()
+    }
+
+    #[test]
+    fn each_step_of_an_application_is_a_state() {
+        let steps = [
+            (intent("t"), State::Interrupted),
+            (Entry::Wrote(outcome("x", "2", None)), State::Interrupted),
+            (Entry::Wrote(outcome("y", "1", Some("Invalid argument"))), State::Interrupted),
+            (Entry::Ended { state: Applied::Partial }, State::Partial),
+            (Entry::Confirmed, State::Partial),
+            (Entry::Undo { why: "worse".to_owned(), forced: false }, State::Interrupted),
+            (Entry::PutBack(outcome("x", "1", None)), State::Interrupted),
+            (Entry::Undone { whole: true }, State::Reverted),
+        ];
+        let mut so_far = Vec::new();
+        for (entry, state) in steps {
+            so_far.push((7, entry));
+            let journal = fold(text(&so_far).as_bytes());
+            assert_eq!((journal.damaged, journal.next), (0, 8));
+            let application = journal.find("7").expect("the application");
+            assert_eq!(application.state(), state, "after {} lines", so_far.len());
+            let in_force: Vec<_> = application.in_force().map(|(_, key, value)| (key, value)).collect();
+            let there = (2..7).contains(&so_far.len());
+            assert_eq!(in_force, if there { vec![("x", "2")] } else { vec![] }, "after {} lines", so_far.len());
+            assert_eq!(application.waits_for_confirmation(), so_far.len() < 5, "after {} lines", so_far.len());
+        }
+    }
+
+    #[test]
+    fn numbers_are_given_once_and_the_newest_in_force_is_found() {
+        let done = |number| [(number, intent("t")), (number, Entry::Ended { state: Applied::Applied })];
+        let mut entries: Vec<_> = (1..4).flat_map(done).collect();
+        entries.push((3, Entry::Undo { why: "asked".to_owned(), forced: false }));
+        entries.push((3, Entry::Undone { whole: true }));
+        entries.push((1, intent("again")));
+        let journal = fold(text(&entries).as_bytes());
+        assert_eq!((journal.applications.len(), journal.damaged, journal.next), (3, 1, 4));
+        assert_eq!(journal.find("nic-01/nic%3aeth0/f-chan").map(|application| application.number), Some(2));
+        assert_eq!(journal.find("3").map(super::Application::state), Some(State::Undone));
+        assert_eq!(journal.find("1").map(|application| application.intent.title.as_str()), Some("t"));
+        assert!(journal.find("9").is_none());
+    }
+
+    #[test]
+    fn a_line_that_was_changed_says_nothing() {
+        let text = line(1, intent("t")).encode();
+        assert_eq!(Line::decode(text.replace("\"2\"", "\"3\"").as_bytes()), Err(Damage::Checksum));
+        assert_eq!(Line::decode(text.replace("crc32", "crc64").as_bytes()), Err(Damage::Foreign));
+        let later = text.replace("\"intent\"", "\"novelty\"");
+        let body = format!("{}}}", later.rsplit_once(",\"crc32\"").expect("a checksum").0);
+        let later = format!(
+            "{},\"crc32\":\"{:08x}\"}}",
+            body.strip_suffix('}').expect("an end"),
+            crc32fast::hash(body.as_bytes())
+        );
+        assert_eq!(Line::decode(later.as_bytes()), Err(Damage::Unknown));
+    }
+
+    #[test]
+    fn a_line_is_for_people_and_for_terminals() {
+        let text = line(1, intent("ev\u{1b}[2Jil\u{202e}\u{9b}\u{7f} näme \"q\"")).encode();
+        insta::assert_snapshot!(text);
+        let known = Line::decode(text.as_bytes()).expect("read back");
+        assert_eq!(known, line(1, intent("ev\u{1b}[2Jil\u{202e}\u{9b}\u{7f} näme \"q\"")));
+    }
+
+    fn entries() -> impl Strategy<Value = Entry> {
+        let outcome = (0_usize..3, "[xyz]?", proptest::option::of(".{0,5}"), proptest::option::of(".{0,5}"))
+            .prop_map(|(step, key, value, error)| Outcome { step, key, value, error });
+        prop_oneof![
+            ".{0,10}".prop_map(|title| intent(&title)),
+            (0_usize..3, "[xyz]?")
+                .prop_map(|(step, key)| Entry::Added { step, item: Item { key, old: None, new: "2".into() } }),
+            outcome.clone().prop_map(Entry::Wrote),
+            outcome.prop_map(Entry::PutBack),
+            Just(Entry::Ended { state: Applied::Applied }),
+            Just(Entry::Confirmed),
+            (".{0,9}", ".{0,9}").prop_map(|(verdict, why)| Entry::Verdict { verdict, why, table: Vec::new() }),
+            any::<bool>().prop_map(|forced| Entry::Undo { why: "asked".to_owned(), forced }),
+            any::<bool>().prop_map(|whole| Entry::Undone { whole }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_read_back(number in 0_u64..1000, entry in entries()) {
+            let line = line(number, entry);
+            let text = line.encode();
+            let steers = |c: char| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c);
+            prop_assert!(!text.contains(steers));
+            prop_assert_eq!(Line::decode(text.as_bytes()), Ok(line));
+        }
+
+        #[test]
+        fn garbage_costs_what_it_damaged(
+            lines in proptest::collection::vec((1_u64..4, entries()), 0..12),
+            garbage in proptest::collection::vec(any::<u8>(), 0..60),
+            place: prop::sample::Index,
+        ) {
+            let all: Vec<(u64, Entry)> = lines;
+            let good = fold(text(&all).as_bytes());
+            // Garbage on lines of its own, between lines: all that is whole is told.
+            let at = place.index(all.len() + 1);
+            let (before, after) = all.split_at(at);
+            let mut bytes = text(before).into_bytes();
+            bytes.extend_from_slice(&garbage);
+            bytes.push(b'\n');
+            bytes.extend_from_slice(text(after).as_bytes());
+            let read = fold(&bytes);
+            prop_assert_eq!(&read.applications, &good.applications);
+            prop_assert!(read.damaged >= good.damaged);
+        }
+
+        #[test]
+        fn a_cut_journal_tells_its_whole_lines(
+            lines in proptest::collection::vec((1_u64..4, entries()), 1..8),
+            place: prop::sample::Index,
+        ) {
+            let text = text(&lines);
+            let cut = place.index(text.len());
+            prop_assume!(text.is_char_boundary(cut));
+            let whole = text[..cut].matches('\n').count();
+            let read = fold(&text.as_bytes()[..cut]);
+            // The newline alone may be missing from a line that is whole.
+            let less = fold(super::tests::text(&lines[..whole]).as_bytes());
+            let more = fold(super::tests::text(&lines[..(whole + 1).min(lines.len())]).as_bytes());
+            prop_assert!(read.applications == less.applications || read.applications == more.applications);
+        }
+
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), flip: prop::sample::Index, to: u8) {
+            let _ = fold(&bytes);
+            let mut text = text(&[(1, intent("t")), (1, Entry::Wrote(outcome("x", "2", None)))]).into_bytes();
+            let flip = flip.index(text.len());
+            text[flip] = to;
+            let read = fold(&text);
+            prop_assert!(read.applications.len() <= 1);
+        }
+    }
+}
