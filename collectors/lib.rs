@@ -12,6 +12,7 @@ pub mod parse;
 pub mod probe;
 pub mod root;
 mod sampler;
+pub mod state;
 pub mod sys;
 pub mod worker;
 

@@ -1,4 +1,5 @@
 //! Fixes at work: what reads old values, writes new ones, keeps the journal and takes things back. Plans are made by the
 //! model; nothing else in the program writes to the machine.
 
+pub mod journal;
 pub mod machine;

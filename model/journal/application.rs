@@ -46,7 +46,8 @@ pub struct ItemState {
 }
 
 impl ItemState {
-    pub(super) fn new(item: Item) -> Self {
+    /// Of which nothing is told yet.
+    pub fn new(item: Item) -> Self {
         Self { item, wrote: None, put_back: None }
     }
 

@@ -1,0 +1,106 @@
+//! Where the program keeps what must outlive it: the journal of fixes.
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io::Read as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// The journal in its directory.
+pub const JOURNAL: &str = "fixes.journal";
+
+/// Where root keeps it.
+pub const OF_ROOT: &str = "/var/lib/topotop";
+
+/// A journal that is longer is not read: fixes are too few to fill it.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The directory that was asked for, or the usual one: `/var/lib/topotop` as root, `$XDG_STATE_HOME/topotop` otherwise.
+/// None for somebody without a home.
+pub fn directory(asked: Option<&Path>) -> Option<PathBuf> {
+    if let Some(asked) = asked {
+        return Some(asked.to_path_buf());
+    }
+    if rustix::process::geteuid().is_root() {
+        return Some(PathBuf::from(OF_ROOT));
+    }
+    let path = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = path("XDG_STATE_HOME").or_else(|| path("HOME").map(|home| home.join(".local/state")))?;
+    Some(base.join("topotop"))
+}
+
+/// All of a journal; empty where there is none. No link is followed, and nobody else's file is believed.
+pub fn journal(directory: &Path) -> Result<Vec<u8>, String> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let path = directory.join(JOURNAL);
+    let fd = match rustix::fs::open(&path, flags, Mode::empty()) {
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
+        Err(Errno::LOOP) => return Err(format!("{}: a link, not a journal", path.display())),
+        opened => opened.map_err(|errno| format!("{}: {}", path.display(), words(errno)))?,
+    };
+    read(fd, &path)
+}
+
+/// Of a journal that is open already.
+pub fn read(fd: OwnedFd, path: &Path) -> Result<Vec<u8>, String> {
+    let file = std::fs::File::from(fd);
+    let wrong = |what: &str| format!("{}: {what}", path.display());
+    let facts = file.metadata().map_err(|error| wrong(&error.to_string()))?;
+    is_own(&facts).map_err(|what| wrong(&what))?;
+    if facts.len() > MAX_BYTES {
+        return Err(wrong("longer than any journal: move it away"));
+    }
+    let mut bytes = Vec::with_capacity(facts.len() as usize);
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(|error| wrong(&error.to_string()))?;
+    Ok(bytes)
+}
+
+/// A regular file of whoever runs this (or of root) that nobody else may write.
+fn is_own(facts: &std::fs::Metadata) -> Result<(), String> {
+    let own = rustix::process::geteuid().as_raw();
+    match () {
+        () if !facts.is_file() => Err("not a regular file".to_owned()),
+        () if facts.uid() != own && facts.uid() != 0 => Err(format!("of user {}, not of {own}", facts.uid())),
+        () if facts.mode() & 0o022 != 0 => Err("others may write to it: it is not believed".to_owned()),
+        () => Ok(()),
+    }
+}
+
+/// What an error number means, without the number.
+pub fn words(errno: Errno) -> String {
+    let said = std::io::Error::from(errno).to_string();
+    said.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JOURNAL, directory, journal};
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::Path;
+
+    #[test]
+    fn only_an_own_file_is_a_journal() {
+        let dir = tempfile::tempdir().expect("a directory");
+        assert_eq!(journal(dir.path()), Ok(Vec::new()), "none yet");
+        assert_eq!(journal(&dir.path().join("none")), Ok(Vec::new()));
+        let path = dir.path().join(JOURNAL);
+        std::fs::write(dir.path().join("other"), "x\n").expect("written");
+        symlink("other", &path).expect("linked");
+        assert!(journal(dir.path()).is_err_and(|error| error.contains("a link")));
+        std::fs::remove_file(&path).expect("removed");
+        std::fs::write(&path, "x\n").expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("set");
+        assert_eq!(journal(dir.path()), Ok(b"x\n".to_vec()));
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o622)).expect("set");
+        assert!(journal(dir.path()).is_err_and(|error| error.contains("others may write")));
+        std::fs::remove_file(&path).expect("removed");
+        std::fs::create_dir(&path).expect("made");
+        assert!(journal(dir.path()).is_err());
+    }
+
+    #[test]
+    fn a_directory_that_was_asked_for_is_taken() {
+        assert_eq!(directory(Some(Path::new("/x"))).as_deref(), Some(Path::new("/x")));
+    }
+}

@@ -1,0 +1,244 @@
+//! The file that the journal of fixes is: lines are appended, never changed, and on the disk before the machine is.
+
+use crate::units::rfc3339;
+use rustix::fs::{CWD, FallocateFlags, FlockOperation, Mode, OFlags, SeekFrom};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use topotop_collectors::state::{self, JOURNAL, words};
+use topotop_model::journal::{self, Entry, Journal, Line};
+
+/// Room for what is to be told of an application, besides its intent.
+const ROOM: u64 = 64 << 10;
+/// How long somebody else's fix is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where lines are kept.
+pub trait Ledger {
+    /// What it says so far.
+    fn read(&self) -> Result<Journal, String>;
+
+    /// The boot that it is written in.
+    fn boot_id(&self) -> &str;
+
+    /// Adds a line. A firm one is on the disk when this returns.
+    fn append(&mut self, number: u64, entry: &Entry, firm: bool) -> Result<(), String>;
+}
+
+/// What a journal says; nothing where there is none.
+pub fn read(directory: &Path) -> Result<Journal, String> {
+    state::journal(directory).map(|bytes| journal::fold(&bytes))
+}
+
+/// A journal that this process alone writes to while it holds it.
+#[derive(Debug)]
+pub struct File {
+    path: PathBuf,
+    fd: OwnedFd,
+    boot_id: String,
+}
+
+impl File {
+    /// Opens it, with its directory where that is missing, and waits until nobody else writes.
+    pub fn open(directory: &Path) -> Result<Self, String> {
+        let wrong =
+            |errno: Errno| format!("{}: {}: without a journal nothing is applied", directory.display(), words(errno));
+        let dir = open_directory(directory).map_err(wrong)?;
+        is_safe(&dir, directory)?;
+        let path = directory.join(JOURNAL);
+        let flags =
+            OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let fd = rustix::fs::openat(&dir, JOURNAL, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(|errno| format!("{}: {}: without a journal nothing is applied", path.display(), words(errno)))?;
+        let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
+        if boot_id.is_empty() {
+            return Err("/proc/sys/kernel/random/boot_id cannot be read: without it nothing is applied".to_owned());
+        }
+        let file = Self { path, fd, boot_id };
+        file.lock()?;
+        // Checks that it is a regular file of this user.
+        file.read()?;
+        // The name itself has to last.
+        let _ = rustix::fs::fsync(&dir);
+        Ok(file)
+    }
+
+    fn lock(&self) -> Result<(), String> {
+        let start = Instant::now();
+        loop {
+            match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(()),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if start.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                Err(Errno::WOULDBLOCK) => {
+                    return Err(format!("{}: another topotop is applying a fix", self.path.display()));
+                }
+                Err(errno) => return Err(self.wrong(errno)),
+            }
+        }
+    }
+
+    fn wrong(&self, errno: Errno) -> String {
+        format!("{}: {}", self.path.display(), words(errno))
+    }
+
+    /// Sees to it that what will be told of an application has room, where the file system can promise that.
+    fn reserve(&self, line: usize) -> Result<(), String> {
+        let end = rustix::fs::seek(&self.fd, SeekFrom::End(0)).map_err(|errno| self.wrong(errno))?;
+        match rustix::fs::fallocate(&self.fd, FallocateFlags::KEEP_SIZE, end, ROOM + 4 * line as u64) {
+            Err(errno @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG | Errno::IO | Errno::ROFS)) => {
+                Err(self.wrong(errno))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// True where the last line was cut: the next one begins on a line of its own.
+    fn is_cut(&self) -> bool {
+        let Ok(end) = rustix::fs::seek(&self.fd, SeekFrom::End(0)) else { return false };
+        let mut last = [b'\n'];
+        end > 0 && rustix::io::pread(&self.fd, &mut last, end - 1).is_ok_and(|read| read == 1) && last != *b"\n"
+    }
+}
+
+impl Ledger for File {
+    fn read(&self) -> Result<Journal, String> {
+        let again = rustix::fs::openat(
+            CWD,
+            format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.fd)),
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        );
+        let again = again.map_err(|errno| self.wrong(errno))?;
+        state::read(again, &self.path).map(|bytes| journal::fold(&bytes))
+    }
+
+    fn boot_id(&self) -> &str {
+        &self.boot_id
+    }
+
+    fn append(&mut self, number: u64, entry: &Entry, firm: bool) -> Result<(), String> {
+        let stamp = topotop_collectors::now();
+        let line = Line {
+            at: rfc3339(stamp.wall_ns),
+            wall_ns: stamp.wall_ns,
+            boot_ns: stamp.boot_ns,
+            boot_id: self.boot_id.clone(),
+            number,
+            entry: entry.clone(),
+        };
+        let mut text = line.encode();
+        if self.is_cut() {
+            text.insert(0, '\n');
+        }
+        text.push('\n');
+        if matches!(entry, Entry::Intent(_)) {
+            self.reserve(text.len())?;
+        }
+        let mut left = text.as_bytes();
+        while !left.is_empty() {
+            match rustix::io::write(&self.fd, left) {
+                Ok(0) => return Err(self.wrong(Errno::NOSPC)),
+                Ok(taken) => left = left.get(taken..).unwrap_or_default(),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(self.wrong(errno)),
+            }
+        }
+        if firm { rustix::fs::fsync(&self.fd).map_err(|errno| self.wrong(errno)) } else { Ok(()) }
+    }
+}
+
+/// The directory, made where it is missing; the ones above it have to be there but for those of a home.
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Err(Errno::NOENT) => {
+            make(path, 4)?;
+            rustix::fs::open(path, flags, Mode::empty())
+        }
+        opened => opened,
+    }
+}
+
+fn make(path: &Path, depth: u32) -> Result<(), Errno> {
+    match rustix::fs::mkdir(path, Mode::RWXU) {
+        Err(Errno::NOENT) if depth > 0 => {
+            make(path.parent().ok_or(Errno::NOENT)?, depth - 1)?;
+            rustix::fs::mkdir(path, Mode::RWXU)
+        }
+        Err(Errno::EXIST) => Ok(()),
+        made => made,
+    }
+}
+
+/// Nobody else may put another file in its place.
+fn is_safe(dir: &OwnedFd, path: &Path) -> Result<(), String> {
+    let facts = rustix::fs::fstat(dir).map_err(|errno| format!("{}: {}", path.display(), words(errno)))?;
+    let own = rustix::process::geteuid().as_raw();
+    if facts.st_uid != own && facts.st_uid != 0 {
+        return Err(format!("{}: of user {}, not of {own}: nothing is applied", path.display(), facts.st_uid));
+    }
+    if facts.st_mode & 0o022 != 0 {
+        return Err(format!("{}: others may write to it: nothing is applied; chmod 700 it", path.display()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{File, Ledger as _};
+    use std::io::Write as _;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use topotop_model::journal::Entry;
+
+    fn mode(path: &std::path::Path) -> u32 {
+        std::fs::metadata(path).expect("there").permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn it_is_made_for_its_owner_alone_and_goes_on_after_a_cut_line() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let state = dir.path().join("a/b/topotop");
+        let mut file = File::open(&state).expect("opened");
+        file.append(4, &Entry::Confirmed, true).expect("written");
+        assert_eq!((mode(&state), mode(&state.join("fixes.journal"))), (0o700, 0o600));
+        let cut = std::fs::OpenOptions::new().append(true).open(state.join("fixes.journal"));
+        cut.expect("opened").write_all(b"{\"at\":\"cu").expect("written");
+        file.append(5, &Entry::Confirmed, false).expect("written");
+        let read = file.read().expect("read");
+        // None of them has an application; the cut one is no line.
+        assert_eq!((read.next, read.damaged), (6, 3));
+    }
+
+    #[test]
+    fn one_writes_at_a_time() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).expect("set");
+        let first = File::open(dir.path()).expect("opened");
+        let state = dir.path().to_path_buf();
+        let second = std::thread::spawn(move || File::open(&state).map(|_| std::time::Instant::now()));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let freed = std::time::Instant::now();
+        drop(first);
+        let opened = second.join().expect("joined").expect("opened");
+        assert!(opened >= freed, "the second waited");
+    }
+
+    #[test]
+    fn a_place_that_others_write_to_or_a_link_is_none() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let open = dir.path().join("open");
+        std::fs::create_dir(&open).expect("made");
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).expect("set");
+        assert!(File::open(&open).is_err_and(|error| error.contains("others may write")));
+        symlink(&open, dir.path().join("link")).expect("linked");
+        assert!(File::open(&dir.path().join("link")).is_err());
+        let own = dir.path().join("own");
+        std::fs::create_dir(&own).expect("made");
+        symlink(dir.path().join("elsewhere"), own.join("fixes.journal")).expect("linked");
+        assert!(File::open(&own).is_err());
+        assert!(!dir.path().join("elsewhere").exists());
+    }
+}
