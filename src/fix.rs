@@ -1,5 +1,6 @@
 //! Fixes at work: what reads old values, writes new ones, keeps the journal and takes things back. Plans are made by the
 //! model; nothing else in the program writes to the machine.
 
+pub mod applier;
 pub mod journal;
 pub mod machine;

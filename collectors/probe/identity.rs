@@ -63,7 +63,7 @@ fn nic(root: &Root, name: &str, ifindex: u32, address: &str) -> Result<(), Strin
         other => format!("{name}: {}", words(other)),
     })?;
     let now = number(trim(&bytes));
-    if now != Some(u64::from(ifindex)) {
+    if ifindex != 0 && now != Some(u64::from(ifindex)) {
         let now = now.map_or_else(|| "none".to_owned(), |now| now.to_string());
         return Err(format!("{name} is another interface now: its index is {now}, it was {ifindex}"));
     }

@@ -22,7 +22,7 @@ pub enum Identity {
     Nic {
         /// Its name.
         name: String,
-        /// Its index.
+        /// Its index; zero where it may be any.
         ifindex: u32,
         /// Its hardware address; empty where it has none.
         address: String,

@@ -61,9 +61,11 @@ impl ItemState {
         self.put_back.as_ref().is_some_and(|outcome| outcome.error.is_none())
     }
 
-    /// What it reads as while the fix is in force: as it was read back, or what was to be written where nothing tells.
+    /// What it reads as while the fix is in force: as it was read back last, or what was to be written where nothing
+    /// tells.
     pub fn expected(&self) -> &str {
-        self.wrote.as_ref().and_then(|outcome| outcome.value.as_deref()).unwrap_or(&self.item.new)
+        let mut told = [&self.put_back, &self.wrote].into_iter().flatten();
+        told.find_map(|outcome| outcome.value.as_deref()).unwrap_or(&self.item.new)
     }
 }
 

@@ -4,7 +4,10 @@
 mod affinity;
 mod cpuset;
 mod file;
+mod hold;
 mod pages;
+
+pub use hold::Hold;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -23,6 +26,11 @@ pub trait Machine {
 
     /// An identity with what frames do not carry.
     fn filled(&self, identity: &Identity) -> Identity;
+
+    /// Keeps hold of something, so that another one that bears its name later is not taken for it.
+    fn hold(&self, _identity: &Identity) -> Hold {
+        Hold::default()
+    }
 
     /// Writes a value to an item of a place. What takes long tells how far it is, and stops where that answers so.
     fn write(
@@ -99,6 +107,10 @@ impl Machine for Kernel {
 
     fn filled(&self, identity: &Identity) -> Identity {
         probe::filled(&self.root, identity)
+    }
+
+    fn hold(&self, identity: &Identity) -> Hold {
+        if self.root.is_live() { Hold::of(identity) } else { Hold::default() }
     }
 
     fn write(

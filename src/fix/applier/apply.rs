@@ -1,0 +1,285 @@
+//! From a yes to values that were read back.
+
+use super::{Applier, Done, Proposal, Refused, Told, is_same, items_of};
+use crate::fix::machine::{Hold, Trouble};
+use topotop_model::fix::{Item, Plan, Restore, Step, Target};
+use topotop_model::journal::{Applied, Entry, Intent, ItemState, Outcome, Written};
+
+/// So many times new threads are looked for: each pass finds those that were born in the one before.
+const PASSES: usize = 8;
+
+/// An application while it goes on.
+pub(super) struct Run {
+    pub(super) number: u64,
+    pub(super) intent: Intent,
+    pub(super) items: Vec<Vec<ItemState>>,
+    /// Why the journal could not be written any more.
+    pub(super) trouble: Option<String>,
+}
+
+/// Why a step ended the application.
+enum Stop {
+    /// It failed, and the plan stands or falls with it; or somebody said stop.
+    Failed,
+    /// The journal could not be written: nothing more is done that it would not know of.
+    Journal(String),
+}
+
+impl Applier<'_> {
+    /// Applies a proposal that somebody has said yes to. `revert_after_seconds` where it may cut them off.
+    pub fn apply(
+        &mut self,
+        proposal: &Proposal,
+        who: &str,
+        revert_after_seconds: Option<u32>,
+    ) -> Result<Done, Refused> {
+        let plan = &proposal.resolved.plan;
+        self.check(proposal).map_err(Refused)?;
+        let number = self.ledger.read().map_err(Refused)?.next;
+        let intent = intent(proposal, who, revert_after_seconds);
+        let states = |written: &Written| written.items.iter().cloned().map(ItemState::new).collect();
+        let items = intent.steps.iter().chain(&intent.kept).map(states).collect();
+        let entry = Entry::Intent(Box::new(intent.clone()));
+        self.ledger.append(number, &entry, true).map_err(|error| Refused(format!("nothing was applied: {error}")))?;
+        let mut run = Run { number, intent, items, trouble: None };
+        let mut stopped = false;
+        for (index, step) in plan.steps.iter().enumerate() {
+            match self.step(&mut run, index, step, plan, &proposal.holds) {
+                Ok(()) => {}
+                Err(stop) => {
+                    if let Stop::Journal(error) = stop {
+                        run.trouble = Some(error);
+                    }
+                    stopped = true;
+                    break;
+                }
+            }
+        }
+        Ok(self.end(run, stopped))
+    }
+
+    /// What is shown is what there is; everything that has to be read was.
+    fn check(&self, proposal: &Proposal) -> Result<(), String> {
+        let resolved = &proposal.resolved;
+        let plan = &resolved.plan;
+        if !plan.is_executable() {
+            return Err("it is advice: nothing is applied".to_owned());
+        }
+        if let Some(gone) = &proposal.gone {
+            return Err(gone.clone());
+        }
+        let essential = |step: usize| plan.steps.get(step).is_some_and(|step| step.essential);
+        if let Some((_, why)) = resolved.unread.iter().find(|(step, _)| essential(*step)) {
+            return Err(format!("its value now is not known: {why}"));
+        }
+        is_same(self.machine, plan, &proposal.holds)?;
+        for (step, items) in plan.steps.iter().zip(&resolved.items) {
+            self.is_as_shown(&step.target, &step.new, items)?;
+        }
+        let is_so = |step: &Step, item: &Item| {
+            step.target.holds_a_value() && item.old.as_deref().is_some_and(|old| step.target.agrees(&step.new, old))
+        };
+        let mut all =
+            plan.steps.iter().zip(&resolved.items).flat_map(|(step, items)| items.iter().map(move |item| (step, item)));
+        if all.all(|(step, item)| is_so(step, item)) {
+            return Err("it is so already: nothing is to be written".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Nobody has changed a value since it was shown; threads may have come and gone, and pages move all the time.
+    fn is_as_shown(&self, target: &Target, new: &str, items: &[Item]) -> Result<(), String> {
+        if !target.holds_a_value() || matches!(target, Target::Pages { .. }) || items.is_empty() {
+            return Ok(());
+        }
+        let now = items_of(self.machine, target, new)?;
+        for item in items {
+            let Some(is) = now.iter().find(|is| is.key == item.key) else { continue };
+            let (is, was) = (is.old.as_deref().unwrap_or_default(), item.old.as_deref().unwrap_or_default());
+            if !target.agrees(was, is) {
+                return Err(format!("{} is {is} now, not {was} as was shown: look again", called(target, &item.key)));
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, run: &mut Run, index: usize, step: &Step, plan: &Plan, holds: &[Hold]) -> Result<(), Stop> {
+        let (mut written, mut failed) = (0, 0);
+        let mut place = 0;
+        for _ in 0..PASSES {
+            while let Some(item) =
+                run.items.get(index).and_then(|items| items.get(place)).map(|state| state.item.clone())
+            {
+                let ended = is_same(self.machine, plan, holds).err();
+                let (outcome, stop) = self.item(index, &step.target, &item, ended);
+                let is_written = outcome.error.is_none();
+                written += u32::from(is_written);
+                failed += u32::from(!is_written);
+                self.wrote(run, place, outcome)?;
+                if stop {
+                    return Err(Stop::Failed);
+                }
+                place += 1;
+            }
+            if !self.added(run, index, &step.target, &step.new)? {
+                break;
+            }
+        }
+        if step.essential && written == 0 && failed > 0 { Err(Stop::Failed) } else { Ok(()) }
+    }
+
+    /// Writes an item and reads it back; true where somebody said stop.
+    fn item(&mut self, step: usize, target: &Target, item: &Item, ended: Option<String>) -> (Outcome, bool) {
+        let outcome =
+            |value: Option<String>, error: Option<String>| Outcome { step, key: item.key.clone(), value, error };
+        if let Some(ended) = ended {
+            return (outcome(None, Some(ended)), true);
+        }
+        let old = item.old.as_deref().filter(|_| target.holds_a_value());
+        if old.is_some_and(|old| target.agrees(&item.new, old)) {
+            return (outcome(item.old.clone(), None), false);
+        }
+        let writing = Told::Writing { step, key: item.key.clone(), value: item.new.clone() };
+        if (self.tell)(writing).is_break() {
+            return (outcome(item.old.clone(), Some("stopped before it was written".to_owned())), true);
+        }
+        let tell = &mut *self.tell;
+        let mut stop = false;
+        let wrote = self.machine.write(target, &item.key, &item.new, &mut |progress| {
+            let flow = tell(Told::Far(*progress));
+            stop |= flow.is_break();
+            flow
+        });
+        let (value, differs) = self.read_back(target, &item.key, &item.new);
+        let error = wrote.err().map(|trouble: Trouble| trouble.to_string()).or(differs);
+        (outcome(value, error), stop)
+    }
+
+    /// The value now, and what is to be said where it is not what it should be.
+    pub(super) fn read_back(&self, target: &Target, key: &str, wanted: &str) -> (Option<String>, Option<String>) {
+        if !target.holds_a_value() {
+            return (None, None);
+        }
+        match self.machine.values(target) {
+            Err(unread) => (None, Some(format!("written, but could not be read back: {unread}"))),
+            Ok(values) => match values.into_iter().find(|(known, _)| known == key) {
+                None => (None, Some("has ended".to_owned())),
+                Some((_, value)) if target.agrees(wanted, &value) => (Some(value), None),
+                Some((_, value)) => {
+                    let said = format!("the kernel took it, and it reads {value}, not {wanted}");
+                    (Some(value), Some(said))
+                }
+            },
+        }
+    }
+
+    fn wrote(&mut self, run: &mut Run, place: usize, outcome: Outcome) -> Result<(), Stop> {
+        if let Some(state) = run.items.get_mut(outcome.step).and_then(|items| items.get_mut(place)) {
+            state.wrote = Some(outcome.clone());
+        }
+        let told = self.ledger.append(run.number, &Entry::Wrote(outcome.clone()), false);
+        let flow = (self.tell)(Told::Wrote(outcome));
+        told.map_err(Stop::Journal)?;
+        if flow.is_break() { Err(Stop::Failed) } else { Ok(()) }
+    }
+
+    /// Items that came up meanwhile: threads that were born of ones that had not been written yet.
+    fn added(&mut self, run: &mut Run, step: usize, target: &Target, new: &str) -> Result<bool, Stop> {
+        let Some(items) = run.items.get_mut(step).filter(|items| items.iter().any(|state| !state.item.key.is_empty()))
+        else {
+            return Ok(false);
+        };
+        let Ok(now) = items_of(self.machine, target, new) else { return Ok(false) };
+        let mut added = false;
+        for item in now {
+            let is_so = item.old.as_deref().is_some_and(|old| target.agrees(new, old));
+            if is_so || items.iter().any(|known| known.item.key == item.key) {
+                continue;
+            }
+            self.ledger.append(run.number, &Entry::Added { step, item: item.clone() }, true).map_err(Stop::Journal)?;
+            items.push(ItemState::new(item));
+            added = true;
+        }
+        Ok(added)
+    }
+
+    /// The last lines of an application: what changed with it, or what was put back, and how it came out.
+    fn end(&mut self, mut run: Run, stopped: bool) -> Done {
+        let mut put_back = Vec::new();
+        if stopped {
+            put_back = self.put_back(&mut run, false);
+        } else {
+            self.kept_now(&mut run);
+        }
+        let state = state(&run, stopped);
+        let ended = self.ledger.append(run.number, &Entry::Ended { state }, true);
+        let trouble = run.trouble.or_else(|| ended.err());
+        let outcomes = run.items.iter().flatten().filter_map(|item| item.wrote.clone()).collect();
+        Done { number: run.number, state, outcomes, put_back, trouble }
+    }
+
+    /// Tells what changed although nobody wrote it.
+    fn kept_now(&mut self, run: &mut Run) {
+        let steps = run.intent.steps.len();
+        for (place, written) in run.intent.kept.iter().enumerate() {
+            let Ok(now) = self.machine.values(&written.target) else { continue };
+            for state in run.items.get_mut(steps + place).into_iter().flatten() {
+                let Some((_, value)) = now.iter().find(|(key, _)| *key == state.item.key) else { continue };
+                if state.item.old.as_deref().is_some_and(|old| written.target.agrees(old, value)) {
+                    continue;
+                }
+                let outcome = Outcome {
+                    step: steps + place,
+                    key: state.item.key.clone(),
+                    value: Some(value.clone()),
+                    error: None,
+                };
+                // Undo puts these back whatever they read: without the line they are only not told of.
+                let _ = self.ledger.append(run.number, &Entry::Wrote(outcome.clone()), false);
+                state.wrote = Some(outcome);
+            }
+        }
+    }
+}
+
+fn state(run: &Run, stopped: bool) -> Applied {
+    let steps = || run.items.iter().take(run.intent.steps.len()).flatten();
+    let there = steps().filter(|item| item.is_written() && !(stopped && item.is_back())).count();
+    // What is left of a failed write counts as well: it was not put back.
+    let stuck = steps().filter(|item| item.put_back.as_ref().is_some_and(|outcome| outcome.error.is_some())).count();
+    let ended = steps()
+        .filter(|item| item.wrote.as_ref().is_some_and(|outcome| outcome.error.as_deref() == Some("has ended")))
+        .count();
+    match () {
+        () if there + stuck == 0 => Applied::Failed,
+        () if !stopped && there + ended == steps().count() => Applied::Applied,
+        () => Applied::Partial,
+    }
+}
+
+fn intent(proposal: &Proposal, who: &str, revert_after_seconds: Option<u32>) -> Intent {
+    let resolved = &proposal.resolved;
+    let plan = &resolved.plan;
+    let steps = plan.steps.iter().zip(&resolved.items);
+    let kept = plan.kept.iter().zip(&resolved.kept);
+    Intent {
+        fix: plan.id(),
+        title: plan.title.clone(),
+        who: who.to_owned(),
+        commands: plan.commands.clone(),
+        risk: plan.risk,
+        identity: plan.identity.clone(),
+        steps: steps.map(|(step, items)| written(&step.target, step.restore, items)).collect(),
+        kept: kept.map(|(target, items)| written(target, Restore::Old, items)).collect(),
+        revert_after_seconds,
+    }
+}
+
+fn written(target: &Target, restore: Restore, items: &[Item]) -> Written {
+    Written { target: target.clone(), restore, items: items.to_vec() }
+}
+
+/// An item in a sentence.
+pub(super) fn called(target: &Target, key: &str) -> String {
+    if key.is_empty() { target.to_string() } else { format!("{target}, {key}") }
+}
