@@ -13,6 +13,7 @@ pub mod probe;
 pub mod root;
 mod sampler;
 pub mod state;
+pub mod surroundings;
 pub mod sys;
 pub mod worker;
 

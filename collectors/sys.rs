@@ -1,5 +1,6 @@
 //! System calls that no library wraps safely, each behind a safe function.
 
+pub mod addresses;
 pub mod affinity;
 pub mod child;
 pub mod ethtool;
