@@ -3,8 +3,11 @@
 
 mod file;
 mod identity;
+mod interrupt;
 mod line;
+mod nic;
 pub mod pages;
+mod service;
 pub mod threads;
 
 use crate::Root;
@@ -50,17 +53,27 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::File { path } => one(file::value(root, path)),
         Target::Line { path, key } => one(line::value(root, path, key)),
         Target::Affinity { pid, starttime } => threads::masks(root, *pid, *starttime),
+        Target::Channels { nic } => one(nic::channels(root, nic)),
+        Target::Rings { nic } => one(nic::rings(root, nic)),
+        Target::RssTable { nic } => one(nic::rss_table(root, nic)),
+        Target::Interrupt { irq, actions } => one(interrupt::value(root, *irq, actions)),
+        Target::Service { name } => one(service::value(root, name)),
         Target::Pages { pid, starttime } => one(pages::value(root, *pid, *starttime)),
-        Target::Channels { .. }
-        | Target::Rings { .. }
-        | Target::RssTable { .. }
-        | Target::Interrupt { .. }
-        | Target::IoPriority { .. }
+        Target::IoPriority { .. }
         | Target::UnitProperty { .. }
-        | Target::Service { .. }
         | Target::Reclaim { .. }
         | Target::ForceEmpty { .. } => Err(Unread::by_this_version(target)),
     }
+}
+
+/// The file with the CPUs that an interrupt may go to, by the number that it has now.
+pub fn interrupt(root: &Root, irq: u32, actions: &str) -> Result<String, Unread> {
+    interrupt::number(root, irq, actions).map(interrupt::path)
+}
+
+/// The process of a daemon that runs.
+pub fn daemon(root: &Root, name: &str) -> Result<Option<u32>, Unread> {
+    service::running(root, name).map(|running| running.map(|running| running.pid))
 }
 
 /// Whether something is what it was when the plan was made; what it is now otherwise.

@@ -1,4 +1,5 @@
 //! System calls that change something and that no library wraps, each behind a safe function.
 
 pub mod affinity;
+pub mod ethtool;
 pub mod pages;

@@ -28,7 +28,7 @@ pub(super) fn banned_cpus(environ: &[u8]) -> Banned {
 }
 
 /// `--banirq=16`, `--banirq 16`, `-i 16`, `-i16`.
-pub(super) fn banned_irqs(cmdline: &[u8]) -> IdSet {
+pub(crate) fn banned_irqs(cmdline: &[u8]) -> IdSet {
     let mut irqs = Vec::new();
     let mut arguments = cmdline.split(|&byte| byte == 0);
     while let Some(argument) = arguments.next() {
@@ -42,7 +42,7 @@ pub(super) fn banned_irqs(cmdline: &[u8]) -> IdSet {
 }
 
 /// True if it is to set affinities once and leave.
-pub(super) fn is_oneshot(cmdline: &[u8]) -> bool {
+pub(crate) fn is_oneshot(cmdline: &[u8]) -> bool {
     cmdline.split(|&byte| byte == 0).skip(1).any(|argument| matches!(argument, b"--oneshot" | b"-o"))
 }
 

@@ -79,19 +79,19 @@ fn hardware_address(root: &Root, name: &str) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
+/// The names of an interrupt's actions, separated by commas; none where it is gone.
+pub(super) fn actions_of(root: &Root, irq: u32) -> Option<String> {
+    if let Ok(text) = root.read_text(format!("sys/kernel/irq/{irq}/actions")) {
+        return Some(text);
+    }
+    // Kernels without it: each action has a directory.
+    let entries = root.entries(format!("proc/irq/{irq}")).ok()?;
+    let names = entries.into_iter().filter(|entry| entry.is_directory);
+    Some(names.map(|entry| entry.name.to_string_lossy().into_owned()).collect::<Vec<_>>().join(","))
+}
+
 fn interrupt(root: &Root, irq: u32, actions: &str) -> Result<(), String> {
-    let gone = || format!("interrupt {irq} is gone");
-    let now = match root.read_text(format!("sys/kernel/irq/{irq}/actions")) {
-        Ok(text) => text,
-        // Kernels without it: each action has a directory.
-        Err(_) => root
-            .entries(format!("proc/irq/{irq}"))
-            .map(|entries| {
-                let names = entries.into_iter().filter(|entry| entry.is_directory);
-                names.map(|entry| entry.name.to_string_lossy().into_owned()).collect::<Vec<_>>().join(",")
-            })
-            .map_err(|_| gone())?,
-    };
+    let now = actions_of(root, irq).ok_or_else(|| format!("interrupt {irq} is gone"))?;
     let (was, is) = (names(actions), names(&now));
     if was == is {
         return Ok(());

@@ -5,7 +5,10 @@ mod affinity;
 mod cpuset;
 mod file;
 mod hold;
+mod interrupt;
+mod nic;
 mod pages;
+mod service;
 
 pub use hold::Hold;
 
@@ -128,14 +131,14 @@ impl Machine for Kernel {
             Target::File { path } => file::write(path, value),
             Target::Line { path, key } => file::write(path, &format!("{key} {value}")),
             Target::Affinity { pid, .. } => affinity::write(&self.root, *pid, key, value),
+            Target::Channels { nic } => nic::write_channels(nic, value),
+            Target::Rings { nic } => nic::write_rings(nic, value),
+            Target::RssTable { nic } => nic::write_rss_table(nic, value),
+            Target::Interrupt { irq, actions } => interrupt::write(&self.root, *irq, actions, value),
+            Target::Service { name } => service::write(&self.root, name, value),
             Target::Pages { pid, starttime } => pages::write(&self.root, *pid, *starttime, value, tell),
-            Target::Channels { .. }
-            | Target::Rings { .. }
-            | Target::RssTable { .. }
-            | Target::Interrupt { .. }
-            | Target::IoPriority { .. }
+            Target::IoPriority { .. }
             | Target::UnitProperty { .. }
-            | Target::Service { .. }
             | Target::Reclaim { .. }
             | Target::ForceEmpty { .. } => Err(Trouble::because(format!("this version cannot write {target}"))),
         }

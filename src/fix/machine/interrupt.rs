@@ -1,0 +1,41 @@
+//! Where an interrupt may go.
+
+use super::{Trouble, file};
+use rustix::io::Errno;
+use topotop_collectors::{Root, probe};
+
+/// Writes its CPUs, by the number that it has now.
+pub(super) fn write(root: &Root, irq: u32, actions: &str, cpus: &str) -> Result<(), Trouble> {
+    let path = probe::interrupt(root, irq, actions).map_err(|unread| Trouble::because(unread.why))?;
+    file::write(&path, cpus).map_err(why)
+}
+
+/// What the kernel means by it: it has no words for this file.
+fn why(trouble: Trouble) -> Trouble {
+    let because = match trouble.errno.map(Errno::from_raw_os_error) {
+        Some(Errno::PERM | Errno::IO) => "the kernel places this interrupt itself (managed): it cannot be moved",
+        Some(Errno::NOSPC) => "those CPUs have no vector left",
+        Some(Errno::OVERFLOW | Errno::RANGE) => "there is no such CPU",
+        Some(Errno::INVAL) => "none of those CPUs is online",
+        Some(Errno::ROFS | Errno::ACCESS) => "/proc/irq is not writable here: root on the host is needed",
+        _ => return trouble,
+    };
+    Trouble { said: format!("{}: {because}", trouble.said), ..trouble }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Trouble, why};
+    use rustix::io::Errno;
+
+    #[test]
+    fn refusals_have_reasons() {
+        let said = |errno| why(Trouble::errno(errno)).said;
+        for errno in [Errno::IO, Errno::PERM] {
+            assert!(said(errno).contains("managed"), "{}", said(errno));
+        }
+        assert!(said(Errno::NOSPC).contains("no vector left"));
+        assert_eq!(said(Errno::NOENT), Trouble::errno(Errno::NOENT).said);
+        assert_eq!(why(Trouble::errno(Errno::IO)).errno, Some(5));
+    }
+}

@@ -1,0 +1,286 @@
+//! Channels, rings and RSS tables: by netlink, whose refusals have words, or by the older way where the kernel does not
+//! know that one.
+
+mod message;
+
+use super::Trouble;
+use crate::sys::ethtool::{self, Counts};
+use message::{Answer, What};
+use rustix::io::Errno;
+use rustix::net::netlink::GENERIC;
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+use std::os::fd::OwnedFd;
+use topotop_collectors::sys::ethtool as current;
+
+/// Sets how many channels an interface has: `combined 4`, `rx 2 tx 2`. Only what differs is asked for.
+pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
+    let wanted = counts(value)?;
+    let now =
+        current::channels(nic).map_err(|_| Trouble::because(format!("the channels of {nic} could not be read")))?;
+    let differs = |wanted: Option<u32>, now: u32| wanted.filter(|wanted| *wanted != now);
+    let asked = Counts {
+        rx: differs(wanted.rx, now.rx.0),
+        tx: differs(wanted.tx, now.tx.0),
+        combined: differs(wanted.combined, now.combined.0),
+    };
+    if asked == Counts::default() {
+        return Ok(());
+    }
+    if let Some(done) = by_netlink(message::CHANNELS, nic, asked) {
+        return done;
+    }
+    ethtool::set_channels(nic, asked).map_err(|errno| {
+        let after = |asked: Option<u32>, now: u32| asked.unwrap_or(now);
+        let combined = after(asked.combined, now.combined.0);
+        let receive = combined.saturating_add(after(asked.rx, now.rx.0));
+        let send = combined.saturating_add(after(asked.tx, now.tx.0));
+        let above = [(asked.rx, now.rx.1), (asked.tx, now.tx.1), (asked.combined, now.combined.1)];
+        let last = current::indirection(nic).unwrap_or_default().into_iter().max();
+        let said = match () {
+            () if above.iter().any(|(asked, most)| asked.is_some_and(|asked| asked > *most)) => {
+                "requested channel count exceeds maximum"
+            }
+            () if receive == 0 || send == 0 => {
+                "requested channel counts would result in no RX or TX channel being configured"
+            }
+            () if last.is_some_and(|last| receive <= last) => {
+                "requested channel counts are too low for existing indirection table settings"
+            }
+            () => "the driver does not take these counts, or queues to go are used by AF_XDP sockets or filters",
+        };
+        told(errno, if errno == Errno::INVAL { said } else { "" })
+    })
+}
+
+/// Sets how many entries an interface's rings have: `rx 1024`.
+pub(super) fn write_rings(nic: &str, value: &str) -> Result<(), Trouble> {
+    let wanted = counts(value)?;
+    let now = current::rings(nic).map_err(|_| Trouble::because(format!("the rings of {nic} could not be read")))?;
+    let asked = Counts {
+        rx: wanted.rx.filter(|rx| *rx != now.rx.0),
+        tx: wanted.tx.filter(|tx| *tx != now.tx.0),
+        combined: None,
+    };
+    if asked == Counts::default() {
+        return Ok(());
+    }
+    if let Some(done) = by_netlink(message::RINGS, nic, asked) {
+        return done;
+    }
+    ethtool::set_rings(nic, asked).map_err(|errno| told(errno, ""))
+}
+
+/// Sets an interface's RSS table: `equal 4`, `default`, `0*32 1*32`. One that is as it should be is left alone: a table
+/// that was written counts as somebody's own, and drivers do not spread it anew.
+pub(super) fn write_rss_table(nic: &str, value: &str) -> Result<(), Trouble> {
+    if value == "default" {
+        return ethtool::set_indirection(nic, &[]).map_err(|errno| told(errno, ""));
+    }
+    let now =
+        current::indirection(nic).map_err(|_| Trouble::because(format!("the RSS table of {nic} could not be read")))?;
+    let table = table(value, now.len())
+        .ok_or_else(|| Trouble::because(format!("{value} is no RSS table of {} entries", now.len())))?;
+    if table == now {
+        return Ok(());
+    }
+    ethtool::set_indirection(nic, &table).map_err(|errno| told(errno, ""))
+}
+
+fn counts(value: &str) -> Result<Counts, Trouble> {
+    let wrong = || Trouble::because(format!("{value} says no counts"));
+    let mut counts = Counts::default();
+    let mut words = value.split_whitespace();
+    while let Some(kind) = words.next() {
+        let count = words.next().and_then(|count| count.parse().ok()).ok_or_else(wrong)?;
+        let place = match kind {
+            "rx" => &mut counts.rx,
+            "tx" => &mut counts.tx,
+            "combined" => &mut counts.combined,
+            _ => return Err(wrong()),
+        };
+        *place = Some(count);
+    }
+    if counts == Counts::default() { Err(wrong()) } else { Ok(counts) }
+}
+
+/// A table of so many entries.
+fn table(value: &str, entries: usize) -> Option<Vec<u32>> {
+    if let Some(queues) = value.strip_prefix("equal ") {
+        let queues: u32 = queues.parse().ok().filter(|queues| *queues > 0)?;
+        return Some((0..queues).cycle().take(entries).collect());
+    }
+    let mut table = Vec::new();
+    for run in value.split_whitespace() {
+        let (queue, count) = run.split_once('*')?;
+        let count: usize = count.parse().ok()?;
+        let queue: u32 = queue.parse().ok()?;
+        if count > entries - table.len() {
+            return None;
+        }
+        table.extend(std::iter::repeat_n(queue, count));
+    }
+    (table.len() == entries && entries > 0).then_some(table)
+}
+
+/// None where the kernel does not take it so.
+fn by_netlink(what: What, nic: &str, counts: Counts) -> Option<Result<(), Trouble>> {
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(GENERIC)).ok()?;
+    // Without words a refusal still has its number.
+    let _ = ethtool::ask_for_words(&socket);
+    let Answer::Family(family) = ask(&socket, &message::family()).ok()? else { return None };
+    // The family is acknowledged as well.
+    let _ = receive(&socket);
+    let kinds = [(what.rx, counts.rx), (what.tx, counts.tx), (what.combined, counts.combined)];
+    let numbers: Vec<(u16, u32)> = kinds.into_iter().filter_map(|(kind, count)| Some((kind, count?))).collect();
+    match ask(&socket, &message::set(family, what, nic, &numbers)) {
+        Ok(Answer::Done) => Some(Ok(())),
+        Ok(Answer::Refused(number, said)) => match Errno::from_raw_os_error(number) {
+            Errno::OPNOTSUPP if said.is_empty() => None,
+            errno => Some(Err(told(errno, &said))),
+        },
+        Ok(_) => Some(Err(Trouble::because("the kernel gave no answer that says what it did"))),
+        Err(errno) => Some(Err(told(errno, ""))),
+    }
+}
+
+fn ask(socket: &OwnedFd, question: &[u8]) -> Result<Answer, Errno> {
+    send(socket, question, SendFlags::empty())?;
+    receive(socket)
+}
+
+fn receive(socket: &OwnedFd) -> Result<Answer, Errno> {
+    let mut buf = vec![0; 16 << 10];
+    loop {
+        match recv(socket, &mut buf[..], RecvFlags::empty()) {
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+            Ok((length, _)) => return Ok(message::answer(buf.get(..length).unwrap_or_default())),
+        }
+    }
+}
+
+/// The kernel's number with its words, where it had some.
+fn told(errno: Errno, said: &str) -> Trouble {
+    let means = Trouble::errno(errno);
+    if said.is_empty() { means } else { Trouble { said: said.to_owned(), ..means } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kernel, Machine as _, Trouble};
+    use super::{counts, table};
+    use crate::sys::ethtool::Counts;
+    use proptest::prelude::*;
+    use rustix::io::Errno;
+    use std::ops::ControlFlow;
+    use std::process::Command;
+    use std::sync::Arc;
+    use topotop_collectors::Root;
+    use topotop_model::fix::Target;
+
+    #[test]
+    fn values_are_counts_and_tables() {
+        assert_eq!(counts("combined 4").expect("counts"), Counts { combined: Some(4), ..Counts::default() });
+        assert_eq!(counts("rx 2 tx 1").expect("counts"), Counts { rx: Some(2), tx: Some(1), combined: None });
+        for wrong in ["", "combined", "combined x", "other 1", "rx -1"] {
+            assert!(counts(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(table("equal 3", 5), Some(vec![0, 1, 2, 0, 1]));
+        assert_eq!(table("0*2 3*1", 3), Some(vec![0, 0, 3]));
+        for wrong in ["equal 0", "0*2", "0*4", "0*99999999999", "x", "", "0*2 1"] {
+            assert_eq!(table(wrong, 3), None, "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_panics(value in "[a-z0-9* ]{0,30}", entries in 0usize..200) {
+            let _ = (counts(&value), table(&value, entries));
+        }
+    }
+
+    /// Runs a test of this file in a network and a /sys of its own, with a pair of interfaces of four queues each.
+    fn in_namespace(test: &str, wrapper: &str) {
+        let trial = Command::new("unshare").args(["-nm", "true"]).output();
+        if !trial.is_ok_and(|output| output.status.success()) {
+            // Without the right to namespaces there is nothing to change safely.
+            return;
+        }
+        let make = "mount -t sysfs sysfs /sys && ip link add v0 numrxqueues 4 numtxqueues 4 type veth peer name v1 && ip link set v0 up";
+        let program = std::env::current_exe().expect("an own path");
+        let line =
+            format!("{make} && exec {wrapper} \"$0\" --exact fix::machine::nic::tests::{test} --ignored --nocapture");
+        let output = Command::new("unshare").args(["-nm", "sh", "-c", &line]).arg(program).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    }
+
+    fn kernel() -> Kernel {
+        Kernel::new(Arc::new(Root::live().expect("this machine")))
+    }
+
+    fn write(target: &Target, value: &str) -> Result<(), Trouble> {
+        kernel().write(target, "", value, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn read(target: &Target) -> String {
+        kernel().values(target).expect("a value").remove(0).1
+    }
+
+    #[test]
+    fn channels_are_set_and_refused_in_the_kernels_words() {
+        in_namespace("set_in_a_namespace", "");
+    }
+
+    #[test]
+    #[ignore = "changes interfaces: run in a namespace by another test"]
+    fn set_in_a_namespace() {
+        let channels = Target::Channels { nic: "v0".to_owned() };
+        let old = read(&channels);
+        for value in ["rx 2 tx 3", "rx 4 tx 4", "rx 1 tx 1", &old] {
+            write(&channels, value).expect(value);
+            assert_eq!(read(&channels), *value);
+        }
+        for (value, says) in [("rx 9 tx 1", "exceeds maximum"), ("rx 0 tx 1", "no RX or TX channel")] {
+            let trouble = write(&channels, value).expect_err(value);
+            assert_eq!(trouble.errno, Some(Errno::INVAL.raw_os_error()));
+            assert!(trouble.said.contains(says), "{trouble}");
+        }
+        assert_eq!(read(&channels), old, "what is refused changes nothing");
+        // The older way says the same.
+        let exceeded = crate::sys::ethtool::set_channels("v0", Counts { rx: Some(9), ..Counts::default() });
+        assert_eq!(exceeded, Err(Errno::INVAL));
+        crate::sys::ethtool::set_channels("v0", Counts { rx: Some(3), tx: Some(2), combined: None }).expect("set");
+        assert_eq!(read(&channels), "rx 3 tx 2");
+        let steering = Target::file("/sys/class/net/v0/queues/rx-0/rps_cpus");
+        let before = read(&steering);
+        write(&steering, "2").expect("set");
+        assert!(steering.agrees("2", &read(&steering)), "{}", read(&steering));
+        assert_eq!(
+            write(&steering, "1,00000000,00000000,00000000,00000000,00000000").map_err(|trouble| trouble.errno),
+            Err(Some(Errno::OVERFLOW.raw_os_error()))
+        );
+        write(&steering, &before).expect("set");
+        assert_eq!(read(&steering), before);
+        for target in [Target::Rings { nic: "v0".to_owned() }, Target::RssTable { nic: "v0".to_owned() }] {
+            assert!(write(&target, "equal 2").is_err(), "{target}");
+        }
+        assert!(write(&Target::Channels { nic: "v9".to_owned() }, "rx 1").is_err());
+    }
+
+    #[test]
+    fn who_may_not_is_told_so() {
+        let drop = "setpriv --bounding-set=-net_admin --inh-caps=-net_admin";
+        in_namespace("refused_in_a_namespace", drop);
+    }
+
+    #[test]
+    #[ignore = "run in a namespace and without a capability by another test"]
+    fn refused_in_a_namespace() {
+        let channels = Target::Channels { nic: "v0".to_owned() };
+        let trouble = write(&channels, "rx 3 tx 3").expect_err("refused");
+        assert_eq!(trouble.errno, Some(Errno::PERM.raw_os_error()), "{trouble}");
+        let steering = Target::file("/sys/class/net/v0/queues/rx-0/rps_cpus");
+        assert_eq!(write(&steering, "2").map_err(|trouble| trouble.errno), Err(Some(Errno::PERM.raw_os_error())));
+    }
+}
