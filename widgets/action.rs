@@ -33,6 +33,8 @@ pub enum Action {
     Idle,
     /// To where a finding is; to the finding of what is selected.
     Where,
+    /// What to do about a finding.
+    Fix,
     /// A click on a cell of the terminal.
     Click {
         /// Column of the terminal.
@@ -63,6 +65,8 @@ pub enum Outcome {
     Selected(crate::Subject),
     /// To the screen where this subject is, with it selected.
     Goto(crate::Subject),
+    /// What to do about this finding.
+    Fix(&'static str, crate::Subject),
     /// Threads and exact memory of this process are wanted.
     Watch(Option<u32>),
 }

@@ -9,6 +9,7 @@ mod page;
 mod standing;
 
 pub use compact::{compact, compact_rows, line};
+pub(crate) use detail::risk_role;
 
 use crate::parts::pane::Doc;
 use crate::parts::severity::{self, Counts};
@@ -231,6 +232,10 @@ impl Panel for Findings {
                 Some(finding) => Outcome::Goto(finding.subject.clone()),
                 None => Outcome::Ignored,
             },
+            Action::Fix => match self.shown(cx).filter(|_| !self.is_on_rules(cx)) {
+                Some(finding) => Outcome::Fix(finding.rule.id, finding.subject.clone()),
+                None => Outcome::Ignored,
+            },
             Action::PageDown if self.scroll_by(page as isize, page) => Outcome::Changed,
             Action::PageUp if self.scroll_by(-(page as isize), page) => Outcome::Changed,
             Action::Click { column, row } | Action::Wheel { column, row, .. } => self.mouse(action, (column, row), cx),
@@ -262,6 +267,7 @@ impl Panel for Findings {
             (Action::Mode, "findings, or every rule and how it stands"),
             (Action::Where, "to where it is"),
             (Action::Open, "the rule's page"),
+            (Action::Fix, "what to do about it"),
         ]
     }
 }

@@ -12,6 +12,7 @@ pub mod disks;
 #[cfg(test)]
 mod every_panel;
 pub mod findings;
+pub mod fix;
 pub mod gaps;
 pub mod overview;
 pub mod parts;

@@ -1,0 +1,134 @@
+//! The dialog's frame, and what can be pressed.
+
+use super::{Button, Dialog, Doing, Keys, Run, Stage};
+use crate::findings::risk_role;
+use crate::parts::{Pen, number};
+use crate::{Charset, Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::widgets::{Clear, Widget as _};
+use topotop_model::journal::Applied;
+
+/// The frame with the title.
+pub(super) fn draw(cx: &Cx<'_>, dialog: &Dialog, place: Rect, buf: &mut Buffer) {
+    Clear.render(place.intersection(buf.area), buf);
+    buf.set_style(place.intersection(buf.area), cx.theme.style(Role::Text));
+    let [top_left, line, top_right, side, bottom_left, bottom_right] = match cx.charset {
+        Charset::Unicode => ["┌", "─", "┐", "│", "└", "┘"],
+        Charset::Ascii => ["+", "-", "+", "|", "+", "+"],
+    };
+    let style = cx.theme.style(Role::Focus);
+    for row in 0..place.height {
+        let (left, right) = match row {
+            0 => (top_left, top_right),
+            _ if row + 1 == place.height => (bottom_left, bottom_right),
+            _ => (side, side),
+        };
+        let mut pen = Pen::new(cx, place, row, buf);
+        pen.glyph(style, left);
+        if row == 0 || row + 1 == place.height {
+            pen.repeat(Role::Focus, line, place.width.saturating_sub(2));
+        }
+        pen.to(place.right().saturating_sub(1)).glyph(style, right);
+    }
+    let mut pen = Pen::new(cx, Rect { x: place.x + 2, width: place.width.saturating_sub(4), ..place }, 0, buf);
+    pen.text(Role::Title, &format!(" {} ", title(dialog)));
+    if let Some(plan) = dialog.plan() {
+        let (risk, role) =
+            if plan.is_executable() { (plan.risk.name(), risk_role(plan.risk)) } else { ("advice", Role::Dim) };
+        let from = pen.x();
+        pen.text(role, &format!(" {risk} "));
+        // A risk that is not seen whole is not seen.
+        if usize::from(pen.x() - from) < risk.len() + 2 {
+            pen.skip(0);
+        }
+    }
+}
+
+fn title(dialog: &Dialog) -> String {
+    let about = format!("{} {}", dialog.rule, dialog.subject);
+    let fix = dialog.plan().map(|plan| plan.fix);
+    match &dialog.stage {
+        Stage::Choosing => format!("What to do: {about}"),
+        _ => format!("{}: {about}", fix.unwrap_or_default()),
+    }
+}
+
+/// What can be pressed, in the two rows above the lower edge.
+pub(super) fn foot(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, (place, below): (Rect, usize), buf: &mut Buffer) {
+    let inside = Rect { x: place.x + 2, width: place.width.saturating_sub(4), ..place };
+    let row = place.height.saturating_sub(2);
+    if below > 0 {
+        let text = format!(" {below} more, {} ", keys.page);
+        let mut pen = Pen::new(cx, inside, place.height.saturating_sub(3), buf);
+        let width = (text.len() as u16).min(inside.width);
+        pen.to(inside.right() - width).text(Role::Dim, &text);
+    }
+    if let Some(note) = &dialog.note {
+        Pen::new(cx, inside, place.height.saturating_sub(3), buf).text(Role::Info, note);
+    }
+    let mut pen = Pen::new(cx, inside, row, buf);
+    if let Some(typed) = &dialog.typed {
+        let name = dialog.plan().map(topotop_model::fix::Plan::name).unwrap_or_default();
+        pen.text(Role::Critical, "dangerous: ").text(Role::Text, "type ").text(Role::Title, &name);
+        pen.text(Role::Text, " and Enter to apply: ").text(Role::Selected, &format!("{typed}_"));
+        return;
+    }
+    match &dialog.stage {
+        Stage::Choosing => hint(&mut pen, &[("Enter", "look at it"), ("Esc", "close")]),
+        Stage::Reading(_) => hint(&mut pen, &[("Esc", "cancel")]),
+        Stage::Review(_) => buttons(&mut pen, dialog),
+        Stage::Run(run) => running(&mut pen, run, keys, dialog.now_ns),
+    }
+}
+
+fn hint(pen: &mut Pen<'_>, hints: &[(&str, &str)]) {
+    for (key, word) in hints {
+        if key.is_empty() {
+            continue;
+        }
+        pen.text(Role::Key, key).skip(1).text(Role::Text, word).skip(3);
+    }
+}
+
+fn buttons(pen: &mut Pen<'_>, dialog: &Dialog) {
+    let obstacle = dialog.obstacle();
+    let cancel = if obstacle.is_some() { "Close" } else { "Cancel" };
+    let mut all = vec![(Button::Cancel, cancel), (Button::Copy, "Copy commands")];
+    if obstacle.is_none() {
+        all.push((Button::Apply, "Apply"));
+    }
+    for (button, word) in all {
+        // The sign tells it where there are no colours.
+        let (open, close, role) =
+            if button == dialog.button { ("▶[ ", " ]", Role::Selected) } else { (" [ ", " ]", Role::Text) };
+        pen.text(role, open).text(role, word).text(role, close).skip(2);
+    }
+    if let Some(obstacle) = obstacle {
+        pen.text(Role::Denied, &obstacle);
+    }
+}
+
+fn running(pen: &mut Pen<'_>, run: &Run, keys: &Keys, now_ns: u64) {
+    if let Some(deadline) = run.deadline_ns {
+        let left = deadline.saturating_sub(now_ns) as f64 / 1e9;
+        pen.text(Role::Critical, &format!("takes itself back in {}: ", number::seconds(left.ceil())));
+        hint(pen, &[(&keys.keep, "keep it")]);
+    }
+    match run.doing {
+        Doing::Applying if run.aborting => hint(pen, &[("", "")]),
+        Doing::Applying => hint(pen, &[("Esc", "stop after this item")]),
+        Doing::Undoing => {
+            pen.text(Role::Text, "putting back");
+        }
+        Doing::Watching | Doing::Ended => {
+            let close = if run.undone.is_some() || run.state == Some(Applied::Failed) {
+                "close"
+            } else {
+                "close, it stays applied"
+            };
+            let undo = if run.can_undo() { keys.undo.as_str() } else { "" };
+            hint(pen, &[(undo, "undo"), ("Esc", close)]);
+        }
+    }
+}
