@@ -70,6 +70,14 @@ pub enum Command {
     Record,
     /// Asks for a text and writes it at this place of the recording.
     Mark,
+    /// What to do about a finding: shown, confirmed, applied, measured.
+    Fix,
+    /// Takes the fix back that was applied here.
+    Undo,
+    /// Says once more that a fix shall stay that would take itself back.
+    Keep,
+    /// Copies the commands of the fix that is shown.
+    CopyCommands,
     /// Something for the panel on the screen.
     Panel(Action),
 }
@@ -81,6 +89,8 @@ pub enum Group {
     Screens,
     /// Rows and columns.
     Rows,
+    /// Fixes.
+    Fixes,
     /// Time.
     Time,
     /// The program.
@@ -89,13 +99,14 @@ pub enum Group {
 
 impl Group {
     /// Every group in the order of the help.
-    pub const ALL: [Self; 4] = [Self::Screens, Self::Rows, Self::Time, Self::Program];
+    pub const ALL: [Self; 5] = [Self::Screens, Self::Rows, Self::Fixes, Self::Time, Self::Program];
 
     /// Its heading.
     pub fn title(self) -> &'static str {
         match self {
             Self::Screens => "Screens",
             Self::Rows => "Rows",
+            Self::Fixes => "Fixes",
             Self::Time => "Time",
             Self::Program => "Program",
         }
@@ -144,9 +155,9 @@ impl Row {
 }
 
 use Command::{
-    Back, End, Faster, Filter, Gaps, Help, Jump, LoopEnd, LoopOff, LoopStart, Machine, Mark, MinuteBack, MinuteForward,
-    Mouse, NextFinding, NextMark, NextScreen, Panel, Pause, PreviousFinding, PreviousMark, PreviousScreen, Quit,
-    Record, Redraw, Screen, Slower, Start, StepBack, StepForward, Suspend, Theme,
+    Back, CopyCommands, End, Faster, Filter, Fix, Gaps, Help, Jump, Keep, LoopEnd, LoopOff, LoopStart, Machine, Mark,
+    MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Panel, Pause, PreviousFinding, PreviousMark,
+    PreviousScreen, Quit, Record, Redraw, Screen, Slower, Start, StepBack, StepForward, Suspend, Theme, Undo,
 };
 
 /// Every action with its default keys.
@@ -178,6 +189,17 @@ pub const TABLE: &[Row] = &[
     row(Group::Rows, Panel(Action::Mode), "mode", &["m"], "the panel's next way to draw"),
     row(Group::Rows, Panel(Action::Where), "where", &["w"], "from a finding to where it is; from there to the finding"),
     row(Group::Rows, Panel(Action::Idle), "idle", &["i"], "hide or show what is idle"),
+    row(
+        Group::Fixes,
+        Fix,
+        "fix",
+        &["f"],
+        "what to do about the finding: look at it, confirm, apply, see whether it helped",
+    )
+    .hint("fix"),
+    row(Group::Fixes, Undo, "undo", &["U"], "take back the fix that was applied here"),
+    row(Group::Fixes, Keep, "keep", &["K"], "keep a fix that would take itself back, since this login may go by it"),
+    row(Group::Fixes, CopyCommands, "copy", &["c"], "in the dialog: its commands to the terminal's clipboard"),
     row(Group::Time, Pause, "pause", &["space"], "hold the picture, while sampling goes on; play a recording")
         .hint("pause"),
     row(Group::Time, StepBack, "step-back", &["left"], "one sample back").hint("step"),

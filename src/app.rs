@@ -2,6 +2,7 @@
 
 mod edit;
 mod findings;
+mod fix;
 mod modal;
 mod mouse;
 mod recording;
@@ -45,6 +46,8 @@ pub enum Msg {
     Tick(u64),
     /// Something to say.
     Notice(String),
+    /// What became of an order about a fix.
+    Fix(crate::fix::order::Reply),
 }
 
 /// Something to be done outside.
@@ -72,6 +75,12 @@ pub enum Effect {
     Record(Option<String>),
     /// Write a mark into the recording.
     Mark(String),
+    /// Something about a fix.
+    Fix(crate::fix::order::Order),
+    /// Tell the recording of a fix.
+    Tell(topotop_model::recording::What),
+    /// Text for the terminal's clipboard.
+    Copy(String),
 }
 
 /// How things look.
@@ -100,6 +109,8 @@ pub struct Status {
     pub judging: topotop_model::judge::Settings,
     /// What is known of the place that fixes would be applied from.
     pub surroundings: topotop_model::fix::Surroundings,
+    /// What can be done about findings from here.
+    pub reach: crate::fix::order::Reach,
 }
 
 /// A line that goes away by itself.
@@ -146,6 +157,10 @@ pub struct App {
     pub status: Status,
     /// Where recordings go that are begun here.
     pub recordings: std::path::PathBuf,
+    /// The dialog about a fix; kept while an application goes on, whether it is open or not.
+    pub fixing: Option<Box<topotop_widgets::fix::Dialog>>,
+    /// The window before of what may be applied.
+    measuring: Option<topotop_model::fix::Verification>,
 }
 
 fn cx<'a>(
@@ -188,6 +203,8 @@ impl App {
             look,
             status,
             recordings: std::path::PathBuf::new(),
+            fixing: None,
+            measuring: None,
         }
     }
 
@@ -243,7 +260,10 @@ impl App {
             Msg::Mouse(event) => return self.mouse(event),
             Msg::Paste(text) => self.paste(&text),
             Msg::Resize(width, height) => self.area = Rect::new(0, 0, width, height),
-            Msg::Sample(sample) => self.newest = sample,
+            Msg::Sample(sample) => {
+                self.newest = sample;
+                return self.fix_sample();
+            }
             Msg::Playback(playback) => self.playback = Some(*playback),
             Msg::Sought(sample) => self.sought(sample),
             Msg::Theme(Some(theme)) => {
@@ -251,8 +271,12 @@ impl App {
                 self.look.theme = theme;
             }
             Msg::Theme(None) => self.say("there is no other theme"),
-            Msg::Tick(now_ns) => self.tick(now_ns),
+            Msg::Tick(now_ns) => {
+                self.tick(now_ns);
+                return self.fix_tick(now_ns);
+            }
             Msg::Notice(text) => self.say(text),
+            Msg::Fix(reply) => return self.fix_reply(reply),
         }
         Vec::new()
     }
@@ -315,6 +339,10 @@ impl App {
             Command::Slower => return self.change_interval(true),
             Command::Record => return self.record(),
             Command::Mark => self.mark(),
+            Command::Fix => return self.fix(),
+            Command::Undo => return self.undo_fix(),
+            Command::Keep => return self.keep_fix(),
+            Command::CopyCommands => self.say("c copies the commands of a fix: f shows them"),
             Command::Panel(action) => return self.act(action).1,
         }
         Vec::new()
@@ -343,6 +371,7 @@ impl App {
             }
             Outcome::Goto(subject) => (true, self.go_to(&subject)),
             Outcome::Watch(pid) => (true, self.watch(pid)),
+            Outcome::Fix(rule, subject) => (true, self.fix_finding(rule, &subject)),
         }
     }
 

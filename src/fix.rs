@@ -2,5 +2,7 @@
 //! model; nothing else in the program writes to the machine.
 
 pub mod applier;
+pub mod desk;
 pub mod journal;
 pub mod machine;
+pub mod order;

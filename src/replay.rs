@@ -25,7 +25,7 @@ pub(crate) fn run(global: &Global, config: &Config, args: &ReplayArgs) -> Result
     let opened = replay::open(&args.files)?;
     let start = Start { from: args.from, to: args.to, speed: args.speed.unwrap_or(1.0), paused: args.paused };
     let (settings, judge) = (config.settings(), config.judge());
-    let newest = runtime::run(app, move |waker| opened.start(&settings, &judge, start, move || waker.wake()))?;
+    let newest = runtime::run(app, None, move |waker| opened.start(&settings, &judge, start, move || waker.wake()))?;
     if global.verbose {
         snapshot::complain(&newest);
     }

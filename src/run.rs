@@ -212,7 +212,7 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     let root = root(global)?;
     let plan = plan(global, config)?;
     let app = app(global, config, plan.interval)?;
-    let newest = runtime::run(app, move |waker| {
+    let newest = runtime::run(app, None, move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))
     })?;
     if global.verbose {

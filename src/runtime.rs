@@ -5,6 +5,8 @@ mod screen;
 mod terminal;
 
 use crate::app::{App, Effect, Msg, Recording};
+use crate::fix::desk::{Desk, Hands};
+use crate::fix::order::Order;
 use crate::source::{Sample, Source};
 use crate::{theme, view};
 use rustix::time::{ClockId, clock_gettime};
@@ -46,17 +48,27 @@ impl Waker {
 }
 
 /// Runs the program on the terminal until the user leaves; gives the newest sample.
-pub fn run<S: Source>(mut app: App, start: impl FnOnce(Waker) -> Result<S, String>) -> Result<Sample, String> {
+/// `hands` does what the dialog about a fix orders, where something can be done.
+pub fn run<S: Source>(
+    mut app: App,
+    hands: Option<Box<dyn Hands>>,
+    start: impl FnOnce(Waker) -> Result<S, String>,
+) -> Result<Sample, String> {
     terminal::install_panic_hook();
     let (sender, events) = sync_channel(QUEUE);
     let source = start(Waker(sender.clone()))?;
     app.status.about = source.about();
     app.status.now_ns = now_ns();
     let screen = Screen::enter(app.look.mouse).map_err(|error| format!("the terminal: {error}"))?;
+    let desk = hands.map(|hands| desk(hands, sender.clone())).transpose()?;
     input::spawn(sender).map_err(|error| format!("a thread for input: {error}"))?;
-    let mut running = Loop { app, screen, source, leaving: false, dirty: true };
+    let mut running = Loop { app, screen, source, desk, leaving: false, dirty: true };
+    running.order(Order::Look);
     let ended = running.run(&events);
     let newest = running.app.newest.clone();
+    if let Some(desk) = &running.desk {
+        desk.finish();
+    }
     let recorded = running.source.end_recording();
     drop(running);
     if let Some(recorded) = recorded {
@@ -69,6 +81,8 @@ struct Loop<S> {
     app: App,
     screen: Screen,
     source: S,
+    /// Who does what the dialog about a fix orders.
+    desk: Option<Desk>,
     leaving: bool,
     dirty: bool,
 }
@@ -170,6 +184,9 @@ impl<S: Source> Loop<S> {
                 self.source.mark(text);
                 self.app.say("marked");
             }
+            Effect::Tell(what) => self.source.tell(what),
+            Effect::Copy(text) => self.screen.copy(&text)?,
+            Effect::Fix(order) => self.order(order),
             Effect::NextTheme(name) => {
                 self.app.update(Msg::Theme(theme::next(&name, theme::depth())));
             }
@@ -200,6 +217,16 @@ impl<S: Source> Loop<S> {
         }
     }
 
+    fn order(&mut self, order: Order) {
+        let Some(desk) = &self.desk else { return };
+        let past = match &order {
+            // A little more, since the first frame of a history has no rates.
+            Order::Measure(verify, _) => self.source.past(verify.before_seconds + 2),
+            _ => None,
+        };
+        desk.order(order, past);
+    }
+
     fn suspend(&mut self) -> std::io::Result<()> {
         if !terminal::can_suspend() {
             self.app.say("there is no shell to suspend to");
@@ -219,6 +246,12 @@ impl<S: Source> Loop<S> {
         self.resize();
         Ok(())
     }
+}
+
+fn desk(hands: Box<dyn Hands>, sender: SyncSender<Event>) -> Result<Desk, String> {
+    // Whoever does not listen any more has left.
+    let reply = move |reply| drop(sender.send(Event::Msg(Msg::Fix(reply))));
+    Desk::start(hands, reply).map_err(|error| format!("a thread for fixes: {error}"))
 }
 
 fn receive(events: &Receiver<Event>, wait: Option<Duration>) -> Result<Event, RecvTimeoutError> {

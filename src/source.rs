@@ -8,10 +8,13 @@ use crate::app::Recording;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use topotop_model::Stamp;
+use topotop_model::codec::{self, Record};
+use topotop_model::derive::{Deriver, Settings};
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::{Judgement, Timeline};
+use topotop_model::recording::What;
+use topotop_model::{Stamp, Window};
 
 /// What a screen shows: a frame and the headlines up to it.
 #[derive(Clone, Debug, Default)]
@@ -80,6 +83,29 @@ pub struct About {
     pub still: bool,
 }
 
+/// What is kept of the time that has gone by.
+#[derive(Debug, Default)]
+pub struct GoneBy {
+    /// Samples, a key frame first.
+    pub records: Vec<Record>,
+    /// What they are derived with.
+    pub settings: Settings,
+}
+
+impl GoneBy {
+    /// Its frames, oldest first; what is damaged ends it.
+    pub fn frames(self, mut each: impl FnMut(&Frame)) {
+        let (mut window, mut deriver) = (Window::default(), Deriver::new(self.settings));
+        let mut base = None;
+        for record in self.records {
+            let Ok(snapshot) = codec::decode(base.as_ref(), &record) else { return };
+            window.push(snapshot.clone());
+            each(&deriver.frame(&window));
+            base = Some(snapshot);
+        }
+    }
+}
+
 /// What feeds the screen.
 pub trait Source {
     /// What it is.
@@ -112,6 +138,14 @@ pub trait Source {
 
     /// Writes a mark into the recording.
     fn mark(&mut self, _text: String) {}
+
+    /// Tells the recording of something else.
+    fn tell(&mut self, _what: What) {}
+
+    /// What is kept of the last seconds; none where nothing is sampled.
+    fn past(&self, _seconds: u32) -> Option<GoneBy> {
+        None
+    }
 
     /// Ends the recording and says what it has become.
     fn end_recording(&mut self) -> Option<String> {

@@ -53,6 +53,7 @@ pub fn layout(app: &App) -> Option<Layout> {
 /// Prepares the panel on the screen for its area.
 pub fn arrange(app: &mut App) {
     let Some(layout) = layout(app) else { return };
+    overlay::arrange(app, layout.body);
     let ready = app.newest.is_there();
     if let Some((panel, cx)) = app.panel().filter(|_| ready) {
         panel.arrange(&cx, layout.body);

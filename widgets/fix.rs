@@ -224,8 +224,7 @@ const WIDEST: u16 = 116;
 fn place(cx: &Cx<'_>, dialog: &Dialog, area: Rect) -> Rect {
     let width = area.width.min(WIDEST);
     let lines = document(cx, dialog, width.saturating_sub(4)).len() as u16;
-    let height = lines.saturating_add(CHROME).clamp(CHROME + 3, area.height.max(CHROME));
-    let height = height.min(area.height);
+    let height = lines.saturating_add(CHROME).max(CHROME + 3).min(area.height);
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 

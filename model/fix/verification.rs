@@ -120,6 +120,16 @@ impl Verification {
         self.progress()
     }
 
+    /// Puts the window before of another one, which saw earlier frames, in front of its own.
+    pub fn precede(&mut self, past: Self) {
+        let newest = self.before.front().map_or(self.applied_ns.unwrap_or(u64::MAX), |frame| frame.stamp.mono_ns);
+        let earlier = past.before.into_iter().filter(|frame| frame.stamp.mono_ns < newest);
+        let own = std::mem::take(&mut self.before);
+        self.before = earlier.chain(own).collect();
+        self.last_ns = self.last_ns.max(self.before.back().map_or(0, |frame| frame.stamp.mono_ns));
+        self.forget();
+    }
+
     /// From here on frames are of the time after; `mono_ns` is CLOCK_MONOTONIC when the last item had been written.
     pub fn applied(&mut self, mono_ns: u64) {
         self.applied_ns.get_or_insert(mono_ns);
@@ -173,9 +183,14 @@ impl Verification {
     }
 
     fn push_before(&mut self, frame: &Frame) {
-        let frame = narrow(frame, &self.watches);
-        let since_ns = frame.stamp.mono_ns.saturating_sub(u64::from(self.verify.before_seconds) * 1_000_000_000);
-        self.before.push_back(frame);
+        self.before.push_back(narrow(frame, &self.watches));
+        self.forget();
+    }
+
+    /// Drops what is too old for the window before.
+    fn forget(&mut self) {
+        let newest = self.before.back().map_or(0, |frame| frame.stamp.mono_ns);
+        let since_ns = newest.saturating_sub(u64::from(self.verify.before_seconds) * 1_000_000_000);
         // Where samples are rare, the window is longer than was asked for.
         let old = |frame: &Frame| frame.stamp.mono_ns < since_ns;
         while self.before.len() > MOST || (self.before.len() > FEWEST && self.before.front().is_some_and(old)) {

@@ -1,6 +1,6 @@
 //! What happened beside the samples.
 
-use super::Told;
+use super::{FixTold, Told};
 use serde::{Deserialize, Serialize};
 
 /// The longest event that is written or believed, in bytes.
@@ -58,7 +58,9 @@ pub enum What {
     FindingCame(Box<Told>),
     /// A finding went.
     FindingWent(Box<Told>),
-    /// A kind that this version does not know: fixes of later ones.
+    /// A fix was applied, failed, was undone or judged.
+    Fix(Box<FixTold>),
+    /// A kind that this version does not know.
     #[serde(other)]
     Other,
 }
@@ -81,6 +83,7 @@ impl What {
             Self::Skipped { samples, reason } => format!("{samples} samples skipped: {reason}"),
             Self::FindingCame(told) => format!("{} came: {}", told.rule, told.title),
             Self::FindingWent(told) => format!("{} went: {}", told.rule, told.title),
+            Self::Fix(told) => told.text(),
             Self::Other => "an event of a later version".to_owned(),
         }
     }
@@ -95,6 +98,7 @@ impl What {
             Self::Start { command } => Self::Start { command: words(command) },
             Self::FindingCame(told) => Self::FindingCame(Box::new(told.bounded())),
             Self::FindingWent(told) => Self::FindingWent(Box::new(told.bounded())),
+            Self::Fix(told) => Self::Fix(Box::new(told.bounded())),
             other => other.clone(),
         };
         // Texts and numbers always serialise.

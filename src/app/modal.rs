@@ -19,6 +19,8 @@ pub enum Modal {
     Mark(String),
     /// The list of keys.
     Help(List),
+    /// The dialog about a fix.
+    Fix,
 }
 
 /// A list that scrolls and is searched.
@@ -93,6 +95,7 @@ impl App {
             Modal::Filter => Some(self.filter_key(event)),
             Modal::Jump(_) => Some(self.jump_key(event)),
             Modal::Mark(_) => Some(self.mark_key(event)),
+            Modal::Fix => Some(self.fix_key(event, command)),
         }
     }
 
@@ -150,11 +153,19 @@ impl App {
             Modal::Filter => edit::paste(&mut self.filter, text),
             Modal::Jump(line) | Modal::Mark(line) => edit::paste(line, text),
             Modal::Help(list) if list.typing => edit::paste(&mut list.query, text),
+            Modal::Fix => {
+                if let Some(typed) = self.fixing.as_mut().and_then(|dialog| dialog.typed.as_mut()) {
+                    edit::paste(typed, text);
+                }
+            }
             _ => {}
         }
     }
 
     pub(super) fn modal_wheel(&mut self, kind: MouseEventKind) {
+        if self.modal == Modal::Fix {
+            return self.fix_wheel(kind);
+        }
         let Modal::Help(list) = &mut self.modal else { return };
         match kind {
             MouseEventKind::ScrollUp => list.scroll_by(-3),

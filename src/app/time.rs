@@ -43,7 +43,7 @@ impl App {
             Some(_) => self.status.now_ns + 1_000_000_000,
             None => stamp.mono_ns + self.patience() + 1,
         });
-        notice.into_iter().chain(late).min()
+        notice.into_iter().chain(late).chain(self.fix_wakes_at()).min()
     }
 
     pub(super) fn pause(&mut self) {

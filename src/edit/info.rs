@@ -84,6 +84,7 @@ impl Facts {
         let event = |(number, event): &(u64, Event)| {
             let kind = match &event.what {
                 What::Mark { .. } => "mark",
+                What::Fix(_) => "fix",
                 What::Start { .. } => "start",
                 What::Exit { .. } => "exit",
                 What::Skipped { .. } => "skipped",

@@ -70,6 +70,12 @@ impl Screen {
         Write::flush(&mut self.backend)
     }
 
+    /// Hands a text to the terminal's clipboard (OSC 52), as far as the terminal takes one.
+    pub(super) fn copy(&mut self, text: &str) -> std::io::Result<()> {
+        write!(self.backend, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        Write::flush(&mut self.backend)
+    }
+
     /// Draws a picture: what differs from the last one, as one synchronized update. `paint` has to paint every cell.
     pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> std::io::Result<()> {
         let (width, height) = self.size();
@@ -91,6 +97,21 @@ impl Screen {
         Write::flush(&mut self.backend)?;
         Ok(())
     }
+}
+
+/// As OSC 52 has it.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..4 {
+            let letter = LETTERS.get((bits >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
+            text.push(if place > three.len() { '=' } else { char::from(letter) });
+        }
+    }
+    text
 }
 
 impl Drop for Screen {

@@ -3,7 +3,7 @@
 mod past;
 mod tape;
 
-use super::{About, Sample, Source, Target, locate};
+use super::{About, GoneBy, Sample, Source, Target, locate};
 use crate::app::Recording;
 use crate::record::holes::Late;
 use past::Past;
@@ -21,6 +21,7 @@ use topotop_model::derive::{Deriver, Settings};
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::{self, Judge, Judgement};
+use topotop_model::recording::What;
 use topotop_model::ring::{KEY_EVERY, Log as _, Ring};
 use topotop_model::{Snapshot, Stamp, Window, codec};
 
@@ -172,6 +173,24 @@ impl Source for Live {
         if let Some(tape) = &self.tape {
             tape.mark(text);
         }
+    }
+
+    fn tell(&mut self, what: What) {
+        if let Some(tape) = &self.tape {
+            tape.tell(what);
+        }
+    }
+
+    fn past(&self, seconds: u32) -> Option<GoneBy> {
+        let ring = lock(&self.shared.ring);
+        let newest = ring.records().last()?.stamp.mono_ns;
+        let since = newest.saturating_sub(u64::from(seconds) * 1_000_000_000);
+        let late = ring.records().take_while(|record| record.stamp.mono_ns < since).count();
+        // The first one has to stand for itself.
+        let is_key = |record: &Record| record.key;
+        let start = ring.records().take(late + 1).enumerate().filter(|(_, record)| is_key(record)).last();
+        let records = ring.records().skip(start.map_or(0, |(at, _)| at)).cloned().collect();
+        Some(GoneBy { records, settings: self.settings.clone() })
     }
 
     fn end_recording(&mut self) -> Option<String> {

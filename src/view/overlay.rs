@@ -1,13 +1,13 @@
 //! The list of keys that lies over the screen.
 
 use super::write;
-use crate::action::{Group, TABLE};
+use crate::action::{Command, Group, TABLE};
 use crate::app::{App, List, Modal};
 use crate::keymap::Key;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget as _};
-use topotop_widgets::{Charset, Role};
+use topotop_widgets::{Action, Charset, Cx, Role, fix};
 
 /// A line of a list: left, right, and whether it is a heading.
 struct Line {
@@ -46,8 +46,41 @@ pub(super) fn label(key: Key, charset: Charset) -> String {
 
 /// Draws what lies over the body.
 pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
-    if let Modal::Help(list) = &app.modal {
-        show(app, "Keys", list, &keys(app), area, buf);
+    match (&app.modal, &app.fixing) {
+        (Modal::Help(list), _) => show(app, "Keys", list, &keys(app), area, buf),
+        (Modal::Fix, Some(dialog)) => fix::draw(&now(app), dialog, &fix_keys(app), area, buf),
+        _ => {}
+    }
+}
+
+/// Prepares what lies over the body.
+pub(super) fn arrange(app: &mut App, area: Rect) {
+    if app.modal != Modal::Fix {
+        return;
+    }
+    if let Some(mut dialog) = app.fixing.take() {
+        fix::arrange(&now(app), &mut dialog, area);
+        app.fixing = Some(dialog);
+    }
+}
+
+/// Fixes are about the machine as it is now, whatever is held on the screen.
+fn now(app: &App) -> Cx<'_> {
+    let sample = &app.newest;
+    Cx { frame: &sample.frame, history: &sample.history, judgement: &sample.judgement, ..app.cx() }
+}
+
+/// The keys that the dialog names.
+fn fix_keys(app: &App) -> fix::Keys {
+    let named = |command| {
+        let keys = app.keymap.keys_now(command, app.in_time());
+        keys.first().map_or_else(String::new, |key| label(*key, app.look.charset))
+    };
+    fix::Keys {
+        undo: named(Command::Undo),
+        keep: named(Command::Keep),
+        copy: named(Command::CopyCommands),
+        page: named(Command::Panel(Action::PageDown)),
     }
 }
 

@@ -36,12 +36,7 @@ pub(super) fn draw(cx: &Cx<'_>, dialog: &Dialog, place: Rect, buf: &mut Buffer) 
     if let Some(plan) = dialog.plan() {
         let (risk, role) =
             if plan.is_executable() { (plan.risk.name(), risk_role(plan.risk)) } else { ("advice", Role::Dim) };
-        let from = pen.x();
         pen.text(role, &format!(" {risk} "));
-        // A risk that is not seen whole is not seen.
-        if usize::from(pen.x() - from) < risk.len() + 2 {
-            pen.skip(0);
-        }
     }
 }
 

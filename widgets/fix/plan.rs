@@ -62,7 +62,7 @@ impl Writer<'_> {
         self.lines("Because", Role::Text, [format!("{}: {}", dialog.rule, dialog.said)]);
         self.lines("Who", Role::Text, plan.identity.iter().map(ToString::to_string));
         if !plan.commands.is_empty() {
-            let label = if plan.is_executable() { "As if" } else { "Commands" };
+            let label = if plan.is_executable() { "Command" } else { "Commands" };
             self.commands(label);
         }
     }

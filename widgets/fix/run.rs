@@ -11,8 +11,10 @@ use topotop_model::journal::{Applied, Outcome};
 use topotop_model::staves::{Staves, Verdict as Stands};
 use topotop_model::text::printable;
 
-/// Items that are listed; those that failed come first.
+/// Items that failed that are listed at most.
 const MOST: usize = 64;
+/// Items that were written that are listed at most.
+const WRITTEN: usize = 4;
 
 pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, run: &Run, width: u16) -> Doc {
     let mut doc = Doc::default();
@@ -27,10 +29,8 @@ pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, run: &Run, width: u16) -> Doc {
         bar(cx, &mut doc, share, &format!("{done} of {of} {unit}"), width);
     }
     undone(cx, &mut doc, run, width);
-    measured(cx, &mut doc, run, width);
-    if run.verdict.is_some() && run.undone.is_none() {
-        next(cx, &mut doc, width);
-    }
+    outcome(cx, &mut doc, run, width);
+    table(cx, &mut doc, run, width);
     if run.deadline_ns.is_some_and(|deadline| deadline <= dialog.now_ns) {
         text(&mut doc, Role::Warn, "it was not confirmed: it is being taken back", width);
     }
@@ -72,7 +72,7 @@ fn items(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     let plan = &run.resolved.plan;
     let (failed, written): (Vec<&Outcome>, Vec<&Outcome>) = run.items.iter().partition(|item| item.error.is_some());
     let arrow = if cx.charset == Charset::Unicode { "→" } else { "->" };
-    for item in failed.iter().chain(&written).take(MOST) {
+    for item in failed.iter().take(MOST).chain(written.iter().take(WRITTEN)) {
         let target = plan.steps.get(item.step).map_or_else(String::new, |step| step.target.to_string());
         let key = if item.key.is_empty() { String::new() } else { format!(" {}", item.key) };
         let list = run.resolved.items.get(item.step);
@@ -90,9 +90,11 @@ fn items(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
             doc.line(vec![(sign, role), (line, role_of_text)]);
         }
     }
-    let more = run.items.len().saturating_sub(MOST);
-    if more > 0 {
-        doc.line(vec![(format!("    and {more} more"), Role::Dim)]);
+    for (items, most, word) in [(&failed, MOST, "failed"), (&written, WRITTEN, "written")] {
+        let more = items.len().saturating_sub(most);
+        if more > 0 {
+            doc.line(vec![(format!("    and {more} more {word}"), Role::Dim)]);
+        }
     }
 }
 
@@ -117,18 +119,20 @@ fn undone(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     }
 }
 
-/// The table that fills while one looks at it, then the verdict.
-fn measured(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
+/// The verdict with what is short next, or how long it is until then.
+fn outcome(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     let Some(verification) = run.verification.as_ref().filter(|_| run.state.is_some()) else { return };
     let progress = verification.progress();
     doc.gap();
-    let rows = run.verdict.as_ref().map_or_else(|| verification.table(), |verdict| verdict.table.clone());
-    table::lines(cx, doc, &rows, width);
-    doc.gap();
     match &run.verdict {
-        Some(verdict) => verdict_lines(cx, doc, verdict, width),
+        Some(verdict) => {
+            verdict_lines(cx, doc, verdict, width);
+            if run.undone.is_none() {
+                next(cx, doc, width);
+            }
+        }
         None if run.undone.is_some() || run.state == Some(Applied::Failed) => {
-            doc.line(vec![("no verdict: it is not in force any more".to_owned(), Role::Dim)]);
+            doc.line(vec![("no verdict: it is not in force".to_owned(), Role::Dim)]);
         }
         None => {
             let left = progress.left_seconds.unwrap_or_default();
@@ -138,6 +142,17 @@ fn measured(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
             };
             bar(cx, doc, progress.done, &said, width);
         }
+    }
+}
+
+/// The table that fills while one looks at it.
+fn table(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
+    let measured = run.state.is_some_and(|state| state != Applied::Failed);
+    let Some(verification) = run.verification.as_ref().filter(|_| measured) else { return };
+    doc.gap();
+    match &run.verdict {
+        Some(verdict) => table::lines(cx, doc, &verdict.table, width),
+        None => table::lines(cx, doc, &verification.table(), width),
     }
 }
 
@@ -151,7 +166,7 @@ fn verdict_lines(cx: &Cx<'_>, doc: &mut Doc, verdict: &Verdict, width: u16) {
     let head = format!("{sign} Verdict: {}  ", verdict.words());
     let why = if verdict.why.is_empty() { String::new() } else { format!("({})", verdict.why) };
     doc.line(vec![(head, role)]);
-    text(doc, Role::Text, &format!("  {why}"), width);
+    text(doc, Role::Text, &why, width);
 }
 
 fn bar(cx: &Cx<'_>, doc: &mut Doc, share: f64, said: &str, width: u16) {
@@ -166,7 +181,6 @@ fn bar(cx: &Cx<'_>, doc: &mut Doc, share: f64, said: &str, width: u16) {
 /// What holds the machine up now, and how far the next one is.
 fn next(cx: &Cx<'_>, doc: &mut Doc, width: u16) {
     let staves = Staves::of(cx.frame, &cx.judgement.findings, cx.settings);
-    doc.gap();
     match staves.short() {
         Some(stave) => {
             let rule = stave.rule.map_or_else(String::new, |(rule, _)| format!(" ({rule})"));

@@ -59,7 +59,7 @@ fn cell(cx: &Cx<'_>, spread: Option<[f64; 3]>, measure: Measure) -> String {
     let half = (high - low).abs() / 2.0;
     let sign = if cx.charset == Charset::Unicode { "±" } else { "~" };
     match (half / mean.abs() * 100.0).round() {
-        part if part.is_finite() && part >= 1.0 && part < 1000.0 => format!("{value} {sign}{part}%"),
+        part if (1.0..1000.0).contains(&part) => format!("{value} {sign}{part}%"),
         _ => value,
     }
 }

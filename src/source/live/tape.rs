@@ -23,8 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(8);
 pub(super) enum Feed {
     /// A sample.
     Sample(Box<Fed>),
-    /// A mark.
-    Mark(Stamp, String),
+    /// A mark, or what became of a fix.
+    Event(Stamp, What),
     /// Close it, and say how it stands.
     End(Sender<Status>),
 }
@@ -88,7 +88,13 @@ impl Tape {
     /// Writes a mark.
     pub(super) fn mark(&self, text: String) {
         // A thread that is gone has no recording either.
-        let _ = self.feed.send(Feed::Mark(topotop_collectors::now(), text));
+        let _ = self.feed.send(Feed::Event(topotop_collectors::now(), What::Mark { text }));
+    }
+
+    /// Writes an event.
+    pub(super) fn tell(&self, what: What) {
+        // As for marks.
+        let _ = self.feed.send(Feed::Event(topotop_collectors::now(), what));
     }
 
     /// Closes it and says what it has become.
@@ -143,7 +149,7 @@ fn run(
                 }
                 writer.append_judged(&snapshot, state.as_deref());
             }
-            Feed::Mark(stamp, text) => writer.event(event(stamp, What::Mark { text })),
+            Feed::Event(stamp, what) => writer.event(event(stamp, what)),
             Feed::End(done) => {
                 // Whoever ended it may have stopped waiting.
                 let _ = done.send(writer.close());

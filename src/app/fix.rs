@@ -1,0 +1,267 @@
+//! The dialog about a fix: what keys, samples and answers do to it. Nothing here reads or writes anything.
+
+mod keys;
+mod reply;
+#[cfg(test)]
+mod tests;
+
+use super::{App, Effect, Modal};
+use crate::fix::order::{Order, Reach};
+use std::collections::BTreeMap;
+use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verification, offers};
+use topotop_model::recording::{FixState, FixTold, What};
+use topotop_model::rules::Finding;
+use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
+use topotop_widgets::parts::severity;
+use topotop_widgets::{Action, Outcome, Subject};
+
+impl App {
+    /// What to do about the finding that is selected: opens the dialog.
+    pub(super) fn fix(&mut self) -> Vec<Effect> {
+        if self.running().is_some_and(Run::is_busy) {
+            self.modal = Modal::Fix;
+            return Vec::new();
+        }
+        let asked = match self.panel() {
+            Some((panel, cx)) => panel.act(Action::Fix, &cx),
+            None => Outcome::Ignored,
+        };
+        if let Outcome::Fix(rule, subject) = asked {
+            return self.fix_finding(rule, &subject);
+        }
+        let judgement = &self.shown().judgement;
+        let about = self.selected.as_ref().and_then(|subject| {
+            severity::about(judgement, subject).max_by_key(|finding| finding.severity).or(judgement.findings.first())
+        });
+        match about.or(judgement.findings.first()).map(|finding| (finding.rule.id, finding.subject.clone())) {
+            Some((rule, subject)) => self.fix_finding(rule, &subject),
+            None => {
+                self.say("nothing is found: there is nothing to do");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Opens the dialog about a finding, by what is known now.
+    pub(super) fn fix_finding(&mut self, rule: &'static str, subject: &Subject) -> Vec<Effect> {
+        let Some(dialog) = self.dialog_about(rule, subject) else {
+            self.say(format!("{rule} is over: the newest sample does not have it"));
+            return Vec::new();
+        };
+        let several = dialog.choices.len() != 1;
+        self.fixing = Some(Box::new(dialog));
+        self.measuring = None;
+        self.modal = Modal::Fix;
+        let mut effects = vec![Effect::Fix(Order::Look)];
+        if !several {
+            effects.extend(self.choose_fix());
+        }
+        effects
+    }
+
+    fn dialog_about(&self, rule: &'static str, subject: &Subject) -> Option<Dialog> {
+        let is = |finding: &&Finding| finding.rule.id == rule && finding.subject == *subject;
+        let finding = severity::all(&self.newest.judgement).find(is)?;
+        Some(Dialog {
+            rule,
+            subject: subject.clone(),
+            said: finding.title(),
+            choices: self.choices(finding),
+            chosen: 0,
+            stage: Stage::Choosing,
+            button: Button::Cancel,
+            typed: None,
+            scroll: 0,
+            disabled: self.status.reach.obstacle().map(str::to_owned),
+            now_ns: self.status.now_ns,
+            note: None,
+        })
+    }
+
+    /// What can be applied, then advice, then what was refused; each by its rank.
+    fn choices(&self, finding: &Finding) -> Vec<Choice> {
+        let (set, metric) = (BTreeMap::new(), self.own_metric());
+        let case = Case {
+            finding,
+            frame: &self.newest.frame,
+            set: &set,
+            surroundings: &self.status.surroundings,
+            metric: metric.as_deref(),
+        };
+        let choice = |Offer { fix, plan }| match plan {
+            Ok(plan) => Some(Choice::Plan(fix, Box::new(plan))),
+            Err(Refusal::Refused { why, needs }) => {
+                Some(Choice::Refused(Refused { fix: fix.id, name: fix.name, why, needs }))
+            }
+            Err(Refusal::NotForThis) => None,
+        };
+        let mut choices: Vec<Choice> = offers(&case).into_iter().filter_map(choice).collect();
+        choices.sort_by_key(|choice| match choice {
+            Choice::Plan(_, plan) if plan.is_executable() => 0,
+            Choice::Plan(..) => 1,
+            Choice::Refused(_) => 2,
+        });
+        choices
+    }
+
+    /// The application's own number that tells of load, where one is given.
+    fn own_metric(&self) -> Option<String> {
+        let number = self.newest.frame.metrics.iter().find(|number| number.gates && number.value.is_some());
+        number.map(|number| number.name.to_string())
+    }
+
+    /// Goes on with what is chosen: its old values are read, and its window before begins.
+    fn choose_fix(&mut self) -> Vec<Effect> {
+        let metric = self.own_metric();
+        let reach = self.status.reach.clone();
+        let Some(dialog) = &mut self.fixing else { return Vec::new() };
+        let Some(Choice::Plan(_, plan)) = dialog.choices.get(dialog.chosen) else { return Vec::new() };
+        let plan = plan.clone();
+        (dialog.scroll, dialog.button, dialog.note) = (0, Button::Cancel, None);
+        if !plan.is_executable() || matches!(reach, Reach::Show(_)) {
+            dialog.stage = Stage::Review(Box::new(unresolved(*plan)));
+            return Vec::new();
+        }
+        let verify = plan.verify.clone();
+        dialog.stage = Stage::Reading(plan.clone());
+        let mut measuring = Verification::new(&verify, metric.as_deref());
+        measuring.push(&self.newest.frame);
+        self.measuring = Some(measuring);
+        vec![Effect::Fix(Order::Resolve(plan)), Effect::Fix(Order::Measure(Box::new(verify), metric))]
+    }
+
+    /// The yes, or what is missing for it.
+    fn apply_fix(&mut self) -> Vec<Effect> {
+        let Some(dialog) = &mut self.fixing else { return Vec::new() };
+        if let Some(obstacle) = dialog.obstacle() {
+            dialog.note = Some(obstacle);
+            return Vec::new();
+        }
+        let Stage::Review(resolved) = &dialog.stage else { return Vec::new() };
+        let dangerous = resolved.plan.risk == topotop_model::fix::Risk::Dangerous;
+        match &dialog.typed {
+            None if dangerous => {
+                dialog.typed = Some(String::new());
+                return Vec::new();
+            }
+            Some(typed) if *typed != resolved.plan.name() => {
+                dialog.note = Some("that is not its name: nothing was done".to_owned());
+                dialog.typed = None;
+                return Vec::new();
+            }
+            _ => {}
+        }
+        let run = Run::new((**resolved).clone(), self.measuring.take());
+        (dialog.stage, dialog.typed, dialog.scroll, dialog.note) = (Stage::Run(Box::new(run)), None, 0, None);
+        vec![Effect::Fix(Order::Apply)]
+    }
+
+    /// Takes it back, where there is something to take back; the dialog shows it.
+    pub(super) fn undo_fix(&mut self) -> Vec<Effect> {
+        let Some(run) = self.running_mut() else {
+            self.say("nothing was applied here: `topotop fix journal` lists what was");
+            return Vec::new();
+        };
+        let number = run.number.filter(|_| run.can_undo());
+        self.modal = Modal::Fix;
+        match number {
+            Some(number) => self.undo_because(number, "asked"),
+            None => Vec::new(),
+        }
+    }
+
+    fn undo_because(&mut self, number: u64, why: &str) -> Vec<Effect> {
+        if let Some(run) = self.running_mut() {
+            run.doing = Doing::Undoing;
+            run.deadline_ns = None;
+        }
+        vec![Effect::Fix(Order::Undo(number, why.to_owned()))]
+    }
+
+    /// It shall stay: answers what would take it back.
+    pub(super) fn keep_fix(&mut self) -> Vec<Effect> {
+        let number = self.running().filter(|run| run.deadline_ns.is_some()).and_then(|run| run.number);
+        match number {
+            Some(number) => {
+                self.modal = Modal::Fix;
+                vec![Effect::Fix(Order::Confirm(number))]
+            }
+            None => {
+                self.say("nothing waits to be confirmed");
+                Vec::new()
+            }
+        }
+    }
+
+    /// The application that the dialog is about.
+    pub(super) fn running(&self) -> Option<&Run> {
+        match &self.fixing.as_ref()?.stage {
+            Stage::Run(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    fn running_mut(&mut self) -> Option<&mut Run> {
+        match &mut self.fixing.as_mut()?.stage {
+            Stage::Run(run) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Measures with the newest sample; what it tells may have to be noted, or undone at once.
+    pub(super) fn fix_sample(&mut self) -> Vec<Effect> {
+        let frame = std::sync::Arc::clone(&self.newest.frame);
+        if let Some(measuring) = &mut self.measuring {
+            measuring.push(&frame);
+        }
+        let Some(run) = self.running_mut() else { return Vec::new() };
+        let Some(verification) = run.verification.as_mut().filter(|_| run.undone.is_none()) else { return Vec::new() };
+        verification.push(&frame);
+        let Some(number) = run.number.filter(|_| run.doing == Doing::Watching) else { return Vec::new() };
+        if let Some(tripped) = verification.tripped() {
+            run.trouble = Some(format!("{}: undone at once", tripped.text()));
+            return self.undo_because(number, "pressure");
+        }
+        let Some(verdict) = verification.verdict() else { return Vec::new() };
+        run.doing = Doing::Ended;
+        run.verdict = Some(verdict.clone());
+        let told = self.told(FixState::Verdict, &format!("{}: {}", verdict.words(), verdict.why));
+        vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), told]
+    }
+
+    /// What a recording is told of the fix.
+    fn told(&self, state: FixState, detail: &str) -> Effect {
+        let run = self.running();
+        let plan = run.map(|run| &run.resolved.plan);
+        Effect::Tell(What::Fix(Box::new(FixTold {
+            number: run.and_then(|run| run.number).unwrap_or_default(),
+            id: plan.map(topotop_model::fix::Plan::id).unwrap_or_default(),
+            title: plan.map(|plan| plan.title.clone()).unwrap_or_default(),
+            state,
+            detail: detail.to_owned(),
+        })))
+    }
+
+    /// Seconds go by in the dialog: what takes itself back is asked for once its time is over.
+    pub(super) fn fix_tick(&mut self, now_ns: u64) -> Vec<Effect> {
+        let Some(dialog) = &mut self.fixing else { return Vec::new() };
+        let before = std::mem::replace(&mut dialog.now_ns, now_ns);
+        let Stage::Run(run) = &dialog.stage else { return Vec::new() };
+        let (Some(deadline), Some(number)) = (run.deadline_ns, run.number) else { return Vec::new() };
+        // It takes a moment: asked every second, from then on.
+        let second = |ns: u64| ns.saturating_sub(deadline) / 1_000_000_000;
+        let due = now_ns > deadline && second(now_ns) > second(before);
+        if due { vec![Effect::Fix(Order::Ask(number))] } else { Vec::new() }
+    }
+
+    /// When the dialog looks different by itself; none where it does not.
+    pub(super) fn fix_wakes_at(&self) -> Option<u64> {
+        let busy = self.running().is_some_and(|run| run.deadline_ns.is_some());
+        busy.then(|| (self.status.now_ns / 1_000_000_000 + 1) * 1_000_000_000)
+    }
+}
+
+/// A plan whose values nobody reads.
+fn unresolved(plan: topotop_model::fix::Plan) -> Resolved {
+    Resolved { items: Vec::new(), kept: Vec::new(), unread: Vec::new(), plan }
+}

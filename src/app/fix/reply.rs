@@ -1,0 +1,121 @@
+//! What answers do to the dialog.
+
+use super::super::{App, Effect, Modal};
+use crate::fix::order::{Order, Reply};
+use topotop_model::journal::Applied;
+use topotop_model::recording::FixState;
+use topotop_widgets::fix::{Doing, Run, Stage, Undone};
+
+impl App {
+    /// Takes an answer in.
+    pub(in super::super) fn fix_reply(&mut self, reply: Reply) -> Vec<Effect> {
+        match reply {
+            Reply::Surroundings(surroundings) => self.surrounded(*surroundings),
+            Reply::Before(past) => {
+                let verification = match &mut self.measuring {
+                    Some(measuring) => Some(measuring),
+                    None => self.running_mut().and_then(|run| run.verification.as_mut()),
+                };
+                if let Some(verification) = verification {
+                    verification.precede(*past);
+                }
+            }
+            Reply::Resolved(resolved, gone) => {
+                let Some(dialog) = &mut self.fixing else { return Vec::new() };
+                if matches!(&dialog.stage, Stage::Reading(plan) if plan.id() == resolved.plan.id()) {
+                    dialog.stage = Stage::Review(resolved);
+                    dialog.disabled = dialog.disabled.take().or(gone);
+                }
+            }
+            Reply::Trouble(text) => match self.running_mut() {
+                Some(run) => {
+                    run.trouble = Some(text);
+                    if run.doing == Doing::Undoing {
+                        run.doing = Doing::Ended;
+                    }
+                }
+                None => self.say(text),
+            },
+            reply => return self.run_reply(reply),
+        }
+        Vec::new()
+    }
+
+    /// Plans are made anew where what they depend on turned out to be otherwise.
+    fn surrounded(&mut self, surroundings: topotop_model::fix::Surroundings) {
+        if self.status.surroundings == surroundings {
+            return;
+        }
+        self.status.surroundings = surroundings;
+        let Some(dialog) = self.fixing.as_ref().filter(|dialog| matches!(dialog.stage, Stage::Choosing)) else {
+            return;
+        };
+        let (rule, subject, chosen) = (dialog.rule, dialog.subject.clone(), dialog.chosen);
+        if let Some(mut again) = self.dialog_about(rule, &subject) {
+            again.chosen = chosen.min(again.choices.len().saturating_sub(1));
+            self.fixing = Some(Box::new(again));
+        }
+    }
+
+    /// What an answer does to the application that goes on.
+    fn run_reply(&mut self, reply: Reply) -> Vec<Effect> {
+        let open = self.modal == Modal::Fix;
+        let Some(run) = self.running_mut() else { return Vec::new() };
+        match reply {
+            Reply::Far(progress) => run.progress = Some((progress.done, progress.of, progress.unit)),
+            Reply::Wrote(outcome) => run.items.push(outcome),
+            Reply::Refused(why) => {
+                (run.doing, run.state, run.trouble) = (Doing::Ended, Some(Applied::Failed), Some(why.clone()));
+                return vec![self.told(FixState::Failed, &why)];
+            }
+            Reply::Confirmed(_) => {
+                run.deadline_ns = None;
+                self.say("it stays: confirmed");
+            }
+            reply @ Reply::Applied { .. } => return applied(self, reply),
+            Reply::Undone { why, whole, items, .. } => {
+                (run.doing, run.deadline_ns) = (Doing::Ended, None);
+                run.undone = Some(Undone { why: why.clone(), whole, items });
+                if !open {
+                    self.say(format!("the fix was undone: {why}"));
+                }
+                return vec![self.told(FixState::Undone, &why)];
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+}
+
+fn applied(app: &mut App, reply: Reply) -> Vec<Effect> {
+    let Reply::Applied { number, state, mono_ns, revert_after_seconds, trouble } = reply else { return Vec::new() };
+    let Some(run) = app.running_mut() else { return Vec::new() };
+    run.number = Some(number);
+    run.state = Some(state);
+    run.progress = None;
+    run.trouble = trouble.clone();
+    run.deadline_ns = revert_after_seconds.map(|seconds| mono_ns + u64::from(seconds) * 1_000_000_000);
+    run.doing = if state == Applied::Failed { Doing::Ended } else { Doing::Watching };
+    if let Some(verification) = run.verification.as_mut().filter(|_| state != Applied::Failed) {
+        verification.applied(mono_ns);
+    } else if state != Applied::Failed {
+        run.doing = Doing::Ended;
+    }
+    let (told, detail) = match state {
+        Applied::Applied => (FixState::Applied, void(run)),
+        Applied::Partial => (FixState::Partial, void(run)),
+        Applied::Failed => (FixState::Failed, trouble.unwrap_or_default()),
+    };
+    let mut effects = vec![app.told(told, &detail)];
+    // What was read is no longer what there is.
+    effects.push(Effect::Fix(Order::Look));
+    effects
+}
+
+/// What a measurement that runs meanwhile is worth from here on.
+fn void(run: &Run) -> String {
+    let is_void = run.resolved.plan.steps.iter().any(|step| {
+        matches!(step.target, topotop_model::fix::Target::Channels { .. } | topotop_model::fix::Target::Rings { .. })
+    });
+    if is_void { "this load-test run is void from here".to_owned() } else { String::new() }
+}

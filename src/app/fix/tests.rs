@@ -1,0 +1,251 @@
+use super::super::{App, Effect, Look, Modal, Msg, Status};
+use crate::fix::order::{Order, Reach, Reply};
+use crate::keymap::Keymap;
+use crate::source::Sample;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::Rect;
+use std::sync::Arc;
+use topotop_model::fix::{Item, Resolved, Surroundings};
+use topotop_model::journal::{Applied, Outcome};
+use topotop_model::recording::{FixState, What};
+use topotop_widgets::fix::{Button, Doing, Stage};
+use topotop_widgets::{Charset, Theme, demo};
+
+fn sample(second: u64) -> Sample {
+    let mut frame = demo::server();
+    let start = frame.stamp;
+    frame.stamp.seq = start.seq + second;
+    frame.stamp.mono_ns = start.mono_ns + second * 1_000_000_000;
+    for nic in &mut frame.nics {
+        // As the load would be after it: half as much again.
+        if let Some(packets) = nic.rx.packets_per_second.as_mut().filter(|_| second > 30) {
+            *packets *= 1.5;
+        }
+    }
+    Sample { frame: Arc::new(frame), judgement: Arc::new(demo::sick()), ..Sample::default() }
+}
+
+fn app() -> App {
+    let look = Look { theme: Theme::default_theme(), charset: Charset::Unicode, mouse: true };
+    let mut app = App::new(Keymap::default(), look, Status::default());
+    app.area = Rect::new(0, 0, 120, 40);
+    app.update(Msg::Sample(sample(0)));
+    app.open_screen("findings");
+    crate::view::arrange(&mut app);
+    app
+}
+
+fn press(app: &mut App, code: KeyCode) -> Vec<Effect> {
+    let effects = app.update(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    crate::view::arrange(app);
+    effects
+}
+
+fn orders(effects: &[Effect]) -> Vec<Order> {
+    let order = |effect: &Effect| match effect {
+        Effect::Fix(order) => Some(order.clone()),
+        _ => None,
+    };
+    effects.iter().filter_map(order).collect()
+}
+
+fn told(effects: &[Effect]) -> Vec<(FixState, String)> {
+    let told = |effect: &Effect| match effect {
+        Effect::Tell(What::Fix(told)) => Some((told.state, told.detail.clone())),
+        _ => None,
+    };
+    effects.iter().filter_map(told).collect()
+}
+
+fn text(app: &mut App) -> String {
+    let picture = crate::export::picture(app, 120, 40);
+    let rows = picture.buffer.content.chunks(120);
+    rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>() + "\n").collect()
+}
+
+/// Goes to the plan of the first choice, with its values read.
+fn reviewed(app: &mut App) {
+    let mut effects = press(app, KeyCode::Char('f'));
+    assert!(app.modal == Modal::Fix);
+    if matches!(app.fixing.as_ref().map(|dialog| &dialog.stage), Some(Stage::Choosing)) {
+        effects = press(app, KeyCode::Enter);
+    }
+    let orders = orders(&effects);
+    let plan = orders.iter().find_map(|order| match order {
+        Order::Resolve(plan) => Some((**plan).clone()),
+        _ => None,
+    });
+    assert!(orders.iter().any(|order| matches!(order, Order::Measure(..))));
+    let plan = plan.expect("a plan to be read");
+    let item = |new: &str| Item { key: String::new(), old: Some("combined 1".to_owned()), new: new.to_owned() };
+    let items = plan.steps.iter().map(|step| vec![item(&step.new)]).collect();
+    let resolved = Resolved { items, kept: Vec::new(), unread: Vec::new(), plan };
+    app.update(Msg::Fix(Reply::Resolved(Box::new(resolved), None)));
+    crate::view::arrange(app);
+}
+
+fn stage(app: &App) -> &Stage {
+    &app.fixing.as_ref().expect("a dialog").stage
+}
+
+fn applied(number: u64, second: u64) -> Reply {
+    let mono_ns = sample(second).frame.stamp.mono_ns;
+    let state = Applied::Applied;
+    Reply::Applied { number, state, mono_ns, revert_after_seconds: None, trouble: None }
+}
+
+#[test]
+fn nothing_is_applied_without_a_yes() {
+    let mut app = app();
+    reviewed(&mut app);
+    assert!(matches!(stage(&app), Stage::Review(_)));
+    assert_eq!(app.fixing.as_ref().map(|dialog| dialog.button), Some(Button::Cancel));
+    assert_eq!(press(&mut app, KeyCode::Enter), [], "the first button is the way out");
+    assert_eq!(press(&mut app, KeyCode::Esc), []);
+    assert!(app.modal == Modal::None && app.fixing.is_none());
+}
+
+#[test]
+fn it_is_shown_confirmed_applied_measured_and_undone() {
+    let mut app = app();
+    reviewed(&mut app);
+    let picture = text(&mut app);
+    for part in
+        ["ethtool -L eth0 combined 8", "combined 1 → combined 8", "disruptive", "This login", "Undo", "▶[ Cancel ]"]
+    {
+        assert!(picture.contains(part), "{part}\n{picture}");
+    }
+    for second in 1..=30 {
+        app.update(Msg::Sample(sample(second)));
+    }
+    press(&mut app, KeyCode::Right);
+    press(&mut app, KeyCode::Right);
+    let effects = press(&mut app, KeyCode::Enter);
+    assert_eq!(orders(&effects), [Order::Apply]);
+    let outcome = Outcome { step: 0, key: String::new(), value: Some("combined 8".to_owned()), error: None };
+    app.update(Msg::Fix(Reply::Wrote(outcome)));
+    let effects = app.update(Msg::Fix(applied(7, 30)));
+    assert_eq!(told(&effects), [(FixState::Applied, "this load-test run is void from here".to_owned())]);
+    let mut verdicts = Vec::new();
+    for second in 31..=80 {
+        let effects = app.update(Msg::Sample(sample(second)));
+        verdicts.extend(orders(&effects).into_iter().map(|order| (second, order)));
+    }
+    let [(65, Order::Verdict(7, verdict))] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+    assert_eq!(verdict.name, "improved", "{verdict:?}");
+    let picture = text(&mut app);
+    for part in ["Verdict: improved", "packets received of nic:eth0", "+50 %", "Short stave now", "U undo"] {
+        assert!(picture.contains(part), "{part}\n{picture}");
+    }
+    let effects = press(&mut app, KeyCode::Char('U'));
+    assert_eq!(orders(&effects), [Order::Undo(7, "asked".to_owned())]);
+    let undone = Reply::Undone { number: 7, why: "asked".to_owned(), whole: true, items: Vec::new() };
+    assert_eq!(told(&app.update(Msg::Fix(undone))), [(FixState::Undone, "asked".to_owned())]);
+    assert!(text(&mut app).contains("undone: everything that can be restored reads as before"));
+    assert_eq!(press(&mut app, KeyCode::Char('U')), [], "once");
+}
+
+#[test]
+fn what_is_dangerous_is_typed() {
+    let mut app = app();
+    app.status.surroundings = Surroundings { login_nic: Some("eth0".to_owned()), ..Surroundings::default() };
+    reviewed(&mut app);
+    assert!(text(&mut app).contains("at risk: this login comes in by it"), "{}", text(&mut app));
+    press(&mut app, KeyCode::Left);
+    assert_eq!(press(&mut app, KeyCode::Enter), [], "its name is asked for");
+    assert!(text(&mut app).contains("type eth0 and Enter to apply"));
+    for c in "eth1".chars() {
+        press(&mut app, KeyCode::Char(c));
+    }
+    assert_eq!(press(&mut app, KeyCode::Enter), []);
+    assert!(text(&mut app).contains("that is not its name"));
+    press(&mut app, KeyCode::Enter);
+    for c in "eth0".chars() {
+        press(&mut app, KeyCode::Char(c));
+    }
+    assert_eq!(orders(&press(&mut app, KeyCode::Enter)), [Order::Apply]);
+}
+
+#[test]
+fn what_may_cut_the_login_off_counts_down_and_is_kept() {
+    let mut app = app();
+    reviewed(&mut app);
+    press(&mut app, KeyCode::Left);
+    press(&mut app, KeyCode::Enter);
+    let now = app.newest.frame.stamp.mono_ns;
+    app.update(Msg::Tick(now));
+    let (number, state) = (3, Applied::Applied);
+    app.update(Msg::Fix(Reply::Applied { number, state, mono_ns: now, revert_after_seconds: Some(60), trouble: None }));
+    app.update(Msg::Tick(now + 13_000_000_000));
+    assert!(text(&mut app).contains("takes itself back in 47s: K keep it"), "{}", text(&mut app));
+    // It goes on while the dialog is closed, and nothing else is begun meanwhile.
+    press(&mut app, KeyCode::Esc);
+    assert!(app.modal == Modal::None);
+    press(&mut app, KeyCode::Char('f'));
+    assert!(matches!(stage(&app), Stage::Run(_)));
+    assert_eq!(orders(&press(&mut app, KeyCode::Char('K'))), [Order::Confirm(3)]);
+    app.update(Msg::Fix(Reply::Confirmed(3)));
+    assert!(!text(&mut app).contains("takes itself back"));
+}
+
+#[test]
+fn what_was_not_confirmed_is_asked_for() {
+    let mut app = app();
+    reviewed(&mut app);
+    press(&mut app, KeyCode::Left);
+    press(&mut app, KeyCode::Enter);
+    let now = app.newest.frame.stamp.mono_ns;
+    let (number, state) = (3, Applied::Applied);
+    app.update(Msg::Fix(Reply::Applied { number, state, mono_ns: now, revert_after_seconds: Some(60), trouble: None }));
+    let asked = |app: &mut App, ms: u64| orders(&app.update(Msg::Tick(now + ms * 1_000_000)));
+    assert_eq!(asked(&mut app, 59_000), []);
+    assert_eq!(asked(&mut app, 60_500), []);
+    assert_eq!(asked(&mut app, 61_200), [Order::Ask(3)]);
+    assert_eq!(asked(&mut app, 61_700), []);
+    assert_eq!(asked(&mut app, 62_300), [Order::Ask(3)]);
+    let undone = Reply::Undone { number: 3, why: "not confirmed".to_owned(), whole: true, items: Vec::new() };
+    app.update(Msg::Fix(undone));
+    assert_eq!(asked(&mut app, 64_000), []);
+    assert!(text(&mut app).contains("(not confirmed)"));
+}
+
+#[test]
+fn a_recording_shows_fixes_and_applies_none() {
+    let mut app = app();
+    app.status.reach = Reach::Show("a recording is shown: fixes are applied on the live machine only".to_owned());
+    press(&mut app, KeyCode::Char('f'));
+    if matches!(stage(&app), Stage::Choosing) {
+        assert_eq!(press(&mut app, KeyCode::Enter), []);
+    }
+    let picture = text(&mut app);
+    assert!(picture.contains("a recording is shown") && !picture.contains("[ Apply ]"), "{picture}");
+    for _ in 0..4 {
+        press(&mut app, KeyCode::Right);
+        assert_ne!(app.fixing.as_ref().map(|dialog| dialog.button), Some(Button::Apply));
+    }
+    assert_eq!(press(&mut app, KeyCode::Char('c')), [Effect::Copy("ethtool -L eth0 combined 8".to_owned())]);
+}
+
+#[test]
+fn a_write_that_takes_long_is_stopped() {
+    let mut app = app();
+    reviewed(&mut app);
+    press(&mut app, KeyCode::Left);
+    press(&mut app, KeyCode::Enter);
+    assert_eq!(orders(&press(&mut app, KeyCode::Esc)), [Order::Abort]);
+    assert!(text(&mut app).contains("stopping after this item"));
+    app.update(Msg::Fix(Reply::Refused("eth0, index 2: it is gone".to_owned())));
+    let Stage::Run(run) = stage(&app) else { panic!("a run") };
+    assert_eq!((run.doing, run.state), (Doing::Ended, Some(Applied::Failed)));
+    assert!(text(&mut app).contains("it is gone") && text(&mut app).contains("nothing was changed"));
+}
+
+#[test]
+fn a_finding_that_is_over_has_no_dialog() {
+    let mut app = app();
+    let rule = app.newest.judgement.findings[0].rule.id;
+    app.newest.judgement = Arc::new(demo::healthy());
+    app.fix_finding(rule, &topotop_widgets::Subject::Host);
+    assert!(app.fixing.is_none() && app.notice.as_ref().is_some_and(|notice| notice.text.contains("is over")));
+    assert_eq!(press(&mut app, KeyCode::Char('f')), []);
+}
