@@ -52,7 +52,9 @@ pub(crate) fn run(
     let mut out = BufWriter::new(std::io::stdout().lock());
     let all = if args.from.is_empty() {
         let mut watch = Watch::new(config.judge(), &plan.settings, lines(args, &mut out));
-        let complete = watch::sample(root()?, plan, args.watch, |snapshot| watch.take(snapshot))?;
+        let root = root()?;
+        watch.seen.surroundings = topotop_collectors::surroundings::read(&root);
+        let complete = watch::sample(root, plan, args.watch, |snapshot| watch.take(snapshot))?;
         watch.seen.complete = complete;
         let seen = watch.seen;
         told(report::one(&seen, &args.format, &mut out))?;

@@ -36,6 +36,12 @@ pub struct Global {
     /// Configuration file instead of $XDG_CONFIG_HOME/topotop/config.toml.
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Fixes are shown with their commands; none is applied.
+    #[arg(long, global = true)]
+    pub read_only: bool,
+    /// Where the journal of fixes is [default: /var/lib/topotop as root, else $XDG_STATE_HOME/topotop].
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
     /// Do not ask libhwloc; sysfs alone tells the topology.
     #[arg(long, global = true)]
     pub no_hwloc: bool,

@@ -3,6 +3,7 @@
 
 pub mod applier;
 pub mod desk;
+pub(crate) mod hands;
 pub mod journal;
 pub mod machine;
 pub mod order;

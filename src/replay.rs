@@ -4,6 +4,7 @@ mod jsonl;
 
 use crate::cli::{Global, ReplayArgs};
 use crate::config::Config;
+use crate::fix::order::Reach;
 use crate::source::replay::{self, Start};
 use crate::{runtime, snapshot};
 use std::time::Duration;
@@ -20,7 +21,8 @@ pub(crate) fn run(global: &Global, config: &Config, args: &ReplayArgs) -> Result
         return Err("--to: on the screen it ends a loop: give its beginning with --from".to_owned());
     }
     crate::run::terminal("`topotop replay --format jsonl`")?;
-    let app = crate::run::app(global, config, Duration::from_secs(1))?;
+    let mut app = crate::run::app(global, config, Duration::from_secs(1))?;
+    app.status.reach = Reach::Show("a recording is shown: fixes are applied on the live machine only".to_owned());
     // Before the terminal is taken: what writes the stream may have to ask for a password.
     let opened = replay::open(&args.files)?;
     let start = Start { from: args.from, to: args.to, speed: args.speed.unwrap_or(1.0), paused: args.paused };

@@ -3,6 +3,8 @@
 use crate::app::{App, Look, Status};
 use crate::cli::{Cli, Command, Global, RecordCommand};
 use crate::config::Config;
+use crate::fix::hands::Own;
+use crate::fix::order::Reach;
 use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
@@ -12,6 +14,7 @@ use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use topotop_collectors::{Options, Root, hwloc};
 
@@ -207,12 +210,23 @@ pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Resul
     Ok(app)
 }
 
+/// What can be done about findings of what is sampled.
+fn reach(global: &Global) -> Reach {
+    if global.root.is_some() {
+        return Reach::Read("a captured machine is shown: nothing is applied".to_owned());
+    }
+    if global.read_only { Reach::Read("--read-only: nothing is applied".to_owned()) } else { Reach::Apply }
+}
+
 fn tui(global: &Global, config: &Config) -> Result<(), String> {
     terminal("`topotop snapshot`")?;
-    let root = root(global)?;
+    // Fixes read and write through a root of their own: nothing of theirs holds the sampler up.
+    let (root, own) = (root(global)?, Arc::new(root(global)?));
     let plan = plan(global, config)?;
-    let app = app(global, config, plan.interval)?;
-    let newest = runtime::run(app, None, move |waker| {
+    let mut app = app(global, config, plan.interval)?;
+    app.status.reach = reach(global);
+    let hands = Own::new(own, topotop_collectors::state::directory(global.state_dir.as_deref()));
+    let newest = runtime::run(app, Some(Box::new(hands)), move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))
     })?;
     if global.verbose {

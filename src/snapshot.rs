@@ -48,6 +48,7 @@ pub(crate) fn run(
     } else {
         let root = root()?;
         app.status.about.captured = (!root.is_live()).then(|| root.path().display().to_string());
+        app.status.surroundings = topotop_collectors::surroundings::read(&root);
         app.newest = sample(root, plan, Judge::new(config.judge()));
     }
     if global.verbose {
