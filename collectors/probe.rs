@@ -1,10 +1,12 @@
 //! Values of the places that fixes write, and whether what a fix is about is still the same: read when a plan is shown,
 //! before it is applied and after. One file a kind; nothing here writes.
 
+pub mod dirty;
 mod file;
 mod identity;
 mod interrupt;
 mod line;
+pub mod memory;
 mod nic;
 pub mod pages;
 mod service;
@@ -52,6 +54,9 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
     match target {
         Target::File { path } => one(file::value(root, path)),
         Target::Line { path, key } => one(line::value(root, path, key)),
+        Target::DirtyLimit { background } => one(dirty::value(root, *background)),
+        Target::Reclaim { path } => one(memory::value(root, path, "Linux 5.19 and cgroup v2")),
+        Target::ForceEmpty { path } => one(memory::value(root, path, "cgroup v1")),
         Target::Affinity { pid, starttime } => threads::masks(root, *pid, *starttime),
         Target::Channels { nic } => one(nic::channels(root, nic)),
         Target::Rings { nic } => one(nic::rings(root, nic)),
@@ -59,10 +64,7 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::Interrupt { irq, actions } => one(interrupt::value(root, *irq, actions)),
         Target::Service { name } => one(service::value(root, name)),
         Target::Pages { pid, starttime } => one(pages::value(root, *pid, *starttime)),
-        Target::IoPriority { .. }
-        | Target::UnitProperty { .. }
-        | Target::Reclaim { .. }
-        | Target::ForceEmpty { .. } => Err(Unread::by_this_version(target)),
+        Target::IoPriority { .. } | Target::UnitProperty { .. } => Err(Unread::by_this_version(target)),
     }
 }
 

@@ -9,6 +9,7 @@ mod offered;
 mod plan;
 mod processes;
 pub mod shell;
+mod sysctls;
 mod target;
 #[cfg(test)]
 mod testing;
@@ -119,6 +120,12 @@ fixes! {
     limit,
     reclaim,
     high,
+    oeuler,
+    quota,
+    force_empty,
+    dirty,
+    sysctl,
+    gov,
 }
 
 /// The fixes that answer a finding, the best first; those that are no answer to it are left out.

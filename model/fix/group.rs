@@ -180,12 +180,19 @@ pub(super) fn watch(path: &Arc<str>, metric: &'static str) -> Watch {
 
 /// What carries the load: the busiest interface where there is traffic to speak of, else the group's CPU time.
 pub(super) fn load(frame: &Frame, path: &Arc<str>) -> Watch {
+    traffic(frame).unwrap_or_else(|| watch(path, "cgroup.cores"))
+}
+
+fn traffic(frame: &Frame) -> Option<Watch> {
     let bytes = |nic: &crate::frame::Nic| nic.rx.bytes_per_second.unwrap_or(0.0);
     let nics = frame.nics.iter().filter(|nic| parts::is_physical(nic) && bytes(nic) >= 1e6);
-    match nics.max_by(|a, b| bytes(a).total_cmp(&bytes(b))) {
-        Some(nic) => Watch { subject: Of::Nic(Arc::clone(&nic.name)), metric: "nic.rx_bytes" },
-        None => watch(path, "cgroup.cores"),
-    }
+    let nic = nics.max_by(|a, b| bytes(a).total_cmp(&bytes(b)))?;
+    Some(Watch { subject: Of::Nic(Arc::clone(&nic.name)), metric: "nic.rx_bytes" })
+}
+
+/// What carries the load of the machine: traffic where there is some, else CPU time.
+pub(super) fn load_of_machine(frame: &Frame) -> Watch {
+    traffic(frame).unwrap_or(Watch { subject: Of::Host, metric: "host.busy" })
 }
 
 /// How the effect on a group's memory is measured: what waits for it, else what is read again, else how often the limit

@@ -148,7 +148,7 @@ mod tests {
             refused(&[], 100 * MIB, 100 * MIB),
             "there is nothing cold and clean to take: 100.0 MiB inactive, 100.0 MiB dirty"
         );
-        assert_eq!(refused(&[("to", "4056M")], 1 << 30, 0), "it uses 4.0 GiB, which is no more than 4.0 GiB");
+        assert_eq!(refused(&[("to", "4055M")], 1 << 30, 0), "it uses 4.0 GiB, which is no more than 4.0 GiB");
     }
 
     #[test]

@@ -79,6 +79,12 @@ pub enum Target {
         /// `irqbalance`.
         name: String,
     },
+    /// How much dirty memory there may be, before writers are held or before it is written back: `bytes 1073741824` or
+    /// `ratio 20`, whichever of the two settings is in force; the kernel sets the other one to zero.
+    DirtyLimit {
+        /// True for the one from which on it is written back.
+        background: bool,
+    },
     /// Memory to be given back by a control group: bytes, asked for in steps.
     Reclaim {
         /// `memory.reclaim` of the group.
@@ -178,6 +184,8 @@ impl fmt::Display for Target {
             Self::IoPriority { pid, .. } => write!(f, "I/O priority of {pid}"),
             Self::Pages { pid, .. } => write!(f, "pages of {pid}"),
             Self::UnitProperty { unit, property } => write!(f, "{property} of {unit}"),
+            Self::DirtyLimit { background: true } => f.write_str("vm.dirty_background_bytes or _ratio"),
+            Self::DirtyLimit { background: false } => f.write_str("vm.dirty_bytes or _ratio"),
             Self::Service { name } => f.write_str(name),
         }
     }

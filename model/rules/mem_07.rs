@@ -57,9 +57,9 @@ fn judge(look: &mut Look<'_>) {
         look.unchecked(Subject::Host, "period and weight could not be read", "/proc/sys/vm/cache_reclaim_s, cache_reclaim_weight");
         return;
     };
-    let page = frame.memory.page_bytes.value().unwrap_or(4096) as f64;
+    let page = page(frame);
     let cpus = frame.topology.cpus_online.len() as f64;
-    let unit = PAGES_EACH * page * cpus;
+    let unit = unit(frame);
     let reach = if enabled == 0 || period == 0 { 0.0 } else { unit * weight as f64 / period as f64 };
     let growth = Growth::measure(look, page);
     let needed = growth.whole() * look.limit("factor");
@@ -85,6 +85,22 @@ fn judge(look: &mut Look<'_>) {
     }
     let hit = hit.text("kernel_has", reclaim::cache_limits(frame), "/proc/sys/vm");
     look.hit(hit.would_hurt());
+}
+
+fn page(frame: &Frame) -> f64 {
+    frame.memory.page_bytes.value().unwrap_or(4096) as f64
+}
+
+/// Bytes of one round for each unit of the weight.
+pub(super) fn unit(frame: &Frame) -> f64 {
+    PAGES_EACH * page(frame) * frame.topology.cpus_online.len() as f64
+}
+
+/// Period, weight and reach of the smallest values that suffice.
+pub(super) fn proposal(frame: &Frame, needed: f64) -> (u64, u64, f64) {
+    let unit = unit(frame);
+    let triple = smallest(unit, needed.max(1.0));
+    (triple.period as u64, triple.weight as u64, triple.reach(unit))
 }
 
 /// With the smallest values that suffice.

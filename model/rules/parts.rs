@@ -166,6 +166,16 @@ pub(crate) fn policy_nodes(policy: &str) -> IdSet {
     super::numa_04::policy_nodes(policy)
 }
 
+/// Period, weight and reach in bytes a second of the least periodic reclaim that gives so much.
+pub(crate) fn smallest_reclaim(frame: &Frame, needed: f64) -> (u64, u64, f64) {
+    super::mem_07::proposal(frame, needed)
+}
+
+/// Bytes a second that periodic reclaim gives with a period and a weight.
+pub(crate) fn reclaim_reach(frame: &Frame, period: u64, weight: u64) -> f64 {
+    super::mem_07::unit(frame) * weight as f64 / period.max(1) as f64
+}
+
 /// Services whose latency others wait for.
 const DELICATE: &[&str] =
     &["rabbit", "beam", "mysql", "mariadb", "postgres", "etcd", "kafka", "mongo", "redis", "zookeeper"];

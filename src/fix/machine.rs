@@ -6,8 +6,10 @@ mod cpuset;
 mod file;
 mod hold;
 mod interrupt;
+mod limit;
 mod nic;
 mod pages;
+mod reclaim;
 mod service;
 
 pub use hold::Hold;
@@ -128,7 +130,13 @@ impl Machine for Kernel {
         }
         match target {
             Target::File { path } if cpuset::is_inherited(path, value) => cpuset::inherit(&self.root, path),
-            Target::File { path } => file::write(path, value),
+            Target::File { path } => {
+                limit::check(&self.root, path, value)?;
+                file::write(path, value)
+            }
+            Target::DirtyLimit { background } => dirty(*background, value),
+            Target::Reclaim { path } => reclaim::write(&self.root, path, value, tell),
+            Target::ForceEmpty { path } => file::write(path, value),
             Target::Line { path, key } => file::write(path, &format!("{key} {value}")),
             Target::Affinity { pid, .. } => affinity::write(&self.root, *pid, key, value),
             Target::Channels { nic } => nic::write_channels(nic, value),
@@ -137,11 +145,18 @@ impl Machine for Kernel {
             Target::Interrupt { irq, actions } => interrupt::write(&self.root, *irq, actions, value),
             Target::Service { name } => service::write(&self.root, name, value),
             Target::Pages { pid, starttime } => pages::write(&self.root, *pid, *starttime, value, tell),
-            Target::IoPriority { .. }
-            | Target::UnitProperty { .. }
-            | Target::Reclaim { .. }
-            | Target::ForceEmpty { .. } => Err(Trouble::because(format!("this version cannot write {target}"))),
+            Target::IoPriority { .. } | Target::UnitProperty { .. } => {
+                Err(Trouble::because(format!("this version cannot write {target}")))
+            }
         }
+    }
+}
+
+/// `bytes 1073741824` to the one setting, `ratio 20` to the other: the kernel sets the one not written to zero.
+fn dirty(background: bool, value: &str) -> Result<(), Trouble> {
+    match value.split_once(' ') {
+        Some((name @ ("bytes" | "ratio"), number)) => file::write(&probe::dirty::path(background, name), number),
+        _ => Err(Trouble::because(format!("{value} is neither bytes nor a ratio"))),
     }
 }
 

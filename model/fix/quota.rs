@@ -1,0 +1,170 @@
+//! F-CPUQUOTA: raises the quota that stops a group.
+
+use super::group::{self, Group, Named};
+use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Verify};
+use crate::diff::{Subject as Of, Watch};
+use crate::frame::Cgroup;
+use crate::rules::{Subject, parts};
+use std::sync::Arc;
+
+pub(super) const FIX: Fix = Fix {
+    id: "F-CPUQUOTA",
+    name: "raise a group's CPU quota",
+    answers: &[("CPU-05", 0), ("CPU-06", 5), ("BEAM-03", 6)],
+    executable: true,
+    parameters: &[Parameter { name: "cores", unit: "cores", about: "the new quota, larger than the old one: 4 or 2.5" }],
+    plan,
+};
+
+/// What is given at once, as a multiple of the quota.
+const MORE: f64 = 1.5;
+/// The kernel's own period where it cannot be read, in µs.
+const PERIOD: u64 = 100_000;
+
+fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
+    let path = group_of(case).ok_or(Refusal::NotForThis)?;
+    let group = Group::at(case.frame, &path, "cpu")?;
+    let cores = group.cgroup.cpu.quota_cores.value().filter(|cores| *cores > 0.0);
+    let cores = cores.ok_or_else(|| Refusal::because(format!("{path} has no quota of its own")))?;
+    let new = raised(case, &path, cores)?;
+    let period = case.frame.raw.cgroups.data().cpu_period_us.value(group.cgroup.slot).filter(|period| *period > 0);
+    let period = period.unwrap_or(PERIOD);
+    let quota = |cores: f64| (cores * period as f64).round() as u64;
+    let text = |cores: f64| parts::count(Some((cores * 100.0).round() / 100.0));
+    let mut plan = case.plan(FIX.id, format!("{path}: quota {} -> {} cores", text(cores), text(new)));
+    plan.identity = vec![group.identity()];
+    let (file, value) = match group.version {
+        1 => ("cpu.cfs_quota_us", quota(new).to_string()),
+        _ => ("cpu.max", format!("{} {period}", quota(new))),
+    };
+    let percent = |cores: f64| format!("{:.0}%", cores * 100.0);
+    let by_unit = percent(new);
+    let setting = group.setting(
+        case,
+        "CPU quota",
+        &value,
+        &Named { name: file, value: &value },
+        &Named { name: "CPUQuota", value: &by_unit },
+    );
+    let was = if group.version == 1 { quota(cores).to_string() } else { format!("{} {period}", quota(cores)) };
+    plan.undo = setting.undo(&was, &percent(cores));
+    plan.steps = vec![setting.step];
+    plan.commands = vec![setting.command];
+    plan.risk = Risk::Safe;
+    plan.breaks = vec!["what it uses more is not there for others where all CPUs are busy".to_owned()];
+    plan.needs = vec![group::need()];
+    plan.reverters = group.reverters("kubelet does not know of it");
+    plan.verify = verify(case, group.cgroup);
+    plan.persistent = group.lasting(
+        &format!("CPUQuota={by_unit}"),
+        &format!("resources:\n  limits:\n    cpu: {}m", (new * 1000.0).round()),
+    );
+    Ok(plan)
+}
+
+/// The group whose quota it is.
+fn group_of(case: &Case<'_>) -> Option<Arc<str>> {
+    match &case.finding.subject {
+        Subject::Cgroup(path) => Some(Arc::clone(path)),
+        Subject::Process(pid, _) => {
+            let process = case.frame.process(*pid)?;
+            parts::quota(case.frame, process.quota_group()).map(|(path, _)| path.into())
+        }
+        _ => None,
+    }
+}
+
+fn raised(case: &Case<'_>, path: &str, old: f64) -> Result<f64, Refusal> {
+    let online = case.frame.topology.cpus_online.len() as f64;
+    // A group above with less holds it all the same, and in version 1 the kernel refuses more.
+    let above = path.rsplit_once('/').map(|(above, _)| if above.is_empty() { "/" } else { above });
+    let above = above.filter(|above| *above != path).and_then(|above| parts::quota(case.frame, above));
+    let most = above.map_or(online, |(_, quota)| quota.min(online));
+    if most <= old {
+        let why = match above.filter(|(_, quota)| *quota <= old) {
+            Some((above, quota)) => format!("not its own quota holds it but that of {above}, {} cores", parts::count(Some(quota))),
+            None => format!("its quota is all {} CPUs already: fewer threads would help", parts::count(Some(online))),
+        };
+        return Err(Refusal::because(why));
+    }
+    if let Some(text) = case.set.get("cores") {
+        let cores = text.parse::<f64>().ok().filter(|cores| *cores > old && *cores <= most);
+        let range = || Refusal::because(format!("cores={text}: give a number above {} and up to {}", parts::count(Some(old)), parts::count(Some(most))));
+        return cores.ok_or_else(range);
+    }
+    // What the threads want where that is known; in tenths of a core.
+    let wanted = case.finding.number("demand").unwrap_or(0.0).max(old * MORE);
+    Ok(((wanted * 10.0).ceil() / 10.0).min(most))
+}
+
+fn verify(case: &Case<'_>, cgroup: &Cgroup) -> Verify {
+    let own = |metric| group::watch(&cgroup.path, metric);
+    let mut verify = case.plan(FIX.id, "").verify;
+    verify.load = Some(own("cgroup.cores"));
+    verify.cost = Some(own("cgroup.throttled"));
+    verify.guards = vec![Watch { subject: Of::Pressure("cpu".into()), metric: "pressure.some" }];
+    verify.shown = vec![own("cgroup.cpu_pressure"), Watch { subject: Of::Host, metric: "host.busiest_cpu" }];
+    verify
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::group::tests::mounted;
+    use super::super::testing::{plan, told};
+    use super::{FIX, Refusal};
+    use crate::Known;
+    use crate::frame::{Cgroup, CgroupCpu, Frame};
+
+    fn why(plan: Result<super::Plan, Refusal>) -> String {
+        match plan {
+            Err(Refusal::Refused { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn slice(frame: &mut Frame, quota: f64) {
+        mounted(frame, 2);
+        let cpu = CgroupCpu { quota_cores: Known::Value(quota), ..CgroupCpu::default() };
+        let above = Cgroup { path: "/apps".into(), cpu, ..Cgroup::default() };
+        frame.cgroups[0].path = "/apps/mq".into();
+        frame.cgroups.insert(0, above);
+    }
+
+    #[test]
+    fn half_as_much_again() {
+        let plan = plan(&FIX, "CPU-05", &[], |frame| mounted(frame, 2)).expect("a plan");
+        insta::assert_snapshot!(told(&plan));
+    }
+
+    #[test]
+    fn a_unit_of_version_1() {
+        let plan = plan(&FIX, "CPU-05", &[("cores", "3.5")], |frame| {
+            frame.cgroups[0].path = "/system.slice/mq.service".into();
+            mounted(frame, 1);
+        });
+        insta::assert_snapshot!(told(&plan.expect("a plan")));
+    }
+
+    #[test]
+    fn a_container_of_version_1_gets_what_its_threads_want() {
+        let path = "/kubepods/burstable/pod1/8a";
+        let plan = plan(&FIX, "CPU-06", &[], |frame| {
+            frame.cgroups[0].path = path.into();
+            frame.processes.iter_mut().for_each(|process| process.cgroup = path.into());
+            mounted(frame, 1);
+        });
+        insta::assert_snapshot!(told(&plan.expect("a plan")));
+    }
+
+    #[test]
+    fn never_lower_and_never_more_than_counts() {
+        let with = |set: &[(&str, &str)]| plan(&FIX, "CPU-05", set, |frame| mounted(frame, 2));
+        for cores in ["1", "2", "9", "x", "NaN", "inf"] {
+            assert_eq!(why(with(&[("cores", cores)])), format!("cores={cores}: give a number above 2 and up to 8"));
+        }
+        let held = plan(&FIX, "CPU-05", &[], |frame| slice(frame, 1.5));
+        assert_eq!(why(held), "not its own quota holds it but that of /apps, 1.5 cores");
+        let near = plan(&FIX, "CPU-05", &[], |frame| slice(frame, 2.5)).expect("a plan");
+        assert_eq!(near.steps[0].new, "250000 100000");
+    }
+}

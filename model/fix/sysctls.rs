@@ -1,0 +1,53 @@
+//! What fixes of settings below /proc/sys share.
+
+use super::{Case, Identity, Need, Snippet, Step, Target};
+use crate::frame::Frame;
+
+/// A setting's value as the last sample has it.
+pub(super) fn value<'a>(frame: &'a Frame, name: &str) -> Option<&'a str> {
+    frame.sysctls.iter().find(|(known, _)| &**known == name).map(|(_, value)| &**value)
+}
+
+/// The same as a number.
+pub(super) fn number(frame: &Frame, name: &str) -> Option<u64> {
+    value(frame, name)?.parse().ok()
+}
+
+/// The file of a setting: `vm.swappiness` is /proc/sys/vm/swappiness.
+pub(super) fn file(name: &str) -> String {
+    format!("/proc/sys/{}", name.replace('.', "/"))
+}
+
+/// A step that writes one.
+pub(super) fn step(what: &str, name: &str, new: impl Into<String>) -> Step {
+    Step::new(what, Target::file(file(name)), new)
+}
+
+/// A command that writes several.
+pub(super) fn command(settings: &[(&str, String)]) -> String {
+    let words: Vec<String> = settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!("sysctl -w {}", words.join(" "))
+}
+
+/// What makes settings last.
+pub(super) fn lasting(settings: &[(&str, String)]) -> Snippet {
+    let lines: Vec<String> = settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
+    Snippet { place: "/etc/sysctl.d/90-topotop.conf".to_owned(), text: lines.concat() }
+}
+
+/// What has to be held.
+pub(super) fn need() -> Need {
+    Need {
+        capability: String::new(),
+        what: "root in the machine's own namespaces: /proc/sys is read-only in most containers".to_owned(),
+    }
+}
+
+/// A plan about the whole machine.
+pub(super) fn plan(case: &Case<'_>, fix: &'static str, title: String) -> super::Plan {
+    let mut plan = case.plan(fix, title);
+    plan.identity = vec![Identity::Host];
+    plan.needs = vec![need()];
+    plan.reverters = vec!["tuned, or sysctl --system, where a file names the setting".to_owned()];
+    plan
+}
