@@ -2,6 +2,7 @@
 //! Plans are symbolic; old values are read when one is shown, and only the applier writes.
 
 mod case;
+mod disk;
 mod group;
 mod identity;
 mod network;
@@ -124,6 +125,9 @@ fixes! {
     quota,
     force_empty,
     dirty,
+    iomax,
+    ioweight,
+    ionice,
     sysctl,
     gov,
 }

@@ -119,6 +119,7 @@ impl Target {
             }
             Self::RssTable { .. } => wanted == value || (wanted == "default" && value.starts_with("equal ")),
             Self::Pages { .. } => are_there(wanted, value),
+            Self::Line { path, .. } if path.ends_with("/io.max") => is_limited_so(wanted, value),
             Self::Interrupt { .. } | Self::Affinity { .. } => is_same("_list", wanted, value),
             _ => is_same("", wanted, value),
         }
@@ -150,6 +151,18 @@ fn are_there(wanted: &str, value: &str) -> bool {
         (*bytes as f64 / total.max(1) as f64 - wants).max(0.0)
     };
     now.iter().map(off).sum::<f64>() <= 0.1
+}
+
+/// True where the limits that are named are so, `max` where they are not told; no line is no limit at all.
+fn is_limited_so(wanted: &str, value: &str) -> bool {
+    let of = |text: &str, key: &str| {
+        let found = text.split_whitespace().filter_map(|word| word.split_once('=')).find(|(known, _)| *known == key);
+        found.map_or("max", |(_, limit)| limit).to_owned()
+    };
+    if wanted.is_empty() {
+        return ["rbps", "wbps", "riops", "wiops"].iter().all(|key| of(value, key) == "max");
+    }
+    wanted.split_whitespace().all(|word| word.split_once('=').is_some_and(|(key, limit)| of(value, key) == limit))
 }
 
 /// `rx 2`, `tx 2` of `rx 2 tx 2`.
@@ -199,6 +212,7 @@ mod tests {
     #[test]
     fn kernels_have_their_own_words() {
         let nic = || "eth0".to_owned();
+        let io_max = || Target::Line { path: "/sys/fs/cgroup/a/io.max".to_owned(), key: "8:16".to_owned() };
         let rps = Target::file("/sys/class/net/eth0/queues/rx-0/rps_cpus");
         let list = Target::Interrupt { irq: 4, actions: "eth0-rx-0".to_owned() };
         let same = [
@@ -209,6 +223,10 @@ mod tests {
             (rps.clone(), "1,00000000", "00000001,00000000"),
             (list.clone(), "0,1,2", "0-2"),
             (Target::file("/proc/sys/net/ipv4/tcp_rmem"), "1 2 3", "1\t2\t3"),
+            (io_max(), "wiops=30", "rbps=max wbps=max riops=max wiops=30"),
+            (io_max(), "rbps=max wbps=9 riops=max wiops=max", "rbps=max wbps=9 riops=max wiops=max"),
+            (io_max(), "", ""),
+            (io_max(), "wiops=max", ""),
         ];
         for (target, wanted, value) in same {
             assert!(target.agrees(wanted, value), "{target}: {wanted} {value}");
@@ -223,6 +241,10 @@ mod tests {
             (rps, "e", "0000000f"),
             (list, "0", "1"),
             (Target::file("/proc/sys/vm/swappiness"), "10", "010"),
+            (io_max(), "wiops=30", ""),
+            (io_max(), "", "rbps=max wbps=max riops=max wiops=30"),
+            (io_max(), "rbps=max wbps=max riops=max wiops=max", "wiops=30"),
+            (io_max(), "30", "30"),
         ];
         for (target, wanted, value) in other {
             assert!(!target.agrees(wanted, value), "{target}: {wanted} {value}");

@@ -181,7 +181,7 @@ const DELICATE: &[&str] =
     &["rabbit", "beam", "mysql", "mariadb", "postgres", "etcd", "kafka", "mongo", "redis", "zookeeper"];
 
 /// True for the name or path of such a service.
-pub(super) fn is_delicate(name: &str) -> bool {
+pub(crate) fn is_delicate(name: &str) -> bool {
     DELICATE.iter().any(|word| name.contains(word))
 }
 

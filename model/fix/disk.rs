@@ -1,0 +1,133 @@
+//! What fixes of a shared disk have in common: who disturbs, and whose writes should gain by it.
+
+use super::{Case, Refusal};
+use crate::diff::{Subject as Of, Watch};
+use crate::frame::{Cgroup, CgroupIoRate, Disk, Frame, Process, Writer, WriterId};
+use crate::rules::{Subject, parts};
+use std::sync::Arc;
+
+/// Two who write to one disk.
+#[derive(Clone, Debug)]
+pub(super) struct Shared<'a> {
+    pub(super) disk: &'a Disk,
+    pub(super) disturber: Party<'a>,
+    pub(super) victim: Party<'a>,
+}
+
+/// Somebody who writes to it.
+#[derive(Clone, Debug)]
+pub(super) struct Party<'a> {
+    /// The group, also of a process.
+    pub(super) group: Arc<str>,
+    /// Who writes most in it.
+    pub(super) process: Option<&'a Process>,
+    /// True where the kernel counts by group.
+    pub(super) counted: bool,
+    pub(super) bytes_per_second: f64,
+    share: f64,
+    delicate: bool,
+}
+
+impl<'a> Shared<'a> {
+    /// Who disturbs whom on the disk that a finding is about: the largest writer whose latency nobody waits for.
+    pub(super) fn of(case: &Case<'a>) -> Result<Self, Refusal> {
+        let Subject::Disk(name) = &case.finding.subject else { return Err(Refusal::NotForThis) };
+        let disk = case.frame.disks.iter().find(|disk| disk.name == *name).ok_or(Refusal::NotForThis)?;
+        let parties = parties(case.frame, disk);
+        if parties.len() < 2 {
+            return Err(Refusal::NotForThis);
+        }
+        let larger = |a: &&Party<'a>, b: &&Party<'a>| a.share.total_cmp(&b.share);
+        let disturber = match case.set.get("group") {
+            Some(group) => {
+                let known = parties.iter().find(|party| *party.group == **group);
+                known.ok_or_else(|| Refusal::because(format!("group={group}: it does not write to {name}")))?
+            }
+            None => parties.iter().filter(|party| !party.delicate).max_by(larger).ok_or_else(|| {
+                Refusal::because("others wait for all who write to it: --set group=PATH names the one to hold back")
+            })?,
+        };
+        let others = || parties.iter().filter(|party| party.group != disturber.group);
+        let victim = others().filter(|party| party.delicate).max_by(larger).or_else(|| others().max_by(larger));
+        let victim = victim.ok_or(Refusal::NotForThis)?;
+        Ok(Self { disk, disturber: disturber.clone(), victim: victim.clone() })
+    }
+
+    /// `8:16`.
+    pub(super) fn number(&self) -> String {
+        format!("{}:{}", self.disk.dev >> 20, self.disk.dev & 0xf_ffff)
+    }
+
+    /// What the disturber does on this disk, where that is counted.
+    pub(super) fn rate(&self, frame: &'a Frame) -> Option<&'a CgroupIoRate> {
+        frame.cgroup(&self.disturber.group)?.io.iter().find(|row| row.dev == self.disk.dev)
+    }
+
+    /// The victim should gain: measured by its writes, the wait for the disk and the disturber's share.
+    pub(super) fn verify(&self, case: &Case<'_>) -> super::Verify {
+        let disk = |metric| Watch { subject: Of::Disk(Arc::clone(&self.disk.name)), metric };
+        let mut verify = case.plan("", "").verify;
+        verify.load = Some(self.victim.writes());
+        verify.shown = vec![disk("disk.write_await"), disk("disk.utilisation"), self.disturber.writes()];
+        for party in [&self.victim, &self.disturber].into_iter().filter(|party| party.counted) {
+            verify.shown.push(super::group::watch(&party.group, "cgroup.io_pressure"));
+        }
+        verify
+    }
+}
+
+impl Party<'_> {
+    pub(super) fn writes(&self) -> Watch {
+        match self.process.filter(|_| !self.counted) {
+            Some(process) => Watch {
+                subject: Of::Process { comm: Arc::clone(&process.comm), cgroup: Arc::clone(&process.cgroup) },
+                metric: "process.write_bytes",
+            },
+            None => super::group::watch(&self.group, "cgroup.io_writes"),
+        }
+    }
+}
+
+/// Who writes to a disk, a group each; without what the kernel writes back for nobody in particular.
+fn parties<'a>(frame: &'a Frame, disk: &Disk) -> Vec<Party<'a>> {
+    let mut parties: Vec<Party<'a>> = Vec::new();
+    for party in disk.writers.iter().filter_map(|writer| party(frame, writer)) {
+        match parties.iter_mut().find(|known| known.group == party.group) {
+            Some(known) => {
+                known.share += party.share;
+                known.bytes_per_second += party.bytes_per_second;
+                known.delicate |= party.delicate;
+            }
+            None => parties.push(party),
+        }
+    }
+    parties
+}
+
+fn party<'a>(frame: &'a Frame, writer: &Writer) -> Option<Party<'a>> {
+    let share = writer.bytes_share.into_iter().chain(writer.ops_share).fold(0.0, f64::max);
+    let rate = |process: &Process| process.write_bytes_per_second.unwrap_or(0.0);
+    let (group, process, counted) = match &writer.who {
+        WriterId::Cgroup(path) => {
+            let inside = frame.processes.iter().filter(|process| process.cgroup == *path && !process.kernel);
+            (Arc::clone(path), inside.max_by(|a, b| rate(a).total_cmp(&rate(b))), true)
+        }
+        WriterId::Process(pid) => {
+            let process = frame.process(*pid).filter(|process| !process.kernel)?;
+            (Arc::clone(&process.cgroup), Some(process), false)
+        }
+    };
+    let by_name = process.is_some_and(|process| parts::is_delicate(&process.comm));
+    let delicate = by_name || parts::is_delicate(&group);
+    let is_somebody = !group.is_empty() && (&*group != "/" || !counted);
+    is_somebody.then_some(Party { group, process, counted, bytes_per_second: writer.bytes_per_second, share, delicate })
+}
+
+/// Where the group of a party can be held back: not at the top, which is everybody.
+pub(super) fn held<'a>(case: &Case<'a>, party: &Party<'_>) -> Result<super::group::Group<'a>, Refusal> {
+    if &*party.group == "/" {
+        return Err(Refusal::until("it is in no control group of its own", "a service or a container of its own"));
+    }
+    let cgroup: &Cgroup = case.frame.cgroup(&party.group).ok_or(Refusal::NotForThis)?;
+    super::group::Group::at(case.frame, &cgroup.path, "blkio")
+}
