@@ -95,6 +95,7 @@ fn draw(frame: &topotop_model::frame::Frame, history: &History, area: Rect) -> V
         history,
         judgement: &judgement,
         timeline: &timeline,
+        marks: &[],
         settings: &settings,
         surroundings: &Surroundings::default(),
         theme: &theme,

@@ -20,7 +20,7 @@ mod tests;
 pub use compose::{Chunk, Composer, Limits, Place};
 pub use event::{Event, MAX_EVENT, What};
 pub use finding::{Fact, Noted, Told, Value, told};
-pub use fix::{FixState, FixTold};
+pub use fix::{FixState, FixTold, changes as fix_changes};
 pub use head::{HEAD_BYTES, Head, Kind, MAX_BODY, SYNC};
 pub use header::{About, HEADER_BYTES, Header};
 pub use index::{Entry, Index, TAIL_BYTES, index_at, tail};

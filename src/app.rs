@@ -21,7 +21,7 @@ use crossterm::event::{KeyEvent, KeyEventKind, MouseEvent};
 use ratatui::layout::Rect;
 use std::time::Duration;
 use topotop_model::Stamp;
-use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Subject, Theme};
+use topotop_widgets::{Action, Charset, Cx, Mark, Outcome, Panel, Subject, Theme};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -159,6 +159,8 @@ pub struct App {
     pub recordings: std::path::PathBuf,
     /// The dialog about a fix; kept while an application goes on, whether it is open or not.
     pub fixing: Option<Box<topotop_widgets::fix::Dialog>>,
+    /// What was done to the machine from here.
+    pub marks: Vec<Mark>,
     /// The window before of what may be applied.
     measuring: Option<topotop_model::fix::Verification>,
 }
@@ -167,6 +169,7 @@ fn cx<'a>(
     sample: &'a Sample,
     look: &'a Look,
     status: &'a Status,
+    marks: &'a [Mark],
     selected: Option<&'a Subject>,
     filter: &'a str,
 ) -> Cx<'a> {
@@ -175,6 +178,7 @@ fn cx<'a>(
         history: &sample.history,
         judgement: &sample.judgement,
         timeline: &sample.timeline,
+        marks,
         settings: &status.judging,
         surroundings: &status.surroundings,
         theme: &look.theme,
@@ -204,6 +208,7 @@ impl App {
             status,
             recordings: std::path::PathBuf::new(),
             fixing: None,
+            marks: Vec::new(),
             measuring: None,
         }
     }
@@ -227,13 +232,13 @@ impl App {
 
     /// What panels draw from.
     pub fn cx(&self) -> Cx<'_> {
-        cx(self.shown(), &self.look, &self.status, self.selected.as_ref(), &self.filter)
+        cx(self.shown(), &self.look, &self.status, &self.marks, self.selected.as_ref(), &self.filter)
     }
 
     /// The panel on the screen, and what it draws from.
     pub fn panel(&mut self) -> Option<(&mut Box<dyn Panel>, Cx<'_>)> {
         let sample = self.held.as_ref().unwrap_or(&self.newest);
-        let cx = cx(sample, &self.look, &self.status, self.selected.as_ref(), &self.filter);
+        let cx = cx(sample, &self.look, &self.status, &self.marks, self.selected.as_ref(), &self.filter);
         self.panels.get_mut(self.screen).map(|panel| (panel, cx))
     }
 
@@ -316,7 +321,8 @@ impl App {
             Command::End => self.held = None,
             Command::PreviousFinding => return self.go_to_finding(false),
             Command::NextFinding => return self.go_to_finding(true),
-            Command::PreviousMark | Command::NextMark => self.say("there are no marks: a recording has them"),
+            Command::PreviousMark => return self.go_to_mark(false),
+            Command::NextMark => return self.go_to_mark(true),
             Command::LoopStart | Command::LoopEnd | Command::LoopOff => self.say("only a recording is looped"),
             Command::Machine => self.say("there is one machine only: replay two recordings"),
             Command::Jump => self.modal = Modal::Jump(String::new()),

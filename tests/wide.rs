@@ -36,6 +36,7 @@ fn a_wide_machine_is_read_right_and_fits_every_screen() {
         history: &history,
         judgement: &judgement,
         timeline: &timeline,
+        marks: &[],
         settings: &settings,
         surroundings: &topotop_model::fix::Surroundings::default(),
         theme: &theme,

@@ -17,6 +17,19 @@ pub enum Charset {
     Ascii,
 }
 
+/// Something that was done to the machine: a fix was applied, undone, judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// CLOCK_MONOTONIC in ns.
+    pub mono_ns: u64,
+    /// In ns since 1970.
+    pub wall_ns: i64,
+    /// What, in a few words.
+    pub text: String,
+    /// False where it went wrong.
+    pub well: bool,
+}
+
 /// Everything a panel may know.
 #[derive(Clone, Copy, Debug)]
 pub struct Cx<'a> {
@@ -28,6 +41,8 @@ pub struct Cx<'a> {
     pub judgement: &'a Judgement,
     /// What came and went, later than the frame as well.
     pub timeline: &'a Timeline,
+    /// What was done to the machine.
+    pub marks: &'a [Mark],
     /// What the judge was told: thresholds that are not the rules' own.
     pub settings: &'a Settings,
     /// What is known of the place that fixes would be applied from.

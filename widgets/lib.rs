@@ -24,7 +24,7 @@ mod theme;
 pub mod themes;
 
 pub use action::{Action, Outcome};
-pub use cx::{Charset, Cx};
+pub use cx::{Charset, Cx, Mark};
 pub use theme::{Role, Theme, ThemeError};
 pub use topotop_model::rules::Subject;
 

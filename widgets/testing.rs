@@ -18,6 +18,7 @@ pub(crate) fn with_cx<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<
         history: &history,
         judgement: &judgement,
         timeline: &timeline,
+        marks: &[],
         settings: &settings,
         surroundings: &Surroundings::default(),
         theme: &theme,

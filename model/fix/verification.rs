@@ -21,6 +21,8 @@ use trips::Wire;
 pub const FEWEST: usize = 10;
 /// Samples of the window before that are kept at most.
 const MOST: usize = 1200;
+/// Samples that one looks at while it settles.
+const LOOK: usize = 5;
 /// A window is waited for so many times its length at most where samples are rare.
 const PATIENCE: f64 = 4.0;
 
@@ -74,6 +76,8 @@ pub struct Verification {
     watches: Vec<Watch>,
     before: VecDeque<Frame>,
     after: Vec<Frame>,
+    /// The newest frames while it settles: for a look, not for the verdict.
+    settling: VecDeque<Frame>,
     /// CLOCK_MONOTONIC in ns when it was applied.
     applied_ns: Option<u64>,
     /// The newest frame.
@@ -96,6 +100,7 @@ impl Verification {
             watches,
             before: VecDeque::new(),
             after: Vec::new(),
+            settling: VecDeque::new(),
             applied_ns: None,
             last_ns: 0,
             done: false,
@@ -153,8 +158,9 @@ impl Verification {
 
     /// What is measured so far, load first: for a table that fills while one looks at it.
     pub fn table(&self) -> Vec<Measured> {
-        let (before, after) = self.windows();
-        verdict::table(&self.verify, self.metric.as_ref(), before, after)
+        let now: Vec<Frame> = self.settling.iter().cloned().collect();
+        let after = if self.after.is_empty() { &now } else { &self.after };
+        verdict::table(&self.verify, self.metric.as_ref(), &self.before, after)
     }
 
     /// What it came to; none before the window after is full.
@@ -164,17 +170,12 @@ impl Verification {
 
     /// What it would come to if it ended here.
     pub fn so_far(&self) -> Verdict {
-        let (before, after) = self.windows();
-        verdict::judge(&self.verify, self.metric.as_ref(), before, after)
+        verdict::judge(&self.verify, self.metric.as_ref(), &self.before, &self.after)
     }
 
     /// What says that it has to be undone at once.
     pub fn tripped(&self) -> Option<&Tripped> {
         self.tripped.as_ref()
-    }
-
-    fn windows(&self) -> (&VecDeque<Frame>, &[Frame]) {
-        (&self.before, &self.after)
     }
 
     /// Seconds from applying to the verdict.
@@ -210,6 +211,11 @@ impl Verification {
         // Samples do not come to the millisecond.
         if from >= f64::from(self.verify.settle_seconds) - 0.05 {
             self.after.push(frame);
+        } else {
+            self.settling.push_back(frame);
+            if self.settling.len() > LOOK {
+                self.settling.pop_front();
+            }
         }
         let whole = self.whole();
         self.done = gone >= whole && (self.after.len() >= FEWEST || gone >= PATIENCE * whole);

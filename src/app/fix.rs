@@ -13,7 +13,10 @@ use topotop_model::recording::{FixState, FixTold, What};
 use topotop_model::rules::Finding;
 use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
 use topotop_widgets::parts::severity;
-use topotop_widgets::{Action, Outcome, Subject};
+use topotop_widgets::{Action, Mark, Outcome, Subject};
+
+/// Marks that are kept.
+const MARKS: usize = 256;
 
 impl App {
     /// What to do about the finding that is selected: opens the dialog.
@@ -33,13 +36,12 @@ impl App {
         let about = self.selected.as_ref().and_then(|subject| {
             severity::about(judgement, subject).max_by_key(|finding| finding.severity).or(judgement.findings.first())
         });
-        match about.or(judgement.findings.first()).map(|finding| (finding.rule.id, finding.subject.clone())) {
-            Some((rule, subject)) => self.fix_finding(rule, &subject),
-            None => {
-                self.say("nothing is found: there is nothing to do");
-                Vec::new()
-            }
+        let about = about.or(judgement.findings.first()).map(|finding| (finding.rule.id, finding.subject.clone()));
+        if let Some((rule, subject)) = about {
+            return self.fix_finding(rule, &subject);
         }
+        self.say("nothing is found: there is nothing to do");
+        Vec::new()
     }
 
     /// Opens the dialog about a finding, by what is known now.
@@ -181,16 +183,12 @@ impl App {
     /// It shall stay: answers what would take it back.
     pub(super) fn keep_fix(&mut self) -> Vec<Effect> {
         let number = self.running().filter(|run| run.deadline_ns.is_some()).and_then(|run| run.number);
-        match number {
-            Some(number) => {
-                self.modal = Modal::Fix;
-                vec![Effect::Fix(Order::Confirm(number))]
-            }
-            None => {
-                self.say("nothing waits to be confirmed");
-                Vec::new()
-            }
+        if let Some(number) = number {
+            self.modal = Modal::Fix;
+            return vec![Effect::Fix(Order::Confirm(number))];
         }
+        self.say("nothing waits to be confirmed");
+        Vec::new()
     }
 
     /// The application that the dialog is about.
@@ -230,7 +228,12 @@ impl App {
     }
 
     /// What a recording is told of the fix.
-    fn told(&self, state: FixState, detail: &str) -> Effect {
+    fn told(&mut self, state: FixState, detail: &str) -> Effect {
+        let stamp = self.newest.frame.stamp;
+        let well = !matches!(state, FixState::Failed | FixState::Partial);
+        let word = if state == FixState::Verdict { detail.split(':').next().unwrap_or_default() } else { state.word() };
+        self.marks.push(Mark { mono_ns: stamp.mono_ns, wall_ns: stamp.wall_ns, text: word.to_owned(), well });
+        self.marks.drain(..self.marks.len().saturating_sub(MARKS));
         let run = self.running();
         let plan = run.map(|run| &run.resolved.plan);
         Effect::Tell(What::Fix(Box::new(FixTold {

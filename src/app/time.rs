@@ -73,6 +73,25 @@ impl App {
         vec![Effect::Seek(shown, Target::Seq(seq))]
     }
 
+    /// Goes to what was done to the machine before, or next.
+    pub(super) fn go_to_mark(&mut self, next: bool) -> Vec<Effect> {
+        let shown = self.shown().frame.stamp;
+        let found = if next {
+            self.marks.iter().find(|mark| mark.mono_ns > shown.mono_ns)
+        } else {
+            // The sample after a mark is at the mark.
+            let slack = self.status.interval.as_nanos() as u64;
+            self.marks.iter().rfind(|mark| mark.mono_ns + slack < shown.mono_ns)
+        };
+        let Some(mark) = found else {
+            self.say("there are no such marks: fixes that are applied here are some, a recording has more");
+            return Vec::new();
+        };
+        let (text, wall_ns) = (format!("{} {}", crate::units::time_of_day(mark.wall_ns), mark.text), mark.wall_ns);
+        self.say(text);
+        vec![Effect::Seek(shown, Target::Wall(wall_ns))]
+    }
+
     pub(super) fn sought(&mut self, sample: Option<Sample>) {
         let Some(sample) = sample else {
             return self.say("there is no earlier sample");

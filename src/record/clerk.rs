@@ -3,9 +3,10 @@
 use crate::recording::Writer;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::frame::Applied;
 use topotop_model::judge::{self, Judge, Judgement};
-use topotop_model::recording::told;
-use topotop_model::{Snapshot, Window};
+use topotop_model::recording::{Event, What, fix_changes, told};
+use topotop_model::{Snapshot, Stamp, Window};
 
 /// A judge with what it needs to see.
 #[derive(Debug)]
@@ -14,12 +15,14 @@ pub(super) struct Clerk {
     deriver: Deriver,
     judge: Judge,
     last: Judgement,
+    /// What fixes had in force at the last sample; none before the first.
+    applied: Option<Vec<Applied>>,
 }
 
 impl Clerk {
     pub(super) fn new(derived: Settings, judged: judge::Settings) -> Self {
         let (window, last) = (Window::default(), Judgement::default());
-        Self { window, deriver: Deriver::new(derived), judge: Judge::new(judged), last }
+        Self { window, deriver: Deriver::new(derived), judge: Judge::new(judged), last, applied: None }
     }
 
     /// Judges the next sample and writes it, after what came and went with it.
@@ -30,10 +33,17 @@ impl Clerk {
         let judged = catch_unwind(AssertUnwindSafe(|| {
             let frame = self.deriver.frame(&self.window);
             let judgement = self.judge.step(&frame);
+            // What was in force before the recording began was not done in it.
+            let before = self.applied.replace(frame.applied.clone());
+            let fixes = before.map(|before| fix_changes(&before, &frame.applied)).unwrap_or_default();
             self.deriver.recycle(frame);
-            judgement
+            (judgement, fixes)
         }));
-        if let Ok(judgement) = judged {
+        if let Ok((judgement, fixes)) = judged {
+            let Stamp { wall_ns, mono_ns, .. } = snapshot.stamp;
+            for told in fixes {
+                writer.event(Event { wall_ns, mono_ns, what: What::Fix(Box::new(told)) });
+            }
             for event in told(&self.last, &judgement, snapshot.stamp) {
                 writer.event(event);
             }

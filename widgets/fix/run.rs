@@ -151,8 +151,8 @@ fn table(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     let Some(verification) = run.verification.as_ref().filter(|_| measured) else { return };
     doc.gap();
     match &run.verdict {
-        Some(verdict) => table::lines(cx, doc, &verdict.table, width),
-        None => table::lines(cx, doc, &verification.table(), width),
+        Some(verdict) => table::lines(cx, doc, &verdict.table, "after", width),
+        None => table::lines(cx, doc, &verification.table(), "now", width),
     }
 }
 

@@ -13,9 +13,9 @@ const CELL: usize = 12;
 /// Columns of the role, the change and what is said of it.
 const REST: usize = 6 + 9 + 13;
 
-pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, rows: &[Measured], width: u16) {
+pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, rows: &[Measured], after: &str, width: u16) {
     let name = usize::from(width).saturating_sub(2 * CELL + REST).clamp(12, 56);
-    let head = format!("{:<6}{:<name$}{:>CELL$}{:>CELL$}{:>9}", "", "", "before", "after", "change");
+    let head = format!("{:<6}{:<name$}{:>CELL$}{:>CELL$}{:>9}", "", "", "before", after, "change");
     doc.line(vec![(head, Role::Head)]);
     for row in rows {
         let known = metrics::named(&row.metric);

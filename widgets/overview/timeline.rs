@@ -2,7 +2,7 @@
 
 use crate::parts::extents::{self, Extent};
 use crate::parts::{Pen, names, number, panel, spark};
-use crate::{Cx, Role};
+use crate::{Cx, Mark, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn charts(width: u16) -> u16 {
 
 /// The rows that it could use: those of the charts, and one for findings.
 pub(super) fn rows(cx: &Cx<'_>, width: u16) -> u16 {
-    charts(width) + u16::from(!cx.timeline.is_empty())
+    charts(width) + u16::from(!cx.timeline.is_empty() || !cx.marks.is_empty())
 }
 
 /// When findings came and went, on the time of the charts.
@@ -58,6 +58,15 @@ fn extents(cx: &Cx<'_>, width: u16) -> Vec<Extent> {
     let (span, columns) = (u128::from(last.saturating_sub(first)).max(1), u128::from(width.saturating_sub(1)));
     let column = |at: u64| (u128::from(at.clamp(first, last) - first) * columns / span) as u16;
     extents::of(cx, (first, last), |change| change.mono_ns, column)
+}
+
+/// What was done to the machine, on the time of the charts.
+fn marks<'a>(cx: &Cx<'a>, width: u16) -> Vec<(u16, &'a Mark)> {
+    let first = cx.history.iter().next().map_or(0, |headline| headline.mono_ns);
+    let last = cx.history.iter().next_back().map_or(0, |headline| headline.mono_ns);
+    let (span, columns) = (u128::from(last.saturating_sub(first)).max(1), u128::from(width.saturating_sub(1)));
+    let there = cx.marks.iter().filter(|mark| (first..=last).contains(&mark.mono_ns));
+    there.map(|mark| ((u128::from(mark.mono_ns - first) * columns / span) as u16, mark)).collect()
 }
 
 /// Draws when findings came and went: below the charts where there is a row for it, else on the rule above them. Gives
@@ -72,14 +81,15 @@ fn findings(cx: &Cx<'_>, area: Rect, inner: Rect, note: u16, buf: &mut Buffer) -
         let used = TITLE + if note > 0 { note + 5 } else { 2 };
         (Rect { x: area.x + TITLE, width: area.width.saturating_sub(used), height: area.height.min(1), ..area }, inner)
     };
-    let extents = extents(cx, place.width);
-    if extents.is_empty() || place.width < 8 {
+    let (extents, marks) = (extents(cx, place.width), marks(cx, place.width));
+    if (extents.is_empty() && marks.is_empty()) || place.width < 8 {
         return inner;
     }
     if below {
         Pen::new(cx, inner, inner.height - 1, buf).field(Role::Dim, LABEL, "found");
     }
     extents::draw(cx, place, &extents, buf);
+    extents::marks(cx, place, &marks, buf);
     rest
 }
 

@@ -1,7 +1,7 @@
 //! Findings over time in one row: where each came, how long it stayed, where it went.
 
-use super::{Pen, severity};
-use crate::{Charset, Cx, Role};
+use super::{Pen, severity, units};
+use crate::{Charset, Cx, Mark, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
@@ -97,6 +97,33 @@ pub fn draw(cx: &Cx<'_>, area: Rect, extents: &[Extent], buf: &mut Buffer) {
         place.fill(true);
         let field = Rect { x: area.x + at as u16, width: extent.rule.len() as u16, ..area };
         Pen::new(cx, field, 0, buf).text(severity::role(extent.severity), &extent.rule);
+    }
+}
+
+/// Writes what was done to the machine over a row, each at its column with the time of day and what it was as far as
+/// there is room: `✓10:33:10 fix applied`.
+pub fn marks(cx: &Cx<'_>, area: Rect, marks: &[(u16, &Mark)], buf: &mut Buffer) {
+    for (place, (column, mark)) in marks.iter().enumerate() {
+        let end = marks.get(place + 1).map_or(area.width, |next| next.0).max(column + 1);
+        let (sign, role) = match (mark.well, cx.charset) {
+            (true, Charset::Unicode) => ("✓", Role::Ok),
+            (true, Charset::Ascii) => ("v", Role::Ok),
+            (false, Charset::Unicode) => ("✗", Role::Critical),
+            (false, Charset::Ascii) => ("!", Role::Critical),
+        };
+        let text = format!("{} {}", units::time_of_day(mark.wall_ns), mark.text);
+        let width = (text.chars().count() as u16 + 1).min(end - column);
+        // At the right end it stands to the left of its sign.
+        let left = *column + 1 + width > area.width && marks.len() == 1 && *column > width;
+        let x = if left { *column - width } else { *column };
+        let field = Rect { x: area.x + x, width: (width + 1).min(area.width.saturating_sub(x)), height: 1, ..area };
+        let mut pen = Pen::new(cx, field, 0, buf);
+        if left {
+            let from = field.width - 1;
+            pen.field(role, from, &text).text(role, sign);
+        } else {
+            pen.text(role, sign).text(role, &text);
+        }
     }
 }
 

@@ -181,6 +181,33 @@ fn it_goes_from_phase_to_phase() {
 }
 
 #[test]
+fn what_is_there_while_it_settles_is_shown_and_not_judged() {
+    let mut verification = run(&verify(), None, (40, BUSY), (3, Load { packets: Some(200_000.0), ..BUSY }));
+    let shown = verification.table().first().and_then(|row| row.after).map_or(0.0, |after| after[0]);
+    assert!((shown - 200_000.0).abs() < 10_000.0, "{shown}");
+    for second in 144..=190 {
+        verification.push(&frame(second, BUSY));
+    }
+    assert_eq!(verification.verdict().map(|verdict| verdict.name), Some("no_change"));
+}
+
+#[test]
+fn what_was_seen_earlier_comes_first() {
+    let mut past = Verification::new(&verify(), None);
+    let mut own = Verification::new(&verify(), None);
+    for second in 100..=125 {
+        past.push(&frame(second, BUSY));
+    }
+    for second in 124..=130 {
+        own.push(&frame(second, BUSY));
+    }
+    own.precede(past);
+    assert_eq!(own.progress().before, 31);
+    own.push(&frame(131, BUSY));
+    assert_eq!(own.progress().before, 31);
+}
+
+#[test]
 fn frames_twice_count_once() {
     let mut verification = Verification::new(&verify(), None);
     for second in (1..=12).chain(1..=12) {

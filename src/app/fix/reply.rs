@@ -93,7 +93,7 @@ fn applied(app: &mut App, reply: Reply) -> Vec<Effect> {
     run.number = Some(number);
     run.state = Some(state);
     run.progress = None;
-    run.trouble = trouble.clone();
+    run.trouble.clone_from(&trouble);
     run.deadline_ns = revert_after_seconds.map(|seconds| mono_ns + u64::from(seconds) * 1_000_000_000);
     run.doing = if state == Applied::Failed { Doing::Ended } else { Doing::Watching };
     if let Some(verification) = run.verification.as_mut().filter(|_| state != Applied::Failed) {
