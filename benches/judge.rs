@@ -2,6 +2,7 @@
 //! sick. It may take 2 ms: the bench fails beyond. Where everything is sick, what it takes is told only.
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a benchmark prints its figures and fails as tests do")]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Options, Root, Sampler};
@@ -99,7 +100,7 @@ fn partly(frame: &mut Frame, second: u64) {
 fn time(what: &str, frame: &Frame, change: fn(&mut Frame, u64)) -> Duration {
     let mut judge = Judge::default();
     let mut times = Vec::new();
-    let mut findings = 0;
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
     for second in 1..=FRAMES {
         let mut frame = frame.clone();
         frame.stamp = Stamp { seq: second, mono_ns: second * 1_000_000_000, ..Stamp::default() };
@@ -107,11 +108,15 @@ fn time(what: &str, frame: &Frame, change: fn(&mut Frame, u64)) -> Duration {
         let start = Instant::now();
         let judgement = judge.step(&frame);
         times.push(start.elapsed());
-        findings = judgement.findings.len();
+        found.clear();
+        for finding in judgement.all() {
+            *found.entry(finding.rule.id).or_default() += 1;
+        }
     }
     let last = times.get_mut(FRAMES as usize - 100..).expect("frames");
     last.sort_unstable();
-    println!("{what:<12} {findings:>4} findings   median {:>9.3?}   least {:>9.3?}", last[50], last[0]);
+    let found: Vec<String> = found.iter().map(|(rule, count)| format!("{count} {rule}")).collect();
+    println!("{what:<12} median {:>9.3?}   least {:>9.3?}   {}", last[50], last[0], found.join(", "));
     last[50]
 }
 

@@ -26,6 +26,11 @@ use topotop_model::{Draft, Num, Reason, Slots, State, Table as _};
 const SECOND_NS: u64 = 2_000_000_000;
 const PERIOD_NS: u64 = 5_000_000_000;
 const LONGEST_NS: u64 = 60_000_000_000;
+/// While no process uses this part of a CPU nobody's connections are of interest: a round comes so rarely, in ns.
+const CALM_NS: u64 = 30_000_000_000;
+const CALM_PART: u64 = 20;
+/// A tick of a process's times in ns: USER_HZ is 100 wherever the kernel runs.
+const TICK_NS: u64 = 10_000_000;
 const BUDGET: u64 = 100;
 /// CPU time for descriptors in a round, in one that is complete and in others, in ns.
 const COMPLETE_PURSE_NS: u64 = 250_000_000;
@@ -72,12 +77,21 @@ impl Collector for SocketCollector {
         if since.is_some_and(|since| since < self.wait_ns) && !cx.demand.complete {
             return;
         }
+        let targets = self.targets(draft);
+        let most = targets.iter().map(|target| target.ticks).max().unwrap_or_default().saturating_mul(TICK_NS);
+        let calm = self.rounds > 1 && since.is_some_and(|since| since < CALM_NS && most < since / CALM_PART);
+        if calm && !cx.demand.complete {
+            // Looked at again soon: ticks count from the last round on.
+            self.wait_ns = since.unwrap_or_default().saturating_add(SECOND_NS);
+            return;
+        }
+        self.used_until_now(draft);
         if self.worker.is_none() {
             let mut asker = Asker::new(Arc::clone(cx.root));
             self.worker = Worker::spawn("sockets", move |job: Job| asker.round(&job)).ok();
         }
         let job = Job {
-            targets: self.targets(draft),
+            targets,
             now_ns: cx.now_ns,
             purse_ns: if cx.demand.complete { COMPLETE_PURSE_NS } else { PURSE_NS },
             complete: cx.demand.complete,
@@ -105,22 +119,31 @@ fn late(draft: &mut Draft, now_ns: u64) {
     }
 }
 
+/// Processes that may have sockets, with the ticks that they have used.
+fn owners_to_be(draft: &Draft) -> impl Iterator<Item = (Process, u64)> {
+    let table = draft.processes.data();
+    table.rows().iter().filter_map(|slot| {
+        let kernel = table.flags.value(slot).is_some_and(|flags| flags & PF_KTHREAD != 0);
+        let pid = table.pid.id(slot).value().filter(|_| !kernel)?;
+        let ticks = table.utime.value(slot).unwrap_or(0).saturating_add(table.stime.value(slot).unwrap_or(0));
+        Some(((pid, table.starttime.value(slot).unwrap_or_default()), ticks))
+    })
+}
+
 impl SocketCollector {
     /// Every process that may have sockets, with what it used of CPUs since the last round.
-    fn targets(&mut self, draft: &Draft) -> Vec<Target> {
-        let table = draft.processes.data();
-        let before = std::mem::take(&mut self.ticks);
-        let mut targets = Vec::with_capacity(table.rows().len());
-        for slot in table.rows().iter() {
-            let kernel = table.flags.value(slot).is_some_and(|flags| flags & PF_KTHREAD != 0);
-            let Some(pid) = table.pid.id(slot).value().filter(|_| !kernel) else { continue };
-            let process = (pid, table.starttime.value(slot).unwrap_or_default());
-            let ticks = table.utime.value(slot).unwrap_or(0).saturating_add(table.stime.value(slot).unwrap_or(0));
-            let used = before.get(&process).map_or(0, |before| ticks.saturating_sub(*before));
-            self.ticks.insert(process, ticks);
-            targets.push(Target { process, ticks: used });
-        }
-        targets
+    fn targets(&self, draft: &Draft) -> Vec<Target> {
+        let used = |(process, ticks): (Process, u64)| {
+            let ticks = self.ticks.get(&process).map_or(ticks, |before| ticks.saturating_sub(*before));
+            Target { process, ticks }
+        };
+        owners_to_be(draft).map(used).collect()
+    }
+
+    /// From here on counts what processes use.
+    fn used_until_now(&mut self, draft: &Draft) {
+        self.ticks.clear();
+        self.ticks.extend(owners_to_be(draft));
     }
 
     fn publish(&mut self, answer: &Answer, now_ns: u64, draft: &mut Draft) {

@@ -173,22 +173,35 @@ impl IdSet {
         &self.ranges
     }
 
+    /// The ranges that both hold, ascending.
+    fn shared<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let (mut left, mut right) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
+        std::iter::from_fn(move || {
+            while let (Some(&&(a, b)), Some(&&(c, d))) = (left.peek(), right.peek()) {
+                if b < d {
+                    left.next();
+                } else {
+                    right.next();
+                }
+                if a.max(c) <= b.min(d) {
+                    return Some((a.max(c), b.min(d)));
+                }
+            }
+            None
+        })
+    }
+
     /// What both hold.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let (mut left, mut right) = (self.ranges.iter().peekable(), other.ranges.iter().peekable());
-        let mut ranges = Vec::new();
-        while let (Some(&&(a, b)), Some(&&(c, d))) = (left.peek(), right.peek()) {
-            if a.max(c) <= b.min(d) {
-                ranges.push((a.max(c), b.min(d)));
-            }
-            if b < d {
-                left.next();
-            } else {
-                right.next();
-            }
-        }
-        Self { ranges }
+        Self { ranges: self.shared(other).collect() }
+    }
+
+    /// The only id that both hold; none where there is none, or more than one.
+    pub fn single_of(&self, other: &Self) -> Option<u32> {
+        let mut shared = self.shared(other);
+        let (first, last) = shared.next()?;
+        (first == last && shared.next().is_none()).then_some(first)
     }
 
     /// What either holds.
@@ -199,12 +212,12 @@ impl IdSet {
 
     /// True if both hold a common id.
     pub fn intersects(&self, other: &Self) -> bool {
-        !self.intersection(other).is_empty()
+        self.shared(other).next().is_some()
     }
 
     /// True if every id of this set is in `other`.
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.intersection(other) == *self
+        self.shared(other).eq(self.ranges.iter().copied())
     }
 }
 

@@ -216,3 +216,39 @@ fn forecast(documents: &[Value], summary: &Value) {
     assert!(!early.is_empty(), "no forecast in time: {told:?}, killed in sample {killed}");
     assert!(early.iter().all(|(left, seconds)| (seconds - left).abs() <= 0.25 * left), "{early:?}");
 }
+
+/// A program that rests, works at 900 and rests again, and says so once a second.
+const RESTS_AND_WORKS: &str = "say() { for n in $(seq $2); do echo \"tps = $1 (a test)\"; sleep 1; done; }; say 900 1; say 2 24; say 900 26";
+
+#[test]
+#[ignore = "takes a minute and half of the CPUs; make soak runs it"]
+fn the_same_imbalance_is_told_without_load_and_a_warning_under_load() {
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        eprintln!("skipped: one CPU only");
+        return;
+    }
+    let mut trouble = Trouble::default();
+    let busy = |trouble: &mut Trouble| trouble.run("taskset", &["-c", "0", "sh", "-c", "while :; do :; done"]);
+    if busy(&mut trouble).and_then(|_| busy(&mut trouble)).is_none() {
+        eprintln!("skipped: no taskset here (util-linux)");
+        return;
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.rec").display().to_string();
+    let record = ["record", "--no-hwloc", "--interval", "1s", "-o", &path, "--metric", "tps=/tps = ([0-9.]+)/", "--"];
+    let run = Command::new(TOPOTOP).args(record).args(["sh", "-c", RESTS_AND_WORKS]).output().expect("it runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let replay = Command::new(TOPOTOP).args(["replay", &path, "--format", "jsonl"]).output().expect("it runs");
+    let documents = String::from_utf8(replay.stdout).expect("text");
+    let mut told: Vec<(bool, String)> = Vec::new();
+    for document in documents.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+        let load = document["metrics"][0]["shows_load"] == true;
+        let found = findings(&document, "CPU-03", "cpu:0").next().map(|finding| finding["severity"].to_string());
+        told.extend(found.map(|severity| (load, severity)));
+    }
+    // The judge goes by the last ten samples: what is told at the end of each part is meant.
+    let last_without = told.iter().rfind(|(load, _)| !load).map(|(_, severity)| severity.as_str());
+    let last_under = told.last().filter(|(load, _)| *load).map(|(_, severity)| severity.as_str());
+    assert_eq!(last_without, Some("\"info\""), "{told:?}");
+    assert!(matches!(last_under, Some("\"warning\"" | "\"critical\"")), "{told:?}");
+}

@@ -51,3 +51,92 @@ pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
     }
     findings.into_iter().flatten().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::under_causes;
+    use crate::Stamp;
+    use crate::rules::{Finding, Rule, Severity, Subject};
+    use proptest::prelude::*;
+
+    static RULES: [Rule; 4] = [
+        Rule { id: "TEST-00", ..Rule::BASE },
+        Rule { id: "TEST-01", ..Rule::BASE },
+        Rule { id: "TEST-02", ..Rule::BASE },
+        Rule { id: "TEST-03", ..Rule::BASE },
+    ];
+
+    fn key(at: usize) -> (&'static str, Subject) {
+        (RULES[at / 4].id, Subject::Cpu(at as u32 % 4))
+    }
+
+    /// Sixteen findings at most, some of which cover others; as the tree that they become.
+    fn fold(there: &[usize], covers: &[(usize, usize)]) -> Vec<Finding> {
+        let covered: Vec<Vec<_>> = there
+            .iter()
+            .map(|at| covers.iter().filter(|(cause, _)| cause == at).map(|(_, effect)| key(*effect)).collect())
+            .collect();
+        let finding = |at: usize| Finding {
+            rule: &RULES[at / 4],
+            subject: key(at).1,
+            severity: if at == 15 { Severity::Critical } else { Severity::Warning },
+            confidence: 0.9,
+            since: Stamp::default(),
+            evidence: Vec::new(),
+            children: Vec::new(),
+        };
+        let found = there.iter().zip(&covered).map(|(at, covers)| (finding(*at), &**covers)).collect();
+        under_causes(found)
+    }
+
+    fn told(findings: &[Finding]) -> String {
+        let one = |finding: &Finding| {
+            let at = RULES.iter().position(|rule| rule.id == finding.rule.id).expect("a rule") * 4;
+            let Subject::Cpu(cpu) = finding.subject else { return String::new() };
+            let below = told(&finding.children);
+            let name = format!("{}", at + cpu as usize);
+            if below.is_empty() { name } else { format!("{name}({below})") }
+        };
+        findings.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn effects_of_effects_are_told_under_the_first_cause() {
+        assert_eq!(told(&fold(&[0, 1, 2], &[])), "0 1 2");
+        assert_eq!(told(&fold(&[0, 1, 2], &[(1, 0)])), "1(0) 2");
+        assert_eq!(told(&fold(&[0, 1, 2], &[(0, 1), (1, 2)])), "0(1 2)");
+        assert_eq!(told(&fold(&[0, 1, 2, 3], &[(2, 1), (1, 0), (3, 2)])), "3(0 1 2)");
+        assert_eq!(told(&fold(&[0, 1, 2], &[(0, 2), (1, 2)])), "0(2) 1", "two causes: it is told once");
+        assert_eq!(told(&fold(&[0, 2], &[(0, 1), (1, 2)])), "0 2", "what is not found causes nothing");
+    }
+
+    #[test]
+    fn a_cause_is_as_bad_as_what_it_causes() {
+        let findings = fold(&[0, 15], &[(0, 15)]);
+        assert_eq!((told(&findings).as_str(), findings[0].severity), ("0(15)", Severity::Critical));
+    }
+
+    #[test]
+    fn what_covers_itself_or_in_a_circle_is_told_all_the_same() {
+        assert_eq!(told(&fold(&[0], &[(0, 0)])), "0");
+        assert_eq!(told(&fold(&[0, 1], &[(0, 1), (1, 0)])).matches(char::is_numeric).count(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn everything_is_told_once_and_one_level_deep(
+            covers in proptest::collection::vec((0usize..16, 0usize..16), 0..40),
+            there in proptest::sample::subsequence((0..16).collect::<Vec<usize>>(), 0..16),
+        ) {
+            let findings = fold(&there, &covers);
+            let mut all: Vec<_> = findings
+                .iter()
+                .flat_map(|finding| std::iter::once(finding).chain(&finding.children))
+                .map(|finding| (finding.rule.id, finding.subject.clone()))
+                .collect();
+            all.sort();
+            prop_assert_eq!(all, there.iter().map(|at| key(*at)).collect::<Vec<_>>());
+            prop_assert!(findings.iter().flat_map(|finding| &finding.children).all(|child| child.children.is_empty()));
+        }
+    }
+}

@@ -1,7 +1,8 @@
 //! What rules remember of values: bounded, and gone when nobody asks any more.
 
 use crate::rules::Subject;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// How long a value is remembered, in ns.
 const DEPTH_NS: u64 = 600_000_000_000;
@@ -10,10 +11,14 @@ const MAX_VALUES: usize = 600;
 /// The series of all rules at most.
 const MAX_SERIES: usize = 4096;
 
-/// Series by rule and subject.
+/// Times and values, oldest first.
+type Series = VecDeque<(u64, f64)>;
+
+/// Series by rule and subject: hashed, since each rule looks up the same ones in every frame.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    series: BTreeMap<(&'static str, Subject), VecDeque<(u64, f64)>>,
+    series: BTreeMap<&'static str, HashMap<Subject, Series>>,
+    count: usize,
 }
 
 impl Memory {
@@ -25,10 +30,13 @@ impl Memory {
         value: f64,
         most: usize,
     ) -> Vec<(f64, f64)> {
-        let known = self.series.len();
-        let series = match self.series.entry((rule, subject.clone())) {
-            std::collections::btree_map::Entry::Vacant(_) if known >= MAX_SERIES => return Vec::new(),
-            entry => entry.or_default(),
+        let series = match self.series.entry(rule).or_default().entry(subject.clone()) {
+            Entry::Vacant(_) if self.count >= MAX_SERIES => return Vec::new(),
+            Entry::Vacant(entry) => {
+                self.count += 1;
+                entry.insert(Series::new())
+            }
+            Entry::Occupied(entry) => entry.into_mut(),
         };
         let spacing = DEPTH_NS / MAX_VALUES as u64;
         let before_last = series.len().checked_sub(2).and_then(|at| series.get(at));
@@ -39,42 +47,53 @@ impl Memory {
         while series.front().is_some_and(|first| mono_ns.saturating_sub(first.0) > DEPTH_NS) {
             series.pop_front();
         }
-        let newest = series.len().saturating_sub(most);
-        series.iter().skip(newest).map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
+        newest(series, most)
     }
 
     /// The newest values of a series, so many at most, oldest first.
     pub(crate) fn newest(&self, rule: &'static str, subject: &Subject, most: usize) -> Vec<(f64, f64)> {
-        let Some(series) = self.series.get(&(rule, subject.clone())) else { return Vec::new() };
-        let newest = series.iter().skip(series.len().saturating_sub(most));
-        newest.map(|(at, value)| (*at as f64 / 1e9, *value)).collect()
+        self.of(rule, subject).map(|series| newest(series, most)).unwrap_or_default()
     }
 
     /// The newest value of a series.
     pub(crate) fn recall(&self, rule: &'static str, subject: &Subject) -> Option<(f64, f64)> {
-        if self.series.is_empty() {
-            return None;
-        }
-        let (at, value) = self.series.get(&(rule, subject.clone()))?.back()?;
+        let (at, value) = self.of(rule, subject)?.back()?;
         Some((*at as f64 / 1e9, *value))
     }
 
-    /// Every series with its rule and subject.
-    pub(crate) fn series(&self) -> impl Iterator<Item = (&'static str, &Subject, &VecDeque<(u64, f64)>)> {
-        self.series.iter().map(|((rule, subject), values)| (*rule, subject, values))
+    fn of(&self, rule: &'static str, subject: &Subject) -> Option<&Series> {
+        self.series.get(rule)?.get(subject)
+    }
+
+    /// Every series with its rule and subject, in no order.
+    pub(crate) fn series(&self) -> impl Iterator<Item = (&'static str, &Subject, &Series)> {
+        let of_rule = |(rule, series): (&&'static str, _)| (*rule, series);
+        self.series.iter().map(of_rule).flat_map(|(rule, series): (_, &HashMap<_, _>)| {
+            series.iter().map(move |(subject, values)| (rule, subject, values))
+        })
     }
 
     /// Takes a series over.
-    pub(crate) fn put(&mut self, rule: &'static str, subject: Subject, mut values: VecDeque<(u64, f64)>) {
+    pub(crate) fn put(&mut self, rule: &'static str, subject: Subject, mut values: Series) {
         values.truncate(MAX_VALUES);
-        if self.series.len() < MAX_SERIES {
-            self.series.insert((rule, subject), values);
+        if self.count < MAX_SERIES && self.series.entry(rule).or_default().insert(subject, values).is_none() {
+            self.count += 1;
         }
     }
 
     /// Drops series that nothing was added to for a minute.
     pub(crate) fn forget(&mut self, mono_ns: u64) {
         let fresh = |last: &(u64, f64)| mono_ns.saturating_sub(last.0) <= 60_000_000_000;
-        self.series.retain(|_, series| series.back().is_some_and(fresh));
+        self.count = 0;
+        for series in self.series.values_mut() {
+            series.retain(|_, series| series.back().is_some_and(fresh));
+            self.count += series.len();
+        }
     }
+}
+
+/// The newest values, so many at most, in seconds.
+fn newest(series: &Series, most: usize) -> Vec<(f64, f64)> {
+    let seconds = |(at, value): &(u64, f64)| (*at as f64 / 1e9, *value);
+    series.range(series.len().saturating_sub(most)..).map(seconds).collect()
 }

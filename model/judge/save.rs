@@ -46,7 +46,7 @@ impl Judge {
     pub fn save(&self) -> Vec<u8> {
         let Self { settings, states, memory, samples } = self;
         let mut series: Vec<_> = memory.series().collect();
-        series.sort_by_key(|(_, _, values)| std::cmp::Reverse(values.len()));
+        series.sort_by_key(|(rule, subject, values)| (std::cmp::Reverse(values.len()), *rule, *subject));
         let mut left_out = 0;
         loop {
             let mut out = Out::default();

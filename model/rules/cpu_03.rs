@@ -68,7 +68,7 @@ pub(super) fn pinned_threads(frame: &Frame) -> BTreeMap<u32, Vec<(&Process, &Thr
             if thread.fixed || real_time {
                 continue;
             }
-            if let Some(cpu) = thread.affinity.as_deref().and_then(|cpus| cpus.intersection(&frame.topology.cpus_online).single()) {
+            if let Some(cpu) = thread.affinity.as_deref().and_then(|cpus| cpus.single_of(&frame.topology.cpus_online)) {
                 by_cpu.entry(cpu).or_default().push((process, thread));
             }
         }

@@ -109,12 +109,15 @@ fn demand(frame: &Frame, process: &Process, threads: &[Thread]) -> Demand {
 
 /// The family with most threads, and how many.
 fn largest_family(threads: &[Thread]) -> Option<(&'static str, u32)> {
-    let count = |prefix: &str| threads.iter().filter(|thread| thread.comm.starts_with(prefix)).count() as u32;
-    let families = FAMILIES.iter().map(|(prefix, _)| (*prefix, count(prefix)));
-    families.filter(|(_, count)| *count > 0).max_by_key(|(_, count)| *count).map(|(prefix, count)| {
-        let about = FAMILIES.iter().find(|family| family.0 == prefix).map_or("", |family| family.1);
-        (about, count)
-    })
+    let mut counts = [0; FAMILIES.len()];
+    // Every family's name has one of these: most threads need no closer look.
+    for thread in threads.iter().filter(|thread| thread.comm.bytes().any(|byte| matches!(byte, b'#' | b' '))) {
+        for (count, family) in counts.iter_mut().zip(FAMILIES) {
+            *count += u32::from(thread.comm.starts_with(family.0));
+        }
+    }
+    let families = FAMILIES.iter().map(|family| family.1).zip(counts);
+    families.filter(|(_, count)| *count > 0).max_by_key(|(_, count)| *count)
 }
 
 fn title(finding: &Finding) -> String {

@@ -28,24 +28,25 @@ fn judge(look: &mut Look<'_>) {
     if frame.topology.nodes.iter().filter(|node| node.has_memory).count() < 2 {
         return;
     }
+    let has_memory = |node: u32| frame.topology.node(node).is_some_and(|node| node.has_memory);
     for process in frame.processes.iter().filter(|process| !process.kernel) {
         let big = process.rss_bytes.value().is_some_and(|rss| rss as f64 >= look.limit("memory"));
         let Some(affinity) = process.affinity.as_deref().filter(|_| big) else { continue };
+        let bound = process.policy.starts_with("bind").then(|| numa_04::policy_nodes(&process.policy));
+        let allowed = |node: u32| {
+            process.mems_allowed.as_deref().is_none_or(|allowed| allowed.contains(node))
+                && bound.as_ref().is_none_or(|bound| bound.contains(node))
+                && has_memory(node)
+        };
         let places = frame.topology.cpus.iter().filter(|cpu| affinity.contains(cpu.id));
         let mut runs = places.filter_map(|cpu| cpu.node.value());
-        let allowed = |node: u32| process.mems_allowed.as_deref().is_none_or(|allowed| allowed.contains(node));
-        let mut memory: Vec<u32> = frame.topology.nodes.iter().map(|node| node.id).filter(|node| allowed(*node)).collect();
-        if process.policy.starts_with("bind") {
-            let bound = numa_04::policy_nodes(&process.policy);
-            memory.retain(|node| bound.contains(*node));
-        }
-        memory.retain(|node| frame.topology.node(*node).is_some_and(|node| node.has_memory));
         // Nearly every process runs where it has memory: its first CPU tells.
-        if memory.is_empty() || runs.clone().any(|node| memory.contains(&node)) {
+        if runs.clone().any(allowed) {
             continue;
         }
+        let memory: Vec<u32> = frame.topology.nodes.iter().map(|node| node.id).filter(|node| allowed(*node)).collect();
         let runs = IdSet::from_ids(&mut runs);
-        if runs.is_empty() {
+        if memory.is_empty() || runs.is_empty() {
             continue;
         }
         let tier = memory.iter().all(|node| frame.topology.node(*node).is_some_and(|node| !node.has_cpus));

@@ -8,6 +8,7 @@ use crate::app::Recording;
 use crate::record::holes::Late;
 use past::Past;
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +30,9 @@ use topotop_model::{Snapshot, Stamp, Window, codec};
 const RING_BYTES: usize = 3 << 20;
 /// The second sample comes early, so that rates are there almost at once.
 const SECOND: Duration = Duration::from_millis(200);
+
+/// Frames after which one is nobody's any more: the screen has the newest, and may still draw the one before.
+const FRAMES_IN_USE: usize = 2;
 
 /// What the sampler is told.
 enum Order {
@@ -99,6 +103,7 @@ impl Live {
             judge: Judge::new(plan.judge),
             window: Window::default(),
             history: History::default(),
+            frames: VecDeque::new(),
             shared: Arc::clone(&shared),
             interval: plan.interval,
             woken_late: Duration::ZERO,
@@ -206,6 +211,8 @@ struct Thread {
     judge: Judge,
     window: Window,
     history: History,
+    /// The newest frames, oldest first.
+    frames: VecDeque<Arc<Frame>>,
     shared: Arc<Shared>,
     interval: Duration,
     /// How long after the last sample was due the thread ran.
@@ -260,7 +267,12 @@ impl Thread {
 
     fn see(&mut self, snapshot: Snapshot) -> (Arc<Frame>, Judgement) {
         self.window.push(snapshot);
+        let old = if self.frames.len() >= FRAMES_IN_USE { self.frames.pop_front() } else { None };
+        if let Some(old) = old.and_then(Arc::into_inner) {
+            self.deriver.recycle(old);
+        }
         let frame = Arc::new(self.deriver.frame(&self.window));
+        self.frames.push_back(Arc::clone(&frame));
         self.history.push(&frame);
         let judgement = self.judge.step(&frame);
         (frame, judgement)
