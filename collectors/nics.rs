@@ -29,6 +29,10 @@ const WAIT: Duration = Duration::from_millis(300);
 const OVERDUE_NS: u64 = 5_000_000_000;
 /// The worker may use a hundredth of a core.
 const DUTY: u64 = 100;
+/// Packets since the last look from which on drivers are asked in each sample what went through which queue; else
+/// now and then, in ns.
+const BUSY_PACKETS: u64 = 100;
+const IDLE_NS: u64 = 5_000_000_000;
 
 /// Reads interfaces.
 #[derive(Debug, Default)]
@@ -40,6 +44,8 @@ pub(crate) struct NicCollector {
     submitted_ns: u64,
     everything_ns: Option<u64>,
     next_ns: u64,
+    /// Packets of all interfaces when drivers were asked last.
+    packets: u64,
     /// Interfaces that sysfs has: the only ones there are where /proc/net/dev cannot be read.
     in_sysfs: Vec<String>,
     /// Interfaces whose drivers count by queue.
@@ -195,6 +201,7 @@ impl NicCollector {
 
     /// Gives the worker its next job.
     fn schedule(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
+        let idle = self.is_idle(cx.now_ns, draft.nics.data());
         let Some(worker) = &mut self.worker else { return };
         if worker.pending() > 0 {
             let late = cx.now_ns.saturating_sub(self.submitted_ns) > OVERDUE_NS;
@@ -214,17 +221,23 @@ impl NicCollector {
         let job = if due {
             let names = table.rows().iter().filter_map(|slot| table.name.get(slot));
             Job::Everything(names.map(ToString::to_string).collect())
-        } else if self.counting.is_empty() {
+        } else if self.counting.is_empty() || idle {
             return;
         } else {
             Job::Statistics(self.counting.clone())
         };
         if worker.submit(job) {
-            self.submitted_ns = cx.now_ns;
+            (self.submitted_ns, self.packets) = (cx.now_ns, packets(table));
             if due {
                 self.everything_ns = Some(cx.now_ns);
             }
         }
+    }
+
+    /// True where next to nothing went through any queue since drivers were asked, and that is not long ago.
+    fn is_idle(&self, now_ns: u64, table: &Nics) -> bool {
+        let moved = packets(table).abs_diff(self.packets);
+        moved < BUSY_PACKETS && now_ns.saturating_sub(self.submitted_ns) + 1_000_000 < IDLE_NS
     }
 
     fn report(&self, cx: &Cx<'_>, draft: &mut Draft) {
@@ -240,6 +253,12 @@ impl NicCollector {
             section.state = State::Missing;
         }
     }
+}
+
+/// Packets of all interfaces since boot.
+fn packets(table: &Nics) -> u64 {
+    let of = |slot| table.rx_packets.value(slot).unwrap_or(0).wrapping_add(table.tx_packets.value(slot).unwrap_or(0));
+    table.rows().iter().map(of).fold(0, u64::wrapping_add)
 }
 
 /// The names in /proc/net/dev.

@@ -1,6 +1,6 @@
 //! Packages, dies, caches, cores, CPUs, nodes and PCI devices from sysfs; libhwloc adds what sysfs lacks.
 //!
-//! Which CPUs and nodes are online is looked at in every sample (two kept files), so that hotplug shows at once; the
+//! Which CPUs are online is looked at in every sample, so that hotplug shows at once, which nodes are in every few; the
 //! rest is read when that changes, and settings (governors, memory by node, drivers) now and then.
 
 mod caches;
@@ -21,14 +21,15 @@ use topotop_model::{Draft, Section, Slots, State, Table};
 /// How often settings are looked at, in ns.
 const SETTINGS_NS: u64 = 30_000_000_000;
 
-/// The files that tell of hotplug.
-const WATCHED: [&str; 2] = ["sys/devices/system/cpu/online", "sys/devices/system/node/online"];
+/// The files that tell of hotplug, each with the samples from one look at it to the next.
+const WATCHED: [(&str, u64); 2] = [("sys/devices/system/cpu/online", 1), ("sys/devices/system/node/online", 5)];
 
 /// Reads the topology.
 #[derive(Debug, Default)]
 pub(crate) struct TopologyCollector {
     watched: [Option<Kept>; 2],
     seen: [Vec<u8>; 2],
+    samples: u64,
     read_at: Option<u64>,
     cpus: Slots<u32>,
     nodes: Slots<u32>,
@@ -78,7 +79,12 @@ impl TopologyCollector {
     /// True when a CPU or node came or went since the last look.
     fn changed(&mut self, cx: &mut Cx<'_>) -> bool {
         let mut changed = false;
-        for ((kept, seen), path) in self.watched.iter_mut().zip(&mut self.seen).zip(WATCHED) {
+        let sample = self.samples;
+        self.samples += 1;
+        for ((kept, seen), (path, every)) in self.watched.iter_mut().zip(&mut self.seen).zip(WATCHED) {
+            if sample % every > 0 && !cx.demand.complete {
+                continue;
+            }
             if kept.is_none() && self.read_at.is_none() {
                 *kept = cx.root.open(path).ok();
             }

@@ -127,9 +127,11 @@ fn write(buf: &mut Buffer, at: (u16, u16), end: u16, text: &str, style: Style) -
 fn scrub(area: Rect, charset: Charset, buf: &mut Buffer) {
     for cell in &mut buf.content {
         let symbol = cell.symbol();
-        // Blanks, letters, digits: most of every picture.
-        if matches!(symbol.as_bytes(), [b' '..=b'~']) {
-            continue;
+        // Blanks, letters, digits: most of every picture; then lines, blocks and dots.
+        match *symbol.as_bytes() {
+            [b' '..=b'~'] => continue,
+            [0xe2, 0x94..=0x96 | 0xa0..=0xa3, _] if charset == Charset::Unicode => continue,
+            _ => {}
         }
         let unsafe_for_all = matches!(printable(symbol), std::borrow::Cow::Owned(_));
         if unsafe_for_all || (charset == Charset::Ascii && !symbol.is_ascii()) {

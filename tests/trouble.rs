@@ -218,7 +218,8 @@ fn forecast(documents: &[Value], summary: &Value) {
 }
 
 /// A program that rests, works at 900 and rests again, and says so once a second.
-const RESTS_AND_WORKS: &str = "say() { for n in $(seq $2); do echo \"tps = $1 (a test)\"; sleep 1; done; }; say 900 1; say 2 24; say 900 26";
+const RESTS_AND_WORKS: &str =
+    "say() { for n in $(seq $2); do echo \"tps = $1 (a test)\"; sleep 1; done; }; say 900 1; say 2 24; say 900 26";
 
 #[test]
 #[ignore = "takes a minute and half of the CPUs; make soak runs it"]

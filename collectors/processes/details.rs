@@ -17,8 +17,10 @@ use topotop_model::{Gaps, Reason};
 
 /// New processes that are looked at closely per sample: the first sample of thousands has to stay fast.
 const BIRTHS: usize = 256;
-/// In so many samples every process has had its turn.
+/// In so many samples every process that works has had its turn.
 const TURN: u64 = 30;
+/// The same for those that stand still.
+const STILL_TURN: u64 = 60;
 /// The same for kernel threads: they hardly ever change.
 const KERNEL_TURN: u64 = 120;
 /// Processes per job of the worker.
@@ -76,7 +78,12 @@ impl Details {
         }
         self.todo.sort_unstable_by(|a, b| b.cmp(a));
         self.todo.truncate(BIRTHS);
-        let turn = procs.iter().filter(|&(&pid, proc)| proc.detailed && is_turn(pid, proc.kernel, round));
+        let every = |proc: &Proc| match () {
+            () if proc.kernel => KERNEL_TURN,
+            () if proc.is_cold(round) => STILL_TURN,
+            () => TURN,
+        };
+        let turn = procs.iter().filter(|&(&pid, proc)| proc.detailed && is_turn(pid, every(proc), round));
         self.todo.extend(turn.map(|(&pid, _)| (false, 0, pid)));
     }
 
@@ -128,9 +135,8 @@ impl Details {
 }
 
 /// True when it is the turn of a process; pids spread them evenly enough.
-fn is_turn(pid: u32, kernel: bool, round: u64) -> bool {
-    let turn = if kernel { KERNEL_TURN } else { TURN };
-    u64::from(pid) % turn == round % turn
+fn is_turn(pid: u32, every: u64, round: u64) -> bool {
+    u64::from(pid) % every == round % every
 }
 
 fn answered(answer: Answer, procs: &mut HashMap<u32, Proc>, table: &mut Processes) {
@@ -300,7 +306,7 @@ fn io(bytes: &[u8]) -> [Option<u64>; 4] {
 
 #[cfg(test)]
 mod tests {
-    use super::{io, schedstat};
+    use super::{KERNEL_TURN, STILL_TURN, TURN, io, schedstat};
     use proptest::prelude::*;
 
     const IO: &[u8] = b"rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4711\nread_bytes: 4096\nwrite_bytes: 8192\n\
@@ -309,8 +315,8 @@ mod tests {
     #[test]
     fn every_process_has_its_turn() {
         for pid in 0..500 {
-            let turns = |kernel| (700..820).filter(|&round| super::is_turn(pid, kernel, round)).count();
-            assert_eq!((turns(false), turns(true)), (4, 1));
+            let turns = |every| (700..820).filter(|&round| super::is_turn(pid, every, round)).count();
+            assert_eq!([TURN, STILL_TURN, KERNEL_TURN].map(turns), [4, 2, 1]);
         }
     }
 

@@ -26,10 +26,13 @@ pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
     let mut left: BTreeSet<usize> = caused.map(|(at, _)| at).collect();
     while let Some(at) = left.pop_first() {
         let Some(parent) = causes.get(at).and_then(|causes| causes.first().copied()) else { continue };
-        let Some(child) = findings.get_mut(at).and_then(Option::take) else { continue };
+        let Some(mut child) = findings.get_mut(at).and_then(Option::take) else { continue };
         if let Some(Some(finding)) = findings.get_mut(parent) {
             finding.severity = finding.severity.max(child.severity);
+            // One level deep: what it caused stands beside it.
+            let below = std::mem::take(&mut child.children);
             finding.children.push(child);
+            finding.children.extend(below);
         }
         // What it caused is caused by its own cause now.
         let inherited = covers.get_mut(at).map(std::mem::take).unwrap_or_default();
@@ -49,7 +52,11 @@ pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
             covers.extend(inherited);
         }
     }
-    findings.into_iter().flatten().collect()
+    let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
+    for finding in &mut findings {
+        finding.children.sort_by(|a, b| a.rule.id.cmp(b.rule.id).then_with(|| a.subject.cmp(&b.subject)));
+    }
+    findings
 }
 
 #[cfg(test)]

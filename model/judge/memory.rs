@@ -3,6 +3,7 @@
 use crate::rules::Subject;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
 
 /// How long a value is remembered, in ns.
 const DEPTH_NS: u64 = 600_000_000_000;
@@ -15,10 +16,18 @@ const MAX_SERIES: usize = 4096;
 type Series = VecDeque<(u64, f64)>;
 
 /// Series by rule and subject: hashed, since each rule looks up the same ones in every frame.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Memory {
     series: BTreeMap<&'static str, HashMap<Subject, Series>>,
     count: usize,
+}
+
+/// In order, so that equal ones look equal.
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sorted: BTreeMap<_, _> = self.series().map(|(rule, subject, values)| ((rule, subject), values)).collect();
+        f.debug_map().entries(sorted).finish()
+    }
 }
 
 impl Memory {
