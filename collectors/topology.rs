@@ -82,7 +82,7 @@ impl TopologyCollector {
         let sample = self.samples;
         self.samples += 1;
         for ((kept, seen), (path, every)) in self.watched.iter_mut().zip(&mut self.seen).zip(WATCHED) {
-            if sample % every > 0 && !cx.demand.complete {
+            if !sample.is_multiple_of(every) && !cx.demand.complete {
                 continue;
             }
             if kept.is_none() && self.read_at.is_none() {
