@@ -85,7 +85,7 @@ pub fn read(root: &Root) -> Surroundings {
         network_mounts: mounts(root, &routes),
         systemd: root.exists("run/systemd/system"),
         openrc: root.exists("run/openrc/softlevel"),
-        programs: if root.is_live() { programs() } else { Vec::new() },
+        programs: programs(root),
         capabilities,
         uid,
         swap: swap(root),
@@ -106,13 +106,18 @@ fn holder(root: &Root) -> (Vec<String>, u32) {
     (held.map(|(_, name)| format!("CAP_{name}")).collect(), uid)
 }
 
-fn programs() -> Vec<String> {
+/// Those that are there, and the scripts of services that a plan may start.
+fn programs(root: &Root) -> Vec<String> {
+    if !root.is_live() {
+        return Vec::new();
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"];
     let dirs: Vec<_> =
         std::env::split_paths(&path).filter(|dir| dir.is_absolute()).chain(usual.map(Into::into)).collect();
     let is_there = |name: &&&str| dirs.iter().any(|dir| is_program(&dir.join(name)));
-    PROGRAMS.iter().filter(is_there).map(|name| (*name).to_owned()).collect()
+    let scripts = ["init.d/irqbalance"].iter().filter(|script| root.exists(format!("etc/{script}")));
+    PROGRAMS.iter().filter(is_there).chain(scripts).map(|name| (*name).to_owned()).collect()
 }
 
 fn is_program(path: &Path) -> bool {

@@ -2,7 +2,7 @@
 
 use super::network::{affinity, guards, is_movable, of_host, of_nic};
 use super::{Case, Fix, Need, Parameter, Plan, Refusal, Restore, Risk, Snippet, Step, Target, Verify};
-use crate::IdSet;
+use crate::{IdSet, Table as _};
 use crate::frame::{Irq, Nic};
 use crate::rules::parts;
 
@@ -21,6 +21,8 @@ pub(super) const FIX: Fix = Fix {
 
 /// The daemon.
 const NAME: &str = "irqbalance";
+/// What it is told until the next boot, where systemd starts it.
+const RUN: &str = "/run/topotop-irqbalance.env";
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let frame = case.frame;
@@ -55,7 +57,9 @@ fn refused(case: &Case<'_>, state: &str) -> Result<(), Refusal> {
     if state == "running" {
         return Err(Refusal::because("irqbalance runs already"));
     }
-    if !case.surroundings.programs.iter().any(|program| program == NAME) {
+    let raw = case.frame.raw.irqbalance.data();
+    let is_known = raw.rows().iter().next().and_then(|slot| raw.installed.value(slot)) == Some(1);
+    if !is_known && !case.surroundings.programs.iter().any(|program| program == NAME) {
         return Err(Refusal::until("irqbalance is not installed", "the package irqbalance"));
     }
     if case.frame.host.in_container.value() == Some(true) {
@@ -106,17 +110,19 @@ pub(super) fn start(case: &Case<'_>, banned: &IdSet) -> (Step, Vec<String>) {
     let bans = bans.join(" ");
     let place = case.surroundings;
     let has = |program: &str| place.programs.iter().any(|found| found == program);
+    let runs = case.frame.irqbalance.as_ref().is_some_and(|daemon| &*daemon.state == "running");
+    let verb = if runs { "restart" } else { "start" };
     let commands = match banned.is_empty() {
-        _ if place.systemd && !banned.is_empty() => vec![
+        false if place.systemd => vec![
             "mkdir -p /run/systemd/system/irqbalance.service.d".to_owned(),
-            format!("printf 'IRQBALANCE_ARGS=%s\\n' '{bans}' > /run/topotop-irqbalance.env"),
-            "printf '[Service]\\nEnvironmentFile=/run/topotop-irqbalance.env\\n' > /run/systemd/system/irqbalance.service.d/90-topotop.conf".to_owned(),
+            format!("(. /etc/default/irqbalance; echo \"IRQBALANCE_ARGS=\\\"$IRQBALANCE_ARGS {bans}\\\"\") > {RUN}"),
+            format!("printf '[Service]\\nEnvironmentFile={RUN}\\n' > /run/systemd/system/irqbalance.service.d/90-topotop.conf"),
             "systemctl daemon-reload".to_owned(),
-            "systemctl restart irqbalance.service".to_owned(),
+            format!("systemctl {verb} irqbalance.service"),
         ],
-        true if place.systemd => vec!["systemctl start irqbalance.service".to_owned()],
+        true if place.systemd => vec![format!("systemctl {verb} irqbalance.service")],
         true if place.openrc => vec!["rc-service irqbalance start".to_owned()],
-        true if has("service") => vec!["service irqbalance start".to_owned()],
+        true if has("service") && has("init.d/irqbalance") => vec!["service irqbalance start".to_owned()],
         // Scripts of other inits have no way to be told of interrupts for once.
         _ => vec![format!("irqbalance {bans}").trim_end().to_owned()],
     };
@@ -217,9 +223,9 @@ mod tests {
         };
         assert_eq!(commands(&installed(), "none"), ["systemctl start irqbalance.service"]);
         assert_eq!(commands(&other(true, &["irqbalance"]), "none"), ["rc-service irqbalance start"]);
-        assert_eq!(commands(&other(false, &["irqbalance", "service"]), "none"), ["service irqbalance start"]);
+        assert_eq!(commands(&other(false, &["irqbalance", "service", "init.d/irqbalance"]), "none"), ["service irqbalance start"]);
         assert_eq!(commands(&other(false, &["irqbalance"]), "none"), ["irqbalance"]);
-        for place in [other(true, &["irqbalance"]), other(false, &["irqbalance", "service"])] {
+        for place in [other(true, &["irqbalance"]), other(false, &["irqbalance", "service", "init.d/irqbalance"])] {
             assert_eq!(commands(&place, "5,7"), ["irqbalance --banirq=5 --banirq=7"], "a script cannot be told");
         }
     }

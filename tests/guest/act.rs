@@ -3,9 +3,14 @@
 use std::fs::{File, OpenOptions};
 use std::hint::black_box;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::ops::ControlFlow;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, thread};
+use topotop::fix::machine::{Kernel, Machine as _};
+use topotop_collectors::Root;
+use topotop_model::fix::Target;
 
 const MIB: usize = 1 << 20;
 
@@ -19,6 +24,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         ["spread", mib, threads] => side_by_side(number(threads), || walk(number(mib) * MIB / number(threads))),
         ["fill", mib] => fill(number(mib) * MIB),
         ["sync", path] => sync(path),
+        ["place", irq, cpus] => place(number(irq) as u32, cpus),
         ["append", path, mib_per_second, most] => append(path, number(mib_per_second), number(most)),
         _ => return ExitCode::FAILURE,
     }
@@ -86,6 +92,17 @@ fn append(path: &str, mib_per_second: usize, most: usize) {
         written += chunk.len();
         due += Duration::from_millis(50);
         thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// Has the kernel move an interrupt as a fix would, and tells what it says.
+fn place(irq: u32, cpus: &str) {
+    let actions = std::fs::read_to_string(format!("/sys/kernel/irq/{irq}/actions")).expect("an interrupt");
+    let root = Arc::new(Root::live().expect("this machine"));
+    let target = Target::Interrupt { irq, actions: actions.trim().to_owned() };
+    match Kernel::new(root).write(&target, "", cpus, &mut |_| ControlFlow::Continue(())) {
+        Ok(()) => println!("done"),
+        Err(trouble) => println!("{:?}: {trouble}", trouble.errno),
     }
 }
 

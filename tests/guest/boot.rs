@@ -2,7 +2,7 @@
 
 use crate::machine::{Place, SHAPES, Shape};
 use crate::scenarios::Scenario;
-use crate::seen::{Outcome, Seen};
+use crate::seen::{Outcome, Parts, Seen};
 use crate::{act, flood};
 use std::collections::BTreeMap;
 use std::env;
@@ -166,6 +166,9 @@ impl Boot<'_> {
             |kind: &str| parts.get(kind).ok_or_else(|| format!("no {kind} came")).and_then(|text| Seen::parse(text));
         let sick = seen("sick");
         let mut outcome: Outcome = sick.as_ref().map_err(Clone::clone).and_then(scenario.sick);
+        if !scenario.mend.is_empty() {
+            outcome = outcome.and_then(|told| Ok(format!("{told}; {}", (scenario.mended)(&parts)?)));
+        }
         if outcome.is_ok() && !scenario.clean.is_empty() {
             let after = seen("well").and_then(|well| well.quiet());
             outcome = outcome.and_then(|told| {
@@ -189,7 +192,7 @@ impl Boot<'_> {
     }
 
     /// What a scenario sent, by kind: `@ NAME KIND LENGTH`, a line's end and so many bytes.
-    fn parts(&self, name: &str) -> BTreeMap<String, String> {
+    fn parts(&self, name: &str) -> Parts {
         let bytes = fs::read(self.place.work.join("out")).unwrap_or_default();
         let mut parts = BTreeMap::new();
         let mut rest = &bytes[..];
@@ -219,8 +222,8 @@ fn prepare(place: &Place<'_>, todo: &[&Scenario]) {
     fs::write(payload.join("lib"), include_str!("lib")).expect("a file");
     let mut run = String::from(". /test/lib\n");
     for scenario in todo {
-        let Scenario { name, inject, clean, samples, interval_ms, .. } = scenario;
-        let functions = format!("inject() {{\n:\n{inject}\n}}\nclean() {{\n:\n{clean}\n}}\n");
+        let Scenario { name, inject, clean, mend, samples, interval_ms, .. } = scenario;
+        let functions = format!("inject() {{\n:\n{inject}\n}}\nmend() {{\n:\n{mend}\n}}\nclean() {{\n:\n{clean}\n}}\n");
         fs::write(payload.join(name), functions).expect("a file");
         let well = if clean.is_empty() { 0 } else { 12 };
         writeln!(run, "scenario {name} {interval_ms} {samples} {well}").expect("a text");

@@ -3,11 +3,12 @@
 mod disk;
 mod erlang;
 mod memory;
+mod mend;
 mod network;
 mod numa;
 mod quiet;
 
-use crate::seen::{Outcome, Seen};
+use crate::seen::{Outcome, Parts, Seen};
 
 /// One kind of trouble, or of health that looks like it.
 #[derive(Clone, Copy)]
@@ -26,14 +27,29 @@ pub(crate) struct Scenario {
     pub(crate) network: bool,
     /// What has to be found in them.
     pub(crate) sick: fn(&Seen) -> Outcome,
+    /// Shell lines that cure it and take the cure back, before `clean`; what they `tell` is judged by `mended`.
+    pub(crate) mend: &'static str,
+    /// Whether it was cured, and all is as before.
+    pub(crate) mended: fn(&Parts) -> Outcome,
 }
 
-const PLAIN: Scenario =
-    Scenario { name: "", inject: "", clean: "", samples: 12, interval_ms: 500, network: false, sick: Seen::quiet };
+const PLAIN: Scenario = Scenario {
+    name: "",
+    inject: "",
+    clean: "",
+    samples: 12,
+    interval_ms: 500,
+    network: false,
+    sick: Seen::quiet,
+    mend: "",
+    mended: |_| Ok(String::new()),
+};
 
 pub(crate) const VIRTIO: &[&Scenario] = &[
     &network::ONE_QUEUE,
     &network::CROWDED,
+    &mend::CHANNELS,
+    &mend::INTERRUPTS,
     &numa::FAR,
     &numa::SPREAD,
     &numa::FULL_NODE,
@@ -46,6 +62,7 @@ pub(crate) const IGB: &[&Scenario] = &[
     &erlang::BOUND,
     &erlang::UNBOUND,
     &network::ONE_QUEUE_IGB,
+    &mend::CHANNELS_IGB,
     &disk::SHARED,
     &disk::SHARED_BUSY,
     &memory::CACHE,

@@ -1,9 +1,13 @@
 //! What `topotop check` said in a guest, and how it is asked for something.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Whether what was seen is what had to be; else why not.
 pub(crate) type Outcome = Result<String, String>;
+
+/// What a scenario sent, by kind: a text each.
+pub(crate) type Parts = BTreeMap<String, String>;
 
 /// The samples of `topotop check --format jsonl`, a document each; the first has no rates yet.
 #[derive(Debug, Default)]
@@ -83,6 +87,17 @@ impl Seen {
         let rates = self.samples.len().saturating_sub(1);
         holds(rates >= 12, format!("only {rates} samples came"))?;
         Ok(format!("quiet for {rates} samples"))
+    }
+
+    /// The softirq share of the CPU with most, over all samples with rates.
+    pub(crate) fn hottest_softirq(&self) -> Result<f64, String> {
+        let hottest = |sample: &Value| {
+            let shares = sample["cpus"].as_array()?.iter().filter_map(|cpu| cpu["softirq"].as_f64());
+            shares.max_by(f64::total_cmp)
+        };
+        let shares: Vec<f64> = self.samples.iter().filter_map(hottest).collect();
+        holds(!shares.is_empty(), "no sample has shares of softirq")?;
+        Ok(shares.iter().sum::<f64>() / shares.len() as f64)
     }
 
     /// Nothing at warning or worse.

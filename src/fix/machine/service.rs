@@ -65,7 +65,7 @@ impl Place<'_> {
         let there = |path: &str| self.top.join(path).exists();
         if there("run/systemd/system") && self.program("systemctl").is_some() {
             Keeper::Systemd
-        } else if there("run/openrc") && self.program("rc-service").is_some() {
+        } else if there("run/openrc/softlevel") && self.program("rc-service").is_some() {
             Keeper::Openrc
         } else if there(&format!("etc/init.d/{name}")) && self.program("service").is_some() {
             Keeper::Script
@@ -79,16 +79,16 @@ impl Place<'_> {
             return Ok(());
         }
         let bans: Vec<String> = banned.iter().map(|irq| format!("--banirq={irq}")).collect();
-        let keeper = self.keeper(name);
+        let (keeper, runs) = (self.keeper(name), self.state(name)? != "stopped");
         if keeper == Keeper::Systemd {
             self.tell_systemd(name, &bans)?;
-        } else if self.state(name)? != "stopped" {
+        } else if runs {
             self.stop(name)?;
         }
         let unit = format!("{name}.service");
         // Scripts have no way to be told of interrupts for once: then nobody keeps it.
         let said = match keeper {
-            Keeper::Systemd => self.run("systemctl", &["restart", &unit]),
+            Keeper::Systemd => self.run("systemctl", &[if runs { "restart" } else { "start" }, &unit]),
             Keeper::Openrc if bans.is_empty() => self.run("rc-service", &[name, "start"]),
             Keeper::Script if bans.is_empty() => self.run("service", &[name, "start"]),
             _ => self.run(name, &bans.iter().map(String::as_str).collect::<Vec<_>>()),
@@ -279,8 +279,8 @@ mod tests {
         script(
             &at("bin/systemctl"),
             &format!(
-                "echo $@ >> {top}/calls\ncase $1 in stop|restart) [ ! -e {top}/pid ] || kill $(cat {top}/pid); esac
-            [ $1 = restart ] || exit 0
+                "echo $@ >> {top}/calls\ncase $1 in stop|restart|start) [ ! -e {top}/pid ] || kill $(cat {top}/pid); esac
+            [ $1 = start ] || [ $1 = restart ] || exit 0
             . {top}/etc/default/tt-daemon-b; conf={top}/run/systemd/system/tt-daemon-b.service.d/90-topotop.conf
             [ ! -e $conf ] || . $(sed -n 's/EnvironmentFile=//p' $conf)
             setsid {top}/bin/stays/tt-daemon-b --foreground $IRQBALANCE_ARGS < /dev/null > /dev/null 2>&1 &
@@ -295,11 +295,24 @@ mod tests {
         place.write("tt-daemon-b", "stopped").expect("done");
         assert!(!drop_in.exists() && !at("run/topotop-tt-daemon-b.env").exists());
         place.write("tt-daemon-b", "running").expect("done");
+        place.write("tt-daemon-b", "running without 5").expect("done");
         place.write("tt-daemon-b", "stopped").expect("done");
         let calls = fs::read_to_string(at("calls")).expect("calls");
         let unit = "tt-daemon-b.service";
-        let expected =
-            format!("daemon-reload\nrestart {unit}\nstop {unit}\ndaemon-reload\nrestart {unit}\nstop {unit}\n");
+        let expected = [
+            "daemon-reload",
+            "start",
+            "stop",
+            "daemon-reload",
+            "start",
+            "daemon-reload",
+            "restart",
+            "stop",
+            "daemon-reload",
+        ];
+        let called =
+            |verb: &str| if verb == "daemon-reload" { format!("{verb}\n") } else { format!("{verb} {unit}\n") };
+        let expected: String = expected.map(called).concat();
         assert_eq!(calls, expected);
     }
 

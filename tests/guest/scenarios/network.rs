@@ -1,6 +1,6 @@
 //! Queues, interrupts and a flood of packets.
 
-use super::Scenario;
+use super::{PLAIN, Scenario};
 use crate::seen::{Outcome, Seen, holds};
 
 /// Everything comes in through one queue.
@@ -12,6 +12,7 @@ pub(crate) const ONE_QUEUE: Scenario = Scenario {
     interval_ms: 700,
     network: true,
     sick: one_queue,
+    ..PLAIN
 };
 
 /// The same on a card whose queues have interrupts of their own names.
@@ -42,6 +43,7 @@ pub(crate) const CROWDED: Scenario = Scenario {
     interval_ms: 700,
     network: true,
     sick: crowded,
+    ..PLAIN
 };
 
 fn crowded(seen: &Seen) -> Outcome {

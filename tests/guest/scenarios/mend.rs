@@ -1,0 +1,143 @@
+//! Fixes of interfaces and interrupts: applied, measured, and taken back until all is as before.
+
+use super::{Scenario, network};
+use crate::seen::{Outcome, Parts, Seen, holds};
+use serde_json::Value;
+
+/// One queue of four, under a flood: channels are raised and put back.
+pub(crate) const CHANNELS: Scenario = Scenario {
+    name: "mend-channels",
+    mend: "network_state > before
+        flood 32 60000 300
+        fix list list --for 12s --format json
+        denied apply NIC-01/nic%3Aeth0/F-CHAN --for 12s --yes
+        network_state > untouched
+        fix applied apply NIC-01/nic%3Aeth0/F-CHAN --for 12s --yes
+        network_state > during
+        flood 32 60000 60
+        watch $scenario cured 700 13
+        fix journal journal --format json
+        fix undone undo NIC-01/nic%3Aeth0/F-CHAN
+        network_state > after
+        for state in before untouched during after; do tell $state $state; done",
+    mended: channels,
+    ..network::ONE_QUEUE
+};
+
+/// The same on a card whose interrupts change their names and numbers with its channels.
+pub(crate) const CHANNELS_IGB: Scenario = Scenario {
+    name: "mend-channels-igb",
+    inject: network::ONE_QUEUE_IGB.inject,
+    clean: network::ONE_QUEUE_IGB.clean,
+    ..CHANNELS
+};
+
+fn channels(parts: &Parts) -> Outcome {
+    let offered = json(parts, "list")?;
+    let offers = offered.as_array().into_iter().flatten();
+    let mut ids = offers.filter_map(|offer| offer["id"].as_str());
+    holds(ids.any(|id| id == "NIC-01/nic%3Aeth0/F-CHAN"), format!("not on offer: {offered}"))?;
+    let denied = format!("{}{}", part(parts, "denied")?, part(parts, "denied.errors")?);
+    holds(part(parts, "denied.status")? == "1", format!("without CAP_NET_ADMIN: {denied}"))?;
+    holds(denied.contains("CAP_NET_ADMIN"), format!("it does not name what is missing: {denied}"))?;
+    same(parts, "before", "untouched")?;
+    let during = part(parts, "during")?;
+    holds(during.contains("Combined:\t4") || during.contains("Combined:\t8"), format!("channels: {during}"))?;
+    let state = journaled(parts, "F-CHAN")?;
+    holds(state.starts_with("applied "), format!("the journal says {state}"))?;
+    let cured = Seen::parse(part(parts, "cured")?)?;
+    let sick = Seen::parse(part(parts, "sick")?)?;
+    let (before, after) = (sick.hottest_softirq()?, cured.hottest_softirq()?);
+    holds(after < before, format!("the hottest CPU spent {before:.2} in softirq, and {after:.2} then"))?;
+    holds(!cured.last().iter().any(|line| line.contains("NIC-01")), "NIC-01 is still found")?;
+    taken_back(parts)?;
+    Ok(format!("softirq of the hottest CPU {before:.2} -> {after:.2}, {state}; undone, all as before"))
+}
+
+/// All queues on one CPU: placed by hand and put back, then irqbalance is started and stopped.
+pub(crate) const INTERRUPTS: Scenario = Scenario {
+    name: "mend-interrupts",
+    mend: "network_state > before
+        flood 32 60000 300
+        fix placed apply IRQ-02/host/F-IRQAFF --for 12s --yes --no-wait
+        network_state > by_hand
+        fix back undo IRQ-02/host/F-IRQAFF
+        network_state > put_back
+        fix applied apply IRQ-02/host/F-IRQBAL --for 12s --yes --no-wait
+        flood 32 320 60; sleep 35
+        network_state > during
+        flood 32 60000 60
+        watch $scenario cured 700 13
+        pidof irqbalance > runs
+        no_flood
+        fix journal journal --format json
+        fix undone undo IRQ-02/host/F-IRQBAL
+        pidof irqbalance >> runs
+        network_state > after
+        for irq in $(awk '/virtio[0-9]+-req/ { sub(\":\", \"\", $1); print $1; exit }' /proc/interrupts); do
+            /test/tool act place $irq 3 > managed
+        done
+        for state in before by_hand put_back during after runs managed; do tell $state $state; done",
+    mended: interrupts,
+    ..network::CROWDED
+};
+
+fn interrupts(parts: &Parts) -> Outcome {
+    for kind in ["placed", "back", "applied", "undone"] {
+        let said = format!("{}{}", part(parts, kind)?, part(parts, &format!("{kind}.errors"))?);
+        holds(part(parts, &format!("{kind}.status"))? == "0", format!("{kind}: {said}"))?;
+    }
+    let by_hand = queues(part(parts, "by_hand")?);
+    let mut cpus: Vec<&str> = by_hand.iter().map(|queue| queue.1).collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    // The card is on node 2, whose CPUs are these.
+    holds(cpus == ["4", "5"], format!("by hand they went to {by_hand:?}"))?;
+    same(parts, "before", "put_back")?;
+    let spread = queues(part(parts, "during")?);
+    holds(spread.len() >= 4, format!("queues are missing: {spread:?}"))?;
+    let near = |cpus: &str| cpus.split([',', '-']).all(|cpu| cpu == "4" || cpu == "5");
+    holds(spread.iter().all(|queue| near(queue.1)), format!("irqbalance left them on {spread:?}"))?;
+    holds(part(parts, "runs")?.lines().count() == 1, format!("its processes: {}", part(parts, "runs")?))?;
+    let managed = part(parts, "managed")?;
+    holds(managed.contains("managed") && !managed.contains("done"), format!("a managed interrupt: {managed}"))?;
+    let cured = Seen::parse(part(parts, "cured")?)?;
+    holds(!cured.last().iter().any(|line| line.contains("IRQ-02")), "IRQ-02 is still found")?;
+    taken_back(parts)?;
+    Ok(format!("placed on {cpus:?}, balanced over {spread:?}, all put back; {managed}"))
+}
+
+/// The interrupts of receiving queues, with their CPUs.
+fn queues(state: &str) -> Vec<(&str, &str)> {
+    let lines = state.lines().filter(|line| line.contains("-input."));
+    lines.filter_map(|line| line.split_once(' ')).collect()
+}
+
+fn part<'a>(parts: &'a Parts, kind: &str) -> Result<&'a str, String> {
+    parts.get(kind).map(|text| text.trim_end()).ok_or_else(|| format!("no {kind} came"))
+}
+
+fn json(parts: &Parts, kind: &str) -> Result<Value, String> {
+    let text = part(parts, kind)?;
+    serde_json::from_str(text).map_err(|error| format!("{kind}: {error}: {text}"))
+}
+
+/// What the journal says of a fix: state and verdict.
+fn journaled(parts: &Parts, fix: &str) -> Result<String, String> {
+    let journal = json(parts, "journal")?;
+    let rows = journal.as_array().into_iter().flatten();
+    let row = rows.into_iter().find(|row| row.to_string().contains(fix)).ok_or(format!("the journal: {journal}"))?;
+    Ok(format!("{} {}", row["state"].as_str().unwrap_or("?"), row["verdict"]))
+}
+
+fn taken_back(parts: &Parts) -> Result<(), String> {
+    let undone = format!("{}{}", part(parts, "undone")?, part(parts, "undone.errors")?);
+    holds(part(parts, "undone.status")? == "0", format!("undo: {undone}"))?;
+    same(parts, "before", "after")
+}
+
+fn same(parts: &Parts, one: &str, other: &str) -> Result<(), String> {
+    let (before, after) = (part(parts, one)?, part(parts, other)?);
+    let differ = before.lines().zip(after.lines()).find(|(before, after)| before != after);
+    holds(before == after, format!("{one} and {other} differ: {differ:?}"))
+}
