@@ -132,7 +132,7 @@ impl Machine for Kernel {
             Target::File { path } if cpuset::is_inherited(path, value) => cpuset::inherit(&self.root, path),
             Target::File { path } => {
                 limit::check(&self.root, path, value)?;
-                file::write(path, value)
+                file::write(path, value).map_err(|trouble| nic::why(path, trouble))
             }
             Target::DirtyLimit { background } => dirty(*background, value),
             Target::Reclaim { path } => reclaim::write(&self.root, path, value, tell),

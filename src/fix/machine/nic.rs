@@ -162,7 +162,21 @@ fn receive(socket: &OwnedFd) -> Result<Answer, Errno> {
 /// The kernel's number with its words, where it had some.
 fn told(errno: Errno, said: &str) -> Trouble {
     let means = Trouble::errno(errno);
-    if said.is_empty() { means } else { Trouble { said: said.to_owned(), ..means } }
+    if said.is_empty() { missing(means) } else { Trouble { said: said.to_owned(), ..means } }
+}
+
+/// Why a file of an interface could not be written.
+pub(super) fn why(path: &str, trouble: Trouble) -> Trouble {
+    if path.starts_with("/sys/class/net/") { missing(trouble) } else { trouble }
+}
+
+/// Names the right that is missing where that is what it means.
+fn missing(trouble: Trouble) -> Trouble {
+    if trouble.errno != Some(Errno::PERM.raw_os_error()) {
+        return trouble;
+    }
+    let said = format!("{}: CAP_NET_ADMIN is needed, in the interface's network namespace", trouble.said);
+    Trouble { said, ..trouble }
 }
 
 #[cfg(test)]

@@ -121,8 +121,10 @@ fn refused_in_a_namespace() {
     let channels = Target::Channels { nic: "v0".to_owned() };
     let trouble = write(&channels, "rx 3 tx 3").expect_err("refused");
     assert_eq!(trouble.errno, Some(Errno::PERM.raw_os_error()), "{trouble}");
+    assert!(trouble.said.contains("CAP_NET_ADMIN"), "{trouble}");
     let steering = Target::file("/sys/class/net/v0/queues/rx-0/rps_cpus");
-    assert_eq!(write(&steering, "2").map_err(|trouble| trouble.errno), Err(Some(Errno::PERM.raw_os_error())));
+    let trouble = write(&steering, "2").expect_err("refused");
+    assert!(trouble.errno == Some(Errno::PERM.raw_os_error()) && trouble.said.contains("CAP_NET_ADMIN"), "{trouble}");
 }
 
 #[test]
