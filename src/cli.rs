@@ -24,6 +24,7 @@ pub struct Cli {
 /// Flags of every command.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Global {
     /// Read DIR/proc and DIR/sys, a captured machine, instead of this one.
     #[arg(long, global = true, value_name = "DIR")]
@@ -52,6 +53,12 @@ pub struct Global {
     /// several times.
     #[arg(long, global = true, value_name = "NAME=SOURCE", value_parser = Metric::parse)]
     pub metric: Vec<Metric>,
+    /// Fixes are shown with their commands, never applied.
+    #[arg(long, global = true)]
+    pub read_only: bool,
+    /// Where the journal of fixes is [default: /var/lib/topotop as root, $XDG_STATE_HOME/topotop otherwise].
+    #[arg(long, global = true, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
     /// Print a configuration file with every default, and leave.
     #[arg(long)]
     pub print_config: bool,
@@ -82,6 +89,8 @@ pub enum Command {
         /// NIC-01, for one.
         id: Option<String>,
     },
+    /// What to do about what is found: list, show, apply, undo, and what was done.
+    Fix(crate::fix::args::FixArgs),
     /// Write the raw columns of a recording as CSV.
     Export(crate::dump::ExportArgs),
     /// Write a completion script for a shell.

@@ -2,8 +2,13 @@
 //! model; nothing else in the program writes to the machine.
 
 pub mod applier;
+pub mod args;
+pub(crate) mod command;
+pub mod deadman;
 pub mod desk;
 pub(crate) mod hands;
 pub mod journal;
+mod look;
 pub mod machine;
 pub mod order;
+mod show;

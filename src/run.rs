@@ -9,7 +9,7 @@ use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, catalogue, check, diff, dump, edit, manual, metrics, preflight, replay, runtime, snapshot};
+use crate::{capture, catalogue, check, diff, dump, edit, fix, manual, metrics, preflight, replay, runtime, snapshot};
 use clap::Parser as _;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -29,6 +29,9 @@ pub fn run() -> ExitCode {
         let root = arguments.next().map(PathBuf::from);
         return status(print(hwloc::child(root.as_deref()).as_bytes()));
     }
+    if let Some(code) = fix::deadman::verb(std::env::args_os().skip(1)) {
+        return code;
+    }
     let cli = Cli::try_parse();
     if let Some(refusal) = cli.as_ref().ok().and_then(metrics::refusal) {
         fail(&refusal);
@@ -46,6 +49,7 @@ pub fn run() -> ExitCode {
         Ok(Cli { command: Some(Command::Diff(args)), global }) => compare(&global, &args),
         Ok(Cli { command: Some(Command::Check(args)), global }) => watch(&global, &args),
         Ok(Cli { command: Some(Command::Preflight(args)), global }) => before(&global, &args),
+        Ok(Cli { command: Some(Command::Fix(args)), global }) => cure(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
             // Help and version: a reader that is gone has read enough.
@@ -95,6 +99,22 @@ fn before(global: &Global, args: &preflight::PreflightArgs) -> ExitCode {
     let looked = Config::load(global.config.as_deref())
         .and_then(|config| preflight::run(&config, args, || root(global), &plan(global, &config)?));
     looked.map_or_else(|error| status(Err(error)), ExitCode::from)
+}
+
+/// 0 done, 1 refused, failed or worse.
+fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
+    let done = Config::load(global.config.as_deref()).and_then(|config| {
+        let checked = root(global)?;
+        let context = fix::command::Context {
+            sampling: plan(global, &config)?,
+            live: checked.is_live(),
+            root: checked.path().to_path_buf(),
+            read_only: global.read_only,
+            state_dir: global.state_dir.clone(),
+        };
+        fix::command::run(&context, args)
+    });
+    done.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
 /// What clap says over several lines, without what `--help` says better.

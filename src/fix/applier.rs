@@ -6,7 +6,7 @@ mod restore;
 mod undo;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use undo::Returned;
 
@@ -29,6 +29,8 @@ pub struct Proposal {
 /// What happens while a plan is applied or taken back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
+    /// The intent is in the journal and nothing is written yet: the last moment to stop.
+    Begun(u64),
     /// An item is being written.
     Writing {
         /// Of which step.

@@ -42,7 +42,10 @@ impl Applier<'_> {
         let entry = Entry::Intent(Box::new(intent.clone()));
         self.ledger.append(number, &entry, true).map_err(|error| Refused(format!("nothing was applied: {error}")))?;
         let mut run = Run { number, intent, items, trouble: None };
-        let mut stopped = false;
+        let mut stopped = (self.tell)(Told::Begun(number)).is_break();
+        if stopped {
+            return Ok(self.end(run, true));
+        }
         for (index, step) in plan.steps.iter().enumerate() {
             match self.step(&mut run, index, step, plan, &proposal.holds) {
                 Ok(()) => {}

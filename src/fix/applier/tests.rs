@@ -142,7 +142,7 @@ impl Ledger for Paper {
 }
 
 /// A plan with nothing in it, as a fix begins one.
-fn empty() -> Plan {
+pub(crate) fn empty() -> Plan {
     let frame = topotop_model::frame::Frame::default();
     let rule = topotop_model::rules::find("NIC-01").expect("a rule");
     let finding = Finding {

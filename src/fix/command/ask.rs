@@ -1,0 +1,85 @@
+//! The yes: no is the answer to everything else, and to silence.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{QueueSelector, tcflush};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use topotop_model::fix::{Plan, Risk};
+use topotop_model::text::printable;
+
+/// True where somebody can be asked.
+pub(super) fn can_ask() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Asks; what was typed before the question is no answer.
+pub(super) fn yes(plan: &Plan) -> bool {
+    let name = plan.name();
+    let question = if plan.risk == Risk::Dangerous {
+        format!("Dangerous. Type {} to apply it, anything else cancels: ", printable(&name))
+    } else {
+        "Apply it? yes, or anything else to cancel: ".to_owned()
+    };
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    let _ = write!(io::stderr(), "{question}").and_then(|()| io::stderr().flush());
+    let mut answer = String::new();
+    if io::stdin().read_line(&mut answer).is_err() {
+        return false;
+    }
+    is_yes(plan, answer.trim_end_matches(['\n', '\r']))
+}
+
+fn is_yes(plan: &Plan, answer: &str) -> bool {
+    if plan.risk == Risk::Dangerous { is_name(plan, answer) } else { answer.trim().eq_ignore_ascii_case("yes") }
+}
+
+/// Whether a name is the one that a dangerous plan is confirmed by, as it is or as it is shown.
+pub(super) fn is_name(plan: &Plan, name: &str) -> bool {
+    let own = plan.name();
+    !own.is_empty() && (name == own || name == printable(&own))
+}
+
+/// True where a line that says yes has come in meanwhile.
+pub(super) fn said_yes() -> bool {
+    let stdin = io::stdin();
+    let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+    if !can_ask() || !poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
+        return false;
+    }
+    let mut answer = String::new();
+    stdin.read_line(&mut answer).is_ok_and(|bytes| bytes > 0) && answer.trim().eq_ignore_ascii_case("yes")
+}
+
+/// Who asks: user, terminal, and who they were before sudo.
+pub(super) fn who() -> String {
+    let mut who = format!("uid {}", rustix::process::geteuid().as_raw());
+    for name in ["SUDO_USER", "USER", "LOGNAME"] {
+        if let Ok(value) = std::env::var(name) {
+            who = format!("{who}, {name} {}", printable(&value));
+            break;
+        }
+    }
+    if let Ok(terminal) = rustix::termios::ttyname(io::stdin(), Vec::new()) {
+        who = format!("{who}, on {}", PathBuf::from(terminal.to_string_lossy().into_owned()).display());
+    }
+    who
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_name, is_yes};
+    use topotop_model::fix::{Plan, Risk};
+    use topotop_model::rules::Subject;
+
+    #[test]
+    fn only_a_yes_is_one_and_dangerous_ones_are_typed() {
+        let mut plan = Plan { subject: Subject::Cgroup("/a\u{1b}[2J".into()), ..crate::fix::applier::tests::empty() };
+        for answer in ["", "n", "y", "no", "yes please"] {
+            assert!(!is_yes(&plan, answer), "{answer}");
+        }
+        assert!(is_yes(&plan, "yes") && is_yes(&plan, " YES "));
+        plan.risk = Risk::Dangerous;
+        assert!(!is_yes(&plan, "yes") && !is_yes(&plan, ""));
+        assert!(is_yes(&plan, "/a\\x1b[2J") && is_name(&plan, "/a\u{1b}[2J") && !is_name(&plan, "/a"));
+    }
+}

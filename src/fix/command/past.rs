@@ -1,0 +1,150 @@
+//! `topotop fix journal`.
+
+use super::super::journal;
+use super::super::show::safe;
+use super::{Context, DONE, apply, document, print, refuse};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use topotop_model::journal::{Application, ItemState};
+use topotop_model::text::printable;
+
+pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u8, String> {
+    let directory = context.directory()?;
+    let journal = journal::read(&directory)?;
+    if journal.damaged > 0 {
+        crate::run::warn(&format!("{}: {} lines say nothing", directory.display(), journal.damaged));
+    }
+    let one = match id.map(|id| journal.find(id).ok_or(id)) {
+        Some(Err(id)) => return Ok(refuse(&format!("{id}: not in the journal"))),
+        Some(Ok(one)) => Some(one),
+        None => None,
+    };
+    let boot = context.open()?.read_text("proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let boot = boot.trim();
+    if format == "json" {
+        let document = match one {
+            Some(one) => object(one, boot),
+            None => Value::Array(journal.applications.iter().map(|application| object(application, boot)).collect()),
+        };
+        self::document(&document)?;
+        return Ok(DONE);
+    }
+    let mut text = String::new();
+    for application in &journal.applications {
+        if one.is_none_or(|one| one.number == application.number) {
+            line(application, boot, &mut text);
+        }
+    }
+    if let Some(one) = one {
+        items(one, &mut text);
+    }
+    if text.is_empty() {
+        text.push_str("nothing was applied yet\n");
+    }
+    print(&text)?;
+    Ok(DONE)
+}
+
+/// An application in two lines: what, and when by whom.
+fn line(application: &Application, boot: &str, text: &mut String) {
+    let verdict = application
+        .judged
+        .as_ref()
+        .map_or_else(String::new, |judged| format!(", {}", judged.verdict.replace('_', " ")));
+    let before = if application.boot_id == boot { "" } else { ", of an earlier boot" };
+    let waits = if application.waits_for_confirmation() && before.is_empty() {
+        ", takes itself back unless confirmed"
+    } else {
+        ""
+    };
+    let state = application.state().name();
+    // A text takes whatever is written to it.
+    let _ = writeln!(
+        text,
+        "{:<4} {state}{verdict}{before}{waits}  {}",
+        application.number,
+        printable(&application.intent.title)
+    );
+    let _ = writeln!(
+        text,
+        "     {}  {}",
+        printable(&application.intent.fix),
+        printable(&format!("{}, {}", application.at, application.intent.who))
+    );
+    if let Some(undo) = application.undo.as_ref() {
+        let forced = if undo.forced { ", by force" } else { "" };
+        let _ = writeln!(text, "     put back {}: {}{forced}", printable(&undo.at), printable(&undo.why));
+    }
+}
+
+fn items(application: &Application, text: &mut String) {
+    for command in &application.intent.commands {
+        let _ = writeln!(text, "     $ {}", printable(command));
+    }
+    for (_, written, items) in application.places() {
+        for item in items {
+            let key = if item.item.key.is_empty() { String::new() } else { format!(", {}", item.item.key) };
+            let was = item.item.old.as_deref().unwrap_or("?");
+            let line = format!("{}{key}: was {was}", written.target);
+            let _ = writeln!(text, "     {}", printable(&line));
+            let came = |what: &str, outcome: &topotop_model::journal::Outcome| {
+                format!("       {}", apply::came(what, outcome))
+            };
+            for said in item
+                .wrote
+                .iter()
+                .map(|outcome| came("written", outcome))
+                .chain(item.put_back.iter().map(|outcome| came("put back", outcome)))
+            {
+                let _ = writeln!(text, "{}", printable(&said));
+            }
+        }
+    }
+    if let Some(judged) = &application.judged {
+        let _ = writeln!(
+            text,
+            "     verdict: {}: {}",
+            printable(&judged.verdict.replace('_', " ")),
+            printable(&judged.why)
+        );
+    }
+}
+
+fn object(application: &Application, boot: &str) -> Value {
+    let intent = &application.intent;
+    let item = |target: &str, item: &ItemState| {
+        json!({
+            "target": safe(target),
+            "key": safe(&item.item.key),
+            "old": item.item.old.as_deref().map(safe),
+            "new": safe(&item.item.new),
+            "value": item.wrote.as_ref().and_then(|outcome| outcome.value.as_deref()).map(safe),
+            "error": item.wrote.as_ref().and_then(|outcome| outcome.error.as_deref()).map(safe),
+            "put_back": item.put_back.as_ref().map(|outcome| json!({"value": outcome.value.as_deref().map(safe), "error": outcome.error.as_deref().map(safe)})),
+        })
+    };
+    let steps = application.places().take(intent.steps.len());
+    let items: Vec<Value> = steps
+        .flat_map(|(_, written, items)| {
+            items.iter().map(|state| item(&written.target.to_string(), state)).collect::<Vec<_>>()
+        })
+        .collect();
+    json!({
+        "number": application.number,
+        "id": safe(&intent.fix),
+        "rule": safe(application.rule()),
+        "title": safe(&intent.title),
+        "state": application.state().name(),
+        "verdict": application.judged.as_ref().map(|judged| safe(&judged.verdict)),
+        "why": application.judged.as_ref().map(|judged| safe(&judged.why)),
+        "table": application.judged.as_ref().map(|judged| json!(judged.table)),
+        "applied_at": safe(&application.at),
+        "who": safe(&intent.who),
+        "this_boot": application.boot_id == boot,
+        "risk": intent.risk.name(),
+        "commands": intent.commands.iter().map(|command| safe(command)).collect::<Vec<_>>(),
+        "waits_for_confirmation": application.waits_for_confirmation() && application.boot_id == boot,
+        "items": items,
+        "undo": application.undo.as_ref().map(|undo| json!({"at": safe(&undo.at), "why": safe(&undo.why), "forced": undo.forced, "whole": undo.whole})),
+    })
+}

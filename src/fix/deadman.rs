@@ -1,0 +1,160 @@
+//! Takes a fix back that may have cut its user off: from a process of its own, which neither the terminal nor the login
+//! nor this program takes along when it ends. Whoever is still there confirms the fix before the time is over.
+
+use super::applier::{Applier, Refused};
+use super::journal::{self, File};
+use super::machine::Kernel;
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::ops::ControlFlow;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use topotop_collectors::{Root, now};
+
+/// Reverts one application now, unless it was confirmed.
+pub const REVERT: &str = "__fix-revert";
+/// Waits, then reverts.
+pub const GUARD: &str = "__fix-guard";
+/// Seconds to confirm in.
+pub const SECONDS: u32 = 60;
+/// What the guard says once nothing takes it along any more.
+const READY: &str = "ready";
+
+/// What waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Armed {
+    /// A timer of systemd.
+    Timer,
+    /// A process of its own.
+    Process,
+}
+
+impl Armed {
+    /// In a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Timer => "a timer of systemd",
+            Self::Process => "a process of its own",
+        }
+    }
+}
+
+/// Sees to it that an application is taken back after some seconds unless it is confirmed. `program` is this one.
+pub fn arm(program: &Path, directory: &Path, number: u64, seconds: u32) -> Result<Armed, String> {
+    let directory = std::path::absolute(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    if rustix::process::geteuid().is_root() && Path::new("/run/systemd/system").is_dir() {
+        // A process of this login would end with it where systemd ends all of a login's.
+        if timer(program, &directory, number, seconds) {
+            return Ok(Armed::Timer);
+        }
+    }
+    guard(program, &directory, number, seconds).map(|()| Armed::Process)
+}
+
+fn timer(program: &Path, directory: &Path, number: u64, seconds: u32) -> bool {
+    let mut command = Command::new("systemd-run");
+    command.args(["--quiet", "--collect", "--timer-property=AccuracySec=100ms"]);
+    command.arg(format!("--on-active={seconds}")).arg(format!("--unit=topotop-revert-{number}-{}", std::process::id()));
+    command.arg(program).args([OsStr::new(REVERT), OsStr::new(&number.to_string()), directory.as_os_str()]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Starts a process that starts the guard and ends: the guard belongs to nobody then.
+fn guard(program: &Path, directory: &Path, number: u64, seconds: u32) -> Result<(), String> {
+    let wrong = |error: std::io::Error| format!("what would take the fix back cannot be started: {error}");
+    let deadline = now().boot_ns.saturating_add(u64::from(seconds) * 1_000_000_000);
+    let mut command = Command::new(program);
+    command.args([GUARD, "first", &number.to_string(), &deadline.to_string()]).arg(directory);
+    command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(wrong)?;
+    let mut said = String::new();
+    if let Some(stdout) = child.stdout.take() {
+        BufReader::new(stdout).read_line(&mut said).map_err(wrong)?;
+    }
+    let _ = child.wait();
+    if said.trim() == READY { Ok(()) } else { Err("what would take the fix back did not start".to_owned()) }
+}
+
+/// Runs a hidden verb; none where the arguments are none of them.
+pub fn verb(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+    let verb = arguments.next()?;
+    let mut text = || arguments.next().and_then(|word| word.into_string().ok());
+    if verb == REVERT {
+        let number = text().and_then(|number| number.parse().ok());
+        let directory = arguments.next().map(PathBuf::from);
+        return Some(number.zip(directory).map_or(ExitCode::from(2), |(number, directory)| revert(number, &directory)));
+    }
+    if verb != GUARD {
+        return None;
+    }
+    let (stage, number, deadline) = (text(), text(), text());
+    let directory = arguments.next().map(PathBuf::from);
+    let number = number.and_then(|number| number.parse().ok());
+    let deadline = deadline.and_then(|deadline| deadline.parse().ok());
+    let (Some(stage), Some(number), Some(deadline), Some(directory)) = (stage, number, deadline, directory) else {
+        return Some(ExitCode::from(2));
+    };
+    Some(if stage == "first" { first(number, deadline, &directory) } else { wait(number, deadline, &directory) })
+}
+
+/// A session of its own without a terminal; its leader ends, so that nobody in it can get one.
+fn first(number: u64, deadline: u64, directory: &Path) -> ExitCode {
+    let (Ok(_), Ok(program)) = (rustix::process::setsid(), std::env::current_exe()) else { return ExitCode::from(2) };
+    let mut command = Command::new(program);
+    command.args([GUARD, "second", &number.to_string(), &deadline.to_string()]).arg(directory);
+    ExitCode::from(if command.spawn().is_ok() { 0 } else { 2 })
+}
+
+fn wait(number: u64, deadline: u64, directory: &Path) -> ExitCode {
+    let told = writeln!(std::io::stdout(), "{READY}").and_then(|()| std::io::stdout().flush());
+    // Whoever waits for that line sees its end.
+    let closed = std::fs::OpenOptions::new().write(true).open("/dev/null");
+    let closed = closed.is_ok_and(|null| rustix::stdio::dup2_stdout(null.as_fd()).is_ok());
+    if told.is_err() || !closed {
+        return ExitCode::from(2);
+    }
+    while now().boot_ns < deadline {
+        std::thread::sleep(Duration::from_millis(200));
+        let waits = journal::read(directory).is_ok_and(|journal| {
+            let application = journal.applications.iter().find(|application| application.number == number);
+            application.is_some_and(topotop_model::journal::Application::waits_for_confirmation)
+        });
+        if !waits {
+            return ExitCode::SUCCESS;
+        }
+    }
+    revert(number, directory)
+}
+
+/// Takes it back unless somebody has confirmed it or taken it back. Somebody may hold the journal for a moment.
+fn revert(number: u64, directory: &Path) -> ExitCode {
+    for _ in 0..30 {
+        match try_revert(number, directory) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(why) => crate::run::warn(&format!("fix {number} was not taken back: {why}")),
+        }
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    ExitCode::from(1)
+}
+
+fn try_revert(number: u64, directory: &Path) -> Result<(), String> {
+    use super::journal::Ledger as _;
+    let mut ledger = File::open(directory)?;
+    let journal = ledger.read()?;
+    let application = journal.applications.iter().find(|application| application.number == number);
+    let Some(application) = application.filter(|application| application.waits_for_confirmation()) else {
+        return Ok(());
+    };
+    let root = Root::live().map_err(|error| format!("/: {error}"))?;
+    let mut machine = Kernel::new(Arc::new(root));
+    let mut tell = |_| ControlFlow::Continue(());
+    let returned = Applier::new(&mut machine, &mut ledger, &mut tell).undo(application, "not confirmed", false);
+    let returned = returned.map_err(|Refused(why)| why)?;
+    let failed = returned.outcomes.iter().find_map(|outcome| outcome.error.clone());
+    failed.map_or(Ok(()), Err)
+}

@@ -1,0 +1,180 @@
+//! A plan with its values, as text and as JSON.
+
+use super::applier::Proposal;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+use topotop_model::fix::{Item, Plan, Snippet, Target};
+use topotop_model::text::printable;
+
+/// How many items of a step are shown one by one.
+const ITEMS: usize = 24;
+
+/// Everything that has to be read before a yes.
+pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
+    let resolved = &proposal.resolved;
+    let plan = &resolved.plan;
+    let mut line = |indent: &str, text: &str| writeln!(out, "{indent}{}", printable(text));
+    line("", &format!("{}  {}", plan.id(), plan.risk.name()))?;
+    line("", &plan.title)?;
+    for who in &plan.identity {
+        line("  changes   ", &who.to_string())?;
+    }
+    for command in &plan.commands {
+        line("  $ ", command)?;
+    }
+    for (index, step) in plan.steps.iter().enumerate() {
+        line("  writes    ", &format!("{}: {}", step.what, step.target))?;
+        for text in items(resolved.items.get(index).map_or(&[][..], Vec::as_slice), &step.new) {
+            line("            ", &text)?;
+        }
+    }
+    for (step, why) in &resolved.unread {
+        let what = if *step < plan.steps.len() { "unread" } else { "not kept" };
+        line(&format!("  {what:<10}"), why)?;
+    }
+    if !plan.kept.is_empty() {
+        let places: Vec<String> = plan.kept.iter().map(Target::to_string).collect();
+        line("  kept      ", &format!("{}: as now once it is undone", places.join(", ")))?;
+    }
+    let parts: [(&str, &[String]); 4] =
+        [("breaks", &plan.breaks), ("cuts off", &plan.cuts_off), ("reverters", &plan.reverters), ("lost", &plan.lost)];
+    for (what, lines) in parts {
+        for text in lines {
+            line(&format!("  {what:<10}"), text)?;
+        }
+    }
+    for need in &plan.needs {
+        line("  needs     ", format!("{} {}", need.capability, need.what).trim())?;
+    }
+    if !plan.undo.is_empty() {
+        line("  undo      ", &plan.undo)?;
+    }
+    if plan.is_executable() {
+        line("  verified  ", &watched(plan))?;
+    }
+    let snippets = plan.snippets.iter().map(|advice| ("advice", advice));
+    for (what, text) in snippets.chain(plan.persistent.iter().map(|lasting| ("lasting", lasting))) {
+        snippet(what, text, out)?;
+    }
+    proposal.gone.as_ref().map_or(Ok(()), |gone| writeln!(out, "  refused   {}", printable(gone)))
+}
+
+fn snippet(what: &str, snippet: &Snippet, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  {what:<10}{}", printable(&snippet.place))?;
+    for line in snippet.text.lines() {
+        writeln!(out, "            {}", printable(line))?;
+    }
+    Ok(())
+}
+
+/// Old and new of each item; those that are alike on one line.
+fn items(items: &[Item], new: &str) -> Vec<String> {
+    let old = |item: &Item| item.old.clone().unwrap_or_else(|| "?".to_owned());
+    let blank = |value: String| if value.is_empty() { "nothing".to_owned() } else { value };
+    let alike = items.first().is_some_and(|first| items.iter().all(|item| item.old == first.old));
+    match items {
+        [] => vec![format!("-> {new}")],
+        [one] => vec![format!("{} -> {}", blank(old(one)), blank(one.new.clone()))],
+        [first, ..] if alike => vec![format!("{} -> {new}, {} items", blank(old(first)), items.len())],
+        many => {
+            let shown =
+                many.iter().take(ITEMS).map(|item| format!("{}: {} -> {}", item.key, blank(old(item)), item.new));
+            let more = many.len().saturating_sub(ITEMS);
+            shown.chain((more > 0).then(|| format!("and {more} more"))).collect()
+        }
+    }
+}
+
+/// What is measured, and for how long.
+fn watched(plan: &Plan) -> String {
+    let verify = &plan.verify;
+    let named = |watch: &topotop_model::diff::Watch| format!("{} of {}", watch.metric, watch.subject);
+    let mut parts = Vec::new();
+    parts.extend(verify.load.iter().map(|load| format!("load {}", named(load))));
+    parts.extend(verify.cost.iter().map(|cost| format!("cost {}", named(cost))));
+    parts.extend(verify.guards.iter().map(|guard| format!("guard {}", named(guard))));
+    let times = format!("{} s to settle, {} s after", verify.settle_seconds, verify.after_seconds);
+    parts.push(times);
+    parts.join(", ")
+}
+
+/// The same as JSON.
+pub(crate) fn json(proposal: &Proposal) -> Map<String, Value> {
+    let resolved = &proposal.resolved;
+    let plan = &resolved.plan;
+    let strings = |lines: &[String]| lines.iter().map(|line| safe(line)).collect::<Vec<_>>();
+    let snippet = |snippet: &Snippet| json!({"place": safe(&snippet.place), "text": lines(&snippet.text)});
+    let steps = plan.steps.iter().enumerate().map(|(index, step)| {
+        let unread = resolved.unread.iter().find(|(place, _)| *place == index).map(|(_, why)| why.as_str());
+        self::step(
+            &step.what,
+            &step.target,
+            &step.new,
+            resolved.items.get(index).map_or(&[][..], Vec::as_slice),
+            unread,
+        )
+    });
+    let watch = |watch: &topotop_model::diff::Watch| json!({"subject": safe(&watch.subject.to_string()), "metric": watch.metric});
+    let verify = &plan.verify;
+    let document = json!({
+        "id": plan.id(),
+        "rule": plan.rule,
+        "subject": safe(&plan.subject.to_string()),
+        "title": safe(&plan.title),
+        "executable": plan.is_executable(),
+        "changes": plan.identity.iter().map(|who| safe(&who.to_string())).collect::<Vec<_>>(),
+        "commands": strings(&plan.commands),
+        "steps": steps.collect::<Vec<_>>(),
+        "kept": plan.kept.iter().map(|target| safe(&target.to_string())).collect::<Vec<_>>(),
+        "risk": plan.risk.name(),
+        "breaks": strings(&plan.breaks),
+        "cuts_off": strings(&plan.cuts_off),
+        "needs": plan.needs.iter().map(|need| json!({"capability": need.capability, "what": need.what})).collect::<Vec<_>>(),
+        "undo": safe(&plan.undo),
+        "lost": strings(&plan.lost),
+        "reverters": strings(&plan.reverters),
+        "verify": {
+            "load": verify.load.as_ref().map(watch),
+            "cost": verify.cost.as_ref().map(watch),
+            "guards": verify.guards.iter().map(watch).collect::<Vec<_>>(),
+            "before_seconds": verify.before_seconds,
+            "settle_seconds": verify.settle_seconds,
+            "after_seconds": verify.after_seconds,
+        },
+        "advice": plan.snippets.iter().map(snippet).collect::<Vec<_>>(),
+        "persistent": plan.persistent.as_ref().map(snippet),
+        "refused": proposal.gone.as_deref().map(safe),
+    });
+    match document {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn step(what: &str, target: &Target, new: &str, items: &[Item], unread: Option<&str>) -> Value {
+    let alike = items.first().filter(|first| items.iter().all(|item| item.old == first.old));
+    let mut step = json!({
+        "what": safe(what),
+        "target": safe(&target.to_string()),
+        "new": safe(new),
+        "items": items.iter().map(|item| json!({"key": safe(&item.key), "old": item.old.as_deref().map(safe), "new": safe(&item.new)})).collect::<Vec<_>>(),
+    });
+    // Absent where the items differ or were not read.
+    if let (Some(map), Some(first)) = (step.as_object_mut(), alike) {
+        map.insert("old".to_owned(), json!(first.old.as_deref().map(safe)));
+    }
+    if let (Some(map), Some(why)) = (step.as_object_mut(), unread) {
+        map.insert("unread".to_owned(), json!(safe(why)));
+    }
+    step
+}
+
+/// Text of the machine in a document: it steers no terminal.
+pub(crate) fn safe(text: &str) -> String {
+    printable(text).into_owned()
+}
+
+/// The same of several lines.
+pub(crate) fn lines(text: &str) -> String {
+    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
+}
