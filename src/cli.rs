@@ -53,12 +53,6 @@ pub struct Global {
     /// several times.
     #[arg(long, global = true, value_name = "NAME=SOURCE", value_parser = Metric::parse)]
     pub metric: Vec<Metric>,
-    /// Fixes are shown with their commands, never applied.
-    #[arg(long, global = true)]
-    pub read_only: bool,
-    /// Where the journal of fixes is [default: /var/lib/topotop as root, $XDG_STATE_HOME/topotop otherwise].
-    #[arg(long, global = true, value_name = "DIR")]
-    pub state_dir: Option<PathBuf>,
     /// Print a configuration file with every default, and leave.
     #[arg(long)]
     pub print_config: bool,

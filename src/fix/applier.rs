@@ -6,7 +6,10 @@ mod restore;
 mod undo;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
+
+#[cfg(test)]
+pub(crate) use tests::empty;
 
 pub use undo::Returned;
 

@@ -54,6 +54,12 @@ pub fn arm(program: &Path, directory: &Path, number: u64, seconds: u32) -> Resul
     guard(program, &directory, number, seconds).map(|()| Armed::Process)
 }
 
+/// The same with this program's own file.
+pub(crate) fn arm_this(directory: &Path, number: u64, seconds: u32) -> Result<Armed, String> {
+    let program = std::env::current_exe().map_err(|error| format!("this program's file: {error}"))?;
+    arm(&program, directory, number, seconds)
+}
+
 fn timer(program: &Path, directory: &Path, number: u64, seconds: u32) -> bool {
     let mut command = Command::new("systemd-run");
     command.args(["--quiet", "--collect", "--timer-property=AccuracySec=100ms"]);

@@ -1,6 +1,7 @@
 //! Does what the dialog orders: on this machine, through the applier, with the journal of its user.
 
 use super::applier::{Applier, Proposal, Refused, Told, resolve};
+use super::deadman;
 use super::desk::Hands;
 use super::journal::{self, File, Ledger as _};
 use super::machine::Kernel;
@@ -13,7 +14,7 @@ use topotop_model::fix::{Plan, Surroundings, Verdict};
 use topotop_model::journal::{Applied, Entry, State};
 
 /// Seconds after which what may cut the login off takes itself back.
-const REVERT_AFTER: u32 = 60;
+const REVERT_AFTER: u32 = deadman::SECONDS;
 
 /// This machine and its journal.
 #[derive(Debug)]
@@ -46,19 +47,28 @@ impl Own {
         let proposal = self.proposal.take().ok_or("nothing was shown that could be applied")?;
         let at_risk = !proposal.resolved.plan.cuts_off.is_empty();
         let revert_after_seconds = at_risk.then_some(REVERT_AFTER);
-        if at_risk {
-            // Nobody is cut off without something that lets them in again.
-            return Err("it could cut this login off, and nothing here would take it back by itself".to_owned());
-        }
         let mut ledger = self.open()?;
+        let state = self.state.clone().unwrap_or_default();
+        let mut unarmed = None;
         let mut heard = |told| match told {
-            Told::Writing { .. } | Told::PutBack(_) => ControlFlow::Continue(()),
+            // Nobody is cut off without something that lets them in again.
+            Told::Begun(number) if at_risk => match deadman::arm_this(&state, number, REVERT_AFTER) {
+                Ok(_) => ControlFlow::Continue(()),
+                Err(why) => {
+                    unarmed = Some(why);
+                    ControlFlow::Break(())
+                }
+            },
+            Told::Begun(_) | Told::Writing { .. } | Told::PutBack(_) => ControlFlow::Continue(()),
             Told::Far(progress) => tell(Reply::Far(progress)),
             Told::Wrote(outcome) => tell(Reply::Wrote(outcome)),
         };
         let done = Applier::new(&mut self.machine, &mut ledger, &mut heard)
             .apply(&proposal, &who(), revert_after_seconds)
             .map_err(|Refused(why)| why)?;
+        if let Some(why) = unarmed {
+            return Err(format!("nothing was written: {why}"));
+        }
         let put_back =
             (!done.put_back.is_empty()).then(|| match done.put_back.iter().find_map(|one| one.error.clone()) {
                 None => "what had been written was put back".to_owned(),

@@ -125,12 +125,11 @@ fn write(
 ) -> Result<Written, String> {
     let plan = &proposal.resolved.plan;
     let reverts = (!plan.cuts_off.is_empty()).then_some(deadman::SECONDS);
-    let program = std::env::current_exe().map_err(|error| format!("this program's file: {error}"))?;
     let mut ledger = File::open(directory)?;
     let (mut armed, mut unarmed) = (None, None);
     let mut tell = |told: Told| {
         if let (Told::Begun(number), Some(seconds)) = (&told, reverts) {
-            match deadman::arm(&program, directory, *number, seconds) {
+            match deadman::arm_this(directory, *number, seconds) {
                 Ok(by) => armed = Some(by),
                 Err(why) => unarmed = Some(why),
             }

@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn only_a_yes_is_one_and_dangerous_ones_are_typed() {
-        let mut plan = Plan { subject: Subject::Cgroup("/a\u{1b}[2J".into()), ..crate::fix::applier::tests::empty() };
+        let mut plan = Plan { subject: Subject::Cgroup("/a\u{1b}[2J".into()), ..crate::fix::applier::empty() };
         for answer in ["", "n", "y", "no", "yes please"] {
             assert!(!is_yes(&plan, answer), "{answer}");
         }
