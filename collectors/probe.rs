@@ -5,12 +5,14 @@ pub mod dirty;
 mod file;
 mod identity;
 mod interrupt;
+pub mod ioprio;
 mod line;
 pub mod memory;
 mod nic;
 pub mod pages;
 mod service;
 pub mod threads;
+pub mod unit;
 
 use crate::Root;
 use topotop_model::Reason;
@@ -36,10 +38,6 @@ impl Unread {
         let needs = if reason == Reason::PermissionDenied { "root" } else { "" };
         Self { why: format!("{path}: {}", words(reason)), needs: needs.to_owned() }
     }
-
-    fn by_this_version(target: &Target) -> Self {
-        Self::because(format!("this version cannot read {target}"))
-    }
 }
 
 impl std::fmt::Display for Unread {
@@ -64,7 +62,8 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::Interrupt { irq, actions } => one(interrupt::value(root, *irq, actions)),
         Target::Service { name } => one(service::value(root, name)),
         Target::Pages { pid, starttime } => one(pages::value(root, *pid, *starttime)),
-        Target::IoPriority { .. } | Target::UnitProperty { .. } => Err(Unread::by_this_version(target)),
+        Target::IoPriority { pid, starttime } => ioprio::values(root, *pid, *starttime),
+        Target::UnitProperty { unit, property } => one(unit::value(root, unit, property)),
     }
 }
 

@@ -4,4 +4,5 @@ pub mod addresses;
 pub mod affinity;
 pub mod child;
 pub mod ethtool;
+pub mod ioprio;
 pub mod pages;

@@ -2,4 +2,5 @@
 
 pub mod affinity;
 pub mod ethtool;
+pub mod ioprio;
 pub mod pages;

@@ -6,11 +6,14 @@ mod cpuset;
 mod file;
 mod hold;
 mod interrupt;
+mod ioprio;
 mod limit;
+mod line;
 mod nic;
 mod pages;
 mod reclaim;
 mod service;
+mod unit;
 
 pub use hold::Hold;
 
@@ -137,7 +140,7 @@ impl Machine for Kernel {
             Target::DirtyLimit { background } => dirty(*background, value),
             Target::Reclaim { path } => reclaim::write(&self.root, path, value, tell),
             Target::ForceEmpty { path } => file::write(path, value),
-            Target::Line { path, key } => file::write(path, &format!("{key} {value}")),
+            Target::Line { path, key } => line::write(path, key, value),
             Target::Affinity { pid, .. } => affinity::write(&self.root, *pid, key, value),
             Target::Channels { nic } => nic::write_channels(nic, value),
             Target::Rings { nic } => nic::write_rings(nic, value),
@@ -145,9 +148,8 @@ impl Machine for Kernel {
             Target::Interrupt { irq, actions } => interrupt::write(&self.root, *irq, actions, value),
             Target::Service { name } => service::write(&self.root, name, value),
             Target::Pages { pid, starttime } => pages::write(&self.root, *pid, *starttime, value, tell),
-            Target::IoPriority { .. } | Target::UnitProperty { .. } => {
-                Err(Trouble::because(format!("this version cannot write {target}")))
-            }
+            Target::IoPriority { pid, .. } => ioprio::write(&self.root, *pid, key, value),
+            Target::UnitProperty { unit, property } => unit::write(&self.root, unit, property, value),
         }
     }
 }

@@ -147,13 +147,16 @@ impl Applier<'_> {
             return (outcome(item.old.clone(), Some("stopped before it was written".to_owned())), true);
         }
         let tell = &mut *self.tell;
-        let mut stop = false;
+        let (mut stop, mut far) = (false, 0);
         let wrote = self.machine.write(target, &item.key, &item.new, &mut |progress| {
+            far = progress.done;
             let flow = tell(Told::Far(*progress));
             stop |= flow.is_break();
             flow
         });
         let (value, differs) = self.read_back(target, &item.key, &item.new);
+        // What holds no value tells how much of it was done.
+        let value = value.or_else(|| (!target.holds_a_value() && far > 0).then(|| far.to_string()));
         let error = wrote.err().map(|trouble: Trouble| trouble.to_string()).or(differs);
         (outcome(value, error), stop)
     }
@@ -248,13 +251,19 @@ impl Applier<'_> {
 fn state(run: &Run, stopped: bool) -> Applied {
     let steps = || run.items.iter().take(run.intent.steps.len()).flatten();
     let there = steps().filter(|item| item.is_written() && !(stopped && item.is_back())).count();
+    // Memory that was given back before the kernel found no more is given back.
+    let places = run.intent.steps.iter().zip(&run.items).filter(|(written, _)| !written.target.holds_a_value());
+    let partly = |item: &&ItemState| {
+        item.wrote.as_ref().is_some_and(|outcome| outcome.error.is_some() && outcome.value.is_some())
+    };
+    let partly = places.flat_map(|(_, items)| items).filter(partly).count();
     // What is left of a failed write counts as well: it was not put back.
     let stuck = steps().filter(|item| item.put_back.as_ref().is_some_and(|outcome| outcome.error.is_some())).count();
     let ended = steps()
         .filter(|item| item.wrote.as_ref().is_some_and(|outcome| outcome.error.as_deref() == Some("has ended")))
         .count();
     match () {
-        () if there + stuck == 0 => Applied::Failed,
+        () if there + stuck + partly == 0 => Applied::Failed,
         () if !stopped && there + ended == steps().count() => Applied::Applied,
         () => Applied::Partial,
     }

@@ -1,0 +1,65 @@
+//! I/O class and level of a process's threads, as words: `best-effort 7`.
+
+use super::Unread;
+use super::threads::ordinary;
+use crate::Root;
+use crate::sys::ioprio::ioprio;
+use topotop_model::Reason;
+
+/// Classes of linux/ioprio.h, by number.
+const CLASSES: [&str; 4] = ["none", "realtime", "best-effort", "idle"];
+
+/// Of each thread; only the kernel that runs can be asked.
+pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String, String)>, Unread> {
+    if !root.is_live() {
+        return Err(Unread::because("a capture does not tell I/O priorities"));
+    }
+    let mut values = Vec::new();
+    for thread in ordinary(root, pid, starttime)? {
+        match ioprio(thread.tid) {
+            Ok(value) => values.push((thread.key(), words(value))),
+            // It ended since the directory was read.
+            Err(Reason::NotFound | Reason::Vanished) => {}
+            Err(reason) => return Err(Unread::file(&thread.directory, reason)),
+        }
+    }
+    if values.is_empty() { Err(Unread::because(format!("process {pid} has no ordinary thread"))) } else { Ok(values) }
+}
+
+/// `best-effort 7` of a class and a level.
+pub fn words(value: u32) -> String {
+    let class = CLASSES.get((value >> 13) as usize).copied().unwrap_or("unknown");
+    format!("{class} {}", value & 0x7)
+}
+
+/// The class and level of words; none where they are none.
+pub fn parse(words: &str) -> Option<u32> {
+    let (class, level) = words.split_once(' ')?;
+    let class = CLASSES.iter().position(|known| *known == class)? as u32;
+    let level: u32 = level.parse().ok().filter(|level| *level <= 7)?;
+    Some(class << 13 | level)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, words};
+    use proptest::prelude::*;
+
+    #[test]
+    fn classes_and_levels() {
+        assert_eq!((words(0), words(2 << 13 | 7)), ("none 0".to_owned(), "best-effort 7".to_owned()));
+        assert_eq!((parse("idle 0"), parse("best-effort 8"), parse("mad 1")), (Some(3 << 13), None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_said_is_read_back(class in 0u32..4, level in 0u32..8) {
+            prop_assert_eq!(parse(&words(class << 13 | level)), Some(class << 13 | level));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,20}", value: u32) {
+            let _ = (parse(&text), words(value));
+        }
+    }
+}
