@@ -19,6 +19,7 @@ mod id_set;
 pub mod journal;
 pub mod judge;
 mod known;
+pub mod plan;
 pub mod recording;
 pub mod ring;
 pub mod rules;

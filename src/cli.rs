@@ -78,6 +78,9 @@ pub enum Command {
     Check(crate::check::CheckArgs),
     /// Before a test: what is configured so that it would hurt under load.
     Preflight(crate::preflight::PreflightArgs),
+    /// What could be done by hand, as text: nothing of it is executed.
+    #[command(subcommand)]
+    Plan(crate::plan::PlanCommand),
     /// What can be found: all rules, or one with its limits and what to do.
     Rules {
         /// NIC-01, for one.

@@ -24,6 +24,7 @@ pub mod fix;
 pub mod keymap;
 pub mod metrics;
 pub mod moment;
+pub mod plan;
 pub mod preflight;
 pub mod record;
 pub mod recording;

@@ -162,6 +162,7 @@ fn command(cli: &Cli) -> Result<(), String> {
         Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, || root(global), &plan(global, &config)?),
         Some(Command::Replay(args)) => replay::run(global, &config, args),
         Some(Command::Rules { id }) => print(catalogue::text(id.as_deref(), &config.judge())?.as_bytes()),
+        Some(Command::Plan(args)) => crate::plan::run(args, || root(global), &plan(global, &config)?),
         Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config)?.interval),
         _ => tui(global, &config),
     }
