@@ -1,6 +1,7 @@
 //! What to do about a finding: one fix a file, each making a plan from a finding and a frame without touching anything.
 //! Plans are symbolic; old values are read when one is shown, and only the applier writes.
 
+mod advice;
 mod case;
 mod disk;
 mod group;
@@ -130,6 +131,11 @@ fixes! {
     ionice,
     sysctl,
     gov,
+    threads,
+    kubernetes,
+    numa_split,
+    move_data,
+    confirm,
 }
 
 /// The fixes that answer a finding, the best first; those that are no answer to it are left out.

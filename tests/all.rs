@@ -19,6 +19,7 @@ mod log;
 mod machines;
 mod metric;
 mod negatives;
+mod plan;
 mod preflight;
 mod pty;
 mod record;

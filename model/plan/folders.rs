@@ -184,7 +184,7 @@ fn is_path(value: &str) -> bool {
 
 fn kind(option: &str, path: &str) -> &'static str {
     let extension = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-    let name = option.trim_start_matches('-').trim_start_matches("D");
+    let name = option.trim_start_matches('-').trim_start_matches('D');
     if has_word(name, SHARED) || ["jar", "so", "war"].contains(&extension.as_str()) {
         "shared"
     } else if has_word(name, CONFIG) || CONFIG_EXTENSIONS.contains(&extension.as_str()) {

@@ -13,7 +13,7 @@ pub(super) fn is_inherited(path: &str, value: &str) -> bool {
 pub(super) fn inherit(root: &Root, path: &str) -> Result<(), Trouble> {
     let Err(refused) = file::write(path, "") else { return Ok(()) };
     let Some(above) = above(path) else { return Err(refused) };
-    let list = root.read_text(above.trim_start_matches('/').to_owned()).map_err(|_| refused.clone())?;
+    let list = root.read_text(above.trim_start_matches('/')).map_err(|_| refused.clone())?;
     file::write(path, list.trim()).map_err(|_| refused)
 }
 
