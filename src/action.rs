@@ -195,8 +195,7 @@ pub const TABLE: &[Row] = &[
         "fix",
         &["f"],
         "what to do about the finding: look at it, confirm, apply, see whether it helped",
-    )
-    .hint("fix"),
+    ),
     row(Group::Fixes, Undo, "undo", &["U"], "take back the fix that was applied here"),
     row(Group::Fixes, Keep, "keep", &["K"], "keep a fix that would take itself back, since this login may go by it"),
     row(Group::Fixes, CopyCommands, "copy", &["c"], "in the dialog: its commands to the terminal's clipboard"),

@@ -11,6 +11,7 @@ mod cli;
 mod diff;
 mod edit;
 mod export;
+mod fixes;
 mod fuzzed;
 mod hostile;
 mod kept;

@@ -267,7 +267,6 @@ impl Panel for Findings {
             (Action::Mode, "findings, or every rule and how it stands"),
             (Action::Where, "to where it is"),
             (Action::Open, "the rule's page"),
-            (Action::Fix, "what to do about it"),
         ]
     }
 }

@@ -257,6 +257,12 @@ impl App {
         if due { vec![Effect::Fix(Order::Ask(number))] } else { Vec::new() }
     }
 
+    /// Seconds until an application takes itself back; none where none does.
+    pub fn reverts_in(&self) -> Option<u64> {
+        let deadline = self.running()?.deadline_ns?;
+        Some(deadline.saturating_sub(self.status.now_ns).div_ceil(1_000_000_000))
+    }
+
     /// When the dialog looks different by itself; none where it does not.
     pub(super) fn fix_wakes_at(&self) -> Option<u64> {
         let busy = self.running().is_some_and(|run| run.deadline_ns.is_some());

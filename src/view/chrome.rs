@@ -176,6 +176,12 @@ fn prompt(app: &App) -> Option<(String, Role)> {
             let bare = if app.playback.is_some() { "10m (from the start)" } else { "10m (ago)" };
             Some((format!(" go to: {text}_   14:05 (UTC), {bare}, -30s, +2h, 50%"), Role::Key))
         }
+        (modal, _) if *modal != Modal::Fix && app.reverts_in().is_some() => {
+            let left = app.reverts_in().unwrap_or_default();
+            let key = app.keymap.keys(crate::action::Command::Keep).first().map(ToString::to_string);
+            let text = format!(" a fix takes itself back in {left} s: {} keeps it", key.unwrap_or_default());
+            Some((text, Role::Critical))
+        }
         (_, Some(notice)) => Some((format!(" {}", notice.text), Role::Info)),
         _ => None,
     }
@@ -235,6 +241,11 @@ fn hints(app: &App) -> Vec<(String, String)> {
             _ => row.hint.to_owned(),
         };
         hints.extend(key(row.command).map(|key| (key, word)));
+    }
+    // What to do matters once there is something to do about.
+    let fix = key(crate::action::Command::Fix).filter(|_| !app.shown().judgement.findings.is_empty());
+    if let Some(key) = fix {
+        hints.insert(hints.len().saturating_sub(2), (key, "fix".to_owned()));
     }
     hints
 }

@@ -84,7 +84,10 @@ impl App {
         let Some(dialog) = &self.fixing else { return Vec::new() };
         match (&dialog.stage, dialog.button) {
             (Stage::Choosing, _) => self.choose_fix(),
-            (Stage::Review(_), Button::Cancel) => self.leave_fix(),
+            (Stage::Review(_), Button::Cancel) => {
+                (self.fixing, self.measuring, self.modal) = (None, None, Modal::None);
+                Vec::new()
+            }
             (Stage::Review(_), Button::Copy) => self.copy_fix(),
             (Stage::Review(_), Button::Apply) => self.apply_fix(),
             (Stage::Reading(_) | Stage::Run(_), _) => Vec::new(),
