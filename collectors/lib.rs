@@ -107,7 +107,7 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(processes::ProcessCollector::default()),
         Box::new(irqbalance::IrqbalanceCollector::default()),
         Box::new(memory_by_node::MemoryByNode::new(options)),
-        Box::new(applied::AppliedCollector),
+        Box::new(applied::AppliedCollector::new(options)),
         Box::new(sockets::SocketCollector::default()),
         Box::new(jvm::JvmCollector::default()),
         Box::new(metrics::MetricCollector::new(options)),

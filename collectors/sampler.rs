@@ -16,6 +16,8 @@ pub struct Options {
     pub hwloc_program: Option<PathBuf>,
     /// Share of one core that asking for memory by node may cost; zero means 1 %.
     pub memory_budget: f64,
+    /// Where the journal of fixes is, if not in the usual place.
+    pub state_dir: Option<PathBuf>,
     /// The application's own numbers.
     pub metrics: Vec<crate::metrics::Metric>,
 }

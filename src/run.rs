@@ -180,7 +180,12 @@ fn print(bytes: &[u8]) -> Result<(), String> {
 fn plan(global: &Global, config: &Config) -> Result<Plan, String> {
     let program = || std::env::current_exe().ok();
     let hwloc_program = if global.no_hwloc { None } else { program() };
-    let options = Options { hwloc_program, metrics: metrics::asked(global, config)?, ..Options::default() };
+    let options = Options {
+        hwloc_program,
+        metrics: metrics::asked(global, config)?,
+        state_dir: global.state_dir.clone(),
+        ..Options::default()
+    };
     let interval = global.interval.or(config.interval).unwrap_or(INTERVAL);
     Ok(Plan { interval, options, settings: config.settings(), judge: config.judge() })
 }
