@@ -35,7 +35,7 @@ impl Full {
             return None;
         }
         // `tail` keeps the line that never ends.
-        let hold = "echo $$ > \"$0\"; { head -c 56000000 /dev/zero; sleep 600; } | tail -n 1 > /dev/null";
+        let hold = "echo $$ > \"$0\"; { head -c 60000000 /dev/zero; sleep 600; } | tail -n 1 > /dev/null";
         let holder = Command::new("sh")
             .args(["-c", hold])
             .arg(group.join("cgroup.procs"))
