@@ -4,6 +4,7 @@ use crate::common::pty::Session;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// A control group of our own that is nearly full of memory nobody can take back; gone with its process.
 struct Full {
@@ -65,7 +66,7 @@ impl Drop for Full {
             if std::fs::remove_dir(&self.group).is_ok() {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            std::thread::sleep(Duration::from_millis(50));
         }
         let _ = self.holder.wait();
     }
@@ -83,7 +84,8 @@ fn opened(session: &mut Session) {
 
 /// The program on the finding about a group.
 fn on_the_finding(full: &Full, flags: &[&str]) -> Session {
-    let mut session = Session::topotop(&[&["--interval", "300ms"], flags].concat(), (120, 40));
+    let arguments = [&["--interval", "300ms"], flags].concat();
+    let mut session = Session::topotop(&arguments, (120, 40)).patient(Duration::from_secs(60));
     session.shows("LIVE");
     session.keys(&format!("7/{}\r", full.name()));
     session.until("the finding", |screen| screen.contains("MEM-01") && screen.contains("F-LIMIT"));

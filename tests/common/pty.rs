@@ -21,6 +21,7 @@ pub(crate) struct Session {
     screen: Arc<Mutex<vt100::Parser>>,
     raw: Arc<Mutex<Vec<u8>>>,
     modes: String,
+    patience: Duration,
     _home: tempfile::TempDir,
 }
 
@@ -55,7 +56,23 @@ impl Session {
             }
         });
         let keyboard = pty.master.take_writer().expect("a writer");
-        Self { child, master: pty.master, _slave: pty.slave, keyboard, screen, raw, modes, _home: home }
+        Self {
+            child,
+            master: pty.master,
+            _slave: pty.slave,
+            keyboard,
+            screen,
+            raw,
+            modes,
+            patience: PATIENCE,
+            _home: home,
+        }
+    }
+
+    /// Waits for so long where something does not come at once.
+    pub(crate) fn patient(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// Starts topotop.
@@ -103,7 +120,7 @@ impl Session {
     pub(crate) fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
         let start = Instant::now();
         while !wanted(&self.text()) {
-            assert!(start.elapsed() < PATIENCE, "{what} did not come; the screen:\n{}", self.text());
+            assert!(start.elapsed() < self.patience, "{what} did not come; the screen:\n{}", self.text());
             std::thread::sleep(Duration::from_millis(10));
         }
     }

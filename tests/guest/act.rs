@@ -24,6 +24,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         ["spread", mib, threads] => side_by_side(number(threads), || walk(number(mib) * MIB / number(threads))),
         ["fill", mib] => fill(number(mib) * MIB),
         ["sync", path] => sync(path),
+        ["screen"] => crate::screen::channels(),
         ["place", irq, cpus] => place(number(irq) as u32, cpus),
         ["append", path, mib_per_second, most] => append(path, number(mib_per_second), number(most)),
         _ => return ExitCode::FAILURE,

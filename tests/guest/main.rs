@@ -11,6 +11,7 @@ mod boot;
 mod flood;
 mod machine;
 mod scenarios;
+mod screen;
 mod seen;
 
 use std::path::{Path, PathBuf};

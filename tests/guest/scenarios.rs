@@ -49,6 +49,7 @@ pub(crate) const VIRTIO: &[&Scenario] = &[
     &network::ONE_QUEUE,
     &network::CROWDED,
     &mend::CHANNELS,
+    &mend::CHANNELS_SCREEN,
     &mend::INTERRUPTS,
     &numa::FAR,
     &numa::SPREAD,

@@ -24,6 +24,39 @@ pub(crate) const CHANNELS: Scenario = Scenario {
     ..network::ONE_QUEUE
 };
 
+/// The same by somebody who sits at a terminal.
+pub(crate) const CHANNELS_SCREEN: Scenario = Scenario {
+    name: "mend-channels-screen",
+    mend: "network_state > before
+        flood 32 60000 400
+        /test/tool act screen > screen 2> errors; echo $? > status
+        network_state > after
+        for state in before screen errors status after; do tell $state $state; done",
+    mended: by_hand,
+    ..network::ONE_QUEUE
+};
+
+fn by_hand(parts: &Parts) -> Outcome {
+    let (screen, errors) = (part(parts, "screen")?, part(parts, "errors")?);
+    holds(part(parts, "status")? == "0", format!("{screen}\n{errors}"))?;
+    let stood = |what: &str| screen.split("== ").find(|page| page.starts_with(what)).unwrap_or_default();
+    for (page, said) in [
+        ("plan", "ethtool -L eth0 combined 4"),
+        ("plan", "This login"),
+        ("plan", "disruptive"),
+        ("applied", "settling, verdict in"),
+        ("verdict", "Verdict: improved"),
+        ("verdict", "packets received of nic:eth0"),
+        ("verdict", "Short stave now"),
+        ("timeline", "fix undone"),
+    ] {
+        holds(stood(page).contains(said), format!("{page} does not say {said:?}:\n{}", stood(page)))?;
+    }
+    same(parts, "before", "after")?;
+    let verdict = stood("verdict").lines().find(|line| line.contains("Verdict")).unwrap_or_default();
+    Ok(format!("by keys: {}; undone by one, all as before", verdict.trim_matches([' ', '│'])))
+}
+
 /// The same on a card whose interrupts change their names and numbers with its channels.
 pub(crate) const CHANNELS_IGB: Scenario = Scenario {
     name: "mend-channels-igb",
