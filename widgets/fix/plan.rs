@@ -5,7 +5,7 @@ use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
 use topotop_model::diff::{Watch, metrics};
-use topotop_model::fix::{Item, Plan, Resolved, Restore, Risk, Snippet};
+use topotop_model::fix::{Item, Plan, Resolved, Restore, Risk, Snippet, Surroundings};
 use topotop_model::text::printable;
 
 /// Columns of what a line is about.
@@ -19,11 +19,15 @@ struct Writer<'a> {
     width: u16,
     arrow: &'static str,
     plan: &'a Plan,
+    surroundings: &'a Surroundings,
+    /// True where it is known what is held.
+    read: bool,
 }
 
 pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, plan: &Plan, resolved: Option<&Resolved>, width: u16) -> Doc {
     let arrow = if cx.charset == Charset::Unicode { "→" } else { "->" };
-    let mut writer = Writer { doc: Doc::default(), width, arrow, plan };
+    let (surroundings, read) = (cx.surroundings, *cx.surroundings != Surroundings::default());
+    let mut writer = Writer { doc: Doc::default(), width, arrow, plan, surroundings, read };
     writer.what(dialog);
     writer.changes(resolved);
     writer.risks();
@@ -154,14 +158,17 @@ impl Writer<'_> {
                 self.lines("", Role::Critical, ["it takes itself back after 60 s unless it is confirmed once more"]);
             }
         }
-        let needs = plan.needs.iter().map(|need| {
-            [need.capability.as_str(), need.what.as_str()]
-                .into_iter()
-                .filter(|part| !part.is_empty())
-                .collect::<Vec<_>>()
-                .join(" ")
-        });
-        self.lines("Needs", Role::Text, needs.collect::<Vec<_>>());
+        for (at, need) in plan.needs.iter().enumerate() {
+            let parts = [need.capability.as_str(), need.what.as_str()];
+            let said = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+            let lacks = self.read && !need.capability.is_empty() && !self.surroundings.holds(&need.capability);
+            let (said, role) = if lacks {
+                (format!("{said}: not held here; the commands can be copied"), Role::Denied)
+            } else {
+                (said, Role::Text)
+            };
+            self.lines(if at == 0 { "Needs" } else { "" }, role, [said]);
+        }
     }
 
     fn back(&mut self) {

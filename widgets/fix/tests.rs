@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use topotop_model::diff::{self, Watch};
 use topotop_model::fix::verification::Trip;
 use topotop_model::fix::{
-    ALL, Identity, Item, Need, Plan, Refused, Resolved, Risk, Snippet, Step, Target, Verdict, Verify,
+    ALL, Identity, Item, Need, Plan, Refused, Resolved, Risk, Snippet, Step, Surroundings, Target, Verdict, Verify,
 };
 use topotop_model::journal::{Applied, Measured, Outcome};
 
@@ -182,6 +182,21 @@ fn nothing_is_left_out_on_a_small_terminal() {
         for part in parts.into_iter().map(|part| part as &str).chain(more).chain(last) {
             assert!(all.contains(part), "{part}\n{all}");
         }
+    });
+}
+
+/// Whoever may not do it is told before, and what to do instead.
+#[test]
+fn what_is_not_held_is_said() {
+    judged(&demo::server(), &demo::sick(), Charset::Unicode, |cx| {
+        let dialog = dialog(Stage::Review(Box::new(resolved())));
+        let said = |surroundings: &Surroundings| {
+            let cx = Cx { surroundings, ..*cx };
+            picture(&cx, &dialog, (120, 58)).contains("CAP_NET_ADMIN to set channels: not held here")
+        };
+        let none = Surroundings { uid: 1000, ..Surroundings::default() };
+        let held = Surroundings { capabilities: vec!["CAP_NET_ADMIN".to_owned()], ..none.clone() };
+        assert!(said(&none) && !said(&held) && !said(&Surroundings::default()));
     });
 }
 
