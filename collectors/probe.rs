@@ -77,6 +77,14 @@ pub fn daemon(root: &Root, name: &str) -> Result<Option<u32>, Unread> {
     service::running(root, name).map(|running| running.map(|running| running.pid))
 }
 
+/// The value of one item; none where it is not there any more. Of thousands of threads not all are read for one.
+pub fn value(root: &Root, target: &Target, key: &str) -> Result<Option<String>, Unread> {
+    if let Target::Affinity { pid, .. } = target {
+        return threads::mask_of(root, *pid, key);
+    }
+    Ok(values(root, target)?.into_iter().find(|(known, _)| known == key).map(|(_, value)| value))
+}
+
 /// Whether something is what it was when the plan was made; what it is now otherwise.
 pub fn same(root: &Root, identity: &Identity) -> Result<(), String> {
     identity::same(root, identity)

@@ -22,8 +22,11 @@ pub enum PlanCommand {
 /// What `plan numa` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct NumaArgs {
+    /// The process that is to be split; --pid PID says the same.
+    #[arg(value_name = "PID", required_unless_present_any = ["command", "pid"], conflicts_with = "command")]
+    pub process: Option<u32>,
     /// The process that is to be split.
-    #[arg(long, value_name = "PID", required_unless_present = "command", conflicts_with = "command")]
+    #[arg(long, value_name = "PID", conflicts_with_all = ["command", "process"])]
     pub pid: Option<u32>,
     /// node, or package: one instance for all its nodes.
     #[arg(long, value_name = "PLACE", default_value = "node", value_parser = per)]
@@ -63,14 +66,15 @@ pub(crate) fn run(
 ) -> Result<(), String> {
     let PlanCommand::Numa(args) = command;
     let root = root()?;
-    let program = match args.pid {
+    let pid = args.pid.or(args.process);
+    let program = match pid {
         Some(pid) => Some(started(&root, pid)?),
         None => None,
     };
     let surroundings = Surroundings::of(&root);
-    let frame = sampled(root, plan, args.pid);
-    let process = match args.pid {
-        Some(pid) => Some(frame.process(pid).ok_or_else(|| format!("process {pid} has ended: give another --pid"))?),
+    let frame = sampled(root, plan, pid);
+    let process = match pid {
+        Some(pid) => Some(frame.process(pid).ok_or_else(|| format!("process {pid} has ended: give another PID"))?),
         None => None,
     };
     let program = match (program, process) {

@@ -133,8 +133,10 @@ fn instances_start_beside_the_program_as_the_plan_says() {
 
 #[test]
 fn what_cannot_be_planned_is_said_in_a_line() {
-    let cases: [&[&str]; 5] = [
+    let cases: [&[&str]; 7] = [
         &["--pid", "4294967290"],
+        &["4294967290"],
+        &["1", "--pid", "1"],
         &[],
         &["--pid", "1", "--", "sleep", "1"],
         &["--instances", "0", "--", "sleep", "1"],
@@ -153,7 +155,7 @@ fn a_command_that_does_not_run_yet_is_planned_without_ports() {
     let start = plan["instances"][0]["start"].as_str().expect("a line");
     assert!(start.ends_with("sleep 100"), "{start}");
     let notes = plan["notes"].to_string();
-    assert!(notes.contains("with --pid its ports are moved"), "{notes}");
+    assert!(notes.contains("with PID its ports are moved"), "{notes}");
 }
 
 /// Within a second or so: it asks a machine twice, and nothing waits for long.
@@ -161,7 +163,7 @@ fn a_command_that_does_not_run_yet_is_planned_without_ports() {
 fn a_plan_is_made_at_once() {
     let start = Instant::now();
     let pid = std::process::id().to_string();
-    let (status, text, error) = plan(&["--pid", &pid, "--instances", "1"]);
+    let (status, text, error) = plan(&[&pid, "--instances", "1"]);
     assert_eq!(status, Some(0), "{error}");
     assert!(text.contains("Nothing of this is executed"), "{text}");
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());

@@ -80,6 +80,21 @@ pub(super) fn masks(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String
     Ok(masks)
 }
 
+/// The mask of one thread, `tid@starttime`; none where it has ended or is not to be touched any more.
+pub(super) fn mask_of(root: &Root, pid: u32, key: &str) -> Result<Option<String>, Unread> {
+    let parts = key.split_once('@').and_then(|(tid, start)| Some((tid.parse().ok()?, start.parse::<u64>().ok()?)));
+    let Some((tid, starttime)) = parts else { return Ok(None) };
+    let read = match one(root, pid, tid, &mut Vec::new()) {
+        Ok(Some(thread)) if thread.starttime == starttime => mask(root, &thread).map(Some),
+        Ok(_) => Ok(None),
+        Err(reason) => Err(reason),
+    };
+    match read {
+        Err(Reason::NotFound | Reason::Vanished) => Ok(None),
+        read => read.map_err(|reason| Unread::file(&format!("/proc/{pid}/task/{tid}"), reason)),
+    }
+}
+
 /// What the kernel lets a thread run on: `Cpus_allowed_list` of its status.
 fn mask(root: &Root, thread: &Ordinary) -> Result<String, Reason> {
     let status = root.read_text(thread.directory.trim_start_matches('/').to_owned() + "/status")?;
@@ -126,6 +141,18 @@ mod tests {
         let told = values(&root, &target(880)).expect("values");
         assert_eq!(told, [("7@880".to_owned(), "0-3,8".to_owned()), ("8@880".to_owned(), "0".to_owned())]);
         assert_eq!(values(&root, &target(881)).expect_err("another one").why, "process 7 has ended");
+    }
+
+    #[test]
+    fn one_thread_is_told_by_itself() {
+        let dir = tempfile::tempdir().expect("a directory");
+        thread(dir.path(), 8, 0, 0, "0");
+        thread(dir.path(), 10, 0, 1, "2");
+        let root = Root::at(dir.path()).expect("a root");
+        let target = Target::Affinity { pid: 7, starttime: 880 };
+        for (key, mask) in [("8@880", Some("0")), ("8@881", None), ("9@880", None), ("10@880", None), ("x", None)] {
+            assert_eq!(super::super::value(&root, &target, key), Ok(mask.map(str::to_owned)), "{key}");
+        }
     }
 
     #[test]

@@ -44,8 +44,9 @@ pub(super) fn plan(request: &Request<'_>, labels: &[&str], notes: &mut Vec<Strin
             Some(pid) => format!(
                 "where {pid} listens could not be read: CAP_SYS_PTRACE or root; its ports have to be found by hand"
             ),
-            None => "where it listens is known only of a program that runs: with --pid its ports are moved as well"
-                .to_owned(),
+            None => {
+                "where it listens is known only of a program that runs: with PID its ports are moved as well".to_owned()
+            }
         });
         return Ok(Vec::new());
     };

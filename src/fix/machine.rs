@@ -29,6 +29,11 @@ pub trait Machine {
     /// The values of a place, with the key of each item.
     fn values(&self, target: &Target) -> Result<Vec<(String, String)>, Unread>;
 
+    /// The value of one item; none where it is not there any more.
+    fn value(&self, target: &Target, key: &str) -> Result<Option<String>, Unread> {
+        Ok(self.values(target)?.into_iter().find(|(known, _)| known == key).map(|(_, value)| value))
+    }
+
     /// Whether something is what it was when the plan was made; what it is now otherwise.
     fn same(&self, identity: &Identity) -> Result<(), String>;
 
@@ -107,6 +112,10 @@ impl Kernel {
 impl Machine for Kernel {
     fn values(&self, target: &Target) -> Result<Vec<(String, String)>, Unread> {
         probe::values(&self.root, target)
+    }
+
+    fn value(&self, target: &Target, key: &str) -> Result<Option<String>, Unread> {
+        probe::value(&self.root, target, key)
     }
 
     fn same(&self, identity: &Identity) -> Result<(), String> {

@@ -166,12 +166,12 @@ impl Applier<'_> {
         if !target.holds_a_value() {
             return (None, None);
         }
-        match self.machine.values(target) {
+        match self.machine.value(target, key) {
             Err(unread) => (None, Some(format!("written, but could not be read back: {unread}"))),
-            Ok(values) => match values.into_iter().find(|(known, _)| known == key) {
+            Ok(value) => match value {
                 None => (None, Some("has ended".to_owned())),
-                Some((_, value)) if target.agrees(wanted, &value) => (Some(value), None),
-                Some((_, value)) => {
+                Some(value) if target.agrees(wanted, &value) => (Some(value), None),
+                Some(value) => {
                     let said = format!("the kernel took it, and it reads {value}, not {wanted}");
                     (Some(value), Some(said))
                 }
