@@ -18,8 +18,8 @@ pub(crate) const ONE_QUEUE: Scenario = Scenario {
 /// The same on a card whose queues have interrupts of their own names.
 pub(crate) const ONE_QUEUE_IGB: Scenario = Scenario {
     name: "one-queue-igb",
-    inject: "ethtool -L eth0 combined 1; flood 32 60000 60; sleep 1",
-    clean: "no_flood; ethtool -L eth0 combined 8",
+    inject: "ethtool -L eth0 combined 1; link_up; flood 32 60000 60; sleep 1",
+    clean: "no_flood; ethtool -L eth0 combined 8; link_up",
     ..ONE_QUEUE
 };
 
