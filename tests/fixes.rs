@@ -1,6 +1,6 @@
 //! Fixes through the real program in a terminal: keys pressed, the screen read, the machine looked at.
 
-use crate::common::pty::Session;
+use crate::common::pty::{Session, TOPOTOP};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -96,9 +96,15 @@ fn on_the_finding(full: &Full, flags: &[&str]) -> Session {
 fn a_limit_is_raised_by_keys_and_taken_back_by_one() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("raise") else { return };
-    let state = tempfile::tempdir().expect("a directory");
-    let state = state.path().join("state");
-    let mut session = on_the_finding(&full, &["--state-dir", &state.display().to_string()]);
+    let dir = tempfile::tempdir().expect("a directory");
+    let (state, recordings) = (dir.path().join("state"), dir.path().join("recordings"));
+    std::fs::create_dir(&recordings).expect("a directory");
+    let config = dir.path().join("config.toml");
+    std::fs::write(&config, format!("[record]\ndirectory = '{}'\n", recordings.display())).expect("written");
+    let [place, config] = [&state, &config].map(|path| path.display().to_string());
+    let mut session = on_the_finding(&full, &["--state-dir", &place, "--config", &config]);
+    session.keys("R");
+    session.shows("REC 00:00");
     // What is pressed first by whoever presses too fast does nothing.
     opened(&mut session);
     session.shows("▶[ Cancel ]");
@@ -128,6 +134,30 @@ fn a_limit_is_raised_by_keys_and_taken_back_by_one() {
     session.keys("q");
     assert_eq!(session.ends(), 0);
     session.restored();
+    recorded(&recordings, &full.name());
+}
+
+/// What was done is in the recording; from there nothing is done.
+fn recorded(recordings: &Path, group: &str) {
+    let file = std::fs::read_dir(recordings).expect("a directory").flatten().next().expect("a recording").path();
+    let file = file.display().to_string();
+    let info = Command::new(TOPOTOP).args(["record", "info", &file]).output().expect("it runs");
+    let info = String::from_utf8_lossy(&info.stdout).into_owned();
+    for said in ["✓ fix applied: ", "✓ fix undone: ", "(asked)"] {
+        assert!(info.contains(said), "{said:?} is not in\n{info}");
+    }
+    let mut session = Session::topotop(&["replay", "--paused", &file], (120, 40)).patient(Duration::from_secs(60));
+    session.shows("‖");
+    session.keys(">");
+    session.shows("fix applied");
+    session.keys(&format!("7/{group}\r"));
+    session.until("the finding", |screen| screen.contains("F-LIMIT"));
+    session.keys("f");
+    session.shows("a recording is shown: fixes are applied on the live machine only");
+    session.keys("\x1b");
+    session.hides("a recording is shown");
+    session.keys("q");
+    assert_eq!(session.ends(), 0);
 }
 
 #[test]
