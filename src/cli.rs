@@ -24,7 +24,6 @@ pub struct Cli {
 /// Flags of every command.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug, Default, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Global {
     /// Read DIR/proc and DIR/sys, a captured machine, instead of this one.
     #[arg(long, global = true, value_name = "DIR")]

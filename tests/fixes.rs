@@ -85,7 +85,7 @@ fn opened(session: &mut Session) {
 /// The program on the finding about a group.
 fn on_the_finding(full: &Full, flags: &[&str]) -> Session {
     let arguments = [&["--interval", "300ms"], flags].concat();
-    let mut session = Session::topotop(&arguments, (120, 40)).patient(Duration::from_secs(60));
+    let mut session = Session::topotop(&arguments, (120, 40)).patient(Duration::from_mins(1));
     session.shows("LIVE");
     session.keys(&format!("7/{}\r", full.name()));
     session.until("the finding", |screen| screen.contains("MEM-01") && screen.contains("F-LIMIT"));
