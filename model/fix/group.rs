@@ -180,7 +180,10 @@ pub(super) fn watch(path: &Arc<str>, metric: &'static str) -> Watch {
 
 /// What carries the load: the busiest interface where there is traffic to speak of, else the group's CPU time.
 pub(super) fn load(frame: &Frame, path: &Arc<str>) -> Watch {
-    traffic(frame).unwrap_or_else(|| watch(path, "cgroup.cores"))
+    // Of version 1 a group need not be where CPU time is counted.
+    let counted = frame.cgroup(path).is_some_and(|cgroup| cgroup.cpu.usage_cores.is_some());
+    let own = || if counted { watch(path, "cgroup.cores") } else { load_of_machine(frame) };
+    traffic(frame).unwrap_or_else(own)
 }
 
 fn traffic(frame: &Frame) -> Option<Watch> {
