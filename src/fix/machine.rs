@@ -4,6 +4,8 @@
 mod affinity;
 mod cpuset;
 mod file;
+#[cfg(test)]
+mod groups;
 mod hold;
 mod interrupt;
 mod ioprio;

@@ -4,6 +4,7 @@ mod disk;
 mod erlang;
 mod memory;
 mod mend;
+mod mend_memory;
 mod network;
 mod numa;
 mod quiet;
@@ -69,5 +70,7 @@ pub(crate) const IGB: &[&Scenario] = &[
     &memory::CACHE,
     &memory::APPENDER,
     &memory::REFAULT,
+    &mend_memory::CACHE,
+    &mend_memory::DISK,
 ];
-pub(crate) const V1: &[&Scenario] = &[&memory::CACHE_V1, &memory::REFAULT_V1];
+pub(crate) const V1: &[&Scenario] = &[&memory::CACHE_V1, &memory::REFAULT_V1, &mend_memory::CACHE_V1];

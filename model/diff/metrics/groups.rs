@@ -63,7 +63,7 @@ pub(in super::super) const CGROUP: Table = &[
         Read::Cgroup(|group| group.memory_pressure?.full_ratio),
     )
     .mean(),
-    rate("cgroup.io_writes", "writes", Neither, 10.0, Read::Cgroup(|group| io(group, |row| row.writes_per_second))),
+    rate("cgroup.io_writes", "writes", Neither, 2.0, Read::Cgroup(|group| io(group, |row| row.writes_per_second))),
     bytes_rate(
         "cgroup.io_write_bytes",
         "bytes written",

@@ -153,17 +153,17 @@ fn queues(state: &str) -> Vec<(&str, &str)> {
     lines.filter_map(|line| line.split_once(' ')).collect()
 }
 
-fn part<'a>(parts: &'a Parts, kind: &str) -> Result<&'a str, String> {
+pub(super) fn part<'a>(parts: &'a Parts, kind: &str) -> Result<&'a str, String> {
     parts.get(kind).map(|text| text.trim_end()).ok_or_else(|| format!("no {kind} came"))
 }
 
-fn json(parts: &Parts, kind: &str) -> Result<Value, String> {
+pub(super) fn json(parts: &Parts, kind: &str) -> Result<Value, String> {
     let text = part(parts, kind)?;
     serde_json::from_str(text).map_err(|error| format!("{kind}: {error}: {text}"))
 }
 
 /// What the journal says of the newest application of a fix: state, verdict and reason; the cost before and after.
-fn journaled(parts: &Parts, fix: &str) -> Result<(String, (f64, f64)), String> {
+pub(super) fn journaled(parts: &Parts, fix: &str) -> Result<(String, (f64, f64)), String> {
     let journal = json(parts, "journal")?;
     let rows = journal.as_array().map(Vec::as_slice).unwrap_or_default();
     let row = rows.iter().rfind(|row| row["id"].as_str().is_some_and(|id| id.ends_with(fix)));
@@ -175,13 +175,13 @@ fn journaled(parts: &Parts, fix: &str) -> Result<(String, (f64, f64)), String> {
     Ok((state, (mean("before"), mean("after"))))
 }
 
-fn taken_back(parts: &Parts) -> Result<(), String> {
+pub(super) fn taken_back(parts: &Parts) -> Result<(), String> {
     let undone = format!("{}{}", part(parts, "undone")?, part(parts, "undone.errors")?);
     holds(part(parts, "undone.status")? == "0", format!("undo: {undone}"))?;
     same(parts, "before", "after")
 }
 
-fn same(parts: &Parts, one: &str, other: &str) -> Result<(), String> {
+pub(super) fn same(parts: &Parts, one: &str, other: &str) -> Result<(), String> {
     let (before, after) = (part(parts, one)?, part(parts, other)?);
     let differ = before.lines().zip(after.lines()).find(|(before, after)| before != after);
     holds(before == after, format!("{one} and {other} differ: {differ:?}"))
