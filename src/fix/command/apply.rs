@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use topotop_model::fix::{Plan, Risk};
+use topotop_model::fix::{Plan, Restore, Risk};
 use topotop_model::journal::{Applied, Outcome};
 use topotop_model::text::printable;
 
@@ -174,6 +174,21 @@ pub(super) fn came(what: &str, outcome: &Outcome) -> String {
     }
 }
 
+/// How it came out, and whether anything can be put back.
+fn state_in_words(proposal: &Proposal, done: &Done) -> String {
+    let mut steps = proposal.resolved.plan.steps.iter();
+    let back = if steps.all(|step| step.restore == Restore::Never) {
+        "nothing of it can be put back".to_owned()
+    } else {
+        format!("topotop fix undo {} takes it back", done.number)
+    };
+    match done.state {
+        Applied::Applied => format!("applied as {}; {back}", done.number),
+        Applied::Partial => format!("applied in part as {}; {back}", done.number),
+        Applied::Failed => "not applied: what was written was put back".to_owned(),
+    }
+}
+
 fn finish(
     context: &Context,
     args: &ApplyArgs,
@@ -189,13 +204,7 @@ fn finish(
     if let Some(trouble) = &done.trouble {
         crate::run::warn(&format!("{trouble}: the journal does not have all of it"));
     }
-    lines.push(match done.state {
-        Applied::Applied => format!("applied as {}; topotop fix undo {} takes it back", done.number, done.number),
-        Applied::Partial => {
-            format!("applied in part as {}; topotop fix undo {} takes it back", done.number, done.number)
-        }
-        Applied::Failed => "not applied: what was written was put back".to_owned(),
-    });
+    lines.push(state_in_words(proposal, done));
     if let Some(by) = applied.deadline.filter(|_| done.state != Applied::Failed) {
         lines.push(format!(
             "{} takes it back in {} s unless: topotop fix confirm {}",

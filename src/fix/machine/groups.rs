@@ -1,5 +1,6 @@
 //! Groups of version 1 of this test's own, really written to, read back and put back; where there are none to be had, a
 //! line says so.
+#![expect(clippy::print_stderr, reason = "tests say what they could not try")]
 
 use super::{Kernel, Machine, Trouble};
 use std::fs;
@@ -128,7 +129,10 @@ fn quotas_and_throttles_are_put_back() {
         let ordinary = disk.path().join("device").exists();
         ordinary.then(|| fs::read_to_string(disk.path().join("dev")).ok()).flatten()
     });
-    let Some(number) = disk else { return eprintln!("skipped: no disk here") };
+    let Some(number) = disk else {
+        eprintln!("skipped: no disk here");
+        return;
+    };
     let path = group.path("blkio.throttle.write_iops_device");
     there_and_back(&Target::Line { path, key: number.trim().to_owned() }, "50");
 }
