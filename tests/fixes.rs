@@ -1,5 +1,8 @@
 //! Fixes through the real program in a terminal: keys pressed, the screen read, the machine looked at.
 
+mod headless;
+mod killed;
+
 use crate::common::pty::{Session, TOPOTOP};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

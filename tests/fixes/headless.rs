@@ -1,0 +1,150 @@
+//! `topotop fix` in scripts, on a control group of our own.
+
+use super::{ALONE, Full, LIMIT};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::PoisonError;
+
+fn topotop(arguments: &[&str], state: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_topotop"));
+    command.arg("fix").args(arguments).arg("--state-dir").arg(state).stdin(Stdio::null());
+    command.output().expect("the program runs")
+}
+
+fn document(output: &Output) -> Value {
+    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said()))
+}
+
+/// The id of the fix that raises the limit of a group.
+fn raise(full: &Full, state: &Path) -> String {
+    let listed = topotop(&["list", "--for", "5s", "--interval", "300ms", "--format", "json"], state);
+    assert!(listed.status.success());
+    let list = document(&listed);
+    let fixes = list.as_array().expect("one object per fix");
+    let own = |fix: &&Value| {
+        fix["id"].as_str().is_some_and(|id| id.ends_with("/F-LIMIT"))
+            && fix["subject"].as_str().is_some_and(|subject| subject.contains(&full.name()))
+    };
+    let fix = fixes.iter().find(own).unwrap_or_else(|| panic!("F-LIMIT: {list}"));
+    for key in ["id", "rule", "subject", "title", "command", "risk", "executable", "persistent"] {
+        assert!(fix.get(key).is_some(), "{key}: {fix}");
+    }
+    fix["id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn a_limit_is_raised_in_a_script_and_taken_back() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(full) = Full::new("script") else { return };
+    let state = tempfile::tempdir().expect("a directory");
+    let state = &state.path().join("state");
+    let id = raise(&full, state);
+    let quick = ["--for", "5s", "--interval", "300ms"];
+    let apply = |more: &[&str]| topotop(&[&["apply", &id], &quick[..], more].concat(), state);
+    // What it would do is told and not done; nobody can be asked here.
+    let shown = document(&apply(&["--dry-run", "--format", "json"]));
+    assert_eq!(shown["id"], id.as_str());
+    assert_eq!(shown["steps"][0]["old"], LIMIT);
+    for key in ["what", "target", "old", "new"] {
+        assert!(shown["steps"][0].get(key).is_some(), "{key}: {shown}");
+    }
+    for key in ["risk", "needs", "undo", "verify", "persistent"] {
+        assert!(shown.get(key).is_some(), "{key}: {shown}");
+    }
+    let refused = topotop(&["apply", &id], state);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--yes"));
+    let looked = apply(&["--read-only", "--yes"]);
+    assert_eq!(looked.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&looked.stderr).contains("--read-only: nothing is applied"));
+    assert_eq!(full.limit(), LIMIT);
+    assert!(!state.exists(), "nothing was applied, so there is nothing to journal");
+    let applied = apply(&["--yes", "--no-wait", "--format", "json"]);
+    let done = document(&applied);
+    assert_eq!((applied.status.code(), &done["state"]), (Some(0), &Value::from("applied")), "{done}");
+    assert_eq!(done["items"][0]["value"].as_str().map(str::to_owned), Some(full.limit()));
+    assert_ne!(full.limit(), LIMIT);
+    let journal = document(&topotop(&["journal", "--format", "json"], state));
+    assert_eq!(
+        (&journal[0]["id"], &journal[0]["state"], &journal[0]["verdict"]),
+        (&Value::from(id.as_str()), &Value::from("applied"), &Value::Null)
+    );
+    // Somebody else is at it.
+    std::fs::write(&full.limit, "80000000").expect("written");
+    let other = full.limit();
+    let refused = topotop(&["undo", &id], state);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains(&other) && said.contains("somebody else changed it"), "{said}");
+    assert_eq!(full.limit(), other);
+    let undone = topotop(&["undo", &id, "--force", "--format", "json"], state);
+    assert_eq!((undone.status.code(), &document(&undone)["whole"]), (Some(0), &Value::from(true)));
+    assert_eq!(full.limit(), LIMIT);
+    let journal = document(&topotop(&["journal", "--format", "json"], state));
+    assert_eq!(journal[0]["state"], "undone");
+    let again = topotop(&["undo", "1"], state);
+    assert_eq!(again.status.code(), Some(1));
+}
+
+#[test]
+fn what_is_in_force_and_changes_is_found() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(full) = Full::new("drift") else { return };
+    let state = tempfile::tempdir().expect("a directory");
+    let state = &state.path().join("state");
+    let id = raise(&full, state);
+    let applied = topotop(&["apply", &id, "--for", "5s", "--interval", "300ms", "--yes", "--no-wait"], state);
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    std::fs::write(&full.limit, "70000000").expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_topotop"));
+    command.args(["check", "--for", "6s", "--interval", "300ms", "--format", "json"]).arg("--state-dir").arg(state);
+    let found = document(&command.output().expect("the program runs"));
+    let findings = found["findings"].as_array().cloned().unwrap_or_default();
+    let drift =
+        findings.iter().find(|finding| finding["rule"] == "META-03").unwrap_or_else(|| panic!("META-03: {findings:?}"));
+    assert!(drift["title"].as_str().is_some_and(|title| title.contains("limit")), "{drift}");
+    assert!(topotop(&["undo", "--force"], state).status.success());
+    assert_eq!(full.limit(), LIMIT);
+}
+
+/// Runs under strace and gives what was opened for writing.
+fn traced(arguments: &[&str], state: &Path) -> Option<Vec<String>> {
+    let log = state.with_extension("strace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", "trace=open,openat,openat2,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat2,sched_setaffinity,ioprio_set,migrate_pages", "-o"]);
+    command.arg(&log).arg(env!("CARGO_BIN_EXE_topotop")).arg("fix").args(arguments).arg("--state-dir").arg(state);
+    let output = command.stdin(Stdio::null()).output().ok()?;
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(&log).ok()?;
+    let writes = |line: &&str| {
+        let opens = line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT");
+        // sched_setaffinity of a library for its own threads would be told here as well.
+        (opens || !line.contains("open")) && !line.contains("ENOENT") && !line.contains("+++") && !line.contains("---")
+    };
+    Some(text.lines().filter(writes).map(str::to_owned).collect())
+}
+
+#[test]
+fn read_only_and_captured_machines_are_never_written_to() {
+    if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
+        eprintln!("not tested: no strace");
+        return;
+    }
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(full) = Full::new("traced") else { return };
+    let state = tempfile::tempdir().expect("a directory");
+    let state = &state.path().join("state");
+    let id = raise(&full, state);
+    let quick = ["--for", "5s", "--interval", "300ms", "--yes", "--no-hwloc"];
+    let writes = traced(&[&["apply", &id, "--read-only"], &quick[..]].concat(), state).expect("a trace");
+    let bad: Vec<_> = writes.iter().filter(|line| !line.contains("/dev/")).collect();
+    assert!(bad.is_empty(), "{bad:?}");
+    for undo in [["undo", "--read-only"], ["confirm", "1"]] {
+        let writes = traced(&undo, state).expect("a trace");
+        assert!(writes.iter().all(|line| line.contains("/dev/")), "{writes:?}");
+    }
+    assert_eq!(full.limit(), LIMIT);
+    assert!(!state.exists());
+}
