@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::hint::black_box;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,6 +23,11 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         ["burn", threads] => side_by_side(number(threads), || spin(None)),
         ["hold", mib] => walk(number(mib) * MIB),
         ["spread", mib, threads] => side_by_side(number(threads), || walk(number(mib) * MIB / number(threads))),
+        ["serve", mib, ref ports @ ..] => {
+            let listen = |port: &&str| TcpListener::bind(("127.0.0.1", number(port) as u16)).expect("a free port");
+            let _kept: Vec<TcpListener> = ports.iter().map(listen).collect();
+            walk(number(mib) * MIB);
+        }
         ["fill", mib] => fill(number(mib) * MIB),
         ["sync", path] => sync(path),
         ["screen"] => crate::screen::channels(),

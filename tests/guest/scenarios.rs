@@ -7,6 +7,7 @@ mod mend;
 mod mend_memory;
 mod network;
 mod numa;
+mod placed;
 mod quiet;
 
 use crate::seen::{Outcome, Parts, Seen};
@@ -55,6 +56,7 @@ pub(crate) const VIRTIO: &[&Scenario] = &[
     &numa::FAR,
     &numa::SPREAD,
     &numa::FULL_NODE,
+    &placed::PLAN,
     &quiet::OFFLINE,
     &memory::SHMEM,
     &quiet::IDLE,

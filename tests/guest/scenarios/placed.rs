@@ -1,0 +1,89 @@
+//! Instances of a plan, started as it says.
+
+use super::mend::{json, part};
+use super::{PLAIN, Scenario};
+use crate::seen::{Outcome, Parts, holds};
+
+/// The pages of a mapping by node, and its policy.
+#[derive(Debug)]
+struct Pages {
+    policy: String,
+    nodes: Vec<(u32, f64)>,
+}
+
+impl Pages {
+    fn on(&self, node: u32) -> f64 {
+        let all: f64 = self.nodes.iter().map(|(_, pages)| pages).sum();
+        self.nodes.iter().find(|(id, _)| *id == node).map_or(0.0, |(_, pages)| pages / all.max(1.0))
+    }
+}
+
+/// From a line of numa_maps.
+fn pages(line: &str) -> Result<Pages, String> {
+    let policy = line.split_whitespace().nth(1).ok_or_else(|| format!("no mapping: {line}"))?.to_owned();
+    let pair = |word: &str| {
+        let (node, pages) = word.strip_prefix('N')?.split_once('=')?;
+        Some((node.parse().ok()?, pages.parse().ok()?))
+    };
+    Ok(Pages { policy, nodes: line.split_whitespace().filter_map(pair).collect() })
+}
+
+/// A program of four ports, one target of them somebody's: an instance for each node with CPUs, started as the plan says.
+pub(crate) const PLAN: Scenario = Scenario {
+    name: "plan-numa",
+    inject: "bg /test/tool act serve 24 8080 7200 9060 5100; bg /test/tool act serve 1 8081; sleep 2",
+    mend: "pid=$(head -n 1 pids)
+        /test/topotop plan numa --pid $pid --format json > plan
+        /test/topotop plan numa --pid $pid > text
+        sed -n '/^start, beside/,/^$/p' text | grep -v '#' | sed '1d;/^$/d' > lines
+        while read -r line; do bg bash -c \"$line\"; done < lines
+        sleep 6
+        for file in /proc/[0-9]*/cmdline; do
+            words=$(tr '\\0' ' ' < $file)
+            case $words in '/test/tool act serve 24 '*) ;; *) continue ;; esac
+            dir=${file%/cmdline}
+            [ $dir != /proc/$pid ] || continue
+            port=${words#* 24 }
+            for number in $port; do (echo > /dev/tcp/127.0.0.1/$number) 2> /dev/null && open=$number && printf '%s ' open; done
+            echo $words $(grep -h Cpus_allowed_list $dir/status | cut -f 2) $(pages ${dir#/proc/})
+        done | sort > running
+        tell plan plan; tell lines lines; tell running running",
+    mended: planned,
+    ..PLAIN
+};
+
+fn planned(parts: &Parts) -> Outcome {
+    let plan = json(parts, "plan")?;
+    let instances = plan["instances"].as_array().cloned().unwrap_or_default();
+    // The fifth node has no CPUs.
+    holds(instances.len() == 4, format!("instances: {}", plan["instances"]))?;
+    let skipped = plan["ports"].as_array().into_iter().flatten().filter(|port| port["old"] == 8080);
+    let first = skipped.into_iter().next().map(|port| (port["new"].as_u64(), port["skipped"][0].to_string()));
+    let (new, why) = first.ok_or("no port 8080 in the plan")?;
+    holds(new == Some(8082) && why.contains("8081 is tool"), format!("8080 became {new:?}: {why}"))?;
+    let running: Vec<&str> = part(parts, "running")?.lines().collect();
+    holds(running.len() == 4, format!("they do not all run: {running:?}; {}", part(parts, "lines")?))?;
+    for instance in &instances {
+        let ports: Vec<String> = plan["ports"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|port| {
+                port["label"]
+                    .as_str()
+                    .is_some_and(|label| instance["name"].as_str().is_some_and(|name| name.ends_with(label)))
+            })
+            .map(|port| port["new"].to_string())
+            .collect();
+        let (cpus, node) = (instance["cpus"].as_str().unwrap_or("?"), instance["nodes"].as_str().unwrap_or("?"));
+        let line = running.iter().find(|line| ports.iter().all(|port| line.contains(port.as_str())));
+        let line = line.ok_or_else(|| format!("nobody has ports {ports:?}: {running:?}"))?;
+        holds(line.starts_with("open open open open "), format!("it does not answer on every port: {line}"))?;
+        holds(line.contains(&format!(" {cpus} ")), format!("it is not on CPUs {cpus}: {line}"))?;
+        let at = line.find(&format!(" {cpus} ")).map_or("", |at| &line[at + cpus.len() + 2..]);
+        let memory = pages(at)?;
+        let home: u32 = node.parse().map_err(|_| format!("node {node}"))?;
+        holds(memory.on(home) > 0.99 && memory.policy == format!("bind:{home}"), format!("its memory: {memory:?}"))?;
+    }
+    Ok("an instance for each node with CPUs, on its own ports, with local memory".to_owned())
+}
