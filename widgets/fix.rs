@@ -13,7 +13,7 @@ use crate::{Cx, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::fix::{Fix, Plan, Refused, Resolved, Verdict, Verification};
-use topotop_model::journal::{Applied, Outcome};
+use topotop_model::journal::{Applied, Measured, Outcome};
 
 /// What is shown.
 #[derive(Clone, Debug)]
@@ -110,6 +110,8 @@ pub struct Run {
     pub state: Option<Applied>,
     /// What is measured.
     pub verification: Option<Verification>,
+    /// What is measured so far.
+    pub table: Vec<Measured>,
     /// What it came to.
     pub verdict: Option<Verdict>,
     /// CLOCK_MONOTONIC in ns when it takes itself back unless confirmed.
@@ -142,6 +144,7 @@ impl Run {
             progress: None,
             aborting: false,
             state: None,
+            table: verification.as_ref().map(Verification::table).unwrap_or_default(),
             verification,
             verdict: None,
             deadline_ns: None,
@@ -191,7 +194,7 @@ impl Dialog {
             return Some("advice: shown, never executed".to_owned());
         }
         if let Stage::Review(resolved) = &self.stage {
-            let essential = |step: usize| plan.steps.get(step).is_none_or(|step| step.essential);
+            let essential = |step: usize| plan.steps.get(step).is_some_and(|step| step.essential);
             if let Some((_, why)) = resolved.unread.iter().find(|(step, _)| essential(*step)) {
                 return Some(
                     self.disabled.clone().unwrap_or_else(|| format!("its old values could not be read: {why}")),

@@ -215,6 +215,7 @@ impl App {
         let Some(run) = self.running_mut() else { return Vec::new() };
         let Some(verification) = run.verification.as_mut().filter(|_| run.undone.is_none()) else { return Vec::new() };
         verification.push(&frame);
+        run.table = verification.table();
         let Some(number) = run.number.filter(|_| run.doing == Doing::Watching) else { return Vec::new() };
         if let Some(tripped) = verification.tripped() {
             run.trouble = Some(format!("{}: undone at once", tripped.text()));

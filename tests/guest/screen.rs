@@ -26,7 +26,8 @@ pub(crate) fn channels() {
     if session.text().contains("What to do: NIC-01") {
         session.keys("\r");
     }
-    session.until("the old value and the new one", |screen| screen.contains("combined 1 → combined 4"));
+    session
+        .until("the old value and the new one", |screen| screen.contains("channels of eth0: combined 1 → combined "));
     session.shows("▶[ Cancel ]");
     show("plan", &session);
     session.keys("\x1b[D");

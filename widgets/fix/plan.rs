@@ -131,6 +131,12 @@ impl Writer<'_> {
             let text = format!("{} (may change with it: undo puts them back as they are now)", kept.join(", "));
             self.lines("Noted", Role::Dim, [text]);
         }
+        let unread = resolved.map_or(&[][..], |resolved| &resolved.unread);
+        let of_kept = |(at, why): &(usize, String)| {
+            let target = plan.kept.get(at.checked_sub(plan.steps.len())?)?;
+            Some(format!("{target} cannot be read, so that undo does not put it back: {why}"))
+        };
+        self.lines("", Role::Warn, unread.iter().filter_map(of_kept));
     }
 
     fn change(&self, item: &Item) -> String {

@@ -148,11 +148,13 @@ fn outcome(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
 /// The table that fills while one looks at it.
 fn table(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     let measured = run.state.is_some_and(|state| state != Applied::Failed);
-    let Some(verification) = run.verification.as_ref().filter(|_| measured) else { return };
+    if !measured || run.verification.is_none() {
+        return;
+    }
     doc.gap();
     match &run.verdict {
         Some(verdict) => table::lines(cx, doc, &verdict.table, "after", width),
-        None => table::lines(cx, doc, &verification.table(), "now", width),
+        None => table::lines(cx, doc, &run.table, "now", width),
     }
 }
 

@@ -19,6 +19,9 @@ impl App {
                 if let Some(verification) = verification {
                     verification.precede(*past);
                 }
+                if let Some(run) = self.running_mut() {
+                    run.table = run.verification.as_ref().map(|seen| seen.table()).unwrap_or_default();
+                }
             }
             Reply::Resolved(resolved, gone) => {
                 let Some(dialog) = &mut self.fixing else { return Vec::new() };

@@ -145,6 +145,27 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
 }
 
 #[test]
+fn what_is_noted_and_cannot_be_read_is_no_obstacle() {
+    let mut app = app();
+    reviewed(&mut app);
+    let steps = match &mut app.fixing.as_mut().expect("a dialog").stage {
+        Stage::Review(resolved) => {
+            let steps = resolved.plan.steps.len();
+            resolved.unread = vec![(steps, "its driver does not tell".to_owned())];
+            steps
+        }
+        _ => panic!("a plan"),
+    };
+    assert!(text(&mut app).contains("so that undo does not put it back"), "{}", text(&mut app));
+    let obstacle = |app: &App| app.fixing.as_ref().and_then(|dialog| dialog.obstacle());
+    assert_eq!(obstacle(&app), None);
+    if let Stage::Review(resolved) = &mut app.fixing.as_mut().expect("a dialog").stage {
+        resolved.unread = vec![(steps - 1, "permission denied".to_owned())];
+    }
+    assert!(obstacle(&app).is_some_and(|why| why.contains("permission denied")));
+}
+
+#[test]
 fn what_is_dangerous_is_typed() {
     let mut app = app();
     app.status.surroundings = Surroundings { login_nic: Some("eth0".to_owned()), ..Surroundings::default() };

@@ -41,7 +41,7 @@ fn by_hand(parts: &Parts) -> Outcome {
     holds(part(parts, "status")? == "0", format!("{screen}\n{errors}"))?;
     let stood = |what: &str| screen.split("== ").find(|page| page.starts_with(what)).unwrap_or_default();
     for (page, said) in [
-        ("plan", "ethtool -L eth0 combined 4"),
+        ("plan", "ethtool -L eth0 combined "),
         ("plan", "This login"),
         ("plan", "disruptive"),
         ("applied", "settling, verdict in"),
