@@ -22,7 +22,6 @@ pub struct Cli {
 }
 
 /// Flags of every command.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Clone, Debug, Default, Args)]
 pub struct Global {
     /// Read DIR/proc and DIR/sys, a captured machine, instead of this one.

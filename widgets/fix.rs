@@ -179,11 +179,12 @@ impl Dialog {
         }
     }
 
-    /// What would be copied: the commands, then the texts that are advised.
+    /// What would be copied: the commands; of advice the texts that are advised as well.
     pub fn copied(&self) -> String {
         let Some(plan) = self.plan() else { return String::new() };
         let mut text = plan.commands.clone();
-        text.extend(plan.snippets.iter().map(|snippet| snippet.text.trim_end().to_owned()));
+        let advised = if plan.is_executable() { &[][..] } else { &plan.snippets };
+        text.extend(advised.iter().map(|snippet| snippet.text.trim_end().to_owned()));
         text.join("\n")
     }
 

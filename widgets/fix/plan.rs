@@ -126,6 +126,12 @@ impl Writer<'_> {
         if plan.is_executable() && resolved.is_none() {
             self.lines("", Role::Dim, ["reading the values that there are now"]);
         }
+        self.noted(resolved);
+    }
+
+    /// What may change with it.
+    fn noted(&mut self, resolved: Option<&Resolved>) {
+        let plan = self.plan;
         let kept = plan.kept.iter().map(ToString::to_string).collect::<Vec<_>>();
         if !kept.is_empty() {
             let text = format!("{} (may change with it: undo puts them back as they are now)", kept.join(", "));

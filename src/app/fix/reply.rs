@@ -2,6 +2,7 @@
 
 use super::super::{App, Effect, Modal};
 use crate::fix::order::{Order, Reply};
+use topotop_model::fix::Verification;
 use topotop_model::journal::Applied;
 use topotop_model::recording::FixState;
 use topotop_widgets::fix::{Doing, Run, Stage, Undone};
@@ -20,7 +21,7 @@ impl App {
                     verification.precede(*past);
                 }
                 if let Some(run) = self.running_mut() {
-                    run.table = run.verification.as_ref().map(|seen| seen.table()).unwrap_or_default();
+                    run.table = run.verification.as_ref().map(Verification::table).unwrap_or_default();
                 }
             }
             Reply::Resolved(resolved, gone) => {
