@@ -18,8 +18,8 @@ pub(super) struct Group<'a> {
     pub(super) version: u32,
     /// Its directory there.
     pub(super) dir: String,
-    /// Its directory in the hierarchy that its inode is of.
-    home: String,
+    /// Its inode there; zero where it is not known.
+    inode: u64,
 }
 
 impl<'a> Group<'a> {
@@ -34,12 +34,13 @@ impl<'a> Group<'a> {
         let cgroup = frame.cgroup(path).ok_or(Refusal::NotForThis)?;
         let unknown = || Refusal::until("where control groups are mounted could not be read", "/proc/self/mountinfo");
         let (version, dir) = frame.cgroup_directory(path, controller).ok_or_else(unknown)?;
-        // A row's inode is of the hierarchy that tells of its memory, else of its CPU time.
-        let first = ["memory", "cpu", "cpuacct"]
-            .into_iter()
-            .find_map(|name| frame.cgroup_directory(path, name).filter(|(version, _)| *version == 1));
-        let home = first.or_else(|| frame.cgroup_directory(path, "")).map_or_else(|| dir.clone(), |(_, dir)| dir);
-        Ok(Self { cgroup, version, dir, home })
+        // A row's inode is of the hierarchy that tells of its memory, else of others: where it is not of this one, it is
+        // looked up when the plan is shown.
+        let one = |name| frame.cgroup_directory(path, name).is_some_and(|(version, _)| version == 1);
+        let told =
+            if version == 1 { controller == "memory" } else { !["memory", "cpu", "cpuacct"].into_iter().any(one) };
+        let inode = if told { cgroup.inode.value().unwrap_or(0) } else { 0 };
+        Ok(Self { cgroup, version, dir, inode })
     }
 
     /// Its memory.
@@ -49,7 +50,7 @@ impl<'a> Group<'a> {
     }
 
     pub(super) fn identity(&self) -> Identity {
-        Identity::Cgroup { directory: self.home.clone(), inode: self.cgroup.inode.value().unwrap_or(0) }
+        Identity::Cgroup { directory: self.dir.clone(), inode: self.inode }
     }
 
     /// A file of it.
@@ -257,7 +258,8 @@ pub(super) fn show(bytes: u64) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{Group, is_of_containers, size, unit};
-    use crate::frame::{CgroupMount, Frame};
+    use crate::Known;
+    use crate::frame::{Cgroup, CgroupMount, Frame};
     use proptest::prelude::*;
 
     /// A machine of one version; of version 1 with a hierarchy for each controller.
@@ -299,16 +301,17 @@ pub(super) mod tests {
     #[test]
     fn an_inode_is_of_the_hierarchy_that_tells_of_memory() {
         let mut frame = Frame::default();
-        frame.cgroups.push(crate::frame::Cgroup { path: "/mq".into(), ..crate::frame::Cgroup::default() });
+        let group = Cgroup { path: "/mq".into(), inode: Known::Value(7), ..Cgroup::default() };
+        frame.cgroups.push(group);
+        let told = |frame: &Frame, controller: &str| {
+            let group = Group::at(frame, "/mq", controller).expect("a group");
+            (group.dir.clone(), group.inode)
+        };
         mounted(&mut frame, 1);
-        let group = Group::at(&frame, "/mq", "cpu").expect("a group");
-        assert_eq!(
-            (group.dir.as_str(), group.home.as_str()),
-            ("/sys/fs/cgroup/cpu,cpuacct/mq", "/sys/fs/cgroup/memory/mq")
-        );
+        assert_eq!(told(&frame, "cpu"), ("/sys/fs/cgroup/cpu,cpuacct/mq".to_owned(), 0));
+        assert_eq!(told(&frame, "memory"), ("/sys/fs/cgroup/memory/mq".to_owned(), 7));
         mounted(&mut frame, 2);
-        let group = Group::at(&frame, "/mq", "cpu").expect("a group");
-        assert_eq!((group.dir.as_str(), group.home.as_str()), ("/sys/fs/cgroup/mq", "/sys/fs/cgroup/mq"));
+        assert_eq!(told(&frame, "cpu"), ("/sys/fs/cgroup/mq".to_owned(), 7));
     }
 
     #[test]
