@@ -149,7 +149,7 @@ fn recorded(recordings: &Path, group: &str) {
     for said in ["✓ fix applied: ", "✓ fix undone: ", "(asked)"] {
         assert!(info.contains(said), "{said:?} is not in\n{info}");
     }
-    let mut session = Session::topotop(&["replay", "--paused", &file], (120, 40)).patient(Duration::from_secs(60));
+    let mut session = Session::topotop(&["replay", "--paused", &file], (120, 40)).patient(Duration::from_mins(1));
     session.shows("‖");
     session.keys(">");
     session.shows("fix applied");
