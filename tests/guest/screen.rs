@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(150);
 
 /// Mends an interface that runs one queue: `f`, the plan, the yes, the verdict, the undo. Prints what stood there.
 pub(crate) fn channels() {
-    let flags = ["--config", "/test/config.toml", "--interval", "700ms", "--state-dir", "/tmp/screen"];
+    let flags = ["--config", "/test/config.toml", "--interval", "700ms", "--state-dir", "/tmp/by-hand"];
     let mut session = Session::start("/test/topotop", &flags, (120, 40), &[]).patient(PATIENCE);
     session.shows("LIVE");
     session.keys("7");
