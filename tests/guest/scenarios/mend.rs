@@ -9,10 +9,10 @@ pub(crate) const CHANNELS: Scenario = Scenario {
     name: "mend-virtio-channels",
     mend: "network_state > before
         flood 32 12000 300
-        fix list list --for 12s --format json
-        denied apply NIC-01/nic%3Aeth0/F-CHAN --for 12s --yes
+        fix list list --for 20s --format json
+        denied apply NIC-01/nic%3Aeth0/F-CHAN --for 30s --yes
         network_state > untouched
-        fix applied apply NIC-01/nic%3Aeth0/F-CHAN --for 12s --set combined=4 --yes
+        fix applied apply NIC-01/nic%3Aeth0/F-CHAN --for 30s --set combined=4 --yes
         network_state > during
         flood 32 60000 60
         watch $scenario cured 700 13
@@ -98,12 +98,12 @@ pub(crate) const INTERRUPTS: Scenario = Scenario {
     name: "mend-interrupts",
     mend: "network_state > before
         flood 32 60000 300
-        fix placed apply IRQ-02/host/F-IRQAFF --for 12s --yes --no-wait
+        fix placed apply IRQ-02/host/F-IRQAFF --for 20s --yes --no-wait
         network_state > by_hand
         fix back undo IRQ-02/host/F-IRQAFF
         network_state > put_back
         flood 32 320 60; sleep 4; flood 32 60000 300; sleep 1
-        fix applied apply IRQ-02/host/F-IRQBAL --for 12s --yes --no-wait
+        fix applied apply IRQ-02/host/F-IRQBAL --for 20s --yes --no-wait
         flood 32 320 60; sleep 35
         network_state > during
         flood 32 60000 60
