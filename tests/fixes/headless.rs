@@ -1,10 +1,13 @@
 //! `topotop fix` in scripts, on a control group of our own.
 
 use super::{ALONE, Full, LIMIT};
+use crate::common::pty::Session;
+use crate::common::schema::violations;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::PoisonError;
+use std::time::Duration;
 
 fn topotop(arguments: &[&str], state: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_topotop"));
@@ -17,11 +20,21 @@ fn document(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said()))
 }
 
+/// A document is as the shipped schema says.
+fn valid(kind: &str, document: &Value) {
+    let text = include_str!("../../docs/schema/topotop.fix-1.json");
+    let mut schema: Value = serde_json::from_str(text).expect("the schema is JSON");
+    schema["$ref"] = format!("#/$defs/{kind}").into();
+    let found = violations(&schema, document);
+    assert!(found.is_empty(), "{kind}: {found:#?}");
+}
+
 /// The id of the fix that raises the limit of a group.
 fn raise(full: &Full, state: &Path) -> String {
-    let listed = topotop(&["list", "--for", "5s", "--interval", "300ms", "--format", "json"], state);
+    let listed = topotop(&["list", "--for", "10s", "--interval", "300ms", "--format", "json"], state);
     assert!(listed.status.success());
     let list = document(&listed);
+    valid("offers", &list);
     let fixes = list.as_array().expect("one object per fix");
     let own = |fix: &&Value| {
         fix["id"].as_str().is_some_and(|id| id.ends_with("/F-LIMIT"))
@@ -41,10 +54,11 @@ fn a_limit_is_raised_in_a_script_and_taken_back() {
     let state = tempfile::tempdir().expect("a directory");
     let state = &state.path().join("state");
     let id = raise(&full, state);
-    let quick = ["--for", "5s", "--interval", "300ms"];
+    let quick = ["--for", "10s", "--interval", "300ms"];
     let apply = |more: &[&str]| topotop(&[&["apply", &id], &quick[..], more].concat(), state);
     // What it would do is told and not done; nobody can be asked here.
     let shown = document(&apply(&["--dry-run", "--format", "json"]));
+    valid("plan", &shown);
     assert_eq!(shown["id"], id.as_str());
     assert_eq!(shown["steps"][0]["old"], LIMIT);
     for key in ["what", "target", "old", "new"] {
@@ -63,29 +77,60 @@ fn a_limit_is_raised_in_a_script_and_taken_back() {
     assert!(!state.exists(), "nothing was applied, so there is nothing to journal");
     let applied = apply(&["--yes", "--no-wait", "--format", "json"]);
     let done = document(&applied);
+    valid("done", &done);
     assert_eq!((applied.status.code(), &done["state"]), (Some(0), &Value::from("applied")), "{done}");
     assert_eq!(done["items"][0]["value"].as_str().map(str::to_owned), Some(full.limit()));
     assert_ne!(full.limit(), LIMIT);
     let journal = document(&topotop(&["journal", "--format", "json"], state));
+    valid("applications", &journal);
     assert_eq!(
         (&journal[0]["id"], &journal[0]["state"], &journal[0]["verdict"]),
         (&Value::from(id.as_str()), &Value::from("applied"), &Value::Null)
     );
+    taken_back(&full, &id, state);
+}
+
+/// What somebody else changed is not overwritten unless that is asked for.
+fn taken_back(full: &Full, id: &str, state: &Path) {
     // Somebody else is at it.
     std::fs::write(&full.limit, "80000000").expect("written");
     let other = full.limit();
-    let refused = topotop(&["undo", &id], state);
+    let refused = topotop(&["undo", id], state);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(said.contains(&other) && said.contains("somebody else changed it"), "{said}");
     assert_eq!(full.limit(), other);
-    let undone = topotop(&["undo", &id, "--force", "--format", "json"], state);
+    let undone = topotop(&["undo", id, "--force", "--format", "json"], state);
     assert_eq!((undone.status.code(), &document(&undone)["whole"]), (Some(0), &Value::from(true)));
     assert_eq!(full.limit(), LIMIT);
     let journal = document(&topotop(&["journal", "--format", "json"], state));
+    valid("applications", &journal);
     assert_eq!(journal[0]["state"], "undone");
     let again = topotop(&["undo", "1"], state);
     assert_eq!(again.status.code(), Some(1));
+}
+
+#[test]
+fn silence_at_the_question_is_a_no() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(full) = Full::new("asked") else { return };
+    let state = tempfile::tempdir().expect("a directory");
+    let state = &state.path().join("state");
+    let id = raise(&full, state);
+    let place = state.display().to_string();
+    let quick = ["--for", "10s", "--interval", "300ms", "--no-wait", "--state-dir", &place];
+    let arguments = [&["fix", "apply", &id], &quick[..]].concat();
+    for (answer, status) in [("\r", 1), ("y\r", 1), ("yes\r", 0)] {
+        assert_eq!(full.limit(), LIMIT, "before {answer:?}");
+        let mut session = Session::topotop(&arguments, (120, 40)).patient(Duration::from_mins(1));
+        session.shows("Apply it?");
+        session.keys(answer);
+        assert_eq!(session.ends(), status, "{}", session.text());
+        assert_eq!(state.exists(), status == 0);
+    }
+    assert_ne!(full.limit(), LIMIT);
+    assert!(topotop(&["undo"], state).status.success());
+    assert_eq!(full.limit(), LIMIT);
 }
 
 #[test]
@@ -95,11 +140,11 @@ fn what_is_in_force_and_changes_is_found() {
     let state = tempfile::tempdir().expect("a directory");
     let state = &state.path().join("state");
     let id = raise(&full, state);
-    let applied = topotop(&["apply", &id, "--for", "5s", "--interval", "300ms", "--yes", "--no-wait"], state);
+    let applied = topotop(&["apply", &id, "--for", "10s", "--interval", "300ms", "--yes", "--no-wait"], state);
     assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
     std::fs::write(&full.limit, "70000000").expect("written");
     let mut command = Command::new(env!("CARGO_BIN_EXE_topotop"));
-    command.args(["check", "--for", "6s", "--interval", "300ms", "--format", "json"]).arg("--state-dir").arg(state);
+    command.args(["check", "--for", "10s", "--interval", "300ms", "--format", "json"]).arg("--state-dir").arg(state);
     let found = document(&command.output().expect("the program runs"));
     let findings = found["findings"].as_array().cloned().unwrap_or_default();
     let drift =
@@ -137,7 +182,7 @@ fn read_only_and_captured_machines_are_never_written_to() {
     let state = tempfile::tempdir().expect("a directory");
     let state = &state.path().join("state");
     let id = raise(&full, state);
-    let quick = ["--for", "5s", "--interval", "300ms", "--yes", "--no-hwloc"];
+    let quick = ["--for", "10s", "--interval", "300ms", "--yes", "--no-hwloc"];
     let writes = traced(&[&["apply", &id, "--read-only"], &quick[..]].concat(), state).expect("a trace");
     let bad: Vec<_> = writes.iter().filter(|line| !line.contains("/dev/")).collect();
     assert!(bad.is_empty(), "{bad:?}");
