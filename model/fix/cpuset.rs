@@ -87,7 +87,7 @@ fn by_group(case: &Case<'_>, process: &Process, group: &Group<'_>, cpus: &IdSet,
     plan.identity.push(group.identity());
     plan.commands = vec![first.command, format!("migratepages {} all {node}", process.pid), last.command];
     let pages = Step { essential: false, ..step(process, node) };
-    plan.steps = vec![first.step, pages, Step { restore: Restore::Roughly, ..last.step }];
+    plan.steps = [first.step, pages, last.step].map(|step| Step { restore: Restore::Roughly, ..step }).to_vec();
     // Kernels before 6.2 forget the masks that threads had.
     plan.kept = vec![Target::Affinity { pid: process.pid, starttime: process.starttime }];
     plan.needs.push(need());
@@ -98,7 +98,7 @@ fn by_group(case: &Case<'_>, process: &Process, group: &Group<'_>, cpus: &IdSet,
     plan.undo = format!("the lists that the group had, then the masks of its threads and the bytes on each node; {}", "a list that was empty becomes that of the group above");
     plan.lost = vec![
         "which page was on which node: only the bytes on each are put back".to_owned(),
-        "an empty cpuset.mems: the kernel takes none back while processes are in the group, so the list of the group above is written".to_owned(),
+        "an empty cpuset.cpus or cpuset.mems: the kernel takes none back while processes are in the group, so the list of the group above is written".to_owned(),
         "the nodes of a memory policy that was rewritten".to_owned(),
     ];
     let kubelet = "the kubelet, where its static CPU manager keeps the group's CPUs";
