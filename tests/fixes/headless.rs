@@ -172,7 +172,7 @@ fn traced(arguments: &[&str], state: &Path) -> Option<Vec<String>> {
 }
 
 #[test]
-fn read_only_and_captured_machines_are_never_written_to() {
+fn read_only_opens_nothing_to_write_to() {
     if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
         eprintln!("not tested: no strace");
         return;
