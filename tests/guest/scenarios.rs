@@ -56,6 +56,7 @@ pub(crate) const VIRTIO: &[&Scenario] = &[
     &numa::FAR,
     &numa::SPREAD,
     &numa::FULL_NODE,
+    &placed::FAR,
     &placed::PLAN,
     &quiet::OFFLINE,
     &memory::SHMEM,

@@ -1,8 +1,64 @@
-//! Instances of a plan, started as it says.
+//! Fixes of processes: pages and CPUs put where they belong, and back; a plan's instances started as it says.
 
-use super::mend::{json, part};
-use super::{PLAIN, Scenario};
-use crate::seen::{Outcome, Parts, holds};
+use super::mend::{journaled, json, part, same, taken_back};
+use super::{PLAIN, Scenario, numa};
+use crate::seen::{Outcome, Parts, Seen, holds};
+
+/// CPUs of node 0, memory of node 3, bound there by its policy, in a group of its own: pages are moved alone, which the
+/// policy outlives, and back; then the group is bound.
+pub(crate) const FAR: Scenario = Scenario {
+    name: "mend-far-memory",
+    inject: "group far
+        in_group far numactl --cpunodebind=0 --membind=3 /test/tool act hold 96; sleep 3",
+    clean: "stop; no_group far",
+    mend: "pid=$(tail -n 1 pids)
+        placed $pid far > before; pages $pid > pages_before
+        fix list list --for 12s --format json
+        id=NUMA-06/pid%3A$pid%40$(cut -d ' ' -f 22 /proc/$pid/stat)/F-MIGRATE
+        fix moved apply $id --for 12s --yes --no-wait
+        pages $pid > pages_moved
+        fix back undo $id
+        pages $pid > pages_back
+        placed $pid far > put_back
+        id=${id%/*}/F-CPUSET
+        fix applied apply $id --for 12s --yes --no-wait
+        placed $pid far > during; pages $pid > pages_during
+        watch $scenario cured 700 13
+        fix journal journal --format json
+        fix undone undo $id
+        placed $pid far > after; pages $pid > pages_after
+        for state in before put_back during after; do tell $state $state; done
+        for state in before moved back during after; do tell pages_$state pages_$state; done",
+    mended: far,
+    ..numa::FAR
+};
+
+fn far(parts: &Parts) -> Outcome {
+    for kind in ["moved", "back", "applied"] {
+        let said = format!("{}{}", part(parts, kind)?, part(parts, &format!("{kind}.errors"))?);
+        holds(part(parts, &format!("{kind}.status"))? == "0", format!("{kind}: {said}"))?;
+    }
+    let at = |kind: &str| pages(part(parts, kind)?);
+    let (before, moved, back) = (at("pages_before")?, at("pages_moved")?, at("pages_back")?);
+    holds(before.on(3) > 0.9 && before.policy == "bind:3", format!("before: {before:?}"))?;
+    holds(moved.on(0) > 0.9, format!("moved: {moved:?}"))?;
+    holds(moved.policy == "bind:3", format!("pages are moved, the policy stays: {moved:?}"))?;
+    holds(back.on(3) > 0.9, format!("back: {back:?}"))?;
+    same(parts, "before", "put_back")?;
+    let told = part(parts, "moved")?;
+    holds(told.contains("its policy stays bind:3"), format!("the trap is not told: {told}"))?;
+    let (during, after) = (at("pages_during")?, at("pages_after")?);
+    holds(during.on(0) > 0.9 && during.policy == "bind:0", format!("bound: {during:?}"))?;
+    let group = part(parts, "during")?;
+    holds(group.contains("cpuset.cpus 0-1\n") && group.contains("cpuset.mems 0"), format!("the group: {group}"))?;
+    let cured = Seen::parse(part(parts, "cured")?)?;
+    let still = cured.last().iter().any(|line| line.contains("NUMA-01") || line.contains("NUMA-06"));
+    holds(!still, format!("still found: {:?}", cured.last()))?;
+    holds(journaled(parts, "F-CPUSET")?.0.starts_with("applied "), "the journal does not say applied")?;
+    holds(after.on(3) > 0.9, format!("undone: {after:?}"))?;
+    taken_back(parts)?;
+    Ok(format!("pages {:.2} on node 3 -> {:.2} on node 0, bound {}; undone", before.on(3), during.on(0), during.policy))
+}
 
 /// The pages of a mapping by node, and its policy.
 #[derive(Debug)]
