@@ -66,6 +66,7 @@ pub(crate) const IGB: &[&Scenario] = &[
     &quiet::ISOLATED,
     &erlang::BOUND,
     &erlang::UNBOUND,
+    &placed::ERLANG,
     &network::ONE_QUEUE_IGB,
     &mend::CHANNELS_IGB,
     &disk::SHARED,

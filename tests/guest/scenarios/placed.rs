@@ -1,7 +1,7 @@
 //! Fixes of processes: pages and CPUs put where they belong, and back; a plan's instances started as it says.
 
 use super::mend::{journaled, json, part, same, taken_back};
-use super::{PLAIN, Scenario, numa};
+use super::{PLAIN, Scenario, erlang, numa};
 use crate::seen::{Outcome, Parts, Seen, holds};
 
 /// CPUs of node 0, memory of node 3, bound there by its policy, in a group of its own: pages are moved alone, which the
@@ -82,6 +82,48 @@ fn pages(line: &str) -> Result<Pages, String> {
         Some((node.parse().ok()?, pages.parse().ok()?))
     };
     Ok(Pages { policy, nodes: line.split_whitespace().filter_map(pair).collect() })
+}
+
+/// Three Erlang nodes on the same two CPUs: every thread may use the CPUs of its set, and is put back.
+pub(crate) const ERLANG: Scenario = Scenario {
+    name: "mend-erlang",
+    mend: "masks > before
+        fix list list --for 12s --format json
+        fix applied apply BEAM-01/cpu%3A0/F-AFF --for 12s --yes
+        masks > during
+        watch $scenario cured 700 13
+        fix journal journal --format json
+        fix undone undo BEAM-01/cpu%3A0/F-AFF
+        masks > after
+        for state in before during after; do tell $state $state; done",
+    mended: erlang_unbound,
+    ..erlang::BOUND
+};
+
+fn erlang_unbound(parts: &Parts) -> Outcome {
+    let offered = json(parts, "list")?;
+    let offers = offered.as_array().into_iter().flatten();
+    let of: Vec<&str> =
+        offers.filter(|offer| offer["rule"] == "BEAM-01").filter_map(|offer| offer["id"].as_str()).collect();
+    let wanted = ["F-BEAM-CFG", "F-BEAM-BIF", "F-AFF"];
+    holds(wanted.iter().all(|fix| of.iter().any(|id| id.ends_with(fix))), format!("on offer: {of:?}"))?;
+    let said = format!("{}{}", part(parts, "applied")?, part(parts, "applied.errors")?);
+    holds(part(parts, "applied.status")? == "0", format!("applied: {said}"))?;
+    let masks = |kind: &str| {
+        Ok::<_, String>(
+            part(parts, kind)?.lines().map(|line| line.rsplit(' ').next().unwrap_or_default()).collect::<Vec<_>>(),
+        )
+    };
+    let (before, during) = (masks("before")?, masks("during")?);
+    holds(before.iter().filter(|mask| ["0", "1"].contains(mask)).count() >= 6, format!("before: {before:?}"))?;
+    // CPU 7 is isolated: nobody is sent there.
+    holds(!during.is_empty() && during.iter().all(|mask| *mask == "0-6"), format!("during: {during:?}"))?;
+    let cured = Seen::parse(part(parts, "cured")?)?;
+    holds(!cured.last().iter().any(|line| line.contains("BEAM-01")), "BEAM-01 is still found")?;
+    let (state, _) = journaled(parts, "F-AFF")?;
+    holds(state.starts_with("applied improved"), format!("the journal says {state}"))?;
+    taken_back(parts)?;
+    Ok(format!("{} threads on 0-6, {state}; undone, every mask as before", during.len()))
 }
 
 /// A program of four ports, one target of them somebody's: an instance for each node with CPUs, started as the plan says.
