@@ -23,6 +23,7 @@ pub struct Cli {
 
 /// Flags of every command.
 #[derive(Clone, Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Global {
     /// Read DIR/proc and DIR/sys, a captured machine, instead of this one.
     #[arg(long, global = true, value_name = "DIR")]
