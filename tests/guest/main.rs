@@ -53,10 +53,15 @@ fn all(arguments: &[String]) -> ExitCode {
         Vec::new()
     });
     words.push(env::current_exe().expect("an own path").display().to_string());
+    if names.is_empty() {
+        let all = machine::SHAPES.iter().flat_map(|shape| shape.scenarios);
+        let left: Vec<&str> = all.filter(|scenario| scenario.by_name).map(|scenario| scenario.name).collect();
+        println!("guest: by name only: {}", left.join(", "));
+    }
     let mut children = Vec::new();
     for shape in machine::SHAPES {
         let wanted = |scenario: &&&scenarios::Scenario| {
-            names.is_empty() || names.iter().any(|name| scenario.name.contains(name.as_str()))
+            names.iter().any(|name| scenario.name.contains(name.as_str())) || (names.is_empty() && !scenario.by_name)
         };
         let chosen: Vec<&str> = shape.scenarios.iter().filter(wanted).map(|scenario| scenario.name).collect();
         if chosen.is_empty() {

@@ -7,6 +7,7 @@ use serde_json::Value;
 /// One queue of four, under a flood: channels are raised and put back.
 pub(crate) const CHANNELS: Scenario = Scenario {
     name: "mend-virtio-channels",
+    by_name: true,
     mend: "network_state > before
         flood 32 12000 300
         fix list list --for 20s --format json
@@ -27,6 +28,7 @@ pub(crate) const CHANNELS: Scenario = Scenario {
 /// The same by somebody who sits at a terminal.
 pub(crate) const CHANNELS_SCREEN: Scenario = Scenario {
     name: "mend-channels-screen",
+    by_name: true,
     mend: "network_state > before
         flood 32 60000 400
         /test/tool act screen > screen 2> errors; echo $? > status
@@ -60,6 +62,7 @@ fn by_hand(parts: &Parts) -> Outcome {
 /// The same on a card whose interrupts change their names and numbers with its channels.
 pub(crate) const CHANNELS_IGB: Scenario = Scenario {
     name: "mend-igb-channels",
+    by_name: true,
     inject: network::ONE_QUEUE_IGB.inject,
     clean: network::ONE_QUEUE_IGB.clean,
     ..CHANNELS

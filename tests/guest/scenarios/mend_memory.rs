@@ -8,6 +8,7 @@ use crate::seen::{Outcome, Parts, Seen, holds};
 /// limit cures it.
 pub(crate) const CACHE: Scenario = Scenario {
     name: "mend-cache",
+    by_name: true,
     mend: "fix=MEM-02/cgroup%3A%2Fweb
         group_state web > before
         fix list list --for 25s --format json
@@ -78,6 +79,7 @@ fn denied(parts: &Parts) -> Result<(), String> {
 /// The same with version 1: a higher limit, and all of it given back, which is dangerous.
 pub(crate) const CACHE_V1: Scenario = Scenario {
     name: "mend-cache-v1",
+    by_name: true,
     mend: "fix=MEM-02/cgroup%3A%2Fweb
         group_state memory/web > before
         fix list list --for 25s --format json
@@ -119,6 +121,7 @@ fn cache_v1(parts: &Parts) -> Outcome {
 /// One of two on a slow disk is held back: the other one writes more.
 pub(crate) const DISK: Scenario = Scenario {
     name: "mend-shared-disk",
+    by_name: true,
     mend: "group_state search > before
         fix list list --for 25s --format json
         fix floor apply IO-02/disk%3Avdd/F-IOMAX --for 25s --yes --no-wait

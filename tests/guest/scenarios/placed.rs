@@ -8,6 +8,7 @@ use crate::seen::{Outcome, Parts, Seen, holds};
 /// policy outlives, and back; then the group is bound.
 pub(crate) const FAR: Scenario = Scenario {
     name: "mend-far-memory",
+    by_name: true,
     inject: "group far
         in_group far numactl --cpunodebind=0 --membind=3 /test/tool act hold 96; sleep 3",
     clean: "stop; no_group far",
@@ -87,6 +88,7 @@ fn pages(line: &str) -> Result<Pages, String> {
 /// Three Erlang nodes on the same two CPUs: every thread may use the CPUs of its set, and is put back.
 pub(crate) const ERLANG: Scenario = Scenario {
     name: "mend-erlang",
+    by_name: true,
     mend: "masks > before
         fix list list --for 12s --format json
         fix applied apply BEAM-01/cpu%3A0/F-AFF --for 12s --yes
