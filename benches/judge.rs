@@ -43,8 +43,17 @@ fn main() {
     assert!(well <= MOST && sick <= MOST, "judging a frame took {well:?} and {sick:?}, and may take {MOST:?}");
 }
 
-/// A busy server: a process of eight works, with eight threads, on any CPU; a handful are Erlang instances.
+/// A busy server whose groups are far from their limits: a process of eight works, with eight threads, on any CPU; a handful are Erlang instances.
 fn works(frame: &mut Frame) {
+    for group in &mut frame.cgroups {
+        group.cpu.throttled_ratio = group.cpu.throttled_ratio.map(|_| 0.0);
+        group.memory_pressure = group.memory_pressure.map(|_| PressureStall::default());
+        if let Some(memory) = &mut group.memory {
+            (memory.limit_bytes, memory.effective_limit_bytes) = (bytes(1.0), bytes(1.0));
+            (memory.current_bytes, memory.unreclaimable_bytes) = (bytes(0.5), bytes(0.25));
+            memory.reclaimable_bytes = bytes(0.25);
+        }
+    }
     let all = Arc::new(frame.topology.cpus_online.clone());
     for (at, process) in frame.processes.iter_mut().enumerate() {
         process.affinity = Some(Arc::clone(&all));
