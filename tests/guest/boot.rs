@@ -51,13 +51,11 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         let place = Place { image: Path::new(image), work: work.path(), network };
         let mut boot = Boot { shape, place: &place, results: BTreeMap::new(), read: 0 };
         let end = boot.go(&todo);
-        for (name, outcome) in &boot.results {
-            good &= *outcome;
-            todo.retain(|scenario| scenario.name != *name);
-        }
+        // What failed beside other machines gets the host's CPUs to itself, or nearly, before it counts.
+        todo.retain(|scenario| boot.results.get(scenario.name) != Some(&true));
         match end {
             Ok(()) if todo.is_empty() => break,
-            Ok(()) => println!("guest {}: it ended without {}", shape.name, todo[0].name),
+            Ok(()) => println!("guest {}: not yet: {}", shape.name, todo[0].name),
             Err(reason) => println!("guest {}: {reason}\n{}", shape.name, tail(&work.path().join("console"))),
         }
         if attempt == 2 {

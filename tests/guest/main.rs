@@ -2,7 +2,8 @@
 //! silence has to come back when it is over. `make guest` runs them, `make guest ARGS=NAME` some.
 //!
 //! A shape is a machine that is booted once and goes through its scenarios; `image.sh` fetches what machines are made
-//! of. A machine that does not start or stops answering is started once more; a scenario that fails is not repeated.
+//! of. A machine that does not start or stops answering is started once more, and so is one in which a scenario failed,
+//! for that alone: emulated beside others a machine may get too little of the host to show what is asked for.
 #![expect(clippy::expect_used, reason = "what fails here fails as tests do")]
 #![expect(clippy::print_stdout, reason = "a test without the usual harness tells its results itself")]
 
