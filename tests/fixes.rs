@@ -1,7 +1,9 @@
 //! Fixes through the real program in a terminal: keys pressed, the screen read, the machine looked at.
 
+mod everywhere;
 mod headless;
 mod killed;
+mod made;
 
 use crate::common::pty::{Session, TOPOTOP};
 use std::path::{Path, PathBuf};

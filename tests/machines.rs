@@ -1,6 +1,6 @@
 //! Captured real machines, where they lie beside the project: what the program says of each against expected values.
 
-mod sick;
+pub(crate) mod sick;
 mod silence;
 
 use std::path::PathBuf;

@@ -444,8 +444,13 @@ fn sample(second: u64, mono_ns: u64, live: impl Fn(&mut Edit<'_>)) -> Snapshot {
 
 /// Records so many seconds of a machine on which this goes on.
 pub(crate) fn record(path: &str, seconds: u64, live: impl Fn(&mut Edit<'_>)) {
+    record_of("", path.as_ref(), seconds, live);
+}
+
+/// The same of a boot.
+pub(crate) fn record_of(boot_id: &str, path: &std::path::Path, seconds: u64, live: impl Fn(&mut Edit<'_>)) {
     use topotop_model::recording::{About, Chunk, Composer, Limits};
-    let about = About { host: "well".into(), interval_ns: SECOND_NS, ..About::default() };
+    let about = About { host: "well".into(), boot_id: boot_id.into(), interval_ns: SECOND_NS, ..About::default() };
     let mut composer = Composer::new(about, Some(Limits::default()));
     let mut file = Vec::new();
     let mut put = |chunk: Chunk| {

@@ -1,5 +1,6 @@
 //! `topotop fix` in scripts, on a control group of our own.
 
+use super::everywhere::{can_trace, traced};
 use super::{ALONE, Full, LIMIT};
 use crate::common::pty::Session;
 use crate::common::schema::violations;
@@ -154,27 +155,9 @@ fn what_is_in_force_and_changes_is_found() {
     assert_eq!(full.limit(), LIMIT);
 }
 
-/// Runs under strace and gives what was opened for writing.
-fn traced(arguments: &[&str], state: &Path) -> Option<Vec<String>> {
-    let log = state.with_extension("strace");
-    let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-e", "trace=open,openat,openat2,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat2,sched_setaffinity,ioprio_set,migrate_pages", "-o"]);
-    command.arg(&log).arg(env!("CARGO_BIN_EXE_topotop")).arg("fix").args(arguments).arg("--state-dir").arg(state);
-    let output = command.stdin(Stdio::null()).output().ok()?;
-    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = std::fs::read_to_string(&log).ok()?;
-    let writes = |line: &&str| {
-        let opens = line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT");
-        // sched_setaffinity of a library for its own threads would be told here as well.
-        (opens || !line.contains("open")) && !line.contains("ENOENT") && !line.contains("+++") && !line.contains("---")
-    };
-    Some(text.lines().filter(writes).map(str::to_owned).collect())
-}
-
 #[test]
-fn read_only_opens_nothing_to_write_to() {
-    if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
-        eprintln!("not tested: no strace");
+fn read_only_changes_nothing_while_it_watches_and_while_something_is_in_force() {
+    if !can_trace() {
         return;
     }
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -183,13 +166,26 @@ fn read_only_opens_nothing_to_write_to() {
     let state = &state.path().join("state");
     let id = raise(&full, state);
     let quick = ["--for", "10s", "--interval", "300ms", "--yes", "--no-hwloc"];
-    let writes = traced(&[&["apply", &id, "--read-only"], &quick[..]].concat(), state).expect("a trace");
-    let bad: Vec<_> = writes.iter().filter(|line| !line.contains("/dev/")).collect();
-    assert!(bad.is_empty(), "{bad:?}");
-    for undo in [["undo", "--read-only"], ["confirm", "1"]] {
-        let writes = traced(&undo, state).expect("a trace");
-        assert!(writes.iter().all(|line| line.contains("/dev/")), "{writes:?}");
-    }
+    let unchanged = |arguments: &[&str]| {
+        let (output, changed) = traced(arguments, state);
+        assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(changed.is_empty(), "{arguments:?}: {changed:#?}");
+    };
+    unchanged(&[&["apply", &id, "--read-only"], &quick[..]].concat());
+    assert!(!state.exists(), "nothing was applied, so there is nothing to journal");
+    // What is applied is seen to write, so that what is not seen above was not there.
+    let (applied, changed) = traced(&[&["apply", &id, "--no-wait"], &quick[..]].concat(), state);
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    let (limit, journal) = (format!("\"{}\"", full.limit.display()), state.display().to_string());
+    assert!(changed.iter().any(|line| line.contains(&limit)), "{changed:#?}");
+    let elsewhere: Vec<_> = changed.iter().filter(|line| !line.contains(&limit) && !line.contains(&journal)).collect();
+    assert!(elsewhere.is_empty(), "{elsewhere:#?}");
+    let (raised, journal) = (full.limit(), std::fs::read(state.join("fixes.journal")).expect("a journal"));
+    unchanged(&["undo", "--read-only"]);
+    unchanged(&["undo", "--read-only", "--force"]);
+    unchanged(&["confirm", "1", "--read-only"]);
+    assert_eq!(full.limit(), raised);
+    assert_eq!(std::fs::read(state.join("fixes.journal")).expect("a journal"), journal);
+    assert!(topotop(&["undo"], state).status.success());
     assert_eq!(full.limit(), LIMIT);
-    assert!(!state.exists());
 }

@@ -16,9 +16,9 @@ const SEVERAL: usize = 4;
 const SMALL: usize = 200;
 
 /// Makes a sample sick; false where the machine cannot have that.
-type Fault = fn(&mut Edit<'_>) -> bool;
+pub(crate) type Fault = fn(&mut Edit<'_>) -> bool;
 
-const FAULTS: &[(&str, Fault)] = &[
+pub(crate) const FAULTS: &[(&str, Fault)] = &[
     ("CPU-01", |edit| {
         let Some(cpu) = full_cpu(edit, &[("user", 99.0)]) else { return false };
         edit.process(9_001, "worker", (0.5, 0.4), &[("last_cpu", cpu.into())]);
@@ -182,7 +182,8 @@ const FAULTS: &[(&str, Fault)] = &[
     }),
 ];
 
-const DEV: u64 = 250 << 20;
+/// Device number of the disk that is made slow.
+pub(crate) const DEV: u64 = 250 << 20;
 
 /// Fills one of several CPUs that idle otherwise.
 fn full_cpu(edit: &mut Edit<'_>, ticks: &[(&str, f64)]) -> Option<u32> {
