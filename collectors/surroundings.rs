@@ -92,6 +92,11 @@ pub fn read(root: &Root) -> Surroundings {
     }
 }
 
+/// Capabilities in effect: `CAP_NET_ADMIN`.
+pub fn capabilities(root: &Root) -> Vec<String> {
+    holder(root).0
+}
+
 /// Effective capabilities and user.
 fn holder(root: &Root) -> (Vec<String>, u32) {
     let mut bytes = Vec::new();

@@ -4,6 +4,7 @@ mod everywhere;
 mod headless;
 mod killed;
 mod made;
+mod rights;
 
 use crate::common::pty::{Session, TOPOTOP};
 use std::path::{Path, PathBuf};

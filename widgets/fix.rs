@@ -196,7 +196,8 @@ impl Dialog {
         }
         if let Stage::Review(resolved) = &self.stage {
             let essential = |step: usize| plan.steps.get(step).is_some_and(|step| step.essential);
-            if let Some((_, why)) = resolved.unread.iter().find(|(step, _)| essential(*step)) {
+            let none = resolved.items.iter().all(Vec::is_empty);
+            if let Some((_, why)) = resolved.unread.iter().find(|(step, _)| essential(*step) || none) {
                 return Some(
                     self.disabled.clone().unwrap_or_else(|| format!("its old values could not be read: {why}")),
                 );

@@ -1,7 +1,8 @@
 //! F-IONICE: a lower priority of I/O for the process that disturbs others, where the disk's scheduler honours it.
 
 use super::disk::Shared;
-use super::{Case, Fix, Identity, Need, Parameter, Plan, Refusal, Risk, Step, Target};
+use super::processes::needs;
+use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Step, Target};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-IONICE",
@@ -42,7 +43,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         "it is served after others on every disk whose scheduler looks at priorities".to_owned(),
         "what goes by the page cache is written back by the kernel at the kernel's own priority".to_owned(),
     ];
-    plan.needs = vec![Need { capability: "CAP_SYS_NICE".to_owned(), what: "for processes of other users".to_owned() }];
+    plan.needs = needs(case, &[process], "for a process of another user");
     plan.undo = String::from("each thread's class and level as they were");
     plan.reverters = vec!["the process itself, and its restart".to_owned()];
     plan.verify = shared.verify(case);

@@ -179,6 +179,12 @@ impl Plan {
         !self.steps.is_empty()
     }
 
+    /// The capabilities that it needs and that are not among those that are held.
+    pub fn lacks(&self, held: &[String]) -> Vec<&Need> {
+        let lacks = |need: &&Need| !need.capability.is_empty() && !held.contains(&need.capability);
+        self.needs.iter().filter(lacks).collect()
+    }
+
     /// What to type to confirm a dangerous one: the name of its subject.
     pub fn name(&self) -> String {
         let subject = self.subject.to_string();

@@ -24,8 +24,8 @@ use topotop_model::journal::{Applied, Outcome};
 pub struct Proposal {
     /// What would be done.
     pub resolved: Resolved,
-    /// Why it could not be done: who is changed is not there any more.
-    pub gone: Option<String>,
+    /// Why it cannot be done: who is changed is not there any more, or what it takes is not held.
+    pub refused: Option<String>,
     holds: Vec<Hold>,
 }
 
@@ -107,7 +107,7 @@ pub fn resolve(machine: &dyn Machine, plan: &Plan) -> Proposal {
         *identity = machine.filled(identity);
     }
     let holds: Vec<Hold> = plan.identity.iter().map(|identity| machine.hold(identity)).collect();
-    let gone = is_same(machine, &plan, &holds).err();
+    let refused = is_same(machine, &plan, &holds).err().or_else(|| machine.forbids(&plan));
     let mut unread = Vec::new();
     let mut items = Vec::with_capacity(plan.steps.len());
     for (step, of) in plan.steps.iter().enumerate() {
@@ -126,7 +126,7 @@ pub fn resolve(machine: &dyn Machine, plan: &Plan) -> Proposal {
             Vec::new()
         }));
     }
-    Proposal { resolved: Resolved { plan, items, kept, unread }, gone, holds }
+    Proposal { resolved: Resolved { plan, items, kept, unread }, refused, holds }
 }
 
 fn items_of(machine: &dyn Machine, target: &Target, new: &str) -> Result<Vec<Item>, String> {

@@ -102,7 +102,7 @@ impl Hands for Own {
 
     fn resolve(&mut self, plan: &Plan) -> Reply {
         let proposal = resolve(&self.machine, plan);
-        let reply = Reply::Resolved(Box::new(proposal.resolved.clone()), proposal.gone.clone());
+        let reply = Reply::Resolved(Box::new(proposal.resolved.clone()), proposal.refused.clone());
         self.proposal = Some(proposal);
         reply
     }

@@ -14,6 +14,7 @@ mod line;
 mod nic;
 mod pages;
 mod reclaim;
+mod rights;
 mod service;
 mod unit;
 
@@ -22,9 +23,9 @@ pub use hold::Hold;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use topotop_collectors::Root;
 use topotop_collectors::probe::{self, Unread};
-use topotop_model::fix::{Identity, Target};
+use topotop_collectors::{Root, surroundings};
+use topotop_model::fix::{Identity, Plan, Target};
 
 /// What a fix reads and writes.
 pub trait Machine {
@@ -41,6 +42,11 @@ pub trait Machine {
 
     /// An identity with what frames do not carry.
     fn filled(&self, identity: &Identity) -> Identity;
+
+    /// Why a plan may not be written here: a right that is not held.
+    fn forbids(&self, _plan: &Plan) -> Option<String> {
+        None
+    }
 
     /// Keeps hold of something, so that another one that bears its name later is not taken for it.
     fn hold(&self, _identity: &Identity) -> Hold {
@@ -126,6 +132,11 @@ impl Machine for Kernel {
 
     fn filled(&self, identity: &Identity) -> Identity {
         probe::filled(&self.root, identity)
+    }
+
+    fn forbids(&self, plan: &Plan) -> Option<String> {
+        let held = || surroundings::capabilities(&self.root);
+        if self.root.is_live() { rights::missing(plan, &held()) } else { None }
     }
 
     fn hold(&self, identity: &Identity) -> Hold {

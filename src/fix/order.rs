@@ -32,7 +32,7 @@ pub enum Order {
 pub enum Reply {
     /// The place.
     Surroundings(Box<Surroundings>),
-    /// A plan with its values; and why it is for nobody any more.
+    /// A plan with its values; and why it cannot be applied.
     Resolved(Box<Resolved>, Option<String>),
     /// The window before, as far as it is kept.
     Before(Box<Verification>),

@@ -56,7 +56,7 @@ pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
     for (what, text) in snippets.chain(plan.persistent.iter().map(|lasting| ("lasting", lasting))) {
         snippet(what, text, out)?;
     }
-    proposal.gone.as_ref().map_or(Ok(()), |gone| writeln!(out, "  refused   {}", printable(gone)))
+    proposal.refused.as_ref().map_or(Ok(()), |why| writeln!(out, "  refused   {}", printable(why)))
 }
 
 fn snippet(what: &str, snippet: &Snippet, out: &mut dyn Write) -> io::Result<()> {
@@ -143,7 +143,7 @@ pub(crate) fn json(proposal: &Proposal) -> Map<String, Value> {
         },
         "advice": plan.snippets.iter().map(snippet).collect::<Vec<_>>(),
         "persistent": plan.persistent.as_ref().map(snippet),
-        "refused": proposal.gone.as_deref().map(safe),
+        "refused": proposal.refused.as_deref().map(safe),
     });
     match document {
         Value::Object(map) => map,

@@ -15,7 +15,7 @@ pub(crate) fn fix(arguments: &[&str], state: &Path) -> Output {
 }
 
 /// Where programs are, with an irqbalance beside `state` that is never started.
-fn path(state: &Path) -> String {
+pub(crate) fn path(state: &Path) -> String {
     let place = state.with_extension("bin");
     let program = place.join("irqbalance");
     if !program.exists() {

@@ -14,16 +14,26 @@ pub(crate) struct On {
     pub(crate) process: (u32, u64),
     /// Its user.
     pub(crate) uid: u32,
-    /// A control group, its hierarchy's version, its inode and where its hierarchy is mounted.
-    pub(crate) group: (String, u32, u64, String),
+    /// A control group and its inode.
+    pub(crate) group: (String, u64),
+    /// Where control groups of which version are mounted, with the controllers of version 1.
+    pub(crate) mounts: Vec<(String, u32, &'static str)>,
+    /// A disk and its number.
+    pub(crate) disk: (String, u64),
     /// An interface and its index.
     pub(crate) nic: (String, u32),
 }
 
 impl Default for On {
     fn default() -> Self {
-        let group = ("/sick".to_owned(), 2, 99, "/sys/fs/cgroup".to_owned());
-        Self { process: (4_190_001, 77), uid: 0, group, nic: ("net7".to_owned(), 7) }
+        Self {
+            process: (4_190_001, 77),
+            uid: 0,
+            group: ("/sick".to_owned(), 99),
+            mounts: vec![("/sys/fs/cgroup".to_owned(), 2, "")],
+            disk: ("sickdisk".to_owned(), sick::DEV),
+            nic: ("net7".to_owned(), 7),
+        }
     }
 }
 
@@ -167,10 +177,10 @@ fn saving(edit: &mut Edit<'_>) {
 }
 
 fn mounted(edit: &mut Edit<'_>, on: &On) {
-    let (_, version, _, above) = &on.group;
-    let controllers = if *version == 1 { "memory" } else { "" };
-    let cells = [("version", Cell::Number(u64::from(*version))), ("controllers", controllers.into())];
-    put(&mut edit.now.cgroup_mounts, 1, &[("dir", above.as_str().into())], &cells);
+    for (dir, version, controllers) in &on.mounts {
+        let cells = [("version", Cell::Number(u64::from(*version))), ("controllers", (*controllers).into())];
+        put(&mut edit.now.cgroup_mounts, 1, &[("dir", dir.as_str().into())], &cells);
+    }
 }
 
 /// Gives what was made sick the names of what it is about.
@@ -190,8 +200,10 @@ impl VisitMut for Rename<'_> {
         let at = |name: &str| T::COLUMNS.iter().position(|column| column.name == name);
         for slot in table.rows().iter().collect::<Vec<_>>() {
             let mut own = Vec::new();
-            let names = [("cgroup", "/sick", &on.group.0), ("path", "/sick", &on.group.0), ("name", "net7", &on.nic.0)];
-            for (column, from, to) in names.into_iter().chain([("nic", "net7", &on.nic.0)]) {
+            let names =
+                [("cgroup", "/sick", &on.group.0), ("path", "/sick", &on.group.0), ("name", "sickdisk", &on.disk.0)];
+            for (column, from, to) in names.into_iter().chain([("name", "net7", &on.nic.0), ("nic", "net7", &on.nic.0)])
+            {
                 let Some(ColumnMut::Text(texts)) = at(column).and_then(|at| table.column_mut(at)) else { continue };
                 if texts.get(slot).is_some_and(|text| &**text == from) {
                     texts.set(slot, to);
@@ -209,8 +221,11 @@ impl VisitMut for Rename<'_> {
                 let thread = (1..64).find(|number| is(table, "tid", PID + number)).unwrap_or(0);
                 numbers.push(("tid", u64::from(on.process.0) + thread));
             }
+            if is(table, "dev", sick::DEV) {
+                numbers.push(("dev", on.disk.1));
+            }
             if own.contains(&"path") {
-                numbers.push(("inode", on.group.2));
+                numbers.push(("inode", on.group.1));
             }
             if own.contains(&"name") || own.contains(&"nic") {
                 numbers.push(("ifindex", u64::from(on.nic.1)));

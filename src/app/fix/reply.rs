@@ -24,11 +24,11 @@ impl App {
                     run.table = run.verification.as_ref().map(Verification::table).unwrap_or_default();
                 }
             }
-            Reply::Resolved(resolved, gone) => {
+            Reply::Resolved(resolved, refused) => {
                 let Some(dialog) = &mut self.fixing else { return Vec::new() };
                 if matches!(&dialog.stage, Stage::Reading(plan) if plan.id() == resolved.plan.id()) {
                     dialog.stage = Stage::Review(resolved);
-                    dialog.disabled = dialog.disabled.take().or(gone);
+                    dialog.disabled = dialog.disabled.take().or(refused);
                 }
             }
             Reply::Trouble(text) => match self.running_mut() {

@@ -68,11 +68,13 @@ impl Applier<'_> {
         if !plan.is_executable() {
             return Err("it is advice: nothing is applied".to_owned());
         }
-        if let Some(gone) = &proposal.gone {
-            return Err(gone.clone());
+        if let Some(refused) = &proposal.refused {
+            return Err(refused.clone());
         }
         let essential = |step: usize| plan.steps.get(step).is_some_and(|step| step.essential);
-        if let Some((_, why)) = resolved.unread.iter().find(|(step, _)| essential(*step)) {
+        // Steps that are each worth having: one that is known is enough.
+        let none = resolved.items.iter().all(Vec::is_empty);
+        if let Some((_, why)) = resolved.unread.iter().find(|(step, _)| essential(*step) || none) {
             return Err(format!("its value now is not known: {why}"));
         }
         is_same(self.machine, plan, &proposal.holds)?;

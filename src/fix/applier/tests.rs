@@ -359,7 +359,7 @@ fn a_process_that_ends_while_it_is_shown_is_missed() {
     let mut held = Held(machine(), RefCell::new(Some(child)));
     let mut paper = paper();
     let proposal = resolve(&held, &plan());
-    assert_eq!(proposal.gone, None);
+    assert_eq!(proposal.refused, None);
     let mut child = held.1.take().expect("a child");
     child.kill().expect("ended");
     child.wait().expect("collected");

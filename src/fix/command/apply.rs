@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context, args: &ApplyArgs) -> Result<u8, String> {
     } else {
         told(&proposal, "text", &mut io::stdout().lock())?;
     }
-    if let Some(why) = refusal(context, args, &looked, &plan) {
+    if let Some(why) = refusal(context, args, &looked, &plan).or_else(|| proposal.refused.clone()) {
         return Ok(refuse(&why));
     }
     if !args.yes && !ask::yes(&plan) {

@@ -191,7 +191,7 @@ fn apply_in_a_namespace() {
     let state = tempfile::tempdir().expect("a directory");
     let (mut machine, mut journal) = (kernel(), File::open(state.path()).expect("a journal"));
     let proposal = resolve(&machine, &plan());
-    assert_eq!(proposal.gone, None);
+    assert_eq!(proposal.refused, None);
     let mut quiet = |_| ControlFlow::Continue(());
     let done = Applier::new(&mut machine, &mut journal, &mut quiet).apply(&proposal, "a test", None).expect("applied");
     assert_eq!((done.state, read(&channels).as_str()), (Applied::Applied, "rx 3 tx 3"), "{:?}", done.outcomes);
