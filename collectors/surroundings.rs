@@ -1,6 +1,7 @@
 //! The place that fixes are applied from: who came in how, what must stay reachable, what can be called. Read once,
 //! before plans are made.
 
+mod io_cost;
 mod login;
 mod routes;
 
@@ -89,6 +90,7 @@ pub fn read(root: &Root) -> Surroundings {
         capabilities,
         uid,
         swap: swap(root),
+        io_cost: io_cost::disks(root),
     }
 }
 

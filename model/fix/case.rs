@@ -26,6 +26,8 @@ pub struct Surroundings {
     pub uid: u32,
     /// Swap is in use.
     pub swap: bool,
+    /// Disks on which the kernel's I/O cost controller is on, by number: `8:16`.
+    pub io_cost: Vec<String>,
 }
 
 impl Surroundings {
