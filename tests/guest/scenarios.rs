@@ -79,5 +79,7 @@ pub(crate) const IGB: &[&Scenario] = &[
     &memory::REFAULT,
     &mend_memory::CACHE,
     &mend_memory::DISK,
+    &mend_memory::QUOTA,
 ];
-pub(crate) const V1: &[&Scenario] = &[&memory::CACHE_V1, &memory::REFAULT_V1, &mend_memory::CACHE_V1];
+pub(crate) const V1: &[&Scenario] =
+    &[&memory::CACHE_V1, &memory::REFAULT_V1, &mend_memory::CACHE_V1, &mend_memory::SETTINGS];

@@ -1,7 +1,7 @@
 //! Fixes of memory and disks: applied, measured, and taken back until all that can be restored is as before.
 
 use super::mend::{journaled, json, part, same, taken_back};
-use super::{Scenario, disk, memory};
+use super::{PLAIN, Scenario, disk, memory};
 use crate::seen::{Outcome, Parts, Seen, holds};
 
 /// Cache at the limit under pain: some is taken, a mark below the limit takes itself back under pressure, and a higher
@@ -118,19 +118,41 @@ fn cache_v1(parts: &Parts) -> Outcome {
     Ok(format!("emptied, then {state}; undone, all as before"))
 }
 
-/// One of two on a slow disk is held back: the other one writes more.
+/// One of two on a slow disk is held back: the other one writes more. Then what needs a scheduler or a controller that
+/// honours it: a priority, and weights by each.
 pub(crate) const DISK: Scenario = Scenario {
     name: "mend-shared-disk",
     by_name: true,
-    mend: "group_state search > before
+    mend: "fixes=IO-02/disk%3Avdd
+        slow_disk_by bfq; slow_disk_by none
+        group_state search > before
         fix list list --for 25s --format json
-        fix floor apply IO-02/disk%3Avdd/F-IOMAX --for 25s --yes --no-wait
-        fix applied apply IO-02/disk%3Avdd/F-IOMAX --set group=/search --set iops=2 --for 40s --yes
+        fix floor apply $fixes/F-IOMAX --for 25s --yes --no-wait
+        fix applied apply $fixes/F-IOMAX --set group=/search --set iops=2 --for 40s --yes
         group_state search > during
         fix journal journal --format json
-        fix undone undo IO-02/disk%3Avdd/F-IOMAX
+        fix undone undo $fixes/F-IOMAX
         group_state search > after
-        for state in before during after; do tell $state $state; done",
+        fix unheard apply $fixes/F-IOWEIGHT --set group=/search --for 15s --yes --no-wait
+        slow_disk_by mq-deadline
+        priorities search > before_level
+        fix level apply $fixes/F-IONICE --set group=/search --for 15s --yes --no-wait
+        priorities search > during_level
+        fix undone_level undo $fixes/F-IONICE
+        priorities search > after_level
+        slow_disk_by bfq
+        fix share apply $fixes/F-IOWEIGHT --set group=/search --for 15s --yes --no-wait
+        group_state search > during_share
+        fix undone_share undo $fixes/F-IOWEIGHT
+        group_state search > after_share
+        slow_disk_by none; slow_disk_cost 1
+        fix cost apply $fixes/F-IOWEIGHT --set group=/search --for 15s --yes --no-wait
+        group_state search > during_cost
+        fix undone_cost undo $fixes/F-IOWEIGHT
+        group_state search > after_cost
+        slow_disk_cost 0
+        for state in before during after before_level during_level after_level during_share after_share during_cost \
+            after_cost; do tell $state $state; done",
     mended: held_back,
     ..disk::SHARED
 };
@@ -147,6 +169,106 @@ fn held_back(parts: &Parts) -> Outcome {
     let applied = said(parts, "applied")?;
     holds(state.starts_with("applied improved"), format!("the journal says {state}: {applied}"))?;
     taken_back(parts)?;
+    let unheard = said(parts, "unheard")?;
+    holds(
+        part(parts, "unheard.status")? == "1" && unheard.contains("its scheduler is none"),
+        format!("a weight that nobody honours: {unheard}"),
+    )?;
+    for (kind, before, set) in [
+        ("level", "before_level", "best-effort: prio 7"),
+        ("share", "before", "io.bfq.weight default 50"),
+        ("cost", "before", "io.weight default 50"),
+    ] {
+        for kind in [kind.to_owned(), format!("undone_{kind}")] {
+            holds(part(parts, &format!("{kind}.status"))? == "0", format!("{kind}: {}", said(parts, &kind)?))?;
+        }
+        let during = part(parts, &format!("during_{kind}"))?;
+        holds(during.contains(set), format!("{kind}: {during}"))?;
+        same(parts, before, &format!("after_{kind}"))?;
+    }
     let load = applied.lines().find(|line| line.trim_start().starts_with("load")).unwrap_or_default().trim();
-    Ok(format!("{load}, {state}; undone, all as before"))
+    Ok(format!("{load}, {state}; undone, as are a priority and weights of both kinds, all as before"))
+}
+
+/// A group that is stopped by its quota gets more.
+pub(crate) const QUOTA: Scenario = Scenario {
+    name: "mend-quota",
+    inject: "group job 'cpu.max=50000 100000'; in_group job /test/tool act burn 2; sleep 3",
+    clean: "stop; no_group job",
+    sick: throttled,
+    mend: "group_state job > before
+        fix applied apply CPU-05/cgroup%3A%2Fjob/F-CPUQUOTA --set cores=3 --for 12s --yes
+        group_state job > during
+        watch $scenario cured 700 13
+        fix journal journal --format json
+        fix undone undo CPU-05/cgroup%3A%2Fjob/F-CPUQUOTA
+        group_state job > after
+        for state in before during after; do tell $state $state; done",
+    mended: let_go,
+    ..PLAIN
+};
+
+fn throttled(seen: &Seen) -> Outcome {
+    let found = seen.found("CPU-05", "cgroup:/job")?;
+    holds((found.number("quota")? - 0.5).abs() < 0.01, "its quota is not told")?;
+    seen.only(&["CPU-05", "CPU-06"])?;
+    Ok(format!("after {} samples: {}", found.after, found.title()))
+}
+
+fn let_go(parts: &Parts) -> Outcome {
+    holds(part(parts, "applied.status")? == "0", format!("applied: {}", said(parts, "applied")?))?;
+    holds(part(parts, "during")?.contains("cpu.max 300000 100000"), format!("quota: {}", part(parts, "during")?))?;
+    let (state, _) = journaled(parts, "F-CPUQUOTA")?;
+    holds(state.starts_with("applied improved"), format!("the journal says {state}: {}", said(parts, "applied")?))?;
+    let cured = Seen::parse(part(parts, "cured")?)?;
+    holds(!cured.last().iter().any(|line| line.contains("CPU-05")), "CPU-05 is still found")?;
+    taken_back(parts)?;
+    Ok(format!("{state}; undone, all as before"))
+}
+
+/// Settings of the whole kernel: a writer that is held for dirty memory, and nodes that reclaim before they ask others.
+pub(crate) const SETTINGS: Scenario = Scenario {
+    name: "mend-settings",
+    inject: "slow_disk; echo 1 > /proc/sys/vm/zone_reclaim_mode; echo 33554432 > /proc/sys/vm/dirty_bytes
+        bg /test/tool act append /slow/log 60 150; sleep 5",
+    clean: "stop; echo 0 > /proc/sys/vm/zone_reclaim_mode; echo 20 > /proc/sys/vm/dirty_ratio
+        rm /slow/log; no_slow_disk",
+    sick: set_wrongly,
+    mend:
+        "names='vm.dirty_bytes vm.dirty_ratio vm.dirty_background_bytes vm.dirty_background_ratio vm.zone_reclaim_mode'
+        settings $names > before
+        fix local apply NUMA-07/host/F-SYSCTL --for 15s --yes --no-wait
+        settings $names > during_local
+        fix undone_local undo NUMA-07/host/F-SYSCTL
+        settings $names > after_local
+        fix dirty apply MEM-06/host/F-DIRTY --set bytes=16M --set background=4M --for 15s --yes --no-wait
+        settings $names > during_dirty
+        fix undone_dirty undo MEM-06/host/F-DIRTY
+        settings $names > after_dirty
+        for state in before during_local after_local during_dirty after_dirty; do tell $state $state; done",
+    mended: set_and_put_back,
+    ..PLAIN
+};
+
+fn set_wrongly(seen: &Seen) -> Outcome {
+    let shares = seen.series("MEM-06", "host", "share");
+    let (first, share) = *shares.first().ok_or("no MEM-06 about the host")?;
+    holds(!seen.series("NUMA-07", "host", "scanned").is_empty(), "no NUMA-07")?;
+    seen.only(&["MEM-06", "NUMA-07", "IO-01", "IO-03"])?;
+    Ok(format!("after {first} samples: dirty memory at {share:.2} of its limit"))
+}
+
+fn set_and_put_back(parts: &Parts) -> Outcome {
+    for (kind, set) in [
+        ("local", "vm.zone_reclaim_mode 0"),
+        ("dirty", "vm.dirty_bytes 16777216\nvm.dirty_ratio 0\nvm.dirty_background_bytes 4194304\n"),
+    ] {
+        for kind in [kind.to_owned(), format!("undone_{kind}")] {
+            holds(part(parts, &format!("{kind}.status"))? == "0", format!("{kind}: {}", said(parts, &kind)?))?;
+        }
+        let during = part(parts, &format!("during_{kind}"))?;
+        holds(during.contains(set), format!("{kind}: {during}"))?;
+        same(parts, "before", &format!("after_{kind}"))?;
+    }
+    Ok("a setting and limits of dirty memory written; undone, all as before".to_owned())
 }
