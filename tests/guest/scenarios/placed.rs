@@ -90,8 +90,8 @@ pub(crate) const ERLANG: Scenario = Scenario {
     name: "mend-erlang",
     by_name: true,
     mend: "masks > before
-        fix list list --for 12s --format json
-        fix applied apply BEAM-01/cpu%3A0/F-AFF --for 12s --yes
+        fix list list --for 25s --format json
+        fix applied apply BEAM-01/cpu%3A0/F-AFF --for 25s --yes
         masks > during
         watch $scenario cured 700 13
         fix journal journal --format json
