@@ -8,21 +8,20 @@ use crate::seen::{Outcome, Parts, Seen, holds};
 /// policy outlives, and back; then the group is bound.
 pub(crate) const FAR: Scenario = Scenario {
     name: "mend-far-memory",
-    by_name: true,
     inject: "group far
         in_group far numactl --cpunodebind=0 --membind=3 /test/tool act hold 96; sleep 3",
     clean: "stop; no_group far",
     mend: "pid=$(tail -n 1 pids)
         placed $pid far > before; pages $pid > pages_before
-        fix list list --for 12s --format json
+        fix list list --for 20s --format json
         id=NUMA-06/pid%3A$pid%40$(cut -d ' ' -f 22 /proc/$pid/stat)/F-MIGRATE
-        fix moved apply $id --for 12s --yes --no-wait
+        fix moved apply $id --for 20s --yes --no-wait
         pages $pid > pages_moved
         fix back undo $id
         pages $pid > pages_back
         placed $pid far > put_back
         id=${id%/*}/F-CPUSET
-        fix applied apply $id --for 12s --yes --no-wait
+        fix applied apply $id --for 20s --yes --no-wait
         placed $pid far > during; pages $pid > pages_during
         watch $scenario cured 700 13
         fix journal journal --format json
@@ -88,7 +87,6 @@ fn pages(line: &str) -> Result<Pages, String> {
 /// Three Erlang nodes on the same two CPUs: every thread may use the CPUs of its set, and is put back.
 pub(crate) const ERLANG: Scenario = Scenario {
     name: "mend-erlang",
-    by_name: true,
     mend: "masks > before
         fix list list --for 25s --format json
         fix applied apply BEAM-01/cpu%3A0/F-AFF --for 25s --yes
