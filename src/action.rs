@@ -197,7 +197,13 @@ pub const TABLE: &[Row] = &[
         "what to do about the finding: look at it, confirm, apply, see whether it helped",
     ),
     row(Group::Fixes, Undo, "undo", &["U"], "take back the fix that was applied here"),
-    row(Group::Fixes, Keep, "keep", &["K"], "keep a fix that would take itself back, since this login may go by it"),
+    row(
+        Group::Fixes,
+        Keep,
+        "keep",
+        &["K"],
+        "keep a fix that would take itself back: this login may go by it, or it may prove worse",
+    ),
     row(Group::Fixes, CopyCommands, "copy", &["c"], "in the dialog: its commands to the terminal's clipboard"),
     row(Group::Time, Pause, "pause", &["space"], "hold the picture, while sampling goes on; play a recording")
         .hint("pause"),

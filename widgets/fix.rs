@@ -116,6 +116,8 @@ pub struct Run {
     pub verdict: Option<Verdict>,
     /// CLOCK_MONOTONIC in ns when it takes itself back unless confirmed.
     pub deadline_ns: Option<u64>,
+    /// True since it was said that it stays even if it makes things worse.
+    pub keeps: bool,
     /// What was put back, and why.
     pub undone: Option<Undone>,
     /// What went wrong.
@@ -148,6 +150,7 @@ impl Run {
             verification,
             verdict: None,
             deadline_ns: None,
+            keeps: false,
             undone: None,
             trouble: None,
         }

@@ -8,7 +8,7 @@ mod tests;
 use super::{App, Effect, Modal};
 use crate::fix::order::{Order, Reach};
 use std::collections::BTreeMap;
-use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verification, offers};
+use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers};
 use topotop_model::recording::{FixState, FixTold, What};
 use topotop_model::rules::Finding;
 use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
@@ -187,7 +187,12 @@ impl App {
             self.modal = Modal::Fix;
             return vec![Effect::Fix(Order::Confirm(number))];
         }
-        self.say("nothing waits to be confirmed");
+        let Some(run) = self.running_mut().filter(|run| run.doing == Doing::Watching && !run.keeps) else {
+            self.say("nothing waits to be confirmed");
+            return Vec::new();
+        };
+        run.keeps = true;
+        self.modal = Modal::Fix;
         Vec::new()
     }
 
@@ -217,15 +222,22 @@ impl App {
         verification.push(&frame);
         run.table = verification.table();
         let Some(number) = run.number.filter(|_| run.doing == Doing::Watching) else { return Vec::new() };
-        if let Some(tripped) = verification.tripped() {
-            run.trouble = Some(format!("{}: undone at once", tripped.text()));
-            return self.undo_because(number, "pressure");
-        }
-        let Some(verdict) = verification.verdict() else { return Vec::new() };
+        let tripped = verification.tripped().map(|tripped| tripped.text());
+        let verdict = match &tripped {
+            Some(why) => Some(Verdict { name: "worse", why: why.clone(), table: verification.table() }),
+            None => verification.verdict(),
+        };
+        let Some(verdict) = verdict else { return Vec::new() };
         run.doing = Doing::Ended;
         run.verdict = Some(verdict.clone());
+        // What must not wait is taken back whatever was said.
+        let undoes = verdict.is_worse() && run.can_undo() && (tripped.is_some() || !run.keeps);
         let told = self.told(FixState::Verdict, &format!("{}: {}", verdict.words(), verdict.why));
-        vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), told]
+        let mut effects = vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), told];
+        if undoes {
+            effects.extend(self.undo_because(number, if tripped.is_some() { "pressure" } else { "worse" }));
+        }
+        effects
     }
 
     /// What a recording is told of the fix.

@@ -123,7 +123,9 @@ fn running(pen: &mut Pen<'_>, run: &Run, keys: &Keys, now_ns: u64) {
                 "close, it stays applied"
             };
             let undo = if run.can_undo() { keys.undo.as_str() } else { "" };
-            hint(pen, &[(undo, "undo"), ("Esc", close)]);
+            let may_keep = run.doing == Doing::Watching && run.deadline_ns.is_none() && !run.keeps;
+            let keep = if may_keep { keys.keep.as_str() } else { "" };
+            hint(pen, &[(undo, "undo"), (keep, "keep even if worse"), ("Esc", close)]);
         }
     }
 }

@@ -141,6 +141,12 @@ fn outcome(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
                 phase => format!("{}, verdict in {}", phase.name(), number::seconds(left.ceil())),
             };
             bar(cx, doc, progress.done, &said, width);
+            let then = if run.keeps {
+                "if it got worse it stays all the same"
+            } else {
+                "if it got worse it is undone by itself"
+            };
+            text(doc, Role::Dim, then, width);
         }
     }
 }

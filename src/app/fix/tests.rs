@@ -6,21 +6,28 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 use std::sync::Arc;
 use topotop_model::fix::{Item, Resolved, Surroundings};
+use topotop_model::frame::NicRates;
 use topotop_model::journal::{Applied, Outcome};
 use topotop_model::recording::{FixState, What};
 use topotop_widgets::fix::{Button, Doing, Stage};
 use topotop_widgets::{Charset, Theme, demo};
 
 fn sample(second: u64) -> Sample {
+    // As the load would be after it: half as much again.
+    changed(second, |rx| rx.packets_per_second = rx.packets_per_second.map(|packets| packets * 1.5))
+}
+
+fn worse(second: u64) -> Sample {
+    changed(second, |rx| rx.errors_per_second = Some(5_000.0))
+}
+
+fn changed(second: u64, after: impl Fn(&mut NicRates)) -> Sample {
     let mut frame = demo::server();
     let start = frame.stamp;
     frame.stamp.seq = start.seq + second;
     frame.stamp.mono_ns = start.mono_ns + second * 1_000_000_000;
-    for nic in &mut frame.nics {
-        // As the load would be after it: half as much again.
-        if let Some(packets) = nic.rx.packets_per_second.as_mut().filter(|_| second > 30) {
-            *packets *= 1.5;
-        }
+    for nic in frame.nics.iter_mut().filter(|_| second > 30) {
+        after(&mut nic.rx);
     }
     Sample { frame: Arc::new(frame), judgement: Arc::new(demo::sick()), ..Sample::default() }
 }
@@ -142,6 +149,48 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     assert_eq!(told(&app.update(Msg::Fix(undone))), [(FixState::Undone, "asked".to_owned())]);
     assert!(text(&mut app).contains("undone: everything that can be restored reads as before"));
     assert_eq!(press(&mut app, KeyCode::Char('U')), [], "once");
+}
+
+/// Applied as 7 at the thirtieth second; what was ordered until the verdict.
+fn measured(app: &mut App, meanwhile: impl Fn(&mut App)) -> Vec<Order> {
+    reviewed(app);
+    for second in 1..=30 {
+        app.update(Msg::Sample(worse(second)));
+    }
+    press(app, KeyCode::Left);
+    press(app, KeyCode::Enter);
+    app.update(Msg::Fix(applied(7, 30)));
+    meanwhile(app);
+    (31..=80).flat_map(|second| orders(&app.update(Msg::Sample(worse(second))))).collect()
+}
+
+#[test]
+fn what_got_worse_is_undone_by_itself() {
+    let mut app = app();
+    let ordered = measured(&mut app, |app| {
+        assert!(text(app).contains("if it got worse it is undone by itself"), "{}", text(app));
+    });
+    let [Order::Verdict(7, verdict), Order::Undo(7, why)] = ordered.as_slice() else { panic!("{ordered:?}") };
+    assert_eq!((verdict.name, why.as_str()), ("worse", "worse"));
+    assert!(text(&mut app).contains("Verdict: worse") && text(&mut app).contains("putting back"), "{}", text(&mut app));
+    let undone = Reply::Undone { number: 7, why: "worse".to_owned(), whole: true, items: Vec::new() };
+    app.update(Msg::Fix(undone));
+    let picture = text(&mut app);
+    for part in ["Verdict: worse", "undone: everything that can be restored reads as before (worse)"] {
+        assert!(picture.contains(part), "{part}\n{picture}");
+    }
+}
+
+#[test]
+fn what_shall_stay_stays_though_it_got_worse() {
+    let mut app = app();
+    let ordered = measured(&mut app, |app| {
+        assert_eq!(press(app, KeyCode::Char('K')), []);
+        assert!(text(app).contains("if it got worse it stays all the same"), "{}", text(app));
+    });
+    let [Order::Verdict(7, verdict)] = ordered.as_slice() else { panic!("{ordered:?}") };
+    assert_eq!(verdict.name, "worse");
+    assert_eq!(orders(&press(&mut app, KeyCode::Char('U'))), [Order::Undo(7, "asked".to_owned())]);
 }
 
 #[test]
