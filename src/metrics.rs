@@ -2,6 +2,7 @@
 
 use crate::cli::{Cli, Command, Global, RecordCommand};
 use crate::config::Config;
+use crate::fix::args::{ApplyArgs, Verb};
 use crate::units;
 use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
@@ -79,13 +80,20 @@ pub fn refusal(cli: &Cli) -> Option<String> {
         None => (!no_machine(None), false),
         Some(Command::Snapshot(args)) => (!no_machine(args.from.as_deref()), false),
         Some(Command::Check(args)) => (!no_machine(args.from.first().map(PathBuf::as_path)), false),
+        Some(Command::Fix(args)) => match &args.verb {
+            Verb::List { look, .. } => (!no_machine(look.from.as_deref()), false),
+            Verb::Show(which) | Verb::Apply(ApplyArgs { which, .. }) => {
+                (!no_machine(which.look.from.as_deref()), false)
+            }
+            Verb::Undo { .. } | Verb::Journal { .. } | Verb::Confirm { .. } => (false, false),
+        },
         Some(Command::Record(RecordCommand { args: Some(args), .. })) => (!no_machine(None), !args.command.is_empty()),
         Some(_) => (false, false),
     };
     if !live {
         let name = &first.name;
         return Some(format!(
-            "--metric {name}: it is read while a live machine is looked at: use it with the live screen, snapshot, check or record"
+            "--metric {name}: it is read while a live machine is looked at: use it with the live screen, snapshot, check, record or fix"
         ));
     }
     let of_command = cli.global.metric.iter().find(|metric| matches!(metric.source, Source::Stream(..)));

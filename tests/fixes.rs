@@ -5,6 +5,7 @@ mod headless;
 mod killed;
 mod made;
 mod rights;
+mod worse;
 
 use crate::common::pty::{Session, TOPOTOP};
 use std::path::{Path, PathBuf};

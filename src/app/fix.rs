@@ -222,7 +222,7 @@ impl App {
         verification.push(&frame);
         run.table = verification.table();
         let Some(number) = run.number.filter(|_| run.doing == Doing::Watching) else { return Vec::new() };
-        let tripped = verification.tripped().map(|tripped| tripped.text());
+        let tripped = verification.tripped().map(topotop_model::fix::verification::Tripped::text);
         let verdict = match &tripped {
             Some(why) => Some(Verdict { name: "worse", why: why.clone(), table: verification.table() }),
             None => verification.verdict(),

@@ -194,6 +194,26 @@ fn what_shall_stay_stays_though_it_got_worse() {
 }
 
 #[test]
+fn what_must_not_wait_for_a_verdict_is_undone_at_once_though_it_shall_stay() {
+    use topotop_model::fix::{Trip, Verification};
+    let mut app = app();
+    let ordered = measured(&mut app, |app| {
+        press(app, KeyCode::Char('K'));
+        let start = app.newest.frame.stamp.mono_ns;
+        let Some(Stage::Run(run)) = app.fixing.as_mut().map(|dialog| &mut dialog.stage) else { panic!("a run") };
+        let mut verify = run.resolved.plan.verify.clone();
+        let errors = verify.guards.iter().find(|guard| guard.metric == "nic.rx_errors").expect("a guard").clone();
+        verify.trips = vec![Trip { watch: errors, above_hundredths: 100, seconds: 3 }];
+        let mut verification = Verification::new(&verify, None);
+        verification.applied(start);
+        run.verification = Some(verification);
+    });
+    let [Order::Verdict(7, verdict), Order::Undo(7, why)] = ordered.as_slice() else { panic!("{ordered:?}") };
+    assert_eq!((verdict.name, why.as_str()), ("worse", "pressure"));
+    assert!(verdict.why.contains("nic.rx_errors of nic:eth0 was 5000.000, above 1 for 3 s"), "{}", verdict.why);
+}
+
+#[test]
 fn what_is_noted_and_cannot_be_read_is_no_obstacle() {
     let mut app = app();
     reviewed(&mut app);
