@@ -1,8 +1,10 @@
 //! Fixes through the real program in a terminal: keys pressed, the screen read, the machine looked at.
 
 mod everywhere;
+mod gone;
 mod headless;
 mod killed;
+mod login;
 mod made;
 mod rights;
 mod worse;

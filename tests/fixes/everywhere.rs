@@ -26,6 +26,12 @@ pub(crate) fn path(state: &Path) -> String {
     format!("{}:{}", std::env::var("PATH").unwrap_or_default(), place.display())
 }
 
+/// What is typed to confirm a fix: the name of its subject.
+pub(crate) fn subject(id: &str) -> String {
+    let subject = topotop_model::fix::parse_id(id).map(|(_, subject, _)| subject.to_string()).expect("an id");
+    subject.split_once(':').map_or(subject.clone(), |(_, name)| name.to_owned())
+}
+
 /// The id of a fix on a recording.
 pub(crate) fn offered(made: &Made, recording: &str, state: &Path) -> Result<String, String> {
     let listed = fix(&["list", "--from", recording, "--format", "json"], state);
@@ -137,8 +143,7 @@ fn read_only_and_a_captured_machine_change_nothing_whatever_the_fix() {
         made.record(&on, &recording);
         let recording = recording.display().to_string();
         let id = offered(made, &recording, &state).expect("an offer");
-        let name = topotop_model::fix::parse_id(&id).map(|(_, subject, _)| subject.to_string()).expect("an id");
-        let name = name.split_once(':').map_or(name.clone(), |(_, name)| name.to_owned());
+        let name = subject(&id);
         let apply = ["apply", &id, "--from", &recording, "--yes", "--confirm-subject", &name, "--no-wait"];
         let ways: [(&[&str], &str); 3] = [
             (&["--read-only"], "--read-only: nothing is applied"),

@@ -22,6 +22,8 @@ pub(crate) struct On {
     pub(crate) disk: (String, u64),
     /// An interface and its index.
     pub(crate) nic: (String, u32),
+    /// True where its driver has channels of either direction, one of four.
+    pub(crate) splits: bool,
 }
 
 impl Default for On {
@@ -33,6 +35,7 @@ impl Default for On {
             mounts: vec![("/sys/fs/cgroup".to_owned(), 2, "")],
             disk: ("sickdisk".to_owned(), sick::DEV),
             nic: ("net7".to_owned(), 7),
+            splits: false,
         }
     }
 }
@@ -51,6 +54,9 @@ impl Made {
         negatives::record_of(boot.trim(), path, 24, |edit| {
             mounted(edit, on);
             (self.sick)(edit);
+            if on.splits {
+                split(edit);
+            }
             renamed(edit.now, on);
         });
     }
@@ -174,6 +180,13 @@ fn saving(edit: &mut Edit<'_>) {
     ];
     put(&mut edit.now.cpu_topology, 1, &[("cpu", 2u64.into())], &cells);
     put(&mut edit.now.cpu_times, edit.now.stamp.mono_ns, &[("cpu", 2u64.into())], &[("khz", 1_200_000u64.into())]);
+}
+
+fn split(edit: &mut Edit<'_>) {
+    let mut cells = vec![("combined", Cell::None), ("combined_max", Cell::None)];
+    cells.extend(["rx_channels", "tx_channels"].map(|name| (name, Cell::Number(1))));
+    cells.extend(["rx_channels_max", "tx_channels_max"].map(|name| (name, Cell::Number(4))));
+    put(&mut edit.now.nics, edit.now.stamp.mono_ns, &[("name", "net7".into())], &cells);
 }
 
 fn mounted(edit: &mut Edit<'_>, on: &On) {

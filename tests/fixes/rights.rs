@@ -1,6 +1,6 @@
 //! Every fix without the rights that it takes: the refusal names them, nothing is written, and there is no journal.
 
-use super::everywhere::{fix, offered, path};
+use super::everywhere::{fix, offered, path, subject};
 use super::made::{self, On};
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -148,8 +148,7 @@ impl Desk {
         made.record(&self.on, &recording);
         let recording = recording.display().to_string();
         let id = offered(made, &recording, &self.state()).expect("an offer");
-        let subject = topotop_model::fix::parse_id(&id).map(|(_, subject, _)| subject.to_string()).expect("an id");
-        let subject = subject.split_once(':').map_or(subject.clone(), |(_, name)| name.to_owned());
+        let subject = subject(&id);
         let apply = ["apply", &id, "--from", &recording, "--yes", "--confirm-subject", &subject, "--no-wait"];
         lesser(rights, &[&apply[..], more].concat(), &self.state())
     }
