@@ -24,6 +24,6 @@ pub use compare::{Comparison, Row, Spread, Verdict, compare};
 pub use facts::FactChange;
 pub use findings::{Found, FoundChanges, FoundSide};
 pub use metric::{Better, Floor, Measure, Metric};
-pub use outcome::{Outcome, Watch, outcome};
+pub use outcome::{Outcome, Tried, Watch, outcome};
 pub use side::{Side, reading};
 pub use subject::Subject;

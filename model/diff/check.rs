@@ -1,6 +1,6 @@
 //! The engine as a whole, over frames made of numbers: a change is found and nothing else is.
 
-use super::{Comparison, Row, Side, Subject, Verdict, Watch, compare, outcome};
+use super::{Comparison, Row, Side, Subject, Tried, Verdict, Watch, compare, outcome};
 use crate::frame::{Cpu, CpuPlace, CpuShares, Disk, Frame, NodePlace, Process, Topology};
 use crate::{IdSet, Known};
 use proptest::prelude::*;
@@ -246,15 +246,17 @@ fn a_fix_is_judged_by_its_load() {
     let (load, cost) = (watch("disk.write_bytes"), watch("disk.await"));
     let before = side(50e6, 20.0);
     let mut judge = |rate, wait, guards: &[Watch]| {
-        let comparison = compare(&before, &side(rate, wait));
-        format!("{:?}", outcome(&comparison, Some(&load), Some(&cost), guards))
+        let after = side(rate, wait);
+        let tried = Tried { before: &before, after: &after, comparison: &compare(&before, &after) };
+        format!("{:?}", outcome(tried, Some(&load), Some(&cost), guards))
     };
     assert_eq!(judge(80e6, 20.0, &[]), "Improved");
     assert_eq!(judge(50e6, 8.0, &[]), "Improved");
     assert_eq!(judge(50e6, 20.0, &[]), "NoChange");
     assert!(judge(80e6, 60.0, std::slice::from_ref(&cost)).starts_with("Worse"));
     assert!(judge(20e6, 20.0, &[]).contains("fell by more than a quarter"));
-    assert!(format!("{:?}", outcome(&compare(&before, &before), None, None, &[])).contains("nothing measures"));
+    let same = Tried { before: &before, after: &before, comparison: &compare(&before, &before) };
+    assert!(format!("{:?}", outcome(same, None, None, &[])).contains("nothing measures"));
 }
 
 proptest! {

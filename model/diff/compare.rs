@@ -11,6 +11,8 @@ use std::collections::HashMap;
 
 /// Of a hundred findings in thousands of metrics at most one is a false one.
 const FALSE_RATE: f64 = 0.01;
+/// A metric that is asked about by itself is that unlikely to have changed by chance.
+pub(super) const ALONE: f64 = 0.01;
 /// Lengths of a span that a drift is followed over at most.
 const FARTHEST: f64 = 16.0;
 /// The weight of a change that could hardly be larger.
@@ -120,6 +122,8 @@ pub struct Comparison {
     pub tested: usize,
     /// Subjects that were left out of either side because there were too many.
     pub left_out: u64,
+    /// The time between the middles of the two sides, in lengths of one.
+    pub(super) apart: f64,
 }
 
 impl Comparison {
@@ -181,7 +185,7 @@ pub fn compare(before: &Side, after: &Side) -> Comparison {
     explain::explain(&mut rows, after.topology());
     let (facts, moved_irqs) = facts::changes(before, after);
     let left_out = before.left_out() + after.left_out();
-    Comparison { alignment, rows, facts, moved_irqs, tested, left_out }
+    Comparison { alignment, rows, facts, moved_irqs, tested, left_out, apart }
 }
 
 /// Tests every row that varied, each beside its fellows of the same metric.
@@ -331,16 +335,30 @@ impl Row {
     }
 
     fn judge(&mut self, threshold: f64) {
-        if self.verdict != Verdict::NoChange || !self.separated || self.weight < 1.0 || self.p > threshold {
-            return;
+        if self.verdict == Verdict::NoChange && self.separated && self.weight >= 1.0 && self.p <= threshold {
+            self.verdict = self.way();
         }
-        self.verdict = match (self.one_sided, self.metric.better) {
+    }
+
+    /// What is said of it where it is asked about by itself, not found among thousands: then neither those count, nor
+    /// has it to be another one nearly all the time, unless that is wanted.
+    pub fn alone(&self, throughout: bool) -> Verdict {
+        match self.verdict {
+            Verdict::Inconclusive => Verdict::Inconclusive,
+            _ if self.weight < 1.0 || self.p > ALONE || (throughout && !self.separated) => Verdict::NoChange,
+            _ => self.way(),
+        }
+    }
+
+    /// Which way a change of it goes.
+    fn way(&self) -> Verdict {
+        match (self.one_sided, self.metric.better) {
             (Some(verdict), _) => verdict,
             (None, Better::Neither) => Verdict::Changed,
             (None, Better::Higher) if self.shift > 0.0 => Verdict::Improved,
             (None, Better::Lower) if self.shift < 0.0 => Verdict::Improved,
             (None, Better::Higher | Better::Lower) => Verdict::Worse,
-        };
+        }
     }
 
     /// True if it drifts: its level is history.

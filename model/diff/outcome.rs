@@ -1,7 +1,9 @@
 //! The verdict on a fix: did what it is meant to help get better, and nothing that matters worse?
 
-use super::compare::{Comparison, Row, Verdict};
+use super::compare::{ALONE, Comparison, Row, Verdict};
 use super::metric::Better;
+use super::side::Side;
+use super::stat::{FEWEST, Family, Groups};
 use super::subject::Subject;
 
 /// Throughput that is so much higher is an improvement.
@@ -39,41 +41,86 @@ pub enum Outcome {
     },
 }
 
+/// Both sides of a fix and what they differ in.
+#[derive(Clone, Copy, Debug)]
+pub struct Tried<'a> {
+    /// Before it was applied.
+    pub before: &'a Side,
+    /// After.
+    pub after: &'a Side,
+    /// The two compared.
+    pub comparison: &'a Comparison,
+}
+
 /// Judges a change by what carries the load, what it costs, and what must not suffer.
 ///
 /// Improved: the load's metric is at least 10 % higher, or the cost per unit of load at least 20 % lower, and no guard
 /// got worse. Inconclusive: there is no load metric, or the load fell by more than a quarter.
-pub fn outcome(comparison: &Comparison, load: Option<&Watch>, cost: Option<&Watch>, guards: &[Watch]) -> Outcome {
+///
+/// These metrics were named before anything was measured, so that each is tested by itself: what may happen by chance
+/// in thousands of others says nothing about them.
+pub fn outcome(tried: Tried<'_>, load: Option<&Watch>, cost: Option<&Watch>, guards: &[Watch]) -> Outcome {
+    let comparison = tried.comparison;
     let find = |watch: &Watch| comparison.row(&watch.subject, watch.metric);
-    let Some((load, (before, after))) = load.and_then(find).and_then(|row| Some((row, means(row)?))) else {
+    let Some((load, row)) = load.and_then(|load| Some((load, find(load)?))) else {
         return Outcome::Inconclusive { why: "nothing measures the load" };
     };
-    if load.verdict == Verdict::Inconclusive {
+    let Some((before, after)) = means(row) else {
+        return Outcome::Inconclusive { why: "nothing measures the load" };
+    };
+    if row.verdict == Verdict::Inconclusive {
         return Outcome::Inconclusive { why: "too few valid samples of the load" };
     }
     if before <= 0.0 {
         return Outcome::Inconclusive { why: "there was no load before" };
     }
-    let fell = after < before * (1.0 - LOAD_FELL);
-    let guarded = |row: &Row| guards.iter().any(|guard| guard.subject == row.subject && guard.metric == row.metric.id);
-    let worse = |row: &Row| row.verdict == Verdict::Worse && guarded(row);
-    let worse: Vec<usize> =
-        comparison.rows.iter().enumerate().filter(|(_, row)| worse(row)).map(|(at, _)| at).collect();
-    if fell {
+    if after < before * (1.0 - LOAD_FELL) {
         return Outcome::Inconclusive { why: "the load fell by more than a quarter" };
     }
+    let guarded = |row: &Row| guards.iter().any(|guard| guard.subject == row.subject && guard.metric == row.metric.id);
+    let worse = |row: &Row| guarded(row) && row.alone(true) == Verdict::Worse;
+    let worse: Vec<usize> =
+        comparison.rows.iter().enumerate().filter(|(_, row)| worse(row)).map(|(at, _)| at).collect();
     if !worse.is_empty() {
         return Outcome::Worse { rows: worse };
     }
-    let more = load.verdict.is_change() && after >= before * (1.0 + MORE);
-    let cheaper = cost.and_then(find).is_some_and(|row| {
-        let lower = row.verdict.is_change() || load.verdict.is_change();
-        lower
-            && row.metric.better != Better::Higher
-            && means(row)
-                .is_some_and(|(one, other)| one > 0.0 && after > 0.0 && other / after <= one / before * (1.0 - CHEAPER))
-    });
-    if more || cheaper { Outcome::Improved } else { Outcome::NoChange }
+    let more = row.p <= ALONE && after >= before * (1.0 + MORE);
+    let cheaper =
+        |cost: &Watch| find(cost).is_some_and(|paid| is_cheaper(tried, (load, (before, after)), (cost, paid)));
+    if more || cost.is_some_and(cheaper) { Outcome::Improved } else { Outcome::NoChange }
+}
+
+/// Whether a unit of load costs so much less, and not by chance: the cost itself fell, or what it is above or below
+/// its due, which is the same part of the load before and after unless something changed.
+fn is_cheaper(tried: Tried<'_>, load: (&Watch, (f64, f64)), cost: (&Watch, &Row)) -> bool {
+    let ((load, (before, after)), (cost, row)) = (load, cost);
+    let Some((one, other)) = means(row) else { return false };
+    let lower = one > 0.0 && after > 0.0 && other / after <= one / before * (1.0 - CHEAPER);
+    if row.metric.better == Better::Higher || !lower {
+        return false;
+    }
+    (row.p <= ALONE && other < one) || per_load(tried, load, cost, row).is_some_and(|p| p <= ALONE)
+}
+
+/// Chance of such a difference of the cost per unit of load without a change. The ratio itself would be ruled by the
+/// moments with hardly any load.
+fn per_load(tried: Tried<'_>, load: &Watch, cost: &Watch, row: &Row) -> Option<f64> {
+    let pairs = |side: &Side| {
+        let pairs = side.by_block(cost).into_iter().zip(side.by_block(load));
+        pairs.filter_map(|(cost, load)| cost.zip(load)).collect::<Vec<(f64, f64)>>()
+    };
+    let (before, after) = (pairs(tried.before), pairs(tried.after));
+    if before.len().min(after.len()) < FEWEST {
+        return None;
+    }
+    let all = || before.iter().chain(&after);
+    let due = all().map(|pair| pair.0).sum::<f64>() / all().map(|pair| pair.1).sum::<f64>();
+    if !due.is_finite() {
+        return None;
+    }
+    let beside = |pairs: &[(f64, f64)]| pairs.iter().map(|(cost, load)| cost - due * load).collect::<Vec<f64>>();
+    let groups = Groups::new(&beside(&before), &beside(&after));
+    Some(groups.test(Family::default(), row.metric.noise, tried.comparison.apart).p)
 }
 
 fn means(row: &Row) -> Option<(f64, f64)> {

@@ -68,18 +68,23 @@ impl Series {
 
     /// Means of the blocks in order of time; blocks with less than half of the samples of the fullest say too little.
     pub(super) fn means(&self) -> Vec<f64> {
-        let full = self.blocks.iter().map(|block| block.1).max().unwrap_or_default();
-        let enough = |block: &&(f64, u32)| block.1 > 0 && block.1 * 2 >= full;
-        self.blocks.iter().filter(enough).map(|block| block.0 / f64::from(block.1)).collect()
+        self.by_block().flatten().collect()
     }
 
-    /// The same where a sample without a value is zero: `read` counts the samples that could have had one.
-    pub(super) fn means_or_zero(&self, read: &Self) -> Vec<f64> {
+    /// The same with none for those blocks, so that another series can be laid beside.
+    pub(super) fn by_block(&self) -> impl Iterator<Item = Option<f64>> + '_ {
+        let full = self.blocks.iter().map(|block| block.1).max().unwrap_or_default();
+        let enough = move |block: &(f64, u32)| block.1 > 0 && block.1 * 2 >= full;
+        self.blocks.iter().map(move |block| enough(block).then(|| block.0 / f64::from(block.1)))
+    }
+
+    /// Itself where a sample without a value is zero: `read` counts the samples that could have had one.
+    pub(super) fn or_zero(&self, read: &Self) -> Self {
         let zero_filled = |(at, block): (usize, &(f64, u32))| {
             let (sum, count) = self.blocks.get(at).copied().unwrap_or_default();
             (if count > 0 { sum } else { 0.0 }, block.1.max(count))
         };
-        Self { blocks: read.blocks.iter().enumerate().map(zero_filled).collect() }.means()
+        Self { blocks: read.blocks.iter().enumerate().map(zero_filled).collect() }
     }
 }
 
@@ -118,7 +123,7 @@ mod tests {
         let (series, _) = filled((0..10).map(|second| (second >= 5).then_some(4.0)));
         let (read, _) = filled((0..10).map(|_| Some(0.0)));
         assert_eq!(series.means(), [4.0; 5]);
-        assert_eq!(series.means_or_zero(&read), [0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0, 4.0, 4.0, 4.0]);
+        assert_eq!(series.or_zero(&read).means(), [0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0, 4.0, 4.0, 4.0]);
     }
 
     proptest! {

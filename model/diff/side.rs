@@ -173,15 +173,29 @@ impl Side {
 
     /// The means of a metric's blocks and how many samples they are of.
     pub(super) fn values(&self, entry: Option<&Entry>, kind: Kind, at: usize, metric: &Metric) -> (Vec<f64>, u64) {
-        let empty = Series::default();
-        let series = entry.and_then(|entry| entry.series.get(at)).unwrap_or(&empty);
+        let (series, samples) = self.series(entry, kind, at, metric);
+        (series.means(), samples)
+    }
+
+    /// A metric of a subject, as that is called here, block by block; nothing where it is not known.
+    pub(super) fn by_block(&self, watch: &Watch) -> Vec<Option<f64>> {
+        let entry = self.index.get(&watch.subject).and_then(|at| self.entries.get(*at));
+        let Some(entry) = entry else { return Vec::new() };
+        let mut metrics = entry.kind.table().iter().enumerate();
+        let Some((at, metric)) = metrics.find(|(_, metric)| metric.id == watch.metric) else { return Vec::new() };
+        self.series(Some(entry), entry.kind, at, metric).0.by_block().collect()
+    }
+
+    fn series(&self, entry: Option<&Entry>, kind: Kind, at: usize, metric: &Metric) -> (Series, u64) {
+        let series = entry.and_then(|entry| entry.series.get(at)).cloned().unwrap_or_default();
+        let samples = series.samples();
         match metric.absent {
-            Absent::Unknown => (series.means(), series.samples()),
+            Absent::Unknown => (series, samples),
             // Nobody's value was ever read: that is no zero.
-            Absent::Zero if entry.is_some() && series.samples() == 0 => (Vec::new(), 0),
+            Absent::Zero if entry.is_some() && samples == 0 => (Series::default(), 0),
             Absent::Zero => {
-                let read = self.read.get(kind as usize).unwrap_or(&empty);
-                (series.means_or_zero(read), read.samples().max(series.samples()))
+                let read = self.read.get(kind as usize).cloned().unwrap_or_default();
+                (series.or_zero(&read), read.samples().max(samples))
             }
         }
     }

@@ -149,15 +149,17 @@ fn long_run_error(a: &[f64], b: &[f64], alike: f64) -> (f64, f64) {
     ((part(a) + part(b)).sqrt(), (worth(a) + worth(b) - 2.0).max(1.0))
 }
 
-/// Autocorrelation of neighbours over both series; short series show too little of it, which is corrected. None where
-/// nothing varies.
+/// Autocorrelation of neighbours over both series; short series show too little of it, by (1 + 3a) / n, which is
+/// corrected. None where nothing varies.
 fn alike(a: &[f64], b: &[f64]) -> Option<f64> {
     let ((all_a, next_a), (all_b, next_b)) = (squares(a), squares(b));
     let all = all_a + all_b;
     let scale = mean(a).abs().max(mean(b).abs());
     let seen = (all > (scale * 1e-9).powi(2)).then(|| (next_a + next_b) / all)?;
-    let count = a.len().min(b.len()).max(1) as f64;
-    Some(seen + (1.0 + 3.0 * seen.max(0.0)) / count)
+    let count = a.len().min(b.len()).max(4) as f64;
+    // In the shortest ones the correction needs one itself.
+    let part = if a.len().min(b.len()) < GROUPS { 3.0 / (count - 3.0) } else { 3.0 / count };
+    Some(seen + 1.0 / count + part * (seen + 1.0 / count).max(0.0))
 }
 
 /// How far the steps within the series lead over the time between them, and the standard error of that.

@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use trips::Wire;
 
 /// Samples that a window has at least, however short its time: fewer cannot be told from noise.
-pub const FEWEST: usize = 10;
+pub const FEWEST: usize = 12;
 /// Samples of the window before that are kept at most.
 const MOST: usize = 1200;
 /// Samples that one looks at while it settles.
@@ -222,5 +222,7 @@ impl Verification {
     }
 }
 
+#[cfg(test)]
+mod noise;
 #[cfg(test)]
 mod tests;

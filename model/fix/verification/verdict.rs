@@ -1,7 +1,7 @@
 //! From the two windows to a verdict and its table.
 
 use super::super::Verify;
-use crate::diff::{self, Comparison, Outcome, Row, Side, Spread, Watch, compare};
+use crate::diff::{self, Comparison, Outcome, Row, Side, Spread, Tried, Verdict as Change, Watch, compare};
 use crate::frame::Frame;
 use crate::journal::Measured;
 
@@ -45,6 +45,7 @@ impl Verdict {
 struct Compared {
     comparison: Comparison,
     before: Side,
+    after: Side,
 }
 
 impl Compared {
@@ -56,7 +57,7 @@ impl Compared {
         };
         let before = fold(&mut before.into_iter().map(|frame| frame as &Frame));
         let after = fold(&mut after.iter());
-        Self { comparison: compare(&before, &after), before }
+        Self { comparison: compare(&before, &after), before, after }
     }
 
     /// A watch as the comparison calls its subject.
@@ -85,7 +86,8 @@ pub(super) fn judge<'a>(
     let load = compared.load(verify, metric).map(|load| compared.known(load));
     let cost = verify.cost.as_ref().map(|cost| compared.known(cost));
     let guards: Vec<Watch> = verify.guards.iter().map(|guard| compared.known(guard)).collect();
-    let outcome = diff::outcome(&compared.comparison, load.as_ref(), cost.as_ref(), &guards);
+    let tried = Tried { before: &compared.before, after: &compared.after, comparison: &compared.comparison };
+    let outcome = diff::outcome(tried, load.as_ref(), cost.as_ref(), &guards);
     let row = |watch: &Option<Watch>| watch.as_ref().and_then(|watch| compared.row(watch));
     let (load, cost) = (row(&load), row(&cost));
     let (name, why) = match outcome {
@@ -115,7 +117,7 @@ pub(super) fn table<'a>(
 /// The load's metric itself got worse.
 fn fell(row: &Row) -> bool {
     let means = row.before.zip(row.after);
-    row.verdict.is_change() && means.is_some_and(|(before, after)| after.mean < before.mean * (1.0 - LESS))
+    row.alone(false).is_change() && means.is_some_and(|(before, after)| after.mean < before.mean * (1.0 - LESS))
 }
 
 /// On which side nothing measures the load.
@@ -167,6 +169,6 @@ fn measured(compared: &Compared, watch: &Watch, role: &str) -> Measured {
         role: role.to_owned(),
         before: row.and_then(|row| spread(row.before)),
         after: row.and_then(|row| spread(row.after)),
-        verdict: row.map_or("inconclusive", |row| row.verdict.name()).to_owned(),
+        verdict: row.map_or(Change::Inconclusive, |row| row.alone(role == "guard")).name().to_owned(),
     }
 }
