@@ -31,7 +31,7 @@ pub(crate) const CHANNELS_SCREEN: Scenario = Scenario {
     name: "mend-channels-screen",
     by_name: true,
     mend: "network_state > before
-        flood 32 60000 400
+        busy_flood 400
         /test/tool act screen > screen 2> errors; echo $? > status
         network_state > after
         link_up
