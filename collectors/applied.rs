@@ -240,14 +240,14 @@ mod tests {
             kept: Vec::new(),
             revert_after_seconds: None,
         };
-        let outcome = Outcome { step: 0, key: String::new(), value: Some(new.to_owned()), error: None };
+        let outcome = Outcome { step: 0, key: String::new(), value: Some(new.to_owned()), error: None, ended: false };
         let mut entries = vec![
             Entry::Intent(Box::new(intent)),
             Entry::Wrote(outcome.clone()),
             Entry::Ended { state: Applied::Applied },
         ];
         if undone {
-            entries.push(Entry::Undo { why: "asked".to_owned(), forced: false });
+            entries.push(Entry::Undo { why: "asked".to_owned().into(), forced: false });
             entries.push(Entry::PutBack(Outcome { value: Some("0".to_owned()), ..outcome }));
             entries.push(Entry::Undone { whole: true });
         }

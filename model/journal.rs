@@ -2,10 +2,12 @@
 //! People read it with a pager; garbage in it costs the lines that it damaged.
 
 mod application;
+mod because;
 mod fold;
 mod line;
 
 pub use application::{Application, ItemState, Judged, PutBack, State};
+pub use because::Because;
 pub use fold::{Journal, fold};
 pub use line::Damage;
 
@@ -64,8 +66,8 @@ pub enum Entry {
     },
     /// It is about to be undone.
     Undo {
-        /// `asked`, `worse`, `not confirmed`, `pressure`, `cut short`.
-        why: String,
+        /// Why.
+        why: Because,
         /// True where values that somebody else changed are overwritten.
         forced: bool,
     },
@@ -123,6 +125,9 @@ pub struct Outcome {
     pub value: Option<String>,
     /// What the kernel said where it failed.
     pub error: Option<String>,
+    /// True where it failed for having ended, as threads do: there is nothing left to write to.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
 }
 
 /// How an application came out.

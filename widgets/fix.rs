@@ -13,7 +13,7 @@ use crate::{Cx, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::fix::{Fix, Plan, Refused, Resolved, Verdict, Verification};
-use topotop_model::journal::{Applied, Measured, Outcome};
+use topotop_model::journal::{Applied, Because, Measured, Outcome};
 
 /// What is shown.
 #[derive(Clone, Debug)]
@@ -127,8 +127,8 @@ pub struct Run {
 /// What came of taking it back.
 #[derive(Clone, Debug)]
 pub struct Undone {
-    /// `asked`, `worse`, `not confirmed`, `pressure`.
-    pub why: String,
+    /// Why.
+    pub why: Because,
     /// True where everything that can be restored was.
     pub whole: bool,
     /// Item by item.

@@ -40,7 +40,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.verify = verify(case, nic);
     plan.snippets = vec![Snippet {
         place: "on the other end, too: one end alone may gain nothing".to_owned(),
-        text: "ethtool -l NIC\nethtool -L NIC combined N\n".to_owned(),
+        text: format!(
+            "# typed there, DEV being its interface that leads to {}; no more than its maximum\nethtool -l DEV\nethtool -L DEV {new}\n",
+            word(nic)
+        ),
     }];
     plan.persistent = link_file(nic, &link_settings(&new));
     Ok(plan)

@@ -1,6 +1,6 @@
 //! One application of a fix, as its lines tell it.
 
-use super::{Applied, Intent, Measured, Outcome, Written};
+use super::{Applied, Because, Intent, Measured, Outcome, Written};
 use crate::fix::{Item, Restore, Target};
 
 /// How an application stands.
@@ -85,8 +85,8 @@ pub struct Judged {
 pub struct PutBack {
     /// When, for people.
     pub at: String,
-    /// `asked`, `worse`, `not confirmed`, `pressure`, `cut short`.
-    pub why: String,
+    /// Why.
+    pub why: Because,
     /// True where values that somebody else changed were overwritten.
     pub forced: bool,
     /// True where every item that can be restored was; none where it was cut short.
@@ -128,7 +128,7 @@ impl Application {
         match (&self.undo, self.ended) {
             (Some(PutBack { whole: None, .. }), _) | (None, None) => State::Interrupted,
             (Some(PutBack { whole: Some(false), .. }), _) | (None, Some(Applied::Partial)) => State::Partial,
-            (Some(undo), _) if undo.why == "asked" => State::Undone,
+            (Some(undo), _) if undo.why == Because::Asked => State::Undone,
             (Some(_), _) => State::Reverted,
             (None, Some(Applied::Applied)) => State::Applied,
             (None, Some(Applied::Failed)) => State::Failed,

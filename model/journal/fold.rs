@@ -117,7 +117,7 @@ fn item<'a>(application: &'a mut Application, outcome: &Outcome) -> Option<&'a m
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Applied, Damage, Entry, Intent, Line, Outcome, State, Written};
+    use super::super::{Applied, Because, Damage, Entry, Intent, Line, Outcome, State, Written};
     use super::fold;
     use crate::fix::{Identity, Item, Restore, Risk, Target};
     use proptest::prelude::*;
@@ -146,7 +146,13 @@ mod tests {
     }
 
     fn outcome(key: &str, value: &str, error: Option<&str>) -> Outcome {
-        Outcome { step: 0, key: key.to_owned(), value: Some(value.to_owned()), error: error.map(str::to_owned) }
+        Outcome {
+            step: 0,
+            key: key.to_owned(),
+            value: Some(value.to_owned()),
+            error: error.map(str::to_owned),
+            ended: false,
+        }
     }
 
     fn text(entries: &[(u64, Entry)]) -> String {
@@ -161,7 +167,7 @@ mod tests {
             (Entry::Wrote(outcome("y", "1", Some("Invalid argument"))), State::Interrupted),
             (Entry::Ended { state: Applied::Partial }, State::Partial),
             (Entry::Confirmed, State::Partial),
-            (Entry::Undo { why: "worse".to_owned(), forced: false }, State::Interrupted),
+            (Entry::Undo { why: Because::Worse, forced: false }, State::Interrupted),
             (Entry::PutBack(outcome("x", "1", None)), State::Interrupted),
             (Entry::Undone { whole: true }, State::Reverted),
         ];
@@ -183,7 +189,7 @@ mod tests {
     fn numbers_are_given_once_and_the_newest_in_force_is_found() {
         let done = |number| [(number, intent("t")), (number, Entry::Ended { state: Applied::Applied })];
         let mut entries: Vec<_> = (1..4).flat_map(done).collect();
-        entries.push((3, Entry::Undo { why: "asked".to_owned(), forced: false }));
+        entries.push((3, Entry::Undo { why: Because::Asked, forced: false }));
         entries.push((3, Entry::Undone { whole: true }));
         entries.push((1, intent("again")));
         let journal = fold(text(&entries).as_bytes());
@@ -219,7 +225,7 @@ mod tests {
 
     fn entries() -> impl Strategy<Value = Entry> {
         let outcome = (0_usize..3, "[xyz]?", proptest::option::of(".{0,5}"), proptest::option::of(".{0,5}"))
-            .prop_map(|(step, key, value, error)| Outcome { step, key, value, error });
+            .prop_map(|(step, key, value, error)| Outcome { step, key, value, ended: error.is_some(), error });
         prop_oneof![
             ".{0,10}".prop_map(|title| intent(&title)),
             (0_usize..3, "[xyz]?")
@@ -229,7 +235,7 @@ mod tests {
             Just(Entry::Ended { state: Applied::Applied }),
             Just(Entry::Confirmed),
             (".{0,9}", ".{0,9}").prop_map(|(verdict, why)| Entry::Verdict { verdict, why, table: Vec::new() }),
-            any::<bool>().prop_map(|forced| Entry::Undo { why: "asked".to_owned(), forced }),
+            any::<bool>().prop_map(|forced| Entry::Undo { why: Because::Asked, forced }),
             any::<bool>().prop_map(|whole| Entry::Undone { whole }),
         ]
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 pub(super) const RULE: Rule = Rule {
     id: "NIC-07",
     name: "a link is full",
-    why: "Nothing inside the machine makes a full link faster.",
+    why: "Nothing inside the machine makes a full link faster: there is no setting to change, so no fix is offered.",
     reads: &[Input::Nics],
     looks_at: &["/proc/net/dev", "/sys/class/net/NIC/speed"],
     thresholds: &[

@@ -9,6 +9,7 @@ use super::{App, Effect, Modal};
 use crate::fix::order::{Order, Reach};
 use std::collections::BTreeMap;
 use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers};
+use topotop_model::journal::Because;
 use topotop_model::recording::{FixState, FixTold, What};
 use topotop_model::rules::Finding;
 use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
@@ -167,17 +168,17 @@ impl App {
         let number = run.number.filter(|_| run.can_undo());
         self.modal = Modal::Fix;
         match number {
-            Some(number) => self.undo_because(number, "asked"),
+            Some(number) => self.undo_because(number, Because::Asked),
             None => Vec::new(),
         }
     }
 
-    fn undo_because(&mut self, number: u64, why: &str) -> Vec<Effect> {
+    fn undo_because(&mut self, number: u64, why: Because) -> Vec<Effect> {
         if let Some(run) = self.running_mut() {
             run.doing = Doing::Undoing;
             run.deadline_ns = None;
         }
-        vec![Effect::Fix(Order::Undo(number, why.to_owned()))]
+        vec![Effect::Fix(Order::Undo(number, why))]
     }
 
     /// It shall stay: answers what would take it back.
@@ -235,7 +236,8 @@ impl App {
         let told = self.told(FixState::Verdict, &format!("{}: {}", verdict.words(), verdict.why));
         let mut effects = vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), told];
         if undoes {
-            effects.extend(self.undo_because(number, if tripped.is_some() { "pressure" } else { "worse" }));
+            effects
+                .extend(self.undo_because(number, if tripped.is_some() { Because::Pressure } else { Because::Worse }));
         }
         effects
     }

@@ -13,6 +13,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use topotop_collectors::{Root, now};
+use topotop_model::journal::Because;
 
 /// Reverts one application now, unless it was confirmed.
 pub const REVERT: &str = "__fix-revert";
@@ -159,7 +160,7 @@ fn try_revert(number: u64, directory: &Path) -> Result<(), String> {
     let root = Root::live().map_err(|error| format!("/: {error}"))?;
     let mut machine = Kernel::new(Arc::new(root));
     let mut tell = |_| ControlFlow::Continue(());
-    let returned = Applier::new(&mut machine, &mut ledger, &mut tell).undo(application, "not confirmed", false);
+    let returned = Applier::new(&mut machine, &mut ledger, &mut tell).undo(application, &Because::NotConfirmed, false);
     let returned = returned.map_err(|Refused(why)| why)?;
     let failed = returned.outcomes.iter().find_map(|outcome| outcome.error.clone());
     failed.map_or(Ok(()), Err)

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 use topotop_model::fix::{Plan, Surroundings, Verdict, Verification};
+use topotop_model::journal::Because;
 
 /// How long an application is waited for when the program ends: it stops after the item that is being written.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,7 +33,7 @@ pub trait Hands: Send {
     fn verdict(&mut self, number: u64, verdict: &Verdict) -> Result<(), String>;
 
     /// Takes an application back.
-    fn undo(&mut self, number: u64, why: &str) -> Reply;
+    fn undo(&mut self, number: u64, why: &Because) -> Reply;
 
     /// What has become of an application; none while nothing has.
     fn ask(&mut self, number: u64) -> Option<Reply>;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use topotop_collectors::{Root, surroundings};
 use topotop_model::fix::{Plan, Surroundings, Verdict};
-use topotop_model::journal::{Applied, Entry, State};
+use topotop_model::journal::{Applied, Because, Entry, State};
 
 /// Seconds after which what may cut the login off takes itself back.
 const REVERT_AFTER: u32 = deadman::SECONDS;
@@ -83,14 +83,14 @@ impl Own {
         })
     }
 
-    fn undone(&mut self, number: u64, why: &str) -> Result<Reply, String> {
+    fn undone(&mut self, number: u64, why: &Because) -> Result<Reply, String> {
         let mut ledger = self.open()?;
         let journal = ledger.read()?;
         let application = journal.find(&number.to_string()).ok_or_else(|| format!("the journal has no {number}"))?;
         let returned = Applier::new(&mut self.machine, &mut ledger, &mut |_| ControlFlow::Continue(()))
             .undo(application, why, false)
             .map_err(|Refused(why)| why)?;
-        let (why, whole, items) = (why.to_owned(), returned.whole, returned.outcomes);
+        let (why, whole, items) = (why.clone(), returned.whole, returned.outcomes);
         Ok(Reply::Undone { number, why, whole, items })
     }
 }
@@ -121,7 +121,7 @@ impl Hands for Own {
         self.append(number, &entry)
     }
 
-    fn undo(&mut self, number: u64, why: &str) -> Reply {
+    fn undo(&mut self, number: u64, why: &Because) -> Reply {
         self.undone(number, why).unwrap_or_else(Reply::Trouble)
     }
 

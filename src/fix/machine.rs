@@ -92,6 +92,11 @@ impl Trouble {
         Self { errno: Some(errno.raw_os_error()), said }
     }
 
+    /// True where there is nobody any more to write to.
+    pub fn has_ended(&self) -> bool {
+        self.errno == Some(rustix::io::Errno::SRCH.raw_os_error())
+    }
+
     /// Not of the kernel.
     pub fn because(said: impl Into<String>) -> Self {
         Self { errno: None, said: said.into() }

@@ -2,7 +2,7 @@
 
 use super::machine::Progress;
 use topotop_model::fix::{Plan, Resolved, Surroundings, Verdict, Verification, Verify};
-use topotop_model::journal::{Applied, Outcome};
+use topotop_model::journal::{Applied, Because, Outcome};
 
 /// What is ordered.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub enum Order {
     /// Note what an application came to.
     Verdict(u64, Box<Verdict>),
     /// Take an application back; why is for the journal.
-    Undo(u64, String),
+    Undo(u64, Because),
     /// Tell what has become of an application that takes itself back.
     Ask(u64),
 }
@@ -62,7 +62,7 @@ pub enum Reply {
         /// Which.
         number: u64,
         /// Why.
-        why: String,
+        why: Because,
         /// True where everything that can be restored was.
         whole: bool,
         /// Item by item.

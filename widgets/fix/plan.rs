@@ -115,7 +115,8 @@ impl Writer<'_> {
                     self.lines(label, Role::Text, [format!("{}: {change}{back}", step.target)]);
                 }
                 (items, None) => {
-                    self.lines(label, Role::Text, [format!("{} ({} items){back}", step.target, items.len())]);
+                    let many = if items.len() > 1 { format!(" ({} items)", items.len()) } else { String::new() };
+                    self.lines(label, Role::Text, [format!("{}{many}{back}", step.target)]);
                     for item in items.iter().take(MOST) {
                         let line = format!("  {}: {}", item.key, self.change(item));
                         self.lines("", Role::Text, [line]);

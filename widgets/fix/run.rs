@@ -7,7 +7,7 @@ use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
 use topotop_model::fix::Verdict;
 use topotop_model::fix::verification::Phase;
-use topotop_model::journal::{Applied, Outcome};
+use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::staves::{Staves, Verdict as Stands};
 use topotop_model::text::printable;
 
@@ -107,7 +107,7 @@ fn undone(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     } else {
         "undone in part: what follows is not as it was"
     };
-    let why = if undone.why == "asked" { String::new() } else { format!(" ({})", undone.why) };
+    let why = if undone.why == Because::Asked { String::new() } else { format!(" ({})", undone.why) };
     doc.line(vec![(sign, role), (format!("{said}{why}"), role)]);
     for item in undone.items.iter().filter(|item| item.error.is_some()).take(MOST) {
         let target = run.resolved.plan.steps.get(item.step).map_or_else(String::new, |step| step.target.to_string());

@@ -102,6 +102,7 @@ fn run() -> Run {
         key: key.into(),
         value: Some(value.into()),
         error: error.map(str::to_owned),
+        ended: false,
     };
     let plan_verify = plan().verify;
     let mut run = Run::new(resolved(), Some(topotop_model::fix::Verification::new(&plan_verify, None)));
@@ -220,7 +221,7 @@ fn the_focus_has_a_sign() {
 fn survives_everything() {
     let evil = "\u{1b}[31mred\u{7}\u{202e}\n名前".repeat(9);
     let mut undone = run();
-    undone.undone = Some(Undone { why: evil.clone(), whole: false, items: undone.items.clone() });
+    undone.undone = Some(Undone { why: evil.clone().into(), whole: false, items: undone.items.clone() });
     undone.trouble = Some(evil.clone());
     undone.deadline_ns = Some(5_000_000_000);
     let mut hostile = resolved();

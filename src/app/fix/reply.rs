@@ -83,7 +83,7 @@ impl App {
                 if !open {
                     self.say(format!("the fix was undone: {why}"));
                 }
-                return vec![self.told(FixState::Undone, &why)];
+                return vec![self.told(FixState::Undone, why.word())];
             }
             _ => {}
         }

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use std::sync::Arc;
 use topotop_model::fix::{Item, Resolved, Surroundings};
 use topotop_model::frame::NicRates;
-use topotop_model::journal::{Applied, Outcome};
+use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::recording::{FixState, What};
 use topotop_widgets::fix::{Button, Doing, Stage};
 use topotop_widgets::{Charset, Theme, demo};
@@ -128,7 +128,8 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     press(&mut app, KeyCode::Right);
     let effects = press(&mut app, KeyCode::Enter);
     assert_eq!(orders(&effects), [Order::Apply]);
-    let outcome = Outcome { step: 0, key: String::new(), value: Some("combined 8".to_owned()), error: None };
+    let outcome =
+        Outcome { step: 0, key: String::new(), value: Some("combined 8".to_owned()), error: None, ended: false };
     app.update(Msg::Fix(Reply::Wrote(outcome)));
     let effects = app.update(Msg::Fix(applied(7, 30)));
     assert_eq!(told(&effects), [(FixState::Applied, "this load-test run is void from here".to_owned())]);
@@ -144,8 +145,8 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
     let effects = press(&mut app, KeyCode::Char('U'));
-    assert_eq!(orders(&effects), [Order::Undo(7, "asked".to_owned())]);
-    let undone = Reply::Undone { number: 7, why: "asked".to_owned(), whole: true, items: Vec::new() };
+    assert_eq!(orders(&effects), [Order::Undo(7, Because::Asked)]);
+    let undone = Reply::Undone { number: 7, why: Because::Asked, whole: true, items: Vec::new() };
     assert_eq!(told(&app.update(Msg::Fix(undone))), [(FixState::Undone, "asked".to_owned())]);
     assert!(text(&mut app).contains("undone: everything that can be restored reads as before"));
     assert_eq!(press(&mut app, KeyCode::Char('U')), [], "once");
@@ -171,9 +172,9 @@ fn what_got_worse_is_undone_by_itself() {
         assert!(text(app).contains("if it got worse it is undone by itself"), "{}", text(app));
     });
     let [Order::Verdict(7, verdict), Order::Undo(7, why)] = ordered.as_slice() else { panic!("{ordered:?}") };
-    assert_eq!((verdict.name, why.as_str()), ("worse", "worse"));
+    assert_eq!((verdict.name, why), ("worse", &Because::Worse));
     assert!(text(&mut app).contains("Verdict: worse") && text(&mut app).contains("putting back"), "{}", text(&mut app));
-    let undone = Reply::Undone { number: 7, why: "worse".to_owned(), whole: true, items: Vec::new() };
+    let undone = Reply::Undone { number: 7, why: Because::Worse, whole: true, items: Vec::new() };
     app.update(Msg::Fix(undone));
     let picture = text(&mut app);
     for part in ["Verdict: worse", "undone: everything that can be restored reads as before (worse)"] {
@@ -190,7 +191,7 @@ fn what_shall_stay_stays_though_it_got_worse() {
     });
     let [Order::Verdict(7, verdict)] = ordered.as_slice() else { panic!("{ordered:?}") };
     assert_eq!(verdict.name, "worse");
-    assert_eq!(orders(&press(&mut app, KeyCode::Char('U'))), [Order::Undo(7, "asked".to_owned())]);
+    assert_eq!(orders(&press(&mut app, KeyCode::Char('U'))), [Order::Undo(7, Because::Asked)]);
 }
 
 #[test]
@@ -209,7 +210,7 @@ fn what_must_not_wait_for_a_verdict_is_undone_at_once_though_it_shall_stay() {
         run.verification = Some(verification);
     });
     let [Order::Verdict(7, verdict), Order::Undo(7, why)] = ordered.as_slice() else { panic!("{ordered:?}") };
-    assert_eq!((verdict.name, why.as_str()), ("worse", "pressure"));
+    assert_eq!((verdict.name, why), ("worse", &Because::Pressure));
     assert!(verdict.why.contains("nic.rx_errors of nic:eth0 was 5000.000, above 1 for 3 s"), "{}", verdict.why);
 }
 
@@ -293,7 +294,7 @@ fn what_was_not_confirmed_is_asked_for() {
     assert_eq!(asked(&mut app, 61_200), [Order::Ask(3)]);
     assert_eq!(asked(&mut app, 61_700), []);
     assert_eq!(asked(&mut app, 62_300), [Order::Ask(3)]);
-    let undone = Reply::Undone { number: 3, why: "not confirmed".to_owned(), whole: true, items: Vec::new() };
+    let undone = Reply::Undone { number: 3, why: Because::NotConfirmed, whole: true, items: Vec::new() };
     app.update(Msg::Fix(undone));
     assert_eq!(asked(&mut app, 64_000), []);
     assert!(text(&mut app).contains("(not confirmed)"));

@@ -17,6 +17,17 @@ pub(super) struct Run {
     pub(super) trouble: Option<String>,
 }
 
+/// What an item reads as once it was written.
+#[derive(Debug, Default)]
+pub(super) struct Back {
+    /// Its value; none where it could not be read.
+    pub(super) value: Option<String>,
+    /// What is to be said where that is not what was written.
+    pub(super) differs: Option<String>,
+    /// It is not there any more.
+    ended: bool,
+}
+
 /// Why a step ended the application.
 enum Stop {
     /// It failed, and the plan stands or falls with it; or somebody said stop.
@@ -135,8 +146,13 @@ impl Applier<'_> {
 
     /// Writes an item and reads it back; true where somebody said stop.
     fn item(&mut self, step: usize, target: &Target, item: &Item, ended: Option<String>) -> (Outcome, bool) {
-        let outcome =
-            |value: Option<String>, error: Option<String>| Outcome { step, key: item.key.clone(), value, error };
+        let outcome = |value: Option<String>, error: Option<String>| Outcome {
+            step,
+            key: item.key.clone(),
+            value,
+            error,
+            ended: false,
+        };
         if let Some(ended) = ended {
             return (outcome(None, Some(ended)), true);
         }
@@ -156,28 +172,32 @@ impl Applier<'_> {
             stop |= flow.is_break();
             flow
         });
-        let (value, differs) = self.read_back(target, &item.key, &item.new);
+        let Back { value, differs, ended } = self.read_back(target, &item.key, &item.new);
         // What holds no value tells how much of it was done.
         let value = value.or_else(|| (!target.holds_a_value() && far > 0).then(|| far.to_string()));
-        let error = wrote.err().map(|trouble: Trouble| trouble.to_string()).or(differs);
-        (outcome(value, error), stop)
+        // A thread may have ended before it was written, or after.
+        let is_thread = matches!(target, Target::Affinity { .. } | Target::IoPriority { .. });
+        let ended = ended || (is_thread && wrote.as_ref().is_err_and(Trouble::has_ended));
+        let error = wrote.err().map(|trouble| trouble.to_string()).or(differs);
+        (Outcome { ended, ..outcome(value, error) }, stop)
     }
 
     /// The value now, and what is to be said where it is not what it should be.
-    pub(super) fn read_back(&self, target: &Target, key: &str, wanted: &str) -> (Option<String>, Option<String>) {
+    pub(super) fn read_back(&self, target: &Target, key: &str, wanted: &str) -> Back {
         if !target.holds_a_value() {
-            return (None, None);
+            return Back::default();
         }
         match self.machine.value(target, key) {
-            Err(unread) => (None, Some(format!("written, but could not be read back: {unread}"))),
-            Ok(value) => match value {
-                None => (None, Some("has ended".to_owned())),
-                Some(value) if target.agrees(wanted, &value) => (Some(value), None),
-                Some(value) => {
-                    let said = format!("the kernel took it, and it reads {value}, not {wanted}");
-                    (Some(value), Some(said))
-                }
-            },
+            Err(unread) => {
+                let differs = format!("written, but could not be read back: {unread}");
+                Back { differs: Some(differs), ..Back::default() }
+            }
+            Ok(None) => Back { differs: Some("has ended".to_owned()), ended: true, value: None },
+            Ok(Some(value)) if target.agrees(wanted, &value) => Back { value: Some(value), ..Back::default() },
+            Ok(Some(value)) => {
+                let differs = format!("the kernel took it, and it reads {value}, not {wanted}");
+                Back { value: Some(value), differs: Some(differs), ended: false }
+            }
         }
     }
 
@@ -241,6 +261,7 @@ impl Applier<'_> {
                     key: state.item.key.clone(),
                     value: Some(value.clone()),
                     error: None,
+                    ended: false,
                 };
                 // Undo puts these back whatever they read: without the line they are only not told of.
                 let _ = self.ledger.append(run.number, &Entry::Wrote(outcome.clone()), false);
@@ -261,9 +282,7 @@ fn state(run: &Run, stopped: bool) -> Applied {
     let partly = places.flat_map(|(_, items)| items).filter(partly).count();
     // What is left of a failed write counts as well: it was not put back.
     let stuck = steps().filter(|item| item.put_back.as_ref().is_some_and(|outcome| outcome.error.is_some())).count();
-    let ended = steps()
-        .filter(|item| item.wrote.as_ref().is_some_and(|outcome| outcome.error.as_deref() == Some("has ended")))
-        .count();
+    let ended = steps().filter(|item| item.wrote.as_ref().is_some_and(|outcome| outcome.ended)).count();
     match () {
         () if there + stuck + partly == 0 => Applied::Failed,
         () if !stopped && there + ended == steps().count() => Applied::Applied,

@@ -1,6 +1,6 @@
 //! Puts old values back: after a step that failed, and when a fix is taken back.
 
-use super::apply::{Run, called};
+use super::apply::{Back, Run, called};
 use super::{Applier, Told};
 use std::ops::ControlFlow;
 use topotop_model::fix::{Restore, Target};
@@ -72,8 +72,13 @@ impl Applier<'_> {
         forced: bool,
     ) -> Option<Outcome> {
         let target = &written.target;
-        let outcome =
-            |value: Option<String>, error: Option<String>| Outcome { step, key: state.item.key.clone(), value, error };
+        let outcome = |value: Option<String>, error: Option<String>| Outcome {
+            step,
+            key: state.item.key.clone(),
+            value,
+            error,
+            ended: false,
+        };
         let old = state.item.old.clone();
         let outcome = match (way, old) {
             (Way::Nothing, _) => return None,
@@ -90,7 +95,7 @@ impl Applier<'_> {
                     let _ = tell(Told::Far(*progress));
                     ControlFlow::Continue(())
                 });
-                let (value, differs) = self.read_back(target, &state.item.key, &old);
+                let Back { value, differs, .. } = self.read_back(target, &state.item.key, &old);
                 // Where it reads as it did before, it is back, whatever was said.
                 let is_back = value.as_deref().is_some_and(|value| target.agrees(&old, value));
                 let said = wrote.err().map(|trouble| trouble.to_string()).filter(|_| !is_back);

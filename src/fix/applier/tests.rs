@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use topotop_collectors::probe::Unread;
 use topotop_model::fix::{Case, Identity, Plan, Restore, Step, Surroundings, Target};
-use topotop_model::journal::{self, Application, Applied, Entry, Journal, Line, State};
+use topotop_model::journal::{self, Application, Applied, Because, Entry, Journal, Line, State};
 use topotop_model::rules::{Finding, Severity, Subject};
 
 /// A table of values, and what goes wrong.
@@ -199,7 +199,7 @@ fn apply(machine: &mut Fake, paper: &mut Paper, proposal: &Proposal) -> Result<D
 
 fn undo(machine: &mut Fake, paper: &mut Paper, forced: bool) -> Result<bool, String> {
     let application = last(paper);
-    let returned = Applier::new(machine, paper, &mut on).undo(&application, "asked", forced);
+    let returned = Applier::new(machine, paper, &mut on).undo(&application, &Because::Asked, forced);
     returned.map(|returned| returned.whole).map_err(|refused| refused.0)
 }
 

@@ -4,7 +4,7 @@ use super::apply::{Run, called};
 use super::restore::Way;
 use super::{Applier, Refused};
 use topotop_model::fix::Identity;
-use topotop_model::journal::{Application, Entry, Outcome, State};
+use topotop_model::journal::{Application, Because, Entry, Outcome, State};
 
 /// What came of taking a fix back.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,12 +20,12 @@ pub struct Returned {
 impl Applier<'_> {
     /// Puts the old values back. Refused where that would not undo what was done: values that somebody else has changed
     /// since are overwritten only where it is forced; another boot, or another one of that name, never.
-    pub fn undo(&mut self, application: &Application, why: &str, forced: bool) -> Result<Returned, Refused> {
+    pub fn undo(&mut self, application: &Application, why: &Because, forced: bool) -> Result<Returned, Refused> {
         self.may_undo(application, why).map_err(Refused)?;
         if !forced {
             self.is_as_left(application).map_err(Refused)?;
         }
-        let entry = Entry::Undo { why: why.to_owned(), forced };
+        let entry = Entry::Undo { why: why.clone(), forced };
         self.ledger
             .append(application.number, &entry, true)
             .map_err(|error| Refused(format!("nothing was undone: {error}")))?;
@@ -41,7 +41,7 @@ impl Applier<'_> {
         Ok(Returned { outcomes, whole, trouble: run.trouble.or_else(|| ended.err()) })
     }
 
-    fn may_undo(&self, application: &Application, why: &str) -> Result<(), String> {
+    fn may_undo(&self, application: &Application, why: &Because) -> Result<(), String> {
         let number = application.number;
         match application.state() {
             State::Undone | State::Reverted => return Err(format!("{number} was undone already")),
@@ -83,9 +83,9 @@ impl Applier<'_> {
 }
 
 /// An interface that was reset may bear another index: whoever was cut off by that is let in by its address.
-fn found_again(identity: &Identity, why: &str) -> Identity {
+fn found_again(identity: &Identity, why: &Because) -> Identity {
     match identity {
-        Identity::Nic { name, address, .. } if why == "not confirmed" && !address.is_empty() => {
+        Identity::Nic { name, address, .. } if *why == Because::NotConfirmed && !address.is_empty() => {
             Identity::Nic { name: name.clone(), ifindex: 0, address: address.clone() }
         }
         other => other.clone(),

@@ -73,7 +73,7 @@ fn line(application: &Application, boot: &str, text: &mut String) {
     );
     if let Some(undo) = application.undo.as_ref() {
         let forced = if undo.forced { ", by force" } else { "" };
-        let _ = writeln!(text, "     put back {}: {}{forced}", printable(&undo.at), printable(&undo.why));
+        let _ = writeln!(text, "     put back {}: {}{forced}", printable(&undo.at), printable(undo.why.word()));
     }
 }
 
@@ -145,6 +145,6 @@ fn object(application: &Application, boot: &str) -> Value {
         "commands": intent.commands.iter().map(|command| safe(command)).collect::<Vec<_>>(),
         "waits_for_confirmation": application.waits_for_confirmation() && application.boot_id == boot,
         "items": items,
-        "undo": application.undo.as_ref().map(|undo| json!({"at": safe(&undo.at), "why": safe(&undo.why), "forced": undo.forced, "whole": undo.whole})),
+        "undo": application.undo.as_ref().map(|undo| json!({"at": safe(&undo.at), "why": safe(undo.why.word()), "forced": undo.forced, "whole": undo.whole})),
     })
 }

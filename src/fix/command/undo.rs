@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use topotop_model::journal::{Application, Entry, Journal};
+use topotop_model::journal::{Application, Because, Entry, Journal};
 use topotop_model::text::printable;
 
 /// How it is undone.
@@ -59,10 +59,11 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
         say(application, &told, &note);
         ControlFlow::Continue(())
     };
-    let returned = match Applier::new(&mut machine, &mut ledger, &mut tell).undo(application, "asked", how.force) {
-        Ok(returned) => returned,
-        Err(refused) => return Ok(refuse(&refused.0)),
-    };
+    let returned =
+        match Applier::new(&mut machine, &mut ledger, &mut tell).undo(application, &Because::Asked, how.force) {
+            Ok(returned) => returned,
+            Err(refused) => return Ok(refuse(&refused.0)),
+        };
     if let Some(trouble) = &returned.trouble {
         crate::run::warn(&format!("{trouble}: the journal does not have all of it"));
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use topotop_model::fix::verification::{Verdict, Verification};
-use topotop_model::journal::{Entry, Measured};
+use topotop_model::journal::{Because, Entry, Measured};
 use topotop_model::staves::Staves;
 
 /// How it is waited.
@@ -58,14 +58,14 @@ pub(super) fn wait(
     let ended = follow(&watch, &mut verification, Duration::from_secs(5 * seconds + 30), directory, how);
     let (verdict, why) = match (&ended, verification.tripped(), verification.verdict()) {
         (_, Some(tripped), _) => {
-            (Verdict { name: "worse", why: tripped.text(), table: verification.table() }, "pressure")
+            (Verdict { name: "worse", why: tripped.text(), table: verification.table() }, Because::Pressure)
         }
-        (Ended::Gone, ..) => (Verdict::unmeasured("it was taken back before it could be measured"), ""),
-        (_, None, Some(verdict)) => (verdict, "worse"),
-        (Ended::Stopped, None, None) => (Verdict::unmeasured("stopped before it was measured"), ""),
-        (Ended::Over, None, None) => (verification.so_far(), "worse"),
+        (Ended::Gone, ..) => (Verdict::unmeasured("it was taken back before it could be measured"), Because::Worse),
+        (_, None, Some(verdict)) => (verdict, Because::Worse),
+        (Ended::Stopped, None, None) => (Verdict::unmeasured("stopped before it was measured"), Because::Worse),
+        (Ended::Over, None, None) => (verification.so_far(), Because::Worse),
     };
-    conclude(&watch, verdict, why, directory, how)
+    conclude(&watch, verdict, &why, directory, how)
 }
 
 /// Why waiting was over.
@@ -136,7 +136,13 @@ fn is_in_force(directory: &Path, number: u64) -> bool {
 }
 
 /// Tells the verdict and acts on it.
-fn conclude(watch: &Watch, verdict: Verdict, why: &str, directory: &Path, how: &How<'_>) -> Result<Watched, String> {
+fn conclude(
+    watch: &Watch,
+    verdict: Verdict,
+    why: &Because,
+    directory: &Path,
+    how: &How<'_>,
+) -> Result<Watched, String> {
     let entry =
         Entry::Verdict { verdict: verdict.name.to_owned(), why: verdict.why.clone(), table: verdict.table.clone() };
     let mut ledger = File::open(directory)?;

@@ -168,8 +168,9 @@ mod tests {
         assert!(during.iter().all(|mask| *mask == cpus.to_string()), "{during:?}");
         let journal = paper.read().expect("a journal");
         let application = journal.applications.iter().find(|known| known.number == done.number).expect("journaled");
-        let undone =
-            Applier::new(&mut machine, &mut paper, &mut tell).undo(application, "asked", false).expect("undone");
+        let undone = Applier::new(&mut machine, &mut paper, &mut tell)
+            .undo(application, &journal::Because::Asked, false)
+            .expect("undone");
         assert!(undone.whole, "{undone:?}");
         assert!(masks(pid).iter().all(|mask| *mask == list), "{:?}", masks(pid));
         child.kill().expect("killed");

@@ -201,8 +201,9 @@ fn apply_in_a_namespace() {
     let application = known.applications.last().expect("one");
     assert_eq!(application.state(), State::Applied);
     let mut journal = File::open(state.path()).expect("a journal");
-    let returned =
-        Applier::new(&mut machine, &mut journal, &mut quiet).undo(application, "asked", false).expect("undone");
+    let returned = Applier::new(&mut machine, &mut journal, &mut quiet)
+        .undo(application, &topotop_model::journal::Because::Asked, false)
+        .expect("undone");
     assert!(returned.whole, "{:?}", returned.outcomes);
     assert_eq!(read(&channels), "rx 1 tx 1");
     assert_eq!(files(), before);
