@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::diff::{Comparison, FactChange, Found, FoundChanges, FoundSide, Side, compare};
 use topotop_model::judge::{self, Judge};
+use topotop_model::recording::{Event, FixState, FixTold, What};
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
 
@@ -55,6 +56,8 @@ struct About {
     damaged: u64,
     /// Samples of a block, whose means the spread is of.
     block: u64,
+    /// Fixes that its file tells of, with their wall time in ns.
+    fixes: Vec<(i64, FixTold)>,
 }
 
 /// A comparison and what was compared.
@@ -152,6 +155,7 @@ fn fold(given: &Given, judge: &judge::Settings) -> Result<(About, Side, FoundSid
         span: span.what,
         ..About::default()
     };
+    said.fixes = reader.events().into_iter().filter_map(|(_, event)| fix(event)).collect();
     let (mut side, mut found, mut judge) = (Side::new(), FoundSide::default(), Judge::new(judge.clone()));
     said.damaged = span::windows(&mut reader, (span.first, span.last), |window| {
         let frame = deriver.frame(window);
@@ -165,7 +169,32 @@ fn fold(given: &Given, judge: &judge::Settings) -> Result<(About, Side, FoundSid
     Ok((said, side, found))
 }
 
+/// A fix that wrote something, or was taken back.
+fn fix(event: Event) -> Option<(i64, FixTold)> {
+    match event.what {
+        What::Fix(told) if matches!(told.state, FixState::Applied | FixState::Partial | FixState::Undone) => {
+            Some((event.wall_ns, *told))
+        }
+        _ => None,
+    }
+}
+
 impl Report {
+    /// Fixes from the beginning of what is compared to its end, each once, in the order of time.
+    fn fixes(&self) -> Vec<&(i64, FixTold)> {
+        let from = self.before.from_wall_ns.min(self.after.from_wall_ns);
+        let to = self.before.to_wall_ns.max(self.after.to_wall_ns);
+        let all = self.before.fixes.iter().chain(&self.after.fixes).filter(|(at, _)| (from..=to).contains(at));
+        let mut fixes: Vec<&(i64, FixTold)> = Vec::new();
+        for fix in all {
+            if !fixes.contains(&fix) {
+                fixes.push(fix);
+            }
+        }
+        fixes.sort_by_key(|(at, _)| *at);
+        fixes
+    }
+
     /// True where a metric, a setting or a finding that costs something is another one.
     fn is_change(&self) -> bool {
         self.comparison.is_change() || self.findings.is_change()
@@ -232,7 +261,12 @@ impl Report {
     /// What else the reader has to know, a line each.
     fn notes(&self) -> Vec<String> {
         use topotop_model::diff::{Alignment, Verdict};
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = Vec::new();
+        for (at, told) in self.fixes() {
+            let id = if told.id.is_empty() { String::new() } else { format!(" [{}]", printable(&told.id)) };
+            let (time, word, title) = (units::date_time(*at), told.state.word(), printable(&told.title));
+            notes.push(format!("{time} {word}: {title}{id}"));
+        }
         match self.comparison.alignment {
             Alignment::ById => {}
             Alignment::ByPlace { .. } => notes.push(

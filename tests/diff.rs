@@ -44,6 +44,28 @@ fn a_recording_and_itself_are_the_same() {
 }
 
 #[test]
+fn fixes_in_between_are_named() {
+    use topotop_model::recording::{FixState, FixTold};
+    let dir = tempfile::tempdir().expect("a directory");
+    let fix = |second: u64, state| {
+        let (id, title) = ("NIC-01/nic%3Aeth0/F-CHAN".to_owned(), "eth0: combined 1 -> \u{1b}[2J8".to_owned());
+        (second, What::Fix(Box::new(FixTold { id, title, state, ..FixTold::default() })))
+    };
+    let events = vec![fix(10, FixState::Applied), fix(30, FixState::Verdict), fix(55, FixState::Undone)];
+    Reel { events, ..Reel::default() }.write(&dir.path().join("a.rec"));
+    let text = written(dir.path(), &["diff", "a.rec@0s-20s", "a.rec@35s-50s"]);
+    assert!(text.contains("fix applied: eth0: combined 1 -> \\x1b[2J8 [NIC-01/nic%3Aeth0/F-CHAN]"), "{text}");
+    assert_eq!(text.matches("fix applied").count(), 1, "{text}");
+    assert!(!text.contains("fix undone"), "that was later: {text}");
+    let json = written(dir.path(), &["diff", "a.rec@0s-20s", "a.rec@35s-60s", "--format", "json"]);
+    let document: Value = serde_json::from_str(&json).expect("JSON");
+    let states: Vec<_> = document["fixes"].as_array().into_iter().flatten().map(|fix| fix["state"].clone()).collect();
+    assert_eq!(states, ["applied", "undone"], "{document}");
+    let schema = serde_json::from_str(include_str!("../docs/schema/topotop.diff-1.json")).expect("a schema");
+    assert!(violations(&schema, &document).is_empty(), "{:?}", violations(&schema, &document));
+}
+
+#[test]
 fn a_known_change_is_found_and_nothing_else() {
     let dir = recordings();
     let output = run(dir.path(), &["diff", "a.rec", "b.rec", "--exit-code"]);

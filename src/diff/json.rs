@@ -58,6 +58,12 @@ fn document(report: &Report) -> Value {
         "changes": changes,
         "irq_settings_moved_by_irqbalance": comparison.moved_irqs,
         "left_out": comparison.left_out,
+        "fixes": report.fixes().iter().map(|(at, told)| json!({
+            "at": units::rfc3339(*at),
+            "id": printable(&told.id),
+            "title": printable(&told.title),
+            "state": <&str>::from(told.state),
+        })).collect::<Vec<Value>>(),
     });
     if let Some(document) = document.as_object_mut().filter(|_| report.all) {
         let metrics = comparison.rows.iter().map(|part| Value::Object(row(part))).collect();
