@@ -5,6 +5,7 @@ use crate::units;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use topotop_model::diff::{FactChange, Found, Row, Spread, Verdict};
+use topotop_model::recording::FixTold;
 use topotop_model::text::printable;
 
 /// Name and version of the document; it changes only if a key changes its meaning.
@@ -58,18 +59,22 @@ fn document(report: &Report) -> Value {
         "changes": changes,
         "irq_settings_moved_by_irqbalance": comparison.moved_irqs,
         "left_out": comparison.left_out,
-        "fixes": report.fixes().iter().map(|(at, told)| json!({
-            "at": units::rfc3339(*at),
-            "id": printable(&told.id),
-            "title": printable(&told.title),
-            "state": <&str>::from(told.state),
-        })).collect::<Vec<Value>>(),
+        "fixes": report.fixes().into_iter().map(fix).collect::<Vec<Value>>(),
     });
     if let Some(document) = document.as_object_mut().filter(|_| report.all) {
         let metrics = comparison.rows.iter().map(|part| Value::Object(row(part))).collect();
         document.insert("metrics".to_owned(), Value::Array(metrics));
     }
     document
+}
+
+fn fix((at, told): &(i64, FixTold)) -> Value {
+    json!({
+        "at": units::rfc3339(*at),
+        "id": printable(&told.id),
+        "title": printable(&told.title),
+        "state": <&str>::from(told.state),
+    })
 }
 
 fn side(about: &About) -> Value {
