@@ -71,6 +71,38 @@ fn a_group_that_was_removed_and_one_of_its_name_are_missed() {
     refused(session, &format!("{} is gone", group.0.display()), dir.path());
 }
 
+#[test]
+fn a_recording_that_goes_on_beside_tells_of_it() {
+    let above = "/sys/fs/cgroup/memory";
+    let name = format!("/topotop-beside-{}", std::process::id());
+    let group = Group(PathBuf::from(format!("{above}{name}")));
+    if std::fs::create_dir(&group.0).is_err() {
+        eprintln!("not tested: no control group of version 1 can be made here");
+        return;
+    }
+    let inode = std::fs::metadata(&group.0).expect("a group").ino();
+    let on = On { group: (name, inode), mounts: vec![(above.to_owned(), 1, "memory")], ..On::default() };
+    let dir = tempfile::tempdir().expect("a directory");
+    let (state, file) = (dir.path().join("state"), dir.path().join("beside.ttr"));
+    let mut record = Command::new(env!("CARGO_BIN_EXE_topotop"));
+    record.args(["record", "--interval", "300ms", "--state-dir"]).arg(&state).arg("-o").arg(&file);
+    let mut record = record.args(["--", "sleep", "20"]).stdin(Stdio::null()).spawn().expect("it runs");
+    std::thread::sleep(Duration::from_secs(4));
+    let mut session = asked("F-LIMIT", &on, dir.path(), &["env"]);
+    session.keys("yes\r");
+    assert_eq!(session.ends(), 0, "{}", session.text());
+    std::thread::sleep(Duration::from_secs(4));
+    let undone = super::everywhere::fix(&["undo"], &state);
+    assert!(undone.status.success(), "{}", String::from_utf8_lossy(&undone.stderr));
+    assert!(record.wait().expect("its end").success());
+    let info =
+        Command::new(env!("CARGO_BIN_EXE_topotop")).args(["record", "info"]).arg(&file).output().expect("it runs");
+    let info = String::from_utf8_lossy(&info.stdout).into_owned();
+    for said in ["\u{2713} fix applied: ", "\u{2713} fix undone: "] {
+        assert!(info.contains(said), "{said:?} is not in\n{info}");
+    }
+}
+
 /// A namespace of process numbers; everything in it ends with this.
 struct Numbers(Child, u32);
 
