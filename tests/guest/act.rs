@@ -31,6 +31,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         ["fill", mib] => fill(number(mib) * MIB),
         ["sync", path] => sync(path),
         ["screen"] => crate::screen::channels(),
+        ["set", kind, nic, value] => set(kind, nic, value),
         ["place", irq, cpus] => place(number(irq) as u32, cpus),
         ["append", path, mib_per_second, most] => append(path, number(mib_per_second), number(most)),
         _ => return ExitCode::FAILURE,
@@ -110,6 +111,24 @@ fn place(irq: u32, cpus: &str) {
     match Kernel::new(root).write(&target, "", cpus, &mut |_| ControlFlow::Continue(())) {
         Ok(()) => println!("done"),
         Err(trouble) => println!("{:?}: {trouble}", trouble.errno),
+    }
+}
+
+/// Has the kernel set something of an interface as a fix would, and put it back; tells what it was each time.
+fn set(kind: &str, nic: &str, value: &str) {
+    let nic = nic.to_owned();
+    let target = match kind {
+        "rings" => Target::Rings { nic },
+        "table" => Target::RssTable { nic },
+        _ => Target::Channels { nic },
+    };
+    let mut machine = Kernel::new(Arc::new(Root::live().expect("this machine")));
+    let old = machine.value(&target, "").expect("it can be read").expect("a value");
+    println!("{kind}: was {old}");
+    for (said, value) in [("set", value), ("put back", &old)] {
+        let done = machine.write(&target, "", value, &mut |_| ControlFlow::Continue(()));
+        let now = machine.value(&target, "").expect("it can be read").expect("a value");
+        println!("{kind}: {said}: {now}{}", done.err().map(|trouble| format!(" ({trouble})")).unwrap_or_default());
     }
 }
 

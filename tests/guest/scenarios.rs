@@ -72,6 +72,7 @@ pub(crate) const IGB: &[&Scenario] = &[
     &placed::ERLANG,
     &network::ONE_QUEUE_IGB,
     &mend::CHANNELS_IGB,
+    &mend::QUEUES,
     &disk::SHARED,
     &disk::SHARED_BUSY,
     &memory::CACHE,

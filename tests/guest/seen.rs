@@ -89,17 +89,6 @@ impl Seen {
         Ok(format!("quiet for {rates} samples"))
     }
 
-    /// The softirq share of the CPU with most, over all samples with rates.
-    pub(crate) fn hottest_softirq(&self) -> Result<f64, String> {
-        let hottest = |sample: &Value| {
-            let shares = sample["cpus"].as_array()?.iter().filter_map(|cpu| cpu["softirq"].as_f64());
-            shares.max_by(f64::total_cmp)
-        };
-        let shares: Vec<f64> = self.samples.iter().filter_map(hottest).collect();
-        holds(!shares.is_empty(), "no sample has shares of softirq")?;
-        Ok(shares.iter().sum::<f64>() / shares.len() as f64)
-    }
-
     /// Nothing at warning or worse.
     pub(crate) fn quiet(&self) -> Outcome {
         self.only(&[])

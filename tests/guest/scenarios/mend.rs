@@ -49,7 +49,6 @@ fn by_hand(parts: &Parts) -> Outcome {
         ("plan", "This login"),
         ("plan", "disruptive"),
         ("applied", "settling, verdict in"),
-        ("verdict", "Verdict: improved"),
         ("verdict", "packets received of nic:eth0"),
         ("verdict", "Short stave now"),
         ("timeline", "fix undone"),
@@ -58,6 +57,9 @@ fn by_hand(parts: &Parts) -> Outcome {
     }
     same(parts, "before", "after")?;
     let verdict = stood("verdict").lines().find(|line| line.contains("Verdict")).unwrap_or_default();
+    // Whether the machine is emulated any faster then is another matter.
+    let judged = ["Verdict: improved", "Verdict: no change"].iter().any(|known| verdict.contains(known));
+    holds(judged, format!("the verdict: {verdict}"))?;
     Ok(format!("by keys: {}; undone by one, all as before", verdict.trim_matches([' ', '│'])))
 }
 
@@ -69,6 +71,57 @@ pub(crate) const CHANNELS_IGB: Scenario = Scenario {
     clean: network::ONE_QUEUE_IGB.clean,
     ..CHANNELS
 };
+
+/// Packets of the one queue are handed on to other CPUs, and no longer; then rings, channels and the table that picks a
+/// queue are set on a live card, and put back.
+pub(crate) const QUEUES: Scenario = Scenario {
+    name: "mend-queues",
+    inject: network::ONE_QUEUE_IGB.inject,
+    mend: "network_state > before
+        flood 32 60000 120
+        fix applied apply NIC-01/nic%3Aeth0/F-RPS --for 20s --yes --no-wait
+        network_state > during
+        fix undone undo NIC-01/nic%3Aeth0/F-RPS
+        network_state > after
+        no_flood
+        ethtool -L eth0 combined 4; link_up
+        network_state > quiet
+        for what in 'rings eth0 rx 512' 'table eth0 equal 2' 'channels eth0 combined 2'; do
+            set -- $what
+            /test/tool act set $1 $2 \"$3 $4\" >> set; link_up
+        done
+        network_state > still
+        for state in before during after quiet still set; do tell $state $state; done",
+    mended: queues_of,
+    clean: network::ONE_QUEUE_IGB.clean,
+    ..network::ONE_QUEUE
+};
+
+fn queues_of(parts: &Parts) -> Outcome {
+    let said = format!("{}{}", part(parts, "applied")?, part(parts, "applied.errors")?);
+    holds(part(parts, "applied.status")? == "0", format!("RPS: {said}"))?;
+    let mask = |state| {
+        let mut lines = part(parts, state)?.lines();
+        lines.find(|line| line.contains("rx-0/rps_cpus")).ok_or_else(|| format!("no mask of rx-0 {state}"))
+    };
+    let (before, during) = (mask("before")?, mask("during")?);
+    holds(before != during && during.ends_with(|digit: char| digit != '0'), format!("{before}, then {during}"))?;
+    taken_back(parts)?;
+    let set = part(parts, "set")?;
+    for said in ["rings: set: rx 512", "table: set: ", "channels: set: combined 2"] {
+        holds(set.contains(said), format!("{said} is not in:\n{set}"))?;
+    }
+    for kind in ["rings", "table", "channels"] {
+        let value = |said: &str| set.lines().find_map(|line| line.strip_prefix(&format!("{kind}: {said}")));
+        let (was, is, back) = (value("was "), value("set: "), value("put back: "));
+        holds(was.is_some() && was == back && was != is, format!("{kind} went from {was:?} to {is:?} to {back:?}"))?;
+    }
+    same(parts, "quiet", "still")?;
+    Ok(format!(
+        "{during}; {}; all put back",
+        set.lines().filter(|line| line.contains("set:")).collect::<Vec<_>>().join(", ")
+    ))
+}
 
 fn channels(parts: &Parts) -> Outcome {
     let offered = json(parts, "list")?;
@@ -83,19 +136,17 @@ fn channels(parts: &Parts) -> Outcome {
     // The maximum stands above what there is.
     let combined = during.lines().rfind(|line| line.starts_with("Combined:")).unwrap_or_default();
     holds(combined.ends_with("\t4"), format!("channels: {during}"))?;
-    let (state, cost) = journaled(parts, "F-CHAN")?;
-    holds(state.starts_with("applied improved"), format!("the journal says {state}"))?;
-    holds(cost.1 < cost.0, format!("under one load the hottest CPU spent {cost:?} in softirq, before and after"))?;
+    // How busy a CPU is with the same packets depends on what else the emulating host does: who takes them does not.
+    let (state, _) = journaled(parts, "F-CHAN")?;
+    let judged = ["applied improved", "applied no_change"].iter().any(|known| state.starts_with(known));
+    holds(judged, format!("the journal says {state}"))?;
+    let applied = part(parts, "applied")?;
+    let row = applied.lines().find(|line| line.contains("host.net_rx_on_one_cpu")).unwrap_or_default();
+    holds(row.ends_with(", improved"), format!("one CPU takes as many packets as before: {applied}"))?;
     let cured = Seen::parse(part(parts, "cured")?)?;
-    let sick = Seen::parse(part(parts, "sick")?)?;
-    let (before, after) = (sick.hottest_softirq()?, cured.hottest_softirq()?);
-    holds(after < before, format!("the hottest CPU spent {before:.2} in softirq, and {after:.2} then"))?;
     holds(!cured.last().iter().any(|line| line.contains("NIC-01")), "NIC-01 is still found")?;
     taken_back(parts)?;
-    let (low, high) = cost;
-    Ok(format!(
-        "softirq of the hottest CPU {low:.2} -> {high:.2}, flooded {before:.2} -> {after:.2}; {state}; undone, all as before"
-    ))
+    Ok(format!("{}; {state}; undone, all as before", row.trim()))
 }
 
 /// All queues on one CPU: placed by hand and put back, then irqbalance is started and stopped.
