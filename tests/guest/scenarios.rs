@@ -27,7 +27,7 @@ pub(crate) struct Scenario {
     pub(crate) interval_ms: u32,
     /// Whether packets from outside are needed.
     pub(crate) network: bool,
-    /// True for one that takes minutes or depends on how fast the emulation is: it runs where it is asked for by name.
+    /// True for one that has not passed often enough to be relied on: it runs where it is asked for by name.
     pub(crate) by_name: bool,
     /// What has to be found in them.
     pub(crate) sick: fn(&Seen) -> Outcome,

@@ -76,6 +76,7 @@ pub(crate) const CHANNELS_IGB: Scenario = Scenario {
 /// queue are set on a live card, and put back.
 pub(crate) const QUEUES: Scenario = Scenario {
     name: "mend-queues",
+    by_name: true,
     inject: network::ONE_QUEUE_IGB.inject,
     mend: "network_state > before
         flood 32 60000 120
