@@ -133,20 +133,20 @@ pub(crate) const DISK: Scenario = Scenario {
         fix journal journal --format json
         fix undone undo $fixes/F-IOMAX
         group_state search > after
-        fix unheard apply $fixes/F-IOWEIGHT --set group=/search --for 15s --yes --no-wait
+        fix unheard apply $fixes/F-IOWEIGHT --set group=/search --for 20s --yes --no-wait
         slow_disk_by mq-deadline
         priorities search > before_level
-        fix level apply $fixes/F-IONICE --set group=/search --for 15s --yes --no-wait
+        fix level apply $fixes/F-IONICE --set group=/search --for 20s --yes --no-wait
         priorities search > during_level
         fix undone_level undo $fixes/F-IONICE
         priorities search > after_level
         slow_disk_by bfq
-        fix share apply $fixes/F-IOWEIGHT --set group=/search --for 15s --yes --no-wait
+        fix share apply $fixes/F-IOWEIGHT --set group=/search --for 20s --yes --no-wait
         group_state search > during_share
         fix undone_share undo $fixes/F-IOWEIGHT
         group_state search > after_share
         slow_disk_by none; slow_disk_cost 1
-        fix cost apply $fixes/F-IOWEIGHT --set group=/search --for 15s --yes --no-wait
+        fix cost apply $fixes/F-IOWEIGHT --set group=/search --for 20s --yes --no-wait
         group_state search > during_cost
         fix undone_cost undo $fixes/F-IOWEIGHT
         group_state search > after_cost
@@ -197,7 +197,7 @@ pub(crate) const QUOTA: Scenario = Scenario {
     clean: "stop; no_group job",
     sick: throttled,
     mend: "group_state job > before
-        fix applied apply CPU-05/cgroup%3A%2Fjob/F-CPUQUOTA --set cores=3 --for 12s --yes
+        fix applied apply CPU-05/cgroup%3A%2Fjob/F-CPUQUOTA --set cores=3 --for 20s --yes
         group_state job > during
         watch $scenario cured 700 13
         fix journal journal --format json
@@ -242,7 +242,7 @@ pub(crate) const SETTINGS: Scenario = Scenario {
         settings $names > during_local
         fix undone_local undo NUMA-07/host/F-SYSCTL
         settings $names > after_local
-        fix dirty apply MEM-06/host/F-DIRTY --set bytes=8M --set background=2M --for 15s --yes --no-wait
+        fix dirty apply MEM-06/host/F-DIRTY --set bytes=8M --set background=2M --for 25s --yes --no-wait
         settings $names > during_dirty
         fix undone_dirty undo MEM-06/host/F-DIRTY
         settings $names > after_dirty
