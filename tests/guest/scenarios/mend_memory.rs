@@ -122,7 +122,6 @@ fn cache_v1(parts: &Parts) -> Outcome {
 /// honours it: a priority, and weights by each.
 pub(crate) const DISK: Scenario = Scenario {
     name: "mend-shared-disk",
-    by_name: true,
     mend: "fixes=IO-02/disk%3Avdd
         slow_disk_by bfq; slow_disk_by none
         group_state search > before
