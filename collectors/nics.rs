@@ -32,7 +32,7 @@ const DUTY: u64 = 100;
 /// Packets since the last look from which on drivers are asked in each sample what went through which queue; else
 /// now and then, in ns.
 const BUSY_PACKETS: u64 = 100;
-const IDLE_NS: u64 = 5_000_000_000;
+const IDLE_NS: u64 = 10_000_000_000;
 
 /// Reads interfaces.
 #[derive(Debug, Default)]

@@ -105,7 +105,6 @@ impl Collector for ProcessCollector {
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
         self.round += 1;
         draft.processes.begin(cx.now_ns);
-        draft.threads.begin(cx.now_ns);
         self.list(cx, draft);
         let mut counts = Counts::default();
         self.quiet.update(draft);
@@ -371,8 +370,11 @@ mod tests {
         }
 
         fn sample(&mut self, now_ns: u64) -> Vec<(u64, String)> {
+            self.sample_for(now_ns, Demand { complete: true, process: None })
+        }
+
+        fn sample_for(&mut self, now_ns: u64, demand: Demand) -> Vec<(u64, String)> {
             let live: Arc<dyn Live> = Arc::new(Captured { root: Arc::clone(&self.root) });
-            let demand = Demand { complete: true, process: None };
             let mut buf = Vec::new();
             let mut cx = Cx { root: &self.root, live: &live, now_ns, demand: &demand, buf: &mut buf };
             self.collector.collect(&mut cx, &mut self.draft);
@@ -462,6 +464,34 @@ mod tests {
         let threads = bench.draft.threads.data();
         let pins = threads.rows().iter().filter_map(|slot| threads.affinity.get(slot)?.single()).collect::<Vec<_>>();
         assert_eq!(pins, [2]);
+    }
+
+    #[test]
+    fn threads_of_what_does_little_are_read_now_and_then() {
+        let mut bench = Bench::new();
+        let mut at = |seconds: u64, used: u64, asked: Option<u32>| {
+            for task in ["", "task/7/", "task/8/"] {
+                bench.write(&format!("proc/7/{task}stat"), stat(7, "java", used, 5));
+            }
+            let now_ns = seconds * 1_000_000_000;
+            bench.draft.load.begin(now_ns);
+            bench.sample_for(now_ns, Demand { complete: false, process: asked });
+            let threads = &bench.draft.threads;
+            assert_eq!((threads.data().rows().len(), threads.value().is_some()), (2, true), "after {seconds} s");
+            now_ns == threads.read_at_ns
+        };
+        assert!(at(1, 10, None), "the first time");
+        assert!(!at(2, 13, None), "three hundredths of a CPU");
+        assert!(at(3, 113, None), "a whole one");
+        assert!(!at(4, 114, None));
+        assert!(at(5, 114, Some(7)), "asked for");
+        assert!(at(6, 114, None), "not any more");
+        assert!(!at(7, 115, None) && !at(8, 116, None) && !at(9, 117, None));
+        assert!(at(10, 118, None), "in its turn");
+        bench.write("proc/7/task/9/stat", stat(9, "java", 1, 5));
+        bench.write("proc/7/stat", stat(7, "java", 118, 5).replace(" 0 2 0 5 ", " 0 3 0 5 "));
+        bench.sample_for(11_000_000_000, Demand::default());
+        assert_eq!(bench.draft.threads.data().rows().len(), 3, "born");
     }
 
     #[test]

@@ -27,7 +27,7 @@ const SECOND_NS: u64 = 2_000_000_000;
 const PERIOD_NS: u64 = 5_000_000_000;
 const LONGEST_NS: u64 = 60_000_000_000;
 /// While no process uses this part of a CPU nobody's connections are of interest: a round comes so rarely, in ns.
-const CALM_NS: u64 = 30_000_000_000;
+const CALM_NS: u64 = 60_000_000_000;
 const CALM_PART: u64 = 20;
 /// A tick of a process's times in ns: USER_HZ is 100 wherever the kernel runs.
 const TICK_NS: u64 = 10_000_000;

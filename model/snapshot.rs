@@ -50,8 +50,10 @@ macro_rules! sections {
         impl Draft {
             /// The snapshot of what is there: sections not read since `last` stay the same shared ones.
             pub fn publish(&mut self, stamp: Stamp, last: &Snapshot) -> Snapshot {
-                let mut next = Snapshot { stamp, ..Snapshot::default() };
-                $(next.$field = share(&self.$field, &last.$field, &mut self.retired.$field);)+
+                let mut next = Snapshot { stamp, ..last.clone() };
+                $(if self.$field.read_at_ns != last.$field.read_at_ns {
+                    next.$field = renew(&self.$field, &mut self.retired.$field);
+                })+
                 next
             }
 
@@ -222,16 +224,11 @@ sections! {
     applied: applied::Applied,
 }
 
-fn share<T: Table>(draft: &Section<T>, last: &Arc<Section<T>>, retired: &mut Arc<Section<T>>) -> Arc<Section<T>> {
-    if draft.read_at_ns == last.read_at_ns {
-        return Arc::clone(last);
+/// A copy of a section, in the buffers of one that retired if nobody else holds that.
+fn renew<T: Table>(draft: &Section<T>, retired: &mut Arc<Section<T>>) -> Arc<Section<T>> {
+    match Arc::get_mut(retired) {
+        Some(section) => section.copy_from(draft),
+        None => *retired = Arc::new(draft.clone()),
     }
-    let mut fresh = std::mem::take(retired);
-    match Arc::get_mut(&mut fresh) {
-        Some(section) => {
-            section.copy_from(draft);
-            fresh
-        }
-        None => Arc::new(draft.clone()),
-    }
+    Arc::clone(retired)
 }

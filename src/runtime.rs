@@ -117,7 +117,8 @@ impl<S: Source> Loop<S> {
             }
             if self.dirty && !self.leaving {
                 view::arrange(&mut self.app);
-                self.screen.draw(|buffer| view::draw(&self.app, buffer))?;
+                let (charset, blank) = (self.app.look.charset, view::blank(&self.app));
+                self.screen.draw((charset, blank), |buffer| view::draw_over(&self.app, buffer))?;
                 self.dirty = false;
             }
             wait = self.app.wakes_at().map(|at| Duration::from_nanos(at.saturating_sub(now_ns()).max(1_000_000)));

@@ -62,8 +62,23 @@ pub fn arrange(app: &mut App) {
 
 /// Draws everything into a buffer of the app's area, over whatever it holds.
 pub fn draw(app: &App, buf: &mut Buffer) {
+    buf.content.fill(blank(app));
+    draw_over(app, buf);
+    for cell in &mut buf.content {
+        scrub(app.look.charset, cell);
+    }
+}
+
+/// What a cell holds that nothing is drawn on.
+pub fn blank(app: &App) -> Cell {
+    let mut cell = Cell::EMPTY;
+    cell.set_style(app.look.theme.style(Role::Text));
+    cell
+}
+
+/// Draws everything into a buffer of blank cells; what comes of it still has to be scrubbed.
+pub fn draw_over(app: &App, buf: &mut Buffer) {
     let area = app.area.intersection(buf.area);
-    blank(area, app.look.theme.style(Role::Text), buf);
     match layout(app) {
         None => too_small(app, area, buf),
         Some(layout) => {
@@ -74,19 +89,6 @@ pub fn draw(app: &App, buf: &mut Buffer) {
             chrome::footer(app, layout.footer, buf);
             overlay::draw(app, layout.body, buf);
         }
-    }
-    scrub(area, app.look.charset, buf);
-}
-
-/// Empties the buffer, whatever was drawn on it before, and lays out a style on an area.
-fn blank(area: Rect, style: Style, buf: &mut Buffer) {
-    let mut cell = Cell::EMPTY;
-    if area == buf.area {
-        cell.set_style(style);
-    }
-    buf.content.fill(cell);
-    if area != buf.area {
-        buf.set_style(area, style);
     }
 }
 
@@ -124,19 +126,17 @@ fn write(buf: &mut Buffer, at: (u16, u16), end: u16, text: &str, style: Style) -
 }
 
 /// The last door: no cell leaves with anything that a terminal would obey, or cannot show.
-fn scrub(area: Rect, charset: Charset, buf: &mut Buffer) {
-    for cell in &mut buf.content {
-        let symbol = cell.symbol();
-        // Blanks, letters, digits: most of every picture; then lines, blocks and dots.
-        match *symbol.as_bytes() {
-            [b' '..=b'~'] => continue,
-            [0xe2, 0x94..=0x96 | 0xa0..=0xa3, _] if charset == Charset::Unicode => continue,
-            _ => {}
-        }
-        let unsafe_for_all = matches!(printable(symbol), std::borrow::Cow::Owned(_));
-        if unsafe_for_all || (charset == Charset::Ascii && !symbol.is_ascii()) {
-            cell.set_symbol("?");
-        }
+#[inline]
+pub fn scrub(charset: Charset, cell: &mut Cell) {
+    let symbol = cell.symbol();
+    // Blanks, letters, digits: most of every picture; then lines, blocks and dots.
+    match *symbol.as_bytes() {
+        [b' '..=b'~'] => return,
+        [0xe2, 0x94..=0x96 | 0xa0..=0xa3, _] if charset == Charset::Unicode => return,
+        _ => {}
     }
-    debug_assert!(area.width <= buf.area.width);
+    let unsafe_for_all = matches!(printable(symbol), std::borrow::Cow::Owned(_));
+    if unsafe_for_all || (charset == Charset::Ascii && !symbol.is_ascii()) {
+        cell.set_symbol("?");
+    }
 }

@@ -9,6 +9,8 @@ use topotop_model::{Gaps, IdSet, Reason, Section, Table};
 
 /// A whole pass over all interrupts takes this long, in ns.
 const PASS_NS: u64 = 20_000_000_000;
+/// In so many passes one that does not come is looked at once.
+const STILL_PASSES: u64 = 3;
 /// The most interrupts looked at in one reading, new ones aside.
 const MAX_STEP: usize = 400;
 
@@ -22,6 +24,9 @@ const DEBUG: &str = "sys/kernel/debug/irq/irqs";
 pub(super) struct Facts {
     /// The serial of the row last looked at in each slot.
     seen: Vec<u64>,
+    /// How often it had come when it was last looked at.
+    came: Vec<u64>,
+    passes: u64,
     next: usize,
     last_ns: Option<u64>,
     path: String,
@@ -36,6 +41,7 @@ impl Facts {
     pub(super) fn update(&mut self, cx: &mut Cx<'_>, section: &mut Section<Irqs>) {
         let bound = section.data().rows().bound();
         self.seen.resize(bound, 0);
+        self.came.resize(bound, 0);
         let elapsed = self.last_ns.map_or(PASS_NS, |last| cx.now_ns.saturating_sub(last)).min(PASS_NS);
         self.last_ns = Some(cx.now_ns);
         let share = (bound as u64).saturating_mul(elapsed).div_ceil(PASS_NS) as usize;
@@ -49,7 +55,8 @@ impl Facts {
             for slot in 0..bound {
                 let serial = table.rows().serial(slot);
                 let new = self.seen.get(slot).is_none_or(|&seen| seen != serial);
-                if serial != 0 && (new || turn.contains(&slot)) {
+                let turn = turn.contains(&slot) && (cx.demand.complete || self.is_its_pass(slot, table));
+                if serial != 0 && (new || turn) {
                     self.interrupt(cx.root, cx.buf, table, slot, new);
                 }
                 if let Some(seen) = self.seen.get_mut(slot) {
@@ -58,10 +65,22 @@ impl Facts {
             }
         }
         self.next = if turn.end >= bound { 0 } else { turn.end };
+        self.passes += u64::from(self.next == 0);
         self.report(&mut section.gaps);
         if self.next == 0 {
             self.passed = std::mem::take(&mut self.pass);
         }
+    }
+
+    /// True if an interrupt came since it was last looked at; without coming it goes nowhere else (vector moves at the
+    /// next interrupt), and only its mask may have been written.
+    fn is_its_pass(&mut self, slot: usize, table: &Irqs) -> bool {
+        let (total, Some(came)) = (table.total.value(slot).unwrap_or_default(), self.came.get_mut(slot)) else {
+            return true;
+        };
+        let came = std::mem::replace(came, total) != total;
+        // What cannot be read is counted by the pass.
+        came || !self.passed.is_empty() || (self.passes + slot as u64).is_multiple_of(STILL_PASSES)
     }
 
     fn start(&mut self, root: &Root) {

@@ -22,7 +22,7 @@ const TURN: u64 = 30;
 /// The same for those that stand still.
 const STILL_TURN: u64 = 60;
 /// The same for kernel threads: they hardly ever change.
-const KERNEL_TURN: u64 = 120;
+const KERNEL_TURN: u64 = 240;
 /// Processes per job of the worker.
 const BATCH: usize = 64;
 /// Jobs that wait in line.
@@ -315,8 +315,8 @@ mod tests {
     #[test]
     fn every_process_has_its_turn() {
         for pid in 0..500 {
-            let turns = |every| (700..820).filter(|&round| super::is_turn(pid, every, round)).count();
-            assert_eq!([TURN, STILL_TURN, KERNEL_TURN].map(turns), [4, 2, 1]);
+            let turns = |every| (720..960).filter(|&round| super::is_turn(pid, every, round)).count();
+            assert_eq!([TURN, STILL_TURN, KERNEL_TURN].map(turns), [8, 4, 1]);
         }
     }
 

@@ -6,7 +6,7 @@ use topotop_model::{Draft, Table};
 /// Ticks that may be unaccounted for: `/proc/stat` is sampled by the tick, the times of processes are exact.
 const SLACK: u64 = 3;
 /// In so many samples every process is read once, whatever else holds.
-const TURNS: u64 = 8;
+const TURNS: u64 = 16;
 
 /// What all CPUs did in user and system mode since the last sample.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn every_process_has_its_turn() {
         for pid in 0..64 {
-            assert_eq!((100..108).filter(|&round| is_turn(pid, round)).count(), 1);
+            assert_eq!((96..112).filter(|&round| is_turn(pid, round)).count(), 1);
         }
     }
 }

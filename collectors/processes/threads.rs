@@ -18,6 +18,10 @@ const MOST_SCANNED: usize = 1024;
 const FEW: usize = 64;
 /// How often the affinity of a thread is read where that takes a file.
 const AFFINITY_NS: u64 = 30_000_000_000;
+/// How often threads are read while none of their processes does much.
+const CALM_NS: u64 = 4_000_000_000;
+/// Ticks (100 a second) of a process per second that are not much: less than a twentieth of a CPU.
+const CALM_TICKS: u64 = 5;
 
 /// Reads `/proc/PID/task/TID/*`.
 #[derive(Debug, Default)]
@@ -25,6 +29,11 @@ pub(super) struct Threads {
     rows: HashMap<u32, Row>,
     tids: Vec<u32>,
     watched: Vec<(u8, u64, u32)>,
+    /// The same when threads were last read, by pid: rank, ticks and how many threads it had.
+    looked: HashMap<u32, (u8, u64, u64)>,
+    looked_at_ns: u64,
+    /// How often threads were read: what rounds are to processes.
+    looks: u64,
     quiet: Vec<u32>,
 }
 
@@ -46,6 +55,13 @@ struct Row {
 impl Threads {
     pub(super) fn collect(&mut self, cx: &mut Cx<'_>, round: u64, procs: &mut HashMap<u32, Proc>, draft: &mut Draft) {
         self.choose(cx, round, procs);
+        if self.is_calm(cx, procs) {
+            // The section stays what it was, with the rates of the time between its last two readings.
+            return;
+        }
+        (self.looked_at_ns, self.looks) = (cx.now_ns, self.looks + 1);
+        self.looked.clear();
+        draft.threads.begin(cx.now_ns);
         let (mut taken, mut cut) = (0, 0);
         let one_cpu = draft.cpu_times.data().rows().len() == 1;
         let watched = std::mem::take(&mut self.watched);
@@ -54,6 +70,7 @@ impl Threads {
         }
         for &(rank, _, pid) in &watched {
             let Some(proc) = procs.get_mut(&pid) else { continue };
+            self.looked.insert(pid, (rank, proc.ticks, proc.threads));
             if rank == 0 && !cx.demand.complete && proc.stands_still(round) {
                 self.quiet.push(pid);
                 draft.processes.data_mut().threads_watched.set(proc.slot, 1);
@@ -70,12 +87,12 @@ impl Threads {
             taken += self.tids.len();
             draft.processes.data_mut().threads_watched.set(proc.slot, 1);
             let every = self.tids.len() <= FEW || rank == ASKED || cx.demand.complete;
-            let pinned = self.process(cx, round, pid, every, draft.threads.data_mut());
+            let pinned = self.process(cx, pid, every, draft.threads.data_mut());
             proc.pinned |= pinned && !proc.kernel && !one_cpu;
         }
         self.watched = watched;
-        self.keep_quiet(cx.now_ns, round, draft.threads.data_mut());
-        self.drop_gone(round, draft.threads.data_mut());
+        self.keep_quiet(cx.now_ns, draft.threads.data_mut());
+        self.drop_gone(draft.threads.data_mut());
         if cut > 0 {
             let needs = "one process selected: the threads of more are too many";
             draft.threads.gaps.add_many("proc/*/task/*", Reason::TimedOut, needs, cut as u64);
@@ -104,18 +121,34 @@ impl Threads {
         self.watched.sort_unstable_by(|a, b| b.cmp(a));
     }
 
+    /// True if the same processes as in the last reading are watched, and none of them did much or got or lost threads.
+    fn is_calm(&self, cx: &Cx<'_>, procs: &HashMap<u32, Proc>) -> bool {
+        let since_ns = cx.now_ns.saturating_sub(self.looked_at_ns);
+        if cx.demand.complete || since_ns >= CALM_NS || self.watched.len() != self.looked.len() {
+            return false;
+        }
+        // One tick more may have been begun before.
+        let most = 1 + CALM_TICKS * since_ns / 1_000_000_000;
+        self.watched.iter().all(|&(rank, ticks, pid)| {
+            let threads = procs.get(&pid).map(|proc| proc.threads);
+            let same = |&(was, before, many): &(u8, u64, u64)| {
+                was == rank && threads == Some(many) && ticks.saturating_sub(before) <= most
+            };
+            rank != ASKED && self.looked.get(&pid).is_some_and(same)
+        })
+    }
+
     /// Reads the threads in `tids`; true if one of them may run on one CPU only.
-    fn process(&mut self, cx: &mut Cx<'_>, round: u64, pid: u32, every: bool, table: &mut ThreadTable) -> bool {
-        let tids = std::mem::take(&mut self.tids);
+    fn process(&mut self, cx: &mut Cx<'_>, pid: u32, every: bool, table: &mut ThreadTable) -> bool {
+        let (tids, look) = (std::mem::take(&mut self.tids), self.looks);
         let mut pinned = false;
         for &tid in &tids {
             let row = self.rows.entry(tid).or_default();
-            let due =
-                every || row.hot_until >= round || row.pinned || row.pid != pid || u64::from(tid) % 8 == round % 8;
-            if due && row.read(cx, round, (pid, tid), table).is_err() {
+            let due = every || row.hot_until >= look || row.pinned || row.pid != pid || u64::from(tid) % 8 == look % 8;
+            if due && row.read(cx, look, (pid, tid), table).is_err() {
                 continue;
             }
-            row.seen = round;
+            row.seen = look;
             pinned |= row.pinned;
         }
         self.tids = tids;
@@ -123,22 +156,24 @@ impl Threads {
     }
 
     /// Keeps the rows of processes that used no CPU: none of their threads did.
-    fn keep_quiet(&mut self, now_ns: u64, round: u64, table: &mut ThreadTable) {
+    fn keep_quiet(&mut self, now_ns: u64, table: &mut ThreadTable) {
+        let look = self.looks;
         self.quiet.sort_unstable();
         let (quiet, rows) = (&self.quiet, self.rows.values_mut());
-        for row in rows.filter(|row| row.seen + 1 == round && quiet.binary_search(&row.pid).is_ok()) {
-            row.seen = round;
+        for row in rows.filter(|row| row.seen + 1 == look && quiet.binary_search(&row.pid).is_ok()) {
+            row.seen = look;
             table.quiet_at_ns.set(row.slot, now_ns);
         }
         self.quiet.clear();
     }
 
-    fn drop_gone(&mut self, round: u64, table: &mut ThreadTable) {
+    fn drop_gone(&mut self, table: &mut ThreadTable) {
+        let look = self.looks;
         self.rows.retain(|_, row| {
-            if row.seen != round && row.pid != 0 {
+            if row.seen != look && row.pid != 0 {
                 table.remove(row.slot);
             }
-            row.seen == round
+            row.seen == look
         });
     }
 }
@@ -150,7 +185,7 @@ impl Row {
     fn read(
         &mut self,
         cx: &mut Cx<'_>,
-        round: u64,
+        look: u64,
         (pid, tid): (u32, u32),
         table: &mut ThreadTable,
     ) -> Result<(), Reason> {
@@ -168,7 +203,7 @@ impl Row {
         let slot = self.slot;
         let ticks = stat.utime.saturating_add(stat.stime);
         if known && ticks > self.ticks {
-            self.hot_until = round + HOT_FOR;
+            self.hot_until = look + HOT_FOR;
         }
         self.ticks = ticks;
         let now_ns = cx.root.monotonic_ns();

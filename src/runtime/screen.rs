@@ -4,12 +4,13 @@ mod shown;
 
 use super::terminal;
 use ratatui::backend::{Backend as _, CrosstermBackend};
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use shown::Shown;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::fd::AsFd as _;
+use topotop_widgets::Charset;
 
 /// A picture of 200x60 has about 30 KiB when all of it changes.
 const BUFFER: usize = 64 << 10;
@@ -23,6 +24,10 @@ pub(super) struct Screen {
     tty: File,
     shown: Shown,
     next: Buffer,
+    /// What its cells hold before anything is drawn.
+    blank: Cell,
+    /// True while it is painted; afterwards only if that panicked.
+    painting: bool,
     /// True when what the terminal shows is not known.
     unknown: bool,
 }
@@ -33,7 +38,15 @@ impl Screen {
         let tty = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
         let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, tty.try_clone()?));
         terminal::enter(mouse)?;
-        Ok(Self { backend, tty, shown: Shown::default(), next: Buffer::default(), unknown: true })
+        Ok(Self {
+            backend,
+            tty,
+            shown: Shown::default(),
+            next: Buffer::default(),
+            blank: Cell::EMPTY,
+            painting: true,
+            unknown: true,
+        })
     }
 
     /// Gives it back for a while.
@@ -76,22 +89,36 @@ impl Screen {
         Write::flush(&mut self.backend)
     }
 
-    /// Draws a picture: what differs from the last one, as one synchronized update. `paint` has to paint every cell.
-    pub(super) fn draw(&mut self, paint: impl FnOnce(&mut Buffer)) -> std::io::Result<()> {
+    /// Draws a picture over blank cells: what differs from the last one, as one synchronized update.
+    pub(super) fn draw(
+        &mut self,
+        (charset, blank): (Charset, Cell),
+        paint: impl FnOnce(&mut Buffer),
+    ) -> std::io::Result<()> {
         let (width, height) = self.size();
         let area = Rect::new(0, 0, width, height);
         // Painted before anything is written: should it panic, nothing is left that would be written afterwards.
-        self.next.resize(area);
+        if area != self.next.area || blank != self.blank || self.painting {
+            self.next.resize(area);
+            self.next.content.fill(blank.clone());
+            self.blank = blank;
+        } else {
+            self.shown.empty(&mut self.next, &self.blank);
+        }
+        self.painting = true;
         paint(&mut self.next);
         if self.shown.area() != area || self.unknown {
             self.shown.clear(area);
             self.backend.write_all(b"\x1b[0m\x1b[2J")?;
             self.unknown = false;
         }
-        let changes = self.shown.update(&self.next);
+        let changes = self.shown.update(&mut self.next, charset);
+        self.painting = false;
         if !changes.is_empty() {
+            let next = &self.next;
+            let cell = |&(x, y): &(u16, u16)| next.cell((x, y)).map(|cell| (x, y, cell));
             self.backend.write_all(b"\x1b[?2026h")?;
-            self.backend.draw(changes.into_iter())?;
+            self.backend.draw(changes.iter().filter_map(cell))?;
             self.backend.write_all(b"\x1b[?2026l")?;
         }
         Write::flush(&mut self.backend)?;

@@ -1,9 +1,11 @@
 //! What the terminal shows, eight bytes for a cell: comparing a new picture with it reads a fraction of what a second
 //! buffer would.
 
+use crate::view::scrub;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
+use topotop_widgets::Charset;
 use unicode_width::UnicodeWidthStr as _;
 
 /// Colours and modifiers of a cell.
@@ -38,8 +40,9 @@ impl Shown {
         self.cells.resize(usize::from(area.width) * usize::from(area.height), blank);
     }
 
-    /// Takes over a picture of the same area; gives the cells to write, in that order, so that the terminal shows it.
-    pub(super) fn update<'a>(&mut self, next: &'a Buffer) -> Vec<(u16, u16, &'a Cell)> {
+    /// Takes over a picture of the same area after it was scrubbed; gives the columns and rows of the cells to write, in
+    /// that order, so that the terminal shows it.
+    pub(super) fn update(&mut self, next: &mut Buffer, charset: Charset) -> Vec<(u16, u16)> {
         let area = self.area;
         let width = usize::from(area.width.max(1));
         let mut changes = Vec::new();
@@ -49,15 +52,16 @@ impl Shown {
         }
         let mut cells = std::mem::take(&mut self.cells);
         let mut last = 0;
-        for ((old, new), y) in cells.chunks_mut(width).zip(next.content.chunks(width)).zip(area.y..) {
+        for ((old, new), y) in cells.chunks_mut(width).zip(next.content.chunks_mut(width)).zip(area.y..) {
             let before = changes.len();
             // A row that held a wide character has to be told from others before it is overwritten.
             let mut wide = false;
-            for ((old, cell), x) in old.iter_mut().zip(new).zip(area.x..) {
+            for ((old, cell), x) in old.iter_mut().zip(&mut *new).zip(area.x..) {
+                scrub(charset, cell);
                 let key = self.key(cell, &mut last);
                 if key != *old || key == UNKNOWN {
                     wide |= !is_narrow_key(*old);
-                    changes.push((x, y, cell));
+                    changes.push((x, y));
                     *old = key;
                 }
             }
@@ -68,6 +72,14 @@ impl Shown {
         }
         self.cells = cells;
         changes
+    }
+
+    /// Empties the cells of the last picture that was taken over, as far as they are not blank: most are.
+    pub(super) fn empty(&mut self, picture: &mut Buffer, blank: &Cell) {
+        let key = self.key(blank, &mut 0);
+        for (_, cell) in self.cells.iter().zip(&mut picture.content).filter(|(cell, _)| **cell != key) {
+            cell.clone_from(blank);
+        }
     }
 
     /// A number that is the same for equal cells and no others; `last` is the style that was found last.
@@ -96,13 +108,13 @@ impl Shown {
 }
 
 /// Writes a whole row in which something is or was wide: what such a character covers is not simply drawn over.
-fn row<'a>(cells: &'a [Cell], (left, y): (u16, u16), changes: &mut Vec<(u16, u16, &'a Cell)>) {
+fn row(cells: &[Cell], (left, y): (u16, u16), changes: &mut Vec<(u16, u16)>) {
     let mut columns = cells.iter().zip(left..);
     while let Some((cell, x)) = columns.next() {
         let covered = cell.symbol().width().saturating_sub(1);
         // Terminals that take it for narrow, as some do with emoji, show blanks beside it.
-        changes.extend(columns.by_ref().take(covered).map(|(cell, x)| (x, y, cell)));
-        changes.push((x, y, cell));
+        changes.extend(columns.by_ref().take(covered).map(|(_, x)| (x, y)));
+        changes.push((x, y));
     }
 }
 
@@ -127,9 +139,10 @@ fn is_narrow_key(key: u64) -> bool {
 mod tests {
     use super::Shown;
     use proptest::prelude::*;
-    use ratatui::buffer::Buffer;
+    use ratatui::buffer::{Buffer, Cell};
     use ratatui::layout::Rect;
     use ratatui::style::{Color, Modifier, Style};
+    use topotop_widgets::Charset;
 
     const AREA: Rect = Rect { x: 0, y: 0, width: 9, height: 4 };
     const SYMBOLS: [&str; 12] = [" ", "a", "b", "é", "█", "─", "▪", "⣿", "名", "⌚", "a\u{301}\u{302}", "⚠\u{fe0f}"];
@@ -155,9 +168,16 @@ mod tests {
         let mut shown = Shown::default();
         shown.clear(AREA);
         for picture in pictures {
-            shown.update(picture);
+            update(&mut shown, picture);
         }
         shown
+    }
+
+    fn update<'a>(shown: &mut Shown, picture: &'a Buffer) -> Vec<(u16, u16, &'a Cell)> {
+        let mut scrubbed = picture.clone();
+        let changes = shown.update(&mut scrubbed, Charset::Unicode);
+        assert_eq!(scrubbed, *picture, "nothing is unsafe in here");
+        changes.into_iter().map(|(x, y)| (x, y, &picture[(x, y)])).collect()
     }
 
     /// What a terminal shows that follows the changes: text by column, a wide character's second half empty.
@@ -168,7 +188,7 @@ mod tests {
         let blank = Buffer::empty(AREA).content[0].clone();
         screen.fill((blank.symbol().to_owned(), blank.style()));
         for picture in pictures {
-            for (x, y, cell) in shown.update(picture) {
+            for (x, y, cell) in update(&mut shown, picture) {
                 let at = usize::from(y) * 9 + usize::from(x);
                 let width = unicode_width::UnicodeWidthStr::width(cell.symbol());
                 // Half of a wide character is none.
@@ -193,10 +213,29 @@ mod tests {
 
     proptest! {
         #[test]
+        fn what_was_drawn_is_emptied(old in cells(12), new in cells(12), cleared: bool) {
+            let (old, mut new) = (picture(&old), picture(&new));
+            let mut shown = shown(&[&old]);
+            if cleared {
+                shown.clear(AREA);
+            }
+            update(&mut shown, &new);
+            let mut blank = Cell::EMPTY;
+            for colour in 0..2 {
+                blank.set_style(Style::new().fg(Color::Indexed(colour)));
+                let mut picture = new.clone();
+                shown.empty(&mut picture, &blank);
+                prop_assert!(picture.content.iter().all(|cell| *cell == blank));
+            }
+            shown.empty(&mut new, &Cell::EMPTY);
+            prop_assert!(new.content.iter().all(|cell| *cell == Cell::EMPTY));
+        }
+
+        #[test]
         fn what_differs_is_found(old in cells(8), new in cells(8)) {
             let (old, new) = (picture(&old), picture(&new));
-            prop_assert_eq!(shown(&[&old]).update(&new), old.diff(&new));
-            prop_assert_eq!(shown(&[&old, &new]).update(&new), []);
+            prop_assert_eq!(update(&mut shown(&[&old]), &new), old.diff(&new));
+            prop_assert_eq!(update(&mut shown(&[&old, &new]), &new), []);
         }
 
         #[test]
