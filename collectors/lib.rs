@@ -92,8 +92,9 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
     vec![
         Box::new(host::HostCollector),
         Box::new(host::SysctlsCollector::default()),
-        Box::new(topology::TopologyCollector::new(options)),
         Box::new(cpu::CpuCollector::default()),
+        // Sees in what was just read whether CPUs came or went.
+        Box::new(topology::TopologyCollector::new(options)),
         Box::new(irqs::IrqCollector::default()),
         Box::new(softirqs::SoftirqCollector::default()),
         Box::new(softnet::SoftnetCollector::default()),

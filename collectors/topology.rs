@@ -1,7 +1,8 @@
 //! Packages, dies, caches, cores, CPUs, nodes and PCI devices from sysfs; libhwloc adds what sysfs lacks.
 //!
-//! Which CPUs are online is looked at in every sample, so that hotplug shows at once, which nodes are in every few; the
-//! rest is read when that changes, and settings (governors, memory by node, drivers) now and then.
+//! Which CPUs are online is looked at when `/proc/stat` has other rows, so that hotplug shows at once, and in every few
+//! samples, as which nodes are; the rest is read when that changes, and settings (governors, memory by node, drivers) now
+//! and then.
 
 mod caches;
 mod cpuinfo;
@@ -21,8 +22,10 @@ use topotop_model::{Draft, Section, Slots, State, Table};
 /// How often settings are looked at, in ns.
 const SETTINGS_NS: u64 = 30_000_000_000;
 
-/// The files that tell of hotplug, each with the samples from one look at it to the next.
-const WATCHED: [(&str, u64); 2] = [("sys/devices/system/cpu/online", 1), ("sys/devices/system/node/online", 5)];
+/// The files that tell of hotplug.
+const WATCHED: [&str; 2] = ["sys/devices/system/cpu/online", "sys/devices/system/node/online"];
+/// The samples from one look at them to the next, where nothing else says that something changed.
+const EVERY: u64 = 5;
 
 /// Reads the topology.
 #[derive(Debug, Default)]
@@ -30,6 +33,8 @@ pub(crate) struct TopologyCollector {
     watched: [Option<Kept>; 2],
     seen: [Vec<u8>; 2],
     samples: u64,
+    /// The CPUs that have rows in `/proc/stat`.
+    counted: Vec<u64>,
     read_at: Option<u64>,
     cpus: Slots<u32>,
     nodes: Slots<u32>,
@@ -44,7 +49,7 @@ impl Collector for TopologyCollector {
     }
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
-        let changed = self.changed(cx);
+        let changed = self.changed(cx, draft);
         let first = self.read_at.is_none();
         // The child runs while sysfs is read here; of a tree without CPUs it could only say nothing.
         if let Some(hwloc) = self.hwloc.as_mut().filter(|_| first || changed)
@@ -77,14 +82,14 @@ impl TopologyCollector {
     }
 
     /// True when a CPU or node came or went since the last look.
-    fn changed(&mut self, cx: &mut Cx<'_>) -> bool {
-        let mut changed = false;
-        let sample = self.samples;
+    fn changed(&mut self, cx: &mut Cx<'_>, draft: &Draft) -> bool {
+        let turn = self.samples.is_multiple_of(EVERY);
         self.samples += 1;
-        for ((kept, seen), (path, every)) in self.watched.iter_mut().zip(&mut self.seen).zip(WATCHED) {
-            if !sample.is_multiple_of(every) && !cx.demand.complete {
-                continue;
-            }
+        if self.counts_the_same(draft) && !turn && !cx.demand.complete {
+            return false;
+        }
+        let mut changed = false;
+        for ((kept, seen), path) in self.watched.iter_mut().zip(&mut self.seen).zip(WATCHED) {
             if kept.is_none() && self.read_at.is_none() {
                 *kept = cx.root.open(path).ok();
             }
@@ -97,6 +102,18 @@ impl TopologyCollector {
             }
         }
         changed
+    }
+
+    /// True if time is counted for the same CPUs as in the last sample.
+    fn counts_the_same(&mut self, draft: &Draft) -> bool {
+        let Some(times) = draft.cpu_times.value() else { return false };
+        let counted = || times.rows().iter().map(|slot| times.rows().serial(slot));
+        let same = counted().eq(self.counted.iter().copied());
+        if !same {
+            self.counted.clear();
+            self.counted.extend(counted());
+        }
+        same
     }
 
     fn everything(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
@@ -252,6 +269,26 @@ mod tests {
         let third = sampler.sample();
         assert_ne!(third.cpu_topology.read_at_ns, first.cpu_topology.read_at_ns);
         assert_eq!(topology(&window(third)).cpus_online.to_string(), "0,2,5-6");
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_counted_any_more_is_looked_for_at_once() {
+        let dir = machine();
+        let counted = |cpus: &[u32]| {
+            let rows: String = cpus.iter().map(|cpu| format!("cpu{cpu} 1 0 1 9 0 0 0 0 0 0\n")).collect();
+            write(dir.path(), "proc/stat", &format!("cpu  1 0 1 9 0 0 0 0 0 0\n{rows}"));
+        };
+        counted(&[0, 2, 5]);
+        let mut sampler = Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default());
+        let online = |sampler: &mut Sampler| topology(&window(sampler.sample())).cpus_online.to_string();
+        let before = online(&mut sampler);
+        write(dir.path(), "sys/devices/system/cpu/online", "0,2\n");
+        assert_eq!(online(&mut sampler), before, "nothing tells of it yet");
+        counted(&[0, 2]);
+        assert_eq!(online(&mut sampler), "0,2");
+        write(dir.path(), "sys/devices/system/cpu/online", "0\n");
+        let all: Vec<String> = (0..5).map(|_| online(&mut sampler)).collect();
+        assert_eq!(all.last().map(String::as_str), Some("0"), "seen in its turn");
     }
 
     #[test]

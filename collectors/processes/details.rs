@@ -23,6 +23,8 @@ const TURN: u64 = 30;
 const STILL_TURN: u64 = 60;
 /// The same for kernel threads: they hardly ever change.
 const KERNEL_TURN: u64 = 240;
+/// In so many turns of a process its command line is read again: some change it while they run.
+const CMDLINE_TURNS: u64 = 4;
 /// Processes per job of the worker.
 const BATCH: usize = 64;
 /// Jobs that wait in line.
@@ -53,11 +55,14 @@ impl Details {
         online: usize,
     ) {
         self.choose(cx.demand.complete, round, procs);
+        let complete = cx.demand.complete;
         let mut reader = Reader { cx, mounts, table, online };
         for &(_, _, pid) in &self.todo {
             if let Some(proc) = procs.get_mut(&pid) {
+                let known = proc.detailed && !complete;
                 reader.one(pid, proc);
-                if !proc.kernel {
+                let again = !known || is_turn(pid, every(proc, round) * CMDLINE_TURNS, round);
+                if !proc.kernel && again {
                     self.ask.push((pid, proc.starttime));
                 }
             }
@@ -78,12 +83,7 @@ impl Details {
         }
         self.todo.sort_unstable_by(|a, b| b.cmp(a));
         self.todo.truncate(BIRTHS);
-        let every = |proc: &Proc| match () {
-            () if proc.kernel => KERNEL_TURN,
-            () if proc.is_cold(round) => STILL_TURN,
-            () => TURN,
-        };
-        let turn = procs.iter().filter(|&(&pid, proc)| proc.detailed && is_turn(pid, every(proc), round));
+        let turn = procs.iter().filter(|&(&pid, proc)| proc.detailed && is_turn(pid, every(proc, round), round));
         self.todo.extend(turn.map(|(&pid, _)| (false, 0, pid)));
     }
 
@@ -131,6 +131,15 @@ impl Details {
             let needs = "more time, or a process that lets go of its mmap_lock";
             gaps.add_many("proc/*/cmdline", Reason::TimedOut, needs, late as u64);
         }
+    }
+}
+
+/// Samples from one turn of a process to the next.
+fn every(proc: &Proc, round: u64) -> u64 {
+    match () {
+        () if proc.kernel => KERNEL_TURN,
+        () if proc.is_cold(round) => STILL_TURN,
+        () => TURN,
     }
 }
 
