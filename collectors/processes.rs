@@ -370,13 +370,13 @@ mod tests {
         }
 
         fn sample(&mut self, now_ns: u64) -> Vec<(u64, String)> {
-            self.sample_for(now_ns, Demand { complete: true, process: None })
+            self.sample_for(now_ns, &Demand { complete: true, process: None })
         }
 
-        fn sample_for(&mut self, now_ns: u64, demand: Demand) -> Vec<(u64, String)> {
+        fn sample_for(&mut self, now_ns: u64, demand: &Demand) -> Vec<(u64, String)> {
             let live: Arc<dyn Live> = Arc::new(Captured { root: Arc::clone(&self.root) });
             let mut buf = Vec::new();
-            let mut cx = Cx { root: &self.root, live: &live, now_ns, demand: &demand, buf: &mut buf };
+            let mut cx = Cx { root: &self.root, live: &live, now_ns, demand, buf: &mut buf };
             self.collector.collect(&mut cx, &mut self.draft);
             let table = self.draft.processes.data();
             let name = |slot| Some((table.pid.value(slot)?, table.comm.or_empty(slot).to_string()));
@@ -475,7 +475,7 @@ mod tests {
             }
             let now_ns = seconds * 1_000_000_000;
             bench.draft.load.begin(now_ns);
-            bench.sample_for(now_ns, Demand { complete: false, process: asked });
+            bench.sample_for(now_ns, &Demand { complete: false, process: asked });
             let threads = &bench.draft.threads;
             assert_eq!((threads.data().rows().len(), threads.value().is_some()), (2, true), "after {seconds} s");
             now_ns == threads.read_at_ns
@@ -490,7 +490,7 @@ mod tests {
         assert!(at(10, 118, None), "in its turn");
         bench.write("proc/7/task/9/stat", stat(9, "java", 1, 5));
         bench.write("proc/7/stat", stat(7, "java", 118, 5).replace(" 0 2 0 5 ", " 0 3 0 5 "));
-        bench.sample_for(11_000_000_000, Demand::default());
+        bench.sample_for(11_000_000_000, &Demand::default());
         assert_eq!(bench.draft.threads.data().rows().len(), 3, "born");
     }
 

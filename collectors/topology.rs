@@ -275,8 +275,9 @@ mod tests {
     fn a_cpu_that_is_not_counted_any_more_is_looked_for_at_once() {
         let dir = machine();
         let counted = |cpus: &[u32]| {
-            let rows: String = cpus.iter().map(|cpu| format!("cpu{cpu} 1 0 1 9 0 0 0 0 0 0\n")).collect();
-            write(dir.path(), "proc/stat", &format!("cpu  1 0 1 9 0 0 0 0 0 0\n{rows}"));
+            let row = |cpu: &u32| format!("cpu{cpu} 1 0 1 9 0 0 0 0 0 0\n");
+            let rows: Vec<String> = cpus.iter().map(row).collect();
+            write(dir.path(), "proc/stat", &format!("cpu  1 0 1 9 0 0 0 0 0 0\n{}", rows.concat()));
         };
         counted(&[0, 2, 5]);
         let mut sampler = Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default());
