@@ -4,7 +4,7 @@ use crate::tables::{
     applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, nics, pressure, processes, sockets, topology,
 };
 use crate::{Section, Stamp, Table};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Something done to every section of a snapshot, in the order of the list.
 pub trait Visit {
@@ -21,11 +21,19 @@ pub trait VisitMut {
 macro_rules! sections {
     ($($(#[$doc:meta])* $field:ident: $table:ty),+ $(,)?) => {
         /// Raw facts of one instant: a stamp and one shared section per table.
-        #[derive(Clone, Debug, Default, PartialEq)]
+        #[derive(Clone, Debug, PartialEq)]
         pub struct Snapshot {
             /// When.
             pub stamp: Stamp,
             $($(#[$doc])* pub $field: Arc<Section<$table>>,)+
+        }
+
+        impl Default for Snapshot {
+            /// Nothing collected: the same empty sections each time, so that it costs no memory.
+            fn default() -> Self {
+                static EMPTY: OnceLock<Snapshot> = OnceLock::new();
+                EMPTY.get_or_init(|| Self { stamp: Stamp::default(), $($field: Arc::default(),)+ }).clone()
+            }
         }
 
         impl Snapshot {

@@ -20,7 +20,7 @@ const BIRTHS: usize = 256;
 /// In so many samples every process that works has had its turn.
 const TURN: u64 = 30;
 /// The same for those that stand still.
-const STILL_TURN: u64 = 60;
+const STILL_TURN: u64 = 120;
 /// The same for kernel threads: they hardly ever change.
 const KERNEL_TURN: u64 = 240;
 /// In so many turns of a process its command line is read again: some change it while they run.
@@ -325,7 +325,7 @@ mod tests {
     fn every_process_has_its_turn() {
         for pid in 0..500 {
             let turns = |every| (720..960).filter(|&round| super::is_turn(pid, every, round)).count();
-            assert_eq!([TURN, STILL_TURN, KERNEL_TURN].map(turns), [8, 4, 1]);
+            assert_eq!([TURN, STILL_TURN, KERNEL_TURN].map(turns), [8, 2, 1]);
         }
     }
 

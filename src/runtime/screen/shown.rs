@@ -57,8 +57,15 @@ impl Shown {
             // A row that held a wide character has to be told from others before it is overwritten.
             let mut wide = false;
             for ((old, cell), x) in old.iter_mut().zip(&mut *new).zip(area.x..) {
-                scrub(charset, cell);
-                let key = self.key(cell, &mut last);
+                let symbol = match *cell.symbol().as_bytes() {
+                    // Most of every picture needs no scrubbing.
+                    [letter @ b' '..=b'~'] => Some(u32::from(letter)),
+                    _ => {
+                        scrub(charset, cell);
+                        packed(cell)
+                    }
+                };
+                let key = symbol.map_or(UNKNOWN, |symbol| self.key_of(symbol, cell, &mut last));
                 if key != *old || key == UNKNOWN {
                     wide |= !is_narrow_key(*old);
                     changes.push((x, y));
@@ -83,15 +90,12 @@ impl Shown {
     }
 
     /// A number that is the same for equal cells and no others; `last` is the style that was found last.
-    #[inline]
     fn key(&mut self, cell: &Cell, last: &mut usize) -> u64 {
-        let symbol = match *cell.symbol().as_bytes() {
-            [a] => u32::from_le_bytes([a, 0, 0, 0]),
-            [a, b, c] => u32::from_le_bytes([a, b, c, 0]),
-            [a, b] => u32::from_le_bytes([a, b, 0, 0]),
-            [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
-            _ => return UNKNOWN,
-        };
+        packed(cell).map_or(UNKNOWN, |symbol| self.key_of(symbol, cell, last))
+    }
+
+    #[inline]
+    fn key_of(&mut self, symbol: u32, cell: &Cell, last: &mut usize) -> u64 {
         let style = (cell.fg, cell.bg, cell.underline_color, cell.modifier);
         if self.styles.get(*last) != Some(&style) {
             *last = self.style(style);
@@ -104,6 +108,17 @@ impl Shown {
             self.styles.push(style);
             self.styles.len() - 1
         })
+    }
+}
+
+/// The bytes of a symbol that is not too long to be kept.
+fn packed(cell: &Cell) -> Option<u32> {
+    match *cell.symbol().as_bytes() {
+        [a] => Some(u32::from(a)),
+        [a, b] => Some(u32::from_le_bytes([a, b, 0, 0])),
+        [a, b, c] => Some(u32::from_le_bytes([a, b, c, 0])),
+        [a, b, c, d] => Some(u32::from_le_bytes([a, b, c, d])),
+        _ => None,
     }
 }
 
