@@ -57,13 +57,12 @@ impl Shown {
             // A row that held a wide character has to be told from others before it is overwritten.
             let mut wide = false;
             for ((old, cell), x) in old.iter_mut().zip(&mut *new).zip(area.x..) {
-                let symbol = match *cell.symbol().as_bytes() {
-                    // Most of every picture needs no scrubbing.
-                    [letter @ b' '..=b'~'] => Some(u32::from(letter)),
-                    _ => {
-                        scrub(charset, cell);
-                        packed(cell)
-                    }
+                // Most of every picture needs no scrubbing.
+                let symbol = if let [letter @ b' '..=b'~'] = *cell.symbol().as_bytes() {
+                    Some(u32::from(letter))
+                } else {
+                    scrub(charset, cell);
+                    packed(cell)
                 };
                 let key = symbol.map_or(UNKNOWN, |symbol| self.key_of(symbol, cell, &mut last));
                 if key != *old || key == UNKNOWN {
