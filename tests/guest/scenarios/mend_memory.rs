@@ -229,6 +229,7 @@ fn let_go(parts: &Parts) -> Outcome {
 /// Settings of the whole kernel: a writer that is held for dirty memory, and nodes that reclaim before they ask others.
 pub(crate) const SETTINGS: Scenario = Scenario {
     name: "mend-settings",
+    by_name: true,
     inject: "slow_disk; slow_disk_requests 64
         echo 1 > /proc/sys/vm/zone_reclaim_mode; echo 16777216 > /proc/sys/vm/dirty_bytes
         bg /test/tool act append /slow/log 40 150; sleep 5",
