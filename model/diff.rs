@@ -6,7 +6,7 @@
 
 mod align;
 #[cfg(test)]
-mod check;
+pub(crate) mod check;
 mod compare;
 mod explain;
 mod facts;

@@ -72,7 +72,6 @@ pub(crate) const ALL: &[Made] = &[
     Made { fix: "F-RPS", sick: |edit| fault("NIC-05", edit) },
     Made {
         fix: "F-NETSYSCTL",
-
         sick: |edit| {
             fault("NIC-03", edit);
             edit.sysctl("net.core.netdev_budget", "300");

@@ -51,7 +51,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         let place = Place { image: Path::new(image), work: work.path(), network };
         let mut boot = Boot { shape, place: &place, results: BTreeMap::new(), read: 0 };
         let end = boot.go(&todo);
-        // What failed beside other machines gets the host's CPUs to itself, or nearly, before it counts.
+        // What failed is tried once more before it counts, when the rest of this machine is through; others may run still.
         todo.retain(|scenario| boot.results.get(scenario.name) != Some(&true));
         match end {
             Ok(()) if todo.is_empty() => break,

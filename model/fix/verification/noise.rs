@@ -2,6 +2,7 @@
 //! what happened by chance.
 
 use super::{FEWEST, Verification};
+use crate::diff::check::Noise;
 use crate::diff::{Subject, Watch};
 use crate::fix::Verify;
 use crate::frame::{Cgroup, Cpu, CpuShares, Frame, Nic, NicRates, Pressure, PressureStall};
@@ -117,22 +118,7 @@ fn a_quota_that_was_raised() {
     assert_eq!(verdict(&of_group(), group, &before, &after), "improved");
 }
 
-/// Noise that is the same each time.
-struct Noise(u64);
-
 impl Noise {
-    fn uniform(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let (u, v) = (self.uniform().max(1e-12), self.uniform());
-        (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
-    }
-
     /// So many values about zero, neighbours of which are as alike as that.
     fn series(&mut self, count: usize, alike: f64) -> Vec<f64> {
         let mut state = self.normal();
