@@ -17,7 +17,7 @@ mod v1;
 mod v2;
 mod walk;
 
-use crate::{Collector, Cx};
+use crate::{CALM_NS, Collector, Cx};
 use files::{Door, Outcome, Pace};
 use mounts::Hierarchy;
 use std::os::unix::ffi::OsStrExt;
@@ -61,6 +61,10 @@ pub(crate) struct CgroupCollector {
 impl Collector for CgroupCollector {
     fn name(&self) -> &'static str {
         "cgroups"
+    }
+
+    fn calm_period_ns(&self) -> u64 {
+        CALM_NS
     }
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {

@@ -2,6 +2,7 @@
 //!
 //! One file per collector; each is listed once, in `all`. Collectors read, they never judge and never derive.
 
+mod calm;
 pub mod capture;
 pub mod descriptors;
 mod files;
@@ -83,9 +84,18 @@ pub trait Collector: Send {
         0
     }
 
+    /// The time between two readings while the machine does next to nothing, in ns; zero where it is no other. Rates
+    /// are those of the longer time then.
+    fn calm_period_ns(&self) -> u64 {
+        0
+    }
+
     /// Reads. What cannot be read becomes a gap; nothing in here panics or waits.
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft);
 }
+
+/// For sections that only tell of trouble where something is done, too.
+pub(crate) const CALM_NS: u64 = 4_000_000_000;
 
 /// Every collector, in the order of reading: topology first, since others look CPUs up.
 fn all(options: &Options) -> Vec<Box<dyn Collector>> {

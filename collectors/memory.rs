@@ -3,7 +3,7 @@
 use crate::files::read;
 use crate::pick::{Form, Picked};
 use crate::root::Kept;
-use crate::{Collector, Cx};
+use crate::{CALM_NS, Collector, Cx};
 use topotop_model::tables::memory::Memory;
 use topotop_model::{Draft, Reason, State, Table};
 
@@ -21,6 +21,10 @@ const VMSTAT: usize = 20;
 impl Collector for MemoryCollector {
     fn name(&self) -> &'static str {
         "memory"
+    }
+
+    fn calm_period_ns(&self) -> u64 {
+        CALM_NS
     }
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {

@@ -4,7 +4,7 @@ use crate::files::numbered_entries;
 use crate::parse::{fields, lines, number, whole_lines};
 use crate::pick::{Form, Picked};
 use crate::root::Kept;
-use crate::{Collector, Cx};
+use crate::{CALM_NS, Collector, Cx};
 use std::collections::BTreeMap;
 use topotop_model::tables::memory::NodeMemory;
 use topotop_model::{Draft, Gaps, Reason, Slots, State, Table};
@@ -36,6 +36,10 @@ struct Watermarks {
 impl Collector for NodeMemoryCollector {
     fn name(&self) -> &'static str {
         "node_memory"
+    }
+
+    fn calm_period_ns(&self) -> u64 {
+        CALM_NS
     }
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {

@@ -1,5 +1,6 @@
 //! Runs the collectors that are due and publishes what they wrote.
 
+use crate::calm::Calm;
 use crate::live::{Captured, Kernel, Live};
 use crate::{Collector, Cx, Demand, Root, all};
 use rustix::time::{ClockId, clock_gettime};
@@ -34,6 +35,7 @@ pub struct Sampler {
     demand: Demand,
     buf: Vec<u8>,
     statm: Option<std::fs::File>,
+    calm: Calm,
 }
 
 struct Scheduled {
@@ -90,6 +92,7 @@ impl Sampler {
             demand: Demand::default(),
             buf: Vec::with_capacity(64 << 10),
             statm: None,
+            calm: Calm::default(),
         }
     }
 
@@ -138,8 +141,14 @@ impl Sampler {
     /// Runs a collector that is due; `spent` is of the end of the one before it.
     fn run(&mut self, index: usize, now_ns: u64, spent: &mut Spent) {
         let Some(entry) = self.collectors.get_mut(index) else { return };
-        let due =
-            entry.last_ns.is_none_or(|last| now_ns.saturating_sub(last) + 1_000_000 >= entry.collector.period_ns());
+        let mut period_ns = entry.collector.period_ns();
+        // Rates are there from the second reading on.
+        if entry.runs > 1 && entry.collector.calm_period_ns() > period_ns {
+            let times = &self.draft.cpu_times;
+            let calm = times.read_at_ns == now_ns && self.calm.look(times.data(), now_ns);
+            period_ns = if calm { entry.collector.calm_period_ns() } else { period_ns };
+        }
+        let due = entry.last_ns.is_none_or(|last| now_ns.saturating_sub(last) + 1_000_000 >= period_ns);
         if !due && !self.demand.complete {
             return;
         }

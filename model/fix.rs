@@ -23,10 +23,11 @@ pub use offered::{Offered, Refused, offered};
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
 pub use reclaim::step as reclaim_step;
 pub(crate) use target::is_same;
-pub use target::{Target, node_bytes};
+pub use target::{Target, node_bytes, together};
 pub use verification::{Trip, Verdict, Verification};
 
 use crate::rules::{Finding, Subject};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Something that can be set when a fix is asked for: `--set combined=4`.
@@ -85,6 +86,44 @@ pub struct Fix {
 impl std::fmt::Debug for Fix {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Fix").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Fix {
+    /// What is wrong with parameters that somebody gave: the first one that it does not have.
+    pub fn unknown(&self, set: &BTreeMap<String, String>) -> Option<String> {
+        let name = set.keys().find(|name| !self.parameters.iter().any(|known| known.name == **name))?;
+        let known: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
+        let known = if known.is_empty() { "nothing to set".to_owned() } else { known.join(", ") };
+        Some(format!("{name}: {} has {known}", self.id))
+    }
+
+    /// `combined=4 rx=2`: values with blanks go on until the next name.
+    ///
+    /// # Errors
+    /// What is none of its parameters, in a line.
+    pub fn parse_set(&self, text: &str) -> Result<BTreeMap<String, String>, String> {
+        let mut set: BTreeMap<String, String> = BTreeMap::new();
+        let mut last = None;
+        for word in text.split_whitespace() {
+            let pair = word
+                .split_once('=')
+                .filter(|(name, _)| last.is_none() || self.parameters.iter().any(|parameter| parameter.name == *name));
+            match (pair, &last) {
+                (Some((name, value)), _) => {
+                    set.insert(name.to_owned(), value.to_owned());
+                    last = Some(name.to_owned());
+                }
+                (None, Some(name)) => {
+                    if let Some(value) = set.get_mut(name) {
+                        value.push(' ');
+                        value.push_str(word);
+                    }
+                }
+                (None, None) => return Err(format!("{word}: give name=value")),
+            }
+        }
+        self.unknown(&set).map_or(Ok(set), Err)
     }
 }
 
@@ -197,6 +236,18 @@ mod tests {
     use crate::rules::{self, Subject};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn parameters_are_pairs_of_what_it_has() {
+        let fix = ALL.iter().find(|fix| fix.id == "F-CHAN").expect("a fix");
+        let set = |text: &str| fix.parse_set(text).map(|set| set.into_iter().collect::<Vec<_>>());
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(set(""), Ok(Vec::new()));
+        assert_eq!(set(" combined=4  rx=2 "), Ok(vec![pair("combined", "4"), pair("rx", "2")]));
+        assert_eq!(set("combined=4 and x=2"), Ok(vec![pair("combined", "4 and x=2")]), "a value with blanks");
+        assert_eq!(set("queues=2"), Err("queues: F-CHAN has combined, rx, tx".to_owned()));
+        assert_eq!(set("combined"), Err("combined: give name=value".to_owned()));
+    }
 
     #[test]
     fn ids_are_given_once_and_answer_rules_that_there_are() {

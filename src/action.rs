@@ -78,6 +78,8 @@ pub enum Command {
     Keep,
     /// Copies the commands of the fix that is shown.
     CopyCommands,
+    /// Sets parameters of the fix that is shown.
+    SetParameters,
     /// Something for the panel on the screen.
     Panel(Action),
 }
@@ -157,7 +159,8 @@ impl Row {
 use Command::{
     Back, CopyCommands, End, Faster, Filter, Fix, Gaps, Help, Jump, Keep, LoopEnd, LoopOff, LoopStart, Machine, Mark,
     MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Panel, Pause, PreviousFinding, PreviousMark,
-    PreviousScreen, Quit, Record, Redraw, Screen, Slower, Start, StepBack, StepForward, Suspend, Theme, Undo,
+    PreviousScreen, Quit, Record, Redraw, Screen, SetParameters, Slower, Start, StepBack, StepForward, Suspend, Theme,
+    Undo,
 };
 
 /// Every action with its default keys.
@@ -205,6 +208,7 @@ pub const TABLE: &[Row] = &[
         "keep a fix that would take itself back: this login may go by it, or it may prove worse",
     ),
     row(Group::Fixes, CopyCommands, "copy", &["c"], "in the dialog: its commands to the terminal's clipboard"),
+    row(Group::Fixes, SetParameters, "set", &["e"], "in the dialog: set its parameters, as in combined=4"),
     row(Group::Time, Pause, "pause", &["space"], "hold the picture, while sampling goes on; play a recording")
         .hint("pause"),
     row(Group::Time, StepBack, "step-back", &["left"], "one sample back").hint("step"),

@@ -349,6 +349,7 @@ impl App {
             Command::Undo => return self.undo_fix(),
             Command::Keep => return self.keep_fix(),
             Command::CopyCommands => self.say("c copies the commands of a fix: f shows them"),
+            Command::SetParameters => self.say("e sets parameters of a fix: f shows them"),
             Command::Panel(action) => return self.act(action).1,
         }
         Vec::new()

@@ -12,7 +12,8 @@ use crate::parts::pane::Doc;
 use crate::{Cx, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::fix::{Fix, Plan, Refused, Resolved, Verdict, Verification};
+use std::collections::BTreeMap;
+use topotop_model::fix::{ALL, Fix, Plan, Refused, Resolved, Verdict, Verification};
 use topotop_model::journal::{Applied, Because, Measured, Outcome};
 
 /// What is shown.
@@ -34,6 +35,10 @@ pub struct Dialog {
     pub button: Button,
     /// The subject's name as far as it is typed, while it is.
     pub typed: Option<String>,
+    /// Parameters that were set, by fix.
+    pub sets: BTreeMap<&'static str, BTreeMap<String, String>>,
+    /// Parameters as far as they are typed, while they are.
+    pub editing: Option<String>,
     /// Lines above the first one shown.
     pub scroll: usize,
     /// Why nothing can be applied from here; none where it can.
@@ -182,6 +187,24 @@ impl Dialog {
         }
     }
 
+    /// The fix that is chosen.
+    pub fn fix(&self) -> Option<&'static Fix> {
+        match self.choices.get(self.chosen)? {
+            Choice::Plan(fix, _) => Some(fix),
+            Choice::Refused(refused) => ALL.iter().copied().find(|fix| fix.id == refused.fix),
+        }
+    }
+
+    /// Parameters that were set of what is chosen.
+    pub fn set(&self) -> Option<&BTreeMap<String, String>> {
+        self.sets.get(self.fix()?.id)
+    }
+
+    /// True where something of what is chosen may be set now.
+    pub fn can_set(&self) -> bool {
+        !matches!(self.stage, Stage::Run(_)) && self.fix().is_some_and(|fix| !fix.parameters.is_empty())
+    }
+
     /// What would be copied: the commands; of advice the texts that are advised as well.
     pub fn copied(&self) -> String {
         let Some(plan) = self.plan() else { return String::new() };
@@ -219,6 +242,8 @@ pub struct Keys {
     pub keep: String,
     /// Commands to the clipboard.
     pub copy: String,
+    /// Sets parameters.
+    pub set: String,
     /// Up and down a page.
     pub page: String,
 }

@@ -2,7 +2,7 @@
 
 mod memory;
 
-use super::rates::Pair;
+use super::rates::{Pair, is_old};
 use crate::counter::per_second;
 use crate::frame::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMount, Container, Frame, PressureStall};
 use crate::tables::cgroups::{CgroupIo, Cgroups};
@@ -20,8 +20,13 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     slots.sort_unstable_by(|&a, &b| path(a).cmp(path(b)).then(a.cmp(&b)));
     frame.cgroups = slots.iter().map(|&slot| cgroup(&pair, slot)).collect();
     memory::effective_limits(table, &window.now, &mut frame.cgroups);
+    let old = is_old(window, &window.now.cgroups);
     for cgroup in &mut frame.cgroups {
         memory::time_to_limit(cgroup);
+        if let Some(memory) = cgroup.memory.as_mut().filter(|_| old) {
+            // Told once, when it was read.
+            memory.oom_kills_gained = memory.oom_kills_gained.map(|_| 0);
+        }
     }
     if let Some(io) = Pair::new(&window.now.cgroup_io, &window.before.cgroup_io) {
         io_rates(&io, &mut frame.cgroups);

@@ -1,6 +1,6 @@
 //! Memory of the machine and of each node, and how busy a node's CPUs are.
 
-use super::rates::Pair;
+use super::rates::{Pair, is_old};
 use crate::frame::{Cpu, CpuShares, Frame, Memory, Node};
 use crate::tables::memory::NodeMemory;
 use crate::{Num, Table, Window};
@@ -14,6 +14,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
 fn machine(window: &Window) -> Memory {
     let Some(pair) = Pair::new(&window.now.memory, &window.before.memory) else { return Memory::default() };
     let (table, Some(slot)) = (pair.now, pair.now.first()) else { return Memory::default() };
+    let old = is_old(window, &window.now.memory);
     let faults = pair.gain(slot, |memory| &memory.numa_hint_faults);
     let local = pair.gain(slot, |memory| &memory.numa_hint_faults_local);
     Memory {
@@ -45,7 +46,8 @@ fn machine(window: &Window) -> Memory {
         pswpout_per_second: pair.rate(slot, |memory| &memory.pswpout),
         cached_growth_bytes_per_second: pair.slope(slot, |memory| &memory.cached_bytes),
         oom_kills: table.oom_kill.get(slot),
-        oom_kills_gained: pair.gain(slot, |memory| &memory.oom_kill),
+        // Told once, when it was read.
+        oom_kills_gained: pair.gain(slot, |memory| &memory.oom_kill).map(|kills| if old { 0 } else { kills }),
         numa_hint_local_ratio: ratio(local, faults),
         numa_hint_faults_per_second: pair.rate(slot, |memory| &memory.numa_hint_faults),
     }
@@ -176,6 +178,24 @@ mod tests {
         assert_eq!(frame.memory.cached_growth_bytes_per_second, Some(-1000.0));
         assert_eq!(frame.memory.numa_hint_local_ratio, Some(0.25));
         assert_eq!(frame.memory.oom_kills_gained, None);
+    }
+
+    #[test]
+    fn kills_are_told_in_the_sample_that_read_them() {
+        let kills = |at_ns: u64, kills: u64| {
+            let mut snapshot = sample(at_ns, 0, 0);
+            let memory = Arc::make_mut(&mut snapshot.memory);
+            let slot = memory.data_mut().only();
+            memory.data_mut().oom_kill.set(slot, kills);
+            snapshot.stamp.mono_ns = at_ns;
+            snapshot
+        };
+        let told = |second: u64| {
+            let mut last = kills(2_000_000_000, 8);
+            last.stamp.mono_ns = second * 1_000_000_000;
+            frame(vec![kills(1_000_000_000, 7), last]).memory.oom_kills_gained
+        };
+        assert_eq!((told(2), told(3)), (Some(1), Some(0)));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! F-CHAN: as many channels as there are cores to serve them.
 
-use super::network::{affinity, guards, identity, interrupts, is_movable, link_file, net_admin, of_host, of_nic, pair, risks, word};
+use super::network::{affinity, guards, identity, is_movable, link_file, net_admin, of_host, of_nic, pair, risks, word};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Snippet, Step, Target, Verify, network};
-use crate::frame::Nic;
+use crate::frame::{Irq, Nic};
+use std::collections::BTreeSet;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-CHAN",
@@ -118,7 +119,10 @@ fn kept(case: &Case<'_>, nic: &Nic) -> Vec<Target> {
     for queue in network::sending(nic) {
         kept.push(Target::file(format!("{base}/tx-{}/xps_cpus", queue.queue)));
     }
-    kept.extend(interrupts(case.frame, nic).into_iter().filter(|irq| is_movable(irq)).map(affinity));
+    // Those of queues that rest are spread anew with them.
+    let queues: BTreeSet<u32> = nic.queues.iter().filter_map(|queue| queue.irq.value()).collect();
+    let of_it = |irq: &&Irq| (irq.device == nic.name || queues.contains(&irq.irq)) && is_movable(irq);
+    kept.extend(case.frame.irqs.iter().filter(of_it).map(affinity));
     kept
 }
 

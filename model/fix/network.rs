@@ -140,12 +140,6 @@ pub(super) fn sending(nic: &Nic) -> impl Iterator<Item = &Queue> {
     nic.queues.iter().filter(|queue| &*queue.direction != "rx")
 }
 
-/// The interrupts of an interface's queues, each once.
-pub(super) fn interrupts<'a>(frame: &'a Frame, nic: &Nic) -> Vec<&'a Irq> {
-    let numbers: BTreeSet<u32> = nic.queues.iter().filter_map(|queue| queue.irq.value()).collect();
-    numbers.into_iter().filter_map(|irq| frame.irq(irq)).collect()
-}
-
 /// True where nobody refuses to have it moved.
 pub(super) fn is_movable(irq: &Irq) -> bool {
     irq.managed.value() != Some(true)

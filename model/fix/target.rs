@@ -204,10 +204,47 @@ impl fmt::Display for Target {
     }
 }
 
+/// What places are called in a list: interrupts in one word, however many there are.
+#[must_use]
+pub fn together(places: &[Target]) -> Vec<String> {
+    let irqs = IdSet::from_ids(places.iter().filter_map(irq));
+    let first = places.iter().position(|place| irq(place).is_some());
+    let mut names = Vec::new();
+    for (at, place) in places.iter().enumerate() {
+        match irq(place) {
+            None => names.push(place.to_string()),
+            Some(_) if first == Some(at) && irqs.len() > 1 => {
+                names.push(format!("/proc/irq/{{{irqs}}}/smp_affinity_list"))
+            }
+            Some(_) if first == Some(at) => names.push(place.to_string()),
+            Some(_) => {}
+        }
+    }
+    names
+}
+
+fn irq(place: &Target) -> Option<u32> {
+    match place {
+        Target::Interrupt { irq, .. } => Some(*irq),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Target;
+    use super::{Target, together};
     use proptest::prelude::*;
+
+    #[test]
+    fn interrupts_are_told_in_one_word() {
+        let irq = |irq| Target::Interrupt { irq, actions: "eth0-rx".to_owned() };
+        let rings = || Target::Rings { nic: "eth0".to_owned() };
+        assert_eq!(together(&[irq(7), rings()]), ["/proc/irq/7/smp_affinity_list", "rings of eth0"]);
+        assert_eq!(
+            together(&[rings(), irq(9), irq(7), irq(8)]),
+            ["rings of eth0", "/proc/irq/{7-9}/smp_affinity_list"]
+        );
+    }
 
     #[test]
     fn kernels_have_their_own_words() {

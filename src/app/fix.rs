@@ -1,6 +1,7 @@
 //! The dialog about a fix: what keys, samples and answers do to it. Nothing here reads or writes anything.
 
 mod keys;
+mod parameters;
 mod reply;
 #[cfg(test)]
 mod tests;
@@ -74,6 +75,8 @@ impl App {
             stage: Stage::Choosing,
             button: Button::Cancel,
             typed: None,
+            sets: BTreeMap::new(),
+            editing: None,
             scroll: 0,
             disabled: self.status.reach.obstacle().map(str::to_owned),
             now_ns: self.status.now_ns,
@@ -84,13 +87,7 @@ impl App {
     /// What can be applied, then advice, then what was refused; each by its rank.
     fn choices(&self, finding: &Finding) -> Vec<Choice> {
         let (set, metric) = (BTreeMap::new(), self.own_metric());
-        let case = Case {
-            finding,
-            frame: &self.newest.frame,
-            set: &set,
-            surroundings: &self.status.surroundings,
-            metric: metric.as_deref(),
-        };
+        let case = self.case(finding, &set, metric.as_deref());
         let choice = |Offer { fix, plan }| match plan {
             Ok(plan) => Some(Choice::Plan(fix, Box::new(plan))),
             Err(Refusal::Refused { why, needs }) => {
@@ -105,6 +102,15 @@ impl App {
             Choice::Refused(_) => 2,
         });
         choices
+    }
+
+    fn case<'a>(
+        &'a self,
+        finding: &'a Finding,
+        set: &'a BTreeMap<String, String>,
+        metric: Option<&'a str>,
+    ) -> Case<'a> {
+        Case { finding, frame: &self.newest.frame, set, surroundings: &self.status.surroundings, metric }
     }
 
     /// The application's own number that tells of load, where one is given.

@@ -154,7 +154,8 @@ impl App {
             Modal::Jump(line) | Modal::Mark(line) => edit::paste(line, text),
             Modal::Help(list) if list.typing => edit::paste(&mut list.query, text),
             Modal::Fix => {
-                if let Some(typed) = self.fixing.as_mut().and_then(|dialog| dialog.typed.as_mut()) {
+                let line = self.fixing.as_mut().and_then(|dialog| dialog.typed.as_mut().or(dialog.editing.as_mut()));
+                if let Some(typed) = line {
                     edit::paste(typed, text);
                 }
             }

@@ -131,13 +131,8 @@ fn planned(context: &Context, looked: &Looked, which: &Which) -> Result<Result<P
                 seen.samples
             )));
         };
-        if let Some((name, _)) = set.iter().find(|(name, _)| !fix.parameters.iter().any(|known| known.name == **name)) {
-            let known: Vec<&str> = fix.parameters.iter().map(|parameter| parameter.name).collect();
-            return Err(format!(
-                "--set {name}: {} has {}",
-                fix.id,
-                if known.is_empty() { "nothing to set".to_owned() } else { known.join(", ") }
-            ));
+        if let Some(unknown) = fix.unknown(&set) {
+            return Err(format!("--set {unknown}"));
         }
         let Some(frame) = seen.frames.back() else { return Ok(Err("nothing was sampled".to_owned())) };
         let case = Case { finding, frame, set: &set, surroundings: &looked.surroundings, metric: context.metric() };

@@ -3,7 +3,7 @@
 use super::applier::Proposal;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
-use topotop_model::fix::{Item, Plan, Snippet, Target};
+use topotop_model::fix::{Item, Plan, Snippet, Target, together};
 use topotop_model::text::printable;
 
 /// How many items of a step are shown one by one.
@@ -33,8 +33,7 @@ pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
         line(&format!("  {what:<10}"), why)?;
     }
     if !plan.kept.is_empty() {
-        let places: Vec<String> = plan.kept.iter().map(Target::to_string).collect();
-        line("  kept      ", &format!("{}: as now once it is undone", places.join(", ")))?;
+        line("  kept      ", &format!("{}: as now once it is undone", together(&plan.kept).join(", ")))?;
     }
     let parts: [(&str, &[String]); 4] =
         [("breaks", &plan.breaks), ("cuts off", &plan.cuts_off), ("reverters", &plan.reverters), ("lost", &plan.lost)];

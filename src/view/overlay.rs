@@ -80,6 +80,7 @@ fn fix_keys(app: &App) -> fix::Keys {
         undo: named(Command::Undo),
         keep: named(Command::Keep),
         copy: named(Command::CopyCommands),
+        set: named(Command::SetParameters),
         page: named(Command::Panel(Action::PageDown)),
     }
 }

@@ -1,5 +1,6 @@
 //! What runs in a guest to make trouble there: `tool act NAME …`.
 
+use crate::screen::Wish;
 use std::fs::{File, OpenOptions};
 use std::hint::black_box;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -30,7 +31,12 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         }
         ["fill", mib] => fill(number(mib) * MIB),
         ["sync", path] => sync(path),
-        ["screen"] => crate::screen::channels(),
+        ["measure", rule, fix, ref login @ ..] => {
+            crate::screen::mend(&Wish { rule, fix, login: login.first().copied(), verdict: true, ..Wish::default() });
+        }
+        ["keys", rule, fix, ref set @ ..] => {
+            crate::screen::mend(&Wish { rule, fix, set: &set.join(" "), ..Wish::default() })
+        }
         ["set", kind, nic, value] => set(kind, nic, value),
         ["place", irq, cpus] => place(number(irq) as u32, cpus),
         ["append", path, mib_per_second, most] => append(path, number(mib_per_second), number(most)),

@@ -19,6 +19,9 @@ pub(crate) struct Shape {
     memory: &'static [u32],
     /// The node of the network card.
     card_node: u32,
+    /// True for one that has the host to itself, after the others, and a thread for each of its CPUs: how busy they are
+    /// is told by what they do, not by what else the host does.
+    pub(crate) alone: bool,
     /// Words for the kernel.
     append: &'static str,
     pub(crate) scenarios: &'static [&'static Scenario],
@@ -32,6 +35,7 @@ const VIRTIO: Shape = Shape {
     cpus: 7,
     memory: &[512, 512, 512, 256, 256],
     card_node: 2,
+    alone: false,
     append: "",
     scenarios: scenarios::VIRTIO,
 };
@@ -44,6 +48,7 @@ const IGB: Shape = Shape {
     cpus: 8,
     memory: &[512, 512, 512, 512],
     card_node: 2,
+    alone: false,
     append: "isolcpus=7",
     scenarios: scenarios::IGB,
 };
@@ -56,11 +61,20 @@ const V1: Shape = Shape {
     cpus: 2,
     memory: &[512, 256, 256, 256],
     card_node: 0,
+    alone: false,
     append: "guest.cgroup=v1",
     scenarios: scenarios::V1,
 };
 
-pub(crate) const SHAPES: &[Shape] = &[VIRTIO, IGB, V1];
+/// Those again, for what is measured.
+const VIRTIO_ALONE: Shape = Shape { name: "virtio-alone", alone: true, scenarios: scenarios::VIRTIO_ALONE, ..VIRTIO };
+const IGB_ALONE: Shape = Shape { name: "igb-alone", alone: true, scenarios: scenarios::IGB_ALONE, ..IGB };
+const V1_ALONE: Shape = Shape { name: "v1-alone", alone: true, scenarios: scenarios::V1_ALONE, ..V1 };
+
+pub(crate) const SHAPES: &[Shape] = &[VIRTIO, IGB, V1, VIRTIO_ALONE, IGB_ALONE, V1_ALONE];
+
+/// The first version of QEMU whose CPUs may have a thread each: 7.2 crashes with them.
+const THREADS_SINCE: u32 = 10;
 
 const APPEND: &str = "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off nokaslr no_timer_check tsc=reliable \
     cryptomgr.notests random.trust_cpu=on psi=1 numa_balancing=disable";
@@ -96,8 +110,9 @@ impl Shape {
         if fast {
             command.args(["-accel", "kvm", "-cpu", "host"]);
         } else {
-            // One thread for all CPUs: as fast on two cores, and it never failed.
-            command.args(["-accel", "tcg,thread=single,tb-size=256", "-cpu", "max,la57=off"]);
+            // One thread for all CPUs disturbs the machines beside it least.
+            let threads = if self.alone && version(place.image) >= THREADS_SINCE { "multi" } else { "single" };
+            command.args(["-accel", &format!("tcg,thread={threads},tb-size=256"), "-cpu", "max,la57=off"]);
         }
         let total: u32 = self.memory.iter().sum();
         command.args(["-machine", "q35,usb=off,vmport=off,smbus=off,hpet=off", "-m", &total.to_string()]);
@@ -152,6 +167,14 @@ impl Shape {
         let queues = if self.card == "virtio-net-pci" { ",mq=on,vectors=10" } else { "" };
         command.args(["-device", &format!("{},netdev=net,bus=farport,mac=52:54:00:77:00:02{queues}", self.card)]);
     }
+}
+
+/// The first number of QEMU's version; none where it does not tell.
+fn version(image: &Path) -> u32 {
+    let output = Command::new(image.join("qemu")).arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let number = text.split_once("version ").and_then(|(_, rest)| rest.split('.').next()?.parse().ok());
+    number.unwrap_or_default()
 }
 
 /// Whether KVM runs a kernel here. That it can be opened says nothing: under some hypervisors a kernel stops at once,

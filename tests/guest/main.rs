@@ -15,6 +15,7 @@ mod scenarios;
 mod screen;
 mod seen;
 
+use machine::Shape;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::{env, fs};
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Boots every shape that has scenarios of these names, side by side.
+/// Boots every shape that has scenarios of these names: side by side, then those that want the host to themselves.
 fn all(arguments: &[String]) -> ExitCode {
     let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let image = match image() {
@@ -59,11 +60,11 @@ fn all(arguments: &[String]) -> ExitCode {
         let left: Vec<&str> = all.filter(|scenario| scenario.by_name).map(|scenario| scenario.name).collect();
         println!("guest: by name only: {}", left.join(", "));
     }
-    let mut children = Vec::new();
+    let wanted = |scenario: &&&scenarios::Scenario| {
+        names.iter().any(|name| scenario.name.contains(name.as_str())) || (names.is_empty() && !scenario.by_name)
+    };
+    let mut todo: Vec<(&'static Shape, Command)> = Vec::new();
     for shape in machine::SHAPES {
-        let wanted = |scenario: &&&scenarios::Scenario| {
-            names.iter().any(|name| scenario.name.contains(name.as_str())) || (names.is_empty() && !scenario.by_name)
-        };
         let chosen: Vec<&str> = shape.scenarios.iter().filter(wanted).map(|scenario| scenario.name).collect();
         if chosen.is_empty() {
             continue;
@@ -71,13 +72,27 @@ fn all(arguments: &[String]) -> ExitCode {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
         command.args(["shape", shape.name]).arg(&image).arg(if network.is_ok() { "tap" } else { "none" }).args(chosen);
-        children.push((shape.name, command.stdin(Stdio::null()).spawn().expect("it starts")));
+        todo.push((shape, command));
     }
-    if children.is_empty() {
+    if todo.is_empty() {
         let fails = names.is_empty() && env::var_os(CI).is_some();
         println!("guest: no machine was run");
         return if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
+    let (alone, beside): (Vec<_>, Vec<_>) = todo.into_iter().partition(|(shape, _)| shape.alone);
+    let mut good = side_by_side(beside);
+    for one in alone {
+        good &= side_by_side(vec![one]);
+    }
+    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs machines and waits for them; false where one failed.
+fn side_by_side(machines: Vec<(&'static Shape, Command)>) -> bool {
+    let start = |(shape, mut command): (&'static Shape, Command)| {
+        (shape.name, command.stdin(Stdio::null()).spawn().expect("it starts"))
+    };
+    let children: Vec<_> = machines.into_iter().map(start).collect();
     let mut good = true;
     for (name, mut child) in children {
         let status = child.wait().expect("it ends");
@@ -86,7 +101,7 @@ fn all(arguments: &[String]) -> ExitCode {
             good = false;
         }
     }
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    good
 }
 
 /// The folder with everything that guests are made of, made if need be; or why it cannot be had.

@@ -10,41 +10,68 @@ use std::time::Duration;
 /// How long anything may take: a verdict takes two windows, and the machine is a slow one.
 const PATIENCE: Duration = Duration::from_secs(150);
 
-/// Mends an interface that runs one queue: `f`, the plan, the yes, the verdict, the undo. Prints what stood there.
-pub(crate) fn channels() {
+/// What somebody wants of the program.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Wish<'a> {
+    /// A rule that is found, and is looked for.
+    pub(crate) rule: &'a str,
+    /// What is done about it.
+    pub(crate) fix: &'a str,
+    /// Parameters, as they are typed.
+    pub(crate) set: &'a str,
+    /// A login, as `SSH_CONNECTION` has it, which may have come in by what is changed.
+    pub(crate) login: Option<&'a str>,
+    /// Whether the verdict is waited for.
+    pub(crate) verdict: bool,
+}
+
+/// Mends what was found: `f`, the plan, the yes, the verdict, the undo. Prints what stood there.
+pub(crate) fn mend(wish: &Wish<'_>) {
+    let Wish { rule, fix, login, .. } = *wish;
     let flags = ["--config", "/test/config.toml", "--interval", "700ms", "--state-dir", "/tmp/by-hand"];
-    let mut session = Session::start("/test/topotop", &flags, (120, 40), &[]).patient(PATIENCE);
+    let environment: Vec<_> = login.map(|login| ("SSH_CONNECTION", login)).into_iter().collect();
+    let mut session = Session::start("/test/topotop", &flags, (120, 40), &environment).patient(PATIENCE);
     session.shows("LIVE");
     session.keys("7");
-    session.until("the finding", |screen| screen.contains("NIC-01") && screen.contains("ethtool -L eth0"));
-    // The window before fills.
-    std::thread::sleep(Duration::from_secs(15));
-    show("finding", &session);
-    session.keys("/combined channels\r");
-    session.keys("f");
-    session.until("the dialog", |screen| screen.contains("What to do: NIC-01") || screen.contains("F-CHAN: NIC-01"));
-    if session.text().contains("What to do: NIC-01") {
-        session.keys("\r");
+    session.keys(&format!("/{rule}\r"));
+    session.until("the finding", |screen| screen.lines().any(|line| line.contains(rule) && !line.contains("quiet")));
+    if wish.verdict {
+        // The window before fills.
+        std::thread::sleep(Duration::from_secs(15));
     }
-    session
-        .until("the old value and the new one", |screen| screen.contains("channels of eth0: combined 1 → combined "));
+    show("finding", &session);
+    session.keys("f");
+    session.until("the dialog", |screen| screen.contains(&format!("What to do: {rule}")) || screen.contains(fix));
+    choose(&mut session, fix);
     session.shows("▶[ Cancel ]");
+    if !wish.set.is_empty() {
+        session.keys("e");
+        session.shows("plan it so");
+        session.keys(&format!("{}\r", wish.set));
+        session.until("the new plan", |screen| screen.contains("▶[ Cancel ]") && !screen.contains("plan it so"));
+    }
     show("plan", &session);
     session.keys("\x1b[D");
     session.shows("▶[ Apply ]");
     session.keys("\r");
-    session.until("a yes", |screen| screen.contains("type eth0 and Enter") || screen.contains("(journal"));
-    if session.text().contains("type eth0 and Enter") {
-        session.keys("eth0\r");
+    session.until("a yes", |screen| screen.contains(" and Enter to apply") || screen.contains("(journal"));
+    let asked = session.text();
+    let name = asked.split(": type ").nth(1).and_then(|rest| rest.split(" and Enter to apply").next());
+    if let Some(name) = name {
+        session.keys(&format!("{name}\r"));
     }
     session.shows("applied, and read back as it should be");
     show("applied", &session);
-    if session.text().contains("takes itself back") {
+    if login.is_some() {
+        session.shows("takes itself back in");
         session.keys("K");
-        session.hides("takes itself back");
+        session.hides("takes itself back in");
+        show("kept", &session);
     }
-    session.shows("Verdict: ");
-    show("verdict", &session);
+    if wish.verdict {
+        session.shows("Verdict: ");
+        show("verdict", &session);
+    }
     session.keys("U");
     session.shows("undone: everything that can be restored reads as before");
     show("undone", &session);
@@ -57,6 +84,23 @@ pub(crate) fn channels() {
     assert_eq!(session.ends(), 0, "its exit status");
     session.restored();
     println!("== done");
+}
+
+/// Goes down a list of fixes to one, where there are several.
+fn choose(session: &mut Session, fix: &str) {
+    for _ in 0..16 {
+        let screen = session.text();
+        if !screen.contains("What to do: ") {
+            return;
+        }
+        if screen.lines().any(|line| line.contains(&format!("▶ {fix} "))) {
+            session.keys("\r");
+            return session.hides("What to do: ");
+        }
+        session.keys("\x1b[B");
+        session.until("the next one", |next| next != screen || !next.contains("What to do: "));
+    }
+    panic!("{fix} is not offered:\n{}", session.text());
 }
 
 fn show(what: &str, session: &Session) {

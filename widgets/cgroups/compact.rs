@@ -1,7 +1,7 @@
 //! The fullest groups for the overview.
 
 use super::{cells, tree};
-use crate::parts::{Pen, names, severity, units};
+use crate::parts::{Pen, names, pane, severity, units};
 use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,10 +15,9 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     let rows = ranked(cx);
     if rows.is_empty() && area.height > 0 {
         let mut pen = Pen::new(cx, area, 0, buf);
-        pen.text(
-            Role::Dim,
-            if cx.frame.cgroups.is_empty() { "no control groups known" } else { "none with memory known" },
-        );
+        let total = cx.frame.cgroups.len();
+        let otherwise = if total == 0 { "no control groups known" } else { "none with memory known" };
+        pen.text(Role::Dim, &pane::nothing(cx, "control groups", total, otherwise));
         return;
     }
     let longest = rows.iter().take(usize::from(area.height)).map(|(group, _)| names::width(&names::short(group))).max();

@@ -1,7 +1,7 @@
 //! The busiest disks for the overview.
 
 use super::{cells, tree};
-use crate::parts::{Pen, names, severity, units};
+use crate::parts::{Pen, names, pane, severity, units};
 use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,7 +19,8 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     let shown = |disk: &&Disk| tree::passes(cx, disk) && !tree::is_unused(disk);
     let mut disks: Vec<&Disk> = cx.frame.disks.iter().filter(shown).collect();
     if disks.is_empty() {
-        Pen::new(cx, area, 0, buf).text(Role::Dim, "no disks known");
+        let why = pane::nothing(cx, "disks", cx.frame.disks.len(), "no disks known");
+        Pen::new(cx, area, 0, buf).text(Role::Dim, &why);
         return;
     }
     // Among those that are equally busy, or before there are rates: hardware before files and memory that play disks.

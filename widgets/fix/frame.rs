@@ -59,7 +59,8 @@ pub(super) fn foot(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, (place, below): (R
         let width = (text.len() as u16).min(inside.width);
         pen.to(inside.right() - width).text(Role::Dim, &text);
     }
-    if let Some(note) = &dialog.note {
+    let about = dialog.editing.as_ref().map(|typed| parameters(dialog, typed));
+    if let Some(note) = dialog.note.as_ref().or(about.as_ref()) {
         Pen::new(cx, inside, place.height.saturating_sub(3), buf).text(Role::Info, note);
     }
     let mut pen = Pen::new(cx, inside, row, buf);
@@ -69,11 +70,32 @@ pub(super) fn foot(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, (place, below): (R
         pen.text(Role::Text, " and Enter to apply: ").text(Role::Selected, &format!("{typed}_"));
         return;
     }
+    if let Some(typed) = &dialog.editing {
+        pen.text(Role::Text, "set: ").text(Role::Selected, &format!("{typed}_")).skip(3);
+        hint(&mut pen, &[("Enter", "plan it so"), ("Esc", "leave it")]);
+        return;
+    }
+    let set = if dialog.can_set() { keys.set.as_str() } else { "" };
     match &dialog.stage {
-        Stage::Choosing => hint(&mut pen, &[("Enter", "look at it"), ("Esc", "close")]),
+        Stage::Choosing => hint(&mut pen, &[("Enter", "look at it"), (set, "set parameters"), ("Esc", "close")]),
         Stage::Reading(_) => hint(&mut pen, &[("Esc", "cancel")]),
-        Stage::Review(_) => buttons(&mut pen, dialog),
+        Stage::Review(_) => {
+            buttons(&mut pen, dialog);
+            hint(&mut pen, &[(set, "set parameters")]);
+        }
         Stage::Run(run) => running(&mut pen, run, keys, dialog.now_ns),
+    }
+}
+
+/// What may be set; of the one that is typed, what it says.
+fn parameters(dialog: &Dialog, typed: &str) -> String {
+    let all = dialog.fix().map(|fix| fix.parameters).unwrap_or_default();
+    let named = |word: &str| all.iter().find(|parameter| word.split('=').next() == Some(parameter.name));
+    let one = typed.split_whitespace().rev().find_map(named).or(all.first().filter(|_| all.len() == 1));
+    match one {
+        Some(parameter) if parameter.unit.is_empty() => format!("{}=: {}", parameter.name, parameter.about),
+        Some(parameter) => format!("{}= ({}): {}", parameter.name, parameter.unit, parameter.about),
+        None => all.iter().map(|parameter| format!("{}=", parameter.name)).collect::<Vec<_>>().join("  "),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
 use topotop_model::diff::{Watch, metrics};
-use topotop_model::fix::{Item, Plan, Resolved, Restore, Risk, Snippet, Surroundings};
+use topotop_model::fix::{Item, Parameter, Plan, Resolved, Restore, Risk, Snippet, Surroundings, together};
 use topotop_model::text::printable;
 
 /// Columns of what a line is about.
@@ -68,6 +68,21 @@ impl Writer<'_> {
         if !plan.commands.is_empty() {
             let label = if plan.is_executable() { "Command" } else { "Commands" };
             self.commands(label);
+        }
+        self.parameters(dialog);
+    }
+
+    /// What may be set of it, and what was.
+    fn parameters(&mut self, dialog: &Dialog) {
+        let Some(fix) = dialog.fix().filter(|fix| fix.id == self.plan.fix) else { return };
+        let one = |parameter: &Parameter| match (dialog.set().and_then(|set| set.get(parameter.name)), parameter.unit) {
+            (Some(value), _) => format!("{}={value}", parameter.name),
+            (None, "") => parameter.name.to_owned(),
+            (None, unit) => format!("{} ({unit})", parameter.name),
+        };
+        let all: Vec<String> = fix.parameters.iter().map(one).collect();
+        if !all.is_empty() {
+            self.lines("Can be set", Role::Dim, [all.join(", ")]);
         }
     }
 
@@ -133,7 +148,7 @@ impl Writer<'_> {
     /// What may change with it.
     fn noted(&mut self, resolved: Option<&Resolved>) {
         let plan = self.plan;
-        let kept = plan.kept.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let kept = together(&plan.kept);
         if !kept.is_empty() {
             let text = format!("{} (may change with it: undo puts them back as they are now)", kept.join(", "));
             self.lines("Noted", Role::Dim, [text]);

@@ -3,6 +3,7 @@ use crate::testing::{judged, text};
 use crate::{Charset, Cx, Subject, Theme, demo, themes};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::collections::BTreeMap;
 use topotop_model::diff::{self, Watch};
 use topotop_model::fix::verification::Trip;
 use topotop_model::fix::{
@@ -82,6 +83,8 @@ fn dialog(stage: Stage) -> Dialog {
         stage,
         button: Button::Cancel,
         typed: None,
+        sets: BTreeMap::new(),
+        editing: None,
         scroll: 0,
         disabled: None,
         now_ns: 0,
@@ -129,7 +132,7 @@ fn run() -> Run {
 
 fn keys() -> Keys {
     let key = |key: &str| key.to_owned();
-    Keys { undo: key("U"), keep: key("K"), copy: key("c"), page: key("pgdn") }
+    Keys { undo: key("U"), keep: key("K"), copy: key("c"), set: key("e"), page: key("pgdn") }
 }
 
 fn picture(cx: &Cx<'_>, dialog: &Dialog, (width, height): (u16, u16)) -> String {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{drawn, judged, text};
-use crate::{Charset, demo};
+use crate::{Charset, Cx, demo};
 use topotop_model::Known;
 use topotop_model::frame::Frame;
 use topotop_model::judge::Timeline;
@@ -84,6 +84,19 @@ fn staves_tell_unknown_from_none() {
     for name in ["core", "thread", "softirq", "disk", "nic", "quota", "memory", "remote"] {
         assert!(stave(&blind, name).starts_with(&format!("?{name} ")), "{}", stave(&blind, name));
     }
+}
+
+#[test]
+fn what_the_filter_hides_is_not_said_to_be_missing() {
+    let frame = demo::server();
+    let picture = with(&frame, Charset::Unicode, |cx| {
+        let filtered = Cx { filter: "nothing of this", ..*cx };
+        text(&drawn(&mut Overview::new(), &filtered, 200, 60))
+    });
+    for what in ["interfaces", "disks", "control groups", "processes"] {
+        assert!(picture.contains(&format!("{what} matches \"nothing of this\"")), "{what}:\n{picture}");
+    }
+    assert!(!picture.contains(" known"), "{picture}");
 }
 
 #[test]

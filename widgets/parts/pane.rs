@@ -4,6 +4,7 @@ use super::{Pen, mark, names, panel};
 use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use std::borrow::Cow;
 use topotop_model::text::printable;
 
 /// Draws a pane's rule with a title left and a note right; gives what is below it, without the scroll bar's column.
@@ -127,6 +128,15 @@ pub fn more(cx: &Cx<'_>, area: Rect, lines: usize, scroll: usize, buf: &mut Buff
     }
 }
 
+/// Why a short list is empty: nothing of `total` passes the filter, or there is nothing.
+pub fn nothing<'a>(cx: &Cx<'_>, what: &str, total: usize, otherwise: &'a str) -> Cow<'a, str> {
+    if total > 0 && !cx.filter.is_empty() {
+        Cow::Owned(format!("none of {total} {what} matches \"{}\"", cx.filter))
+    } else {
+        Cow::Borrowed(otherwise)
+    }
+}
+
 /// Says why a list is empty.
 pub fn empty(cx: &Cx<'_>, inner: Rect, what: &str, path: &str, total: usize, buf: &mut Buffer) {
     let strip = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
@@ -135,7 +145,7 @@ pub fn empty(cx: &Cx<'_>, inner: Rect, what: &str, path: &str, total: usize, buf
     }
     let mut pen = Pen::new(cx, strip, 0, buf);
     if total > 0 && !cx.filter.is_empty() {
-        pen.text(Role::Dim, &format!("none of {total} {what} matches \"{}\"", cx.filter));
+        pen.text(Role::Dim, &nothing(cx, what, total, ""));
     } else if total > 0 {
         pen.text(Role::Dim, &format!("all {total} {what} are idle and hidden"));
     } else if let Some(gap) = cx.frame.gaps.iter().find(|gap| gap.path.starts_with(path)) {

@@ -1,7 +1,7 @@
 //! The busiest processes for the overview.
 
 use super::{cells, columns};
-use crate::parts::{Pen, names, severity};
+use crate::parts::{Pen, names, pane, severity};
 use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -28,6 +28,10 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
         rows.truncate(wanted);
     }
     rows.sort_by_key(rank);
+    if rows.is_empty() && area.height > 1 {
+        let why = pane::nothing(cx, "processes", cx.frame.processes.len(), "no processes known");
+        Pen::new(cx, area, 1, buf).text(Role::Dim, &why);
+    }
     for (at, process) in rows.into_iter().take(wanted).enumerate() {
         let strip = Rect { y: area.y + 1 + at as u16, height: 1, ..area };
         line(cx, &plan, process, &mut Pen::new(cx, strip, 0, buf));

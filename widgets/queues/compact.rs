@@ -1,7 +1,7 @@
 //! The busiest queues for the overview.
 
 use super::{cells, nic, rows};
-use crate::parts::{Pen, severity, units};
+use crate::parts::{Pen, pane, severity, units};
 use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,7 +15,9 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     let order = rows::ranked(cx);
     let nics: Vec<&Nic> = order.iter().filter_map(|&at| cx.frame.nics.get(at)).filter(|nic| hardware(nic)).collect();
     if nics.is_empty() {
-        Pen::new(cx, area, 0, buf).text(Role::Dim, "no interfaces with queues known");
+        let total = cx.frame.nics.iter().filter(|nic| hardware(nic)).count();
+        let why = pane::nothing(cx, "interfaces", total, "no interfaces with queues known");
+        Pen::new(cx, area, 0, buf).text(Role::Dim, &why);
         return;
     }
     let plan = plan(&nics, usize::from(area.height));

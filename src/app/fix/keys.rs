@@ -27,12 +27,16 @@ impl App {
             }
             return Vec::new();
         }
+        if dialog.editing.is_some() {
+            return self.parameter_key(event);
+        }
         dialog.note = None;
         match command {
             Some(Command::Back | Command::Quit) => return self.leave_fix(),
             Some(Command::Undo) => return self.undo_fix(),
             Some(Command::Keep) => return self.keep_fix(),
             Some(Command::CopyCommands) => return self.copy_fix(),
+            Some(Command::SetParameters) => self.set_parameters(),
             Some(Command::Help) => self.say("Esc closes the dialog; ? lists all keys then"),
             Some(Command::Panel(Action::Open)) => return self.press_fix(),
             Some(Command::Panel(action)) => scroll(dialog, action),

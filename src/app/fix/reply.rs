@@ -2,7 +2,7 @@
 
 use super::super::{App, Effect, Modal};
 use crate::fix::order::{Order, Reply};
-use topotop_model::fix::Verification;
+use topotop_model::fix::{Plan, Verification};
 use topotop_model::journal::Applied;
 use topotop_model::recording::FixState;
 use topotop_widgets::fix::{Doing, Run, Stage, Undone};
@@ -26,7 +26,9 @@ impl App {
             }
             Reply::Resolved(resolved, refused) => {
                 let Some(dialog) = &mut self.fixing else { return Vec::new() };
-                if matches!(&dialog.stage, Stage::Reading(plan) if plan.id() == resolved.plan.id()) {
+                // The answer for other parameters may come late.
+                let is_it = |plan: &Plan| plan.id() == resolved.plan.id() && plan.commands == resolved.plan.commands;
+                if matches!(&dialog.stage, Stage::Reading(plan) if is_it(plan)) {
                     dialog.stage = Stage::Review(resolved);
                     dialog.disabled = dialog.disabled.take().or(refused);
                 }

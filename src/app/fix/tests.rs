@@ -5,7 +5,7 @@ use crate::source::Sample;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 use std::sync::Arc;
-use topotop_model::fix::{Item, Resolved, Surroundings};
+use topotop_model::fix::{Item, Plan, Resolved, Surroundings};
 use topotop_model::frame::NicRates;
 use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::recording::{FixState, What};
@@ -109,6 +109,46 @@ fn nothing_is_applied_without_a_yes() {
     assert_eq!(app.fixing.as_ref().map(|dialog| dialog.button), Some(Button::Cancel));
     assert_eq!(press(&mut app, KeyCode::Enter), [], "the first button is the way out");
     assert!(app.modal == Modal::None && app.fixing.is_none());
+}
+
+fn type_in(app: &mut App, typed: &str) {
+    for c in typed.chars() {
+        press(app, KeyCode::Char(c));
+    }
+}
+
+#[test]
+fn parameters_are_set_by_a_key_and_the_plan_is_made_anew() {
+    let mut app = app();
+    reviewed(&mut app);
+    assert!(
+        text(&mut app).contains("Can be set combined (channels), rx (channels), tx (channels)"),
+        "{}",
+        text(&mut app)
+    );
+    press(&mut app, KeyCode::Char('e'));
+    assert!(text(&mut app).contains("combined=  rx=  tx="), "{}", text(&mut app));
+    type_in(&mut app, "combined=9");
+    assert_eq!(press(&mut app, KeyCode::Enter), [], "nothing goes out");
+    assert!(text(&mut app).contains("combined=9: give a number from 0 to 8"), "{}", text(&mut app));
+    press(&mut app, KeyCode::Backspace);
+    assert!(text(&mut app).contains("combined= (channels): combined channels"), "{}", text(&mut app));
+    type_in(&mut app, "4");
+    let orders = orders(&press(&mut app, KeyCode::Enter));
+    let plan = orders.iter().find_map(|order| if let Order::Resolve(plan) = order { Some(plan) } else { None });
+    assert_eq!(plan.expect("a plan").commands, ["ethtool -L eth0 combined 4"]);
+    assert!(matches!(stage(&app), Stage::Reading(_)), "its old values are read first");
+    // What comes late is of the plan before.
+    let late =
+        Resolved { items: Vec::new(), kept: Vec::new(), unread: Vec::new(), plan: (**plan.expect("one")).clone() };
+    let late = Resolved { plan: Plan { commands: vec!["ethtool -L eth0 combined 8".to_owned()], ..late.plan }, ..late };
+    app.update(Msg::Fix(Reply::Resolved(Box::new(late), None)));
+    assert!(matches!(stage(&app), Stage::Reading(_)));
+    assert!(text(&mut app).contains("combined=4, rx (channels)"), "{}", text(&mut app));
+    press(&mut app, KeyCode::Char('e'));
+    assert!(text(&mut app).contains("set: combined=4_"), "{}", text(&mut app));
+    press(&mut app, KeyCode::Esc);
+    assert!(app.fixing.as_ref().is_some_and(|dialog| dialog.editing.is_none()), "the dialog stays");
 }
 
 #[test]

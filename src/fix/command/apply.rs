@@ -4,6 +4,7 @@ use super::super::applier::{Applier, Done, Proposal, Refused, Told, resolve};
 use super::super::args::{ApplyArgs, Which};
 use super::super::deadman;
 use super::super::journal::File;
+use super::super::look::Seen;
 use super::super::machine::Kernel;
 use super::super::show;
 use super::{Context, DONE, Looked, REFUSED, ask, document, look, planned, refuse, verdict};
@@ -13,6 +14,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use topotop_model::fix::verification::FEWEST;
 use topotop_model::fix::{Plan, Restore, Risk};
 use topotop_model::journal::{Applied, Outcome};
 use topotop_model::text::printable;
@@ -69,6 +71,9 @@ pub(super) fn run(context: &Context, args: &ApplyArgs) -> Result<u8, String> {
     if let Some(why) = refusal(context, args, &looked, &plan).or_else(|| proposal.refused.clone()) {
         return Ok(refuse(&why));
     }
+    if !args.no_wait {
+        watch_on(context, &looked);
+    }
     if !args.yes && !ask::yes(&plan) {
         return Ok(refuse("cancelled: nothing was written"));
     }
@@ -79,6 +84,18 @@ pub(super) fn run(context: &Context, args: &ApplyArgs) -> Result<u8, String> {
         Err(why) => return Ok(refuse(&why)),
     };
     finish(context, args, looked, &proposal, &directory, &applied, &stop)
+}
+
+/// Goes on watching where a verdict would have too little before the change to compare with.
+fn watch_on(context: &Context, looked: &Looked) {
+    let Some(watch) = &looked.watch else { return };
+    // The first sample has no rates.
+    let enough = |seen: &Seen| seen.samples > FEWEST as u64;
+    let left = (FEWEST as u64 + 1).saturating_sub(watch.seen().samples) as u32;
+    if left > 0 {
+        crate::run::warn(&format!("watching for {left} samples more: a verdict compares with {FEWEST} before"));
+        watch.wait(2 * left * context.sampling.interval, &AtomicBool::new(false), enough);
+    }
 }
 
 /// Why a plan that was made is not to be applied.
@@ -227,8 +244,8 @@ fn finish(
             context,
             looked,
             proposal,
-            directory,
             &verdict::How {
+                directory,
                 number: done.number,
                 undo_if_worse: args.undo_if_worse,
                 is_armed: applied.deadline.is_some(),

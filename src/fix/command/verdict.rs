@@ -16,6 +16,8 @@ use topotop_model::staves::Staves;
 
 /// How it is waited.
 pub(super) struct How<'a> {
+    /// Where the journal is.
+    pub(super) directory: &'a Path,
     pub(super) number: u64,
     pub(super) undo_if_worse: bool,
     /// It takes itself back unless it is confirmed.
@@ -31,13 +33,7 @@ pub(super) struct Watched {
     pub(super) undone: Option<bool>,
 }
 
-pub(super) fn wait(
-    context: &Context,
-    looked: Looked,
-    proposal: &Proposal,
-    directory: &Path,
-    how: &How<'_>,
-) -> Result<Watched, String> {
+pub(super) fn wait(context: &Context, looked: Looked, proposal: &Proposal, how: &How<'_>) -> Result<Watched, String> {
     let verify = &proposal.resolved.plan.verify;
     let mut verification = Verification::new(verify, context.metric());
     looked.with(|seen| {
@@ -55,7 +51,7 @@ pub(super) fn wait(
     if how.is_armed {
         (how.note)("still there? type yes to keep it");
     }
-    let ended = follow(&watch, &mut verification, Duration::from_secs(5 * seconds + 30), directory, how);
+    let ended = follow(&watch, &mut verification, Duration::from_secs(5 * seconds + 30), how);
     let (verdict, why) = match (&ended, verification.tripped(), verification.verdict()) {
         (_, Some(tripped), _) => {
             (Verdict { name: "worse", why: tripped.text(), table: verification.table() }, Because::Pressure)
@@ -65,7 +61,7 @@ pub(super) fn wait(
         (Ended::Stopped, None, None) => (Verdict::unmeasured("stopped before it was measured"), Because::Worse),
         (Ended::Over, None, None) => (verification.so_far(), Because::Worse),
     };
-    conclude(&watch, verdict, &why, directory, how)
+    conclude(&watch, verdict, &why, how)
 }
 
 /// Why waiting was over.
@@ -78,7 +74,7 @@ enum Ended {
     Gone,
 }
 
-fn follow(watch: &Watch, verification: &mut Verification, most: Duration, directory: &Path, how: &How<'_>) -> Ended {
+fn follow(watch: &Watch, verification: &mut Verification, most: Duration, how: &How<'_>) -> Ended {
     let start = Instant::now();
     let (mut samples, mut confirmed) = (watch.seen().samples, !how.is_armed);
     let mut looked = Instant::now();
@@ -98,12 +94,12 @@ fn follow(watch: &Watch, verification: &mut Verification, most: Duration, direct
             }
         }
         if !confirmed && ask::said_yes() {
-            confirmed = keep(directory, how);
+            confirmed = keep(how);
         }
         // Somebody else, or the dead-man switch, may have taken it back.
         if looked.elapsed() > Duration::from_secs(1) {
             looked = Instant::now();
-            if !is_in_force(directory, how.number) {
+            if !is_in_force(how) {
                 return Ended::Gone;
             }
         }
@@ -114,8 +110,8 @@ fn follow(watch: &Watch, verification: &mut Verification, most: Duration, direct
     Ended::Over
 }
 
-fn keep(directory: &Path, how: &How<'_>) -> bool {
-    let kept = File::open(directory).and_then(|mut ledger| ledger.append(how.number, &Entry::Confirmed, true));
+fn keep(how: &How<'_>) -> bool {
+    let kept = File::open(how.directory).and_then(|mut ledger| ledger.append(how.number, &Entry::Confirmed, true));
     match kept {
         Ok(()) => {
             (how.note)("confirmed: it stays");
@@ -128,24 +124,18 @@ fn keep(directory: &Path, how: &How<'_>) -> bool {
     }
 }
 
-fn is_in_force(directory: &Path, number: u64) -> bool {
+fn is_in_force(how: &How<'_>) -> bool {
     // A journal that cannot be read just now says nothing.
-    let Ok(journal) = journal::read(directory) else { return true };
-    let application = journal.applications.iter().find(|application| application.number == number);
+    let Ok(journal) = journal::read(how.directory) else { return true };
+    let application = journal.applications.iter().find(|application| application.number == how.number);
     application.is_none_or(topotop_model::journal::Application::is_in_force)
 }
 
 /// Tells the verdict and acts on it.
-fn conclude(
-    watch: &Watch,
-    verdict: Verdict,
-    why: &Because,
-    directory: &Path,
-    how: &How<'_>,
-) -> Result<Watched, String> {
+fn conclude(watch: &Watch, verdict: Verdict, why: &Because, how: &How<'_>) -> Result<Watched, String> {
     let entry =
         Entry::Verdict { verdict: verdict.name.to_owned(), why: verdict.why.clone(), table: verdict.table.clone() };
-    let mut ledger = File::open(directory)?;
+    let mut ledger = File::open(how.directory)?;
     if let Err(error) = ledger.append(how.number, &entry, true) {
         crate::run::warn(&format!("{error}: the verdict is not in the journal"));
     }
@@ -155,31 +145,32 @@ fn conclude(
     }
     (how.note)(&said);
     verdict.table.iter().for_each(|row| (how.note)(&measured(row)));
-    let mut undone = None;
-    if verdict.is_worse() && how.undo_if_worse {
-        let journal = ledger.read()?;
-        let application = journal.applications.iter().find(|application| application.number == how.number);
-        if let Some(application) = application.filter(|application| application.is_in_force()) {
-            let mut machine =
-                Kernel::new(Arc::new(topotop_collectors::Root::live().map_err(|error| format!("/: {error}"))?));
-            let mut tell = |told| {
-                undo::say(application, &told, how.note);
-                ControlFlow::Continue(())
-            };
-            match Applier::new(&mut machine, &mut ledger, &mut tell).undo(application, why, false) {
-                Ok(returned) => {
-                    undone = Some(returned.whole);
-                    (how.note)(if returned.whole { "undone" } else { "undone in part: see what was said above" });
-                }
-                Err(refused) => {
-                    undone = Some(false);
-                    crate::run::warn(&format!("not undone: {refused}"));
-                }
-            }
-        }
-    }
+    let undone = if verdict.is_worse() && how.undo_if_worse { take_back(&mut ledger, why, how)? } else { None };
     staves(watch, how);
     Ok(Watched { verdict, undone })
+}
+
+/// Undoes it; whether that was whole, none where it is not in force any more.
+fn take_back(ledger: &mut File, why: &Because, how: &How<'_>) -> Result<Option<bool>, String> {
+    let journal = ledger.read()?;
+    let application = journal.applications.iter().find(|application| application.number == how.number);
+    let Some(application) = application.filter(|application| application.is_in_force()) else { return Ok(None) };
+    let root = topotop_collectors::Root::live().map_err(|error| format!("/: {error}"))?;
+    let mut machine = Kernel::new(Arc::new(root));
+    let mut tell = |told| {
+        undo::say(application, &told, how.note);
+        ControlFlow::Continue(())
+    };
+    match Applier::new(&mut machine, ledger, &mut tell).undo(application, why, false) {
+        Ok(returned) => {
+            (how.note)(if returned.whole { "undone" } else { "undone in part: see what was said above" });
+            Ok(Some(returned.whole))
+        }
+        Err(refused) => {
+            crate::run::warn(&format!("not undone: {refused}"));
+            Ok(Some(false))
+        }
+    }
 }
 
 /// A row of the table.

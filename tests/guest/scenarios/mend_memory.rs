@@ -1,6 +1,6 @@
 //! Fixes of memory and disks: applied, measured, and taken back until all that can be restored is as before.
 
-use super::mend::{journaled, json, part, same, taken_back};
+use super::mend::{by_keys, journaled, json, part, same, taken_back};
 use super::{PLAIN, Scenario, disk, memory};
 use crate::seen::{Outcome, Parts, Seen, holds};
 
@@ -8,9 +8,11 @@ use crate::seen::{Outcome, Parts, Seen, holds};
 /// higher limit cures it.
 pub(crate) const CACHE: Scenario = Scenario {
     name: "mend-cache",
-    by_name: true,
     mend: "fix=MEM-02/cgroup%3A%2Fweb
         group_state web > before
+        keys MEM-02 F-LIMIT limit=256M
+        group_state web > by_keys
+        sleep 10
         fix list list --for 25s --format json
         nobody apply $fix/F-LIMIT --for 25s --yes --no-wait
         group_state web > untouched
@@ -24,12 +26,13 @@ pub(crate) const CACHE: Scenario = Scenario {
         fix journal journal --format json
         fix undone undo $fix/F-LIMIT
         group_state web > after
-        for state in before untouched released during after; do tell $state $state; done",
+        for state in before by_keys untouched released during after; do tell $state $state; done",
     mended: cache,
     ..memory::REFAULT
 };
 
 fn cache(parts: &Parts) -> Outcome {
+    by_keys(parts, "268435456")?;
     let offered = json(parts, "list")?;
     let fixes: Vec<&str> = offered.as_array().into_iter().flatten().filter_map(|offer| offer["id"].as_str()).collect();
     let place = |fix: &str| fixes.iter().position(|id| *id == format!("MEM-02/cgroup%3A%2Fweb/{fix}"));
@@ -80,7 +83,6 @@ fn denied(parts: &Parts) -> Result<(), String> {
 /// The same with version 1: a higher limit, and all of it given back, which is dangerous.
 pub(crate) const CACHE_V1: Scenario = Scenario {
     name: "mend-cache-v1",
-    by_name: true,
     mend: "fix=MEM-02/cgroup%3A%2Fweb
         group_state memory/web > before
         fix list list --for 25s --format json
@@ -126,6 +128,9 @@ pub(crate) const DISK: Scenario = Scenario {
     mend: "fixes=IO-02/disk%3Avdd
         slow_disk_by bfq; slow_disk_by none
         group_state search > before
+        keys IO-02 F-IOMAX group=/search iops=2
+        group_state search > by_keys
+        sleep 10
         fix list list --for 25s --format json
         fix floor apply $fixes/F-IOMAX --for 25s --yes --no-wait
         fix applied apply $fixes/F-IOMAX --set group=/search --set iops=2 --for 40s --yes
@@ -151,13 +156,14 @@ pub(crate) const DISK: Scenario = Scenario {
         fix undone_cost undo $fixes/F-IOWEIGHT
         group_state search > after_cost
         slow_disk_cost 0
-        for state in before during after before_level during_level after_level during_share after_share during_cost \
+        for state in before by_keys during after before_level during_level after_level during_share after_share during_cost \
             after_cost; do tell $state $state; done",
     mended: held_back,
     ..disk::SHARED
 };
 
 fn held_back(parts: &Parts) -> Outcome {
+    by_keys(parts, "wiops=2")?;
     let floor = said(parts, "floor")?;
     holds(
         part(parts, "floor.status")? == "1" && floor.contains("nobody is held below 100 writes/s"),
@@ -197,13 +203,16 @@ pub(crate) const QUOTA: Scenario = Scenario {
     clean: "stop; no_group job",
     sick: throttled,
     mend: "group_state job > before
+        keys CPU-05 F-CPUQUOTA cores=3
+        group_state job > by_keys
+        sleep 10
         fix applied apply CPU-05/cgroup%3A%2Fjob/F-CPUQUOTA --set cores=3 --for 20s --yes
         group_state job > during
         watch $scenario cured 700 13
         fix journal journal --format json
         fix undone undo CPU-05/cgroup%3A%2Fjob/F-CPUQUOTA
         group_state job > after
-        for state in before during after; do tell $state $state; done",
+        for state in before by_keys during after; do tell $state $state; done",
     mended: let_go,
     ..PLAIN
 };
@@ -216,6 +225,7 @@ fn throttled(seen: &Seen) -> Outcome {
 }
 
 fn let_go(parts: &Parts) -> Outcome {
+    by_keys(parts, "300000 100000")?;
     holds(part(parts, "applied.status")? == "0", format!("applied: {}", said(parts, "applied")?))?;
     holds(part(parts, "during")?.contains("cpu.max 300000 100000"), format!("quota: {}", part(parts, "during")?))?;
     let (state, _) = journaled(parts, "F-CPUQUOTA")?;
@@ -229,7 +239,6 @@ fn let_go(parts: &Parts) -> Outcome {
 /// Settings of the whole kernel: a writer that is held for dirty memory, and nodes that reclaim before they ask others.
 pub(crate) const SETTINGS: Scenario = Scenario {
     name: "mend-settings",
-    by_name: true,
     inject: "slow_disk; slow_disk_requests 64
         echo 1 > /proc/sys/vm/zone_reclaim_mode; echo 16777216 > /proc/sys/vm/dirty_bytes
         bg /test/tool act append /slow/log 40 150; sleep 5",

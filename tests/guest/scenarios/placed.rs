@@ -1,6 +1,6 @@
 //! Fixes of processes: pages and CPUs put where they belong, and back; a plan's instances started as it says.
 
-use super::mend::{journaled, json, part, same, taken_back};
+use super::mend::{by_keys, journaled, json, part, same, taken_back};
 use super::{PLAIN, Scenario, erlang, numa};
 use crate::seen::{Outcome, Parts, Seen, holds};
 
@@ -13,6 +13,9 @@ pub(crate) const FAR: Scenario = Scenario {
     clean: "stop; no_group far",
     mend: "pid=$(tail -n 1 pids)
         placed $pid far > before; pages $pid > pages_before
+        keys NUMA-01 F-CPUSET
+        placed $pid far > by_keys; pages $pid > pages_by_keys
+        sleep 8
         fix list list --for 20s --format json
         id=NUMA-06/pid%3A$pid%40$(cut -d ' ' -f 22 /proc/$pid/stat)/F-MIGRATE
         fix moved apply $id --for 20s --yes --no-wait
@@ -27,8 +30,8 @@ pub(crate) const FAR: Scenario = Scenario {
         fix journal journal --format json
         fix undone undo $id
         placed $pid far > after; pages $pid > pages_after
-        for state in before put_back during after; do tell $state $state; done
-        for state in before moved back during after; do tell pages_$state pages_$state; done",
+        for state in before by_keys put_back during after; do tell $state $state; done
+        for state in before by_keys moved back during after; do tell pages_$state pages_$state; done",
     mended: far,
     ..numa::FAR
 };
@@ -38,7 +41,10 @@ fn far(parts: &Parts) -> Outcome {
         let said = format!("{}{}", part(parts, kind)?, part(parts, &format!("{kind}.errors"))?);
         holds(part(parts, &format!("{kind}.status"))? == "0", format!("{kind}: {said}"))?;
     }
+    by_keys(parts, "bind")?;
     let at = |kind: &str| pages(part(parts, kind)?);
+    let by_keys = at("pages_by_keys")?;
+    holds(by_keys.on(3) > 0.9, format!("by keys and back: {by_keys:?}"))?;
     let (before, moved, back) = (at("pages_before")?, at("pages_moved")?, at("pages_back")?);
     holds(before.on(3) > 0.9 && before.policy == "bind:3", format!("before: {before:?}"))?;
     holds(moved.on(0) > 0.9, format!("moved: {moved:?}"))?;
@@ -88,6 +94,9 @@ fn pages(line: &str) -> Result<Pages, String> {
 pub(crate) const ERLANG: Scenario = Scenario {
     name: "mend-erlang",
     mend: "masks > before
+        keys BEAM-01 F-AFF
+        masks > by_keys
+        sleep 8
         fix list list --for 25s --format json
         fix applied apply BEAM-01/cpu%3A0/F-AFF --for 25s --yes
         masks > during
@@ -95,12 +104,13 @@ pub(crate) const ERLANG: Scenario = Scenario {
         fix journal journal --format json
         fix undone undo BEAM-01/cpu%3A0/F-AFF
         masks > after
-        for state in before during after; do tell $state $state; done",
+        for state in before by_keys during after; do tell $state $state; done",
     mended: erlang_unbound,
     ..erlang::BOUND
 };
 
 fn erlang_unbound(parts: &Parts) -> Outcome {
+    by_keys(parts, "0-6")?;
     let offered = json(parts, "list")?;
     let offers = offered.as_array().into_iter().flatten();
     let of: Vec<&str> =

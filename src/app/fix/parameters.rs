@@ -1,0 +1,77 @@
+//! Parameters of a fix, typed into its dialog: the plan is made anew with them.
+
+use super::super::{App, Effect, edit};
+use crossterm::event::{KeyCode, KeyEvent};
+use std::collections::BTreeMap;
+use topotop_model::fix::{Plan, Refusal};
+use topotop_widgets::fix::{Choice, Stage};
+use topotop_widgets::parts::severity;
+
+impl App {
+    /// Begins to type them, with what was set so far.
+    pub(super) fn set_parameters(&mut self) {
+        let Some(dialog) = self.fixing.as_mut().filter(|dialog| !matches!(dialog.stage, Stage::Run(_))) else { return };
+        if dialog.can_set() {
+            let set = dialog.set().into_iter().flatten();
+            let pairs: Vec<String> = set.map(|(name, value)| format!("{name}={value}")).collect();
+            dialog.editing = Some(pairs.join(" "));
+        } else if let Some(fix) = dialog.fix() {
+            dialog.note = Some(format!("{} has nothing to set", fix.id));
+        }
+    }
+
+    /// What a key does while they are typed.
+    pub(super) fn parameter_key(&mut self, event: KeyEvent) -> Vec<Effect> {
+        let Some(dialog) = &mut self.fixing else { return Vec::new() };
+        dialog.note = None;
+        match (event.code, &mut dialog.editing) {
+            (KeyCode::Esc, editing) => *editing = None,
+            (KeyCode::Enter, Some(typed)) => {
+                let typed = typed.clone();
+                return self.plan_anew(&typed);
+            }
+            (_, Some(typed)) => {
+                edit::key(typed, event);
+            }
+            (_, None) => {}
+        }
+        Vec::new()
+    }
+
+    /// Plans what is chosen with what was typed; where that cannot be, says why, and one can go on typing.
+    fn plan_anew(&mut self, typed: &str) -> Vec<Effect> {
+        let planned = self.planned(typed);
+        let Some(dialog) = &mut self.fixing else { return Vec::new() };
+        let (set, plan) = match planned {
+            Ok(planned) => planned,
+            Err(why) => {
+                dialog.note = Some(why);
+                return Vec::new();
+            }
+        };
+        let (fix, chosen) = (dialog.fix(), dialog.chosen);
+        if let (Some(fix), Some(choice)) = (fix, dialog.choices.get_mut(chosen)) {
+            *choice = Choice::Plan(fix, Box::new(plan));
+            dialog.sets.insert(fix.id, set);
+        }
+        dialog.editing = None;
+        self.choose_fix()
+    }
+
+    fn planned(&self, typed: &str) -> Result<(BTreeMap<String, String>, Plan), String> {
+        let dialog = self.fixing.as_ref().ok_or_else(String::new)?;
+        let fix = dialog.fix().ok_or("nothing is chosen")?;
+        let set = fix.parse_set(typed)?;
+        let (rule, subject) = (dialog.rule, &dialog.subject);
+        let finding = severity::all(&self.newest.judgement)
+            .find(|finding| finding.rule.id == rule && finding.subject == *subject)
+            .ok_or_else(|| format!("{rule} is over: the newest sample does not have it"))?;
+        let metric = self.own_metric();
+        let plan = (fix.plan)(&self.case(finding, &set, metric.as_deref()));
+        plan.map(|plan| (set, plan)).map_err(|refusal| match refusal {
+            Refusal::NotForThis => format!("{} is no answer to {rule} of {subject}", fix.id),
+            Refusal::Refused { why, needs } if needs.is_empty() => why,
+            Refusal::Refused { why, needs } => format!("{why} (needs {needs})"),
+        })
+    }
+}
