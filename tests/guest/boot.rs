@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 
 /// A machine that says nothing for so long does not answer any more.
 const PATIENCE: Duration = Duration::from_mins(5);
+/// The same of one that does not even come up: with a thread for each CPU the emulator hangs once in a while.
+const BOOT_PATIENCE: Duration = Duration::from_secs(90);
+/// Boots that may come to nothing before that counts.
+const FALSE_STARTS: u32 = 3;
 /// A folder that keeps what came out of the guests, for whoever looks for the reason of a failure.
 const KEEP: &str = "TOPOTOP_GUEST_KEEP";
 /// The program under test.
@@ -46,10 +50,12 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         able
     });
     let mut good = true;
-    for attempt in 1.. {
+    let (mut attempt, mut false_starts) = (0, 0);
+    loop {
+        attempt += 1;
         let work = tempfile::Builder::new().prefix("topotop-guest").tempdir().expect("a temporary folder");
         let place = Place { image: Path::new(image), work: work.path(), network };
-        let mut boot = Boot { shape, place: &place, results: BTreeMap::new(), read: 0 };
+        let mut boot = Boot { shape, place: &place, results: BTreeMap::new(), read: 0, is_up: false };
         let end = boot.go(&todo);
         // What failed is tried once more before it counts, when the rest of this machine is through; others may run still.
         todo.retain(|scenario| boot.results.get(scenario.name) != Some(&true));
@@ -57,6 +63,10 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
             Ok(()) if todo.is_empty() => break,
             Ok(()) => println!("guest {}: not yet: {}", shape.name, todo[0].name),
             Err(reason) => println!("guest {}: {reason}\n{}", shape.name, tail(&work.path().join("console"))),
+        }
+        if !boot.is_up && false_starts < FALSE_STARTS {
+            false_starts += 1;
+            attempt -= 1;
         }
         if attempt == 2 {
             good = false;
@@ -89,6 +99,8 @@ struct Boot<'a> {
     results: BTreeMap<&'static str, bool>,
     /// Lines of the log that were read.
     read: usize,
+    /// Its kernel runs programs.
+    is_up: bool,
 }
 
 impl Boot<'_> {
@@ -116,6 +128,7 @@ impl Boot<'_> {
                 let words: Vec<&str> = line.split_whitespace().collect();
                 match words[..] {
                     ["guest:", "up", kernel] => {
+                        self.is_up = true;
                         println!(
                             "guest {}: Linux {kernel} is up after {:.0} s",
                             self.shape.name,
@@ -135,8 +148,9 @@ impl Boot<'_> {
             if let Some(status) = ended {
                 return Err(format!("the machine ended: {status}"));
             }
-            if news.elapsed() > PATIENCE {
-                return Err(format!("nothing came for {} s", PATIENCE.as_secs()));
+            let patience = if self.is_up { PATIENCE } else { BOOT_PATIENCE };
+            if news.elapsed() > patience {
+                return Err(format!("nothing came for {} s", patience.as_secs()));
             }
             std::thread::sleep(Duration::from_millis(100));
         }

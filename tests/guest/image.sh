@@ -113,7 +113,7 @@ chmod 755 "$out/qemu" "$out/mke2fs"
 first="virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci virtio_blk crc16 crc32c_generic libcrc32c
     crc32c-intel mbcache jbd2 ext4"
 more="failover net_failover virtio_net virtio_console dca i2c-core i2c-algo-bit ptp pps_core igb veth tun dummy dm-mod
-    dm-delay dax loop bfq"
+    dm-delay dax loop bfq sch_ingress cls_u32"
 # The package that the first known of some names stands for.
 newest() {
     local name found

@@ -34,7 +34,9 @@ pub(crate) fn mend(wish: &Wish<'_>) {
     session.shows("LIVE");
     session.keys("7");
     session.keys(&format!("/{rule}\r"));
-    session.until("the finding", |screen| screen.lines().any(|line| line.contains(rule) && !line.contains("quiet")));
+    let found =
+        |line: &str| line.contains(rule) && ["critical", "warning", "info"].iter().any(|word| line.contains(word));
+    session.until("the finding", |screen| screen.lines().any(found));
     if wish.verdict {
         // The window before fills.
         std::thread::sleep(Duration::from_secs(15));

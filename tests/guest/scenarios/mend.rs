@@ -41,8 +41,8 @@ pub(crate) const CHANNELS_SCREEN: Scenario = Scenario {
 /// The same by somebody whose login came in by the interface: it would take itself back, and is kept.
 pub(crate) const CHANNELS_LOGIN: Scenario = Scenario {
     name: "mend-channels-login",
-    inject: network::ONE_QUEUE_IGB_FLOODED.inject,
-    clean: network::ONE_QUEUE_IGB_FLOODED.clean,
+    inject: network::ONE_QUEUE_IGB_DEAR.inject,
+    clean: network::ONE_QUEUE_IGB_DEAR.clean,
     mend: "network_state > before
         busy_flood 400
         /test/tool act measure NIC-01 F-CHAN '10.77.0.1 4711 10.77.0.2 22' > screen 2> errors; echo $? > status
@@ -87,8 +87,8 @@ fn by_hand(parts: &Parts) -> Outcome {
 /// The same on a card whose interrupts change their names and numbers with its channels.
 pub(crate) const CHANNELS_IGB: Scenario = Scenario {
     name: "mend-igb-channels",
-    inject: network::ONE_QUEUE_IGB_FLOODED.inject,
-    clean: network::ONE_QUEUE_IGB_FLOODED.clean,
+    inject: network::ONE_QUEUE_IGB_DEAR.inject,
+    clean: network::ONE_QUEUE_IGB_DEAR.clean,
     ..CHANNELS
 };
 
@@ -96,7 +96,7 @@ pub(crate) const CHANNELS_IGB: Scenario = Scenario {
 /// queue are set on a live card, and put back.
 pub(crate) const QUEUES: Scenario = Scenario {
     name: "mend-queues",
-    inject: network::ONE_QUEUE_IGB_FLOODED.inject,
+    inject: network::ONE_QUEUE_IGB_DEAR.inject,
     mend: "network_state > before
         flood 32 60000 120
         fix applied apply NIC-01/nic%3Aeth0/F-RPS --for 20s --yes --no-wait
@@ -114,7 +114,7 @@ pub(crate) const QUEUES: Scenario = Scenario {
         ethtool -X eth0 default
         for state in before during after quiet still set; do tell $state $state; done",
     mended: queues_of,
-    clean: network::ONE_QUEUE_IGB_FLOODED.clean,
+    clean: network::ONE_QUEUE_IGB_DEAR.clean,
     ..network::ONE_QUEUE
 };
 
