@@ -43,15 +43,17 @@ pub(crate) fn mend(wish: &Wish<'_>) {
     }
     show("finding", &session);
     session.keys("f");
-    session.until("the dialog", |screen| screen.contains(&format!("What to do: {rule}")) || screen.contains(fix));
-    choose(&mut session, fix);
-    session.shows("▶[ Cancel ]");
+    let heads = [format!("What to do: {rule}"), format!("{fix}: {rule}")];
+    session.until("the dialog", |screen| heads.iter().any(|head| screen.contains(head)));
+    let listed = choose(&mut session, fix);
     if !wish.set.is_empty() {
         session.keys("e");
         session.shows("plan it so");
         session.keys(&format!("{}\r", wish.set));
-        session.until("the new plan", |screen| screen.contains("▶[ Cancel ]") && !screen.contains("plan it so"));
+    } else if listed {
+        session.keys("\r");
     }
+    session.until("the plan", |screen| screen.contains("▶[ Cancel ]") && !screen.contains("plan it so"));
     show("plan", &session);
     session.keys("\x1b[D");
     session.shows("▶[ Apply ]");
@@ -88,16 +90,15 @@ pub(crate) fn mend(wish: &Wish<'_>) {
     println!("== done");
 }
 
-/// Goes down a list of fixes to one, where there are several.
-fn choose(session: &mut Session, fix: &str) {
+/// Goes down a list of fixes to one; false where there is no list, since there is one only.
+fn choose(session: &mut Session, fix: &str) -> bool {
     for _ in 0..16 {
         let screen = session.text();
         if !screen.contains("What to do: ") {
-            return;
+            return false;
         }
         if screen.lines().any(|line| line.contains(&format!("▶ {fix} "))) {
-            session.keys("\r");
-            return session.hides("What to do: ");
+            return true;
         }
         session.keys("\x1b[B");
         session.until("the next one", |next| next != screen || !next.contains("What to do: "));
