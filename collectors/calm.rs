@@ -16,14 +16,14 @@ pub(crate) struct Calm {
     at_ns: Option<u64>,
     /// Whether that was next to nothing.
     still: bool,
-    calm: bool,
+    answer: bool,
 }
 
 impl Calm {
     /// Looks at the times of the CPUs, where they are of another sample than the last ones.
     pub(crate) fn look(&mut self, times: &CpuTimes, read_at_ns: u64) -> bool {
         if self.at_ns == Some(read_at_ns) {
-            return self.calm;
+            return self.answer;
         }
         let busy = busy_ticks(times);
         let since_ns = self.at_ns.map(|at| read_at_ns.saturating_sub(at));
@@ -35,9 +35,9 @@ impl Calm {
         };
         // What was done until now is read once more, so that nothing stays on the screen that is over.
         let was_still = std::mem::replace(&mut self.still, still);
-        self.calm = still && was_still;
+        self.answer = still && was_still;
         (self.busy_ticks, self.at_ns) = (busy, Some(read_at_ns));
-        self.calm
+        self.answer
     }
 }
 

@@ -214,7 +214,7 @@ pub fn together(places: &[Target]) -> Vec<String> {
         match irq(place) {
             None => names.push(place.to_string()),
             Some(_) if first == Some(at) && irqs.len() > 1 => {
-                names.push(format!("/proc/irq/{{{irqs}}}/smp_affinity_list"))
+                names.push(format!("/proc/irq/{{{irqs}}}/smp_affinity_list"));
             }
             Some(_) if first == Some(at) => names.push(place.to_string()),
             Some(_) => {}

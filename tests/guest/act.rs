@@ -35,7 +35,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
             crate::screen::mend(&Wish { rule, fix, login: login.first().copied(), verdict: true, ..Wish::default() });
         }
         ["keys", rule, fix, ref set @ ..] => {
-            crate::screen::mend(&Wish { rule, fix, set: &set.join(" "), ..Wish::default() })
+            crate::screen::mend(&Wish { rule, fix, set: &set.join(" "), ..Wish::default() });
         }
         ["set", kind, nic, value] => set(kind, nic, value),
         ["place", irq, cpus] => place(number(irq) as u32, cpus),

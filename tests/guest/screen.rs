@@ -27,51 +27,13 @@ pub(crate) struct Wish<'a> {
 
 /// Mends what was found: `f`, the plan, the yes, the verdict, the undo. Prints what stood there.
 pub(crate) fn mend(wish: &Wish<'_>) {
-    let Wish { rule, fix, login, .. } = *wish;
     let flags = ["--config", "/test/config.toml", "--interval", "700ms", "--state-dir", "/tmp/by-hand"];
-    let environment: Vec<_> = login.map(|login| ("SSH_CONNECTION", login)).into_iter().collect();
+    let environment: Vec<_> = wish.login.map(|login| ("SSH_CONNECTION", login)).into_iter().collect();
     let mut session = Session::start("/test/topotop", &flags, (120, 40), &environment).patient(PATIENCE);
     session.shows("LIVE");
-    session.keys("7");
-    session.keys(&format!("/{rule}\r"));
-    let found =
-        |line: &str| line.contains(rule) && ["critical", "warning", "info"].iter().any(|word| line.contains(word));
-    session.until("the finding", |screen| screen.lines().any(found));
-    if wish.verdict {
-        // The window before fills.
-        std::thread::sleep(Duration::from_secs(15));
-    }
-    show("finding", &session);
-    session.keys("f");
-    let heads = [format!("What to do: {rule}"), format!("{fix}: {rule}")];
-    session.until("the dialog", |screen| heads.iter().any(|head| screen.contains(head)));
-    let listed = choose(&mut session, fix);
-    if !wish.set.is_empty() {
-        session.keys("e");
-        session.shows("plan it so");
-        session.keys(&format!("{}\r", wish.set));
-    } else if listed {
-        session.keys("\r");
-    }
-    session.until("the plan", |screen| screen.contains("▶[ Cancel ]") && !screen.contains("plan it so"));
-    show("plan", &session);
-    session.keys("\x1b[D");
-    session.shows("▶[ Apply ]");
-    session.keys("\r");
-    session.until("a yes", |screen| screen.contains(" and Enter to apply") || screen.contains("(journal"));
-    let asked = session.text();
-    let name = asked.split(": type ").nth(1).and_then(|rest| rest.split(" and Enter to apply").next());
-    if let Some(name) = name {
-        session.keys(&format!("{name}\r"));
-    }
-    session.shows("applied, and read back as it should be");
-    show("applied", &session);
-    if login.is_some() {
-        session.shows("takes itself back in");
-        session.keys("K");
-        session.hides("takes itself back in");
-        show("kept", &session);
-    }
+    find(&mut session, wish);
+    plan(&mut session, wish);
+    apply(&mut session, wish);
     if wish.verdict {
         session.shows("Verdict: ");
         show("verdict", &session);
@@ -90,6 +52,55 @@ pub(crate) fn mend(wish: &Wish<'_>) {
     println!("== done");
 }
 
+fn find(session: &mut Session, &Wish { rule, verdict, .. }: &Wish<'_>) {
+    session.keys("7");
+    session.keys(&format!("/{rule}\r"));
+    let found =
+        |line: &str| line.contains(rule) && ["critical", "warning", "info"].iter().any(|word| line.contains(word));
+    session.until("the finding", |screen| screen.lines().any(found));
+    if verdict {
+        // The window before fills.
+        std::thread::sleep(Duration::from_secs(15));
+    }
+    show("finding", session);
+}
+
+fn plan(session: &mut Session, &Wish { rule, fix, set, .. }: &Wish<'_>) {
+    session.keys("f");
+    let heads = [format!("What to do: {rule}"), format!("{fix}: {rule}")];
+    session.until("the dialog", |screen| heads.iter().any(|head| screen.contains(head)));
+    let listed = choose(session, fix);
+    if !set.is_empty() {
+        session.keys("e");
+        session.shows("plan it so");
+        session.keys(&format!("{set}\r"));
+    } else if listed {
+        session.keys("\r");
+    }
+    session.until("the plan", |screen| screen.contains("▶[ Cancel ]") && !screen.contains("plan it so"));
+    show("plan", session);
+}
+
+fn apply(session: &mut Session, wish: &Wish<'_>) {
+    session.keys("\x1b[D");
+    session.shows("▶[ Apply ]");
+    session.keys("\r");
+    session.until("a yes", |screen| screen.contains(" and Enter to apply") || screen.contains("(journal"));
+    let asked = session.text();
+    let name = asked.split(": type ").nth(1).and_then(|rest| rest.split(" and Enter to apply").next());
+    if let Some(name) = name {
+        session.keys(&format!("{name}\r"));
+    }
+    session.shows("applied, and read back as it should be");
+    show("applied", session);
+    if wish.login.is_some() {
+        session.shows("takes itself back in");
+        session.keys("K");
+        session.hides("takes itself back in");
+        show("kept", session);
+    }
+}
+
 /// Goes down a list of fixes to one; false where there is no list, since there is one only.
 fn choose(session: &mut Session, fix: &str) -> bool {
     for _ in 0..16 {
@@ -103,7 +114,7 @@ fn choose(session: &mut Session, fix: &str) -> bool {
         session.keys("\x1b[B");
         session.until("the next one", |next| next != screen || !next.contains("What to do: "));
     }
-    panic!("{fix} is not offered:\n{}", session.text());
+    unreachable!("{fix} is not offered:\n{}", session.text());
 }
 
 fn show(what: &str, session: &Session) {
