@@ -55,13 +55,8 @@ fn all(arguments: &[String]) -> ExitCode {
         Vec::new()
     });
     words.push(env::current_exe().expect("an own path").display().to_string());
-    if names.is_empty() {
-        let all = machine::SHAPES.iter().flat_map(|shape| shape.scenarios);
-        let left: Vec<&str> = all.filter(|scenario| scenario.by_name).map(|scenario| scenario.name).collect();
-        println!("guest: by name only: {}", left.join(", "));
-    }
     let wanted = |scenario: &&&scenarios::Scenario| {
-        names.iter().any(|name| scenario.name.contains(name.as_str())) || (names.is_empty() && !scenario.by_name)
+        names.is_empty() || names.iter().any(|name| scenario.name.contains(name.as_str()))
     };
     let mut todo: Vec<(&'static Shape, Command)> = Vec::new();
     for shape in machine::SHAPES {

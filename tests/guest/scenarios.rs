@@ -27,8 +27,6 @@ pub(crate) struct Scenario {
     pub(crate) interval_ms: u32,
     /// Whether packets from outside are needed.
     pub(crate) network: bool,
-    /// True for one that has not passed often enough to be relied on: it runs where it is asked for by name.
-    pub(crate) by_name: bool,
     /// What has to be found in them.
     pub(crate) sick: fn(&Seen) -> Outcome,
     /// Shell lines that cure it and take the cure back, before `clean`; what they `tell` is judged by `mended`.
@@ -44,7 +42,6 @@ const PLAIN: Scenario = Scenario {
     samples: 12,
     interval_ms: 500,
     network: false,
-    by_name: false,
     sick: Seen::quiet,
     mend: "",
     mended: |_| Ok(String::new()),

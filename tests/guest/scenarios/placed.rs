@@ -13,9 +13,6 @@ pub(crate) const FAR: Scenario = Scenario {
     clean: "stop; no_group far",
     mend: "pid=$(tail -n 1 pids)
         placed $pid far > before; pages $pid > pages_before
-        keys NUMA-01 F-CPUSET
-        placed $pid far > by_keys; pages $pid > pages_by_keys
-        sleep 8
         fix list list --for 20s --format json
         id=NUMA-06/pid%3A$pid%40$(cut -d ' ' -f 22 /proc/$pid/stat)/F-MIGRATE
         fix moved apply $id --for 20s --yes --no-wait
@@ -30,6 +27,8 @@ pub(crate) const FAR: Scenario = Scenario {
         fix journal journal --format json
         fix undone undo $id
         placed $pid far > after; pages $pid > pages_after
+        keys NUMA-01 F-CPUSET
+        placed $pid far > by_keys; pages $pid > pages_by_keys
         for state in before by_keys put_back during after; do tell $state $state; done
         for state in before by_keys moved back during after; do tell pages_$state pages_$state; done",
     mended: far,
@@ -41,7 +40,7 @@ fn far(parts: &Parts) -> Outcome {
         let said = format!("{}{}", part(parts, kind)?, part(parts, &format!("{kind}.errors"))?);
         holds(part(parts, &format!("{kind}.status"))? == "0", format!("{kind}: {said}"))?;
     }
-    by_keys(parts, "bind")?;
+    by_keys(parts, "cpuset.mems: 0-4 → 0")?;
     let at = |kind: &str| pages(part(parts, kind)?);
     let by_keys = at("pages_by_keys")?;
     holds(by_keys.on(3) > 0.9, format!("by keys and back: {by_keys:?}"))?;
