@@ -187,7 +187,7 @@ pub(crate) const INTERRUPTS: Scenario = Scenario {
     name: "mend-interrupts",
     mend: "network_state > before
         flood 32 60000 300
-        keys IRQ-02 F-IRQAFF
+        keys IRQ-02 F-IRQBAL
         network_state > by_keys
         flood 32 60000 300
         fix placed apply IRQ-02/host/F-IRQAFF --for 20s --yes --no-wait
@@ -215,7 +215,7 @@ pub(crate) const INTERRUPTS: Scenario = Scenario {
 };
 
 fn interrupts(parts: &Parts) -> Outcome {
-    by_keys(parts, "/proc/irq/")?;
+    by_keys(parts, "irqbalance")?;
     for kind in ["placed", "back", "applied", "undone"] {
         let said = format!("{}{}", part(parts, kind)?, part(parts, &format!("{kind}.errors"))?);
         holds(part(parts, &format!("{kind}.status"))? == "0", format!("{kind}: {said}"))?;
