@@ -65,6 +65,15 @@ impl Refusal {
     pub fn until(why: impl Into<String>, needs: impl Into<String>) -> Self {
         Self::Refused { why: why.into(), needs: needs.into() }
     }
+
+    /// It in a line; hostile where names are.
+    pub fn words(self, fix: &Fix, rule: &str, subject: &Subject) -> String {
+        match self {
+            Self::NotForThis => format!("{} is no answer to {rule} of {subject}", fix.id),
+            Self::Refused { why, needs } if needs.is_empty() => why,
+            Self::Refused { why, needs } => format!("{why} (needs {needs})"),
+        }
+    }
 }
 
 /// A way to cure something.

@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use topotop_collectors::{Root, state, surroundings};
-use topotop_model::fix::{self, Case, Plan, Refusal, Surroundings};
+use topotop_model::fix::{self, Case, Plan, Surroundings};
 
 /// Done.
 const DONE: u8 = 0;
@@ -136,11 +136,7 @@ fn planned(context: &Context, looked: &Looked, which: &Which) -> Result<Result<P
         }
         let Some(frame) = seen.frames.back() else { return Ok(Err("nothing was sampled".to_owned())) };
         let case = Case { finding, frame, set: &set, surroundings: &looked.surroundings, metric: context.metric() };
-        Ok((fix.plan)(&case).map_err(|refusal| match refusal {
-            Refusal::NotForThis => format!("{} is no answer to {rule} of {subject}", fix.id),
-            Refusal::Refused { why, needs } if needs.is_empty() => why,
-            Refusal::Refused { why, needs } => format!("{why} (needs {needs})"),
-        }))
+        Ok((fix.plan)(&case).map_err(|refusal| refusal.words(fix, rule, &subject)))
     })
 }
 

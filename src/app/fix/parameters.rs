@@ -3,7 +3,7 @@
 use super::super::{App, Effect, edit};
 use crossterm::event::{KeyCode, KeyEvent};
 use std::collections::BTreeMap;
-use topotop_model::fix::{Plan, Refusal};
+use topotop_model::fix::Plan;
 use topotop_widgets::fix::{Choice, Stage};
 use topotop_widgets::parts::severity;
 
@@ -68,10 +68,6 @@ impl App {
             .ok_or_else(|| format!("{rule} is over: the newest sample does not have it"))?;
         let metric = self.own_metric();
         let plan = (fix.plan)(&self.case(finding, &set, metric.as_deref()));
-        plan.map(|plan| (set, plan)).map_err(|refusal| match refusal {
-            Refusal::NotForThis => format!("{} is no answer to {rule} of {subject}", fix.id),
-            Refusal::Refused { why, needs } if needs.is_empty() => why,
-            Refusal::Refused { why, needs } => format!("{why} (needs {needs})"),
-        })
+        plan.map(|plan| (set, plan)).map_err(|refusal| refusal.words(fix, rule, subject))
     }
 }

@@ -67,6 +67,7 @@ fn by_hand(parts: &Parts) -> Outcome {
     let stood = |what: &str| screen.split("== ").find(|page| page.starts_with(what)).unwrap_or_default();
     for (page, said) in [
         ("plan", "ethtool -L eth0 combined "),
+        ("plan", "This login"),
         ("applied", "settling, verdict in"),
         ("verdict", "packets received of nic:eth0"),
         ("verdict", "Verdict: improved"),
