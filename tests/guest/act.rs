@@ -39,7 +39,8 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         }
         ["set", kind, nic, value] => set(kind, nic, value),
         ["place", irq, cpus] => place(number(irq) as u32, cpus),
-        ["append", path, mib_per_second, most] => append(path, number(mib_per_second), number(most)),
+        ["append", path, mib_per_second, most] => append(path, number(mib_per_second), number(most), true),
+        ["rewrite", path, mib_per_second, most] => append(path, number(mib_per_second), number(most), false),
         _ => return ExitCode::FAILURE,
     }
     ExitCode::SUCCESS
@@ -90,8 +91,8 @@ fn sync(path: &str) {
     }
 }
 
-/// Grows a file steadily, and begins again at its end.
-fn append(path: &str, mib_per_second: usize, most: usize) {
+/// Grows a file steadily, and begins again at its end: with nothing, or over what stands there.
+fn append(path: &str, mib_per_second: usize, most: usize, with_nothing: bool) {
     let chunk = vec![7u8; mib_per_second * MIB / 20];
     let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path).expect("a file");
     let mut written = 0;
@@ -99,7 +100,9 @@ fn append(path: &str, mib_per_second: usize, most: usize) {
     loop {
         if written + chunk.len() > most * MIB {
             written = 0;
-            file.set_len(0).expect("a file");
+            if with_nothing {
+                file.set_len(0).expect("a file");
+            }
             file.seek(SeekFrom::Start(0)).expect("a place");
         }
         file.write_all(&chunk).expect("room");

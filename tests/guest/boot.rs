@@ -8,16 +8,17 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// A machine that says nothing for so long does not answer any more.
-const PATIENCE: Duration = Duration::from_mins(5);
-/// The same of one that does not even come up: with a thread for each CPU the emulator hangs once in a while.
-const BOOT_PATIENCE: Duration = Duration::from_secs(90);
-/// Boots that may come to nothing before that counts.
-const FALSE_STARTS: u32 = 3;
+/// A machine that says nothing for so long, not even that it is alive, does not answer any more: with a thread for each
+/// CPU the emulator hangs once in a while.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// Machines that may come to nothing before that counts.
+const HANGS: usize = 4;
+/// How often a scenario may fail before that counts.
+const TRIES: usize = 3;
 /// A folder that keeps what came out of the guests, for whoever looks for the reason of a failure.
 const KEEP: &str = "TOPOTOP_GUEST_KEEP";
 /// The program under test.
@@ -26,11 +27,11 @@ const TOPOTOP: &str = env!("CARGO_BIN_EXE_topotop");
 const CONFIG: &str =
     "[rules.NUMA-01]\nmemory = 50000000\n[rules.NUMA-02]\nmemory = 50000000\n[rules.NUMA-06]\nmemory = 50000000\n";
 
-/// `shape NAME IMAGE NETWORK SCENARIO…`, in a network of its own.
+/// `shape NAME IMAGE NETWORK REPORTS SCENARIO…`, in a network of its own.
 pub(crate) fn run(words: &[String]) -> ExitCode {
     // Where whoever started this ends, this ends; without it it would only be left over.
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    let [name, image, network, names @ ..] = words else { return ExitCode::FAILURE };
+    let [name, image, network, reports, names @ ..] = words else { return ExitCode::FAILURE };
     let Some(shape) = SHAPES.iter().find(|shape| shape.name == name) else { return ExitCode::FAILURE };
     let mut network = network == "tap" && !shape.card.is_empty();
     if let Some(reason) = shape.card_missing(Path::new(image)).filter(|_| network) {
@@ -49,32 +50,48 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         }
         able
     });
-    let mut good = true;
-    let (mut attempt, mut false_starts) = (0, 0);
-    loop {
-        attempt += 1;
+    let mut report = Report { path: Path::new(reports).join(shape.name), shape: shape.name, lines: Vec::new() };
+    let mut failures: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut hangs = 0;
+    while !todo.is_empty() {
         let work = tempfile::Builder::new().prefix("topotop-guest").tempdir().expect("a temporary folder");
         let place = Place { image: Path::new(image), work: work.path(), network };
-        let mut boot = Boot { shape, place: &place, results: BTreeMap::new(), read: 0, is_up: false };
+        let mut boot = Boot { shape, place: &place, results: BTreeMap::new(), read: 0 };
         let end = boot.go(&todo);
-        // What failed is tried once more before it counts, when the rest of this machine is through; others may run still.
-        todo.retain(|scenario| boot.results.get(scenario.name) != Some(&true));
-        match end {
-            Ok(()) if todo.is_empty() => break,
-            Ok(()) => println!("guest {}: not yet: {}", shape.name, todo[0].name),
-            Err(reason) => println!("guest {}: {reason}\n{}", shape.name, tail(&work.path().join("console"))),
+        todo.retain(|scenario| !matches!(boot.results.get(scenario.name), Some(Ok(()))));
+        for (name, why) in boot.results.iter().filter_map(|(name, result)| Some((*name, result.as_ref().err()?))) {
+            report.line(&format!("{name}: {why}"));
+            *failures.entry(name).or_default() += 1;
         }
-        if !boot.is_up && false_starts < FALSE_STARTS {
-            false_starts += 1;
-            attempt -= 1;
+        if let Err(reason) = end {
+            println!("guest {}: {reason}\n{}", shape.name, tail(&work.path().join("console")));
+            report.line(&format!("the machine: {reason}"));
+            hangs += 1;
         }
-        if attempt == 2 {
-            good = false;
-            break;
+        if hangs > HANGS || failures.values().any(|count| *count >= TRIES) {
+            report.line("FAILED");
+            return ExitCode::FAILURE;
         }
-        println!("guest {}: once more", shape.name);
+        if !todo.is_empty() {
+            println!("guest {}: once more: {}", shape.name, todo[0].name);
+        }
     }
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    ExitCode::SUCCESS
+}
+
+/// What did not come out as it should, for the end of all output.
+struct Report {
+    path: PathBuf,
+    shape: &'static str,
+    lines: Vec<String>,
+}
+
+impl Report {
+    fn line(&mut self, text: &str) {
+        let short: String = text.lines().next().unwrap_or_default().chars().take(240).collect();
+        self.lines.push(format!("guest {}: {short}\n", self.shape));
+        fs::write(&self.path, self.lines.concat()).expect("a file");
+    }
 }
 
 /// Makes the device that the machine is connected to, and sends what is asked for through it.
@@ -95,12 +112,10 @@ fn connect() {
 struct Boot<'a> {
     shape: &'a Shape,
     place: &'a Place<'a>,
-    /// How scenarios came out.
-    results: BTreeMap<&'static str, bool>,
+    /// How scenarios came out, with the reason of what failed.
+    results: BTreeMap<&'static str, Result<(), String>>,
     /// Lines of the log that were read.
     read: usize,
-    /// Its kernel runs programs.
-    is_up: bool,
 }
 
 impl Boot<'_> {
@@ -128,13 +143,13 @@ impl Boot<'_> {
                 let words: Vec<&str> = line.split_whitespace().collect();
                 match words[..] {
                     ["guest:", "up", kernel] => {
-                        self.is_up = true;
                         println!(
                             "guest {}: Linux {kernel} is up after {:.0} s",
                             self.shape.name,
                             start.elapsed().as_secs_f64()
                         );
                     }
+                    ["guest:", "alive"] => {}
                     ["guest:", "begin", name] => began = (name.to_owned(), Instant::now()),
                     ["guest:", "done", name] => {
                         if let Some(scenario) = todo.iter().find(|scenario| scenario.name == name) {
@@ -148,9 +163,8 @@ impl Boot<'_> {
             if let Some(status) = ended {
                 return Err(format!("the machine ended: {status}"));
             }
-            let patience = if self.is_up { PATIENCE } else { BOOT_PATIENCE };
-            if news.elapsed() > patience {
-                return Err(format!("nothing came for {} s", patience.as_secs()));
+            if news.elapsed() > PATIENCE {
+                return Err(format!("nothing came for {} s in {:?}", PATIENCE.as_secs(), began.0));
             }
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -188,7 +202,7 @@ impl Boot<'_> {
             });
         }
         let (shape, name, seconds) = (self.shape.name, scenario.name, took.as_secs());
-        self.results.insert(scenario.name, outcome.is_ok());
+        self.results.insert(scenario.name, outcome.as_ref().map(|_| ()).map_err(Clone::clone));
         match outcome {
             Ok(told) => println!("guest {shape}: {name}: ok, {seconds} s: {told}"),
             Err(why) => {

@@ -48,7 +48,7 @@ if ! apt-get "${options[@]}" update -qq -o APT::Update::Error-Mode=any >"$out/ap
 fi
 
 # What maintainer scripts alone want.
-useless='^(perl.*|libperl.*|lib.*-perl|usrmerge|debconf|adduser|passwd|dpkg|libsemanage.*|libsepol.*|init-system-helpers|runit-helper|gcc-12-base|libpam.*|libcap2-bin|install-info|ucf|sensible-utils|systemd.*|dmsetup|media-types)$'
+useless='^(perl.*|libperl.*|lib.*-perl|usrmerge|debconf|adduser|passwd|dpkg|libsemanage.*|libsepol.*|init-system-helpers|runit-helper|gcc-12-base|libpam-.*|libcap2-bin|install-info|ucf|sensible-utils|systemd-.*|dmsetup|media-types)$'
 # The files of packages and of all they need.
 closure() {
     apt-get "${options[@]}" -y --no-install-recommends --print-uris install "$@" 2>"$out/apt/log" |
@@ -90,7 +90,7 @@ E
 
 # --- what runs in the guests ------------------------------------------------------------------------------------------
 closure busybox-static bash coreutils grep sed mawk dash tar kmod ethtool irqbalance numactl iproute2 procps util-linux \
-    bsdutils mount findutils e2fsprogs cpio erlang-base libhwloc15 libudev1 libgcc-s1 > "$out/apt/guest"
+    bsdutils mount findutils e2fsprogs cpio erlang-base libhwloc15 libudev1 libgcc-s1 systemd > "$out/apt/guest"
 fetch < "$out/apt/guest"
 root=$out/root
 unpack "$root" < "$out/apt/guest"
@@ -99,6 +99,11 @@ ln -sf mawk "$root/usr/bin/awk"; ln -sf bash "$root/usr/bin/sh"; ln -sf /proc/mo
 echo 'root:x:0:0:root:/root:/bin/bash' > "$root/etc/passwd"; echo 'root:x:0:' > "$root/etc/group"
 echo '127.0.0.1 localhost guest' > "$root/etc/hosts"; echo guest > "$root/etc/hostname"
 install -m755 "$here/init" "$root/usr/sbin/guest-init"
+# The machine whose first process is systemd: its only own service is what the others have as their first process.
+units=$root/usr/lib/systemd/system
+: > "$root/etc/machine-id"
+printf '[Unit]\nRequires=basic.target guest.service\nAfter=basic.target\nAllowIsolate=yes\n' > "$units/guest.target"
+printf '[Unit]\nAfter=basic.target\n[Service]\nExecStart=/usr/sbin/guest-init\nOOMPolicy=continue\n' > "$units/guest.service"
 # Programs of the guest that are used on this side too, with the guest's own libraries.
 loader="$root/lib64/ld-linux-x86-64.so.2 --library-path $root/usr/lib/x86_64-linux-gnu"
 depmod() { $loader --argv0 depmod "$root/usr/bin/kmod" "$@"; }

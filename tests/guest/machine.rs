@@ -66,18 +66,30 @@ const V1: Shape = Shape {
     scenarios: scenarios::V1,
 };
 
+/// Groups and daemons are systemd's. A service may have any number of processes, and all that fails is told.
+const SYSTEMD: Shape = Shape {
+    name: "systemd",
+    append: "guest.systemd systemd.unit=guest.target systemd.show_status=error systemd.default_timeout_start_sec=300",
+    scenarios: scenarios::SYSTEMD,
+    ..VIRTIO
+};
+
 /// Those again, for what is measured.
 const VIRTIO_ALONE: Shape = Shape { name: "virtio-alone", alone: true, scenarios: scenarios::VIRTIO_ALONE, ..VIRTIO };
 const IGB_ALONE: Shape = Shape { name: "igb-alone", alone: true, scenarios: scenarios::IGB_ALONE, ..IGB };
 const V1_ALONE: Shape = Shape { name: "v1-alone", alone: true, scenarios: scenarios::V1_ALONE, ..V1 };
 
-pub(crate) const SHAPES: &[Shape] = &[VIRTIO, IGB, V1, VIRTIO_ALONE, IGB_ALONE, V1_ALONE];
+pub(crate) const SHAPES: &[Shape] = &[VIRTIO, IGB, V1, SYSTEMD, VIRTIO_ALONE, IGB_ALONE, V1_ALONE];
 
 /// The first version of QEMU whose CPUs may have a thread each: 7.2 crashes with them.
 const THREADS_SINCE: u32 = 10;
 
 const APPEND: &str = "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off nokaslr no_timer_check tsc=reliable \
     cryptomgr.notests random.trust_cpu=on psi=1 numa_balancing=disable";
+
+/// With a thread for each CPU the emulator loses a timer's interrupt once in a while, and the CPU that set it to sleep on
+/// sleeps for ever. One that ticks all the time loses a tick.
+const STEADY: &str = "nohz=off highres=off";
 
 /// The files of one boot, and what it is connected to.
 pub(crate) struct Place<'a> {
@@ -121,7 +133,8 @@ impl Shape {
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-device", "virtio-rng-pci"]);
         command.arg("-kernel").arg(place.image.join(format!("vmlinuz-{}", self.kernel)));
         command.arg("-initrd").arg(place.image.join(format!("initrd-{}", self.kernel)));
-        command.args(["-append", &format!("{APPEND} {}", self.append)]);
+        let steady = if self.alone { STEADY } else { "" };
+        command.args(["-append", &format!("{APPEND} {steady} {}", self.append)]);
         let file = |name: &str| place.work.join(name).display().to_string();
         command.args(["-serial", &format!("file:{}", file("console")), "-serial", &format!("file:{}", file("log"))]);
         command.args(["-chardev", &format!("file,id=out,path={}", file("out")), "-device", "virtio-serial-pci"]);

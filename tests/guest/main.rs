@@ -2,8 +2,9 @@
 //! silence has to come back when it is over. `make guest` runs them, `make guest ARGS=NAME` some.
 //!
 //! A shape is a machine that is booted once and goes through its scenarios; `image.sh` fetches what machines are made
-//! of. A machine that does not start or stops answering is started once more, and so is one in which a scenario failed,
-//! for that alone: emulated beside others a machine may get too little of the host to show what is asked for.
+//! of. A machine that does not start or stops answering is started again, and so is one in which a scenario failed, for
+//! that alone: an emulated machine may get too little of the host to show what is asked for. What was tried again is
+//! told at the end, with the reason.
 #![expect(clippy::expect_used, reason = "what fails here fails as tests do")]
 #![expect(clippy::print_stdout, reason = "a test without the usual harness tells its results itself")]
 
@@ -58,6 +59,7 @@ fn all(arguments: &[String]) -> ExitCode {
     let wanted = |scenario: &&&scenarios::Scenario| {
         names.is_empty() || names.iter().any(|name| scenario.name.contains(name.as_str()))
     };
+    let reports = tempfile::tempdir().expect("a temporary folder");
     let mut todo: Vec<(&'static Shape, Command)> = Vec::new();
     for shape in machine::SHAPES {
         let chosen: Vec<&str> = shape.scenarios.iter().filter(wanted).map(|scenario| scenario.name).collect();
@@ -66,7 +68,8 @@ fn all(arguments: &[String]) -> ExitCode {
         }
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        command.args(["shape", shape.name]).arg(&image).arg(if network.is_ok() { "tap" } else { "none" }).args(chosen);
+        command.args(["shape", shape.name]).arg(&image).arg(if network.is_ok() { "tap" } else { "none" });
+        command.arg(reports.path()).args(chosen);
         todo.push((shape, command));
     }
     if todo.is_empty() {
@@ -78,6 +81,10 @@ fn all(arguments: &[String]) -> ExitCode {
     let mut good = side_by_side(beside);
     for one in alone {
         good &= side_by_side(vec![one]);
+    }
+    // Whoever sees the end of what was printed alone sees what matters.
+    for shape in machine::SHAPES {
+        print!("{}", fs::read_to_string(reports.path().join(shape.name)).unwrap_or_default());
     }
     if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

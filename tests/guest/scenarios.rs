@@ -9,6 +9,7 @@ mod network;
 mod numa;
 mod placed;
 mod quiet;
+mod systemd;
 
 use crate::seen::{Outcome, Parts, Seen};
 
@@ -75,6 +76,8 @@ pub(crate) const IGB: &[&Scenario] = &[
     &mend_memory::QUOTA,
 ];
 pub(crate) const V1: &[&Scenario] = &[&memory::CACHE_V1, &memory::REFAULT_V1];
+pub(crate) const SYSTEMD: &[&Scenario] =
+    &[&systemd::MEMORY, &systemd::QUOTA, &systemd::DISK, &systemd::IRQBALANCE, &systemd::LOGIN];
 // What is measured on a machine that has the host to itself.
 pub(crate) const VIRTIO_ALONE: &[&Scenario] = &[&mend::CHANNELS, &mend::CHANNELS_SCREEN];
 pub(crate) const IGB_ALONE: &[&Scenario] =

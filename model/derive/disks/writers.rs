@@ -47,7 +47,7 @@ fn by_group(cgroups: &[Cgroup], stack: &Stack<'_>) -> Vec<(usize, Arc<str>, Writ
         for dev in cgroup.io.iter().map(|io| io.dev) {
             let key = (&*cgroup.path, dev);
             let (whole, below) = (all.get(&key).copied().unwrap_or_default(), below.get(&key).copied());
-            let own = own(whole, below.unwrap_or_default());
+            let own = own(whole, below.unwrap_or_default(), cgroup.version == 2);
             if let Some(slot) = stack.whole(dev).filter(|_| own.bytes > 0.0) {
                 rows.push((slot, Arc::clone(&cgroup.path), own));
             }
@@ -56,9 +56,10 @@ fn by_group(cgroups: &[Cgroup], stack: &Stack<'_>) -> Vec<(usize, Arc<str>, Writ
     rows
 }
 
-/// Old kernels do not count what is below: then the groups below wrote more than the group.
-fn own(whole: Written, below: Written) -> Written {
-    if below.bytes > whole.bytes * 1.05 + 1.0 {
+/// Old kernels do not count what is below: then the groups below wrote more than the group. Version 2 always does; there
+/// it only means that the groups below were read a moment later.
+fn own(whole: Written, below: Written, counts_below: bool) -> Written {
+    if !counts_below && below.bytes > whole.bytes * 1.05 + 1.0 {
         return whole;
     }
     Written { bytes: (whole.bytes - below.bytes).max(0.0), ops: (whole.ops - below.ops).max(0.0) }
@@ -132,7 +133,8 @@ mod tests {
     #[test]
     fn a_group_without_what_is_below() {
         let written = |bytes| Written { bytes, ops: bytes };
-        assert!((own(written(100.0), written(40.0)).bytes - 60.0).abs() < 1e-9);
-        assert!((own(written(100.0), written(400.0)).bytes - 100.0).abs() < 1e-9, "not counted recursively");
+        assert!((own(written(100.0), written(40.0), false).bytes - 60.0).abs() < 1e-9);
+        assert!((own(written(100.0), written(400.0), false).bytes - 100.0).abs() < 1e-9, "not counted recursively");
+        assert!(own(written(100.0), written(110.0), true).bytes.abs() < 1e-9, "read a moment later");
     }
 }

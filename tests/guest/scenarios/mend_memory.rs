@@ -69,7 +69,7 @@ fn pressure(seen: &Seen, path: &str) -> f64 {
     all.iter().sum::<f64>() / all.len().max(1) as f64
 }
 
-fn said(parts: &Parts, kind: &str) -> Result<String, String> {
+pub(super) fn said(parts: &Parts, kind: &str) -> Result<String, String> {
     Ok(format!("{}{}", part(parts, kind)?, part(parts, &format!("{kind}.errors"))?))
 }
 
@@ -241,9 +241,10 @@ pub(crate) const SETTINGS: Scenario = Scenario {
     name: "mend-settings",
     inject: "slow_disk; slow_disk_requests 64
         echo 1 > /proc/sys/vm/zone_reclaim_mode; echo 16777216 > /proc/sys/vm/dirty_bytes
-        bg /test/tool act append /slow/log 40 150; sleep 5",
+        bg /test/tool act rewrite /slow/log 40 150; sleep 5",
     clean: "stop; echo 0 > /proc/sys/vm/zone_reclaim_mode; echo 20 > /proc/sys/vm/dirty_ratio
         rm /slow/log; slow_disk_requests 1280; no_slow_disk",
+    samples: 18,
     sick: set_wrongly,
     mend:
         "names='vm.dirty_bytes vm.dirty_ratio vm.dirty_background_bytes vm.dirty_background_ratio vm.zone_reclaim_mode'
