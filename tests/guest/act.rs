@@ -31,8 +31,8 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         }
         ["fill", mib] => fill(number(mib) * MIB),
         ["sync", path] => sync(path),
-        ["measure", rule, fix, ref login @ ..] => {
-            crate::screen::mend(&Wish { rule, fix, login: login.first().copied(), verdict: true, ..Wish::default() });
+        ["measure", rule, fix, set, ref login @ ..] => {
+            crate::screen::mend(&Wish { rule, fix, set, login: login.first().copied(), verdict: true });
         }
         ["keys", rule, fix, ref set @ ..] => {
             crate::screen::mend(&Wish { rule, fix, set: &set.join(" "), ..Wish::default() });

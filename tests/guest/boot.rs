@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// A machine that says nothing for so long, not even that it is alive, does not answer any more: with a thread for each
-/// CPU the emulator hangs once in a while.
+/// A machine that does not come up, or does not say that it is alive, for so long does not answer any more: with a thread
+/// for each CPU the emulator hangs once in a while.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Machines that may come to nothing before that counts.
 const HANGS: usize = 4;
@@ -57,7 +57,10 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         let work = tempfile::Builder::new().prefix("topotop-guest").tempdir().expect("a temporary folder");
         let place = Place { image: Path::new(image), work: work.path(), network };
         let mut boot = Boot { shape, place: &place, results: BTreeMap::new(), read: 0 };
-        let end = boot.go(&todo);
+        let end = boot.go(&todo).and_then(|()| {
+            let untold = todo.iter().find(|scenario| !boot.results.contains_key(scenario.name));
+            untold.map_or(Ok(()), |scenario| Err(format!("it ended without {}", scenario.name)))
+        });
         todo.retain(|scenario| !matches!(boot.results.get(scenario.name), Some(Ok(()))));
         for (name, why) in boot.results.iter().filter_map(|(name, result)| Some((*name, result.as_ref().err()?))) {
             report.line(&format!("{name}: {why}"));
@@ -139,17 +142,17 @@ impl Boot<'_> {
         loop {
             let ended = child.try_wait().map_err(|error| format!("qemu: {error}"))?;
             for line in self.lines() {
-                news = Instant::now();
                 let words: Vec<&str> = line.split_whitespace().collect();
                 match words[..] {
                     ["guest:", "up", kernel] => {
+                        news = Instant::now();
                         println!(
                             "guest {}: Linux {kernel} is up after {:.0} s",
                             self.shape.name,
                             start.elapsed().as_secs_f64()
                         );
                     }
-                    ["guest:", "alive"] => {}
+                    ["guest:", "alive"] => news = Instant::now(),
                     ["guest:", "begin", name] => began = (name.to_owned(), Instant::now()),
                     ["guest:", "done", name] => {
                         if let Some(scenario) = todo.iter().find(|scenario| scenario.name == name) {

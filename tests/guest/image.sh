@@ -48,7 +48,7 @@ if ! apt-get "${options[@]}" update -qq -o APT::Update::Error-Mode=any >"$out/ap
 fi
 
 # What maintainer scripts alone want.
-useless='^(perl.*|libperl.*|lib.*-perl|usrmerge|debconf|adduser|passwd|dpkg|libsemanage.*|libsepol.*|init-system-helpers|runit-helper|gcc-12-base|libpam-.*|libcap2-bin|install-info|ucf|sensible-utils|systemd-.*|dmsetup|media-types)$'
+useless='^(perl.*|libperl.*|lib.*-perl|usrmerge|debconf|adduser|passwd|libsemanage.*|libsepol.*|insserv|runit-helper|gcc-12-base|libpam-.*|libcap2-bin|install-info|ucf|sensible-utils|systemd-.*|dmsetup|media-types)$'
 # The files of packages and of all they need.
 closure() {
     apt-get "${options[@]}" -y --no-install-recommends --print-uris install "$@" 2>"$out/apt/log" |
@@ -90,7 +90,8 @@ E
 
 # --- what runs in the guests ------------------------------------------------------------------------------------------
 closure busybox-static bash coreutils grep sed mawk dash tar kmod ethtool irqbalance numactl iproute2 procps util-linux \
-    bsdutils mount findutils e2fsprogs cpio erlang-base libhwloc15 libudev1 libgcc-s1 systemd > "$out/apt/guest"
+    bsdutils mount findutils e2fsprogs cpio erlang-base libhwloc15 libudev1 libgcc-s1 systemd \
+    init-system-helpers sysvinit-utils dpkg openrc > "$out/apt/guest"
 fetch < "$out/apt/guest"
 root=$out/root
 unpack "$root" < "$out/apt/guest"

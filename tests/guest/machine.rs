@@ -87,9 +87,9 @@ const THREADS_SINCE: u32 = 10;
 const APPEND: &str = "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off nokaslr no_timer_check tsc=reliable \
     cryptomgr.notests random.trust_cpu=on psi=1 numa_balancing=disable";
 
-/// With a thread for each CPU the emulator loses a timer's interrupt once in a while, and the CPU that set it to sleep on
-/// sleeps for ever. One that ticks all the time loses a tick.
-const STEADY: &str = "nohz=off highres=off";
+/// With a thread for each CPU the emulator loses what CPUs write to their interrupt controllers while devices are given
+/// their places, and they sleep for ever: `init` starts all but the first when that is done.
+const STEADY: &str = "maxcpus=1";
 
 /// The files of one boot, and what it is connected to.
 pub(crate) struct Place<'a> {

@@ -22,7 +22,7 @@ pub(crate) const CHANNELS: Scenario = Scenario {
         link_up
         for state in before untouched during after; do tell $state $state; done",
     mended: channels,
-    ..network::ONE_QUEUE
+    ..network::ONE_QUEUE_DEAR
 };
 
 /// The same by somebody who sits at a terminal.
@@ -30,12 +30,12 @@ pub(crate) const CHANNELS_SCREEN: Scenario = Scenario {
     name: "mend-channels-screen",
     mend: "network_state > before
         busy_flood 400
-        /test/tool act measure NIC-01 F-CHAN > screen 2> errors; echo $? > status
+        /test/tool act measure NIC-01 F-CHAN combined=4 > screen 2> errors; echo $? > status
         network_state > after
         link_up
         for state in before screen errors status after; do tell $state $state; done",
     mended: by_hand,
-    ..network::ONE_QUEUE
+    ..network::ONE_QUEUE_DEAR
 };
 
 /// The same by somebody whose login came in by the interface: it would take itself back, and is kept.
@@ -45,7 +45,7 @@ pub(crate) const CHANNELS_LOGIN: Scenario = Scenario {
     clean: network::ONE_QUEUE_IGB_DEAR.clean,
     mend: "network_state > before
         busy_flood 400
-        /test/tool act measure NIC-01 F-CHAN '10.77.0.1 4711 10.77.0.2 22' > screen 2> errors; echo $? > status
+        /test/tool act measure NIC-01 F-CHAN combined=4 '10.77.0.1 4711 10.77.0.2 22' > screen 2> errors; echo $? > status
         network_state > after
         link_up
         for state in before screen errors status after; do tell $state $state; done",
@@ -66,7 +66,7 @@ fn by_hand(parts: &Parts) -> Outcome {
     holds(part(parts, "status")? == "0", format!("{screen}\n{errors}"))?;
     let stood = |what: &str| screen.split("== ").find(|page| page.starts_with(what)).unwrap_or_default();
     for (page, said) in [
-        ("plan", "ethtool -L eth0 combined "),
+        ("plan", "ethtool -L eth0 combined 4"),
         ("plan", "This login"),
         ("applied", "settling, verdict in"),
         ("verdict", "packets received of nic:eth0"),
@@ -74,11 +74,12 @@ fn by_hand(parts: &Parts) -> Outcome {
         ("verdict", "softirq of the CPU with most of host"),
         // Nothing is left of the finding.
         ("verdict", "findings matches \"NIC-01\""),
-        ("verdict", "Short stave now"),
         ("timeline", "fix undone"),
     ] {
         holds(stood(page).contains(said), format!("{page} does not say {said:?}:\n{}", stood(page)))?;
     }
+    let now = ["Short stave now", "No stave is short now"];
+    holds(now.iter().any(|said| stood("verdict").contains(said)), format!("what is short now:\n{}", stood("verdict")))?;
     same(parts, "before", "after")?;
     let cost = stood("verdict").lines().find(|line| line.contains("cost  softirq")).unwrap_or_default();
     holds(cost.contains("better"), format!("the hottest CPU: {cost}"))?;
@@ -183,7 +184,8 @@ fn channels(parts: &Parts) -> Outcome {
     Ok(format!("hottest softirq {before:.2} -> {after:.2}, {share:.2} in one queue; {state}; undone, all as before"))
 }
 
-/// All queues on one CPU: placed by hand and put back, then irqbalance is started and stopped.
+/// All queues on one CPU: placed by hand and put back; irqbalance is started and stopped, by its script, by OpenRC and by
+/// itself.
 pub(crate) const INTERRUPTS: Scenario = Scenario {
     name: "mend-interrupts",
     mend: "network_state > before
@@ -191,6 +193,14 @@ pub(crate) const INTERRUPTS: Scenario = Scenario {
         keys IRQ-02 F-IRQBAL
         network_state > by_keys
         flood 32 60000 300
+        mkdir /run/openrc; echo default > /run/openrc/softlevel
+        fix kept apply IRQ-02/host/F-IRQBAL --for 20s --yes --no-wait
+        pgrep -x irqbalance > kept_runs
+        fix unkept undo IRQ-02/host/F-IRQBAL
+        pgrep -x irqbalance >> kept_runs
+        rm -r /run/openrc; mount -t tmpfs nothing /etc/init.d
+        flood 32 60000 300
+        nobody no_place apply IRQ-02/host/F-IRQAFF --for 20s --yes --no-wait
         fix placed apply IRQ-02/host/F-IRQAFF --for 20s --yes --no-wait
         network_state > by_hand
         fix back undo IRQ-02/host/F-IRQAFF
@@ -206,21 +216,31 @@ pub(crate) const INTERRUPTS: Scenario = Scenario {
         fix journal journal --format json
         fix undone undo IRQ-02/host/F-IRQBAL
         pgrep -x irqbalance >> runs
+        umount /etc/init.d
         network_state > after
         for irq in $(awk '/virtio[0-9]+-req/ { sub(\":\", \"\", $1); print $1; exit }' /proc/interrupts); do
             /test/tool act place $irq 3 > managed
         done
-        for state in before by_keys by_hand put_back during after runs managed; do tell $state $state; done",
+        for state in before by_keys by_hand put_back during after runs kept_runs managed; do tell $state $state; done",
     mended: interrupts,
     ..network::CROWDED
 };
 
 fn interrupts(parts: &Parts) -> Outcome {
-    by_keys(parts, "irqbalance")?;
-    for kind in ["placed", "back", "applied", "undone"] {
+    by_keys(parts, "$ service irqbalance start")?;
+    for (kind, command) in [
+        ("kept", "$ rc-service irqbalance start"),
+        ("unkept", ""),
+        ("placed", ""),
+        ("back", ""),
+        ("applied", "$ irqbalance\n"),
+        ("undone", ""),
+    ] {
         let said = format!("{}{}", part(parts, kind)?, part(parts, &format!("{kind}.errors"))?);
-        holds(part(parts, &format!("{kind}.status"))? == "0", format!("{kind}: {said}"))?;
+        let done = part(parts, &format!("{kind}.status"))? == "0" && said.contains(command);
+        holds(done, format!("{kind}, by {command:?}: {said}"))?;
     }
+    super::mend_memory::denied(parts, "no_place")?;
     let by_hand = queues(part(parts, "by_hand")?);
     let mut cpus: Vec<&str> = by_hand.iter().map(|queue| queue.1).collect();
     cpus.sort_unstable();
@@ -232,7 +252,9 @@ fn interrupts(parts: &Parts) -> Outcome {
     holds(spread.len() >= 4, format!("queues are missing: {spread:?}"))?;
     let near = |cpus: &str| cpus.split([',', '-']).all(|cpu| cpu == "4" || cpu == "5");
     holds(spread.iter().all(|queue| near(queue.1)), format!("irqbalance left them on {spread:?}"))?;
-    holds(part(parts, "runs")?.lines().count() == 1, format!("its processes: {}", part(parts, "runs")?))?;
+    for runs in [part(parts, "kept_runs")?, part(parts, "runs")?] {
+        holds(runs.lines().count() == 1, format!("its processes, then and after the undo: {runs}"))?;
+    }
     let managed = part(parts, "managed")?;
     holds(managed.contains("managed") && !managed.contains("done"), format!("a managed interrupt: {managed}"))?;
     let cured = Seen::parse(part(parts, "cured")?)?;

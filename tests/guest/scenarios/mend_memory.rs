@@ -14,7 +14,7 @@ pub(crate) const CACHE: Scenario = Scenario {
         group_state web > by_keys
         sleep 10
         fix list list --for 25s --format json
-        nobody apply $fix/F-LIMIT --for 25s --yes --no-wait
+        for name in LIMIT RECLAIM HIGH; do nobody no_$name apply $fix/F-$name --for 25s --yes --no-wait; done
         group_state web > untouched
         fix reclaimed apply $fix/F-RECLAIM --for 25s --yes --no-wait
         fix held apply $fix/F-HIGH --for 25s --yes
@@ -38,7 +38,9 @@ fn cache(parts: &Parts) -> Outcome {
     let place = |fix: &str| fixes.iter().position(|id| *id == format!("MEM-02/cgroup%3A%2Fweb/{fix}"));
     let (reclaim, limit, high) = (place("F-RECLAIM"), place("F-LIMIT"), place("F-HIGH"));
     holds(reclaim < limit && limit < high && reclaim.is_some(), format!("on offer: {fixes:?}"))?;
-    denied(parts)?;
+    for kind in ["no_LIMIT", "no_RECLAIM", "no_HIGH"] {
+        denied(parts, kind)?;
+    }
     same(parts, "before", "untouched")?;
     let reclaimed = said(parts, "reclaimed")?;
     holds(part(parts, "reclaimed.status")? == "0" && reclaimed.contains("applied"), format!("reclaim: {reclaimed}"))?;
@@ -74,9 +76,9 @@ pub(super) fn said(parts: &Parts, kind: &str) -> Result<String, String> {
 }
 
 /// Nobody may, and is told what is missing.
-fn denied(parts: &Parts) -> Result<(), String> {
-    let denied = said(parts, "nobody")?;
-    holds(part(parts, "nobody.status")? == "1", format!("nobody in particular: {denied}"))?;
+pub(super) fn denied(parts: &Parts, kind: &str) -> Result<(), String> {
+    let denied = said(parts, kind)?;
+    holds(part(parts, &format!("{kind}.status"))? == "1", format!("{kind}, nobody in particular: {denied}"))?;
     holds(denied.contains("root"), format!("it does not name what is missing: {denied}"))
 }
 
@@ -86,7 +88,7 @@ pub(crate) const CACHE_V1: Scenario = Scenario {
     mend: "fix=MEM-02/cgroup%3A%2Fweb
         group_state memory/web > before
         fix list list --for 25s --format json
-        nobody apply $fix/F-LIMIT --for 25s --yes --no-wait
+        nobody no_LIMIT apply $fix/F-LIMIT --for 25s --yes --no-wait
         fix unsure apply $fix/F-FORCE-EMPTY --for 25s --yes --no-wait
         fix emptied apply $fix/F-FORCE-EMPTY --for 25s --yes --confirm-subject /web --no-wait
         fix applied apply $fix/F-LIMIT --set limit=256M --for 25s --yes
@@ -100,7 +102,7 @@ pub(crate) const CACHE_V1: Scenario = Scenario {
 };
 
 fn cache_v1(parts: &Parts) -> Outcome {
-    denied(parts)?;
+    denied(parts, "no_LIMIT")?;
     let unsure = said(parts, "unsure")?;
     holds(
         part(parts, "unsure.status")? == "1" && unsure.contains("--confirm-subject /web"),
@@ -146,6 +148,7 @@ pub(crate) const DISK: Scenario = Scenario {
         fix undone_level undo $fixes/F-IONICE
         priorities search > after_level
         slow_disk_by bfq
+        nobody no_share apply $fixes/F-IOWEIGHT --set group=/search --for 20s --yes --no-wait
         fix share apply $fixes/F-IOWEIGHT --set group=/search --for 20s --yes --no-wait
         group_state search > during_share
         fix undone_share undo $fixes/F-IOWEIGHT
@@ -180,6 +183,7 @@ fn held_back(parts: &Parts) -> Outcome {
         part(parts, "unheard.status")? == "1" && unheard.contains("its scheduler is none"),
         format!("a weight that nobody honours: {unheard}"),
     )?;
+    denied(parts, "no_share")?;
     for (kind, before, set) in [
         ("level", "before_level", "best-effort: prio 7"),
         ("share", "before", "io.bfq.weight default 50"),
