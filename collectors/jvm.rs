@@ -187,11 +187,7 @@ mod tests {
     fn tree() -> tempfile::TempDir {
         let dir = tempfile::tempdir().expect("a directory");
         let stat = "7 (java) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 5 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 0\n";
-        let put = |path: &str, bytes: &[u8]| {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-            std::fs::write(path, bytes).expect("written");
-        };
+        let put = |path: &str, bytes: &[u8]| crate::testing::put(dir.path(), path, bytes);
         put("proc/7/stat", stat.as_bytes());
         put("proc/7/status", b"Name:\tjava\nUid:\t0\t0\t0\t0\nNSpid:\t7\t1\n");
         put("proc/7/root/tmp/hsperfdata_app/1", &file(&NUMBERS, &[], true));

@@ -16,6 +16,8 @@ mod sampler;
 pub mod state;
 pub mod surroundings;
 pub mod sys;
+#[cfg(test)]
+mod testing;
 pub mod worker;
 
 mod applied;

@@ -355,9 +355,7 @@ mod tests {
         }
 
         fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
-            let path = self.dir.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-            std::fs::write(path, bytes).expect("written");
+            crate::testing::put(self.dir.path(), path, bytes);
         }
 
         fn process(&self, pid: u32, comm: &str, starttime: u64) {

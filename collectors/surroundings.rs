@@ -195,13 +195,7 @@ fn server(source: &str, kind: &str, options: &str) -> Option<IpAddr> {
 mod tests {
     use super::{read, server};
     use crate::Root;
-    use std::path::Path;
-
-    fn put(dir: &Path, path: &str, text: &str) {
-        let path = dir.join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        std::fs::write(path, text).expect("written");
-    }
+    use crate::testing::put;
 
     #[test]
     fn servers_are_told_by_address() {
@@ -222,7 +216,7 @@ mod tests {
         let header = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n";
         let default = "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
         let near = "eth1\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
-        put(dir.path(), "proc/net/route", &format!("{header}{default}{near}"));
+        put(dir.path(), "proc/net/route", format!("{header}{default}{near}"));
         put(dir.path(), "proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n");
         put(
             dir.path(),

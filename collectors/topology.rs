@@ -165,25 +165,19 @@ fn missing_if_empty<T: Table>(section: &mut Section<T>) {
 
 #[cfg(test)]
 mod tests {
+    use crate::testing::put as write;
     use crate::{Options, Root, Sampler};
-    use std::fs;
-    use std::path::Path;
+
     use topotop_model::derive::{Deriver, Settings};
     use topotop_model::frame::Topology;
     use topotop_model::{Known, Snapshot, Window};
-
-    fn write(root: &Path, path: &str, text: &str) {
-        let path = root.join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text).expect("written");
-    }
 
     /// Four CPUs with gaps in their numbers, two nodes with gaps in theirs, a third node without CPUs.
     fn machine() -> tempfile::TempDir {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = dir.path();
         let cpu =
-            |cpu: u32, path: &str, text: &str| write(root, &format!("sys/devices/system/cpu/cpu{cpu}/{path}"), text);
+            |cpu: u32, path: &str, text: &str| write(root, format!("sys/devices/system/cpu/cpu{cpu}/{path}"), text);
         write(root, "sys/devices/system/cpu/online", "0,2,5\n");
         write(root, "sys/devices/system/cpu/possible", "0-7\n");
         write(root, "sys/devices/system/cpu/isolated", "5\n");
@@ -206,14 +200,14 @@ mod tests {
             [(1, "0,2", 1000, "10 21 17"), (4, "5-6", 2000, "21 10 28"), (9, "", 4000, "17 28 10")]
         {
             let dir = format!("sys/devices/system/node/node{node}");
-            write(root, &format!("{dir}/cpulist"), &format!("{cpus}\n"));
-            write(root, &format!("{dir}/meminfo"), &format!("Node {node} MemTotal:  {kilobytes} kB\n"));
-            write(root, &format!("{dir}/distance"), &format!("{row}\n"));
+            write(root, format!("{dir}/cpulist"), format!("{cpus}\n"));
+            write(root, format!("{dir}/meminfo"), format!("Node {node} MemTotal:  {kilobytes} kB\n"));
+            write(root, format!("{dir}/distance"), format!("{row}\n"));
         }
         let pci = "sys/bus/pci/devices/0000:3b:00.0";
-        write(root, &format!("{pci}/class"), "0x020000\n");
-        write(root, &format!("{pci}/numa_node"), "-1\n");
-        write(root, &format!("{pci}/net/eth7/address"), "\n");
+        write(root, format!("{pci}/class"), "0x020000\n");
+        write(root, format!("{pci}/numa_node"), "-1\n");
+        write(root, format!("{pci}/net/eth7/address"), "\n");
         write(root, "sys/bus/pci/devices/0000:00:1f.0/class", "0x060100\n");
         dir
     }
@@ -277,7 +271,7 @@ mod tests {
         let counted = |cpus: &[u32]| {
             let row = |cpu: &u32| format!("cpu{cpu} 1 0 1 9 0 0 0 0 0 0\n");
             let rows: Vec<String> = cpus.iter().map(row).collect();
-            write(dir.path(), "proc/stat", &format!("cpu  1 0 1 9 0 0 0 0 0 0\n{}", rows.concat()));
+            write(dir.path(), "proc/stat", format!("cpu  1 0 1 9 0 0 0 0 0 0\n{}", rows.concat()));
         };
         counted(&[0, 2, 5]);
         let mut sampler = Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default());

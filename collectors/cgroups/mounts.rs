@@ -281,9 +281,7 @@ mod tests {
     fn tree(files: &[&str]) -> (tempfile::TempDir, Root) {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for file in files {
-            let path = dir.path().join(file);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-            std::fs::write(path, "0\n").expect("written");
+            crate::testing::put(dir.path(), file, "0\n");
         }
         let root = Root::at(dir.path()).expect("opened");
         (dir, root)

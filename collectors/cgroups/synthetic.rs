@@ -26,9 +26,7 @@ impl Machine {
     }
 
     fn write(&self, path: impl AsRef<Path>, text: &[u8]) {
-        let path = self.dir.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        std::fs::write(path, text).expect("written");
+        crate::testing::put(self.dir.path(), path, text);
     }
 
     /// Reads everything, `seconds` after the last time.

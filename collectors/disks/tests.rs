@@ -2,17 +2,12 @@
 
 use super::{DisksCollector, MountsCollector};
 use crate::live::{Captured, Live};
+use crate::testing::put as write;
 use crate::{Collector, Cx, Demand, Root};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
 use topotop_model::{Draft, Known, Reason, Table};
-
-fn write(dir: &Path, path: &str, text: &str) {
-    let path = dir.join(path);
-    std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-    std::fs::write(path, text).expect("written");
-}
 
 fn tree() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -21,7 +16,7 @@ fn tree() -> tempfile::TempDir {
     write(
         at,
         "proc/diskstats",
-        &format!(
+        format!(
             "8 0 sda {row}\n8 1 sda1 {row}\n8 2 sda2 {row}\n253 0 dm-0 {row}\n7 0 loop0 {row}\n104 0 cciss/c0d0 {row}\n"
         ),
     );
@@ -36,12 +31,12 @@ fn tree() -> tempfile::TempDir {
     write(at, "topotop/space/%2Fboot", "500 100 5 1\n");
     let device = "sys/devices/pci0000:00/0000:00:04.0";
     let disk = format!("{device}/virtio1/block/sda");
-    write(at, &format!("{device}/numa_node"), "1\n");
-    write(at, &format!("{disk}/size"), "100\n");
-    write(at, &format!("{disk}/sda1/size"), "40\n");
-    write(at, &format!("{disk}/queue/rotational"), "0\n");
-    write(at, &format!("{disk}/queue/scheduler"), "[mq-deadline] none\n");
-    write(at, &format!("{disk}/device/model"), "Some Disk  \n");
+    write(at, format!("{device}/numa_node"), "1\n");
+    write(at, format!("{disk}/size"), "100\n");
+    write(at, format!("{disk}/sda1/size"), "40\n");
+    write(at, format!("{disk}/queue/rotational"), "0\n");
+    write(at, format!("{disk}/queue/scheduler"), "[mq-deadline] none\n");
+    write(at, format!("{disk}/device/model"), "Some Disk  \n");
     write(at, "sys/devices/virtual/block/dm-0/dm/name", "vg-root\n");
     write(at, "sys/devices/virtual/block/dm-0/slaves/sda2/size", "x\n");
     write(at, "sys/devices/virtual/block/loop0/loop/backing_file", "/srv/x.img\n");

@@ -1,5 +1,6 @@
 use super::NicCollector;
 use crate::live::{Captured, Live};
+use crate::testing::put;
 use crate::{Collector, Cx, Demand, Root};
 use proptest::prelude::*;
 use std::fs;
@@ -10,12 +11,6 @@ use topotop_model::{Draft, Known, Table};
 const DEV: &str = "Inter-|   Receive  |  Transmit\n face |bytes    packets errs\n\
     \x20   lo: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\n\
     \x20 eth0: 1000 20 1 2 3 0 0 0 2000 30 4 5 0 0 0 0\n";
-
-fn put(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
 
 fn read(dir: &Path) -> Draft {
     let root = Arc::new(Root::at(dir).unwrap());
@@ -39,13 +34,13 @@ fn virtio(root: &Path) {
     let nic = format!("{device}/virtio6/net/eth0");
     for (file, text) in [("ifindex", "2\n"), ("mtu", "1500\n"), ("speed", "-1\n"), ("carrier", "1\n"), ("type", "1\n")]
     {
-        put(root, &format!("{nic}/{file}"), text);
+        put(root, format!("{nic}/{file}"), text);
     }
-    put(root, &format!("{nic}/queues/rx-0/rps_cpus"), "0000000c\n");
-    put(root, &format!("{nic}/queues/tx-0/xps_cpus"), "");
-    put(root, &format!("{device}/numa_node"), "2\n");
-    put(root, &format!("{device}/msi_irqs/71"), "msix\n");
-    put(root, &format!("{device}/msi_irqs/72"), "msix\n");
+    put(root, format!("{nic}/queues/rx-0/rps_cpus"), "0000000c\n");
+    put(root, format!("{nic}/queues/tx-0/xps_cpus"), "");
+    put(root, format!("{device}/numa_node"), "2\n");
+    put(root, format!("{device}/msi_irqs/71"), "msix\n");
+    put(root, format!("{device}/msi_irqs/72"), "msix\n");
     std::os::unix::fs::symlink("../../../virtio6", root.join(&nic).join("device")).unwrap();
     put(root, "topotop/nic/eth0/driver", "virtio_net\n0000:41:00.0\n");
     put(root, "topotop/nic/eth0/channels", "rx 0 0\ntx 0 0\nother 0 0\ncombined 1 4\n");

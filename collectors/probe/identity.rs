@@ -135,14 +135,9 @@ fn is_one_name(name: &str) -> bool {
 mod tests {
     use super::super::{filled, same};
     use crate::Root;
+    use crate::testing::put;
     use std::path::Path;
     use topotop_model::fix::Identity;
-
-    fn put(dir: &Path, path: &str, text: &str) {
-        let path = dir.join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        std::fs::write(path, text).expect("written");
-    }
 
     fn machine(at: &Path) -> Root {
         put(at, "proc/7/stat", "7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 880 1 1 1 1\n");

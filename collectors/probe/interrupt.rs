@@ -50,6 +50,7 @@ fn names(actions: &str) -> BTreeSet<&str> {
 mod tests {
     use crate::Root;
     use crate::probe::values;
+    use crate::testing;
     use std::path::Path;
     use topotop_model::fix::Target;
 
@@ -58,9 +59,7 @@ mod tests {
             (format!("sys/kernel/irq/{irq}/actions"), format!("{actions}\n")),
             (format!("proc/irq/{irq}/smp_affinity_list"), format!("{cpus}\n")),
         ] {
-            let path = dir.join(path);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-            std::fs::write(path, text).expect("written");
+            testing::put(dir, &path, &text);
         }
     }
 

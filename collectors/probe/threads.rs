@@ -109,20 +109,15 @@ fn mask(root: &Root, thread: &Ordinary) -> Result<String, Reason> {
 mod tests {
     use super::super::values;
     use crate::Root;
+    use crate::testing::put;
     use std::path::Path;
     use topotop_model::fix::Target;
-
-    fn put(dir: &Path, path: &str, text: &str) {
-        let path = dir.join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        std::fs::write(path, text).expect("written");
-    }
 
     fn thread(dir: &Path, tid: u32, flags: u32, policy: u32, list: &str) {
         let rest = "0 0 0 0 1 1 0 0 20 0 1 0";
         let tail = format!("880 1 1 {} 0 0 {policy} 0", "0 ".repeat(14).trim());
-        put(dir, &format!("proc/7/task/{tid}/stat"), &format!("{tid} (a) b) S 1 7 7 0 -1 {flags} {rest} {tail}\n"));
-        put(dir, &format!("proc/7/task/{tid}/status"), &format!("Name:\ta\nCpus_allowed_list:\t{list}\nx:\ty\n"));
+        put(dir, format!("proc/7/task/{tid}/stat"), format!("{tid} (a) b) S 1 7 7 0 -1 {flags} {rest} {tail}\n"));
+        put(dir, format!("proc/7/task/{tid}/status"), format!("Name:\ta\nCpus_allowed_list:\t{list}\nx:\ty\n"));
     }
 
     #[test]

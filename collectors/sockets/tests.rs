@@ -1,10 +1,10 @@
 //! Sockets of this machine and of captured ones.
 
+use crate::testing::put as write;
 use crate::{Demand, Options, Root, Sampler};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::symlink;
-use std::path::Path;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::{Frame, Process};
 use topotop_model::{State, Window};
@@ -68,12 +68,6 @@ fn this_process_listens_and_talks() {
     }
 }
 
-fn write(dir: &Path, path: &str, text: &str) {
-    let path = dir.join(path);
-    std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-    std::fs::write(path, text).expect("written");
-}
-
 const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
 
 fn line(local: &str, remote: &str, state: &str, inode: u64) -> String {
@@ -88,12 +82,12 @@ fn tree() -> tempfile::TempDir {
     for (pid, netns, inode) in [(7, 1, 70), (8, 2, 80)] {
         let stat =
             format!("{pid} (p) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 5 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 0\n");
-        write(dir.path(), &format!("proc/{pid}/stat"), &stat);
+        write(dir.path(), format!("proc/{pid}/stat"), &stat);
         let (listens, talks) = (
             line("00000000:1628", "00000000:0000", "0A", inode),
             line("0100000A:C000", "0200000A:1538", "01", inode + 1),
         );
-        write(dir.path(), &format!("proc/{pid}/net/tcp"), &format!("{HEAD}{listens}{talks}"));
+        write(dir.path(), format!("proc/{pid}/net/tcp"), format!("{HEAD}{listens}{talks}"));
         std::fs::create_dir_all(dir.path().join(format!("proc/{pid}/fd"))).expect("made");
         std::fs::create_dir_all(dir.path().join(format!("proc/{pid}/ns"))).expect("made");
         for (fd, inode) in [(3, inode), (4, inode + 1)] {

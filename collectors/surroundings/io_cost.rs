@@ -39,11 +39,7 @@ mod tests {
     #[test]
     fn disks_that_are_on_are_found_where_groups_are_mounted() {
         let dir = tempfile::tempdir().expect("a directory");
-        let put = |path: &str, text: &str| {
-            let path = dir.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-            std::fs::write(path, text).expect("written");
-        };
+        let put = |path: &str, text: &str| crate::testing::put(dir.path(), path, text);
         let read = || disks(&Root::at(dir.path()).expect("a root"));
         assert_eq!(read(), Vec::<String>::new());
         put("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cg\\040two rw - cgroup2 cgroup2 rw\nrubbish\n");

@@ -38,6 +38,28 @@ fn refused(mut session: Session, words: &str, dir: &Path) {
 /// A control group of memory of version 1, gone with this.
 struct Group(PathBuf);
 
+/// Where such groups are.
+const ABOVE: &str = "/sys/fs/cgroup/memory";
+
+impl Group {
+    /// One of our own; none where that cannot be made.
+    fn new(name: &str) -> Option<Self> {
+        let group = Self(PathBuf::from(format!("{ABOVE}/topotop-{name}-{}", std::process::id())));
+        if std::fs::create_dir(&group.0).is_ok() {
+            return Some(group);
+        }
+        eprintln!("not tested: no control group of version 1 can be made here");
+        None
+    }
+
+    /// A machine that is sick of the group that is there now.
+    fn on(&self) -> On {
+        let name = self.0.file_name().expect("a name").to_string_lossy();
+        let inode = std::fs::metadata(&self.0).expect("a group").ino();
+        On { group: (format!("/{name}"), inode), mounts: vec![(ABOVE.to_owned(), 1, "memory")], ..On::default() }
+    }
+}
+
 impl Drop for Group {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir(&self.0);
@@ -46,49 +68,30 @@ impl Drop for Group {
 
 #[test]
 fn a_group_that_was_removed_and_one_of_its_name_are_missed() {
-    let above = "/sys/fs/cgroup/memory";
-    let name = format!("/topotop-gone-{}", std::process::id());
-    let group = Group(PathBuf::from(format!("{above}{name}")));
-    if std::fs::create_dir(&group.0).is_err() {
-        eprintln!("not tested: no control group of version 1 can be made here");
-        return;
-    }
-    let on = || On {
-        group: (name.clone(), std::fs::metadata(&group.0).expect("a group").ino()),
-        mounts: vec![(above.to_owned(), 1, "memory")],
-        ..On::default()
-    };
+    let Some(group) = Group::new("gone") else { return };
     let limit = || std::fs::read_to_string(group.0.join("memory.limit_in_bytes")).expect("a limit");
     let before = limit();
     let dir = tempfile::tempdir().expect("a directory");
-    let session = asked("F-LIMIT", &on(), dir.path(), &[]);
+    let session = asked("F-LIMIT", &group.on(), dir.path(), &[]);
     std::fs::remove_dir(&group.0).expect("removed");
     std::fs::create_dir(&group.0).expect("another");
     refused(session, &format!("{} was removed and made again", group.0.display()), dir.path());
     assert_eq!(limit(), before);
-    let session = asked("F-LIMIT", &on(), dir.path(), &[]);
+    let session = asked("F-LIMIT", &group.on(), dir.path(), &[]);
     std::fs::remove_dir(&group.0).expect("removed");
     refused(session, &format!("{} is gone", group.0.display()), dir.path());
 }
 
 #[test]
 fn a_recording_that_goes_on_beside_tells_of_it() {
-    let above = "/sys/fs/cgroup/memory";
-    let name = format!("/topotop-beside-{}", std::process::id());
-    let group = Group(PathBuf::from(format!("{above}{name}")));
-    if std::fs::create_dir(&group.0).is_err() {
-        eprintln!("not tested: no control group of version 1 can be made here");
-        return;
-    }
-    let inode = std::fs::metadata(&group.0).expect("a group").ino();
-    let on = On { group: (name, inode), mounts: vec![(above.to_owned(), 1, "memory")], ..On::default() };
+    let Some(group) = Group::new("beside") else { return };
     let dir = tempfile::tempdir().expect("a directory");
     let (state, file) = (dir.path().join("state"), dir.path().join("beside.ttr"));
     let mut record = Command::new(env!("CARGO_BIN_EXE_topotop"));
     record.args(["record", "--interval", "300ms", "--state-dir"]).arg(&state).arg("-o").arg(&file);
     let mut record = record.args(["--", "sleep", "20"]).stdin(Stdio::null()).spawn().expect("it runs");
     std::thread::sleep(Duration::from_secs(4));
-    let mut session = asked("F-LIMIT", &on, dir.path(), &["env"]);
+    let mut session = asked("F-LIMIT", &group.on(), dir.path(), &["env"]);
     session.keys("yes\r");
     assert_eq!(session.ends(), 0, "{}", session.text());
     std::thread::sleep(Duration::from_secs(4));

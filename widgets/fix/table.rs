@@ -84,6 +84,7 @@ fn verdict(row: &Measured) -> (&'static str, Role) {
         "no_change" => ("as before", Role::Dim),
         "only_before" => ("gone", Role::Info),
         "only_after" => ("new", Role::Info),
+        _ if row.before.is_none() || row.after.is_none() => ("unknown", Role::Dim),
         _ => ("too early", Role::Dim),
     }
 }
