@@ -87,7 +87,17 @@ fn by_hand<'a>(case: &Case<'a>) -> Vec<&'a Irq> {
         let mask = mask.intersection(&frame.topology.cpus_online);
         mask != frame.topology.cpus_online && !frame.topology.nodes.iter().any(|node| node.cpus == mask)
     };
-    frame.irqs.iter().filter(|irq| is_movable(irq)).filter(is_placed).filter(|irq| !crowds(irq)).collect()
+    let placed = frame.irqs.iter().filter(|irq| is_movable(irq) && !is_of_a_disks_queue(irq)).filter(is_placed);
+    placed.filter(|irq| !crowds(irq)).collect()
+}
+
+/// Whether the kernel has placed it and refuses to have it moved, as with queues of NVMe and virtio disks
+/// (`PCI_IRQ_AFFINITY`): only a kernel built with `GENERIC_IRQ_DEBUGFS` tells.
+fn is_of_a_disks_queue(irq: &Irq) -> bool {
+    let number = |text: &str| text.parse::<u32>().ok();
+    let of_nvme = |action: &str| action.starts_with("nvme") && action.rsplit_once('q').and_then(|(_, queue)| number(queue)).is_some_and(|queue| queue > 0);
+    let of_virtio = |action: &str| action.starts_with("virtio") && action.split_once("-req.").and_then(|(_, queue)| number(queue)).is_some();
+    irq.managed.value().is_none() && irq.name.split(',').map(str::trim).all(|action| of_nvme(action) || of_virtio(action))
 }
 
 fn banned(case: &Case<'_>, by_hand: &[&Irq]) -> Result<IdSet, Refusal> {
@@ -210,6 +220,20 @@ mod tests {
         assert_eq!(all.kept.len(), 7, "every mask but that of the managed interrupt");
         assert!(all.kept.contains(&Target::Interrupt { irq: 60, actions: "ahci".to_owned() }));
         assert!(all.breaks.iter().any(|line| line == "60 (ahci) has a mask of its own, 5: it is overwritten"));
+    }
+
+    #[test]
+    fn queues_of_disks_need_no_ban() {
+        let step = |name: &str| {
+            let irq = || Irq { irq: 70, name: name.into(), affinity: Some(set("6")), ..Irq::default() };
+            planned(&[], &installed(), |frame| frame.irqs.push(irq())).expect("a plan").steps[0].new.clone()
+        };
+        for name in ["virtio2-req.1", "nvme0q3", "nvme12q3, nvme12q4"] {
+            assert_eq!(step(name), "running without 60", "{name}: nobody can move it");
+        }
+        for name in ["virtio2-config", "nvme0q0", "nvme0q1, eth1", "virtio2-req.x", "snd2"] {
+            assert_eq!(step(name), "running without 60,70", "{name}: somebody has placed it");
+        }
     }
 
     #[test]

@@ -112,7 +112,10 @@ fn choose(session: &mut Session, fix: &str) -> bool {
             return true;
         }
         session.keys("\x1b[B");
-        session.until("the next one", |next| next != screen || !next.contains("What to do: "));
+        // What is behind the list changes meanwhile.
+        let marked = |screen: &str| Some(screen.split_once("▶ F-")?.1.split_whitespace().next()?.to_owned());
+        let was = marked(&screen);
+        session.until("the next one", |next| marked(next) != was || !next.contains("What to do: "));
     }
     unreachable!("{fix} is not offered:\n{}", session.text());
 }
