@@ -2,7 +2,7 @@
 
 use crate::machine::{Place, SHAPES, Shape};
 use crate::scenarios::Scenario;
-use crate::seen::{Outcome, Parts, Seen};
+use crate::seen::{MEASURED, Outcome, Parts, Seen};
 use crate::{act, flood};
 use std::collections::BTreeMap;
 use std::env;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Machines that may come to nothing before that counts.
 const HANGS: usize = 4;
-/// How often a scenario may fail before that counts.
+/// How often a scenario may fail before that counts; where what was measured is all that is wrong it is only told.
 const TRIES: usize = 3;
 /// A folder that keeps what came out of the guests, for whoever looks for the reason of a failure.
 const KEEP: &str = "TOPOTOP_GUEST_KEEP";
@@ -50,9 +50,7 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         }
         able
     });
-    let mut report = Report { path: Path::new(reports).join(shape.name), shape: shape.name, lines: Vec::new() };
-    let mut failures: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut hangs = 0;
+    let mut ledger = Ledger { path: Path::new(reports).join(shape.name), shape: shape.name, ..Ledger::default() };
     while !todo.is_empty() {
         let work = tempfile::Builder::new().prefix("topotop-guest").tempdir().expect("a temporary folder");
         let place = Place { image: Path::new(image), work: work.path(), network };
@@ -61,18 +59,14 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
             let untold = todo.iter().find(|scenario| !boot.results.contains_key(scenario.name));
             untold.map_or(Ok(()), |scenario| Err(format!("it ended without {}", scenario.name)))
         });
-        todo.retain(|scenario| !matches!(boot.results.get(scenario.name), Some(Ok(()))));
-        for (name, why) in boot.results.iter().filter_map(|(name, result)| Some((*name, result.as_ref().err()?))) {
-            report.line(&format!("{name}: {why}"));
-            *failures.entry(name).or_default() += 1;
-        }
         if let Err(reason) = end {
             println!("guest {}: {reason}\n{}", shape.name, tail(&work.path().join("console")));
-            report.line(&format!("the machine: {reason}"));
-            hangs += 1;
+            ledger.hung(&reason);
         }
-        if hangs > HANGS || failures.values().any(|count| *count >= TRIES) {
-            report.line("FAILED");
+        todo.retain(|scenario| {
+            boot.results.get(scenario.name).is_none_or(|result| ledger.is_todo(scenario.name, result))
+        });
+        if ledger.is_over() {
             return ExitCode::FAILURE;
         }
         if !todo.is_empty() {
@@ -82,18 +76,50 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What did not come out as it should, for the end of all output.
-struct Report {
+/// What did not come out as it should, for the end of all output, and how often.
+#[derive(Default)]
+struct Ledger {
     path: PathBuf,
     shape: &'static str,
     lines: Vec<String>,
+    failures: BTreeMap<&'static str, usize>,
+    hangs: usize,
 }
 
-impl Report {
+impl Ledger {
     fn line(&mut self, text: &str) {
         let short: String = text.lines().next().unwrap_or_default().chars().take(240).collect();
         self.lines.push(format!("guest {}: {short}\n", self.shape));
         fs::write(&self.path, self.lines.concat()).expect("a file");
+    }
+
+    /// A machine failed, not a scenario.
+    fn hung(&mut self, reason: &str) {
+        self.line(&format!("the machine: {reason}"));
+        self.hangs += 1;
+    }
+
+    /// Notes how a scenario came out; true where it has to be tried again.
+    fn is_todo(&mut self, name: &'static str, result: &Result<(), String>) -> bool {
+        let Err(why) = result else { return false };
+        self.line(&format!("{name}: {why}"));
+        let count = self.failures.entry(name).or_default();
+        *count += 1;
+        let told = *count >= TRIES && why.starts_with(MEASURED);
+        if told {
+            self.failures.remove(name);
+            self.line(&format!("{name}: all else held, what was measured was not shown on this host"));
+        }
+        !told
+    }
+
+    /// Whether no further try would help.
+    fn is_over(&mut self) -> bool {
+        let over = self.hangs > HANGS || self.failures.values().any(|count| *count >= TRIES);
+        if over {
+            self.line("FAILED");
+        }
+        over
     }
 }
 
@@ -198,11 +224,13 @@ impl Boot<'_> {
         if !scenario.mend.is_empty() {
             outcome = outcome.and_then(|told| Ok(format!("{told}; {}", (scenario.mended)(&parts)?)));
         }
-        if outcome.is_ok() && !scenario.clean.is_empty() {
-            let after = seen("well").and_then(|well| well.quiet());
-            outcome = outcome.and_then(|told| {
-                after.map(|after| format!("{told}; then {after}")).map_err(|why| format!("afterwards: {why}"))
-            });
+        if !scenario.clean.is_empty() {
+            outcome = match (outcome, seen("well").and_then(|well| well.quiet())) {
+                (Ok(told), Ok(after)) => Ok(format!("{told}; then {after}")),
+                (Ok(_), Err(why)) => Err(format!("afterwards: {why}")),
+                (Err(why), Err(after)) if why.starts_with(MEASURED) => Err(format!("afterwards: {after}; {why}")),
+                (Err(why), _) => Err(why),
+            };
         }
         let (shape, name, seconds) = (self.shape.name, scenario.name, took.as_secs());
         self.results.insert(scenario.name, outcome.as_ref().map(|_| ()).map_err(Clone::clone));

@@ -152,3 +152,20 @@ impl Found<'_> {
 pub(crate) fn holds(what: bool, why: impl Into<String>) -> Result<(), String> {
     if what { Ok(()) } else { Err(why.into()) }
 }
+
+/// How an error begins that is about what was measured: how much an emulated machine gets of its host is nobody's fault.
+pub(crate) const MEASURED: &str = "measured: ";
+
+/// The same about what was measured.
+pub(crate) fn measured(what: bool, why: impl Into<String>) -> Result<(), String> {
+    holds(what, format!("{MEASURED}{}", why.into()))
+}
+
+/// That a verdict says improved. One that says worse, or none at all, is no matter of the host.
+pub(crate) fn improved(state: &str, said: &str) -> Result<(), String> {
+    holds(
+        state.starts_with("applied") && !state.starts_with("applied worse"),
+        format!("the journal says {state}: {said}"),
+    )?;
+    measured(state.starts_with("applied improved"), format!("the journal says {state}: {said}"))
+}
