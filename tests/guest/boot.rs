@@ -17,8 +17,10 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Machines that may come to nothing before that counts.
 const HANGS: usize = 4;
-/// How often a scenario may fail before that counts; where what was measured is all that is wrong it is only told.
+/// How often a scenario may fail before that counts.
 const TRIES: usize = 3;
+/// How often only in what was measured, before that is told and does not count.
+const MEASURED_TRIES: usize = 2;
 /// A folder that keeps what came out of the guests, for whoever looks for the reason of a failure.
 const KEEP: &str = "TOPOTOP_GUEST_KEEP";
 /// The program under test.
@@ -105,7 +107,7 @@ impl Ledger {
         self.line(&format!("{name}: {why}"));
         let count = self.failures.entry(name).or_default();
         *count += 1;
-        let told = *count >= TRIES && why.starts_with(MEASURED);
+        let told = *count >= MEASURED_TRIES && why.starts_with(MEASURED);
         if told {
             self.failures.remove(name);
             self.line(&format!("{name}: all else held, what was measured was not shown on this host"));

@@ -4,7 +4,7 @@
 //! A shape is a machine that is booted once and goes through its scenarios; `image.sh` fetches what machines are made
 //! of. A machine that does not start or stops answering is started again, and so is one in which a scenario failed, for
 //! that alone: an emulated machine may get too little of the host to show what is asked for. What was tried again is
-//! told at the end, with the reason. Where figures alone are wrong three times, and nothing that was done or put back, that
+//! told at the end, with the reason. Where figures alone are wrong again, and nothing that was done or put back, that
 //! is told and does not fail: it says more of the host than of the program.
 #![expect(clippy::expect_used, reason = "what fails here fails as tests do")]
 #![expect(clippy::print_stdout, reason = "a test without the usual harness tells its results itself")]

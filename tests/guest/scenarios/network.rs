@@ -32,7 +32,7 @@ pub(crate) const ONE_QUEUE_IGB: Scenario = Scenario {
 
 /// Such packets there.
 pub(crate) const ONE_QUEUE_IGB_DEAR: Scenario = Scenario {
-    inject: "ethtool -L eth0 combined 1; link_up; firewall 3000; flood 32 60000 60; sleep 1",
+    inject: "ethtool -L eth0 combined 1; link_up; firewall 300; flood 32 60000 60; sleep 1",
     clean: "no_flood; no_firewall; ethtool -L eth0 combined 8; link_up",
     ..ONE_QUEUE_IGB
 };
