@@ -6,6 +6,7 @@
 
 pub mod align;
 pub mod anonymise;
+pub mod bottleneck;
 pub mod codec;
 pub mod column;
 pub mod counter;
@@ -26,7 +27,6 @@ pub mod rules;
 mod section;
 mod snapshot;
 mod stamp;
-pub mod staves;
 mod table;
 pub mod tables;
 pub mod text;

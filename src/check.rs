@@ -11,8 +11,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_collectors::Root;
+use topotop_model::bottleneck::limiting_machine;
 use topotop_model::rules::Severity;
-use topotop_model::staves::shortest;
 use watch::{Seen, Watch};
 
 /// What `check` takes.
@@ -22,7 +22,7 @@ pub struct CheckArgs {
     #[arg(long = "for", value_name = "TIME", value_parser = units::duration, default_value = "30s")]
     pub watch: Duration,
     /// Judge a recording instead of this machine; given again for each machine of one test, it names the one whose
-    /// stave is short.
+    /// resource is short.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub from: Vec<PathBuf>,
     /// Exit with 1 for findings of this severity and worse: info, warning or critical.
@@ -76,7 +76,7 @@ fn lines<'a>(args: &CheckArgs, out: &'a mut dyn Write) -> Option<&'a mut dyn Wri
     (args.format == "jsonl").then_some(out)
 }
 
-/// Each recording, and over several of one test whose stave is short.
+/// Each recording, and over several of one test whose resource is short.
 fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Write) -> Result<Vec<Seen>, String> {
     let mut all: Vec<Seen> = Vec::with_capacity(args.from.len());
     for path in &args.from {
@@ -94,8 +94,8 @@ fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Wri
         if from > to {
             crate::run::warn(&format!("{} and {} were not recorded at the same time", first.name, last.name));
         }
-        let staves: Vec<_> = all.iter().map(|seen| seen.tally.staves()).collect();
-        told(report::short(&all, shortest(&staves), &args.format, out))?;
+        let resources: Vec<_> = all.iter().map(|seen| seen.tally.resources()).collect();
+        told(report::short(&all, limiting_machine(&resources), &args.format, out))?;
     }
     Ok(all)
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use topotop_collectors::metrics::Metric;
 
-/// top for a machine's topology: which core, queue, node, container or disk is the short stave, and why.
+/// top for a machine's topology: which core, queue, node, container or disk is the bottleneck, and why.
 ///
 /// Without a command it shows the machine live; ? lists the keys.
 #[derive(Debug, Parser)]

@@ -5,6 +5,7 @@
 mod common;
 
 mod architecture;
+mod bottleneck;
 mod bound;
 mod check;
 mod cli;
@@ -27,7 +28,6 @@ mod record;
 mod replay;
 mod schema;
 mod screens;
-mod staves;
 mod time;
 mod trouble;
 mod unprivileged;

@@ -1,10 +1,10 @@
-//! One look at the whole machine: the staves, the drawing of its nodes, and the short form of every other screen.
+//! One look at the whole machine: the resources, the drawing of its nodes, and the short form of every other screen.
 
 mod cells;
 mod layout;
 mod nodes;
 mod pressure;
-mod staves;
+mod resources;
 mod timeline;
 
 use crate::parts::machine::{Grouping, Machine};
@@ -77,7 +77,7 @@ impl Panel for Overview {
 
 fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut Buffer) {
     match part {
-        Part::Staves => staves::draw(cx, panel::inset(area), buf),
+        Part::Resources => resources::draw(cx, panel::inset(area), buf),
         Part::Findings => findings(cx, area, buf),
         Part::Nodes => nodes::draw(cx, machine, area, buf),
         Part::Queues => {

@@ -11,7 +11,7 @@ pub fn in_full(finding: &Finding, since: &str) -> String {
     in_full_beside(finding, since, "")
 }
 
-/// The same with what it is not, where that was looked at: see [`crate::staves::sentence`].
+/// The same with what it is not, where that was looked at: see [`crate::bottleneck::sentence`].
 pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
     let mark = match finding.severity {
         Severity::Critical => "CRITICAL",

@@ -5,10 +5,10 @@ use crate::export::json::{self, Findings};
 use crate::units;
 use serde::Serialize;
 use std::io::{self, Write};
+use topotop_model::bottleneck::{Resource, Resources, Verdict, exclusions, sentence};
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, told};
-use topotop_model::staves::{Stave, Staves, Verdict, exclusions, sentence};
 use topotop_model::text::printable;
 
 /// Rules that could not look, with what at.
@@ -27,50 +27,55 @@ pub(super) fn one(seen: &Seen, format: &str, out: &mut impl Write) -> io::Result
     }
 }
 
-/// Over several recordings of one test, the one whose stave is short.
-pub(super) fn short(all: &[Seen], short: Option<(usize, Stave)>, format: &str, out: &mut impl Write) -> io::Result<()> {
-    let short = short.and_then(|(at, stave)| Some((all.get(at)?, stave)));
+/// Over several recordings of one test, the one whose resource is short.
+pub(super) fn short(
+    all: &[Seen],
+    short: Option<(usize, Resource)>,
+    format: &str,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let short = short.and_then(|(at, resource)| Some((all.get(at)?, resource)));
     if format != "text" {
-        let short = short.map(|(seen, stave)| Short {
+        let short = short.map(|(seen, resource)| Short {
             recording: printable(&seen.name).into_owned(),
-            said: printable(&stave.said()).into_owned(),
-            stave: json::stave(&stave),
+            said: printable(&resource.summary()).into_owned(),
+            resource: json::resource(&resource),
         });
-        serde_json::to_writer(&mut *out, &Shortest { short_stave: short })?;
+        serde_json::to_writer(&mut *out, &LimitingMachine { bottleneck: short })?;
         return out.write_all(b"\n");
     }
     match short {
-        None => writeln!(out, "\nshort stave: none on either machine, as far as it was measured"),
-        Some((seen, stave)) => {
-            let line = format!("short stave: {}: {}", seen.name, said(seen, &stave));
+        None => writeln!(out, "\nbottleneck: none on either machine, as far as measured"),
+        Some((seen, resource)) => {
+            let line = format!("bottleneck: {}: {}", seen.name, said(seen, &resource));
             writeln!(out, "\n{}", printable(&line))
         }
     }
 }
 
-/// A stave with the finding about it, and how often it was short.
-fn said(seen: &Seen, stave: &Stave) -> String {
-    let rule = stave.rule.map_or_else(String::new, |(rule, _)| format!(", {rule}"));
-    let (guilty, all) = seen.tally.guilty_in(stave.kind);
+/// A resource with the finding about it, and how often it was short.
+fn said(seen: &Seen, resource: &Resource) -> String {
+    let rule = resource.rule.map_or_else(String::new, |(rule, _)| format!(", {rule}"));
+    let (limiting, all) = seen.tally.limiting_in(resource.kind);
     let often =
-        if stave.verdict == Verdict::Guilty { format!(", in {guilty} of {all} samples") } else { String::new() };
-    format!("{}{rule}{often}", stave.said())
+        if resource.verdict == Verdict::Limiting { format!(", in {limiting} of {all} samples") } else { String::new() };
+    format!("{}{rule}{often}", resource.summary())
 }
 
-/// How each stave stands, the short one and the next.
-fn staves(seen: &Seen, staves: &Staves, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\nstaves:")?;
-    for stave in staves.iter() {
-        let about = [stave.who(), stave.figure(), stave.note.to_owned()];
+/// How each resource stands, the short one and the next.
+fn resources(seen: &Seen, resources: &Resources, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\nresources:")?;
+    for resource in resources.iter() {
+        let about = [resource.owner(), resource.figure(), resource.note.to_owned()];
         let about: Vec<&str> = about.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        let (label, verdict) = (stave.kind.label(), stave.verdict.label());
+        let (label, verdict) = (resource.kind.label(), resource.verdict.label());
         writeln!(out, "  {label:<14} {verdict:<10} {}", printable(&about.join("  ")))?;
     }
-    if let Some(stave) = staves.short() {
-        writeln!(out, "  short: {}", printable(&said(seen, stave)))?;
+    if let Some(resource) = resources.bottleneck() {
+        writeln!(out, "  short: {}", printable(&said(seen, resource)))?;
     }
-    match staves.next().and_then(|stave| Some((stave, stave.headroom()?))) {
-        Some((stave, room)) => writeln!(out, "  next: {}, room for {room:.1} times as much", printable(&stave.said())),
+    match resources.next().and_then(|resource| Some((resource, resource.headroom()?))) {
+        Some((resource, room)) => writeln!(out, "  next: {}, headroom ≈ {room:.1}×", printable(&resource.summary())),
         None => Ok(()),
     }
 }
@@ -94,7 +99,7 @@ pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     if !seen.name.is_empty() {
         writeln!(out, "== {} ==", printable(&seen.name))?;
     }
-    let measured = seen.tally.staves();
+    let measured = seen.tally.resources();
     let samples = seen.samples;
     let time = units::span(seen.seconds.round() as u64);
     let cut = if seen.complete { "" } else { ", cut short" };
@@ -111,7 +116,7 @@ pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         write!(out, "\n{}", told::in_full_beside(finding, &since, &beside))?;
         fix(seen.fixes(finding), out)?;
     }
-    staves(seen, &measured, out)?;
+    resources(seen, &measured, out)?;
     let mut rows = not_checked(&seen.last).peekable();
     if rows.peek().is_some() {
         writeln!(out, "\nnot checked:")?;
@@ -142,40 +147,40 @@ struct Summary {
     samples: u64,
     complete: bool,
     worst: Option<&'static str>,
-    short_stave: Option<String>,
+    bottleneck: Option<String>,
     not_checked: Vec<&'static str>,
     findings: Vec<String>,
 }
 
-/// Whose stave is short over several recordings.
+/// Whose resource is short over several recordings.
 #[derive(Serialize)]
-struct Shortest {
-    short_stave: Option<Short>,
+struct LimitingMachine {
+    bottleneck: Option<Short>,
 }
 
 #[derive(Serialize)]
 struct Short {
     recording: String,
     said: String,
-    stave: json::Stave,
+    resource: json::Resource,
 }
 
 /// The summary, and with `whole` the findings and how the rules stand.
 pub(super) fn summary(seen: &Seen, whole: bool, out: &mut impl Write) -> io::Result<()> {
     let name = |finding: &Finding| printable(&format!("{}/{}", finding.rule.id, finding.subject)).into_owned();
-    let staves = seen.tally.staves();
+    let resources = seen.tally.resources();
     let summary = Summary {
         recording: (!seen.name.is_empty()).then(|| printable(&seen.name).into_owned()),
         samples: seen.samples,
         complete: seen.complete,
         worst: seen.worst().map(Severity::name),
-        short_stave: staves.short().map(|stave| printable(&stave.said()).into_owned()),
+        bottleneck: resources.bottleneck().map(|resource| printable(&resource.summary()).into_owned()),
         not_checked: not_checked(&seen.last).map(|(rule, _)| rule.id).collect(),
         findings: seen.findings.iter().map(name).collect(),
     };
     let all = whole.then(|| {
         let found = seen.findings.iter().map(|finding| (finding, seen.fixes(finding)));
-        Findings::of(found, &seen.last, &staves)
+        Findings::of(found, &seen.last, &resources)
     });
     serde_json::to_writer(&mut *out, &Line { summary, whole: all.as_ref() })?;
     out.write_all(b"\n")

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Root, Sampler};
+use topotop_model::bottleneck::{Resources, Tally};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::fix::{Offered, Surroundings, offered};
 use topotop_model::frame::Frame;
 use topotop_model::judge::{self, Judge, Judgement};
 use topotop_model::rules::{Finding, Severity, Subject};
-use topotop_model::staves::{Staves, Tally};
 use topotop_model::{Snapshot, Window};
 
 /// What was seen while watching.
@@ -36,7 +36,7 @@ pub(crate) struct Seen {
     /// What is known of the place that fixes would be applied from.
     pub(super) surroundings: Surroundings,
     pub(super) last: Judgement,
-    /// How the staves stood.
+    /// How the resources stood.
     pub(super) tally: Tally,
 }
 
@@ -45,7 +45,7 @@ impl Seen {
         self.samples += 1;
         let wall = frame.stamp.wall_ns;
         self.span = if self.samples == 1 { (wall, wall) } else { (self.span.0, wall) };
-        self.tally.take(&Staves::of(frame, &judgement.findings, settings), frame.interval_seconds.is_some());
+        self.tally.take(&Resources::of(frame, &judgement.findings, settings), frame.interval_seconds.is_some());
         let start = *first.get_or_insert(frame.stamp.mono_ns);
         self.seconds = frame.stamp.mono_ns.saturating_sub(start) as f64 / 1e9;
         for finding in &judgement.findings {

@@ -11,19 +11,19 @@ mod irqs;
 mod machine;
 mod nics;
 mod processes;
+mod resources;
 mod sockets;
-mod staves;
 mod top;
 mod value;
 
 use super::Options;
 pub(crate) use findings::{Finding, finding};
-pub(crate) use staves::{Stave, stave};
+pub(crate) use resources::{Resource, resource};
 use std::io::{self, Write};
+use topotop_model::bottleneck::Resources;
 use topotop_model::fix::{Offered, offered};
 use topotop_model::frame::Frame;
 use topotop_model::judge::Judgement;
-use topotop_model::staves::Staves;
 use topotop_model::{Known, Section, State, Table};
 use value::{Named, object};
 
@@ -59,7 +59,7 @@ object! {
         metrics: Option<Vec<sockets::Metric>>,
         rules: Option<Vec<findings::Row>>,
         findings: Option<Vec<findings::Finding>>,
-        staves: Option<Vec<staves::Stave>>,
+        resources: Option<Vec<resources::Resource>>,
         gaps: Vec<host::Gap>,
         cost: host::Cost,
     }
@@ -71,12 +71,12 @@ pub fn document(frame: &Frame, options: &Options<'_>) -> Document {
     let processes = top::processes(frame, options.top);
     let cgroups = top::cgroups(frame, options.top);
     let settings = options.settings.cloned().unwrap_or_default();
-    let staves = options.judgement.map(|judgement| Staves::of(frame, &judgement.findings, &settings));
+    let resources = options.judgement.map(|judgement| Resources::of(frame, &judgement.findings, &settings));
     let surroundings = options.surroundings.cloned().unwrap_or_default();
     let found = |judgement: &Judgement| {
         let one = |finding| {
             let (fixes, _) = offered(finding, frame, &surroundings);
-            findings::finding(finding, staves.as_ref(), &fixes)
+            findings::finding(finding, resources.as_ref(), &fixes)
         };
         judgement.findings.iter().map(one).collect()
     };
@@ -104,7 +104,7 @@ pub fn document(frame: &Frame, options: &Options<'_>) -> Document {
         metrics: list(&raw.metrics, frame.metrics.iter().map(sockets::metric)),
         rules: options.judgement.map(findings::rules),
         findings: options.judgement.map(found),
-        staves: staves.as_ref().map(staves::list),
+        resources: resources.as_ref().map(resources::list),
         gaps: frame.gaps.iter().map(host::gap).collect(),
         cost: host::cost(&frame.cost),
     }
@@ -127,21 +127,21 @@ object! {
     pub Findings {
         rules: Vec<findings::Row>,
         findings: Vec<findings::Finding>,
-        staves: Vec<staves::Stave>,
+        resources: Vec<resources::Resource>,
     }
 }
 
 impl Findings {
-    /// Of findings that were collected with their fixes, the last judgement and the staves of the whole time.
+    /// Of findings that were collected with their fixes, the last judgement and the resources of the whole time.
     pub fn of<'a>(
         found: impl Iterator<Item = (&'a topotop_model::rules::Finding, &'a [Offered])>,
         last: &Judgement,
-        staves: &Staves,
+        resources: &Resources,
     ) -> Self {
         Self {
             rules: findings::rules(last),
-            findings: found.map(|(finding, fixes)| findings::finding(finding, Some(staves), fixes)).collect(),
-            staves: staves::list(staves),
+            findings: found.map(|(finding, fixes)| findings::finding(finding, Some(resources), fixes)).collect(),
+            resources: resources::list(resources),
         }
     }
 }

@@ -25,7 +25,7 @@ pub struct Playback {
     pub machine: usize,
     /// How the clocks of two machines stand to each other.
     pub clocks: String,
-    /// Of two machines the one whose stave is short at this instant, and that stave; empty where none is.
+    /// Of two machines the one whose resource is short at this instant, and that resource; empty where none is.
     pub short: String,
     /// True while it goes on by itself.
     pub playing: bool,

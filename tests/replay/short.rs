@@ -1,4 +1,4 @@
-//! Over the recordings of two machines the one whose stave is short is named, on either machine's screen.
+//! The limiting machine of two recordings is named on either machine's screen.
 
 use crate::common::reel::{Reel, quiet};
 use std::sync::mpsc::sync_channel;
@@ -28,7 +28,7 @@ fn until(replay: &mut Replay, what: &str, wanted: impl Fn(&Playback) -> bool) ->
 }
 
 #[test]
-fn the_short_stave_is_named_on_either_screen() {
+fn the_bottleneck_is_named_on_either_screen() {
     let dir = tempfile::tempdir().expect("a directory");
     let (server, client) = (dir.path().join("server.rec"), dir.path().join("client.rec"));
     let boot_id = "22222222-2222-4333-8444-555555555555";
@@ -44,7 +44,7 @@ fn the_short_stave_is_named_on_either_screen() {
     until(&mut replay, "the start", |playback| playback.machines.len() == 2 && playback.short.is_empty());
     replay.order(Order::Sample(20));
     let server = until(&mut replay, "the client's core", |playback| !playback.short.is_empty());
-    assert_eq!((server.machine, server.short.as_str()), (0, "short stave: load-3: core 3 98 %"));
+    assert_eq!((server.machine, server.short.as_str()), (0, "bottleneck: load-3: core 3 98 %"));
     replay.order(Order::Machine);
     let client = until(&mut replay, "the other screen", |playback| playback.machine == 1);
     assert_eq!(client.short, server.short);

@@ -6,10 +6,10 @@ use crate::parts::number::Short;
 use crate::parts::pane::Doc;
 use crate::parts::{severity, units};
 use crate::{Charset, Cx, Role};
+use topotop_model::bottleneck::{Resources, exclusions, sentence};
 use topotop_model::fix::{Offered, Risk, offered};
 use topotop_model::judge::Basis;
 use topotop_model::rules::Finding;
-use topotop_model::staves::{Staves, exclusions, sentence};
 use topotop_model::text::printable;
 
 pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
@@ -80,8 +80,8 @@ fn related(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
 
 /// What was measured beside it and is not the limit.
 fn beside(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
-    let staves = Staves::of(cx.frame, &cx.judgement.findings, cx.settings);
-    let said = sentence(&exclusions(finding, &staves));
+    let resources = Resources::of(cx.frame, &cx.judgement.findings, cx.settings);
+    let said = sentence(&exclusions(finding, &resources));
     if !said.is_empty() {
         doc.gap();
         doc.head("By exclusion");

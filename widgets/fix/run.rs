@@ -5,10 +5,10 @@ use crate::parts::number;
 use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
+use topotop_model::bottleneck::{Resources, Verdict as Stands};
 use topotop_model::fix::Verdict;
 use topotop_model::fix::verification::Phase;
 use topotop_model::journal::{Applied, Because, Outcome};
-use topotop_model::staves::{Staves, Verdict as Stands};
 use topotop_model::text::printable;
 
 /// Items that failed that are listed at most.
@@ -188,19 +188,22 @@ fn bar(cx: &Cx<'_>, doc: &mut Doc, share: f64, said: &str, width: u16) {
 
 /// What holds the machine up now, and how far the next one is.
 fn next(cx: &Cx<'_>, doc: &mut Doc, width: u16) {
-    let staves = Staves::of(cx.frame, &cx.judgement.findings, cx.settings);
-    match staves.short() {
-        Some(stave) => {
-            let rule = stave.rule.map_or_else(String::new, |(rule, _)| format!(" ({rule})"));
-            text(doc, Role::Warn, &format!("Short stave now: {}{rule}", stave.said()), width);
+    let resources = Resources::of(cx.frame, &cx.judgement.findings, cx.settings);
+    match resources.bottleneck() {
+        Some(resource) => {
+            let rule = resource.rule.map_or_else(String::new, |(rule, _)| format!(" ({rule})"));
+            text(doc, Role::Warn, &format!("Bottleneck now: {}{rule}", resource.summary()), width);
         }
-        None => text(doc, Role::Ok, "No stave is short now, as far as is measured", width),
+        None => text(doc, Role::Ok, "No bottleneck now, as far as measured", width),
     }
-    if let Some((stave, room)) = staves.next().and_then(|stave| Some((stave, stave.headroom()?))) {
-        text(doc, Role::Text, &format!("Next: {}, room for {room:.1} times as much", stave.said()), width);
+    if let Some((resource, room)) = resources.next().and_then(|resource| Some((resource, resource.headroom()?))) {
+        text(doc, Role::Text, &format!("Next: {}, headroom ≈ {room:.1}×", resource.summary()), width);
     }
-    let unknown: Vec<&str> =
-        staves.iter().filter(|stave| stave.verdict == Stands::Unknown).map(|stave| stave.kind.label()).collect();
+    let unknown: Vec<&str> = resources
+        .iter()
+        .filter(|resource| resource.verdict == Stands::Unknown)
+        .map(|resource| resource.kind.label())
+        .collect();
     if !unknown.is_empty() {
         text(doc, Role::Dim, &format!("Unknown: {}", unknown.join(", ")), width);
     }

@@ -1,6 +1,6 @@
 //! Which part of the overview gets which rows: the least of each in order of weight, then what each could use.
 
-use super::{nodes, staves, timeline};
+use super::{nodes, resources, timeline};
 use crate::Cx;
 use crate::parts::machine::Machine;
 use ratatui::layout::Rect;
@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 /// A part of the overview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    Staves,
+    Resources,
     Findings,
     Nodes,
     Queues,
@@ -21,7 +21,7 @@ pub(super) enum Part {
 impl Part {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Staves => "staves",
+            Self::Resources => "resources",
             Self::Findings => "findings",
             Self::Nodes => "nodes",
             Self::Queues => "queues",
@@ -121,10 +121,10 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 8] {
     let queues = crate::queues::compact_rows(cx);
     let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some() && *cgroup.path != *"/").count();
     let disks = crate::disks::compact_rows(cx);
-    let staves = staves::rows(inner, area.height);
+    let resources = resources::rows(inner, area.height);
     let nodes = nodes::useful_rows(machine, area.height) + nodes::without_cpus(cx, machine).count().min(8) as u16;
     [
-        Slot::new(staves, staves),
+        Slot::new(resources, resources),
         findings(cx, area),
         Slot::new(nodes::least_rows(machine), nodes),
         // An interface without its busiest queue is only half of the story.
@@ -231,7 +231,7 @@ fn narrow(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
 
 /// The parts in the order of [`wishes`].
 const PARTS: [Part; 8] = [
-    Part::Staves,
+    Part::Resources,
     Part::Findings,
     Part::Nodes,
     Part::Queues,
@@ -254,18 +254,18 @@ fn right_width(area: Rect) -> u16 {
 
 /// The machine and its queues at the left, always at one place; what is found and what fills up at the right.
 fn wide(cx: &Cx<'_>, machine: &Machine, area: Rect) -> Plan {
-    let [staves, findings, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area);
+    let [resources, findings, nodes, queues, cache, processes, disks, timeline] = wishes(cx, machine, area);
     let (mut left, mut right) = ([nodes, queues], [findings, cache, disks]);
-    let mut slots = [staves, Slot::beside(left, right), processes, timeline];
+    let mut slots = [resources, Slot::beside(left, right), processes, timeline];
     let all: u16 = slots.iter().map(|slot| slot.least).sum();
     let note = u16::from(all > area.height && area.height > 2);
     share_out(&mut slots, 1, area.height - note);
-    let [staves, columns, processes, timeline] = slots;
+    let [resources, columns, processes, timeline] = slots;
     stack(&mut left, columns.rows);
     stack(&mut right, columns.rows);
     let mut plan = Plan { wants_timeline: timeline::has_shape(cx), ..Plan::default() };
-    plan.place(Part::Staves, Rect { height: staves.rows, ..area });
-    let top = area.y + staves.rows;
+    plan.place(Part::Resources, Rect { height: resources.rows, ..area });
+    let top = area.y + resources.rows;
     let sides = [
         (Rect { y: top, width: left_width(area), ..area }, [Part::Nodes, Part::Queues].as_slice(), left.as_slice()),
         (

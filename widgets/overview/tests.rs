@@ -52,9 +52,9 @@ fn the_hot_cpu_is_hot_and_a_click_selects_it() {
     });
 }
 
-fn stave(frame: &Frame, name: &str) -> String {
+fn resource(frame: &Frame, name: &str) -> String {
     with(frame, Charset::Unicode, |cx| {
-        // One stave to a row.
+        // One resource to a row.
         let picture = text(&drawn(&mut Overview::new(), cx, 39, 60));
         let cell =
             |line: &&str| line.trim_start().strip_prefix(['▲', '✓', '?']).is_some_and(|line| line.starts_with(name));
@@ -66,23 +66,23 @@ fn stave(frame: &Frame, name: &str) -> String {
 }
 
 #[test]
-fn staves_tell_unknown_from_none() {
+fn resources_tell_unknown_from_none() {
     let mut frame = demo::server();
-    assert_eq!(stave(&frame, "nic"), "✓nic 4% ↓4% ↑2% eth0");
-    assert_eq!(stave(&frame, "remote"), "▲remote 61% postgres 7741");
+    assert_eq!(resource(&frame, "nic"), "✓nic 4% ↓4% ↑2% eth0");
+    assert_eq!(resource(&frame, "remote"), "▲remote 61% postgres 7741");
     // A second interface whose capacity nobody knows: nobody can rule the network out.
     frame.nics[2].capacity_mbps = Known::None;
     frame.nics[2].utilisation = None;
-    assert_eq!(stave(&frame, "nic"), "?nic unknown ↓2.4M ↑2.1M eth1");
+    assert_eq!(resource(&frame, "nic"), "?nic unknown ↓2.4M ↑2.1M eth1");
     // Unless the first one is full.
     frame.nics[1].capacity_mbps = 900.into();
-    assert!(stave(&frame, "nic").starts_with("▲nic 99% ↓99% ↑2.1M"), "{}", stave(&frame, "nic"));
+    assert!(resource(&frame, "nic").starts_with("▲nic 99% ↓99% ↑2.1M"), "{}", resource(&frame, "nic"));
     let tiny = demo::tiny();
-    assert_eq!(stave(&tiny, "remote"), "✓remote one node");
-    assert_eq!(stave(&tiny, "quota"), "✓quota no quota");
+    assert_eq!(resource(&tiny, "remote"), "✓remote one node");
+    assert_eq!(resource(&tiny, "quota"), "✓quota no quota");
     let blind = demo::blind();
     for name in ["core", "thread", "softirq", "disk", "nic", "quota", "memory", "remote"] {
-        assert!(stave(&blind, name).starts_with(&format!("?{name} ")), "{}", stave(&blind, name));
+        assert!(resource(&blind, name).starts_with(&format!("?{name} ")), "{}", resource(&blind, name));
     }
 }
 
@@ -100,17 +100,17 @@ fn what_the_filter_hides_is_not_said_to_be_missing() {
 }
 
 #[test]
-fn the_short_stave_is_named_where_there_is_room() {
+fn the_bottleneck_is_named_where_there_is_room() {
     let frame = demo::server();
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, height)));
         let first = picture.lines().next().unwrap_or_default();
-        assert!(first.contains("▲ short stave: disk nvme1n1 98 % busy"), "{first}");
+        assert!(first.contains("▲ bottleneck: disk nvme1n1 98 % busy"), "{first}");
     }
     let mut calm = demo::tiny();
     calm.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(topotop_model::frame::CpuShares::default()));
     let picture = with(&calm, Charset::Ascii, |cx| text(&drawn(&mut Overview::new(), cx, 80, 24)));
-    assert!(picture.lines().next().unwrap_or_default().starts_with(" + no short stave"), "{picture}");
+    assert!(picture.lines().next().unwrap_or_default().starts_with(" + no bottleneck"), "{picture}");
 }
 
 #[test]
@@ -128,13 +128,13 @@ fn nodes_without_cpus_or_memory_are_shown_as_such() {
 }
 
 #[test]
-fn every_stave_is_there_at_every_width() {
+fn every_resource_is_there_at_every_width() {
     let frame = demo::server();
     for width in 20..220 {
         let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, 40)));
-        let staves = picture.lines().take_while(|line| !line.contains("Nodes")).collect::<String>();
+        let resources = picture.lines().take_while(|line| !line.contains("Nodes")).collect::<String>();
         for name in ["core", "thread", "softirq", "disk", "nic", "quota", "memory", "remote"] {
-            assert!(staves.contains(name), "{name} at {width}\n{picture}");
+            assert!(resources.contains(name), "{name} at {width}\n{picture}");
         }
     }
 }

@@ -181,7 +181,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     let [(65, Order::Verdict(7, verdict))] = verdicts.as_slice() else { panic!("{verdicts:?}") };
     assert_eq!(verdict.name, "improved", "{verdict:?}");
     let picture = text(&mut app);
-    for part in ["Verdict: improved", "packets received of nic:eth0", "+50 %", "Short stave now", "U undo"] {
+    for part in ["Verdict: improved", "packets received of nic:eth0", "+50 %", "Bottleneck now", "U undo"] {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
     let effects = press(&mut app, KeyCode::Char('U'));

@@ -3,10 +3,10 @@
 use super::value::{Lines, Text, object};
 use std::sync::Arc;
 use topotop_model::Known;
+use topotop_model::bottleneck::{Resources, Verdict, exclusions};
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::rules::{self, Figure};
-use topotop_model::staves::{Staves, Verdict, exclusions};
 
 object! {
     /// One finding.
@@ -20,7 +20,7 @@ object! {
         evidence: Vec<Evidence>,
         tables: Vec<Table>,
         children: Vec<&'static str>,
-        ruled_out: Vec<super::staves::Stave>,
+        has_headroom: Vec<super::resources::Resource>,
         fixes: Vec<Fix>,
     }
 }
@@ -102,10 +102,10 @@ pub(crate) enum Value {
 
 impl super::value::Absent for Value {}
 
-/// A finding; with what is ruled out beside it where the staves are known, and what can be done about it.
-pub(crate) fn finding(finding: &rules::Finding, staves: Option<&Staves>, fixes: &[Offered]) -> Finding {
-    let beside = staves.map(|staves| exclusions(finding, staves)).unwrap_or_default();
-    let beside = beside.into_iter().filter(|stave| stave.verdict == Verdict::RuledOut);
+/// A finding; with what is has headroom beside it where the resources are known, and what can be done about it.
+pub(crate) fn finding(finding: &rules::Finding, resources: Option<&Resources>, fixes: &[Offered]) -> Finding {
+    let beside = resources.map(|resources| exclusions(finding, resources)).unwrap_or_default();
+    let beside = beside.into_iter().filter(|resource| resource.verdict == Verdict::HasHeadroom);
     let evidence = finding.evidence.iter().filter_map(|evidence| {
         let value = match &evidence.value {
             Figure::Number(value) => Value::Number(*value),
@@ -124,7 +124,7 @@ pub(crate) fn finding(finding: &rules::Finding, staves: Option<&Staves>, fixes: 
         evidence: evidence.collect(),
         tables: finding.tables().map(table).collect(),
         children: finding.children.iter().map(|child| child.rule.id).collect(),
-        ruled_out: beside.map(super::staves::stave).collect(),
+        has_headroom: beside.map(super::resources::resource).collect(),
         fixes: fixes.iter().map(fix).collect(),
     }
 }

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use topotop_model::bottleneck::Resources;
 use topotop_model::fix::verification::{Verdict, Verification};
 use topotop_model::journal::{Because, Entry, Measured};
-use topotop_model::staves::Staves;
 
 /// How it is waited.
 pub(super) struct How<'a> {
@@ -146,7 +146,7 @@ fn conclude(watch: &Watch, verdict: Verdict, why: &Because, how: &How<'_>) -> Re
     (how.note)(&said);
     verdict.table.iter().for_each(|row| (how.note)(&measured(row)));
     let undone = if verdict.is_worse() && how.undo_if_worse { take_back(&mut ledger, why, how)? } else { None };
-    staves(watch, how);
+    resources(watch, how);
     Ok(Watched { verdict, undone })
 }
 
@@ -195,14 +195,14 @@ fn short(value: f64) -> String {
 }
 
 /// What is short next, and how much room there is.
-fn staves(watch: &Watch, how: &How<'_>) {
+fn resources(watch: &Watch, how: &How<'_>) {
     let seen = watch.seen();
     let Some(frame) = seen.frames.back() else { return };
-    let staves = Staves::of(frame, &seen.findings, &topotop_model::judge::Settings::default());
-    if let Some(stave) = staves.short() {
-        (how.note)(&format!("short stave now: {}", stave.said()));
+    let resources = Resources::of(frame, &seen.findings, &topotop_model::judge::Settings::default());
+    if let Some(resource) = resources.bottleneck() {
+        (how.note)(&format!("bottleneck now: {}", resource.summary()));
     }
-    if let Some((stave, room)) = staves.next().and_then(|stave| Some((stave, stave.headroom()?))) {
-        (how.note)(&format!("next: {}, room for {room:.1} times as much", stave.said()));
+    if let Some((resource, room)) = resources.next().and_then(|resource| Some((resource, resource.headroom()?))) {
+        (how.note)(&format!("next: {}, headroom ≈ {room:.1}×", resource.summary()));
     }
 }

@@ -6,12 +6,12 @@ use super::track::{After, Track};
 use crate::app::transport::{Reel, by_own_time};
 use crate::source::Sample;
 use std::sync::Arc;
+use topotop_model::bottleneck::Resources;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::history::Headline;
 use topotop_model::judge::{self, Timeline};
 use topotop_model::recording::{Damage, When};
-use topotop_model::staves::Staves;
 use topotop_model::{Snapshot, Window};
 use topotop_widgets::parts::timebar::Bar;
 
@@ -241,9 +241,9 @@ impl Deck {
         Some(Sample { frame: Arc::clone(&self.frame), history, judgement, timeline })
     }
 
-    /// How its staves stand at the sample that is shown.
-    pub(super) fn staves(&self) -> Staves {
-        Staves::of(&self.frame, &self.judging.judgement().findings, self.judging.settings())
+    /// How its resources stand at the sample that is shown.
+    pub(super) fn resources(&self) -> Resources {
+        Resources::of(&self.frame, &self.judging.judgement().findings, self.judging.settings())
     }
 
     /// The recording as a whole.

@@ -51,11 +51,11 @@ pub(super) fn clocks(app: &App) -> String {
     app.playback.as_ref().map_or_else(String::new, |playback| playback.clocks.clone())
 }
 
-/// Of two machines the one whose stave is short.
+/// Of two machines the one whose resource is short.
 pub(super) fn short(app: &App, width: u16) -> String {
     let short = app.playback.as_ref().map_or_else(String::new, |playback| printable(&playback.short).into_owned());
     // On a narrow line a word is enough, so that the clocks beside it stay.
-    if width < 150 { short.replacen("short stave: ", "short: ", 1) } else { short }
+    if width < 150 { short.replacen("bottleneck: ", "short: ", 1) } else { short }
 }
 
 /// The machine of two that is shown; none where there are not two.

@@ -78,7 +78,7 @@ fn by_hand(parts: &Parts) -> Outcome {
     ] {
         holds(stood(page).contains(said), format!("{page} does not say {said:?}:\n{}", stood(page)))?;
     }
-    let now = ["Short stave now", "No stave is short now"];
+    let now = ["Bottleneck now", "No bottleneck now"];
     holds(now.iter().any(|said| stood("verdict").contains(said)), format!("what is short now:\n{}", stood("verdict")))?;
     same(parts, "before", "after")?;
     let cost = stood("verdict").lines().find(|line| line.contains("cost  softirq")).unwrap_or_default();

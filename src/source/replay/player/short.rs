@@ -1,11 +1,11 @@
-//! Of two machines at one instant, the one whose stave is short.
+//! Of two machines at one instant, the one that limits.
 
 use super::super::Clocks;
 use super::super::deck::Deck;
 use super::{APART_NS, Player};
 use crate::app::transport::Reel as _;
+use topotop_model::bottleneck::{Resources, limiting_machine};
 use topotop_model::recording::When;
-use topotop_model::staves::{Staves, shortest};
 
 impl Player {
     /// Brings the other machines to the instant that is shown; nothing where there is one machine only, or none is
@@ -16,14 +16,14 @@ impl Player {
         }
         let (shown, clocks, sample) = (self.machine, self.clocks.clone(), self.transport.sample);
         let when = self.decks.get_mut(shown)?.when(sample)?;
-        let mut staves = Vec::with_capacity(self.decks.len());
+        let mut resources = Vec::with_capacity(self.decks.len());
         for (machine, deck) in self.decks.iter_mut().enumerate() {
             let there = machine == shown || brought(deck, when, &clocks, shown);
             // One that was not recorded then has nothing to say.
-            staves.push(if there { deck.staves() } else { Staves::default() });
+            resources.push(if there { deck.resources() } else { Resources::default() });
         }
-        let (machine, stave) = shortest(&staves)?;
-        Some(format!("short stave: {}: {}", self.names.get(machine)?, stave.said()))
+        let (machine, resource) = limiting_machine(&resources)?;
+        Some(format!("bottleneck: {}: {}", self.names.get(machine)?, resource.summary()))
     }
 }
 

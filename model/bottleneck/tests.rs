@@ -1,6 +1,6 @@
-//! How staves stand: measured, blamed, and unknown rather than ruled out.
+//! How resources stand: measured, blamed, and unknown rather than has headroom.
 
-use super::{Kind, Stave, Staves, Tally, Verdict, exclusions, sentence};
+use super::{Resource, ResourceKind, Resources, Tally, Verdict, exclusions, sentence};
 use crate::frame::*;
 use crate::judge::Settings;
 use crate::rules::{self, Evidence, Figure, Finding, Severity, Subject};
@@ -63,12 +63,12 @@ fn healthy() -> Frame {
     }
 }
 
-fn of(frame: &Frame) -> Staves {
-    Staves::of(frame, &[], &Settings::default())
+fn of(frame: &Frame) -> Resources {
+    Resources::of(frame, &[], &Settings::default())
 }
 
-fn verdict(frame: &Frame, kind: Kind) -> Verdict {
-    of(frame).get(kind).map(|stave| stave.verdict).expect("every stave is there")
+fn verdict(frame: &Frame, kind: ResourceKind) -> Verdict {
+    of(frame).get(kind).map(|resource| resource.verdict).expect("every resource is there")
 }
 
 fn finding(rule: &str, severity: Severity, subject: Subject) -> Finding {
@@ -95,32 +95,32 @@ fn group(quota: f64, used: f64, throttled: f64) -> Cgroup {
 
 #[test]
 fn a_healthy_machine_rules_everything_out() {
-    let staves = of(&healthy());
-    let wrong: Vec<_> = staves.iter().filter(|stave| stave.verdict != Verdict::RuledOut).collect();
+    let resources = of(&healthy());
+    let wrong: Vec<_> = resources.iter().filter(|resource| resource.verdict != Verdict::HasHeadroom).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
-    assert_eq!(staves.short(), None);
-    assert_eq!(staves.iter().map(|stave| stave.kind).collect::<Vec<_>>(), Kind::ALL);
-    let next = staves.next().expect("something is nearest");
-    assert_eq!((next.kind, next.headroom().map(|times| (times * 10.0).round())), (Kind::NicOut, Some(21.0)));
+    assert_eq!(resources.bottleneck(), None);
+    assert_eq!(resources.iter().map(|resource| resource.kind).collect::<Vec<_>>(), ResourceKind::ALL);
+    let next = resources.next().expect("something is nearest");
+    assert_eq!((next.kind, next.headroom().map(|times| (times * 10.0).round())), (ResourceKind::NicOut, Some(21.0)));
 }
 
 #[test]
 fn what_is_full_is_guilty_by_its_own_measure() {
     let mut frame = healthy();
     frame.cpus[1] = cpu(3, 0.98, 0.1);
-    let staves = of(&frame);
-    assert_eq!(staves.short().map(Stave::said), Some("core 3 98 %".to_owned()));
+    let resources = of(&frame);
+    assert_eq!(resources.bottleneck().map(Resource::summary), Some("core 3 98 %".to_owned()));
     // Interrupts are why the core is full.
     frame.cpus[1] = cpu(3, 0.98, 0.95);
-    assert_eq!(of(&frame).short().map(Stave::said), Some("softirq core 3 95 %".to_owned()));
+    assert_eq!(of(&frame).bottleneck().map(Resource::summary), Some("softirq core 3 95 %".to_owned()));
     // A CPU that the host takes away is as full as one that is used.
     let mut frame = healthy();
     frame.cpus[1].shares = Some(CpuShares { busy: 0.6, steal: 0.4, ..CpuShares::default() });
-    assert_eq!(verdict(&frame, Kind::Core), Verdict::Guilty);
+    assert_eq!(verdict(&frame, ResourceKind::Core), Verdict::Limiting);
     // A poller on an isolated CPU is there on purpose.
     let mut frame = healthy();
     frame.cpus[1] = Cpu { isolated: true, ..cpu(3, 1.0, 0.0) };
-    assert_eq!(verdict(&frame, Kind::Core), Verdict::RuledOut);
+    assert_eq!(verdict(&frame, ResourceKind::Core), Verdict::HasHeadroom);
 }
 
 #[test]
@@ -128,60 +128,70 @@ fn thresholds_are_those_of_the_rules_as_configured() {
     let mut frame = healthy();
     frame.cpus[1] = cpu(3, 0.8, 0.0);
     let mut settings = Settings::default();
-    let guilty = |settings: &Settings| Staves::of(&frame, &[], settings).short().map(|stave| stave.kind);
-    assert_eq!(guilty(&settings), None);
+    let limiting =
+        |settings: &Settings| Resources::of(&frame, &[], settings).bottleneck().map(|resource| resource.kind);
+    assert_eq!(limiting(&settings), None);
     settings.thresholds.insert(("CPU-01".to_owned(), "busy".to_owned()), 0.75);
-    assert_eq!(guilty(&settings), Some(Kind::Core));
+    assert_eq!(limiting(&settings), Some(ResourceKind::Core));
 }
 
 #[test]
-fn a_link_of_unknown_capacity_is_never_ruled_out() {
+fn a_link_of_unknown_capacity_is_never_headroom() {
     let mut frame = healthy();
-    assert_eq!(of(&frame).get(Kind::NicOut).map(Stave::said), Some("nic out eth0 42 % of 10.0 Gbit/s".to_owned()));
+    assert_eq!(
+        of(&frame).get(ResourceKind::NicOut).map(Resource::summary),
+        Some("nic out eth0 42 % of 10.0 Gbit/s".to_owned())
+    );
     frame.nics.push(nic("eth1", Known::None, 0.0, 5e6));
-    assert_eq!(verdict(&frame, Kind::NicOut), Verdict::Unknown);
-    assert_eq!(of(&frame).get(Kind::NicOut).map(Stave::said), Some("nic out eth1 40 Mbit/s".to_owned()));
+    assert_eq!(verdict(&frame, ResourceKind::NicOut), Verdict::Unknown);
+    assert_eq!(of(&frame).get(ResourceKind::NicOut).map(Resource::summary), Some("nic out eth1 40 Mbit/s".to_owned()));
     // Unless another one is full: then one knows.
     frame.nics[0] = nic("eth0", Known::Value(10_000), 1e8, 1.2e9);
-    assert_eq!((verdict(&frame, Kind::NicIn), verdict(&frame, Kind::NicOut)), (Verdict::Unknown, Verdict::Guilty));
+    assert_eq!(
+        (verdict(&frame, ResourceKind::NicIn), verdict(&frame, ResourceKind::NicOut)),
+        (Verdict::Unknown, Verdict::Limiting)
+    );
     // One without a link carries nothing.
     frame.nics.truncate(1);
     frame.nics.push(Nic { carrier: Known::Value(false), ..nic("eth1", Known::Missing, 0.0, 0.0) });
-    assert_eq!(verdict(&frame, Kind::NicIn), Verdict::RuledOut);
+    assert_eq!(verdict(&frame, ResourceKind::NicIn), Verdict::HasHeadroom);
     frame.nics.clear();
-    assert_eq!(verdict(&frame, Kind::NicIn), Verdict::RuledOut);
+    assert_eq!(verdict(&frame, ResourceKind::NicIn), Verdict::HasHeadroom);
     frame.host.in_container = Known::Value(true);
-    assert_eq!(verdict(&frame, Kind::NicIn), Verdict::Unknown);
+    assert_eq!(verdict(&frame, ResourceKind::NicIn), Verdict::Unknown);
 }
 
 #[test]
 fn a_disk_is_short_when_requests_wait() {
     let mut frame = healthy();
     frame.disks[0].utilisation = Some(1.0);
-    let stave = of(&frame).get(Kind::Disk).cloned().expect("a stave");
-    assert_eq!((stave.verdict, stave.note), (Verdict::RuledOut, "busy, but requests do not wait"));
+    let resource = of(&frame).get(ResourceKind::Disk).cloned().expect("a resource");
+    assert_eq!((resource.verdict, resource.note), (Verdict::HasHeadroom, "busy, but requests do not wait"));
     (frame.disks[0].await_ms, frame.disks[0].queue_depth) = (Known::Missing, None);
-    assert_eq!(verdict(&frame, Kind::Disk), Verdict::Unknown);
+    assert_eq!(verdict(&frame, ResourceKind::Disk), Verdict::Unknown);
     frame.disks[0].queue_depth = Some(9.0);
-    assert_eq!(verdict(&frame, Kind::Disk), Verdict::Guilty);
+    assert_eq!(verdict(&frame, ResourceKind::Disk), Verdict::Limiting);
 }
 
 #[test]
 fn limits_that_could_not_be_read_are_unknown() {
     let mut frame = healthy();
     frame.cgroups = vec![group(2.0, 0.5, 0.0)];
-    assert_eq!(of(&frame).get(Kind::Quota).map(Stave::said), Some("cpu quota db.service 25 % of 2 cores".to_owned()));
+    assert_eq!(
+        of(&frame).get(ResourceKind::Quota).map(Resource::summary),
+        Some("cpu quota db.service 25 % of 2 cores".to_owned())
+    );
     let (path, needs) = ("sys/fs/cgroup/*/cpu.max".into(), "root".into());
     frame.gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 3, needs }];
-    assert_eq!(verdict(&frame, Kind::Quota), Verdict::Unknown);
+    assert_eq!(verdict(&frame, ResourceKind::Quota), Verdict::Unknown);
     // What is full is short, whatever the others are.
     frame.cgroups = vec![group(2.0, 0.5, 0.9)];
-    assert_eq!(verdict(&frame, Kind::Quota), Verdict::Guilty);
+    assert_eq!(verdict(&frame, ResourceKind::Quota), Verdict::Limiting);
     let unread = CgroupMemory { current_bytes: Known::Value(5), ..CgroupMemory::default() };
     frame.cgroups[0].memory = Some(unread);
-    assert_eq!(verdict(&frame, Kind::Memory), Verdict::Unknown);
+    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Unknown);
     frame.memory.available_bytes = Known::Value(1 << 20);
-    assert_eq!(verdict(&frame, Kind::Memory), Verdict::Guilty);
+    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Limiting);
 }
 
 #[test]
@@ -195,9 +205,9 @@ fn page_cache_at_a_limit_is_not_short() {
         ..CgroupMemory::default()
     };
     frame.cgroups = vec![Cgroup { memory: Some(full.clone()), ..group(9.0, 0.1, 0.0) }];
-    assert_eq!(verdict(&frame, Kind::Memory), Verdict::RuledOut);
+    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::HasHeadroom);
     frame.cgroups[0].memory = Some(CgroupMemory { unreclaimable_bytes: Known::Value(900), ..full });
-    assert_eq!(verdict(&frame, Kind::Memory), Verdict::Guilty);
+    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Limiting);
 }
 
 #[test]
@@ -205,16 +215,16 @@ fn remote_memory_needs_two_nodes_and_somebody_large() {
     let mut frame = healthy();
     let node = |id| NodePlace { id, has_cpus: true, has_memory: true, ..NodePlace::default() };
     frame.topology = Arc::new(Topology { nodes: vec![node(0), node(1)], ..Topology::default() });
-    assert_eq!(of(&frame).get(Kind::Remote).map(|stave| stave.note), Some("no large busy process"));
+    assert_eq!(of(&frame).get(ResourceKind::Remote).map(|resource| resource.note), Some("no large busy process"));
     frame.processes[0].cpu_cores = Some(0.8);
-    assert_eq!(verdict(&frame, Kind::Remote), Verdict::Unknown);
+    assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::Unknown);
     let memory = |remote, error| Some(ProcessMemory { remote_ratio: Some(remote), error, ..ProcessMemory::default() });
     frame.processes[0].memory = memory(0.9, 0.03);
-    assert_eq!(verdict(&frame, Kind::Remote), Verdict::Guilty);
+    assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::Limiting);
     frame.processes[0].memory = memory(0.52, 0.1);
-    assert_eq!(verdict(&frame, Kind::Remote), Verdict::Unknown);
+    assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::Unknown);
     frame.processes[0].memory = memory(0.1, 0.1);
-    assert_eq!(verdict(&frame, Kind::Remote), Verdict::RuledOut);
+    assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::HasHeadroom);
 }
 
 #[test]
@@ -225,32 +235,45 @@ fn one_sample_has_no_rates_and_rules_nothing_out() {
     frame.processes[0].cpu_cores = None;
     frame.disks[0].utilisation = None;
     (frame.nics[0].rx, frame.nics[0].tx) = (NicRates::default(), NicRates::default());
-    let staves = of(&frame);
-    for kind in [Kind::Core, Kind::Thread, Kind::Softirq, Kind::Disk, Kind::NicIn, Kind::NicOut] {
-        let stave = staves.get(kind).expect("a stave");
-        assert_eq!((stave.verdict, stave.note), (Verdict::Unknown, "no rate yet"), "{kind:?}");
+    let resources = of(&frame);
+    for kind in [
+        ResourceKind::Core,
+        ResourceKind::Thread,
+        ResourceKind::Softirq,
+        ResourceKind::Disk,
+        ResourceKind::NicIn,
+        ResourceKind::NicOut,
+    ] {
+        let resource = resources.get(kind).expect("a resource");
+        assert_eq!((resource.verdict, resource.note), (Verdict::Unknown, "no rate yet"), "{kind:?}");
     }
     let nothing = of(&Frame::default());
-    assert!(nothing.iter().all(|stave| stave.verdict == Verdict::Unknown), "{nothing:?}");
+    assert!(nothing.iter().all(|resource| resource.verdict == Verdict::Unknown), "{nothing:?}");
 }
 
 #[test]
-fn an_open_finding_makes_its_stave_guilty() {
+fn an_open_finding_makes_its_resource_guilty() {
     let mut frame = healthy();
     let open = [finding("BEAM-01", Severity::Critical, Subject::Cpu(0))];
-    let staves = Staves::of(&frame, &open, &Settings::default());
-    let short = staves.short().expect("one is short");
-    assert_eq!((short.said().as_str(), short.rule), ("core 0 20 %", Some(("BEAM-01", Severity::Critical))));
+    let resources = Resources::of(&frame, &open, &Settings::default());
+    let short = resources.bottleneck().expect("one is short");
+    assert_eq!((short.summary().as_str(), short.rule), ("core 0 20 %", Some(("BEAM-01", Severity::Critical))));
     // What is only told makes nothing short.
     let told = [finding("NIC-01", Severity::Info, Subject::Nic("eth0".into()))];
-    assert_eq!(Staves::of(&frame, &told, &Settings::default()).short(), None);
+    assert_eq!(Resources::of(&frame, &told, &Settings::default()).bottleneck(), None);
     // The worst finding wins over what is narrower.
     frame.cpus[1] = cpu(3, 0.98, 0.95);
-    assert_eq!(Staves::of(&frame, &open, &Settings::default()).short().map(|stave| stave.kind), Some(Kind::Core));
+    assert_eq!(
+        Resources::of(&frame, &open, &Settings::default()).bottleneck().map(|resource| resource.kind),
+        Some(ResourceKind::Core)
+    );
     let mut full = [finding("NIC-07", Severity::Warning, Subject::Nic("eth0".into()))];
     let number = |name, value| Evidence { name, value: Figure::Number(value), unit: "bytes/s", source: "" };
     full[0].evidence = vec![number("received", 1.0), number("sent", 2.0)];
-    assert_eq!(Staves::of(&frame, &full, &Settings::default()).short().map(|stave| stave.kind), Some(Kind::NicOut));
+    assert_eq!(
+        Resources::of(&frame, &full, &Settings::default()).bottleneck().map(|resource| resource.kind),
+        Some(ResourceKind::NicOut)
+    );
 }
 
 #[test]
@@ -258,8 +281,8 @@ fn exclusions_are_a_sentence() {
     let mut frame = healthy();
     let open = finding("BEAM-01", Severity::Warning, Subject::Cpu(0));
     let said = |frame: &Frame, finding: &Finding| {
-        let staves = Staves::of(frame, std::slice::from_ref(finding), &Settings::default());
-        sentence(&exclusions(finding, &staves))
+        let resources = Resources::of(frame, std::slice::from_ref(finding), &Settings::default());
+        sentence(&exclusions(finding, &resources))
     };
     assert_eq!(
         said(&frame, &open),
@@ -283,20 +306,20 @@ fn a_whole_test_is_summed_up() {
     early.interval_seconds = None;
     early.cpus.clear();
     tally.take(&of(&early), false);
-    assert_eq!(tally.staves().get(Kind::Core).map(|stave| stave.verdict), Some(Verdict::Unknown));
+    assert_eq!(tally.resources().get(ResourceKind::Core).map(|resource| resource.verdict), Some(Verdict::Unknown));
     for busy in [0.3, 0.97, 0.98, 0.99] {
         let mut frame = healthy();
         frame.cpus[1] = cpu(3, busy, 0.0);
         tally.take(&of(&frame), true);
     }
-    assert_eq!(tally.guilty_in(Kind::Core), (3, 4));
-    assert_eq!(tally.staves().short().map(Stave::said), Some("core 3 99 %".to_owned()));
-    // One peak in a long calm is no short stave; a finding is.
+    assert_eq!(tally.limiting_in(ResourceKind::Core), (3, 4));
+    assert_eq!(tally.resources().bottleneck().map(Resource::summary), Some("core 3 99 %".to_owned()));
+    // One peak in a long calm is no bottleneck; a finding is.
     (0..9).for_each(|_| tally.take(&of(&healthy()), true));
-    assert_eq!(tally.staves().short(), None);
+    assert_eq!(tally.resources().bottleneck(), None);
     let open = [finding("CPU-01", Severity::Warning, Subject::Cpu(3))];
-    tally.take(&Staves::of(&healthy(), &open, &Settings::default()), true);
-    assert_eq!(tally.staves().short().map(|stave| stave.kind), Some(Kind::Core));
+    tally.take(&Resources::of(&healthy(), &open, &Settings::default()), true);
+    assert_eq!(tally.resources().bottleneck().map(|resource| resource.kind), Some(ResourceKind::Core));
 }
 
 proptest! {
@@ -317,10 +340,10 @@ proptest! {
             ..CgroupMemory::default()
         };
         frame.cgroups = vec![Cgroup { memory: Some(memory), ..group(quota, busy, busy) }];
-        let staves = of(&frame);
-        for stave in staves.iter() {
-            let _ = (stave.said(), stave.headroom());
+        let resources = of(&frame);
+        for resource in resources.iter() {
+            let _ = (resource.summary(), resource.headroom());
         }
-        let _ = (staves.short(), staves.next());
+        let _ = (resources.bottleneck(), resources.next());
     }
 }

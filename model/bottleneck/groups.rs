@@ -1,6 +1,6 @@
 //! Limits of control groups: CPU quota and memory.
 
-use super::{Barrel, Kind, Stave, Verdict};
+use super::{Inputs, Resource, ResourceKind, Verdict};
 use crate::frame::Cgroup;
 use crate::rules::Subject;
 use crate::{Known, Reason, State};
@@ -17,18 +17,18 @@ pub(super) fn group_name(cgroup: &Cgroup) -> Arc<str> {
 }
 
 /// True where a limit of some group is there and was not to be had.
-fn is_unread(barrel: &Barrel<'_>, files: &[&str]) -> bool {
+fn is_unread(inputs: &Inputs<'_>, files: &[&str]) -> bool {
     let about = |path: &str| files.iter().any(|file| path.ends_with(file));
-    barrel.frame.gaps.iter().any(|gap| gap.reason != Reason::NotFound && about(&gap.path))
+    inputs.frame.gaps.iter().any(|gap| gap.reason != Reason::NotFound && about(&gap.path))
 }
 
-pub(super) fn quota(barrel: &Barrel<'_>) -> Stave {
-    let frame = barrel.frame;
+pub(super) fn quota(inputs: &Inputs<'_>) -> Resource {
+    let frame = inputs.frame;
     if frame.raw.cgroups.state != State::Read && frame.cgroups.is_empty() {
-        return Stave::unknown(Kind::Quota, "not read");
+        return Resource::unknown(ResourceKind::Quota, "not read");
     }
-    let (at, throttled) = (QUOTA_FULL, barrel.limit("CPU-05", "throttled", 0.25));
-    let periods = barrel.limit("CPU-05", "periods", 5.0) * frame.interval_seconds.unwrap_or(1.0);
+    let (at, throttled) = (QUOTA_FULL, inputs.limit("CPU-05", "throttled", 0.25));
+    let periods = inputs.limit("CPU-05", "periods", 5.0) * frame.interval_seconds.unwrap_or(1.0);
     let limited = || {
         frame
             .cgroups
@@ -39,28 +39,30 @@ pub(super) fn quota(barrel: &Barrel<'_>) -> Stave {
         let ran = group.cpu.periods.is_some_and(|ran| ran as f64 >= periods.max(1.0));
         ran && group.cpu.throttled_ratio.is_some_and(|ratio| ratio >= throttled)
     };
-    let key = |group: &Cgroup| (barrel.is_blamed(Kind::Quota, &Subject::Cgroup(Arc::clone(&group.path))), held(group));
+    let key = |group: &Cgroup| {
+        (inputs.is_blamed(ResourceKind::Quota, &Subject::Cgroup(Arc::clone(&group.path))), held(group))
+    };
     let measured =
         limited().filter_map(|(group, quota)| Some((key(group), group.cpu.usage_cores? / quota, group, quota)));
     let fullest = measured.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let unread = is_unread(barrel, &["cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"]);
+    let unread = is_unread(inputs, &["cpu.max", "cpu.cfs_quota_us", "cpu.cfs_period_us"]);
     match fullest {
         Some((_, share, group, quota)) if held(group) || share >= at || !unread => {
-            let stave = Stave::measured(Kind::Quota, share.min(1.0), at);
-            let stave = stave.about(Subject::Cgroup(Arc::clone(&group.path)), &group_name(group));
+            let resource = Resource::measured(ResourceKind::Quota, share.min(1.0), at);
+            let resource = resource.about(Subject::Cgroup(Arc::clone(&group.path)), &group_name(group));
             let used = group.cpu.usage_cores.map(|cores| (cores, "cores"));
             // One that was throttled in many periods is full, however little it used between.
-            let (verdict, note) = if held(group) { (Verdict::Guilty, "throttled") } else { (stave.verdict, "") };
-            Stave { verdict, note, used, limit: Some((quota, "cores")), ..stave }
+            let (verdict, note) = if held(group) { (Verdict::Limiting, "throttled") } else { (resource.verdict, "") };
+            Resource { verdict, note, used, limit: Some((quota, "cores")), ..resource }
         }
-        _ if unread => Stave::unknown(Kind::Quota, "a quota could not be read"),
+        _ if unread => Resource::unknown(ResourceKind::Quota, "a quota could not be read"),
         Some(_) | None if limited().next().is_some() => {
-            Stave::unknown(Kind::Quota, barrel.no_rates().unwrap_or("use not measured"))
+            Resource::unknown(ResourceKind::Quota, inputs.no_rates().unwrap_or("use not measured"))
         }
         _ if frame.host.in_container.value() == Some(true) => {
-            Stave::unknown(Kind::Quota, "quotas above the container are hidden")
+            Resource::unknown(ResourceKind::Quota, "quotas above the container are hidden")
         }
-        _ => Stave::absent(Kind::Quota, "no quota"),
+        _ => Resource::absent(ResourceKind::Quota, "no quota"),
     }
 }
 
@@ -71,16 +73,16 @@ const HOST_FULL: f64 = 0.9;
 
 /// How full of memory that stays one is, with what and of what.
 struct Fill {
-    stave: Stave,
+    resource: Resource,
     blamed: bool,
 }
 
-pub(super) fn memory(barrel: &Barrel<'_>) -> Stave {
-    let frame = barrel.frame;
-    let at = barrel.limit("MEM-01", "full", 0.85);
+pub(super) fn memory(inputs: &Inputs<'_>) -> Resource {
+    let frame = inputs.frame;
+    let at = inputs.limit("MEM-01", "full", 0.85);
     let mut unread =
-        frame.raw.cgroups.state == State::Read && is_unread(barrel, &["memory.max", "memory.limit_in_bytes"]);
-    let mut fills: Vec<Fill> = host(barrel).into_iter().collect();
+        frame.raw.cgroups.state == State::Read && is_unread(inputs, &["memory.max", "memory.limit_in_bytes"]);
+    let mut fills: Vec<Fill> = host(inputs).into_iter().collect();
     let unknown_host = fills.is_empty();
     // Where only the machine's memory limits a group, only the machine counts.
     for group in frame.cgroups.iter().filter(|group| &*group.path != "/") {
@@ -94,7 +96,7 @@ pub(super) fn memory(barrel: &Barrel<'_>) -> Stave {
             _ => continue,
         };
         let subject = Subject::Cgroup(Arc::clone(&group.path));
-        let blamed = barrel.is_blamed(Kind::Memory, &subject);
+        let blamed = inputs.is_blamed(ResourceKind::Memory, &subject);
         let current = memory.current_bytes.value().map(|bytes| bytes as f64);
         let stays = memory.unreclaimable_bytes.value().map(|bytes| bytes as f64);
         // What stays is no more than all of it.
@@ -102,31 +104,34 @@ pub(super) fn memory(barrel: &Barrel<'_>) -> Stave {
             unread = true;
             continue;
         };
-        let stave = Stave::measured(Kind::Memory, used / limit, at).about(subject, &group_name(group));
+        let resource = Resource::measured(ResourceKind::Memory, used / limit, at).about(subject, &group_name(group));
         fills.push(Fill {
             blamed,
-            stave: Stave { used: Some((used, "bytes")), limit: Some((limit, "bytes")), ..stave },
+            resource: Resource { used: Some((used, "bytes")), limit: Some((limit, "bytes")), ..resource },
         });
     }
-    let over = |stave: &Stave| stave.share.unwrap_or(0.0) / stave.guilty_at;
+    let over = |resource: &Resource| resource.share.unwrap_or(0.0) / resource.limit_at;
     let fullest =
-        fills.into_iter().max_by(|a, b| a.blamed.cmp(&b.blamed).then(over(&a.stave).total_cmp(&over(&b.stave))));
+        fills.into_iter().max_by(|a, b| a.blamed.cmp(&b.blamed).then(over(&a.resource).total_cmp(&over(&b.resource))));
     match fullest {
-        Some(fill) if fill.blamed || fill.stave.verdict == Verdict::Guilty => fill.stave,
-        _ if unread => Stave::unknown(Kind::Memory, "a limit could not be read"),
-        _ if unknown_host => Stave::unknown(Kind::Memory, "not read"),
-        Some(fill) => fill.stave,
-        None => Stave::unknown(Kind::Memory, "not read"),
+        Some(fill) if fill.blamed || fill.resource.verdict == Verdict::Limiting => fill.resource,
+        _ if unread => Resource::unknown(ResourceKind::Memory, "a limit could not be read"),
+        _ if unknown_host => Resource::unknown(ResourceKind::Memory, "not read"),
+        Some(fill) => fill.resource,
+        None => Resource::unknown(ResourceKind::Memory, "not read"),
     }
 }
 
 /// The machine's memory against what is available.
-fn host(barrel: &Barrel<'_>) -> Option<Fill> {
-    let memory = &barrel.frame.memory;
+fn host(inputs: &Inputs<'_>) -> Option<Fill> {
+    let memory = &inputs.frame.memory;
     let total = memory.total_bytes.value().filter(|total| *total > 0)? as f64;
     let used = total - memory.available_bytes.value()? as f64;
-    let stave = Stave::measured(Kind::Memory, (used / total).clamp(0.0, 1.0), HOST_FULL);
-    let stave = stave.about(Subject::Host, &Arc::from("host"));
-    let blamed = barrel.is_blamed(Kind::Memory, &Subject::Host);
-    Some(Fill { blamed, stave: Stave { used: Some((used.max(0.0), "bytes")), limit: Some((total, "bytes")), ..stave } })
+    let resource = Resource::measured(ResourceKind::Memory, (used / total).clamp(0.0, 1.0), HOST_FULL);
+    let resource = resource.about(Subject::Host, &Arc::from("host"));
+    let blamed = inputs.is_blamed(ResourceKind::Memory, &Subject::Host);
+    Some(Fill {
+        blamed,
+        resource: Resource { used: Some((used.max(0.0), "bytes")), limit: Some((total, "bytes")), ..resource },
+    })
 }

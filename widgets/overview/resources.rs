@@ -1,18 +1,17 @@
-//! The staves of the barrel: whichever is the shortest holds everything up. The model says how each stands; here it is
-//! drawn: a line that names the short one and the next, and a cell for each.
+//! The resources of the machine: a line that names the bottleneck and the next limit, and a cell for each resource.
 
 use crate::parts::{Pen, names, number};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::bottleneck::{Resource, ResourceKind, Resources, Verdict};
 use topotop_model::frame::Cgroup;
 use topotop_model::rules::Subject;
-use topotop_model::staves::{Kind, Stave, Staves, Verdict};
 
-/// The width that a stave needs to say something.
+/// The width that a resource needs to say something.
 const WIDTH: u16 = 19;
 
-/// From this height on there is room for the line that names the short stave.
+/// From this height on there is room for the line that names the short resource.
 const TALL: u16 = 20;
 
 /// How many stand side by side.
@@ -42,44 +41,44 @@ fn edge(width: u16, columns: u16, column: u16) -> u16 {
     }
 }
 
-/// A cell: a stave, or the two directions of a link.
+/// A cell: a resource, or the two directions of a link.
 struct Cell<'a> {
     name: &'static str,
-    stave: &'a Stave,
-    other: Option<&'a Stave>,
+    resource: &'a Resource,
+    other: Option<&'a Resource>,
 }
 
 /// In the order in which they are drawn.
-fn cells(staves: &Staves) -> Vec<Cell<'_>> {
-    let one = |name, kind| Some(Cell { name, stave: staves.get(kind)?, other: None });
+fn cells(resources: &Resources) -> Vec<Cell<'_>> {
+    let one = |name, kind| Some(Cell { name, resource: resources.get(kind)?, other: None });
     let nic = || {
-        let (rx, tx) = (staves.get(Kind::NicIn)?, staves.get(Kind::NicOut)?);
-        let full = |stave: &Stave| stave.share.unwrap_or(0.0);
-        let (stave, other) = if (tx.verdict, full(tx)) > (rx.verdict, full(rx)) { (tx, rx) } else { (rx, tx) };
-        Some(Cell { name: "nic", stave, other: Some(other) })
+        let (rx, tx) = (resources.get(ResourceKind::NicIn)?, resources.get(ResourceKind::NicOut)?);
+        let full = |resource: &Resource| resource.share.unwrap_or(0.0);
+        let (resource, other) = if (tx.verdict, full(tx)) > (rx.verdict, full(rx)) { (tx, rx) } else { (rx, tx) };
+        Some(Cell { name: "nic", resource, other: Some(other) })
     };
     let cells = [
-        one("core", Kind::Core),
-        one("thread", Kind::Thread),
-        one("disk", Kind::Disk),
-        one("memory", Kind::Memory),
-        one("softirq", Kind::Softirq),
-        one("remote", Kind::Remote),
+        one("core", ResourceKind::Core),
+        one("thread", ResourceKind::Thread),
+        one("disk", ResourceKind::Disk),
+        one("memory", ResourceKind::Memory),
+        one("softirq", ResourceKind::Softirq),
+        one("remote", ResourceKind::Remote),
         nic(),
-        one("quota", Kind::Quota),
+        one("quota", ResourceKind::Quota),
     ];
     cells.into_iter().flatten().collect()
 }
 
 pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-    let staves = Staves::of(cx.frame, &cx.judgement.findings, cx.settings);
+    let resources = Resources::of(cx.frame, &cx.judgement.findings, cx.settings);
     let columns = columns(area.width);
     let headed = area.height > 8_u16.div_ceil(columns);
     if headed {
-        head(&mut Pen::new(cx, area, 0, buf), &staves);
+        head(&mut Pen::new(cx, area, 0, buf), &resources);
     }
     let widths: [u16; 8] = if columns == 4 { NAMES } else { [8; 8] };
-    for (at, cell) in cells(&staves).iter().enumerate() {
+    for (at, cell) in cells(&resources).iter().enumerate() {
         let (column, row) = (at as u16 % columns, at as u16 / columns);
         let (from, to) = (edge(area.width, columns, column), edge(area.width, columns, column + 1));
         let place = Rect { x: area.x + from, width: (to - from).saturating_sub(1), ..area };
@@ -91,10 +90,10 @@ pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
 /// How a verdict looks.
 fn mark(verdict: Verdict, charset: Charset) -> (Role, &'static str) {
     match (verdict, charset) {
-        (Verdict::Guilty, Charset::Unicode) => (Role::Critical, "▲"),
-        (Verdict::Guilty, Charset::Ascii) => (Role::Critical, "!"),
-        (Verdict::RuledOut, Charset::Unicode) => (Role::Ok, "✓"),
-        (Verdict::RuledOut, Charset::Ascii) => (Role::Ok, "+"),
+        (Verdict::Limiting, Charset::Unicode) => (Role::Critical, "▲"),
+        (Verdict::Limiting, Charset::Ascii) => (Role::Critical, "!"),
+        (Verdict::HasHeadroom, Charset::Unicode) => (Role::Ok, "✓"),
+        (Verdict::HasHeadroom, Charset::Ascii) => (Role::Ok, "+"),
         (Verdict::Unknown, _) => (Role::Absent, "?"),
     }
 }
@@ -111,31 +110,32 @@ fn pieces(pen: &mut Pen<'_>, pieces: &[(Role, String)]) -> bool {
     true
 }
 
-/// The short stave, what is unknown, and what would be short next.
-fn head(pen: &mut Pen<'_>, staves: &Staves) {
+/// The short resource, what is unknown, and what would be short next.
+fn head(pen: &mut Pen<'_>, resources: &Resources) {
     let charset = pen.cx().charset;
     let word = |verdict: Verdict, text: &str| {
         let (role, glyph) = mark(verdict, charset);
         (role, format!("{glyph} {text}"))
     };
-    let short = staves.short();
-    let all_unknown = staves.iter().all(|stave| stave.verdict == Verdict::Unknown);
+    let short = resources.bottleneck();
+    let all_unknown = resources.iter().all(|resource| resource.verdict == Verdict::Unknown);
     match short {
-        Some(stave) => {
-            let rule = stave.rule.map_or_else(String::new, |(rule, _)| format!(" {rule}"));
-            let said = (Role::Title, stave.said());
-            if !pieces(pen, &[word(Verdict::Guilty, "short stave: "), said.clone(), (Role::Dim, rule)]) {
-                pieces(pen, &[word(Verdict::Guilty, "short: "), said]);
+        Some(resource) => {
+            let rule = resource.rule.map_or_else(String::new, |(rule, _)| format!(" {rule}"));
+            let said = (Role::Title, resource.summary());
+            if !pieces(pen, &[word(Verdict::Limiting, "bottleneck: "), said.clone(), (Role::Dim, rule)]) {
+                pieces(pen, &[word(Verdict::Limiting, "short: "), said]);
             }
         }
         None if all_unknown => {
-            pieces(pen, &[word(Verdict::Unknown, "staves unknown yet")]);
+            pieces(pen, &[word(Verdict::Unknown, "collecting…")]);
         }
         None => {
-            pieces(pen, &[word(Verdict::RuledOut, "no short stave")]);
+            pieces(pen, &[word(Verdict::HasHeadroom, "no bottleneck")]);
         }
     }
-    let unknown = staves.iter().filter(|stave| stave.verdict == Verdict::Unknown).map(|stave| stave.kind);
+    let unknown =
+        resources.iter().filter(|resource| resource.verdict == Verdict::Unknown).map(|resource| resource.kind);
     let mut unknown: Vec<&str> = unknown.map(short_name).collect();
     unknown.dedup();
     if !unknown.is_empty() && !all_unknown {
@@ -144,9 +144,9 @@ fn head(pen: &mut Pen<'_>, staves: &Staves) {
             &[(Role::Dim, "   ".to_owned()), word(Verdict::Unknown, "unknown: "), (Role::Text, unknown.join(", "))],
         );
     }
-    if let Some((next, room)) = staves.next().and_then(|next| Some((next, next.headroom()?))) {
+    if let Some((next, room)) = resources.next().and_then(|next| Some((next, next.headroom()?))) {
         let times = if room >= 100.0 { String::new() } else { format!(", room x{room:.1}") };
-        let said = next.said();
+        let said = next.summary();
         let lead = (Role::Dim, "   next: ".to_owned());
         if !pieces(pen, &[lead.clone(), (Role::Text, said.clone()), (Role::Dim, times)]) {
             pieces(pen, &[lead, (Role::Text, said)]);
@@ -154,19 +154,19 @@ fn head(pen: &mut Pen<'_>, staves: &Staves) {
     }
 }
 
-fn short_name(kind: Kind) -> &'static str {
+fn short_name(kind: ResourceKind) -> &'static str {
     match kind {
-        Kind::NicIn | Kind::NicOut => "nic",
+        ResourceKind::NicIn | ResourceKind::NicOut => "nic",
         other => other.name(),
     }
 }
 
 fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
-    let (width, stave) = (pen.left(), cell.stave);
-    let (role, glyph) = mark(stave.verdict, pen.cx().charset);
+    let (width, resource) = (pen.left(), cell.resource);
+    let (role, glyph) = mark(resource.verdict, pen.cx().charset);
     pen.text(role, glyph);
-    pen.field(if stave.verdict == Verdict::Guilty { Role::Title } else { Role::Dim }, name, cell.name);
-    match (stave.share, stave.verdict) {
+    pen.field(if resource.verdict == Verdict::Limiting { Role::Title } else { Role::Dim }, name, cell.name);
+    match (resource.share, resource.verdict) {
         (Some(share), _) => {
             let bar = width.saturating_sub(name + 6 + 15).min(16);
             if bar >= 5 {
@@ -178,15 +178,15 @@ fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
             pen.share(4, Some(share)).skip(1);
             what(pen, cell);
         }
-        (None, Verdict::Unknown) if stave.subject.is_some() => {
+        (None, Verdict::Unknown) if resource.subject.is_some() => {
             if width >= 27 {
                 pen.text(Role::Absent, "unknown ");
             }
             what(pen, cell);
         }
-        (None, Verdict::Guilty) => what(pen, cell),
+        (None, Verdict::Limiting) => what(pen, cell),
         (None, _) => {
-            pen.text(Role::Absent, if stave.note.is_empty() { "unknown" } else { brief(stave.note, pen.left()) });
+            pen.text(Role::Absent, if resource.note.is_empty() { "unknown" } else { brief(resource.note, pen.left()) });
         }
     }
 }
@@ -214,43 +214,43 @@ fn named(pen: &mut Pen<'_>, name: &str) {
 
 /// Whose it is.
 fn what(pen: &mut Pen<'_>, cell: &Cell<'_>) {
-    let stave = cell.stave;
-    match (&stave.subject, cell.other) {
-        (_, Some(other)) => directions(pen, stave, other),
+    let resource = cell.resource;
+    match (&resource.subject, cell.other) {
+        (_, Some(other)) => directions(pen, resource, other),
         (Some(Subject::Cpu(id)), _) => {
             pen.text(Role::Text, "c").text(Role::Text, number::id(*id).as_str());
         }
         (Some(Subject::Process(pid, _)), _) => {
-            let pid = number::id(stave.tid.unwrap_or(*pid));
-            pen.text(Role::Text, &stave.name);
+            let pid = number::id(resource.tid.unwrap_or(*pid));
+            pen.text(Role::Text, &resource.name);
             // Part of a number would be another one.
             if pen.left() > pid.width() {
                 pen.skip(1).text(Role::Dim, pid.as_str());
             }
         }
-        (Some(Subject::Cgroup(path)), _) if stave.kind == Kind::Quota => {
-            named(pen, &stave.name);
+        (Some(Subject::Cgroup(path)), _) if resource.kind == ResourceKind::Quota => {
+            named(pen, &resource.name);
             let held = pen.cx().frame.cgroup(path).and_then(|cgroup: &Cgroup| cgroup.cpu.throttled_ratio);
             if let Some(ratio) = held.filter(|ratio| *ratio > 0.0 && pen.left() >= 9) {
                 pen.text(Role::Dim, " held ").text(Role::Text, number::percent(ratio).as_str());
             }
         }
-        _ => named(pen, &stave.name),
+        _ => named(pen, &resource.name),
     }
 }
 
 /// Both directions of a link: shares where its capacity is known, else bytes.
-fn directions(pen: &mut Pen<'_>, stave: &Stave, other: &Stave) {
+fn directions(pen: &mut Pen<'_>, resource: &Resource, other: &Resource) {
     let (rx, tx) = if pen.cx().charset == Charset::Ascii { ("in", "out") } else { ("↓", "↑") };
-    let mut both = [stave, other];
-    both.sort_by_key(|stave| stave.kind);
-    for (arrow, stave) in [rx, tx].into_iter().zip(both) {
-        let text = match (stave.share, stave.used) {
+    let mut both = [resource, other];
+    both.sort_by_key(|resource| resource.kind);
+    for (arrow, resource) in [rx, tx].into_iter().zip(both) {
+        let text = match (resource.share, resource.used) {
             (Some(share), _) => number::percent(share),
             (None, Some((bytes, _))) => number::bytes(bytes),
             (None, None) => number::Short::from_display(format_args!("?")),
         };
         pen.text(Role::Dim, arrow).text(Role::Text, text.as_str()).skip(1);
     }
-    pen.text(Role::Dim, &stave.name);
+    pen.text(Role::Dim, &resource.name);
 }

@@ -1,14 +1,13 @@
-//! The staves of the barrel: whichever is the shortest holds everything up. Each is ruled out, guilty or unknown.
+//! The resources of a machine and its bottleneck. Each resource is limiting, has headroom or is unknown.
 //!
-//! A stave is guilty while a finding about it is open, and near its limit also without one: then by its own measure,
-//! with the same thresholds as the rules. What could not be measured, or has a limit that nobody knows, is unknown and
-//! never ruled out.
+//! A resource is limiting while a finding about it is open, or when its own measure is above the same thresholds that
+//! the rules use. A resource that could not be measured, or whose capacity is unknown, is unknown and never has headroom.
 
 mod blame;
 mod exclusions;
 mod groups;
 mod links;
-mod places;
+mod machine;
 mod tally;
 mod words;
 
@@ -22,7 +21,7 @@ use std::sync::Arc;
 
 /// What may be the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ResourceKind {
     /// The hottest core.
     Core,
     /// The hottest thread: one cannot be faster than a core.
@@ -43,7 +42,7 @@ pub enum Kind {
     Remote,
 }
 
-impl Kind {
+impl ResourceKind {
     /// All of them, in the order in which they are told.
     pub const ALL: [Self; 9] = [
         Self::Core,
@@ -66,9 +65,9 @@ impl Kind {
             Self::Disk => "disk",
             Self::NicIn => "nic_in",
             Self::NicOut => "nic_out",
-            Self::Quota => "quota",
+            Self::Quota => "cpu_quota",
             Self::Memory => "memory",
-            Self::Remote => "remote",
+            Self::Remote => "remote_memory",
         }
     }
 
@@ -98,32 +97,32 @@ impl Kind {
     }
 }
 
-/// How a stave stands.
+/// How a resource stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It was measured and is not the limit.
-    RuledOut,
+    HasHeadroom,
     /// Nobody knows.
     #[default]
     Unknown,
     /// It is the limit, or one of them.
-    Guilty,
+    Limiting,
 }
 
 impl Verdict {
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Self::RuledOut => "ruled_out",
+            Self::HasHeadroom => "has_headroom",
             Self::Unknown => "unknown",
-            Self::Guilty => "guilty",
+            Self::Limiting => "limiting",
         }
     }
 
     /// Its name for people.
     pub fn label(self) -> &'static str {
         match self {
-            Self::RuledOut => "ruled out",
+            Self::HasHeadroom => "has headroom",
             other => other.name(),
         }
     }
@@ -131,15 +130,15 @@ impl Verdict {
 
 /// One of them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stave {
+pub struct Resource {
     /// What it is.
-    pub kind: Kind,
+    pub kind: ResourceKind,
     /// How it stands.
     pub verdict: Verdict,
     /// How full it is, 0 to 1; none where it is not known or there is nothing to fill.
     pub share: Option<f64>,
-    /// The share from which on it is guilty by its own measure.
-    pub guilty_at: f64,
+    /// The share from which on it is limiting by its own measure.
+    pub limit_at: f64,
     /// What is used, with its unit: bytes/s of a link, cores of a quota, bytes of a limit, ms of a disk's requests.
     pub used: Option<(f64, &'static str)>,
     /// What that is measured against, in the same unit.
@@ -150,20 +149,20 @@ pub struct Stave {
     pub name: Arc<str>,
     /// The thread, where it is about one.
     pub tid: Option<u32>,
-    /// The open finding that makes it guilty, and how bad that is.
+    /// The open finding that makes it limiting, and how bad that is.
     pub rule: Option<(&'static str, Severity)>,
     /// Why it is unknown, or why there is nothing to measure; else what is to be known besides.
     pub note: &'static str,
 }
 
-impl Stave {
+impl Resource {
     /// One that nothing is known of.
-    pub(crate) fn unknown(kind: Kind, note: &'static str) -> Self {
+    pub(crate) fn unknown(kind: ResourceKind, note: &'static str) -> Self {
         Self {
             kind,
             verdict: Verdict::Unknown,
             share: None,
-            guilty_at: 1.0,
+            limit_at: 1.0,
             used: None,
             limit: None,
             subject: None,
@@ -175,72 +174,72 @@ impl Stave {
     }
 
     /// One that the machine does not have.
-    fn absent(kind: Kind, note: &'static str) -> Self {
-        Self { verdict: Verdict::RuledOut, ..Self::unknown(kind, note) }
+    fn absent(kind: ResourceKind, note: &'static str) -> Self {
+        Self { verdict: Verdict::HasHeadroom, ..Self::unknown(kind, note) }
     }
 
-    /// One that is so full: guilty from `at` on.
-    fn measured(kind: Kind, share: f64, at: f64) -> Self {
-        let verdict = if share >= at { Verdict::Guilty } else { Verdict::RuledOut };
-        Self { verdict, share: Some(share), guilty_at: at, ..Self::unknown(kind, "") }
+    /// One that is so full: limiting from `at` on.
+    fn measured(kind: ResourceKind, share: f64, at: f64) -> Self {
+        let verdict = if share >= at { Verdict::Limiting } else { Verdict::HasHeadroom };
+        Self { verdict, share: Some(share), limit_at: at, ..Self::unknown(kind, "") }
     }
 
     fn about(self, subject: Subject, name: &Arc<str>) -> Self {
         Self { subject: Some(subject), name: Arc::clone(name), ..self }
     }
 
-    /// How far it is from being guilty: 2.0 where twice as much would fit; none where nobody knows.
+    /// How far it is from being limiting: 2.0 where twice as much would fit; none where nobody knows.
     pub fn headroom(&self) -> Option<f64> {
-        self.share.filter(|share| *share > 0.0).map(|share| self.guilty_at / share)
+        self.share.filter(|share| *share > 0.0).map(|share| self.limit_at / share)
     }
 
-    /// What makes one guilty stave worse than another.
+    /// What makes one limiting resource worse than another.
     fn weight(&self) -> (Option<Severity>, u8, f64) {
-        let over = self.share.map_or(0.0, |share| share / self.guilty_at.max(f64::MIN_POSITIVE));
+        let over = self.share.map_or(0.0, |share| share / self.limit_at.max(f64::MIN_POSITIVE));
         (self.rule.map(|(_, severity)| severity), self.kind.rank(), over)
     }
 }
 
-/// All of a machine's staves; none before it was judged.
+/// All of a machine's resources; none before it was judged.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Staves(Vec<Stave>);
+pub struct Resources(Vec<Resource>);
 
-impl Staves {
+impl Resources {
     /// Of a frame and what was found in it, by thresholds as they are configured.
     pub fn of(frame: &Frame, findings: &[Finding], settings: &Settings) -> Self {
-        let barrel = Barrel { frame, findings, settings };
-        let mut staves = vec![
-            places::core(&barrel),
-            places::thread(&barrel),
-            places::softirq(&barrel),
-            places::disk(&barrel),
-            links::nic(&barrel, Kind::NicIn),
-            links::nic(&barrel, Kind::NicOut),
-            groups::quota(&barrel),
-            groups::memory(&barrel),
-            places::remote(&barrel),
+        let inputs = Inputs { frame, findings, settings };
+        let mut resources = vec![
+            machine::core(&inputs),
+            machine::thread(&inputs),
+            machine::softirq(&inputs),
+            machine::disk(&inputs),
+            links::nic(&inputs, ResourceKind::NicIn),
+            links::nic(&inputs, ResourceKind::NicOut),
+            groups::quota(&inputs),
+            groups::memory(&inputs),
+            machine::remote(&inputs),
         ];
-        for stave in &mut staves {
-            if let Some(finding) = barrel.blamed(stave.kind) {
-                stave.verdict = Verdict::Guilty;
-                stave.rule = Some((finding.rule.id, finding.severity));
-                let known = stave.share.is_some();
+        for resource in &mut resources {
+            if let Some(finding) = inputs.blamed(resource.kind) {
+                resource.verdict = Verdict::Limiting;
+                resource.rule = Some((finding.rule.id, finding.severity));
+                let known = resource.share.is_some();
                 if !known {
-                    stave.subject = Some(finding.subject.clone());
+                    resource.subject = Some(finding.subject.clone());
                 }
             }
         }
-        Self(staves)
+        Self(resources)
     }
 
-    /// Each of them, in the order of [`Kind::ALL`].
-    pub fn iter(&self) -> impl Iterator<Item = &Stave> {
+    /// Each of them, in the order of [`ResourceKind::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = &Resource> {
         self.0.iter()
     }
 
     /// One of them.
-    pub fn get(&self, kind: Kind) -> Option<&Stave> {
-        self.0.iter().find(|stave| stave.kind == kind)
+    pub fn get(&self, kind: ResourceKind) -> Option<&Resource> {
+        self.0.iter().find(|resource| resource.kind == kind)
     }
 
     /// True where nothing was judged.
@@ -248,44 +247,45 @@ impl Staves {
         self.0.is_empty()
     }
 
-    /// The one that holds everything up: of those that are guilty the worst finding's, then the narrowest.
-    pub fn short(&self) -> Option<&Stave> {
-        let guilty = self.0.iter().filter(|stave| stave.verdict == Verdict::Guilty);
-        guilty.max_by(|a, b| Self::compare(a, b))
+    /// The one that holds everything up: of those that are limiting the worst finding's, then the narrowest.
+    pub fn bottleneck(&self) -> Option<&Resource> {
+        let limiting = self.0.iter().filter(|resource| resource.verdict == Verdict::Limiting);
+        limiting.max_by(|a, b| Self::compare(a, b))
     }
 
-    fn compare(a: &Stave, b: &Stave) -> std::cmp::Ordering {
+    fn compare(a: &Resource, b: &Resource) -> std::cmp::Ordering {
         let (a, b) = (a.weight(), b.weight());
         (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
     }
 
     /// The one that would be short next.
-    pub fn next(&self) -> Option<&Stave> {
-        let measured = self.0.iter().filter(|stave| stave.verdict == Verdict::RuledOut && stave.headroom().is_some());
+    pub fn next(&self) -> Option<&Resource> {
+        let measured =
+            self.0.iter().filter(|resource| resource.verdict == Verdict::HasHeadroom && resource.headroom().is_some());
         measured.min_by(|a, b| a.headroom().unwrap_or(f64::MAX).total_cmp(&b.headroom().unwrap_or(f64::MAX)))
     }
 }
 
-/// Of the machines of one test, the one whose stave is short and that stave.
-pub fn shortest(machines: &[Staves]) -> Option<(usize, Stave)> {
-    let short = machines.iter().enumerate().filter_map(|(at, staves)| Some((at, staves.short()?)));
-    short.max_by(|a, b| Staves::compare(a.1, b.1)).map(|(at, stave)| (at, stave.clone()))
+/// Of the machines of one test, the one whose resource is short and that resource.
+pub fn limiting_machine(machines: &[Resources]) -> Option<(usize, Resource)> {
+    let short = machines.iter().enumerate().filter_map(|(at, resources)| Some((at, resources.bottleneck()?)));
+    short.max_by(|a, b| Resources::compare(a.1, b.1)).map(|(at, resource)| (at, resource.clone()))
 }
 
-impl FromIterator<Stave> for Staves {
-    fn from_iter<I: IntoIterator<Item = Stave>>(staves: I) -> Self {
-        Self(staves.into_iter().collect())
+impl FromIterator<Resource> for Resources {
+    fn from_iter<I: IntoIterator<Item = Resource>>(resources: I) -> Self {
+        Self(resources.into_iter().collect())
     }
 }
 
-/// What staves are measured from.
-struct Barrel<'a> {
+/// What resources are measured from.
+struct Inputs<'a> {
     frame: &'a Frame,
     findings: &'a [Finding],
     settings: &'a Settings,
 }
 
-impl Barrel<'_> {
+impl Inputs<'_> {
     /// A rule's threshold as configured; `otherwise` where there is no such rule.
     fn limit(&self, rule: &str, name: &str, otherwise: f64) -> f64 {
         let known = rules::find(rule).and_then(|rule| rule.thresholds.iter().find(|threshold| threshold.name == name));
@@ -293,14 +293,14 @@ impl Barrel<'_> {
         configured.copied().or(known.map(|threshold| threshold.value)).unwrap_or(otherwise)
     }
 
-    /// The worst open finding about a stave that costs something now.
-    fn blamed(&self, kind: Kind) -> Option<&Finding> {
+    /// The worst open finding about a resource that costs something now.
+    fn blamed(&self, kind: ResourceKind) -> Option<&Finding> {
         let open = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
         open.filter(|finding| blame::of(finding).contains(&kind)).max_by_key(|finding| finding.severity)
     }
 
-    /// True for what an open finding about a stave is about.
-    fn is_blamed(&self, kind: Kind, subject: &Subject) -> bool {
+    /// True for what an open finding about a resource is about.
+    fn is_blamed(&self, kind: ResourceKind, subject: &Subject) -> bool {
         let about = |finding: &&Finding| finding.severity >= Severity::Warning && finding.subject == *subject;
         self.findings.iter().filter(about).any(|finding| blame::of(finding).contains(&kind))
     }

@@ -1,12 +1,12 @@
-//! Staves in words: what a line of text says of one.
+//! Resources in words: what a line of text says of one.
 
-use super::{Kind, Stave};
+use super::{Resource, ResourceKind};
 use crate::rules::{Subject, parts};
 use std::fmt::Write as _;
 
-impl Stave {
+impl Resource {
     /// Whose it is: `core 3`, `beam.smp 4121`, `eth0`; hostile where names are, empty where there is nobody.
-    pub fn who(&self) -> String {
+    pub fn owner(&self) -> String {
         match (&self.subject, self.tid) {
             (Some(Subject::Cpu(id)), _) => format!("core {id}"),
             (Some(Subject::Process(..)), Some(tid)) => format!("{} {tid}", self.name),
@@ -22,21 +22,23 @@ impl Stave {
         let (used, limit) = (self.used.map(|used| used.0), self.limit.map(|limit| limit.0));
         // Writing to a String cannot fail.
         let _ = match (self.kind, self.share, used, limit) {
-            (Kind::NicIn | Kind::NicOut, Some(_), _, Some(limit)) => write!(text, " of {}", bits(limit)),
-            (Kind::NicIn | Kind::NicOut, None, Some(used), _) => write!(text, "{}", bits(used)),
-            (Kind::Quota, Some(_), _, Some(limit)) => write!(text, " of {} cores", parts::count(Some(limit))),
-            (Kind::Memory, Some(_), _, Some(limit)) => write!(text, " of {}", parts::bytes(Some(limit))),
-            (Kind::Disk, Some(_), Some(wait), _) => write!(text, " busy, {wait:.1} ms"),
-            (Kind::Disk, Some(_), None, _) => write!(text, " busy"),
+            (ResourceKind::NicIn | ResourceKind::NicOut, Some(_), _, Some(limit)) => {
+                write!(text, " of {}", bits(limit))
+            }
+            (ResourceKind::NicIn | ResourceKind::NicOut, None, Some(used), _) => write!(text, "{}", bits(used)),
+            (ResourceKind::Quota, Some(_), _, Some(limit)) => write!(text, " of {} cores", parts::count(Some(limit))),
+            (ResourceKind::Memory, Some(_), _, Some(limit)) => write!(text, " of {}", parts::bytes(Some(limit))),
+            (ResourceKind::Disk, Some(_), Some(wait), _) => write!(text, " busy, {wait:.1} ms"),
+            (ResourceKind::Disk, Some(_), None, _) => write!(text, " busy"),
             _ => Ok(()),
         };
         text
     }
 
     /// It in a few words, without how it stands: `core 3 98 %`, `nic out eth0 42 % of 25.0 Gbit/s`.
-    pub fn said(&self) -> String {
-        let (who, figure) = (self.who(), self.figure());
-        let label = if self.kind == Kind::Core { "" } else { self.kind.label() };
+    pub fn summary(&self) -> String {
+        let (who, figure) = (self.owner(), self.figure());
+        let label = if self.kind == ResourceKind::Core { "" } else { self.kind.label() };
         let parts: Vec<&str> = [label, &who, &figure].into_iter().filter(|part| !part.is_empty()).collect();
         if parts.is_empty() { self.kind.label().to_owned() } else { parts.join(" ") }
     }

@@ -1,4 +1,4 @@
-//! The line of staves over whole recordings, and over two machines of one test the one whose stave is short.
+//! The bottleneck of a whole recording, and the limiting machine of two recordings of one test.
 
 use crate::common::pty::TOPOTOP;
 use crate::common::reel::{Reel, quiet};
@@ -32,37 +32,39 @@ fn json(line: &str) -> Value {
 }
 
 #[test]
-fn the_machine_with_the_short_stave_is_named() {
+fn the_machine_with_the_bottleneck_is_named() {
     let dir = tempfile::tempdir().expect("a directory");
     let [server, client] = pair(dir.path(), 0);
     let (server, client) = (server.to_str().expect("a path"), client.to_str().expect("a path"));
     let (status, text, error) = check(&["--from", server, "--from", client]);
     assert_eq!((status, error.as_str()), (Some(0), ""), "{text}");
     let last = text.lines().last().unwrap_or_default();
-    assert_eq!(last, "short stave: client load-3: core 3 98 %, in 20 of 20 samples");
+    assert_eq!(last, "bottleneck: client load-3: core 3 98 %, in 20 of 20 samples");
     assert!(text.contains("== server db-17 ==") && text.contains("== client load-3 =="), "{text}");
-    // Nobody knows how much its link carries: that is not ruled out.
+    // Nobody knows how much its link carries: that is not has headroom.
     assert!(text.lines().any(|line| line.starts_with("  nic in         unknown    eth0")), "{text}");
     let (_, text, _) = check(&["--from", client, "--from", server, "--format", "jsonl"]);
     let lines: Vec<Value> = text.lines().map(json).collect();
-    let short = &lines.last().expect("lines")["short_stave"];
-    assert_eq!((&short["recording"], &short["stave"]["subject"]), (&"client load-3".into(), &"cpu:3".into()));
+    let short = &lines.last().expect("lines")["bottleneck"];
+    assert_eq!((&short["recording"], &short["resource"]["subject"]), (&"client load-3".into(), &"cpu:3".into()));
     let summaries: Vec<&Value> =
         lines.iter().map(|line| &line["summary"]["recording"]).filter(|name| !name.is_null()).collect();
     assert_eq!(summaries, ["client load-3", "server db-17"]);
 }
 
 #[test]
-fn one_recording_tells_its_own_staves() {
+fn one_recording_tells_its_own_resources() {
     let dir = tempfile::tempdir().expect("a directory");
     let [_, client] = pair(dir.path(), 0);
     let (_, text, _) = check(&["--from", client.to_str().expect("a path"), "--format", "json"]);
     let document = json(&text);
-    assert_eq!(document["summary"]["short_stave"], "core 3 98 %");
+    assert_eq!(document["summary"]["bottleneck"], "core 3 98 %");
     assert!(document["summary"].get("recording").is_none());
-    let staves = document["staves"].as_array().expect("a list");
-    let verdict = |name: &str| staves.iter().find(|stave| stave["stave"] == name).map(|stave| &stave["verdict"]);
-    assert_eq!(verdict("core"), Some(&"guilty".into()));
+    let resources = document["resources"].as_array().expect("a list");
+    let verdict = |name: &str| {
+        resources.iter().find(|resource| resource["resource"] == name).map(|resource| &resource["verdict"])
+    };
+    assert_eq!(verdict("core"), Some(&"limiting".into()));
     assert_eq!(verdict("nic_out"), Some(&"unknown".into()));
     assert_eq!(verdict("disk"), Some(&"unknown".into()), "not recorded");
 }

@@ -1,0 +1,45 @@
+//! Links, each direction for itself.
+
+use super::machine::positive;
+use super::{Inputs, Resource, ResourceKind, Verdict};
+use crate::frame::Nic;
+use crate::rules::{Subject, parts};
+use crate::{Known, State};
+use std::sync::Arc;
+
+pub(super) fn nic(inputs: &Inputs<'_>, kind: ResourceKind) -> Resource {
+    let frame = inputs.frame;
+    let at = inputs.limit("NIC-07", "utilisation", 0.9);
+    let bytes = |nic: &Nic| if kind == ResourceKind::NicIn { nic.rx.bytes_per_second } else { nic.tx.bytes_per_second };
+    let capacity = |nic: &Nic| positive(&nic.capacity_mbps).map(|mbps| mbps * 1e6 / 8.0);
+    let up = || frame.nics.iter().filter(|nic| parts::is_physical(nic) && nic.carrier != Known::Value(false));
+    let measured = |nic: &Nic| Some(bytes(nic)? / capacity(nic)?);
+    let fullest = up().filter_map(|nic| Some((measured(nic)?, nic))).max_by(|a, b| a.0.total_cmp(&b.0));
+    // The busiest of those whose capacity nobody knows: it may be the limit however the others stand.
+    let unknown = up().filter(|nic| capacity(nic).is_none());
+    let unknown = unknown.max_by(|a, b| bytes(a).unwrap_or(0.0).total_cmp(&bytes(b).unwrap_or(0.0)));
+    let about = |resource: Resource, nic: &Nic| {
+        let used = bytes(nic).map(|bytes| (bytes, "bytes/s"));
+        let limit = capacity(nic).map(|bytes| (bytes, "bytes/s"));
+        Resource { used, limit, ..resource.about(Subject::Nic(Arc::clone(&nic.name)), &nic.name) }
+    };
+    match (fullest, unknown) {
+        (Some((share, nic)), unknown) if share >= at || unknown.is_none() => {
+            about(Resource::measured(kind, share, at), nic)
+        }
+        (_, Some(nic)) => about(Resource::unknown(kind, "link capacity unknown"), nic),
+        (_, None) => without(inputs, kind, up().next().is_some()),
+    }
+}
+
+/// What there is to say where no link was measured.
+fn without(inputs: &Inputs<'_>, kind: ResourceKind, is_there: bool) -> Resource {
+    let frame = inputs.frame;
+    match () {
+        () if frame.raw.nics.state != State::Read => Resource::unknown(kind, "not read"),
+        () if is_there => Resource::unknown(kind, inputs.no_rates().unwrap_or("not measured")),
+        // What leaves a container's own network goes through a link that it does not see.
+        () if frame.host.in_container.value() == Some(true) => Resource::unknown(kind, "the link is outside"),
+        () => Resource { verdict: Verdict::HasHeadroom, ..Resource::unknown(kind, "no link") },
+    }
+}

@@ -1,0 +1,156 @@
+//! Cores, threads, interrupts, disks and remote memory.
+
+use super::{Inputs, Resource, ResourceKind, Verdict};
+use crate::frame::{Cpu, CpuShares, Disk, Process};
+use crate::rules::{Subject, parts};
+use crate::{Known, State};
+use std::sync::Arc;
+
+/// The CPUs that the scheduler may use freely: a poller on an isolated one is there on purpose.
+fn cpus<'a>(inputs: &Inputs<'a>) -> impl Iterator<Item = (&'a Cpu, CpuShares)> + use<'a> {
+    let all = inputs.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated);
+    all.filter_map(|cpu| Some((cpu, cpu.shares?)))
+}
+
+/// The CPU that a share is highest on; a blamed one first.
+fn hottest(inputs: &Inputs<'_>, kind: ResourceKind, share: fn(&CpuShares) -> f64) -> Option<(u32, CpuShares)> {
+    let all = cpus(inputs).map(|(cpu, shares)| (inputs.is_blamed(kind, &Subject::Cpu(cpu.id)), cpu.id, shares));
+    let best = all.max_by(|a, b| a.0.cmp(&b.0).then(share(&a.2).total_cmp(&share(&b.2))));
+    best.map(|(_, id, shares)| (id, shares))
+}
+
+fn unmeasured(inputs: &Inputs<'_>, kind: ResourceKind, state: State) -> Resource {
+    let note = if state == State::Read { inputs.no_rates().unwrap_or("not measured") } else { "not read" };
+    Resource::unknown(kind, note)
+}
+
+pub(super) fn core(inputs: &Inputs<'_>) -> Resource {
+    // Of what the host takes away a CPU gives nothing: one that has nothing left is full.
+    let full = |shares: &CpuShares| shares.busy + shares.steal;
+    let Some((id, shares)) = hottest(inputs, ResourceKind::Core, full) else {
+        return unmeasured(inputs, ResourceKind::Core, inputs.frame.raw.cpu_times.state);
+    };
+    let resource = Resource::measured(ResourceKind::Core, full(&shares).min(1.0), inputs.limit("CPU-01", "busy", 0.95));
+    let note = if shares.steal >= 0.1 { "the host takes part of it" } else { "" };
+    Resource { note, subject: Some(Subject::Cpu(id)), ..resource }
+}
+
+pub(super) fn softirq(inputs: &Inputs<'_>) -> Resource {
+    let share = |shares: &CpuShares| shares.softirq + shares.irq;
+    let Some((id, shares)) = hottest(inputs, ResourceKind::Softirq, share) else {
+        return unmeasured(inputs, ResourceKind::Softirq, inputs.frame.raw.cpu_times.state);
+    };
+    let resource = Resource::measured(ResourceKind::Softirq, share(&shares), inputs.limit("IRQ-01", "softirq", 0.6));
+    Resource { subject: Some(Subject::Cpu(id)), ..resource }
+}
+
+pub(super) fn thread(inputs: &Inputs<'_>) -> Resource {
+    let frame = inputs.frame;
+    let at = inputs.limit("CPU-02", "busy", 0.9);
+    let user = |pid: u32| frame.process(pid).filter(|process| !process.kernel);
+    let looked_at = frame.threads.iter().filter_map(|thread| {
+        let process = user(thread.pid).filter(|_| !thread.fixed)?;
+        Some((thread.cpu_cores?, &thread.comm, thread.tid, process))
+    });
+    // A process of one thread is a thread, looked at or not.
+    let single = frame.processes.iter().filter(|process| !process.kernel && process.threads.value() == Some(1));
+    let single = single.filter_map(|process| Some((process.cpu_cores?, &process.comm, process.pid, process)));
+    let hottest = looked_at.chain(single).max_by(|a, b| a.0.total_cmp(&b.0));
+    // A busy process whose threads nobody looked at may hide a full one.
+    let hides = |process: &&Process| {
+        let several = process.threads.value().is_none_or(|threads| threads > 1);
+        several && process.cpu_cores.is_some_and(|cores| cores >= at) && frame.threads_of(process.pid).is_empty()
+    };
+    let hidden = frame.processes.iter().filter(|process| !process.kernel).any(|process| hides(&process));
+    match hottest {
+        Some((cores, comm, tid, process)) if cores >= at || !hidden => {
+            let resource = Resource::measured(ResourceKind::Thread, cores.min(1.0), at);
+            let resource = resource.about(Subject::Process(process.pid, process.starttime), comm);
+            Resource { tid: Some(tid), ..resource }
+        }
+        _ if hidden => Resource::unknown(ResourceKind::Thread, "threads of a busy process were not read"),
+        _ => unmeasured(inputs, ResourceKind::Thread, frame.raw.processes.state),
+    }
+}
+
+pub(super) fn disk(inputs: &Inputs<'_>) -> Resource {
+    let frame = inputs.frame;
+    let limit = |name: &str| inputs.limit("IO-01", name, f64::INFINITY);
+    let judged = || frame.disks.iter().filter(|disk| parts::is_judged(disk));
+    let pain = |disk: &Disk| parts::disk_pain_by(limit, disk).0;
+    let key = |disk: &Disk| (inputs.is_blamed(ResourceKind::Disk, &Subject::Disk(Arc::clone(&disk.name))), pain(disk));
+    let busiest = judged().filter_map(|disk| Some((key(disk), disk.utilisation?, disk)));
+    let Some((_, share, disk)) = busiest.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))) else {
+        if frame.raw.disks.state == State::Read && judged().next().is_none() {
+            return Resource::absent(ResourceKind::Disk, "no disk");
+        }
+        return unmeasured(inputs, ResourceKind::Disk, frame.raw.disks.state);
+    };
+    let resource = Resource::measured(ResourceKind::Disk, share, limit("utilisation"));
+    // Busy all the time means nothing of what serves many requests at once: whether they wait does.
+    let (verdict, note) = match resource.verdict {
+        Verdict::Limiting if pain(disk) => (Verdict::Limiting, ""),
+        Verdict::Limiting if disk.await_ms.value().is_some() || disk.queue_depth.is_some() => {
+            (Verdict::HasHeadroom, "busy, but requests do not wait")
+        }
+        Verdict::Limiting => (Verdict::Unknown, "busy; whether requests wait is not known"),
+        verdict => (verdict, ""),
+    };
+    let used = disk.await_ms.value().map(|ms| (ms, "ms"));
+    Resource { verdict, used, note, ..resource.about(Subject::Disk(Arc::clone(&disk.name)), &disk.name) }
+}
+
+pub(super) fn remote(inputs: &Inputs<'_>) -> Resource {
+    let frame = inputs.frame;
+    if frame.raw.node_topology.state != State::Read && frame.topology.nodes.is_empty() {
+        return Resource::unknown(ResourceKind::Remote, "the nodes could not be read");
+    }
+    if frame.topology.nodes.iter().filter(|node| node.has_memory).count() < 2 {
+        return Resource::absent(ResourceKind::Remote, "one node");
+    }
+    if let Some(note) = inputs.no_rates() {
+        return Resource::unknown(ResourceKind::Remote, note);
+    }
+    let (least, busy) = (inputs.limit("NUMA-01", "memory", 0.0), inputs.limit("NUMA-01", "cpu", 0.5));
+    let at = inputs.limit("NUMA-01", "remote", 0.5);
+    let matters = |process: &&Process| {
+        let large = process.rss_bytes.value().is_none_or(|rss| rss as f64 >= least);
+        let interleaved = process.policy.starts_with("interleave") || process.policy.starts_with("weighted");
+        large && !process.kernel && !interleaved && process.cpu_cores.is_some_and(|cores| cores >= busy)
+    };
+    let ratio = |process: &'_ Process| process.memory.as_ref().and_then(|memory| memory.remote_ratio);
+    let key =
+        |process: &Process| inputs.is_blamed(ResourceKind::Remote, &Subject::Process(process.pid, process.starttime));
+    let candidates = || frame.processes.iter().filter(matters);
+    let worst = candidates().filter_map(|process| Some((key(process), ratio(process)?, process)));
+    let worst = worst.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let unread = candidates().any(|process| ratio(process).is_none());
+    match worst {
+        Some((_, share, process)) if share >= at || !unread => {
+            let error = process.memory.as_ref().map_or(0.0, |memory| memory.error);
+            let resource = Resource::measured(ResourceKind::Remote, share, at);
+            let resource = resource.about(Subject::Process(process.pid, process.starttime), &process.comm);
+            match resource.verdict {
+                Verdict::Limiting if parts::is_spread(frame, process) => Resource {
+                    verdict: Verdict::HasHeadroom,
+                    note: "spread evenly, and nothing shows that it costs",
+                    ..resource
+                },
+                Verdict::Limiting if share - error < at => {
+                    Resource { verdict: Verdict::Unknown, note: "too few pages were looked at", ..resource }
+                }
+                _ => resource,
+            }
+        }
+        _ if unread => Resource::unknown(ResourceKind::Remote, "where the memory of a busy process is was not read"),
+        _ if frame.raw.processes.state == State::Read => {
+            Resource::absent(ResourceKind::Remote, "no large busy process")
+        }
+        _ => Resource::unknown(ResourceKind::Remote, "not read"),
+    }
+}
+
+/// The value, and none for what is known to be none.
+pub(super) fn positive(value: &Known<u64>) -> Option<f64> {
+    value.value().filter(|value| *value > 0).map(|value| value as f64)
+}
