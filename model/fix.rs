@@ -17,6 +17,36 @@ mod target;
 mod testing;
 pub mod verification;
 
+mod aff;
+mod beam_bif;
+mod beam_cfg;
+mod chan;
+mod confirm;
+mod cpuset;
+mod dirty;
+mod force_empty;
+mod gov;
+mod high;
+mod iomax;
+mod ionice;
+mod ioweight;
+mod irqaff;
+mod irqbal;
+mod kubernetes;
+mod limit;
+mod migrate;
+mod move_data;
+mod numa_split;
+mod oeuler;
+mod quota;
+mod reclaim;
+mod ring;
+mod rps;
+mod rss;
+mod sysctl;
+mod sysctl_net;
+mod threads;
+
 pub use case::{Case, Surroundings};
 pub use identity::Identity;
 pub use offered::{Offered, Refused, offered};
@@ -145,46 +175,38 @@ pub struct Offer {
     pub plan: Result<Plan, Refusal>,
 }
 
-macro_rules! fixes {
-    ($($module:ident),* $(,)?) => {
-        $(mod $module;)*
-
-        /// Every fix, in the order of the catalogue.
-        pub const ALL: &[&Fix] = &[$(&$module::FIX),*];
-    };
-}
-
-fixes! {
-    chan,
-    ring,
-    rss,
-    irqbal,
-    irqaff,
-    rps,
-    sysctl_net,
-    aff,
-    beam_bif,
-    beam_cfg,
-    cpuset,
-    migrate,
-    limit,
-    reclaim,
-    high,
-    oeuler,
-    quota,
-    force_empty,
-    dirty,
-    iomax,
-    ioweight,
-    ionice,
-    sysctl,
-    gov,
-    threads,
-    kubernetes,
-    numa_split,
-    move_data,
-    confirm,
-}
+/// Every fix, in the order of the catalogue.
+pub const ALL: &[&Fix] = &[
+    &chan::FIX,
+    &ring::FIX,
+    &rss::FIX,
+    &irqbal::FIX,
+    &irqaff::FIX,
+    &rps::FIX,
+    &sysctl_net::FIX,
+    &aff::FIX,
+    &beam_bif::FIX,
+    &beam_cfg::FIX,
+    &cpuset::FIX,
+    &migrate::FIX,
+    &limit::FIX,
+    &reclaim::FIX,
+    &high::FIX,
+    &oeuler::FIX,
+    &quota::FIX,
+    &force_empty::FIX,
+    &dirty::FIX,
+    &iomax::FIX,
+    &ioweight::FIX,
+    &ionice::FIX,
+    &sysctl::FIX,
+    &gov::FIX,
+    &threads::FIX,
+    &kubernetes::FIX,
+    &numa_split::FIX,
+    &move_data::FIX,
+    &confirm::FIX,
+];
 
 /// The fixes that answer a finding, the best first; those that are no answer to it are left out.
 pub fn offers(case: &Case<'_>) -> Vec<Offer> {

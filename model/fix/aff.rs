@@ -76,10 +76,14 @@ fn processes<'a>(case: &Case<'a>) -> Result<Vec<&'a Process>, Refusal> {
         }
         (rule, Subject::Cpu(cpu)) => {
             if frame.cpu(*cpu).is_some_and(|cpu| cpu.isolated) {
-                return Err(Refusal::because(format!("CPU {cpu} is isolated: what is pinned to it is there on purpose")));
+                return Err(Refusal::because(format!(
+                    "CPU {cpu} is isolated: what is pinned to it is there on purpose"
+                )));
             }
-            let pinned = |process: &&Process| frame.threads_of(process.pid).iter().any(|thread| is_pinned(frame, thread, *cpu));
-            let found: Vec<&Process> = frame.processes.iter().filter(|process| !process.kernel).filter(pinned).collect();
+            let pinned =
+                |process: &&Process| frame.threads_of(process.pid).iter().any(|thread| is_pinned(frame, thread, *cpu));
+            let found: Vec<&Process> =
+                frame.processes.iter().filter(|process| !process.kernel).filter(pinned).collect();
             if found.is_empty() && rule == "CPU-01" {
                 return Err(Refusal::NotForThis);
             }
@@ -164,14 +168,17 @@ fn title(moved: &[(&Process, IdSet)]) -> String {
 }
 
 fn breaks(case: &Case<'_>, who: &[&Process]) -> Vec<String> {
-    let mut breaks = vec!["no restart and no pause; caches are cold for some milliseconds after a thread has moved".to_owned()];
+    let mut breaks =
+        vec!["no restart and no pause; caches are cold for some milliseconds after a thread has moved".to_owned()];
     let threads = || who.iter().flat_map(|process| case.frame.threads_of(process.pid));
     let left = threads().filter(|thread| !is_movable(thread)).count();
     if left > 0 {
-        breaks.push(format!("{left} of their threads are realtime ones or kept by the kernel: they stay where they are"));
+        breaks
+            .push(format!("{left} of their threads are realtime ones or kept by the kernel: they stay where they are"));
     }
     let unread = |process: &&&Process| {
-        !parts::above(process.cpuset_group()).any(|path| case.frame.cgroup(path).is_some_and(|group| group.cpuset_cpus.is_some()))
+        !parts::above(process.cpuset_group())
+            .any(|path| case.frame.cgroup(path).is_some_and(|group| group.cpuset_cpus.is_some()))
     };
     let unread = parts::list(who.iter().filter(unread).map(|process| named(process)), 4);
     if !unread.is_empty() {
@@ -186,7 +193,10 @@ fn breaks(case: &Case<'_>, who: &[&Process]) -> Vec<String> {
 fn reverters(frame: &Frame, who: &[&Process]) -> Vec<String> {
     let mut reverters = Vec::new();
     if who.iter().any(|process| process.beam.is_some()) {
-        reverters.push("the Erlang VM: this is temporary, until it restarts or binds its schedulers again (schedulers_online)".to_owned());
+        reverters.push(
+            "the Erlang VM: this is temporary, until it restarts or binds its schedulers again (schedulers_online)"
+                .to_owned(),
+        );
     }
     if who.iter().any(|process| container(frame, process).is_some_and(|container| !container.pod_uid.is_empty())) {
         reverters.push("the kubelet, where its static CPU manager gives containers CPUs of their own".to_owned());
@@ -272,7 +282,8 @@ mod tests {
     #[test]
     fn pinned_threads_go_where_their_memory_is_when_it_fits() {
         let home = |frame: &mut Frame| {
-            frame.processes[0].memory = Some(ProcessMemory { by_node: vec![(1, 900), (0, 100)], ..ProcessMemory::default() });
+            frame.processes[0].memory =
+                Some(ProcessMemory { by_node: vec![(1, 900), (0, 100)], ..ProcessMemory::default() });
         };
         insta::assert_snapshot!(told_of("CPU-03", home));
         let full = plan(&FIX, "CPU-03", &[], |frame| {
@@ -320,7 +331,10 @@ mod tests {
     fn a_list_has_to_be_of_its_set() {
         let narrow = |frame: &mut Frame| frame.cgroups[0].cpuset_cpus = Some(set("0-3"));
         assert_eq!(plan(&FIX, "CPU-03", &[("cpus", "1,3")], narrow).expect("a plan").steps[0].new, "1,3");
-        assert_eq!(why(plan(&FIX, "CPU-03", &[("cpus", "3-4")], narrow)), "java (100): its set has CPUs 0-3, not all of 3-4");
+        assert_eq!(
+            why(plan(&FIX, "CPU-03", &[("cpus", "3-4")], narrow)),
+            "java (100): its set has CPUs 0-3, not all of 3-4"
+        );
         assert!(why(plan(&FIX, "CPU-03", &[("cpus", "x")], narrow)).contains("give a list"));
     }
 

@@ -36,8 +36,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.snippets = vec![
         Snippet { place: "to bind them again".to_owned(), text: text.join("\n") + "\n" },
         Snippet {
-            place: "to see what the kernel says, which alone counts: the emulator goes on telling its own list".to_owned(),
-            text: who.iter().map(|process| format!("taskset -apc {}", process.pid)).collect::<Vec<_>>().join("\n") + "\n",
+            place: "to see what the kernel says, which alone counts: the emulator goes on telling its own list"
+                .to_owned(),
+            text: who.iter().map(|process| format!("taskset -apc {}", process.pid)).collect::<Vec<_>>().join("\n")
+                + "\n",
         },
     ];
     plan.reverters = vec!["a restart: the bind type is what its configuration says again".to_owned()];
@@ -78,7 +80,11 @@ fn asked(frame: &Frame, process: &Process, kind: &str) -> String {
     match &*container.runtime {
         _ if is_named_pod(container) => {
             let (space, pod) = (quoted(&container.namespace), quoted(&container.pod_name));
-            let inner = if container.container_name.is_empty() { String::new() } else { format!(" -c {}", quoted(&container.container_name)) };
+            let inner = if container.container_name.is_empty() {
+                String::new()
+            } else {
+                format!(" -c {}", quoted(&container.container_name))
+            };
             format!("kubectl exec -n {space} {pod}{inner} -- {inside}")
         }
         "docker" => format!("docker exec {id} {inside}"),
@@ -96,10 +102,16 @@ fn is_named_pod(container: &Container) -> bool {
 fn room(frame: &Frame, who: &[&Process]) -> Vec<String> {
     let mut lines = Vec::new();
     for process in who {
-        let memory = frame.cgroup(&process.cgroup).and_then(|group| group.memory.as_ref()).filter(|memory| memory.is_limited());
-        let left = memory.and_then(|memory| memory.effective_limit_bytes.value()?.checked_sub(memory.unreclaimable_bytes.value()?));
+        let memory =
+            frame.cgroup(&process.cgroup).and_then(|group| group.memory.as_ref()).filter(|memory| memory.is_limited());
+        let left = memory
+            .and_then(|memory| memory.effective_limit_bytes.value()?.checked_sub(memory.unreclaimable_bytes.value()?));
         if let Some(left) = left.filter(|left| *left < 512 << 20) {
-            lines.push(format!("{}: {} are left below its memory limit", named(process), parts::bytes(Some(left as f64))));
+            lines.push(format!(
+                "{}: {} are left below its memory limit",
+                named(process),
+                parts::bytes(Some(left as f64))
+            ));
         }
     }
     lines.dedup();
@@ -110,8 +122,8 @@ fn room(frame: &Frame, who: &[&Process]) -> Vec<String> {
 mod tests {
     use super::super::testing::{plan, told};
     use super::FIX;
-    use crate::frame::{Container, Frame};
     use crate::Known;
+    use crate::frame::{Container, Frame};
 
     fn in_container(frame: &mut Frame, container: Container) {
         frame.cgroups[0].container = Some(Container { id: "c0ffee".into(), ..container });

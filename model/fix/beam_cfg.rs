@@ -67,7 +67,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.breaks = vec!["it takes a restart of each instance".to_owned()];
     if who.iter().any(|process| is_rabbit(process)) {
         let operator = "RabbitMQ's cluster operator restarts them by itself once it is changed, one after the other";
-        let quorum = "restart one at a time, and the next one only when it is in sync again: queues lose their quorum otherwise";
+        let quorum =
+            "restart one at a time, and the next one only when it is in sync again: queues lose their quorum otherwise";
         plan.breaks.extend([operator.to_owned(), quorum.to_owned()]);
     }
     "the setting taken out again, and another restart".clone_into(&mut plan.undo);
@@ -139,7 +140,11 @@ fn erlang(unit: Option<&str>, pod: bool, container: bool, wanted: Wanted) -> Vec
     }
     let text = format!("export ERL_FLAGS=\"{flags}\"\n");
     snippets.push(Snippet { place: "the script that starts it".to_owned(), text });
-    let lines: Vec<String> = flags.split(" +").enumerate().map(|(at, flag)| if at == 0 { flag.to_owned() } else { format!("+{flag}") }).collect();
+    let lines: Vec<String> = flags
+        .split(" +")
+        .enumerate()
+        .map(|(at, flag)| if at == 0 { flag.to_owned() } else { format!("+{flag}") })
+        .collect();
     snippets.push(Snippet { place: "vm.args of the release".to_owned(), text: lines.join("\n") + "\n" });
     snippets
 }
@@ -188,8 +193,10 @@ mod tests {
             container_name: "rabbitmq".into(),
             ..Container::default()
         };
-        let docker = Container { id: "ab".repeat(32).as_str().into(), runtime: "docker".into(), ..Container::default() };
-        let cases = [("/kubepods/pod9d/0f", Some(pod)), ("/docker/ab", Some(docker)), ("/system.slice/mq@1.service", None)];
+        let docker =
+            Container { id: "ab".repeat(32).as_str().into(), runtime: "docker".into(), ..Container::default() };
+        let cases =
+            [("/kubepods/pod9d/0f", Some(pod)), ("/docker/ab", Some(docker)), ("/system.slice/mq@1.service", None)];
         let mut texts = Vec::new();
         for (place, container) in cases {
             let plan = plan(&FIX, "BEAM-01", &[], |frame| rabbits(frame, place, container.clone())).expect("a plan");

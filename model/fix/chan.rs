@@ -1,6 +1,8 @@
 //! F-CHAN: as many channels as there are cores to serve them.
 
-use super::network::{affinity, guards, identity, is_movable, link_file, net_admin, of_host, of_nic, pair, risks, word};
+use super::network::{
+    affinity, guards, identity, is_movable, link_file, net_admin, of_host, of_nic, pair, risks, word,
+};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Snippet, Step, Target, Verify, network};
 use crate::frame::{Irq, Nic};
 use std::collections::BTreeSet;
@@ -36,7 +38,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.risk = if plan.cuts_off.is_empty() { Risk::Disruptive } else { Risk::Dangerous };
     plan.needs = vec![net_admin("to set channels")];
     plan.undo = format!("ethtool -L {} {old}, then the affinities, RPS, XPS and RSS table as they were", word(nic));
-    plan.lost = vec!["interrupts may bear other numbers afterwards: their affinities are found again by the names of their queues".to_owned()];
+    plan.lost = vec![
+        "interrupts may bear other numbers afterwards: their affinities are found again by the names of their queues"
+            .to_owned(),
+    ];
     plan.reverters = vec!["NetworkManager or networkd, where a profile names the channels".to_owned()];
     plan.verify = verify(case, nic);
     plan.snippets = vec![Snippet {
@@ -61,12 +66,15 @@ fn breaks(nic: &Nic) -> Vec<String> {
     };
     let mut breaks = vec![
         link,
-        "the driver sets affinities, XPS and RPS of its queues anew: what was set by hand is lost until it is undone".to_owned(),
+        "the driver sets affinities, XPS and RPS of its queues anew: what was set by hand is lost until it is undone"
+            .to_owned(),
         "a measurement that runs now is void from here".to_owned(),
     ];
     let queues = nic.rss_indirection.len();
     if queues > 0 {
-        breaks.push("an RSS table that was set by hand stays on the queues that it names: spread it with F-RSS then".to_owned());
+        breaks.push(
+            "an RSS table that was set by hand stays on the queues that it names: spread it with F-RSS then".to_owned(),
+        );
     }
     breaks
 }
@@ -224,11 +232,17 @@ mod tests {
     #[test]
     fn affinities_are_kept_by_the_names_of_queues() {
         let named = |frame: &mut Frame| {
-            let irq = |irq, name: &str, managed| Irq { irq, name: name.into(), managed: Known::Value(managed), ..Irq::default() };
+            let irq = |irq, name: &str, managed| Irq {
+                irq,
+                name: name.into(),
+                managed: Known::Value(managed),
+                ..Irq::default()
+            };
             frame.irqs = vec![irq(40, "eth0-TxRx-0", false), irq(41, "eth0-TxRx-1", true)];
         };
         let plan = plan(&FIX, "NIC-01", &[], named).expect("a plan");
-        let interrupts: Vec<&Target> = plan.kept.iter().filter(|kept| matches!(kept, Target::Interrupt { .. })).collect();
+        let interrupts: Vec<&Target> =
+            plan.kept.iter().filter(|kept| matches!(kept, Target::Interrupt { .. })).collect();
         assert_eq!(interrupts, [&Target::Interrupt { irq: 40, actions: "eth0-TxRx-0".to_owned() }]);
     }
 }

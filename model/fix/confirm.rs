@@ -26,7 +26,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         "rabbitmqctl list_channels name confirm messages_unconfirmed".to_owned(),
     ];
     plan.snippets = vec![
-        snippet("Spring: application.properties", &["spring.rabbitmq.publisher-confirm-type=correlated", "spring.rabbitmq.publisher-returns=true"]),
+        snippet(
+            "Spring: application.properties",
+            &["spring.rabbitmq.publisher-confirm-type=correlated", "spring.rabbitmq.publisher-returns=true"],
+        ),
         snippet(
             "Spring: the template, and what is done with a message that was not confirmed",
             &[
@@ -45,7 +48,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         ),
     ];
     plan.breaks = vec![
-        "it is a change of the application: a message that is not confirmed has to be sent again, and may arrive twice".to_owned(),
+        "it is a change of the application: a message that is not confirmed has to be sent again, and may arrive twice"
+            .to_owned(),
         "a send inside a database transaction is no longer put off until its commit".to_owned(),
     ];
     "channelTransacted=true again".clone_into(&mut plan.undo);

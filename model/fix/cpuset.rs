@@ -26,7 +26,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let cpus = cpus(frame, process, node)?;
     let bytes = room(frame, process, node)?;
     let size = parts::bytes(Some(bytes as f64));
-    let mut plan = case.plan(FIX.id, format!("{}: CPUs {cpus} and memory of node {node}, {size} to move", named(process)));
+    let mut plan =
+        case.plan(FIX.id, format!("{}: CPUs {cpus} and memory of node {node}, {size} to move", named(process)));
     plan.identity = vec![identity(process)];
     plan.risk = Risk::Disruptive;
     plan.breaks = breaks(frame, bytes);
@@ -76,7 +77,8 @@ fn own_group<'a>(frame: &'a Frame, process: &Process) -> Option<Group<'a>> {
 fn by_group(case: &Case<'_>, process: &Process, group: &Group<'_>, cpus: &IdSet, node: u32, plan: &mut Plan) {
     let (list, home) = (cpus.to_string(), node.to_string());
     let named = |name, value| Named { name, value };
-    let first = group.setting(case, "CPUs of its group", &list, &named("cpuset.cpus", &list), &named("AllowedCPUs", &list));
+    let first =
+        group.setting(case, "CPUs of its group", &list, &named("cpuset.cpus", &list), &named("AllowedCPUs", &list));
     let last = group.setting(
         case,
         "nodes of its group's memory",
@@ -93,9 +95,13 @@ fn by_group(case: &Case<'_>, process: &Process, group: &Group<'_>, cpus: &IdSet,
     plan.needs.push(need());
     plan.breaks.push("what has not been moved by then is moved at once when the nodes are set: the process may stand still for that long".to_owned());
     if process.policy.starts_with("bind") && parts::policy_nodes(&process.policy) != IdSet::from_ids([node]) {
-        plan.breaks.push(format!("its policy {} is rewritten by the kernel to bind:{node}, and stays so", process.policy));
+        plan.breaks
+            .push(format!("its policy {} is rewritten by the kernel to bind:{node}, and stays so", process.policy));
     }
-    plan.undo = format!("the lists that the group had, then the masks of its threads and the bytes on each node; {}", "a list that was empty becomes that of the group above");
+    plan.undo = format!(
+        "the lists that the group had, then the masks of its threads and the bytes on each node; {}",
+        "a list that was empty becomes that of the group above"
+    );
     plan.lost = vec![
         "which page was on which node: only the bytes on each are put back".to_owned(),
         "an empty cpuset.cpus or cpuset.mems: the kernel takes none back while processes are in the group, so the list of the group above is written".to_owned(),
@@ -113,7 +119,8 @@ fn by_threads(process: &Process, cpus: &IdSet, node: u32, plan: &mut Plan) {
     plan.steps = vec![threads, step(process, node)];
     plan.commands =
         vec![format!("taskset -apc {cpus} {}", process.pid), format!("migratepages {} all {node}", process.pid)];
-    plan.breaks.push("it has no cpuset of its own: its threads are bound one by one, and nothing binds its memory".to_owned());
+    plan.breaks
+        .push("it has no cpuset of its own: its threads are bound one by one, and nothing binds its memory".to_owned());
     plan.breaks.extend(trap(process, node));
     "the mask that each thread had, then pages until each node has as many bytes as before".clone_into(&mut plan.undo);
     plan.lost = vec![
@@ -213,7 +220,11 @@ mod tests {
             frame.processes[0].memory = Some(memory);
         });
         let plan = plan.expect("a plan");
-        assert!(plan.breaks.iter().any(|line| line.contains("bind:1 is rewritten by the kernel to bind:0")), "{:?}", plan.breaks);
+        assert!(
+            plan.breaks.iter().any(|line| line.contains("bind:1 is rewritten by the kernel to bind:0")),
+            "{:?}",
+            plan.breaks
+        );
     }
 
     #[test]

@@ -40,10 +40,17 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let by_itself = (limit / 2 / MIB * MIB).clamp(BYTES.0, BYTES.1);
     let bytes = group::sized(case, "bytes", MIB..=(limit / MIB * MIB).max(MIB))?.unwrap_or(by_itself);
     let background = group::sized(case, "background", MIB..=bytes.max(MIB))?.unwrap_or((bytes / 4).max(MIB));
-    let title = format!("writers are held at {} -> {} of dirty memory, written back from {}", show(limit), show(bytes), show(background));
+    let title = format!(
+        "writers are held at {} -> {} of dirty memory, written back from {}",
+        show(limit),
+        show(bytes),
+        show(background)
+    );
     let mut plan = plan_of(case, FIX.id, title);
     let new = [("vm.dirty_background_bytes", background.to_string()), ("vm.dirty_bytes", bytes.to_string())];
-    let step = |what: &str, background, bytes: u64| Step::new(what, Target::DirtyLimit { background }, format!("bytes {bytes}"));
+    let step = |what: &str, background, bytes: u64| {
+        Step::new(what, Target::DirtyLimit { background }, format!("bytes {bytes}"))
+    };
     plan.steps = vec![step("written back above", true, background), step("writers held above", false, bytes)];
     plan.commands = vec![command(&new)];
     plan.risk = Risk::Disruptive;
@@ -87,7 +94,8 @@ fn verify(case: &Case<'_>) -> Verify {
     let mut verify = case.plan(FIX.id, "").verify;
     verify.load = disk("disk.write_bytes");
     verify.cost = Some(if told { waits } else { host("host.iowait") });
-    verify.shown = [Some(host("host.dirty")), disk("disk.write_await"), disk("disk.utilisation")].into_iter().flatten().collect();
+    verify.shown =
+        [Some(host("host.dirty")), disk("disk.write_await"), disk("disk.utilisation")].into_iter().flatten().collect();
     verify.settle_seconds = 30;
     verify
 }

@@ -32,7 +32,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let mut plan = case.plan(FIX.id, format!("{path}: give all {} of page cache back", show(cache)));
     plan.identity = vec![group.identity()];
     plan.commands = vec![format!("echo 0 > {}", quoted(&target))];
-    plan.steps = vec![Step { restore: Restore::Never, ..Step::new("page cache", Target::ForceEmpty { path: target }, "0") }];
+    plan.steps =
+        vec![Step { restore: Restore::Never, ..Step::new("page cache", Target::ForceEmpty { path: target }, "0") }];
     plan.risk = Risk::Dangerous;
     plan.breaks = vec![
         "all of it goes, programs and mapped files too: everything that is wanted is read from the disk again, by everyone at once".to_owned(),

@@ -50,7 +50,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.undo = String::from("governors and limits as they were, CPU by CPU");
     plan.reverters = vec!["tuned, power-profiles-daemon, TLP, thermald or a BMC's power cap".to_owned()];
     plan.verify = verify(case, held.iter().next());
-    plan.persistent = Some(Snippet { place: "with tuned".to_owned(), text: "tuned-adm profile throughput-performance\n".to_owned() });
+    plan.persistent =
+        Some(Snippet { place: "with tuned".to_owned(), text: "tuned-adm profile throughput-performance\n".to_owned() });
     Ok(plan)
 }
 
@@ -58,8 +59,9 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 fn steps(saving: &[u32], limited: &[(u32, u64)]) -> Vec<Step> {
     let file = |cpu: u32, name: &str| Target::file(format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/{name}"));
     let step = |what: String, target, new: String| Step { essential: false, ..Step::new(what, target, new) };
-    let governors =
-        saving.iter().map(|cpu| step(format!("governor of CPU {cpu}"), file(*cpu, "scaling_governor"), "performance".to_owned()));
+    let governors = saving
+        .iter()
+        .map(|cpu| step(format!("governor of CPU {cpu}"), file(*cpu, "scaling_governor"), "performance".to_owned()));
     let limits = limited
         .iter()
         .map(|(cpu, khz)| step(format!("limit of CPU {cpu}"), file(*cpu, "scaling_max_freq"), khz.to_string()));
@@ -68,9 +70,10 @@ fn steps(saving: &[u32], limited: &[(u32, u64)]) -> Vec<Step> {
 
 fn verify(case: &Case<'_>, first: Option<u32>) -> Verify {
     let slow = IdSet::parse_list(case.finding.text("slow")).unwrap_or_default();
-    let busiest = slow.iter().filter_map(|id| case.frame.cpu(id)).max_by(|a, b| {
-        a.busy().unwrap_or(0.0).total_cmp(&b.busy().unwrap_or(0.0))
-    });
+    let busiest = slow
+        .iter()
+        .filter_map(|id| case.frame.cpu(id))
+        .max_by(|a, b| a.busy().unwrap_or(0.0).total_cmp(&b.busy().unwrap_or(0.0)));
     let cpu = busiest.map(|cpu| cpu.id).or(first).unwrap_or(0);
     let of = |metric| Watch { subject: Of::Cpu(cpu), metric };
     let mut verify = case.plan(FIX.id, "").verify;

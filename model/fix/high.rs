@@ -9,7 +9,11 @@ pub(super) const FIX: Fix = Fix {
     name: "reclaim a group's page cache below its limit",
     answers: &[("MEM-02", 3)],
     executable: true,
-    parameters: &[Parameter { name: "high", unit: "bytes", about: "the mark, below the limit and above what cannot go: 3G" }],
+    parameters: &[Parameter {
+        name: "high",
+        unit: "bytes",
+        about: "the mark, below the limit and above what cannot go: 3G",
+    }],
     plan,
 };
 
@@ -50,7 +54,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.lost = vec!["the page cache that was reclaimed meanwhile".to_owned()];
     plan.reverters = group.reverters("kubelet sets it itself where MemoryQoS is on");
     plan.verify = group::verify(case, group.cgroup, 20);
-    plan.verify.trips = vec![Trip { watch: group::watch(path, "cgroup.memory_full"), above_hundredths: 10, seconds: 5 }];
+    plan.verify.trips =
+        vec![Trip { watch: group::watch(path, "cgroup.memory_full"), above_hundredths: 10, seconds: 5 }];
     plan.persistent = group.lasting(
         &format!("MemoryHigh={bytes}"),
         &format!("# kubelet, with MemoryQoS: memoryThrottlingFactor: {:.2}", new as f64 / limit as f64),
@@ -60,13 +65,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 
 /// What must not be above the mark: what cannot be reclaimed, and page cache that is in use or has to be written first.
 fn floor(memory: &CgroupMemory) -> Result<u64, Refusal> {
-    let all = [
-        memory.anon_bytes,
-        memory.shmem_bytes,
-        memory.unevictable_bytes,
-        memory.active_file_bytes,
-        memory.dirty_bytes,
-    ];
+    let all =
+        [memory.anon_bytes, memory.shmem_bytes, memory.unevictable_bytes, memory.active_file_bytes, memory.dirty_bytes];
     let sum = all.iter().try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes.value()?)));
     sum.ok_or_else(|| Refusal::until("what of its memory cannot go could not be read", "memory.stat"))
 }

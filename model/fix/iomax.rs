@@ -2,8 +2,8 @@
 
 use super::disk::{self, Shared};
 use super::group::{self, MIB, Named, show};
-use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Step, Target};
 use super::shell::quoted;
+use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Step, Target};
 use crate::rules::parts;
 
 pub(super) const FIX: Fix = Fix {
@@ -53,21 +53,37 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.identity = vec![group.identity(), Identity::Disk { name: name.to_string(), number: number.clone() }];
     let (file, value, property, unit) = match (limit, group.version) {
         (Limit::Writes(count), 1) => ("blkio.throttle.write_iops_device", count.to_string(), "IOWriteIOPSMax", count),
-        (Limit::Bytes(bytes), 1) => ("blkio.throttle.write_bps_device", bytes.to_string(), "IOWriteBandwidthMax", bytes),
+        (Limit::Bytes(bytes), 1) => {
+            ("blkio.throttle.write_bps_device", bytes.to_string(), "IOWriteBandwidthMax", bytes)
+        }
         (Limit::Writes(count), _) => ("io.max", format!("wiops={count}"), "IOWriteIOPSMax", count),
         (Limit::Bytes(bytes), _) => ("io.max", format!("wbps={bytes}"), "IOWriteBandwidthMax", bytes),
     };
     let by_unit = format!("/dev/{name} {unit}");
     let line = format!("{number} {value}");
-    let setting = group.setting(case, "limit of writes", &value, &Named { name: file, value: &line }, &Named { name: property, value: &by_unit });
+    let setting = group.setting(
+        case,
+        "limit of writes",
+        &value,
+        &Named { name: file, value: &line },
+        &Named { name: property, value: &by_unit },
+    );
     if matches!(setting.step.target, Target::UnitProperty { .. }) {
-        plan.commands = vec![format!("systemctl set-property --runtime {} {}", quoted(group.unit().unwrap_or_default()), quoted(&format!("{property}={by_unit}")))];
+        plan.commands = vec![format!(
+            "systemctl set-property --runtime {} {}",
+            quoted(group.unit().unwrap_or_default()),
+            quoted(&format!("{property}={by_unit}"))
+        )];
         plan.undo = format!("the unit's {property}= as it was, by systemctl set-property --runtime");
         plan.breaks.push(format!("{property}= of other disks of the unit is taken away with it"));
         plan.steps = vec![setting.step];
     } else {
         let path = group.file(file);
-        let none = if group.version == 1 { format!("{number} 0") } else { format!("{number} {}=max", value.split('=').next().unwrap_or_default()) };
+        let none = if group.version == 1 {
+            format!("{number} 0")
+        } else {
+            format!("{number} {}=max", value.split('=').next().unwrap_or_default())
+        };
         plan.undo = format!("echo {} > {}, or the limit that there was", quoted(&none), quoted(&path));
         plan.commands = vec![setting.command];
         plan.steps = vec![Step::new("limit of writes", Target::Line { path, key: number }, value)];
@@ -77,7 +93,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.needs = vec![group::need()];
     plan.reverters = group.reverters("kubelet does not know of it");
     plan.verify = shared.verify(case);
-    plan.persistent = group.lasting(&format!("{property}={by_unit}"), "# Kubernetes has no limits of I/O: a disk of its own, or a throttled volume");
+    plan.persistent = group.lasting(
+        &format!("{property}={by_unit}"),
+        "# Kubernetes has no limits of I/O: a disk of its own, or a throttled volume",
+    );
     Ok(plan)
 }
 
@@ -130,7 +149,12 @@ pub(super) mod tests {
     pub(in super::super) fn shared(frame: &mut Frame, version: u32, writes: f64, bytes: f64) {
         let group = |path: &str, writes_per_second, write_bytes_per_second| Cgroup {
             path: path.into(),
-            io: vec![CgroupIoRate { dev: 8 << 20 | 16, writes_per_second, write_bytes_per_second, ..CgroupIoRate::default() }],
+            io: vec![CgroupIoRate {
+                dev: 8 << 20 | 16,
+                writes_per_second,
+                write_bytes_per_second,
+                ..CgroupIoRate::default()
+            }],
             ..Cgroup::default()
         };
         frame.disks[0].dev = 8 << 20 | 16;
@@ -177,7 +201,8 @@ pub(super) mod tests {
         );
         let other = plan(&FIX, "IO-02", &[("group", "/x")], |frame| shared(frame, 2, 1000.0, 40e6));
         assert_eq!(why(other), "group=/x: it does not write to sdb");
-        let asked = plan(&FIX, "IO-02", &[("group", "/rabbit"), ("iops", "20")], |frame| shared(frame, 2, 1000.0, 40e6));
+        let asked =
+            plan(&FIX, "IO-02", &[("group", "/rabbit"), ("iops", "20")], |frame| shared(frame, 2, 1000.0, 40e6));
         assert!(asked.expect("a plan").title.starts_with("/rabbit: at most 20 writes/s on sdb, for /es"));
         let alone = plan(&FIX, "IO-01", &[], |frame| shared(frame, 2, 1000.0, 40e6));
         assert_eq!(alone, Err(Refusal::NotForThis));

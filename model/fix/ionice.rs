@@ -31,12 +31,19 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let process = shared.disturber.process.ok_or_else(unknown)?;
     let level = case.number("level", 0..=7)?.unwrap_or(7);
     let (pid, starttime) = (process.pid, process.starttime);
-    let mut plan = case.plan(FIX.id, format!("{} ({pid}): I/O priority best-effort {level}, for {}", process.comm, shared.victim.group));
+    let mut plan = case.plan(
+        FIX.id,
+        format!("{} ({pid}): I/O priority best-effort {level}, for {}", process.comm, shared.victim.group),
+    );
     plan.identity = vec![
         Identity::Process { pid, starttime, comm: process.comm.to_string() },
         Identity::Disk { name: name.to_string(), number: shared.number() },
     ];
-    plan.steps = vec![Step::new("I/O priority of each thread", Target::IoPriority { pid, starttime }, format!("best-effort {level}"))];
+    plan.steps = vec![Step::new(
+        "I/O priority of each thread",
+        Target::IoPriority { pid, starttime },
+        format!("best-effort {level}"),
+    )];
     plan.commands = vec![format!("for t in /proc/{pid}/task/*; do ionice -c 2 -n {level} -p ${{t##*/}}; done")];
     plan.risk = Risk::Safe;
     plan.breaks = vec![
@@ -60,7 +67,14 @@ mod tests {
     fn writer(frame: &mut Frame, scheduler: &str) {
         shared(frame, 2, 1000.0, 40e6);
         frame.disks[0].scheduler = scheduler.into();
-        let es = Process { pid: 99, starttime: 5, comm: "java".into(), cgroup: "/es".into(), write_bytes_per_second: Some(4e7), ..Process::default() };
+        let es = Process {
+            pid: 99,
+            starttime: 5,
+            comm: "java".into(),
+            cgroup: "/es".into(),
+            write_bytes_per_second: Some(4e7),
+            ..Process::default()
+        };
         frame.processes = vec![es];
     }
 

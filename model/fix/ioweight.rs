@@ -70,10 +70,17 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let honours = Honours::of(case, &shared, group.version)?;
     let (disks, name) = (honours.words(), &shared.disk.name);
     let weight = case.number("weight", 1..=1000)?.unwrap_or(WEIGHT);
-    let mut plan = case.plan(FIX.id, format!("{}: weight {weight} on {disks}, for {}", shared.disturber.group, shared.victim.group));
+    let mut plan = case
+        .plan(FIX.id, format!("{}: weight {weight} on {disks}, for {}", shared.disturber.group, shared.victim.group));
     plan.identity = vec![group.identity(), Identity::Disk { name: name.to_string(), number: shared.number() }];
     let value = weight.to_string();
-    let setting = group.setting(case, "weight", &value, &Named { name: "", value: &value }, &Named { name: "IOWeight", value: &value });
+    let setting = group.setting(
+        case,
+        "weight",
+        &value,
+        &Named { name: "", value: &value },
+        &Named { name: "IOWeight", value: &value },
+    );
     if matches!(setting.step.target, Target::UnitProperty { .. }) {
         plan.undo = setting.undo("", "");
         plan.commands = vec![setting.command];
@@ -82,7 +89,11 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         let one = group.version == 1;
         let path = group.file(honours.file(group.version));
         plan.undo = format!("the weight that it had, in {}", quoted(&path));
-        plan.commands = vec![format!("echo {} > {}", if one { value.clone() } else { quoted(&format!("default {value}")) }, quoted(&path))];
+        plan.commands = vec![format!(
+            "echo {} > {}",
+            if one { value.clone() } else { quoted(&format!("default {value}")) },
+            quoted(&path)
+        )];
         let target = if one { Target::file(path) } else { Target::Line { path, key: "default".to_owned() } };
         plan.steps = vec![Step::new("weight", target, value.clone())];
     }
@@ -91,15 +102,16 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.needs = vec![group::need()];
     plan.reverters = group.reverters("kubelet does not know of it");
     plan.verify = shared.verify(case);
-    plan.persistent = group.lasting(&format!("IOWeight={value}"), "# Kubernetes has no weights of I/O: a disk of its own");
+    plan.persistent =
+        group.lasting(&format!("IOWeight={value}"), "# Kubernetes has no weights of I/O: a disk of its own");
     Ok(plan)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Surroundings;
     use super::super::iomax::tests::shared;
     use super::super::testing::{plan, plan_for, surroundings, told};
-    use super::super::Surroundings;
     use super::{FIX, Refusal};
     use crate::rules::sick;
 
@@ -119,7 +131,8 @@ mod tests {
             frame.disks[0].scheduler = "mq-deadline".into();
         });
         let Err(Refusal::Refused { why, needs }) = plan else { panic!("{plan:?}") };
-        let off = "nothing honours weights on sdb: its scheduler is mq-deadline, and the I/O cost controller is off for it";
+        let off =
+            "nothing honours weights on sdb: its scheduler is mq-deadline, and the I/O cost controller is off for it";
         assert_eq!(why, off);
         assert_eq!(
             needs,

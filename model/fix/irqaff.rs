@@ -1,6 +1,8 @@
 //! F-IRQAFF: each queue's interrupt on a CPU of its own, next to the interface.
 
-use super::network::{affinity, guards, identity, in_turn, is_movable, near_cpus, of_host, of_nic, open_cpus, receiving};
+use super::network::{
+    affinity, guards, identity, in_turn, is_movable, near_cpus, of_host, of_nic, open_cpus, receiving,
+};
 use super::{Case, Fix, Identity, Need, Parameter, Plan, Refusal, Risk, Snippet, Step, Verify, network};
 use crate::IdSet;
 use crate::frame::{Irq, Nic};
@@ -12,8 +14,16 @@ pub(super) const FIX: Fix = Fix {
     answers: &[("IRQ-03", 0), ("IRQ-04", 0), ("IRQ-05", 0), ("IRQ-01", 0), ("IRQ-02", 1)],
     executable: true,
     parameters: &[
-        Parameter { name: "cpus", unit: "CPUs", about: "CPUs to place them on, as a list; those next to the interface otherwise" },
-        Parameter { name: "ban", unit: "yes or no", about: "have irqbalance leave them alone where it runs: it moves them back otherwise" },
+        Parameter {
+            name: "cpus",
+            unit: "CPUs",
+            about: "CPUs to place them on, as a list; those next to the interface otherwise",
+        },
+        Parameter {
+            name: "ban",
+            unit: "yes or no",
+            about: "have irqbalance leave them alone where it runs: it moves them back otherwise",
+        },
     ],
     plan,
 };
@@ -37,14 +47,19 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     ban(case, &moves, &mut plan)?;
     for (irq, cpus) in &moves {
         // Each of them is worth having.
-        let step = Step { essential: false, ..Step::new(format!("CPUs of {}", irq.name), affinity(irq), cpus.to_string()) };
+        let step =
+            Step { essential: false, ..Step::new(format!("CPUs of {}", irq.name), affinity(irq), cpus.to_string()) };
         plan.steps.push(step);
         plan.commands.push(format!("echo {cpus} > /proc/irq/{}/smp_affinity_list", irq.irq));
     }
-    plan.breaks.push("each goes to its new CPU with its next interrupt: a queue that polls all the time stays until it rests".to_owned());
+    plan.breaks.push(
+        "each goes to its new CPU with its next interrupt: a queue that polls all the time stays until it rests"
+            .to_owned(),
+    );
     if !managed.is_empty() {
         let list = parts::list(&managed, 8);
-        plan.breaks.push(format!("{list} stay: the kernel places managed interrupts itself and refuses to have them moved"));
+        plan.breaks
+            .push(format!("{list} stay: the kernel places managed interrupts itself and refuses to have them moved"));
     }
     plan.needs = vec![Need { capability: String::new(), what: "root, and /proc/irq of the host, writable".to_owned() }];
     plan.undo = "the masks as they were".into();
@@ -58,7 +73,9 @@ fn nothing(managed: &[String]) -> Refusal {
         return Refusal::because("each of them has a CPU of its own already");
     }
     let list = parts::list(managed, 8);
-    let why = format!("{list}: managed interrupts; the kernel places them itself and refuses writes to their masks (EPERM, EIO before Linux 6.1)");
+    let why = format!(
+        "{list}: managed interrupts; the kernel places them itself and refuses writes to their masks (EPERM, EIO before Linux 6.1)"
+    );
     Refusal::until(why, "other channels (ethtool -L): the kernel spreads their interrupts anew")
 }
 
@@ -80,7 +97,8 @@ fn moves<'a>(case: &Case<'a>) -> Result<(Vec<&'a Nic>, Vec<Move<'a>>, Vec<String
         Subject::Cpu(cpu) if case.finding.rule.id == "IRQ-05" => return Ok(away(case, *cpu, chosen)),
         Subject::Cpu(cpu) => {
             // One queue alone on a hot CPU is as well placed as it can be.
-            let crowds = |nic: &&Nic| receiving(nic).filter(|queue| network::cpu_of(queue).value() == Some(*cpu)).count() > 1;
+            let crowds =
+                |nic: &&Nic| receiving(nic).filter(|queue| network::cpu_of(queue).value() == Some(*cpu)).count() > 1;
             frame.nics.iter().filter(crowds).collect()
         }
         _ => Vec::new(),
@@ -104,11 +122,16 @@ fn spread<'a>(case: &Case<'a>, nic: &Nic, turn: &[u32], moves: &mut Vec<Move<'a>
     // Who has a good place of its own keeps it.
     let mut taken: Vec<u32> = Vec::new();
     let keeps = |irq: &Irq, cpu: Option<u32>, taken: &mut Vec<u32>| {
-        let stays = cpu.filter(|cpu| turn.contains(cpu) && !taken.contains(cpu) && irq.affinity.as_deref().is_some_and(|mask| mask.single() == Some(*cpu)));
+        let stays = cpu.filter(|cpu| {
+            turn.contains(cpu)
+                && !taken.contains(cpu)
+                && irq.affinity.as_deref().is_some_and(|mask| mask.single() == Some(*cpu))
+        });
         taken.extend(stays);
         stays.is_some()
     };
-    let rest: Vec<&Irq> = queues.iter().filter(|(irq, cpu)| !keeps(irq, *cpu, &mut taken)).map(|queue| queue.0).collect();
+    let rest: Vec<&Irq> =
+        queues.iter().filter(|(irq, cpu)| !keeps(irq, *cpu, &mut taken)).map(|queue| queue.0).collect();
     let free = turn.iter().filter(|cpu| !taken.contains(cpu)).chain(turn.iter().cycle());
     let mut seen = Vec::new();
     let mut free = free.copied();
@@ -148,7 +171,9 @@ fn away<'a>(case: &Case<'a>, cpu: u32, chosen: Option<IdSet>) -> (Vec<&'a Nic>, 
 
 /// irqbalance places whatever it is not told to leave alone.
 fn ban(case: &Case<'_>, moves: &[Move<'_>], plan: &mut Plan) -> Result<(), Refusal> {
-    let Some(daemon) = case.frame.irqbalance.as_ref().filter(|daemon| &*daemon.state == "running") else { return Ok(()) };
+    let Some(daemon) = case.frame.irqbalance.as_ref().filter(|daemon| &*daemon.state == "running") else {
+        return Ok(());
+    };
     let banned = daemon.banned_irqs.as_deref().cloned().unwrap_or_default();
     let free: Vec<u32> = moves.iter().map(|(irq, _)| irq.irq).filter(|irq| !banned.contains(*irq)).collect();
     if free.is_empty() {
@@ -182,7 +207,8 @@ fn lasting(moves: &[Move<'_>]) -> Snippet {
     let mut text = "[Unit]\nAfter=network.target irqbalance.service\n\n[Service]\nType=oneshot\n".to_owned();
     for (irq, cpus) in moves {
         // Numbers change from boot to boot, names of queues do not. `$` is systemd's own: the shell's is doubled.
-        let name: String = irq.name.chars().filter(|c| !matches!(c, '\'' | '\\' | '"' | '%' | '$') && !c.is_control()).collect();
+        let name: String =
+            irq.name.chars().filter(|c| !matches!(c, '\'' | '\\' | '"' | '%' | '$') && !c.is_control()).collect();
         let find = format!("grep -wF -- '{name}' /proc/interrupts | cut -d: -f1");
         let write = format!("for i in $$({find}); do echo {cpus} > /proc/irq/$$i/smp_affinity_list; done");
         text.extend(["ExecStart=/bin/sh -c \"", write.as_str(), "\"\n"]);

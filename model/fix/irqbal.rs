@@ -2,9 +2,9 @@
 
 use super::network::{affinity, guards, is_movable, of_host, of_nic};
 use super::{Case, Fix, Need, Parameter, Plan, Refusal, Restore, Risk, Snippet, Step, Target, Verify};
-use crate::{IdSet, Table as _};
 use crate::frame::{Irq, Nic};
 use crate::rules::parts;
+use crate::{IdSet, Table as _};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-IRQBAL",
@@ -31,12 +31,21 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let by_hand = by_hand(case);
     let banned = banned(case, &by_hand)?;
     let (step, commands) = start(case, &banned);
-    let title = if banned.is_empty() { "irqbalance: start it".to_owned() } else { format!("irqbalance: start it, without interrupts {banned}") };
+    let title = if banned.is_empty() {
+        "irqbalance: start it".to_owned()
+    } else {
+        format!("irqbalance: start it, without interrupts {banned}")
+    };
     let mut plan = case.plan(FIX.id, title);
     plan.steps = vec![step];
     plan.commands = commands;
     // It does not put masks back when it ends.
-    plan.kept = frame.irqs.iter().filter(|irq| is_movable(irq) && irq.affinity.is_some() && !banned.contains(irq.irq)).map(affinity).collect();
+    plan.kept = frame
+        .irqs
+        .iter()
+        .filter(|irq| is_movable(irq) && irq.affinity.is_some() && !banned.contains(irq.irq))
+        .map(affinity)
+        .collect();
     plan.risk = Risk::Disruptive;
     plan.breaks = vec!["within 10 to 20 s it writes the masks of all interrupts that it is not told to leave alone; caches of the CPUs that they leave are cold for a moment".to_owned()];
     for irq in &by_hand {
@@ -63,7 +72,10 @@ fn refused(case: &Case<'_>, state: &str) -> Result<(), Refusal> {
         return Err(Refusal::until("irqbalance is not installed", "the package irqbalance"));
     }
     if case.frame.host.in_container.value() == Some(true) {
-        return Err(Refusal::until("interrupts are the host's business, and this is a container", "topotop on the host"));
+        return Err(Refusal::until(
+            "interrupts are the host's business, and this is a container",
+            "topotop on the host",
+        ));
     }
     if case.frame.topology.cpus_online.len() < 2 {
         return Err(Refusal::because("with one CPU there is nothing to balance, and irqbalance ends at once"));
@@ -78,7 +90,10 @@ fn by_hand<'a>(case: &Case<'a>) -> Vec<&'a Irq> {
     let crowds = |irq: &Irq| {
         let of = |nic: &&Nic| {
             let crowded = parts::crowded_cpus(frame, nic);
-            nic.queues.iter().any(|queue| queue.irq.value() == Some(irq.irq) && queue.cpus.as_deref().and_then(IdSet::single).is_some_and(|cpu| crowded.contains_key(&cpu)))
+            nic.queues.iter().any(|queue| {
+                queue.irq.value() == Some(irq.irq)
+                    && queue.cpus.as_deref().and_then(IdSet::single).is_some_and(|cpu| crowded.contains_key(&cpu))
+            })
         };
         frame.nics.iter().any(|nic| of(&nic))
     };
@@ -95,9 +110,15 @@ fn by_hand<'a>(case: &Case<'a>) -> Vec<&'a Irq> {
 /// (`PCI_IRQ_AFFINITY`): only a kernel built with `GENERIC_IRQ_DEBUGFS` tells.
 fn is_of_a_disks_queue(irq: &Irq) -> bool {
     let number = |text: &str| text.parse::<u32>().ok();
-    let of_nvme = |action: &str| action.starts_with("nvme") && action.rsplit_once('q').and_then(|(_, queue)| number(queue)).is_some_and(|queue| queue > 0);
-    let of_virtio = |action: &str| action.starts_with("virtio") && action.split_once("-req.").and_then(|(_, queue)| number(queue)).is_some();
-    irq.managed.value().is_none() && irq.name.split(',').map(str::trim).all(|action| of_nvme(action) || of_virtio(action))
+    let of_nvme = |action: &str| {
+        action.starts_with("nvme")
+            && action.rsplit_once('q').and_then(|(_, queue)| number(queue)).is_some_and(|queue| queue > 0)
+    };
+    let of_virtio = |action: &str| {
+        action.starts_with("virtio") && action.split_once("-req.").and_then(|(_, queue)| number(queue)).is_some()
+    };
+    irq.managed.value().is_none()
+        && irq.name.split(',').map(str::trim).all(|action| of_nvme(action) || of_virtio(action))
 }
 
 fn banned(case: &Case<'_>, by_hand: &[&Irq]) -> Result<IdSet, Refusal> {
@@ -106,7 +127,9 @@ fn banned(case: &Case<'_>, by_hand: &[&Irq]) -> Result<IdSet, Refusal> {
         Some("none") => Ok(IdSet::new()),
         Some(text) => {
             let set = IdSet::parse_list(text).filter(|set| !set.is_empty());
-            set.ok_or_else(|| Refusal::because(format!("ban={text}: give a list of interrupts, as in 24,30-33, or none")))
+            set.ok_or_else(|| {
+                Refusal::because(format!("ban={text}: give a list of interrupts, as in 24,30-33, or none"))
+            })
         }
     }
 }
@@ -115,7 +138,8 @@ fn banned(case: &Case<'_>, by_hand: &[&Irq]) -> Result<IdSet, Refusal> {
 pub(super) fn start(case: &Case<'_>, banned: &IdSet) -> (Step, Vec<String>) {
     let value = if banned.is_empty() { "running".to_owned() } else { format!("running without {banned}") };
     // Who stops it by undoing gets back what was there; whether it ran is compared, not since when.
-    let step = Step { restore: Restore::Old, ..Step::new("the daemon", Target::Service { name: NAME.to_owned() }, value) };
+    let step =
+        Step { restore: Restore::Old, ..Step::new("the daemon", Target::Service { name: NAME.to_owned() }, value) };
     let bans: Vec<String> = banned.iter().map(|irq| format!("--banirq={irq}")).collect();
     let bans = bans.join(" ");
     let place = case.surroundings;
@@ -126,7 +150,9 @@ pub(super) fn start(case: &Case<'_>, banned: &IdSet) -> (Step, Vec<String>) {
         false if place.systemd => vec![
             "mkdir -p /run/systemd/system/irqbalance.service.d".to_owned(),
             format!("(. /etc/default/irqbalance; echo \"IRQBALANCE_ARGS=\\\"$IRQBALANCE_ARGS {bans}\\\"\") > {RUN}"),
-            format!("printf '[Service]\\nEnvironmentFile={RUN}\\n' > /run/systemd/system/irqbalance.service.d/90-topotop.conf"),
+            format!(
+                "printf '[Service]\\nEnvironmentFile={RUN}\\n' > /run/systemd/system/irqbalance.service.d/90-topotop.conf"
+            ),
             "systemctl daemon-reload".to_owned(),
             format!("systemctl {verb} irqbalance.service"),
         ],
@@ -141,7 +167,8 @@ pub(super) fn start(case: &Case<'_>, banned: &IdSet) -> (Step, Vec<String>) {
 
 fn verify(case: &Case<'_>) -> Verify {
     let frame = case.frame;
-    let crowded = frame.nics.iter().filter(|nic| parts::is_physical(nic) && !parts::crowded_cpus(frame, nic).is_empty());
+    let crowded =
+        frame.nics.iter().filter(|nic| parts::is_physical(nic) && !parts::crowded_cpus(frame, nic).is_empty());
     let rate = |nic: &&Nic| nic.rx.packets_per_second.unwrap_or(0.0);
     let busiest = crowded.max_by(|a, b| rate(a).total_cmp(&rate(b)));
     Verify {
@@ -190,9 +217,20 @@ mod tests {
 
     /// Four queues that crowd, a disk on a CPU of its own, an interrupt of everybody's, and one of the kernel's own.
     fn interrupts(frame: &mut Frame) {
-        let irq = |irq, name: &str, mask: &str| Irq { irq, name: name.into(), affinity: Some(set(mask)), managed: Known::Value(irq == 62), ..Irq::default() };
+        let irq = |irq, name: &str, mask: &str| Irq {
+            irq,
+            name: name.into(),
+            affinity: Some(set(mask)),
+            managed: Known::Value(irq == 62),
+            ..Irq::default()
+        };
         frame.irqs = (0..4).map(|queue| irq(40 + queue, &format!("eth0-TxRx-{queue}"), "1")).collect();
-        frame.irqs.extend([irq(60, "ahci", "5"), irq(61, "usb", "0-7"), irq(62, "nvme0q1", "3"), irq(63, "snd", "0-3")]);
+        frame.irqs.extend([
+            irq(60, "ahci", "5"),
+            irq(61, "usb", "0-7"),
+            irq(62, "nvme0q1", "3"),
+            irq(63, "snd", "0-3"),
+        ]);
     }
 
     fn planned(set: &[(&str, &str)], place: &Surroundings, change: impl Fn(&mut Frame)) -> Result<Plan, Refusal> {
@@ -238,7 +276,8 @@ mod tests {
 
     #[test]
     fn every_init_has_its_way() {
-        let commands = |place: &Surroundings, ban: &str| planned(&[("ban", ban)], place, |_| ()).expect("a plan").commands;
+        let commands =
+            |place: &Surroundings, ban: &str| planned(&[("ban", ban)], place, |_| ()).expect("a plan").commands;
         let other = |openrc, programs: &[&str]| Surroundings {
             systemd: false,
             openrc,
@@ -247,7 +286,10 @@ mod tests {
         };
         assert_eq!(commands(&installed(), "none"), ["systemctl start irqbalance.service"]);
         assert_eq!(commands(&other(true, &["irqbalance"]), "none"), ["rc-service irqbalance start"]);
-        assert_eq!(commands(&other(false, &["irqbalance", "service", "init.d/irqbalance"]), "none"), ["service irqbalance start"]);
+        assert_eq!(
+            commands(&other(false, &["irqbalance", "service", "init.d/irqbalance"]), "none"),
+            ["service irqbalance start"]
+        );
         assert_eq!(commands(&other(false, &["irqbalance"]), "none"), ["irqbalance"]);
         for place in [other(true, &["irqbalance"]), other(false, &["irqbalance", "service", "init.d/irqbalance"])] {
             assert_eq!(commands(&place, "5,7"), ["irqbalance --banirq=5 --banirq=7"], "a script cannot be told");

@@ -10,7 +10,15 @@ use crate::rules::{Subject, parts};
 pub(super) const FIX: Fix = Fix {
     id: "F-K8S",
     name: "let Kubernetes give a pod CPUs and memory of its own",
-    answers: &[("BEAM-01", 5), ("CPU-03", 5), ("CPU-05", 6), ("CPU-06", 6), ("NUMA-01", 5), ("NUMA-02", 5), ("NUMA-06", 5)],
+    answers: &[
+        ("BEAM-01", 5),
+        ("CPU-03", 5),
+        ("CPU-05", 6),
+        ("CPU-06", 6),
+        ("NUMA-01", 5),
+        ("NUMA-02", 5),
+        ("NUMA-06", 5),
+    ],
     executable: false,
     parameters: &[],
     plan,
@@ -22,7 +30,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         return Err(Refusal::NotForThis);
     }
     let mut plan = advice(case, FIX.id, format!("{who}: whole CPUs of one node, by the kubelet"), Risk::Dangerous);
-    plan.snippets = vec![super::Snippet { place: "the kubelet's configuration and the pod's".to_owned(), text: kubernetes() + "\n" }];
+    plan.snippets = vec![super::Snippet {
+        place: "the kubelet's configuration and the pod's".to_owned(),
+        text: kubernetes() + "\n",
+    }];
     if matches!(case.finding.rule.id, "CPU-05" | "CPU-06") {
         let lines = [
             "resources:",
@@ -50,7 +61,9 @@ fn who<'a>(case: &Case<'a>) -> Option<(String, &'a Container)> {
         }
         Subject::Cpu(cpu) => {
             let here = |process: &&Process| {
-                let pinned = |thread: &crate::frame::Thread| thread.affinity.as_deref().and_then(crate::IdSet::single) == Some(*cpu);
+                let pinned = |thread: &crate::frame::Thread| {
+                    thread.affinity.as_deref().and_then(crate::IdSet::single) == Some(*cpu)
+                };
                 case.frame.threads_of(process.pid).iter().any(pinned)
             };
             case.frame.processes.iter().filter(here).find_map(of)

@@ -34,7 +34,9 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let mut plan = case.plan(FIX.id, format!("{path}: limit {} -> {}", show(old), show(new)));
     plan.identity = vec![group.identity()];
     let bytes = new.to_string();
-    let undo = if group.version == 1 { of_version_1(case, &group, &mut plan, old, new) } else {
+    let undo = if group.version == 1 {
+        of_version_1(case, &group, &mut plan, old, new)
+    } else {
         let named = |name| Named { name, value: &bytes };
         let setting = group.setting(case, "memory limit", &bytes, &named("memory.max"), &named("MemoryMax"));
         let undo = setting.undo(&old.to_string(), &old.to_string());
@@ -49,10 +51,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.undo = format!("{undo}; while more than that cannot be reclaimed {back}, and it is left as it is");
     plan.reverters = group.reverters("kubelet does not know of it");
     plan.verify = group::verify(case, group.cgroup, 60);
-    plan.persistent = group.lasting(
-        &format!("MemoryMax={bytes}"),
-        &format!("resources:\n  limits:\n    memory: {}Mi", new / MIB),
-    );
+    plan.persistent =
+        group.lasting(&format!("MemoryMax={bytes}"), &format!("resources:\n  limits:\n    memory: {}Mi", new / MIB));
     Ok(plan)
 }
 
@@ -65,11 +65,15 @@ fn raised(case: &Case<'_>, group: &Group<'_>, memory: &CgroupMemory, old: u64) -
     }
     let memory = &case.frame.memory;
     let available = memory.available_bytes.value();
-    let available = available.ok_or_else(|| Refusal::until("how much memory is available could not be read", "Linux 3.14"))?;
+    let available =
+        available.ok_or_else(|| Refusal::until("how much memory is available could not be read", "Linux 3.14"))?;
     let most = old.saturating_add((available as f64 * OF_AVAILABLE) as u64) / MIB * MIB;
     let least = (old / MIB + 1) * MIB;
     if (most as f64) < old as f64 * (1.0 + LEAST) {
-        let text = format!("only {} are available to the whole machine: a higher limit would move the shortage there", show(available));
+        let text = format!(
+            "only {} are available to the whole machine: a higher limit would move the shortage there",
+            show(available)
+        );
         return Err(Refusal::because(text));
     }
     if let Some(limit) = group::sized(case, "limit", least..=most)? {
@@ -157,7 +161,8 @@ mod tests {
                 frame.memory.available_bytes = Known::Value(available);
             })
         };
-        let new = |plan: Result<super::Plan, Refusal>| plan.expect("a plan").steps[0].new.parse::<u64>().expect("bytes");
+        let new =
+            |plan: Result<super::Plan, Refusal>| plan.expect("a plan").steps[0].new.parse::<u64>().expect("bytes");
         assert_eq!(new(with(&[], GIB)), 4 * GIB + GIB / 2);
         assert_eq!(why(with(&[("limit", "3G")], 100 * GIB)), "limit=3G: give a size from 4.0 GiB to 54.0 GiB");
         assert_eq!(why(with(&[("limit", "60G")], 100 * GIB)), "limit=60G: give a size from 4.0 GiB to 54.0 GiB");

@@ -26,7 +26,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         return Err(not_bound(process));
     }
     let bytes = room(case.frame, process, node)?;
-    let mut plan = case.plan(FIX.id, format!("{}: {} to node {node}", named(process), parts::bytes(Some(bytes as f64))));
+    let mut plan =
+        case.plan(FIX.id, format!("{}: {} to node {node}", named(process), parts::bytes(Some(bytes as f64))));
     plan.identity = vec![identity(process)];
     plan.steps = vec![step(process, node)];
     plan.commands = vec![format!("migratepages {} {} {node}", process.pid, from(process, node))];
@@ -49,7 +50,9 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 pub(super) fn wanted(case: &Case<'_>) -> Result<Option<u32>, Refusal> {
     let Some(node) = case.number("node", 0..=u64::from(u16::MAX))? else { return Ok(None) };
     let known = case.frame.topology.node(node as u32).filter(|node| node.has_memory);
-    known.map(|node| Some(node.id)).ok_or_else(|| Refusal::because(format!("node={node}: there is no such node with memory")))
+    known
+        .map(|node| Some(node.id))
+        .ok_or_else(|| Refusal::because(format!("node={node}: there is no such node with memory")))
 }
 
 fn not_bound(process: &Process) -> Refusal {

@@ -18,7 +18,12 @@ pub(super) const FIX: Fix = Fix {
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let Subject::Disk(name) = &case.finding.subject else { return Err(Refusal::NotForThis) };
-    let disk = case.frame.disks.iter().find(|disk| *disk.name == **name).ok_or_else(|| Refusal::because("the disk is gone"))?;
+    let disk = case
+        .frame
+        .disks
+        .iter()
+        .find(|disk| *disk.name == **name)
+        .ok_or_else(|| Refusal::because("the disk is gone"))?;
     let service = service(case.frame, disk);
     let unit = service.as_deref().and_then(unit);
     let title = format!("{}'s data from {name} to a disk of its own", service.as_deref().unwrap_or("a service"));
@@ -39,13 +44,26 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let mounted: Vec<String> = disk.mounts.iter().map(|mount| quoted(&mount.path)).collect();
     plan.snippets = vec![
         snippet(format!("DATA is on {name}, which is mounted at {}", parts::list(mounted, 6)), &["findmnt -T DATA"]),
-        snippet("RabbitMQ: its files elsewhere, without moving the mount", &["# /etc/rabbitmq/rabbitmq-env.conf", "MNESIA_BASE=/new/mnesia", "# rabbitmq.conf: the log of quorum queues alone", "raft.wal_data_dir = /new/wal"]),
-        snippet("Kubernetes: another StorageClass", &["# volumeClaimTemplates of a new StatefulSet, nodes replaced one by one", "storageClassName: fast"]),
+        snippet(
+            "RabbitMQ: its files elsewhere, without moving the mount",
+            &[
+                "# /etc/rabbitmq/rabbitmq-env.conf",
+                "MNESIA_BASE=/new/mnesia",
+                "# rabbitmq.conf: the log of quorum queues alone",
+                "raft.wal_data_dir = /new/wal",
+            ],
+        ),
+        snippet(
+            "Kubernetes: another StorageClass",
+            &["# volumeClaimTemplates of a new StatefulSet, nodes replaced one by one", "storageClassName: fast"],
+        ),
     ];
     plan.breaks = vec![
         "mkfs erases whatever is on /dev/NEW: look with blkid and lsblk first".to_owned(),
-        "the service stands still from its stop to its start; in a cluster drain it first, one node at a time".to_owned(),
-        "what is written to DATA between the two copies is in the second one only because the service has stopped".to_owned(),
+        "the service stands still from its stop to its start; in a cluster drain it first, one node at a time"
+            .to_owned(),
+        "what is written to DATA between the two copies is in the second one only because the service has stopped"
+            .to_owned(),
     ];
     "the service stopped, the mount taken out of fstab, DATA.old moved back; what was written meanwhile is on the new disk only".clone_into(&mut plan.undo);
     plan.lost = vec!["what was written since, unless it is copied back".to_owned()];

@@ -22,7 +22,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         return Err(Refusal::NotForThis);
     }
     let who = named(process);
-    let mut plan = advice(case, FIX.id, format!("{who}: {nodes} instances, one for each node with CPUs"), Risk::Dangerous);
+    let mut plan =
+        advice(case, FIX.id, format!("{who}: {nodes} instances, one for each node with CPUs"), Risk::Dangerous);
     plan.commands = vec![format!("topotop plan numa --pid {}", process.pid)];
     plan.snippets = vec![snippet(
         "what it writes: for each node a start line and a unit, ports that are free, folders apart, heap, a load balancer's stanza, checks",
@@ -45,8 +46,11 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 /// What works most on the node that a finding is about.
 fn busiest<'a>(case: &Case<'a>) -> Option<&'a Process> {
     let Subject::Node(node) = case.finding.subject else { return None };
-    let here = |process: &Process| process.cpu_by_node.iter().find(|(id, _)| *id == node).map_or(0.0, |(_, cores)| *cores);
+    let here =
+        |process: &Process| process.cpu_by_node.iter().find(|(id, _)| *id == node).map_or(0.0, |(_, cores)| *cores);
     let processes = case.frame.processes.iter().filter(|process| !process.kernel && here(process) >= 0.5);
     // What is bound to a node already is an instance of its own: another one belongs on the node that idles.
-    processes.max_by(|a, b| here(a).total_cmp(&here(b))).filter(|process| parts::bound_node(case.frame, process).is_none_or(|bound| bound == node))
+    processes
+        .max_by(|a, b| here(a).total_cmp(&here(b)))
+        .filter(|process| parts::bound_node(case.frame, process).is_none_or(|bound| bound == node))
 }

@@ -28,7 +28,8 @@ const JITTER: u32 = 600;
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let frame = case.frame;
     let Some(enabled) = number(frame, ENABLE) else { return Err(Refusal::NotForThis) };
-    let unread = || Refusal::until("period and weight could not be read", "/proc/sys/vm/cache_reclaim_s, cache_reclaim_weight");
+    let unread =
+        || Refusal::until("period and weight could not be read", "/proc/sys/vm/cache_reclaim_s, cache_reclaim_weight");
     let (was_period, was_weight) = number(frame, PERIOD).zip(number(frame, WEIGHT)).ok_or_else(unread)?;
     let needed = needed(case.finding, frame);
     let (period, weight, _) = parts::smallest_reclaim(frame, needed);
@@ -42,7 +43,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         (0, _) | (_, 0) => "off".to_owned(),
         _ => format!("every {was_period} s"),
     };
-    let title = format!("periodic reclaim: {was} -> every {period} s, weight {was_weight} -> {weight}, {}/s", parts::bytes(Some(reach)));
+    let title = format!(
+        "periodic reclaim: {was} -> every {period} s, weight {was_weight} -> {weight}, {}/s",
+        parts::bytes(Some(reach))
+    );
     let mut plan = plan_of(case, FIX.id, title);
     let new = [(PERIOD, period.to_string()), (WEIGHT, weight.to_string()), (ENABLE, "1".to_owned())];
     plan.steps = steps(&new, [was_period, was_weight, enabled]);
@@ -88,7 +92,10 @@ fn swaps(case: &Case<'_>) -> bool {
 fn breaks(case: &Case<'_>, period: u64, reach: f64, needed: f64) -> Vec<String> {
     let mut breaks = vec![
         "it reclaims from the whole machine, every group on every node alike, and costs CPU time and reads".to_owned(),
-        format!("what is wanted and was reclaimed is read again, {} every {period} s at most", parts::bytes(Some(reach * period as f64))),
+        format!(
+            "what is wanted and was reclaimed is read again, {} every {period} s at most",
+            parts::bytes(Some(reach * period as f64))
+        ),
     ];
     if swaps(case) {
         breaks.push("swap is on: periodic reclaim may swap anonymous memory out".to_owned());
@@ -126,9 +133,9 @@ fn verify(case: &Case<'_>, period: u64) -> Verify {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Surroundings;
     use super::super::group::tests::mounted;
     use super::super::testing::{plan, plan_for, surroundings, told};
-    use super::super::Surroundings;
     use super::{FIX, Refusal};
     use crate::Known;
     use crate::frame::Frame;
@@ -136,7 +143,8 @@ mod tests {
 
     fn kernel(frame: &mut Frame, enable: &str, period: &str, weight: &str) {
         frame.sysctls.retain(|(name, _)| !name.starts_with("vm.cache_"));
-        let values = [("vm.cache_reclaim_enable", enable), ("vm.cache_reclaim_s", period), ("vm.cache_reclaim_weight", weight)];
+        let values =
+            [("vm.cache_reclaim_enable", enable), ("vm.cache_reclaim_s", period), ("vm.cache_reclaim_weight", weight)];
         frame.sysctls.extend(values.map(|(name, value)| (name.into(), value.into())));
     }
 

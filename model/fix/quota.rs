@@ -12,7 +12,11 @@ pub(super) const FIX: Fix = Fix {
     name: "raise a group's CPU quota",
     answers: &[("CPU-05", 0), ("CPU-06", 5), ("BEAM-03", 6)],
     executable: true,
-    parameters: &[Parameter { name: "cores", unit: "cores", about: "the new quota, larger than the old one: 4 or 2.5" }],
+    parameters: &[Parameter {
+        name: "cores",
+        unit: "cores",
+        about: "the new quota, larger than the old one: 4 or 2.5",
+    }],
     plan,
 };
 
@@ -82,14 +86,22 @@ fn raised(case: &Case<'_>, path: &str, old: f64) -> Result<f64, Refusal> {
     let most = above.map_or(online, |(_, quota)| quota.min(online));
     if most <= old {
         let why = match above.filter(|(_, quota)| *quota <= old) {
-            Some((above, quota)) => format!("not its own quota holds it but that of {above}, {} cores", parts::count(Some(quota))),
+            Some((above, quota)) => {
+                format!("not its own quota holds it but that of {above}, {} cores", parts::count(Some(quota)))
+            }
             None => format!("its quota is all {} CPUs already: fewer threads would help", parts::count(Some(online))),
         };
         return Err(Refusal::because(why));
     }
     if let Some(text) = case.set.get("cores") {
         let cores = text.parse::<f64>().ok().filter(|cores| *cores > old && *cores <= most);
-        let range = || Refusal::because(format!("cores={text}: give a number above {} and up to {}", parts::count(Some(old)), parts::count(Some(most))));
+        let range = || {
+            Refusal::because(format!(
+                "cores={text}: give a number above {} and up to {}",
+                parts::count(Some(old)),
+                parts::count(Some(most))
+            ))
+        };
         return cores.ok_or_else(range);
     }
     // What the threads want where that is known; in tenths of a core.

@@ -31,7 +31,10 @@ pub fn step(bytes: u64) -> u64 {
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let group = Group::of(case, "memory")?;
     if group.version == 1 {
-        return Err(Refusal::until("version 1 of control groups gives all of its page cache back or none", "cgroup v2"));
+        return Err(Refusal::until(
+            "version 1 of control groups gives all of its page cache back or none",
+            "cgroup v2",
+        ));
     }
     let memory = group.memory()?;
     let bytes = amount(case, memory)?;
@@ -60,7 +63,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 
 /// No more than brings the usage down to the goal, and no more than is inactive and clean.
 fn amount(case: &Case<'_>, memory: &CgroupMemory) -> Result<u64, Refusal> {
-    let unknown = || Refusal::until("how much of its page cache is inactive and clean could not be read", "memory.stat");
+    let unknown =
+        || Refusal::until("how much of its page cache is inactive and clean could not be read", "memory.stat");
     let (Some(usage), Some(limit)) = (memory.current_bytes.value(), memory.limit_bytes.value()) else {
         return Err(Refusal::until("its usage and limit could not be read", "memory.current, memory.max"));
     };
@@ -70,7 +74,10 @@ fn amount(case: &Case<'_>, memory: &CgroupMemory) -> Result<u64, Refusal> {
     let cold = inactive.saturating_sub(busy) / MIB * MIB;
     if cold == 0 {
         let all = show(inactive);
-        return Err(Refusal::because(format!("there is nothing cold and clean to take: {all} inactive, {} dirty", show(busy))));
+        return Err(Refusal::because(format!(
+            "there is nothing cold and clean to take: {all} inactive, {} dirty",
+            show(busy)
+        )));
     }
     if let Some(bytes) = group::sized(case, "bytes", MIB..=cold)? {
         return Ok(bytes);
@@ -143,7 +150,10 @@ mod tests {
             Err(Refusal::Refused { why, .. }) => why,
             other => panic!("{other:?}"),
         };
-        assert_eq!(refused(&[("bytes", "64M")], 100 * MIB, 40 * MIB), "bytes=64M: give a size from 1.0 MiB to 60.0 MiB");
+        assert_eq!(
+            refused(&[("bytes", "64M")], 100 * MIB, 40 * MIB),
+            "bytes=64M: give a size from 1.0 MiB to 60.0 MiB"
+        );
         assert_eq!(
             refused(&[], 100 * MIB, 100 * MIB),
             "there is nothing cold and clean to take: 100.0 MiB inactive, 100.0 MiB dirty"

@@ -8,7 +8,11 @@ pub(super) const FIX: Fix = Fix {
     name: "lengthen an interface's receive rings",
     answers: &[("NIC-06", 0)],
     executable: true,
-    parameters: &[Parameter { name: "rx", unit: "entries", about: "entries of each receive ring; as many as there may be otherwise" }],
+    parameters: &[Parameter {
+        name: "rx",
+        unit: "entries",
+        about: "entries of each receive ring; as many as there may be otherwise",
+    }],
     plan,
 };
 
@@ -16,10 +20,16 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let nic = network::nic(case)?;
     let name = &nic.name;
     if case.finding.text("place") == "by the kernel" {
-        return Err(Refusal::until(format!("{name} loses nothing in its rings: the kernel drops packets later on"), "more CPUs for them: NIC-02, NIC-05"));
+        return Err(Refusal::until(
+            format!("{name} loses nothing in its rings: the kernel drops packets later on"),
+            "more CPUs for them: NIC-02, NIC-05",
+        ));
     }
     let Some((current, max)) = pair(nic.rx_ring) else {
-        return Err(Refusal::until(format!("the rings of {name} could not be read"), "a driver that tells them (ethtool -g)"));
+        return Err(Refusal::until(
+            format!("the rings of {name} could not be read"),
+            "a driver that tells them (ethtool -g)",
+        ));
     };
     let wanted = case.number("rx", 1..=max)?.unwrap_or(max);
     if wanted == current {
@@ -62,7 +72,9 @@ mod tests {
 
     #[test]
     fn rings_grow_as_long_as_they_can_be() {
-        insta::assert_snapshot!(told(&plan(&FIX, "NIC-06", &[], |frame| frame.nics[0].bus_info = "0000:01:00.0".into()).expect("a plan")));
+        insta::assert_snapshot!(told(
+            &plan(&FIX, "NIC-06", &[], |frame| frame.nics[0].bus_info = "0000:01:00.0".into()).expect("a plan")
+        ));
         let some = plan(&FIX, "NIC-06", &[("rx", "1024")], |_| ()).expect("a plan");
         assert_eq!(some.steps[0].new, "rx 1024");
     }
@@ -74,7 +86,10 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(why(&[("rx", "8192")], |_| ()), "rx=8192: give a number from 1 to 4096");
-        assert_eq!(why(&[], |frame| frame.nics[0].rx_ring.current = Known::Value(4096)), "the rings of eth0 have 4096 entries of 4096 already");
+        assert_eq!(
+            why(&[], |frame| frame.nics[0].rx_ring.current = Known::Value(4096)),
+            "the rings of eth0 have 4096 entries of 4096 already"
+        );
         let dropped = |frame: &mut Frame| {
             (frame.nics[0].rx.drops_per_second, frame.nics[0].rx_missed_per_second) = (Some(4000.0), Some(0.0));
         };

@@ -1,7 +1,8 @@
 //! F-RPS: the kernel hands packets on where the interface cannot, and senders are spread over its queues.
 
 use super::network::{
-    cpu_of, guards, identity, mask, near_cpus, net_admin, of_host, of_nic, open_cpus, receiving, sending, sysctl, udev_rule,
+    cpu_of, guards, identity, mask, near_cpus, net_admin, of_host, of_nic, open_cpus, receiving, sending, sysctl,
+    udev_rule,
 };
 use super::shell::quoted;
 use super::{Case, Fix, Parameter, Plan, Refusal, Step, Target, Verify, network};
@@ -15,8 +16,16 @@ pub(super) const FIX: Fix = Fix {
     answers: &[("NIC-05", 0), ("NIC-02", 0), ("IRQ-01", 1), ("NIC-04", 1), ("NIC-01", 2)],
     executable: true,
     parameters: &[
-        Parameter { name: "cpus", unit: "CPUs", about: "CPUs that packets are handed to, as a list; those next to the interface but the interrupted ones otherwise" },
-        Parameter { name: "flows", unit: "flows", about: "entries of the table that hands a flow to the CPU of its reader (RFS), 0 for none" },
+        Parameter {
+            name: "cpus",
+            unit: "CPUs",
+            about: "CPUs that packets are handed to, as a list; those next to the interface but the interrupted ones otherwise",
+        },
+        Parameter {
+            name: "flows",
+            unit: "flows",
+            about: "entries of the table that hands a flow to the CPU of its reader (RFS), 0 for none",
+        },
         Parameter { name: "xps", unit: "yes or no", about: "give each sending queue its own CPUs" },
     ],
     plan,
@@ -37,7 +46,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let flows = case.number("flows", 0..=1 << 20)?;
     if let Some(flows) = flows {
         let each = flows / queues.len().max(1) as u64;
-        settings.extend(queues.iter().map(|queue| (format!("queues/rx-{}/rps_flow_cnt", queue.queue), each.to_string())));
+        settings
+            .extend(queues.iter().map(|queue| (format!("queues/rx-{}/rps_flow_cnt", queue.queue), each.to_string())));
     }
     if network::yes(case, "xps", false)? {
         settings.extend(xps(case, nic)?);
@@ -55,12 +65,16 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         plan.steps.push(Step::new(file.rsplit('/').next().unwrap_or_default(), Target::file(path), value.clone()));
     }
     plan.breaks = vec![
-        "each packet costs an interrupt between CPUs more; packets of a flow may overtake each other for a moment".to_owned(),
+        "each packet costs an interrupt between CPUs more; packets of a flow may overtake each other for a moment"
+            .to_owned(),
         "one flow alone still is the work of one CPU".to_owned(),
     ];
     plan.needs = vec![net_admin("to set masks of queues")];
     plan.undo = "the masks as they were".into();
-    plan.reverters = vec!["the driver, when channels change or the link is set up again".to_owned(), "tuned, with a profile for the network".to_owned()];
+    plan.reverters = vec![
+        "the driver, when channels change or the link is set up again".to_owned(),
+        "tuned, with a profile for the network".to_owned(),
+    ];
     plan.verify = Verify {
         load: Some(of_nic(nic, "nic.rx_packets")),
         cost: Some(of_host("host.busiest_softirq")),
@@ -84,7 +98,9 @@ fn subject<'a>(case: &Case<'a>) -> Result<(&'a Nic, Vec<&'a Queue>), Refusal> {
             (nic, receiving(nic).filter(|queue| hottest.is_none_or(|hottest| queue.queue == hottest)).collect())
         }
         Subject::Cpu(cpu) => {
-            let works = |nic: &&Nic| parts::is_physical(nic) && parts::queues_on(nic, *cpu).any(|queue| &*queue.direction != "tx");
+            let works = |nic: &&Nic| {
+                parts::is_physical(nic) && parts::queues_on(nic, *cpu).any(|queue| &*queue.direction != "tx")
+            };
             let rate = |nic: &&Nic| nic.rx.packets_per_second.unwrap_or(0.0);
             let nic = frame.nics.iter().filter(works).max_by(|a, b| rate(a).total_cmp(&rate(b)));
             let nic = nic.ok_or(Refusal::NotForThis)?;
@@ -93,7 +109,10 @@ fn subject<'a>(case: &Case<'a>) -> Result<(&'a Nic, Vec<&'a Queue>), Refusal> {
         _ => return Err(Refusal::NotForThis),
     };
     if queues.is_empty() {
-        return Err(Refusal::until(format!("the queues of {} could not be read", nic.name), "/sys/class/net/NIC/queues"));
+        return Err(Refusal::until(
+            format!("the queues of {} could not be read", nic.name),
+            "/sys/class/net/NIC/queues",
+        ));
     }
     if queues.iter().all(|queue| queue.rps_cpus.is_none()) {
         return Err(Refusal::until(format!("{}: rps_cpus could not be read", nic.name), "a kernel with CONFIG_RPS"));
@@ -167,7 +186,8 @@ mod tests {
     #[test]
     fn the_hottest_of_many_is_relieved() {
         let plan = plan(&FIX, "NIC-04", &[], off).expect("a plan");
-        let written: Vec<(String, &str)> = plan.steps.iter().map(|step| (step.target.to_string(), &*step.new)).collect();
+        let written: Vec<(String, &str)> =
+            plan.steps.iter().map(|step| (step.target.to_string(), &*step.new)).collect();
         assert_eq!(written, [("/sys/class/net/eth0/queues/rx-2/rps_cpus".to_owned(), "b")]);
     }
 

@@ -9,7 +9,11 @@ pub(super) const FIX: Fix = Fix {
     name: "spread the RSS table over all queues",
     answers: &[("NIC-04", 0)],
     executable: true,
-    parameters: &[Parameter { name: "queues", unit: "queues", about: "receive queues to spread over, from the first; all otherwise" }],
+    parameters: &[Parameter {
+        name: "queues",
+        unit: "queues",
+        about: "receive queues to spread over, from the first; all otherwise",
+    }],
     plan,
 };
 
@@ -18,12 +22,20 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let name = &nic.name;
     let all = receiving(nic).count() as u64;
     if nic.rss_indirection.is_empty() {
-        return Err(Refusal::until(format!("{name}: its RSS table could not be read"), "a driver that tells it (ethtool -x)"));
+        return Err(Refusal::until(
+            format!("{name}: its RSS table could not be read"),
+            "a driver that tells it (ethtool -x)",
+        ));
     }
     let queues = case.number("queues", 1..=all)?.unwrap_or(all);
     if is_even(nic, queues) {
-        let why = format!("the table of {name} spreads evenly over {queues} queues already: few flows are most of the traffic, and one flow cannot be split");
-        let needs = format!("more connections, or a hash that tells UDP flows apart: ethtool -N {} rx-flow-hash udp4 sdfn", word(nic));
+        let why = format!(
+            "the table of {name} spreads evenly over {queues} queues already: few flows are most of the traffic, and one flow cannot be split"
+        );
+        let needs = format!(
+            "more connections, or a hash that tells UDP flows apart: ethtool -N {} rx-flow-hash udp4 sdfn",
+            word(nic)
+        );
         return Err(Refusal::until(why, needs));
     }
     let mut plan = case.plan(FIX.id, format!("{name}: RSS table -> {queues} queues alike"));
@@ -34,7 +46,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.risk = Risk::Disruptive;
     plan.needs = vec![net_admin("to set the RSS table")];
     plan.undo = "the table as it was".into();
-    plan.lost = vec!["a table that the driver had set itself counts as set by hand afterwards: ethtool -X NIC default gives it back".to_owned()];
+    plan.lost = vec![
+        "a table that the driver had set itself counts as set by hand afterwards: ethtool -X NIC default gives it back"
+            .to_owned(),
+    ];
     plan.reverters = vec!["the driver, when channels change".to_owned()];
     plan.verify = Verify {
         load: Some(of_nic(nic, "nic.rx_packets")),
@@ -50,7 +65,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 
 /// True where each of the first queues has as many entries as the others, but for a rest, and nobody else has any.
 fn is_even(nic: &Nic, queues: u64) -> bool {
-    let counts: Vec<u64> = nic.rss_indirection.iter().filter(|entry| u64::from(entry.0) < queues).map(|entry| entry.1).collect();
+    let counts: Vec<u64> =
+        nic.rss_indirection.iter().filter(|entry| u64::from(entry.0) < queues).map(|entry| entry.1).collect();
     let others = nic.rss_indirection.iter().any(|entry| u64::from(entry.0) >= queues && entry.1 > 0);
     let (least, most) = (counts.iter().min(), counts.iter().max());
     !others && counts.len() as u64 == queues && least.zip(most).is_some_and(|(least, most)| most - least <= 1)

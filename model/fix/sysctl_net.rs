@@ -12,7 +12,11 @@ pub(super) const FIX: Fix = Fix {
     answers: &[("NIC-03", 0), ("NIC-02", 1)],
     executable: true,
     parameters: &[
-        Parameter { name: "backlog", unit: "packets", about: "net.core.netdev_max_backlog: packets that wait for a CPU" },
+        Parameter {
+            name: "backlog",
+            unit: "packets",
+            about: "net.core.netdev_max_backlog: packets that wait for a CPU",
+        },
         Parameter { name: "budget", unit: "packets", about: "net.core.netdev_budget: packets in one go" },
         Parameter { name: "usecs", unit: "µs", about: "net.core.netdev_budget_usecs: time in one go" },
     ],
@@ -29,9 +33,27 @@ struct Setting {
 }
 
 const SETTINGS: &[Setting] = &[
-    Setting { rule: "NIC-02", name: "net.core.netdev_max_backlog", parameter: "backlog", raised: |now| (now * 2).max(4000), most: 65_536 },
-    Setting { rule: "NIC-03", name: "net.core.netdev_budget", parameter: "budget", raised: |now| (now * 2).max(600), most: 2400 },
-    Setting { rule: "NIC-03", name: "net.core.netdev_budget_usecs", parameter: "usecs", raised: |now| (now * 2).clamp(4000, 8000).max(now), most: 16_000 },
+    Setting {
+        rule: "NIC-02",
+        name: "net.core.netdev_max_backlog",
+        parameter: "backlog",
+        raised: |now| (now * 2).max(4000),
+        most: 65_536,
+    },
+    Setting {
+        rule: "NIC-03",
+        name: "net.core.netdev_budget",
+        parameter: "budget",
+        raised: |now| (now * 2).max(600),
+        most: 2400,
+    },
+    Setting {
+        rule: "NIC-03",
+        name: "net.core.netdev_budget_usecs",
+        parameter: "usecs",
+        raised: |now| (now * 2).clamp(4000, 8000).max(now),
+        most: 16_000,
+    },
 ];
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
@@ -53,7 +75,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         return Err(Refusal::until("net.core.netdev_* could not be read", "the first network namespace"));
     }
     if changes.is_empty() {
-        return Err(Refusal::until(format!("{}: more is no cure", full.join(", ")), "more CPUs for the packets: channels, RPS"));
+        return Err(Refusal::until(
+            format!("{}: more is no cure", full.join(", ")),
+            "more CPUs for the packets: channels, RPS",
+        ));
     }
     let title: Vec<String> = changes.iter().map(|(name, now, new)| format!("{name} {now} -> {new}")).collect();
     let mut plan = case.plan(FIX.id, title.join(", "));
@@ -81,11 +106,15 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 fn verify(case: &Case<'_>, cpu: u32, usual: Verify) -> Verify {
     let of_cpu = |metric| Watch { subject: Of::Cpu(cpu), metric };
     let nics = case.frame.nics.iter();
-    let busiest = nics.max_by(|a, b| a.rx.packets_per_second.unwrap_or(0.0).total_cmp(&b.rx.packets_per_second.unwrap_or(0.0)));
+    let busiest =
+        nics.max_by(|a, b| a.rx.packets_per_second.unwrap_or(0.0).total_cmp(&b.rx.packets_per_second.unwrap_or(0.0)));
     Verify {
         load: Some(of_cpu("cpu.packets")),
         cost: Some(of_cpu(if case.finding.rule.id == "NIC-02" { "cpu.packets_dropped" } else { "cpu.time_squeeze" })),
-        guards: busiest.map(|nic| Watch { subject: Of::Nic(Arc::clone(&nic.name)), metric: "nic.rx_drops" }).into_iter().collect(),
+        guards: busiest
+            .map(|nic| Watch { subject: Of::Nic(Arc::clone(&nic.name)), metric: "nic.rx_drops" })
+            .into_iter()
+            .collect(),
         shown: vec![of_host("host.busiest_softirq")],
         ..usual
     }
@@ -99,7 +128,8 @@ mod tests {
     use crate::frame::Frame;
 
     fn usual(frame: &mut Frame) {
-        for (name, value) in [("netdev_max_backlog", "1000"), ("netdev_budget", "300"), ("netdev_budget_usecs", "2000")] {
+        for (name, value) in [("netdev_max_backlog", "1000"), ("netdev_budget", "300"), ("netdev_budget_usecs", "2000")]
+        {
             frame.sysctls.push((format!("net.core.{name}").into(), value.into()));
         }
     }
@@ -121,8 +151,12 @@ mod tests {
     fn enough_is_enough() {
         let full = |frame: &mut Frame| frame.sysctls.push(("net.core.netdev_max_backlog".into(), "65536".into()));
         let refused = plan(&FIX, "NIC-02", &[], full);
-        assert!(matches!(refused, Err(Refusal::Refused { why, .. }) if why == "net.core.netdev_max_backlog is 65536: more is no cure"));
-        assert!(matches!(plan(&FIX, "NIC-02", &[], |_| ()), Err(Refusal::Refused { why, .. }) if why.contains("could not be read")));
+        assert!(
+            matches!(refused, Err(Refusal::Refused { why, .. }) if why == "net.core.netdev_max_backlog is 65536: more is no cure")
+        );
+        assert!(
+            matches!(plan(&FIX, "NIC-02", &[], |_| ()), Err(Refusal::Refused { why, .. }) if why.contains("could not be read"))
+        );
         assert!(plan(&FIX, "NIC-02", &[("backlog", "0")], usual).is_err());
     }
 }

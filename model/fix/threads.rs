@@ -27,7 +27,12 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let process = subject(case).ok_or(Refusal::NotForThis)?;
     let quota = case.finding.number("quota").filter(|quota| *quota > 0.0).ok_or(Refusal::NotForThis)?;
     let count = quota.ceil().clamp(1.0, 4096.0) as u32;
-    let mut plan = advice(case, FIX.id, format!("{}: sized for {count} CPUs instead of the machine's", named(process)), Risk::Dangerous);
+    let mut plan = advice(
+        case,
+        FIX.id,
+        format!("{}: sized for {count} CPUs instead of the machine's", named(process)),
+        Risk::Dangerous,
+    );
     plan.snippets = match runtime(case, process) {
         Runtime::Java => vec![java(count)],
         Runtime::DotNet => vec![dotnet(count)],
@@ -35,20 +40,27 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         Runtime::Unknown => vec![go(count), java(count), dotnet(count), others(count)],
     };
     if container(case.frame, process).is_some() {
-        plan.snippets.push(snippet("a container: as its environment", &["env:", "  - name: NAME", &format!("    value: \"{count}\"")]));
+        plan.snippets.push(snippet(
+            "a container: as its environment",
+            &["env:", "  - name: NAME", &format!("    value: \"{count}\"")],
+        ));
     }
-    plan.breaks = vec!["it takes a restart; fewer threads do less where they wait for something other than CPUs".to_owned()];
+    plan.breaks =
+        vec!["it takes a restart; fewer threads do less where they wait for something other than CPUs".to_owned()];
     "the setting taken out, and another restart".clone_into(&mut plan.undo);
     Ok(plan)
 }
 
 fn runtime(case: &Case<'_>, process: &Process) -> Runtime {
     let threads = case.frame.threads_of(process.pid);
-    let has = |prefixes: &[&str]| threads.iter().any(|thread| prefixes.iter().any(|prefix| thread.comm.starts_with(prefix)));
+    let has =
+        |prefixes: &[&str]| threads.iter().any(|thread| prefixes.iter().any(|prefix| thread.comm.starts_with(prefix)));
     let program = process.cmdline.split(' ').next().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
     match () {
         () if process.beam.is_some() => Runtime::Erlang,
-        () if process.jvm.is_some() || program == "java" || has(&["GC Thread#", "G1 ", "C2 Compiler", "VM Thread"]) => Runtime::Java,
+        () if process.jvm.is_some() || program == "java" || has(&["GC Thread#", "G1 ", "C2 Compiler", "VM Thread"]) => {
+            Runtime::Java
+        }
         () if program == "dotnet" || has(&[".NET "]) => Runtime::DotNet,
         () => Runtime::Unknown,
     }
@@ -64,7 +76,13 @@ fn go(count: u32) -> Snippet {
 }
 
 fn dotnet(count: u32) -> Snippet {
-    snippet(".NET: its environment", &[&format!("DOTNET_PROCESSOR_COUNT={count}"), &format!("DOTNET_GCHeapCount={count:x}   # hexadecimal; server GC")])
+    snippet(
+        ".NET: its environment",
+        &[
+            &format!("DOTNET_PROCESSOR_COUNT={count}"),
+            &format!("DOTNET_GCHeapCount={count:x}   # hexadecimal; server GC"),
+        ],
+    )
 }
 
 fn erlang(count: u32) -> Snippet {
