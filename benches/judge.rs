@@ -119,7 +119,7 @@ fn time(what: &str, frame: &Frame, change: fn(&mut Frame, u64)) -> Duration {
         times.push(start.elapsed());
         found.clear();
         for finding in judgement.all() {
-            *found.entry(finding.rule.id).or_default() += 1;
+            *found.entry(finding.rule.id.as_str()).or_default() += 1;
         }
     }
     let last = times.get_mut(FRAMES as usize - 100..).expect("frames");

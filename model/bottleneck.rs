@@ -3,7 +3,6 @@
 //! A resource is limiting while a finding about it is open, or when its own measure is above the same thresholds that
 //! the rules use. A resource that could not be measured, or whose capacity is unknown, is unknown and never has headroom.
 
-mod blame;
 mod exclusions;
 mod groups;
 mod links;
@@ -16,7 +15,7 @@ pub use tally::Tally;
 
 use crate::frame::Frame;
 use crate::judge::Settings;
-use crate::rules::{self, Finding, Severity, Subject};
+use crate::rules::{Finding, RuleId, Severity, Subject, Threshold};
 use std::sync::Arc;
 
 /// What may be the limit.
@@ -150,7 +149,7 @@ pub struct Resource {
     /// The thread, where it is about one.
     pub tid: Option<u32>,
     /// The open finding that makes it limiting, and how bad that is.
-    pub rule: Option<(&'static str, Severity)>,
+    pub rule: Option<(RuleId, Severity)>,
     /// Why it is unknown, or why there is nothing to measure; else what is to be known besides.
     pub note: &'static str,
 }
@@ -286,23 +285,21 @@ struct Inputs<'a> {
 }
 
 impl Inputs<'_> {
-    /// A rule's threshold as configured; `otherwise` where there is no such rule.
-    fn limit(&self, rule: &str, name: &str, otherwise: f64) -> f64 {
-        let known = rules::find(rule).and_then(|rule| rule.thresholds.iter().find(|threshold| threshold.name == name));
-        let configured = self.settings.thresholds.get(&(rule.to_owned(), name.to_owned()));
-        configured.copied().or(known.map(|threshold| threshold.value)).unwrap_or(otherwise)
+    /// A rule's threshold as configured.
+    fn limit(&self, threshold: &Threshold) -> f64 {
+        threshold.configured(&self.settings.thresholds)
     }
 
     /// The worst open finding about a resource that costs something now.
     fn blamed(&self, kind: ResourceKind) -> Option<&Finding> {
         let open = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
-        open.filter(|finding| blame::of(finding).contains(&kind)).max_by_key(|finding| finding.severity)
+        open.filter(|finding| (finding.rule.limits)(finding).contains(&kind)).max_by_key(|finding| finding.severity)
     }
 
     /// True for what an open finding about a resource is about.
     fn is_blamed(&self, kind: ResourceKind, subject: &Subject) -> bool {
         let about = |finding: &&Finding| finding.severity >= Severity::Warning && finding.subject == *subject;
-        self.findings.iter().filter(about).any(|finding| blame::of(finding).contains(&kind))
+        self.findings.iter().filter(about).any(|finding| (finding.rule.limits)(finding).contains(&kind))
     }
 
     /// Nothing where there are no rates yet; else why nothing was measured.

@@ -56,7 +56,7 @@ pub(crate) use target::is_same;
 pub use target::{Target, node_bytes, together};
 pub use verification::{Trip, Verdict, Verification};
 
-use crate::rules::{Finding, Subject};
+use crate::rules::{Finding, RuleId, Subject};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -113,7 +113,7 @@ pub struct Fix {
     /// What it does, in a few words.
     pub name: &'static str,
     /// The rules whose findings it may answer, each with its rank there: the lowest is offered first.
-    pub answers: &'static [(&'static str, u8)],
+    pub answers: &'static [(RuleId, u8)],
     /// False for advice: shown, never executed.
     pub executable: bool,
     /// What may be set.
@@ -210,7 +210,7 @@ pub const ALL: &[&Fix] = &[
 
 /// The fixes that answer a finding, the best first; those that are no answer to it are left out.
 pub fn offers(case: &Case<'_>) -> Vec<Offer> {
-    let offers = of_rule(case.finding.rule.id).map(|fix| Offer { fix, plan: (fix.plan)(case) });
+    let offers = of_rule(&case.finding.rule.id).map(|fix| Offer { fix, plan: (fix.plan)(case) });
     offers.filter(|offer| !matches!(offer.plan, Err(Refusal::NotForThis))).collect()
 }
 

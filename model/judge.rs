@@ -17,7 +17,8 @@ pub use survey::{Check, Mark, survey};
 pub use timeline::{Change, Timeline};
 
 use crate::frame::Frame;
-use crate::rules::{self, Finding, Hit, Look, Rule, Severity, Strength, Subject, Unchecked};
+use crate::rules::RuleId;
+use crate::rules::{self, Finding, Hit, Rule, RuleContext, Severity, Strength, Subject, Unchecked};
 use state::{Key, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -118,7 +119,7 @@ impl Judge {
     fn step_with(&mut self, frame: &Frame, all: &[&'static Rule]) -> Judgement {
         let rates = frame.interval_seconds.is_some();
         self.samples += u64::from(rates);
-        let open: Vec<(&'static str, Subject)> =
+        let open: Vec<(RuleId, Subject)> =
             self.states.iter().filter(|(_, state)| state.is_open()).map(|(key, _)| (key.0, key.1.clone())).collect();
         let sight = Sight { loaded: load::is_loaded(frame), stolen: is_stolen(frame), open };
         let mut standings = Vec::with_capacity(all.len());
@@ -137,7 +138,7 @@ impl Judge {
         let mut firing = BTreeSet::new();
         fires(&findings, &mut firing);
         for (rule, standing) in &mut standings {
-            if firing.contains(rule.id) {
+            if firing.contains(&rule.id) {
                 *standing = Standing::Firing;
             }
         }
@@ -155,7 +156,7 @@ impl Judge {
     /// One rule on one frame; a rule that panics costs itself alone.
     fn apply(&mut self, rule: &'static Rule, frame: &Frame, sight: &Sight) -> Standing {
         let (hits, unchecked) = {
-            let mut look = Look {
+            let mut look = RuleContext {
                 rule,
                 frame,
                 overrides: &self.settings.thresholds,
@@ -180,8 +181,8 @@ impl Judge {
     fn fold(&mut self, rule: &'static Rule, frame: &Frame, hits: Vec<Hit>, stolen: bool) {
         let mut met: BTreeSet<Subject> = BTreeSet::new();
         for hit in hits {
-            let mut hit = load::gate(rule.id, frame, hit);
-            if stolen && rule.id.starts_with("CPU") && rule.id != "CPU-09" {
+            let mut hit = load::gate(rule, frame, hit);
+            if stolen && rule.id.starts_with("CPU") && rule.id != rules::steal_time::ID {
                 hit.confidence = hit.confidence.min(STOLEN_CONFIDENCE);
             }
             if hit.confidence < LEAST_CONFIDENCE || met.contains(&hit.subject) {
@@ -221,7 +222,7 @@ impl Judge {
 struct Sight {
     loaded: bool,
     stolen: bool,
-    open: Vec<(&'static str, Subject)>,
+    open: Vec<(RuleId, Subject)>,
 }
 
 /// True where the host takes much of some CPU away.
@@ -241,7 +242,7 @@ fn obstacle(rule: &Rule, frame: &Frame, rates: bool) -> Option<Unchecked> {
 }
 
 /// The rules of findings and of those below them.
-fn fires(findings: &[Finding], rules: &mut BTreeSet<&'static str>) {
+fn fires(findings: &[Finding], rules: &mut BTreeSet<RuleId>) {
     for finding in findings {
         rules.insert(finding.rule.id);
         fires(&finding.children, rules);

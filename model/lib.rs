@@ -20,6 +20,7 @@ mod id_set;
 pub mod journal;
 pub mod judge;
 mod known;
+pub mod locale;
 pub mod plan;
 pub mod recording;
 pub mod ring;

@@ -1,44 +1,158 @@
 //! What can be wrong with a machine: one rule a file, each a pure predicate on a frame. The judge folds them over time.
 
-mod before;
+pub mod asymmetric_nodes;
+pub mod backlog_drops;
+pub mod cache_reclaim;
 #[cfg(test)]
 mod cases;
-mod disk_words;
-mod finding;
-mod grid;
-mod input;
-mod look;
-mod nodes;
-mod page;
-pub(crate) mod parts;
-mod reclaim;
-mod series;
-pub mod subject;
-pub mod told;
+pub mod cgroup_reclaim_stalls;
+pub mod cgroup_time_to_limit;
+pub mod cgroup_unreclaimable;
+pub mod core_saturated;
+pub mod cpu_frequency;
+pub mod cpu_throttled;
+pub mod dirty_throttling;
+pub mod disk_capped;
+pub mod disk_saturated;
+pub mod disk_shared;
+pub mod erlang_bind_overlap;
+pub mod erlang_scheduler_crowded;
+pub mod erlang_schedulers_over_quota;
+pub mod file_system_full;
+pub mod fix_reverted;
+pub mod flush_storm;
+pub mod instances_per_node;
+pub mod iowait;
+pub mod irq_crowding;
+pub mod irq_isolated_cpus;
+pub mod irq_remote_node;
+pub mod irqbalance_absent;
+pub mod link_saturated;
+pub mod membind_mismatch;
+pub mod memory_low;
+pub mod memory_spread;
+pub mod monitor_cost;
+pub mod narrow_affinity;
+pub mod nic_channels;
+pub mod nic_rx_drops;
+pub mod node_imbalance;
+pub mod node_memory_low;
+pub mod numa_misses;
+pub mod oom_kill;
+pub mod packet_steering;
+pub mod pinned_threads;
+pub mod refaults;
+pub mod remote_memory;
+pub mod round_trips;
+pub mod rss_skew;
+pub mod single_thread_limit;
+pub mod softirq_budget;
+pub mod softirq_saturated;
+pub mod steal_time;
+pub(crate) mod support;
+pub mod swapping;
+pub mod threads_over_quota;
+pub mod unreadable_data;
+pub mod zone_reclaim;
 
-pub use finding::{Evidence, Figure, Finding, Hit, Severity, Strength};
-pub use grid::{Cell, Column, Grid};
-pub use input::Input;
-pub use look::{Look, Unchecked};
-pub use page::page;
-pub use subject::Subject;
+pub use support::context::{RuleContext, Unchecked};
+pub use support::finding::{Evidence, Figure, Finding, Hit, Severity, Strength};
+pub use support::grid::{Cell, Column, Grid};
+pub use support::input::Input;
+pub use support::page::page;
+pub use support::subject::Subject;
+pub use support::{report, subject};
 
 #[cfg(test)]
 pub(crate) use cases::sick;
 
+pub(crate) use support::parts;
+use support::{disk_text, nodes, preflight, reclaim, series};
+
+use crate::bottleneck::ResourceKind;
 use crate::frame::Frame;
+use crate::locale::{Text, Texts};
+
+/// The id of a rule, such as `NIC-01`: never given twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(&'static str);
+
+impl RuleId {
+    pub(crate) const fn new(id: &'static str) -> Self {
+        Self(id)
+    }
+
+    /// As it is written.
+    pub const fn as_str(self) -> &'static str {
+        self.0
+    }
+
+    /// A threshold of this rule; its name is the last part of the text's key.
+    pub(crate) const fn threshold(self, about: Text, value: f64, unit: &'static str) -> Threshold {
+        Threshold { rule: self, about, value, unit }
+    }
+}
+
+impl std::ops::Deref for RuleId {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0
+    }
+}
+
+impl serde::Serialize for RuleId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0)
+    }
+}
+
+impl std::fmt::Display for RuleId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+impl PartialEq<str> for RuleId {
+    fn eq(&self, other: &str) -> bool {
+        self.0 == other
+    }
+}
+
+impl PartialEq<&str> for RuleId {
+    fn eq(&self, other: &&str) -> bool {
+        self.0 == *other
+    }
+}
+
+/// Thresholds by rule and name that are not the rule's own.
+pub type Overrides = std::collections::BTreeMap<(String, String), f64>;
 
 /// A number that a rule compares with.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
-    /// Its name in the configuration.
-    pub name: &'static str,
+    /// The rule that it belongs to.
+    pub rule: RuleId,
+    /// What is compared with it.
+    pub about: Text,
     /// Unless configured otherwise; fractions are fractions, not percent.
     pub value: f64,
     /// `fraction`, `bytes`, `1/s`, …
     pub unit: &'static str,
-    /// What it is compared with.
-    pub about: &'static str,
+}
+
+impl Threshold {
+    /// Its name in the configuration.
+    pub fn name(&self) -> &'static str {
+        self.about.name()
+    }
+
+    /// Its value as configured, else its own.
+    pub fn configured(&self, overrides: &Overrides) -> f64 {
+        // Few or none are configured: looking through them costs less than names to look up by.
+        let own = |(key, _): &(&(String, String), &f64)| self.rule == key.0.as_str() && key.1 == self.name();
+        overrides.iter().find(own).map_or(self.value, |(_, value)| *value)
+    }
 }
 
 /// How long a condition has to hold before it is a finding, and to be gone before it is none.
@@ -69,22 +183,26 @@ impl Pace {
 
 /// One way a machine can be wrong.
 pub struct Rule {
-    /// `NIC-01`: never given twice.
-    pub id: &'static str,
+    /// Its id.
+    pub id: RuleId,
     /// What it finds, in a few words.
-    pub name: &'static str,
-    /// Why it matters, for whoever never heard of it.
-    pub why: &'static str,
+    pub name: Text,
+    /// Why it matters, for readers to whom the subject is new.
+    pub why: Text,
+    /// The resources that are limiting while a finding of it is open.
+    pub limits: fn(&Finding) -> &'static [ResourceKind],
+    /// True for rules about who runs where and what serves whom: how work is spread costs something under load only.
+    pub needs_load: bool,
     /// What it cannot do without: missing, it is not checked.
     pub reads: &'static [Input],
     /// The files that its numbers come from.
-    pub looks_at: &'static [&'static str],
+    pub sources: &'static [&'static str],
     /// What it compares with.
     pub thresholds: &'static [Threshold],
     /// What it does not find, on purpose.
-    pub guards: &'static [&'static str],
+    pub guards: Texts,
     /// What to do, the best first.
-    pub advice: &'static [&'static str],
+    pub advice: Texts,
     /// Where the kernel or others say so.
     pub references: &'static [&'static str],
     /// How long it takes.
@@ -92,31 +210,29 @@ pub struct Rule {
     /// Tables of its page: what words mean.
     pub tables: &'static [Page],
     /// What others gained, where it was reported.
-    pub gained: &'static [&'static str],
+    pub gained: Texts,
     /// What `preflight` calls it, where it judges what is configured before a test begins.
     pub preflight: Option<Preflight>,
     /// The condition, on one frame.
-    pub judge: fn(&mut Look<'_>),
+    pub judge: fn(&mut RuleContext<'_>),
     /// A finding in one line.
     pub title: fn(&Finding) -> String,
 }
 
-/// A table that a rule's page prints: always the same, unlike evidence.
+/// A table of a rule's page: always the same, unlike evidence.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
-    /// What it tells.
-    pub title: &'static str,
-    /// Headings.
-    pub columns: &'static [&'static str],
-    /// Rows, each as wide as the headings.
-    pub rows: &'static [&'static [&'static str]],
+    /// What it shows.
+    pub title: Text,
+    /// Headings, then rows; cells are separated by ` | `.
+    pub rows: Texts,
 }
 
 /// A rule's line in the list of checks before a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Preflight {
     /// What is checked, in a few words.
-    pub name: &'static str,
+    pub name: Text,
     /// How it is configured, where that is well; empty where there is nothing to tell.
     pub says: fn(&Frame) -> String,
 }
@@ -124,18 +240,20 @@ pub struct Preflight {
 impl Rule {
     /// What a rule need not say: `..Rule::BASE`.
     pub const BASE: Self = Self {
-        id: "",
-        name: "",
-        why: "",
+        id: RuleId::new(""),
+        name: Text::EMPTY,
+        why: Text::EMPTY,
+        limits: |_| &[],
+        needs_load: false,
         reads: &[],
-        looks_at: &[],
+        sources: &[],
         thresholds: &[],
-        guards: &[],
-        advice: &[],
+        guards: Texts::NONE,
+        advice: Texts::NONE,
         references: &[],
         pace: Pace::USUAL,
         tables: &[],
-        gained: &[],
+        gained: Texts::NONE,
         preflight: None,
         judge: |_| (),
         title: |_| String::new(),
@@ -158,42 +276,130 @@ pub(crate) const fn hash(mut hash: u64, bytes: &[u8]) -> u64 {
     hash
 }
 
-macro_rules! rules {
-    ($($module:ident),+ $(,)?) => {
-        $(mod $module;)+
+/// What the rules say, in a number: another one where any of them says something else.
+pub(crate) const CODE: u64 = {
+    let sources: &[&[u8]] = &[
+        include_bytes!("rules/core_saturated.rs"),
+        include_bytes!("rules/single_thread_limit.rs"),
+        include_bytes!("rules/pinned_threads.rs"),
+        include_bytes!("rules/node_imbalance.rs"),
+        include_bytes!("rules/cpu_throttled.rs"),
+        include_bytes!("rules/threads_over_quota.rs"),
+        include_bytes!("rules/narrow_affinity.rs"),
+        include_bytes!("rules/steal_time.rs"),
+        include_bytes!("rules/cpu_frequency.rs"),
+        include_bytes!("rules/erlang_bind_overlap.rs"),
+        include_bytes!("rules/erlang_scheduler_crowded.rs"),
+        include_bytes!("rules/erlang_schedulers_over_quota.rs"),
+        include_bytes!("rules/softirq_saturated.rs"),
+        include_bytes!("rules/irqbalance_absent.rs"),
+        include_bytes!("rules/irq_crowding.rs"),
+        include_bytes!("rules/irq_remote_node.rs"),
+        include_bytes!("rules/irq_isolated_cpus.rs"),
+        include_bytes!("rules/nic_channels.rs"),
+        include_bytes!("rules/backlog_drops.rs"),
+        include_bytes!("rules/softirq_budget.rs"),
+        include_bytes!("rules/rss_skew.rs"),
+        include_bytes!("rules/packet_steering.rs"),
+        include_bytes!("rules/nic_rx_drops.rs"),
+        include_bytes!("rules/link_saturated.rs"),
+        include_bytes!("rules/remote_memory.rs"),
+        include_bytes!("rules/memory_spread.rs"),
+        include_bytes!("rules/instances_per_node.rs"),
+        include_bytes!("rules/node_memory_low.rs"),
+        include_bytes!("rules/numa_misses.rs"),
+        include_bytes!("rules/membind_mismatch.rs"),
+        include_bytes!("rules/zone_reclaim.rs"),
+        include_bytes!("rules/asymmetric_nodes.rs"),
+        include_bytes!("rules/cgroup_unreclaimable.rs"),
+        include_bytes!("rules/cgroup_reclaim_stalls.rs"),
+        include_bytes!("rules/cgroup_time_to_limit.rs"),
+        include_bytes!("rules/oom_kill.rs"),
+        include_bytes!("rules/memory_low.rs"),
+        include_bytes!("rules/dirty_throttling.rs"),
+        include_bytes!("rules/cache_reclaim.rs"),
+        include_bytes!("rules/swapping.rs"),
+        include_bytes!("rules/refaults.rs"),
+        include_bytes!("rules/disk_saturated.rs"),
+        include_bytes!("rules/disk_shared.rs"),
+        include_bytes!("rules/iowait.rs"),
+        include_bytes!("rules/flush_storm.rs"),
+        include_bytes!("rules/disk_capped.rs"),
+        include_bytes!("rules/file_system_full.rs"),
+        include_bytes!("rules/round_trips.rs"),
+        include_bytes!("rules/unreadable_data.rs"),
+        include_bytes!("rules/monitor_cost.rs"),
+        include_bytes!("rules/fix_reverted.rs"),
+        include_bytes!("rules/support/context.rs"),
+        include_bytes!("rules/support/parts.rs"),
+        include_bytes!("rules/support/series.rs"),
+        include_bytes!("judge.rs"),
+        include_bytes!("judge/fold.rs"),
+        include_bytes!("judge/state.rs"),
+        include_bytes!("judge/memory.rs"),
+    ];
+    let (mut code, mut at) = (0xcbf2_9ce4_8422_2325, 0);
+    while at < sources.len() {
+        code = hash(code, sources[at]);
+        at += 1;
+    }
+    code
+};
 
-        /// Every rule, in the order of the catalogue.
-        pub const ALL: &[&Rule] = &[$(&$module::RULE),+];
-
-        /// What the rules say, in a number: another one where any of them says something else.
-        pub(crate) const CODE: u64 = {
-            let mut code = 0xcbf2_9ce4_8422_2325;
-            $(code = hash(code, include_bytes!(concat!("rules/", stringify!($module), ".rs")));)+
-            let shared: [&[u8]; 7] = [
-                include_bytes!("rules/look.rs"),
-                include_bytes!("rules/parts.rs"),
-                include_bytes!("rules/series.rs"),
-                include_bytes!("judge.rs"),
-                include_bytes!("judge/fold.rs"),
-                include_bytes!("judge/state.rs"),
-                include_bytes!("judge/memory.rs"),
-            ];
-            let mut at = 0;
-            while at < shared.len() {
-                code = hash(code, shared[at]);
-                at += 1;
-            }
-            code
-        };
-    };
-}
-
-rules!(
-    cpu_01, cpu_02, cpu_03, cpu_04, cpu_05, cpu_06, cpu_07, cpu_09, cpu_10, beam_01, beam_02, beam_03, irq_01, irq_02,
-    irq_03, irq_04, irq_05, nic_01, nic_02, nic_03, nic_04, nic_05, nic_06, nic_07, numa_01, numa_02, numa_03, numa_04,
-    numa_05, numa_06, numa_07, numa_10, mem_01, mem_02, mem_03, mem_04, mem_05, mem_06, mem_07, mem_08, mem_09, io_01,
-    io_02, io_03, io_04, io_05, io_06, io_07, meta_01, meta_02, meta_03,
-);
+/// Every rule, in the order of the catalogue.
+pub const ALL: &[&Rule] = &[
+    &core_saturated::RULE,
+    &single_thread_limit::RULE,
+    &pinned_threads::RULE,
+    &node_imbalance::RULE,
+    &cpu_throttled::RULE,
+    &threads_over_quota::RULE,
+    &narrow_affinity::RULE,
+    &steal_time::RULE,
+    &cpu_frequency::RULE,
+    &erlang_bind_overlap::RULE,
+    &erlang_scheduler_crowded::RULE,
+    &erlang_schedulers_over_quota::RULE,
+    &softirq_saturated::RULE,
+    &irqbalance_absent::RULE,
+    &irq_crowding::RULE,
+    &irq_remote_node::RULE,
+    &irq_isolated_cpus::RULE,
+    &nic_channels::RULE,
+    &backlog_drops::RULE,
+    &softirq_budget::RULE,
+    &rss_skew::RULE,
+    &packet_steering::RULE,
+    &nic_rx_drops::RULE,
+    &link_saturated::RULE,
+    &remote_memory::RULE,
+    &memory_spread::RULE,
+    &instances_per_node::RULE,
+    &node_memory_low::RULE,
+    &numa_misses::RULE,
+    &membind_mismatch::RULE,
+    &zone_reclaim::RULE,
+    &asymmetric_nodes::RULE,
+    &cgroup_unreclaimable::RULE,
+    &cgroup_reclaim_stalls::RULE,
+    &cgroup_time_to_limit::RULE,
+    &oom_kill::RULE,
+    &memory_low::RULE,
+    &dirty_throttling::RULE,
+    &cache_reclaim::RULE,
+    &swapping::RULE,
+    &refaults::RULE,
+    &disk_saturated::RULE,
+    &disk_shared::RULE,
+    &iowait::RULE,
+    &flush_storm::RULE,
+    &disk_capped::RULE,
+    &file_system_full::RULE,
+    &round_trips::RULE,
+    &unreadable_data::RULE,
+    &monitor_cost::RULE,
+    &fix_reverted::RULE,
+];
 
 /// The rule of an id, upper or lower case.
 pub fn find(id: &str) -> Option<&'static Rule> {

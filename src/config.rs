@@ -9,6 +9,7 @@ use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_model::derive::Settings;
+use topotop_model::rules::Threshold;
 use topotop_model::{judge, rules};
 
 /// What the configuration says; command-line flags go before it.
@@ -79,15 +80,26 @@ fn limits<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<(String, String
     let tables = BTreeMap::<String, BTreeMap<String, f64>>::deserialize(from)?;
     let mut all = BTreeMap::new();
     for (id, limits) in tables {
-        let rule = rules::find(&id).ok_or_else(|| serde::de::Error::custom(format!("rules.{id}: no such rule")))?;
+        let ids = || rules::ALL.iter().map(|rule| rule.id.as_str());
+        let unknown = || serde::de::Error::custom(format!("rules.{id}: no such rule{}", nearest(&id, ids())));
+        let rule = rules::find(&id).ok_or_else(unknown)?;
         for (name, value) in limits {
-            if !rule.thresholds.iter().any(|threshold| threshold.name == name) {
-                return Err(serde::de::Error::custom(format!("rules.{id}.{name}: no such limit")));
+            let mut names = rule.thresholds.iter().map(Threshold::name);
+            if !names.clone().any(|known| known == name) {
+                let hint = nearest(&name, &mut names);
+                return Err(serde::de::Error::custom(format!("rules.{id}.{name}: no such threshold{hint}")));
             }
-            all.insert((rule.id.to_owned(), name), value);
+            all.insert((rule.id.to_string(), name), value);
         }
     }
     Ok(all)
+}
+
+/// `, did you mean X?` with the name most alike; empty without any.
+fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let alike = known.map(|known| (strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()), known));
+    let best = alike.max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or_else(String::new, |(_, known)| format!(", did you mean {known}?"))
 }
 
 /// Every source must be one that can be read.

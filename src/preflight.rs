@@ -15,6 +15,7 @@ use topotop_model::derive::{Deriver, Settings};
 use topotop_model::fix;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Check, Mark, survey};
+use topotop_model::locale::Texts;
 use topotop_model::rules::{Severity, Subject};
 use topotop_model::text::printable;
 use topotop_model::{Snapshot, Window};
@@ -103,7 +104,7 @@ struct Report<'a> {
 }
 
 #[derive(Serialize)]
-struct Row<'a> {
+struct Row {
     rule: &'static str,
     check: &'static str,
     state: &'static str,
@@ -112,8 +113,14 @@ struct Row<'a> {
     findings: Vec<json::Finding>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_checked: Vec<Missing>,
-    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
-    advice: &'a [&'static str],
+    #[serde(skip_serializing_if = "texts_are_empty")]
+    advice: Texts,
+}
+
+/// serde passes a reference.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn texts_are_empty(texts: &Texts) -> bool {
+    texts.is_empty()
 }
 
 /// What could not be looked at, and what would let it.
@@ -167,12 +174,12 @@ impl Report<'_> {
         Ok(())
     }
 
-    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+    fn rows(&self) -> impl Iterator<Item = Row> {
         self.checks.iter().map(|check| row(check, self.frame))
     }
 
     fn summary(&self) -> Summary<'_> {
-        let ids = |mark| self.of(mark).map(|check| check.rule.id).collect();
+        let ids = |mark| self.of(mark).map(|check| check.rule.id.as_str()).collect();
         let ok = self.checks.iter().filter(|check| matches!(check.mark(), Mark::Ok | Mark::Info));
         Summary {
             host: &self.frame.host.name,
@@ -180,7 +187,7 @@ impl Report<'_> {
             worst: self.worst().map(Severity::name),
             would_hurt: ids(Mark::WouldHurt),
             not_checked: ids(Mark::NotChecked),
-            ok: ok.map(|check| check.rule.id).collect(),
+            ok: ok.map(|check| check.rule.id.as_str()).collect(),
         }
     }
 
@@ -200,7 +207,7 @@ impl Report<'_> {
     }
 }
 
-fn row<'a>(check: &'a Check, frame: &Frame) -> Row<'a> {
+fn row(check: &Check, frame: &Frame) -> Row {
     let finding =
         |finding| json::finding(finding, None, &fix::offered(finding, frame, &fix::Surroundings::default()).0);
     let missing = check.unchecked.iter().map(|row| Missing {
@@ -209,13 +216,13 @@ fn row<'a>(check: &'a Check, frame: &Frame) -> Row<'a> {
         needs: row.needs.clone(),
     });
     Row {
-        rule: check.rule.id,
+        rule: check.rule.id.as_str(),
         check: check.name,
         state: check.mark().name(),
         says: printable(&check.says).into_owned(),
         findings: check.findings.iter().map(finding).collect(),
         not_checked: missing.collect(),
-        advice: if check.mark() == Mark::WouldHurt { check.rule.advice } else { &[] },
+        advice: if check.mark() == Mark::WouldHurt { check.rule.advice } else { Texts::NONE },
     }
 }
 
@@ -230,7 +237,7 @@ fn one(check: &Check, charset: Charset, out: &mut impl Write) -> io::Result<()> 
         (Mark::Info, Charset::Ascii) => "i",
         (Mark::NotChecked, _) => "?",
     };
-    let (name, id) = (check.name, check.rule.id);
+    let (name, id) = (check.name, check.rule.id.as_str());
     let says = printable(&check.says);
     match (check.mark(), check.findings.first(), check.unchecked.first()) {
         (Mark::NotChecked, None, Some(first)) => {
@@ -249,7 +256,7 @@ fn one(check: &Check, charset: Charset, out: &mut impl Write) -> io::Result<()> 
         _ => writeln!(out, "{mark} {name:<22} {id:<8} {says}")?,
     }
     if check.mark() == Mark::WouldHurt {
-        for advice in check.rule.advice {
+        for advice in check.rule.advice.iter() {
             writeln!(out, "  {:<22} {:<8} do: {advice}", "", "")?;
         }
     }

@@ -129,10 +129,10 @@ fn rules_have_their_pages() {
     let (status, list, _) = run(&["rules"]);
     assert_eq!(status, Some(0));
     for rule in topotop_model::rules::ALL {
-        assert!(list.contains(rule.id), "{} is not listed", rule.id);
+        assert!(list.contains(rule.id.as_str()), "{} is not listed", rule.id);
         let (status, page, _) = run(&["rules", &rule.id.to_lowercase()]);
-        assert!(status == Some(0) && page.contains(rule.name) && page.contains(rule.why), "{page}");
-        assert!(rule.thresholds.iter().all(|threshold| page.contains(threshold.name)), "{page}");
+        assert!(status == Some(0) && page.contains(rule.name.as_str()) && page.contains(rule.why.as_str()), "{page}");
+        assert!(rule.thresholds.iter().all(|threshold| page.contains(threshold.name())), "{page}");
     }
     let (status, _, error) = run(&["rules", "NIC-99"]);
     assert_eq!((status, error.as_str()), (Some(2), "topotop: rules NIC-99: no such rule: topotop rules lists them\n"));
@@ -148,5 +148,8 @@ fn limits_are_configured_by_name() {
     assert!(status == Some(0) && page.contains("20000 1/s") && page.contains("(configured)"), "{page}");
     std::fs::write(&file, "[rules.NIC-01]\npackages = 20000\n").expect("a file");
     let (status, _, error) = run(&["rules", "NIC-01", "--config", config]);
-    assert!(status == Some(2) && error.contains("rules.NIC-01.packages: no such limit"), "{error}");
+    assert!(
+        status == Some(2) && error.contains("rules.NIC-01.packages: no such threshold, did you mean packets?"),
+        "{error}"
+    );
 }

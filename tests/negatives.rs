@@ -481,7 +481,7 @@ fn loud(samples: impl Iterator<Item = Snapshot>, silent: &[&str]) -> Vec<String>
         };
         for finding in judgement.all().iter().filter(unwanted) {
             let told = format!("{} {} {}", finding.rule.id, finding.severity.name(), finding.title());
-            if !loud.iter().any(|known| known.contains(finding.rule.id)) {
+            if !loud.iter().any(|known| known.contains(finding.rule.id.as_str())) {
                 loud.push(format!("{second} s: {told}"));
             }
         }

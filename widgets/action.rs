@@ -66,7 +66,7 @@ pub enum Outcome {
     /// To the screen where this subject is, with it selected.
     Goto(crate::Subject),
     /// What to do about this finding.
-    Fix(&'static str, crate::Subject),
+    Fix(topotop_model::rules::RuleId, crate::Subject),
     /// Threads and exact memory of this process are wanted.
     Watch(Option<u32>),
 }

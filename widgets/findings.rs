@@ -19,12 +19,12 @@ use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use list::{Id, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::rules::{Finding, Rule};
+use topotop_model::rules::{Finding, Rule, RuleId};
 
 /// The list of findings, the list of rules, and the detail of what is selected.
 pub struct Findings {
     found: Table<Row, Id>,
-    rules: Table<usize, &'static str>,
+    rules: Table<usize, RuleId>,
     /// True while keys go to the rules.
     on_rules: bool,
     /// True while the page of the finding's rule is open.
@@ -293,7 +293,7 @@ impl Findings {
         } else if self.page {
             (format!("Rule {}", rule.id), "Esc goes back")
         } else {
-            (rule.id.to_owned(), "Enter: the rule's page")
+            (rule.id.to_string(), "Enter: the rule's page")
         };
         let inside = pane::frame(cx, area, &title, hint, buf);
         let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };

@@ -15,12 +15,13 @@ use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use topotop_model::fix::{ALL, Fix, Plan, Refused, Resolved, Verdict, Verification};
 use topotop_model::journal::{Applied, Because, Measured, Outcome};
+use topotop_model::rules::RuleId;
 
 /// What is shown.
 #[derive(Clone, Debug)]
 pub struct Dialog {
     /// The rule whose finding it is about.
-    pub rule: &'static str,
+    pub rule: RuleId,
     /// What that is about.
     pub subject: Subject,
     /// The finding in a line; hostile.

@@ -1,6 +1,6 @@
 //! What a finding leaves as no limit: statements by exclusion.
 
-use super::{Resource, ResourceKind, Resources, Verdict, blame};
+use super::{Resource, ResourceKind, Resources, Verdict};
 use crate::rules::{Finding, Severity};
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Re
     if finding.severity < Severity::Warning {
         return Vec::new();
     }
-    let kinds: &[ResourceKind] = match blame::of(finding).first() {
+    let kinds: &[ResourceKind] = match (finding.rule.limits)(finding).first() {
         Some(ResourceKind::Core | ResourceKind::Thread | ResourceKind::Softirq | ResourceKind::Quota) => {
             &[ResourceKind::NicIn, ResourceKind::NicOut, ResourceKind::Disk, ResourceKind::Memory]
         }

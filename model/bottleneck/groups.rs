@@ -2,6 +2,7 @@
 
 use super::{Inputs, Resource, ResourceKind, Verdict};
 use crate::frame::Cgroup;
+use crate::rules;
 use crate::rules::Subject;
 use crate::{Known, Reason, State};
 use std::sync::Arc;
@@ -27,8 +28,8 @@ pub(super) fn quota(inputs: &Inputs<'_>) -> Resource {
     if frame.raw.cgroups.state != State::Read && frame.cgroups.is_empty() {
         return Resource::unknown(ResourceKind::Quota, "not read");
     }
-    let (at, throttled) = (QUOTA_FULL, inputs.limit("CPU-05", "throttled", 0.25));
-    let periods = inputs.limit("CPU-05", "periods", 5.0) * frame.interval_seconds.unwrap_or(1.0);
+    let (at, throttled) = (QUOTA_FULL, inputs.limit(&rules::cpu_throttled::THROTTLED));
+    let periods = inputs.limit(&rules::cpu_throttled::PERIODS) * frame.interval_seconds.unwrap_or(1.0);
     let limited = || {
         frame
             .cgroups
@@ -79,7 +80,7 @@ struct Fill {
 
 pub(super) fn memory(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
-    let at = inputs.limit("MEM-01", "full", 0.85);
+    let at = inputs.limit(&rules::cgroup_unreclaimable::FULL);
     let mut unread =
         frame.raw.cgroups.state == State::Read && is_unread(inputs, &["memory.max", "memory.limit_in_bytes"]);
     let mut fills: Vec<Fill> = host(inputs).into_iter().collect();

@@ -3,13 +3,14 @@
 use super::machine::positive;
 use super::{Inputs, Resource, ResourceKind, Verdict};
 use crate::frame::Nic;
+use crate::rules;
 use crate::rules::{Subject, parts};
 use crate::{Known, State};
 use std::sync::Arc;
 
 pub(super) fn nic(inputs: &Inputs<'_>, kind: ResourceKind) -> Resource {
     let frame = inputs.frame;
-    let at = inputs.limit("NIC-07", "utilisation", 0.9);
+    let at = inputs.limit(&rules::link_saturated::UTILISATION);
     let bytes = |nic: &Nic| if kind == ResourceKind::NicIn { nic.rx.bytes_per_second } else { nic.tx.bytes_per_second };
     let capacity = |nic: &Nic| positive(&nic.capacity_mbps).map(|mbps| mbps * 1e6 / 8.0);
     let up = || frame.nics.iter().filter(|nic| parts::is_physical(nic) && nic.carrier != Known::Value(false));

@@ -2,6 +2,7 @@
 
 use super::{Inputs, Resource, ResourceKind, Verdict};
 use crate::frame::{Cpu, CpuShares, Disk, Process};
+use crate::rules;
 use crate::rules::{Subject, parts};
 use crate::{Known, State};
 use std::sync::Arc;
@@ -30,7 +31,8 @@ pub(super) fn core(inputs: &Inputs<'_>) -> Resource {
     let Some((id, shares)) = hottest(inputs, ResourceKind::Core, full) else {
         return unmeasured(inputs, ResourceKind::Core, inputs.frame.raw.cpu_times.state);
     };
-    let resource = Resource::measured(ResourceKind::Core, full(&shares).min(1.0), inputs.limit("CPU-01", "busy", 0.95));
+    let resource =
+        Resource::measured(ResourceKind::Core, full(&shares).min(1.0), inputs.limit(&rules::core_saturated::BUSY));
     let note = if shares.steal >= 0.1 { "the host takes part of it" } else { "" };
     Resource { note, subject: Some(Subject::Cpu(id)), ..resource }
 }
@@ -40,13 +42,14 @@ pub(super) fn softirq(inputs: &Inputs<'_>) -> Resource {
     let Some((id, shares)) = hottest(inputs, ResourceKind::Softirq, share) else {
         return unmeasured(inputs, ResourceKind::Softirq, inputs.frame.raw.cpu_times.state);
     };
-    let resource = Resource::measured(ResourceKind::Softirq, share(&shares), inputs.limit("IRQ-01", "softirq", 0.6));
+    let resource =
+        Resource::measured(ResourceKind::Softirq, share(&shares), inputs.limit(&rules::softirq_saturated::SOFTIRQ));
     Resource { subject: Some(Subject::Cpu(id)), ..resource }
 }
 
 pub(super) fn thread(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
-    let at = inputs.limit("CPU-02", "busy", 0.9);
+    let at = inputs.limit(&rules::single_thread_limit::THREAD);
     let user = |pid: u32| frame.process(pid).filter(|process| !process.kernel);
     let looked_at = frame.threads.iter().filter_map(|thread| {
         let process = user(thread.pid).filter(|_| !thread.fixed)?;
@@ -75,9 +78,8 @@ pub(super) fn thread(inputs: &Inputs<'_>) -> Resource {
 
 pub(super) fn disk(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
-    let limit = |name: &str| inputs.limit("IO-01", name, f64::INFINITY);
     let judged = || frame.disks.iter().filter(|disk| parts::is_judged(disk));
-    let pain = |disk: &Disk| parts::disk_pain_by(limit, disk).0;
+    let pain = |disk: &Disk| parts::disk_pain(&inputs.settings.thresholds, disk).0;
     let key = |disk: &Disk| (inputs.is_blamed(ResourceKind::Disk, &Subject::Disk(Arc::clone(&disk.name))), pain(disk));
     let busiest = judged().filter_map(|disk| Some((key(disk), disk.utilisation?, disk)));
     let Some((_, share, disk)) = busiest.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))) else {
@@ -86,7 +88,7 @@ pub(super) fn disk(inputs: &Inputs<'_>) -> Resource {
         }
         return unmeasured(inputs, ResourceKind::Disk, frame.raw.disks.state);
     };
-    let resource = Resource::measured(ResourceKind::Disk, share, limit("utilisation"));
+    let resource = Resource::measured(ResourceKind::Disk, share, inputs.limit(&rules::disk_saturated::UTILISATION));
     // Busy all the time means nothing of what serves many requests at once: whether they wait does.
     let (verdict, note) = match resource.verdict {
         Verdict::Limiting if pain(disk) => (Verdict::Limiting, ""),
@@ -111,8 +113,8 @@ pub(super) fn remote(inputs: &Inputs<'_>) -> Resource {
     if let Some(note) = inputs.no_rates() {
         return Resource::unknown(ResourceKind::Remote, note);
     }
-    let (least, busy) = (inputs.limit("NUMA-01", "memory", 0.0), inputs.limit("NUMA-01", "cpu", 0.5));
-    let at = inputs.limit("NUMA-01", "remote", 0.5);
+    let (least, busy) = (inputs.limit(&rules::remote_memory::MEMORY), inputs.limit(&rules::remote_memory::CPU));
+    let at = inputs.limit(&rules::remote_memory::REMOTE);
     let matters = |process: &&Process| {
         let large = process.rss_bytes.value().is_none_or(|rss| rss as f64 >= least);
         let interleaved = process.policy.starts_with("interleave") || process.policy.starts_with("weighted");

@@ -257,7 +257,10 @@ fn an_open_finding_makes_its_resource_guilty() {
     let open = [finding("BEAM-01", Severity::Critical, Subject::Cpu(0))];
     let resources = Resources::of(&frame, &open, &Settings::default());
     let short = resources.bottleneck().expect("one is short");
-    assert_eq!((short.summary().as_str(), short.rule), ("core 0 20 %", Some(("BEAM-01", Severity::Critical))));
+    assert_eq!(
+        (short.summary().as_str(), short.rule),
+        ("core 0 20 %", Some((crate::rules::erlang_bind_overlap::ID, Severity::Critical)))
+    );
     // What is only told makes nothing short.
     let told = [finding("NIC-01", Severity::Info, Subject::Nic("eth0".into()))];
     assert_eq!(Resources::of(&frame, &told, &Settings::default()).bottleneck(), None);

@@ -2,7 +2,7 @@
 
 use crate::frame::Frame;
 use crate::judge::{Judgement, Standing};
-use crate::rules::{Rule, Severity, Subject};
+use crate::rules::{Rule, RuleId, Severity, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A finding that was open for less than this share of a side's samples says nothing of the side.
@@ -31,9 +31,9 @@ pub struct Found {
 #[derive(Clone, Debug, Default)]
 pub struct FoundSide {
     samples: u64,
-    found: BTreeMap<(&'static str, String), Found>,
+    found: BTreeMap<(RuleId, String), Found>,
     /// Rules that could look at some time.
-    checked: BTreeSet<&'static str>,
+    checked: BTreeSet<RuleId>,
 }
 
 /// The findings of two sides against each other, the worst first.
@@ -92,7 +92,7 @@ impl FoundChanges {
                     // As it is on the second side, unless it is next to nothing there.
                     Some(found) if !is_after && other.counts(found) => continue,
                     Some(_) => &mut changes.both,
-                    None if !other.checked.contains(key.0) => &mut changes.unknown,
+                    None if !other.checked.contains(&key.0) => &mut changes.unknown,
                     None if is_after => &mut changes.new,
                     None => &mut changes.gone,
                 };
@@ -157,7 +157,7 @@ mod tests {
 
     fn told(changes: &FoundChanges) -> [Vec<String>; 4] {
         [&changes.gone, &changes.new, &changes.both, &changes.unknown]
-            .map(|list| list.iter().map(|found| format!("{} {}", found.rule.id, found.subject)).collect())
+            .map(|list| list.iter().map(|found| format!("{} {}", found.rule.id.as_str(), found.subject)).collect())
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
         assert!(!lesser.is_change());
         // A burst on one side is nothing, and what could not be looked at is not gone.
         let burst = side(60, false, |sample| if sample == 3 { vec![nic()] } else { vec![] });
-        assert!(!FoundChanges::of(&burst, &after).gone.iter().any(|found| found.rule.id == "NIC-01"));
+        assert!(!FoundChanges::of(&burst, &after).gone.iter().any(|found| found.rule.id.as_str() == "NIC-01"));
         let blind = side(60, true, |_| vec![]);
         assert_eq!(told(&FoundChanges::of(&before, &blind))[3].len(), 2);
         assert_eq!(told(&FoundChanges::of(&before, &before)).map(|list| list.len()), [0, 0, 2, 0]);

@@ -85,7 +85,7 @@ mod tests {
         let set = BTreeMap::new();
         let surroundings = Surroundings::default();
         for rule in rules::ALL {
-            let (frame, finding) = sick(rule.id, |_| ());
+            let (frame, finding) = sick(&rule.id, |_| ());
             let offers = offers(&Case {
                 finding: &finding,
                 frame: &frame,

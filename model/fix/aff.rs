@@ -5,12 +5,21 @@ use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Snippet, Step, Target, Ve
 use crate::IdSet;
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Frame, Process, Thread};
+use crate::locale::evidence;
+use crate::rules;
 use crate::rules::{Subject, parts};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-AFF",
     name: "let threads use the CPUs of their set",
-    answers: &[("CPU-07", 0), ("CPU-03", 0), ("CPU-01", 0), ("BEAM-01", 2), ("BEAM-02", 2), ("CPU-04", 3)],
+    answers: &[
+        (rules::narrow_affinity::ID, 0),
+        (rules::pinned_threads::ID, 0),
+        (rules::core_saturated::ID, 0),
+        (rules::erlang_bind_overlap::ID, 2),
+        (rules::erlang_scheduler_crowded::ID, 2),
+        (rules::node_imbalance::ID, 3),
+    ],
     executable: true,
     parameters: &[Parameter { name: "cpus", unit: "list", about: "CPUs for every thread, of those that its set has" }],
     plan,
@@ -62,12 +71,12 @@ fn wanted(list: &str) -> Result<IdSet, Refusal> {
 fn processes<'a>(case: &Case<'a>) -> Result<Vec<&'a Process>, Refusal> {
     let frame = case.frame;
     let found: Vec<&Process> = match (case.finding.rule.id, &case.finding.subject) {
-        ("BEAM-01", _) => {
+        (rules::erlang_bind_overlap::ID, _) => {
             let (pids, _) = parts::colliding_beams(frame);
             pids.iter().filter_map(|pid| frame.process(*pid)).collect()
         }
-        ("CPU-04", Subject::Node(node)) => {
-            if case.finding.text("bound") != "yes" {
+        (rules::node_imbalance::ID, Subject::Node(node)) => {
+            if case.finding.text(evidence::BOUND) != "yes" {
                 return Err(Refusal::NotForThis);
             }
             let works = |process: &&Process| process.cpu_by_node.iter().any(|(id, cores)| id == node && *cores >= 0.2);
@@ -84,7 +93,7 @@ fn processes<'a>(case: &Case<'a>) -> Result<Vec<&'a Process>, Refusal> {
                 |process: &&Process| frame.threads_of(process.pid).iter().any(|thread| is_pinned(frame, thread, *cpu));
             let found: Vec<&Process> =
                 frame.processes.iter().filter(|process| !process.kernel).filter(pinned).collect();
-            if found.is_empty() && rule == "CPU-01" {
+            if found.is_empty() && rule == rules::core_saturated::ID {
                 return Err(Refusal::NotForThis);
             }
             found
@@ -184,7 +193,7 @@ fn breaks(case: &Case<'_>, who: &[&Process]) -> Vec<String> {
     if !unread.is_empty() {
         breaks.push(format!("the CPU set of {unread} could not be read: the kernel cuts the list down to it"));
     }
-    if case.finding.rule.id == "CPU-04" {
+    if case.finding.rule.id == rules::node_imbalance::ID {
         breaks.push("their memory stays where it is: what runs on another node reaches it from afar".to_owned());
     }
     breaks

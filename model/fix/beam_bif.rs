@@ -5,12 +5,13 @@ use super::processes::{container, identity, named};
 use super::shell::quoted;
 use super::{Case, Fix, Plan, Refusal, Risk, Snippet};
 use crate::frame::{Container, Frame, Process};
+use crate::rules;
 use crate::rules::parts;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-BEAM-BIF",
     name: "unbind the schedulers of the running Erlang VM",
-    answers: &[("BEAM-01", 1), ("BEAM-02", 1)],
+    answers: &[(rules::erlang_bind_overlap::ID, 1), (rules::erlang_scheduler_crowded::ID, 1)],
     executable: false,
     parameters: &[],
     plan,

@@ -3,12 +3,18 @@
 use super::processes::{container, named, service, subject};
 use super::{Case, Fix, Plan, Refusal, Risk, Snippet};
 use crate::frame::{Frame, Process};
+use crate::locale::evidence;
+use crate::rules;
 use crate::rules::parts;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-BEAM-CFG",
     name: "configure the Erlang VM's schedulers",
-    answers: &[("BEAM-01", 0), ("BEAM-02", 0), ("BEAM-03", 0)],
+    answers: &[
+        (rules::erlang_bind_overlap::ID, 0),
+        (rules::erlang_scheduler_crowded::ID, 0),
+        (rules::erlang_schedulers_over_quota::ID, 0),
+    ],
     executable: false,
     parameters: &[],
     plan,
@@ -43,8 +49,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let frame = case.frame;
     let who = instances(case);
     let first = *who.first().ok_or_else(|| Refusal::because("the Erlang VM is gone"))?;
-    let wanted = if case.finding.rule.id == "BEAM-03" {
-        let quota = case.finding.number("quota").ok_or(Refusal::NotForThis)?;
+    let wanted = if case.finding.rule.id == rules::erlang_schedulers_over_quota::ID {
+        let quota = case.finding.number(evidence::QUOTA).ok_or(Refusal::NotForThis)?;
         Wanted::Schedulers(quota.ceil().clamp(1.0, 1024.0) as u32)
     } else {
         Wanted::Unbound
@@ -77,7 +83,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 
 /// The Erlang VMs that a finding is about.
 pub(super) fn instances<'a>(case: &Case<'a>) -> Vec<&'a Process> {
-    if case.finding.rule.id == "BEAM-01" {
+    if case.finding.rule.id == rules::erlang_bind_overlap::ID {
         let (pids, _) = parts::colliding_beams(case.frame);
         return pids.iter().filter_map(|pid| case.frame.process(*pid)).collect();
     }

@@ -5,12 +5,14 @@ use super::network::{
 };
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Snippet, Step, Target, Verify, network};
 use crate::frame::{Irq, Nic};
+use crate::locale::evidence;
+use crate::rules;
 use std::collections::BTreeSet;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-CHAN",
     name: "raise an interface's channels",
-    answers: &[("NIC-01", 0)],
+    answers: &[(rules::nic_channels::ID, 0)],
     executable: true,
     parameters: &[
         Parameter { name: "combined", unit: "channels", about: "combined channels, where the driver has them" },
@@ -81,7 +83,7 @@ fn breaks(nic: &Nic) -> Vec<String> {
 
 /// The kinds of channels as they are and as they are to be.
 fn counts(case: &Case<'_>, nic: &Nic) -> Result<(String, String), Refusal> {
-    let wanted = case.finding.number("wanted").map_or(1, |wanted| wanted as u64);
+    let wanted = case.finding.number(evidence::WANTED).map_or(1, |wanted| wanted as u64);
     let kinds = [("combined", nic.combined), ("rx", nic.rx_channels), ("tx", nic.tx_channels)];
     let (mut old, mut new) = (Vec::new(), Vec::new());
     let is_combined = pair(nic.combined).is_some();

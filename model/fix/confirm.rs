@@ -3,11 +3,12 @@
 use super::advice::{plan as advice, snippet};
 use super::processes::{named, subject};
 use super::{Case, Fix, Plan, Refusal, Risk};
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-CONFIRM",
     name: "confirms instead of transactions",
-    answers: &[("IO-07", 0), ("IO-04", 8)],
+    answers: &[(rules::round_trips::ID, 0), (rules::flush_storm::ID, 8)],
     executable: false,
     parameters: &[],
     plan,
@@ -16,7 +17,7 @@ pub(super) const FIX: Fix = Fix {
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let process = subject(case);
     // Flushes are of many causes: transactions are one where a message broker writes.
-    if case.finding.rule.id == "IO-04" && !brokers_write(case) {
+    if case.finding.rule.id == rules::flush_storm::ID && !brokers_write(case) {
         return Err(Refusal::NotForThis);
     }
     let who = process.map_or_else(|| "the message broker's clients".to_owned(), named);

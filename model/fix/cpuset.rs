@@ -6,13 +6,14 @@ use super::processes::{allowed, container, identity, named, subject};
 use super::shell::quoted;
 use super::{Case, Fix, Parameter, Plan, Refusal, Restore, Risk, Snippet, Step, Target};
 use crate::frame::{Frame, Process};
+use crate::rules;
 use crate::rules::parts;
 use crate::{IdSet, Known};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-CPUSET",
     name: "bind a process to one node, CPUs and memory",
-    answers: &[("NUMA-01", 0), ("NUMA-06", 0), ("NUMA-02", 1)],
+    answers: &[(rules::remote_memory::ID, 0), (rules::membind_mismatch::ID, 0), (rules::memory_spread::ID, 1)],
     executable: true,
     parameters: &[Parameter { name: "node", unit: "", about: "the node; else the one that it runs on most" }],
     plan,

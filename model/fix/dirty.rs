@@ -5,13 +5,14 @@ use super::sysctls::{command, lasting, number, plan as plan_of};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target, Verify};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::Frame;
+use crate::rules;
 use crate::rules::Subject;
 use std::sync::Arc;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-DIRTY",
     name: "write back earlier",
-    answers: &[("MEM-06", 0), ("MEM-02", 5)],
+    answers: &[(rules::dirty_throttling::ID, 0), (rules::cgroup_reclaim_stalls::ID, 5)],
     executable: true,
     parameters: &[
         Parameter { name: "bytes", unit: "bytes", about: "dirty memory above which writers are held: 1G" },

@@ -3,11 +3,12 @@
 use super::group::{self, Group, show};
 use super::shell::quoted;
 use super::{Case, Fix, Plan, Refusal, Restore, Risk, Step, Target};
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-FORCE-EMPTY",
     name: "give all page cache of a group back",
-    answers: &[("MEM-02", 9), ("MEM-01", 9)],
+    answers: &[(rules::cgroup_reclaim_stalls::ID, 9), (rules::cgroup_unreclaimable::ID, 9)],
     executable: true,
     parameters: &[],
     plan,

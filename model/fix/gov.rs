@@ -3,18 +3,20 @@
 use super::{Case, Fix, Identity, Need, Plan, Refusal, Risk, Snippet, Step, Target, Verify};
 use crate::IdSet;
 use crate::diff::{Subject as Of, Watch};
+use crate::locale::evidence;
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-GOV",
     name: "let CPUs run at their clock",
-    answers: &[("CPU-10", 0)],
+    answers: &[(rules::cpu_frequency::ID, 0)],
     executable: true,
     parameters: &[],
     plan,
 };
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
-    let held = IdSet::parse_list(case.finding.text("held")).unwrap_or_default();
+    let held = IdSet::parse_list(case.finding.text(evidence::HELD)).unwrap_or_default();
     if held.is_empty() {
         return Err(Refusal::because("they are slowed down for heat: no setting helps"));
     }
@@ -69,7 +71,7 @@ fn steps(saving: &[u32], limited: &[(u32, u64)]) -> Vec<Step> {
 }
 
 fn verify(case: &Case<'_>, first: Option<u32>) -> Verify {
-    let slow = IdSet::parse_list(case.finding.text("slow")).unwrap_or_default();
+    let slow = IdSet::parse_list(case.finding.text(evidence::SLOW)).unwrap_or_default();
     let busiest = slow
         .iter()
         .filter_map(|id| case.frame.cpu(id))

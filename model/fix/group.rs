@@ -4,6 +4,7 @@ use super::shell::quoted;
 use super::{Case, Identity, Need, Refusal, Snippet, Step, Target, Verify};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Cgroup, CgroupMemory, Frame};
+use crate::locale::evidence;
 use crate::rules::{Subject, parts};
 use std::sync::Arc;
 
@@ -214,7 +215,7 @@ pub(super) fn verify(case: &Case<'_>, cgroup: &Cgroup, settle_seconds: u32) -> V
     let host = |metric| Watch { subject: Of::Host, metric };
     let shown = ["cgroup.memory", "cgroup.refault_file", "cgroup.pgscan_direct", "cgroup.events_max"];
     // What comes and goes is measured over two rounds of it.
-    let period = case.finding.number("period").map_or(0, |period| (period * 2.0).ceil() as u32 + 1);
+    let period = case.finding.number(evidence::PERIOD).map_or(0, |period| (period * 2.0).ceil() as u32 + 1);
     Verify {
         load: Some(load(case.frame, path)),
         cost: Some(watch(path, cost)),

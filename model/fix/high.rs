@@ -3,11 +3,12 @@
 use super::group::{self, Group, MIB, Named, show};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Trip};
 use crate::frame::CgroupMemory;
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-HIGH",
     name: "reclaim a group's page cache below its limit",
-    answers: &[("MEM-02", 3)],
+    answers: &[(rules::cgroup_reclaim_stalls::ID, 3)],
     executable: true,
     parameters: &[Parameter {
         name: "high",

@@ -4,12 +4,13 @@ use super::disk::{self, Shared};
 use super::group::{self, MIB, Named, show};
 use super::shell::quoted;
 use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Step, Target};
+use crate::rules;
 use crate::rules::parts;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-IOMAX",
     name: "limit the writes of who disturbs others on a disk",
-    answers: &[("IO-02", 3), ("IO-01", 3), ("IO-05", 5)],
+    answers: &[(rules::disk_shared::ID, 3), (rules::disk_saturated::ID, 3), (rules::disk_capped::ID, 5)],
     executable: true,
     parameters: &[
         Parameter { name: "group", unit: "", about: "the control group to hold back, by its path" },

@@ -3,11 +3,12 @@
 use super::disk::Shared;
 use super::processes::needs;
 use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Step, Target};
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-IONICE",
     name: "lower the I/O priority of who disturbs others on a disk",
-    answers: &[("IO-02", 5), ("IO-01", 5)],
+    answers: &[(rules::disk_shared::ID, 5), (rules::disk_saturated::ID, 5)],
     executable: true,
     parameters: &[
         Parameter { name: "group", unit: "", about: "the control group whose largest writer is meant, by its path" },

@@ -4,11 +4,12 @@ use super::disk::{self, Shared};
 use super::group::{self, Named};
 use super::shell::quoted;
 use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Step, Target};
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-IOWEIGHT",
     name: "give who disturbs others on a disk less of it",
-    answers: &[("IO-02", 4), ("IO-01", 4)],
+    answers: &[(rules::disk_shared::ID, 4), (rules::disk_saturated::ID, 4)],
     executable: true,
     parameters: &[
         Parameter { name: "group", unit: "", about: "the control group to hold back, by its path" },

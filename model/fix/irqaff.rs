@@ -6,12 +6,19 @@ use super::network::{
 use super::{Case, Fix, Identity, Need, Parameter, Plan, Refusal, Risk, Snippet, Step, Verify, network};
 use crate::IdSet;
 use crate::frame::{Irq, Nic};
+use crate::rules;
 use crate::rules::{Subject, parts};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-IRQAFF",
     name: "place interrupts by hand",
-    answers: &[("IRQ-03", 0), ("IRQ-04", 0), ("IRQ-05", 0), ("IRQ-01", 0), ("IRQ-02", 1)],
+    answers: &[
+        (rules::irq_crowding::ID, 0),
+        (rules::irq_remote_node::ID, 0),
+        (rules::irq_isolated_cpus::ID, 0),
+        (rules::softirq_saturated::ID, 0),
+        (rules::irqbalance_absent::ID, 1),
+    ],
     executable: true,
     parameters: &[
         Parameter {
@@ -94,7 +101,9 @@ fn moves<'a>(case: &Case<'a>) -> Result<(Vec<&'a Nic>, Vec<Move<'a>>, Vec<String
             let crowds = |nic: &&Nic| parts::is_physical(nic) && !parts::crowded_cpus(frame, nic).is_empty();
             frame.nics.iter().filter(crowds).collect()
         }
-        Subject::Cpu(cpu) if case.finding.rule.id == "IRQ-05" => return Ok(away(case, *cpu, chosen)),
+        Subject::Cpu(cpu) if case.finding.rule.id == rules::irq_isolated_cpus::ID => {
+            return Ok(away(case, *cpu, chosen));
+        }
         Subject::Cpu(cpu) => {
             // One queue alone on a hot CPU is as well placed as it can be.
             let crowds =

@@ -3,13 +3,14 @@
 use super::network::{affinity, guards, is_movable, of_host, of_nic};
 use super::{Case, Fix, Need, Parameter, Plan, Refusal, Restore, Risk, Snippet, Step, Target, Verify};
 use crate::frame::{Irq, Nic};
+use crate::rules;
 use crate::rules::parts;
 use crate::{IdSet, Table as _};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-IRQBAL",
     name: "start irqbalance",
-    answers: &[("IRQ-02", 0), ("IRQ-03", 1)],
+    answers: &[(rules::irqbalance_absent::ID, 0), (rules::irq_crowding::ID, 1)],
     executable: true,
     parameters: &[Parameter {
         name: "ban",

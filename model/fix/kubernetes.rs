@@ -5,19 +5,20 @@ use super::cpuset::kubernetes;
 use super::processes::{container, named, subject};
 use super::{Case, Fix, Plan, Refusal, Risk};
 use crate::frame::{Container, Process};
+use crate::rules;
 use crate::rules::{Subject, parts};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-K8S",
     name: "let Kubernetes give a pod CPUs and memory of its own",
     answers: &[
-        ("BEAM-01", 5),
-        ("CPU-03", 5),
-        ("CPU-05", 6),
-        ("CPU-06", 6),
-        ("NUMA-01", 5),
-        ("NUMA-02", 5),
-        ("NUMA-06", 5),
+        (rules::erlang_bind_overlap::ID, 5),
+        (rules::pinned_threads::ID, 5),
+        (rules::cpu_throttled::ID, 6),
+        (rules::threads_over_quota::ID, 6),
+        (rules::remote_memory::ID, 5),
+        (rules::memory_spread::ID, 5),
+        (rules::membind_mismatch::ID, 5),
     ],
     executable: false,
     parameters: &[],
@@ -34,7 +35,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         place: "the kubelet's configuration and the pod's".to_owned(),
         text: kubernetes() + "\n",
     }];
-    if matches!(case.finding.rule.id, "CPU-05" | "CPU-06") {
+    if matches!(case.finding.rule.id, rules::cpu_throttled::ID | rules::threads_over_quota::ID) {
         let lines = [
             "resources:",
             "  requests: {cpu: \"4\"}",

@@ -4,12 +4,19 @@ use super::group::{self, Group, MIB, Named, show};
 use super::shell::quoted;
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target};
 use crate::frame::CgroupMemory;
+use crate::rules;
 use crate::rules::Subject;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-LIMIT",
     name: "raise a group's memory limit",
-    answers: &[("MEM-01", 0), ("MEM-03", 0), ("MEM-04", 0), ("MEM-09", 0), ("MEM-02", 2)],
+    answers: &[
+        (rules::cgroup_unreclaimable::ID, 0),
+        (rules::cgroup_time_to_limit::ID, 0),
+        (rules::oom_kill::ID, 0),
+        (rules::refaults::ID, 0),
+        (rules::cgroup_reclaim_stalls::ID, 2),
+    ],
     executable: true,
     parameters: &[Parameter { name: "limit", unit: "bytes", about: "the new limit, larger than the old one: 5G" }],
     plan,

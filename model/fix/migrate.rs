@@ -4,12 +4,13 @@ use super::processes::{identity, named, needs, subject, watch};
 use super::{Case, Fix, Need, Parameter, Plan, Refusal, Restore, Risk, Snippet, Step, Target, Verify};
 use crate::IdSet;
 use crate::frame::{Frame, Process};
+use crate::rules;
 use crate::rules::parts;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-MIGRATE",
     name: "move a process's pages to its node",
-    answers: &[("NUMA-01", 1), ("NUMA-06", 1), ("NUMA-02", 2)],
+    answers: &[(rules::remote_memory::ID, 1), (rules::membind_mismatch::ID, 1), (rules::memory_spread::ID, 2)],
     executable: true,
     parameters: &[Parameter { name: "node", unit: "", about: "where the pages go: the node that its CPUs are of" }],
     plan,

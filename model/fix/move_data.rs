@@ -5,12 +5,19 @@ use super::processes::unit;
 use super::shell::quoted;
 use super::{Case, Fix, Plan, Refusal, Risk};
 use crate::frame::{Disk, Frame, Writer, WriterId};
+use crate::rules;
 use crate::rules::{Subject, parts};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-MOVE",
     name: "move a data directory to a disk of its own",
-    answers: &[("IO-02", 0), ("IO-01", 9), ("IO-04", 9), ("IO-05", 9), ("IO-06", 9)],
+    answers: &[
+        (rules::disk_shared::ID, 0),
+        (rules::disk_saturated::ID, 9),
+        (rules::flush_storm::ID, 9),
+        (rules::disk_capped::ID, 9),
+        (rules::file_system_full::ID, 9),
+    ],
     executable: false,
     parameters: &[],
     plan,

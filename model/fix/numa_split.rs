@@ -4,12 +4,18 @@ use super::advice::{plan as advice, snippet};
 use super::processes::{named, subject};
 use super::{Case, Fix, Plan, Refusal, Risk};
 use crate::frame::Process;
+use crate::rules;
 use crate::rules::{Subject, parts};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-NUMA-SPLIT",
     name: "run one instance for each node",
-    answers: &[("NUMA-02", 0), ("NUMA-03", 0), ("CPU-04", 0), ("NUMA-01", 2)],
+    answers: &[
+        (rules::memory_spread::ID, 0),
+        (rules::instances_per_node::ID, 0),
+        (rules::node_imbalance::ID, 0),
+        (rules::remote_memory::ID, 2),
+    ],
     executable: false,
     parameters: &[],
     plan,

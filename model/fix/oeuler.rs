@@ -5,12 +5,18 @@ use super::sysctls::{command, lasting, number, plan as plan_of, step};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Verify};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::Frame;
+use crate::locale::evidence;
+use crate::rules;
 use crate::rules::{Finding, Subject, parts};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-OEULER",
     name: "reclaim page cache in the background, every few seconds",
-    answers: &[("MEM-07", 0), ("MEM-02", 0), ("MEM-03", 2)],
+    answers: &[
+        (rules::cache_reclaim::ID, 0),
+        (rules::cgroup_reclaim_stalls::ID, 0),
+        (rules::cgroup_time_to_limit::ID, 2),
+    ],
     executable: true,
     parameters: &[
         Parameter { name: "period", unit: "s", about: "seconds between two rounds, 1 to 43200" },
@@ -75,14 +81,15 @@ fn steps(new: &[(&str, String); 3], old: [u64; 3]) -> Vec<Step> {
 
 /// Bytes a second that it has to reach: as MEM-07 has it, which has watched the machine for longer, else of this sample.
 fn needed(finding: &Finding, frame: &Frame) -> f64 {
-    let known = std::iter::once(finding).chain(&finding.children).find(|finding| finding.rule.id == "MEM-07");
+    let known =
+        std::iter::once(finding).chain(&finding.children).find(|finding| finding.rule.id == rules::cache_reclaim::ID);
     let now = || {
         let memory = &frame.memory;
         let page = memory.page_bytes.value().unwrap_or(4096) as f64;
         let stolen = memory.pgsteal_per_second.unwrap_or(0.0) * page;
         (memory.cached_growth_bytes_per_second.unwrap_or(0.0) + stolen).max(0.0) * 1.5
     };
-    known.and_then(|finding| finding.number("needed")).unwrap_or_else(now)
+    known.and_then(|finding| finding.number(evidence::NEEDED)).unwrap_or_else(now)
 }
 
 fn swaps(case: &Case<'_>) -> bool {
@@ -108,7 +115,8 @@ fn breaks(case: &Case<'_>, period: u64, reach: f64, needed: f64) -> Vec<String> 
 
 fn verify(case: &Case<'_>, period: u64) -> Verify {
     let settle = u32::try_from(period.saturating_mul(3)).unwrap_or(u32::MAX).clamp(60, 3600);
-    let jitters = case.finding.rule.id == "MEM-02" && case.finding.number("period").is_some();
+    let jitters =
+        case.finding.rule.id == rules::cgroup_reclaim_stalls::ID && case.finding.number(evidence::PERIOD).is_some();
     if let Subject::Cgroup(path) = &case.finding.subject
         && let Some(cgroup) = case.frame.cgroup(path)
     {

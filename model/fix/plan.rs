@@ -2,6 +2,7 @@
 
 use super::{Identity, Target, Trip, id};
 use crate::diff::Watch;
+use crate::rules::RuleId;
 use crate::rules::Subject;
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +110,7 @@ pub struct Plan {
     /// `F-CHAN`.
     pub fix: &'static str,
     /// The rule whose finding it answers.
-    pub rule: &'static str,
+    pub rule: RuleId,
     /// What that is about.
     pub subject: Subject,
     /// It in one line: `eth0: 1 -> 8 combined channels`; hostile where names are.
@@ -145,7 +146,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(fix: &'static str, rule: &'static str, subject: Subject, title: String) -> Self {
+    pub(super) fn new(fix: &'static str, rule: RuleId, subject: Subject, title: String) -> Self {
         let verify = Verify { before_seconds: 30, settle_seconds: 5, after_seconds: 30, ..Verify::default() };
         Self {
             fix,
@@ -171,7 +172,7 @@ impl Plan {
 
     /// `RULE/SUBJECT/FIX`.
     pub fn id(&self) -> String {
-        id(self.rule, &self.subject, self.fix)
+        id(&self.rule, &self.subject, self.fix)
     }
 
     /// True where it writes something.

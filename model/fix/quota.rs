@@ -4,13 +4,19 @@ use super::group::{self, Group, Named};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Verify};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::Cgroup;
+use crate::locale::evidence;
+use crate::rules;
 use crate::rules::{Subject, parts};
 use std::sync::Arc;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-CPUQUOTA",
     name: "raise a group's CPU quota",
-    answers: &[("CPU-05", 0), ("CPU-06", 5), ("BEAM-03", 6)],
+    answers: &[
+        (rules::cpu_throttled::ID, 0),
+        (rules::threads_over_quota::ID, 5),
+        (rules::erlang_schedulers_over_quota::ID, 6),
+    ],
     executable: true,
     parameters: &[Parameter {
         name: "cores",
@@ -105,7 +111,7 @@ fn raised(case: &Case<'_>, path: &str, old: f64) -> Result<f64, Refusal> {
         return cores.ok_or_else(range);
     }
     // What the threads want where that is known; in tenths of a core.
-    let wanted = case.finding.number("demand").unwrap_or(0.0).max(old * MORE);
+    let wanted = case.finding.number(evidence::DEMAND).unwrap_or(0.0).max(old * MORE);
     Ok(((wanted * 10.0).ceil() / 10.0).min(most))
 }
 

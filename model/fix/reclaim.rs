@@ -4,12 +4,13 @@ use super::group::{self, Group, MIB, show};
 use super::shell::quoted;
 use super::{Case, Fix, Parameter, Plan, Refusal, Restore, Risk, Step, Target};
 use crate::frame::CgroupMemory;
+use crate::rules;
 use crate::rules::parts;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-RECLAIM",
     name: "take cold page cache from a group",
-    answers: &[("MEM-02", 1)],
+    answers: &[(rules::cgroup_reclaim_stalls::ID, 1)],
     executable: true,
     parameters: &[
         Parameter { name: "bytes", unit: "bytes", about: "how much, at most what is inactive and clean: 512M" },

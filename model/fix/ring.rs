@@ -2,11 +2,13 @@
 
 use super::network::{guards, identity, link_file, net_admin, of_nic, pair, risks, word};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target, Verify, network};
+use crate::locale::evidence;
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-RING",
     name: "lengthen an interface's receive rings",
-    answers: &[("NIC-06", 0)],
+    answers: &[(rules::nic_rx_drops::ID, 0)],
     executable: true,
     parameters: &[Parameter {
         name: "rx",
@@ -19,7 +21,7 @@ pub(super) const FIX: Fix = Fix {
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let nic = network::nic(case)?;
     let name = &nic.name;
-    if case.finding.text("place") == "by the kernel" {
+    if case.finding.text(evidence::PLACE) == "by the kernel" {
         return Err(Refusal::until(
             format!("{name} loses nothing in its rings: the kernel drops packets later on"),
             "more CPUs for them: NIC-02, NIC-05",

@@ -8,12 +8,20 @@ use super::shell::quoted;
 use super::{Case, Fix, Parameter, Plan, Refusal, Step, Target, Verify, network};
 use crate::IdSet;
 use crate::frame::{Nic, Queue};
+use crate::locale::evidence;
+use crate::rules;
 use crate::rules::{Subject, parts};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-RPS",
     name: "spread packets over CPUs in software",
-    answers: &[("NIC-05", 0), ("NIC-02", 0), ("IRQ-01", 1), ("NIC-04", 1), ("NIC-01", 2)],
+    answers: &[
+        (rules::packet_steering::ID, 0),
+        (rules::backlog_drops::ID, 0),
+        (rules::softirq_saturated::ID, 1),
+        (rules::rss_skew::ID, 1),
+        (rules::nic_channels::ID, 2),
+    ],
     executable: true,
     parameters: &[
         Parameter {
@@ -94,7 +102,7 @@ fn subject<'a>(case: &Case<'a>) -> Result<(&'a Nic, Vec<&'a Queue>), Refusal> {
         Subject::Nic(name) => {
             let nic = frame.nic(name).ok_or(Refusal::NotForThis)?;
             // Of many queues the one that has too much.
-            let hottest = case.finding.number("queue").map(|queue| queue as u32);
+            let hottest = case.finding.number(evidence::QUEUE).map(|queue| queue as u32);
             (nic, receiving(nic).filter(|queue| hottest.is_none_or(|hottest| queue.queue == hottest)).collect())
         }
         Subject::Cpu(cpu) => {

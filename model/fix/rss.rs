@@ -3,11 +3,12 @@
 use super::network::{guards, identity, net_admin, of_host, of_nic, receiving, udev_rule, word};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target, Verify, network};
 use crate::frame::Nic;
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-RSS",
     name: "spread the RSS table over all queues",
-    answers: &[("NIC-04", 0)],
+    answers: &[(rules::rss_skew::ID, 0)],
     executable: true,
     parameters: &[Parameter {
         name: "queues",

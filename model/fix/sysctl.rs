@@ -3,11 +3,18 @@
 use super::sysctls::{command, lasting, number, plan as plan_of, step};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Verify};
 use crate::diff::{Subject as Of, Watch};
+use crate::rules;
+use crate::rules::RuleId;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-SYSCTL",
     name: "change one setting of the kernel",
-    answers: &[("NUMA-07", 0), ("NUMA-02", 8), ("MEM-05", 5), ("MEM-08", 5)],
+    answers: &[
+        (rules::zone_reclaim::ID, 0),
+        (rules::memory_spread::ID, 8),
+        (rules::memory_low::ID, 5),
+        (rules::swapping::ID, 5),
+    ],
     executable: true,
     parameters: &[Parameter { name: "value", unit: "", about: "the value to write instead of the proposed one" }],
     plan,
@@ -15,7 +22,7 @@ pub(super) const FIX: Fix = Fix {
 
 /// A setting that a rule names.
 struct Known {
-    rule: &'static str,
+    rule: RuleId,
     name: &'static str,
     /// The value to write.
     value: u64,
@@ -29,7 +36,7 @@ struct Known {
 
 const KNOWN: [Known; 4] = [
     Known {
-        rule: "NUMA-07",
+        rule: rules::zone_reclaim::ID,
         name: "vm.zone_reclaim_mode",
         value: 0,
         range: 0..=7,
@@ -38,7 +45,7 @@ const KNOWN: [Known; 4] = [
         cost: ("", "host.pgscan_direct"),
     },
     Known {
-        rule: "NUMA-02",
+        rule: rules::memory_spread::ID,
         name: "kernel.numa_balancing",
         value: 1,
         range: 0..=3,
@@ -47,7 +54,7 @@ const KNOWN: [Known; 4] = [
         cost: ("", "host.busy"),
     },
     Known {
-        rule: "MEM-05",
+        rule: rules::memory_low::ID,
         name: "vm.watermark_scale_factor",
         value: 100,
         range: 1..=3000,
@@ -56,7 +63,7 @@ const KNOWN: [Known; 4] = [
         cost: ("memory", "pressure.some"),
     },
     Known {
-        rule: "MEM-08",
+        rule: rules::swapping::ID,
         name: "vm.swappiness",
         value: 10,
         range: 0..=200,

@@ -3,13 +3,15 @@
 use super::network::{of_host, open_cpus, sysctl};
 use super::{Case, Fix, Need, Parameter, Plan, Refusal, Snippet, Step, Target, Verify};
 use crate::diff::{Subject as Of, Watch};
+use crate::rules;
+use crate::rules::RuleId;
 use crate::rules::Subject;
 use std::sync::Arc;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-NETSYSCTL",
     name: "raise the limits of receiving",
-    answers: &[("NIC-03", 0), ("NIC-02", 1)],
+    answers: &[(rules::softirq_budget::ID, 0), (rules::backlog_drops::ID, 1)],
     executable: true,
     parameters: &[
         Parameter {
@@ -25,7 +27,7 @@ pub(super) const FIX: Fix = Fix {
 
 /// A setting by rule: its name and parameter, what it is raised to by itself, and where more is no cure.
 struct Setting {
-    rule: &'static str,
+    rule: RuleId,
     name: &'static str,
     parameter: &'static str,
     raised: fn(u64) -> u64,
@@ -34,21 +36,21 @@ struct Setting {
 
 const SETTINGS: &[Setting] = &[
     Setting {
-        rule: "NIC-02",
+        rule: rules::backlog_drops::ID,
         name: "net.core.netdev_max_backlog",
         parameter: "backlog",
         raised: |now| (now * 2).max(4000),
         most: 65_536,
     },
     Setting {
-        rule: "NIC-03",
+        rule: rules::softirq_budget::ID,
         name: "net.core.netdev_budget",
         parameter: "budget",
         raised: |now| (now * 2).max(600),
         most: 2400,
     },
     Setting {
-        rule: "NIC-03",
+        rule: rules::softirq_budget::ID,
         name: "net.core.netdev_budget_usecs",
         parameter: "usecs",
         raised: |now| (now * 2).clamp(4000, 8000).max(now),
@@ -88,7 +90,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         plan.steps.push(Step::new(*name, target, new.to_string()));
     }
     plan.breaks = vec![match rule {
-        "NIC-02" => "a longer backlog is memory and waiting time; it helps against bursts, not against too much work for one CPU".to_owned(),
+        rules::backlog_drops::ID => "a longer backlog is memory and waiting time; it helps against bursts, not against too much work for one CPU".to_owned(),
         _ => "what else runs on a CPU waits up to twice as long while it receives".to_owned(),
     }];
     if open_cpus(case.frame).len() > 1 {
@@ -110,7 +112,11 @@ fn verify(case: &Case<'_>, cpu: u32, usual: Verify) -> Verify {
         nics.max_by(|a, b| a.rx.packets_per_second.unwrap_or(0.0).total_cmp(&b.rx.packets_per_second.unwrap_or(0.0)));
     Verify {
         load: Some(of_cpu("cpu.packets")),
-        cost: Some(of_cpu(if case.finding.rule.id == "NIC-02" { "cpu.packets_dropped" } else { "cpu.time_squeeze" })),
+        cost: Some(of_cpu(if case.finding.rule.id == rules::backlog_drops::ID {
+            "cpu.packets_dropped"
+        } else {
+            "cpu.time_squeeze"
+        })),
         guards: busiest
             .map(|nic| Watch { subject: Of::Nic(Arc::clone(&nic.name)), metric: "nic.rx_drops" })
             .into_iter()

@@ -4,11 +4,13 @@ use super::advice::{plan as advice, snippet};
 use super::processes::{container, named, subject};
 use super::{Case, Fix, Plan, Refusal, Risk, Snippet};
 use crate::frame::Process;
+use crate::locale::evidence;
+use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-THREADS",
     name: "tell a runtime its CPUs",
-    answers: &[("CPU-06", 0), ("CPU-05", 5)],
+    answers: &[(rules::threads_over_quota::ID, 0), (rules::cpu_throttled::ID, 5)],
     executable: false,
     parameters: &[],
     plan,
@@ -25,7 +27,7 @@ enum Runtime {
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let process = subject(case).ok_or(Refusal::NotForThis)?;
-    let quota = case.finding.number("quota").filter(|quota| *quota > 0.0).ok_or(Refusal::NotForThis)?;
+    let quota = case.finding.number(evidence::QUOTA).filter(|quota| *quota > 0.0).ok_or(Refusal::NotForThis)?;
     let count = quota.ceil().clamp(1.0, 4096.0) as u32;
     let mut plan = advice(
         case,

@@ -1,14 +1,15 @@
 //! Findings under their causes.
 
+use crate::rules::RuleId;
 use crate::rules::{Finding, Subject};
 use std::collections::BTreeSet;
 
 /// A finding and those that are told under it.
-type Found<'a> = (Finding, &'a [(&'static str, Subject)]);
+type Found<'a> = (Finding, &'a [(RuleId, Subject)]);
 
 /// Puts each finding under the first one that covers it, with what it covers itself; they come by rule and subject.
 pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
-    let place = |(rule, subject): &(&'static str, Subject)| {
+    let place = |(rule, subject): &(RuleId, Subject)| {
         found.binary_search_by(|(other, _)| other.rule.id.cmp(rule).then_with(|| other.subject.cmp(subject))).ok()
     };
     let mut covers: Vec<Vec<usize>> =
@@ -54,7 +55,7 @@ pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
     }
     let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
     for finding in &mut findings {
-        finding.children.sort_by(|a, b| a.rule.id.cmp(b.rule.id).then_with(|| a.subject.cmp(&b.subject)));
+        finding.children.sort_by(|a, b| a.rule.id.cmp(&b.rule.id).then_with(|| a.subject.cmp(&b.subject)));
     }
     findings
 }
@@ -63,17 +64,17 @@ pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
 mod tests {
     use super::under_causes;
     use crate::Stamp;
-    use crate::rules::{Finding, Rule, Severity, Subject};
+    use crate::rules::{Finding, Rule, RuleId, Severity, Subject};
     use proptest::prelude::*;
 
     static RULES: [Rule; 4] = [
-        Rule { id: "TEST-00", ..Rule::BASE },
-        Rule { id: "TEST-01", ..Rule::BASE },
-        Rule { id: "TEST-02", ..Rule::BASE },
-        Rule { id: "TEST-03", ..Rule::BASE },
+        Rule { id: RuleId::new("TEST-00"), ..Rule::BASE },
+        Rule { id: RuleId::new("TEST-01"), ..Rule::BASE },
+        Rule { id: RuleId::new("TEST-02"), ..Rule::BASE },
+        Rule { id: RuleId::new("TEST-03"), ..Rule::BASE },
     ];
 
-    fn key(at: usize) -> (&'static str, Subject) {
+    fn key(at: usize) -> (RuleId, Subject) {
         (RULES[at / 4].id, Subject::Cpu(at as u32 % 4))
     }
 

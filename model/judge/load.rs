@@ -1,15 +1,8 @@
 //! Whether there is load, and what is only told while there is none.
 
 use crate::frame::{Frame, Metric};
-use crate::rules::{Hit, Severity};
-
-/// Rules about who runs where and what serves whom: how things are spread costs something under load only. What ends
-/// badly by itself (memory, disks, limits) is not among them.
-const ABOUT_PLACES: [&str; 22] = [
-    "BEAM-01", "BEAM-02", "CPU-01", "CPU-02", "CPU-03", "CPU-04", "CPU-06", "CPU-07", "CPU-08", "IRQ-01", "IRQ-02",
-    "IRQ-03", "IRQ-04", "NIC-01", "NUMA-01", "NUMA-02", "NUMA-03", "NUMA-04", "NUMA-05", "NUMA-06", "NUMA-07",
-    "NUMA-08",
-];
+use crate::locale::evidence;
+use crate::rules::{Hit, Rule, Severity};
 
 /// What the application's own numbers say of load: any that works is load. None where none of them is known.
 fn told(frame: &Frame) -> Option<bool> {
@@ -30,13 +23,13 @@ pub(super) fn is_loaded(frame: &Frame) -> bool {
 }
 
 /// Makes what is spread badly a mere information while the application itself says that it does nothing.
-pub(super) fn gate(rule: &str, frame: &Frame, mut hit: Hit) -> Hit {
-    if hit.severity == Severity::Info || told(frame) != Some(false) || !ABOUT_PLACES.contains(&rule) {
+pub(super) fn gate(rule: &Rule, frame: &Frame, mut hit: Hit) -> Hit {
+    if hit.severity == Severity::Info || told(frame) != Some(false) || !rule.needs_load {
         return hit;
     }
     let idle = frame.metrics.iter().filter(|metric| metric.shows_load() == Some(false));
     let said = idle.map(|metric| format!("{} = {}", metric.name, metric.value.unwrap_or_default()));
     let said = said.collect::<Vec<_>>().join(", ");
     hit.severity = Severity::Info;
-    hit.text("application", format!("none: {said}"), "--metric")
+    hit.text(evidence::APPLICATION, format!("none: {said}"), "--metric")
 }

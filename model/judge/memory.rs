@@ -1,5 +1,6 @@
 //! What rules remember of values: bounded, and gone when nobody asks any more.
 
+use crate::rules::RuleId;
 use crate::rules::Subject;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -18,7 +19,7 @@ type Series = VecDeque<(u64, f64)>;
 /// Series by rule and subject: hashed, since each rule looks up the same ones in every frame.
 #[derive(Clone, Default)]
 pub struct Memory {
-    series: BTreeMap<&'static str, HashMap<Subject, Series>>,
+    series: BTreeMap<RuleId, HashMap<Subject, Series>>,
     count: usize,
 }
 
@@ -33,7 +34,7 @@ impl fmt::Debug for Memory {
 impl Memory {
     pub(crate) fn remember(
         &mut self,
-        rule: &'static str,
+        rule: RuleId,
         subject: &Subject,
         mono_ns: u64,
         value: f64,
@@ -60,30 +61,30 @@ impl Memory {
     }
 
     /// The newest values of a series, so many at most, oldest first.
-    pub(crate) fn newest(&self, rule: &'static str, subject: &Subject, most: usize) -> Vec<(f64, f64)> {
+    pub(crate) fn newest(&self, rule: RuleId, subject: &Subject, most: usize) -> Vec<(f64, f64)> {
         self.of(rule, subject).map(|series| newest(series, most)).unwrap_or_default()
     }
 
     /// The newest value of a series.
-    pub(crate) fn recall(&self, rule: &'static str, subject: &Subject) -> Option<(f64, f64)> {
+    pub(crate) fn recall(&self, rule: RuleId, subject: &Subject) -> Option<(f64, f64)> {
         let (at, value) = self.of(rule, subject)?.back()?;
         Some((*at as f64 / 1e9, *value))
     }
 
-    fn of(&self, rule: &'static str, subject: &Subject) -> Option<&Series> {
-        self.series.get(rule)?.get(subject)
+    fn of(&self, rule: RuleId, subject: &Subject) -> Option<&Series> {
+        self.series.get(&rule)?.get(subject)
     }
 
     /// Every series with its rule and subject, in no order.
-    pub(crate) fn series(&self) -> impl Iterator<Item = (&'static str, &Subject, &Series)> {
-        let of_rule = |(rule, series): (&&'static str, _)| (*rule, series);
+    pub(crate) fn series(&self) -> impl Iterator<Item = (RuleId, &Subject, &Series)> {
+        let of_rule = |(rule, series): (&RuleId, _)| (*rule, series);
         self.series.iter().map(of_rule).flat_map(|(rule, series): (_, &HashMap<_, _>)| {
             series.iter().map(move |(subject, values)| (rule, subject, values))
         })
     }
 
     /// Takes a series over.
-    pub(crate) fn put(&mut self, rule: &'static str, subject: Subject, mut values: Series) {
+    pub(crate) fn put(&mut self, rule: RuleId, subject: Subject, mut values: Series) {
         values.truncate(MAX_VALUES);
         if self.count < MAX_SERIES && self.series.entry(rule).or_default().insert(subject, values).is_none() {
             self.count += 1;

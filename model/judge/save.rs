@@ -111,7 +111,7 @@ impl Judge {
 
 fn put_state(out: &mut Out, key: &Key, state: &State) {
     let State { rule: _, met, clear, since, open, opened_ns, last_met_ns, now_ns, hit, severities } = state;
-    out.text(key.0);
+    out.text(&key.0);
     out.text(&key.1.to_string());
     for bits in [*met, *clear].iter().chain(severities) {
         out.number(u64::from(*bits));

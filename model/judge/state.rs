@@ -1,14 +1,14 @@
 //! One condition of one subject over time.
 
 use crate::Stamp;
-use crate::rules::{Finding, Hit, Rule, Severity, Strength, Subject};
+use crate::rules::{Finding, Hit, Rule, RuleId, Severity, Strength, Subject};
 
 /// A finding is not opened again before so long after its last opening, in ns.
 const REOPEN_NS: u64 = 60_000_000_000;
 
 /// Rule and subject.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key(pub(super) &'static str, pub(super) Subject);
+pub(super) struct Key(pub(super) RuleId, pub(super) Subject);
 
 /// What is remembered of it.
 #[derive(Clone, Debug, Default)]
@@ -86,11 +86,7 @@ impl State {
 
     /// The finding, while it is open: with the severity that the last samples agree on, so that one sample beyond a
     /// limit does not make it flicker.
-    pub(super) fn finding(
-        &self,
-        rule: &'static Rule,
-        subject: &Subject,
-    ) -> Option<(Finding, &[(&'static str, Subject)])> {
+    pub(super) fn finding(&self, rule: &'static Rule, subject: &Subject) -> Option<(Finding, &[(RuleId, Subject)])> {
         let hit = self.hit.as_ref().filter(|_| self.open)?;
         let [_, warning, critical] = self.severities.map(|bits| (bits & 0x3ff).count_ones());
         let needed = rule.pace.enter.div_ceil(2).clamp(1, 5);

@@ -2,7 +2,7 @@
 
 use super::{Memory, Settings, load};
 use crate::frame::Frame;
-use crate::rules::{self, Finding, Hit, Look, Preflight, Rule, Severity, Strength, Subject, Unchecked};
+use crate::rules::{self, Finding, Hit, Preflight, Rule, RuleContext, Severity, Strength, Subject, Unchecked};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// How a check came out.
@@ -62,7 +62,7 @@ impl Check {
 pub fn survey(frame: &Frame, settings: &Settings) -> Vec<Check> {
     let rows = rules::ALL.iter().filter_map(|rule| Some((*rule, rule.preflight?)));
     let looks: Vec<_> = rows.map(|(rule, preflight)| look(rule, preflight, frame, settings)).collect();
-    let covers: Vec<(&str, Subject)> =
+    let covers: Vec<(rules::RuleId, Subject)> =
         looks.iter().flat_map(|(_, hits)| hits).flat_map(|hit| hit.covers.clone()).collect();
     let is_effect =
         |rule: &Rule, hit: &Hit| covers.iter().any(|(id, subject)| *id == rule.id && *subject == hit.subject);
@@ -92,7 +92,7 @@ fn finding(rule: &'static Rule, frame: &Frame, hit: Hit) -> Finding {
 
 fn look(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Settings) -> (Check, Vec<Hit>) {
     let mut check =
-        Check { rule, name: preflight.name, says: String::new(), findings: Vec::new(), unchecked: Vec::new() };
+        Check { rule, name: preflight.name.as_str(), says: String::new(), findings: Vec::new(), unchecked: Vec::new() };
     let about = |reason: &str, needs: &str| Unchecked {
         subject: Subject::Host,
         reason: reason.to_owned(),
@@ -103,7 +103,7 @@ fn look(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Set
         return (check, Vec::new());
     }
     let mut memory = Memory::default();
-    let mut look = Look {
+    let mut look = RuleContext {
         rule,
         frame,
         overrides: &settings.thresholds,

@@ -3,36 +3,38 @@
 use super::{Judge, Settings, Standing};
 use crate::Stamp;
 use crate::frame::{Cpu, CpuShares, Frame};
-use crate::rules::{Finding, Hit, Look, Rule, Severity, Subject, Threshold};
+use crate::locale::evidence;
+use crate::rules::{Finding, Hit, Rule, RuleContext, RuleId, Severity, Subject, Threshold};
 
+const TEST_01: RuleId = RuleId::new("TEST-01");
+const LIMIT: Threshold = TEST_01.threshold(evidence::BUSY, 0.9, "fraction");
 const SECOND: u64 = 1_000_000_000;
 
-const fn rule(id: &'static str, judge: fn(&mut Look<'_>)) -> Rule {
+const fn rule(id: RuleId, judge: fn(&mut RuleContext<'_>)) -> Rule {
     Rule {
         id,
-        name: "a test",
-        thresholds: &[Threshold { name: "busy", value: 0.9, unit: "fraction", about: "" }],
+        thresholds: &[LIMIT],
         judge,
-        title: |finding: &Finding| format!("{} {:?}", finding.subject, finding.number("busy")),
+        title: |finding: &Finding| format!("{} {:?}", finding.subject, finding.number(evidence::BUSY)),
         ..Rule::BASE
     }
 }
 
-static BUSY: Rule = rule("TEST-01", |look| {
+static BUSY: Rule = rule(TEST_01, |look| {
     for (cpu, shares) in look.cpus().collect::<Vec<_>>() {
         if shares.busy >= 0.5 {
-            let hit = Hit::new(Subject::Cpu(cpu.id), 0.9).enters(shares.busy >= look.limit("busy"));
-            look.hit(hit.number("busy", shares.busy, "fraction", "/proc/stat"));
+            let hit = Hit::new(Subject::Cpu(cpu.id), 0.9).enters(shares.busy >= look.limit(&LIMIT));
+            look.hit(hit.number(crate::locale::evidence::BUSY, shares.busy, "fraction", "/proc/stat"));
         }
     }
 });
-static CAUSE: Rule = rule("TEST-02", |look| {
+static CAUSE: Rule = rule(RuleId::new("TEST-02"), |look| {
     if look.frame().cpu(0).is_some_and(|cpu| cpu.busy() >= Some(0.9)) {
-        look.hit(Hit::new(Subject::Host, 0.9).severity(Severity::Info).covers("TEST-01", Subject::Cpu(0)));
+        look.hit(Hit::new(Subject::Host, 0.9).severity(Severity::Info).covers(TEST_01, Subject::Cpu(0)));
     }
 });
-static BROKEN: Rule = rule("TEST-03", |look| assert!(look.frame().cpus.is_empty(), "a defect"));
-static BLIND: Rule = rule("TEST-04", |look| look.unchecked(Subject::Host, "no such file", "Linux 9"));
+static BROKEN: Rule = rule(RuleId::new("TEST-03"), |look| assert!(look.frame().cpus.is_empty(), "a defect"));
+static BLIND: Rule = rule(RuleId::new("TEST-04"), |look| look.unchecked(Subject::Host, "no such file", "Linux 9"));
 
 fn frame(second: u64, busy: f64) -> Frame {
     let shares = CpuShares { busy, idle: 1.0 - busy, ..CpuShares::default() };
@@ -89,7 +91,8 @@ fn a_cause_has_its_effects_under_it() {
     let mut judge = Judge::default();
     let judgement = (0..15).map(|second| judge.step_with(&frame(second, 1.0), &[&BUSY, &CAUSE])).last();
     let findings = judgement.map(|judgement| judgement.findings).unwrap_or_default();
-    let told: Vec<(&str, usize)> = findings.iter().map(|finding| (finding.rule.id, finding.children.len())).collect();
+    let told: Vec<(&str, usize)> =
+        findings.iter().map(|finding| (finding.rule.id.as_str(), finding.children.len())).collect();
     assert_eq!(told, [("TEST-02", 1)]);
     assert_eq!(findings[0].severity, Severity::Warning);
 }
@@ -146,8 +149,8 @@ fn with_metric(second: u64, value: f64) -> Frame {
     Frame { metrics: vec![metric], ..frame(second, 1.0) }
 }
 
-static PLACE: Rule = rule("CPU-01", BUSY.judge);
-static LIMIT: Rule = rule("MEM-01", BUSY.judge);
+static PLACE: Rule = Rule { needs_load: true, ..rule(RuleId::new("TEST-05"), BUSY.judge) };
+static OTHER: Rule = rule(RuleId::new("TEST-06"), BUSY.judge);
 
 #[test]
 fn the_same_imbalance_is_told_without_load_and_a_warning_under_load() {
@@ -163,6 +166,6 @@ fn the_same_imbalance_is_told_without_load_and_a_warning_under_load() {
     assert_eq!(worst(50..90, 0.0), (Severity::Info, true));
     // What ends badly by itself is no less bad while the application rests: that may be why it does.
     let mut judge = Judge::default();
-    let judgement = (0..20).map(|second| judge.step_with(&with_metric(second, 0.0), &[&LIMIT])).last();
+    let judgement = (0..20).map(|second| judge.step_with(&with_metric(second, 0.0), &[&OTHER])).last();
     assert_eq!(judgement.and_then(|judgement| judgement.worst()), Some(Severity::Warning));
 }

@@ -32,7 +32,7 @@ impl Change {
     /// A finding that came with a sample, or was last seen before it.
     pub fn of(finding: &Finding, came: bool, at: At) -> Self {
         let At { sample, wall_ns, mono_ns } = at;
-        let (rule, title) = (finding.rule.id.into(), finding.title().into());
+        let (rule, title) = (finding.rule.id.as_str().into(), finding.title().into());
         let (subject, severity) = (finding.subject.clone(), finding.severity);
         Self { sample, wall_ns, mono_ns, came, rule, subject, severity, title }
     }

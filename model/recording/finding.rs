@@ -71,7 +71,7 @@ impl Told {
             Some(Fact { name, value, unit, source })
         });
         Self {
-            rule: finding.rule.id.to_owned(),
+            rule: finding.rule.id.to_string(),
             subject: finding.subject.to_string(),
             severity: finding.severity.name().to_owned(),
             title: finding.title(),
@@ -223,8 +223,14 @@ mod tests {
 
     fn judged(cpus: &[u32]) -> Judgement {
         let finding = |&cpu| {
-            let hit = Hit::new(Subject::Cpu(cpu), 0.8).number("busy", 0.97, "fraction", "/proc/stat");
-            let hit = hit.text("on_it", "yes (7)", "/proc/PID/stat").number("odd", f64::NAN, "", "");
+            let hit =
+                Hit::new(Subject::Cpu(cpu), 0.8).number(crate::locale::evidence::BUSY, 0.97, "fraction", "/proc/stat");
+            let hit = hit.text(crate::locale::evidence::NODE, "yes (7)", "/proc/PID/stat").number(
+                crate::locale::evidence::CPU,
+                f64::NAN,
+                "",
+                "",
+            );
             Finding {
                 rule: rules::find("CPU-03").expect("a rule"),
                 subject: hit.subject,
@@ -257,7 +263,14 @@ mod tests {
             (vec!["cpu:0".into()], vec!["cpu:0".into()], vec!["cpu:0".into(), "cpu:1".into()], vec!["cpu:1".into()])
         );
         let first = &noted.at(0).findings[0];
-        assert_eq!((first.number("busy"), first.text("on_it"), first.since.wall_ns), (Some(0.97), "yes (7)", 5));
+        assert_eq!(
+            (
+                first.number(crate::locale::evidence::BUSY),
+                first.text(crate::locale::evidence::NODE),
+                first.since.wall_ns
+            ),
+            (Some(0.97), "yes (7)", 5)
+        );
         assert_eq!(noted.at(0).basis, Basis::Noted);
         let changes: Vec<(u64, bool)> =
             noted.timeline().changes().iter().map(|change| (change.sample, change.came)).collect();

@@ -6,7 +6,7 @@ mod second;
 
 use crate::frame::*;
 use crate::judge::{Judge, Judgement, Standing};
-use crate::rules::{self, Finding, Severity, told};
+use crate::rules::{self, Finding, Severity, report};
 use crate::snapshot::VisitMut;
 use crate::{Gap, IdSet, Known, Reason, Section, Snapshot, Stamp, State, Table};
 use std::sync::Arc;
@@ -245,9 +245,9 @@ fn judged_for(seconds: u64, mut change: impl FnMut(&mut Frame, u64)) -> Judgemen
 }
 
 fn find<'a>(findings: &'a [Finding], rule: &str) -> Option<&'a Finding> {
-    findings
-        .iter()
-        .find_map(|finding| if finding.rule.id == rule { Some(finding) } else { find(&finding.children, rule) })
+    findings.iter().find_map(|finding| {
+        if finding.rule.id.as_str() == rule { Some(finding) } else { find(&finding.children, rule) }
+    })
 }
 
 /// A sick machine, by what is changed on the healthy one in each second.
@@ -311,15 +311,16 @@ fn a_healthy_machine_has_no_findings() {
 fn every_rule_fires_where_it_should() {
     let mut wrong = Vec::new();
     for rule in rules::ALL {
-        let Some(case) = cases().find(|case| case.rule == rule.id) else {
-            wrong.push(format!("{} has no case", rule.id));
+        let Some(case) = cases().find(|case| case.rule == rule.id.as_str()) else {
+            wrong.push(format!("{} has no case", rule.id.as_str()));
             continue;
         };
-        let judgement = judged_by(rule.id, case.sick);
-        let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id, finding.title())).collect();
-        let found = find(&judgement.findings, rule.id).map(|finding| (finding.title(), finding.severity));
+        let judgement = judged_by(rule.id.as_str(), case.sick);
+        let told: Vec<_> =
+            judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), finding.title())).collect();
+        let found = find(&judgement.findings, rule.id.as_str()).map(|finding| (finding.title(), finding.severity));
         if found != Some((case.says.to_owned(), case.severity)) || judgement.findings.len() != 1 {
-            wrong.push(format!("{}: {found:?} among {told:?}", rule.id));
+            wrong.push(format!("{}: {found:?} among {told:?}", rule.id.as_str()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -330,7 +331,7 @@ fn every_rule_fires_where_it_should() {
 fn every_finding_reads_well() {
     for case in cases() {
         let judgement = judged_by(case.rule, case.sick);
-        let told = find(&judgement.findings, case.rule).map(|finding| told::in_full(finding, "00:00:01 UTC"));
+        let told = find(&judgement.findings, case.rule).map(|finding| report::in_full(finding, "00:00:01 UTC"));
         insta::assert_snapshot!(case.rule, told.unwrap_or_default());
     }
 }
@@ -369,7 +370,7 @@ fn what_is_hidden_is_not_checked() {
     let judgement = judged(|frame, _| frame.raw.visit_mut(&mut All(State::Missing)));
     for (rule, standing) in &judgement.rules {
         let denied = matches!(standing, Standing::NotChecked(unchecked) if !unchecked.is_empty());
-        assert!(denied || rule.reads.is_empty(), "{} passes in silence", rule.id);
+        assert!(denied || rule.reads.is_empty(), "{} passes in silence", rule.id.as_str());
     }
 }
 
@@ -382,16 +383,16 @@ fn every_rule_has_a_sick_a_quiet_and_a_hidden_machine() {
     let well = judged_for(120, |_, _| ());
     let dark = judged(|frame, _| frame.raw.visit_mut(&mut All(State::Missing)));
     let stands = |judgement: &Judgement, id: &str| {
-        judgement.rules.iter().find(|(rule, _)| rule.id == id).map(|(_, standing)| standing.clone())
+        judgement.rules.iter().find(|(rule, _)| rule.id.as_str() == id).map(|(_, standing)| standing.clone())
     };
     let mut wrong = Vec::new();
     for rule in rules::ALL {
-        let fires = cases().any(|case| case.rule == rule.id);
-        let rests = stands(&well, rule.id) == Some(Standing::Quiet);
+        let fires = cases().any(|case| case.rule == rule.id.as_str());
+        let rests = stands(&well, rule.id.as_str()) == Some(Standing::Quiet);
         let told = |standing: Option<Standing>| matches!(standing, Some(Standing::NotChecked(rows)) if rows.iter().all(|row| !row.reason.is_empty()));
-        let denied = told(stands(&dark, rule.id)) || NEEDLESS.contains(&rule.id);
+        let denied = told(stands(&dark, rule.id.as_str())) || NEEDLESS.contains(&rule.id.as_str());
         if !(fires && rests && denied) {
-            wrong.push(format!("{}: fires {fires}, rests {rests}, denied {denied}", rule.id));
+            wrong.push(format!("{}: fires {fires}, rests {rests}, denied {denied}", rule.id.as_str()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -431,6 +432,6 @@ fn what_swings_does_not_flicker() {
 fn one_queue_is_one_finding() {
     let case = cases().find(|case| case.rule == "NIC-01").expect("a case");
     let judgement = judged(case.sick);
-    let children: Vec<&str> = judgement.findings[0].children.iter().map(|child| child.rule.id).collect();
-    assert_eq!((judgement.findings[0].rule.id, children), ("NIC-01", vec!["CPU-01", "IRQ-01"]));
+    let children: Vec<&str> = judgement.findings[0].children.iter().map(|child| child.rule.id.as_str()).collect();
+    assert_eq!((judgement.findings[0].rule.id.as_str(), children), ("NIC-01", vec!["CPU-01", "IRQ-01"]));
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers};
 use topotop_model::journal::Because;
 use topotop_model::recording::{FixState, FixTold, What};
-use topotop_model::rules::Finding;
+use topotop_model::rules::{Finding, RuleId};
 use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
 use topotop_widgets::parts::severity;
 use topotop_widgets::{Action, Mark, Outcome, Subject};
@@ -47,7 +47,7 @@ impl App {
     }
 
     /// Opens the dialog about a finding, by what is known now.
-    pub(super) fn fix_finding(&mut self, rule: &'static str, subject: &Subject) -> Vec<Effect> {
+    pub(super) fn fix_finding(&mut self, rule: RuleId, subject: &Subject) -> Vec<Effect> {
         let Some(dialog) = self.dialog_about(rule, subject) else {
             self.say(format!("{rule} is over: the newest sample does not have it"));
             return Vec::new();
@@ -63,7 +63,7 @@ impl App {
         effects
     }
 
-    fn dialog_about(&self, rule: &'static str, subject: &Subject) -> Option<Dialog> {
+    fn dialog_about(&self, rule: RuleId, subject: &Subject) -> Option<Dialog> {
         let is = |finding: &&Finding| finding.rule.id == rule && finding.subject == *subject;
         let finding = severity::all(&self.newest.judgement).find(is)?;
         Some(Dialog {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use topotop_model::bottleneck::{Resource, Resources, Verdict, exclusions, sentence};
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
-use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, told};
+use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
 use topotop_model::text::printable;
 
 /// Rules that could not look, with what at.
@@ -113,7 +113,7 @@ pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     for finding in findings {
         let since = format!("{} UTC", units::time_of_day(finding.since.wall_ns));
         let beside = sentence(&exclusions(finding, &measured));
-        write!(out, "\n{}", told::in_full_beside(finding, &since, &beside))?;
+        write!(out, "\n{}", report::in_full_beside(finding, &since, &beside))?;
         fix(seen.fixes(finding), out)?;
     }
     resources(seen, &measured, out)?;
@@ -175,7 +175,7 @@ pub(super) fn summary(seen: &Seen, whole: bool, out: &mut impl Write) -> io::Res
         complete: seen.complete,
         worst: seen.worst().map(Severity::name),
         bottleneck: resources.bottleneck().map(|resource| printable(&resource.summary()).into_owned()),
-        not_checked: not_checked(&seen.last).map(|(rule, _)| rule.id).collect(),
+        not_checked: not_checked(&seen.last).map(|(rule, _)| rule.id.as_str()).collect(),
         findings: seen.findings.iter().map(name).collect(),
     };
     let all = whole.then(|| {

@@ -16,7 +16,7 @@ use topotop_model::derive::{Deriver, Settings};
 use topotop_model::fix::{Offered, Surroundings, offered};
 use topotop_model::frame::Frame;
 use topotop_model::judge::{self, Judge, Judgement};
-use topotop_model::rules::{Finding, Severity, Subject};
+use topotop_model::rules::{Finding, RuleId, Severity, Subject};
 use topotop_model::{Snapshot, Window};
 
 /// What was seen while watching.
@@ -32,7 +32,7 @@ pub(crate) struct Seen {
     /// Every finding that was open at any time, as it was last.
     pub(super) findings: Vec<Finding>,
     /// What can be done about each of them, as of the last frame that it was open in.
-    fixes: HashMap<(&'static str, Subject), Vec<Offered>>,
+    fixes: HashMap<(RuleId, Subject), Vec<Offered>>,
     /// What is known of the place that fixes would be applied from.
     pub(super) surroundings: Surroundings,
     pub(super) last: Judgement,
@@ -62,7 +62,7 @@ impl Seen {
             }
         }
         // What turned out to be the effect of something else is told under it.
-        let children: Vec<(&str, Subject)> = judgement
+        let children: Vec<(RuleId, Subject)> = judgement
             .findings
             .iter()
             .flat_map(|finding| &finding.children)

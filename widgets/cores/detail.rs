@@ -55,7 +55,7 @@ fn found(cx: &Cx<'_>, cpu: u32, area: Rect, buf: &mut Buffer) -> u16 {
     let mut row = 0;
     for finding in severity::about(cx.judgement, &subject).take(most) {
         let mut pen = Pen::new(cx, area, row, buf);
-        pen.severity(finding.severity).skip(1).text(severity::role(finding.severity), finding.rule.id).skip(2);
+        pen.severity(finding.severity).skip(1).text(severity::role(finding.severity), finding.rule.id.as_str()).skip(2);
         pen.text(Role::Text, &severity::title(cx, finding));
         row += 1;
     }

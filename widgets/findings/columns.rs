@@ -16,10 +16,10 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
             let Some(finding) = get(cx, row) else { return };
             let joint = if cx.charset == Charset::Unicode { "└ " } else { "` " };
             pen.skip(row.depth.saturating_sub(1) * 2).text(Role::Border, if row.depth > 0 { joint } else { "" });
-            pen.severity(finding.severity).skip(1).text(severity::role(finding.severity), finding.rule.id);
+            pen.severity(finding.severity).skip(1).text(severity::role(finding.severity), finding.rule.id.as_str());
         },
     )
-    .lowest(|cx, row| get(cx, row).map_or(Key::None, |finding| Key::Text(finding.rule.id))),
+    .lowest(|cx, row| get(cx, row).map_or(Key::None, |finding| Key::Text(finding.rule.id.as_str()))),
     Column::left(
         "SEVERITY",
         4,

@@ -77,7 +77,7 @@ fn share_out(cx: &Cx<'_>, area: Rect) -> (Vec<Room>, usize) {
 fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer) {
     let role = severity::role(finding.severity);
     let mut pen = Pen::new(cx, area, 0, buf);
-    pen.severity(finding.severity).skip(1).field(role, HEAD - 2, finding.rule.id);
+    pen.severity(finding.severity).skip(1).field(role, HEAD - 2, finding.rule.id.as_str());
     let title = severity::title(cx, finding);
     let wrapped = severity::wrapped(&title, area.width.saturating_sub(HEAD));
     let mut rest = title.as_str();
@@ -98,9 +98,9 @@ fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer)
         pen.skip(HEAD - 1).text(Role::Info, "f  ");
         let room = pen.left().saturating_sub(risk.len() as u16 + 2);
         pen.field(Role::Text, room, fix.line()).skip(2).text(risk_role(fix.risk), risk);
-    } else if let Some(advice) = finding.rule.advice.first() {
+    } else if let Some(advice) = finding.rule.advice.iter().next() {
         let arrow = if cx.charset == Charset::Unicode { "→ " } else { "> " };
-        pen.skip(HEAD).text(Role::Border, arrow).text(Role::Dim, advice);
+        pen.skip(HEAD).text(Role::Border, arrow).text(Role::Dim, advice.as_str());
     }
 }
 
@@ -117,7 +117,7 @@ pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let tail = if several { counts + 2 } else { 0 };
     let room = pen.left().saturating_sub(tail + 1);
     let mut head = pen.sub(room);
-    head.severity(worst.severity).skip(1).text(severity::role(worst.severity), worst.rule.id).skip(1);
+    head.severity(worst.severity).skip(1).text(severity::role(worst.severity), worst.rule.id.as_str()).skip(1);
     head.text(Role::Text, &severity::title(cx, worst));
     if several {
         pen.skip(2).severities();

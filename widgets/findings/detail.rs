@@ -28,11 +28,11 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     remedies(cx, &mut doc, finding, width);
     doc.gap();
     doc.head("Why it matters");
-    for line in severity::wrapped(finding.rule.why, width.saturating_sub(2).min(100)) {
+    for line in severity::wrapped(finding.rule.why.as_str(), width.saturating_sub(2).min(100)) {
         doc.line(vec![(format!("  {line}"), Role::Text)]);
     }
-    list(cx, &mut doc, "Ruled out: it is none of", finding.rule.guards, width);
-    list(cx, &mut doc, "What others gained", finding.rule.gained, width);
+    list(cx, &mut doc, "Ruled out: it is none of", finding.rule.guards.iter(), width);
+    list(cx, &mut doc, "What others gained", finding.rule.gained.iter(), width);
     list(cx, &mut doc, "References", finding.rule.references, width);
     doc
 }
@@ -106,7 +106,7 @@ fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
         doc.gap();
     }
     for (at, advice) in finding.rule.advice.iter().enumerate() {
-        item(doc, &format!("{}  ", at + 1), advice, Role::Text, width);
+        item(doc, &format!("{}  ", at + 1), advice.as_str(), Role::Text, width);
     }
     if finding.rule.advice.is_empty() {
         paragraph(doc, "  nothing that is known to help", width);
@@ -140,15 +140,16 @@ pub(crate) fn risk_role(risk: Risk) -> Role {
     }
 }
 
-fn list(cx: &Cx<'_>, doc: &mut Doc, title: &str, items: &[&str], width: u16) {
-    if items.is_empty() {
+fn list(cx: &Cx<'_>, doc: &mut Doc, title: &str, items: impl IntoIterator<Item = impl AsRef<str>>, width: u16) {
+    let mut items = items.into_iter().peekable();
+    if items.peek().is_none() {
         return;
     }
     doc.gap();
     doc.head(title);
     let mark = if cx.charset == Charset::Unicode { "· " } else { "- " };
     for text in items {
-        item(doc, mark, text, Role::Text, width);
+        item(doc, mark, text.as_ref(), Role::Text, width);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::parts::severity;
 use crate::parts::table::{Identity, Table, matches};
 use crate::{Cx, Subject};
-use topotop_model::rules::Finding;
+use topotop_model::rules::{Finding, RuleId};
 
 /// A row: which finding of all, and how deep it lies under its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) struct Row {
 }
 
 /// A rule and what it is about: a finding, whatever its place.
-pub(super) type Id = (&'static str, Subject);
+pub(super) type Id = (RuleId, Subject);
 
 pub(super) const IDENTITY: Identity<Row, Id> = Identity {
     of: |cx, row| get(cx, row).map(|finding| (finding.rule.id, finding.subject.clone())),
@@ -69,7 +69,7 @@ fn add(cx: &Cx<'_>, finding: &Finding, depth: u16, at: &mut usize, rows: &mut Ve
 fn passes(cx: &Cx<'_>, finding: &Finding) -> bool {
     let filter = cx.filter;
     filter.is_empty()
-        || matches(filter, finding.rule.id)
+        || matches(filter, finding.rule.id.as_str())
         || matches(filter, &finding.title())
         || matches(filter, &finding.subject.to_string())
         || matches(filter, finding.severity.name())

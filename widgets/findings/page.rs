@@ -9,17 +9,17 @@ use topotop_model::rules::{self, Rule};
 
 pub(super) fn doc(cx: &Cx<'_>, rule: &'static Rule, width: u16) -> Doc {
     let mut doc = Doc::default();
-    doc.line(vec![(format!("{}  ", rule.id), Role::Info), (rule.name.to_owned(), Role::Title)]);
+    doc.line(vec![(format!("{}  ", rule.id), Role::Info), (rule.name.to_string(), Role::Title)]);
     doc.gap();
     // Long lines are hard to read: a page is no wider than a book's.
-    paragraph(&mut doc, rule.why, width.min(100));
+    paragraph(&mut doc, rule.why.as_str(), width.min(100));
     if let Some((_, standing)) = cx.judgement.rules.iter().find(|row| row.0.id == rule.id) {
         here(&mut doc, standing, width);
     }
     for (title, lines) in rules::page(rule, cx.settings) {
         doc.gap();
         doc.head(capital(title));
-        let aligned = title == "limits" || rule.tables.iter().any(|table| table.title == title);
+        let aligned = title == "limits" || rule.tables.iter().any(|table| table.title.as_str() == title);
         for line in lines {
             if aligned {
                 doc.line(vec![("  ".to_owned(), Role::Text), (line, Role::Text)]);

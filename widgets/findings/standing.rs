@@ -4,10 +4,10 @@ use crate::parts::severity;
 use crate::parts::table::{Column, Identity, Key, Width, matches};
 use crate::{Cx, Role};
 use topotop_model::judge::Standing;
-use topotop_model::rules::{Rule, Severity, Subject, Unchecked};
+use topotop_model::rules::{Rule, RuleId, Severity, Subject, Unchecked};
 use topotop_model::text::printable;
 
-pub(super) const IDENTITY: Identity<usize, &'static str> = Identity {
+pub(super) const IDENTITY: Identity<usize, RuleId> = Identity {
     of: |cx, row| cx.judgement.rules.get(row).map(|row| row.0.id),
     is: |cx, row, id| cx.judgement.rules.get(row).is_some_and(|row| row.0.id == *id),
     subject: |_| None,
@@ -18,8 +18,8 @@ pub(super) const IDENTITY: Identity<usize, &'static str> = Identity {
 pub(super) fn rows(cx: &Cx<'_>) -> Vec<usize> {
     let passes = |(rule, standing): &(&'static Rule, Standing)| {
         cx.filter.is_empty()
-            || matches(cx.filter, rule.id)
-            || matches(cx.filter, rule.name)
+            || matches(cx.filter, rule.id.as_str())
+            || matches(cx.filter, rule.name.as_str())
             || matches(cx.filter, word(standing))
             || why(standing).is_some_and(|(reason, needs)| matches(cx.filter, &reason) || matches(cx.filter, &needs))
     };
@@ -72,18 +72,18 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         |_| Width::fixed(8),
         |cx, row: usize, pen| {
             if let Some((rule, standing)) = cx.judgement.rules.get(row) {
-                pen.text(if *standing == Standing::Quiet { Role::Dim } else { Role::Text }, rule.id);
+                pen.text(if *standing == Standing::Quiet { Role::Dim } else { Role::Text }, rule.id.as_str());
             }
         },
     )
-    .lowest(|cx, row: usize| cx.judgement.rules.get(row).map_or(Key::None, |row| Key::Text(row.0.id))),
+    .lowest(|cx, row: usize| cx.judgement.rules.get(row).map_or(Key::None, |row| Key::Text(row.0.id.as_str()))),
     Column::left(
         "STANDING",
         0,
         |_| Width::fixed(13),
         |cx, row: usize, pen| {
             let Some((rule, standing)) = cx.judgement.rules.get(row) else { return };
-            match (standing, worst(cx, rule.id)) {
+            match (standing, worst(cx, rule.id.as_str())) {
                 (Standing::Firing, worst) => {
                     let severity = worst.unwrap_or_default();
                     pen.severity(severity).skip(1).text(severity::role(severity), word(standing));
@@ -106,7 +106,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
             let Some((rule, standing)) = cx.judgement.rules.get(row) else { return };
             match why(standing) {
                 Some((reason, _)) => pen.text(Role::Text, &reason),
-                None => pen.text(if *standing == Standing::Quiet { Role::Dim } else { Role::Text }, rule.name),
+                None => pen.text(if *standing == Standing::Quiet { Role::Dim } else { Role::Text }, rule.name.as_str()),
             };
         },
     ),

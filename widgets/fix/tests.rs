@@ -18,7 +18,7 @@ fn plan() -> Plan {
     let pressure = Watch { subject: diff::Subject::Pressure("memory".into()), metric: "pressure.full" };
     Plan {
         fix: "F-CHAN",
-        rule: "NIC-01",
+        rule: topotop_model::rules::nic_channels::ID,
         subject: Subject::Nic("eth0".into()),
         title: "eth0: combined 1 -> combined 8".to_owned(),
         identity: vec![Identity::Nic { name: "eth0".into(), ifindex: 2, address: "52:54:00:12:34:56".into() }],
@@ -75,7 +75,7 @@ fn dialog(stage: Stage) -> Dialog {
         needs: "an interface with one queue".to_owned(),
     };
     Dialog {
-        rule: "NIC-01",
+        rule: topotop_model::rules::nic_channels::ID,
         subject: Subject::Nic("eth0".into()),
         said: "nic:eth0 runs 1 of 8 combined channels; cpu 17 spends 96 % in interrupts".to_owned(),
         choices: vec![Choice::Plan(ALL[0], Box::new(plan())), Choice::Refused(refused)],

@@ -29,7 +29,7 @@ fn judge(states: usize, series: usize, values: usize, seed: u64) -> Judge {
             strength: if at % 2 == 0 { Strength::Enter } else { Strength::Stay },
             severity: [Severity::Info, Severity::Warning, Severity::Critical][at % 3],
             evidence: vec![number, text, table],
-            covers: vec![("IRQ-01", Subject::Host)],
+            covers: vec![(crate::rules::softirq_saturated::ID, Subject::Host)],
             ..Hit::new(subject.clone(), 0.7)
         };
         let state = super::State {
@@ -50,7 +50,7 @@ fn judge(states: usize, series: usize, values: usize, seed: u64) -> Judge {
         let other = |n: usize| noise(n + 1000 * at);
         let value = |n: usize| if at % 2 == 0 { (other(n) >> 30) as f64 } else { 1.0 / (n + 1) as f64 };
         let values = (0..values).map(|n| (n as u64 * 1_000_000_000 + (other(n) >> 44), value(n))).collect();
-        judge.memory.put("MEM-03", Subject::Cgroup(format!("/{at}").into()), values);
+        judge.memory.put(crate::rules::cgroup_time_to_limit::ID, Subject::Cgroup(format!("/{at}").into()), values);
     }
     judge.samples = seed % 1000;
     judge

@@ -553,7 +553,7 @@ fn what_went_with_its_process_is_not_missed() {
 }
 
 fn children(finding: &Finding) -> Vec<&str> {
-    finding.children.iter().map(|child| child.rule.id).collect()
+    finding.children.iter().map(|child| child.rule.id.as_str()).collect()
 }
 
 #[test]
@@ -562,7 +562,7 @@ fn too_many_threads_are_told_with_the_quota_that_stops_them() {
         many_threads(frame);
         frame.cgroups[0].cpu.throttled_ratio = Some(0.9);
     });
-    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id, children(finding))).collect();
+    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
     assert_eq!(told, [("CPU-05", vec!["CPU-06"])]);
     let threads = &judgement.findings[0].children[0];
     assert_eq!(threads.severity, Severity::Warning, "{}", threads.title());
@@ -571,7 +571,7 @@ fn too_many_threads_are_told_with_the_quota_that_stops_them() {
 #[test]
 fn what_a_mask_piles_up_is_told_under_the_mask() {
     let judgement = judged_by("CPU-07", |frame, _| kept_to_one(frame));
-    let told: Vec<&str> = judgement.all().iter().map(|finding| finding.rule.id).collect();
+    let told: Vec<&str> = judgement.all().iter().map(|finding| finding.rule.id.as_str()).collect();
     assert_eq!((judgement.findings.len(), told), (1, vec!["CPU-07", "CPU-01", "CPU-03"]));
 }
 
@@ -582,7 +582,7 @@ fn two_processes_on_one_cpu_are_a_pile_up_and_no_mask() {
         frame.processes.push(process(110, "other"));
         frame.threads[1].pid = 110;
     });
-    assert_eq!(judgement.findings.iter().map(|finding| finding.rule.id).collect::<Vec<_>>(), ["CPU-03"]);
+    assert_eq!(judgement.findings.iter().map(|finding| finding.rule.id.as_str()).collect::<Vec<_>>(), ["CPU-03"]);
 }
 
 #[test]
@@ -603,7 +603,7 @@ fn misses_are_told_under_what_is_remote() {
         misses(frame, 2000.0);
         frame.processes[0].memory = Some(at_node(&[(1, 2 * GIB)], 1.0));
     });
-    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id, children(finding))).collect();
+    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
     assert_eq!(told, [("NUMA-01", vec!["NUMA-05"])]);
 }
 
@@ -614,7 +614,7 @@ fn a_bound_node_that_is_full_is_told_under_the_instances() {
         frame.processes = vec![on_node(100, 0)];
         frame.processes[0].wait_share = Some(0.3);
     });
-    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id, children(finding))).collect();
+    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
     assert_eq!(told, [("NUMA-03", vec!["CPU-04"])]);
 }
 
@@ -633,7 +633,8 @@ fn whoever_owns_a_setting_is_named() {
             frame.irqs = vec![Irq { irq: 41, ..Irq::default() }];
             frame.applied = vec![applied(subject, target, "5", Some("6"))];
         });
-        let found = find(&judgement.findings, "META-03").map(|finding| finding.text("by").to_owned());
+        let found =
+            find(&judgement.findings, "META-03").map(|finding| finding.text(crate::locale::evidence::BY).to_owned());
         assert_eq!(found.as_deref(), Some(by), "{target}");
     }
 }

@@ -512,15 +512,19 @@ fn jitter(frame: &mut Frame, second: u64) {
 fn bursts_of_reclaim_have_a_period_and_dips() {
     let judgement = judged_for(90, jitter);
     let finding = find(&judgement.findings, "MEM-02").expect("bursts that hurt");
-    assert_eq!(finding.number("period"), Some(12.0));
+    assert_eq!(finding.number(crate::locale::evidence::PERIOD), Some(12.0));
     assert!(finding.title().ends_with("reclaim every 12 s"), "{}", finding.title());
-    let dips = finding.text("dips");
+    let dips = finding.text(crate::locale::evidence::DIPS);
     assert!(dips.starts_with("network traffic dips 2 s after each burst"), "{dips}");
     assert_eq!(
-        finding.text("not_the_cause"),
+        finding.text(crate::locale::evidence::NOT_THE_CAUSE),
         "neither CPU (0.5 of 2.0 cores, throttled in 0 %) nor garbage collection (0.4 % of the time, 0.5/s) is the cause"
     );
-    assert!(finding.text("java").contains("heap 4.0 GiB, besides it at least 3.0 GiB"), "{}", finding.text("java"));
+    assert!(
+        finding.text(crate::locale::evidence::JAVA).contains("heap 4.0 GiB, besides it at least 3.0 GiB"),
+        "{}",
+        finding.text(crate::locale::evidence::JAVA)
+    );
     let gone = judged_for(300, |frame, second| {
         if second < 90 {
             jitter(frame, second);
@@ -540,11 +544,15 @@ fn periodic_reclaim_is_sized_by_the_growth_of_the_machines_cache() {
     });
     let finding = find(&judgement.findings, "MEM-07").expect("off");
     let command = "sysctl -w vm.cache_reclaim_s=1 vm.cache_reclaim_weight=18 vm.cache_reclaim_enable=1";
-    assert_eq!(finding.text("command"), command);
-    assert!(finding.number("reach_then") >= finding.number("needed"), "{:?}", finding.evidence);
-    assert!(finding.number("needed").is_some_and(|needed| (needed - 150e6).abs() < 1e6));
+    assert_eq!(finding.text(crate::locale::evidence::COMMAND), command);
+    assert!(
+        finding.number(crate::locale::evidence::REACH_THEN) >= finding.number(crate::locale::evidence::NEEDED),
+        "{:?}",
+        finding.evidence
+    );
+    assert!(finding.number(crate::locale::evidence::NEEDED).is_some_and(|needed| (needed - 150e6).abs() < 1e6));
     assert_eq!(finding.severity, Severity::Info, "nothing hurts");
-    assert!(finding.title().contains(command) && !finding.text("swap").is_empty());
+    assert!(finding.title().contains(command) && !finding.text(crate::locale::evidence::SWAP).is_empty());
 }
 
 #[test]
@@ -554,10 +562,10 @@ fn reclaim_that_is_off_is_told_under_the_group_that_hurts() {
         cache_reclaim(frame, 1, 0, 1);
         grow_cache(frame, second, 1_000_000);
     });
-    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id, finding.severity)).collect();
+    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), finding.severity)).collect();
     assert_eq!(told, [("MEM-02", Severity::Warning)]);
     assert!(find(&judgement.findings, "MEM-07").is_some());
-    assert!(judgement.findings[0].text("kernel_has").contains("vm.cache_reclaim_s=0"));
+    assert!(judgement.findings[0].text(crate::locale::evidence::KERNEL_HAS).contains("vm.cache_reclaim_s=0"));
 }
 
 #[test]
@@ -578,10 +586,17 @@ fn a_shared_disk_names_both_writers_while_cpus_hide_its_iowait() {
             vec![process(100, "beam.smp", "/mq.slice/rabbit.service"), process(101, "java", "/es.service")];
     });
     let finding = find(&judgement.findings, "IO-02").expect("a shared disk");
-    assert_eq!(finding.text("writers"), "beam.smp in rabbit.service 60 %, java in es.service 40 %");
+    assert_eq!(
+        finding.text(crate::locale::evidence::WRITERS),
+        "beam.smp in rabbit.service 60 %, java in es.service 40 %"
+    );
     assert_eq!(finding.severity, Severity::Critical, "one of them is waited for");
-    assert_eq!(finding.text("mounts"), "/data on sdb");
-    assert_eq!(finding.text("waiting"), "beam.smp (100), java (101)");
-    assert!(finding.text("masked").contains("95 % busy"), "{}", finding.text("masked"));
+    assert_eq!(finding.text(crate::locale::evidence::MOUNTS), "/data on sdb");
+    assert_eq!(finding.text(crate::locale::evidence::WAITING), "beam.smp (100), java (101)");
+    assert!(
+        finding.text(crate::locale::evidence::MASKED).contains("95 % busy"),
+        "{}",
+        finding.text(crate::locale::evidence::MASKED)
+    );
     assert!(find(&finding.children, "IO-01").is_some());
 }

@@ -6,12 +6,13 @@ use topotop_model::Known;
 use topotop_model::bottleneck::{Resources, Verdict, exclusions};
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
+use topotop_model::rules::RuleId;
 use topotop_model::rules::{self, Figure};
 
 object! {
     /// One finding.
     pub(crate) Finding {
-        rule: &'static str,
+        rule: RuleId,
         severity: &'static str,
         subject: Text,
         title: Text,
@@ -73,7 +74,7 @@ pub(crate) enum Cell {
 object! {
     /// How a rule stands.
     pub(crate) Row {
-        rule: &'static str,
+        rule: RuleId,
         state: &'static str,
         reason: Option<Text>,
         needs: Option<Text>,
@@ -123,7 +124,7 @@ pub(crate) fn finding(finding: &rules::Finding, resources: Option<&Resources>, f
         confidence: finding.confidence,
         evidence: evidence.collect(),
         tables: finding.tables().map(table).collect(),
-        children: finding.children.iter().map(|child| child.rule.id).collect(),
+        children: finding.children.iter().map(|child| child.rule.id.as_str()).collect(),
         has_headroom: beside.map(super::resources::resource).collect(),
         fixes: fixes.iter().map(fix).collect(),
     }

@@ -41,7 +41,7 @@ pub(crate) fn resource(resource: &bottleneck::Resource) -> Resource {
         subject: resource.subject.as_ref().map(|subject| Text::from(&Arc::<str>::from(subject.to_string()))),
         name: (!resource.name.is_empty()).then(|| Text::from(&resource.name)),
         thread: resource.tid,
-        rule: resource.rule.map(|(rule, _)| rule),
+        rule: resource.rule.map(|(rule, _)| rule.as_str()),
         note: (!resource.note.is_empty()).then_some(resource.note),
     }
 }

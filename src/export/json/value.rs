@@ -31,6 +31,7 @@ impl Absent for Lines {}
 impl Absent for Set {}
 impl Absent for String {}
 impl Absent for &'static str {}
+impl Absent for topotop_model::rules::RuleId {}
 impl Absent for bool {}
 impl Absent for u32 {}
 impl Absent for u64 {}

@@ -160,7 +160,12 @@ mod tests {
 
     fn judged(sample: u64, findings: usize) -> Judgement {
         let finding = |at| {
-            let hit = Hit::new(Subject::Cpu(at as u32), 0.9).number("busy", sample as f64, "fraction", "/proc/stat");
+            let hit = Hit::new(Subject::Cpu(at as u32), 0.9).number(
+                topotop_model::locale::evidence::BUSY,
+                sample as f64,
+                "fraction",
+                "/proc/stat",
+            );
             Finding {
                 rule: rules::ALL[0],
                 subject: hit.subject,
@@ -189,7 +194,10 @@ mod tests {
             assert!(seq % 1000 > 0 || past.bytes == past.bytes());
         }
         let newest = past.at(20_000);
-        assert_eq!((newest.findings[0].number("busy"), newest.basis), (Some(20_000.0), Basis::Judged));
+        assert_eq!(
+            (newest.findings[0].number(topotop_model::locale::evidence::BUSY), newest.basis),
+            (Some(20_000.0), Basis::Judged)
+        );
         assert_eq!(newest.rules.len(), rules::ALL.len());
         let oldest = past.kept.front().map_or(0, |kept| kept.stamp.seq);
         for seq in (oldest..=20_000).step_by(7) {

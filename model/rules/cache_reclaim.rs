@@ -1,0 +1,258 @@
+//! MEM-07: the kernel could reclaim page cache in the background, and does not, or too slowly.
+
+use super::{
+    Cell, Finding, Grid, Hit, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts,
+    preflight, reclaim, series,
+};
+use super::{cgroup_reclaim_stalls, cgroup_time_to_limit};
+use crate::bottleneck::ResourceKind;
+use crate::frame::Frame;
+use crate::locale::evidence;
+use crate::locale::rule::cache_reclaim as text;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("MEM-07");
+pub(crate) const FACTOR: Threshold = ID.threshold(text::threshold::FACTOR, 1.5, "");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    gained: text::GAINED,
+    limits: |_| &[ResourceKind::Memory],
+    reads: &[],
+    sources: &[
+        "/proc/sys/vm/cache_reclaim_enable",
+        "/proc/sys/vm/cache_reclaim_s",
+        "/proc/sys/vm/cache_reclaim_weight",
+        "/proc/meminfo Cached, Shmem",
+    ],
+    thresholds: &[FACTOR],
+    references: &["openEuler kernel: mm/page_cache_limit.c, CONFIG_PAGE_CACHE_LIMIT"],
+    pace: Pace { at_once: true, ..Pace::QUICK },
+    preflight: Some(Preflight { name: text::PREFLIGHT, says: preflight::reclaim }),
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+/// Pages that one round takes for one CPU and each unit of the weight.
+const PAGES_EACH: f64 = 32.0;
+/// The largest weight that the kernel takes.
+const MOST_WEIGHT: f64 = 100.0;
+/// The longest period that is proposed; the kernel takes up to 43,200 s, in bursts as large.
+const LONGEST: f64 = 10.0;
+/// Samples that growth is taken over at most.
+const MOST: usize = 60;
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    if frame.raw.sysctls.value().is_none() {
+        context.unchecked(Subject::Host, "the kernel's settings could not be read", "a readable /proc/sys");
+        return;
+    }
+    let Some(enabled) = setting(frame, "vm.cache_reclaim_enable") else { return };
+    let (Some(period), Some(weight)) =
+        (setting(frame, "vm.cache_reclaim_s"), setting(frame, "vm.cache_reclaim_weight"))
+    else {
+        context.unchecked(
+            Subject::Host,
+            "period and weight could not be read",
+            "/proc/sys/vm/cache_reclaim_s, cache_reclaim_weight",
+        );
+        return;
+    };
+    let page = page(frame);
+    let cpus = frame.topology.cpus_online.len() as f64;
+    let unit = unit(frame);
+    let reach = if enabled == 0 || period == 0 { 0.0 } else { unit * weight as f64 / period as f64 };
+    let growth = Growth::measure(context, page);
+    let needed = growth.whole() * context.limit(&FACTOR);
+    if reach > 0.0 && reach >= needed {
+        return;
+    }
+    let pain = context.is_open(cgroup_reclaim_stalls::ID) || context.is_open(cgroup_time_to_limit::ID);
+    let mut hit = Hit::new(Subject::Host, 0.8)
+        .severity(if pain { Severity::Warning } else { Severity::Info })
+        .number(evidence::ENABLE, enabled as f64, "", "/proc/sys/vm/cache_reclaim_enable")
+        .number(evidence::PERIOD, period as f64, "s", "/proc/sys/vm/cache_reclaim_s")
+        .number(evidence::WEIGHT, weight as f64, "", "/proc/sys/vm/cache_reclaim_weight")
+        .number(evidence::CPUS, cpus, "", "/sys/devices/system/cpu/online")
+        .number(evidence::PAGE, page / 1024.0, "KiB", "getconf PAGESIZE")
+        .number(evidence::REACH, reach, "bytes/s", "32 pages × weight × CPUs / period")
+        .known(evidence::GROWTH, growth.net, "bytes/s", "/proc/meminfo Cached − Shmem")
+        .number(evidence::RECLAIMED, growth.reclaimed, "bytes/s", "/proc/vmstat pgsteal, memory.stat pgsteal");
+    if needed > 0.0 {
+        hit = sized(hit, context, unit, needed, page);
+    }
+    if frame.memory.swap_total_bytes.value().is_some_and(|swap| swap > 0) {
+        hit = hit.text(evidence::SWAP, "on: periodic reclaim may swap anonymous memory out", "/proc/meminfo SwapTotal");
+    }
+    let hit = hit.text(evidence::KERNEL_HAS, reclaim::cache_limits(frame), "/proc/sys/vm");
+    context.hit(hit.would_hurt());
+}
+
+fn page(frame: &Frame) -> f64 {
+    frame.memory.page_bytes.value().unwrap_or(4096) as f64
+}
+
+/// Bytes of one round for each unit of the weight.
+pub(super) fn unit(frame: &Frame) -> f64 {
+    PAGES_EACH * page(frame) * frame.topology.cpus_online.len() as f64
+}
+
+/// Period, weight and reach of the smallest values that suffice.
+pub(super) fn proposal(frame: &Frame, needed: f64) -> (u64, u64, f64) {
+    let unit = unit(frame);
+    let triple = smallest(unit, needed.max(1.0));
+    (triple.period as u64, triple.weight as u64, triple.reach(unit))
+}
+
+/// With the smallest values that suffice.
+fn sized(hit: Hit, context: &RuleContext<'_>, unit: f64, needed: f64, page: f64) -> Hit {
+    let triple = smallest(unit, needed);
+    let hit = hit
+        .number(evidence::NEEDED, needed, "bytes/s", "1.5 × what the cache takes in")
+        .text(evidence::COMMAND, triple.command(), "/proc/sys/vm")
+        .number(evidence::REACH_THEN, triple.reach(unit), "bytes/s", "32 pages × weight × CPUs / period");
+    match nodes(context.frame(), page, triple, context.limit(&FACTOR)) {
+        Some(nodes) => hit.table(evidence::NODES, nodes, "/sys/devices/system/node/node*/meminfo"),
+        None => hit,
+    }
+}
+
+fn setting(frame: &Frame, name: &str) -> Option<u64> {
+    frame.sysctls.iter().find(|(known, _)| &**known == name).and_then(|(_, value)| value.parse().ok())
+}
+
+/// What comes into the machine's page cache.
+struct Growth {
+    /// What stays.
+    net: Option<f64>,
+    /// What tasks took back meanwhile: without it the cache had grown by that much more.
+    reclaimed: f64,
+}
+
+impl Growth {
+    fn measure(context: &mut RuleContext<'_>, page: f64) -> Self {
+        let frame = context.frame();
+        let memory = &frame.memory;
+        let file =
+            memory.cached_bytes.value().map(|cached| cached.saturating_sub(memory.shmem_bytes.value().unwrap_or(0)));
+        let values = file.map(|file| context.remember(&Subject::Host, file as f64)).unwrap_or_default();
+        let recent = series::newest(&values, MOST);
+        let steady = (recent.len() >= 5).then(|| series::theil_sen(recent)).flatten();
+        // The machine counts what is reclaimed for it; groups count that and what they reclaim at limits of their own.
+        let groups =
+            frame.cgroups.iter().filter(|cgroup| cgroup.path.matches('/').count() == 1 && cgroup.path.len() > 1);
+        let by_groups: f64 = groups.filter_map(|cgroup| cgroup.memory.as_ref()?.pgsteal_per_second).sum();
+        let stolen = memory.pgsteal_per_second.unwrap_or(0.0).max(by_groups);
+        let taken = context.remember(&Subject::Cgroup("//reclaimed".into()), stolen * page);
+        Self {
+            net: steady.or(memory.cached_growth_bytes_per_second),
+            reclaimed: series::mean(series::newest(&taken, MOST)),
+        }
+    }
+
+    fn whole(&self) -> f64 {
+        (self.net.unwrap_or(0.0) + self.reclaimed).max(0.0)
+    }
+}
+
+/// Period, weight and switch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Triple {
+    period: f64,
+    weight: f64,
+}
+
+impl Triple {
+    fn reach(self, unit: f64) -> f64 {
+        unit * self.weight / self.period
+    }
+
+    fn command(self) -> String {
+        let Self { period, weight } = self;
+        format!(
+            "sysctl -w vm.cache_reclaim_s={period:.0} vm.cache_reclaim_weight={weight:.0} vm.cache_reclaim_enable=1"
+        )
+    }
+}
+
+/// The values that reclaim least and still enough: weight one as seldom as can be, else every second with as little
+/// weight as can be. Where that is not enough, the most there is.
+fn smallest(unit: f64, needed: f64) -> Triple {
+    if unit >= needed {
+        return Triple { period: (unit / needed).floor().clamp(1.0, LONGEST), weight: 1.0 };
+    }
+    Triple { period: 1.0, weight: (needed / unit.max(1.0)).ceil().clamp(1.0, MOST_WEIGHT) }
+}
+
+/// What each node could reclaim with these values, where there are several: rounds are run node by node.
+fn nodes(frame: &Frame, page: f64, triple: Triple, factor: f64) -> Option<Grid> {
+    if frame.topology.cpu_nodes().count() < 2 {
+        return None;
+    }
+    let mut grid = Grid::new([("CPUs", ""), ("growth", "bytes/s"), ("needed", "bytes/s"), ("reach then", "bytes/s")]);
+    for place in &frame.topology.nodes {
+        let cpus = place.cpus.intersection(&frame.topology.cpus_online).len() as f64;
+        let growth = frame.node(place.id).and_then(|node| node.file_growth_bytes_per_second);
+        let reach = triple.reach(PAGES_EACH * page * cpus);
+        let needed = growth.map(|growth| growth.max(0.0) * factor);
+        grid.push(
+            format!("node {}", place.id),
+            [Cell::Number(cpus), Cell::of(growth), Cell::of(needed), Cell::Number(reach)],
+        );
+    }
+    Some(grid)
+}
+
+fn title(finding: &Finding) -> String {
+    let (reach, command) = (finding.number(evidence::REACH).unwrap_or(0.0), finding.text(evidence::COMMAND));
+    let enough = finding.number(evidence::REACH_THEN) >= finding.number(evidence::NEEDED);
+    let command = match command {
+        "" => String::new(),
+        command if enough => format!("; enough: {command}"),
+        command => format!("; the most there is, and too little: {command}"),
+    };
+    let growth = finding.number(evidence::GROWTH).unwrap_or(0.0) + finding.number(evidence::RECLAIMED).unwrap_or(0.0);
+    let growth = parts::bytes(Some(growth.max(0.0)));
+    if reach == 0.0 && command.is_empty() {
+        return "periodic page cache reclaim is off".to_owned();
+    }
+    if reach == 0.0 {
+        return format!("periodic page cache reclaim is off and the cache takes in {growth}/s{command}");
+    }
+    format!(
+        "periodic page cache reclaim reaches {}/s, the cache takes in {growth}/s{command}",
+        parts::bytes(Some(reach))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Triple, smallest};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_smallest_that_suffices() {
+        let unit = 32.0 * 4096.0 * 64.0;
+        assert_eq!(smallest(unit, 150e6), Triple { period: 1.0, weight: 18.0 });
+        assert_eq!(smallest(unit, 2e6), Triple { period: 4.0, weight: 1.0 });
+        assert_eq!(smallest(unit, 1.0), Triple { period: 10.0, weight: 1.0 });
+        assert_eq!(smallest(unit, 5e9), Triple { period: 1.0, weight: 100.0 });
+    }
+
+    proptest! {
+        #[test]
+        fn it_suffices_within_what_the_kernel_takes(unit in 1e5..1e9f64, needed in 1.0..1e10f64) {
+            let triple = smallest(unit, needed);
+            prop_assert!((1.0..=43200.0).contains(&triple.period) && (1.0..=100.0).contains(&triple.weight));
+            prop_assert!(triple.reach(unit) >= needed * 0.999_999 || triple.weight >= 100.0);
+            let less = Triple { weight: triple.weight - 1.0, ..triple };
+            prop_assert!(triple.weight <= 1.0 || less.reach(unit) < needed);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! MEM-02: page cache fills a group to its limit, and reclaiming it hurts.
+
+use super::reclaim::Throughput;
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts, reclaim};
+use super::{cache_reclaim, dirty_throttling, oom_kill, refaults, swapping};
+use crate::bottleneck::ResourceKind;
+use crate::frame::{Cgroup, CgroupMemory};
+use crate::locale::evidence;
+use crate::locale::rule::cgroup_reclaim_stalls as text;
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("MEM-02");
+pub(crate) const FULL: Threshold = ID.threshold(text::threshold::FULL, 0.97, "fraction");
+pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.93, "fraction");
+pub(crate) const FILE: Threshold = ID.threshold(text::threshold::FILE, 0.3, "fraction");
+pub(crate) const PRESSURE: Threshold = ID.threshold(text::threshold::PRESSURE, 0.05, "fraction");
+pub(crate) const REFAULTS: Threshold = ID.threshold(text::threshold::REFAULTS, 500.0, "1/s");
+pub(crate) const SCANNED: Threshold = ID.threshold(text::threshold::SCANNED, 5000.0, "1/s");
+pub(crate) const EFFICIENCY: Threshold = ID.threshold(text::threshold::EFFICIENCY, 0.5, "fraction");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    gained: text::GAINED,
+    limits: |_| &[ResourceKind::Memory],
+    reads: &[Input::Cgroups],
+    sources: &["memory.current", "memory.max", "memory.stat", "memory.pressure"],
+    thresholds: &[FULL, EXIT, FILE, PRESSURE, REFAULTS, SCANNED, EFFICIENCY],
+    references: &["Documentation/admin-guide/cgroup-v2.rst", "Documentation/accounting/psi.rst"],
+    pace: Pace::QUICK,
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let throughput = Throughput::remember(context);
+    for cgroup in context.frame().cgroups.iter().filter(|cgroup| parts::has_own_limit(cgroup)) {
+        let subject = Subject::Cgroup(Arc::clone(&cgroup.path));
+        let Some(memory) = &cgroup.memory else { continue };
+        let (Some(current), Some(limit)) = (memory.current_bytes.value(), memory.limit_bytes.value()) else { continue };
+        let full = current as f64 / limit.max(1) as f64;
+        let Some(pain) = pain(context, cgroup, memory) else {
+            if full >= context.limit(&EXIT) {
+                let needs = "cgroup v2 with memory.pressure, or refaults in memory.stat";
+                context.unchecked(subject, "full, and nobody knows whether it hurts", needs);
+            }
+            continue;
+        };
+        let rhythm = reclaim::rhythm(context, cgroup, pain, &throughput);
+        let cache = memory.reclaimable_bytes.value().map(|bytes| bytes as f64 / current.max(1) as f64);
+        // Bursts that hurt are as bad between them.
+        let again = rhythm.as_ref().is_some_and(|rhythm| rhythm.hurts);
+        let quiet = (full < context.limit(&EXIT) || pain < 1.0 / 3.0) && !again;
+        if quiet || cache.is_some_and(|cache| cache < context.limit(&FILE)) {
+            continue;
+        }
+        let stall = cgroup.memory_pressure;
+        let critical =
+            stall.and_then(|stall| stall.full_ratio).is_some_and(|full| full >= 0.1) || context.is_open(oom_kill::ID);
+        let mut hit = Hit::new(subject.clone(), 0.8)
+            .enters((full >= context.limit(&FULL) && pain >= 1.0) || again)
+            .severity(if critical { Severity::Critical } else { Severity::Warning })
+            .number(evidence::FULL, full, "fraction", "memory.current")
+            .number(evidence::LIMIT, limit as f64, "bytes", "memory.max")
+            .known(evidence::RECLAIMABLE, cache, "fraction", "memory.stat")
+            .known(evidence::PRESSURE, stall.and_then(|stall| stall.some_ratio), "fraction", "memory.pressure")
+            .known(evidence::REFAULTS, memory.refault_file_per_second, "1/s", "memory.stat workingset_refault_file")
+            .known(evidence::SCANNED, memory.pgscan_direct_per_second, "1/s", "memory.stat pgscan_direct")
+            .covers(dirty_throttling::ID, subject.clone())
+            .covers(refaults::ID, subject)
+            .covers(cache_reclaim::ID, Subject::Host);
+        if memory.swap_growth_bytes_per_second.is_some_and(|growth| growth > 0.0) {
+            hit = hit.covers(swapping::ID, Subject::Host);
+        }
+        if let Some(rhythm) = rhythm {
+            hit = hit.number(evidence::PERIOD, rhythm.period, "s", "memory.stat pgscan_direct, memory.events max");
+            if !rhythm.dips.is_empty() {
+                hit = hit.text(evidence::DIPS, rhythm.dips, "/proc/net/dev, cpu.stat, --metric");
+            }
+        }
+        let hit = reclaim::tell(hit, context, cgroup, memory);
+        context.hit(hit);
+    }
+}
+
+/// How much reclaim hurts: from 1 on too much. None where nothing tells.
+fn pain(context: &RuleContext<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Option<f64> {
+    let pressure = cgroup.memory_pressure.and_then(|stall| stall.some_ratio);
+    let (refaults, scanned) = (memory.refault_file_per_second, memory.pgscan_direct_per_second);
+    if pressure.is_none() && refaults.is_none() && scanned.is_none() {
+        return None;
+    }
+    let stolen = memory.pgsteal_direct_per_second.unwrap_or(0.0);
+    let wasted = scanned
+        .is_some_and(|scanned| scanned >= context.limit(&SCANNED) && stolen < context.limit(&EFFICIENCY) * scanned);
+    let of = |value: Option<f64>, limit: f64| value.map_or(0.0, |value| value / limit);
+    let felt = of(pressure, context.limit(&PRESSURE)).max(of(refaults, context.limit(&REFAULTS)));
+    Some(felt.max(f64::from(u8::from(wasted))))
+}
+
+fn title(finding: &Finding) -> String {
+    let (full, limit) = (parts::percent(finding.number(evidence::FULL)), parts::bytes(finding.number(evidence::LIMIT)));
+    let cache = parts::percent(finding.number(evidence::RECLAIMABLE));
+    let mut pain = Vec::new();
+    if let Some(pressure) = finding.number(evidence::PRESSURE).filter(|pressure| *pressure >= 0.01) {
+        pain.push(format!("waits {}", parts::percent(Some(pressure))));
+    }
+    if let Some(refaults) = finding.number(evidence::REFAULTS).filter(|rate| *rate >= 1.0) {
+        pain.push(format!("{} refaults/s", parts::count(Some(refaults))));
+    }
+    let every =
+        finding.number(evidence::PERIOD).map_or_else(String::new, |period| format!(", reclaim every {period:.0} s"));
+    format!("{} is at {full} of {limit}, {cache} of it page cache: {}{every}", finding.subject, parts::list(pain, 2))
+}

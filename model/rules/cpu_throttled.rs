@@ -1,0 +1,90 @@
+//! CPU-05: a group is held back by its CPU quota.
+
+use super::threads_over_quota;
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
+use crate::bottleneck::ResourceKind;
+use crate::frame::Process;
+use crate::locale::evidence;
+use crate::locale::rule::cpu_throttled as text;
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("CPU-05");
+pub(crate) const THROTTLED: Threshold = ID.threshold(text::threshold::THROTTLED, 0.25, "fraction");
+pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.05, "fraction");
+pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.75, "fraction");
+pub(crate) const PERIODS: Threshold = ID.threshold(text::threshold::PERIODS, 5.0, "1/s");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    limits: |_| &[ResourceKind::Quota],
+    reads: &[Input::Cgroups],
+    sources: &["cpu.stat", "cpu.max"],
+    thresholds: &[THROTTLED, EXIT, CRITICAL, PERIODS],
+    references: &["Documentation/scheduler/sched-bwc.rst"],
+    pace: Pace { enter: 5, ..Pace::USUAL },
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    let seconds = frame.interval_seconds.unwrap_or(1.0);
+    // By path, as the groups are.
+    let mut hits: Vec<(&str, Hit)> = Vec::new();
+    for cgroup in &frame.cgroups {
+        let (Some(ratio), Some(quota)) = (cgroup.cpu.throttled_ratio, cgroup.cpu.quota_cores.value()) else { continue };
+        if ratio < context.limit(&EXIT) {
+            continue;
+        }
+        let ran = cgroup.cpu.periods.unwrap_or(0) as f64 >= (context.limit(&PERIODS) * seconds).max(1.0);
+        let critical = ratio >= context.limit(&CRITICAL);
+        let hit = Hit::new(Subject::Cgroup(Arc::clone(&cgroup.path)), 0.9)
+            .enters(ran && ratio >= context.limit(&THROTTLED))
+            .severity(if critical { Severity::Critical } else { Severity::Warning })
+            .number(evidence::THROTTLED, ratio, "fraction", "cpu.stat")
+            .number(evidence::QUOTA, quota, "cores", "cpu.max")
+            .known(evidence::USAGE, cgroup.cpu.usage_cores, "cores", "cpu.stat")
+            .known(
+                evidence::PRESSURE,
+                cgroup.cpu_pressure.and_then(|stall| stall.some_ratio),
+                "fraction",
+                "cpu.pressure",
+            );
+        hits.push((&*cgroup.path, hit));
+    }
+    for (process, path) in busy_below(context, &hits) {
+        // More threads than the quota has cores are told with the quota that stops them.
+        if let Some((_, hit)) = hits.get_mut(path) {
+            hit.covers.push((threads_over_quota::ID, Subject::Process(process.pid, process.starttime)));
+        }
+    }
+    for (_, hit) in hits {
+        context.hit(hit);
+    }
+}
+
+/// Working processes with the place of each of the groups, by path, that they are in or below.
+fn busy_below<'a>(context: &RuleContext<'a>, groups: &[(&str, Hit)]) -> Vec<(&'a Process, usize)> {
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let busy = context.frame().processes.iter().filter(|process| process.cpu_cores.is_some_and(|cores| cores >= 0.05));
+    let places = |process: &'a Process| {
+        let found = parts::above(process.quota_group())
+            .filter_map(|path| groups.binary_search_by(|group| group.0.cmp(path)).ok());
+        found.map(move |place| (process, place)).collect::<Vec<_>>()
+    };
+    busy.flat_map(places).collect()
+}
+
+fn title(finding: &Finding) -> String {
+    let (ratio, quota) =
+        (parts::percent(finding.number(evidence::THROTTLED)), parts::count(finding.number(evidence::QUOTA)));
+    format!("{} is throttled in {ratio} of its periods by a quota of {quota} cores", finding.subject)
+}

@@ -1,0 +1,115 @@
+//! IO-05: a disk delivers the same rate whatever is asked of it: a cap, not a limit of its own.
+
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts, series};
+use crate::bottleneck::ResourceKind;
+use crate::frame::{Disk, Frame};
+use crate::locale::evidence;
+use crate::locale::rule::disk_capped as text;
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("IO-05");
+pub(crate) const UTILISATION: Threshold = ID.threshold(text::threshold::UTILISATION, 0.95, "fraction");
+pub(crate) const VARIATION: Threshold = ID.threshold(text::threshold::VARIATION, 0.03, "fraction");
+pub(crate) const SECONDS: Threshold = ID.threshold(text::threshold::SECONDS, 30.0, "s");
+pub(crate) const QUEUE: Threshold = ID.threshold(text::threshold::QUEUE, 2.0, "");
+pub(crate) const REQUESTS: Threshold = ID.threshold(text::threshold::REQUESTS, 50.0, "1/s");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    limits: |_| &[ResourceKind::Disk],
+    reads: &[Input::Disks],
+    sources: &["/proc/diskstats"],
+    thresholds: &[UTILISATION, VARIATION, SECONDS, QUEUE, REQUESTS],
+    references: &["Documentation/admin-guide/iostats.rst"],
+    pace: Pace { warm_up: 30, ..Pace::USUAL },
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    for disk in frame.disks.iter().filter(|disk| parts::is_judged(disk)) {
+        let (Some(requests), Some(bytes)) = (
+            rate(disk.reads_per_second, disk.writes_per_second),
+            rate(disk.read_bytes_per_second, disk.write_bytes_per_second),
+        ) else {
+            continue;
+        };
+        let full = disk.utilisation.is_some_and(|share| share >= context.limit(&UTILISATION))
+            && disk.queue_depth.is_some_and(|depth| depth >= context.limit(&QUEUE));
+        if !full || requests < context.limit(&REQUESTS) {
+            continue;
+        }
+        let key = |what: &str| Subject::Disk(format!("{} {what}", disk.name).into());
+        let by_requests = context.remember(&key("requests"), requests);
+        let by_bytes = context.remember(&key("bytes"), bytes);
+        let (requests_vary, bytes_vary) = (varies(context, &by_requests), varies(context, &by_bytes));
+        let most = context.limit(&VARIATION);
+        let (kind, variation) = match (requests_vary, bytes_vary) {
+            (Some(share), _) if share <= most * 1.5 => ("requests", share),
+            (_, Some(share)) if share <= most * 1.5 => ("bytes", share),
+            _ => continue,
+        };
+        let virtual_disk = is_virtual(frame, disk);
+        let hit = Hit::new(Subject::Disk(Arc::clone(&disk.name)), if virtual_disk { 0.6 } else { 0.5 })
+            .enters(variation <= most)
+            .severity(if virtual_disk { Severity::Warning } else { Severity::Info })
+            .text(evidence::FLAT, kind, "/proc/diskstats")
+            .number(evidence::REQUESTS, requests, "1/s", "/proc/diskstats")
+            .number(evidence::BYTES, bytes, "bytes/s", "/proc/diskstats")
+            .number(evidence::VARIATION, variation, "fraction", "/proc/diskstats")
+            .number(evidence::SECONDS, context.limit(&SECONDS), "s", "/proc/diskstats")
+            .known(evidence::UTILISATION, disk.utilisation, "fraction", "/proc/diskstats")
+            .known(evidence::QUEUE, disk.queue_depth, "", "/proc/diskstats")
+            .known(evidence::AWAIT, disk.await_ms.value(), "ms", "/proc/diskstats")
+            .text(
+                evidence::MODEL,
+                if disk.model.is_empty() { "unknown".into() } else { Arc::clone(&disk.model) },
+                "/sys/block/DISK/device/model",
+            );
+        context.hit(hit);
+    }
+}
+
+fn rate(reads: Option<f64>, writes: Option<f64>) -> Option<f64> {
+    Some(reads? + writes?)
+}
+
+/// How much it varied over the time that counts; none before so long has passed, or where it was not full in between.
+fn varies(context: &RuleContext<'_>, values: &[series::Point]) -> Option<f64> {
+    let seconds = context.limit(&SECONDS);
+    let from = values.last()?.0 - seconds;
+    let recent = values.get(values.partition_point(|point| point.0 < from)..)?;
+    let pause = context.frame().interval_seconds.unwrap_or(1.0).max(1.0) * 2.5;
+    let broken = recent.windows(2).any(|pair| matches!(pair, [a, b] if b.0 - a.0 > pause));
+    let long = recent.len() >= 10 && series::span(recent) >= seconds * 0.9;
+    (long && !broken).then(|| series::variation(recent)).flatten()
+}
+
+/// True for disks that a hypervisor or a cloud lends.
+fn is_virtual(frame: &Frame, disk: &Disk) -> bool {
+    let models = ["Elastic Block Store", "PersistentDisk", "QEMU", "Virtual", "VBOX"];
+    !frame.host.virtualization.is_empty()
+        || ["vd", "xvd"].iter().any(|prefix| disk.name.starts_with(prefix))
+        || models.iter().any(|model| disk.model.contains(model))
+}
+
+fn title(finding: &Finding) -> String {
+    let what = if finding.text(evidence::FLAT) == "requests" {
+        format!("{} requests/s", parts::count(finding.number(evidence::REQUESTS).map(f64::round)))
+    } else {
+        format!("{}/s", parts::bytes(finding.number(evidence::BYTES)))
+    };
+    let seconds = parts::count(finding.number(evidence::SECONDS));
+    let vary = finding.number(evidence::VARIATION).map_or(0.0, |share| share * 100.0);
+    format!(
+        "{} stays at {what} for {seconds} s (±{vary:.1} %) while requests wait: it looks like a cap",
+        finding.subject
+    )
+}

@@ -1,0 +1,66 @@
+//! IO-01: a disk is served to its end.
+
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, disk_text, parts};
+use super::{dirty_throttling, disk_capped, iowait};
+use crate::bottleneck::ResourceKind;
+use crate::locale::evidence;
+use crate::locale::rule::disk_saturated as text;
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("IO-01");
+pub(crate) const UTILISATION: Threshold = ID.threshold(text::threshold::UTILISATION, 0.9, "fraction");
+pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.7, "fraction");
+pub(crate) const QUEUE: Threshold = ID.threshold(text::threshold::QUEUE, 4.0, "");
+pub(crate) const AWAIT: Threshold = ID.threshold(text::threshold::AWAIT, 20.0, "ms");
+pub(crate) const AWAIT_ROTATING: Threshold = ID.threshold(text::threshold::AWAIT_ROTATING, 50.0, "ms");
+pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.2, "fraction");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    limits: |_| &[ResourceKind::Disk],
+    reads: &[Input::Disks],
+    sources: &["/proc/diskstats"],
+    thresholds: &[UTILISATION, EXIT, QUEUE, AWAIT, AWAIT_ROTATING, CRITICAL],
+    references: &["Documentation/admin-guide/iostats.rst"],
+    pace: Pace::USUAL,
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    let pressure = frame.pressure("io").and_then(|row| row.stall.some_ratio);
+    for disk in frame.disks.iter().filter(|disk| parts::is_judged(disk)) {
+        let (enters, over) = parts::disk_pain(context.overrides, disk);
+        if over {
+            continue;
+        }
+        let critical = pressure.is_some_and(|ratio| ratio >= context.limit(&CRITICAL));
+        let hit = Hit::new(Subject::Disk(Arc::clone(&disk.name)), 0.85)
+            .enters(enters)
+            .severity(if critical { Severity::Critical } else { Severity::Warning })
+            .known(evidence::UTILISATION, disk.utilisation, "fraction", "/proc/diskstats")
+            .known(evidence::AWAIT, disk.await_ms.value(), "ms", "/proc/diskstats")
+            .known(evidence::QUEUE, disk.queue_depth, "", "/proc/diskstats")
+            .known(evidence::WRITTEN, disk.write_bytes_per_second, "bytes/s", "/proc/diskstats")
+            .known(evidence::READ, disk.read_bytes_per_second, "bytes/s", "/proc/diskstats")
+            .known(evidence::PRESSURE, pressure, "fraction", "/proc/pressure/io")
+            .covers(disk_capped::ID, Subject::Disk(Arc::clone(&disk.name)))
+            .covers(dirty_throttling::ID, Subject::Host)
+            .covers(iowait::ID, Subject::Host);
+        let hit = disk_text::tell(hit, context, disk);
+        context.hit(hit);
+    }
+}
+
+fn title(finding: &Finding) -> String {
+    let (busy, wait) =
+        (parts::percent(finding.number(evidence::UTILISATION)), parts::count(finding.number(evidence::AWAIT)));
+    format!("{} is {busy} busy, a request takes {wait} ms", finding.subject)
+}

@@ -1,0 +1,160 @@
+//! BEAM-01: Erlang instances bind their schedulers to the same first CPUs.
+
+use super::{
+    Cell, Finding, Grid, Hit, Input, Pace, Page, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold,
+    parts,
+};
+use super::{core_saturated, pinned_threads};
+use crate::bottleneck::ResourceKind;
+use crate::frame::{Frame, Thread};
+use crate::locale::evidence;
+use crate::locale::rule::erlang_bind_overlap as text;
+use crate::{IdSet, Known};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("BEAM-01");
+pub(crate) const WAIT: Threshold = ID.threshold(text::threshold::WAIT, 0.2, "fraction");
+pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.3, "fraction");
+pub(crate) const IDLE: Threshold = ID.threshold(text::threshold::IDLE, 0.5, "fraction");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    gained: text::GAINED,
+    limits: |_| &[ResourceKind::Core],
+    needs_load: true,
+    reads: &[Input::Processes, Input::Threads],
+    sources: &["/proc/PID/cmdline", "/proc/PID/task/TID/status", "/proc/PID/task/TID/schedstat", "/proc/stat"],
+    thresholds: &[WAIT, CRITICAL, IDLE],
+    references: &["erl(1), +sbt", "https://www.rabbitmq.com/docs/runtime"],
+    pace: Pace { at_once: true, ..Pace::QUICK },
+    tables: &[Page { title: text::TABLE_TITLE, rows: text::TABLE }],
+    preflight: Some(Preflight { name: text::PREFLIGHT, says }),
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    let (pids, shared) = colliding(frame);
+    let Some(first) = shared.first() else { return };
+    let idle = parts::idle_cpus(context, None, context.limit(&IDLE));
+    let rates = frame.interval_seconds.is_some();
+    if rates && idle.is_empty() {
+        return;
+    }
+    let on_shared =
+        |thread: &&Thread| thread.affinity.as_deref().and_then(IdSet::single).is_some_and(|cpu| shared.contains(cpu));
+    let waits = pids.iter().flat_map(|pid| frame.threads_of(*pid)).filter(on_shared);
+    let wait = waits.filter_map(|thread| thread.wait_share).max_by(f64::total_cmp);
+    let severity = match wait {
+        Some(wait) if wait >= context.limit(&CRITICAL) => Severity::Critical,
+        Some(wait) if wait >= context.limit(&WAIT) => Severity::Warning,
+        _ => Severity::Info,
+    };
+    let names = pids.iter().filter_map(|pid| frame.process(*pid)).map(|process| {
+        let bind = process.beam.as_ref().and_then(|beam| beam.bind_type_configured.clone().value());
+        let pinned = process.beam.iter().flat_map(|beam| beam.pinned.iter().map(|(cpu, _)| *cpu));
+        let cpus = IdSet::from_ids(pinned);
+        format!("{} ({}) +sbt {} on {cpus}", process.comm, process.pid, bind.as_deref().unwrap_or("?"))
+    });
+    let mut hit = Hit::new(Subject::Cpu(first), 0.95)
+        .severity(severity)
+        .number(evidence::INSTANCES, pids.len() as f64, "", "/proc/PID/cmdline")
+        .known(evidence::WAIT, wait, "fraction", "/proc/PID/task/TID/schedstat")
+        .text(evidence::SHARED, shared.to_string(), "/proc/PID/task/TID/status")
+        .text(evidence::IDLE, idle.to_string(), "/proc/stat")
+        .text(evidence::WHO, parts::list(names, 6), "/proc/PID/cmdline")
+        .table(evidence::INSTANCES, instances(frame, &pids), "/proc/PID/cmdline, /proc/PID/task/TID/status, cpu.max")
+        .table(evidence::OVERLAP, overlap(frame, &pids, &shared), "/proc/PID/task/TID/status")
+        .would_hurt();
+    for cpu in shared.iter() {
+        hit = hit.covers(pinned_threads::ID, Subject::Cpu(cpu)).covers(core_saturated::ID, Subject::Cpu(cpu));
+    }
+    context.hit(hit);
+}
+
+/// Instances that bind schedulers to CPUs that others bind some to as well, and those CPUs.
+pub(super) fn colliding(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
+    let mut by_cpu: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for process in &frame.processes {
+        let Some(beam) = process.beam.as_ref().filter(|beam| beam.bound_now.value() != Some(false)) else { continue };
+        for (cpu, _) in &beam.pinned {
+            by_cpu.entry(*cpu).or_default().insert(process.pid);
+        }
+    }
+    by_cpu.retain(|_, pids| pids.len() > 1);
+    (by_cpu.values().flatten().copied().collect(), IdSet::from_ids(by_cpu.keys().copied()))
+}
+
+/// Rows and columns of a table at most.
+const MOST: usize = 16;
+
+/// A line for each instance: what it was told, what holds now, and what it may have.
+fn instances(frame: &Frame, pids: &BTreeSet<u32>) -> Grid {
+    let columns = ["configured", "bound now", "schedulers", "quota", "cpuset", "host", "bound to"];
+    let mut grid = Grid::new(columns.map(|name| (name, "")));
+    for process in pids.iter().take(MOST).filter_map(|pid| frame.process(*pid)) {
+        let Some(beam) = &process.beam else { continue };
+        let configured = match &beam.bind_type_configured {
+            Known::Missing => Cell::Unknown,
+            Known::None => Cell::None,
+            Known::Value(kind) => Cell::text(Arc::clone(kind)),
+        };
+        let bound = beam.bound_now.value().map_or(Cell::Unknown, |bound| Cell::text(if bound { "yes" } else { "no" }));
+        let pinned = IdSet::from_ids(beam.pinned.iter().map(|(cpu, _)| *cpu));
+        let cells = [
+            configured,
+            bound,
+            Cell::count(beam.schedulers),
+            parts::quota_cores(frame, process.quota_group()).map_or(Cell::None, Cell::Number),
+            Cell::text(parts::cpuset(frame, process).to_string()),
+            Cell::text(frame.topology.cpus_online.to_string()),
+            if pinned.is_empty() { Cell::None } else { Cell::text(pinned.to_string()) },
+        ];
+        grid.push(format!("{} {}", process.comm, process.pid), cells);
+    }
+    grid
+}
+
+/// How many schedulers each instance pinned to the CPUs that they share.
+fn overlap(frame: &Frame, pids: &BTreeSet<u32>, shared: &IdSet) -> Grid {
+    let cpus: Vec<u32> = shared.iter().take(MOST).collect();
+    let mut grid = Grid::new(cpus.iter().map(|cpu| (format!("cpu {cpu}"), "")));
+    for process in pids.iter().take(MOST).filter_map(|pid| frame.process(*pid)) {
+        let pinned = |cpu: &u32| process.beam.iter().flat_map(|beam| &beam.pinned).find(|(at, _)| at == cpu);
+        let cells = cpus.iter().map(|cpu| Cell::Number(pinned(cpu).map_or(0.0, |(_, count)| f64::from(*count))));
+        grid.push(format!("{} {}", process.comm, process.pid), cells);
+    }
+    grid
+}
+
+/// Erlang VMs before a test.
+fn says(frame: &Frame) -> String {
+    let beams = frame.processes.iter().filter_map(|process| Some((process, process.beam.as_ref()?)));
+    let told = beams.map(|(process, beam)| {
+        let kind = beam.bind_type_configured.clone().value();
+        let now = match beam.bound_now.value() {
+            Some(true) => "bound",
+            Some(false) => "not bound",
+            None => "not read",
+        };
+        format!("{} ({}) +sbt {}, {now}", process.comm, process.pid, kind.as_deref().unwrap_or("not given"))
+    });
+    let told = parts::list(told, 4);
+    if told.is_empty() { "no Erlang VM runs".to_owned() } else { told }
+}
+
+fn title(finding: &Finding) -> String {
+    let (instances, shared) = (parts::count(finding.number(evidence::INSTANCES)), finding.text(evidence::SHARED));
+    match finding.text(evidence::IDLE) {
+        "" => format!("{instances} Erlang instances bind their schedulers to the same CPUs {shared}"),
+        idle => format!("{instances} Erlang instances bind their schedulers to the same CPUs {shared}; {idle} idle"),
+    }
+}

@@ -1,0 +1,192 @@
+//! IO-06: a file system is nearly full.
+
+use super::{
+    Figure, Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Strength, Subject, Threshold,
+    parts, preflight, series,
+};
+use crate::Known;
+use crate::frame::{Disk, Frame, Mount};
+use crate::locale::evidence;
+use crate::locale::rule::file_system_full as text;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("IO-06");
+pub(crate) const FULL: Threshold = ID.threshold(text::threshold::FULL, 0.9, "fraction");
+pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.88, "fraction");
+pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.97, "fraction");
+pub(crate) const PLENTY: Threshold = ID.threshold(text::threshold::PLENTY, 214_748_364_800.0, "bytes");
+pub(crate) const HOURS: Threshold = ID.threshold(text::threshold::HOURS, 8.0, "h");
+pub(crate) const SOON: Threshold = ID.threshold(text::threshold::SOON, 0.5, "h");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    reads: &[Input::Disks],
+    sources: &["/proc/self/mountinfo", "statvfs"],
+    thresholds: &[FULL, EXIT, CRITICAL, PLENTY, HOURS, SOON],
+    references: &["statvfs(3)", "https://www.rabbitmq.com/docs/disk-alarms"],
+    pace: Pace::CONFIGURED,
+    preflight: Some(Preflight { name: text::PREFLIGHT, says: preflight::space }),
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    if frame.raw.mounts.value().is_none() {
+        context.unchecked(Subject::Host, "what is mounted could not be read", "/proc/self/mountinfo");
+        return;
+    }
+    for (disk, mounts) in by_disk(frame) {
+        let subject = Subject::Disk(Arc::clone(&disk.name));
+        let mut worst: Option<Hit> = None;
+        let mut unread = Vec::new();
+        for mount in mounts {
+            let Some(full) = full(mount) else {
+                if mount.total_bytes.is_missing() {
+                    unread.push(Arc::clone(&mount.path));
+                }
+                continue;
+            };
+            if let Some(hit) = one(context, &subject, mount, full)
+                && worst.as_ref().is_none_or(|worst| rank(&hit) > rank(worst))
+            {
+                worst = Some(hit);
+            }
+        }
+        if !unread.is_empty() {
+            let reason = format!("how full {} is could not be asked", parts::list(unread, 3));
+            context.unchecked(subject, &reason, "a file system that answers, and the right to ask");
+        }
+        if let Some(hit) = worst {
+            context.hit(hit);
+        }
+    }
+}
+
+/// What is worse than another: what opens a finding, then by severity and by how full it is.
+fn rank(hit: &Hit) -> (bool, Severity, u64) {
+    let full = hit.evidence.iter().find(|row| row.name == "full").map(|row| &row.value);
+    let full = if let Some(Figure::Number(share)) = full { (share * 1e6) as u64 } else { 0 };
+    (hit.strength == Strength::Enter, hit.severity, full)
+}
+
+/// Every file system once: under the topmost device that it is mounted from.
+fn by_disk(frame: &Frame) -> Vec<(&Disk, Vec<&Mount>)> {
+    let mut owner: BTreeMap<&str, (&Disk, &Mount)> = BTreeMap::new();
+    for disk in &frame.disks {
+        for mount in disk.mounts.iter().filter(|mount| !is_made_full(&mount.fs)) {
+            let known = owner.entry(&mount.path).or_insert((disk, mount));
+            if known.0.lower.is_empty() && !disk.lower.is_empty() {
+                *known = (disk, mount);
+            }
+        }
+    }
+    let mut rows: Vec<(&Disk, Vec<&Mount>)> = Vec::new();
+    for (disk, mount) in owner.into_values() {
+        match rows.iter_mut().find(|row| row.0.name == disk.name) {
+            Some(row) => row.1.push(mount),
+            None => rows.push((disk, vec![mount])),
+        }
+    }
+    rows
+}
+
+fn is_made_full(fs: &str) -> bool {
+    ["squashfs", "iso9660", "udf", "erofs", "cramfs", "romfs"].contains(&fs)
+}
+
+fn is_for_booting(mount: &Mount) -> bool {
+    mount.path.starts_with("/boot") || mount.path.starts_with("/efi")
+}
+
+/// Share in use of what runs out first, and what that is.
+fn full(mount: &Mount) -> Option<(f64, &'static str)> {
+    let used = |total: Known<u64>, free: Known<u64>| {
+        let (total, free) = (total.value().filter(|total| *total > 0)?, free.value()?);
+        Some(1.0 - free.min(total) as f64 / total as f64)
+    };
+    // As df counts: of what could be used, which is less than the size where some is kept back.
+    let usable = match (mount.used_bytes, mount.free_bytes) {
+        (Known::Value(used), Known::Value(free)) => Known::Value(used.saturating_add(free)),
+        _ => mount.total_bytes,
+    };
+    let space = used(usable, mount.free_bytes)?;
+    // Some file systems make inodes as they need them: they have none to run out of.
+    match used(mount.inodes_total, mount.inodes_free) {
+        Some(inodes) if inodes > space => Some((inodes, "inodes")),
+        _ => Some((space, "space")),
+    }
+}
+
+fn one(
+    context: &mut RuleContext<'_>,
+    subject: &Subject,
+    mount: &Mount,
+    (share, what): (f64, &'static str),
+) -> Option<Hit> {
+    let free = mount.free_bytes.value()? as f64;
+    let growth = growth(context, subject, mount, free);
+    let hours = growth.map(|(rate, _)| free / rate / 3600.0).filter(|hours| *hours <= context.limit(&HOURS));
+    let soon = hours.zip(growth).is_some_and(|(hours, (_, span))| hours <= context.limit(&SOON) && span >= 300.0);
+    if share < context.limit(&EXIT) && hours.is_none() {
+        return None;
+    }
+    let enough = is_for_booting(mount) || (what == "space" && free >= context.limit(&PLENTY));
+    let severity = match () {
+        () if share >= context.limit(&CRITICAL) && !enough => Severity::Critical,
+        () if (share >= context.limit(&EXIT) && !enough) || soon => Severity::Warning,
+        () => Severity::Info,
+    };
+    Some(
+        Hit::new(subject.clone(), 0.9)
+            .enters(share >= context.limit(&FULL) || hours.is_some())
+            .severity(severity)
+            .text(evidence::MOUNT, Arc::clone(&mount.path), "/proc/self/mountinfo")
+            .text(evidence::FILE_SYSTEM, Arc::clone(&mount.fs), "/proc/self/mountinfo")
+            .text(evidence::WHAT, what, "statvfs")
+            .number(evidence::FULL, share, "fraction", "statvfs")
+            .number(evidence::FREE, free, "bytes", "statvfs")
+            .known(evidence::FREE_INODES, mount.inodes_free.value().map(|inodes| inodes as f64), "", "statvfs")
+            .known(evidence::GROWTH, growth.map(|(rate, _)| rate), "bytes/s", "statvfs")
+            .known(evidence::HOURS, hours, "h", "statvfs"),
+    )
+}
+
+/// How fast it fills and over how many seconds that was seen; none where it does not, or not steadily.
+fn growth(context: &mut RuleContext<'_>, subject: &Subject, mount: &Mount, free: f64) -> Option<(f64, f64)> {
+    let key = Subject::Disk(format!("{subject} {}", mount.path).into());
+    let mut steps = context.remembered(&key);
+    // Space is asked for every few seconds: only what changed says anything, or that nothing did for long.
+    let now = context.frame().stamp.mono_ns as f64 / 1e9;
+    if steps.last().is_none_or(|last| last.1.to_bits() != free.to_bits() || now - last.0 >= 30.0) {
+        steps = context.remember(&key, free);
+    }
+    let span = series::span(&steps);
+    let recent = series::newest(&steps, 60);
+    if steps.len() < 6 || span < 60.0 || series::rank_correlation(recent) > -0.9 {
+        return None;
+    }
+    let rate = -series::theil_sen(recent)?;
+    (rate > 0.0).then_some((rate, span))
+}
+
+fn title(finding: &Finding) -> String {
+    let (mount, full) = (finding.text(evidence::MOUNT), parts::percent(finding.number(evidence::FULL)));
+    let what = if finding.text(evidence::WHAT) == "inodes" { " of its inodes" } else { "" };
+    let free = parts::bytes(finding.number(evidence::FREE));
+    let hours = finding.number(evidence::HOURS).map_or_else(String::new, |hours| {
+        if hours < 1.0 {
+            format!("; full in {:.0} min as it grows", hours * 60.0)
+        } else {
+            format!("; full in {hours:.1} h as it grows")
+        }
+    });
+    format!("{mount} ({}) is {full} full{what}, {free} free{hours}", finding.subject)
+}

@@ -1,0 +1,123 @@
+//! NUMA-02: a large process is spread over nodes.
+
+use super::numa_misses;
+use super::{Finding, Hit, Input, Pace, Page, Rule, RuleContext, RuleId, Severity, Subject, Threshold, nodes, parts};
+use crate::bottleneck::ResourceKind;
+use crate::frame::{Frame, Process};
+use crate::locale::evidence;
+use crate::locale::rule::memory_spread as text;
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("NUMA-02");
+pub(crate) const SHARE: Threshold = ID.threshold(text::threshold::SHARE, 0.2, "fraction");
+pub(crate) const NODE: Threshold = ID.threshold(text::threshold::NODE, 0.5, "fraction");
+pub(crate) const THREADS: Threshold = ID.threshold(text::threshold::THREADS, 4.0, "");
+pub(crate) const MEMORY: Threshold = ID.threshold(text::threshold::MEMORY, 268_435_456.0, "bytes");
+pub(crate) const LOCAL: Threshold = ID.threshold(text::threshold::LOCAL, 0.8, "fraction");
+pub(crate) const DISTANCE: Threshold = ID.threshold(text::threshold::DISTANCE, 12.0, "");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    gained: text::GAINED,
+    limits: |_| &[ResourceKind::Remote],
+    needs_load: true,
+    reads: &[Input::Processes, Input::Nodes],
+    sources: &["/proc/PID/task/TID/stat", "move_pages(2), numa_maps, memory.numa_stat"],
+    thresholds: &[SHARE, NODE, THREADS, MEMORY, LOCAL, DISTANCE],
+    references: &["numactl(8)", "numa(7)"],
+    pace: Pace::USUAL,
+    tables: &[Page { title: text::TABLE_TITLE, rows: text::TABLE }],
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    if frame.topology.cpu_nodes().filter(|node| node.has_memory).count() < 2 {
+        return;
+    }
+    let node_cpus = online_each(frame);
+    for process in frame.processes.iter().filter(|process| !process.kernel) {
+        let big = process.rss_bytes.value().is_some_and(|rss| rss as f64 >= context.limit(&MEMORY));
+        let busy = process.cpu_cores.is_some_and(|cores| cores >= context.limit(&NODE) * node_cpus as f64);
+        let default = process.policy.is_empty() || &*process.policy == "default";
+        if !big || !busy || !default || !is_spread(frame, process) {
+            continue;
+        }
+        let threads = frame.threads_of(process.pid);
+        let working = threads.iter().filter(|thread| thread.cpu_cores.is_some_and(|cores| cores >= 0.1)).count();
+        let many = if threads.is_empty() { process.threads.value().unwrap_or(1) } else { working as u64 };
+        if (many as f64) < context.limit(&THREADS) {
+            continue;
+        }
+        let Some(memory) = &process.memory else { continue };
+        let balanced = frame.memory.numa_hint_local_ratio.is_some_and(|local| local >= context.limit(&LOCAL));
+        let near = f64::from(farthest(frame)) <= context.limit(&DISTANCE);
+        let hit = Hit::new(Subject::Process(process.pid, process.starttime), 0.6)
+            .severity(if balanced || near { Severity::Info } else { Severity::Warning })
+            .known(evidence::REMOTE, memory.remote_ratio, "fraction", memory.source.name())
+            .known(evidence::CPU, process.cpu_cores, "cores", "/proc/PID/stat")
+            .number(evidence::INSTANCES, frame.topology.cpu_nodes().count() as f64, "", "/sys/devices/system/node")
+            .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm")
+            .text(evidence::CPU_BY_NODE, shares(&process.cpu_by_node), "/proc/PID/task/TID/stat")
+            .text(evidence::MEMORY_BY_NODE, sizes(&memory.by_node), memory.source.name())
+            .table(evidence::BY_NODE, nodes::matrix(frame, process), memory.source.name())
+            .table(evidence::NUMACTL_SHOW, nodes::numactl_show(frame, process), "/proc/PID/status, numa_maps")
+            .covers(numa_misses::ID, Subject::Host);
+        context.hit(hit);
+    }
+}
+
+/// CPUs of the smallest node that are online: lists of nodes name the others too.
+fn online_each(frame: &Frame) -> u64 {
+    let online = |node: &crate::frame::NodePlace| node.cpus.intersection(&frame.topology.cpus_online).len();
+    frame.topology.cpu_nodes().map(online).filter(|cpus| *cpus > 0).min().unwrap_or(1)
+}
+
+/// True where two nodes each have a good part of its CPU time and of its memory.
+pub(super) fn is_spread(frame: &Frame, process: &Process) -> bool {
+    let Some(memory) = &process.memory else { return false };
+    let least = SHARE.value;
+    let cpu: f64 = process.cpu_by_node.iter().map(|(_, cores)| cores).sum();
+    let bytes: u64 = memory.by_node.iter().map(|(_, bytes)| bytes).sum();
+    let both = |node: &crate::frame::NodePlace| {
+        let cores = process.cpu_by_node.iter().find(|(id, _)| *id == node.id).map_or(0.0, |(_, cores)| *cores);
+        let here = memory.by_node.iter().find(|(id, _)| *id == node.id).map_or(0, |(_, bytes)| *bytes);
+        cores >= least * cpu && cpu > 0.0 && here as f64 >= least * bytes as f64 && bytes > 0
+    };
+    frame.topology.cpu_nodes().filter(|node| both(node)).count() >= 2
+}
+
+/// The largest distance between two nodes; zero where none is told.
+pub(super) fn farthest(frame: &Frame) -> u32 {
+    frame.topology.nodes.iter().flat_map(|node| &node.distances).map(|(_, distance)| *distance).max().unwrap_or(0)
+}
+
+/// `n0 1.9 cores, n1 0.1 cores`.
+pub(super) fn shares(by_node: &[(u32, f64)]) -> String {
+    let parts = by_node.iter().filter(|(_, cores)| *cores >= 0.005);
+    parts::list(parts.map(|(node, cores)| format!("n{node} {cores:.2} cores")), 8)
+}
+
+/// `n0 12.1 GiB, n1 0.2 GiB`.
+pub(super) fn sizes(by_node: &[(u32, u64)]) -> String {
+    let parts = by_node.iter().filter(|(_, bytes)| *bytes > 0);
+    parts::list(parts.map(|(node, bytes)| format!("n{node} {}", parts::bytes(Some(*bytes as f64)))), 8)
+}
+
+fn title(finding: &Finding) -> String {
+    let (cpu, memory) = (finding.text(evidence::CPU_BY_NODE), finding.text(evidence::MEMORY_BY_NODE));
+    let instances = parts::count(finding.number(evidence::INSTANCES));
+    let spread = format!(
+        "{} ({}) is spread over nodes: CPU on {cpu}, memory on {memory}",
+        finding.text(evidence::COMM),
+        finding.subject
+    );
+    format!("{spread}; {instances} nodes have CPUs: {instances} instances")
+}

@@ -1,0 +1,90 @@
+//! NUMA-01: a process runs on one node and has its memory on another.
+
+use super::{
+    Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, memory_spread, nodes, parts,
+};
+use super::{membind_mismatch, numa_misses};
+use crate::bottleneck::ResourceKind;
+use crate::locale::evidence;
+use crate::locale::rule::remote_memory as text;
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("NUMA-01");
+pub(crate) const REMOTE: Threshold = ID.threshold(text::threshold::REMOTE, 0.5, "fraction");
+pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.8, "fraction");
+pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.3, "fraction");
+pub(crate) const MEMORY: Threshold = ID.threshold(text::threshold::MEMORY, 268_435_456.0, "bytes");
+pub(crate) const CPU: Threshold = ID.threshold(text::threshold::CPU, 0.5, "cores");
+pub(crate) const AGE: Threshold = ID.threshold(text::threshold::AGE, 60.0, "s");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    limits: |_| &[ResourceKind::Remote],
+    needs_load: true,
+    reads: &[Input::Processes, Input::Nodes],
+    sources: &["/proc/PID/task/TID/stat", "move_pages(2), numa_maps, memory.numa_stat"],
+    thresholds: &[REMOTE, CRITICAL, EXIT, MEMORY, CPU, AGE],
+    references: &["numactl(8)", "Documentation/admin-guide/mm/numa_memory_policy.rst"],
+    pace: Pace::QUICK,
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    if frame.topology.nodes.iter().filter(|node| node.has_memory).count() < 2 {
+        return;
+    }
+    for process in frame.processes.iter().filter(|process| !process.kernel) {
+        let big = process.rss_bytes.value().is_some_and(|rss| rss as f64 >= context.limit(&MEMORY));
+        let busy = process.cpu_cores.is_some_and(|cores| cores >= context.limit(&CPU));
+        if !big || !busy {
+            continue;
+        }
+        let subject = Subject::Process(process.pid, process.starttime);
+        let Some(memory) = process.memory.as_ref().filter(|memory| memory.age_seconds <= context.limit(&AGE)) else {
+            context.unchecked(
+                subject,
+                "where its memory is was not asked yet or could not be",
+                "CAP_SYS_PTRACE or root",
+            );
+            continue;
+        };
+        let Some(remote) = memory.remote_ratio.filter(|remote| *remote >= context.limit(&EXIT)) else { continue };
+        if process.policy.starts_with("interleave")
+            || process.policy.starts_with("weighted")
+            || memory_spread::is_spread(frame, process)
+        {
+            continue;
+        }
+        let enters = remote - memory.error >= context.limit(&REMOTE);
+        let far = remote >= context.limit(&CRITICAL) && memory_spread::farthest(frame) >= 20;
+        let hit = Hit::new(subject.clone(), 0.8)
+            .enters(enters)
+            .severity(if far { Severity::Critical } else { Severity::Warning })
+            .number(evidence::REMOTE, remote, "fraction", memory.source.name())
+            .number(evidence::ERROR, memory.error, "fraction", memory.source.name())
+            .known(evidence::CPU, process.cpu_cores, "cores", "/proc/PID/stat")
+            .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm")
+            .text(evidence::CPU_BY_NODE, memory_spread::shares(&process.cpu_by_node), "/proc/PID/task/TID/stat")
+            .text(evidence::MEMORY_BY_NODE, memory_spread::sizes(&memory.by_node), memory.source.name())
+            .text(evidence::POLICY, Arc::clone(&process.policy), "numa_maps")
+            .table(evidence::BY_NODE, nodes::matrix(frame, process), memory.source.name())
+            .table(evidence::NUMACTL_SHOW, nodes::numactl_show(frame, process), "/proc/PID/status, numa_maps")
+            .covers(membind_mismatch::ID, subject)
+            .covers(numa_misses::ID, Subject::Host);
+        context.hit(hit);
+    }
+}
+
+fn title(finding: &Finding) -> String {
+    let remote = parts::percent(finding.number(evidence::REMOTE));
+    let (cpu, memory) = (finding.text(evidence::CPU_BY_NODE), finding.text(evidence::MEMORY_BY_NODE));
+    format!("{} ({}): {remote} remote: CPU on {cpu}, memory on {memory}", finding.text(evidence::COMM), finding.subject)
+}

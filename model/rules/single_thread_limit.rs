@@ -1,0 +1,144 @@
+//! CPU-02: a process goes as fast as one of its threads.
+
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
+use crate::bottleneck::ResourceKind;
+use crate::frame::{Frame, Process, Thread};
+use crate::locale::evidence;
+use crate::locale::rule::single_thread_limit as text;
+use crate::tables::processes::{Processes, Threads};
+use crate::{Known, Num, Section, Table};
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("CPU-02");
+pub(crate) const THREAD: Threshold = ID.threshold(text::threshold::THREAD, 0.9, "cores");
+pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.8, "cores");
+pub(crate) const WAIT: Threshold = ID.threshold(text::threshold::WAIT, 0.1, "fraction");
+pub(crate) const REST: Threshold = ID.threshold(text::threshold::REST, 0.2, "cores");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    limits: |_| &[ResourceKind::Thread],
+    needs_load: true,
+    reads: &[Input::CpuTimes, Input::Processes, Input::Threads],
+    sources: &["/proc/PID/task/TID/stat", "/proc/PID/task/TID/schedstat"],
+    thresholds: &[THREAD, EXIT, WAIT, REST],
+    references: &["proc_pid_stat(5)", "Documentation/scheduler/sched-stats.rst"],
+    pace: Pace { enter: 20, of: 25, ..Pace::USUAL },
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+/// The thread of a process that uses most, or the process where it has one only.
+struct Busiest<'a> {
+    name: &'a str,
+    tid: u32,
+    cores: f64,
+    wait: Option<f64>,
+    last_cpu: Known<u32>,
+    policy: Known<u64>,
+    /// False where the kernel does not tell how long anything waits.
+    told: bool,
+}
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    let least = context.limit(&EXIT);
+    for process in frame.processes.iter().filter(|process| !process.kernel) {
+        let Some(cores) = process.cpu_cores.filter(|cores| *cores >= least) else { continue };
+        let subject = Subject::Process(process.pid, process.starttime);
+        let Some(thread) = busiest(frame, process, cores) else {
+            if frame.threads_of(process.pid).is_empty() && !frame.raw.threads.gaps.is_empty() {
+                context.unchecked(
+                    subject,
+                    "its threads are not looked at: others have too many",
+                    "the process selected",
+                );
+            }
+            continue;
+        };
+        if thread.cores < least || is_meant_to_spin(frame, &thread) {
+            continue;
+        }
+        let Some(wait) = thread.wait else {
+            if !thread.told {
+                context.unchecked(
+                    subject,
+                    "nobody knows whether its busiest thread waits",
+                    "CONFIG_SCHED_INFO (schedstat)",
+                );
+            }
+            continue;
+        };
+        let rest = (cores - thread.cores).max(0.0);
+        if wait > 2.0 * context.limit(&WAIT) || rest > 1.5 * context.limit(&REST) {
+            continue;
+        }
+        let enters =
+            thread.cores >= context.limit(&THREAD) && wait <= context.limit(&WAIT) && rest <= context.limit(&REST);
+        let hit = Hit::new(subject, 0.7)
+            .enters(enters)
+            .severity(Severity::Info)
+            .number(evidence::THREAD, thread.cores, "fraction", "/proc/PID/task/TID/schedstat")
+            .number(evidence::REST, rest, "fraction", "/proc/PID/stat")
+            .number(evidence::WAIT, wait, "fraction", "/proc/PID/task/TID/schedstat")
+            .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm")
+            .text(evidence::NAME, thread.name, "/proc/PID/task/TID/comm")
+            .number(evidence::TID, f64::from(thread.tid), "", "/proc/PID/task")
+            .known(evidence::CPU, thread.last_cpu.value().map(f64::from), "", "/proc/PID/task/TID/stat");
+        context.hit(hit);
+    }
+}
+
+fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Busiest<'a>> {
+    let raw = &frame.raw;
+    let of = |thread: &'a Thread| {
+        Some(Busiest {
+            name: &thread.comm,
+            tid: thread.tid,
+            cores: thread.cpu_cores?,
+            wait: thread.wait_share,
+            last_cpu: thread.last_cpu,
+            policy: thread.policy,
+            told: tells(&raw.threads, thread.slot, |table: &Threads| &table.run_ns),
+        })
+    };
+    let threads = frame.threads_of(process.pid);
+    if threads.is_empty() && process.threads.value() == Some(1) {
+        return Some(Busiest {
+            name: &process.comm,
+            tid: process.pid,
+            cores,
+            wait: process.wait_share,
+            last_cpu: process.last_cpu,
+            policy: raw.processes.data().policy.get(process.slot),
+            told: tells(&raw.processes, process.slot, |table: &Processes| &table.run_ns),
+        });
+    }
+    threads.iter().filter_map(of).max_by(|a, b| a.cores.total_cmp(&b.cores))
+}
+
+fn tells<T: Table>(section: &Section<T>, slot: usize, column: fn(&T) -> &Num) -> bool {
+    column(section.data()).value(slot).is_some()
+}
+
+fn is_meant_to_spin(frame: &Frame, thread: &Busiest<'_>) -> bool {
+    let isolated = thread.last_cpu.value().and_then(|cpu| frame.cpu(cpu)).is_some_and(|cpu| cpu.isolated);
+    isolated || thread.policy.value().is_some_and(parts::is_real_time)
+}
+
+fn title(finding: &Finding) -> String {
+    let (thread, rest) =
+        (parts::percent(finding.number(evidence::THREAD)), parts::percent(finding.number(evidence::REST)));
+    let (comm, name, tid) =
+        (finding.text(evidence::COMM), finding.text(evidence::NAME), parts::count(finding.number(evidence::TID)));
+    format!(
+        "{comm} ({}) goes as fast as one thread: {name} ({tid}) uses {thread} of a core, the others {rest}",
+        finding.subject
+    )
+}

@@ -1,0 +1,15 @@
+//! What rules are made of and share: their context, findings, subjects and helpers that several of them call.
+
+pub(crate) mod context;
+pub(crate) mod disk_text;
+pub(crate) mod finding;
+pub(crate) mod grid;
+pub(crate) mod input;
+pub(crate) mod nodes;
+pub(crate) mod page;
+pub(crate) mod parts;
+pub(crate) mod preflight;
+pub(crate) mod reclaim;
+pub mod report;
+pub(crate) mod series;
+pub mod subject;

@@ -1,0 +1,141 @@
+//! What the rules about disks tell alike: who writes, who waits, and what iowait hides.
+
+use crate::frame::{Cgroup, Disk, Frame, Process, WriterId};
+use crate::locale::evidence;
+use crate::rules::{Cell, Grid, Hit, RuleContext, parts};
+
+/// Somebody who writes to a disk, all that belongs to one service together.
+#[derive(Clone, Debug, Default)]
+pub(in crate::rules) struct Service {
+    /// What it is called.
+    pub(in crate::rules) name: String,
+    /// True where others wait for its latency.
+    pub(in crate::rules) delicate: bool,
+    /// The larger of its shares of bytes and of writes.
+    pub(in crate::rules) share: f64,
+    bytes_share: Option<f64>,
+    ops_share: Option<f64>,
+    bytes_per_second: f64,
+    waits: Option<f64>,
+}
+
+/// The services that write to a disk, by name; without those of less than a share.
+pub(in crate::rules) fn services(frame: &Frame, disk: &Disk, least: f64) -> Vec<Service> {
+    let mut all: Vec<Service> = Vec::new();
+    for writer in &disk.writers {
+        let Some(mut service) = service(frame, &writer.who) else { continue };
+        service.share = writer.bytes_share.into_iter().chain(writer.ops_share).fold(0.0, f64::max);
+        if service.share < least {
+            continue;
+        }
+        let add = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
+        if let Some(known) = all.iter_mut().find(|known| known.name == service.name) {
+            known.share += service.share;
+            known.bytes_share = add(known.bytes_share, writer.bytes_share);
+            known.ops_share = add(known.ops_share, writer.ops_share);
+            known.bytes_per_second += writer.bytes_per_second;
+        } else {
+            service.bytes_share = writer.bytes_share;
+            service.ops_share = writer.ops_share;
+            service.bytes_per_second = writer.bytes_per_second;
+            all.push(service);
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
+}
+
+/// What a writer belongs to: its group with who writes most in it, or its name and its group where the kernel counts
+/// by process. Nobody for what the kernel writes back for nobody in particular.
+fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
+    match who {
+        WriterId::Cgroup(path) if &**path == "/" => None,
+        WriterId::Cgroup(path) => {
+            let cgroup = frame.cgroup(path);
+            let writes = |process: &&Process| process.cgroup == *path && !process.kernel;
+            let most = frame.processes.iter().filter(writes).max_by(|a, b| {
+                let rate = |process: &Process| process.write_bytes_per_second.unwrap_or(0.0);
+                rate(a).total_cmp(&rate(b))
+            });
+            let called = cgroup.and_then(called).unwrap_or_else(|| path.to_string());
+            let name = most.map_or_else(|| called.clone(), |process| format!("{called} ({})", process.comm));
+            let delicate = parts::is_delicate(&name) || parts::is_delicate(path);
+            let waits = cgroup.and_then(|cgroup| cgroup.io_pressure?.some_ratio);
+            Some(Service { name, delicate, waits, ..Service::default() })
+        }
+        WriterId::Process(pid) => {
+            let process = frame.process(*pid).filter(|process| !process.kernel)?;
+            let group = process.cgroup.rsplit('/').next().unwrap_or_default();
+            let name = if group.is_empty() { process.comm.to_string() } else { format!("{} in {group}", process.comm) };
+            let delicate = parts::is_delicate(&name) || parts::is_delicate(&process.cgroup);
+            Some(Service { name, delicate, ..Service::default() })
+        }
+    }
+}
+
+/// The name of a group's container, where something tells it.
+fn called(cgroup: &Cgroup) -> Option<String> {
+    let container = cgroup.container.as_ref()?;
+    let names = [&container.pod_name, &container.container_name];
+    let names: Vec<&str> = names.iter().map(|name| &***name).filter(|name| !name.is_empty()).collect();
+    (!names.is_empty()).then(|| names.join("/"))
+}
+
+/// Services as a table.
+pub(in crate::rules) fn table(services: &[Service]) -> Grid {
+    let mut grid = Grid::new([
+        ("bytes", "fraction"),
+        ("writes", "fraction"),
+        ("written", "bytes/s"),
+        ("waits for I/O", "fraction"),
+        ("latency matters", ""),
+    ]);
+    for service in services {
+        grid.push(
+            service.name.clone(),
+            [
+                Cell::of(service.bytes_share),
+                Cell::of(service.ops_share),
+                Cell::Number(service.bytes_per_second),
+                Cell::of(service.waits),
+                Cell::text(if service.delicate { "yes" } else { "unknown" }),
+            ],
+        );
+    }
+    grid
+}
+
+/// Names with their shares in one text.
+pub(in crate::rules) fn names(services: &[Service]) -> String {
+    parts::list(services.iter().map(|service| format!("{} {}", service.name, parts::percent(Some(service.share)))), 6)
+}
+
+/// With what is mounted from it, how often it flushes, who waits, and what iowait says of it.
+pub(in crate::rules) fn tell(hit: Hit, context: &RuleContext<'_>, disk: &Disk) -> Hit {
+    let frame = context.frame();
+    let mounts = disk.mounts.iter().map(|mount| format!("{} on {}", mount.path, disk.name));
+    let hit = hit
+        .known(evidence::FLUSHES, disk.flushes_per_second, "1/s", "/proc/diskstats")
+        .text(evidence::MOUNTS, parts::list(mounts, 3), "/proc/self/mountinfo")
+        .known(evidence::BLOCKED, frame.host.blocked.value().map(|count| count as f64), "", "/proc/stat procs_blocked");
+    let waiting = frame.processes.iter().filter(|process| process.state == 'D' && !process.kernel);
+    let waiting = parts::list(waiting.map(|process| format!("{} ({})", process.comm, process.pid)), 6);
+    let hit = if waiting.is_empty() { hit } else { hit.text(evidence::WAITING, waiting, "/proc/PID/stat state D") };
+    let (mut iowait, mut busy, mut count) = (0.0, 0.0, 0u32);
+    for (_, shares) in context.cpus() {
+        (iowait, busy, count) = (iowait + shares.iowait, busy + shares.busy, count + 1);
+    }
+    if count == 0 {
+        return hit;
+    }
+    let busy = busy / f64::from(count);
+    let hit = hit.number(evidence::IOWAIT, iowait, "cores", "/proc/stat");
+    if busy >= 0.7 && iowait < 0.5 {
+        let text = format!(
+            "low iowait says nothing here: CPUs are {} busy with other work, which hides it",
+            parts::percent(Some(busy))
+        );
+        return hit.text(evidence::MASKED, text, "/proc/stat");
+    }
+    hit
+}

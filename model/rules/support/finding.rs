@@ -1,0 +1,203 @@
+//! What a rule says: a hit in one frame, and the finding that hits become.
+
+use crate::Stamp;
+use crate::locale::Text;
+use crate::rules::{Grid, Rule, RuleId, Subject};
+use std::sync::Arc;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; costs nothing at the moment.
+    #[default]
+    Info,
+    /// It costs throughput or latency now.
+    Warning,
+    /// It costs much of it, or work was lost.
+    Critical,
+}
+
+impl Severity {
+    /// Its name in JSON and on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// Whether a frame opens a finding or only keeps it open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strength {
+    /// The condition is met.
+    #[default]
+    Enter,
+    /// It is no longer met, nor is the one that ends it.
+    Stay,
+}
+
+/// A value of evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Figure {
+    /// A number.
+    Number(f64),
+    /// Names, lists, settings; hostile where names are.
+    Text(Arc<str>),
+    /// A small table.
+    Table(Arc<Grid>),
+}
+
+/// One number that a finding rests on, and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evidence {
+    /// What it is.
+    pub name: &'static str,
+    /// How much.
+    pub value: Figure,
+    /// `fraction`, `bytes`, `1/s`, `cores`, …; empty for texts.
+    pub unit: &'static str,
+    /// The file it is read from.
+    pub source: &'static str,
+}
+
+/// What a rule found in one frame.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// About what.
+    pub subject: Subject,
+    /// Whether it opens or keeps.
+    pub strength: Strength,
+    /// How bad.
+    pub severity: Severity,
+    /// How sure, 0 to 1.
+    pub confidence: f64,
+    /// The numbers.
+    pub evidence: Vec<Evidence>,
+    /// Findings of other rules that have this cause: they are told under it.
+    pub covers: Vec<(RuleId, Subject)>,
+    /// True where it is told of what is configured and would cost something under load.
+    pub would_hurt: bool,
+}
+
+impl Hit {
+    /// A warning about a subject, opened by this frame.
+    pub fn new(subject: Subject, confidence: f64) -> Self {
+        let (strength, severity) = (Strength::Enter, Severity::Warning);
+        Self { subject, strength, severity, confidence, evidence: Vec::new(), covers: Vec::new(), would_hurt: false }
+    }
+
+    /// With a severity.
+    #[must_use]
+    pub fn severity(mut self, severity: Severity) -> Self {
+        self.severity = severity;
+        self
+    }
+
+    /// Opening where `enter` holds, else keeping.
+    #[must_use]
+    pub fn enters(mut self, enter: bool) -> Self {
+        self.strength = if enter { Strength::Enter } else { Strength::Stay };
+        self
+    }
+
+    /// With a number.
+    #[must_use]
+    pub fn number(mut self, name: Text, value: f64, unit: &'static str, source: &'static str) -> Self {
+        self.evidence.push(Evidence { name: name.name(), value: Figure::Number(value), unit, source });
+        self
+    }
+
+    /// With a number, where it is known.
+    #[must_use]
+    pub fn known(self, name: Text, value: Option<f64>, unit: &'static str, source: &'static str) -> Self {
+        match value {
+            Some(value) => self.number(name, value, unit, source),
+            None => self,
+        }
+    }
+
+    /// With a text.
+    #[must_use]
+    pub fn text(mut self, name: Text, value: impl Into<Arc<str>>, source: &'static str) -> Self {
+        self.evidence.push(Evidence { name: name.name(), value: Figure::Text(value.into()), unit: "", source });
+        self
+    }
+
+    /// With a text, where there is one.
+    #[must_use]
+    pub fn some_text(self, name: Text, value: impl Into<Arc<str>>, source: &'static str) -> Self {
+        let value = value.into();
+        if value.is_empty() { self } else { self.text(name, value, source) }
+    }
+
+    /// With a table.
+    #[must_use]
+    pub fn table(mut self, name: Text, value: Grid, source: &'static str) -> Self {
+        self.evidence.push(Evidence { name: name.name(), value: Figure::Table(Arc::new(value)), unit: "", source });
+        self
+    }
+
+    /// Costing something once there is load, whatever it costs now: what is told before a test.
+    #[must_use]
+    pub fn would_hurt(mut self) -> Self {
+        self.would_hurt = true;
+        self
+    }
+
+    /// Having another finding as its effect.
+    #[must_use]
+    pub fn covers(mut self, rule: RuleId, subject: Subject) -> Self {
+        self.covers.push((rule, subject));
+        self
+    }
+}
+
+/// Something wrong that lasted.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Which rule.
+    pub rule: &'static Rule,
+    /// About what.
+    pub subject: Subject,
+    /// The worst of the last samples that met it.
+    pub severity: Severity,
+    /// How sure.
+    pub confidence: f64,
+    /// The first sample that met the condition.
+    pub since: Stamp,
+    /// The numbers of the newest sample that met it.
+    pub evidence: Vec<Evidence>,
+    /// Findings that this one causes.
+    pub children: Vec<Finding>,
+}
+
+impl Finding {
+    /// It in one line; names in it are as hostile as they were read.
+    pub fn title(&self) -> String {
+        (self.rule.title)(self)
+    }
+
+    /// A number of its evidence.
+    pub fn number(&self, name: Text) -> Option<f64> {
+        self.evidence.iter().find(|evidence| evidence.name == name.name()).and_then(|evidence| match evidence.value {
+            Figure::Number(value) => Some(value),
+            Figure::Text(_) | Figure::Table(_) => None,
+        })
+    }
+
+    /// A text of its evidence; empty where there is none.
+    pub fn text(&self, name: Text) -> &str {
+        let found = self.evidence.iter().find(|evidence| evidence.name == name.name()).map(|evidence| &evidence.value);
+        if let Some(Figure::Text(text)) = found { text } else { "" }
+    }
+
+    /// The tables of its evidence: name, table, source.
+    pub fn tables(&self) -> impl Iterator<Item = (&'static str, &Grid, &'static str)> {
+        self.evidence.iter().filter_map(|evidence| match &evidence.value {
+            Figure::Table(grid) => Some((evidence.name, &**grid, evidence.source)),
+            Figure::Number(_) | Figure::Text(_) => None,
+        })
+    }
+}

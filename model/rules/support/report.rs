@@ -1,0 +1,113 @@
+//! A finding in full, as lines of text: what, since when, on what it rests, what else it causes, what to do.
+
+use crate::rules::{Cell, Figure, Finding, Grid, Severity};
+use crate::text::printable;
+
+/// Rows of a table that are told; the rest is counted.
+const MOST: usize = 32;
+
+/// The text; `since` is when it was first met, as people write it. Names in it cannot steer a terminal.
+pub fn in_full(finding: &Finding, since: &str) -> String {
+    in_full_beside(finding, since, "")
+}
+
+/// The same with what it is not, where that was looked at: see [`crate::bottleneck::sentence`].
+pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
+    let mark = match finding.severity {
+        Severity::Critical => "CRITICAL",
+        Severity::Warning => "WARNING",
+        Severity::Info => "info",
+    };
+    let mut lines = vec![
+        format!("{mark} {}  {}", finding.rule.id, printable(&finding.title())),
+        format!("  since {since}, confidence {:.0} %", finding.confidence * 100.0),
+    ];
+    for evidence in &finding.evidence {
+        let (name, source) = (evidence.name.replace('_', " "), evidence.source);
+        let value = match &evidence.value {
+            Figure::Table(_) => continue,
+            Figure::Text(text) => printable(text).into_owned(),
+            Figure::Number(value) => amount(*value, evidence.unit),
+        };
+        lines.push(format!("  {name:<16} {value:<28} {source}"));
+    }
+    for (name, grid, source) in finding.tables() {
+        table(name, grid, source, &mut lines);
+    }
+    let causes =
+        finding.children.iter().map(|child| format!("  causes {}  {}", child.rule.id, printable(&child.title())));
+    lines.extend(causes);
+    if !beside.is_empty() {
+        lines.push(format!("  {}", printable(beside)));
+    }
+    lines.extend(finding.rule.advice.iter().map(|advice| format!("  do: {advice}")));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// A number with its unit.
+pub fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "fraction" => format!("{:.1} %", value * 100.0),
+        "bytes" if value.abs() < 1024.0 => format!("{value:.0} B"),
+        "bytes" if value.abs() < f64::from(1 << 20) => format!("{:.1} KiB", value / 1024.0),
+        "bytes" => format!("{:.1} MiB", value / f64::from(1 << 20)),
+        "bytes/s" => format!("{}/s", amount(value, "bytes")),
+        "1/s" => format!("{value:.0}/s"),
+        "" => format!("{value}"),
+        unit => format!("{value:.1} {unit}"),
+    }
+}
+
+/// A table below its name, columns lined up.
+fn table(name: &str, grid: &Grid, source: &str, out: &mut Vec<String>) {
+    out.push(format!("  {:<16} {:<28} {source}", name.replace('_', " "), ""));
+    let heads = grid.columns.iter().map(|column| printable(&column.name).into_owned());
+    let mut rows = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];
+    for (name, cells) in grid.rows.iter().take(MOST) {
+        let cells = cells.iter().zip(&grid.columns).map(|(cell, column)| shown(cell, column.unit));
+        rows.push(std::iter::once(printable(name).into_owned()).chain(cells).collect());
+    }
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..=grid.columns.len()).map(|column| width(column).unwrap_or(0)).collect();
+    for row in &rows {
+        let (first, rest) = row.split_first().map_or(("", row.as_slice()), |(first, rest)| (first.as_str(), rest));
+        let mut line = format!("    {first:<width$}", width = widths.first().copied().unwrap_or(0));
+        for (cell, width) in rest.iter().zip(widths.iter().skip(1)) {
+            line = format!("{line}  {cell:>width$}");
+        }
+        out.push(line);
+    }
+    let more = grid.rows.len().saturating_sub(MOST);
+    if more > 0 {
+        out.push(format!("    and {more} more"));
+    }
+}
+
+fn shown(cell: &Cell, unit: &str) -> String {
+    match cell {
+        Cell::Unknown => "?".to_owned(),
+        Cell::None => "n/a".to_owned(),
+        Cell::Number(value) => amount(*value, unit),
+        Cell::Text(text) => printable(text).into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+    use crate::rules::{Cell, Grid};
+
+    #[test]
+    fn columns_line_up_and_names_cannot_steer() {
+        let grid = Grid::new([("max", ""), ("current", "")])
+            .row("combined", [Cell::Number(64.0), Cell::Number(1.0)])
+            .row("\u{1b}x", [Cell::None, Cell::Unknown]);
+        let mut lines = Vec::new();
+        table("ethtool_l", &grid, "ethtool -l", &mut lines);
+        assert_eq!(
+            lines[1..],
+            ["              max  current", "    combined   64        1", "    \\x1bx     n/a        ?"]
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! NUMA-07: the kernel reclaims on a node before it takes memory of another.
+
+use super::{Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, preflight};
+use crate::bottleneck::ResourceKind;
+use crate::locale::evidence;
+use crate::locale::rule::zone_reclaim as text;
+use std::sync::Arc;
+
+/// Its id.
+pub const ID: RuleId = RuleId::new("NUMA-07");
+pub(crate) const SCANNED: Threshold = ID.threshold(text::threshold::SCANNED, 100.0, "1/s");
+pub(crate) const OTHERS: Threshold = ID.threshold(text::threshold::OTHERS, 0.25, "fraction");
+
+pub(crate) const RULE: Rule = Rule {
+    id: ID,
+    name: text::NAME,
+    why: text::WHY,
+    guards: text::GUARDS,
+    advice: text::ADVICE,
+    limits: |_| &[ResourceKind::Remote],
+    needs_load: true,
+    reads: &[Input::Nodes],
+    sources: &["/proc/sys/vm/zone_reclaim_mode", "node*/vmstat"],
+    thresholds: &[SCANNED, OTHERS],
+    references: &["Documentation/admin-guide/sysctl/vm.rst"],
+    pace: Pace { at_once: true, ..Pace::QUICK },
+    preflight: Some(Preflight { name: text::PREFLIGHT, says: preflight::zone_reclaim }),
+    judge,
+    title,
+    ..Rule::BASE
+};
+
+fn judge(context: &mut RuleContext<'_>) {
+    let frame = context.frame();
+    if frame.topology.nodes.iter().filter(|node| node.has_memory).count() < 2 {
+        return;
+    }
+    let Some((_, mode)) = frame.sysctls.iter().find(|(name, _)| &**name == "vm.zone_reclaim_mode") else {
+        context.unchecked(Subject::Host, "vm.zone_reclaim_mode could not be read", "CONFIG_NUMA");
+        return;
+    };
+    if &**mode == "0" {
+        return;
+    }
+    let free = |node: &crate::frame::Node| {
+        Some(
+            node.memory_free_bytes.value()? as f64 / node.memory_total_bytes.value().filter(|total| *total > 0)? as f64,
+        )
+    };
+    let scanned = frame.nodes.iter().filter_map(|node| node.pgscan_direct_per_second).fold(0.0, f64::max);
+    let roomy = frame.nodes.iter().filter_map(free).any(|share| share >= context.limit(&OTHERS));
+    let hurts = scanned >= context.limit(&SCANNED) && roomy;
+    let hit = Hit::new(Subject::Host, 0.8)
+        .severity(if hurts { Severity::Warning } else { Severity::Info })
+        .would_hurt()
+        .text(evidence::MODE, Arc::clone(mode), "/proc/sys/vm/zone_reclaim_mode")
+        .number(evidence::SCANNED, scanned, "1/s", "node*/vmstat");
+    context.hit(hit);
+}
+
+fn title(finding: &Finding) -> String {
+    format!("vm.zone_reclaim_mode is {}: nodes reclaim before they take memory of others", finding.text(evidence::MODE))
+}
