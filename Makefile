@@ -5,10 +5,10 @@ ARGS ?=
 # The native libraries of the default build, by pkg-config name and Debian package.
 LIBS := hwloc libudev
 PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
-# Without libhwloc the program reads sysfs alone.
+# Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test guest soak build setup setup-test lint bench picture clean
+.PHONY: run test guest guest-change measured soak build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -16,15 +16,23 @@ run: build ## build and start the live monitor
 build: setup
 	@$(CARGO) build --release --locked $(FEATURES)
 
-test: setup setup-test ## build and run every test
-	@TOPOTOP_GUEST=1 INSTA_UPDATE=no $(CARGO) test --workspace --locked $(FEATURES)
+test: setup setup-test ## build; every test that needs no virtual machine, and one small virtual machine
+	@TOPOTOP_GUEST=smoke INSTA_UPDATE=no $(CARGO) test --workspace --locked $(FEATURES)
 
-# Small virtual machines, made once of Debian's packages and kept below ~/.cache/topotop-guest; ARGS="one-queue" picks.
-guest: setup setup-test ## boot small machines, make trouble in them, see it found
-	@TOPOTOP_GUEST=1 $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
+# Small virtual machines, made once of Debian's packages and kept in ~/.cache/topotop-guest. docs/testing.md has the tiers.
+# ARGS="one-queue quota" picks scenarios by parts of their names.
+guest: setup setup-test ## every functional scenario in virtual machines
+	@TOPOTOP_GUEST=all $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
+
+guest-change: setup setup-test ## the scenarios that a change touches, and a share of the others: what CI runs
+	@TOPOTOP_GUEST=change $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
+
+measured: setup setup-test ## raw effects of fixes, measured in rounds: wants the machine to itself
+	@TOPOTOP_GUEST=measured $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
 
 # Two hundred kills of a recording, a CPU that goes offline for a moment, Erlang nodes on one CPU, groups at their limit.
-soak: setup setup-test ## the tests that take long or disturb the machine
+soak: setup setup-test ## tests that take long or disturb the machine
+	@./scripts/test-tools.sh erl=erlang-base taskset=util-linux
 	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 record:: log:: trouble::
 
 setup:
@@ -33,10 +41,12 @@ setup:
 	@command -v cc >/dev/null || { echo "topotop: a C compiler is missing: install gcc or clang" >&2; exit 2; }
 	@pkg-config --exists $(LIBS) 2>/dev/null || echo "topotop: building without libhwloc; for group objects and device locality install: $(PACKAGES)" >&2
 
-# What the tests use beyond the build: a Python that unpacks captured machines, namespaces for unprivileged runs and for
-# the network of virtual machines, and what unpacks their drivers.
+# What the tests use beyond the build: a Python that unpacks captured machines, namespaces and system call traces for
+# unprivileged runs, and what virtual machines are made with.
 setup-test:
-	@if ! { command -v python3 && command -v unshare && command -v setpriv && command -v ip && command -v xz; } >/dev/null; then ./scripts/packages.sh python3 util-linux iproute2 xz-utils; fi
+	@./scripts/test-tools.sh python3=python3 unshare=util-linux setpriv=util-linux nsenter=util-linux taskset=util-linux \
+	    ionice=util-linux flock=util-linux ip=iproute2 xz=xz-utils ethtool=ethtool strace=strace git=git \
+	    systemd-analyze=systemd
 
 lint: setup ## formatting, lints and documentation, warnings denied
 	@$(CARGO) fmt --all --check

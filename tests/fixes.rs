@@ -41,7 +41,7 @@ impl Full {
         let limit = group.join(file);
         if std::fs::create_dir(&group).is_err() || std::fs::write(&limit, LIMIT).is_err() {
             let _ = std::fs::remove_dir(&group);
-            eprintln!("not tested: no control group of memory can be made here");
+            crate::common::not_tested("no memory control group can be made here");
             return None;
         }
         // `tail` keeps the line that never ends.

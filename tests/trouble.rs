@@ -122,11 +122,11 @@ fn erlang(bind: &str) -> Option<(Trouble, [u32; 2])> {
 #[ignore = "takes 30 seconds and both CPUs; make soak runs it"]
 fn bound_erlang_nodes_collide() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        eprintln!("skipped: one CPU only");
+        crate::common::not_tested("one CPU only");
         return;
     }
     let Some((trouble, pids)) = erlang("db") else {
-        eprintln!("skipped: no Erlang here (erlang-base)");
+        crate::common::not_tested("no Erlang (erlang-base)");
         return;
     };
     let (documents, _) = watch(14);
@@ -136,7 +136,7 @@ fn bound_erlang_nodes_collide() {
         .filter(|document| document["cpus"].as_array().is_some_and(|cpus| cpus.iter().all(busy)))
         .count();
     if crowded > 3 {
-        eprintln!("skipped: other work leaves no CPU idle ({crowded} of {} samples)", documents.len());
+        crate::common::not_tested(&format!("other work leaves no CPU idle ({crowded} of {} samples)", documents.len()));
         return;
     }
     let first = documents.iter().position(|document| findings(document, "BEAM-01", "").next().is_some());
@@ -162,7 +162,7 @@ fn bound_erlang_nodes_collide() {
 fn page_cache_is_told_from_pain() {
     let mut trouble = Trouble::default();
     let Some(still) = trouble.group("still", 64) else {
-        eprintln!("skipped: no memory controller of version 1 that may be written to");
+        crate::common::not_tested("no writable memory controller of version 1");
         return;
     };
     let directory = tempfile::tempdir().expect("a directory");
@@ -225,13 +225,13 @@ const RESTS_AND_WORKS: &str =
 #[ignore = "takes a minute and half of the CPUs; make soak runs it"]
 fn the_same_imbalance_is_told_without_load_and_a_warning_under_load() {
     if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-        eprintln!("skipped: one CPU only");
+        crate::common::not_tested("one CPU only");
         return;
     }
     let mut trouble = Trouble::default();
     let busy = |trouble: &mut Trouble| trouble.run("taskset", &["-c", "0", "sh", "-c", "while :; do :; done"]);
     if busy(&mut trouble).and_then(|_| busy(&mut trouble)).is_none() {
-        eprintln!("skipped: no taskset here (util-linux)");
+        crate::common::not_tested("no taskset (util-linux)");
         return;
     }
     let directory = tempfile::tempdir().expect("a directory");

@@ -102,7 +102,7 @@ pub(crate) fn can_trace() -> bool {
     let status = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
     let can = status.is_ok_and(|status| status.success());
     if !can {
-        eprintln!("not tested: no strace, or it may trace nothing");
+        crate::common::not_tested("no strace, or it may not trace");
     }
     can
 }

@@ -42,7 +42,7 @@ impl Net {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        eprintln!("not tested: no network namespace can be made here");
+        crate::common::not_tested("no network namespace can be made here");
         None
     }
 

@@ -31,7 +31,7 @@ impl Pair {
         if said.trim() == "made" {
             return Some(pair);
         }
-        eprintln!("not tested: no pair of interfaces in a network namespace can be made here");
+        crate::common::not_tested("no pair of interfaces can be made in a network namespace here");
         None
     }
 

@@ -63,7 +63,7 @@ fn lesser(rights: &[&str], arguments: &[&str], state: &Path) -> Output {
 fn is_root() -> bool {
     let is = rustix::process::geteuid().is_root();
     if !is {
-        eprintln!("not tested: rights are taken from root only");
+        crate::common::not_tested("only root can drop rights");
     }
     is
 }
@@ -79,7 +79,7 @@ impl Groups {
         let groups = Self(format!("/topotop-{name}-{}", std::process::id()));
         let made = groups.places().into_iter().all(|place| std::fs::create_dir(place).is_ok());
         if !made {
-            eprintln!("not tested on control groups: none of version 1 can be made here");
+            crate::common::not_tested("no control group of version 1 can be made here");
         }
         made.then_some(groups)
     }

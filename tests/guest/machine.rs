@@ -1,33 +1,34 @@
-//! The shapes of machines, and how QEMU is asked for one.
+//! The kinds of machines, and the command of QEMU for each.
 
-use crate::scenarios::{self, Scenario};
+use crate::scenario::Scenario;
+use crate::scenarios;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A machine that is booted once and goes through its scenarios.
+/// A kind of machine and the scenarios that it runs.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     /// Which kernel of the image.
     kernel: &'static str,
     /// The network card, as QEMU names it; empty for none.
     pub(crate) card: &'static str,
-    /// CPUs that are there, of eight places in four nodes.
+    /// CPUs that are present, of eight places on four nodes.
     cpus: u32,
     /// Memory by node in MiB; a node beyond the fourth has no CPUs.
     memory: &'static [u32],
     /// The node of the network card.
     card_node: u32,
-    /// True for one that has the host to itself, after the others, and a thread for each of its CPUs: how busy they are
-    /// is told by what they do, not by what else the host does.
-    pub(crate) alone: bool,
-    /// Words for the kernel.
+    /// True where figures are measured: it runs when no other machine does, with a thread for each of its CPUs, so that
+    /// how busy a CPU is follows from its work and not from the host.
+    pub(crate) measured: bool,
+    /// Parameters of the kernel.
     append: &'static str,
     pub(crate) scenarios: &'static [&'static Scenario],
 }
 
-/// The odd one: seven CPUs, a node without any, an interface with four queues, groups of version 2.
+/// An odd one: seven CPUs, a node without any, an interface with four queues, control groups of version 2.
 const VIRTIO: Shape = Shape {
     name: "virtio",
     kernel: "new",
@@ -35,12 +36,12 @@ const VIRTIO: Shape = Shape {
     cpus: 7,
     memory: &[512, 512, 512, 256, 256],
     card_node: 2,
-    alone: false,
+    measured: false,
     append: "",
     scenarios: scenarios::VIRTIO,
 };
 
-/// The usual one: an older kernel, a card like real ones, an isolated CPU.
+/// A common one: an older kernel, a card like real ones, an isolated CPU.
 const IGB: Shape = Shape {
     name: "igb",
     kernel: "old",
@@ -48,12 +49,12 @@ const IGB: Shape = Shape {
     cpus: 8,
     memory: &[512, 512, 512, 512],
     card_node: 2,
-    alone: false,
+    measured: false,
     append: "isolcpus=7",
     scenarios: scenarios::IGB,
 };
 
-/// Groups of version 1.
+/// Control groups of version 1.
 const V1: Shape = Shape {
     name: "v1",
     kernel: "old",
@@ -61,12 +62,12 @@ const V1: Shape = Shape {
     cpus: 2,
     memory: &[512, 256, 256, 256],
     card_node: 0,
-    alone: false,
+    measured: false,
     append: "guest.cgroup=v1",
     scenarios: scenarios::V1,
 };
 
-/// Groups and daemons are systemd's. A service may have any number of processes, and all that fails is told.
+/// Its first process is systemd, which has all control groups and daemons.
 const SYSTEMD: Shape = Shape {
     name: "systemd",
     append: "guest.systemd systemd.unit=guest.target systemd.show_status=error systemd.default_timeout_start_sec=300",
@@ -74,12 +75,12 @@ const SYSTEMD: Shape = Shape {
     ..VIRTIO
 };
 
-/// Those again, for what is measured.
-const VIRTIO_ALONE: Shape = Shape { name: "virtio-alone", alone: true, scenarios: scenarios::VIRTIO_ALONE, ..VIRTIO };
-const IGB_ALONE: Shape = Shape { name: "igb-alone", alone: true, scenarios: scenarios::IGB_ALONE, ..IGB };
-const V1_ALONE: Shape = Shape { name: "v1-alone", alone: true, scenarios: scenarios::V1_ALONE, ..V1 };
+const VIRTIO_MEASURED: Shape =
+    Shape { name: "virtio-measured", measured: true, scenarios: scenarios::VIRTIO_MEASURED, ..VIRTIO };
+const IGB_MEASURED: Shape = Shape { name: "igb-measured", measured: true, scenarios: scenarios::IGB_MEASURED, ..IGB };
+const V1_MEASURED: Shape = Shape { name: "v1-measured", measured: true, scenarios: scenarios::V1_MEASURED, ..V1 };
 
-pub(crate) const SHAPES: &[Shape] = &[VIRTIO, IGB, V1, SYSTEMD, VIRTIO_ALONE, IGB_ALONE, V1_ALONE];
+pub(crate) const SHAPES: &[Shape] = &[VIRTIO, IGB, V1, SYSTEMD, VIRTIO_MEASURED, IGB_MEASURED, V1_MEASURED];
 
 /// The first version of QEMU whose CPUs may have a thread each: 7.2 crashes with them.
 const THREADS_SINCE: u32 = 10;
@@ -87,20 +88,20 @@ const THREADS_SINCE: u32 = 10;
 const APPEND: &str = "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off nokaslr no_timer_check tsc=reliable \
     cryptomgr.notests random.trust_cpu=on psi=1 numa_balancing=disable";
 
-/// With a thread for each CPU the emulator loses what CPUs write to their interrupt controllers while devices are given
-/// their places, and they sleep for ever: `init` starts all but the first when that is done.
-const STEADY: &str = "maxcpus=1";
+/// With a thread for each CPU the emulator loses writes to interrupt controllers while the kernel assigns resources to
+/// devices, and CPUs sleep for ever: `init` starts all but the first CPU afterwards.
+const ONE_CPU_FIRST: &str = "maxcpus=1";
 
-/// The files of one boot, and what it is connected to.
+/// The files of one boot, and its network.
 pub(crate) struct Place<'a> {
     pub(crate) image: &'a Path,
     pub(crate) work: &'a Path,
-    /// Whether tap0 is there.
+    /// Whether tap0 exists.
     pub(crate) network: bool,
 }
 
 impl Shape {
-    /// Why its card cannot be had here.
+    /// Why this QEMU cannot emulate its card.
     pub(crate) fn card_missing(&self, image: &Path) -> Option<String> {
         let help = format!("{},help", self.card);
         let output = Command::new(image.join("qemu")).args(["-device", &help]).output();
@@ -115,7 +116,7 @@ impl Shape {
 
     /// The command that starts it.
     pub(crate) fn command(&self, place: &Place<'_>) -> Command {
-        // Death of this process takes the machine with it.
+        // The machine ends with this process.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", "--"]).arg(place.image.join("qemu"));
         let fast = kvm(place.image, place.work);
@@ -123,7 +124,7 @@ impl Shape {
             command.args(["-accel", "kvm", "-cpu", "host"]);
         } else {
             // One thread for all CPUs disturbs the machines beside it least.
-            let threads = if self.alone && version(place.image) >= THREADS_SINCE { "multi" } else { "single" };
+            let threads = if self.measured && version(place.image) >= THREADS_SINCE { "multi" } else { "single" };
             command.args(["-accel", &format!("tcg,thread={threads},tb-size=256"), "-cpu", "max,la57=off"]);
         }
         let total: u32 = self.memory.iter().sum();
@@ -133,8 +134,8 @@ impl Shape {
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-device", "virtio-rng-pci"]);
         command.arg("-kernel").arg(place.image.join(format!("vmlinuz-{}", self.kernel)));
         command.arg("-initrd").arg(place.image.join(format!("initrd-{}", self.kernel)));
-        let steady = if self.alone { STEADY } else { "" };
-        command.args(["-append", &format!("{APPEND} {steady} {}", self.append)]);
+        let first = if self.measured { ONE_CPU_FIRST } else { "" };
+        command.args(["-append", &format!("{APPEND} {first} {}", self.append)]);
         let file = |name: &str| place.work.join(name).display().to_string();
         command.args(["-serial", &format!("file:{}", file("console")), "-serial", &format!("file:{}", file("log"))]);
         command.args(["-chardev", &format!("file,id=out,path={}", file("out")), "-device", "virtio-serial-pci"]);
@@ -172,7 +173,7 @@ impl Shape {
         }
     }
 
-    /// The card stands on a bus of its own, which has a node.
+    /// The card is on a bus of its own, which has a node.
     fn card(&self, command: &mut Command) {
         command.args(["-device", &format!("pxb-pcie,id=far,bus=pcie.0,bus_nr=64,numa_node={}", self.card_node)]);
         command.args(["-device", "pcie-root-port,id=farport,bus=far,chassis=9,slot=9"]);
@@ -182,7 +183,7 @@ impl Shape {
     }
 }
 
-/// The first number of QEMU's version; none where it does not tell.
+/// The major version of QEMU; 0 where it is unknown.
 fn version(image: &Path) -> u32 {
     let output = Command::new(image.join("qemu")).arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -190,8 +191,8 @@ fn version(image: &Path) -> u32 {
     number.unwrap_or_default()
 }
 
-/// Whether KVM runs a kernel here. That it can be opened says nothing: under some hypervisors a kernel stops at once,
-/// and the emulator waits for ever. So one is started, and the answer kept until the host is booted again.
+/// Whether KVM runs a kernel here. Opening it proves nothing: under some hypervisors a kernel stops at once and the emulator
+/// waits for ever. So a trial starts one; its result is kept until the host reboots.
 fn kvm(image: &Path, work: &Path) -> bool {
     let open = fs::OpenOptions::new().read(true).write(true).open("/dev/kvm").is_ok();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -228,11 +229,11 @@ fn kvm(image: &Path, work: &Path) -> bool {
     while Instant::now() < until && matches!(child.try_wait(), Ok(None)) {
         std::thread::sleep(Duration::from_millis(50));
     }
-    // What hangs is ended; what has ended already cannot be, which is as good.
+    // Fails where it has ended already.
     let _ = child.kill();
     let _ = child.wait();
     let works = fs::read_to_string(&console).is_ok_and(|text| text.contains("guest: no root disk"));
-    // Where the answer cannot be kept it is asked for again.
+    // Without a kept result the next start tries again.
     let _ = fs::write(known, if works { "yes" } else { "no" });
     works
 }

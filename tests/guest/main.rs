@@ -1,131 +1,184 @@
-//! Small virtual machines that run the project's own binary: a problem is made in them, it has to be found, and
-//! silence has to come back when it is over. `make guest` runs them, `make guest ARGS=NAME` some.
+//! Small virtual machines that run the project's own binary: a problem is caused in them, it has to be found, fixes are
+//! applied and undone, and no warning may be left afterwards. docs/testing.md has the tiers and how CI selects.
 //!
-//! A shape is a machine that is booted once and goes through its scenarios; `image.sh` fetches what machines are made
-//! of. A machine that does not start or stops answering is started again, and so is one in which a scenario failed, for
-//! that alone: an emulated machine may get too little of the host to show what is asked for. What was tried again is
-//! told at the end, with the reason. Where figures alone are wrong again, and nothing that was done or put back, that
-//! is told and does not fail: it says more of the host than of the program.
-#![expect(clippy::expect_used, reason = "what fails here fails as tests do")]
-#![expect(clippy::print_stdout, reason = "a test without the usual harness tells its results itself")]
+//! A machine is booted by a process of its own, in a network namespace of its own, and runs its scenarios one after the
+//! other. `image.sh` makes what machines consist of.
+#![expect(clippy::expect_used, reason = "helpers of tests fail as tests do")]
+#![expect(clippy::print_stdout, reason = "a test without the usual harness prints its results itself")]
 
-mod act;
 mod boot;
 mod flood;
 mod machine;
+mod parts;
+mod payload;
+mod report;
+mod samples;
+mod scenario;
 mod scenarios;
-mod screen;
-mod seen;
+mod selection;
+mod steps;
+mod terminal;
+mod workload;
 
 use machine::Shape;
+use scenario::Scenario;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::{env, fs};
+use std::sync::Mutex;
+use std::time::Instant;
+use std::{env, fs, thread};
 
-/// What `make guest` and `make test` set: without it other runs of the tests fetch nothing.
-const WANTED: &str = "TOPOTOP_GUEST";
-/// What `.ci/run` sets: a machine that cannot run the guests is none to judge by.
-const CI: &str = "CI";
+/// Which scenarios run: `smoke`, `all`, `change` or `measured`. Without it nothing is fetched and nothing runs.
+const TIER: &str = "TOPOTOP_GUEST";
+/// Seconds of scenarios that one boot runs at most: several boots share the host's CPUs better than one long one.
+const SECONDS_OF_A_BOOT: u64 = 300;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let rest = arguments.get(1..).unwrap_or_default();
-    match arguments.first().map(String::as_str) {
-        Some("act") => act::run(rest),
-        Some("shape") => boot::run(rest),
-        _ if env::var_os(WANTED).is_none() => {
-            println!("guest: not run: make guest");
-            ExitCode::SUCCESS
+    let first = arguments.first().map(String::as_str);
+    if first == Some("shape") {
+        return boot::run(arguments.get(1..).unwrap_or_default());
+    }
+    if let Some(status) = workload::run(&arguments) {
+        return status;
+    }
+    let Ok(tier) = env::var(TIER) else {
+        println!("guest: not run; `make guest` runs it");
+        return ExitCode::SUCCESS;
+    };
+    let names: Vec<&str> = arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let is_list = arguments.iter().any(|word| word == "--list");
+    match run(&tier, &names, is_list) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(why) => {
+            println!("guest: FAILED: {why}");
+            ExitCode::FAILURE
         }
-        _ => all(&arguments),
     }
 }
 
-/// Boots every shape that has scenarios of these names: side by side, then those that want the host to themselves.
-fn all(arguments: &[String]) -> ExitCode {
-    let names: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
-    let image = match image() {
-        Ok(image) => image,
-        Err(reason) => {
-            println!("guest: not run: {reason}");
-            return if env::var_os(CI).is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+/// Boots machines for the scenarios of a tier, or lists them only; true where all passed.
+fn run(tier: &str, names: &[&str], is_list: bool) -> Result<bool, String> {
+    let start = Instant::now();
+    let chosen = selection::choose(tier, names)?;
+    let all = machine::SHAPES.iter().map(|shape| shape.scenarios.len()).sum::<usize>();
+    let count: usize = chosen.iter().map(|(_, scenarios)| scenarios.len()).sum();
+    println!("guest: {count} of {all} scenarios:");
+    for (shape, scenarios) in &chosen {
+        for Scenario { name, proves, .. } in scenarios {
+            println!("guest {}: {name}: {proves}", shape.name);
         }
-    };
+    }
+    if is_list {
+        return Ok(true);
+    }
+    let image = image()?;
+    println!("guest: images in {}, {} s", image.display(), start.elapsed().as_secs());
     let network = network();
-    let mut words = network.clone().unwrap_or_else(|reason| {
-        println!("guest: without a network: {reason}");
-        Vec::new()
+    let reports = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
+    let (measured, together): (Vec<_>, Vec<_>) = boots(&chosen).into_iter().partition(|boot| boot.shape.measured);
+    let mut paths = Vec::new();
+    for (boots, at_once) in [(together, cpus()), (measured, 1)] {
+        let commands = boots.into_iter().map(|boot| {
+            let path = reports.path().join(paths.len().to_string());
+            paths.push(path.clone());
+            boot.command(&image, &network, &path)
+        });
+        side_by_side(commands.collect::<VecDeque<_>>(), at_once);
+    }
+    let names: Vec<&str> = chosen.iter().flat_map(|(_, scenarios)| scenarios.iter().map(|one| one.name)).collect();
+    Ok(report::summary(&paths, &names, all - count, start))
+}
+
+/// One start of a machine with some of its scenarios.
+struct Start {
+    shape: &'static Shape,
+    scenarios: Vec<&'static str>,
+    seconds: u64,
+}
+
+/// What is chosen in boots of limited length, the longest first.
+fn boots(chosen: &[selection::Chosen]) -> Vec<Start> {
+    let mut all: Vec<Start> = Vec::new();
+    for (shape, scenarios) in chosen {
+        let total: u64 = scenarios.iter().map(|scenario| scenario.seconds).sum();
+        let length = total.div_ceil(total.div_ceil(SECONDS_OF_A_BOOT).max(1));
+        let mut boot = Start { shape, scenarios: Vec::new(), seconds: 0 };
+        for scenario in scenarios {
+            if boot.seconds > 0 && boot.seconds + scenario.seconds / 2 > length {
+                all.push(std::mem::replace(&mut boot, Start { shape, scenarios: Vec::new(), seconds: 0 }));
+            }
+            boot.scenarios.push(scenario.name);
+            boot.seconds += scenario.seconds;
+        }
+        all.push(boot);
+    }
+    all.sort_by_key(|boot| std::cmp::Reverse(boot.seconds));
+    all
+}
+
+impl Start {
+    /// The command that boots it, in a network namespace where that can be made.
+    fn command(&self, image: &Path, network: &Result<Vec<String>, String>, report: &Path) -> Command {
+        let own = workload::own();
+        let mut command = match network {
+            Ok(words) => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]).arg(own);
+                command
+            }
+            Err(_) => Command::new(own),
+        };
+        let network = network.as_ref().map_or_else(String::as_str, |_| "tap");
+        command.args(["shape", self.shape.name]).arg(image).arg(network).arg(report).args(&self.scenarios);
+        command.stdin(Stdio::null());
+        command
+    }
+}
+
+fn cpus() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Runs so many machines at once until all have ended; a scenario without a result has failed.
+fn side_by_side(commands: VecDeque<Command>, at_once: usize) {
+    let queue = Mutex::new(commands);
+    let next = || queue.lock().expect("the queue").pop_front();
+    thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                while let Some(mut command) = next() {
+                    let status = command.status().expect("a machine's process starts");
+                    if !status.success() {
+                        println!("guest: a machine's process ended with {status}");
+                    }
+                }
+            });
+        }
     });
-    words.push(env::current_exe().expect("an own path").display().to_string());
-    let wanted = |scenario: &&&scenarios::Scenario| {
-        names.is_empty() || names.iter().any(|name| scenario.name.contains(name.as_str()))
-    };
-    let reports = tempfile::tempdir().expect("a temporary folder");
-    let mut todo: Vec<(&'static Shape, Command)> = Vec::new();
-    for shape in machine::SHAPES {
-        let chosen: Vec<&str> = shape.scenarios.iter().filter(wanted).map(|scenario| scenario.name).collect();
-        if chosen.is_empty() {
-            continue;
-        }
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]);
-        command.args(["shape", shape.name]).arg(&image).arg(if network.is_ok() { "tap" } else { "none" });
-        command.arg(reports.path()).args(chosen);
-        todo.push((shape, command));
-    }
-    if todo.is_empty() {
-        let fails = names.is_empty() && env::var_os(CI).is_some();
-        println!("guest: no machine was run");
-        return if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS };
-    }
-    let (alone, beside): (Vec<_>, Vec<_>) = todo.into_iter().partition(|(shape, _)| shape.alone);
-    let mut good = side_by_side(beside);
-    for one in alone {
-        good &= side_by_side(vec![one]);
-    }
-    // Whoever sees the end of what was printed alone sees what matters.
-    for shape in machine::SHAPES {
-        print!("{}", fs::read_to_string(reports.path().join(shape.name)).unwrap_or_default());
-    }
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs machines and waits for them; false where one failed.
-fn side_by_side(machines: Vec<(&'static Shape, Command)>) -> bool {
-    let start = |(shape, mut command): (&'static Shape, Command)| {
-        (shape.name, command.stdin(Stdio::null()).spawn().expect("it starts"))
-    };
-    let children: Vec<_> = machines.into_iter().map(start).collect();
-    let mut good = true;
-    for (name, mut child) in children {
-        let status = child.wait().expect("it ends");
-        if !status.success() {
-            println!("guest {name}: failed");
-            good = false;
-        }
-    }
-    good
-}
-
-/// The folder with everything that guests are made of, made if need be; or why it cannot be had.
+/// The folder with what guests consist of, made where it is missing; or why it cannot be made.
 fn image() -> Result<PathBuf, String> {
     let cache = env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute())
         .or_else(|| env::home_dir().map(|home| home.join(".cache")))
-        .ok_or("no folder to keep the guests in")?
+        .ok_or("no folder for the images of guests")?
         .join("topotop-guest");
     fs::create_dir_all(&cache).map_err(|error| format!("{}: {error}", cache.display()))?;
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guest/image.sh");
     let output = Command::new("bash").arg(script).arg(&cache).output().map_err(|error| format!("bash: {error}"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().lines().last().unwrap_or_default().to_owned();
-    if output.status.success() { Ok(PathBuf::from(text(&output.stdout))) } else { Err(text(&output.stderr)) }
+    let last = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().lines().last().unwrap_or_default().to_owned();
+    if output.status.success() { Ok(PathBuf::from(last(&output.stdout))) } else { Err(last(&output.stderr)) }
 }
 
-/// What starts a program in a network of its own in which it can make a device; or why that cannot be.
+/// What starts a program in a network namespace of its own with a tap device; or why that cannot be.
 fn network() -> Result<Vec<String>, String> {
-    let user = rustix::process::geteuid().is_root();
-    let words: Vec<String> = ["unshare", if user { "-n" } else { "-rn" }].map(str::to_owned).to_vec();
+    let is_root = rustix::process::geteuid().is_root();
+    let words: Vec<String> = ["unshare", if is_root { "-n" } else { "-rn" }].map(str::to_owned).to_vec();
     let trial = "ip tuntap add dev tap0 mode tap multi_queue && ip link set lo up";
     let output = Command::new(&words[0]).args(&words[1..]).args(["sh", "-c", trial]).output();
     match output {

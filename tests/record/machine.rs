@@ -122,7 +122,7 @@ wait $pid
 fn interfaces_come_and_go() {
     let needs = "unshare -m -n sh -c 'mount -t sysfs sysfs /sys && ip link add plug0 type veth peer name plug1'";
     if !Command::new("sh").args(["-c", needs]).output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: this machine does not allow `{needs}`");
+        crate::common::not_tested(&format!("this machine does not allow `{needs}`"));
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
@@ -156,7 +156,7 @@ wait $pid
 fn cpus_go_and_come() {
     let online = "/sys/devices/system/cpu/cpu1/online";
     if std::fs::OpenOptions::new().write(true).open(online).is_err() {
-        eprintln!("skipped: this machine does not allow to write {online}");
+        crate::common::not_tested(&format!("{online} is not writable here"));
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");
@@ -195,7 +195,7 @@ fn unit() -> String {
 #[test]
 fn the_unit_is_one() {
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no systemd-analyze");
+        crate::common::not_tested("no systemd-analyze (systemd)");
         return;
     }
     let dir = tempfile::tempdir().expect("a directory");

@@ -1,33 +1,89 @@
-//! A disk that serves twenty requests a second or some more, and who waits for it.
+//! A disk that serves twenty requests a second or a few more, and who waits for it.
 
-use super::{PLAIN, Scenario};
-use crate::seen::{Outcome, Seen, holds};
+use crate::scenario::{APPLY, Apply, Expected, FINDING, Finding, KEYS, Keys, PLAIN, Refuse, Rights, Scenario, Step};
 
 /// Two services that want every write on the disk.
-pub(crate) const SHARED: Scenario = Scenario {
+pub(super) const TWO_WRITERS: Finding = Finding {
+    rule: "IO-02",
+    subject: "disk:vd",
+    texts: &[("writers", "/queue "), ("writers", "/search "), ("mounts", "/slow")],
+    groups: &["IO-01"],
+    beside: &["IO-03", "IO-04"],
+    ..FINDING
+};
+
+const WEIGHT: &str = "IO-02/disk%3Avdd/F-IOWEIGHT";
+const SEARCH: &str = "--set group=/search";
+
+/// A weight in a group.
+const WEIGHED: Apply = Apply { id: WEIGHT, options: SEARCH, state: "group_state search", ..APPLY };
+
+/// F-IOMAX is refused below its floor, F-IOWEIGHT where nothing honours it.
+const REFUSED: Refuse =
+    Refuse { name: "", id: "", options: "", rights: Rights::Root, state: "group_state search", says: &[] };
+
+pub(super) const SHARED: Scenario = Scenario {
     name: "shared-disk",
+    proves: "IO-02 names two writers of one disk; F-IOMAX, F-IONICE and F-IOWEIGHT (BFQ, cost controller) hold one back and release it",
+    seconds: 230,
     inject: "slow_disk; group queue; group search
-        in_group queue /test/tool act sync /slow/queue; in_group search /test/tool act sync /slow/search; sleep 3",
+        in_group queue /test/tool sync /slow/queue; in_group search /test/tool sync /slow/search; sleep 3",
     clean: "stop; no_slow_disk; no_group queue search",
-    sick: shared,
+    expected: Expected::Finding(TWO_WRITERS),
+    steps: &[
+        // Loads the scheduler first: its control files appear in the groups.
+        Step::Shell("slow_disk_by bfq; slow_disk_by none"),
+        Step::Keys(Keys {
+            rule: "IO-02",
+            fix: "F-IOMAX",
+            set: "group=/search iops=2",
+            state: "group_state search",
+            journal: &["wiops=2"],
+            ..KEYS
+        }),
+        Step::Refuse(Refuse { name: "floor", id: "IO-02/disk%3Avdd/F-IOMAX", says: &["100 writes/s"], ..REFUSED }),
+        Step::Apply(Apply {
+            name: "iomax",
+            id: "IO-02/disk%3Avdd/F-IOMAX",
+            options: "--set group=/search --set iops=2",
+            state: "group_state search",
+            sets: &["wiops=2"],
+            ..APPLY
+        }),
+        Step::Refuse(Refuse { name: "unhonoured", id: WEIGHT, options: SEARCH, says: &["none"], ..REFUSED }),
+        Step::Shell("slow_disk_by mq-deadline"),
+        Step::Apply(Apply {
+            name: "ionice",
+            id: "IO-02/disk%3Avdd/F-IONICE",
+            options: SEARCH,
+            state: "priorities search",
+            sets: &["best-effort: prio 7"],
+            ..APPLY
+        }),
+        Step::Shell("slow_disk_by bfq"),
+        Step::Refuse(Refuse {
+            name: "nobody",
+            id: WEIGHT,
+            options: SEARCH,
+            rights: Rights::Nobody,
+            says: &["root"],
+            ..REFUSED
+        }),
+        Step::Apply(Apply { name: "bfq", sets: &["io.bfq.weight default 50"], ..WEIGHED }),
+        Step::Shell("slow_disk_by none; slow_disk_cost 1"),
+        Step::Apply(Apply { name: "cost", sets: &["io.weight default 50"], ..WEIGHED }),
+        Step::Shell("slow_disk_cost 0"),
+    ],
     ..PLAIN
 };
 
-/// The same while every CPU has enough to do, so that none ever idles for a disk.
-pub(crate) const SHARED_BUSY: Scenario = Scenario {
+pub(super) const SHARED_BUSY: Scenario = Scenario {
     name: "shared-disk-busy-cpus",
+    proves: "IO-02 finds the same while every CPU is busy, so that no CPU ever waits idle for a disk",
+    seconds: 40,
     inject: "slow_disk; group queue; group search
-        in_group queue /test/tool act sync /slow/queue; in_group search /test/tool act sync /slow/search
-        bg nice /test/tool act burn 7; sleep 3",
+        in_group queue /test/tool sync /slow/queue; in_group search /test/tool sync /slow/search
+        bg nice /test/tool burn 7; sleep 3",
+    steps: &[],
     ..SHARED
 };
-
-fn shared(seen: &Seen) -> Outcome {
-    let found = seen.found("IO-02", "disk:vd")?;
-    let writers = found.text("writers")?;
-    holds(writers.contains("/queue ") && writers.contains("/search "), format!("both are not named: {writers}"))?;
-    holds(found.has_under("IO-01"), "that the disk is saturated is not told under it")?;
-    holds(found.text("mounts")?.contains("/slow"), "what is mounted from it is not told")?;
-    seen.only(&["IO-01", "IO-02", "IO-03", "IO-04"])?;
-    Ok(format!("after {} samples: {}", found.after, found.title()))
-}

@@ -1,6 +1,6 @@
-//! What runs in a guest to make trouble there: `tool act NAME …`.
+//! Programs that cause problems in a guest, and calls of the kernel as fixes make them: `tool NAME …`.
 
-use crate::screen::Wish;
+use crate::terminal::{self, Task};
 use std::fs::{File, OpenOptions};
 use std::hint::black_box;
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -16,8 +16,8 @@ use topotop_model::fix::Target;
 
 const MIB: usize = 1 << 20;
 
-/// Runs until it is killed; fails only where it is called wrongly.
-pub(crate) fn run(words: &[String]) -> ExitCode {
+/// Runs a program, most of them until they are killed; none where there is none of this name.
+pub(crate) fn run(words: &[String]) -> Option<ExitCode> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let number = |text: &str| text.parse::<usize>().expect("a number");
     match words[..] {
@@ -26,24 +26,19 @@ pub(crate) fn run(words: &[String]) -> ExitCode {
         ["spread", mib, threads] => side_by_side(number(threads), || walk(number(mib) * MIB / number(threads))),
         ["serve", mib, ref ports @ ..] => {
             let listen = |port: &&str| TcpListener::bind(("127.0.0.1", number(port) as u16)).expect("a free port");
-            let _kept: Vec<TcpListener> = ports.iter().map(listen).collect();
+            let _listeners: Vec<TcpListener> = ports.iter().map(listen).collect();
             walk(number(mib) * MIB);
         }
         ["fill", mib] => fill(number(mib) * MIB),
         ["sync", path] => sync(path),
-        ["measure", rule, fix, set, ref login @ ..] => {
-            crate::screen::mend(&Wish { rule, fix, set, login: login.first().copied(), verdict: true });
-        }
-        ["keys", rule, fix, ref set @ ..] => {
-            crate::screen::mend(&Wish { rule, fix, set: &set.join(" "), ..Wish::default() });
-        }
+        ["keys", rule, fix, set, login] => terminal::apply_and_undo(&Task { rule, fix, set, login }),
         ["set", kind, nic, value] => set(kind, nic, value),
         ["place", irq, cpus] => place(number(irq) as u32, cpus),
         ["append", path, mib_per_second, most] => append(path, number(mib_per_second), number(most), true),
         ["rewrite", path, mib_per_second, most] => append(path, number(mib_per_second), number(most), false),
-        _ => return ExitCode::FAILURE,
+        _ => return None,
     }
-    ExitCode::SUCCESS
+    Some(ExitCode::SUCCESS)
 }
 
 fn side_by_side(threads: usize, work: impl Fn() + Sync) {
@@ -62,7 +57,7 @@ fn spin(until: Option<Instant>) {
     }
 }
 
-/// Memory of its own, walked through over and over.
+/// Touches every page of its memory, over and over.
 fn walk(bytes: usize) {
     let mut memory = vec![1u8; bytes];
     loop {
@@ -74,14 +69,14 @@ fn walk(bytes: usize) {
     }
 }
 
-/// Takes memory and gives it back, over and over.
+/// Allocates memory and frees it, over and over.
 fn fill(bytes: usize) {
     loop {
         black_box(&mut vec![1u8; bytes]);
     }
 }
 
-/// Small writes, each of which has to be on the disk before the next.
+/// Small writes, each synchronous.
 fn sync(path: &str) {
     let mut file = File::create(path).expect("a file");
     for round in 0u64.. {
@@ -91,8 +86,8 @@ fn sync(path: &str) {
     }
 }
 
-/// Grows a file steadily, and begins again at its end: with nothing, or over what stands there.
-fn append(path: &str, mib_per_second: usize, most: usize, with_nothing: bool) {
+/// Grows a file steadily up to a size, then starts again: with an empty file, or over its content.
+fn append(path: &str, mib_per_second: usize, most: usize, from_empty: bool) {
     let chunk = vec![7u8; mib_per_second * MIB / 20];
     let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path).expect("a file");
     let mut written = 0;
@@ -100,7 +95,7 @@ fn append(path: &str, mib_per_second: usize, most: usize, with_nothing: bool) {
     loop {
         if written + chunk.len() > most * MIB {
             written = 0;
-            if with_nothing {
+            if from_empty {
                 file.set_len(0).expect("a file");
             }
             file.seek(SeekFrom::Start(0)).expect("a place");
@@ -112,7 +107,7 @@ fn append(path: &str, mib_per_second: usize, most: usize, with_nothing: bool) {
     }
 }
 
-/// Has the kernel move an interrupt as a fix would, and tells what it says.
+/// Sets the affinity of an interrupt as a fix does, and prints the outcome.
 fn place(irq: u32, cpus: &str) {
     let actions = std::fs::read_to_string(format!("/sys/kernel/irq/{irq}/actions")).expect("an interrupt");
     let root = Arc::new(Root::live().expect("this machine"));
@@ -123,7 +118,7 @@ fn place(irq: u32, cpus: &str) {
     }
 }
 
-/// Has the kernel set something of an interface as a fix would, and put it back; tells what it was each time.
+/// Sets something of an interface as a fix does and restores it; prints the value each time.
 fn set(kind: &str, nic: &str, value: &str) {
     let nic = nic.to_owned();
     let target = match kind {
@@ -132,16 +127,20 @@ fn set(kind: &str, nic: &str, value: &str) {
         _ => Target::Channels { nic },
     };
     let mut machine = Kernel::new(Arc::new(Root::live().expect("this machine")));
-    let old = machine.value(&target, "").expect("it can be read").expect("a value");
+    let value_now = |machine: &Kernel| machine.value(&target, "").expect("readable").expect("a value");
+    let old = value_now(&machine);
     println!("{kind}: was {old}");
-    for (said, value) in [("set", value), ("put back", &old)] {
+    for (what, value) in [("set", value), ("restored", &old)] {
         let done = machine.write(&target, "", value, &mut |_| ControlFlow::Continue(()));
-        let now = machine.value(&target, "").expect("it can be read").expect("a value");
-        println!("{kind}: {said}: {now}{}", done.err().map(|trouble| format!(" ({trouble})")).unwrap_or_default());
+        println!(
+            "{kind}: {what}: {}{}",
+            value_now(&machine),
+            done.err().map(|trouble| format!(" ({trouble})")).unwrap_or_default()
+        );
     }
 }
 
-/// Where the tool itself is: scenarios call it.
+/// This program itself: guests get a copy.
 pub(crate) fn own() -> std::path::PathBuf {
     env::current_exe().expect("an own path")
 }
