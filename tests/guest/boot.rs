@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a machine may take to reach its first process.
-const BOOT: Duration = Duration::from_secs(180);
+const BOOT: Duration = Duration::from_mins(3);
 /// How many boots in a row may fail to reach it.
 const BOOTS: usize = 3;
 /// A folder that keeps what the guests sent, to find the reason of a failure.
@@ -123,9 +123,10 @@ impl Boot<'_> {
             if let Some(status) = ended {
                 return Err(format!("the machine ended: {status}"));
             }
-            let (what, limit) = match self.is_up {
-                true => (scenario.name, Duration::from_secs(scenario.limit_seconds())),
-                false => ("the boot", BOOT),
+            let (what, limit) = if self.is_up {
+                (scenario.name, Duration::from_secs(scenario.limit_seconds()))
+            } else {
+                ("the boot", BOOT)
             };
             if since.elapsed() > limit {
                 return Err(format!("{what} took more than {} s", limit.as_secs()));

@@ -1,5 +1,6 @@
 //! How scenarios came out: printed at once, and once more together at the end, where a reader of the last lines sees it.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -33,7 +34,7 @@ impl Report {
 
     fn line(&mut self, what: &str, name: &str, took: Duration, text: &str) {
         let short: String = text.chars().take(400).collect::<String>().replace(['\n', '\t'], " ");
-        self.lines += &format!("{what}\t{name}\t{}\t{short}\n", took.as_secs());
+        writeln!(self.lines, "{what}\t{name}\t{}\t{short}", took.as_secs()).expect("a text");
         fs::write(&self.path, &self.lines).expect("a file");
     }
 }
