@@ -1,41 +1,48 @@
-//! Snapshots as bytes: column-wise deltas against a base, each record compressed for itself.
+//! Snapshots as bytes: column-wise differences to a base, each record compressed for itself.
 //!
-//! A record is a version and blocks with a kind and a length each: the cells, by an arithmetic coder that learns as it
-//! goes, and the texts that they name. Tables and columns go by their numeric ids; unknown ones are read past, absent
-//! ones keep the base, unknown blocks are skipped by their length. `docs/recording.md` describes every bit.
+//! A record is a version and blocks with a kind and a length each: the cells as numbers of 7 bits a byte with the texts
+//! that they name, compressed by zstd. Tables and columns go by their numeric ids; unknown ones are read past, absent
+//! ones keep the base, unknown blocks are skipped by their length. `docs/recording.md` describes the form. Records of
+//! version 1 had another one, which is still read.
 
+mod arithmetic;
 mod cells;
 mod changes;
-mod numbers;
-mod patterns;
-mod range;
 mod read;
 mod rows;
-mod script;
+mod source;
 mod texts;
+mod varint;
 mod write;
 
 use crate::snapshot::Tracks;
 use crate::{Snapshot, Stamp, Window};
+use arithmetic::Arithmetic;
+use std::borrow::Cow;
 use std::cell::RefCell;
+use varint::Input;
 
 /// Version of a record's form.
-const VERSION: u8 = 1;
-/// The block of cells.
-const CELLS: u8 = 1;
-/// The block of texts as they are.
-const TEXTS: u8 = 2;
-/// The block of texts compressed by zstd.
-const PACKED_TEXTS: u8 = 3;
-/// The most texts that are unpacked, in bytes: 5,000 processes with the longest command lines have a tenth of it.
-const MAX_TEXTS: usize = 32 << 20;
-/// How many times its own size a block of texts may unpack to, beside [`FREE_TEXTS`]: real ones stay below 50.
+const VERSION: u8 = 2;
+/// The block with the length of the cells, the cells and the texts.
+const CONTENT: u8 = 1;
+/// The same compressed by zstd.
+const PACKED_CONTENT: u8 = 2;
+/// The form whose cells were written by an arithmetic coder.
+const ARITHMETIC: u8 = 1;
+/// Its blocks: cells, texts, texts compressed by zstd.
+const ARITHMETIC_CELLS: u8 = 1;
+const ARITHMETIC_TEXTS: u8 = 2;
+const ARITHMETIC_PACKED_TEXTS: u8 = 3;
+/// The most that a block unpacks to, in bytes: 5,000 processes with the longest command lines have a tenth of it.
+const MAX_CONTENT: usize = 32 << 20;
+/// How many times its own size a block may unpack to, beside [`FREE_CONTENT`]: real ones stay below 50.
 const MAX_RATIO: usize = 512;
-/// What any block of texts may unpack to, in bytes.
-const FREE_TEXTS: usize = 1 << 20;
+/// What any block may unpack to, in bytes.
+const FREE_CONTENT: usize = 1 << 20;
 /// The highest slot that a table may use.
 const MAX_ROWS: u64 = 1 << 18;
-/// The rows, cells and pairs that any record may speak of, and those for each of its bytes: time is bounded by them.
+/// The rows, cells and pairs that any record may have, and those for each of its bytes: time is bounded by them.
 const FREE_CELLS: usize = 1 << 18;
 const MAX_CELLS_RATIO: usize = 64;
 /// The cells that any record may make room for, in bytes, and those for each of its bytes: rows of which most are free
@@ -44,9 +51,10 @@ const FREE_ROOM: usize = 16 << 20;
 const MAX_ROOM_RATIO: usize = 1 << 10;
 /// The most sections of a record and gaps of a section.
 const MAX_LIST: usize = 1 << 12;
-/// zstd levels of key frames, which are rare and have most of the texts, and of the others.
-const LEVELS: (i32, i32) = (9, 3);
-/// Texts below this are not worth packing.
+/// zstd levels of key frames, which are rare and have most of the texts, and of the others, whose numbers no level packs
+/// better.
+const LEVELS: (i32, i32) = (9, 1);
+/// Content below this is not worth packing.
 const MIN_PACKED: usize = 48;
 /// Buffers larger than this are not kept for the next record.
 const MAX_KEPT: usize = 1 << 20;
@@ -92,6 +100,7 @@ pub struct Record {
 #[derive(Default)]
 struct Tools {
     scratch: write::Scratch,
+    content: Vec<u8>,
     packers: [Option<zstd::bulk::Compressor<'static>>; 2],
     unpacker: Option<zstd::bulk::Decompressor<'static>>,
 }
@@ -108,8 +117,8 @@ pub fn encode(base: Option<&Snapshot>, new: &Snapshot) -> Result<Record, Error> 
 
 impl Tools {
     fn encode(&mut self, base: Option<&Snapshot>, new: &Snapshot) -> Result<Vec<u8>, Error> {
-        let written = write::snapshot(base, new, &mut self.scratch);
-        let result = written.and_then(|()| self.blocks(base.is_none()));
+        write::snapshot(base, new, &mut self.scratch);
+        let result = self.blocks(base.is_none());
         if self.scratch.size() > MAX_KEPT {
             self.scratch = write::Scratch::default();
         }
@@ -117,40 +126,47 @@ impl Tools {
     }
 
     fn blocks(&mut self, key: bool) -> Result<Vec<u8>, Error> {
-        let texts = &self.scratch.texts.bytes;
+        let (cells, texts) = (&self.scratch.cells, &self.scratch.texts.bytes);
+        self.content.clear();
+        length(&mut self.content, cells.len());
+        self.content.extend_from_slice(cells);
+        self.content.extend_from_slice(texts);
         let mut packed = None;
-        if texts.len() >= MIN_PACKED {
+        if self.content.len() >= MIN_PACKED {
             let (packer, level) = if key { (&mut self.packers[0], LEVELS.0) } else { (&mut self.packers[1], LEVELS.1) };
             if packer.is_none() {
                 *packer = Some(zstd::bulk::Compressor::new(level).map_err(|_| Error::Compression)?);
             }
             if let Some(packer) = packer {
-                let bytes = packer.compress(texts).map_err(|_| Error::Compression)?;
-                packed = Some(bytes).filter(|bytes| bytes.len() < texts.len());
+                let bytes = packer.compress(&self.content).map_err(|_| Error::Compression)?;
+                packed = Some(bytes).filter(|bytes| bytes.len() < self.content.len());
             }
         }
-        let mut out = Vec::with_capacity(self.scratch.cells.len() + packed.as_ref().unwrap_or(texts).len() + 16);
+        let (kind, content) = packed.as_ref().map_or((CONTENT, &self.content), |packed| (PACKED_CONTENT, packed));
+        let mut out = Vec::with_capacity(content.len() + 8);
         out.push(VERSION);
-        match &packed {
-            Some(packed) => block(&mut out, PACKED_TEXTS, packed),
-            None if texts.is_empty() => {}
-            None => block(&mut out, TEXTS, texts),
+        block(&mut out, kind, content);
+        if self.content.capacity() > MAX_KEPT {
+            self.content = Vec::new();
         }
-        block(&mut out, CELLS, &self.scratch.cells);
         Ok(out)
     }
 }
 
-/// Appends a block: its kind, its length with 7 bits a byte, lowest first, and its bytes.
+/// Appends a block: its kind, its length and its bytes.
 fn block(out: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
     out.push(kind);
-    let mut len = bytes.len();
-    while len >= 0x80 {
-        out.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    out.push(len as u8);
+    length(out, bytes.len());
     out.extend_from_slice(bytes);
+}
+
+/// Appends a length with 7 bits a byte, lowest first.
+fn length(out: &mut Vec<u8>, mut length: usize) {
+    while length >= 0x80 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
 }
 
 /// Decodes a record; a difference needs the snapshot that it was made against.
@@ -172,22 +188,54 @@ pub fn decode_into(snapshot: &mut Snapshot, record: &Record) -> Result<(), Error
     if record.key {
         *snapshot = Snapshot::default();
     }
-    let (mut cells, mut texts) = (None, std::borrow::Cow::Borrowed(&[][..]));
-    let (&version, mut rest) = record.bytes.split_first().ok_or(Error::Short)?;
-    if version != VERSION {
-        return Err(Error::Version);
+    let (&version, blocks) = record.bytes.split_first().ok_or(Error::Short)?;
+    let size = record.bytes.len();
+    let budget = size.saturating_mul(MAX_CELLS_RATIO).saturating_add(FREE_CELLS);
+    match version {
+        VERSION => {
+            let content = content(blocks)?;
+            let mut rest = &*content;
+            let (cells, texts) = (split_length(&mut rest)?, rest);
+            read::snapshot(snapshot, Input::new(cells, budget), texts, size)
+        }
+        ARITHMETIC => {
+            let (cells, texts) = arithmetic_blocks(blocks)?;
+            read::snapshot(snapshot, Arithmetic::new(cells, budget), &texts, size)
+        }
+        _ => Err(Error::Version),
     }
+}
+
+/// The content of a record's blocks.
+fn content(mut rest: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
+    let mut content = Err(Error::Short);
     while let Some((&kind, after)) = rest.split_first() {
-        let bytes = split_block(&mut rest, after)?;
+        rest = after;
+        let bytes = split_length(&mut rest)?;
         match kind {
-            CELLS => cells = Some(bytes),
-            TEXTS => texts = bytes.into(),
-            PACKED_TEXTS => texts = unpack(bytes)?.into(),
+            CONTENT => content = Ok(bytes.into()),
+            PACKED_CONTENT => content = Ok(unpack(bytes)?.into()),
             // Something of a later version.
             _ => {}
         }
     }
-    read::snapshot(snapshot, cells.ok_or(Error::Short)?, &texts, record.bytes.len())
+    content
+}
+
+/// The cells and texts of version 1.
+fn arithmetic_blocks(mut rest: &[u8]) -> Result<(&[u8], Cow<'_, [u8]>), Error> {
+    let (mut cells, mut texts) = (Err(Error::Short), Cow::Borrowed(&[][..]));
+    while let Some((&kind, after)) = rest.split_first() {
+        rest = after;
+        let bytes = split_length(&mut rest)?;
+        match kind {
+            ARITHMETIC_CELLS => cells = Ok(bytes),
+            ARITHMETIC_TEXTS => texts = bytes.into(),
+            ARITHMETIC_PACKED_TEXTS => texts = unpack(bytes)?.into(),
+            _ => {}
+        }
+    }
+    Ok((cells?, texts))
 }
 
 /// The window after some records, the first of them a key frame: as if each were decoded and pushed, but most of them
@@ -213,15 +261,15 @@ fn decode_next(first: bool, now: &mut Snapshot, record: &Record) -> Result<(), E
     if first && !record.key { Err(Error::NoBase) } else { decode_into(now, record) }
 }
 
-/// The bytes of a block whose length comes next; `rest` goes on behind it.
-fn split_block<'a>(rest: &mut &'a [u8], mut after: &'a [u8]) -> Result<&'a [u8], Error> {
-    let mut len = 0usize;
+/// The bytes whose length comes first; `rest` goes on behind them.
+fn split_length<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Error> {
+    let mut length = 0usize;
     for shift in (0..5).map(|index| index * 7) {
-        let (&byte, tail) = after.split_first().ok_or(Error::Short)?;
-        after = tail;
-        len |= usize::from(byte & 0x7f) << shift;
+        let (&byte, tail) = rest.split_first().ok_or(Error::Short)?;
+        *rest = tail;
+        length |= usize::from(byte & 0x7f) << shift;
         if byte < 0x80 {
-            let (bytes, tail) = after.split_at_checked(len).ok_or(Error::Short)?;
+            let (bytes, tail) = rest.split_at_checked(length).ok_or(Error::Short)?;
             *rest = tail;
             return Ok(bytes);
         }
@@ -229,11 +277,11 @@ fn split_block<'a>(rest: &mut &'a [u8], mut after: &'a [u8]) -> Result<&'a [u8],
     Err(Error::Malformed)
 }
 
-/// Packed texts, if the size that they say that they have is believable: so much memory is taken for them.
+/// Unpacks a block if the size that it declares is believable: so much memory is taken for it.
 fn unpack(bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let told = zstd::zstd_safe::get_frame_content_size(bytes).ok().flatten().ok_or(Error::Compression)?;
-    let most = bytes.len().saturating_mul(MAX_RATIO).saturating_add(FREE_TEXTS).min(MAX_TEXTS);
-    let size = usize::try_from(told).ok().filter(|&size| size <= most).ok_or(Error::TooLarge)?;
+    let declared = zstd::zstd_safe::get_frame_content_size(bytes).ok().flatten().ok_or(Error::Compression)?;
+    let most = bytes.len().saturating_mul(MAX_RATIO).saturating_add(FREE_CONTENT).min(MAX_CONTENT);
+    let size = usize::try_from(declared).ok().filter(|&size| size <= most).ok_or(Error::TooLarge)?;
     TOOLS.with_borrow_mut(|tools| {
         if tools.unpacker.is_none() {
             tools.unpacker = Some(zstd::bulk::Decompressor::new().map_err(|_| Error::Compression)?);

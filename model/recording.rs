@@ -30,7 +30,7 @@ pub use stream::{Item, Stream};
 pub use summary::{Summary, key_body, split_key};
 
 /// Version of the file's form.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Why bytes are not a recording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

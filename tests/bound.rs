@@ -81,15 +81,42 @@ fn greedy(seed: u64) -> Record {
     encode(None, &draft.publish(Stamp::default(), &Snapshot::default())).expect("encoded")
 }
 
+/// A record of a content that is not packed.
+fn plain(content: &[u8]) -> Record {
+    let mut bytes = vec![2, 1];
+    let mut length = content.len();
+    while length >= 0x80 {
+        bytes.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    bytes.push(length as u8);
+    bytes.extend(content);
+    Record { stamp: Stamp::default(), key: true, bytes }
+}
+
+/// The content of a packed record.
+fn content(record: &Record) -> Vec<u8> {
+    assert_eq!(record.bytes[..2], [2, 2]);
+    let length = record.bytes[2..].iter().take_while(|byte| **byte >= 0x80).count() + 1;
+    zstd::bulk::decompress(&record.bytes[2 + length..], 32 << 20).expect("unpacked")
+}
+
 #[test]
-fn large_ones_cut_short_take_what_they_may() {
+fn large_ones_with_other_bytes_take_what_they_may() {
     let whole = greedy(3);
     assert!(decode(None, &whole).is_ok());
+    let content = content(&whole);
+    assert_eq!(decode(None, &plain(&content)), decode(None, &whole));
     for part in 0..40 {
-        // The cells stand behind the texts: their first bytes with everything else zero.
+        // From some place on everything is one byte, packed or not.
+        let mut content = content.clone();
+        let from = content.len() * part / 40 + 64;
+        for byte in content.iter_mut().skip(from) {
+            *byte = part as u8;
+        }
+        assert_bounded(None, &plain(&content));
         let mut record = whole.clone();
-        let from = record.bytes.len() * part / 40;
-        for byte in record.bytes.iter_mut().skip(from + 4096) {
+        for byte in record.bytes.iter_mut().skip(4096 * part / 4) {
             *byte = part as u8;
         }
         assert_bounded(None, &record);
@@ -120,10 +147,13 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..2000),
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-            // Nothing but noise behind what every record begins with.
-        let mut noise = vec![1, 1, bytes.len() as u8 | 0x80, (bytes.len() >> 7) as u8];
-        noise.extend(&bytes);
-        assert_bounded(None, &Record { stamp: Stamp::default(), key: true, bytes: noise });
+        // Nothing but noise behind what every record of a version begins with.
+        for version in [1, 2] {
+            let mut noise = vec![version, 1, bytes.len() as u8 | 0x80, (bytes.len() >> 7) as u8];
+            noise.extend(&bytes);
+            assert_bounded(None, &Record { stamp: Stamp::default(), key: true, bytes: noise });
+        }
+        assert_bounded(None, &plain(&[&[0xff, 0x7f][..], &bytes].concat()));
         // Real ones with bytes that are others.
         let (first, second) = two(seed);
         for base in [None, Some(&first)] {

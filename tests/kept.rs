@@ -1,5 +1,6 @@
-//! Recordings of every version of the form, kept as they were written: later versions must read them.
+//! Recordings of every version of the form, as they were written then: later versions must read them.
 
+use crate::common::reel::Reel;
 use crate::common::synthetic::Machine;
 use std::path::PathBuf;
 use topotop::recording::{Target, Writer, open};
@@ -9,12 +10,51 @@ use topotop_model::derive::Deriver;
 use topotop_model::recording::{About, Event, Limits, What};
 
 fn kept(version: u32) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/recording-{version}.rec"))
+    data(&format!("recording-{version}.rec"))
+}
+
+fn data(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 #[test]
 fn version_1_is_read() {
-    let mut reader = open(&kept(1)).expect("a recording");
+    insta::assert_debug_snapshot!("kept-1", read(1));
+}
+
+#[test]
+fn version_2_is_read() {
+    insta::assert_debug_snapshot!("kept-2", read(2));
+}
+
+/// A recording whose cells were written by an arithmetic coder, with the judge's state of that time.
+#[test]
+fn every_sample_of_version_1_is_what_was_recorded() {
+    let mut reader = open(&data("recording-1-judged.rec")).expect("a recording");
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("a.rec");
+    let softirq = |second: u64, cpu: u32| {
+        let noise = second * 7 % 5;
+        if cpu == 3 && (20..140).contains(&second) { 90 + noise } else { noise }
+    };
+    let busy = |second: u64, cpu: u32| {
+        let noise = second * 7 % 5;
+        2 + if cpu == 3 && (20..140).contains(&second) { 90 + noise } else { noise }
+    };
+    Reel { seconds: 130, busy, softirq, ..Reel::default() }.write(&path);
+    let mut again = open(&path).expect("a recording");
+    let mut count = 0;
+    while let Some(sample) = reader.next_sample() {
+        assert_eq!(sample, again.next_sample().expect("as many"), "sample {count}");
+        count += 1;
+    }
+    assert_eq!((count, reader.damage().len()), (130, 0));
+    let came = |event: &Event| matches!(&event.what, What::FindingCame(told) if told.rule == "IRQ-01");
+    assert!(reader.events().iter().any(|(_, event)| came(event)));
+}
+
+fn read(version: u32) -> impl std::fmt::Debug {
+    let mut reader = open(&kept(version)).expect("a recording");
     assert_eq!((reader.len(), reader.is_closed(), reader.damage().len()), (4, true, 0));
     assert_eq!(reader.about().host, "synthetic");
     let events = reader.events();
@@ -24,8 +64,8 @@ fn version_1_is_read() {
         window.push(sample.expect("whole").1);
     }
     let frame = deriver.frame(&window);
-    let told = (frame.cpus.len(), frame.nodes.len(), frame.irqs.len(), frame.cgroups.len(), frame.processes.len());
-    insta::assert_debug_snapshot!("kept-1", (told, frame.interval_seconds, &frame.cpus.first(), &frame.nics.first()));
+    let rows = (frame.cpus.len(), frame.nodes.len(), frame.irqs.len(), frame.cgroups.len(), frame.processes.len());
+    (rows, frame.interval_seconds, frame.cpus.first().cloned(), frame.nics.first().cloned())
 }
 
 /// Writes the file of the newest version again: only while that version is not out.

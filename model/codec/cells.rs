@@ -1,6 +1,6 @@
-//! What is said of cells: differences to what can be known of them, with the zero bits that all of them end in left out.
+//! Cells as differences to what can be expected of them, without the low zero bits that all of a column end in.
 
-use super::script::{Hole, Kind, SHIFTS};
+use super::source::{Cell, Hole, Kind, SHIFTS};
 use crate::column::NONE;
 use crate::{Column, Num, Rows};
 
@@ -29,7 +29,7 @@ fn shift(bits: u64) -> u32 {
 /// A column's cells, gathered before they are written.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
-    pub(super) numbers: Vec<Result<i64, Hole>>,
+    pub(super) numbers: Vec<Cell>,
     /// Rows of pairs: how many of them each has, none when it is unread.
     counts: Vec<Option<usize>>,
     pairs: Vec<(u64, i64)>,

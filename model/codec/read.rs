@@ -1,24 +1,20 @@
 //! The decoder: everything in it is checked, nothing in it is trusted.
 
 use super::cells::{expected, kind};
-use super::range::Decoder;
-use super::rows::{Event, PART, Places, Row};
-use super::script::{Cells, Head, Hole, Kind, Mode, Script};
+use super::rows::{Event, Places, Row};
+use super::source::{ColumnHead, Hole, Kind, Mode, SectionHead, Source};
 use super::texts::Read;
-use super::{Error, FREE_CELLS, FREE_ROOM, MAX_CELLS_RATIO, MAX_LIST, MAX_ROOM_RATIO, MAX_ROWS};
+use super::{Error, FREE_ROOM, MAX_LIST, MAX_ROOM_RATIO};
 use crate::snapshot::VisitMut;
 use crate::{ColumnMut, Gap, Gaps, IdSet, Meaning, Num, Reason, Section, Snapshot, Stamp, State, Table};
 use std::sync::Arc;
 
-/// Applies the cells of a record to a snapshot: the base, or an empty one.
-pub(super) fn snapshot(out: &mut Snapshot, cells: &[u8], texts: &[u8], size: usize) -> Result<(), Error> {
-    let left = size.saturating_mul(MAX_CELLS_RATIO).saturating_add(FREE_CELLS);
+/// Applies a record of so many bytes to a snapshot: the base, or an empty one.
+pub(super) fn snapshot(out: &mut Snapshot, mut source: impl Source, texts: &[u8], size: usize) -> Result<(), Error> {
     let room = Room(size.saturating_mul(MAX_ROOM_RATIO).saturating_add(FREE_ROOM));
-    let mut script = Script::new(Decoder::new(cells), left);
     let before = out.stamp;
-    let mut step = || script.clock(0);
-    let (seq, mono) = (step(), step());
-    let (wall, boot) = (step().wrapping_add(mono), step().wrapping_add(mono));
+    let (seq, mono) = (source.clock()?, source.clock()?);
+    let (wall, boot) = (source.clock()?.wrapping_add(mono), source.clock()?.wrapping_add(mono));
     let add = |value: u64, step: i64| value.wrapping_add(step as u64);
     out.stamp = Stamp {
         seq: add(before.seq, seq),
@@ -26,18 +22,20 @@ pub(super) fn snapshot(out: &mut Snapshot, cells: &[u8], texts: &[u8], size: usi
         mono_ns: add(before.mono_ns, mono),
         boot_ns: add(before.boot_ns, boot),
     };
-    let mut reader = Reader { script, texts: Read::new(texts), room, mono_ns: out.stamp.mono_ns };
+    let mono_ns = out.stamp.mono_ns;
+    let (rows, places) = (Vec::new(), Places::default());
+    let mut reader = Reader { source, texts: Read::new(texts), room, mono_ns, rows, places };
     let (mut id, mut sections) = (0i64, 0);
-    while reader.script.more(false)? {
+    while let Some(head) = reader.source.section()? {
         sections += 1;
         if sections > MAX_LIST {
             return Err(Error::TooLarge);
         }
-        id = id.wrapping_add(reader.script.table(0));
-        let mut visitor = Find { id, reader: &mut reader, result: None };
+        id = id.wrapping_add(head.step);
+        let mut visitor = Find { id, head, reader: &mut reader, result: None };
         out.visit_mut(&mut visitor);
         // A table of a later version is read past.
-        visitor.result.unwrap_or_else(|| reader.section(&mut Section::<Nothing>::default()))?;
+        visitor.result.unwrap_or_else(|| reader.section(head, &mut Section::<Nothing>::default()))?;
     }
     Ok(())
 }
@@ -66,60 +64,73 @@ impl Room {
     }
 }
 
-struct Reader<'a> {
-    script: Script<Decoder<'a>>,
+struct Reader<'a, S> {
+    source: S,
     texts: Read<'a>,
     room: Room,
     mono_ns: u64,
+    /// Buffers that serve again from part to part.
+    rows: Vec<Row>,
+    places: Places,
 }
 
 /// Gives the section with an id to the reader.
-struct Find<'a, 'b> {
+struct Find<'a, 'b, S> {
     id: i64,
-    reader: &'a mut Reader<'b>,
+    head: SectionHead,
+    reader: &'a mut Reader<'b, S>,
     result: Option<Result<(), Error>>,
 }
 
-impl VisitMut for Find<'_, '_> {
+impl<S: Source> VisitMut for Find<'_, '_, S> {
     fn section<T: Table>(&mut self, _: &'static str, section: &mut Arc<Section<T>>) {
         if i64::from(T::ID) == self.id {
-            self.result = Some(self.reader.section(Arc::make_mut(section)));
+            self.result = Some(self.reader.section(self.head, Arc::make_mut(section)));
         }
     }
 }
 
-impl Reader<'_> {
-    fn section<T: Table>(&mut self, section: &mut Section<T>) -> Result<(), Error> {
-        let (state, at, took) = self.script.section(0, 0, 0);
-        section.state = match state {
+impl<S: Source> Reader<'_, S> {
+    fn section<T: Table>(&mut self, head: SectionHead, section: &mut Section<T>) -> Result<(), Error> {
+        section.state = match head.state {
             0 => State::NotCollected,
             1 => State::Read,
             2 => State::Missing,
             _ => return Err(Error::Malformed),
         };
-        section.read_at_ns = self.mono_ns.wrapping_add(at as u64);
-        section.took_ns = section.took_ns.wrapping_add(took as u64);
-        if self.script.more(false)? {
+        section.read_at_ns = self.mono_ns.wrapping_add(head.read_at as u64);
+        section.took_ns = section.took_ns.wrapping_add(head.took as u64);
+        if head.gaps {
             section.gaps = self.gaps(&section.gaps)?;
         }
+        let (mut rows, mut places) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.places));
         let mut parts = 0;
-        while self.script.more(false)? {
+        while let Some(columns) = self.source.part(&mut rows)? {
             parts += 1;
             if parts > MAX_LIST {
                 return Err(Error::TooLarge);
             }
-            self.part(section)?;
+            if T::ID != Nothing::ID {
+                self.rows(&rows, section.data_mut())?;
+            }
+            places.sort(&rows, columns);
+            for column in 0..columns {
+                let slots = places.of(column);
+                let head = self.source.column(slots.len())?;
+                self.column(head, slots, section)?;
+            }
         }
+        (self.rows, self.places) = (rows, places);
         Ok(())
     }
 
     fn gaps(&mut self, old: &Gaps) -> Result<Gaps, Error> {
         let mut rows = Vec::new();
-        for index in 0..self.script.count(0, MAX_LIST)? {
-            let mut gap = match (self.script.more(false)?, old.iter().nth(index)) {
+        for index in 0..self.source.gaps()? {
+            let mut gap = match (self.source.is_new_gap()?, old.iter().nth(index)) {
                 (true, _) => {
                     let path = self.text()?;
-                    let reason = Reason::from_code(self.script.length(0)).ok_or(Error::Malformed)?;
+                    let reason = Reason::from_code(self.source.reason()?).ok_or(Error::Malformed)?;
                     Gap { path, reason, count: 0, needs: self.text()? }
                 }
                 (false, Some(gap)) => gap.clone(),
@@ -128,42 +139,17 @@ impl Reader<'_> {
                     Gap { path: Arc::default(), reason: Reason::NotFound, count: 0, needs: Arc::default() }
                 }
             };
-            gap.count = gap.count.wrapping_add(self.script.step(0) as u64);
+            gap.count = gap.count.wrapping_add(self.source.step()? as u64);
             rows.push(gap);
         }
         Ok(Gaps::from_rows(rows))
     }
 
     fn text(&mut self) -> Result<Arc<str>, Error> {
-        match self.script.mode(Mode::New) {
-            mode @ (Mode::New | Mode::Earlier) => {
-                let value = self.script.length(0);
-                self.texts.text(mode, value)
-            }
-            Mode::Again | Mode::Unread => Err(Error::Malformed),
+        match self.source.text()? {
+            (mode @ (Mode::New | Mode::Earlier), value) => self.texts.text(mode, value),
+            (Mode::Again | Mode::Unread, _) => Err(Error::Malformed),
         }
-    }
-
-    fn part<T: Table>(&mut self, section: &mut Section<T>) -> Result<(), Error> {
-        let mut heads = [Head::default(); PART];
-        let columns = self.script.count(0, PART)?;
-        let mut next = 0;
-        for head in heads.iter_mut().take(columns) {
-            *head = self.script.column(next, Head::default())?;
-            next = head.id;
-        }
-        let mut rows = Vec::new();
-        self.script.rows(&mut rows, columns, MAX_ROWS)?;
-        let known = T::ID != Nothing::ID;
-        if known {
-            self.rows(&rows, section.data_mut())?;
-        }
-        let mut places = Places::default();
-        places.sort(&rows, columns);
-        for (bit, head) in heads.iter().enumerate().take(columns) {
-            self.column(*head, places.of(bit), section)?;
-        }
-        Ok(())
     }
 
     fn rows<T: Table>(&mut self, rows: &[Row], table: &mut T) -> Result<(), Error> {
@@ -194,15 +180,13 @@ impl Reader<'_> {
     }
 
     /// Reads one column; the cells of one that this version does not know, or knows as another kind, are read past.
-    fn column<T: Table>(&mut self, head: Head, slots: &[usize], section: &mut Section<T>) -> Result<(), Error> {
-        let count = slots.len();
-        let cells = self.script.cells(head.kind, count, 0)?;
+    fn column<T: Table>(&mut self, head: ColumnHead, slots: &[usize], section: &mut Section<T>) -> Result<(), Error> {
         let index = T::COLUMNS.iter().position(|column| u64::from(column.id) == head.id);
         let index = index.filter(|_| T::ID != Nothing::ID);
         let index = index.filter(|&index| section.data().column(index).is_some_and(|one| kind(one) == head.kind));
         let Some((index, size)) = index.and_then(|index| Some((index, section.data().column(index)?.cell_size())))
         else {
-            return self.skip(head.kind, cells, count);
+            return self.skip(head, slots.len());
         };
         let bound = section.data().rows().bound();
         self.room.take(bound, size)?;
@@ -210,7 +194,7 @@ impl Reader<'_> {
         let clock = clock.then_some(section.read_at_ns);
         let (rows, column) = section.data_mut().parts_mut(index);
         match column {
-            Some(ColumnMut::Num(column)) => self.numbers(cells, clock, slots, column, rows),
+            Some(ColumnMut::Num(column)) => self.numbers(head.shift, clock, slots, column, rows)?,
             Some(ColumnMut::Text(column)) => {
                 let mut last = None;
                 for &slot in slots {
@@ -232,7 +216,7 @@ impl Reader<'_> {
             Some(ColumnMut::Sparse(column)) => {
                 let mut steps = Vec::new();
                 for &slot in slots {
-                    match self.pairs(cells, &mut steps)? {
+                    match self.pairs(head.shift, &mut steps)? {
                         Some(grown) => {
                             self.room.take(grown, size_of::<(u32, u64)>())?;
                             column.patch(slot, &steps);
@@ -246,23 +230,30 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, kind: Kind, cells: Cells, count: usize) -> Result<(), Error> {
+    fn skip(&mut self, head: ColumnHead, count: usize) -> Result<(), Error> {
         let (mut text, mut set, mut steps) = (None, None, Vec::new());
         for _ in 0..count {
-            match kind {
-                Kind::Num => _ = self.script.number(cells, Err(Hole::Unread)),
+            match head.kind {
+                Kind::Num => _ = self.source.cell()?,
                 Kind::Text => _ = self.text_cell(&mut text)?,
                 Kind::Sets => _ = self.set_cell(&mut set)?,
-                Kind::Sparse => _ = self.pairs(cells, &mut steps)?,
+                Kind::Sparse => _ = self.pairs(head.shift, &mut steps)?,
             }
         }
         Ok(())
     }
 
-    fn numbers(&mut self, cells: Cells, clock: Option<u64>, slots: &[usize], column: &mut Num, rows: &crate::Rows) {
-        let mut last = clock.map(|clock| clock >> cells.shift);
+    fn numbers(
+        &mut self,
+        shift: u32,
+        clock: Option<u64>,
+        slots: &[usize],
+        column: &mut Num,
+        rows: &crate::Rows,
+    ) -> Result<(), Error> {
+        let mut last = clock.map(|clock| clock >> shift);
         for &slot in slots {
-            let step = match self.script.number(cells, Ok(0)) {
+            let step = match self.source.cell()? {
                 Ok(step) => step,
                 Err(Hole::Unread) => {
                     column.clear(slot);
@@ -275,47 +266,43 @@ impl Reader<'_> {
             };
             let value = if let Some(last) = &mut last {
                 *last = last.wrapping_add(step as u64);
-                *last << cells.shift
+                *last << shift
             } else {
                 let from = expected(column.raw(slot), column, rows, slot);
-                from.wrapping_add((step << cells.shift) as u64)
+                from.wrapping_add((step << shift) as u64)
             };
             column.set(slot, value);
         }
+        Ok(())
     }
 
     fn text_cell<'b>(&mut self, last: &'b mut Option<Arc<str>>) -> Result<Option<&'b Arc<str>>, Error> {
-        match self.script.mode(Mode::New) {
-            Mode::Unread => return Ok(None),
-            Mode::Again if last.is_none() => return Err(Error::Malformed),
-            Mode::Again => {}
-            mode @ (Mode::New | Mode::Earlier) => {
-                let value = self.script.length(0);
-                *last = Some(self.texts.text(mode, value)?);
-            }
+        match self.source.text()? {
+            (Mode::Unread, _) => return Ok(None),
+            (Mode::Again, _) if last.is_none() => return Err(Error::Malformed),
+            (Mode::Again, _) => {}
+            (mode @ (Mode::New | Mode::Earlier), value) => *last = Some(self.texts.text(mode, value)?),
         }
         Ok(last.as_ref())
     }
 
     fn set_cell<'b>(&mut self, last: &'b mut Option<Arc<IdSet>>) -> Result<Option<&'b Arc<IdSet>>, Error> {
-        match self.script.mode(Mode::New) {
-            Mode::Unread => return Ok(None),
-            Mode::New => *last = Some(Arc::new(self.set()?)),
-            Mode::Again if last.is_some() => {}
-            Mode::Again | Mode::Earlier => return Err(Error::Malformed),
+        match self.source.set()? {
+            (Mode::Unread, _) => return Ok(None),
+            (Mode::New, ranges) => *last = Some(Arc::new(self.ranges(ranges)?)),
+            (Mode::Again, _) if last.is_some() => {}
+            (Mode::Again | Mode::Earlier, _) => return Err(Error::Malformed),
         }
         Ok(last.as_ref())
     }
 
-    fn set(&mut self) -> Result<IdSet, Error> {
-        let mut set = IdSet::new();
-        let (ranges, mut next) = (self.script.length(0), 0u64);
-        let ranges = usize::try_from(ranges).map_err(|_| Error::Malformed)?;
-        self.room.take(ranges, size_of::<(u32, u32)>())?;
-        for _ in 0..ranges {
-            self.script.take(1)?;
-            let first = next.checked_add(self.script.id(0)).ok_or(Error::Malformed)?;
-            let last = first.checked_add(self.script.id(0)).ok_or(Error::Malformed)?;
+    fn ranges(&mut self, count: u64) -> Result<IdSet, Error> {
+        let (mut set, mut next) = (IdSet::new(), 0u64);
+        let count = usize::try_from(count).map_err(|_| Error::Malformed)?;
+        self.room.take(count, size_of::<(u32, u32)>())?;
+        for _ in 0..count {
+            let first = next.checked_add(self.source.id()?).ok_or(Error::Malformed)?;
+            let last = first.checked_add(self.source.id()?).ok_or(Error::Malformed)?;
             let id = |id: u64| u32::try_from(id).map_err(|_| Error::Malformed);
             set.push_range(id(first)?, id(last)?);
             next = last + 1;
@@ -324,14 +311,14 @@ impl Reader<'_> {
     }
 
     /// Reads the changed pairs of a row as ids and differences; their number, or none when the row is unread.
-    fn pairs(&mut self, cells: Cells, out: &mut Vec<(u32, i64)>) -> Result<Option<usize>, Error> {
+    fn pairs(&mut self, shift: u32, out: &mut Vec<(u32, i64)>) -> Result<Option<usize>, Error> {
         out.clear();
-        let Some(count) = self.script.pairs(None)? else { return Ok(None) };
+        let Some(count) = self.source.pairs()? else { return Ok(None) };
         let mut next = 0u64;
         for _ in 0..count {
-            let (step, value) = self.script.pair(cells, 0, 0);
+            let (step, value) = self.source.pair()?;
             let id = next.checked_add(step).ok_or(Error::Malformed)?;
-            out.push((u32::try_from(id).map_err(|_| Error::Malformed)?, value << cells.shift));
+            out.push((u32::try_from(id).map_err(|_| Error::Malformed)?, value << shift));
             next = id + 1;
         }
         Ok(Some(count))

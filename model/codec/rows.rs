@@ -1,7 +1,12 @@
-//! Rows that a part of a table speaks of, and the cells of its columns.
+//! The rows of a part of a table, and the cells of its columns.
 
 /// The most columns of a part: a row's changes are the bits of one word.
 pub(super) const PART: usize = 64;
+
+/// The mask of so many columns.
+pub(super) fn all(columns: usize) -> u64 {
+    if columns == 0 { 0 } else { u64::MAX >> (PART - columns.min(PART)) }
+}
 
 /// What happened to a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -19,8 +24,8 @@ impl Event {
     pub(super) const ALL: [Self; 3] = [Self::Changed, Self::Born, Self::Gone];
 }
 
-/// A row that a part speaks of.
-#[derive(Clone, Copy, Debug, Default)]
+/// A row of a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Row {
     /// Its slot.
     pub(super) slot: u64,

@@ -1,9 +1,10 @@
 //! What was encoded is what is decoded, and whatever else comes is an error.
 
-use super::range::Encoder;
+use super::arithmetic::Arithmetic;
 use super::rows::{Event, PART, Row};
-use super::script::{Head, Kind, Mode, Script};
-use super::{CELLS, Error, Record, VERSION, block, decode, decode_into, encode};
+use super::source::{ColumnHead, Kind, Mode, SectionHead};
+use super::varint::{Input, Output};
+use super::{ARITHMETIC, CONTENT, Error, PACKED_CONTENT, Record, VERSION, block, decode, decode_into, encode, length};
 use crate::{Draft, IdSet, Reason, Snapshot, Stamp, Table, Window};
 use proptest::prelude::*;
 
@@ -75,8 +76,12 @@ proptest! {
     #[test]
     fn no_bytes_panic(bytes: Vec<u8>, texts: Vec<u8>, key: bool) {
         let mut blank = Snapshot::default();
-        let _ = super::read::snapshot(&mut blank, &bytes, &texts, bytes.len());
-        let _ = decode(None, &Record { stamp: Stamp::default(), key, bytes });
+        let _ = super::read::snapshot(&mut blank, Input::new(&bytes, 9999), &texts, bytes.len());
+        let _ = super::read::snapshot(&mut blank, Arithmetic::new(&bytes, 9999), &texts, bytes.len());
+        for version in [ARITHMETIC, VERSION] {
+            let bytes = [&[version], &bytes[..]].concat();
+            let _ = decode(None, &Record { stamp: Stamp::default(), key, bytes });
+        }
     }
 
     #[test]
@@ -144,61 +149,61 @@ proptest! {
 }
 
 /// One row in the highest slot and a number in each column there, in every table.
-struct Wide<'a>(Script<Encoder<'a>>, i64);
-impl crate::Visit for Wide<'_> {
+struct Wide(Output, i64);
+impl crate::Visit for Wide {
     fn section<T: Table>(&mut self, _: &'static str, _: &std::sync::Arc<crate::Section<T>>) {
-        let script = &mut self.0;
-        script.more(true).expect("room");
-        script.table(i64::from(T::ID) - self.1);
+        let output = &mut self.0;
+        output.section(SectionHead { step: i64::from(T::ID) - self.1, state: 1, ..SectionHead::default() });
         self.1 = i64::from(T::ID);
-        script.section(1, 0, 0);
-        script.more(false).expect("room");
-        script.more(true).expect("room");
         let columns: Vec<_> = T::COLUMNS.iter().take(PART).collect();
-        script.count(columns.len(), columns.len()).expect("room");
+        let row = Row { slot: super::MAX_ROWS - 1, event: Event::Born, mask: u64::MAX, serial: 1 };
+        output.part(columns.len(), &[row]);
         let (mut next, table) = (0, T::default());
         for (index, def) in columns.iter().enumerate() {
             let kind = super::cells::kind(table.column(index).expect("a column"));
-            next = script.column(next, Head { id: u64::from(def.id), kind }).expect("room").id;
-        }
-        let row = Row { slot: super::MAX_ROWS - 1, event: Event::Born, mask: u64::MAX, serial: 1 };
-        script.rows(&mut vec![row], columns.len(), super::MAX_ROWS).expect("room");
-        for index in 0..columns.len() {
-            let kind = super::cells::kind(table.column(index).expect("a column"));
-            let cells = script.cells(kind, 1, 0).expect("room");
+            output.column(next, ColumnHead { id: u64::from(def.id), kind, shift: 0 });
+            next = u64::from(def.id);
             match kind {
-                Kind::Num => _ = script.number(cells, Ok(1)),
-                Kind::Text | Kind::Sets => _ = script.mode(Mode::Unread),
-                Kind::Sparse => _ = script.pairs(None),
+                Kind::Num => output.cell(Ok(1)),
+                Kind::Text => output.text(Mode::Unread, 0),
+                Kind::Sets => output.set(Mode::Unread, 0),
+                Kind::Sparse => output.pairs(None),
             }
         }
-        script.more(false).expect("room");
+        output.end();
     }
+}
+
+/// A key frame of blocks, or one with these cells and texts.
+fn record(blocks: &[(u8, &[u8])]) -> Record {
+    let mut bytes = vec![VERSION];
+    for (kind, of) in blocks {
+        block(&mut bytes, *kind, of);
+    }
+    Record { stamp: Stamp::default(), key: true, bytes }
+}
+
+fn content(cells: &[u8], texts: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    length(&mut out, cells.len());
+    [&out, cells, texts].concat()
 }
 
 #[test]
 fn small_records_take_little_memory() {
-    let record = |blocks: &[(u8, &[u8])]| {
-        let mut bytes = vec![VERSION];
-        for (kind, of) in blocks {
-            block(&mut bytes, *kind, of);
-        }
-        Record { stamp: Stamp::default(), key: true, bytes }
-    };
     // A few bytes that stand for 30 MiB.
-    let texts = zstd::bulk::compress(&vec![0; 30 << 20], 1).expect("compressed");
-    assert_eq!(decode(None, &record(&[(super::PACKED_TEXTS, &texts), (CELLS, &[])])), Err(Error::TooLarge));
-    let mut cells = Vec::new();
-    let mut script = Script::new(Encoder::new(&mut cells), usize::MAX);
+    let zeros = zstd::bulk::compress(&vec![0; 30 << 20], 1).expect("compressed");
+    assert_eq!(decode(None, &record(&[(PACKED_CONTENT, &zeros)])), Err(Error::TooLarge));
+    let mut output = Output::default();
     for _ in 0..4 {
-        script.clock(0);
+        output.signed(0);
     }
-    let mut wide = Wide(script, 0);
+    let mut wide = Wide(output, 0);
     Snapshot::default().visit(&mut wide);
-    wide.0.more(false).expect("room");
-    wide.0.into_coder().finish();
-    assert!(cells.len() < 4096);
-    assert_eq!(decode(None, &record(&[(CELLS, &cells)])), Err(Error::TooLarge));
+    wide.0.end();
+    let content = content(&wide.0.bytes, &[]);
+    assert!(content.len() < 9999);
+    assert_eq!(decode(None, &record(&[(CONTENT, &content)])), Err(Error::TooLarge));
 }
 
 #[test]
@@ -219,26 +224,24 @@ fn ids_are_unique() {
 }
 
 /// A new row with a value in each of some columns.
-fn one_row(script: &mut Script<Encoder<'_>>, kinds: &[Kind]) {
-    let row = Row { slot: 0, event: Event::Born, mask: 0b11111, serial: 1 };
-    script.rows(&mut vec![row], kinds.len(), 9).expect("room");
-    for &kind in kinds {
-        let cells = script.cells(kind, 1, 0).expect("room");
+fn one_row(output: &mut Output, columns: &[(u64, Kind)]) {
+    output.part(columns.len(), &[Row { slot: 0, event: Event::Born, mask: 0b11111, serial: 1 }]);
+    let mut next = 0;
+    for &(id, kind) in columns {
+        output.column(next, ColumnHead { id, kind, shift: 0 });
+        next = id;
         match kind {
-            Kind::Num => _ = script.number(cells, Ok(3)),
-            Kind::Text => {
-                script.mode(Mode::New);
-                script.length(2);
-            }
+            Kind::Num => output.cell(Ok(3)),
+            Kind::Text => output.text(Mode::New, 2),
             Kind::Sets => {
-                script.mode(Mode::New);
-                script.length(1);
-                script.id(1);
-                script.id(0);
+                output.set(Mode::New, 1);
+                output.number(1);
+                output.number(0);
             }
             Kind::Sparse => {
-                script.pairs(Some(1)).expect("room");
-                script.pair(cells, 4, 1);
+                output.pairs(Some(1));
+                output.number(4);
+                output.signed(1);
             }
         }
     }
@@ -251,37 +254,23 @@ fn what_is_unknown_is_read_past() {
     let slot = draft.irqs.data_mut().insert();
     draft.irqs.data_mut().irq.set(slot, 3);
     let plain = draft.publish(Stamp { seq: 1, mono_ns: 9, ..Stamp::default() }, &Snapshot::default());
-    let mut cells = Vec::new();
-    let mut script = Script::new(Encoder::new(&mut cells), usize::MAX);
+    let mut output = Output::default();
     for step in [1, 9, -9, -9] {
-        script.clock(step);
+        output.signed(step);
     }
     // Table 30,000 and, in a table that is known, column 200 and column 5 as another kind.
-    for (step, columns) in [(40, [1, 5, 200, 201, 202]), (29_960, [1, 2, 3, 4, 5])] {
+    for (step, ids) in [(40, [1, 5, 200, 201, 202]), (29_960, [1, 2, 3, 4, 5])] {
         let kinds = [Kind::Num, Kind::Text, Kind::Sets, Kind::Sparse, Kind::Num];
-        script.more(true).expect("room");
-        script.table(step);
-        script.section(1, -2, 0);
-        script.more(true).expect("room");
-        script.count(1, 1).expect("room");
-        script.more(false).expect("room");
-        script.step(0);
-        script.more(true).expect("room");
-        script.count(columns.len(), 64).expect("room");
-        let mut next = 0;
-        for (id, kind) in columns.into_iter().zip(kinds) {
-            next = script.column(next, Head { id, kind }).expect("room").id;
-        }
-        one_row(&mut script, &kinds);
-        script.more(false).expect("room");
+        output.section(SectionHead { step, state: 1, read_at: -2, took: 0, gaps: true });
+        output.number(1);
+        output.number(0);
+        output.signed(0);
+        one_row(&mut output, &ids.into_iter().zip(kinds).collect::<Vec<_>>());
+        output.end();
     }
-    script.more(false).expect("room");
-    script.into_coder().finish();
-    let mut bytes = vec![VERSION];
-    for (kind, of) in [(77, &b"later"[..]), (super::TEXTS, b"abcd"), (CELLS, &cells)] {
-        block(&mut bytes, kind, of);
-    }
-    let mut back = decode(None, &Record { stamp: plain.stamp, key: true, bytes }).expect("decoded");
+    output.end();
+    let record = record(&[(77, b"later"), (CONTENT, &content(&output.bytes, b"abcd"))]);
+    let mut back = decode(None, &Record { stamp: plain.stamp, ..record }).expect("decoded");
     std::sync::Arc::make_mut(&mut back.irqs).gaps.clear();
     assert_eq!(back, plain);
 }

@@ -1,11 +1,11 @@
 //! The texts of a record: each is in it once, in one block, and cells name it by its place.
 
 use super::Error;
-use super::script::Mode;
+use super::source::Mode;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The texts that a record has so far, as it is written.
+/// The texts of a record that is being written.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) bytes: Vec<u8>,
@@ -18,7 +18,7 @@ impl Written {
         self.places.clear();
     }
 
-    /// How a text is said where `last` stood before it: with the length of a new one, or how far back it was.
+    /// How a text stands behind `last`: with the length of a new one, or the distance to an earlier one.
     pub(super) fn place(&mut self, last: Option<&Arc<str>>, text: &Arc<str>) -> (Mode, u64) {
         if last.is_some_and(|last| Arc::ptr_eq(last, text) || last == text) {
             return (Mode::Again, 0);

@@ -95,7 +95,7 @@ impl Header {
             return Err(Error::Foreign);
         }
         let version = word(8).ok_or(Error::Header)?;
-        if version != VERSION {
+        if !(1..=VERSION).contains(&version) {
             return Err(Error::Later(version));
         }
         let length = word(12).ok_or(Error::Header)? as usize;
