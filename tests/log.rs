@@ -84,7 +84,7 @@ fn agree(samples: &[Snapshot]) {
     // From the state before a key frame on, as seeking does.
     for key in (KEY_EVERY..samples.len()).step_by(KEY_EVERY) {
         let settings = settings();
-        let mut restored = Judge::restore(&settings, &states[key]).expect("a state").judge;
+        let mut restored = Judge::restore(&settings, &states[key]).expect("a state");
         let (mut window, mut again) = (ring.window_at(key).expect("decoded"), Deriver::default());
         for (index, sample) in samples.iter().enumerate().skip(key) {
             if index > key {

@@ -77,7 +77,7 @@ fn what_is_recorded_from_the_screen_is_judged_as_it_was_shown() {
     let (at, state) = reader.state_before(70).expect("a state");
     assert_eq!(at, 60);
     let restored = Judge::restore(&Settings::default(), &state).expect("of these rules");
-    let starts = [(0, Judge::default()), (at, restored.judge)];
+    let starts = [(0, Judge::default()), (at, restored)];
     for (start, mut judge) in starts {
         let mut window = reader.window_at(start).expect("whole");
         let (mut deriver, mut compared) = (Deriver::default(), 0);

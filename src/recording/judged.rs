@@ -11,10 +11,7 @@ const BEFORE: u64 = 120;
 pub fn judge_before(reader: &mut Reader, settings: &Settings, sample: u64) -> (u64, Judge) {
     let first = reader.numbers().map_or(sample, |numbers| *numbers.start());
     let warm = sample.saturating_sub(BEFORE).max(first);
-    let mut state = |sample: u64, only_whole: bool| {
-        let (at, state) = reader.state_before(sample).filter(|(at, _)| *at >= first && sample - at <= BEFORE)?;
-        let restored = Judge::restore(settings, &state).filter(|restored| restored.whole || !only_whole)?;
-        Some((at, restored.judge))
-    };
-    state(sample, true).or_else(|| state(warm, false)).unwrap_or_else(|| (warm, Judge::new(settings.clone())))
+    let state = reader.state_before(sample).filter(|(at, _)| *at >= first && sample - at <= BEFORE);
+    let saved = state.and_then(|(at, state)| Some((at, Judge::restore(settings, &state)?)));
+    saved.unwrap_or_else(|| (warm, Judge::new(settings.clone())))
 }

@@ -167,17 +167,11 @@ impl Machine {
 
     /// Begins before a sample, as near as the judge's state is known.
     fn enter(&mut self, sample: u64, first: u64, settings: &Settings) -> Option<()> {
-        let track = &mut self.seek.track;
-        let mut state_at = |sample| {
-            let (at, state) = track.state_before(sample).filter(|state| state.0 >= first)?;
-            Some((at, Judge::restore(settings, &state)?))
-        };
-        let whole = state_at(sample).filter(|(_, restored)| restored.whole);
-        let known = self.states.range(first..=sample).next_back();
-        let known = || known.and_then(|(at, state)| Some((*at, Judge::restore(settings, state)?)));
+        let restore = |(at, state): (u64, Vec<u8>)| Some((at, Judge::restore(settings, &state)?));
+        let recorded = self.seek.track.state_before(sample).filter(|state| state.0 >= first).and_then(restore);
+        let swept = || self.states.range(first..=sample).next_back().map(|(at, state)| (*at, state.clone()));
+        let from = recorded.or_else(|| swept().and_then(restore)).filter(|from| sample - from.0 <= ONWARD);
         let warm = sample.saturating_sub(WARM).max(first);
-        let from = whole.or_else(known).or_else(|| state_at(warm));
-        let from = from.filter(|from| sample - from.0 <= ONWARD).map(|(at, restored)| (at, restored.judge));
         let (at, judge) = from.unwrap_or_else(|| (warm, Judge::new(settings.clone())));
         if self.seek.begin(at, judge) {
             return Some(());

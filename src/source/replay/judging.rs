@@ -80,8 +80,7 @@ impl Judging {
 
     /// Goes on as a recording says that it stood; false where it does not say it to these rules.
     pub(super) fn restore(&mut self, state: &[u8]) -> bool {
-        let restored = Judge::restore(&self.settings, state).filter(|restored| restored.whole);
-        self.judge = restored.map(|restored| restored.judge);
+        self.judge = Judge::restore(&self.settings, state);
         self.judge.is_some()
     }
 
