@@ -104,7 +104,7 @@ pub(super) fn write(judge: &Judge) -> Vec<u8> {
             (at, step) = (time, next);
             (change, value.into())
         });
-        SeriesForm(rule.to_owned(), subject.to_string(), values.collect())
+        SeriesForm(rule.to_string(), subject.to_string(), values.collect())
     });
     // Writing numbers and texts to memory cannot fail.
     serde_json::to_vec(&JudgeForm(judge.samples, states, series.collect())).unwrap_or_default()
@@ -145,7 +145,7 @@ fn state_form(key: &Key, state: &State) -> StateForm {
         last_met: *last_met_ns,
         now: *now_ns,
     };
-    StateForm(key.0.to_owned(), key.1.to_string(), times, hit.as_ref().map(hit_form))
+    StateForm(key.0.to_string(), key.1.to_string(), times, hit.as_ref().map(hit_form))
 }
 
 fn state(StateForm(rule, subject, times, hit_form): StateForm) -> Option<(Key, State)> {
@@ -178,7 +178,7 @@ fn hit_form(hit: &Hit) -> HitForm {
         severity: *severity as usize,
         confidence: (*confidence).into(),
         evidence: evidence.iter().map(evidence_form).collect(),
-        covers: covers.iter().map(|(rule, subject)| ((*rule).to_owned(), subject.to_string())).collect(),
+        covers: covers.iter().map(|(rule, subject)| (rule.to_string(), subject.to_string())).collect(),
     }
 }
 
