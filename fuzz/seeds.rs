@@ -5,7 +5,7 @@ use std::sync::Arc;
 use topotop_model::codec::encode;
 use topotop_model::{ColumnMut, IdSet, Reason, Section, Snapshot, Stamp, Table, VisitMut};
 
-/// Puts values of every kind into tables: every so manieth of them.
+/// Puts values of every kind into one of `every` tables.
 struct Fill {
     state: u64,
     every: u64,
@@ -50,6 +50,22 @@ impl VisitMut for Fill {
     }
 }
 
+/// A record with its content as it is: what is packed cannot be changed byte by byte.
+fn plain(record: &[u8]) -> std::io::Result<Vec<u8>> {
+    let [version, 2, rest @ ..] = record else { return Ok(record.to_vec()) };
+    let length = rest.iter().take_while(|byte| **byte >= 0x80).count() + 1;
+    let content = zstd::bulk::decompress(rest.get(length..).unwrap_or_default(), 1 << 20)?;
+    let mut out = vec![*version, 1];
+    let mut length = content.len();
+    while length >= 0x80 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+    out.extend(content);
+    Ok(out)
+}
+
 fn main() -> std::io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     for target in ["record", "recording", "parts"] {
@@ -62,7 +78,7 @@ fn main() -> std::io::Result<()> {
             let mut next = base.clone().unwrap_or_default();
             next.visit_mut(&mut fill);
             next.stamp = Stamp { seq, wall_ns: 7, mono_ns: seq * 1_000_000_000, boot_ns: 9 };
-            let bytes = encode(base.as_ref(), &next).map_err(std::io::Error::other)?.bytes;
+            let bytes = plain(&encode(base.as_ref(), &next).map_err(std::io::Error::other)?.bytes)?;
             let length = (bytes.len() as u16).to_le_bytes();
             records.extend(length);
             records.extend(&bytes);
@@ -79,9 +95,15 @@ fn main() -> std::io::Result<()> {
         std::fs::write(root.join(format!("record/seed{seed}")), &records)?;
         std::fs::write(root.join(format!("recording/seed{seed}")), &pieces)?;
         std::fs::write(root.join(format!("parts/seed{seed}")), [&[seed as u8][..], event].concat())?;
-        let found = br#"{"kind":"finding_came","rule":"IO-01","subject":"disk:sda","severity":"warning","title":"sda",
+        let finding = br#"{"kind":"finding_came","rule":"IO-01","subject":"disk:sda","severity":"warning","title":"sda",
             "since_ns":5,"confidence":0.9,"evidence":[{"name":"await","value":12.5,"unit":"ms","source":"/proc"}]}"#;
-        std::fs::write(root.join(format!("parts/found{seed}")), [&[2][..], found].concat())?;
+        let state = br#"[9,[["IRQ-01","cpu:3",{"met":7,"clear":0,"severities":[0,7,0],"since":[7,-1,5,9],"open":true,
+            "opened":5,"last_met":6,"now":6},{"would_hurt":false,"stays":false,"severity":1,"confidence":0.7,
+            "evidence":[["busy","fraction","/proc/stat",{"Number":0.5}],["table","","/sys",{"Table":[[["max","cores"]],
+            [["n",[{"Number":[9218868437227405312]},"None"]]]]}]],"covers":[["NIC-01","nic:eth0"]]}]],
+            [["MEM-03","cgroup:/a",[[1000000000,1.5],[0,2.0],[-5,3]]]]]"#;
+        std::fs::write(root.join(format!("parts/state{seed}")), [&[5][..], state].concat())?;
+        std::fs::write(root.join(format!("parts/finding{seed}")), [&[2][..], finding].concat())?;
     }
     Ok(())
 }
