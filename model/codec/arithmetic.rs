@@ -1,6 +1,6 @@
 //! Records of version 1, whose cells were written by an arithmetic coder: they are only read.
 //!
-//! Each place where a bit can stand has a probability that starts anew in every record. `docs/recording-1.md` describes
+//! Each place where a bit can stand has a probability that starts anew in every record. `docs/recording.md` describes
 //! it.
 
 mod numbers;
