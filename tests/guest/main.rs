@@ -80,7 +80,7 @@ fn run(tier: &str, names: &[&str], is_list: bool) -> Result<bool, String> {
     let reports = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
     let (measured, together): (Vec<_>, Vec<_>) = boots(&chosen).into_iter().partition(|boot| boot.shape.measured);
     let mut paths = Vec::new();
-    for (boots, at_once) in [(together, cpus()), (measured, 1)] {
+    for (boots, at_once) in [(together, cpus() + 1), (measured, 1)] {
         let commands = boots.into_iter().map(|boot| {
             let path = reports.path().join(paths.len().to_string());
             paths.push(path.clone());
@@ -138,6 +138,7 @@ impl Start {
     }
 }
 
+/// One machine more than this keeps all CPUs busy: a machine waits for samples most of the time.
 fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
