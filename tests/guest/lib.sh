@@ -59,6 +59,14 @@ slow_disk() { mount -o noatime /dev/vdd /slow; }
 no_slow_disk() { umount /slow; }
 data() { mount -o noatime /dev/vdc /data; }
 no_data() { find /data -type f -delete; umount /data; }
+# Waits for so many pages that wait for their disk.
+dirty_memory() {
+    local try
+    for try in {1..600}; do
+        [ $(awk '/^nr_(dirty|writeback) / { sum += $2 } END { print sum }' /proc/vmstat) -lt $1 ] || break
+        sleep 0.2
+    done
+}
 # A file of so many MiB that is not in memory.
 cold() {
     dd if=/dev/zero of=$1 bs=1M count=$2 status=none

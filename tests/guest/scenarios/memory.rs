@@ -184,10 +184,10 @@ pub(super) const SETTINGS: Scenario = Scenario {
     seconds: 90,
     inject: "slow_disk; slow_disk_requests 64
         echo 1 > /proc/sys/vm/zone_reclaim_mode; echo 16777216 > /proc/sys/vm/dirty_bytes
-        bg /test/tool rewrite /slow/log 40 150; sleep 5",
+        bg /test/tool rewrite /slow/log 40 150; dirty_memory 3000; sleep 5",
     clean: "stop; echo 0 > /proc/sys/vm/zone_reclaim_mode; echo 20 > /proc/sys/vm/dirty_ratio
         rm /slow/log; slow_disk_requests 1280; no_slow_disk",
-    samples: 18,
+    samples: 24,
     expected: Expected::Check(|samples| {
         for (rule, number) in [("MEM-06", "share"), ("NUMA-07", "scanned")] {
             holds(!samples.series(rule, "host", number).is_empty(), format!("no {rule} about the host"))?;
