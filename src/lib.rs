@@ -37,6 +37,7 @@ pub mod units;
 pub mod view;
 
 mod catalogue;
+mod help;
 mod manual;
 mod replay;
 mod run;

@@ -1,21 +1,20 @@
 //! Completions and the manual page, from the command line's own definitions and the table of actions.
 
 use crate::action::{Group, TABLE};
-use crate::cli::Cli;
-use clap::CommandFactory as _;
+use crate::help;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
 /// A completion script.
 pub(crate) fn completions(shell: clap_complete::Shell) -> Vec<u8> {
     let mut out = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "topotop", &mut out);
+    clap_complete::generate(shell, &mut help::command(), "topotop", &mut out);
     out
 }
 
 /// The manual page: the program, its commands one after the other, keys, files and status.
 pub(crate) fn page() -> Result<Vec<u8>, String> {
-    let mut command = Cli::command();
+    let mut command = help::command();
     command.build();
     let man = clap_mangen::Man::new(command.clone()).section("1");
     let mut out = Vec::new();

@@ -9,8 +9,9 @@ use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::theme;
-use crate::{capture, catalogue, check, diff, dump, edit, fix, manual, metrics, preflight, replay, runtime, snapshot};
-use clap::Parser as _;
+use crate::{
+    capture, catalogue, check, diff, dump, edit, fix, help, manual, metrics, preflight, replay, runtime, snapshot,
+};
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,7 +33,7 @@ pub fn run() -> ExitCode {
     if let Some(code) = fix::deadman::verb(std::env::args_os().skip(1)) {
         return code;
     }
-    let cli = Cli::try_parse();
+    let cli = help::parse(std::env::args_os());
     if let Some(refusal) = cli.as_ref().ok().and_then(metrics::refusal) {
         fail(&refusal);
         let has_command = matches!(&cli, Ok(Cli { command: Some(Command::Record(record)), .. })
