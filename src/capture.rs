@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use topotop_collectors::Root;
 use topotop_collectors::capture::{Entry, Report, Settings, capture};
+use topotop_model::locale::error as text;
 
 /// What `capture` takes.
 #[derive(Clone, Debug, clap::Args)]
@@ -34,7 +35,7 @@ pub(crate) fn run(root: Root, args: &CaptureArgs, interval: Duration) -> Result<
         return Ok(());
     }
     let shown = args.output.display();
-    let top = top_directory(&args.output).ok_or_else(|| format!("{shown}: give a file name: OUT.tar.zst"))?;
+    let top = top_directory(&args.output).ok_or_else(|| text::NoArchiveName { path: &shown }.to_string())?;
     // What processes are called and told may be secret: the archive is for its owner.
     let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&args.output);
     let file = file.map_err(|error| format!("{shown}: {error}"))?;

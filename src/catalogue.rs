@@ -2,17 +2,16 @@
 
 use std::fmt::Write as _;
 use topotop_model::judge::Settings;
+use topotop_model::locale::{error as errors, rules as texts};
 use topotop_model::rules::{self, Rule};
 
 /// The catalogue, or the page of one rule.
 pub(crate) fn text(id: Option<&str>, settings: &Settings) -> Result<String, String> {
     let Some(id) = id else {
         let rows = rules::ALL.iter().map(|rule| format!("{:<8} {}\n", rule.id, rule.name));
-        return Ok(
-            rows.collect::<String>() + "\ntopotop rules ID tells of one: what it looks at, its limits, what to do\n"
-        );
+        return Ok(rows.collect::<String>() + &format!("\n{}\n", texts::FOOT));
     };
-    let rule = rules::find(id).ok_or_else(|| format!("rules {id}: no such rule: topotop rules lists them"))?;
+    let rule = rules::find(id).ok_or_else(|| errors::UnknownRuleId { id: &id }.to_string())?;
     let mut page = String::new();
     // Writing to a String cannot fail.
     let _ = write(rule, settings, &mut page);

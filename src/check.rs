@@ -1,4 +1,4 @@
-//! `topotop check`: watch for a while, say what is wrong and what could not be looked at, and exit by it.
+//! `topotop check`: watches for a while and reports findings and what could not be checked; the status reflects both.
 
 mod report;
 pub(crate) mod watch;
@@ -12,8 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_collectors::Root;
 use topotop_model::bottleneck::limiting_machine;
+use topotop_model::locale::check as text;
 use topotop_model::rules::Severity;
 use watch::{Seen, Watch};
+
+pub(crate) use report::unchecked_text;
 
 /// What `check` takes.
 #[derive(Clone, Debug, clap::Args)]
@@ -38,7 +41,7 @@ pub struct CheckArgs {
 
 pub(crate) fn severity(text: &str) -> Result<Severity, String> {
     let all = [Severity::Info, Severity::Warning, Severity::Critical];
-    all.into_iter().find(|severity| severity.name() == text).ok_or_else(|| "use info, warning or critical".to_owned())
+    all.into_iter().find(|severity| severity.name() == text).ok_or_else(|| text::SEVERITY.to_string())
 }
 
 /// Watches, writes and gives the exit status.
@@ -57,7 +60,7 @@ pub(crate) fn run(
         let complete = watch::sample(root, plan, args.watch, |snapshot| watch.take(snapshot))?;
         watch.seen.complete = complete;
         let seen = watch.seen;
-        told(report::one(&seen, &args.format, &mut out))?;
+        written(report::one(&seen, &args.format, &mut out))?;
         vec![seen]
     } else {
         recordings(config, args, plan, &mut out)?
@@ -65,9 +68,9 @@ pub(crate) fn run(
     for seen in all.iter().filter(|_| global.verbose) {
         report::standings(&seen.last, &mut std::io::stderr().lock());
     }
-    told(out.flush())?;
+    written(out.flush())?;
     let statuses: Vec<u8> = all.iter().map(|seen| seen.status(args.fail_on, args.strict)).collect();
-    // What was found counts for more than what could not be told.
+    // Findings outweigh what could not be checked.
     Ok(if statuses.contains(&1) { 1 } else { statuses.into_iter().max().unwrap_or(0) })
 }
 
@@ -76,7 +79,7 @@ fn lines<'a>(args: &CheckArgs, out: &'a mut dyn Write) -> Option<&'a mut dyn Wri
     (args.format == "jsonl").then_some(out)
 }
 
-/// Each recording, and over several of one test whose resource is short.
+/// Each recording, and over several of one test the machine that limits.
 fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Write) -> Result<Vec<Seen>, String> {
     let mut all: Vec<Seen> = Vec::with_capacity(args.from.len());
     for path in &args.from {
@@ -86,16 +89,16 @@ fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Wri
         if args.from.len() > 1 {
             format!("{} {host}", name(path)).trim().clone_into(&mut seen.name);
         }
-        told(report::one(&seen, &args.format, out))?;
+        written(report::one(&seen, &args.format, out))?;
         all.push(seen);
     }
     if let [first, .., last] = all.as_slice() {
         let (from, to) = all.iter().fold(first.span, |span, seen| (span.0.max(seen.span.0), span.1.min(seen.span.1)));
         if from > to {
-            crate::run::warn(&format!("{} and {} were not recorded at the same time", first.name, last.name));
+            crate::run::warn(&text::NotSameTime { one: &first.name, two: &last.name }.to_string());
         }
         let resources: Vec<_> = all.iter().map(|seen| seen.tally.resources()).collect();
-        told(report::short(&all, limiting_machine(&resources), &args.format, out))?;
+        written(report::short(&all, limiting_machine(&resources), &args.format, out))?;
     }
     Ok(all)
 }
@@ -105,10 +108,12 @@ fn name(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// What was written; whoever has read enough of it may go.
-fn told(written: std::io::Result<()>) -> Result<(), String> {
-    match written {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
+/// A closed pipe is no error.
+fn written(result: std::io::Result<()>) -> Result<(), String> {
+    match result {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(text::StandardOutput { error: &error }.to_string())
+        }
         _ => Ok(()),
     }
 }

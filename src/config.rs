@@ -9,6 +9,7 @@ use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_model::derive::Settings;
+use topotop_model::locale::error as text;
 use topotop_model::rules::Threshold;
 use topotop_model::{judge, rules};
 
@@ -81,13 +82,16 @@ fn limits<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<(String, String
     let mut all = BTreeMap::new();
     for (id, limits) in tables {
         let ids = || rules::ALL.iter().map(|rule| rule.id.as_str());
-        let unknown = || serde::de::Error::custom(format!("rules.{id}: no such rule{}", nearest(&id, ids())));
+        let unknown =
+            || serde::de::Error::custom(text::UnknownRule { id: &id, nearest: &nearest(&id, ids()) }.to_string());
         let rule = rules::find(&id).ok_or_else(unknown)?;
         for (name, value) in limits {
             let mut names = rule.thresholds.iter().map(Threshold::name);
             if !names.clone().any(|known| known == name) {
                 let hint = nearest(&name, &mut names);
-                return Err(serde::de::Error::custom(format!("rules.{id}.{name}: no such threshold{hint}")));
+                return Err(serde::de::Error::custom(
+                    text::UnknownThreshold { rule: &id, name: &name, nearest: &hint }.to_string(),
+                ));
             }
             all.insert((rule.id.to_string(), name), value);
         }
@@ -95,11 +99,11 @@ fn limits<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<(String, String
     Ok(all)
 }
 
-/// `, did you mean X?` with the name most alike; empty without any.
+/// The known name most alike; empty without any.
 fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let alike = known.map(|known| (strsim::jaro_winkler(&name.to_lowercase(), &known.to_lowercase()), known));
     let best = alike.max_by(|a, b| a.0.total_cmp(&b.0));
-    best.map_or_else(String::new, |(_, known)| format!(", did you mean {known}?"))
+    best.map_or_else(String::new, |(_, known)| known.to_owned())
 }
 
 /// Every source must be one that can be read.
@@ -148,7 +152,7 @@ impl Config {
             Err(error) if given.is_none() && matches!(error.kind(), NotFound | PermissionDenied | NotADirectory) => {
                 Ok(Self::default())
             }
-            Err(error) => Err(format!("{}: {error}: give a readable file with --config", path.display())),
+            Err(error) => Err(text::ConfigUnreadable { path: &path.display(), error: &error }.to_string()),
         }
     }
 

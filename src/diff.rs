@@ -3,16 +3,18 @@
 mod html;
 mod json;
 mod number;
-mod text;
+mod table;
 
 use crate::span::{self, Given};
 use crate::{recording, theme, units};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::diff::{Comparison, FactChange, Found, FoundChanges, FoundSide, Side, compare};
 use topotop_model::judge::{self, Judge};
+use topotop_model::locale::{Text, diff as text, error};
 use topotop_model::recording::{Event, FixState, FixTold, What};
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
@@ -98,10 +100,10 @@ pub(crate) fn run(
         let wrong = |error: std::io::Error| format!("-o {}: {error}", path.display());
         let mut out = BufWriter::new(std::fs::File::create(path).map_err(wrong)?);
         // A file is UTF-8 wherever it was made, and as wide as it needs.
-        write(&report, format, text::WIDE, Charset::Unicode, &mut out).and_then(|()| out.flush()).map_err(wrong)?;
+        write(&report, format, table::WIDE, Charset::Unicode, &mut out).and_then(|()| out.flush()).map_err(wrong)?;
         return Ok(changed);
     }
-    let width = if std::io::stdout().is_terminal() { width() } else { text::WIDE };
+    let width = if std::io::stdout().is_terminal() { width() } else { table::WIDE };
     let mut out = BufWriter::new(std::io::stdout().lock());
     match write(&report, format, width, theme::charset(charset), &mut out).and_then(|()| out.flush()) {
         // Whoever read has read enough.
@@ -119,22 +121,24 @@ fn format(args: &DiffArgs) -> Result<Format, String> {
         _ => None,
     };
     match (&args.format, &args.output) {
-        (Some(name), _) => named(name).ok_or_else(|| format!("--format {name}: use one of text, json, html")),
+        (Some(name), _) => {
+            named(name).ok_or_else(|| error::UnknownFormat { format: &name, known: &"text, json, html" }.to_string())
+        }
         (None, Some(path)) => path
             .extension()
             .and_then(|extension| named(extension.to_str()?))
-            .ok_or_else(|| format!("-o {}: its extension is no format: add --format", path.display())),
+            .ok_or_else(|| error::UnknownExtension { path: &path.display() }.to_string()),
         (None, None) => Ok(Format::Text),
     }
 }
 
 fn width() -> usize {
-    crossterm::terminal::size().map_or(text::WIDE, |size| usize::from(size.0).max(text::NARROWEST))
+    crossterm::terminal::size().map_or(table::WIDE, |size| usize::from(size.0).max(table::NARROWEST))
 }
 
 fn write(report: &Report, format: Format, width: usize, charset: Charset, out: &mut dyn Write) -> std::io::Result<()> {
     match format {
-        Format::Text => text::write(report, width, charset, out),
+        Format::Text => table::write(report, width, charset, out),
         Format::Json => json::write(report, out),
         Format::Html => html::write(report, out),
     }
@@ -201,40 +205,37 @@ impl Report {
     }
 
     /// The findings with what became of them.
-    fn findings(&self) -> Vec<(&'static str, &Found)> {
+    fn findings(&self) -> Vec<(Fate, &Found)> {
         let FoundChanges { gone, new, both, unknown } = &self.findings;
-        let lists = [("gone", gone), ("new", new), ("still", both), ("unknown", unknown)];
-        lists.into_iter().flat_map(|(word, list)| list.iter().map(move |found| (word, found))).collect()
+        let lists = [(Fate::Gone, gone), (Fate::New, new), (Fate::Still, both), (Fate::Unknown, unknown)];
+        lists.into_iter().flat_map(|(fate, list)| list.iter().map(move |finding| (fate, finding))).collect()
     }
 
     /// One line: what there is to say.
     fn summary(&self) -> String {
         use topotop_model::diff::Verdict;
         let count = |verdict| self.comparison.heads().iter().filter(|&&at| self.verdict(at) == Some(verdict)).count();
+        let (gone, new) = (self.findings.gone.len() as u64, self.findings.new.len() as u64);
         let parts = [
-            (self.findings.gone.len(), "finding gone", "findings gone"),
-            (self.findings.new.len(), "new finding", "new findings"),
-            (self.comparison.facts.len(), "setting", "settings"),
-            (count(Verdict::Worse), "worse", "worse"),
-            (count(Verdict::Improved), "better", "better"),
-            (count(Verdict::Changed), "changed", "changed"),
-            (count(Verdict::OnlyBefore), "gone", "gone"),
-            (count(Verdict::OnlyAfter), "new", "new"),
+            (gone, text::FindingsGone { count: gone }.to_string()),
+            (new, text::FindingsNew { count: new }.to_string()),
+            counted(self.comparison.facts.len(), |count| text::SettingsChanged { count }.to_string()),
+            counted(count(Verdict::Worse), |count| text::CountWorse { count }.to_string()),
+            counted(count(Verdict::Improved), |count| text::CountBetter { count }.to_string()),
+            counted(count(Verdict::Changed), |count| text::CountChanged { count }.to_string()),
+            counted(count(Verdict::OnlyBefore), |count| text::CountGone { count }.to_string()),
+            counted(count(Verdict::OnlyAfter), |count| text::CountNew { count }.to_string()),
         ];
-        let said: Vec<String> = parts
-            .iter()
-            .filter(|part| part.0 > 0)
-            .map(|&(count, one, many)| format!("{count} {}", if count == 1 { one } else { many }))
-            .collect();
+        let changes: Vec<String> = parts.into_iter().filter(|part| part.0 > 0).map(|part| part.1).collect();
         let judged = self.comparison.rows.len() - self.comparison.count(Verdict::Inconclusive);
-        if said.is_empty() && judged == 0 {
-            return "too few samples to compare: a span needs at least 8".to_owned();
+        if changes.is_empty() && judged == 0 {
+            return text::TOO_FEW.to_string();
         }
         let same = self.comparison.count(Verdict::NoChange);
-        if said.is_empty() {
-            return format!("nothing changed beyond noise: {same} metrics compared, {} tested", self.comparison.tested);
+        if changes.is_empty() {
+            return text::Nothing { same: &same, tested: &self.comparison.tested }.to_string();
         }
-        format!("{}; {same} metrics as before", said.join(", "))
+        text::Summary { changes: &changes.join(", "), same: &same }.to_string()
     }
 
     /// Settings to show, each with how many more subjects of its kind changed alike.
@@ -262,48 +263,74 @@ impl Report {
     fn notes(&self) -> Vec<String> {
         use topotop_model::diff::{Alignment, Verdict};
         let mut notes: Vec<String> = Vec::new();
-        for (at, told) in self.fixes() {
-            let id = if told.id.is_empty() { String::new() } else { format!(" [{}]", printable(&told.id)) };
-            let (time, word, title) = (units::date_time(*at), told.state.word(), printable(&told.title));
-            notes.push(format!("{time} {word}: {title}{id}"));
-        }
+        notes.extend(self.fixes().into_iter().map(|(at, fix)| fix_note(*at, fix)));
         match self.comparison.alignment {
             Alignment::ById => {}
-            Alignment::ByPlace { .. } => notes.push(
-                "CPUs are paired by package, node and core: their numbers differ. Shown are those of A.".to_owned(),
-            ),
-            Alignment::Aggregated => notes.push(
-                "The machines are of different shapes: their CPUs and nodes are compared as a whole only.".to_owned(),
-            ),
+            Alignment::ByPlace { .. } => notes.push(text::PAIRED_BY_PLACE.to_string()),
+            Alignment::Aggregated => notes.push(text::AGGREGATED.to_string()),
         }
         let few = self.comparison.count(Verdict::Inconclusive);
         if few > 0 {
-            notes.push(format!("{few} metrics had too few valid samples on a side to be compared."));
+            notes.push(text::FewValid { count: &few }.to_string());
         }
         if !self.findings.unknown.is_empty() {
-            notes.push("Findings are unknown where their rule could not look on the other side.".to_owned());
+            notes.push(text::UNKNOWN_FINDINGS.to_string());
         }
         if self.comparison.moved_irqs > 0 {
-            notes.push(format!("{} settings of interrupts differ: irqbalance moves them.", self.comparison.moved_irqs));
+            notes.push(text::MovedIrqs { count: &self.comparison.moved_irqs }.to_string());
         }
         if self.comparison.left_out > 0 {
-            notes.push(format!(
-                "{} rows of processes and groups beyond the limit were left out.",
-                self.comparison.left_out
-            ));
+            notes.push(text::LeftOut { count: &self.comparison.left_out }.to_string());
         }
         for (side, about) in [("A", &self.before), ("B", &self.after)] {
-            if about.damaged > 0 {
-                let places = if about.damaged == 1 { "one place" } else { "several places" };
-                notes.push(format!("{side} is damaged in {places}: what can be read was compared."));
+            match about.damaged {
+                0 => {}
+                1 => notes.push(text::DamagedOnce { side: &side }.to_string()),
+                _ => notes.push(text::Damaged { side: &side }.to_string()),
             }
         }
         notes
     }
 }
 
+/// What became of a finding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Gone,
+    New,
+    Still,
+    Unknown,
+}
+
+impl Fate {
+    fn text(self) -> Text {
+        match self {
+            Self::Gone => text::GONE_WORD,
+            Self::New => text::NEW_WORD,
+            Self::Still => text::STILL,
+            Self::Unknown => text::UNKNOWN,
+        }
+    }
+}
+
+fn counted(count: usize, text: impl Fn(u64) -> String) -> (u64, String) {
+    (count as u64, text(count as u64))
+}
+
+/// When a fix did what, in a line.
+fn fix_note(wall_ns: i64, fix: &FixTold) -> String {
+    let (time, title, id) = (units::date_time(wall_ns), printable(&fix.title), printable(&fix.id));
+    let (time, state, title): (&dyn Display, &dyn Display, &dyn Display) = (&time, &fix.state.word(), &title);
+    if fix.id.is_empty() {
+        text::FixEvent { time, state, title }.to_string()
+    } else {
+        text::FixEventId { time, state, title, id: &id }.to_string()
+    }
+}
+
 impl About {
     fn when(&self) -> String {
-        format!("{} to {}", units::date_time(self.from_wall_ns), units::time_of_day(self.to_wall_ns))
+        let (from, to) = (units::date_time(self.from_wall_ns), units::time_of_day(self.to_wall_ns));
+        text::Span { from: &from, to: &to }.to_string()
     }
 }

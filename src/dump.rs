@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use topotop_model::locale::error as text;
 use topotop_model::text::printable;
 use topotop_model::{Section, Snapshot, Table, Visit};
 
@@ -33,9 +34,9 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
     if args.list {
         return quiet(io::stdout().write_all(&list()));
     }
-    let Some(given) = &args.recording else { return Err("name a recording: topotop export FILE".to_owned()) };
+    let Some(given) = &args.recording else { return Err(text::NO_RECORDING.to_string()) };
     if args.section != "all" && !sections().contains(&args.section.as_str()) {
-        return Err(format!("--section {}: use all or one of {}", args.section, sections().join(", ")));
+        return Err(text::UnknownSection { section: &args.section, known: &sections().join(", ") }.to_string());
     }
     let given = Given::parse(given, Path::is_file);
     let name = printable(&given.path.display().to_string()).into_owned();
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// Whoever read has read enough.
+/// A closed pipe is no error.
 fn quiet(result: io::Result<()>) -> Result<(), String> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
@@ -122,7 +123,7 @@ impl Files {
         let mut files = Self { open: Vec::new(), shown: "standard output".to_owned() };
         match (&args.output, args.section.as_str()) {
             (None, "all") => {
-                return Err(format!("say where to, -o DIR, or which: --section {}", sections().join("|")));
+                return Err(text::NoOutput { known: &sections().join("|") }.to_string());
             }
             (None, _) => files.add(&wanted, |_| Ok(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write>))?,
             (Some(path), section) => {

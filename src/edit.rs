@@ -7,6 +7,7 @@ use crate::span::{self, Given};
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use topotop_model::locale::{error as text, recording as report_text};
 use topotop_model::recording::About;
 use topotop_model::text::printable;
 
@@ -61,12 +62,12 @@ fn cut(recording: &OsString, output: &Path, from: Option<&str>, to: Option<&str>
     let mut given = Given::parse(recording, Path::is_file);
     if from.is_some() || to.is_some() {
         if given.part.is_some() {
-            return Err("cut: a span after @, or --from and --to, not both".to_owned());
+            return Err(text::TWO_SPANS.to_string());
         }
         given.part = Some(format!("{}..{}", from.unwrap_or("start"), to.unwrap_or("end")));
     }
     let Some(part) = given.part.as_deref() else {
-        return Err("cut: say what to keep: --from, --to, or FILE@SPAN".to_owned());
+        return Err(text::NO_SPAN.to_string());
     };
     let name = shown(&given.path);
     let mut reader = recording::open(&given.path)?;
@@ -81,7 +82,7 @@ fn merge(recordings: &[PathBuf], output: &Path) -> Result<(), String> {
     let mut readers = Vec::new();
     for path in recordings {
         let reader = recording::open(path)?;
-        let numbers = reader.numbers().ok_or_else(|| format!("{}: no sample in it", shown(path)))?;
+        let numbers = reader.numbers().ok_or_else(|| text::EmptyRecording { path: &shown(path) }.to_string())?;
         let start = reader.span().map_or(0, |span| span.0.mono_ns);
         readers.push((start, path, (*numbers.start(), *numbers.end()), reader));
     }
@@ -100,23 +101,17 @@ fn merge(recordings: &[PathBuf], output: &Path) -> Result<(), String> {
 
 /// An error where two recordings cannot be one.
 fn belongs(path: &Path, about: &About, other_path: &Path, other: &About) -> Result<(), String> {
-    let differ = |what: &str, one: &str, two: &str| {
-        let (path, other) = (shown(path), shown(other_path));
-        Err(format!(
-            "{path} and {other} are of different {what} ({}, {}): they cannot be one",
-            printable(one),
-            printable(two)
-        ))
-    };
+    let (path, other_path) = (shown(path), shown(other_path));
     if about.host != other.host {
-        return differ("machines", &about.host, &other.host);
+        let (one, two) = (printable(&about.host), printable(&other.host));
+        return Err(text::DifferentMachines { path: &path, other: &other_path, one: &one, two: &two }.to_string());
     }
     if about.boot_id.is_empty() || about.boot_id != other.boot_id {
-        return differ("boots", &about.boot_id, &other.boot_id);
+        let (one, two) = (printable(&about.boot_id), printable(&other.boot_id));
+        return Err(text::DifferentBoots { path: &path, other: &other_path, one: &one, two: &two }.to_string());
     }
     if about.anonymised != other.anonymised {
-        let word = |anonymised| if anonymised { "stand-ins" } else { "as they are" };
-        return differ("names", word(about.anonymised), word(other.anonymised));
+        return Err(text::DifferentAnonymisation { path: &path, other: &other_path }.to_string());
     }
     Ok(())
 }
@@ -137,9 +132,15 @@ fn finish(copy: Copy, damaged: Result<u64, String>, output: &Path) -> Result<(),
         }
     };
     let (samples, bytes) = copy.finish()?;
-    let lost = if damaged > 0 { ", without what is damaged" } else { "" };
+    let kib = bytes.div_ceil(1024);
+    let path = shown(output);
+    let report = if damaged > 0 {
+        report_text::WrittenWithoutDamage { path: &path, samples: &samples, kib: &kib }.to_string()
+    } else {
+        report_text::Written { path: &path, samples: &samples, kib: &kib }.to_string()
+    };
     // Standard error may be closed; the file is there all the same.
-    let _ = writeln!(std::io::stderr(), "{}: {samples} samples, {} KiB{lost}", shown(output), bytes.div_ceil(1024));
+    let _ = writeln!(std::io::stderr(), "{report}");
     Ok(())
 }
 

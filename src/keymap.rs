@@ -3,6 +3,7 @@
 use crate::action::{self, Command, TABLE};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::collections::{BTreeMap, HashMap};
+use topotop_model::locale::error as errors;
 
 /// A key with its modifiers, in one form only: what a letter's case says is no modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -110,12 +111,13 @@ impl Keymap {
         let mut taken: HashMap<Key, &'static str> = HashMap::new();
         let mut own: HashMap<&'static str, Vec<Key>> = HashMap::new();
         for (name, texts) in configured {
-            let row = action::by_name(name).ok_or_else(|| format!("unknown action `{name}` in [keys]"))?;
+            let row = action::by_name(name).ok_or_else(|| errors::UnknownAction { name: &name }.to_string())?;
             let mut keys = Vec::new();
             for text in texts {
-                let key = Key::parse(text).ok_or_else(|| format!("unknown key `{text}` for `{name}` in [keys]"))?;
+                let key =
+                    Key::parse(text).ok_or_else(|| errors::UnknownKey { key: &text, action: &name }.to_string())?;
                 if let Some(other) = taken.insert(key, row.name).filter(|other| *other != row.name) {
-                    return Err(format!("key `{text}` has two actions in [keys]: `{other}` and `{name}`"));
+                    return Err(errors::KeyTwice { key: &text, one: &other, two: &name }.to_string());
                 }
                 keys.push(key);
             }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_collectors::metrics::{Metric, STALE, Source};
+use topotop_model::locale::error as text;
 
 /// The most of them.
 const MOST: usize = 64;
@@ -53,7 +54,7 @@ pub fn asked(global: &Global, config: &Config) -> Result<Vec<Metric>, String> {
     let mut all: Vec<Metric> = Vec::new();
     for metric in &global.metric {
         if all.iter().any(|other| other.name == metric.name) {
-            return Err(format!("--metric {}: it is there twice: give each a name of its own", metric.name));
+            return Err(text::MetricTwice { name: &metric.name }.to_string());
         }
         match config.metrics.get(&metric.name) {
             Some(told) => all.push(told.metric(&metric.name, &metric.text)?),
@@ -66,7 +67,7 @@ pub fn asked(global: &Global, config: &Config) -> Result<Vec<Metric>, String> {
         }
     }
     if all.len() > MOST {
-        return Err(format!("{} numbers are asked for: at most {MOST} are read", all.len()));
+        return Err(text::TooManyMetrics { count: &all.len(), most: &MOST }.to_string());
     }
     Ok(all)
 }
@@ -92,9 +93,7 @@ pub fn refusal(cli: &Cli) -> Option<String> {
     };
     if !live {
         let name = &first.name;
-        return Some(format!(
-            "--metric {name}: it is read while a live machine is looked at: use it with the live screen, snapshot, check, record or fix"
-        ));
+        return Some(text::MetricWithoutMachine { name: &name }.to_string());
     }
     let of_command = cli.global.metric.iter().find(|metric| matches!(metric.source, Source::Stream(..)));
     of_command.filter(|_| !has_command).map(|metric| {

@@ -1,5 +1,6 @@
 //! `topotop preflight`: before a test, what is configured so that it would hurt under load.
 
+use crate::check::unchecked_text;
 use crate::check::{severity, watch};
 use crate::config::Config;
 use crate::export::json;
@@ -7,6 +8,7 @@ use crate::recording;
 use crate::source::live::Plan;
 use crate::theme;
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,7 +18,8 @@ use topotop_model::fix;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Check, Mark, survey};
 use topotop_model::locale::Texts;
-use topotop_model::rules::{Severity, Subject};
+use topotop_model::locale::preflight as text;
+use topotop_model::rules::Severity;
 use topotop_model::text::printable;
 use topotop_model::{Snapshot, Window};
 use topotop_widgets::Charset;
@@ -163,11 +166,16 @@ impl Report<'_> {
 
     fn text(&self, charset: Charset, out: &mut impl Write) -> io::Result<()> {
         let count = |mark| self.of(mark).count();
-        let cut = if self.complete { "" } else { ", cut short" };
         let (hurt, unread, well) =
             (count(Mark::WouldHurt), count(Mark::NotChecked), count(Mark::Ok) + count(Mark::Info));
         let host = printable(&self.frame.host.name);
-        writeln!(out, "preflight {host}: {hurt} would hurt under load, {unread} not checked, {well} ok{cut}\n")?;
+        let (host, hurt, unchecked, ok): (&dyn Display, &dyn Display, &dyn Display, &dyn Display) =
+            (&host, &hurt, &unread, &well);
+        if self.complete {
+            writeln!(out, "{}\n", text::Head { host, hurt, unchecked, ok })?;
+        } else {
+            writeln!(out, "{}\n", text::HeadCut { host, hurt, unchecked, ok })?;
+        }
         for check in self.checks {
             one(check, charset, out)?;
         }
@@ -241,33 +249,32 @@ fn one(check: &Check, charset: Charset, out: &mut impl Write) -> io::Result<()> 
     let says = printable(&check.says);
     match (check.mark(), check.findings.first(), check.unchecked.first()) {
         (Mark::NotChecked, None, Some(first)) => {
-            let needs = if first.needs.is_empty() { String::new() } else { format!("; needs {}", first.needs) };
-            let about = if first.subject == Subject::Host { String::new() } else { format!("{}: ", first.subject) };
-            let text = format!("{about}{}{needs}", first.reason);
-            writeln!(out, "{mark} {name:<22} {id:<8} not checked: {}", printable(&text))?;
+            let reason = unchecked_text(first);
+            writeln!(out, "{mark} {name:<22} {id:<8} {}", text::NotChecked { reason: &printable(&reason) })?;
         }
         (_, Some(_), _) => {
             for (at, finding) in check.findings.iter().enumerate() {
                 let (mark, name, id) = if at == 0 { (mark, name, id) } else { (" ", "", "") };
-                let severity = if finding.severity == Severity::Info { "info: " } else { "" };
-                writeln!(out, "{mark} {name:<22} {id:<8} {severity}{}", printable(&finding.title()))?;
+                let title = printable(&finding.title()).into_owned();
+                let is_info = finding.severity == Severity::Info;
+                let title = if is_info { text::Info { title: &title }.to_string() } else { title };
+                writeln!(out, "{mark} {name:<22} {id:<8} {title}")?;
             }
         }
         _ => writeln!(out, "{mark} {name:<22} {id:<8} {says}")?,
     }
     if check.mark() == Mark::WouldHurt {
         for advice in check.rule.advice.iter() {
-            writeln!(out, "  {:<22} {:<8} do: {advice}", "", "")?;
+            writeln!(out, "  {:<22} {:<8} {}", "", "", text::Remedy { advice: &advice })?;
         }
     }
     let rest = check.unchecked.iter().skip(usize::from(check.mark() == Mark::NotChecked && check.findings.is_empty()));
     for row in rest.take(MOST) {
-        let needs = if row.needs.is_empty() { String::new() } else { format!("; needs {}", row.needs) };
-        let text = format!("not checked: {}: {}{needs}", row.subject, row.reason);
-        writeln!(out, "? {:<22} {:<8} {}", "", "", printable(&text))?;
+        let reason = unchecked_text(row);
+        writeln!(out, "? {:<22} {:<8} {}", "", "", text::NotChecked { reason: &printable(&reason) })?;
     }
     Ok(())
 }
 
-/// Things that one check could not look at are told at most.
+/// Unchecked items shown per check at most.
 const MOST: usize = 4;

@@ -8,6 +8,7 @@ use crate::fix::order::Reach;
 use crate::source::replay::{self, Start};
 use crate::{runtime, snapshot};
 use std::time::Duration;
+use topotop_model::locale::error as text;
 
 /// Plays recordings.
 pub(crate) fn run(global: &Global, config: &Config, args: &ReplayArgs) -> Result<(), String> {
@@ -15,14 +16,14 @@ pub(crate) fn run(global: &Global, config: &Config, args: &ReplayArgs) -> Result
     match args.format.as_deref() {
         None => {}
         Some("jsonl") => return jsonl::run(config, args),
-        Some(other) => return Err(format!("--format {other}: use jsonl; the screen itself needs none")),
+        Some(other) => return Err(text::ReplayFormat { format: &other }.to_string()),
     }
     if args.to.is_some() && args.from.is_none() {
-        return Err("--to: on the screen it ends a loop: give its beginning with --from".to_owned());
+        return Err(text::LOOP_WITHOUT_START.to_string());
     }
     crate::run::terminal("`topotop replay --format jsonl`")?;
     let mut app = crate::run::app(global, config, Duration::from_secs(1))?;
-    app.status.reach = Reach::Show("a recording is shown: fixes are applied on the live machine only".to_owned());
+    app.status.reach = Reach::Show(text::FIX_IN_REPLAY.to_string());
     // Before the terminal is taken: what writes the stream may have to ask for a password.
     let opened = replay::open(&args.files)?;
     let start = Start { from: args.from, to: args.to, speed: args.speed.unwrap_or(1.0), paused: args.paused };
@@ -41,6 +42,6 @@ fn live_only(global: &Global) -> Result<(), String> {
     let given: Vec<&str> = given.into_iter().filter(|(is_given, _)| *is_given).map(|(_, flag)| flag).collect();
     match given.as_slice() {
         [] => Ok(()),
-        flags => Err(format!("{}: a recording is what it is: leave this out of `replay`", flags.join(", "))),
+        flags => Err(text::LiveFlags { flags: &flags.join(", ") }.to_string()),
     }
 }

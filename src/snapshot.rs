@@ -17,6 +17,7 @@ use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
 use topotop_model::judge::timeline::{At, changes};
 use topotop_model::judge::{self, Judge, Judgement, Timeline};
+use topotop_model::locale::error as text;
 use topotop_model::{Stamp, Window};
 use topotop_widgets::themes::Depth;
 
@@ -36,13 +37,13 @@ pub(crate) fn run(
     let screen = args.screen.as_deref().unwrap_or("overview");
     let drawn = matches!(format.writer, Writer::Screen(_));
     if !app.open_screen(screen) && (drawn || args.screen.is_some()) {
-        return Err(format!("--screen {screen}: no such screen: use one of {}", app.screens()));
+        return Err(text::UnknownScreen { screen: &screen, known: &app.screens() }.to_string());
     }
     app.status.interval = plan.interval;
     app.status.about.still = true;
     if let Some(path) = &args.from {
         if global.root.is_some() || global.interval.is_some() {
-            return Err("--from: a recording is what it is: leave out --root and --interval".to_owned());
+            return Err(text::FROM_WITH_LIVE_FLAGS.to_string());
         }
         app.newest = recorded(path, args.at.as_deref().unwrap_or("end"), &plan.settings, &config.judge())?;
     } else {
@@ -72,14 +73,13 @@ pub(crate) fn run(
 fn format(args: &SnapshotArgs) -> Result<&'static Format, String> {
     let name = |name: &str| {
         let names: Vec<&str> = export::ALL.iter().map(|format| format.name).collect();
-        export::named(name).ok_or_else(|| format!("--format {name}: use one of {}", names.join(", ")))
+        export::named(name).ok_or_else(|| text::UnknownFormat { format: &name, known: &names.join(", ") }.to_string())
     };
     match (&args.format, &args.output) {
         (Some(given), _) => name(given),
         (None, Some(path)) => {
             let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-            export::of_extension(extension)
-                .ok_or_else(|| format!("-o {}: its extension is no format: add --format", path.display()))
+            export::of_extension(extension).ok_or_else(|| text::UnknownExtension { path: &path.display() }.to_string())
         }
         (None, None) => name(if std::io::stdout().is_terminal() { "text" } else { "json" }),
     }

@@ -5,8 +5,9 @@ use crate::units;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use topotop_model::recording::{Event, ReadAt, Reader, What};
 use topotop_model::text::printable;
+use topotop_model::locale::error as errors;
+use topotop_model::recording::{Event, ReadAt, Reader, What};
 use topotop_model::{Snapshot, Window};
 
 /// A recording and the part of it that is meant.
@@ -93,7 +94,7 @@ type End = Option<i64>;
 /// The part of a recording that is meant; where none is named, the bracketed command if there is one, else all of it.
 pub fn resolve<S: ReadAt>(reader: &mut Reader<S>, part: Option<&str>) -> Result<Span, String> {
     let events = reader.events();
-    let numbers = reader.numbers().ok_or("no sample in it")?;
+    let numbers = reader.numbers().ok_or_else(|| errors::NO_SAMPLES.to_string())?;
     let whole = |what: &str| Span { first: *numbers.start(), last: *numbers.end(), what: what.to_owned() };
     let (ends, what) = match part.map(str::trim) {
         Some("" | "all") => return Ok(whole("all of it")),
@@ -110,13 +111,13 @@ pub fn resolve<S: ReadAt>(reader: &mut Reader<S>, part: Option<&str>) -> Result<
 /// The number of the sample nearest to a place: `end`, `mark:NAME`, a time.
 pub fn sample<S: ReadAt>(reader: &mut Reader<S>, text: &str) -> Result<u64, String> {
     let events = reader.events();
-    let numbers = reader.numbers().ok_or("no sample in it")?;
+    let numbers = reader.numbers().ok_or_else(|| errors::NO_SAMPLES.to_string())?;
     match end(reader, &events, text)? {
         None if text.trim() == "end" => Ok(*numbers.end()),
         None => Ok(*numbers.start()),
         Some(wall_ns) => {
             outside(reader, wall_ns, wall_ns)?;
-            reader.locate(wall_ns).ok_or_else(|| "no sample in it".to_owned())
+            reader.locate(wall_ns).ok_or_else(|| errors::NO_SAMPLES.to_string())
         }
     }
 }
@@ -158,9 +159,9 @@ fn end<S: ReadAt>(reader: &Reader<S>, events: &[(u64, Event)], text: &str) -> Re
     if let Some(name) = text.strip_prefix("mark:") {
         return mark(events, name).map(Some);
     }
-    let (first, last) = reader.span().ok_or("no sample in it")?;
-    let moment = Moment::parse(text)
-        .map_err(|_| format!("`{}` is no time: write {FORMS}, mark:NAME, start or end", printable(text)))?;
+    let (first, last) = reader.span().ok_or_else(|| errors::NO_SAMPLES.to_string())?;
+    let moment =
+        Moment::parse(text).map_err(|_| errors::InvalidPlace { place: &printable(text), forms: &FORMS }.to_string())?;
     let wall = moment.wall(first.wall_ns, last.wall_ns, last.wall_ns);
     Ok(wall.or(match moment {
         Moment::Share(share) => Some(first.wall_ns + ((last.wall_ns - first.wall_ns) as f64 * share) as i64),
@@ -177,19 +178,22 @@ fn mark(events: &[(u64, Event)], name: &str) -> Result<i64, String> {
     };
     marks().find(|mark| mark.0 == name).map(|mark| mark.1).ok_or_else(|| {
         let names: Vec<String> = marks().take(8).map(|mark| printable(mark.0).into_owned()).collect();
-        let known =
-            if names.is_empty() { "it has no marks".to_owned() } else { format!("it has {}", names.join(", ")) };
-        format!("no mark `{}`: {known}", printable(name))
+        let name = printable(name);
+        if names.is_empty() {
+            errors::NoMarks { name: &name }.to_string()
+        } else {
+            errors::UnknownMark { name: &name, known: &names.join(", ") }.to_string()
+        }
     })
 }
 
 /// The samples from one wall time to another, both included.
 fn within<S: ReadAt>(reader: &mut Reader<S>, ends: (End, End)) -> Result<(u64, u64), String> {
-    let numbers = reader.numbers().ok_or("no sample in it")?;
+    let numbers = reader.numbers().ok_or_else(|| errors::NO_SAMPLES.to_string())?;
     if let (Some(from), Some(to)) = ends
         && from > to
     {
-        return Err(format!("it begins after it ends: {} to {}", units::date_time(from), units::date_time(to)));
+        return Err(errors::SpanReversed { from: &units::date_time(from), to: &units::date_time(to) }.to_string());
     }
     outside(reader, ends.0.unwrap_or(i64::MIN), ends.1.unwrap_or(i64::MAX))?;
     let mut edge = |wall_ns: End, otherwise: u64, step: i64| {
@@ -202,17 +206,17 @@ fn within<S: ReadAt>(reader: &mut Reader<S>, ends: (End, End)) -> Result<(u64, u
         if beyond { near.saturating_add_signed(step).clamp(*numbers.start(), *numbers.end()) } else { near }
     };
     let (first, last) = (edge(ends.0, *numbers.start(), 1), edge(ends.1, *numbers.end(), -1));
-    if first > last { Err("no sample in that span".to_owned()) } else { Ok((first, last)) }
+    if first > last { Err(errors::SPAN_WITHOUT_SAMPLES.to_string()) } else { Ok((first, last)) }
 }
 
 /// An error where a span does not meet the recording at all: the nearest sample is not what was asked for.
 fn outside<S: ReadAt>(reader: &Reader<S>, from: i64, to: i64) -> Result<(), String> {
-    let (first, last) = reader.span().ok_or("no sample in it")?;
+    let (first, last) = reader.span().ok_or_else(|| errors::NO_SAMPLES.to_string())?;
     // Half a sample more on either side, for times that were rounded.
     let slack = i64::try_from(reader.about().interval_ns).unwrap_or(0).max(1_000_000_000);
     if from > last.wall_ns.saturating_add(slack) || to < first.wall_ns.saturating_sub(slack) {
         let (first, last) = (units::date_time(first.wall_ns), units::date_time(last.wall_ns));
-        return Err(format!("that is not in it: it goes from {first} to {last} (UTC)"));
+        return Err(errors::OutsideRecording { from: &first, to: &last }.to_string());
     }
     Ok(())
 }

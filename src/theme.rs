@@ -1,6 +1,7 @@
 //! Which theme, from a name or a file, and what the environment says about colours and characters.
 
 use crate::config::CharsetChoice;
+use topotop_model::locale::error as text;
 use topotop_widgets::themes::{self, Depth};
 use topotop_widgets::{Charset, Theme};
 
@@ -30,7 +31,7 @@ pub fn next(name: &str, depth: Depth) -> Option<Theme> {
 fn file(path: &str) -> Result<Theme, String> {
     let known = || themes::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("theme {path}: {error}: give a file or one of {}", known()))?;
+        .map_err(|error| text::UnknownTheme { path: &path, error: &error, known: &known() }.to_string())?;
     Theme::parse(&text).map_err(|error| format!("theme {path}: {error}"))
 }
 

@@ -157,7 +157,7 @@ fn complaints_say_which_file_and_what_to_do() {
     for (arguments, said) in [
         (["diff", "none.rec", "a.rec"], "none.rec"),
         (["diff", "a.rec", "text.txt"], "text.txt"),
-        (["diff", "a.rec@12:00-13:00", "a.rec"], "a.rec: that is not in it: it goes from 2026-01-02 10:00:00"),
+        (["diff", "a.rec@12:00-13:00", "a.rec"], "a.rec: outside the recording, which spans 2026-01-02 10:00:00"),
         (["diff", "a.rec@mark:x-", "a.rec"], "a.rec: no mark `x`: it has no marks"),
     ] {
         let output = run(dir.path(), &arguments);

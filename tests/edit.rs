@@ -115,7 +115,7 @@ fn what_does_not_belong_together_stays_apart() {
     );
     assert!(complaint(path, &["record", "merge", "whole.rec", "boot.rec", "-o", "x.rec"]).contains("different boots"));
     assert!(complaint(path, &["record", "cut", "whole.rec", "-o", "whole.rec", "--from", "1s"]).contains("it exists"));
-    assert!(complaint(path, &["record", "cut", "whole.rec", "-o", "x.rec"]).contains("say what to keep"));
+    assert!(complaint(path, &["record", "cut", "whole.rec", "-o", "x.rec"]).contains("name the span to keep"));
     assert!(complaint(path, &["record", "cut", "whole.rec@command", "--to", "1s", "-o", "x.rec"]).contains("not both"));
     assert!(!path.join("x.rec").exists());
 }
@@ -127,13 +127,13 @@ fn damage_and_open_ends_are_told() {
     let mut bytes = std::fs::read(&file).expect("a recording");
     let text = written(dir.path(), &["record", "info", "whole.rec"]);
     assert!(
-        text.contains("closed well") && text.contains("damage    none") && text.contains("100, one each 1s"),
+        text.contains("complete") && text.contains("damage    none") && text.contains("100, one every 1s"),
         "{text}"
     );
     bytes.truncate(bytes.len() * 2 / 3);
     std::fs::write(&file, &bytes).expect("a file");
     let text = written(dir.path(), &["record", "info", "whole.rec"]);
-    assert!(text.contains("broken off"), "{text}");
+    assert!(text.contains("truncated"), "{text}");
     written(dir.path(), &["record", "cut", "whole.rec@0s-20s", "-o", "rest.rec"]);
     assert_eq!(info(dir.path(), "rest.rec")["samples"], 21);
 }

@@ -97,7 +97,7 @@ fn complaints_and_readers_that_leave() {
         (&["export", "a.rec"][..], "-o DIR"),
         (&["export", "a.rec", "--section", "kitchen"], "use all or one of host,"),
         (&["export", "none.rec", "--section", "host"], "none.rec"),
-        (&["export", "a.rec@1h-2h", "--section", "host"], "that is not in it"),
+        (&["export", "a.rec@1h-2h", "--section", "host"], "outside the recording"),
         (&["export", "a.rec", "--section", "host", "-o", "/nowhere/x.csv"], "/nowhere/x.csv"),
         (&["export"], "--help"),
     ] {

@@ -2,6 +2,7 @@
 
 use super::stat::Noise;
 use crate::frame::{Cgroup, Cpu, Disk, Frame, Irq, Nic, Node, Process, Queue, Softirq, SoftnetRow};
+use crate::locale::Text;
 
 /// What a metric's numbers measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,7 +129,7 @@ pub struct Metric {
     /// Its id for ever: `cpu.busy`.
     pub id: &'static str,
     /// What it is called under its subject.
-    pub name: &'static str,
+    pub name: Text,
     /// What its numbers measure.
     pub measure: Measure,
     /// Which way is better.
@@ -158,7 +159,7 @@ impl Metric {
     /// A metric that swings about a mean and is unknown where there is no value.
     pub(super) const fn new(
         id: &'static str,
-        name: &'static str,
+        name: Text,
         measure: Measure,
         better: Better,
         floor: Floor,

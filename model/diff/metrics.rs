@@ -6,6 +6,7 @@ mod machine;
 mod network;
 
 use super::metric::{Better, Floor, Measure, Metric, Read};
+use crate::locale::Text;
 
 /// All metrics of one kind of subject.
 pub(super) type Table = &'static [Metric];
@@ -33,17 +34,17 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 const POINTS: Floor = Floor::Absolute(0.05);
 
 /// A share of time or of a whole.
-const fn share(id: &'static str, name: &'static str, better: Better, read: Read) -> Metric {
+const fn share(id: &'static str, name: Text, better: Better, read: Read) -> Metric {
     Metric::new(id, name, Measure::Share, better, POINTS, read)
 }
 
 /// A rate of events; less than `least` per second is nothing, and so is less than a tenth.
-const fn rate(id: &'static str, name: &'static str, better: Better, least: f64, read: Read) -> Metric {
+const fn rate(id: &'static str, name: Text, better: Better, least: f64, read: Read) -> Metric {
     Metric::new(id, name, Measure::PerSecond, better, Floor::Both(least, 0.1), read)
 }
 
 /// A rate of bytes; less than `least` per second is nothing, and so is less than a tenth.
-const fn bytes_rate(id: &'static str, name: &'static str, better: Better, least: f64, read: Read) -> Metric {
+const fn bytes_rate(id: &'static str, name: Text, better: Better, least: f64, read: Read) -> Metric {
     Metric::new(id, name, Measure::BytesPerSecond, better, Floor::Both(least, 0.1), read)
 }
 
@@ -65,6 +66,6 @@ mod tests {
             let kind = table[0].id.split_once('.').unwrap().0;
             assert!(table.iter().all(|metric| metric.id.starts_with(&format!("{kind}."))), "{kind}");
         }
-        assert_eq!(named("cpu.busy").unwrap().name, "busy");
+        assert_eq!(named("cpu.busy").unwrap().name.as_str(), "busy");
     }
 }

@@ -4,10 +4,12 @@ use super::watch::Seen;
 use crate::export::json::{self, Findings};
 use crate::units;
 use serde::Serialize;
+use std::fmt::Display;
 use std::io::{self, Write};
 use topotop_model::bottleneck::{Resource, Resources, Verdict, exclusions, sentence};
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
+use topotop_model::locale::check as text;
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
 use topotop_model::text::printable;
 
@@ -22,12 +24,12 @@ pub(super) fn not_checked(judgement: &Judgement) -> impl Iterator<Item = (&'stat
 /// What was seen, in a format.
 pub(super) fn one(seen: &Seen, format: &str, out: &mut impl Write) -> io::Result<()> {
     match format {
-        "text" => text(seen, out),
+        "text" => people(seen, out),
         format => summary(seen, format == "json", out),
     }
 }
 
-/// Over several recordings of one test, the one whose resource is short.
+/// Over several recordings of one test, the machine that limits.
 pub(super) fn short(
     all: &[Seen],
     short: Option<(usize, Resource)>,
@@ -45,26 +47,34 @@ pub(super) fn short(
         return out.write_all(b"\n");
     }
     match short {
-        None => writeln!(out, "\nbottleneck: none on either machine, as far as measured"),
+        None => writeln!(out, "\n{}", text::NO_BOTTLENECK_ANYWHERE),
         Some((seen, resource)) => {
-            let line = format!("bottleneck: {}: {}", seen.name, said(seen, &resource));
+            let line = text::BottleneckOf { machine: &seen.name, bottleneck: &share(seen, &resource) }.to_string();
             writeln!(out, "\n{}", printable(&line))
         }
     }
 }
 
-/// A resource with the finding about it, and how often it was short.
-fn said(seen: &Seen, resource: &Resource) -> String {
+/// A resource with the finding about it, and in how many samples it was limiting.
+fn share(seen: &Seen, resource: &Resource) -> String {
     let rule = resource.rule.map_or_else(String::new, |(rule, _)| format!(", {rule}"));
-    let (limiting, all) = seen.tally.limiting_in(resource.kind);
-    let often =
-        if resource.verdict == Verdict::Limiting { format!(", in {limiting} of {all} samples") } else { String::new() };
-    format!("{}{rule}{often}", resource.summary())
+    let resource_text = format!("{}{rule}", resource.summary());
+    let (limiting, samples) = seen.tally.limiting_in(resource.kind);
+    if resource.verdict == Verdict::Limiting {
+        text::LimitingShare { resource: &resource_text, limiting: &limiting, samples: &samples }.to_string()
+    } else {
+        resource_text
+    }
 }
 
-/// How each resource stands, the short one and the next.
+/// The bottleneck as a line.
+fn bottleneck(seen: &Seen, resource: &Resource) -> String {
+    text::Bottleneck { resource: &share(seen, resource) }.to_string()
+}
+
+/// The resources, the bottleneck and the next limit.
 fn resources(seen: &Seen, resources: &Resources, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\nresources:")?;
+    writeln!(out, "\n{}", text::RESOURCES)?;
     for resource in resources.iter() {
         let about = [resource.owner(), resource.figure(), resource.note.to_owned()];
         let about: Vec<&str> = about.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
@@ -72,41 +82,56 @@ fn resources(seen: &Seen, resources: &Resources, out: &mut impl Write) -> io::Re
         writeln!(out, "  {label:<14} {verdict:<10} {}", printable(&about.join("  ")))?;
     }
     if let Some(resource) = resources.bottleneck() {
-        writeln!(out, "  short: {}", printable(&said(seen, resource)))?;
+        writeln!(out, "  {}", printable(&bottleneck(seen, resource)))?;
     }
     match resources.next().and_then(|resource| Some((resource, resource.headroom()?))) {
-        Some((resource, room)) => writeln!(out, "  next: {}, headroom ≈ {room:.1}×", printable(&resource.summary())),
+        Some((resource, headroom)) => {
+            let (resource, times) = (resource.summary(), format!("{headroom:.1}"));
+            writeln!(out, "  {}", text::Next { resource: &printable(&resource), times: &times })
+        }
         None => Ok(()),
+    }
+}
+
+/// Why something was not checked, and what would let it.
+pub(crate) fn unchecked_text(row: &Unchecked) -> String {
+    let (subject, reason, needs) = (&row.subject, &row.reason, &row.needs);
+    match (row.subject == Subject::Host, row.needs.is_empty()) {
+        (true, true) => reason.clone(),
+        (true, false) => text::Unchecked { reason, needs }.to_string(),
+        (false, true) => text::UncheckedOf { subject, reason }.to_string(),
+        (false, false) => text::UncheckedOfNeeds { subject, reason, needs }.to_string(),
     }
 }
 
 /// The first thing to do, and how.
 fn fix(fixes: &[Offered], out: &mut impl Write) -> io::Result<()> {
     let Some(first) = fixes.first() else { return Ok(()) };
-    writeln!(out, "  fix: {}  ({}, {})", printable(first.line()), first.fix, first.risk.name())?;
+    let line = text::Fix { line: &printable(first.line()), id: &first.fix, risk: &first.risk.name() };
+    writeln!(out, "  {line}")?;
     if first.executable {
         writeln!(out, "       topotop fix apply {}", first.id)?;
     }
     match fixes.len() - 1 {
         0 => Ok(()),
-        1 => writeln!(out, "       and one more: topotop fix list"),
-        more => writeln!(out, "       and {more} more: topotop fix list"),
+        more => writeln!(out, "       {}", text::MoreFixes { count: more as u64 }),
     }
 }
 
 /// For people.
-pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     if !seen.name.is_empty() {
         writeln!(out, "== {} ==", printable(&seen.name))?;
     }
     let measured = seen.tally.resources();
     let samples = seen.samples;
     let time = units::span(seen.seconds.round() as u64);
-    let cut = if seen.complete { "" } else { ", cut short" };
-    match seen.findings.len() {
-        0 => writeln!(out, "no findings in {time} ({samples} samples{cut})")?,
-        1 => writeln!(out, "1 finding in {time} ({samples} samples{cut})")?,
-        count => writeln!(out, "{count} findings in {time} ({samples} samples{cut})")?,
+    let (time, samples): (&dyn Display, &dyn Display) = (&time, &samples);
+    match (seen.findings.len() as u64, seen.complete) {
+        (0, true) => writeln!(out, "{}", text::None { time, samples })?,
+        (0, false) => writeln!(out, "{}", text::NoneCut { time, samples })?,
+        (count, true) => writeln!(out, "{}", text::Findings { count, time, samples })?,
+        (count, false) => writeln!(out, "{}", text::FindingsCut { count, time, samples })?,
     }
     let mut findings: Vec<&Finding> = seen.findings.iter().collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -119,14 +144,11 @@ pub(super) fn text(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     resources(seen, &measured, out)?;
     let mut rows = not_checked(&seen.last).peekable();
     if rows.peek().is_some() {
-        writeln!(out, "\nnot checked:")?;
+        writeln!(out, "\n{}", text::NOT_CHECKED)?;
     }
     for (rule, unchecked) in rows {
         for row in unchecked {
-            let about = if row.subject == Subject::Host { String::new() } else { format!("{}: ", row.subject) };
-            let needs = if row.needs.is_empty() { String::new() } else { format!("; needs {}", row.needs) };
-            let line = format!("{about}{}{needs}", row.reason);
-            writeln!(out, "  {:<8} {}", rule.id, printable(&line))?;
+            writeln!(out, "  {:<8} {}", rule.id, printable(&unchecked_text(row)))?;
         }
     }
     Ok(())
@@ -152,7 +174,7 @@ struct Summary {
     findings: Vec<String>,
 }
 
-/// Whose resource is short over several recordings.
+/// The machine that limits over several recordings.
 #[derive(Serialize)]
 struct LimitingMachine {
     bottleneck: Option<Short>,

@@ -1,9 +1,10 @@
 //! The comparison as a page of its own.
 
-use super::{About, Report, number, text};
+use super::{About, Fate, Report, number, table};
 use crate::export::escape;
 use std::io::{self, Write};
 use topotop_model::diff::{Row, Spread, Verdict};
+use topotop_model::locale::diff as text;
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
 
@@ -22,11 +23,12 @@ tr.b td.s{padding-left:2em}.improved{color:var(--good)}.worse{color:var(--bad)}\
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
     writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
-    writeln!(out, "<title>topotop diff: {}</title>", escape(&report.summary()))?;
+    let title = text::PageTitle { summary: &report.summary() }.to_string();
+    writeln!(out, "<title>{}</title>", escape(&title))?;
     writeln!(out, "<style>{STYLE}</style>\n</head>\n<body>\n<h1>{}</h1>", escape(&report.summary()))?;
     writeln!(out, "<table>")?;
-    for (name, about) in [("A, before", &report.before), ("B, after", &report.after)] {
-        side(name, about, out)?;
+    for (name, about) in [(text::SIDE_A, &report.before), (text::SIDE_B, &report.after)] {
+        side(&name, about, out)?;
     }
     writeln!(out, "</table>")?;
     findings(report, out)?;
@@ -44,7 +46,7 @@ fn side(name: &str, about: &About, out: &mut dyn Write) -> io::Result<()> {
     for cell in cells {
         write!(out, "<td class=\"s\">{}</td>", escape(cell))?;
     }
-    writeln!(out, "<td class=\"n\">{} samples</td></tr>", about.samples)
+    writeln!(out, "<td class=\"n\">{}</td></tr>", text::Samples { count: about.samples })
 }
 
 fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
@@ -54,17 +56,23 @@ fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<h2>Findings</h2>\n<table>\n<tr><th></th><th>rule</th><th>what</th><th class=\"n\">samples</th></tr>"
+        "<h2>{}</h2>\n<table>\n<tr><th></th><th>{}</th><th>{}</th><th class=\"n\">{}</th></tr>",
+        text::HEAD_FINDINGS,
+        text::COLUMN_RULE,
+        text::COLUMN_TITLE,
+        text::COLUMN_SAMPLES
     )?;
-    for (word, found) in findings {
-        let class = match word {
-            "gone" => "improved",
-            "new" => "worse",
-            _ => "",
+    for (fate, found) in findings {
+        let class = match fate {
+            Fate::Gone => "improved",
+            Fate::New => "worse",
+            Fate::Still | Fate::Unknown => "",
         };
+        let word = fate.text();
         let (title, severity) = (escape(&printable(&found.title)), found.severity.name());
         write!(out, "<tr><td class=\"{class}\">{word}</td><td>{} <small>{severity}</small></td>", found.rule.id)?;
-        writeln!(out, "<td class=\"s\">{title}</td><td class=\"n\">{} of {}</td></tr>", found.samples, found.of)?;
+        let of = text::OfSamples { count: &found.samples, all: &found.of };
+        writeln!(out, "<td class=\"s\">{title}</td><td class=\"n\">{of}</td></tr>")?;
     }
     writeln!(out, "</table>")
 }
@@ -73,12 +81,15 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.comparison.facts.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<h2>Settings</h2>\n<table>\n<tr><th>of</th><th>what</th><th>before</th><th>after</th></tr>")?;
+    writeln!(out, "<h2>{}</h2>\n<table>", text::SETTINGS)?;
+    let heads = [text::COLUMN_SUBJECT, text::COLUMN_SETTING, text::COLUMN_BEFORE, text::COLUMN_AFTER];
+    let heads: String = heads.iter().map(|head| format!("<th>{head}</th>")).collect();
+    writeln!(out, "<tr>{heads}</tr>")?;
     for (fact, alike) in report.settings() {
-        let value = |value: &Option<String>| value.as_deref().map_or("none".into(), printable).into_owned();
-        let within = if fact.within { " <small>(changed within a side already)</small>" } else { "" };
-        let more = if alike > 0 { format!(" and {alike} more") } else { String::new() };
-        let subject = format!("{}{more}", printable(&fact.subject.to_string()));
+        let value =
+            |value: &Option<String>| value.as_deref().map_or(text::NONE.as_str().into(), printable).into_owned();
+        let within = if fact.within { format!(" <small>{}</small>", text::WITHIN) } else { String::new() };
+        let subject = table::and_more(printable(&fact.subject.to_string()).into_owned(), alike);
         write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", escape(&subject), escape(&printable(&fact.name)))?;
         let (before, after) = (value(&fact.before), value(&fact.after));
         writeln!(out, "<td class=\"s\">{}</td><td class=\"s\">{}{within}</td></tr>", escape(&before), escape(&after))?;
@@ -92,9 +103,11 @@ fn changes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if heads.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<h2>Metrics, the heaviest first</h2>\n<table>")?;
-    write!(out, "<tr><th></th><th>of</th><th>what</th><th class=\"n\">before</th><th class=\"n\">after</th>")?;
-    writeln!(out, "<th class=\"n\">change</th></tr>")?;
+    writeln!(out, "<h2>{}</h2>\n<table>", text::HEAD_METRICS)?;
+    write!(out, "<tr><th></th><th>{}</th><th>{}</th>", text::COLUMN_SUBJECT, text::COLUMN_METRIC)?;
+    let numbers = [text::COLUMN_BEFORE, text::COLUMN_AFTER, text::COLUMN_CHANGE];
+    let numbers: String = numbers.iter().map(|head| format!("<th class=\"n\">{head}</th>")).collect();
+    writeln!(out, "{numbers}</tr>")?;
     for head in heads {
         let below = comparison.under(head);
         let rows = std::iter::once((head, false)).chain(below.into_iter().map(|at| (at, true)));
@@ -104,15 +117,11 @@ fn changes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "</table>")?;
     let block = report.before.block.max(report.after.block);
-    let of = if block == 1 { "samples".to_owned() } else { format!("means of {block} samples") };
-    writeln!(
-        out,
-        "<p><small>Medians, and in brackets the middle half, of {of}. Indented rows follow from the one above.</small></p>"
-    )
+    writeln!(out, "<p><small>{} {}</small></p>", table::medians(block), text::INDENTED)
 }
 
 fn row(row: &Row, below: bool, out: &mut dyn Write) -> io::Result<()> {
-    let (glyph, word) = text::mark(row.verdict, Charset::Unicode);
+    let (glyph, word) = table::mark(row.verdict, Charset::Unicode);
     let measure = row.metric.measure;
     let value = |spread: Option<Spread>| match spread {
         None => "<td class=\"n\">-</td>".to_owned(),

@@ -126,7 +126,7 @@ fn row(row: &Row) -> Map<String, Value> {
         put("subject_after", printable(&after.to_string()).into());
     }
     put("metric", row.metric.id.into());
-    put("name", row.metric.name.into());
+    put("name", row.metric.name.english().into());
     put("unit", row.metric.measure.name().into());
     put("better", row.metric.better.name().into());
     put("verdict", row.verdict.name().into());

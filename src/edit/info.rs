@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
+use topotop_model::locale::recording as text;
 use topotop_model::recording::{Event, What};
 use topotop_model::text::printable;
 
@@ -52,28 +53,30 @@ impl Facts {
         line("file", &format!("{}, {:.1} MiB", self.file, reader.bytes() as f64 / f64::from(1 << 20)));
         let anonymised = if about.anonymised { ", names are stand-ins" } else { "" };
         line("machine", &format!("{}, {}, {}{anonymised}", about.host, about.kernel, about.arch));
-        line("boot", &about.boot_id);
-        line("written by", &format!(" {}", about.program));
+        line(&text::BOOT, &about.boot_id);
+        line(&text::WRITTEN_BY, &format!(" {}", about.program));
         if let Some((first, last)) = reader.span() {
             let seconds = last.mono_ns.saturating_sub(first.mono_ns) / 1_000_000_000;
             let (from, to) = (units::date_time(first.wall_ns), units::date_time(last.wall_ns));
-            line("span", &format!("{from} to {to} UTC, {}", units::span(seconds)));
+            let length = units::span(seconds);
+            line(&text::SPAN_LABEL, &text::Span { from: &from, to: &to, length: &length }.to_string());
         }
         let per_sample = reader.bytes().checked_div(reader.len()).unwrap_or_default();
         let interval = units::short(Duration::from_nanos(about.interval_ns));
-        line("samples", &format!("{}, one each {interval}, {per_sample} bytes each", reader.len()));
-        line("end", if self.closed { "closed well" } else { "open: still being written, or broken off" });
+        let samples = text::Samples { count: &reader.len(), interval: &interval, bytes: &per_sample };
+        line(&text::SAMPLES_LABEL, &samples.to_string());
+        line(&text::END_LABEL, if self.closed { &text::COMPLETE } else { &text::TRUNCATED });
         for (at, (_, event)) in self.events.iter().enumerate() {
             if at == LISTED {
-                line("", &format!("and {} more events", self.events.len() - LISTED));
+                line("", &text::MoreEvents { count: &(self.events.len() - LISTED) }.to_string());
                 break;
             }
-            let name = if at == 0 { "events" } else { "" };
+            let name: &str = if at == 0 { &text::EVENTS_LABEL } else { "" };
             line(name, &format!("{}  {}", units::time_of_day(event.wall_ns), event.what.text()));
         }
         match self.damage.as_slice() {
-            [] => line("damage", "none"),
-            damage => damage.iter().for_each(|damage| line("damage", damage)),
+            [] => line(&text::DAMAGE_LABEL, &text::NO_DAMAGE),
+            damage => damage.iter().for_each(|damage| line(&text::DAMAGE_LABEL, damage)),
         }
         text
     }

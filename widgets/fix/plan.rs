@@ -215,7 +215,7 @@ impl Writer<'_> {
             return;
         }
         let said = |watch: &Watch| {
-            let name = metrics::named(watch.metric).map_or(watch.metric, |metric| metric.name);
+            let name = metrics::named(watch.metric).map_or(watch.metric, |metric| metric.name.as_str());
             format!("{name} of {}", watch.subject)
         };
         let mut lines = vec![format!(

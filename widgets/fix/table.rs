@@ -19,7 +19,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, rows: &[Measured], after: &str, 
     doc.line(vec![(head, Role::Head)]);
     for row in rows {
         let known = metrics::named(&row.metric);
-        let said = format!("{} of {}", known.map_or(row.metric.as_str(), |metric| metric.name), row.subject);
+        let said = format!("{} of {}", known.map_or(row.metric.as_str(), |metric| metric.name.as_str()), row.subject);
         let said = printable(&said);
         let measure = known.map_or(Measure::Number, |metric| metric.measure);
         let (before, after) = (cell(cx, row.before, measure), cell(cx, row.after, measure));

@@ -3,6 +3,7 @@
 use super::super::metric::Better::{Higher, Neither};
 use super::super::metric::{Floor, Measure, Metric, Read};
 use super::Table;
+use crate::locale::metric as text;
 
 /// A twentieth of the larger value.
 const FLOOR: Floor = Floor::Both(0.0, 0.05);
@@ -11,7 +12,7 @@ const FLOOR: Floor = Floor::Both(0.0, 0.05);
 pub(in super::super) const METRIC: Table = &[
     Metric::new(
         "metric.work",
-        "value",
+        text::metric::WORK,
         Measure::Number,
         Higher,
         FLOOR,
@@ -19,7 +20,7 @@ pub(in super::super) const METRIC: Table = &[
     ),
     Metric::new(
         "metric.value",
-        "value",
+        text::metric::VALUE,
         Measure::Number,
         Neither,
         FLOOR,

@@ -5,19 +5,29 @@ use super::super::metric::{Floor, Measure, Metric, Read};
 use super::machine::part;
 use super::{MB, Table, bytes_rate, rate, share};
 use crate::frame::{Cgroup, CgroupIoRate};
+use crate::locale::metric as text;
 
 /// Cores' worth of time: a twentieth of a core and a tenth of what there is.
 const CORES: Floor = Floor::Both(0.05, 0.1);
 
 /// A control group.
 pub(in super::super) const CGROUP: Table = &[
-    Metric::new("cgroup.cores", "CPU", Measure::Cores, Neither, CORES, Read::Cgroup(|group| group.cpu.usage_cores))
-        .or_zero(),
-    share("cgroup.throttled", "periods throttled", Lower, Read::Cgroup(|group| group.cpu.throttled_ratio)).mean(),
-    share("cgroup.memory_of_limit", "memory of its limit", Lower, Read::Cgroup(memory_of_limit)).mean().drifting(),
+    Metric::new(
+        "cgroup.cores",
+        text::cgroup::CORES,
+        Measure::Cores,
+        Neither,
+        CORES,
+        Read::Cgroup(|group| group.cpu.usage_cores),
+    )
+    .or_zero(),
+    share("cgroup.throttled", text::cgroup::THROTTLED, Lower, Read::Cgroup(|group| group.cpu.throttled_ratio)).mean(),
+    share("cgroup.memory_of_limit", text::cgroup::MEMORY_OF_LIMIT, Lower, Read::Cgroup(memory_of_limit))
+        .mean()
+        .drifting(),
     Metric::new(
         "cgroup.memory",
-        "memory",
+        text::cgroup::MEMORY,
         Measure::Bytes,
         Neither,
         Floor::Memory,
@@ -27,7 +37,7 @@ pub(in super::super) const CGROUP: Table = &[
     .drifting(),
     Metric::new(
         "cgroup.unreclaimable",
-        "unreclaimable memory",
+        text::cgroup::UNRECLAIMABLE,
         Measure::Bytes,
         Neither,
         Floor::Memory,
@@ -37,64 +47,65 @@ pub(in super::super) const CGROUP: Table = &[
     .drifting(),
     share(
         "cgroup.cpu_pressure",
-        "some task waited for a CPU",
+        text::cgroup::CPU_PRESSURE,
         Lower,
         Read::Cgroup(|group| group.cpu_pressure?.some_ratio),
     )
     .mean(),
     share(
         "cgroup.memory_pressure",
-        "some task waited for memory",
+        text::cgroup::MEMORY_PRESSURE,
         Lower,
         Read::Cgroup(|group| group.memory_pressure?.some_ratio),
     )
     .mean(),
-    share(
-        "cgroup.io_pressure",
-        "some task waited for a disk",
-        Lower,
-        Read::Cgroup(|group| group.io_pressure?.some_ratio),
-    )
-    .mean(),
+    share("cgroup.io_pressure", text::cgroup::IO_PRESSURE, Lower, Read::Cgroup(|group| group.io_pressure?.some_ratio))
+        .mean(),
     share(
         "cgroup.memory_full",
-        "all its tasks waited for memory",
+        text::cgroup::MEMORY_FULL,
         Lower,
         Read::Cgroup(|group| group.memory_pressure?.full_ratio),
     )
     .mean(),
-    rate("cgroup.io_writes", "writes", Neither, 2.0, Read::Cgroup(|group| io(group, |row| row.writes_per_second))),
+    rate(
+        "cgroup.io_writes",
+        text::cgroup::IO_WRITES,
+        Neither,
+        2.0,
+        Read::Cgroup(|group| io(group, |row| row.writes_per_second)),
+    ),
     bytes_rate(
         "cgroup.io_write_bytes",
-        "bytes written",
+        text::cgroup::IO_WRITE_BYTES,
         Neither,
         MB,
         Read::Cgroup(|group| io(group, |row| row.write_bytes_per_second)),
     ),
     rate(
         "cgroup.events_max",
-        "times at its limit",
+        text::cgroup::EVENTS_MAX,
         Lower,
         5.0,
         Read::Cgroup(|group| group.memory.as_ref()?.events_max_per_second),
     ),
     rate(
         "cgroup.pgscan_direct",
-        "pages scanned by its tasks",
+        text::cgroup::PGSCAN_DIRECT,
         Lower,
         1000.0,
         Read::Cgroup(|group| group.memory.as_ref()?.pgscan_direct_per_second),
     ),
     rate(
         "cgroup.refault_file",
-        "file pages read back",
+        text::cgroup::REFAULT_FILE,
         Lower,
         200.0,
         Read::Cgroup(|group| group.memory.as_ref()?.refault_file_per_second),
     ),
     rate(
         "cgroup.pgmajfault",
-        "faults that read from a disk",
+        text::cgroup::PGMAJFAULT,
         Lower,
         100.0,
         Read::Cgroup(|group| group.memory.as_ref()?.pgmajfault_per_second),
@@ -108,10 +119,10 @@ fn io(group: &Cgroup, read: fn(&CgroupIoRate) -> f64) -> Option<f64> {
 
 /// A block device.
 pub(in super::super) const DISK: Table = &[
-    share("disk.utilisation", "utilisation", Neither, Read::Disk(|disk| disk.utilisation)),
+    share("disk.utilisation", text::disk::UTILISATION, Neither, Read::Disk(|disk| disk.utilisation)),
     Metric::new(
         "disk.await",
-        "await",
+        text::disk::AWAIT,
         Measure::Milliseconds,
         Lower,
         Floor::Both(1.0, 0.2),
@@ -119,7 +130,7 @@ pub(in super::super) const DISK: Table = &[
     ),
     Metric::new(
         "disk.read_await",
-        "read await",
+        text::disk::READ_AWAIT,
         Measure::Milliseconds,
         Lower,
         Floor::Both(1.0, 0.2),
@@ -127,7 +138,7 @@ pub(in super::super) const DISK: Table = &[
     ),
     Metric::new(
         "disk.write_await",
-        "write await",
+        text::disk::WRITE_AWAIT,
         Measure::Milliseconds,
         Lower,
         Floor::Both(1.0, 0.2),
@@ -135,20 +146,26 @@ pub(in super::super) const DISK: Table = &[
     ),
     Metric::new(
         "disk.queue",
-        "requests under way",
+        text::disk::QUEUE,
         Measure::Count,
         Neither,
         Floor::Both(1.0, 0.2),
         Read::Disk(|disk| disk.queue_depth),
     ),
-    bytes_rate("disk.read_bytes", "bytes read", Neither, MB, Read::Disk(|disk| disk.read_bytes_per_second)),
-    bytes_rate("disk.write_bytes", "bytes written", Neither, MB, Read::Disk(|disk| disk.write_bytes_per_second)),
-    rate("disk.reads", "reads", Neither, 30.0, Read::Disk(|disk| disk.reads_per_second)),
-    rate("disk.writes", "writes", Neither, 30.0, Read::Disk(|disk| disk.writes_per_second)),
-    rate("disk.flushes", "flushes", Neither, 10.0, Read::Disk(|disk| disk.flushes_per_second)),
+    bytes_rate("disk.read_bytes", text::disk::READ_BYTES, Neither, MB, Read::Disk(|disk| disk.read_bytes_per_second)),
+    bytes_rate(
+        "disk.write_bytes",
+        text::disk::WRITE_BYTES,
+        Neither,
+        MB,
+        Read::Disk(|disk| disk.write_bytes_per_second),
+    ),
+    rate("disk.reads", text::disk::READS, Neither, 30.0, Read::Disk(|disk| disk.reads_per_second)),
+    rate("disk.writes", text::disk::WRITES, Neither, 30.0, Read::Disk(|disk| disk.writes_per_second)),
+    rate("disk.flushes", text::disk::FLUSHES, Neither, 10.0, Read::Disk(|disk| disk.flushes_per_second)),
     share(
         "disk.full",
-        "fullest file system",
+        text::disk::FULL,
         Lower,
         Read::Disk(|disk| disk.mounts.iter().filter_map(full).max_by(f64::total_cmp)),
     )
@@ -157,21 +174,33 @@ pub(in super::super) const DISK: Table = &[
 
 /// Processes of one name in one control group.
 pub(in super::super) const PROCESS: Table = &[
-    Metric::new("process.cores", "CPU", Measure::Cores, Neither, CORES, Read::Process(|process| process.cpu_cores))
-        .or_zero(),
+    Metric::new(
+        "process.cores",
+        text::process::CORES,
+        Measure::Cores,
+        Neither,
+        CORES,
+        Read::Process(|process| process.cpu_cores),
+    )
+    .or_zero(),
     share(
         "process.wait",
-        "waiting for a CPU",
+        text::process::WAIT,
         Lower,
         Read::Process(|process| process.wait_share.filter(|_| process.cpu_cores >= Some(0.05))),
     )
     .mean(),
-    share("process.remote", "remote memory", Lower, Read::Process(|process| process.memory.as_ref()?.remote_ratio))
-        .mean()
-        .drifting(),
+    share(
+        "process.remote",
+        text::process::REMOTE,
+        Lower,
+        Read::Process(|process| process.memory.as_ref()?.remote_ratio),
+    )
+    .mean()
+    .drifting(),
     Metric::new(
         "process.rss",
-        "resident memory",
+        text::process::RSS,
         Measure::Bytes,
         Neither,
         Floor::Memory,
@@ -179,24 +208,24 @@ pub(in super::super) const PROCESS: Table = &[
     )
     .or_zero()
     .drifting(),
-    bytes_rate("process.read_bytes", "bytes read", Neither, MB, Read::Process(|process| process.read_bytes_per_second))
-        .or_zero(),
+    bytes_rate(
+        "process.read_bytes",
+        text::process::READ_BYTES,
+        Neither,
+        MB,
+        Read::Process(|process| process.read_bytes_per_second),
+    )
+    .or_zero(),
     bytes_rate(
         "process.write_bytes",
-        "bytes written",
+        text::process::WRITE_BYTES,
         Neither,
         MB,
         Read::Process(|process| process.write_bytes_per_second),
     )
     .or_zero(),
-    rate(
-        "process.majflt",
-        "faults that read from a disk",
-        Lower,
-        100.0,
-        Read::Process(|process| process.majflt_per_second),
-    )
-    .or_zero(),
+    rate("process.majflt", text::process::MAJFLT, Lower, 100.0, Read::Process(|process| process.majflt_per_second))
+        .or_zero(),
 ];
 
 fn memory(group: &Cgroup, bytes: fn(&crate::frame::CgroupMemory) -> Option<u64>) -> Option<f64> {

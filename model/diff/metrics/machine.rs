@@ -4,31 +4,32 @@ use super::super::metric::Better::{Higher, Lower, Neither};
 use super::super::metric::{Floor, Measure, Metric, Read};
 use super::{Table, rate, share};
 use crate::frame::{CpuShares, Frame};
+use crate::locale::metric as text;
 
 /// Below so many soft interrupts or interrupts per second, who takes most of them says nothing.
 const SPREAD_FROM: f64 = 1000.0;
 
 /// The machine.
 pub(in super::super) const HOST: Table = &[
-    share("host.busy", "busy, mean", Neither, Read::Host(|frame| mean(frame, |shares| shares.busy))),
-    share("host.user", "user, mean", Neither, Read::Host(|frame| mean(frame, |shares| shares.user))),
-    share("host.system", "system, mean", Neither, Read::Host(|frame| mean(frame, |shares| shares.system))),
-    share("host.softirq", "softirq, mean", Lower, Read::Host(|frame| mean(frame, |shares| shares.softirq))),
-    share("host.iowait", "iowait, mean", Lower, Read::Host(|frame| mean(frame, |shares| shares.iowait))),
-    share("host.steal", "steal, mean", Lower, Read::Host(|frame| mean(frame, |shares| shares.steal))),
-    share("host.busiest_cpu", "busiest CPU", Neither, Read::Host(|frame| most(frame, |shares| shares.busy))),
+    share("host.busy", text::host::BUSY, Neither, Read::Host(|frame| mean(frame, |shares| shares.busy))),
+    share("host.user", text::host::USER, Neither, Read::Host(|frame| mean(frame, |shares| shares.user))),
+    share("host.system", text::host::SYSTEM, Neither, Read::Host(|frame| mean(frame, |shares| shares.system))),
+    share("host.softirq", text::host::SOFTIRQ, Lower, Read::Host(|frame| mean(frame, |shares| shares.softirq))),
+    share("host.iowait", text::host::IOWAIT, Lower, Read::Host(|frame| mean(frame, |shares| shares.iowait))),
+    share("host.steal", text::host::STEAL, Lower, Read::Host(|frame| mean(frame, |shares| shares.steal))),
+    share("host.busiest_cpu", text::host::BUSIEST_CPU, Neither, Read::Host(|frame| most(frame, |shares| shares.busy))),
     share(
         "host.busiest_softirq",
-        "softirq of the CPU with most",
+        text::host::BUSIEST_SOFTIRQ,
         Lower,
         Read::Host(|frame| most(frame, |shares| shares.softirq)),
     ),
-    share("host.node_imbalance", "busiest node above the idlest", Lower, Read::Host(node_imbalance)),
-    share("host.net_rx_on_one_cpu", "NET_RX on one CPU", Lower, Read::Host(net_rx_on_one)),
-    share("host.irqs_on_one_cpu", "interrupts on one CPU", Lower, Read::Host(irqs_on_one)),
+    share("host.node_imbalance", text::host::NODE_IMBALANCE, Lower, Read::Host(node_imbalance)),
+    share("host.net_rx_on_one_cpu", text::host::NET_RX_ON_ONE_CPU, Lower, Read::Host(net_rx_on_one)),
+    share("host.irqs_on_one_cpu", text::host::IRQS_ON_ONE_CPU, Lower, Read::Host(irqs_on_one)),
     Metric::new(
         "host.running",
-        "runnable tasks",
+        text::host::RUNNING,
         Measure::Count,
         Neither,
         Floor::Both(2.0, 0.2),
@@ -36,7 +37,7 @@ pub(in super::super) const HOST: Table = &[
     ),
     Metric::new(
         "host.blocked",
-        "tasks waiting for a disk",
+        text::host::BLOCKED,
         Measure::Count,
         Lower,
         Floor::Both(1.0, 0.2),
@@ -44,53 +45,59 @@ pub(in super::super) const HOST: Table = &[
     ),
     rate(
         "host.context_switches",
-        "context switches",
+        text::host::CONTEXT_SWITCHES,
         Neither,
         2000.0,
         Read::Host(|frame| frame.host.context_switches_per_second),
     ),
-    rate("host.forks", "forks", Neither, 20.0, Read::Host(|frame| frame.host.forks_per_second)),
-    rate("host.interrupts", "interrupts", Neither, 2000.0, Read::Host(|frame| frame.host.interrupts_per_second)),
+    rate("host.forks", text::host::FORKS, Neither, 20.0, Read::Host(|frame| frame.host.forks_per_second)),
+    rate(
+        "host.interrupts",
+        text::host::INTERRUPTS,
+        Neither,
+        2000.0,
+        Read::Host(|frame| frame.host.interrupts_per_second),
+    ),
     share(
         "host.memory_available",
-        "memory available",
+        text::host::MEMORY_AVAILABLE,
         Higher,
         Read::Host(|frame| part(frame.memory.available_bytes.value(), frame.memory.total_bytes.value())),
     )
     .drifting(),
     share(
         "host.dirty",
-        "dirty pages of the threshold",
+        text::host::DIRTY,
         Lower,
         Read::Host(|frame| part(frame.memory.dirty_bytes.value(), frame.memory.dirty_threshold_bytes.value())),
     )
     .drifting(),
     share(
         "host.swap_free",
-        "swap free",
+        text::host::SWAP_FREE,
         Higher,
         Read::Host(|frame| part(frame.memory.swap_free_bytes.value(), frame.memory.swap_total_bytes.value())),
     )
     .drifting(),
     rate(
         "host.allocstall",
-        "allocations that had to reclaim",
+        text::host::ALLOCSTALL,
         Lower,
         10.0,
         Read::Host(|frame| frame.memory.allocstall_per_second),
     ),
     rate(
         "host.pgscan_direct",
-        "pages scanned by tasks",
+        text::host::PGSCAN_DIRECT,
         Lower,
         1000.0,
         Read::Host(|frame| frame.memory.pgscan_direct_per_second),
     ),
-    rate("host.pswpin", "pages swapped in", Lower, 100.0, Read::Host(|frame| frame.memory.pswpin_per_second)),
-    rate("host.pswpout", "pages swapped out", Lower, 100.0, Read::Host(|frame| frame.memory.pswpout_per_second)),
+    rate("host.pswpin", text::host::PSWPIN, Lower, 100.0, Read::Host(|frame| frame.memory.pswpin_per_second)),
+    rate("host.pswpout", text::host::PSWPOUT, Lower, 100.0, Read::Host(|frame| frame.memory.pswpout_per_second)),
     share(
         "host.numa_hint_local",
-        "NUMA faults that were local",
+        text::host::NUMA_HINT_LOCAL,
         Higher,
         Read::Host(|frame| frame.memory.numa_hint_local_ratio),
     ),
@@ -98,70 +105,65 @@ pub(in super::super) const HOST: Table = &[
 
 /// A CPU.
 pub(in super::super) const CPU: Table = &[
-    share("cpu.busy", "busy", Neither, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.busy))),
-    share("cpu.user", "user", Neither, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.user))),
-    share("cpu.system", "system", Neither, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.system))),
-    share("cpu.irq", "irq", Lower, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.irq))),
-    share("cpu.softirq", "softirq", Lower, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.softirq))),
-    share("cpu.iowait", "iowait", Lower, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.iowait))),
-    share("cpu.steal", "steal", Lower, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.steal))),
-    Metric::new("cpu.mhz", "clock", Measure::Megahertz, Neither, Floor::Both(100.0, 0.15), Read::Cpu(|cpu| cpu.mhz))
-        .drifting(),
-    rate("cpu.packets", "packets processed", Neither, 1000.0, Read::Softnet(|row| row.processed_per_second)),
+    share("cpu.busy", text::cpu::BUSY, Neither, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.busy))),
+    share("cpu.user", text::cpu::USER, Neither, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.user))),
+    share("cpu.system", text::cpu::SYSTEM, Neither, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.system))),
+    share("cpu.irq", text::cpu::IRQ, Lower, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.irq))),
+    share("cpu.softirq", text::cpu::SOFTIRQ, Lower, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.softirq))),
+    share("cpu.iowait", text::cpu::IOWAIT, Lower, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.iowait))),
+    share("cpu.steal", text::cpu::STEAL, Lower, Read::Cpu(|cpu| cpu.shares.map(|shares| shares.steal))),
+    Metric::new(
+        "cpu.mhz",
+        text::cpu::MHZ,
+        Measure::Megahertz,
+        Neither,
+        Floor::Both(100.0, 0.15),
+        Read::Cpu(|cpu| cpu.mhz),
+    )
+    .drifting(),
+    rate("cpu.packets", text::cpu::PACKETS, Neither, 1000.0, Read::Softnet(|row| row.processed_per_second)),
+    rate("cpu.packets_dropped", text::cpu::PACKETS_DROPPED, Lower, 1.0, Read::Softnet(|row| row.dropped_per_second)),
+    rate("cpu.time_squeeze", text::cpu::TIME_SQUEEZE, Lower, 10.0, Read::Softnet(|row| row.time_squeeze_per_second)),
     rate(
-        "cpu.packets_dropped",
-        "packets dropped by the backlog",
-        Lower,
-        1.0,
-        Read::Softnet(|row| row.dropped_per_second),
+        "cpu.received_rps",
+        text::cpu::RECEIVED_RPS,
+        Neither,
+        1000.0,
+        Read::Softnet(|row| row.received_rps_per_second),
     ),
-    rate("cpu.time_squeeze", "time squeezes", Lower, 10.0, Read::Softnet(|row| row.time_squeeze_per_second)),
-    rate("cpu.received_rps", "wake-ups for RPS", Neither, 1000.0, Read::Softnet(|row| row.received_rps_per_second)),
 ];
 
 /// A node.
 pub(in super::super) const NODE: Table = &[
-    share("node.busy", "busy, mean", Neither, Read::Node(|node| node.busy)),
-    share("node.softirq", "softirq, mean", Lower, Read::Node(|node| node.softirq)),
-    share("node.iowait", "iowait, mean", Lower, Read::Node(|node| node.iowait)),
+    share("node.busy", text::node::BUSY, Neither, Read::Node(|node| node.busy)),
+    share("node.softirq", text::node::SOFTIRQ, Lower, Read::Node(|node| node.softirq)),
+    share("node.iowait", text::node::IOWAIT, Lower, Read::Node(|node| node.iowait)),
     share(
         "node.memory_free",
-        "memory free",
+        text::node::MEMORY_FREE,
         Neither,
         Read::Node(|node| part(node.memory_free_bytes.value(), node.memory_total_bytes.value())),
     )
     .drifting(),
     share(
         "node.memory_file",
-        "memory holding files",
+        text::node::MEMORY_FILE,
         Neither,
         Read::Node(|node| part(node.file_bytes.value(), node.memory_total_bytes.value())),
     )
     .drifting(),
     share(
         "node.memory_anon",
-        "anonymous memory",
+        text::node::MEMORY_ANON,
         Neither,
         Read::Node(|node| part(node.anon_bytes.value(), node.memory_total_bytes.value())),
     )
     .drifting(),
-    rate(
-        "node.numa_foreign",
-        "pages it lacked (numa_foreign)",
-        Lower,
-        100.0,
-        Read::Node(|node| node.numa_foreign_per_second),
-    ),
-    rate(
-        "node.other_node",
-        "pages for tasks of other nodes",
-        Lower,
-        1000.0,
-        Read::Node(|node| node.other_node_per_second),
-    ),
+    rate("node.numa_foreign", text::node::NUMA_FOREIGN, Lower, 100.0, Read::Node(|node| node.numa_foreign_per_second)),
+    rate("node.other_node", text::node::OTHER_NODE, Lower, 1000.0, Read::Node(|node| node.other_node_per_second)),
     rate(
         "node.pgscan_direct",
-        "pages scanned by tasks",
+        text::node::PGSCAN_DIRECT,
         Lower,
         1000.0,
         Read::Node(|node| node.pgscan_direct_per_second),
@@ -170,8 +172,8 @@ pub(in super::super) const NODE: Table = &[
 
 /// Pressure on a resource.
 pub(in super::super) const PRESSURE: Table = &[
-    share("pressure.some", "some task waited", Lower, Read::Pressure(|stall| stall.some_ratio)),
-    share("pressure.full", "all tasks waited", Lower, Read::Pressure(|stall| stall.full_ratio)),
+    share("pressure.some", text::pressure::SOME, Lower, Read::Pressure(|stall| stall.some_ratio)),
+    share("pressure.full", text::pressure::FULL, Lower, Read::Pressure(|stall| stall.full_ratio)),
 ];
 
 /// A part of a whole as a share; none when the whole is nothing.

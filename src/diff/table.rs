@@ -3,6 +3,7 @@
 use super::{About, Report, number};
 use std::io::{self, Write};
 use topotop_model::diff::{Row, Spread, Verdict};
+use topotop_model::locale::{Text, diff as text};
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
 use unicode_width::UnicodeWidthStr as _;
@@ -16,16 +17,16 @@ const HEADS: usize = 40;
 const BELOW: usize = 8;
 
 /// What stands before a verdict, and its word.
-pub(super) fn mark(verdict: Verdict, charset: Charset) -> (&'static str, &'static str) {
+pub(super) fn mark(verdict: Verdict, charset: Charset) -> (&'static str, Text) {
     let glyph = |unicode, ascii| if charset == Charset::Unicode { unicode } else { ascii };
     match verdict {
-        Verdict::Improved => (glyph("\u{2713}", "+"), "better"),
-        Verdict::Worse => (glyph("\u{25b2}", "!"), "worse"),
-        Verdict::Changed => (glyph("\u{25cf}", "*"), "changed"),
-        Verdict::OnlyBefore => (glyph("\u{25cb}", "-"), "gone"),
-        Verdict::OnlyAfter => (glyph("\u{25c6}", ">"), "new"),
-        Verdict::NoChange => (" ", "same"),
-        Verdict::Inconclusive => ("?", "unknown"),
+        Verdict::Improved => (glyph("\u{2713}", "+"), text::BETTER),
+        Verdict::Worse => (glyph("\u{25b2}", "!"), text::WORSE),
+        Verdict::Changed => (glyph("\u{25cf}", "*"), text::CHANGED),
+        Verdict::OnlyBefore => (glyph("\u{25cb}", "-"), text::GONE_WORD),
+        Verdict::OnlyAfter => (glyph("\u{25c6}", ">"), text::NEW_WORD),
+        Verdict::NoChange => (" ", text::SAME),
+        Verdict::Inconclusive => ("?", text::UNKNOWN),
     }
 }
 
@@ -103,10 +104,10 @@ pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut d
 fn findings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
     let findings = report.findings();
     if !findings.is_empty() {
-        writeln!(out, "\nfindings")?;
+        writeln!(out, "\n{}", text::FINDINGS)?;
     }
-    for (word, found) in findings {
-        let head = format!("  {word:<8}{:<9}{:<9}", found.severity.name(), found.rule.id);
+    for (fate, found) in findings {
+        let head = format!("  {:<8}{:<9}{:<9}", fate.text(), found.severity.name(), found.rule.id);
         let title = printable(&found.title);
         writeln!(out, "{head}{}", signs.fit(&title, width.saturating_sub(head.width())))?;
     }
@@ -115,8 +116,8 @@ fn findings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
 
 fn side(name: &str, about: &About) -> String {
     let host = if about.host.is_empty() { "?" } else { &about.host };
-    let samples = if about.samples == 1 { "sample" } else { "samples" };
-    format!("{name}  {}  {host}  {}  {} {samples}  {}", about.file, about.when(), about.samples, about.span)
+    let samples = text::Samples { count: about.samples };
+    format!("{name}  {}  {host}  {}  {samples}  {}", about.file, about.when(), about.span)
 }
 
 fn wrapped(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -139,17 +140,17 @@ fn settings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
     if facts.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nSettings")?;
+    writeln!(out, "\n{}", text::SETTINGS)?;
     let shown = if report.all { facts.len() } else { facts.len().min(HEADS) };
     let lines: Vec<[String; 3]> = facts
         .iter()
         .take(shown)
         .map(|(fact, alike)| {
-            let value = |value: &Option<String>| value.as_deref().map_or("none".into(), printable).into_owned();
-            let within = if fact.within { "  (changed within a side already)" } else { "" };
+            let value =
+                |value: &Option<String>| value.as_deref().map_or(text::NONE.as_str().into(), printable).into_owned();
+            let within = if fact.within { format!("  {}", text::WITHIN) } else { String::new() };
             let change = format!("{} {} {}{within}", value(&fact.before), signs.arrow, value(&fact.after));
-            let more = if *alike > 0 { format!(" and {alike} more") } else { String::new() };
-            let subject = format!("{}{more}", printable(&fact.subject.to_string()));
+            let subject = and_more(printable(&fact.subject.to_string()).into_owned(), *alike);
             [subject, printable(&fact.name).into_owned(), change]
         })
         .collect();
@@ -164,7 +165,10 @@ fn settings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
         );
         writeln!(out, "{}", signs.fit(&text, width).trim_end())?;
     }
-    more(facts.len() - shown, "settings", out)
+    match facts.len() - shown {
+        0 => Ok(()),
+        count => writeln!(out, "  {}", text::MoreSettings { count: &count }),
+    }
 }
 
 /// A row as cells: mark, verdict, subject, metric, before, its spread, after, its spread, change.
@@ -186,16 +190,17 @@ fn changes(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) ->
             below.iter().take(most).filter_map(|&at| comparison.rows.get(at)).map(|row| Ok(cells(row, true, signs))),
         );
         if below.len() > most {
-            lines.push(Err(format!("    and {} more that go with it", below.len() - most)));
+            lines.push(Err(format!("    {}", text::Effects { count: &(below.len() - most) })));
         }
     }
     writeln!(out)?;
-    wrapped("Metrics, the heaviest first; what follows from another, or changed with it, stands below it", width, out)?;
+    wrapped(&text::METRICS, width, out)?;
     table(&lines, width, signs, out)?;
-    more(heads.len() - shown, "changes", out)?;
+    if heads.len() > shown {
+        writeln!(out, "  {}", text::MoreChanges { count: &(heads.len() - shown) })?;
+    }
     let block = report.before.block.max(report.after.block);
-    let of = if block == 1 { "samples".to_owned() } else { format!("means of {block} samples") };
-    wrapped(&format!("Medians, and in brackets the middle half, of {of}."), width, out)
+    wrapped(&medians(block), width, out)
 }
 
 fn cells(row: &Row, below: bool, signs: &Signs) -> Cells {
@@ -210,9 +215,9 @@ fn cells(row: &Row, below: bool, signs: &Signs) -> Cells {
     let middle = |spread: Option<Spread>| spread.map_or(0.0, |spread| spread.median);
     [
         if below { String::new() } else { glyph.to_owned() },
-        if below { String::new() } else { word.to_owned() },
+        if below { String::new() } else { word.to_string() },
         if below { format!("{}{subject}", signs.branch) } else { subject },
-        row.metric.name.to_owned(),
+        row.metric.name.to_string(),
         median(row.before),
         range(row.before),
         median(row.after),
@@ -280,8 +285,14 @@ fn row(cells: &Cells, rooms: &[usize; 9], signs: &Signs) -> String {
     text
 }
 
-fn more(count: usize, what: &str, out: &mut dyn Write) -> io::Result<()> {
-    if count > 0 { writeln!(out, "  and {count} more {what}: --all shows them") } else { Ok(()) }
+/// A subject, and how many more changed alike.
+pub(super) fn and_more(subject: String, count: usize) -> String {
+    if count > 0 { text::AndMore { subject: &subject, count: &count }.to_string() } else { subject }
+}
+
+/// What the numbers of the table are.
+pub(super) fn medians(block: u64) -> String {
+    if block == 1 { text::MEDIANS.to_string() } else { text::MediansOfMeans { count: &block }.to_string() }
 }
 
 fn pad(text: &str, room: usize) -> String {
