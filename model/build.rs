@@ -28,6 +28,13 @@ impl Entry {
         }
     }
 
+    /// As they stand in the table: a text without arguments has nothing to fill in, so its braces are plain.
+    fn stored(&self) -> Vec<String> {
+        let plain = self.arguments().is_empty();
+        let texts = self.texts().into_iter();
+        texts.map(|text| if plain { text.replace("{{", "{").replace("}}", "}") } else { text.clone() }).collect()
+    }
+
     fn arguments(&self) -> BTreeSet<String> {
         self.texts().into_iter().flat_map(|text| arguments(text)).collect()
     }
@@ -151,19 +158,19 @@ fn generate(source: &BTreeMap<String, Entry>, languages: &BTreeMap<String, BTree
         keys.extend(std::iter::repeat_n(key.clone(), entry.texts().len()));
     }
     let mut code = String::new();
-    table(&mut code, "KEYS", "Dotted keys by index.", keys.iter());
-    table(&mut code, "SOURCE_TEXTS", "English by index.", source.values().flat_map(Entry::texts));
+    table(&mut code, "KEYS", "Dotted keys by index.", keys.into_iter());
+    table(&mut code, "SOURCE_TEXTS", "English by index.", source.values().flat_map(Entry::stored));
     let mut list = String::from("/// Every language, English first.\npub static LANGUAGES: &[Language] = &[\n");
     let _ = writeln!(list, "    Language {{ code: {SOURCE:?}, texts: SOURCE_TEXTS }},");
     for (code_of, language) in languages {
         let name = format!("TEXTS_{}", code_of.to_uppercase().replace('-', "_"));
-        table(&mut code, &name, "Texts by index.", source.keys().flat_map(|key| language[key].texts()));
+        table(&mut code, &name, "Texts by index.", source.keys().flat_map(|key| language[key].stored()));
         let _ = writeln!(list, "    Language {{ code: {code_of:?}, texts: {name} }},");
     }
     code + &list + "];\n" + &body(&root)
 }
 
-fn table<'a>(code: &mut String, name: &str, about: &str, texts: impl Iterator<Item = &'a String>) {
+fn table(code: &mut String, name: &str, about: &str, texts: impl Iterator<Item = String>) {
     let _ = writeln!(code, "/// {about}\nstatic {name}: &[&str] = &[");
     for text in texts {
         let _ = writeln!(code, "    {text:?},");

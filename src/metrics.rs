@@ -127,7 +127,7 @@ mod tests {
         assert_eq!((metrics[0].least, metrics[0].gates), (Some(100.0), true));
         assert_eq!((metrics[1].gates, metrics[1].stale), (false, Duration::from_mins(2)));
         let twice = parsed(&["--metric", "tps=file:/c", "--metric", "tps=file:/d"]);
-        assert!(asked(&twice.global, &config).unwrap_err().contains("twice"));
+        assert!(asked(&twice.global, &config).unwrap_err().contains("duplicate name"));
     }
 
     #[test]

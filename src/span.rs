@@ -5,9 +5,9 @@ use crate::units;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use topotop_model::text::printable;
 use topotop_model::locale::error as errors;
 use topotop_model::recording::{Event, ReadAt, Reader, What};
+use topotop_model::text::printable;
 use topotop_model::{Snapshot, Window};
 
 /// A recording and the part of it that is meant.
@@ -296,11 +296,11 @@ mod tests {
     fn what_is_not_there_is_said() {
         let mut reader = recording(&[(60, What::Mark { text: "warm".into() })]);
         let mut error = |part: &str| resolve(&mut reader, Some(part)).unwrap_err();
-        assert!(error("11:30-11:40").contains("it goes from 2024-10-04 10:00:00"), "{}", error("11:30-11:40"));
-        assert!(error("2m-1m").contains("begins after it ends"));
-        assert!(error("mark:cold-").contains("no mark `cold`: it has warm"));
+        assert!(error("11:30-11:40").contains("which spans 2024-10-04 10:00:00"), "{}", error("11:30-11:40"));
+        assert!(error("2m-1m").contains("starts after its end"));
+        assert!(error("mark:cold-").contains("no mark `cold`: the recording has warm"));
         assert!(error("command").contains("no command"));
-        assert!(error("soon-later").contains("`soon` is no time"));
+        assert!(error("soon-later").contains("invalid time `soon`"));
     }
 
     #[test]

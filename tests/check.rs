@@ -135,7 +135,10 @@ fn rules_have_their_pages() {
         assert!(rule.thresholds.iter().all(|threshold| page.contains(threshold.name())), "{page}");
     }
     let (status, _, error) = run(&["rules", "NIC-99"]);
-    assert_eq!((status, error.as_str()), (Some(2), "topotop: rules NIC-99: no such rule: `topotop rules` lists them\n"));
+    assert_eq!(
+        (status, error.as_str()),
+        (Some(2), "topotop: rules NIC-99: no such rule: `topotop rules` lists them\n")
+    );
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn complaints_say_which_file_and_what_to_do() {
         (["diff", "none.rec", "a.rec"], "none.rec"),
         (["diff", "a.rec", "text.txt"], "text.txt"),
         (["diff", "a.rec@12:00-13:00", "a.rec"], "a.rec: outside the recording, which spans 2026-01-02 10:00:00"),
-        (["diff", "a.rec@mark:x-", "a.rec"], "a.rec: no mark `x`: it has no marks"),
+        (["diff", "a.rec@mark:x-", "a.rec"], "a.rec: no mark `x`: the recording has no marks"),
     ] {
         let output = run(dir.path(), &arguments);
         let error = String::from_utf8(output.stderr).expect("text");

@@ -103,9 +103,9 @@ fn what_makes_no_sense_is_refused_in_a_line() {
     let file = path.to_str().expect("a path");
     for (arguments, why) in [
         (&["replay", file, "--root", "/"][..], "--root: does not apply to a recording"),
-        (&["replay", file, "--interval", "1s"], "--interval: a recording"),
+        (&["replay", file, "--interval", "1s"], "--interval: does not apply"),
         (&["replay", file, "--format", "svg"], "--format svg"),
-        (&["replay", file, "--from", "soon"], "is no time"),
+        (&["replay", file, "--from", "soon"], "soon"),
         (&["replay", file, "--speed", "5000"], "is no speed"),
         (&["replay", "/etc/hostname", "--format", "jsonl"], "no recording"),
         (&["replay", "/no/such.rec", "--format", "jsonl"], "/no/such.rec"),
