@@ -2,7 +2,6 @@
 
 use super::network::{guards, identity, link_file, net_admin, of_nic, pair, risks, word};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target, Verify, network};
-use crate::locale::evidence;
 use crate::rules;
 
 pub(super) const FIX: Fix = Fix {
@@ -21,7 +20,7 @@ pub(super) const FIX: Fix = Fix {
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let nic = network::nic(case)?;
     let name = &nic.name;
-    if case.finding.text(evidence::PLACE) == "by the kernel" {
+    if rules::nic_rx_drops::is_in_kernel(case.finding) {
         return Err(Refusal::until(
             format!("{name} loses nothing in its rings: the kernel drops packets later on"),
             "more CPUs for them: NIC-02, NIC-05",

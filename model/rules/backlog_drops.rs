@@ -1,4 +1,4 @@
-//! NIC-02: packets are dropped because a CPU does not get to them.
+//! NIC-02: a CPU drops packets because its backlog is full.
 
 use super::nic_rx_drops;
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
@@ -7,7 +7,7 @@ use crate::locale::evidence;
 use crate::locale::rule::backlog_drops as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("NIC-02");
 pub(crate) const DROPS: Threshold = ID.threshold(text::threshold::DROPS, 10.0, "1/s");
 pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.001, "fraction");
@@ -50,7 +50,7 @@ fn judge(context: &mut RuleContext<'_>) {
                 "",
                 "/proc/net/softnet_stat",
             );
-        // Drops of a backlog count at the interface that the packets came from, too.
+        // The kernel counts backlog drops also as drops of the receiving interface.
         let nics = frame.nics.iter().filter(|nic| nic.rx_missed_per_second.unwrap_or(0.0) < 1.0);
         for nic in nics.filter(|nic| nic.rx.drops_per_second.is_some_and(|drops| drops > 0.0)) {
             hit = hit.covers(nic_rx_drops::ID, Subject::Nic(Arc::clone(&nic.name)));
@@ -60,5 +60,5 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    format!("{} drops {} packets/s from its backlog", finding.subject, parts::count(finding.number(evidence::DROPS)))
+    text::Title { subject: &finding.subject, drops: &parts::count(finding.number(evidence::DROPS)) }.to_string()
 }

@@ -1,4 +1,4 @@
-//! CPU-01: one core is full and others wait for it, while the rest are free.
+//! CPU-01: one core is saturated and tasks wait for it, while the others are idle.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -7,7 +7,7 @@ use crate::locale::evidence;
 use crate::locale::rule::core_saturated as text;
 use std::collections::BTreeMap;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-01");
 pub(crate) const BUSY: Threshold = ID.threshold(text::threshold::BUSY, 0.95, "fraction");
 pub(crate) const OTHERS: Threshold = ID.threshold(text::threshold::OTHERS, 0.4, "fraction");
@@ -41,18 +41,18 @@ fn judge(context: &mut RuleContext<'_>) {
     }
     let total = context.cpus().map(|(_, shares)| shares.busy).sum::<f64>() / count as f64;
     let exit = context.limit(&EXIT);
-    let hot: Vec<_> = context.against_others(|shares| shares.busy).filter(|(_, busy, _)| *busy >= exit).collect();
-    let (frame, least) = (context.frame(), context.limit(&WAIT));
-    let (mut full, mut by_cpu) = (0, None);
-    for (cpu, _, others) in hot {
+    let hot_cpus: Vec<_> = context.against_others(|shares| shares.busy).filter(|(_, busy, _)| *busy >= exit).collect();
+    let (frame, min_wait) = (context.frame(), context.limit(&WAIT));
+    let (mut saturated, mut by_cpu) = (0, None);
+    for (cpu, _, others) in hot_cpus {
         let Some(shares) = cpu.shares.filter(|_| others <= context.limit(&EXIT_OTHERS)) else { continue };
         let subject = Subject::Cpu(cpu.id);
         let interrupts = shares.softirq + shares.irq;
-        let all = by_cpu.get_or_insert_with(|| waiting_by_cpu(frame, least));
-        let waiting = all.get(&cpu.id).map_or(&[][..], Vec::as_slice);
-        let seen = all.contains_key(&cpu.id);
-        if !seen && interrupts < 0.5 {
-            context.unchecked(subject, "nobody knows whether anything waits for it", "CONFIG_SCHED_INFO (schedstat)");
+        let waits = by_cpu.get_or_insert_with(|| waiting_by_cpu(frame, min_wait));
+        let waiting = waits.get(&cpu.id).map_or(&[][..], Vec::as_slice);
+        let known = waits.contains_key(&cpu.id);
+        if !known && interrupts < 0.5 {
+            context.unchecked(subject, &text::UNCHECKED_WAIT, "CONFIG_SCHED_INFO (schedstat)");
             continue;
         }
         if waiting.is_empty() && interrupts < 0.5 {
@@ -60,10 +60,10 @@ fn judge(context: &mut RuleContext<'_>) {
         }
         let enters =
             shares.busy >= context.limit(&BUSY) && others <= context.limit(&OTHERS) && total <= context.limit(&TOTAL);
-        full += usize::from(enters);
+        saturated += usize::from(enters);
         let hit = Hit::new(subject, 0.8)
             .enters(enters)
-            .severity(if full >= 2 { Severity::Critical } else { Severity::Warning })
+            .severity(if saturated >= 2 { Severity::Critical } else { Severity::Warning })
             .number(evidence::BUSY, shares.busy, "fraction", "/proc/stat")
             .number(evidence::OTHERS, others, "fraction", "/proc/stat")
             .number(evidence::USER, shares.user, "fraction", "/proc/stat")
@@ -74,8 +74,8 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// What ran last on each CPU where anything tells whether it waits, and waited for it.
-fn waiting_by_cpu(frame: &Frame, least: f64) -> BTreeMap<u32, Vec<String>> {
+/// Tasks that waited, by the CPU they ran on last; a CPU without an entry has no task with a known wait time.
+fn waiting_by_cpu(frame: &Frame, min_wait: f64) -> BTreeMap<u32, Vec<String>> {
     let mut by_cpu: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     let mut waits: Vec<(u32, f64)> = Vec::new();
     for process in &frame.processes {
@@ -89,10 +89,10 @@ fn waiting_by_cpu(frame: &Frame, least: f64) -> BTreeMap<u32, Vec<String>> {
         waits.extend(busy.filter_map(|thread| thread.last_cpu.value().zip(thread.wait_share)));
         waits.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
         waits.dedup_by_key(|wait| wait.0);
-        for (cpu, most) in &waits {
+        for (cpu, wait) in &waits {
             let waiting = by_cpu.entry(*cpu).or_default();
-            if *most >= least {
-                waiting.push(format!("{} ({}) {}", process.comm, process.pid, parts::percent(Some(*most))));
+            if *wait >= min_wait {
+                waiting.push(format!("{} ({}) {}", process.comm, process.pid, parts::percent(Some(*wait))));
             }
         }
     }
@@ -100,7 +100,7 @@ fn waiting_by_cpu(frame: &Frame, least: f64) -> BTreeMap<u32, Vec<String>> {
 }
 
 fn title(finding: &Finding) -> String {
-    let (busy, others) =
-        (parts::percent(finding.number(evidence::BUSY)), parts::percent(finding.number(evidence::OTHERS)));
-    format!("{} is {busy} busy while the others are {others} busy, and work waits for it", finding.subject)
+    let percent = |name| parts::percent(finding.number(name));
+    text::Title { subject: &finding.subject, busy: &percent(evidence::BUSY), others: &percent(evidence::OTHERS) }
+        .to_string()
 }

@@ -1,4 +1,4 @@
-//! CPU-10: CPUs run below the clock that they have.
+//! CPU-10: CPUs run below their maximum frequency.
 
 use super::{Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::IdSet;
@@ -8,7 +8,7 @@ use crate::locale::evidence;
 use crate::locale::rule::cpu_frequency as text;
 use std::collections::BTreeSet;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-10");
 pub(crate) const BUSY: Threshold = ID.threshold(text::threshold::BUSY, 0.7, "fraction");
 pub(crate) const CLOCK: Threshold = ID.threshold(text::threshold::CLOCK, 0.6, "fraction");
@@ -35,26 +35,26 @@ pub(crate) const RULE: Rule = Rule {
         "Documentation/admin-guide/pm/amd-pstate.rst",
     ],
     pace: Pace { at_once: true, ..Pace::QUICK },
-    preflight: Some(Preflight { name: text::PREFLIGHT, says }),
+    preflight: Some(Preflight { name: text::PREFLIGHT, says: governors }),
     judge,
     title,
     ..Rule::BASE
 };
 
-/// Drivers that choose the clock themselves and call that `powersave`.
-const OWN_CHOICE: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
+/// Drivers that choose the frequency themselves and name that governor `powersave`.
+const SELF_GOVERNED: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
-/// What was seen of all CPUs.
+/// CPUs by frequency state.
 #[derive(Default)]
-struct Seen {
-    held: Vec<u32>,
+struct FrequencySummary {
+    limited: Vec<u32>,
     slow: Vec<u32>,
-    /// Busy and held, and their clock is not told.
-    untold: Vec<u32>,
-    heated: Vec<u32>,
-    /// Of the slowest busy one: clock now and highest, in MHz.
-    worst: Option<(f64, f64)>,
-    heated_busy: bool,
+    /// Busy and limited, with an unknown current frequency.
+    unknown: Vec<u32>,
+    throttled: Vec<u32>,
+    /// Current and highest frequency of the slowest busy CPU, in MHz.
+    slowest: Option<(f64, f64)>,
+    throttled_busy: bool,
     causes: BTreeSet<String>,
 }
 
@@ -62,64 +62,65 @@ fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let any = frame.topology.cpus.iter().any(|place| place.online && place.clock.is_some());
     if !any && frame.host.virtualization.is_empty() {
-        context.unchecked(Subject::Host, "no CPU tells its clock", "a cpufreq driver");
+        context.unchecked(Subject::Host, &text::UNCHECKED_HOST, &text::NEEDS_DRIVER);
         return;
     }
-    let heated = heated(context);
-    let mut seen =
-        Seen { heated_busy: heated.iter().any(|cpu| is_busy(context, frame.cpu(*cpu))), heated, ..Seen::default() };
+    let throttled = throttled(context);
+    let throttled_busy = throttled.iter().any(|cpu| is_busy(context, frame.cpu(*cpu)));
+    let mut summary = FrequencySummary { throttled, throttled_busy, ..FrequencySummary::default() };
     for place in frame.topology.cpus.iter().filter(|place| place.online) {
         let Some(policy) = &place.clock else { continue };
         if policy.driver.is_empty() && &*policy.governor == "powersave" {
-            context.unchecked(
-                Subject::Cpu(place.id),
-                "its governor is powersave, its driver unknown",
-                "cpufreq/scaling_driver",
-            );
+            context.unchecked(Subject::Cpu(place.id), &text::UNCHECKED_DRIVER, "cpufreq/scaling_driver");
         }
         if let Some(cause) = cause(context, policy) {
-            seen.held.push(place.id);
-            seen.causes.insert(cause);
-            busy_and_slow(context, frame.cpu(place.id), policy, &mut seen);
+            summary.limited.push(place.id);
+            summary.causes.insert(cause);
+            record_busy(context, frame.cpu(place.id), policy, &mut summary);
         }
     }
-    if seen.held.is_empty() && seen.heated.is_empty() {
+    if summary.limited.is_empty() && summary.throttled.is_empty() {
         return;
     }
-    let costs = !seen.slow.is_empty() || seen.heated_busy;
+    let hurts = !summary.slow.is_empty() || summary.throttled_busy;
     let mut hit = Hit::new(Subject::Host, 0.7)
-        .severity(if costs { Severity::Warning } else { Severity::Info })
+        .severity(if hurts { Severity::Warning } else { Severity::Info })
         .some_text(
             evidence::HELD,
-            IdSet::from_ids(seen.held.iter().copied()).to_string(),
+            IdSet::from_ids(summary.limited.iter().copied()).to_string(),
             "cpufreq/scaling_governor, scaling_max_freq",
         )
-        .some_text(evidence::SLOW, IdSet::from_ids(seen.slow).to_string(), "cpufreq/scaling_cur_freq")
-        .some_text(evidence::UNTOLD, IdSet::from_ids(seen.untold).to_string(), "cpufreq/scaling_cur_freq")
-        .some_text(evidence::HEATED, IdSet::from_ids(seen.heated).to_string(), "thermal_throttle/core_throttle_count")
+        .some_text(evidence::SLOW, IdSet::from_ids(summary.slow).to_string(), "cpufreq/scaling_cur_freq")
+        .some_text(evidence::UNTOLD, IdSet::from_ids(summary.unknown).to_string(), "cpufreq/scaling_cur_freq")
+        .some_text(
+            evidence::HEATED,
+            IdSet::from_ids(summary.throttled).to_string(),
+            "thermal_throttle/core_throttle_count",
+        )
         .some_text(
             evidence::CAUSE,
-            parts::list(seen.causes, 3),
+            parts::list(summary.causes, 3),
             "cpufreq/scaling_governor, scaling_driver, scaling_max_freq",
         );
-    if let Some((now, most)) = seen.worst {
+    if let Some((now, highest)) = summary.slowest {
         hit = hit.number(evidence::CLOCK, now, "MHz", "cpufreq/scaling_cur_freq").number(
             evidence::HIGHEST,
-            most,
+            highest,
             "MHz",
             "cpufreq/cpuinfo_max_freq",
         );
     }
-    context.hit(if seen.held.is_empty() { hit } else { hit.would_hurt() });
+    context.hit(if summary.limited.is_empty() { hit } else { hit.would_hurt() });
 }
 
-/// Why a policy keeps its CPU below its clock.
+/// The setting that limits the frequency of a CPU.
 fn cause(context: &RuleContext<'_>, policy: &ClockPolicy) -> Option<String> {
-    let saves = &*policy.governor == "powersave" && !policy.driver.is_empty() && !OWN_CHOICE.contains(&&*policy.driver);
+    let saves_power =
+        &*policy.governor == "powersave" && !policy.driver.is_empty() && !SELF_GOVERNED.contains(&&*policy.driver);
     let limited = policy.limit_mhz.zip(policy.max_mhz).filter(|(limit, max)| *limit < context.limit(&LIMIT) * max);
-    match (saves, limited) {
-        (true, _) => Some(format!("governor powersave of {}", policy.driver)),
-        (false, Some((limit, max))) => Some(format!("limited to {limit:.0} of {max:.0} MHz")),
+    match (saves_power, limited) {
+        (true, _) => Some(format!("governor powersave ({})", policy.driver)),
+        (false, Some((limit, max))) => Some(format!("scaling_max_freq {limit:.0}/{max:.0} MHz")),
         (false, None) => None,
     }
 }
@@ -128,29 +129,25 @@ fn is_busy(context: &RuleContext<'_>, cpu: Option<&Cpu>) -> bool {
     cpu.and_then(Cpu::busy).is_some_and(|busy| busy >= context.limit(&BUSY))
 }
 
-/// Takes in a held CPU that is busy: whether it is slow, or that nobody knows.
-fn busy_and_slow(context: &mut RuleContext<'_>, cpu: Option<&Cpu>, policy: &ClockPolicy, seen: &mut Seen) {
+/// Records a limited CPU that is busy as slow or of unknown frequency.
+fn record_busy(context: &mut RuleContext<'_>, cpu: Option<&Cpu>, policy: &ClockPolicy, summary: &mut FrequencySummary) {
     let Some(cpu) = cpu.filter(|cpu| is_busy(context, Some(cpu))) else { return };
-    let Some((now, most)) = cpu.mhz.zip(policy.max_mhz) else {
-        seen.untold.push(cpu.id);
-        context.unchecked(
-            Subject::Cpu(cpu.id),
-            "held below its clock, and its clock is not told",
-            "cpufreq/scaling_cur_freq",
-        );
+    let Some((now, highest)) = cpu.mhz.zip(policy.max_mhz) else {
+        summary.unknown.push(cpu.id);
+        context.unchecked(Subject::Cpu(cpu.id), &text::UNCHECKED_FREQUENCY, "cpufreq/scaling_cur_freq");
         return;
     };
-    if now > context.limit(&CLOCK) * most {
+    if now > context.limit(&CLOCK) * highest {
         return;
     }
-    seen.slow.push(cpu.id);
-    if seen.worst.is_none_or(|(slowest, of)| now / most < slowest / of) {
-        seen.worst = Some((now, most));
+    summary.slow.push(cpu.id);
+    if summary.slowest.is_none_or(|(slowest, of)| now / highest < slowest / of) {
+        summary.slowest = Some((now, highest));
     }
 }
 
-/// The CPUs that were slowed down for heat a short while ago.
-fn heated(context: &mut RuleContext<'_>) -> Vec<u32> {
+/// CPUs that were thermally throttled within the window.
+fn throttled(context: &mut RuleContext<'_>) -> Vec<u32> {
     let frame = context.frame();
     for cpu in frame.cpus.iter().filter(|cpu| cpu.throttles_gained.is_some_and(|gained| gained > 0)) {
         context.remember(&Subject::Cpu(cpu.id), 1.0);
@@ -161,8 +158,8 @@ fn heated(context: &mut RuleContext<'_>) -> Vec<u32> {
     frame.cpus.iter().filter(recent).map(|cpu| cpu.id).collect()
 }
 
-/// Governors in use, with the CPUs that have them where there are several.
-fn says(frame: &Frame) -> String {
+/// Governors in use, with their CPUs where there are several.
+fn governors(frame: &Frame) -> String {
     let mut governors: Vec<(String, Vec<u32>)> = Vec::new();
     for place in frame.topology.cpus.iter().filter(|place| place.online) {
         let Some(policy) = &place.clock else { continue };
@@ -173,27 +170,26 @@ fn says(frame: &Frame) -> String {
         }
     }
     match governors.as_slice() {
-        [] => "set by the host".to_owned(),
+        [] => text::PREFLIGHT_HOST.to_string(),
         [(name, _)] => name.clone(),
-        many => parts::list(
-            many.iter().map(|(name, cpus)| format!("{name} on {}", IdSet::from_ids(cpus.iter().copied()))),
-            4,
-        ),
+        several => {
+            let cpus = |cpus: &[u32]| IdSet::from_ids(cpus.iter().copied());
+            let on =
+                |(governor, ids): &(String, Vec<u32>)| text::PreflightCpus { governor, cpus: &cpus(ids) }.to_string();
+            parts::list(several.iter().map(on), 4)
+        }
     }
 }
 
 fn title(finding: &Finding) -> String {
-    let (held, slow, heated) =
-        (finding.text(evidence::HELD), finding.text(evidence::SLOW), finding.text(evidence::HEATED));
-    let (clock, most) =
-        (parts::count(finding.number(evidence::CLOCK)), parts::count(finding.number(evidence::HIGHEST)));
-    let cause = finding.text(evidence::CAUSE);
-    match (held.is_empty(), slow.is_empty(), heated.is_empty()) {
-        (false, false, _) => format!("CPUs {slow} are busy at {clock} of {most} MHz: {cause}"),
-        (false, true, true) => format!("CPUs {held} are held below their clock: {cause}"),
-        (false, true, false) => {
-            format!("CPUs {held} are held below their clock: {cause}; CPUs {heated} are slowed down for heat")
-        }
-        (true, ..) => format!("CPUs {heated} are slowed down for heat"),
+    let count = |name| parts::count(finding.number(name));
+    let (limited, slow) = (&finding.text(evidence::HELD), &finding.text(evidence::SLOW));
+    let (heated, cause) = (&finding.text(evidence::HEATED), &finding.text(evidence::CAUSE));
+    let (clock, highest) = (&count(evidence::CLOCK), &count(evidence::HIGHEST));
+    match (limited.is_empty(), slow.is_empty(), heated.is_empty()) {
+        (false, false, _) => text::TitleSlow { slow, clock, highest, cause }.to_string(),
+        (false, true, true) => text::TitleLimited { limited, cause }.to_string(),
+        (false, true, false) => text::TitleLimitedHeated { limited, cause, heated }.to_string(),
+        (true, ..) => text::TitleHeated { heated }.to_string(),
     }
 }

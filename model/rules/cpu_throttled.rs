@@ -1,4 +1,4 @@
-//! CPU-05: a group is held back by its CPU quota.
+//! CPU-05: a cgroup is throttled by its CPU quota.
 
 use super::threads_over_quota;
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
@@ -8,7 +8,7 @@ use crate::locale::evidence;
 use crate::locale::rule::cpu_throttled as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-05");
 pub(crate) const THROTTLED: Threshold = ID.threshold(text::threshold::THROTTLED, 0.25, "fraction");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.05, "fraction");
@@ -35,7 +35,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let seconds = frame.interval_seconds.unwrap_or(1.0);
-    // By path, as the groups are.
+    // Sorted by path, as the cgroups are: busy_below searches by path.
     let mut hits: Vec<(&str, Hit)> = Vec::new();
     for cgroup in &frame.cgroups {
         let (Some(ratio), Some(quota)) = (cgroup.cpu.throttled_ratio, cgroup.cpu.quota_cores.value()) else { continue };
@@ -59,7 +59,7 @@ fn judge(context: &mut RuleContext<'_>) {
         hits.push((&*cgroup.path, hit));
     }
     for (process, path) in busy_below(context, &hits) {
-        // More threads than the quota has cores are told with the quota that stops them.
+        // A finding about too many threads is grouped below the quota that throttles them.
         if let Some((_, hit)) = hits.get_mut(path) {
             hit.covers.push((threads_over_quota::ID, Subject::Process(process.pid, process.starttime)));
         }
@@ -69,22 +69,25 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// Working processes with the place of each of the groups, by path, that they are in or below.
+/// Busy processes, each with the index of every group that contains it.
 fn busy_below<'a>(context: &RuleContext<'a>, groups: &[(&str, Hit)]) -> Vec<(&'a Process, usize)> {
     if groups.is_empty() {
         return Vec::new();
     }
     let busy = context.frame().processes.iter().filter(|process| process.cpu_cores.is_some_and(|cores| cores >= 0.05));
-    let places = |process: &'a Process| {
-        let found = parts::above(process.quota_group())
+    let group_indexes = |process: &'a Process| {
+        let indexes = parts::above(process.quota_group())
             .filter_map(|path| groups.binary_search_by(|group| group.0.cmp(path)).ok());
-        found.map(move |place| (process, place)).collect::<Vec<_>>()
+        indexes.map(move |index| (process, index)).collect::<Vec<_>>()
     };
-    busy.flat_map(places).collect()
+    busy.flat_map(group_indexes).collect()
 }
 
 fn title(finding: &Finding) -> String {
-    let (ratio, quota) =
-        (parts::percent(finding.number(evidence::THROTTLED)), parts::count(finding.number(evidence::QUOTA)));
-    format!("{} is throttled in {ratio} of its periods by a quota of {quota} cores", finding.subject)
+    text::Title {
+        subject: &finding.subject,
+        ratio: &parts::percent(finding.number(evidence::THROTTLED)),
+        quota: &parts::count(finding.number(evidence::QUOTA)),
+    }
+    .to_string()
 }

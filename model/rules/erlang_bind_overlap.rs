@@ -13,7 +13,7 @@ use crate::{IdSet, Known};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("BEAM-01");
 pub(crate) const WAIT: Threshold = ID.threshold(text::threshold::WAIT, 0.2, "fraction");
 pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.3, "fraction");
@@ -34,7 +34,7 @@ pub(crate) const RULE: Rule = Rule {
     references: &["erl(1), +sbt", "https://www.rabbitmq.com/docs/runtime"],
     pace: Pace { at_once: true, ..Pace::QUICK },
     tables: &[Page { title: text::TABLE_TITLE, rows: text::TABLE }],
-    preflight: Some(Preflight { name: text::PREFLIGHT, says }),
+    preflight: Some(Preflight { name: text::PREFLIGHT, says: bind_types }),
     judge,
     title,
     ..Rule::BASE
@@ -49,9 +49,9 @@ fn judge(context: &mut RuleContext<'_>) {
     if rates && idle.is_empty() {
         return;
     }
-    let on_shared =
+    let is_on_shared =
         |thread: &&Thread| thread.affinity.as_deref().and_then(IdSet::single).is_some_and(|cpu| shared.contains(cpu));
-    let waits = pids.iter().flat_map(|pid| frame.threads_of(*pid)).filter(on_shared);
+    let waits = pids.iter().flat_map(|pid| frame.threads_of(*pid)).filter(is_on_shared);
     let wait = waits.filter_map(|thread| thread.wait_share).max_by(f64::total_cmp);
     let severity = match wait {
         Some(wait) if wait >= context.limit(&CRITICAL) => Severity::Critical,
@@ -62,7 +62,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let bind = process.beam.as_ref().and_then(|beam| beam.bind_type_configured.clone().value());
         let pinned = process.beam.iter().flat_map(|beam| beam.pinned.iter().map(|(cpu, _)| *cpu));
         let cpus = IdSet::from_ids(pinned);
-        format!("{} ({}) +sbt {} on {cpus}", process.comm, process.pid, bind.as_deref().unwrap_or("?"))
+        format!("{} ({}) +sbt {}: CPUs {cpus}", process.comm, process.pid, bind.as_deref().unwrap_or("?"))
     });
     let mut hit = Hit::new(Subject::Cpu(first), 0.95)
         .severity(severity)
@@ -80,7 +80,7 @@ fn judge(context: &mut RuleContext<'_>) {
     context.hit(hit);
 }
 
-/// Instances that bind schedulers to CPUs that others bind some to as well, and those CPUs.
+/// Instances that bind schedulers to CPUs shared with other instances, and those CPUs.
 pub(super) fn colliding(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
     let mut by_cpu: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for process in &frame.processes {
@@ -93,14 +93,14 @@ pub(super) fn colliding(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
     (by_cpu.values().flatten().copied().collect(), IdSet::from_ids(by_cpu.keys().copied()))
 }
 
-/// Rows and columns of a table at most.
-const MOST: usize = 16;
+/// Maximum rows and columns of a table.
+const MAX_ROWS: usize = 16;
 
-/// A line for each instance: what it was told, what holds now, and what it may have.
+/// One row per instance: configured binding, current binding and allowed CPUs.
 fn instances(frame: &Frame, pids: &BTreeSet<u32>) -> Grid {
     let columns = ["configured", "bound now", "schedulers", "quota", "cpuset", "host", "bound to"];
     let mut grid = Grid::new(columns.map(|name| (name, "")));
-    for process in pids.iter().take(MOST).filter_map(|pid| frame.process(*pid)) {
+    for process in pids.iter().take(MAX_ROWS).filter_map(|pid| frame.process(*pid)) {
         let Some(beam) = &process.beam else { continue };
         let configured = match &beam.bind_type_configured {
             Known::Missing => Cell::Unknown,
@@ -123,11 +123,11 @@ fn instances(frame: &Frame, pids: &BTreeSet<u32>) -> Grid {
     grid
 }
 
-/// How many schedulers each instance pinned to the CPUs that they share.
+/// The number of schedulers that each instance pins to the shared CPUs.
 fn overlap(frame: &Frame, pids: &BTreeSet<u32>, shared: &IdSet) -> Grid {
-    let cpus: Vec<u32> = shared.iter().take(MOST).collect();
+    let cpus: Vec<u32> = shared.iter().take(MAX_ROWS).collect();
     let mut grid = Grid::new(cpus.iter().map(|cpu| (format!("cpu {cpu}"), "")));
-    for process in pids.iter().take(MOST).filter_map(|pid| frame.process(*pid)) {
+    for process in pids.iter().take(MAX_ROWS).filter_map(|pid| frame.process(*pid)) {
         let pinned = |cpu: &u32| process.beam.iter().flat_map(|beam| &beam.pinned).find(|(at, _)| at == cpu);
         let cells = cpus.iter().map(|cpu| Cell::Number(pinned(cpu).map_or(0.0, |(_, count)| f64::from(*count))));
         grid.push(format!("{} {}", process.comm, process.pid), cells);
@@ -135,26 +135,32 @@ fn overlap(frame: &Frame, pids: &BTreeSet<u32>, shared: &IdSet) -> Grid {
     grid
 }
 
-/// Erlang VMs before a test.
-fn says(frame: &Frame) -> String {
+/// Erlang VMs with their bind type.
+fn bind_types(frame: &Frame) -> String {
     let beams = frame.processes.iter().filter_map(|process| Some((process, process.beam.as_ref()?)));
-    let told = beams.map(|(process, beam)| {
+    let instances = beams.map(|(process, beam)| {
         let kind = beam.bind_type_configured.clone().value();
-        let now = match beam.bound_now.value() {
-            Some(true) => "bound",
-            Some(false) => "not bound",
-            None => "not read",
+        let state = match beam.bound_now.value() {
+            Some(true) => text::PREFLIGHT_BOUND,
+            Some(false) => text::PREFLIGHT_UNBOUND,
+            None => text::PREFLIGHT_UNKNOWN,
         };
-        format!("{} ({}) +sbt {}, {now}", process.comm, process.pid, kind.as_deref().unwrap_or("not given"))
+        text::PreflightInstance {
+            comm: &process.comm,
+            pid: &process.pid,
+            bind: &kind.as_deref().unwrap_or(&text::PREFLIGHT_UNSET),
+            state: &state,
+        }
+        .to_string()
     });
-    let told = parts::list(told, 4);
-    if told.is_empty() { "no Erlang VM runs".to_owned() } else { told }
+    let instances = parts::list(instances, 4);
+    if instances.is_empty() { text::PREFLIGHT_NONE.to_string() } else { instances }
 }
 
 fn title(finding: &Finding) -> String {
-    let (instances, shared) = (parts::count(finding.number(evidence::INSTANCES)), finding.text(evidence::SHARED));
+    let (instances, shared) = (&parts::count(finding.number(evidence::INSTANCES)), &finding.text(evidence::SHARED));
     match finding.text(evidence::IDLE) {
-        "" => format!("{instances} Erlang instances bind their schedulers to the same CPUs {shared}"),
-        idle => format!("{instances} Erlang instances bind their schedulers to the same CPUs {shared}; {idle} idle"),
+        "" => text::Title { instances, shared }.to_string(),
+        idle => text::TitleIdle { instances, shared, idle: &idle }.to_string(),
     }
 }

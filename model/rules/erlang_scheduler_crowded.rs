@@ -1,4 +1,4 @@
-//! BEAM-02: a scheduler that is bound to a CPU is crowded out there by something else.
+//! BEAM-02: a scheduler bound to a CPU competes there with interrupts or other processes.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use super::{core_saturated, pinned_threads};
@@ -10,7 +10,7 @@ use crate::locale::rule::erlang_scheduler_crowded as text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("BEAM-02");
 pub(crate) const SOFTIRQ: Threshold = ID.threshold(text::threshold::SOFTIRQ, 0.3, "fraction");
 pub(crate) const FOREIGN: Threshold = ID.threshold(text::threshold::FOREIGN, 0.3, "fraction");
@@ -36,7 +36,7 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
-/// A CPU where a scheduler waits for something else.
+/// A CPU where a bound scheduler waits for other work.
 struct Crowded {
     cpu: u32,
     wait: f64,
@@ -54,27 +54,27 @@ fn judge(context: &mut RuleContext<'_>) {
             *owners.entry(cpu).or_default() += 1;
         }
     }
-    let mut working = None;
+    let mut busy_processes = None;
     for process in &instances {
         let subject = Subject::Process(process.pid, process.starttime);
-        let mine: Vec<u32> = pinned(process).filter(|cpu| owners.get(cpu) == Some(&1)).collect();
+        let own_cpus: Vec<u32> = pinned(process).filter(|cpu| owners.get(cpu) == Some(&1)).collect();
         let threads = frame.threads_of(process.pid);
-        let crowded: Vec<Crowded> = mine.iter().filter_map(|cpu| crowded(context, *cpu, threads)).collect();
-        let untold = threads.iter().all(|thread| frame.raw.threads.data().run_ns.value(thread.slot).is_none());
+        let crowded: Vec<Crowded> = own_cpus.iter().filter_map(|cpu| crowded(context, *cpu, threads)).collect();
+        let no_wait_time = threads.iter().all(|thread| frame.raw.threads.data().run_ns.value(thread.slot).is_none());
         let waits = threads.iter().any(|thread| thread.wait_share.is_some());
-        if !mine.is_empty() && untold && !waits && process.cpu_cores.is_some_and(|cores| cores >= 0.1) {
-            context.unchecked(subject, "nobody knows whether its schedulers wait", "CONFIG_SCHED_INFO (schedstat)");
+        if !own_cpus.is_empty() && no_wait_time && !waits && process.cpu_cores.is_some_and(|cores| cores >= 0.1) {
+            context.unchecked(subject, &text::UNCHECKED_WAIT, "CONFIG_SCHED_INFO (schedstat)");
             continue;
         }
         if crowded.is_empty() {
             continue;
         }
         let idle = parts::idle_cpus(context, Some(parts::cpuset(frame, process)), context.limit(&IDLE));
-        let idle = IdSet::from_ids(idle.iter().filter(|cpu| !mine.contains(cpu)));
+        let idle = IdSet::from_ids(idle.iter().filter(|cpu| !own_cpus.contains(cpu)));
         let Some(worst) = crowded.iter().max_by(|a, b| a.wait.total_cmp(&b.wait)).filter(|_| !idle.is_empty()) else {
             continue;
         };
-        let by = crowd(working.get_or_insert_with(|| working_by_cpu(frame)), process.pid, worst);
+        let by = competitors(busy_processes.get_or_insert_with(|| busy_by_cpu(frame)), process.pid, worst);
         let mut hit = Hit::new(subject, 0.75)
             .enters(worst.wait >= context.limit(&WAIT))
             .number(evidence::WAIT, worst.wait, "fraction", "/proc/PID/task/TID/schedstat")
@@ -102,7 +102,7 @@ fn pinned(process: &Process) -> impl Iterator<Item = u32> {
     process.beam.iter().flat_map(|beam| beam.pinned.iter().map(|(cpu, _)| *cpu))
 }
 
-/// What takes a CPU from the schedulers that are bound to it.
+/// The load that competes with the schedulers bound to a CPU.
 fn crowded(context: &RuleContext<'_>, cpu: u32, threads: &[Thread]) -> Option<Crowded> {
     let shares = context.frame().cpu(cpu)?.shares?;
     let here = |thread: &&Thread| thread.affinity.as_deref().and_then(IdSet::single) == Some(cpu);
@@ -115,8 +115,8 @@ fn crowded(context: &RuleContext<'_>, cpu: u32, threads: &[Thread]) -> Option<Cr
     (taken && wait >= context.limit(&EXIT)).then_some(Crowded { cpu, wait, softirq, foreign })
 }
 
-/// The processes that work, by the CPU that they ran on last.
-fn working_by_cpu(frame: &Frame) -> BTreeMap<u32, Vec<&Process>> {
+/// Busy processes by the CPU they ran on last.
+fn busy_by_cpu(frame: &Frame) -> BTreeMap<u32, Vec<&Process>> {
     let mut by_cpu: BTreeMap<u32, Vec<&Process>> = BTreeMap::new();
     for process in &frame.processes {
         let threads = frame.threads_of(process.pid);
@@ -136,20 +136,20 @@ fn working_by_cpu(frame: &Frame) -> BTreeMap<u32, Vec<&Process>> {
     by_cpu
 }
 
-/// Who it is: interrupts, or the processes that ran there last.
-fn crowd(working: &BTreeMap<u32, Vec<&Process>>, pid: u32, crowded: &Crowded) -> String {
-    let here = working.get(&crowded.cpu).into_iter().flatten().filter(|process| process.pid != pid);
+/// The competitors: interrupts, and the processes that ran there last.
+fn competitors(busy: &BTreeMap<u32, Vec<&Process>>, pid: u32, crowded: &Crowded) -> String {
+    let here = busy.get(&crowded.cpu).into_iter().flatten().filter(|process| process.pid != pid);
     let names = here.map(|process| format!("{} ({})", process.comm, process.pid));
-    let interrupts = (crowded.softirq >= crowded.foreign).then(|| "interrupts".to_owned());
+    let interrupts = (crowded.softirq >= crowded.foreign).then(|| text::BY_INTERRUPTS.to_string());
     parts::list(interrupts.into_iter().chain(names), 4)
 }
 
 fn title(finding: &Finding) -> String {
-    let (wait, cpu) = (parts::percent(finding.number(evidence::WAIT)), parts::count(finding.number(evidence::CPU)));
-    let who = format!("{} ({})", finding.text(evidence::COMM), finding.subject);
-    let by = match finding.text(evidence::BY) {
-        "" => "others",
-        by => by,
-    };
-    format!("{who} is bound to CPU {cpu} and waits {wait} of its time for {by}; idle: {}", finding.text(evidence::IDLE))
+    let (comm, subject) = (&finding.text(evidence::COMM), &finding.subject);
+    let cpu = &parts::count(finding.number(evidence::CPU));
+    let (wait, idle) = (&parts::percent(finding.number(evidence::WAIT)), &finding.text(evidence::IDLE));
+    match finding.text(evidence::BY) {
+        "" => text::TitleOthers { comm, subject, cpu, wait, idle }.to_string(),
+        by => text::Title { comm, subject, cpu, wait, by: &by, idle }.to_string(),
+    }
 }

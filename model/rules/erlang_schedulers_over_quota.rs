@@ -7,7 +7,7 @@ use crate::locale::evidence;
 use crate::locale::rule::erlang_schedulers_over_quota as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("BEAM-03");
 pub(crate) const THROTTLED: Threshold = ID.threshold(text::threshold::THROTTLED, 0.05, "fraction");
 pub(crate) const FEW: Threshold = ID.threshold(text::threshold::FEW, 0.5, "fraction");
@@ -43,7 +43,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let each = process.cpu_cores.map(|cores| cores / schedulers.max(1) as f64);
         let few = (schedulers as f64) < context.limit(&FEW) * quota
             && each.is_some_and(|cores| cores >= context.limit(&FULL));
-        // Before a test nothing throttles yet; more schedulers than cores will.
+        // Nothing is throttled yet before a test, but too many schedulers will be.
         if !many && !few {
             continue;
         }
@@ -59,11 +59,12 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (schedulers, quota) =
-        (parts::count(finding.number(evidence::SCHEDULERS)), parts::count(finding.number(evidence::QUOTA)));
-    format!(
-        "{} ({}) has {schedulers} schedulers for a quota of {quota} cores",
-        finding.text(evidence::COMM),
-        finding.subject
-    )
+    let count = |name| parts::count(finding.number(name));
+    text::Title {
+        comm: &finding.text(evidence::COMM),
+        subject: &finding.subject,
+        schedulers: &count(evidence::SCHEDULERS),
+        quota: &count(evidence::QUOTA),
+    }
+    .to_string()
 }

@@ -1,4 +1,4 @@
-//! IRQ-03: the interrupts of several busy queues go to one CPU.
+//! IRQ-03: several busy queues interrupt one CPU.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use super::{core_saturated, nic_rx_drops, softirq_saturated};
@@ -10,7 +10,7 @@ use crate::locale::rule::irq_crowding as text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("IRQ-03");
 pub(crate) const SOFTIRQ: Threshold = ID.threshold(text::threshold::SOFTIRQ, 0.5, "fraction");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.3, "fraction");
@@ -61,36 +61,41 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// CPUs that alone serve several receiving queues of an interface that have traffic, with how many. A queue that never
-/// runs empty polls and interrupts no more: where nobody counts its packets, it is one that interrupted before, on a CPU
-/// that drowns.
+/// CPUs that alone serve several busy receive queues of an interface, with the number of queues. A queue that never runs
+/// empty polls and raises no interrupts: without a packet counter it counts as busy if it raised interrupts before and
+/// its CPU is busy with softirq.
 pub(super) fn crowded(frame: &Frame, nic: &Nic) -> BTreeMap<u32, usize> {
     let mut queues: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     let rates = frame.interval_seconds.is_some();
     for queue in nic.queues.iter().filter(|queue| &*queue.direction != "tx") {
         let Some(cpu) = queue.cpus.as_deref().and_then(IdSet::single) else { continue };
         let polls = || {
-            let drowns = frame.cpu(cpu).and_then(|cpu| cpu.shares).is_some_and(|shares| shares.softirq >= POLLS);
-            drowns && queue.total.value().is_some_and(|total| total > 0)
+            let saturated = frame.cpu(cpu).and_then(|cpu| cpu.shares).is_some_and(|shares| shares.softirq >= POLLING);
+            saturated && queue.total.value().is_some_and(|total| total > 0)
         };
-        let works = match (queue.packets_per_second, queue.per_second) {
+        let busy = match (queue.packets_per_second, queue.per_second) {
             (Some(packets), _) => packets > 0.0,
             (None, interrupts) => interrupts.is_none_or(|rate| rate > 0.0) || polls(),
         };
-        if queue.irq.value().is_some() && (works || !rates) {
+        if queue.irq.value().is_some() && (busy || !rates) {
             queues.entry(cpu).or_default().insert(queue.queue);
         }
     }
     queues.into_iter().map(|(cpu, queues)| (cpu, queues.len())).filter(|(_, queues)| *queues > 1).collect()
 }
 
-/// Share of soft interrupts from which a CPU that serves queues polls them.
-const POLLS: f64 = 0.5;
+/// Softirq share from which a CPU polls its queues.
+const POLLING: f64 = 0.5;
 
 fn title(finding: &Finding) -> String {
-    let (queues, cpu) = (parts::count(finding.number(evidence::QUEUES)), parts::count(finding.number(evidence::CPU)));
-    let share = parts::percent(finding.number(evidence::SOFTIRQ));
-    format!("{queues} busy queues of {} interrupt cpu {cpu}, which spends {share} on it", finding.subject)
+    let count = |name| parts::count(finding.number(name));
+    text::Title {
+        queues: &count(evidence::QUEUES),
+        subject: &finding.subject,
+        cpu: &count(evidence::CPU),
+        share: &parts::percent(finding.number(evidence::SOFTIRQ)),
+    }
+    .to_string()
 }
 
 #[cfg(test)]
@@ -101,7 +106,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn queues_that_poll_are_busy_where_their_cpu_drowns() {
+    fn polling_queues_are_busy_on_a_cpu_saturated_by_softirq() {
         let queue = |queue, direction: &str, total| Queue {
             queue,
             direction: direction.into(),
@@ -113,12 +118,12 @@ mod tests {
         };
         let queues = vec![queue(0, "rx", 150), queue(1, "rx", 58), queue(2, "rx", 0), queue(3, "tx", 400)];
         let nic = Nic { queues, ..Nic::default() };
-        let spends = |softirq| {
+        let frame = |softirq| {
             let shares = CpuShares { softirq, ..CpuShares::default() };
             let cpus = vec![Cpu { id: 1, shares: Some(shares), ..Cpu::default() }];
             Frame { interval_seconds: Some(1.0), cpus, ..Frame::default() }
         };
-        assert_eq!(crowded(&spends(0.9), &nic).get(&1), Some(&2));
-        assert!(crowded(&spends(0.1), &nic).is_empty());
+        assert_eq!(crowded(&frame(0.9), &nic).get(&1), Some(&2));
+        assert!(crowded(&frame(0.1), &nic).is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! IRQ-04: an interface hands its packets to CPUs of another node.
+//! IRQ-04: CPUs of a remote node receive the packets of an interface.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::Known;
@@ -9,7 +9,7 @@ use crate::locale::rule::irq_remote_node as text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("IRQ-04");
 pub(crate) const REMOTE: Threshold = ID.threshold(text::threshold::REMOTE, 0.8, "fraction");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.5, "fraction");
@@ -47,8 +47,8 @@ fn judge(context: &mut RuleContext<'_>) {
     }
     for nic in frame.nics.iter().filter(|nic| parts::is_physical(nic)) {
         let subject = Subject::Nic(Arc::clone(&nic.name));
-        let of = |rate: Option<f64>, limit| rate.unwrap_or(0.0) / context.limit(limit);
-        let load = of(nic.rx.packets_per_second, &PACKETS).max(of(nic.rx.bytes_per_second, &BYTES));
+        let ratio = |rate: Option<f64>, limit| rate.unwrap_or(0.0) / context.limit(limit);
+        let load = ratio(nic.rx.packets_per_second, &PACKETS).max(ratio(nic.rx.bytes_per_second, &BYTES));
         if load < 0.5 {
             continue;
         }
@@ -56,11 +56,7 @@ fn judge(context: &mut RuleContext<'_>) {
             Known::Value(node) => node,
             Known::None => continue,
             Known::Missing => {
-                context.unchecked(
-                    subject,
-                    "the node of its device could not be read",
-                    "/sys/class/net/NIC/device/numa_node",
-                );
+                context.unchecked(subject, &text::UNCHECKED_NODE, "/sys/class/net/NIC/device/numa_node");
                 continue;
             }
         };
@@ -68,11 +64,7 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         }
         let Some(shares) = shares(nic) else {
-            context.unchecked(
-                subject,
-                "where its interrupts go could not be read",
-                "/proc/irq/N/effective_affinity_list",
-            );
+            context.unchecked(subject, &text::UNCHECKED_IRQS, "/proc/irq/N/effective_affinity_list");
             continue;
         };
         let remote: f64 = shares.iter().filter(|(other, _)| **other != node).map(|(_, share)| share).sum();
@@ -99,40 +91,43 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// What part of its packets an interface hands to CPUs of each node: by packets where the driver counts them for every
-/// queue, else by the softirq share of the CPUs that serve them, else each queue alike.
+/// The share of packets that each node receives, weighted by packets where the driver counts them per queue, else by
+/// the softirq share of the serving CPUs, else equally per queue.
 fn shares(nic: &Nic) -> Option<BTreeMap<u32, f64>> {
     let receiving: Vec<_> = nic.queues.iter().filter(|queue| &*queue.direction != "tx").collect();
-    let all = |of: fn(&crate::frame::Queue) -> Option<f64>| {
-        let weights: Option<Vec<f64>> = receiving.iter().map(|queue| of(queue)).collect();
+    let weigh = |weight: fn(&crate::frame::Queue) -> Option<f64>| {
+        let weights: Option<Vec<f64>> = receiving.iter().map(|queue| weight(queue)).collect();
         weights.filter(|weights| weights.iter().sum::<f64>() > 0.0)
     };
-    let weights = all(|queue| queue.packets_per_second)
-        .or_else(|| all(|queue| queue.softirq))
+    let weights = weigh(|queue| queue.packets_per_second)
+        .or_else(|| weigh(|queue| queue.softirq))
         .unwrap_or_else(|| vec![1.0; receiving.len()]);
-    let whole: f64 = weights.iter().sum();
+    let total: f64 = weights.iter().sum();
     let mut shares = BTreeMap::new();
     for (queue, weight) in receiving.iter().zip(&weights).filter(|(_, weight)| **weight > 0.0) {
-        *shares.entry(queue.node.value()?).or_default() += weight / whole;
+        *shares.entry(queue.node.value()?).or_default() += weight / total;
     }
     (!shares.is_empty()).then_some(shares)
 }
 
-/// Processes that work and may not run on a node.
+/// Busy processes that may not run on a node.
 fn bound_elsewhere(context: &RuleContext<'_>, frame: &Frame, node: u32) -> Vec<String> {
     let Some(place) = frame.topology.node(node) else { return Vec::new() };
-    let works = frame
+    let busy = frame
         .processes
         .iter()
         .filter(|process| !process.kernel && process.cpu_cores.is_some_and(|cores| cores >= context.limit(&CONSUMER)));
-    let elsewhere = works.filter(|process| {
+    let elsewhere = busy.filter(|process| {
         process.affinity.as_deref().is_some_and(|cpus| !cpus.is_empty() && cpus.intersection(&place.cpus).is_empty())
     });
     elsewhere.map(|process| format!("{} ({})", process.comm, process.pid)).collect()
 }
 
 fn title(finding: &Finding) -> String {
-    let (remote, node) =
-        (parts::percent(finding.number(evidence::REMOTE)), parts::count(finding.number(evidence::NODE)));
-    format!("{} is on node {node}, and other nodes receive {remote} of its packets", finding.subject)
+    text::Title {
+        subject: &finding.subject,
+        node: &parts::count(finding.number(evidence::NODE)),
+        remote: &parts::percent(finding.number(evidence::REMOTE)),
+    }
+    .to_string()
 }

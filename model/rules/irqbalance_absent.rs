@@ -1,4 +1,4 @@
-//! IRQ-02: nobody spreads interrupts, and they crowd.
+//! IRQ-02: irqbalance does not run, and queues share CPUs.
 
 use super::{
     Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, irq_crowding, parts,
@@ -10,7 +10,7 @@ use crate::locale::evidence;
 use crate::locale::rule::irqbalance_absent as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("IRQ-02");
 pub(crate) const QUEUES: Threshold = ID.threshold(text::threshold::QUEUES, 2.0, "");
 
@@ -39,34 +39,30 @@ fn judge(context: &mut RuleContext<'_>) {
         return;
     }
     let Some(irqbalance) = &frame.irqbalance else {
-        context.unchecked(
-            Subject::Host,
-            "whether irqbalance runs could not be read",
-            "a /proc that shows all processes",
-        );
+        context.unchecked(Subject::Host, &text::UNCHECKED_STATE, &text::NEEDS_PROC);
         return;
     };
     if !["absent", "failed"].contains(&&*irqbalance.state) {
         return;
     }
-    let least = context.limit(&QUEUES);
+    let min_queues = context.limit(&QUEUES);
     let hot = parts::hot_cpus(context);
     let mut crowds = Vec::new();
-    let mut skewed = false;
+    let mut saturated = false;
     let mut covered = Vec::new();
     for nic in frame.nics.iter().filter(|nic| parts::is_physical(nic)) {
         for (cpu, queues) in irq_crowding::crowded(frame, nic) {
-            if queues as f64 >= least {
-                crowds.push(format!("{queues} queues of {} on cpu {cpu}", nic.name));
+            if queues as f64 >= min_queues {
+                crowds.push(text::Crowd { cpu: &cpu, queues: &queues, nic: &nic.name }.to_string());
                 covered.push(Subject::Nic(Arc::clone(&nic.name)));
-                skewed |= hot.iter().any(|hot| hot.enters && hot.id == cpu);
+                saturated |= hot.iter().any(|hot| hot.enters && hot.id == cpu);
             }
         }
     }
     if crowds.is_empty() {
         return;
     }
-    let severity = if skewed { Severity::Warning } else { Severity::Info };
+    let severity = if saturated { Severity::Warning } else { Severity::Info };
     let mut hit = Hit::new(Subject::Host, 0.7)
         .severity(severity)
         .would_hurt()
@@ -82,9 +78,9 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    format!(
-        "irqbalance is {}, and interrupts crowd: {}",
-        finding.text(evidence::STATE),
-        finding.text(evidence::CROWDED)
-    )
+    let crowds = &finding.text(evidence::CROWDED);
+    match finding.text(evidence::STATE) {
+        "failed" => text::TitleFailed { crowds }.to_string(),
+        _ => text::TitleAbsent { crowds }.to_string(),
+    }
 }

@@ -1,4 +1,4 @@
-//! NIC-07: a link is full.
+//! NIC-07: a network link is saturated.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -6,7 +6,7 @@ use crate::locale::evidence;
 use crate::locale::rule::link_saturated as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("NIC-07");
 pub(crate) const UTILISATION: Threshold = ID.threshold(text::threshold::UTILISATION, 0.9, "fraction");
 pub(crate) const SPEED: Threshold = ID.threshold(text::threshold::SPEED, 1.2, "fraction");
@@ -29,7 +29,7 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
-/// The fuller direction of a full link.
+/// The busier direction of a saturated link.
 fn direction(finding: &Finding) -> &'static [ResourceKind] {
     let sent = finding.number(evidence::SENT) > finding.number(evidence::RECEIVED);
     if sent { &[ResourceKind::NicOut] } else { &[ResourceKind::NicIn] }
@@ -38,20 +38,15 @@ fn direction(finding: &Finding) -> &'static [ResourceKind] {
 fn judge(context: &mut RuleContext<'_>) {
     for nic in context.frame().nics.iter().filter(|nic| parts::is_physical(nic)) {
         let subject = Subject::Nic(Arc::clone(&nic.name));
-        let moves = nic.rx.packets_per_second.is_some_and(|packets| packets > 0.0);
+        let has_traffic = nic.rx.packets_per_second.is_some_and(|packets| packets > 0.0);
         let Some(utilisation) = nic.utilisation else {
-            if moves && nic.capacity_mbps.value().is_none() {
-                context.unchecked(
-                    subject,
-                    "nobody knows its speed",
-                    "capacity in the configuration: [nic.NAME] capacity",
-                );
+            if has_traffic && nic.capacity_mbps.value().is_none() {
+                context.unchecked(subject, &text::UNCHECKED_SPEED, &text::NEEDS_CAPACITY);
             }
             continue;
         };
         if utilisation > context.limit(&SPEED) {
-            let needs = "capacity in the configuration: [nic.NAME] capacity";
-            context.unchecked(subject, "it carries more than the speed that it tells", needs);
+            context.unchecked(subject, &text::UNCHECKED_OVER, &text::NEEDS_CAPACITY);
             continue;
         }
         if utilisation < context.limit(&EXIT) {
@@ -73,7 +68,10 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (share, capacity) =
-        (parts::percent(finding.number(evidence::UTILISATION)), parts::count(finding.number(evidence::CAPACITY)));
-    format!("{} is at {share} of its {capacity} Mbit/s", finding.subject)
+    text::Title {
+        subject: &finding.subject,
+        share: &parts::percent(finding.number(evidence::UTILISATION)),
+        capacity: &parts::count(finding.number(evidence::CAPACITY)),
+    }
+    .to_string()
 }

@@ -1,4 +1,4 @@
-//! CPU-07: a process may use fewer CPUs than its group, wants more, and they are idle.
+//! CPU-07: a process is limited to fewer CPUs than its cpuset has and wants more while others are idle.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use super::{core_saturated, pinned_threads};
@@ -9,7 +9,7 @@ use crate::locale::evidence;
 use crate::locale::rule::narrow_affinity as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-07");
 pub(crate) const DEMAND: Threshold = ID.threshold(text::threshold::DEMAND, 1.3, "");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 1.05, "");
@@ -39,36 +39,36 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     for process in frame.processes.iter().filter(|process| !process.kernel) {
-        if !process.cpu_cores.is_some_and(|cores| cores >= 0.5) || is_bound_one_by_one(process) {
+        if !process.cpu_cores.is_some_and(|cores| cores >= 0.5) || has_bound_schedulers(process) {
             continue;
         }
         let Some(mask) = mask(frame, process) else { continue };
         let allowed = parts::cpuset(frame, process).intersection(&frame.topology.cpus_online);
-        if !mask.is_subset(&allowed) || mask == allowed || is_on_purpose(frame, &mask) || is_everybodys(frame, &mask) {
+        if !mask.is_subset(&allowed) || mask == allowed || is_on_purpose(frame, &mask) || is_inherited(frame, &mask) {
             continue;
         }
         let subject = Subject::Process(process.pid, process.starttime);
-        let known = frame.threads_of(process.pid).iter().filter_map(|thread| thread.demand_cores);
-        let (Some(wait), wanted) = (process.wait_share, known.sum::<f64>()) else {
-            let told = frame.threads_of(process.pid).iter().any(|thread| thread.wait_share.is_some());
-            if !told && frame.raw.threads.data().run_ns.value(first_slot(frame, process)).is_none() {
-                context.unchecked(subject, "nobody knows whether it waits for a CPU", "CONFIG_SCHED_INFO (schedstat)");
+        let demands = frame.threads_of(process.pid).iter().filter_map(|thread| thread.demand_cores);
+        let (Some(wait), runnable) = (process.wait_share, demands.sum::<f64>()) else {
+            let has_wait_time = frame.threads_of(process.pid).iter().any(|thread| thread.wait_share.is_some());
+            if !has_wait_time && frame.raw.threads.data().run_ns.value(first_slot(frame, process)).is_none() {
+                context.unchecked(subject, &text::UNCHECKED_WAIT, "CONFIG_SCHED_INFO (schedstat)");
             }
             continue;
         };
         let idle = parts::idle_cpus(context, Some(&allowed), context.limit(&FREE));
         let outside = IdSet::from_ids(idle.iter().filter(|cpu| !mask.contains(*cpu)));
-        let free = outside.len() as f64 >= context.limit(&IDLE) * allowed.len() as f64;
+        let has_idle = outside.len() as f64 >= context.limit(&IDLE) * allowed.len() as f64;
         let size = mask.len() as f64;
         let busy =
             context.cpus().filter(|(cpu, _)| mask.contains(cpu.id)).map(|(_, shares)| shares.busy).sum::<f64>() / size;
-        if outside.is_empty() || wanted < context.limit(&EXIT) * size {
+        if outside.is_empty() || runnable < context.limit(&EXIT) * size {
             continue;
         }
         let full = busy >= context.limit(&FULL) && wait >= context.limit(&WAIT);
         let mut hit = Hit::new(subject, 0.7)
-            .enters(full && free && wanted >= context.limit(&DEMAND) * size)
-            .number(evidence::DEMAND, wanted, "threads", "/proc/PID/task/TID/schedstat")
+            .enters(full && has_idle && runnable >= context.limit(&DEMAND) * size)
+            .number(evidence::DEMAND, runnable, "threads", "/proc/PID/task/TID/schedstat")
             .number(evidence::WAIT, wait, "fraction", "/proc/PID/task/TID/schedstat")
             .number(evidence::BUSY, busy, "fraction", "/proc/stat")
             .text(evidence::MASK, mask.to_string(), "/proc/PID/task/TID/status Cpus_allowed_list")
@@ -82,12 +82,12 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-fn is_bound_one_by_one(process: &Process) -> bool {
+fn has_bound_schedulers(process: &Process) -> bool {
     process.beam.as_ref().is_some_and(|beam| beam.bound_now.value() == Some(true))
 }
 
-/// The CPUs that all its working threads may use; none where one of them is kept by the kernel or in realtime, or
-/// where their masks are not one and the same.
+/// The affinity mask shared by all busy threads; none where the kernel fixes a mask, a thread is realtime, or masks
+/// differ.
 fn mask(frame: &Frame, process: &Process) -> Option<IdSet> {
     let mut masks = Vec::new();
     for thread in frame.threads_of(process.pid) {
@@ -102,7 +102,7 @@ fn mask(frame: &Frame, process: &Process) -> Option<IdSet> {
     (masks.len() > 1 && masks.iter().all(|mask| *mask == first)).then(|| first.clone())
 }
 
-/// True for a mask of whole nodes or with isolated CPUs in it: somebody meant it so.
+/// True for a mask of whole nodes or with isolated CPUs: set on purpose.
 fn is_on_purpose(frame: &Frame, mask: &IdSet) -> bool {
     let isolated = mask.iter().any(|cpu| frame.cpu(cpu).is_some_and(|cpu| cpu.isolated));
     let nodes = || frame.topology.cpu_nodes();
@@ -112,8 +112,8 @@ fn is_on_purpose(frame: &Frame, mask: &IdSet) -> bool {
     isolated || (nodes().count() > 1 && whole)
 }
 
-/// True for the mask that the first process has: the container or the machine was given no more.
-fn is_everybodys(frame: &Frame, mask: &IdSet) -> bool {
+/// True for a mask that includes all CPUs of process 1: the container or the machine has no more.
+fn is_inherited(frame: &Frame, mask: &IdSet) -> bool {
     frame.process(1).and_then(|first| first.affinity.as_deref()).is_some_and(|all| all.is_subset(mask))
 }
 
@@ -122,8 +122,13 @@ fn first_slot(frame: &Frame, process: &Process) -> usize {
 }
 
 fn title(finding: &Finding) -> String {
-    let (demand, mask) = (parts::count(finding.number(evidence::DEMAND)), finding.text(evidence::MASK));
-    let (allowed, idle) = (finding.text(evidence::ALLOWED), finding.text(evidence::IDLE));
-    let who = format!("{} ({})", finding.text(evidence::COMM), finding.subject);
-    format!("{who} may use CPUs {mask} only of {allowed}, and {demand} of its threads want to run; idle: {idle}")
+    text::Title {
+        comm: &finding.text(evidence::COMM),
+        subject: &finding.subject,
+        mask: &finding.text(evidence::MASK),
+        allowed: &finding.text(evidence::ALLOWED),
+        demand: &parts::count(finding.number(evidence::DEMAND)),
+        idle: &finding.text(evidence::IDLE),
+    }
+    .to_string()
 }

@@ -1,4 +1,4 @@
-//! NIC-01: an interface runs fewer channels than it could, and its CPU drowns.
+//! NIC-01: an interface uses fewer channels than available, and softirq saturates its CPU.
 
 use super::{
     Cell, Finding, Grid, Hit, Input, Pace, Page, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold,
@@ -13,7 +13,7 @@ use crate::locale::rule::nic_channels as text;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("NIC-01");
 pub(crate) const PACKETS: Threshold = ID.threshold(text::threshold::PACKETS, 5000.0, "1/s");
 pub(crate) const ENOUGH: Threshold = ID.threshold(text::threshold::ENOUGH, 8.0, "");
@@ -33,7 +33,7 @@ pub(crate) const RULE: Rule = Rule {
     references: &["ethtool(8)", "Documentation/networking/scaling.rst"],
     pace: Pace { at_once: true, ..Pace::QUICK },
     tables: &[Page { title: text::TABLE_TITLE, rows: text::TABLE }],
-    preflight: Some(Preflight { name: text::PREFLIGHT, says }),
+    preflight: Some(Preflight { name: text::PREFLIGHT, says: channel_counts }),
     judge,
     title,
     ..Rule::BASE
@@ -46,8 +46,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let subject = Subject::Nic(Arc::clone(&nic.name));
         let Some((kind, current, max)) = channels(nic) else {
             if nic.carrier.value() == Some(true) && matches!(nic.combined.max, Known::Missing) {
-                let needs = "a driver that tells them (ethtool -l)";
-                context.unchecked(subject, "its channels could not be read", needs);
+                context.unchecked(subject, &text::UNCHECKED_CHANNELS, &text::NEEDS_DRIVER);
             }
             continue;
         };
@@ -68,7 +67,7 @@ fn judge(context: &mut RuleContext<'_>) {
             _ if hurts => Severity::Warning,
             _ => Severity::Info,
         };
-        let mut hit = tables(Hit::new(subject.clone(), 0.95), nic)
+        let mut hit = with_tables(Hit::new(subject.clone(), 0.95), nic)
             .severity(severity)
             .number(evidence::CURRENT, current as f64, "", "ethtool -l")
             .number(evidence::MAX, max as f64, "", "ethtool -l")
@@ -92,14 +91,14 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// With its channels and the chain behind them.
-fn tables(hit: Hit, nic: &Nic) -> Hit {
+/// Adds the channels and their chain from queue to CPU.
+fn with_tables(hit: Hit, nic: &Nic) -> Hit {
     hit.table(evidence::ETHTOOL_L, ethtool_l(nic), "ethtool -l")
         .table(evidence::QUEUES, queues(nic), "/proc/interrupts, /proc/irq/N/effective_affinity_list")
         .would_hurt()
 }
 
-/// The rows of `ethtool -l`; what the driver does not have is not applicable.
+/// The rows of `ethtool -l`; channels that the driver does not have are not applicable.
 fn ethtool_l(nic: &Nic) -> Grid {
     let rows =
         [("RX", nic.rx_channels), ("TX", nic.tx_channels), ("Other", nic.other_channels), ("Combined", nic.combined)];
@@ -108,14 +107,14 @@ fn ethtool_l(nic: &Nic) -> Grid {
         .fold(grid, |grid, (name, channel)| grid.row(name, [Cell::count(channel.max), Cell::count(channel.current)]))
 }
 
-/// Queues that are told at most.
-const MOST: usize = 16;
+/// Maximum number of queues in the table.
+const MAX_QUEUES: usize = 16;
 
 /// The chain from a queue to the CPU that serves it.
 fn queues(nic: &Nic) -> Grid {
     let columns = [("irq", ""), ("cpus", ""), ("node", ""), ("softirq", "fraction"), ("packets", "1/s")];
     let mut grid = Grid::new(columns);
-    for queue in nic.queues.iter().filter(|queue| &*queue.direction != "tx").take(MOST) {
+    for queue in nic.queues.iter().filter(|queue| &*queue.direction != "tx").take(MAX_QUEUES) {
         let id = |known: Known<u32>| Cell::count(known.map(u64::from));
         let cpus = queue.cpus.as_ref().map_or(Cell::Unknown, |cpus| Cell::text(cpus.to_string()));
         let cells = [id(queue.irq), cpus, id(queue.node), Cell::of(queue.softirq), Cell::of(queue.packets_per_second)];
@@ -124,25 +123,25 @@ fn queues(nic: &Nic) -> Grid {
     grid
 }
 
-/// Channels as they are, before a test.
-fn says(frame: &Frame) -> String {
+/// Current and maximum channels of each interface.
+fn channel_counts(frame: &Frame) -> String {
     let nics = frame.nics.iter().filter(|nic| parts::is_physical(nic));
-    let told = nics.filter_map(|nic| {
+    let counts = nics.filter_map(|nic| {
         let (kind, current, max) = channels(nic)?;
-        Some(format!("{} {current} of {max} {kind}", nic.name))
+        Some(text::PreflightNic { nic: &nic.name, current: &current, max: &max, kind: &kind }.to_string())
     });
-    let told = parts::list(told, 6);
-    if told.is_empty() { "no interface with channels".to_owned() } else { told }
+    let counts = parts::list(counts, 6);
+    if counts.is_empty() { text::PREFLIGHT_NONE.to_string() } else { counts }
 }
 
-/// The channels that receive: their kind, how many there are and may be.
+/// The receiving channels: kind, current and maximum number.
 fn channels(nic: &Nic) -> Option<(&'static str, u64, u64)> {
     [("combined", nic.combined), ("rx", nic.rx_channels)].into_iter().find_map(|(kind, channel)| {
         Some((kind, channel.current.value()?, channel.max.value()?)).filter(|(_, _, max)| *max > 0)
     })
 }
 
-/// Cores that channels are worth having for: those next to the interface, or all.
+/// Cores that can use a channel: those of the node of the interface, else all.
 fn cores(frame: &Frame, nic: &Nic) -> u64 {
     let local = nic.node.value().and_then(|node| frame.topology.node(node)).map(|node| &node.cpus);
     let online = frame.topology.cpus.iter().filter(|cpu| cpu.online);
@@ -153,18 +152,14 @@ fn cores(frame: &Frame, nic: &Nic) -> u64 {
 }
 
 fn title(finding: &Finding) -> String {
-    let figure = |name| parts::count(finding.number(name));
-    let runs = format!(
-        "{} runs {} of {} {} channels",
-        finding.subject,
-        figure(evidence::CURRENT),
-        figure(evidence::MAX),
-        finding.text(evidence::KIND)
-    );
+    let count = |name| parts::count(finding.number(name));
+    let (subject, kind) = (&finding.subject, &finding.text(evidence::KIND));
+    let (current, max) = (&count(evidence::CURRENT), &count(evidence::MAX));
     match finding.number(evidence::CPU) {
         Some(cpu) => {
-            format!("{runs}; cpu {cpu} spends {} in interrupts", parts::percent(finding.number(evidence::SOFTIRQ)))
+            let share = &parts::percent(finding.number(evidence::SOFTIRQ));
+            text::TitleSoftirq { subject, current, max, kind, cpu: &cpu, share }.to_string()
         }
-        None => runs,
+        None => text::Title { subject, current, max, kind }.to_string(),
     }
 }

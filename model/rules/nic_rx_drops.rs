@@ -1,4 +1,4 @@
-//! NIC-06: an interface loses packets before anybody saw them.
+//! NIC-06: an interface drops received packets.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -6,7 +6,7 @@ use crate::locale::evidence;
 use crate::locale::rule::nic_rx_drops as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("NIC-06");
 pub(crate) const SHARE: Threshold = ID.threshold(text::threshold::SHARE, 0.0001, "fraction");
 pub(crate) const LEAST: Threshold = ID.threshold(text::threshold::LEAST, 1.0, "1/s");
@@ -34,18 +34,18 @@ fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     for nic in frame.nics.iter().filter(|nic| parts::is_physical(nic)) {
         let subject = Subject::Nic(Arc::clone(&nic.name));
-        let Some(all) = nic.rx.drops_per_second else {
-            context.unchecked(subject, "its drops could not be read", "/proc/net/dev");
+        let Some(all_drops) = nic.rx.drops_per_second else {
+            context.unchecked(subject, &text::UNCHECKED_DROPS, "/proc/net/dev");
             continue;
         };
-        // What the card missed is among the drops of /proc/net/dev; many drivers count it as an overrun too.
+        // The drops of /proc/net/dev include packets missed by the card; many drivers count these as overruns too.
         let ring = nic.rx_missed_per_second.unwrap_or(0.0).max(nic.rx_fifo_per_second.unwrap_or(0.0));
-        let dropped = (all - nic.rx_missed_per_second.unwrap_or(0.0)).max(0.0);
+        let dropped = (all_drops - nic.rx_missed_per_second.unwrap_or(0.0)).max(0.0);
         let packets = nic.rx.packets_per_second.unwrap_or(0.0);
         let share = |lost: f64| lost / (packets + lost).max(1.0);
         let in_ring = |times: f64| {
-            let often = ring >= context.limit(&LEAST) * times && share(ring) >= context.limit(&SHARE) * times;
-            often || ring >= context.limit(&MANY) * times
+            let frequent = ring >= context.limit(&LEAST) * times && share(ring) >= context.limit(&SHARE) * times;
+            frequent || ring >= context.limit(&MANY) * times
         };
         let in_kernel =
             |times: f64| dropped >= context.limit(&DROPPED) * times && share(dropped) >= context.limit(&SHARE) * times;
@@ -55,13 +55,13 @@ fn judge(context: &mut RuleContext<'_>) {
         let enters = in_ring(1.0) || in_kernel(1.0);
         let in_ring = in_ring(if enters { 1.0 } else { 0.5 });
         let (lost, confidence) = if in_ring { (ring, 0.8) } else { (dropped, 0.6) };
-        let pair = nic.rx_ring.current.value().zip(nic.rx_ring.max.value());
+        let ring_sizes = nic.rx_ring.current.value().zip(nic.rx_ring.max.value());
         let known = |value: crate::Known<u64>| value.value().map(|value| value as f64);
-        let place = match pair {
-            _ if !in_ring => "by the kernel",
-            Some((current, max)) if current < max => "in a ring that could be longer",
-            Some(_) => "in a ring that is as long as it can be",
-            None => "in its ring",
+        let place = match ring_sizes {
+            _ if !in_ring => text::PLACE_KERNEL,
+            Some((current, max)) if current < max => text::PLACE_RING_SIZE,
+            Some(_) => text::PLACE_RING_MAX,
+            None => text::PLACE_RING,
         };
         let hit = Hit::new(subject, confidence)
             .enters(enters)
@@ -75,18 +75,25 @@ fn judge(context: &mut RuleContext<'_>) {
             .known(evidence::RING, known(nic.rx_ring.current), "", "ethtool -g")
             .known(evidence::RING_MAX, known(nic.rx_ring.max), "", "ethtool -g")
             .known(evidence::ALLOWANCE_EXCEEDED, nic.allowance_exceeded_per_second, "1/s", "ethtool -S")
-            .text(evidence::PLACE, place, "ethtool -g");
+            .text(evidence::PLACE, place.english(), "ethtool -g");
         context.hit(hit);
     }
 }
 
+/// True for a finding about drops in the kernel, not in the receive ring.
+pub(crate) fn is_in_kernel(finding: &Finding) -> bool {
+    finding.text(evidence::PLACE) == text::PLACE_KERNEL.english()
+}
+
 fn title(finding: &Finding) -> String {
-    let (lost, place) = (parts::count(finding.number(evidence::LOST).map(f64::round)), finding.text(evidence::PLACE));
-    let ring = match (finding.number(evidence::RING), finding.number(evidence::RING_MAX)) {
-        (Some(ring), Some(max)) if ring < max && place.contains("ring") => {
-            format!(" ({} of {})", parts::count(Some(ring)), parts::count(Some(max)))
+    let count = |value: f64| parts::count(Some(value));
+    let (subject, lost) = (&finding.subject, &parts::count(finding.number(evidence::LOST).map(f64::round)));
+    match (finding.number(evidence::RING), finding.number(evidence::RING_MAX)) {
+        _ if is_in_kernel(finding) => text::TitleKernel { subject, lost }.to_string(),
+        (Some(ring), Some(max)) if ring < max => {
+            text::TitleRingSize { subject, lost, ring: &count(ring), max: &count(max) }.to_string()
         }
-        _ => String::new(),
-    };
-    format!("{} loses {lost} packets/s {place}{ring}", finding.subject)
+        (Some(_), Some(_)) => text::TitleRingMax { subject, lost }.to_string(),
+        _ => text::TitleRing { subject, lost }.to_string(),
+    }
 }

@@ -1,4 +1,4 @@
-//! CPU-04: one node works, another one idles.
+//! CPU-04: one NUMA node is busy while another is idle.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -6,7 +6,7 @@ use crate::frame::Process;
 use crate::locale::evidence;
 use crate::locale::rule::node_imbalance as text;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-04");
 pub(crate) const BUSY: Threshold = ID.threshold(text::threshold::BUSY, 0.8, "fraction");
 pub(crate) const APART: Threshold = ID.threshold(text::threshold::APART, 0.5, "fraction");
@@ -36,12 +36,12 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let means = parts::node_busy(context);
     let by_busy = |a: &&(u32, f64), b: &&(u32, f64)| a.1.total_cmp(&b.1);
-    let (Some(hot), Some(cool)) = (means.iter().max_by(by_busy), means.iter().min_by(by_busy)) else { return };
-    let apart = hot.1 - cool.1;
-    if hot.0 == cool.0 || hot.1 < context.limit(&EXIT) || apart < context.limit(&EXIT_APART) {
+    let (Some(busiest), Some(idlest)) = (means.iter().max_by(by_busy), means.iter().min_by(by_busy)) else { return };
+    let apart = busiest.1 - idlest.1;
+    if busiest.0 == idlest.0 || busiest.1 < context.limit(&EXIT) || apart < context.limit(&EXIT_APART) {
         return;
     }
-    let workers = workers(context, hot.0);
+    let workers = workers(context, busiest.0);
     if let [(process, cores)] = workers.as_slice()
         && *cores <= 1.05
         && context.frame().threads_of(process.pid).iter().filter(|thread| thread.cpu_cores >= Some(0.2)).count() <= 1
@@ -49,18 +49,18 @@ fn judge(context: &mut RuleContext<'_>) {
         return;
     }
     let bound = !workers.is_empty()
-        && workers.iter().all(|(process, _)| parts::bound_node(context.frame(), process) == Some(hot.0));
-    // Where nobody waits there is nothing to gain by moving; one that works alone cannot be spread.
+        && workers.iter().all(|(process, _)| parts::bound_node(context.frame(), process) == Some(busiest.0));
+    // Moving tasks gains nothing while none of them waits.
     let waits = workers.iter().filter_map(|(process, _)| process.wait_share).max_by(f64::total_cmp);
-    let in_vain = waits.is_some_and(|wait| wait < context.limit(&WAIT)) || (bound && hot.1 < context.limit(&FULL));
+    let no_gain = waits.is_some_and(|wait| wait < context.limit(&WAIT)) || (bound && busiest.1 < context.limit(&FULL));
     let names = workers.iter().map(|(process, cores)| format!("{} ({}) {cores:.1}", process.comm, process.pid));
     let nodes = means.iter().map(|(node, busy)| format!("n{node} {}", parts::percent(Some(*busy))));
-    let hit = Hit::new(Subject::Node(hot.0), 0.6)
-        .enters(hot.1 >= context.limit(&BUSY) && apart >= context.limit(&APART))
-        .severity(if in_vain { Severity::Info } else { Severity::Warning })
-        .number(evidence::BUSY, hot.1, "fraction", "/proc/stat")
-        .number(evidence::IDLEST, cool.1, "fraction", "/proc/stat")
-        .number(evidence::IDLEST_NODE, f64::from(cool.0), "", "/proc/stat")
+    let hit = Hit::new(Subject::Node(busiest.0), 0.6)
+        .enters(busiest.1 >= context.limit(&BUSY) && apart >= context.limit(&APART))
+        .severity(if no_gain { Severity::Info } else { Severity::Warning })
+        .number(evidence::BUSY, busiest.1, "fraction", "/proc/stat")
+        .number(evidence::IDLEST, idlest.1, "fraction", "/proc/stat")
+        .number(evidence::IDLEST_NODE, f64::from(idlest.0), "", "/proc/stat")
         .known(evidence::WAIT, waits, "fraction", "/proc/PID/task/TID/schedstat")
         .text(evidence::NODES, parts::list(nodes, 16), "/proc/stat")
         .text(evidence::BOUND, if bound { "yes" } else { "no" }, "/proc/PID/task/TID/status")
@@ -68,7 +68,7 @@ fn judge(context: &mut RuleContext<'_>) {
     context.hit(hit);
 }
 
-/// The processes that use a good part of a CPU on a node, with what they use there, most first.
+/// Processes with significant CPU usage on a node and that usage, largest first.
 fn workers<'a>(context: &RuleContext<'a>, node: u32) -> Vec<(&'a Process, f64)> {
     let here = |process: &Process| process.cpu_by_node.iter().find(|(id, _)| *id == node).map(|(_, cores)| *cores);
     let processes = context.frame().processes.iter().filter(|process| !process.kernel);
@@ -79,9 +79,12 @@ fn workers<'a>(context: &RuleContext<'a>, node: u32) -> Vec<(&'a Process, f64)> 
 }
 
 fn title(finding: &Finding) -> String {
-    let (busy, idlest) =
-        (parts::percent(finding.number(evidence::BUSY)), parts::percent(finding.number(evidence::IDLEST)));
-    let (other, bound) = (parts::count(finding.number(evidence::IDLEST_NODE)), finding.text(evidence::BOUND) == "yes");
-    let why = if bound { "; what runs there is bound to it" } else { "" };
-    format!("{} is {busy} busy, node {other} {idlest}{why}", finding.subject)
+    let percent = |name| parts::percent(finding.number(name));
+    let other = parts::count(finding.number(evidence::IDLEST_NODE));
+    let (subject, busy, idlest) = (&finding.subject, percent(evidence::BUSY), percent(evidence::IDLEST));
+    if finding.text(evidence::BOUND) == "yes" {
+        text::TitleBound { subject, busy: &busy, other: &other, idlest: &idlest }.to_string()
+    } else {
+        text::Title { subject, busy: &busy, other: &other, idlest: &idlest }.to_string()
+    }
 }

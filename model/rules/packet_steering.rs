@@ -1,4 +1,4 @@
-//! NIC-05: an interface has one queue only, and nothing spreads its packets.
+//! NIC-05: an interface has one queue and no packet steering.
 
 use super::{
     Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts, preflight,
@@ -9,7 +9,7 @@ use crate::locale::evidence;
 use crate::locale::rule::packet_steering as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("NIC-05");
 pub(crate) const PACKETS: Threshold = ID.threshold(text::threshold::PACKETS, 5000.0, "1/s");
 
@@ -65,9 +65,12 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    if finding.number(evidence::CPU).is_none() {
-        return format!("{} has one queue and no RPS: one CPU will receive everything", finding.subject);
+    let subject = &finding.subject;
+    match finding.number(evidence::CPU) {
+        Some(cpu) => {
+            let share = &parts::percent(finding.number(evidence::SOFTIRQ));
+            text::Title { subject, cpu: &cpu, share }.to_string()
+        }
+        None => text::TitleIdle { subject }.to_string(),
     }
-    let (cpu, share) = (parts::count(finding.number(evidence::CPU)), parts::percent(finding.number(evidence::SOFTIRQ)));
-    format!("{} has one queue and no RPS; cpu {cpu} spends {share} on it", finding.subject)
 }

@@ -1,4 +1,4 @@
-//! CPU-03: threads pinned to one CPU queue up there while other CPUs of their set are free.
+//! CPU-03: several threads pinned to one CPU wait there while other CPUs of their cpuset are idle.
 
 use super::core_saturated;
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
@@ -8,7 +8,7 @@ use crate::locale::evidence;
 use crate::locale::rule::pinned_threads as text;
 use std::collections::BTreeMap;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-03");
 pub(crate) const DEMAND: Threshold = ID.threshold(text::threshold::DEMAND, 1.3, "cores");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 1.05, "cores");
@@ -42,17 +42,17 @@ fn judge(context: &mut RuleContext<'_>) {
         }
         let waiting =
             pinned.iter().filter(|(_, thread)| thread.wait_share.is_some_and(|share| share >= context.limit(&WAIT)));
-        let set = pinned.first().map(|(process, _)| parts::cpuset(context.frame(), process));
-        let allowed = context.cpus().filter(|(cpu, _)| set.is_none_or(|set| set.contains(cpu.id))).count();
-        let idle = parts::idle_cpus(context, set, 0.5);
-        let free = idle.len() as f64 >= context.limit(&IDLE) * allowed.max(1) as f64;
-        let enters = demand >= context.limit(&DEMAND) && waiting.count() >= 2 && free;
+        let cpuset = pinned.first().map(|(process, _)| parts::cpuset(context.frame(), process));
+        let allowed = context.cpus().filter(|(cpu, _)| cpuset.is_none_or(|cpuset| cpuset.contains(cpu.id))).count();
+        let idle = parts::idle_cpus(context, cpuset, 0.5);
+        let has_idle = idle.len() as f64 >= context.limit(&IDLE) * allowed.max(1) as f64;
+        let enters = demand >= context.limit(&DEMAND) && waiting.count() >= 2 && has_idle;
         let severity = match context.frame().cpu(cpu) {
             Some(cpu) if cpu.isolated => Severity::Info,
             _ if demand >= context.limit(&CRITICAL) => Severity::Critical,
             _ => Severity::Warning,
         };
-        let most = pinned.iter().filter_map(|(_, thread)| thread.wait_share).max_by(f64::total_cmp);
+        let max_wait = pinned.iter().filter_map(|(_, thread)| thread.wait_share).max_by(f64::total_cmp);
         let names =
             pinned.iter().map(|(process, thread)| format!("{} of {} ({})", thread.comm, process.comm, process.pid));
         let hit = Hit::new(Subject::Cpu(cpu), 0.85)
@@ -60,7 +60,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .severity(severity)
             .number(evidence::DEMAND, demand, "cores", "/proc/PID/task/TID/schedstat")
             .number(evidence::THREADS, pinned.len() as f64, "", "/proc/PID/task/TID/status")
-            .known(evidence::WAIT, most, "fraction", "/proc/PID/task/TID/schedstat")
+            .known(evidence::WAIT, max_wait, "fraction", "/proc/PID/task/TID/schedstat")
             .text(evidence::PINNED, parts::list(names, 6), "/proc/PID/task/TID/status")
             .text(evidence::IDLE, idle.to_string(), "/proc/stat")
             .covers(core_saturated::ID, Subject::Cpu(cpu));
@@ -68,12 +68,12 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// Ordinary threads that may run on one online CPU only, by that CPU.
+/// Non-realtime threads pinned to a single online CPU, by that CPU.
 pub(super) fn pinned_threads(frame: &Frame) -> BTreeMap<u32, Vec<(&Process, &Thread)>> {
     let mut by_cpu: BTreeMap<u32, Vec<(&Process, &Thread)>> = BTreeMap::new();
     for process in frame.processes.iter().filter(|process| !process.kernel) {
         for thread in frame.threads_of(process.pid) {
-            // In realtime they are pinned on purpose.
+            // Realtime threads are pinned on purpose.
             let real_time = thread.policy.value().is_some_and(parts::is_real_time);
             if thread.fixed || real_time {
                 continue;
@@ -83,16 +83,15 @@ pub(super) fn pinned_threads(frame: &Frame) -> BTreeMap<u32, Vec<(&Process, &Thr
             }
         }
     }
-    // Where there is one CPU, everything is on it.
+    // On a machine with one CPU every thread is pinned to it.
     if frame.cpus.iter().filter(|cpu| cpu.online).count() < 2 { BTreeMap::new() } else { by_cpu }
 }
 
 fn title(finding: &Finding) -> String {
-    let (threads, demand) =
-        (parts::count(finding.number(evidence::THREADS)), parts::count(finding.number(evidence::DEMAND)));
-    format!(
-        "{threads} threads pinned to {} want {demand} cores of it; idle: {}",
-        finding.subject,
-        finding.text(evidence::IDLE)
-    )
+    let count = |name| parts::count(finding.number(name));
+    let (subject, threads, demand) = (&finding.subject, count(evidence::THREADS), count(evidence::DEMAND));
+    match finding.text(evidence::IDLE) {
+        "" => text::Title { subject, threads: &threads, demand: &demand }.to_string(),
+        idle => text::TitleIdle { subject, threads: &threads, demand: &demand, idle: &idle }.to_string(),
+    }
 }

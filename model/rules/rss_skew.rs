@@ -1,14 +1,14 @@
-//! NIC-04: one of many queues gets nearly all packets.
+//! NIC-04: one of several receive queues gets most packets.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use super::{core_saturated, softirq_budget, softirq_saturated};
 use crate::bottleneck::ResourceKind;
 use crate::frame::{Nic, Queue};
-use crate::locale::evidence;
 use crate::locale::rule::rss_skew as text;
+use crate::locale::{Text, evidence};
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("NIC-04");
 pub(crate) const SKEW: Threshold = ID.threshold(text::threshold::SKEW, 4.0, "");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 2.5, "");
@@ -45,7 +45,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let rates: Vec<(&Queue, f64)> =
             queues.iter().filter_map(|queue| Some((*queue, queue.packets_per_second?))).collect();
         if rates.len() < queues.len() {
-            context.unchecked(subject, "its driver counts no packets by queue", "ethtool -S with counters by queue");
+            context.unchecked(subject, &text::UNCHECKED_COUNTERS, &text::NEEDS_COUNTERS);
             continue;
         }
         let sum: f64 = rates.iter().map(|rate| rate.1).sum();
@@ -53,11 +53,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let busiest =
             hottest.cpus.iter().flat_map(|cpus| cpus.iter()).filter_map(|cpu| Some((cpu, frame.cpu(cpu)?.busy()?)));
         let Some((cpu, busy)) = busiest.max_by(|a, b| a.1.total_cmp(&b.1)) else {
-            context.unchecked(
-                subject,
-                "the CPUs of its queues could not be read",
-                "/proc/irq/N/effective_affinity_list",
-            );
+            context.unchecked(subject, &text::UNCHECKED_CPUS, "/proc/irq/N/effective_affinity_list");
             continue;
         };
         let (share, count) = (most / sum.max(1.0), queues.len() as f64);
@@ -65,8 +61,8 @@ fn judge(context: &mut RuleContext<'_>) {
         if skew < context.limit(&EXIT) || busy < context.limit(&BUSY) * 0.75 {
             continue;
         }
-        let (table, said) = spread(nic, hottest.queue, queues.len());
-        let hit = Hit::new(subject, if said == Spread::Uneven { 0.8 } else { 0.6 })
+        let (table, evenness) = indirection(nic, hottest.queue, queues.len());
+        let hit = Hit::new(subject, if evenness == Evenness::Uneven { 0.8 } else { 0.6 })
             .enters((skew >= context.limit(&SKEW) || share >= 0.9) && busy >= context.limit(&BUSY))
             .number(evidence::QUEUE, f64::from(hottest.queue), "", "ethtool -S")
             .number(evidence::SHARE, share, "fraction", "ethtool -S")
@@ -76,7 +72,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::BUSY, busy, "fraction", "/proc/stat")
             .known(evidence::PACKETS, nic.rx.packets_per_second, "1/s", "/proc/net/dev")
             .text(evidence::INDIRECTION, table, "ethtool -x")
-            .text(evidence::BECAUSE, said.text(), "ethtool -x")
+            .text(evidence::BECAUSE, evenness.text().english(), "ethtool -x")
             .covers(softirq_saturated::ID, Subject::Cpu(cpu))
             .covers(core_saturated::ID, Subject::Cpu(cpu))
             .covers(softirq_budget::ID, Subject::Cpu(cpu));
@@ -84,46 +80,52 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// What the indirection table says of a skew.
+/// Whether the indirection table explains a skew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spread {
+enum Evenness {
     Unknown,
     Even,
     Uneven,
 }
 
-impl Spread {
-    fn text(self) -> &'static str {
+impl Evenness {
+    fn text(self) -> Text {
         match self {
-            Self::Unknown => "the table could not be read",
-            Self::Even => "few flows: the table spreads evenly, and one flow cannot be split",
-            Self::Uneven => "the table favours that queue",
+            Self::Unknown => text::BECAUSE_UNKNOWN,
+            Self::Even => text::BECAUSE_EVEN,
+            Self::Uneven => text::BECAUSE_UNEVEN,
         }
     }
 }
 
-/// The table by queue, and whether it favours one.
-fn spread(nic: &Nic, hottest: u32, queues: usize) -> (String, Spread) {
+/// The share of each queue in the table, and whether the table favours the busiest.
+fn indirection(nic: &Nic, hottest: u32, queues: usize) -> (String, Evenness) {
     let entries = &nic.rss_indirection;
     let sum: u64 = entries.iter().map(|entry| entry.1).sum();
     if sum == 0 {
-        return ("unread".to_owned(), Spread::Unknown);
+        return (text::TABLE_UNKNOWN.to_string(), Evenness::Unknown);
     }
     let own = entries.iter().find(|entry| entry.0 == hottest).map_or(0, |entry| entry.1);
     let uneven = own as f64 / sum as f64 * queues as f64 >= 2.0;
-    let text =
+    let shares =
         entries.iter().map(|(queue, count)| format!("{queue}: {}", parts::percent(Some(*count as f64 / sum as f64))));
-    (parts::list(text, 16), if uneven { Spread::Uneven } else { Spread::Even })
+    (parts::list(shares, 16), if uneven { Evenness::Uneven } else { Evenness::Even })
 }
 
 fn title(finding: &Finding) -> String {
-    let figure = |name| parts::count(finding.number(name));
-    let share = parts::percent(finding.number(evidence::SHARE));
-    let busy = parts::percent(finding.number(evidence::BUSY));
-    let (nic, queue, queues, cpu) =
-        (&finding.subject, figure(evidence::QUEUE), figure(evidence::QUEUES), figure(evidence::CPU));
-    format!(
-        "{nic}: queue {queue} of {queues} gets {share} of the packets, its cpu {cpu} is {busy} busy: {}",
-        finding.text(evidence::BECAUSE)
-    )
+    let percent = |name| parts::percent(finding.number(name));
+    let count = |name| parts::count(finding.number(name));
+    // Evidence is English; the title is in the selected language.
+    let because = finding.text(evidence::BECAUSE);
+    let texts = [text::BECAUSE_UNKNOWN, text::BECAUSE_EVEN, text::BECAUSE_UNEVEN];
+    text::Title {
+        subject: &finding.subject,
+        queue: &count(evidence::QUEUE),
+        queues: &count(evidence::QUEUES),
+        share: &percent(evidence::SHARE),
+        cpu: &count(evidence::CPU),
+        busy: &percent(evidence::BUSY),
+        because: &texts.iter().find(|text| text.english() == because).map_or(because, |text| text.as_str()),
+    }
+    .to_string()
 }

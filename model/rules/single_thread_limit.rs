@@ -1,4 +1,4 @@
-//! CPU-02: a process goes as fast as one of its threads.
+//! CPU-02: one thread limits a process.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -9,7 +9,7 @@ use crate::tables::processes::{Processes, Threads};
 use crate::{Known, Num, Section, Table};
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-02");
 pub(crate) const THREAD: Threshold = ID.threshold(text::threshold::THREAD, 0.9, "cores");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.8, "cores");
@@ -34,7 +34,7 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
-/// The thread of a process that uses most, or the process where it has one only.
+/// The busiest thread of a process, or the process itself where it has only one.
 struct Busiest<'a> {
     name: &'a str,
     tid: u32,
@@ -42,36 +42,28 @@ struct Busiest<'a> {
     wait: Option<f64>,
     last_cpu: Known<u32>,
     policy: Known<u64>,
-    /// False where the kernel does not tell how long anything waits.
-    told: bool,
+    /// False where the kernel reports no wait time.
+    has_wait_time: bool,
 }
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    let least = context.limit(&EXIT);
+    let min_cores = context.limit(&EXIT);
     for process in frame.processes.iter().filter(|process| !process.kernel) {
-        let Some(cores) = process.cpu_cores.filter(|cores| *cores >= least) else { continue };
+        let Some(cores) = process.cpu_cores.filter(|cores| *cores >= min_cores) else { continue };
         let subject = Subject::Process(process.pid, process.starttime);
         let Some(thread) = busiest(frame, process, cores) else {
             if frame.threads_of(process.pid).is_empty() && !frame.raw.threads.gaps.is_empty() {
-                context.unchecked(
-                    subject,
-                    "its threads are not looked at: others have too many",
-                    "the process selected",
-                );
+                context.unchecked(subject, &text::UNCHECKED_THREADS, &text::NEEDS_SELECTION);
             }
             continue;
         };
-        if thread.cores < least || is_meant_to_spin(frame, &thread) {
+        if thread.cores < min_cores || spins_on_purpose(frame, &thread) {
             continue;
         }
         let Some(wait) = thread.wait else {
-            if !thread.told {
-                context.unchecked(
-                    subject,
-                    "nobody knows whether its busiest thread waits",
-                    "CONFIG_SCHED_INFO (schedstat)",
-                );
+            if !thread.has_wait_time {
+                context.unchecked(subject, &text::UNCHECKED_WAIT, "CONFIG_SCHED_INFO (schedstat)");
             }
             continue;
         };
@@ -97,7 +89,7 @@ fn judge(context: &mut RuleContext<'_>) {
 
 fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Busiest<'a>> {
     let raw = &frame.raw;
-    let of = |thread: &'a Thread| {
+    let candidate = |thread: &'a Thread| {
         Some(Busiest {
             name: &thread.comm,
             tid: thread.tid,
@@ -105,7 +97,7 @@ fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Bus
             wait: thread.wait_share,
             last_cpu: thread.last_cpu,
             policy: thread.policy,
-            told: tells(&raw.threads, thread.slot, |table: &Threads| &table.run_ns),
+            has_wait_time: has_value(&raw.threads, thread.slot, |table: &Threads| &table.run_ns),
         })
     };
     let threads = frame.threads_of(process.pid);
@@ -117,28 +109,30 @@ fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Bus
             wait: process.wait_share,
             last_cpu: process.last_cpu,
             policy: raw.processes.data().policy.get(process.slot),
-            told: tells(&raw.processes, process.slot, |table: &Processes| &table.run_ns),
+            has_wait_time: has_value(&raw.processes, process.slot, |table: &Processes| &table.run_ns),
         });
     }
-    threads.iter().filter_map(of).max_by(|a, b| a.cores.total_cmp(&b.cores))
+    threads.iter().filter_map(candidate).max_by(|a, b| a.cores.total_cmp(&b.cores))
 }
 
-fn tells<T: Table>(section: &Section<T>, slot: usize, column: fn(&T) -> &Num) -> bool {
+fn has_value<T: Table>(section: &Section<T>, slot: usize, column: fn(&T) -> &Num) -> bool {
     column(section.data()).value(slot).is_some()
 }
 
-fn is_meant_to_spin(frame: &Frame, thread: &Busiest<'_>) -> bool {
+fn spins_on_purpose(frame: &Frame, thread: &Busiest<'_>) -> bool {
     let isolated = thread.last_cpu.value().and_then(|cpu| frame.cpu(cpu)).is_some_and(|cpu| cpu.isolated);
     isolated || thread.policy.value().is_some_and(parts::is_real_time)
 }
 
 fn title(finding: &Finding) -> String {
-    let (thread, rest) =
-        (parts::percent(finding.number(evidence::THREAD)), parts::percent(finding.number(evidence::REST)));
-    let (comm, name, tid) =
-        (finding.text(evidence::COMM), finding.text(evidence::NAME), parts::count(finding.number(evidence::TID)));
-    format!(
-        "{comm} ({}) goes as fast as one thread: {name} ({tid}) uses {thread} of a core, the others {rest}",
-        finding.subject
-    )
+    let percent = |name| parts::percent(finding.number(name));
+    text::Title {
+        comm: &finding.text(evidence::COMM),
+        subject: &finding.subject,
+        name: &finding.text(evidence::NAME),
+        tid: &parts::count(finding.number(evidence::TID)),
+        thread: &percent(evidence::THREAD),
+        rest: &percent(evidence::REST),
+    }
+    .to_string()
 }

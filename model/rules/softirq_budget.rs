@@ -1,11 +1,11 @@
-//! NIC-03: a CPU does not finish its packets in one go.
+//! NIC-03: a CPU exhausts its packet budget.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
 use crate::locale::evidence;
 use crate::locale::rule::softirq_budget as text;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("NIC-03");
 pub(crate) const SQUEEZED: Threshold = ID.threshold(text::threshold::SQUEEZED, 10.0, "1/s");
 pub(crate) const SHARE: Threshold = ID.threshold(text::threshold::SHARE, 0.01, "fraction");
@@ -35,13 +35,13 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         };
         let net_rx = frame.softirqs.iter().find(|softirq| &*softirq.name == "NET_RX");
-        let rounds = net_rx.and_then(|row_of| row_of.per_cpu_per_second.iter().find(|(cpu, _)| *cpu == row.cpu));
+        let rounds = net_rx.and_then(|counts| counts.per_cpu_per_second.iter().find(|(cpu, _)| *cpu == row.cpu));
         if rounds.is_some_and(|(_, rounds)| squeezed < context.limit(&SHARE) * rounds) {
             continue;
         }
-        let with_heat = hot.iter().any(|hot| hot.enters && hot.id == row.cpu);
+        let saturated = hot.iter().any(|hot| hot.enters && hot.id == row.cpu);
         let hit = Hit::new(Subject::Cpu(row.cpu), 0.7)
-            .severity(if with_heat { Severity::Warning } else { Severity::Info })
+            .severity(if saturated { Severity::Warning } else { Severity::Info })
             .number(evidence::SQUEEZED, squeezed, "1/s", "/proc/net/softnet_stat")
             .known(evidence::ROUNDS, rounds.map(|(_, rounds)| *rounds), "1/s", "/proc/softirqs");
         context.hit(hit);
@@ -49,9 +49,5 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    format!(
-        "{} runs out of its packet budget {} times/s",
-        finding.subject,
-        parts::count(finding.number(evidence::SQUEEZED))
-    )
+    text::Title { subject: &finding.subject, squeezed: &parts::count(finding.number(evidence::SQUEEZED)) }.to_string()
 }

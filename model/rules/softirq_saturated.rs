@@ -1,4 +1,4 @@
-//! IRQ-01: one CPU drowns in soft interrupts.
+//! IRQ-01: softirq saturates one CPU.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use super::{backlog_drops, core_saturated, nic_rx_drops, softirq_budget};
@@ -7,7 +7,7 @@ use crate::locale::evidence;
 use crate::locale::rule::softirq_saturated as text;
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("IRQ-01");
 pub(crate) const SOFTIRQ: Threshold = ID.threshold(text::threshold::SOFTIRQ, 0.6, "fraction");
 pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.9, "fraction");
@@ -71,7 +71,7 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (share, others) =
-        (parts::percent(finding.number(evidence::SOFTIRQ)), parts::percent(finding.number(evidence::OTHERS)));
-    format!("{} spends {share} in interrupts, the others {others}", finding.subject)
+    let percent = |name| parts::percent(finding.number(name));
+    text::Title { subject: &finding.subject, share: &percent(evidence::SOFTIRQ), others: &percent(evidence::OTHERS) }
+        .to_string()
 }

@@ -1,4 +1,4 @@
-//! CPU-09: the host of a virtual machine takes CPU time away.
+//! CPU-09: the host of a virtual machine takes CPU time away (steal).
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use super::{core_saturated, pinned_threads};
@@ -7,7 +7,7 @@ use crate::bottleneck::ResourceKind;
 use crate::locale::evidence;
 use crate::locale::rule::steal_time as text;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-09");
 pub(crate) const STEAL: Threshold = ID.threshold(text::threshold::STEAL, 0.1, "fraction");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.05, "fraction");
@@ -40,7 +40,7 @@ fn judge(context: &mut RuleContext<'_>) {
     let times = frame.raw.cpu_times.data();
     let mut rows = times.rows().iter().peekable();
     if rows.peek().is_some() && !rows.any(|row| times.steal.value(row).is_some()) {
-        context.unchecked(Subject::Host, "this kernel does not tell steal", "Linux 2.6.11");
+        context.unchecked(Subject::Host, &text::UNCHECKED_STEAL, "Linux 2.6.11");
         return;
     }
     let now = stolen.iter().map(|(_, share)| share).sum::<f64>() / stolen.len() as f64;
@@ -49,7 +49,7 @@ fn judge(context: &mut RuleContext<'_>) {
     let window: Vec<f64> =
         series.iter().filter(|(at, _)| newest - at <= context.limit(&WINDOW)).map(|(_, share)| *share).collect();
     let mean = window.iter().sum::<f64>() / window.len().max(1) as f64;
-    // A few samples are a burst.
+    // Fewer samples are a burst.
     if mean < context.limit(&EXIT) || window.len() < 8 {
         return;
     }
@@ -74,8 +74,7 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let steal = parts::percent(finding.number(evidence::STEAL));
-    let (cpu, worst) =
-        (parts::count(finding.number(evidence::WORST_CPU)), parts::percent(finding.number(evidence::WORST)));
-    format!("the host takes {steal} of the CPU time away, now {worst} of CPU {cpu}: figures taken meanwhile say little")
+    let percent = |name| parts::percent(finding.number(name));
+    let cpu = parts::count(finding.number(evidence::WORST_CPU));
+    text::Title { steal: &percent(evidence::STEAL), worst: &percent(evidence::WORST), cpu: &cpu }.to_string()
 }

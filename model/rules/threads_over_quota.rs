@@ -1,4 +1,4 @@
-//! CPU-06: a process runs many more threads than its CPU quota has cores.
+//! CPU-06: a process has many more runnable threads than its CPU quota has cores.
 
 use super::{
     Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, cpu_throttled,
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::bottleneck::ResourceKind;
 use crate::frame::{Frame, Process, Thread};
-use crate::locale::evidence;
 use crate::locale::rule::threads_over_quota as text;
+use crate::locale::{Text, evidence};
 use std::sync::Arc;
 
-/// Its id.
+/// The id of the rule.
 pub const ID: RuleId = RuleId::new("CPU-06");
 pub(crate) const DEMAND: Threshold = ID.threshold(text::threshold::DEMAND, 2.0, "");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 1.5, "");
@@ -35,23 +35,23 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
-/// Families of threads that a runtime starts by the number of CPUs, by the beginning of their names.
-const FAMILIES: [(&str, &str); 9] = [
-    ("GC Thread#", "garbage collection"),
-    ("G1 Conc#", "concurrent marking"),
-    ("G1 Refine#", "refinement"),
-    ("ParGC Thread#", "garbage collection"),
-    ("ZWorker#", "garbage collection"),
-    ("Shenandoah GC T", "garbage collection"),
-    ("C2 CompilerThre", "compilation"),
-    ("C1 CompilerThre", "compilation"),
-    (".NET Server GC", "garbage collection"),
+/// Thread pools that a runtime sizes by the number of CPUs, by the prefix of their thread names.
+const FAMILIES: [(&str, Text); 9] = [
+    ("GC Thread#", text::FAMILY_GC),
+    ("G1 Conc#", text::FAMILY_MARKING),
+    ("G1 Refine#", text::FAMILY_REFINEMENT),
+    ("ParGC Thread#", text::FAMILY_GC),
+    ("ZWorker#", text::FAMILY_GC),
+    ("Shenandoah GC T", text::FAMILY_GC),
+    ("C2 CompilerThre", text::FAMILY_COMPILATION),
+    ("C1 CompilerThre", text::FAMILY_COMPILATION),
+    (".NET Server GC", text::FAMILY_GC),
 ];
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     for process in frame.processes.iter().filter(|process| !process.kernel) {
-        // Most processes do nothing and have no thread in the table: their groups need not be looked up.
+        // Most processes are idle and have no thread in the table: skip the look-up of their cgroups.
         let threads = frame.threads_of(process.pid);
         if threads.is_empty() && process.cpu_cores.is_none_or(|cores| cores < 0.05) {
             continue;
@@ -67,46 +67,42 @@ fn judge(context: &mut RuleContext<'_>) {
         let family = family.filter(|(_, count)| f64::from(*count) > quota.ceil());
         let busy = process.cpu_cores.is_some_and(|cores| cores >= context.limit(&USED) * quota);
         let subject = Subject::Process(process.pid, process.starttime);
-        let wanted = match demand {
-            Demand::Known(wanted) => wanted,
-            Demand::Untold if busy && family.is_none() => {
-                context.unchecked(
-                    subject,
-                    "nobody knows how many of its threads wait",
-                    "CONFIG_SCHED_INFO (schedstat)",
-                );
+        let runnable = match demand {
+            Demand::Known(runnable) => runnable,
+            Demand::NoWaitTime if busy && family.is_none() => {
+                context.unchecked(subject, &text::UNCHECKED_WAIT, "CONFIG_SCHED_INFO (schedstat)");
                 continue;
             }
-            Demand::Pending | Demand::Untold => 0.0,
+            Demand::Pending | Demand::NoWaitTime => 0.0,
         };
-        let many = busy && wanted >= context.limit(&EXIT) * quota;
+        let many = busy && runnable >= context.limit(&EXIT) * quota;
         if !many && family.is_none() {
             continue;
         }
         let throttled = frame.cgroup(path).and_then(|group| group.cpu.throttled_ratio);
-        let hurts = many && throttled.is_some_and(|ratio| ratio >= context.limit(&cpu_throttled::THROTTLED));
-        let (name, count) = family.unwrap_or(("", 0));
+        let throttles = many && throttled.is_some_and(|ratio| ratio >= context.limit(&cpu_throttled::THROTTLED));
+        let (name, count) = family.unwrap_or((Text::EMPTY, 0));
         let hit = Hit::new(subject, 0.6)
-            .enters(family.is_some() || wanted >= context.limit(&DEMAND) * quota)
-            .severity(if hurts { Severity::Warning } else { Severity::Info })
+            .enters(family.is_some() || runnable >= context.limit(&DEMAND) * quota)
+            .severity(if throttles { Severity::Warning } else { Severity::Info })
             .number(evidence::QUOTA, quota, "cores", "cpu.max")
-            .number(evidence::DEMAND, wanted, "threads", "/proc/PID/task/TID/schedstat")
+            .number(evidence::DEMAND, runnable, "threads", "/proc/PID/task/TID/schedstat")
             .known(evidence::THROTTLED, throttled, "fraction", "cpu.stat")
             .number(evidence::FAMILY, f64::from(count), "threads", "/proc/PID/task/TID/comm")
-            .some_text(evidence::FAMILY_NAME, name, "/proc/PID/task/TID/comm")
+            .some_text(evidence::FAMILY_NAME, name.as_str(), "/proc/PID/task/TID/comm")
             .text(evidence::GROUP, path, "/proc/PID/cgroup")
             .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm");
         context.hit(hit.would_hurt());
     }
 }
 
-/// How many of a process's threads run or want to.
+/// Runnable threads of a process: those that run or wait for a CPU.
 enum Demand {
     Known(f64),
-    /// There is no rate yet.
+    /// No rate yet.
     Pending,
-    /// The kernel does not tell who waits.
-    Untold,
+    /// The kernel reports no wait time.
+    NoWaitTime,
 }
 
 fn demand(frame: &Frame, process: &Process, threads: &[Thread]) -> Demand {
@@ -115,18 +111,18 @@ fn demand(frame: &Frame, process: &Process, threads: &[Thread]) -> Demand {
         return Demand::Known(known.sum());
     }
     if threads.is_empty() && process.threads.value().is_some_and(|threads| threads <= 1) {
-        // One thread runs or waits; how much it waits adds up to one at most.
+        // The demand of a single thread is at most one core.
         return Demand::Known(process.cpu_cores.map_or(0.0, |cores| cores.min(1.0)));
     }
     let table = frame.raw.threads.data();
-    let told = threads.iter().any(|thread| table.run_ns.value(thread.slot).is_some());
-    if told || threads.is_empty() { Demand::Pending } else { Demand::Untold }
+    let has_wait_time = threads.iter().any(|thread| table.run_ns.value(thread.slot).is_some());
+    if has_wait_time || threads.is_empty() { Demand::Pending } else { Demand::NoWaitTime }
 }
 
-/// The family with most threads, and how many.
-fn largest_family(threads: &[Thread]) -> Option<(&'static str, u32)> {
+/// The pool with the most threads and their number.
+fn largest_family(threads: &[Thread]) -> Option<(Text, u32)> {
     let mut counts = [0; FAMILIES.len()];
-    // Every family's name has one of these: most threads need no closer look.
+    // Every prefix contains one of these characters: most threads are ruled out by it.
     for thread in threads.iter().filter(|thread| thread.comm.bytes().any(|byte| matches!(byte, b'#' | b' '))) {
         for (count, family) in counts.iter_mut().zip(FAMILIES) {
             *count += u32::from(thread.comm.starts_with(family.0));
@@ -137,16 +133,16 @@ fn largest_family(threads: &[Thread]) -> Option<(&'static str, u32)> {
 }
 
 fn title(finding: &Finding) -> String {
-    let (quota, family) = (parts::count(finding.number(evidence::QUOTA)), finding.text(evidence::FAMILY_NAME));
-    let who = format!("{} ({})", finding.text(evidence::COMM), finding.subject);
-    let many = finding
+    let count = |name| parts::count(finding.number(name));
+    let (comm, subject) = (&finding.text(evidence::COMM), &finding.subject);
+    let (quota, demand) = (&count(evidence::QUOTA), &count(evidence::DEMAND));
+    let (family, threads) = (&finding.text(evidence::FAMILY_NAME), &count(evidence::FAMILY));
+    let over = finding
         .number(evidence::DEMAND)
         .is_some_and(|demand| demand >= finding.number(evidence::QUOTA).unwrap_or(f64::MAX));
-    let runs = format!("{} threads run or want to", parts::count(finding.number(evidence::DEMAND)));
-    let kept = format!("{} threads for {family}", parts::count(finding.number(evidence::FAMILY)));
-    match (many, family.is_empty()) {
-        (_, true) => format!("{who}: {runs} on a quota of {quota} cores"),
-        (true, false) => format!("{who}: {runs}, {kept}, on a quota of {quota} cores"),
-        (false, false) => format!("{who} has {kept} on a quota of {quota} cores"),
+    match (over, family.is_empty()) {
+        (_, true) => text::Title { comm, subject, demand, quota }.to_string(),
+        (true, false) => text::TitleBoth { comm, subject, demand, count: threads, family, quota }.to_string(),
+        (false, false) => text::TitleFamily { comm, subject, count: threads, family, quota }.to_string(),
     }
 }

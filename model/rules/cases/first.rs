@@ -6,37 +6,37 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-02",
         severity: Severity::Info,
-        says: "java (pid:100@7) goes as fast as one thread: main (101) uses 99 % of a core, the others 0 %",
+        says: "java (pid:100@7) is limited by one thread: main (101) uses 99 % of a core, the other threads 0 %",
         sick: |frame, _| one_thread(frame),
     },
     Case {
         rule: "CPU-04",
         severity: Severity::Warning,
-        says: "node:0 is 90 % busy, node 1 10 %",
+        says: "node:0 is 90 % busy while node 1 is 10 % busy",
         sick: |frame, _| busy_node(frame, 0.9),
     },
     Case {
         rule: "CPU-06",
         severity: Severity::Info,
-        says: "java (pid:100@7): 8 threads run or want to, 4 threads for garbage collection, on a quota of 2 cores",
+        says: "java (pid:100@7): 8 runnable threads and 4 garbage collection threads on a quota of 2 cores",
         sick: |frame, _| many_threads(frame),
     },
     Case {
         rule: "CPU-07",
         severity: Severity::Critical,
-        says: "java (pid:100@7) may use CPUs 2 only of 0-7, and 2 of its threads want to run; idle: 0-1,3-7",
+        says: "java (pid:100@7) may use only CPUs 2 of 0-7 and has 2 runnable threads; idle CPUs: 0-1,3-7",
         sick: |frame, _| kept_to_one(frame),
     },
     Case {
         rule: "CPU-09",
         severity: Severity::Warning,
-        says: "the host takes 30 % of the CPU time away, now 30 % of CPU 7: figures taken meanwhile say little",
+        says: "steal time averages 30 %, 30 % now on CPU 7; measurements are unreliable",
         sick: |frame, _| stolen(frame),
     },
     Case {
         rule: "CPU-10",
         severity: Severity::Warning,
-        says: "CPUs 2 are busy at 1200 of 3500 MHz: governor powersave of acpi-cpufreq",
+        says: "CPUs 2 are busy at 1200 of 3500 MHz: governor powersave (acpi-cpufreq)",
         sick: |frame, _| {
             held(frame);
             (frame.cpus[2].shares, frame.cpus[2].mhz) = (Some(shares(0.9, 0.0)), Some(1200.0));
@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-02",
         severity: Severity::Warning,
-        says: "beam.smp (pid:200@7) is bound to CPU 0 and waits 50 % of its time for pgbench (300); idle: 1-7",
+        says: "beam.smp (pid:200@7): the scheduler bound to CPU 0 waits 50 % of the time for pgbench (300); idle CPUs: 1-7",
         sick: |frame, _| crowded(frame, "300"),
     },
     Case {
@@ -339,7 +339,7 @@ pub(super) const QUIET: &[Quiet] = &[
 pub(super) const HIDDEN: &[Hidden] = &[
     Hidden {
         rule: "CPU-02",
-        says: "whether its busiest thread waits",
+        says: "its busiest thread is unknown",
         hide: |frame, _| {
             one_thread(frame);
             frame.threads[0].wait_share = None;
@@ -347,7 +347,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "CPU-06",
-        says: "how many of its threads wait",
+        says: "wait time of its threads is unknown",
         hide: |frame, _| {
             many_threads(frame);
             for thread in &mut frame.threads {
@@ -357,7 +357,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "CPU-07",
-        says: "whether it waits for a CPU",
+        says: "its wait time is unknown",
         hide: |frame, _| {
             kept_to_one(frame);
             frame.processes[0].wait_share = None;
@@ -368,16 +368,16 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "CPU-09",
-        says: "does not tell steal",
+        says: "does not report steal",
         hide: |frame, _| {
             let times = Arc::make_mut(&mut frame.raw.cpu_times);
             times.data_mut().insert();
         },
     },
-    Hidden { rule: "CPU-10", says: "no CPU tells its clock", hide: |frame, _| no_clocks(frame) },
+    Hidden { rule: "CPU-10", says: "no CPU reports its frequency", hide: |frame, _| no_clocks(frame) },
     Hidden {
         rule: "BEAM-02",
-        says: "whether its schedulers wait",
+        says: "wait time of its schedulers is unknown",
         hide: |frame, _| {
             crowded(frame, "300");
             frame.threads.iter_mut().for_each(|thread| thread.wait_share = None);

@@ -6,7 +6,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-01",
         severity: Severity::Warning,
-        says: "cpu:2 is 99 % busy while the others are 10 % busy, and work waits for it",
+        says: "cpu:2 is 99 % busy and tasks wait for it; the other CPUs average 10 %",
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2)];
@@ -16,7 +16,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-03",
         severity: Severity::Critical,
-        says: "2 threads pinned to cpu:2 want 2 cores of it; idle: 0-1,3-7",
+        says: "2 threads pinned to cpu:2 demand 2 cores; idle CPUs: 0-1,3-7",
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2), thread(100, 102, 2)];
@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-01",
         severity: Severity::Critical,
-        says: "2 Erlang instances bind their schedulers to the same CPUs 0; 1-7 idle",
+        says: "2 Erlang instances bind schedulers to the same CPUs 0; idle CPUs: 1-7",
         sick: |frame, _| {
             beams(frame, [0, 0]);
             frame.cpus[0].shares = Some(shares(0.99, 0.0));
@@ -40,7 +40,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-03",
         severity: Severity::Warning,
-        says: "beam.smp (pid:200@7) has 8 schedulers for a quota of 2 cores",
+        says: "beam.smp (pid:200@7) has 8 schedulers on a quota of 2 cores",
         sick: |frame, _| {
             beams(frame, [0, 1]);
             frame.cgroups[0].cpu.throttled_ratio = Some(0.2);
@@ -51,13 +51,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-01",
         severity: Severity::Critical,
-        says: "cpu:1 spends 95 % in interrupts, the others 0 %",
+        says: "cpu:1 is 95 % softirq; the other CPUs average 0 %",
         sick: |frame, _| hot(frame, 1),
     },
     Case {
         rule: "IRQ-02",
         severity: Severity::Critical,
-        says: "irqbalance is absent, and interrupts crowd: 4 queues of eth0 on cpu 1",
+        says: "irqbalance is not running; CPU 1 serves 4 queues of eth0",
         sick: |frame, _| {
             hot(frame, 1);
             frame.irqbalance.as_mut().expect("looked for").state = "absent".into();
@@ -67,7 +67,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-03",
         severity: Severity::Critical,
-        says: "4 busy queues of nic:eth0 interrupt cpu 1, which spends 95 % on it",
+        says: "4 busy queues of nic:eth0 interrupt CPU 1, which is 95 % softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].queues.iter_mut().for_each(|queue| queue.cpus = Some(set("1")));
@@ -76,7 +76,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-01",
         severity: Severity::Critical,
-        says: "nic:eth0 runs 1 of 4 combined channels; cpu 1 spends 95 % in interrupts",
+        says: "nic:eth0 uses 1 of 4 combined channels; CPU 1 is 95 % softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].combined.current = Known::Value(1);
@@ -87,19 +87,19 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-02",
         severity: Severity::Critical,
-        says: "cpu:1 drops 1000 packets/s from its backlog",
+        says: "cpu:1 drops 1000 packets/s: its backlog is full",
         sick: |frame, _| frame.softnet[0].dropped_per_second = Some(1000.0),
     },
     Case {
         rule: "NIC-03",
         severity: Severity::Info,
-        says: "cpu:1 runs out of its packet budget 50 times/s",
+        says: "cpu:1 exhausts its packet budget 50 times/s",
         sick: |frame, _| frame.softnet[0].time_squeeze_per_second = Some(50.0),
     },
     Case {
         rule: "NIC-05",
         severity: Severity::Critical,
-        says: "nic:eth0 has one queue and no RPS; cpu 1 spends 95 % on it",
+        says: "nic:eth0 has 1 queue and no RPS; CPU 1 is 95 % softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].combined = Channel { current: Known::Value(1), max: Known::Value(1) };
@@ -110,7 +110,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-07",
         severity: Severity::Warning,
-        says: "nic:eth0 is at 95 % of its 10000 Mbit/s",
+        says: "nic:eth0 uses 95 % of its 10000 Mbit/s",
         sick: |frame, _| frame.nics[0].utilisation = Some(0.95),
     },
     Case {

@@ -7,13 +7,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-04",
         severity: Severity::Warning,
-        says: "nic:eth0 is on node 1, and other nodes receive 100 % of its packets",
+        says: "nic:eth0 is on node 1, but CPUs of other nodes receive 100 % of its packets",
         sick: |frame, _| remote(frame),
     },
     Case {
         rule: "IRQ-05",
         severity: Severity::Warning,
-        says: "cpu:6 is kept by isolcpus and takes 120 device interrupts/s",
+        says: "cpu:6 is reserved by isolcpus and takes 120 device interrupts/s",
         sick: |frame, _| {
             isolate(frame, 6);
             frame.irqs = vec![interrupt(44, 6, 120.0)];
@@ -22,13 +22,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-04",
         severity: Severity::Warning,
-        says: "nic:eth0: queue 2 of 4 gets 94 % of the packets, its cpu 2 is 90 % busy: few flows: the table spreads evenly, and one flow cannot be split",
+        says: "nic:eth0: queue 2 of 4 gets 94 % of the packets and its CPU 2 is 90 % busy; the indirection table is even: there are few flows, and one flow cannot be split",
         sick: |frame, _| skewed(frame),
     },
     Case {
         rule: "NIC-06",
         severity: Severity::Warning,
-        says: "nic:eth0 loses 40 packets/s in a ring that could be longer (256 of 4096)",
+        says: "nic:eth0 loses 40 packets/s in its receive ring (256 of 4096 entries)",
         sick: |frame, _| {
             let nic = &mut frame.nics[0];
             (nic.rx.drops_per_second, nic.rx_missed_per_second) = (Some(41.0), Some(40.0));
@@ -331,7 +331,7 @@ pub(super) const QUIET: &[Quiet] = &[
 pub(super) const HIDDEN: &[Hidden] = &[
     Hidden {
         rule: "IRQ-04",
-        says: "the node of its device",
+        says: "NUMA node of the device",
         hide: |frame, _| {
             remote(frame);
             frame.nics[0].node = Known::Missing;
@@ -339,7 +339,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "IRQ-04",
-        says: "where its interrupts go",
+        says: "IRQ affinity of its queues",
         hide: |frame, _| {
             remote(frame);
             frame.nics[0].queues.iter_mut().for_each(|queue| queue.node = Known::Missing);
@@ -347,17 +347,17 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "IRQ-05",
-        says: "which CPUs are isolated",
+        says: "isolated CPUs is unreadable",
         hide: |frame, _| {
             Arc::make_mut(&mut frame.raw.cpu_topology).state = State::Missing;
         },
     },
     Hidden {
         rule: "NIC-04",
-        says: "counts no packets by queue",
+        says: "no per-queue packet counters",
         hide: |frame, _| frame.nics[0].queues.iter_mut().for_each(|queue| queue.packets_per_second = None),
     },
-    Hidden { rule: "NIC-06", says: "its drops", hide: |frame, _| frame.nics[0].rx.drops_per_second = None },
+    Hidden { rule: "NIC-06", says: "drop counters", hide: |frame, _| frame.nics[0].rx.drops_per_second = None },
     Hidden {
         rule: "MEM-05",
         says: "how much memory is available",

@@ -37,7 +37,7 @@ pub(crate) fn queues_on(nic: &Nic, cpu: u32) -> impl Iterator<Item = &Queue> {
 
 /// CPUs that are kept for somebody, with what keeps them.
 pub(crate) fn kept_cpus(frame: &Frame) -> BTreeMap<u32, &'static str> {
-    crate::rules::irq_isolated_cpus::kept(frame)
+    crate::rules::irq_isolated_cpus::reserved_cpus(frame)
 }
 
 /// CPUs that alone serve several busy receiving queues of an interface, with how many.
