@@ -15,17 +15,18 @@ pub use tally::Tally;
 
 use crate::frame::Frame;
 use crate::judge::Settings;
+use crate::locale::{Text, resource as text};
 use crate::rules::{Finding, RuleId, Severity, Subject, Threshold};
 use std::sync::Arc;
 
-/// What may be the limit.
+/// What may be the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ResourceKind {
     /// The hottest core.
     Core,
-    /// The hottest thread: one cannot be faster than a core.
+    /// The hottest thread: a thread cannot use more than one core.
     Thread,
-    /// The core with most soft and hard interrupts.
+    /// The core with the largest share of soft and hard interrupts.
     Softirq,
     /// The busiest disk.
     Disk,
@@ -33,16 +34,16 @@ pub enum ResourceKind {
     NicIn,
     /// The fullest link, sending.
     NicOut,
-    /// The group nearest to its CPU quota.
+    /// The control group nearest to its CPU quota.
     Quota,
-    /// The group nearest to its memory limit, or the machine.
+    /// The control group nearest to its memory limit, or the machine.
     Memory,
-    /// The large process with most of its memory on other nodes.
+    /// The large process with the largest share of remote memory.
     Remote,
 }
 
 impl ResourceKind {
-    /// All of them, in the order in which they are told.
+    /// All of them, in display order.
     pub const ALL: [Self; 9] = [
         Self::Core,
         Self::Thread,
@@ -70,18 +71,22 @@ impl ResourceKind {
         }
     }
 
-    /// Its name for people.
-    pub fn label(self) -> &'static str {
+    /// Its label.
+    pub fn label(self) -> Text {
         match self {
-            Self::NicIn => "nic in",
-            Self::NicOut => "nic out",
-            Self::Quota => "cpu quota",
-            Self::Remote => "remote memory",
-            other => other.name(),
+            Self::Core => text::CORE,
+            Self::Thread => text::THREAD,
+            Self::Softirq => text::SOFTIRQ,
+            Self::Disk => text::DISK,
+            Self::NicIn => text::NIC_IN,
+            Self::NicOut => text::NIC_OUT,
+            Self::Quota => text::CPU_QUOTA,
+            Self::Memory => text::MEMORY,
+            Self::Remote => text::REMOTE_MEMORY,
         }
     }
 
-    /// The narrower cause first: a core full of interrupts is short of cores only on the face of it.
+    /// The more specific cause ranks higher: a core full of interrupts is a softirq bottleneck.
     fn rank(self) -> u8 {
         match self {
             Self::Core => 0,
@@ -96,15 +101,15 @@ impl ResourceKind {
     }
 }
 
-/// How a resource stands.
+/// The state of a resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It was measured and is not the limit.
+    /// It was measured and is not limiting.
     HasHeadroom,
-    /// Nobody knows.
+    /// It could not be measured.
     #[default]
     Unknown,
-    /// It is the limit, or one of them.
+    /// It is limiting.
     Limiting,
 }
 
@@ -118,45 +123,46 @@ impl Verdict {
         }
     }
 
-    /// Its name for people.
-    pub fn label(self) -> &'static str {
+    /// Its label.
+    pub fn label(self) -> Text {
         match self {
-            Self::HasHeadroom => "has headroom",
-            other => other.name(),
+            Self::HasHeadroom => text::HAS_HEADROOM,
+            Self::Unknown => text::UNKNOWN,
+            Self::Limiting => text::LIMITING,
         }
     }
 }
 
-/// One of them.
+/// A resource of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// What it is.
+    /// Its kind.
     pub kind: ResourceKind,
-    /// How it stands.
+    /// Its state.
     pub verdict: Verdict,
-    /// How full it is, 0 to 1; none where it is not known or there is nothing to fill.
+    /// Its utilisation, 0 to 1; none if unknown or without capacity.
     pub share: Option<f64>,
-    /// The share from which on it is limiting by its own measure.
+    /// The utilisation from which it is limiting by its own measure.
     pub limit_at: f64,
     /// What is used, with its unit: bytes/s of a link, cores of a quota, bytes of a limit, ms of a disk's requests.
     pub used: Option<(f64, &'static str)>,
     /// What that is measured against, in the same unit.
     pub limit: Option<(f64, &'static str)>,
-    /// Whose it is.
+    /// Its subject.
     pub subject: Option<Subject>,
-    /// What people call it; hostile, and empty where the subject's number says it all.
+    /// The name of its subject; hostile, and empty if the subject is a number.
     pub name: Arc<str>,
-    /// The thread, where it is about one.
+    /// The thread, if it is about one.
     pub tid: Option<u32>,
-    /// The open finding that makes it limiting, and how bad that is.
+    /// The open finding that makes it limiting, and its severity.
     pub rule: Option<(RuleId, Severity)>,
-    /// Why it is unknown, or why there is nothing to measure; else what is to be known besides.
-    pub note: &'static str,
+    /// Why it is unknown or absent; else a remark.
+    pub note: Text,
 }
 
 impl Resource {
-    /// One that nothing is known of.
-    pub(crate) fn unknown(kind: ResourceKind, note: &'static str) -> Self {
+    /// An unknown one.
+    pub(crate) fn unknown(kind: ResourceKind, note: Text) -> Self {
         Self {
             kind,
             verdict: Verdict::Unknown,
@@ -173,38 +179,38 @@ impl Resource {
     }
 
     /// One that the machine does not have.
-    fn absent(kind: ResourceKind, note: &'static str) -> Self {
+    fn absent(kind: ResourceKind, note: Text) -> Self {
         Self { verdict: Verdict::HasHeadroom, ..Self::unknown(kind, note) }
     }
 
-    /// One that is so full: limiting from `at` on.
+    /// A measured one: limiting from `at` on.
     fn measured(kind: ResourceKind, share: f64, at: f64) -> Self {
         let verdict = if share >= at { Verdict::Limiting } else { Verdict::HasHeadroom };
-        Self { verdict, share: Some(share), limit_at: at, ..Self::unknown(kind, "") }
+        Self { verdict, share: Some(share), limit_at: at, ..Self::unknown(kind, Text::EMPTY) }
     }
 
     fn about(self, subject: Subject, name: &Arc<str>) -> Self {
         Self { subject: Some(subject), name: Arc::clone(name), ..self }
     }
 
-    /// How far it is from being limiting: 2.0 where twice as much would fit; none where nobody knows.
+    /// Its headroom: 2.0 if twice as much would fit; none if unknown.
     pub fn headroom(&self) -> Option<f64> {
         self.share.filter(|share| *share > 0.0).map(|share| self.limit_at / share)
     }
 
-    /// What makes one limiting resource worse than another.
+    /// The order of limiting resources.
     fn weight(&self) -> (Option<Severity>, u8, f64) {
         let over = self.share.map_or(0.0, |share| share / self.limit_at.max(f64::MIN_POSITIVE));
         (self.rule.map(|(_, severity)| severity), self.kind.rank(), over)
     }
 }
 
-/// All of a machine's resources; none before it was judged.
+/// All resources of a machine; none before it was judged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Resources(Vec<Resource>);
 
 impl Resources {
-    /// Of a frame and what was found in it, by thresholds as they are configured.
+    /// Of a frame and its findings, by the configured thresholds.
     pub fn of(frame: &Frame, findings: &[Finding], settings: &Settings) -> Self {
         let inputs = Inputs { frame, findings, settings };
         let mut resources = vec![
@@ -241,12 +247,12 @@ impl Resources {
         self.0.iter().find(|resource| resource.kind == kind)
     }
 
-    /// True where nothing was judged.
+    /// True if nothing was judged.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The one that holds everything up: of those that are limiting the worst finding's, then the narrowest.
+    /// The bottleneck: of the limiting resources the one with the worst finding, then the most specific one.
     pub fn bottleneck(&self) -> Option<&Resource> {
         let limiting = self.0.iter().filter(|resource| resource.verdict == Verdict::Limiting);
         limiting.max_by(|a, b| Self::compare(a, b))
@@ -257,7 +263,7 @@ impl Resources {
         (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
     }
 
-    /// The one that would be short next.
+    /// The resource with the least headroom.
     pub fn next(&self) -> Option<&Resource> {
         let measured =
             self.0.iter().filter(|resource| resource.verdict == Verdict::HasHeadroom && resource.headroom().is_some());
@@ -265,10 +271,10 @@ impl Resources {
     }
 }
 
-/// Of the machines of one test, the one whose resource is short and that resource.
+/// Of the machines of one test, the one with the bottleneck and that resource.
 pub fn limiting_machine(machines: &[Resources]) -> Option<(usize, Resource)> {
-    let short = machines.iter().enumerate().filter_map(|(at, resources)| Some((at, resources.bottleneck()?)));
-    short.max_by(|a, b| Resources::compare(a.1, b.1)).map(|(at, resource)| (at, resource.clone()))
+    let limiting = machines.iter().enumerate().filter_map(|(at, resources)| Some((at, resources.bottleneck()?)));
+    limiting.max_by(|a, b| Resources::compare(a.1, b.1)).map(|(at, resource)| (at, resource.clone()))
 }
 
 impl FromIterator<Resource> for Resources {
@@ -277,7 +283,7 @@ impl FromIterator<Resource> for Resources {
     }
 }
 
-/// What resources are measured from.
+/// The inputs of the measurement.
 struct Inputs<'a> {
     frame: &'a Frame,
     findings: &'a [Finding],
@@ -290,21 +296,21 @@ impl Inputs<'_> {
         threshold.configured(&self.settings.thresholds)
     }
 
-    /// The worst open finding about a resource that costs something now.
+    /// The worst open finding about a resource, of severity warning or above.
     fn blamed(&self, kind: ResourceKind) -> Option<&Finding> {
         let open = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
         open.filter(|finding| (finding.rule.limits)(finding).contains(&kind)).max_by_key(|finding| finding.severity)
     }
 
-    /// True for what an open finding about a resource is about.
+    /// True for the subject of such a finding.
     fn is_blamed(&self, kind: ResourceKind, subject: &Subject) -> bool {
         let about = |finding: &&Finding| finding.severity >= Severity::Warning && finding.subject == *subject;
         self.findings.iter().filter(about).any(|finding| (finding.rule.limits)(finding).contains(&kind))
     }
 
-    /// Nothing where there are no rates yet; else why nothing was measured.
-    fn no_rates(&self) -> Option<&'static str> {
-        self.frame.interval_seconds.is_none().then_some("no rate yet")
+    /// The note of a resource that needs rates, while there are none.
+    fn no_rates(&self) -> Option<Text> {
+        self.frame.interval_seconds.is_none().then_some(text::note::NO_RATES)
     }
 }
 

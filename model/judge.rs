@@ -1,8 +1,8 @@
 //! Hits become findings: one fold over frames, whose state is plain data.
 //!
-//! A condition has to hold for a while, and to be gone for a while; a finding that closed is not opened again within a
-//! minute of its opening, so that what swings around a threshold does not flicker. What has a cause that is found
-//! itself is told under it.
+//! A condition must hold for a while to open a finding, and be gone for a while to close it. A closed finding does not
+//! open again within a minute of its opening, so that a value around a threshold does not flicker. Effects are grouped
+//! below their cause.
 
 mod fold;
 mod load;
@@ -17,56 +17,57 @@ pub use survey::{Check, Mark, survey};
 pub use timeline::{Change, Timeline};
 
 use crate::frame::Frame;
+use crate::locale::judge as text;
 use crate::rules::RuleId;
 use crate::rules::{self, Finding, Hit, Rule, RuleContext, Severity, Strength, Subject, Unchecked};
 use state::{Key, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Below this a hit is a hint and no finding.
+/// Minimum confidence of a finding.
 const LEAST_CONFIDENCE: f64 = 0.5;
-/// How sure one may be of what a host that takes CPUs away looks like.
+/// Maximum confidence of CPU findings under high steal time.
 const STOLEN_CONFIDENCE: f64 = 0.6;
 
-/// What the judge may be told.
+/// The configuration of the judge.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Thresholds by rule and name that are not the rule's own.
+    /// Configured thresholds by rule and name.
     pub thresholds: BTreeMap<(String, String), f64>,
 }
 
-/// How a rule stands.
+/// The state of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It looked and found nothing.
+    /// It was checked and has no findings.
     Quiet,
     /// It has findings.
     Firing,
-    /// It could not look, at all or at some things.
+    /// It could not be checked, entirely or for some subjects.
     NotChecked(Vec<Unchecked>),
 }
 
-/// What a judgement rests on.
+/// What a judgement is based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Basis {
-    /// Every sample up to the one it is of, by the rules as they are.
+    /// Every sample up to this one, by the current rules.
     #[default]
     Judged,
-    /// What was noted then: the findings are those of the sample, as they were judged then, their numbers may be those
-    /// of their coming, and how the rules stood is not known.
+    /// Findings noted in the recording: as judged then, possibly with the numbers of when they opened, and without the
+    /// state of the rules.
     Noted,
-    /// Nothing yet: that there are no findings says nothing.
+    /// Nothing yet: the absence of findings says nothing.
     Pending,
 }
 
-/// What is known after a frame.
+/// The findings and rule states after a frame.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
     /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// Every rule with how it stands and, while it fires, what it could not look at besides.
+    /// Every rule with its state.
     pub rules: Vec<(&'static Rule, Standing)>,
-    /// What it rests on.
+    /// What it is based on.
     pub basis: Basis,
 }
 
@@ -76,7 +77,7 @@ impl Judgement {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 
-    /// The findings with those that are told under them.
+    /// The findings with those grouped below them.
     pub fn all(&self) -> Vec<&Finding> {
         fn add<'a>(findings: &'a [Finding], all: &mut Vec<&'a Finding>) {
             for finding in findings {
@@ -101,12 +102,12 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A judge that has seen nothing.
+    /// A judge without any samples.
     pub fn new(settings: Settings) -> Self {
         Self { settings, ..Self::default() }
     }
 
-    /// What it was told.
+    /// Its configuration.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -121,12 +122,12 @@ impl Judge {
         self.samples += u64::from(rates);
         let open: Vec<(RuleId, Subject)> =
             self.states.iter().filter(|(_, state)| state.is_open()).map(|(key, _)| (key.0, key.1.clone())).collect();
-        let sight = Sight { loaded: load::is_loaded(frame), stolen: is_stolen(frame), open };
+        let conditions = Conditions { loaded: load::is_loaded(frame), stolen: is_stolen(frame), open };
         let mut standings = Vec::with_capacity(all.len());
         for rule in all {
             let standing = match obstacle(rule, frame, rates) {
                 Some(unchecked) => Standing::NotChecked(vec![unchecked]),
-                None => match (self.apply(rule, frame, &sight), self.too_early(rule)) {
+                None => match (self.apply(rule, frame, &conditions), self.too_early(rule)) {
                     (Standing::Quiet, Some(unchecked)) => Standing::NotChecked(vec![unchecked]),
                     (standing, _) => standing,
                 },
@@ -136,7 +137,7 @@ impl Judge {
         self.forget(frame);
         let findings = self.findings();
         let mut firing = BTreeSet::new();
-        fires(&findings, &mut firing);
+        firing_rules(&findings, &mut firing);
         for (rule, standing) in &mut standings {
             if firing.contains(&rule.id) {
                 *standing = Standing::Firing;
@@ -145,36 +146,38 @@ impl Judge {
         Judgement { findings, rules: standings, basis: Basis::Judged }
     }
 
-    /// Why a rule that found nothing cannot say that there is nothing yet.
+    /// Why a rule without findings has too few samples to exclude any.
     fn too_early(&self, rule: &Rule) -> Option<Unchecked> {
-        let at_first_sight = rule.pace.at_once && rule.pace.enter <= 1;
-        let needed = if at_first_sight { 0 } else { u64::from(rule.pace.enter.max(rule.pace.warm_up)) };
-        let reason = format!("{} of {needed} samples with rates", self.samples);
-        (self.samples < needed).then(|| Unchecked { subject: Subject::Host, reason, needs: String::new() })
+        let needs_one = rule.pace.at_once && rule.pace.enter <= 1;
+        let needed = if needs_one { 0 } else { u64::from(rule.pace.enter.max(rule.pace.warm_up)) };
+        (self.samples < needed).then(|| {
+            let reason = text::FewSamples { count: &self.samples, needed: &needed }.to_string();
+            Unchecked { subject: Subject::Host, reason, needs: String::new() }
+        })
     }
 
-    /// One rule on one frame; a rule that panics costs itself alone.
-    fn apply(&mut self, rule: &'static Rule, frame: &Frame, sight: &Sight) -> Standing {
+    /// One rule on one frame; a rule that panics loses only itself.
+    fn apply(&mut self, rule: &'static Rule, frame: &Frame, conditions: &Conditions) -> Standing {
         let (hits, unchecked) = {
-            let mut look = RuleContext {
+            let mut context = RuleContext {
                 rule,
                 frame,
                 overrides: &self.settings.thresholds,
                 memory: &mut self.memory,
-                loaded: sight.loaded,
-                open: &sight.open,
+                loaded: conditions.loaded,
+                open: &conditions.open,
                 before_test: false,
                 hits: Vec::new(),
                 unchecked: Vec::new(),
             };
-            if catch_unwind(AssertUnwindSafe(|| (rule.judge)(&mut look))).is_err() {
-                let reason = "a defect in the rule: please report it".to_owned();
-                look.unchecked = vec![Unchecked { subject: Subject::Host, reason, needs: String::new() }];
-                return Standing::NotChecked(look.unchecked);
+            if catch_unwind(AssertUnwindSafe(|| (rule.judge)(&mut context))).is_err() {
+                let reason = text::RULE_ERROR.to_string();
+                context.unchecked = vec![Unchecked { subject: Subject::Host, reason, needs: String::new() }];
+                return Standing::NotChecked(context.unchecked);
             }
-            (look.hits, look.unchecked)
+            (context.hits, context.unchecked)
         };
-        self.fold(rule, frame, hits, sight.stolen);
+        self.fold(rule, frame, hits, conditions.stolen);
         if unchecked.is_empty() { Standing::Quiet } else { Standing::NotChecked(unchecked) }
     }
 
@@ -203,7 +206,7 @@ impl Judge {
         }
     }
 
-    /// Drops what is over and what is gone for good.
+    /// Drops states that are over and subjects that are gone.
     fn forget(&mut self, frame: &Frame) {
         let now = frame.stamp.mono_ns;
         self.states.retain(|key, state| !(state.is_idle(now) || (is_gone(&key.1, frame) && !state.is_latched(now))));
@@ -211,45 +214,42 @@ impl Judge {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let found = self.states.iter().filter_map(|(key, state)| state.finding(state.rule()?, &key.1)).collect();
-        let mut findings = fold::under_causes(found);
+        let open = self.states.iter().filter_map(|(key, state)| state.finding(state.rule()?, &key.1)).collect();
+        let mut findings = fold::under_causes(open);
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.confidence.total_cmp(&a.confidence)));
         findings
     }
 }
 
-/// What every rule of a frame is told alike.
-struct Sight {
+/// What every rule of a frame shares.
+struct Conditions {
     loaded: bool,
     stolen: bool,
     open: Vec<(RuleId, Subject)>,
 }
 
-/// True where the host takes much of some CPU away.
+/// True if some CPU has high steal time.
 fn is_stolen(frame: &Frame) -> bool {
     frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.steal > 0.1)
 }
 
-/// Why a rule cannot look at a frame at all.
+/// Why a rule cannot be checked on a frame at all.
 fn obstacle(rule: &Rule, frame: &Frame, rates: bool) -> Option<Unchecked> {
-    let about = |(reason, needs): (&str, &str)| {
-        let (reason, needs) = (reason.to_owned(), needs.to_owned());
-        Unchecked { subject: Subject::Host, reason, needs }
-    };
+    let about = |(reason, needs): (String, &str)| Unchecked { subject: Subject::Host, reason, needs: needs.to_owned() };
     let missing = rule.reads.iter().find_map(|input| input.missing(frame));
-    let pending = (!rates && !rule.pace.at_once).then_some(("rates need two samples", ""));
-    missing.or(pending).map(about)
+    let pending = || (!rates && !rule.pace.at_once).then(|| (text::NO_RATES.to_string(), ""));
+    missing.or_else(pending).map(about)
 }
 
-/// The rules of findings and of those below them.
-fn fires(findings: &[Finding], rules: &mut BTreeSet<RuleId>) {
+/// The rules of findings and of those grouped below them.
+fn firing_rules(findings: &[Finding], rules: &mut BTreeSet<RuleId>) {
     for finding in findings {
         rules.insert(finding.rule.id);
-        fires(&finding.children, rules);
+        firing_rules(&finding.children, rules);
     }
 }
 
-/// True if a subject is no longer there.
+/// True if a subject is gone.
 pub(crate) fn is_gone(subject: &Subject, frame: &Frame) -> bool {
     match subject {
         Subject::Host => false,

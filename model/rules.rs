@@ -1,4 +1,4 @@
-//! What can be wrong with a machine: one rule a file, each a pure predicate on a frame. The judge folds them over time.
+//! What can be wrong with a machine: one file per rule, each a pure predicate on a frame. The judge folds them over time.
 
 pub mod asymmetric_nodes;
 pub mod backlog_drops;
@@ -56,10 +56,10 @@ pub mod unreadable_data;
 pub mod zone_reclaim;
 
 pub use support::context::{RuleContext, Unchecked};
-pub use support::finding::{Evidence, Figure, Finding, Hit, Severity, Strength};
+pub use support::finding::{Evidence, Figure, Finding, Hit, Severity, Strength, evidence_label};
 pub use support::grid::{Cell, Column, Grid};
 pub use support::input::Input;
-pub use support::page::page;
+pub use support::page::{PageTopic, page};
 pub use support::subject::Subject;
 pub use support::{report, subject};
 
@@ -73,7 +73,7 @@ use crate::bottleneck::ResourceKind;
 use crate::frame::Frame;
 use crate::locale::{Text, Texts};
 
-/// The id of a rule, such as `NIC-01`: never given twice.
+/// The id of a rule, such as `NIC-01`; ids are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(&'static str);
 
@@ -82,12 +82,12 @@ impl RuleId {
         Self(id)
     }
 
-    /// As it is written.
+    /// Its text.
     pub const fn as_str(self) -> &'static str {
         self.0
     }
 
-    /// A threshold of this rule; its name is the last part of the text's key.
+    /// A threshold of this rule; its name is the last part of the key of its text.
     pub(crate) const fn threshold(self, about: Text, value: f64, unit: &'static str) -> Threshold {
         Threshold { rule: self, about, value, unit }
     }
@@ -125,17 +125,17 @@ impl PartialEq<&str> for RuleId {
     }
 }
 
-/// Thresholds by rule and name that are not the rule's own.
+/// Configured thresholds by rule and name.
 pub type Overrides = std::collections::BTreeMap<(String, String), f64>;
 
 /// A number that a rule compares with.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
-    /// The rule that it belongs to.
+    /// Its rule.
     pub rule: RuleId,
-    /// What is compared with it.
+    /// Its description.
     pub about: Text,
-    /// Unless configured otherwise; fractions are fractions, not percent.
+    /// Its default; fractions are fractions, not percent.
     pub value: f64,
     /// `fraction`, `bytes`, `1/s`, …
     pub unit: &'static str,
@@ -147,98 +147,98 @@ impl Threshold {
         self.about.name()
     }
 
-    /// Its value as configured, else its own.
+    /// Its configured value, else its default.
     pub fn configured(&self, overrides: &Overrides) -> f64 {
-        // Few or none are configured: looking through them costs less than names to look up by.
+        // Few or none are configured: a scan is cheaper than a map key.
         let own = |(key, _): &(&(String, String), &f64)| self.rule == key.0.as_str() && key.1 == self.name();
         overrides.iter().find(own).map_or(self.value, |(_, value)| *value)
     }
 }
 
-/// How long a condition has to hold before it is a finding, and to be gone before it is none.
+/// How long a condition must hold before a finding opens, and be gone before it closes.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// So many of the last [`Pace::of`] valid samples must meet it.
+    /// Samples of the last [`Pace::of`] valid ones that must meet it.
     pub enter: u32,
     /// See [`Pace::enter`]; at most 32.
     pub of: u32,
-    /// So many valid samples in a row must be clear of it.
+    /// Valid samples in a row that must be clear of it.
     pub exit: u32,
-    /// Kept for so long after it was last met, in seconds.
+    /// Kept open for this long after it was last met, in seconds.
     pub latch_seconds: u32,
-    /// Valid samples before it can say anything, where that is more than [`Pace::enter`].
+    /// Valid samples before the rule can decide, if more than [`Pace::enter`].
     pub warm_up: u32,
-    /// True where one sample without rates can tell: configuration.
+    /// True if one sample without rates is enough: configuration.
     pub at_once: bool,
 }
 
 impl Pace {
-    /// Eight of ten, clear for ten.
+    /// Opens after eight of ten, closes after ten without.
     pub const USUAL: Self = Self { enter: 8, of: 10, exit: 10, latch_seconds: 0, warm_up: 0, at_once: false };
-    /// Six of ten, clear for ten.
+    /// Opens after six of ten, closes after ten without.
     pub const QUICK: Self = Self { enter: 6, of: 10, exit: 10, latch_seconds: 0, warm_up: 0, at_once: false };
-    /// What is configured is so or is not; clear for five, so that what swings does not flicker.
+    /// Configuration: opens at once; closes after five without, so that an unstable value does not flicker.
     pub const CONFIGURED: Self = Self { enter: 1, of: 1, exit: 5, latch_seconds: 0, warm_up: 0, at_once: true };
 }
 
-/// One way a machine can be wrong.
+/// A problem that a machine can have.
 pub struct Rule {
     /// Its id.
     pub id: RuleId,
-    /// What it finds, in a few words.
+    /// Its name.
     pub name: Text,
-    /// Why it matters, for readers to whom the subject is new.
+    /// Why it matters, for readers new to the subject.
     pub why: Text,
     /// The resources that are limiting while a finding of it is open.
     pub limits: fn(&Finding) -> &'static [ResourceKind],
-    /// True for rules about who runs where and what serves whom: how work is spread costs something under load only.
+    /// True for rules about placement, which costs performance under load only.
     pub needs_load: bool,
-    /// What it cannot do without: missing, it is not checked.
+    /// Required parts of a sample: if one is missing, the rule is not checked.
     pub reads: &'static [Input],
-    /// The files that its numbers come from.
+    /// The files that its numbers are read from.
     pub sources: &'static [&'static str],
-    /// What it compares with.
+    /// Its thresholds.
     pub thresholds: &'static [Threshold],
-    /// What it does not find, on purpose.
+    /// What it does not report, on purpose.
     pub guards: Texts,
     /// What to do, the best first.
     pub advice: Texts,
-    /// Where the kernel or others say so.
+    /// Documentation of the kernel or of others.
     pub references: &'static [&'static str],
-    /// How long it takes.
+    /// When findings open and close.
     pub pace: Pace,
-    /// Tables of its page: what words mean.
+    /// Tables of its page: what terms mean.
     pub tables: &'static [Page],
-    /// What others gained, where it was reported.
+    /// Gains that others reported.
     pub gained: Texts,
-    /// What `preflight` calls it, where it judges what is configured before a test begins.
+    /// Its line in `preflight`, if it judges the configuration.
     pub preflight: Option<Preflight>,
-    /// The condition, on one frame.
+    /// Reports hits in one frame.
     pub judge: fn(&mut RuleContext<'_>),
     /// A finding in one line.
     pub title: fn(&Finding) -> String,
 }
 
-/// A table of a rule's page: always the same, unlike evidence.
+/// A table of a rule's page, always the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Page {
-    /// What it shows.
+    /// Its heading.
     pub title: Text,
-    /// Headings, then rows; cells are separated by ` | `.
+    /// Column headings, then rows; ` | ` separates cells.
     pub rows: Texts,
 }
 
-/// A rule's line in the list of checks before a test.
+/// A rule's line in the preflight.
 #[derive(Clone, Copy, Debug)]
 pub struct Preflight {
-    /// What is checked, in a few words.
+    /// What is checked.
     pub name: Text,
-    /// How it is configured, where that is well; empty where there is nothing to tell.
+    /// The configuration if the check passes; empty if there is nothing to show.
     pub says: fn(&Frame) -> String,
 }
 
 impl Rule {
-    /// What a rule need not say: `..Rule::BASE`.
+    /// Defaults: `..Rule::BASE`.
     pub const BASE: Self = Self {
         id: RuleId::new(""),
         name: Text::EMPTY,

@@ -20,8 +20,8 @@ pub(crate) fn text(id: Option<&str>, settings: &Settings) -> Result<String, Stri
 
 fn write(rule: &Rule, settings: &Settings, page: &mut String) -> std::fmt::Result {
     writeln!(page, "{}  {}\n\n{}", rule.id, rule.name, rule.why)?;
-    for (title, lines) in rules::page(rule, settings) {
-        writeln!(page, "\n{title}")?;
+    for (topic, lines) in rules::page(rule, settings) {
+        writeln!(page, "\n{}", topic.heading())?;
         lines.iter().try_for_each(|line| writeln!(page, "  {line}"))?;
     }
     writeln!(page)

@@ -39,10 +39,10 @@ fn the_machine_with_the_bottleneck_is_named() {
     let (status, text, error) = check(&["--from", server, "--from", client]);
     assert_eq!((status, error.as_str()), (Some(0), ""), "{text}");
     let last = text.lines().last().unwrap_or_default();
-    assert_eq!(last, "bottleneck: client load-3: core 3 98 %, in 20 of 20 samples");
+    assert_eq!(last, "bottleneck: client load-3: core 3 98%, in 20 of 20 samples");
     assert!(text.contains("== server db-17 ==") && text.contains("== client load-3 =="), "{text}");
     // Nobody knows how much its link carries: that is not has headroom.
-    assert!(text.lines().any(|line| line.starts_with("  nic in         unknown    eth0")), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("  NIC in         unknown    eth0")), "{text}");
     let (_, text, _) = check(&["--from", client, "--from", server, "--format", "jsonl"]);
     let lines: Vec<Value> = text.lines().map(json).collect();
     let short = &lines.last().expect("lines")["bottleneck"];
@@ -58,7 +58,7 @@ fn one_recording_tells_its_own_resources() {
     let [_, client] = pair(dir.path(), 0);
     let (_, text, _) = check(&["--from", client.to_str().expect("a path"), "--format", "json"]);
     let document = json(&text);
-    assert_eq!(document["summary"]["bottleneck"], "core 3 98 %");
+    assert_eq!(document["summary"]["bottleneck"], "core 3 98%");
     assert!(document["summary"].get("recording").is_none());
     let resources = document["resources"].as_array().expect("a list");
     let verdict = |name: &str| {

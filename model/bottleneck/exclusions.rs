@@ -1,11 +1,11 @@
-//! What a finding leaves as no limit: statements by exclusion.
+//! The resources beside a finding that are not the bottleneck.
 
 use super::{Resource, ResourceKind, Resources, Verdict};
+use crate::locale::resource as text;
 use crate::rules::{Finding, Severity};
-use std::fmt::Write as _;
 
-/// The resources beside a finding that are has headroom or unknown, so that it stands alone; empty where that says nothing:
-/// for what costs nothing now, and what is not about the speed of the machine.
+/// The other resources of a finding that have headroom or are unknown; none for info and for findings that are not about
+/// performance.
 pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Resource> {
     if finding.severity < Severity::Warning {
         return Vec::new();
@@ -25,56 +25,66 @@ pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Re
         }
         None => &[],
     };
-    let beside = kinds.iter().filter_map(|kind| resources.get(*kind));
-    beside.filter(|resource| resource.verdict != Verdict::Limiting).collect()
+    let others = kinds.iter().filter_map(|kind| resources.get(*kind));
+    others.filter(|resource| resource.verdict != Verdict::Limiting).collect()
 }
 
-/// The same as a sentence: `neither nic (in 12 %, out 42 % of 25.0 Gbit/s) nor disk (3 % busy) is the limit; not known:
-/// memory (a limit could not be read)`. Empty without any.
-pub fn sentence(beside: &[&Resource]) -> String {
+/// The same as a line: `has headroom: NIC (eth0 in 12%, eth0 out 42% of 25.0 Gbit/s), disk (sda 3% busy); unknown: memory
+/// (a memory limit is not readable)`. Empty without any.
+pub fn sentence(others: &[&Resource]) -> String {
+    let (headroom, unknown) = (&with_headroom(others), &unknown(others));
+    match (headroom.is_empty(), unknown.is_empty()) {
+        (true, true) => String::new(),
+        (false, true) => text::WithHeadroom { resources: headroom }.to_string(),
+        (true, false) => text::NotKnown { resources: unknown }.to_string(),
+        (false, false) => text::WithHeadroomNotKnown { resources: headroom, unknown }.to_string(),
+    }
+}
+
+/// Resources with headroom and their figures.
+fn with_headroom(others: &[&Resource]) -> String {
     let mut items: Vec<(&str, Vec<String>)> = Vec::new();
-    for resource in beside.iter().filter(|resource| resource.verdict == Verdict::HasHeadroom) {
-        let (label, side) = label(resource.kind);
-        let figure = resource.figure();
-        let who = resource.owner();
-        let text = match (figure.is_empty(), resource.kind) {
-            (true, _) => resource.note.to_owned(),
-            (false, ResourceKind::Core) => format!("{who} {figure}"),
-            (false, _) => format!("{who}{side} {figure}"),
-        };
+    for resource in others.iter().filter(|resource| resource.verdict == Verdict::HasHeadroom) {
+        let (label, details) = (label(resource.kind), details(resource));
         match items.iter_mut().find(|(known, _)| *known == label) {
-            // Both directions of no link are one thing to say.
-            Some((_, texts)) if texts.contains(&text) => {}
-            Some((_, texts)) => texts.push(text),
-            None => items.push((label, vec![text])),
+            // Both directions of no link are one.
+            Some((_, known)) if known.contains(&details) => {}
+            Some((_, known)) => known.push(details),
+            None => items.push((label, vec![details])),
         }
     }
-    let mut unknown: Vec<String> = Vec::new();
-    for resource in beside.iter().filter(|resource| resource.verdict == Verdict::Unknown) {
-        let text = format!("{} ({})", label(resource.kind).0, resource.note);
-        if !unknown.contains(&text) {
-            unknown.push(text);
-        }
-    }
-    let items: Vec<String> =
-        items.into_iter().map(|(label, texts)| format!("{label} ({})", texts.join(", "))).collect();
-    let mut text = match items.as_slice() {
-        [] => String::new(),
-        [one] => format!("{one} is not the limit"),
-        [first, rest @ ..] => format!("neither {first} nor {} is the limit", rest.join(" nor ")),
-    };
-    if !unknown.is_empty() {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{}not known: {}", if text.is_empty() { "" } else { "; " }, unknown.join(", "));
-    }
-    text
+    let items =
+        items.iter().map(|(label, details)| text::Detail { resource: label, details: &details.join(", ") }.to_string());
+    items.collect::<Vec<_>>().join(", ")
 }
 
-/// A resource's name in a sentence, and what tells its direction.
-fn label(kind: ResourceKind) -> (&'static str, &'static str) {
+/// Unknown resources and why they are.
+fn unknown(others: &[&Resource]) -> String {
+    let mut items: Vec<String> = Vec::new();
+    for resource in others.iter().filter(|resource| resource.verdict == Verdict::Unknown) {
+        let item = text::Detail { resource: &label(resource.kind), details: &resource.note }.to_string();
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    items.join(", ")
+}
+
+/// The owner of a resource and its figure; its note without a figure.
+fn details(resource: &Resource) -> String {
+    let (owner, figure) = (&resource.owner(), &resource.figure());
+    match resource.kind {
+        _ if figure.is_empty() => resource.note.to_string(),
+        ResourceKind::NicIn => text::Receiving { owner, figure }.to_string(),
+        ResourceKind::NicOut => text::Sending { owner, figure }.to_string(),
+        _ => text::OwnerFigure { owner, figure }.to_string(),
+    }
+}
+
+/// The label of a resource, the same for both directions of a link.
+fn label(kind: ResourceKind) -> &'static str {
     match kind {
-        ResourceKind::NicIn => ("nic", " in"),
-        ResourceKind::NicOut => ("nic", " out"),
-        other => (other.label(), ""),
+        ResourceKind::NicIn | ResourceKind::NicOut => text::NIC.as_str(),
+        other => other.label().as_str(),
     }
 }

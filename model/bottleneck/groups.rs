@@ -1,13 +1,15 @@
-//! Limits of control groups: CPU quota and memory.
+//! Resources of control groups: CPU quota and memory.
 
 use super::{Inputs, Resource, ResourceKind, Verdict};
 use crate::frame::Cgroup;
+use crate::locale::Text;
+use crate::locale::resource::note;
 use crate::rules;
 use crate::rules::Subject;
 use crate::{Known, Reason, State};
 use std::sync::Arc;
 
-/// What people call a group: its container, pod, or the end of its path.
+/// The name of a control group: its pod or container, else the last part of its path.
 pub(super) fn group_name(cgroup: &Cgroup) -> Arc<str> {
     let container = cgroup.container.as_ref();
     let mut named = container.into_iter().flat_map(|container| [&container.pod_name, &container.container_name]);
@@ -17,7 +19,7 @@ pub(super) fn group_name(cgroup: &Cgroup) -> Arc<str> {
     )
 }
 
-/// True where a limit of some group is there and was not to be had.
+/// True if a limit of some control group exists but is not readable.
 fn is_unread(inputs: &Inputs<'_>, files: &[&str]) -> bool {
     let about = |path: &str| files.iter().any(|file| path.ends_with(file));
     inputs.frame.gaps.iter().any(|gap| gap.reason != Reason::NotFound && about(&gap.path))
@@ -26,7 +28,7 @@ fn is_unread(inputs: &Inputs<'_>, files: &[&str]) -> bool {
 pub(super) fn quota(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
     if frame.raw.cgroups.state != State::Read && frame.cgroups.is_empty() {
-        return Resource::unknown(ResourceKind::Quota, "not read");
+        return Resource::unknown(ResourceKind::Quota, note::NOT_READABLE);
     }
     let (at, throttled) = (QUOTA_FULL, inputs.limit(&rules::cpu_throttled::THROTTLED));
     let periods = inputs.limit(&rules::cpu_throttled::PERIODS) * frame.interval_seconds.unwrap_or(1.0);
@@ -52,27 +54,28 @@ pub(super) fn quota(inputs: &Inputs<'_>) -> Resource {
             let resource = Resource::measured(ResourceKind::Quota, share.min(1.0), at);
             let resource = resource.about(Subject::Cgroup(Arc::clone(&group.path)), &group_name(group));
             let used = group.cpu.usage_cores.map(|cores| (cores, "cores"));
-            // One that was throttled in many periods is full, however little it used between.
-            let (verdict, note) = if held(group) { (Verdict::Limiting, "throttled") } else { (resource.verdict, "") };
+            // A group throttled in many periods is limiting, however little it used between.
+            let (verdict, note) =
+                if held(group) { (Verdict::Limiting, note::THROTTLED) } else { (resource.verdict, Text::EMPTY) };
             Resource { verdict, note, used, limit: Some((quota, "cores")), ..resource }
         }
-        _ if unread => Resource::unknown(ResourceKind::Quota, "a quota could not be read"),
+        _ if unread => Resource::unknown(ResourceKind::Quota, note::QUOTA_UNREAD),
         Some(_) | None if limited().next().is_some() => {
-            Resource::unknown(ResourceKind::Quota, inputs.no_rates().unwrap_or("use not measured"))
+            Resource::unknown(ResourceKind::Quota, inputs.no_rates().unwrap_or(note::USE_NOT_MEASURED))
         }
         _ if frame.host.in_container.value() == Some(true) => {
-            Resource::unknown(ResourceKind::Quota, "quotas above the container are hidden")
+            Resource::unknown(ResourceKind::Quota, note::QUOTA_HIDDEN)
         }
-        _ => Resource::absent(ResourceKind::Quota, "no quota"),
+        _ => Resource::absent(ResourceKind::Quota, note::NO_QUOTA),
     }
 }
 
-/// Use of a quota that leaves nothing, in shares of it.
+/// Share of a quota from which it is limiting.
 const QUOTA_FULL: f64 = 0.95;
-/// Use of the machine's memory that leaves too little for page cache.
+/// Share of the machine's memory from which too little is left for page cache.
 const HOST_FULL: f64 = 0.9;
 
-/// How full of memory that stays one is, with what and of what.
+/// Unreclaimable memory of a control group or of the machine.
 struct Fill {
     resource: Resource,
     blamed: bool,
@@ -85,7 +88,7 @@ pub(super) fn memory(inputs: &Inputs<'_>) -> Resource {
         frame.raw.cgroups.state == State::Read && is_unread(inputs, &["memory.max", "memory.limit_in_bytes"]);
     let mut fills: Vec<Fill> = host(inputs).into_iter().collect();
     let unknown_host = fills.is_empty();
-    // Where only the machine's memory limits a group, only the machine counts.
+    // A control group without a limit is limited by the machine only.
     for group in frame.cgroups.iter().filter(|group| &*group.path != "/") {
         let Some(memory) = &group.memory else { continue };
         let limit = match (memory.is_limited(), memory.effective_limit_bytes) {
@@ -99,9 +102,9 @@ pub(super) fn memory(inputs: &Inputs<'_>) -> Resource {
         let subject = Subject::Cgroup(Arc::clone(&group.path));
         let blamed = inputs.is_blamed(ResourceKind::Memory, &subject);
         let current = memory.current_bytes.value().map(|bytes| bytes as f64);
-        let stays = memory.unreclaimable_bytes.value().map(|bytes| bytes as f64);
-        // What stays is no more than all of it.
-        let Some(used) = stays.or(current.filter(|current| *current < at * limit)) else {
+        let unreclaimable = memory.unreclaimable_bytes.value().map(|bytes| bytes as f64);
+        // Unreclaimable memory is at most all of it.
+        let Some(used) = unreclaimable.or(current.filter(|current| *current < at * limit)) else {
             unread = true;
             continue;
         };
@@ -116,20 +119,20 @@ pub(super) fn memory(inputs: &Inputs<'_>) -> Resource {
         fills.into_iter().max_by(|a, b| a.blamed.cmp(&b.blamed).then(over(&a.resource).total_cmp(&over(&b.resource))));
     match fullest {
         Some(fill) if fill.blamed || fill.resource.verdict == Verdict::Limiting => fill.resource,
-        _ if unread => Resource::unknown(ResourceKind::Memory, "a limit could not be read"),
-        _ if unknown_host => Resource::unknown(ResourceKind::Memory, "not read"),
+        _ if unread => Resource::unknown(ResourceKind::Memory, note::LIMIT_UNREAD),
+        _ if unknown_host => Resource::unknown(ResourceKind::Memory, note::NOT_READABLE),
         Some(fill) => fill.resource,
-        None => Resource::unknown(ResourceKind::Memory, "not read"),
+        None => Resource::unknown(ResourceKind::Memory, note::NOT_READABLE),
     }
 }
 
-/// The machine's memory against what is available.
+/// The memory of the machine that is not available.
 fn host(inputs: &Inputs<'_>) -> Option<Fill> {
     let memory = &inputs.frame.memory;
     let total = memory.total_bytes.value().filter(|total| *total > 0)? as f64;
     let used = total - memory.available_bytes.value()? as f64;
     let resource = Resource::measured(ResourceKind::Memory, (used / total).clamp(0.0, 1.0), HOST_FULL);
-    let resource = resource.about(Subject::Host, &Arc::from("host"));
+    let resource = resource.about(Subject::Host, &Arc::from(note::HOST.as_str()));
     let blamed = inputs.is_blamed(ResourceKind::Memory, &Subject::Host);
     Some(Fill {
         blamed,

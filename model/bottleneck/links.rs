@@ -1,8 +1,9 @@
-//! Links, each direction for itself.
+//! Links, each direction separately.
 
 use super::machine::positive;
 use super::{Inputs, Resource, ResourceKind, Verdict};
 use crate::frame::Nic;
+use crate::locale::resource::note;
 use crate::rules;
 use crate::rules::{Subject, parts};
 use crate::{Known, State};
@@ -16,7 +17,7 @@ pub(super) fn nic(inputs: &Inputs<'_>, kind: ResourceKind) -> Resource {
     let up = || frame.nics.iter().filter(|nic| parts::is_physical(nic) && nic.carrier != Known::Value(false));
     let measured = |nic: &Nic| Some(bytes(nic)? / capacity(nic)?);
     let fullest = up().filter_map(|nic| Some((measured(nic)?, nic))).max_by(|a, b| a.0.total_cmp(&b.0));
-    // The busiest of those whose capacity nobody knows: it may be the limit however the others stand.
+    // The busiest link of unknown capacity: it may be the bottleneck whatever the others do.
     let unknown = up().filter(|nic| capacity(nic).is_none());
     let unknown = unknown.max_by(|a, b| bytes(a).unwrap_or(0.0).total_cmp(&bytes(b).unwrap_or(0.0)));
     let about = |resource: Resource, nic: &Nic| {
@@ -28,19 +29,19 @@ pub(super) fn nic(inputs: &Inputs<'_>, kind: ResourceKind) -> Resource {
         (Some((share, nic)), unknown) if share >= at || unknown.is_none() => {
             about(Resource::measured(kind, share, at), nic)
         }
-        (_, Some(nic)) => about(Resource::unknown(kind, "link capacity unknown"), nic),
+        (_, Some(nic)) => about(Resource::unknown(kind, note::CAPACITY_UNKNOWN), nic),
         (_, None) => without(inputs, kind, up().next().is_some()),
     }
 }
 
-/// What there is to say where no link was measured.
+/// The resource if no link was measured.
 fn without(inputs: &Inputs<'_>, kind: ResourceKind, is_there: bool) -> Resource {
     let frame = inputs.frame;
     match () {
-        () if frame.raw.nics.state != State::Read => Resource::unknown(kind, "not read"),
-        () if is_there => Resource::unknown(kind, inputs.no_rates().unwrap_or("not measured")),
-        // What leaves a container's own network goes through a link that it does not see.
-        () if frame.host.in_container.value() == Some(true) => Resource::unknown(kind, "the link is outside"),
-        () => Resource { verdict: Verdict::HasHeadroom, ..Resource::unknown(kind, "no link") },
+        () if frame.raw.nics.state != State::Read => Resource::unknown(kind, note::NOT_READABLE),
+        () if is_there => Resource::unknown(kind, inputs.no_rates().unwrap_or(note::NOT_MEASURED)),
+        // Traffic of a container leaves through a link that is not visible inside.
+        () if frame.host.in_container.value() == Some(true) => Resource::unknown(kind, note::LINK_OUTSIDE),
+        () => Resource { verdict: Verdict::HasHeadroom, ..Resource::unknown(kind, note::NO_LINK) },
     }
 }

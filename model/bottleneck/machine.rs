@@ -2,18 +2,20 @@
 
 use super::{Inputs, Resource, ResourceKind, Verdict};
 use crate::frame::{Cpu, CpuShares, Disk, Process};
+use crate::locale::Text;
+use crate::locale::resource::note;
 use crate::rules;
 use crate::rules::{Subject, parts};
 use crate::{Known, State};
 use std::sync::Arc;
 
-/// The CPUs that the scheduler may use freely: a poller on an isolated one is there on purpose.
+/// The CPUs without isolated ones: pollers run there on purpose.
 fn cpus<'a>(inputs: &Inputs<'a>) -> impl Iterator<Item = (&'a Cpu, CpuShares)> + use<'a> {
     let all = inputs.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated);
     all.filter_map(|cpu| Some((cpu, cpu.shares?)))
 }
 
-/// The CPU that a share is highest on; a blamed one first.
+/// The CPU with the highest share; a subject of an open finding first.
 fn hottest(inputs: &Inputs<'_>, kind: ResourceKind, share: fn(&CpuShares) -> f64) -> Option<(u32, CpuShares)> {
     let all = cpus(inputs).map(|(cpu, shares)| (inputs.is_blamed(kind, &Subject::Cpu(cpu.id)), cpu.id, shares));
     let best = all.max_by(|a, b| a.0.cmp(&b.0).then(share(&a.2).total_cmp(&share(&b.2))));
@@ -21,19 +23,19 @@ fn hottest(inputs: &Inputs<'_>, kind: ResourceKind, share: fn(&CpuShares) -> f64
 }
 
 fn unmeasured(inputs: &Inputs<'_>, kind: ResourceKind, state: State) -> Resource {
-    let note = if state == State::Read { inputs.no_rates().unwrap_or("not measured") } else { "not read" };
+    let note = if state == State::Read { inputs.no_rates().unwrap_or(note::NOT_MEASURED) } else { note::NOT_READABLE };
     Resource::unknown(kind, note)
 }
 
 pub(super) fn core(inputs: &Inputs<'_>) -> Resource {
-    // Of what the host takes away a CPU gives nothing: one that has nothing left is full.
+    // Stolen time is not available: busy and steal together fill a CPU.
     let full = |shares: &CpuShares| shares.busy + shares.steal;
     let Some((id, shares)) = hottest(inputs, ResourceKind::Core, full) else {
         return unmeasured(inputs, ResourceKind::Core, inputs.frame.raw.cpu_times.state);
     };
     let resource =
         Resource::measured(ResourceKind::Core, full(&shares).min(1.0), inputs.limit(&rules::core_saturated::BUSY));
-    let note = if shares.steal >= 0.1 { "the host takes part of it" } else { "" };
+    let note = if shares.steal >= 0.1 { note::STEAL } else { Text::EMPTY };
     Resource { note, subject: Some(Subject::Cpu(id)), ..resource }
 }
 
@@ -51,15 +53,15 @@ pub(super) fn thread(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
     let at = inputs.limit(&rules::single_thread_limit::THREAD);
     let user = |pid: u32| frame.process(pid).filter(|process| !process.kernel);
-    let looked_at = frame.threads.iter().filter_map(|thread| {
+    let sampled = frame.threads.iter().filter_map(|thread| {
         let process = user(thread.pid).filter(|_| !thread.fixed)?;
         Some((thread.cpu_cores?, &thread.comm, thread.tid, process))
     });
-    // A process of one thread is a thread, looked at or not.
+    // A single-threaded process is its thread.
     let single = frame.processes.iter().filter(|process| !process.kernel && process.threads.value() == Some(1));
     let single = single.filter_map(|process| Some((process.cpu_cores?, &process.comm, process.pid, process)));
-    let hottest = looked_at.chain(single).max_by(|a, b| a.0.total_cmp(&b.0));
-    // A busy process whose threads nobody looked at may hide a full one.
+    let hottest = sampled.chain(single).max_by(|a, b| a.0.total_cmp(&b.0));
+    // A busy process without sampled threads may hide a full one.
     let hides = |process: &&Process| {
         let several = process.threads.value().is_none_or(|threads| threads > 1);
         several && process.cpu_cores.is_some_and(|cores| cores >= at) && frame.threads_of(process.pid).is_empty()
@@ -71,7 +73,7 @@ pub(super) fn thread(inputs: &Inputs<'_>) -> Resource {
             let resource = resource.about(Subject::Process(process.pid, process.starttime), comm);
             Resource { tid: Some(tid), ..resource }
         }
-        _ if hidden => Resource::unknown(ResourceKind::Thread, "threads of a busy process were not read"),
+        _ if hidden => Resource::unknown(ResourceKind::Thread, note::THREADS_UNREAD),
         _ => unmeasured(inputs, ResourceKind::Thread, frame.raw.processes.state),
     }
 }
@@ -84,19 +86,19 @@ pub(super) fn disk(inputs: &Inputs<'_>) -> Resource {
     let busiest = judged().filter_map(|disk| Some((key(disk), disk.utilisation?, disk)));
     let Some((_, share, disk)) = busiest.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))) else {
         if frame.raw.disks.state == State::Read && judged().next().is_none() {
-            return Resource::absent(ResourceKind::Disk, "no disk");
+            return Resource::absent(ResourceKind::Disk, note::NO_DISK);
         }
         return unmeasured(inputs, ResourceKind::Disk, frame.raw.disks.state);
     };
     let resource = Resource::measured(ResourceKind::Disk, share, inputs.limit(&rules::disk_saturated::UTILISATION));
-    // Busy all the time means nothing of what serves many requests at once: whether they wait does.
+    // Devices that serve requests in parallel may be always busy: queueing decides.
     let (verdict, note) = match resource.verdict {
-        Verdict::Limiting if pain(disk) => (Verdict::Limiting, ""),
+        Verdict::Limiting if pain(disk) => (Verdict::Limiting, Text::EMPTY),
         Verdict::Limiting if disk.await_ms.value().is_some() || disk.queue_depth.is_some() => {
-            (Verdict::HasHeadroom, "busy, but requests do not wait")
+            (Verdict::HasHeadroom, note::NOT_QUEUEING)
         }
-        Verdict::Limiting => (Verdict::Unknown, "busy; whether requests wait is not known"),
-        verdict => (verdict, ""),
+        Verdict::Limiting => (Verdict::Unknown, note::QUEUEING_UNKNOWN),
+        verdict => (verdict, Text::EMPTY),
     };
     let used = disk.await_ms.value().map(|ms| (ms, "ms"));
     Resource { verdict, used, note, ..resource.about(Subject::Disk(Arc::clone(&disk.name)), &disk.name) }
@@ -105,10 +107,10 @@ pub(super) fn disk(inputs: &Inputs<'_>) -> Resource {
 pub(super) fn remote(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
     if frame.raw.node_topology.state != State::Read && frame.topology.nodes.is_empty() {
-        return Resource::unknown(ResourceKind::Remote, "the nodes could not be read");
+        return Resource::unknown(ResourceKind::Remote, note::NODES_UNREAD);
     }
     if frame.topology.nodes.iter().filter(|node| node.has_memory).count() < 2 {
-        return Resource::absent(ResourceKind::Remote, "one node");
+        return Resource::absent(ResourceKind::Remote, note::ONE_NODE);
     }
     if let Some(note) = inputs.no_rates() {
         return Resource::unknown(ResourceKind::Remote, note);
@@ -133,26 +135,22 @@ pub(super) fn remote(inputs: &Inputs<'_>) -> Resource {
             let resource = Resource::measured(ResourceKind::Remote, share, at);
             let resource = resource.about(Subject::Process(process.pid, process.starttime), &process.comm);
             match resource.verdict {
-                Verdict::Limiting if parts::is_spread(frame, process) => Resource {
-                    verdict: Verdict::HasHeadroom,
-                    note: "spread evenly, and nothing shows that it costs",
-                    ..resource
-                },
+                Verdict::Limiting if parts::is_spread(frame, process) => {
+                    Resource { verdict: Verdict::HasHeadroom, note: note::SPREAD, ..resource }
+                }
                 Verdict::Limiting if share - error < at => {
-                    Resource { verdict: Verdict::Unknown, note: "too few pages were looked at", ..resource }
+                    Resource { verdict: Verdict::Unknown, note: note::FEW_PAGES, ..resource }
                 }
                 _ => resource,
             }
         }
-        _ if unread => Resource::unknown(ResourceKind::Remote, "where the memory of a busy process is was not read"),
-        _ if frame.raw.processes.state == State::Read => {
-            Resource::absent(ResourceKind::Remote, "no large busy process")
-        }
-        _ => Resource::unknown(ResourceKind::Remote, "not read"),
+        _ if unread => Resource::unknown(ResourceKind::Remote, note::MEMORY_UNSAMPLED),
+        _ if frame.raw.processes.state == State::Read => Resource::absent(ResourceKind::Remote, note::NO_LARGE_PROCESS),
+        _ => Resource::unknown(ResourceKind::Remote, note::NOT_READABLE),
     }
 }
 
-/// The value, and none for what is known to be none.
+/// The value, if it is known and positive.
 pub(super) fn positive(value: &Known<u64>) -> Option<f64> {
     value.value().filter(|value| *value > 0).map(|value| value as f64)
 }

@@ -1,8 +1,9 @@
-//! How resources stand: measured, blamed, and unknown rather than has headroom.
+//! The states of resources: measured, blamed, and unknown rather than with headroom.
 
 use super::{Resource, ResourceKind, Resources, Tally, Verdict, exclusions, sentence};
 use crate::frame::*;
 use crate::judge::Settings;
+use crate::locale::resource::note;
 use crate::rules::{self, Evidence, Figure, Finding, Severity, Subject};
 use crate::{Gap, Known, Reason, Section, Snapshot, Stamp, State, Table, VisitMut};
 use proptest::prelude::*;
@@ -94,7 +95,7 @@ fn group(quota: f64, used: f64, throttled: f64) -> Cgroup {
 }
 
 #[test]
-fn a_healthy_machine_rules_everything_out() {
+fn a_healthy_machine_has_headroom_everywhere() {
     let resources = of(&healthy());
     let wrong: Vec<_> = resources.iter().filter(|resource| resource.verdict != Verdict::HasHeadroom).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
@@ -105,15 +106,15 @@ fn a_healthy_machine_rules_everything_out() {
 }
 
 #[test]
-fn what_is_full_is_guilty_by_its_own_measure() {
+fn a_full_resource_is_limiting_by_its_own_measure() {
     let mut frame = healthy();
     frame.cpus[1] = cpu(3, 0.98, 0.1);
     let resources = of(&frame);
-    assert_eq!(resources.bottleneck().map(Resource::summary), Some("core 3 98 %".to_owned()));
+    assert_eq!(resources.bottleneck().map(Resource::summary), Some("core 3 98%".to_owned()));
     // Interrupts are why the core is full.
     frame.cpus[1] = cpu(3, 0.98, 0.95);
-    assert_eq!(of(&frame).bottleneck().map(Resource::summary), Some("softirq core 3 95 %".to_owned()));
-    // A CPU that the host takes away is as full as one that is used.
+    assert_eq!(of(&frame).bottleneck().map(Resource::summary), Some("softirq core 3 95%".to_owned()));
+    // Steal fills a CPU as much as use does.
     let mut frame = healthy();
     frame.cpus[1].shares = Some(CpuShares { busy: 0.6, steal: 0.4, ..CpuShares::default() });
     assert_eq!(verdict(&frame, ResourceKind::Core), Verdict::Limiting);
@@ -140,12 +141,12 @@ fn a_link_of_unknown_capacity_is_never_headroom() {
     let mut frame = healthy();
     assert_eq!(
         of(&frame).get(ResourceKind::NicOut).map(Resource::summary),
-        Some("nic out eth0 42 % of 10.0 Gbit/s".to_owned())
+        Some("NIC out eth0 42% of 10.0 Gbit/s".to_owned())
     );
     frame.nics.push(nic("eth1", Known::None, 0.0, 5e6));
     assert_eq!(verdict(&frame, ResourceKind::NicOut), Verdict::Unknown);
-    assert_eq!(of(&frame).get(ResourceKind::NicOut).map(Resource::summary), Some("nic out eth1 40 Mbit/s".to_owned()));
-    // Unless another one is full: then one knows.
+    assert_eq!(of(&frame).get(ResourceKind::NicOut).map(Resource::summary), Some("NIC out eth1 40 Mbit/s".to_owned()));
+    // Unless another one is full.
     frame.nics[0] = nic("eth0", Known::Value(10_000), 1e8, 1.2e9);
     assert_eq!(
         (verdict(&frame, ResourceKind::NicIn), verdict(&frame, ResourceKind::NicOut)),
@@ -162,11 +163,11 @@ fn a_link_of_unknown_capacity_is_never_headroom() {
 }
 
 #[test]
-fn a_disk_is_short_when_requests_wait() {
+fn a_disk_is_limiting_if_requests_queue() {
     let mut frame = healthy();
     frame.disks[0].utilisation = Some(1.0);
     let resource = of(&frame).get(ResourceKind::Disk).cloned().expect("a resource");
-    assert_eq!((resource.verdict, resource.note), (Verdict::HasHeadroom, "busy, but requests do not wait"));
+    assert_eq!((resource.verdict, resource.note), (Verdict::HasHeadroom, note::NOT_QUEUEING));
     (frame.disks[0].await_ms, frame.disks[0].queue_depth) = (Known::Missing, None);
     assert_eq!(verdict(&frame, ResourceKind::Disk), Verdict::Unknown);
     frame.disks[0].queue_depth = Some(9.0);
@@ -174,17 +175,17 @@ fn a_disk_is_short_when_requests_wait() {
 }
 
 #[test]
-fn limits_that_could_not_be_read_are_unknown() {
+fn unreadable_limits_are_unknown() {
     let mut frame = healthy();
     frame.cgroups = vec![group(2.0, 0.5, 0.0)];
     assert_eq!(
         of(&frame).get(ResourceKind::Quota).map(Resource::summary),
-        Some("cpu quota db.service 25 % of 2 cores".to_owned())
+        Some("CPU quota db.service 25% of 2 cores".to_owned())
     );
     let (path, needs) = ("sys/fs/cgroup/*/cpu.max".into(), "root".into());
     frame.gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 3, needs }];
     assert_eq!(verdict(&frame, ResourceKind::Quota), Verdict::Unknown);
-    // What is full is short, whatever the others are.
+    // A full one is limiting, whatever the others are.
     frame.cgroups = vec![group(2.0, 0.5, 0.9)];
     assert_eq!(verdict(&frame, ResourceKind::Quota), Verdict::Limiting);
     let unread = CgroupMemory { current_bytes: Known::Value(5), ..CgroupMemory::default() };
@@ -195,7 +196,7 @@ fn limits_that_could_not_be_read_are_unknown() {
 }
 
 #[test]
-fn page_cache_at_a_limit_is_not_short() {
+fn page_cache_at_a_limit_is_not_limiting() {
     let mut frame = healthy();
     let full = CgroupMemory {
         current_bytes: Known::Value(1000),
@@ -211,11 +212,11 @@ fn page_cache_at_a_limit_is_not_short() {
 }
 
 #[test]
-fn remote_memory_needs_two_nodes_and_somebody_large() {
+fn remote_memory_requires_two_nodes_and_a_large_process() {
     let mut frame = healthy();
     let node = |id| NodePlace { id, has_cpus: true, has_memory: true, ..NodePlace::default() };
     frame.topology = Arc::new(Topology { nodes: vec![node(0), node(1)], ..Topology::default() });
-    assert_eq!(of(&frame).get(ResourceKind::Remote).map(|resource| resource.note), Some("no large busy process"));
+    assert_eq!(of(&frame).get(ResourceKind::Remote).map(|resource| resource.note), Some(note::NO_LARGE_PROCESS));
     frame.processes[0].cpu_cores = Some(0.8);
     assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::Unknown);
     let memory = |remote, error| Some(ProcessMemory { remote_ratio: Some(remote), error, ..ProcessMemory::default() });
@@ -228,7 +229,7 @@ fn remote_memory_needs_two_nodes_and_somebody_large() {
 }
 
 #[test]
-fn one_sample_has_no_rates_and_rules_nothing_out() {
+fn one_sample_has_no_rates_and_excludes_nothing() {
     let mut frame = healthy();
     frame.interval_seconds = None;
     frame.cpus.iter_mut().for_each(|cpu| cpu.shares = None);
@@ -245,25 +246,25 @@ fn one_sample_has_no_rates_and_rules_nothing_out() {
         ResourceKind::NicOut,
     ] {
         let resource = resources.get(kind).expect("a resource");
-        assert_eq!((resource.verdict, resource.note), (Verdict::Unknown, "no rate yet"), "{kind:?}");
+        assert_eq!((resource.verdict, resource.note), (Verdict::Unknown, note::NO_RATES), "{kind:?}");
     }
     let nothing = of(&Frame::default());
     assert!(nothing.iter().all(|resource| resource.verdict == Verdict::Unknown), "{nothing:?}");
 }
 
 #[test]
-fn an_open_finding_makes_its_resource_guilty() {
+fn an_open_finding_makes_its_resource_limiting() {
     let mut frame = healthy();
     let open = [finding("BEAM-01", Severity::Critical, Subject::Cpu(0))];
     let resources = Resources::of(&frame, &open, &Settings::default());
-    let short = resources.bottleneck().expect("one is short");
+    let bottleneck = resources.bottleneck().expect("one is limiting");
     assert_eq!(
-        (short.summary().as_str(), short.rule),
-        ("core 0 20 %", Some((crate::rules::erlang_bind_overlap::ID, Severity::Critical)))
+        (bottleneck.summary().as_str(), bottleneck.rule),
+        ("core 0 20%", Some((crate::rules::erlang_bind_overlap::ID, Severity::Critical)))
     );
-    // What is only told makes nothing short.
-    let told = [finding("NIC-01", Severity::Info, Subject::Nic("eth0".into()))];
-    assert_eq!(Resources::of(&frame, &told, &Settings::default()).bottleneck(), None);
+    // Info makes no resource limiting.
+    let info = [finding("NIC-01", Severity::Info, Subject::Nic("eth0".into()))];
+    assert_eq!(Resources::of(&frame, &info, &Settings::default()).bottleneck(), None);
     // The worst finding wins over what is narrower.
     frame.cpus[1] = cpu(3, 0.98, 0.95);
     assert_eq!(
@@ -280,26 +281,26 @@ fn an_open_finding_makes_its_resource_guilty() {
 }
 
 #[test]
-fn exclusions_are_a_sentence() {
+fn exclusions_are_one_line() {
     let mut frame = healthy();
     let open = finding("BEAM-01", Severity::Warning, Subject::Cpu(0));
-    let said = |frame: &Frame, finding: &Finding| {
+    let line = |frame: &Frame, finding: &Finding| {
         let resources = Resources::of(frame, std::slice::from_ref(finding), &Settings::default());
         sentence(&exclusions(finding, &resources))
     };
     assert_eq!(
-        said(&frame, &open),
-        "neither nic (eth0 in 8 % of 10.0 Gbit/s, eth0 out 42 % of 10.0 Gbit/s) nor disk (sda 3 % busy, 0.4 ms) \
-         nor memory (host 25 % of 8.0 GiB) is the limit"
+        line(&frame, &open),
+        "has headroom: NIC (eth0 in 8% of 10.0 Gbit/s, eth0 out 42% of 10.0 Gbit/s), disk (sda 3% busy, 0.4 ms), \
+         memory (host 25% of 8.0 GiB)"
     );
     frame.nics[0].capacity_mbps = Known::None;
     frame.disks.clear();
     assert_eq!(
-        said(&frame, &open),
-        "neither disk (no disk) nor memory (host 25 % of 8.0 GiB) is the limit; not known: nic (link capacity unknown)"
+        line(&frame, &open),
+        "has headroom: disk (no disk), memory (host 25% of 8.0 GiB); unknown: NIC (link capacity unknown)"
     );
-    assert_eq!(said(&frame, &finding("BEAM-01", Severity::Info, Subject::Cpu(0))), "");
-    assert_eq!(said(&frame, &finding("META-01", Severity::Warning, Subject::Host)), "");
+    assert_eq!(line(&frame, &finding("BEAM-01", Severity::Info, Subject::Cpu(0))), "");
+    assert_eq!(line(&frame, &finding("META-01", Severity::Warning, Subject::Host)), "");
 }
 
 #[test]
@@ -316,7 +317,7 @@ fn a_whole_test_is_summed_up() {
         tally.take(&of(&frame), true);
     }
     assert_eq!(tally.limiting_in(ResourceKind::Core), (3, 4));
-    assert_eq!(tally.resources().bottleneck().map(Resource::summary), Some("core 3 99 %".to_owned()));
+    assert_eq!(tally.resources().bottleneck().map(Resource::summary), Some("core 3 99%".to_owned()));
     // One peak in a long calm is no bottleneck; a finding is.
     (0..9).for_each(|_| tally.take(&of(&healthy()), true));
     assert_eq!(tally.resources().bottleneck(), None);
@@ -327,7 +328,7 @@ fn a_whole_test_is_summed_up() {
 
 proptest! {
     #[test]
-    fn no_number_panics_or_rules_out_nonsense(
+    fn no_number_panics(
         busy in proptest::num::f64::ANY, bytes in proptest::num::f64::ANY, mbps: u64, total: u64, available: u64,
         quota in proptest::num::f64::ANY, limit: u64, used: u64,
     ) {

@@ -1,20 +1,20 @@
-//! Findings under their causes.
+//! Groups findings below their causes.
 
 use crate::rules::RuleId;
 use crate::rules::{Finding, Subject};
 use std::collections::BTreeSet;
 
-/// A finding and those that are told under it.
-type Found<'a> = (Finding, &'a [(RuleId, Subject)]);
+/// A finding and the keys of those grouped below it.
+type Covering<'a> = (Finding, &'a [(RuleId, Subject)]);
 
-/// Puts each finding under the first one that covers it, with what it covers itself; they come by rule and subject.
-pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
+/// Groups each finding, with those that it covers itself, below the first one that covers it; sorted by rule and subject.
+pub(super) fn under_causes(open: Vec<Covering<'_>>) -> Vec<Finding> {
     let place = |(rule, subject): &(RuleId, Subject)| {
-        found.binary_search_by(|(other, _)| other.rule.id.cmp(rule).then_with(|| other.subject.cmp(subject))).ok()
+        open.binary_search_by(|(other, _)| other.rule.id.cmp(rule).then_with(|| other.subject.cmp(subject))).ok()
     };
     let mut covers: Vec<Vec<usize>> =
-        found.iter().map(|(_, covers)| covers.iter().filter_map(place).collect()).collect();
-    let mut causes: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); found.len()];
+        open.iter().map(|(_, covers)| covers.iter().filter_map(place).collect()).collect();
+    let mut causes: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); open.len()];
     for (cause, covered) in covers.iter().enumerate() {
         for &effect in covered.iter().filter(|effect| **effect != cause) {
             if let Some(causes) = causes.get_mut(effect) {
@@ -22,7 +22,7 @@ pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
             }
         }
     }
-    let mut findings: Vec<Option<Finding>> = found.into_iter().map(|(finding, _)| Some(finding)).collect();
+    let mut findings: Vec<Option<Finding>> = open.into_iter().map(|(finding, _)| Some(finding)).collect();
     let caused = causes.iter().enumerate().filter(|(_, causes)| !causes.is_empty());
     let mut left: BTreeSet<usize> = caused.map(|(at, _)| at).collect();
     while let Some(at) = left.pop_first() {
@@ -30,12 +30,12 @@ pub(super) fn under_causes(found: Vec<Found<'_>>) -> Vec<Finding> {
         let Some(mut child) = findings.get_mut(at).and_then(Option::take) else { continue };
         if let Some(Some(finding)) = findings.get_mut(parent) {
             finding.severity = finding.severity.max(child.severity);
-            // One level deep: what it caused stands beside it.
+            // One level deep: its own effects become its siblings.
             let below = std::mem::take(&mut child.children);
             finding.children.push(child);
             finding.children.extend(below);
         }
-        // What it caused is caused by its own cause now.
+        // Its effects move to its own cause.
         let inherited = covers.get_mut(at).map(std::mem::take).unwrap_or_default();
         for &effect in &inherited {
             let Some(of_effect) = causes.get_mut(effect) else { continue };
@@ -78,7 +78,7 @@ mod tests {
         (RULES[at / 4].id, Subject::Cpu(at as u32 % 4))
     }
 
-    /// Sixteen findings at most, some of which cover others; as the tree that they become.
+    /// Sixteen findings at most, some of which cover others; as the tree they form.
     fn fold(there: &[usize], covers: &[(usize, usize)]) -> Vec<Finding> {
         let covered: Vec<Vec<_>> = there
             .iter()
@@ -93,15 +93,15 @@ mod tests {
             evidence: Vec::new(),
             children: Vec::new(),
         };
-        let found = there.iter().zip(&covered).map(|(at, covers)| (finding(*at), &**covers)).collect();
-        under_causes(found)
+        let open = there.iter().zip(&covered).map(|(at, covers)| (finding(*at), &**covers)).collect();
+        under_causes(open)
     }
 
-    fn told(findings: &[Finding]) -> String {
+    fn tree(findings: &[Finding]) -> String {
         let one = |finding: &Finding| {
             let at = RULES.iter().position(|rule| rule.id == finding.rule.id).expect("a rule") * 4;
             let Subject::Cpu(cpu) = finding.subject else { return String::new() };
-            let below = told(&finding.children);
+            let below = tree(&finding.children);
             let name = format!("{}", at + cpu as usize);
             if below.is_empty() { name } else { format!("{name}({below})") }
         };
@@ -109,30 +109,30 @@ mod tests {
     }
 
     #[test]
-    fn effects_of_effects_are_told_under_the_first_cause() {
-        assert_eq!(told(&fold(&[0, 1, 2], &[])), "0 1 2");
-        assert_eq!(told(&fold(&[0, 1, 2], &[(1, 0)])), "1(0) 2");
-        assert_eq!(told(&fold(&[0, 1, 2], &[(0, 1), (1, 2)])), "0(1 2)");
-        assert_eq!(told(&fold(&[0, 1, 2, 3], &[(2, 1), (1, 0), (3, 2)])), "3(0 1 2)");
-        assert_eq!(told(&fold(&[0, 1, 2], &[(0, 2), (1, 2)])), "0(2) 1", "two causes: it is told once");
-        assert_eq!(told(&fold(&[0, 2], &[(0, 1), (1, 2)])), "0 2", "what is not found causes nothing");
+    fn effects_of_effects_are_grouped_below_the_first_cause() {
+        assert_eq!(tree(&fold(&[0, 1, 2], &[])), "0 1 2");
+        assert_eq!(tree(&fold(&[0, 1, 2], &[(1, 0)])), "1(0) 2");
+        assert_eq!(tree(&fold(&[0, 1, 2], &[(0, 1), (1, 2)])), "0(1 2)");
+        assert_eq!(tree(&fold(&[0, 1, 2, 3], &[(2, 1), (1, 0), (3, 2)])), "3(0 1 2)");
+        assert_eq!(tree(&fold(&[0, 1, 2], &[(0, 2), (1, 2)])), "0(2) 1", "two causes: grouped once");
+        assert_eq!(tree(&fold(&[0, 2], &[(0, 1), (1, 2)])), "0 2", "an absent finding causes nothing");
     }
 
     #[test]
-    fn a_cause_is_as_bad_as_what_it_causes() {
+    fn a_cause_is_as_severe_as_its_effects() {
         let findings = fold(&[0, 15], &[(0, 15)]);
-        assert_eq!((told(&findings).as_str(), findings[0].severity), ("0(15)", Severity::Critical));
+        assert_eq!((tree(&findings).as_str(), findings[0].severity), ("0(15)", Severity::Critical));
     }
 
     #[test]
-    fn what_covers_itself_or_in_a_circle_is_told_all_the_same() {
-        assert_eq!(told(&fold(&[0], &[(0, 0)])), "0");
-        assert_eq!(told(&fold(&[0, 1], &[(0, 1), (1, 0)])).matches(char::is_numeric).count(), 2);
+    fn cycles_keep_their_findings() {
+        assert_eq!(tree(&fold(&[0], &[(0, 0)])), "0");
+        assert_eq!(tree(&fold(&[0, 1], &[(0, 1), (1, 0)])).matches(char::is_numeric).count(), 2);
     }
 
     proptest! {
         #[test]
-        fn everything_is_told_once_and_one_level_deep(
+        fn every_finding_appears_once_and_one_level_deep(
             covers in proptest::collection::vec((0usize..16, 0usize..16), 0..40),
             there in proptest::sample::subsequence((0..16).collect::<Vec<usize>>(), 0..16),
         ) {

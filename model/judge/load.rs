@@ -1,19 +1,18 @@
-//! Whether there is load, and what is only told while there is none.
+//! Whether the machine is under load, and which findings are info only while it is idle.
 
 use crate::frame::{Frame, Metric};
-use crate::locale::evidence;
+use crate::locale::{evidence, judge as text};
 use crate::rules::{Hit, Rule, Severity};
 
-/// What the application's own numbers say of load: any that works is load. None where none of them is known.
-fn told(frame: &Frame) -> Option<bool> {
+/// Load by the metrics of the application: load if any of them shows it, none if no metric is known.
+fn application_load(frame: &Frame) -> Option<bool> {
     frame.metrics.iter().filter_map(Metric::shows_load).reduce(|one, other| one || other)
 }
 
-/// True where something of the machine is really used: some CPU, disk or link, or somebody waits. Where an application's
-/// own number is known, it says alone whether there is load.
+/// True if some CPU, disk or link is busy, or tasks wait. A metric of the application, if known, decides alone.
 pub(super) fn is_loaded(frame: &Frame) -> bool {
-    if let Some(told) = told(frame) {
-        return told;
+    if let Some(load) = application_load(frame) {
+        return load;
     }
     let busy = frame.cpus.iter().filter_map(|cpu| cpu.shares).any(|shares| shares.busy >= 0.7);
     let disk = frame.disks.iter().filter_map(|disk| disk.utilisation).any(|utilisation| utilisation >= 0.6);
@@ -22,14 +21,14 @@ pub(super) fn is_loaded(frame: &Frame) -> bool {
     busy || disk || packets || waits
 }
 
-/// Makes what is spread badly a mere information while the application itself says that it does nothing.
+/// Turns placement findings into info while the metrics of the application show that it is idle.
 pub(super) fn gate(rule: &Rule, frame: &Frame, mut hit: Hit) -> Hit {
-    if hit.severity == Severity::Info || told(frame) != Some(false) || !rule.needs_load {
+    if hit.severity == Severity::Info || application_load(frame) != Some(false) || !rule.needs_load {
         return hit;
     }
     let idle = frame.metrics.iter().filter(|metric| metric.shows_load() == Some(false));
-    let said = idle.map(|metric| format!("{} = {}", metric.name, metric.value.unwrap_or_default()));
-    let said = said.collect::<Vec<_>>().join(", ");
+    let metrics = idle.map(|metric| format!("{} = {}", metric.name, metric.value.unwrap_or_default()));
+    let metrics = metrics.collect::<Vec<_>>().join(", ");
     hit.severity = Severity::Info;
-    hit.text(evidence::APPLICATION, format!("none: {said}"), "--metric")
+    hit.text(evidence::APPLICATION, text::NoLoad { metrics: &metrics }.to_string(), "--metric")
 }

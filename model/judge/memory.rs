@@ -1,4 +1,4 @@
-//! What rules remember of values: bounded, and gone when nobody asks any more.
+//! Time series of rules: bounded, and dropped when unused.
 
 use crate::rules::RuleId;
 use crate::rules::Subject;
@@ -6,11 +6,11 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
-/// How long a value is remembered, in ns.
+/// How long a value is retained, in ns.
 const DEPTH_NS: u64 = 600_000_000_000;
-/// The values of one series at most: at short intervals only some of them are kept.
+/// Maximum values of one series: at short intervals only some are retained.
 const MAX_VALUES: usize = 600;
-/// The series of all rules at most.
+/// Maximum series of all rules.
 const MAX_SERIES: usize = 4096;
 
 /// Times and values, oldest first.
@@ -23,7 +23,7 @@ pub struct Memory {
     count: usize,
 }
 
-/// In order, so that equal ones look equal.
+/// Sorted, so that equal ones print equal.
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sorted: BTreeMap<_, _> = self.series().map(|(rule, subject, values)| ((rule, subject), values)).collect();
@@ -60,7 +60,7 @@ impl Memory {
         newest(series, most)
     }
 
-    /// The newest values of a series, so many at most, oldest first.
+    /// The newest values of a series, at most `most`, oldest first.
     pub(crate) fn newest(&self, rule: RuleId, subject: &Subject, most: usize) -> Vec<(f64, f64)> {
         self.of(rule, subject).map(|series| newest(series, most)).unwrap_or_default()
     }
@@ -75,7 +75,7 @@ impl Memory {
         self.series.get(&rule)?.get(subject)
     }
 
-    /// Every series with its rule and subject, in no order.
+    /// Every series with its rule and subject, unsorted.
     pub(crate) fn series(&self) -> impl Iterator<Item = (RuleId, &Subject, &Series)> {
         let of_rule = |(rule, series): (&RuleId, _)| (*rule, series);
         self.series.iter().map(of_rule).flat_map(|(rule, series): (_, &HashMap<_, _>)| {
@@ -83,7 +83,7 @@ impl Memory {
         })
     }
 
-    /// Takes a series over.
+    /// Inserts a series.
     pub(crate) fn put(&mut self, rule: RuleId, subject: Subject, mut values: Series) {
         values.truncate(MAX_VALUES);
         if self.count < MAX_SERIES && self.series.entry(rule).or_default().insert(subject, values).is_none() {
@@ -91,7 +91,7 @@ impl Memory {
         }
     }
 
-    /// Drops series that nothing was added to for a minute.
+    /// Drops series without a new value for a minute.
     pub(crate) fn forget(&mut self, mono_ns: u64) {
         let fresh = |last: &(u64, f64)| mono_ns.saturating_sub(last.0) <= 60_000_000_000;
         self.count = 0;
@@ -102,7 +102,7 @@ impl Memory {
     }
 }
 
-/// The newest values, so many at most, in seconds.
+/// The newest values, at most `most`, in seconds.
 fn newest(series: &Series, most: usize) -> Vec<(f64, f64)> {
     let seconds = |(at, value): &(u64, f64)| (*at as f64 / 1e9, *value);
     series.range(series.len().saturating_sub(most)..).map(seconds).collect()

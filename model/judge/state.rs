@@ -1,24 +1,24 @@
-//! One condition of one subject over time.
+//! The state of one rule for one subject over time.
 
 use crate::Stamp;
 use crate::rules::{Finding, Hit, Rule, RuleId, Severity, Strength, Subject};
 
-/// A finding is not opened again before so long after its last opening, in ns.
+/// Minimum time between two openings of a finding, in ns.
 const REOPEN_NS: u64 = 60_000_000_000;
 
 /// Rule and subject.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key(pub(super) RuleId, pub(super) Subject);
 
-/// What is remembered of it.
+/// Its state.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) rule: Option<&'static Rule>,
-    /// The last samples, the newest lowest: one where the condition was met.
+    /// The last samples as bits, the newest lowest: set if the condition was met.
     pub(super) met: u32,
-    /// Samples in a row in which it was neither met nor kept.
+    /// Samples in a row in which it was neither met nor kept open.
     pub(super) clear: u32,
-    /// First sample of the current run of met ones.
+    /// First sample of the current run.
     pub(super) since: Option<Stamp>,
     pub(super) open: bool,
     pub(super) opened_ns: Option<u64>,
@@ -72,20 +72,20 @@ impl State {
         }
     }
 
-    /// True while it is kept although it is over.
+    /// True while it is kept open although the condition is gone.
     pub(super) fn is_latched(&self, now_ns: u64) -> bool {
         let latch = self.rule.map_or(0, |rule| u64::from(rule.pace.latch_seconds) * 1_000_000_000);
         self.open && now_ns.saturating_sub(self.last_met_ns) < latch
     }
 
-    /// True when nothing of it needs to be remembered.
+    /// True if the state can be dropped.
     pub(super) fn is_idle(&self, now_ns: u64) -> bool {
         let cooled = self.opened_ns.is_none_or(|opened| now_ns.saturating_sub(opened) >= REOPEN_NS);
         !self.open && self.met == 0 && cooled
     }
 
-    /// The finding, while it is open: with the severity that the last samples agree on, so that one sample beyond a
-    /// limit does not make it flicker.
+    /// The finding, while it is open, with the severity that enough of the last samples had, so that one sample beyond a
+    /// threshold does not make it flicker.
     pub(super) fn finding(&self, rule: &'static Rule, subject: &Subject) -> Option<(Finding, &[(RuleId, Subject)])> {
         let hit = self.hit.as_ref().filter(|_| self.open)?;
         let [_, warning, critical] = self.severities.map(|bits| (bits & 0x3ff).count_ones());

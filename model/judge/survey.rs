@@ -1,18 +1,19 @@
-//! One look at what is configured, before a test: the same rules on one frame, without rates and without patience.
+//! The preflight: checks of the configuration before a test, by the same rules on one frame without rates.
 
 use super::{Memory, Settings, load};
 use crate::frame::Frame;
+use crate::locale::judge as text;
 use crate::rules::{self, Finding, Hit, Preflight, Rule, RuleContext, Severity, Strength, Subject, Unchecked};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How a check came out.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mark {
-    /// It is well.
+    /// It passed.
     Ok,
     /// Worth knowing.
     Info,
-    /// It could not be looked at.
+    /// It could not be checked.
     NotChecked,
     /// It would hurt under load, or hurts now.
     WouldHurt,
@@ -30,23 +31,23 @@ impl Mark {
     }
 }
 
-/// A check before a test.
+/// A check of the preflight.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The rule that looked.
+    /// Its rule.
     pub rule: &'static Rule,
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// How it is configured; hostile where names are, empty where nothing is to be told.
+    /// The configuration; hostile where names are, empty if there is nothing to show.
     pub says: String,
-    /// What would hurt, the worst first, with the severity that it would have under load.
+    /// What would hurt, the worst first, with its severity under load.
     pub findings: Vec<Finding>,
-    /// What could not be looked at.
+    /// What could not be checked.
     pub unchecked: Vec<Unchecked>,
 }
 
 impl Check {
-    /// How it came out.
+    /// Its result.
     pub fn mark(&self) -> Mark {
         match self.findings.iter().map(|finding| finding.severity).max() {
             Some(Severity::Warning | Severity::Critical) => Mark::WouldHurt,
@@ -57,17 +58,17 @@ impl Check {
     }
 }
 
-/// Every check on a frame, in the order of the catalogue. A frame without rates tells what is configured, whatever goes
-/// on at the moment.
+/// Every check on a frame, in catalogue order. A frame without rates shows the configuration, independent of the current
+/// load.
 pub fn survey(frame: &Frame, settings: &Settings) -> Vec<Check> {
     let rows = rules::ALL.iter().filter_map(|rule| Some((*rule, rule.preflight?)));
-    let looks: Vec<_> = rows.map(|(rule, preflight)| look(rule, preflight, frame, settings)).collect();
+    let results: Vec<_> = rows.map(|(rule, preflight)| check(rule, preflight, frame, settings)).collect();
     let covers: Vec<(rules::RuleId, Subject)> =
-        looks.iter().flat_map(|(_, hits)| hits).flat_map(|hit| hit.covers.clone()).collect();
+        results.iter().flat_map(|(_, hits)| hits).flat_map(|hit| hit.covers.clone()).collect();
     let is_effect =
         |rule: &Rule, hit: &Hit| covers.iter().any(|(id, subject)| *id == rule.id && *subject == hit.subject);
-    let mut checks = Vec::with_capacity(looks.len());
-    for (mut check, hits) in looks {
+    let mut checks = Vec::with_capacity(results.len());
+    for (mut check, hits) in results {
         let own = hits.into_iter().filter(|hit| hit.strength == Strength::Enter && !is_effect(check.rule, hit));
         check.findings = own.map(|hit| finding(check.rule, frame, hit)).collect();
         check.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -77,7 +78,7 @@ pub fn survey(frame: &Frame, settings: &Settings) -> Vec<Check> {
 }
 
 fn finding(rule: &'static Rule, frame: &Frame, hit: Hit) -> Finding {
-    // What is only told on a machine at rest is what one wants to know before it works.
+    // What is info on an idle machine is a warning before a test.
     let severity = if hit.would_hurt { hit.severity.max(Severity::Warning) } else { hit.severity };
     Finding {
         rule,
@@ -90,7 +91,7 @@ fn finding(rule: &'static Rule, frame: &Frame, hit: Hit) -> Finding {
     }
 }
 
-fn look(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Settings) -> (Check, Vec<Hit>) {
+fn check(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Settings) -> (Check, Vec<Hit>) {
     let mut check =
         Check { rule, name: preflight.name.as_str(), says: String::new(), findings: Vec::new(), unchecked: Vec::new() };
     let about = |reason: &str, needs: &str| Unchecked {
@@ -99,11 +100,11 @@ fn look(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Set
         needs: needs.to_owned(),
     };
     if let Some((reason, needs)) = rule.reads.iter().find_map(|input| input.missing(frame)) {
-        check.unchecked = vec![about(reason, needs)];
+        check.unchecked = vec![about(&reason, needs)];
         return (check, Vec::new());
     }
     let mut memory = Memory::default();
-    let mut look = RuleContext {
+    let mut context = RuleContext {
         rule,
         frame,
         overrides: &settings.thresholds,
@@ -114,13 +115,13 @@ fn look(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Set
         hits: Vec::new(),
         unchecked: Vec::new(),
     };
-    let said = catch_unwind(AssertUnwindSafe(|| {
-        (rule.judge)(&mut look);
+    let status = catch_unwind(AssertUnwindSafe(|| {
+        (rule.judge)(&mut context);
         (preflight.says)(frame)
     }));
-    let (hits, unchecked) = (look.hits, look.unchecked);
-    let Ok(says) = said else {
-        check.unchecked = vec![about("a defect in the rule: please report it", "")];
+    let (hits, unchecked) = (context.hits, context.unchecked);
+    let Ok(says) = status else {
+        check.unchecked = vec![about(&text::RULE_ERROR, "")];
         return (check, Vec::new());
     };
     (check.says, check.unchecked) = (says, unchecked);
@@ -174,21 +175,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_told_at_rest_would_hurt() {
+    fn what_is_info_at_rest_would_hurt() {
         let well = check(&machine(4), "NIC-01");
         assert_eq!((well.mark(), well.says.as_str()), (Mark::Ok, "eth0 4 of 4 combined"));
         let frame = machine(1);
         let sick = check(&frame, "NIC-01");
         assert_eq!((sick.mark(), sick.findings[0].severity), (Mark::WouldHurt, Severity::Warning));
+<<<<<<< HEAD
         assert_eq!(sick.findings[0].title(), "nic:eth0 uses 1 of 4 combined channels");
         // The judge of a machine that works tells the same as worth knowing.
+=======
+        assert_eq!(sick.findings[0].title(), "nic:eth0 runs 1 of 4 combined channels");
+        // The judge of a working machine reports the same as info.
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         let mut judge = Judge::default();
-        let told = (0..10).map(|_| judge.step(&frame)).last().expect("a judgement");
-        assert_eq!(told.worst(), Some(Severity::Info));
+        let judgement = (0..10).map(|_| judge.step(&frame)).last().expect("a judgement");
+        assert_eq!(judgement.worst(), Some(Severity::Info));
     }
 
     #[test]
-    fn one_queue_without_steering_is_told_before_a_test_only() {
+    fn one_queue_without_steering_is_reported_by_the_preflight_only() {
         let mut frame = machine(1);
         frame.nics[0].combined = Channel { current: Known::Value(1), max: Known::Value(1) };
         frame.nics[0].queues = vec![Queue { direction: "rxtx".into(), ..Queue::default() }];
@@ -196,11 +202,11 @@ mod tests {
         assert!(Judge::default().step(&frame).findings.is_empty());
         frame.nics[0].queues[0].rps_cpus = Some(Arc::new(IdSet::parse_list("1-3").expect("a list")));
         let steered = check(&frame, "NIC-05");
-        assert_eq!((steered.mark(), steered.says.as_str()), (Mark::Ok, "eth0 1 receive queues, RPS on"));
+        assert_eq!((steered.mark(), steered.says.as_str()), (Mark::Ok, "eth0: 1 receive queue, RPS on"));
     }
 
     #[test]
-    fn more_schedulers_than_cores_are_told_before_they_are_throttled() {
+    fn more_schedulers_than_cores_are_reported_before_they_are_throttled() {
         let mut frame = machine(4);
         let beam = Beam { schedulers: Known::Value(16), ..Beam::default() };
         let process =
@@ -210,7 +216,7 @@ mod tests {
         frame.cgroups = vec![Cgroup { path: "/mq".into(), cpu, ..Cgroup::default() }];
         let sick = check(&frame, "BEAM-03");
         assert_eq!(sick.mark(), Mark::WouldHurt);
-        assert_eq!(sick.says, "beam.smp (7) 16 on 4 cores");
+        assert_eq!(sick.says, "beam.smp (7): 16 schedulers, 4 cores");
         frame.cgroups[0].cpu.quota_cores = Known::None;
         assert_eq!(check(&frame, "BEAM-03").mark(), Mark::Ok);
     }

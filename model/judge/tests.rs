@@ -1,4 +1,4 @@
-//! The fold: how findings come, stay and go.
+//! The fold: how findings open, stay open and close.
 
 use super::{Judge, Settings, Standing};
 use crate::Stamp;
@@ -20,21 +20,22 @@ const fn rule(id: RuleId, judge: fn(&mut RuleContext<'_>)) -> Rule {
     }
 }
 
-static BUSY: Rule = rule(TEST_01, |look| {
-    for (cpu, shares) in look.cpus().collect::<Vec<_>>() {
+static BUSY: Rule = rule(TEST_01, |context| {
+    for (cpu, shares) in context.cpus().collect::<Vec<_>>() {
         if shares.busy >= 0.5 {
-            let hit = Hit::new(Subject::Cpu(cpu.id), 0.9).enters(shares.busy >= look.limit(&LIMIT));
-            look.hit(hit.number(crate::locale::evidence::BUSY, shares.busy, "fraction", "/proc/stat"));
+            let hit = Hit::new(Subject::Cpu(cpu.id), 0.9).enters(shares.busy >= context.limit(&LIMIT));
+            context.hit(hit.number(crate::locale::evidence::BUSY, shares.busy, "fraction", "/proc/stat"));
         }
     }
 });
-static CAUSE: Rule = rule(RuleId::new("TEST-02"), |look| {
-    if look.frame().cpu(0).is_some_and(|cpu| cpu.busy() >= Some(0.9)) {
-        look.hit(Hit::new(Subject::Host, 0.9).severity(Severity::Info).covers(TEST_01, Subject::Cpu(0)));
+static CAUSE: Rule = rule(RuleId::new("TEST-02"), |context| {
+    if context.frame().cpu(0).is_some_and(|cpu| cpu.busy() >= Some(0.9)) {
+        context.hit(Hit::new(Subject::Host, 0.9).severity(Severity::Info).covers(TEST_01, Subject::Cpu(0)));
     }
 });
-static BROKEN: Rule = rule(RuleId::new("TEST-03"), |look| assert!(look.frame().cpus.is_empty(), "a defect"));
-static BLIND: Rule = rule(RuleId::new("TEST-04"), |look| look.unchecked(Subject::Host, "no such file", "Linux 9"));
+static BROKEN: Rule = rule(RuleId::new("TEST-03"), |context| assert!(context.frame().cpus.is_empty(), "a defect"));
+static BLIND: Rule =
+    rule(RuleId::new("TEST-04"), |context| context.unchecked(Subject::Host, "no such file", "Linux 9"));
 
 fn frame(second: u64, busy: f64) -> Frame {
     let shares = CpuShares { busy, idle: 1.0 - busy, ..CpuShares::default() };
@@ -91,9 +92,9 @@ fn a_cause_has_its_effects_under_it() {
     let mut judge = Judge::default();
     let judgement = (0..15).map(|second| judge.step_with(&frame(second, 1.0), &[&BUSY, &CAUSE])).last();
     let findings = judgement.map(|judgement| judgement.findings).unwrap_or_default();
-    let told: Vec<(&str, usize)> =
+    let rules: Vec<(&str, usize)> =
         findings.iter().map(|finding| (finding.rule.id.as_str(), finding.children.len())).collect();
-    assert_eq!(told, [("TEST-02", 1)]);
+    assert_eq!(rules, [("TEST-02", 1)]);
     assert_eq!(findings[0].severity, Severity::Warning);
 }
 
@@ -113,7 +114,7 @@ fn a_rule_that_breaks_costs_itself_alone() {
             _ => None,
         })
         .collect();
-    assert_eq!(reasons, [Some("a defect in the rule: please report it"), None, Some("no such file")]);
+    assert_eq!(reasons, [Some("internal error in the rule (please report)"), None, Some("no such file")]);
 }
 
 #[test]
@@ -137,7 +138,7 @@ fn one_sample_is_no_verdict() {
     let judgement = Judge::default().step(&frame(0, 1.0));
     assert!(judgement.findings.is_empty());
     let pending = judgement.rules.iter().filter(|(_, standing)| matches!(standing, Standing::NotChecked(_))).count();
-    // Nothing was read: what does not even need a section is all that could look.
+    // Nothing was read: what does not even need a section is all that could context.
     assert!(pending >= judgement.rules.len() - 3 && pending < judgement.rules.len());
 }
 
@@ -153,18 +154,18 @@ static PLACE: Rule = Rule { needs_load: true, ..rule(RuleId::new("TEST-05"), BUS
 static OTHER: Rule = rule(RuleId::new("TEST-06"), BUSY.judge);
 
 #[test]
-fn the_same_imbalance_is_told_without_load_and_a_warning_under_load() {
+fn the_same_imbalance_is_info_without_load_and_a_warning_under_load() {
     let mut judge = Judge::default();
     let mut worst = |seconds: std::ops::Range<u64>, value: f64| {
         let judgement = seconds.map(|second| judge.step_with(&with_metric(second, value), &[&PLACE])).last();
         let finding = judgement.and_then(|judgement| judgement.findings.into_iter().next()).expect("a finding");
-        let told = finding.evidence.iter().any(|evidence| evidence.name == "application");
-        (finding.severity, told)
+        let by_metric = finding.evidence.iter().any(|evidence| evidence.name == "application");
+        (finding.severity, by_metric)
     };
     assert_eq!(worst(0..20, 2.0), (Severity::Info, true), "no load, whatever the CPU does");
     assert_eq!(worst(20..50, 900.0), (Severity::Warning, false));
     assert_eq!(worst(50..90, 0.0), (Severity::Info, true));
-    // What ends badly by itself is no less bad while the application rests: that may be why it does.
+    // Other rules keep their severity while the application is idle: they may be the reason.
     let mut judge = Judge::default();
     let judgement = (0..20).map(|second| judge.step_with(&with_metric(second, 0.0), &[&OTHER])).last();
     assert_eq!(judgement.and_then(|judgement| judgement.worst()), Some(Severity::Warning));

@@ -1,13 +1,14 @@
-//! When findings came and went.
+//! When findings opened and cleared.
 
 use super::Judgement;
+use crate::locale::judge as text;
 use crate::rules::{Finding, Severity, Subject};
 use std::sync::Arc;
 
-/// Changes that are kept: the oldest go first.
+/// Maximum changes; the oldest are dropped first.
 pub const MAX_CHANGES: usize = 4096;
 
-/// A finding that came or went.
+/// A finding that opened or cleared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// The first sample with it, or the first without: its number in a recording, its `seq` live.
@@ -16,20 +17,20 @@ pub struct Change {
     pub wall_ns: i64,
     /// The same on CLOCK_MONOTONIC, in ns.
     pub mono_ns: u64,
-    /// True where it came, false where it went.
+    /// True if it opened, false if it cleared.
     pub came: bool,
-    /// The rule's id; a recording may have one that this version does not know.
+    /// The id of the rule; a recording may have one that this version does not know.
     pub rule: Arc<str>,
-    /// About what.
+    /// Its subject.
     pub subject: Subject,
-    /// How bad it was then.
+    /// Its severity then.
     pub severity: Severity,
-    /// It in one line, as it was then; hostile as what it names.
+    /// Its title then; hostile as the names in it.
     pub title: Arc<str>,
 }
 
 impl Change {
-    /// A finding that came with a sample, or was last seen before it.
+    /// A finding that opened with a sample, or cleared before it.
     pub fn of(finding: &Finding, came: bool, at: At) -> Self {
         let At { sample, wall_ns, mono_ns } = at;
         let (rule, title) = (finding.rule.id.as_str().into(), finding.title().into());
@@ -37,18 +38,19 @@ impl Change {
         Self { sample, wall_ns, mono_ns, came, rule, subject, severity, title }
     }
 
-    /// What it is about, for finding its other end.
+    /// Rule and subject, to find its other end.
     fn key(&self) -> (&str, &Subject) {
         (&self.rule, &self.subject)
     }
 
-    /// `NIC-01 came: …`.
+    /// `NIC-01 opened: …`.
     pub fn text(&self) -> String {
-        format!("{} {}: {}", self.rule, if self.came { "came" } else { "went" }, self.title)
+        let (rule, title) = (&self.rule, &self.title);
+        if self.came { text::Opened { rule, title }.to_string() } else { text::Cleared { rule, title }.to_string() }
     }
 }
 
-/// A sample's place.
+/// The position of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct At {
     /// See [`Change::sample`].
@@ -59,32 +61,32 @@ pub struct At {
     pub mono_ns: u64,
 }
 
-/// A finding from its coming to its going.
+/// A finding from opening to clearing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// As it came; as it went where that is all that is known.
+    /// Its opening; its clearing if the opening is unknown.
     pub change: Change,
-    /// The first sample with it; none where it was there before what is kept.
+    /// The first sample with it; none if it opened before the retained changes.
     pub from: Option<u64>,
-    /// The first sample without it; none where it is still there.
+    /// The first sample without it; none if it is still open.
     pub to: Option<u64>,
 }
 
-/// What came and went, oldest first.
+/// Openings and clearings, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     changes: Vec<Change>,
 }
 
 impl Timeline {
-    /// Of changes in any order; the newest of them are kept.
+    /// Of changes in any order; the newest are retained.
     pub fn of(mut changes: Vec<Change>) -> Self {
         changes.sort_by_key(|change| change.sample);
         changes.drain(..changes.len().saturating_sub(MAX_CHANGES));
         Self { changes }
     }
 
-    /// Takes in later changes.
+    /// Appends later changes.
     pub fn extend(&mut self, changes: impl IntoIterator<Item = Change>) {
         self.changes.extend(changes);
         if self.changes.len() > MAX_CHANGES {
@@ -92,7 +94,7 @@ impl Timeline {
         }
     }
 
-    /// Forgets what was before a sample.
+    /// Drops changes before a sample.
     pub fn forget_before(&mut self, sample: u64) {
         let old = self.changes.partition_point(|change| change.sample < sample);
         self.changes.drain(..old);
@@ -103,36 +105,35 @@ impl Timeline {
         &self.changes
     }
 
-    /// True where nothing came or went.
+    /// True without changes.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The changes of the next sample after one that has any, or of the one before it; with the place of the first of
-    /// them.
+    /// The changes of the next sample that has any, or of the previous one, with the index of the first of them.
     pub fn around(&self, sample: u64, next: bool) -> Option<(usize, &[Change])> {
-        let found = if next {
+        let nearest = if next {
             self.changes.iter().find(|change| change.sample > sample)
         } else {
             self.changes.iter().rfind(|change| change.sample < sample)
         };
-        let there = found?.sample;
-        let from = self.changes.partition_point(|change| change.sample < there);
-        let to = self.changes.partition_point(|change| change.sample <= there);
+        let at = nearest?.sample;
+        let from = self.changes.partition_point(|change| change.sample < at);
+        let to = self.changes.partition_point(|change| change.sample <= at);
         Some((from, self.changes.get(from..to)?))
     }
 
-    /// What is said when one goes to changes: `finding 2 of 7: NIC-01 came: …, and 1 more`.
-    pub fn said(&self, place: usize, changes: &[Change]) -> String {
+    /// The status of a jump to changes: `change 2 of 7: NIC-01 opened: …, and 1 more`.
+    pub fn summary(&self, place: usize, changes: &[Change]) -> String {
         let Some(first) = changes.first() else { return String::new() };
-        let more = match changes.len() - 1 {
-            0 => String::new(),
-            more => format!(", and {more} more"),
-        };
-        format!("change {} of {}: {}{more}", place + 1, self.changes.len(), first.text())
+        let (number, count, change) = (&(place + 1), &self.changes.len(), &first.text());
+        match &(changes.len() - 1) {
+            0 => text::Change { number, count, change }.to_string(),
+            more => text::ChangeMore { number, count, change, more }.to_string(),
+        }
     }
 
-    /// Each finding from its coming to its going, in the order of their coming.
+    /// Each finding from opening to clearing, in the order of opening.
     pub fn spans(&self) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         for change in &self.changes {
@@ -151,14 +152,14 @@ impl Timeline {
     }
 }
 
-/// What came and went from one judgement to the next. What is told under a cause is there as well.
+/// What opened and cleared from one judgement to the next, including findings grouped below a cause.
 pub fn changes(before: &Judgement, after: &Judgement, at: At) -> Vec<Change> {
     let (went, came) = difference(before, after);
     let went = went.into_iter().map(|finding| Change::of(finding, false, at));
     went.chain(came.into_iter().map(|finding| Change::of(finding, true, at))).collect()
 }
 
-/// The findings that only the one of two judgements has, and those that only the other one has.
+/// The findings of only the first, and of only the second judgement.
 pub fn difference<'a>(before: &'a Judgement, after: &'a Judgement) -> (Vec<&'a Finding>, Vec<&'a Finding>) {
     fn only<'a>(all: &[&'a Finding], others: &[&Finding]) -> Vec<&'a Finding> {
         let there = |finding: &Finding| {
@@ -197,26 +198,26 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_and_goes_is_told_and_what_moves_under_a_cause_is_not() {
+    fn openings_and_clearings_are_changes_and_grouping_is_not() {
         let (mut caused, alone) = (judged(&["NIC-01"]), judged(&["IRQ-01"]));
         caused.findings[0].children = alone.findings.clone();
-        let told = |before: &Judgement, after: &Judgement| -> Vec<(String, bool)> {
+        let changed = |before: &Judgement, after: &Judgement| -> Vec<(String, bool)> {
             let changes = changes(before, after, At::default());
             changes.into_iter().map(|change| (change.rule.to_string(), change.came)).collect()
         };
-        assert_eq!(told(&judged(&[]), &alone), [("IRQ-01".to_owned(), true)]);
-        assert_eq!(told(&alone, &caused), [("NIC-01".to_owned(), true)]);
-        assert_eq!(told(&caused, &judged(&["IO-01"])).len(), 3);
-        assert_eq!(told(&caused, &caused), []);
+        assert_eq!(changed(&judged(&[]), &alone), [("IRQ-01".to_owned(), true)]);
+        assert_eq!(changed(&alone, &caused), [("NIC-01".to_owned(), true)]);
+        assert_eq!(changed(&caused, &judged(&["IO-01"])).len(), 3);
+        assert_eq!(changed(&caused, &caused), []);
     }
 
     #[test]
-    fn one_goes_from_sample_to_sample() {
+    fn jumps_go_from_sample_to_sample() {
         let timeline = Timeline::of(vec![change(9, 1, false), change(5, 1, true), change(9, 2, true)]);
-        let (place, found) = timeline.around(0, true).expect("one");
-        assert_eq!(timeline.said(place, found), "change 1 of 3: CPU-03 came: cpu 1");
-        let (place, found) = timeline.around(5, true).expect("one");
-        assert_eq!(timeline.said(place, found), "change 2 of 3: CPU-03 went: cpu 1, and 1 more");
+        let (place, at) = timeline.around(0, true).expect("one");
+        assert_eq!(timeline.summary(place, at), "change 1 of 3: CPU-03 opened: cpu 1");
+        let (place, at) = timeline.around(5, true).expect("one");
+        assert_eq!(timeline.summary(place, at), "change 2 of 3: CPU-03 cleared: cpu 1, and 1 more");
         assert_eq!(timeline.around(9, true), None);
         assert_eq!(timeline.around(9, false).expect("one").0, 0);
         assert_eq!(timeline.around(5, false), None);
@@ -239,7 +240,7 @@ mod tests {
             for sample in 0..100 {
                 for next in [false, true] {
                     if let Some((place, changes)) = timeline.around(sample, next) {
-                        prop_assert!(!changes.is_empty() && !timeline.said(place, changes).is_empty());
+                        prop_assert!(!changes.is_empty() && !timeline.summary(place, changes).is_empty());
                     }
                 }
             }

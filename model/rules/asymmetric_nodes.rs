@@ -1,4 +1,4 @@
-//! NUMA-10: the nodes of the machine are not alike.
+//! NUMA-10: the NUMA nodes of the machine differ.
 
 use super::{
     Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts, preflight,
@@ -45,11 +45,7 @@ fn judge(context: &mut RuleContext<'_>) {
     let uneven = cpus.iter().any(|(_, count)| Some(*count) != cpus.first().map(|first| first.1));
     let offline = IdSet::from_ids(frame.topology.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id));
     if nodes.iter().all(|node| !node.has_memory) {
-        context.unchecked(
-            Subject::Host,
-            "memory of the nodes could not be read",
-            "/sys/devices/system/node/node*/meminfo",
-        );
+        context.unchecked(Subject::Host, &text::MEMORY_UNREAD, "/sys/devices/system/node/node*/meminfo");
         return;
     }
     let bare: Vec<u32> = nodes.iter().filter(|node| !node.has_memory).map(|node| node.id).collect();
@@ -61,26 +57,27 @@ fn judge(context: &mut RuleContext<'_>) {
     let largest = sizes.iter().map(|(_, size)| *size).fold(0.0, f64::max);
     let smallest = sizes.iter().map(|(_, size)| *size).fold(f64::MAX, f64::min);
     let lopsided = sizes.len() > 1 && smallest < largest * (1.0 - context.limit(&MEMORY));
-    let mut told = Vec::new();
+    let mut differences = Vec::new();
     if uneven {
-        told.push(format!("CPUs {}", parts::list(cpus.iter().map(|(node, count)| format!("n{node} {count}")), 16)));
+        let cpus = parts::list(cpus.iter().map(|(node, count)| format!("n{node} {count}")), 16);
+        differences.push(text::Cpus { cpus: &cpus }.to_string());
         if !offline.is_empty() {
-            told.push(format!("CPUs {offline} are offline"));
+            differences.push(text::Offline { cpus: &offline }.to_string());
         }
     }
     if lopsided {
         let sizes = sizes.iter().map(|(node, size)| format!("n{node} {}", parts::bytes(Some(*size))));
-        told.push(format!("memory {}", parts::list(sizes, 16)));
+        differences.push(text::Memory { sizes: &parts::list(sizes, 16) }.to_string());
     }
     if !bare.is_empty() {
-        told.push(format!("no memory on node {}", parts::list(bare, 16)));
+        differences.push(text::NoMemory { nodes: &parts::list(bare, 16) }.to_string());
     }
-    if told.is_empty() {
+    if differences.is_empty() {
         return;
     }
     let hit = Hit::new(Subject::Host, 0.9)
         .severity(Severity::Info)
-        .text(evidence::NODES, told.join("; "), "/sys/devices/system/node")
+        .text(evidence::NODES, differences.join("; "), "/sys/devices/system/node")
         .some_text(evidence::OFFLINE, offline.to_string(), "/sys/devices/system/cpu/online");
     context.hit(hit);
 }
@@ -94,5 +91,5 @@ fn frame_memory(frame: &Frame, node: &NodePlace) -> Option<u64> {
 }
 
 fn title(finding: &Finding) -> String {
-    format!("the nodes are not alike: {}", finding.text(evidence::NODES))
+    text::Title { differences: &finding.text(evidence::NODES) }.to_string()
 }

@@ -1,4 +1,4 @@
-//! MEM-07: the kernel could reclaim page cache in the background, and does not, or too slowly.
+//! MEM-07: periodic page cache reclaim of the kernel is off or too slow.
 
 use super::{
     Cell, Finding, Grid, Hit, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts,
@@ -38,30 +38,27 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
-/// Pages that one round takes for one CPU and each unit of the weight.
+/// Pages that one period reclaims per CPU and unit of weight.
 const PAGES_EACH: f64 = 32.0;
-/// The largest weight that the kernel takes.
+/// The largest weight that the kernel accepts.
 const MOST_WEIGHT: f64 = 100.0;
-/// The longest period that is proposed; the kernel takes up to 43,200 s, in bursts as large.
+/// The longest proposed period; the kernel accepts up to 43,200 s, with correspondingly large bursts.
 const LONGEST: f64 = 10.0;
-/// Samples that growth is taken over at most.
+/// Maximum samples of the growth.
 const MOST: usize = 60;
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     if frame.raw.sysctls.value().is_none() {
-        context.unchecked(Subject::Host, "the kernel's settings could not be read", "a readable /proc/sys");
+        context.unchecked(Subject::Host, &text::SETTINGS_UNREAD, &text::SETTINGS_UNREAD_REQUIRES);
         return;
     }
     let Some(enabled) = setting(frame, "vm.cache_reclaim_enable") else { return };
     let (Some(period), Some(weight)) =
         (setting(frame, "vm.cache_reclaim_s"), setting(frame, "vm.cache_reclaim_weight"))
     else {
-        context.unchecked(
-            Subject::Host,
-            "period and weight could not be read",
-            "/proc/sys/vm/cache_reclaim_s, cache_reclaim_weight",
-        );
+        let files = "/proc/sys/vm/cache_reclaim_s, cache_reclaim_weight";
+        context.unchecked(Subject::Host, &text::PERIOD_UNREAD, files);
         return;
     };
     let page = page(frame);
@@ -88,7 +85,7 @@ fn judge(context: &mut RuleContext<'_>) {
         hit = sized(hit, context, unit, needed, page);
     }
     if frame.memory.swap_total_bytes.value().is_some_and(|swap| swap > 0) {
-        hit = hit.text(evidence::SWAP, "on: periodic reclaim may swap anonymous memory out", "/proc/meminfo SwapTotal");
+        hit = hit.text(evidence::SWAP, text::SWAP_ON.as_str(), "/proc/meminfo SwapTotal");
     }
     let hit = hit.text(evidence::KERNEL_HAS, reclaim::cache_limits(frame), "/proc/sys/vm");
     context.hit(hit.would_hurt());
@@ -98,19 +95,19 @@ fn page(frame: &Frame) -> f64 {
     frame.memory.page_bytes.value().unwrap_or(4096) as f64
 }
 
-/// Bytes of one round for each unit of the weight.
+/// Bytes of one period per unit of weight.
 pub(super) fn unit(frame: &Frame) -> f64 {
     PAGES_EACH * page(frame) * frame.topology.cpus_online.len() as f64
 }
 
-/// Period, weight and reach of the smallest values that suffice.
+/// Period, weight and rate of the smallest sufficient values.
 pub(super) fn proposal(frame: &Frame, needed: f64) -> (u64, u64, f64) {
     let unit = unit(frame);
     let triple = smallest(unit, needed.max(1.0));
     (triple.period as u64, triple.weight as u64, triple.reach(unit))
 }
 
-/// With the smallest values that suffice.
+/// With the smallest sufficient values.
 fn sized(hit: Hit, context: &RuleContext<'_>, unit: f64, needed: f64, page: f64) -> Hit {
     let triple = smallest(unit, needed);
     let hit = hit
@@ -127,11 +124,11 @@ fn setting(frame: &Frame, name: &str) -> Option<u64> {
     frame.sysctls.iter().find(|(known, _)| &**known == name).and_then(|(_, value)| value.parse().ok())
 }
 
-/// What comes into the machine's page cache.
+/// What the page cache of the machine takes in.
 struct Growth {
-    /// What stays.
+    /// Net growth.
     net: Option<f64>,
-    /// What tasks took back meanwhile: without it the cache had grown by that much more.
+    /// Reclaimed meanwhile: the cache would have grown by that much more.
     reclaimed: f64,
 }
 
@@ -144,7 +141,7 @@ impl Growth {
         let values = file.map(|file| context.remember(&Subject::Host, file as f64)).unwrap_or_default();
         let recent = series::newest(&values, MOST);
         let steady = (recent.len() >= 5).then(|| series::theil_sen(recent)).flatten();
-        // The machine counts what is reclaimed for it; groups count that and what they reclaim at limits of their own.
+        // The machine counts its own reclaim; control groups count that and what they reclaim at their own limits.
         let groups =
             frame.cgroups.iter().filter(|cgroup| cgroup.path.matches('/').count() == 1 && cgroup.path.len() > 1);
         let by_groups: f64 = groups.filter_map(|cgroup| cgroup.memory.as_ref()?.pgsteal_per_second).sum();
@@ -161,7 +158,7 @@ impl Growth {
     }
 }
 
-/// Period, weight and switch.
+/// Period and weight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Triple {
     period: f64,
@@ -181,8 +178,8 @@ impl Triple {
     }
 }
 
-/// The values that reclaim least and still enough: weight one as seldom as can be, else every second with as little
-/// weight as can be. Where that is not enough, the most there is.
+/// The smallest sufficient values: weight 1 with the longest period, else one second with the smallest weight. If that
+/// is not sufficient, the largest weight.
 fn smallest(unit: f64, needed: f64) -> Triple {
     if unit >= needed {
         return Triple { period: (unit / needed).floor().clamp(1.0, LONGEST), weight: 1.0 };
@@ -190,19 +187,24 @@ fn smallest(unit: f64, needed: f64) -> Triple {
     Triple { period: 1.0, weight: (needed / unit.max(1.0)).ceil().clamp(1.0, MOST_WEIGHT) }
 }
 
-/// What each node could reclaim with these values, where there are several: rounds are run node by node.
+/// What each of several nodes could reclaim with these values: each node reclaims on its own.
 fn nodes(frame: &Frame, page: f64, triple: Triple, factor: f64) -> Option<Grid> {
     if frame.topology.cpu_nodes().count() < 2 {
         return None;
     }
-    let mut grid = Grid::new([("CPUs", ""), ("growth", "bytes/s"), ("needed", "bytes/s"), ("reach then", "bytes/s")]);
+    let mut grid = Grid::new([
+        (text::COLUMN_CPUS.as_str(), ""),
+        (text::COLUMN_GROWTH.as_str(), "bytes/s"),
+        (text::COLUMN_NEEDED.as_str(), "bytes/s"),
+        (text::COLUMN_RATE.as_str(), "bytes/s"),
+    ]);
     for place in &frame.topology.nodes {
         let cpus = place.cpus.intersection(&frame.topology.cpus_online).len() as f64;
         let growth = frame.node(place.id).and_then(|node| node.file_growth_bytes_per_second);
         let reach = triple.reach(PAGES_EACH * page * cpus);
         let needed = growth.map(|growth| growth.max(0.0) * factor);
         grid.push(
-            format!("node {}", place.id),
+            text::Node { node: &place.id }.to_string(),
             [Cell::Number(cpus), Cell::of(growth), Cell::of(needed), Cell::Number(reach)],
         );
     }
@@ -210,25 +212,18 @@ fn nodes(frame: &Frame, page: f64, triple: Triple, factor: f64) -> Option<Grid> 
 }
 
 fn title(finding: &Finding) -> String {
-    let (reach, command) = (finding.number(evidence::REACH).unwrap_or(0.0), finding.text(evidence::COMMAND));
-    let enough = finding.number(evidence::REACH_THEN) >= finding.number(evidence::NEEDED);
-    let command = match command {
-        "" => String::new(),
-        command if enough => format!("; enough: {command}"),
-        command => format!("; the most there is, and too little: {command}"),
-    };
+    let reach = finding.number(evidence::REACH).unwrap_or(0.0);
+    let sufficient = finding.number(evidence::REACH_THEN) >= finding.number(evidence::NEEDED);
     let growth = finding.number(evidence::GROWTH).unwrap_or(0.0) + finding.number(evidence::RECLAIMED).unwrap_or(0.0);
-    let growth = parts::bytes(Some(growth.max(0.0)));
-    if reach == 0.0 && command.is_empty() {
-        return "periodic page cache reclaim is off".to_owned();
+    let (growth, rate) = (&parts::bytes(Some(growth.max(0.0))), &parts::bytes(Some(reach)));
+    match (reach == 0.0, &finding.text(evidence::COMMAND)) {
+        (true, &"") => text::OFF.to_string(),
+        (true, command) if sufficient => text::OffSufficient { growth, command }.to_string(),
+        (true, command) => text::OffInsufficient { growth, command }.to_string(),
+        (false, &"") => text::Slow { rate, growth }.to_string(),
+        (false, command) if sufficient => text::SlowSufficient { rate, growth, command }.to_string(),
+        (false, command) => text::SlowInsufficient { rate, growth, command }.to_string(),
     }
-    if reach == 0.0 {
-        return format!("periodic page cache reclaim is off and the cache takes in {growth}/s{command}");
-    }
-    format!(
-        "periodic page cache reclaim reaches {}/s, the cache takes in {growth}/s{command}",
-        parts::bytes(Some(reach))
-    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! MEM-02: page cache fills a group to its limit, and reclaiming it hurts.
+//! MEM-02: page cache fills a control group to its limit, and reclaiming it stalls the workload.
 
 use super::reclaim::Throughput;
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts, reclaim};
@@ -46,14 +46,13 @@ fn judge(context: &mut RuleContext<'_>) {
         let full = current as f64 / limit.max(1) as f64;
         let Some(pain) = pain(context, cgroup, memory) else {
             if full >= context.limit(&EXIT) {
-                let needs = "cgroup v2 with memory.pressure, or refaults in memory.stat";
-                context.unchecked(subject, "full, and nobody knows whether it hurts", needs);
+                context.unchecked(subject, &text::UNKNOWN, &text::UNKNOWN_REQUIRES);
             }
             continue;
         };
         let rhythm = reclaim::rhythm(context, cgroup, pain, &throughput);
         let cache = memory.reclaimable_bytes.value().map(|bytes| bytes as f64 / current.max(1) as f64);
-        // Bursts that hurt are as bad between them.
+        // Bursts that stall the workload count between bursts too.
         let again = rhythm.as_ref().is_some_and(|rhythm| rhythm.hurts);
         let quiet = (full < context.limit(&EXIT) || pain < 1.0 / 3.0) && !again;
         if quiet || cache.is_some_and(|cache| cache < context.limit(&FILE)) {
@@ -83,12 +82,12 @@ fn judge(context: &mut RuleContext<'_>) {
                 hit = hit.text(evidence::DIPS, rhythm.dips, "/proc/net/dev, cpu.stat, --metric");
             }
         }
-        let hit = reclaim::tell(hit, context, cgroup, memory);
+        let hit = reclaim::details(hit, context, cgroup, memory);
         context.hit(hit);
     }
 }
 
-/// How much reclaim hurts: from 1 on too much. None where nothing tells.
+/// How much reclaim stalls the workload: 1 or more is too much. None if unknown.
 fn pain(context: &RuleContext<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Option<f64> {
     let pressure = cgroup.memory_pressure.and_then(|stall| stall.some_ratio);
     let (refaults, scanned) = (memory.refault_file_per_second, memory.pgscan_direct_per_second);
@@ -104,16 +103,22 @@ fn pain(context: &RuleContext<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Op
 }
 
 fn title(finding: &Finding) -> String {
-    let (full, limit) = (parts::percent(finding.number(evidence::FULL)), parts::bytes(finding.number(evidence::LIMIT)));
-    let cache = parts::percent(finding.number(evidence::RECLAIMABLE));
-    let mut pain = Vec::new();
+    let mut effects = Vec::new();
     if let Some(pressure) = finding.number(evidence::PRESSURE).filter(|pressure| *pressure >= 0.01) {
-        pain.push(format!("waits {}", parts::percent(Some(pressure))));
+        effects.push(text::Pressure { share: &parts::percent(Some(pressure)) }.to_string());
     }
     if let Some(refaults) = finding.number(evidence::REFAULTS).filter(|rate| *rate >= 1.0) {
-        pain.push(format!("{} refaults/s", parts::count(Some(refaults))));
+        effects.push(text::Refaults { rate: &parts::count(Some(refaults)) }.to_string());
     }
-    let every =
-        finding.number(evidence::PERIOD).map_or_else(String::new, |period| format!(", reclaim every {period:.0} s"));
-    format!("{} is at {full} of {limit}, {cache} of it page cache: {}{every}", finding.subject, parts::list(pain, 2))
+    if let Some(period) = finding.number(evidence::PERIOD) {
+        effects.push(text::Period { seconds: &format!("{period:.0}") }.to_string());
+    }
+    let (subject, effects) = (&finding.subject, &parts::list(effects, 3));
+    let full = &parts::percent(finding.number(evidence::FULL));
+    let limit = &parts::bytes(finding.number(evidence::LIMIT));
+    let cache = &parts::percent(finding.number(evidence::RECLAIMABLE));
+    if effects.is_empty() {
+        return text::Title { subject, full, limit, cache }.to_string();
+    }
+    text::TitleStalls { subject, full, limit, cache, effects }.to_string()
 }

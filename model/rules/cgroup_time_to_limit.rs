@@ -1,4 +1,4 @@
-//! MEM-03: a group grows towards its limit.
+//! MEM-03: a control group grows towards its memory limit.
 
 use super::cgroup_unreclaimable;
 use super::{
@@ -40,7 +40,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let Some(memory) = &cgroup.memory else { continue };
         let (Some(used), Some(limit)) = (parts::stuck_bytes(memory), memory.limit_bytes.value()) else { continue };
         let (used, limit) = (used as f64, limit as f64);
-        // What went on lately: a pause or a jump before it must not hide a steady growth.
+        // Only recent samples: an earlier pause or jump must not hide steady growth.
         let series = context.remember_newest(&subject, used, MOST);
         if (series.len() as f64) < context.limit(&SAMPLES) || used >= limit {
             continue;
@@ -62,16 +62,16 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::USED, used, "bytes", "memory.stat")
             .number(evidence::LIMIT, limit, "bytes", "memory.max")
             .covers(cgroup_unreclaimable::ID, subject);
-        let hit = reclaim::tell_java(hit, context.frame(), cgroup);
+        let hit = reclaim::java_memory(hit, context.frame(), cgroup);
         context.hit(hit);
     }
 }
 
-/// Samples that the trend is taken over at most.
+/// Maximum samples of the trend.
 const MOST: usize = 60;
 
-/// False where the means of the first and the last third are too close for a steady growth: to tell costs next to
-/// nothing, and is enough for nearly every group.
+/// False if the means of the first and the last third are too close for steady growth: a cheap test that decides for
+/// nearly every control group.
 fn may_grow(series: &[(f64, f64)], least: f64) -> bool {
     let third = series.len() / 3;
     let mean = |part: &[(f64, f64)]| {
@@ -87,8 +87,11 @@ fn may_grow(series: &[(f64, f64)], least: f64) -> bool {
 }
 
 fn title(finding: &Finding) -> String {
-    let (growth, limit) =
-        (parts::bytes(finding.number(evidence::GROWTH)), parts::bytes(finding.number(evidence::LIMIT)));
-    let seconds = parts::count(finding.number(evidence::SECONDS).map(f64::round));
-    format!("{} grows by {growth}/s and reaches its {limit} in {seconds} s", finding.subject)
+    text::Title {
+        subject: &finding.subject,
+        growth: &parts::bytes(finding.number(evidence::GROWTH)),
+        limit: &parts::bytes(finding.number(evidence::LIMIT)),
+        seconds: &parts::count(finding.number(evidence::SECONDS).map(f64::round)),
+    }
+    .to_string()
 }

@@ -1,4 +1,4 @@
-//! MEM-01: a group is nearly full of memory that cannot be taken back.
+//! MEM-01: a control group is nearly full of unreclaimable memory.
 
 use super::{
     Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts, preflight,
@@ -39,7 +39,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let Some(memory) = &cgroup.memory else { continue };
         let Some(limit) = memory.effective_limit_bytes.value().or(memory.limit_bytes.value()) else { continue };
         let Some(used) = parts::stuck_bytes(memory) else {
-            context.unchecked(subject, "what of its memory is reclaimable could not be read", "memory.stat");
+            context.unchecked(subject, &text::UNREAD, "memory.stat");
             continue;
         };
         let full = used as f64 / limit.max(1) as f64;
@@ -66,6 +66,10 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (full, limit) = (parts::percent(finding.number(evidence::FULL)), parts::bytes(finding.number(evidence::LIMIT)));
-    format!("{}: {full} of its {limit} cannot be reclaimed", finding.subject)
+    text::Title {
+        subject: &finding.subject,
+        full: &parts::percent(finding.number(evidence::FULL)),
+        limit: &parts::bytes(finding.number(evidence::LIMIT)),
+    }
+    .to_string()
 }

@@ -1,4 +1,4 @@
-//! MEM-06: writers are held because too much waits to be written.
+//! MEM-06: writers are throttled by dirty memory.
 
 use super::cgroup_reclaim_stalls;
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, disk_text, parts};
@@ -42,15 +42,11 @@ fn host(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let memory = &frame.memory;
     let Some(limit) = memory.dirty_threshold_bytes.value().filter(|limit| *limit > 0) else {
-        context.unchecked(
-            Subject::Host,
-            "the limit of dirty memory could not be read",
-            "/proc/vmstat nr_dirty_threshold",
-        );
+        context.unchecked(Subject::Host, &text::LIMIT_UNREAD, "/proc/vmstat nr_dirty_threshold");
         return;
     };
     let Some(dirty) = memory.dirty_bytes.value() else {
-        context.unchecked(Subject::Host, "dirty memory could not be read", "/proc/meminfo");
+        context.unchecked(Subject::Host, &text::DIRTY_UNREAD, "/proc/meminfo");
         return;
     };
     let waiting = dirty.saturating_add(memory.writeback_bytes.value().unwrap_or(0));
@@ -59,9 +55,9 @@ fn host(context: &mut RuleContext<'_>) {
     if share < context.limit(&EXIT) || pressure.is_some_and(|ratio| ratio < context.limit(&PRESSURE) / 2.0) {
         return;
     }
-    let held = held(frame);
+    let blocked = blocked(frame);
     let felt = pressure.is_none_or(|ratio| ratio >= context.limit(&PRESSURE));
-    let several = concerns_others(frame, &held);
+    let several = concerns_others(frame, &blocked);
     let mut hit = Hit::new(Subject::Host, 0.7)
         .enters(share >= context.limit(&DIRTY) && felt)
         .severity(if several { Severity::Warning } else { Severity::Info })
@@ -71,33 +67,33 @@ fn host(context: &mut RuleContext<'_>) {
         .known(evidence::PRESSURE, pressure, "fraction", "/proc/pressure/io")
         .known(evidence::BLOCKED, frame.host.blocked.value().map(|count| count as f64), "", "/proc/stat procs_blocked")
         .text(evidence::SETTINGS, settings(frame), "/proc/sys/vm");
-    if !held.is_empty() {
+    if !blocked.is_empty() {
         hit = hit.text(
             evidence::HELD,
-            parts::list(held.iter().map(|(name, pid)| format!("{name} ({pid})")), 6),
+            parts::list(blocked.iter().map(|(name, pid)| format!("{name} ({pid})")), 6),
             "/proc/PID/stat",
         );
     }
     context.hit(hit);
 }
 
-/// True where more than one writer alone is held. Threads that wait are not seen where their process's first one does
-/// not: then whoever writes to a disk is held.
-fn concerns_others(frame: &Frame, held: &[(Arc<str>, u32)]) -> bool {
+/// True if more than a single writer is throttled. A process is in state D only if its first thread is: other blocked
+/// threads are not visible, and then every writer of a shared disk counts.
+fn concerns_others(frame: &Frame, blocked: &[(Arc<str>, u32)]) -> bool {
     let shared = |disk: &&crate::frame::Disk| disk_text::services(frame, disk, 0.15).len() > 1;
-    services(held) > 1
-        || held.iter().any(|(name, _)| parts::is_delicate(name))
+    services(blocked) > 1
+        || blocked.iter().any(|(name, _)| parts::is_delicate(name))
         || frame.disks.iter().filter(|disk| parts::is_judged(disk)).any(|disk| shared(&disk))
 }
 
-/// Processes that wait where nothing can interrupt them, with a thread at least.
-fn held(frame: &Frame) -> Vec<(Arc<str>, u32)> {
+/// Processes in uninterruptible sleep (state D).
+fn blocked(frame: &Frame) -> Vec<(Arc<str>, u32)> {
     let waits = frame.processes.iter().filter(|process| !process.kernel && process.state == 'D');
     waits.map(|process| (Arc::clone(&process.comm), process.pid)).collect()
 }
 
-fn services(held: &[(Arc<str>, u32)]) -> usize {
-    held.iter().map(|held| &held.0).collect::<BTreeSet<_>>().len()
+fn services(blocked: &[(Arc<str>, u32)]) -> usize {
+    blocked.iter().map(|process| &process.0).collect::<BTreeSet<_>>().len()
 }
 
 fn settings(frame: &Frame) -> String {
@@ -135,7 +131,7 @@ fn groups(context: &mut RuleContext<'_>) {
     }
 }
 
-/// Its processes that write, most first.
+/// Its writing processes, largest first.
 fn writers(frame: &Frame, cgroup: &Cgroup) -> String {
     let mut writers: Vec<_> = frame
         .processes
@@ -151,13 +147,12 @@ fn writers(frame: &Frame, cgroup: &Cgroup) -> String {
 }
 
 fn title(finding: &Finding) -> String {
-    let (share, limit) =
-        (parts::percent(finding.number(evidence::SHARE)), parts::bytes(finding.number(evidence::LIMIT)));
-    let waiting = parts::bytes(finding.number(evidence::WAITING));
-    if finding.subject == Subject::Host {
-        let held = finding.text(evidence::HELD);
-        let who = if held.is_empty() { String::new() } else { format!("; held: {held}") };
-        return format!("{waiting} wait to be written, {share} of the {limit} at which writers are held{who}");
+    let share = &parts::percent(finding.number(evidence::SHARE));
+    let limit = &parts::bytes(finding.number(evidence::LIMIT));
+    let dirty = &parts::bytes(finding.number(evidence::WAITING));
+    match (&finding.subject, &finding.text(evidence::HELD)) {
+        (Subject::Host, &"") => text::Title { dirty, share, limit }.to_string(),
+        (Subject::Host, processes) => text::TitleBlocked { dirty, share, limit, processes }.to_string(),
+        (subject, _) => text::TitleGroup { subject, dirty, share, limit }.to_string(),
     }
-    format!("{}: {waiting} wait to be written, {share} of its {limit}", finding.subject)
 }

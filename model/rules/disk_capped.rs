@@ -1,4 +1,4 @@
-//! IO-05: a disk delivers the same rate whatever is asked of it: a cap, not a limit of its own.
+//! IO-05: a disk runs at a flat rate while requests queue: a rate limit.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts, series};
 use crate::bottleneck::ResourceKind;
@@ -70,7 +70,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .known(evidence::AWAIT, disk.await_ms.value(), "ms", "/proc/diskstats")
             .text(
                 evidence::MODEL,
-                if disk.model.is_empty() { "unknown".into() } else { Arc::clone(&disk.model) },
+                if disk.model.is_empty() { text::UNKNOWN_MODEL.as_str().into() } else { Arc::clone(&disk.model) },
                 "/sys/block/DISK/device/model",
             );
         context.hit(hit);
@@ -81,7 +81,7 @@ fn rate(reads: Option<f64>, writes: Option<f64>) -> Option<f64> {
     Some(reads? + writes?)
 }
 
-/// How much it varied over the time that counts; none before so long has passed, or where it was not full in between.
+/// Variation over the required duration; none before that has passed, or if the disk was not full meanwhile.
 fn varies(context: &RuleContext<'_>, values: &[series::Point]) -> Option<f64> {
     let seconds = context.limit(&SECONDS);
     let from = values.last()?.0 - seconds;
@@ -92,7 +92,7 @@ fn varies(context: &RuleContext<'_>, values: &[series::Point]) -> Option<f64> {
     (long && !broken).then(|| series::variation(recent)).flatten()
 }
 
-/// True for disks that a hypervisor or a cloud lends.
+/// True for disks of a hypervisor or a cloud.
 fn is_virtual(frame: &Frame, disk: &Disk) -> bool {
     let models = ["Elastic Block Store", "PersistentDisk", "QEMU", "Virtual", "VBOX"];
     !frame.host.virtualization.is_empty()
@@ -101,15 +101,17 @@ fn is_virtual(frame: &Frame, disk: &Disk) -> bool {
 }
 
 fn title(finding: &Finding) -> String {
-    let what = if finding.text(evidence::FLAT) == "requests" {
-        format!("{} requests/s", parts::count(finding.number(evidence::REQUESTS).map(f64::round)))
+    let rate = if finding.text(evidence::FLAT) == "requests" {
+        text::Requests { count: &parts::count(finding.number(evidence::REQUESTS).map(f64::round)) }.to_string()
     } else {
         format!("{}/s", parts::bytes(finding.number(evidence::BYTES)))
     };
-    let seconds = parts::count(finding.number(evidence::SECONDS));
-    let vary = finding.number(evidence::VARIATION).map_or(0.0, |share| share * 100.0);
-    format!(
-        "{} stays at {what} for {seconds} s (±{vary:.1} %) while requests wait: it looks like a cap",
-        finding.subject
-    )
+    let variation = finding.number(evidence::VARIATION).map_or(0.0, |share| share * 100.0);
+    text::Title {
+        subject: &finding.subject,
+        rate: &rate,
+        seconds: &parts::count(finding.number(evidence::SECONDS)),
+        variation: &format!("{variation:.1}%"),
+    }
+    .to_string()
 }

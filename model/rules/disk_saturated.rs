@@ -1,4 +1,4 @@
-//! IO-01: a disk is served to its end.
+//! IO-01: a disk is saturated.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, disk_text, parts};
 use super::{dirty_throttling, disk_capped, iowait};
@@ -54,13 +54,16 @@ fn judge(context: &mut RuleContext<'_>) {
             .covers(disk_capped::ID, Subject::Disk(Arc::clone(&disk.name)))
             .covers(dirty_throttling::ID, Subject::Host)
             .covers(iowait::ID, Subject::Host);
-        let hit = disk_text::tell(hit, context, disk);
+        let hit = disk_text::details(hit, context, disk);
         context.hit(hit);
     }
 }
 
 fn title(finding: &Finding) -> String {
-    let (busy, wait) =
-        (parts::percent(finding.number(evidence::UTILISATION)), parts::count(finding.number(evidence::AWAIT)));
-    format!("{} is {busy} busy, a request takes {wait} ms", finding.subject)
+    text::Title {
+        subject: &finding.subject,
+        busy: &parts::percent(finding.number(evidence::UTILISATION)),
+        latency: &parts::count(finding.number(evidence::AWAIT)),
+    }
+    .to_string()
 }

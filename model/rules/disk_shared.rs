@@ -1,4 +1,4 @@
-//! IO-02: two services write to one saturated disk.
+//! IO-02: several services write to one saturated disk.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, disk_text, parts};
 use super::{dirty_throttling, disk_capped, disk_saturated, flush_storm, iowait};
@@ -54,12 +54,16 @@ fn judge(context: &mut RuleContext<'_>) {
             .covers(flush_storm::ID, subject)
             .covers(dirty_throttling::ID, Subject::Host)
             .covers(iowait::ID, Subject::Host);
-        let hit = disk_text::tell(hit, context, disk);
+        let hit = disk_text::details(hit, context, disk);
         context.hit(hit);
     }
 }
 
 fn title(finding: &Finding) -> String {
-    let wait = parts::count(finding.number(evidence::AWAIT));
-    format!("{} is shared by {}; a request takes {wait} ms", finding.subject, finding.text(evidence::WRITERS))
+    text::Title {
+        subject: &finding.subject,
+        writers: &finding.text(evidence::WRITERS),
+        latency: &parts::count(finding.number(evidence::AWAIT)),
+    }
+    .to_string()
 }

@@ -40,7 +40,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     if frame.raw.mounts.value().is_none() {
-        context.unchecked(Subject::Host, "what is mounted could not be read", "/proc/self/mountinfo");
+        context.unchecked(Subject::Host, &text::MOUNTS_UNREAD, "/proc/self/mountinfo");
         return;
     }
     for (disk, mounts) in by_disk(frame) {
@@ -61,8 +61,8 @@ fn judge(context: &mut RuleContext<'_>) {
             }
         }
         if !unread.is_empty() {
-            let reason = format!("how full {} is could not be asked", parts::list(unread, 3));
-            context.unchecked(subject, &reason, "a file system that answers, and the right to ask");
+            let reason = text::UsageUnread { mounts: &parts::list(unread, 3) }.to_string();
+            context.unchecked(subject, &reason, &text::USAGE_UNREAD_REQUIRES);
         }
         if let Some(hit) = worst {
             context.hit(hit);
@@ -70,14 +70,14 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// What is worse than another: what opens a finding, then by severity and by how full it is.
+/// Order of hits: those that open a finding first, then by severity and by how full the file system is.
 fn rank(hit: &Hit) -> (bool, Severity, u64) {
     let full = hit.evidence.iter().find(|row| row.name == "full").map(|row| &row.value);
     let full = if let Some(Figure::Number(share)) = full { (share * 1e6) as u64 } else { 0 };
     (hit.strength == Strength::Enter, hit.severity, full)
 }
 
-/// Every file system once: under the topmost device that it is mounted from.
+/// Every file system once: of the topmost device that it is mounted from.
 fn by_disk(frame: &Frame) -> Vec<(&Disk, Vec<&Mount>)> {
     let mut owner: BTreeMap<&str, (&Disk, &Mount)> = BTreeMap::new();
     for disk in &frame.disks {
@@ -106,19 +106,19 @@ fn is_for_booting(mount: &Mount) -> bool {
     mount.path.starts_with("/boot") || mount.path.starts_with("/efi")
 }
 
-/// Share in use of what runs out first, and what that is.
+/// The larger of the shares of space and inodes in use, and which of the two.
 fn full(mount: &Mount) -> Option<(f64, &'static str)> {
     let used = |total: Known<u64>, free: Known<u64>| {
         let (total, free) = (total.value().filter(|total| *total > 0)?, free.value()?);
         Some(1.0 - free.min(total) as f64 / total as f64)
     };
-    // As df counts: of what could be used, which is less than the size where some is kept back.
+    // As df counts: of the usable space, which excludes reserved blocks.
     let usable = match (mount.used_bytes, mount.free_bytes) {
         (Known::Value(used), Known::Value(free)) => Known::Value(used.saturating_add(free)),
         _ => mount.total_bytes,
     };
     let space = used(usable, mount.free_bytes)?;
-    // Some file systems make inodes as they need them: they have none to run out of.
+    // Some file systems create inodes on demand: they cannot run out of them.
     match used(mount.inodes_total, mount.inodes_free) {
         Some(inodes) if inodes > space => Some((inodes, "inodes")),
         _ => Some((space, "space")),
@@ -159,11 +159,11 @@ fn one(
     )
 }
 
-/// How fast it fills and over how many seconds that was seen; none where it does not, or not steadily.
+/// How fast it fills, and over how many seconds that was observed; none without steady growth.
 fn growth(context: &mut RuleContext<'_>, subject: &Subject, mount: &Mount, free: f64) -> Option<(f64, f64)> {
     let key = Subject::Disk(format!("{subject} {}", mount.path).into());
     let mut steps = context.remembered(&key);
-    // Space is asked for every few seconds: only what changed says anything, or that nothing did for long.
+    // Free space is sampled every few seconds: only changes count, or none for a long time.
     let now = context.frame().stamp.mono_ns as f64 / 1e9;
     if steps.last().is_none_or(|last| last.1.to_bits() != free.to_bits() || now - last.0 >= 30.0) {
         steps = context.remember(&key, free);
@@ -178,15 +178,17 @@ fn growth(context: &mut RuleContext<'_>, subject: &Subject, mount: &Mount, free:
 }
 
 fn title(finding: &Finding) -> String {
-    let (mount, full) = (finding.text(evidence::MOUNT), parts::percent(finding.number(evidence::FULL)));
-    let what = if finding.text(evidence::WHAT) == "inodes" { " of its inodes" } else { "" };
-    let free = parts::bytes(finding.number(evidence::FREE));
-    let hours = finding.number(evidence::HOURS).map_or_else(String::new, |hours| {
-        if hours < 1.0 {
-            format!("; full in {:.0} min as it grows", hours * 60.0)
-        } else {
-            format!("; full in {hours:.1} h as it grows")
-        }
+    let (mount, subject) = (&finding.text(evidence::MOUNT), &finding.subject);
+    let full = &parts::percent(finding.number(evidence::FULL));
+    let free = &parts::bytes(finding.number(evidence::FREE));
+    let time = finding.number(evidence::HOURS).map(|hours| match hours {
+        _ if hours < 1.0 => format!("{:.0} min", hours * 60.0),
+        _ => format!("{hours:.1} h"),
     });
-    format!("{mount} ({}) is {full} full{what}, {free} free{hours}", finding.subject)
+    match (finding.text(evidence::WHAT) == "inodes", &time) {
+        (false, None) => text::Title { mount, subject, full, free }.to_string(),
+        (false, Some(time)) => text::TitleGrowing { mount, subject, full, free, time }.to_string(),
+        (true, None) => text::Inodes { mount, subject, full, free }.to_string(),
+        (true, Some(time)) => text::InodesGrowing { mount, subject, full, free, time }.to_string(),
+    }
 }

@@ -1,4 +1,4 @@
-//! META-03: something took back what a fix had changed.
+//! META-03: something reverted a fix.
 
 use super::{Finding, Hit, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use crate::frame::{Applied, Frame};
@@ -31,14 +31,9 @@ fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let section = &frame.raw.applied;
     if section.state != State::Read && frame.applied.is_empty() {
-        // Without a journal, and in recordings of before there was one, nothing is in force. One that is there and
-        // cannot be read is another matter.
+        // Without a journal, as in old recordings, no fix is in force. An unreadable journal is a gap.
         for gap in &section.gaps {
-            context.unchecked(
-                Subject::Host,
-                &format!("{}: which fixes are in force is not known", gap.path),
-                &gap.needs,
-            );
+            context.unchecked(Subject::Host, &text::JournalUnread { path: &gap.path }.to_string(), &gap.needs);
         }
         return;
     }
@@ -46,9 +41,9 @@ fn judge(context: &mut RuleContext<'_>) {
     for row in &frame.applied {
         let subject = Subject::parse(&row.subject).unwrap_or(Subject::Host);
         match &row.value {
-            // With what it was written to the value went as well.
+            // The subject is gone, and the value with it.
             _ if crate::judge::is_gone(&subject, frame) => {}
-            None => context.unchecked(subject, &format!("{} could not be read again", row.target), ""),
+            None => context.unchecked(subject, &text::TargetUnread { target: &row.target }.to_string(), ""),
             Some(value) if is_same(&row.target, &row.wanted, value) => {}
             Some(_) if row.age_seconds.is_some_and(|age| age < context.limit(&SETTLE)) => {}
             Some(_) => drifted.entry(subject).or_default().push(row),
@@ -63,21 +58,21 @@ fn judge(context: &mut RuleContext<'_>) {
             .text(evidence::WANTED, first.wanted.clone(), "journal")
             .text(evidence::VALUE, first.value.clone().unwrap_or_default(), "its file")
             .some_text(evidence::OTHERS, parts::list(others, 6), "journal")
-            .text(evidence::BY, reverter(frame, &subject, first), "most likely")
+            .text(evidence::BY, probable_owner(frame, &subject, first), "probable")
             .known(evidence::AGE, first.age_seconds, "s", "journal")
             .number(evidence::ITEMS, rows.len() as f64, "", "journal");
         context.hit(hit);
     }
 }
 
-/// True for equal texts, numbers and sets of ids, however they are written.
+/// True for equal texts, numbers and sets of ids in any notation.
 fn is_same(target: &str, wanted: &str, value: &str) -> bool {
     let sets = || IdSet::parse_list(wanted).zip(IdSet::parse_list(value));
     crate::fix::is_same(target, wanted, value) || sets().is_some_and(|(wanted, value)| wanted == value)
 }
 
-/// Who most likely wrote it.
-fn reverter(frame: &Frame, subject: &Subject, row: &Applied) -> &'static str {
+/// What probably wrote it.
+fn probable_owner(frame: &Frame, subject: &Subject, row: &Applied) -> &'static str {
     let target = &*row.target;
     let beam = matches!(subject, Subject::Process(pid, _) if frame.process(*pid).is_some_and(|process| process.beam.is_some()));
     let subject = subject.to_string();
@@ -85,14 +80,14 @@ fn reverter(frame: &Frame, subject: &Subject, row: &Applied) -> &'static str {
     let balances = frame.irqbalance.as_ref().is_some_and(|daemon| &*daemon.state == "running");
     match () {
         () if target.contains("/irq/") && balances => "irqbalance",
-        () if target.contains("/irq/") => "the driver, when its channels changed",
-        () if beam && target.starts_with("affinity") => "the Erlang VM, which binds its schedulers again",
-        () if in_group("kubepods") => "the kubelet",
+        () if target.contains("/irq/") => text::OWNER_DRIVER.as_str(),
+        () if beam && target.starts_with("affinity") => text::OWNER_ERLANG.as_str(),
+        () if in_group("kubepods") => text::OWNER_KUBELET.as_str(),
         () if [".service", ".scope", ".slice"].iter().any(|unit| in_group(unit)) => "systemd",
-        () if target.contains("cpufreq") => "tuned or a power profile daemon",
-        () if target.starts_with("/proc/sys/") || is_sysctl(target) => "tuned or sysctl --system",
-        () if subject.starts_with("nic:") => "the driver or the network manager, when the link was set up again",
-        () => "something else",
+        () if target.contains("cpufreq") => text::OWNER_CLOCK.as_str(),
+        () if target.starts_with("/proc/sys/") || is_sysctl(target) => text::OWNER_SYSCTL.as_str(),
+        () if subject.starts_with("nic:") => text::OWNER_NETWORK.as_str(),
+        () => text::OWNER_UNKNOWN.as_str(),
     }
 }
 
@@ -101,14 +96,13 @@ fn is_sysctl(target: &str) -> bool {
 }
 
 fn title(finding: &Finding) -> String {
-    let (target, wanted, value) =
-        (finding.text(evidence::TARGET), finding.text(evidence::WANTED), finding.text(evidence::VALUE));
-    let more = match finding.number(evidence::ITEMS) {
-        Some(items) if items > 1.0 => format!(" and {} more", parts::count(Some(items - 1.0))),
-        _ => String::new(),
-    };
-    format!(
-        "{target} was set to {wanted} and is {value} again{more}; most likely reverted by {}",
-        finding.text(evidence::BY)
-    )
+    let (target, owner) = (&finding.text(evidence::TARGET), &finding.text(evidence::BY));
+    let (wanted, value) = (&finding.text(evidence::WANTED), &finding.text(evidence::VALUE));
+    match finding.number(evidence::ITEMS) {
+        Some(items) if items > 1.0 => {
+            let count = &parts::count(Some(items - 1.0));
+            text::TitleMore { target, wanted, value, count, owner }.to_string()
+        }
+        _ => text::Title { target, wanted, value, owner }.to_string(),
+    }
 }

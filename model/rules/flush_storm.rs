@@ -1,4 +1,4 @@
-//! IO-04: small writes, each flushed.
+//! IO-04: many small flushed writes.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, disk_text, parts};
 use crate::bottleneck::ResourceKind;
@@ -43,7 +43,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let subject = Subject::Disk(Arc::clone(&disk.name));
         let (Some(writes), Some(written)) = (disk.writes_per_second, disk.write_bytes_per_second) else { continue };
         let Some(flushes) = disk.flushes_per_second else {
-            context.unchecked(subject, "flushes are not counted", "Linux 5.5");
+            context.unchecked(subject, &text::UNCOUNTED, "Linux 5.5");
             continue;
         };
         let size = written / writes.max(1.0);
@@ -72,10 +72,11 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (flushes, writes) =
-        (parts::count(finding.number(evidence::FLUSHES)), parts::count(finding.number(evidence::WRITES)));
-    let size = parts::bytes(finding.number(evidence::SIZE));
-    let who = finding.text(evidence::WRITERS);
-    let who = if who.is_empty() { String::new() } else { format!("; by {who}") };
-    format!("{}: {flushes} flushes/s with {writes} writes/s of {size}{who}", finding.subject)
+    let (subject, size) = (&finding.subject, &parts::bytes(finding.number(evidence::SIZE)));
+    let flushes = &parts::count(finding.number(evidence::FLUSHES));
+    let writes = &parts::count(finding.number(evidence::WRITES));
+    match &finding.text(evidence::WRITERS) {
+        &"" => text::Title { subject, flushes, writes, size }.to_string(),
+        writers => text::TitleWriters { subject, flushes, writes, size, writers }.to_string(),
+    }
 }

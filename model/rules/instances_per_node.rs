@@ -1,4 +1,4 @@
-//! NUMA-03: there are fewer bound instances than nodes, and the other nodes idle.
+//! NUMA-03: fewer bound instances than NUMA nodes, and the other nodes are idle.
 
 use super::node_imbalance;
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
@@ -52,11 +52,11 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         }
         let waits = instances.iter().filter_map(|(process, _)| process.wait_share).max_by(f64::total_cmp);
-        let in_vain = waits.is_some_and(|wait| wait < context.limit(&WAIT));
-        let names = instances.iter().map(|(process, node)| format!("{} on n{node}", process.pid));
+        let nobody_waits = waits.is_some_and(|wait| wait < context.limit(&WAIT));
+        let names = instances.iter().map(|(process, node)| text::Placed { pid: &process.pid, node }.to_string());
         let mut hit = Hit::new(Subject::Process(first.pid, first.starttime), 0.7)
             .enters(least >= context.limit(&BUSY) && most <= context.limit(&IDLE))
-            .severity(if in_vain { Severity::Info } else { Severity::Warning })
+            .severity(if nobody_waits { Severity::Info } else { Severity::Warning })
             .known(evidence::WAIT, waits, "fraction", "/proc/PID/task/TID/schedstat")
             .number(evidence::INSTANCES, used.len() as f64, "", "/proc/PID/task/TID/status")
             .number(evidence::NODES, busy.len() as f64, "", "/sys/devices/system/node")
@@ -75,35 +75,36 @@ fn judge(context: &mut RuleContext<'_>) {
 /// Name and common arguments.
 type Program = (Arc<str>, String);
 
-/// Processes that are bound to one node and use a good part of it, by program.
+/// Processes that are bound to one node and use a large share of it, by program.
 fn instances<'a>(context: &RuleContext<'a>) -> BTreeMap<Program, Vec<(&'a Process, u32)>> {
     let frame = context.frame();
-    let mut found: BTreeMap<Program, Vec<(&Process, u32)>> = BTreeMap::new();
+    let mut instances: BTreeMap<Program, Vec<(&Process, u32)>> = BTreeMap::new();
     for process in frame.processes.iter().filter(|process| !process.kernel) {
         let Some(cores) = process.cpu_cores.filter(|cores| *cores >= 0.5) else { continue };
         let Some(node) = parts::bound_node(frame, process) else { continue };
         let cpus =
             frame.topology.node(node).map_or(0, |node| node.cpus.intersection(&frame.topology.cpus_online).len());
         if cores >= context.limit(&PART) * cpus as f64 {
-            found.entry((Arc::clone(&process.comm), program(process))).or_default().push((process, node));
+            instances.entry((Arc::clone(&process.comm), program(process))).or_default().push((process, node));
         }
     }
-    found
+    instances
 }
 
-/// The arguments that instances of one program have in common: those without digits, since ports and folders have some.
+/// The arguments that instances of one program share: those without digits, since ports and directories contain digits.
 fn program(process: &Process) -> String {
     let common = process.cmdline.split(' ').filter(|word| !word.bytes().any(|byte| byte.is_ascii_digit()));
     common.collect::<Vec<_>>().join(" ")
 }
 
 fn title(finding: &Finding) -> String {
-    let (instances, nodes) =
-        (parts::count(finding.number(evidence::INSTANCES)), parts::count(finding.number(evidence::NODES)));
-    let (busy, idle) = (parts::percent(finding.number(evidence::BUSY)), parts::percent(finding.number(evidence::IDLE)));
-    let free = finding.text(evidence::FREE);
-    format!(
-        "{} fills {instances} of {nodes} nodes ({busy} busy); idle: {free} ({idle} busy)",
-        finding.text(evidence::COMM)
-    )
+    text::Title {
+        comm: &finding.text(evidence::COMM),
+        instances: &parts::count(finding.number(evidence::INSTANCES)),
+        nodes: &parts::count(finding.number(evidence::NODES)),
+        busy: &parts::percent(finding.number(evidence::BUSY)),
+        free: &finding.text(evidence::FREE),
+        idle: &parts::percent(finding.number(evidence::IDLE)),
+    }
+    .to_string()
 }

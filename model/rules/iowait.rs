@@ -1,4 +1,4 @@
-//! IO-03: CPUs are idle for a disk.
+//! IO-03: CPUs wait for disks.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -53,5 +53,5 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    format!("{} cores are idle for disks", parts::count(finding.number(evidence::IOWAIT)))
+    text::Title { cores: &parts::count(finding.number(evidence::IOWAIT)) }.to_string()
 }

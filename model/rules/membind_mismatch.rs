@@ -1,4 +1,4 @@
-//! NUMA-06: a process may run on nodes only whose memory it may not use.
+//! NUMA-06: a process is bound to CPUs and memory of different NUMA nodes.
 
 use super::{
     Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, node_memory_low,
@@ -50,7 +50,7 @@ fn judge(context: &mut RuleContext<'_>) {
         };
         let places = frame.topology.cpus.iter().filter(|cpu| affinity.contains(cpu.id));
         let mut runs = places.filter_map(|cpu| cpu.node.value());
-        // Nearly every process runs where it has memory: its first CPU tells.
+        // Nearly every process may allocate on the node of its first CPU.
         if runs.clone().any(allowed) {
             continue;
         }
@@ -71,10 +71,11 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (cpu, memory) = (finding.text(evidence::CPU_NODES), finding.text(evidence::MEMORY_NODES));
-    format!(
-        "{} ({}) may run on nodes {cpu} only and have memory of nodes {memory} only",
-        finding.text(evidence::COMM),
-        finding.subject
-    )
+    text::Title {
+        comm: &finding.text(evidence::COMM),
+        subject: &finding.subject,
+        cpu: &finding.text(evidence::CPU_NODES),
+        memory: &finding.text(evidence::MEMORY_NODES),
+    }
+    .to_string()
 }

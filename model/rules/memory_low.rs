@@ -1,4 +1,4 @@
-//! MEM-05: the machine has no memory left, and whoever wants some has to find it first.
+//! MEM-05: the machine runs low on memory, and allocations wait for reclaim.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use super::{refaults, swapping};
@@ -38,13 +38,13 @@ fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let memory = &frame.memory;
     let Some(available) = available(memory) else {
-        context.unchecked(Subject::Host, "how much memory is available could not be read", "Linux 3.14");
+        context.unchecked(Subject::Host, &text::UNREAD, "Linux 3.14");
         return;
     };
     let stall = frame.pressure("memory").map(|row| row.stall).unwrap_or_default();
     let over = |value: Option<f64>, limit: &Threshold| value.unwrap_or(0.0) / context.limit(limit);
     let waits = over(stall.some_ratio, &PRESSURE).max(over(stall.full_ratio, &FULL));
-    // Neither counts what groups reclaim at limits of their own.
+    // Neither counts what control groups reclaim at their own limits.
     let reclaims = over(memory.allocstall_per_second, &STALLS).min(over(memory.pgscan_direct_per_second, &SCANNED));
     let low = available < context.limit(&AVAILABLE);
     let scarce = available < context.limit(&CRITICAL);
@@ -78,14 +78,14 @@ fn judge(context: &mut RuleContext<'_>) {
     context.hit(hit);
 }
 
-/// Share of memory that a new workload could have; free and inactive page cache where the kernel does not tell.
+/// Available share of memory; estimated from free and inactive page cache on kernels without MemAvailable.
 fn available(memory: &Memory) -> Option<f64> {
     let total = memory.total_bytes.value().filter(|total| *total > 0)?;
     let estimate = || Some(memory.free_bytes.value()?.saturating_add(memory.inactive_file_bytes.value()?));
     Some(memory.available_bytes.value().or_else(estimate)? as f64 / total as f64)
 }
 
-/// Who has most of it.
+/// The processes with the most resident memory.
 fn biggest(frame: &crate::frame::Frame) -> String {
     let mut processes: Vec<_> =
         frame.processes.iter().filter_map(|process| Some((process.rss_bytes.value()?, process))).collect();
@@ -98,11 +98,12 @@ fn biggest(frame: &crate::frame::Frame) -> String {
 }
 
 fn title(finding: &Finding) -> String {
-    let (available, total) =
-        (parts::percent(finding.number(evidence::AVAILABLE)), parts::bytes(finding.number(evidence::TOTAL)));
-    let mut pain = String::new();
-    if let Some(pressure) = finding.number(evidence::PRESSURE).filter(|pressure| *pressure >= 0.01) {
-        pain = format!("; tasks wait for memory {} of the time", parts::percent(Some(pressure)));
+    let available = &parts::percent(finding.number(evidence::AVAILABLE));
+    let total = &parts::bytes(finding.number(evidence::TOTAL));
+    match finding.number(evidence::PRESSURE).filter(|pressure| *pressure >= 0.01) {
+        Some(pressure) => {
+            text::TitlePressure { available, total, pressure: &parts::percent(Some(pressure)) }.to_string()
+        }
+        None => text::Title { available, total }.to_string(),
     }
-    format!("{available} of {total} are available{pain}")
 }

@@ -1,4 +1,4 @@
-//! NUMA-02: a large process is spread over nodes.
+//! NUMA-02: a large process is spread over NUMA nodes.
 
 use super::numa_misses;
 use super::{Finding, Hit, Input, Pace, Page, Rule, RuleContext, RuleId, Severity, Subject, Threshold, nodes, parts};
@@ -74,13 +74,13 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// CPUs of the smallest node that are online: lists of nodes name the others too.
+/// Online CPUs of the smallest node: the CPU list of a node includes offline ones.
 fn online_each(frame: &Frame) -> u64 {
     let online = |node: &crate::frame::NodePlace| node.cpus.intersection(&frame.topology.cpus_online).len();
     frame.topology.cpu_nodes().map(online).filter(|cpus| *cpus > 0).min().unwrap_or(1)
 }
 
-/// True where two nodes each have a good part of its CPU time and of its memory.
+/// True if each of two nodes has a large share of its CPU time and of its memory.
 pub(super) fn is_spread(frame: &Frame, process: &Process) -> bool {
     let Some(memory) = &process.memory else { return false };
     let least = SHARE.value;
@@ -94,7 +94,7 @@ pub(super) fn is_spread(frame: &Frame, process: &Process) -> bool {
     frame.topology.cpu_nodes().filter(|node| both(node)).count() >= 2
 }
 
-/// The largest distance between two nodes; zero where none is told.
+/// The largest distance between two nodes; zero if unknown.
 pub(super) fn farthest(frame: &Frame) -> u32 {
     frame.topology.nodes.iter().flat_map(|node| &node.distances).map(|(_, distance)| *distance).max().unwrap_or(0)
 }
@@ -102,7 +102,7 @@ pub(super) fn farthest(frame: &Frame) -> u32 {
 /// `n0 1.9 cores, n1 0.1 cores`.
 pub(super) fn shares(by_node: &[(u32, f64)]) -> String {
     let parts = by_node.iter().filter(|(_, cores)| *cores >= 0.005);
-    parts::list(parts.map(|(node, cores)| format!("n{node} {cores:.2} cores")), 8)
+    parts::list(parts.map(|(node, cores)| text::Cores { node, cores: &format!("{cores:.2}") }.to_string()), 8)
 }
 
 /// `n0 12.1 GiB, n1 0.2 GiB`.
@@ -112,12 +112,12 @@ pub(super) fn sizes(by_node: &[(u32, u64)]) -> String {
 }
 
 fn title(finding: &Finding) -> String {
-    let (cpu, memory) = (finding.text(evidence::CPU_BY_NODE), finding.text(evidence::MEMORY_BY_NODE));
-    let instances = parts::count(finding.number(evidence::INSTANCES));
-    let spread = format!(
-        "{} ({}) is spread over nodes: CPU on {cpu}, memory on {memory}",
-        finding.text(evidence::COMM),
-        finding.subject
-    );
-    format!("{spread}; {instances} nodes have CPUs: {instances} instances")
+    text::Title {
+        comm: &finding.text(evidence::COMM),
+        subject: &finding.subject,
+        cpu: &finding.text(evidence::CPU_BY_NODE),
+        memory: &finding.text(evidence::MEMORY_BY_NODE),
+        nodes: &parts::count(finding.number(evidence::INSTANCES)),
+    }
+    .to_string()
 }

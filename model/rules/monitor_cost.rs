@@ -1,4 +1,4 @@
-//! META-02: looking costs too much.
+//! META-02: topotop itself costs too much.
 
 use super::{Finding, Hit, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::locale::evidence;
@@ -17,7 +17,7 @@ pub(crate) const RULE: Rule = Rule {
     guards: text::GUARDS,
     advice: text::ADVICE,
     reads: &[],
-    sources: &["own CPU time", "time of the answers to where memory is"],
+    sources: &["own CPU time", "duration of memory-by-node queries"],
     thresholds: &[CPU, EXIT, ANSWER],
     references: &["topotop(1), --interval"],
     pace: Pace { enter: 20, of: 25, ..Pace::USUAL },
@@ -29,30 +29,30 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let cost = &context.frame().cost;
     let Some(cores) = cost.cpu_cores else {
-        context.unchecked(Subject::Host, "what taking the samples cost is not in them", "");
+        context.unchecked(Subject::Host, &text::UNMEASURED, "");
         return;
     };
     let slow = cost.memory_answer_ms.filter(|ms| *ms >= context.limit(&ANSWER));
     if cores < context.limit(&EXIT) && slow.is_none() {
         return;
     }
-    let dearest = cost.collectors.iter().max_by(|a, b| a.took_ms.total_cmp(&b.took_ms));
+    let costliest = cost.collectors.iter().max_by(|a, b| a.took_ms.total_cmp(&b.took_ms));
     let mut hit = Hit::new(Subject::Host, 0.9)
         .enters(cores >= context.limit(&CPU) || slow.is_some())
         .severity(Severity::Info)
         .number(evidence::CPU, cores, "fraction", "CLOCK_PROCESS_CPUTIME_ID")
         .known(evidence::SAMPLE, cost.sample_ms, "ms", "CLOCK_MONOTONIC")
         .known(evidence::ANSWER, slow, "ms", "move_pages, numa_maps");
-    if let Some(dearest) = dearest {
-        hit = hit.text(evidence::DEAREST, format!("{} {:.1} ms", dearest.name, dearest.took_ms), "CLOCK_MONOTONIC");
+    if let Some(costliest) = costliest {
+        hit = hit.text(evidence::DEAREST, format!("{} {:.1} ms", costliest.name, costliest.took_ms), "CLOCK_MONOTONIC");
     }
     context.hit(hit);
 }
 
 fn title(finding: &Finding) -> String {
-    let cpu = parts::percent(finding.number(evidence::CPU));
+    let cpu = &parts::percent(finding.number(evidence::CPU));
     match finding.number(evidence::ANSWER) {
-        Some(ms) => format!("topotop itself uses {cpu} of a core; one answer to where memory is took {ms:.0} ms"),
-        None => format!("topotop itself uses {cpu} of a core; the dearest part: {}", finding.text(evidence::DEAREST)),
+        Some(ms) => text::TitleQuery { cpu, time: &format!("{ms:.0}") }.to_string(),
+        None => text::Title { cpu, part: &finding.text(evidence::DEAREST) }.to_string(),
     }
 }

@@ -1,4 +1,4 @@
-//! NUMA-04: a node is out of memory while others have plenty.
+//! NUMA-04: a NUMA node is out of memory while others have free memory.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use super::{memory_low, numa_misses};
@@ -47,7 +47,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let low = node.low_watermark_bytes.value().unwrap_or(0) as f64 * context.limit(&WATERMARK);
         let foreign = node.numa_foreign_per_second.unwrap_or(0.0);
         let scanned = node.pgscan_direct_per_second.unwrap_or(0.0);
-        let turned_away = foreign >= context.limit(&FOREIGN) || scanned >= context.limit(&SCANNED);
+        let falls_back = foreign >= context.limit(&FOREIGN) || scanned >= context.limit(&SCANNED);
         let share = |node: &Node| {
             Some(
                 node.memory_free_bytes.value()? as f64
@@ -57,7 +57,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let roomy =
             frame.nodes.iter().filter(|other| other.id != node.id).filter_map(|other| Some((other.id, share(other)?)));
         let Some((helper, room)) = roomy.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
-        if free >= low.max(context.limit(&FREE) * total) || !turned_away || room < context.limit(&OTHERS) {
+        if free >= low.max(context.limit(&FREE) * total) || !falls_back || room < context.limit(&OTHERS) {
             continue;
         }
         let bound = frame
@@ -80,18 +80,19 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// The nodes of a policy's text: `bind:3`, `bind=static:0-1`.
+/// The nodes that a policy names: `bind:3`, `bind=static:0-1`.
 pub(super) fn policy_nodes(policy: &str) -> IdSet {
     policy.rsplit(':').next().and_then(IdSet::parse_list).unwrap_or_default()
 }
 
 fn title(finding: &Finding) -> String {
-    let (free, total) = (parts::bytes(finding.number(evidence::FREE)), parts::bytes(finding.number(evidence::TOTAL)));
-    let (foreign, room) =
-        (parts::count(finding.number(evidence::FOREIGN)), parts::percent(finding.number(evidence::ROOM)));
-    let helper = parts::count(finding.number(evidence::HELPER));
-    format!(
-        "{} has {free} of {total} free and turns away {foreign} pages/s, while node {helper} is {room} free",
-        finding.subject
-    )
+    text::Title {
+        subject: &finding.subject,
+        free: &parts::bytes(finding.number(evidence::FREE)),
+        total: &parts::bytes(finding.number(evidence::TOTAL)),
+        foreign: &parts::count(finding.number(evidence::FOREIGN)),
+        helper: &parts::count(finding.number(evidence::HELPER)),
+        room: &parts::percent(finding.number(evidence::ROOM)),
+    }
+    .to_string()
 }

@@ -1,4 +1,4 @@
-//! NUMA-05: many pages come from other nodes than they were wanted on.
+//! NUMA-05: many pages are allocated on another node than intended.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -39,7 +39,7 @@ fn judge(context: &mut RuleContext<'_>) {
     let mut short: Option<(u32, f64)> = None;
     for node in &frame.nodes {
         let Some(missed) = node.numa_miss_per_second else {
-            context.unchecked(Subject::Node(node.id), "pages given are not counted", "CONFIG_NUMA");
+            context.unchecked(Subject::Node(node.id), &text::UNCOUNTED, "CONFIG_NUMA");
             continue;
         };
         misses += missed;
@@ -73,12 +73,10 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (misses, share) =
-        (parts::count(finding.number(evidence::MISSES)), parts::percent(finding.number(evidence::SHARE)));
-    match finding.number(evidence::NODE) {
-        Some(node) => {
-            format!("{misses} pages/s ({share}) come from other nodes than wanted; node {node:.0} lacks memory")
-        }
-        None => format!("{misses} pages/s ({share}) come from other nodes than wanted"),
+    let misses = &parts::count(finding.number(evidence::MISSES));
+    let share = &parts::percent(finding.number(evidence::SHARE));
+    match &finding.number(evidence::NODE) {
+        Some(node) => text::TitleNode { misses, share, node }.to_string(),
+        None => text::Title { misses, share }.to_string(),
     }
 }

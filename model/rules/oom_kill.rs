@@ -1,6 +1,6 @@
-//! MEM-04: a process was killed for memory.
+//! MEM-04: the OOM killer killed a process.
 
-use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold};
 use crate::bottleneck::ResourceKind;
 use crate::frame::Cgroup;
 use crate::locale::evidence;
@@ -30,24 +30,24 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    // Groups tell of their own kills, the machine of all: either is worth a look.
+    // Control groups count their own kills, the machine counts all: one of them is enough.
     let unread = [Input::Memory, Input::Cgroups].map(|input| input.missing(frame));
     if let Some((reason, needs)) = unread.into_iter().flatten().next() {
-        context.unchecked(Subject::Host, reason, needs);
+        context.unchecked(Subject::Host, &reason, needs);
     }
     let killed = |cgroup: &Cgroup| cgroup.memory.as_ref().and_then(|memory| memory.oom_kills_gained).unwrap_or(0);
-    let mut told = 0;
+    let mut in_groups = 0;
     for (at, cgroup) in frame.cgroups.iter().enumerate() {
         let kills = killed(cgroup);
         if (kills as f64) < context.limit(&KILLS) || kills == 0 {
             continue;
         }
-        // Groups come by path: those below this one follow it.
+        // Control groups are sorted by path: those below this one follow it.
         let below = frame.cgroups.iter().skip(at + 1).take_while(|other| other.path.starts_with(&*cgroup.path));
         if below.into_iter().any(|other| killed(other) > 0) {
             continue;
         }
-        told += kills;
+        in_groups += kills;
         let limit = cgroup.memory.as_ref().and_then(|memory| memory.limit_bytes.value());
         let hit = Hit::new(Subject::Cgroup(Arc::clone(&cgroup.path)), 1.0)
             .severity(Severity::Critical)
@@ -56,10 +56,10 @@ fn judge(context: &mut RuleContext<'_>) {
         context.hit(hit);
     }
     let all = frame.memory.oom_kills_gained.unwrap_or(0);
-    if all > told {
+    if all > in_groups {
         let hit = Hit::new(Subject::Host, 1.0).severity(Severity::Critical).number(
             evidence::KILLS,
-            (all - told) as f64,
+            (all - in_groups) as f64,
             "",
             "/proc/vmstat oom_kill",
         );
@@ -68,7 +68,6 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let kills = parts::count(finding.number(evidence::KILLS));
-    let processes = if kills == "1" { "process was" } else { "processes were" };
-    format!("{}: {kills} {processes} killed for memory", finding.subject)
+    let count = finding.number(evidence::KILLS).unwrap_or(0.0) as u64;
+    text::Title { count, subject: &finding.subject }.to_string()
 }

@@ -1,4 +1,4 @@
-//! MEM-09: what is reclaimed is read again at once.
+//! MEM-09: reclaimed pages are read again at once.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -30,7 +30,7 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
-/// What is reclaimed and comes back, in pages per second.
+/// Reclaimed and refaulted pages per second.
 struct Rates {
     faults: f64,
     refaults: Option<f64>,
@@ -39,7 +39,7 @@ struct Rates {
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    let mut told = false;
+    let mut reported = false;
     let limited: Vec<&Cgroup> = frame.cgroups.iter().filter(|cgroup| parts::has_own_limit(cgroup)).collect();
     for (at, cgroup) in limited.iter().enumerate() {
         let Some(memory) = &cgroup.memory else { continue };
@@ -52,7 +52,7 @@ fn judge(context: &mut RuleContext<'_>) {
         if own.faults < context.limit(&EXIT) {
             continue;
         }
-        // Of groups below each other the lowest that thrashes is told.
+        // Of nested control groups, only the lowest one that thrashes is reported.
         let below = limited.iter().skip(at + 1).filter(|other| parts::is_below(&other.path, &cgroup.path));
         let lower =
             below.filter_map(|other| rates(other.memory.as_ref()?)).any(|rates| rates.faults >= own.faults * 0.8);
@@ -61,21 +61,21 @@ fn judge(context: &mut RuleContext<'_>) {
         }
         let mapped = memory.file_mapped_bytes.value().map(|bytes| bytes as f64);
         let who = maps(frame, cgroup);
-        told |= tell(context, subject, &own, "memory.stat", mapped, &who);
+        reported |= report(context, subject, &own, "memory.stat", mapped, &who);
     }
     let memory = &frame.memory;
     let Some(faults) = memory.pgmajfault_per_second else {
-        context.unchecked(Subject::Host, "faults that read from a disk could not be read", "/proc/vmstat pgmajfault");
+        context.unchecked(Subject::Host, &text::FAULTS_UNREAD, "/proc/vmstat pgmajfault");
         return;
     };
-    // The machine's counts of what is reclaimed are without what groups reclaim at limits of their own.
-    if !told && faults >= context.limit(&EXIT) && memory.pgsteal_per_second.is_some_and(|stolen| stolen > 0.0) {
+    // The counters of the machine do not include what control groups reclaim at their own limits.
+    if !reported && faults >= context.limit(&EXIT) && memory.pgsteal_per_second.is_some_and(|stolen| stolen > 0.0) {
         let rates = Rates { faults, refaults: memory.refault_file_per_second, stolen: memory.pgsteal_per_second };
-        tell(context, Subject::Host, &rates, "/proc/vmstat", None, "");
+        report(context, Subject::Host, &rates, "/proc/vmstat", None, "");
     }
 }
 
-fn tell(
+fn report(
     context: &mut RuleContext<'_>,
     subject: Subject,
     rates: &Rates,
@@ -85,8 +85,7 @@ fn tell(
 ) -> bool {
     let (Some(refaults), Some(stolen)) = (rates.refaults, rates.stolen) else {
         if rates.faults >= context.limit(&FAULTS) {
-            let needs = "refaults and reclaimed pages in memory.stat (cgroup v2)";
-            context.unchecked(subject, "it faults, and nobody knows whether what was reclaimed comes back", needs);
+            context.unchecked(subject, &text::UNKNOWN, &text::UNKNOWN_REQUIRES);
         }
         return false;
     };
@@ -109,7 +108,7 @@ fn tell(
     true
 }
 
-/// Who maps files, most first.
+/// Processes that map files, largest first.
 fn maps(frame: &Frame, cgroup: &Cgroup) -> String {
     let mut rows: Vec<_> = frame
         .processes
@@ -125,10 +124,10 @@ fn maps(frame: &Frame, cgroup: &Cgroup) -> String {
 }
 
 fn title(finding: &Finding) -> String {
-    let (faults, share) = (
-        parts::count(finding.number(evidence::FAULTS).map(f64::round)),
-        parts::percent(finding.number(evidence::SHARE)),
-    );
-    let what = if finding.subject == Subject::Host { "the machine".to_owned() } else { finding.subject.to_string() };
-    format!("{what}: {faults} faults/s read from a disk, {share} of what is reclaimed is read again")
+    text::Title {
+        subject: &finding.subject,
+        faults: &parts::count(finding.number(evidence::FAULTS).map(f64::round)),
+        share: &parts::percent(finding.number(evidence::SHARE)),
+    }
+    .to_string()
 }

@@ -1,4 +1,4 @@
-//! NUMA-01: a process runs on one node and has its memory on another.
+//! NUMA-01: a process runs on one NUMA node and has its memory on another.
 
 use super::{
     Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, memory_spread, nodes, parts,
@@ -49,11 +49,7 @@ fn judge(context: &mut RuleContext<'_>) {
         }
         let subject = Subject::Process(process.pid, process.starttime);
         let Some(memory) = process.memory.as_ref().filter(|memory| memory.age_seconds <= context.limit(&AGE)) else {
-            context.unchecked(
-                subject,
-                "where its memory is was not asked yet or could not be",
-                "CAP_SYS_PTRACE or root",
-            );
+            context.unchecked(subject, &text::UNSAMPLED, &text::UNSAMPLED_REQUIRES);
             continue;
         };
         let Some(remote) = memory.remote_ratio.filter(|remote| *remote >= context.limit(&EXIT)) else { continue };
@@ -84,7 +80,12 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let remote = parts::percent(finding.number(evidence::REMOTE));
-    let (cpu, memory) = (finding.text(evidence::CPU_BY_NODE), finding.text(evidence::MEMORY_BY_NODE));
-    format!("{} ({}): {remote} remote: CPU on {cpu}, memory on {memory}", finding.text(evidence::COMM), finding.subject)
+    text::Title {
+        comm: &finding.text(evidence::COMM),
+        subject: &finding.subject,
+        remote: &parts::percent(finding.number(evidence::REMOTE)),
+        cpu: &finding.text(evidence::CPU_BY_NODE),
+        memory: &finding.text(evidence::MEMORY_BY_NODE),
+    }
+    .to_string()
 }

@@ -1,4 +1,4 @@
-//! IO-07: a service waits for one answer after the other while the machine has nothing to do.
+//! IO-07: a service waits for serialised network round trips while the machine is idle.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::frame::{Frame, Peer};
@@ -51,7 +51,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .text(evidence::PEER, format!("{}:{}", peer.address, peer.port), "INET_DIAG")
             .text(
                 evidence::SERVICE,
-                if broker { "a message broker: transactions would look like this" } else { "unknown" },
+                if broker { text::BROKER.as_str() } else { text::UNKNOWN_SERVICE.as_str() },
                 "INET_DIAG",
             )
             .number(evidence::SHARE, share.min(1.0), "fraction", "INET_DIAG tcpi_rtt, tcpi_data_segs_out")
@@ -63,12 +63,12 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// The slower direction tells of requests that were answered.
+/// Requests with a response: the rate of the slower direction.
 fn requests(peer: &Peer) -> Option<f64> {
     Some(peer.data_segs_out_per_second?.min(peer.data_segs_in_per_second?))
 }
 
-/// The share of the time in which the connections to a peer wait for round trips, where they carry little else.
+/// Share of time in which the connections to a peer wait for round trips, if they transfer little else.
 fn waits(context: &RuleContext<'_>, peer: &Peer) -> Option<f64> {
     let share = peer.round_trip_share()?;
     let each = requests(peer)? / peer.connections.max(1) as f64;
@@ -76,7 +76,7 @@ fn waits(context: &RuleContext<'_>, peer: &Peer) -> Option<f64> {
     (share >= context.limit(&EXIT) && each >= context.limit(&REQUESTS) && small).then_some(share)
 }
 
-/// True where nothing that the kernel counts is the limit.
+/// True if no resource that the kernel measures is the limit.
 fn is_idle(context: &RuleContext<'_>, frame: &Frame) -> bool {
     let busy = context.cpus().any(|(_, shares)| shares.busy >= context.limit(&BUSY));
     let disk = frame.disks.iter().filter_map(|disk| disk.utilisation).any(|share| share >= context.limit(&DISK));
@@ -89,15 +89,13 @@ fn is_idle(context: &RuleContext<'_>, frame: &Frame) -> bool {
 }
 
 fn title(finding: &Finding) -> String {
-    let share = parts::percent(finding.number(evidence::SHARE));
-    let (requests, trip) = (
-        parts::count(finding.number(evidence::REQUESTS).map(f64::round)),
-        finding.number(evidence::ROUND_TRIP).unwrap_or(0.0),
-    );
-    format!(
-        "{} ({}) waits {share} of the time for round trips to {}: {requests} requests/s, {trip:.2} ms each, while the machine idles",
-        finding.text(evidence::COMM),
-        finding.subject,
-        finding.text(evidence::PEER),
-    )
+    text::Title {
+        comm: &finding.text(evidence::COMM),
+        subject: &finding.subject,
+        share: &parts::percent(finding.number(evidence::SHARE)),
+        peer: &finding.text(evidence::PEER),
+        requests: &parts::count(finding.number(evidence::REQUESTS).map(f64::round)),
+        latency: &format!("{:.2}", finding.number(evidence::ROUND_TRIP).unwrap_or(0.0)),
+    }
+    .to_string()
 }

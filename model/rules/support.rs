@@ -1,4 +1,4 @@
-//! What rules are made of and share: their context, findings, subjects and helpers that several of them call.
+//! What rules share: context, findings, subjects, helpers.
 
 pub(crate) mod context;
 pub(crate) mod disk_text;

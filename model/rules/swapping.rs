@@ -1,4 +1,4 @@
-//! MEM-08: the machine swaps while it works.
+//! MEM-08: the machine swaps under load.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
@@ -36,7 +36,7 @@ fn judge(context: &mut RuleContext<'_>) {
         return;
     }
     let (Some(pages_in), Some(pages_out)) = (memory.pswpin_per_second, memory.pswpout_per_second) else {
-        context.unchecked(Subject::Host, "swapping could not be read", "/proc/vmstat pswpin, pswpout");
+        context.unchecked(Subject::Host, &text::UNREAD, "/proc/vmstat pswpin, pswpout");
         return;
     };
     if pages_in.max(pages_out) < context.limit(&EXIT) {
@@ -72,8 +72,10 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let figure = |name| parts::count(finding.number(name).map(f64::round));
-    let groups = finding.text(evidence::GROUPS);
-    let who = if groups.is_empty() { String::new() } else { format!("; swap grows in {groups}") };
-    format!("{} pages/s are swapped in and {} out{who}", figure(evidence::IN), figure(evidence::OUT))
+    let rate = |name| parts::count(finding.number(name).map(f64::round));
+    let (pages_in, pages_out) = (&rate(evidence::IN), &rate(evidence::OUT));
+    match &finding.text(evidence::GROUPS) {
+        &"" => text::Title { pages_in, pages_out }.to_string(),
+        groups => text::TitleGroups { pages_in, pages_out, groups }.to_string(),
+    }
 }

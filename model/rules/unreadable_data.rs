@@ -1,4 +1,4 @@
-//! META-01: something could not be looked at.
+//! META-01: some data is unreadable.
 
 use super::{Finding, Hit, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::locale::evidence;
@@ -47,5 +47,5 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    format!("not readable: {}; needs {}", finding.text(evidence::FILES), finding.text(evidence::NEEDS))
+    text::Title { files: &finding.text(evidence::FILES), needs: &finding.text(evidence::NEEDS) }.to_string()
 }

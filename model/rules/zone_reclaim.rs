@@ -1,4 +1,4 @@
-//! NUMA-07: the kernel reclaims on a node before it takes memory of another.
+//! NUMA-07: the kernel reclaims on a full node before it allocates on another one.
 
 use super::{Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, preflight};
 use crate::bottleneck::ResourceKind;
@@ -36,7 +36,7 @@ fn judge(context: &mut RuleContext<'_>) {
         return;
     }
     let Some((_, mode)) = frame.sysctls.iter().find(|(name, _)| &**name == "vm.zone_reclaim_mode") else {
-        context.unchecked(Subject::Host, "vm.zone_reclaim_mode could not be read", "CONFIG_NUMA");
+        context.unchecked(Subject::Host, &text::UNREAD, "CONFIG_NUMA");
         return;
     };
     if &**mode == "0" {
@@ -59,5 +59,5 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    format!("vm.zone_reclaim_mode is {}: nodes reclaim before they take memory of others", finding.text(evidence::MODE))
+    text::Title { mode: &finding.text(evidence::MODE) }.to_string()
 }

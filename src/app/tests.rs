@@ -122,7 +122,7 @@ fn findings_are_gone_to_in_live_history() {
     let timeline = Arc::new(Timeline::of(vec![change(40, true), change(70, false)]));
     app.update(Msg::Sample(Sample { timeline, ..at(100) }));
     assert_eq!(press(&mut app, KeyCode::Char('[')), [Effect::Seek(at(100).frame.stamp, Target::Seq(70))]);
-    assert!(app.notice.as_ref().is_some_and(|notice| notice.text == "change 2 of 2: IO-01 went: sda"));
+    assert!(app.notice.as_ref().is_some_and(|notice| notice.text == "change 2 of 2: IO-01 cleared: sda"));
     app.update(Msg::Sought(Some(at(70))));
     assert_eq!(press(&mut app, KeyCode::Char('[')), [Effect::Seek(at(70).frame.stamp, Target::Seq(40))]);
     assert_eq!(press(&mut app, KeyCode::Char(']')), []);

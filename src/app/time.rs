@@ -68,8 +68,9 @@ impl App {
             self.say(no_finding(timeline, next));
             return Vec::new();
         };
-        let (said, seq) = (timeline.said(place, changes), changes.first().map_or(shown.seq, |change| change.sample));
-        self.say(said);
+        let (summary, seq) =
+            (timeline.summary(place, changes), changes.first().map_or(shown.seq, |change| change.sample));
+        self.say(summary);
         vec![Effect::Seek(shown, Target::Seq(seq))]
     }
 

@@ -258,10 +258,11 @@ impl Transport {
             let so_far = if reel.is_judged() { "" } else { ", as far as it is judged by now" };
             return Some(no_finding(timeline, next) + so_far);
         };
-        let (said, sample) = (timeline.said(place, changes), changes.first().map_or(from, |change| change.sample));
+        let (summary, sample) =
+            (timeline.summary(place, changes), changes.first().map_or(from, |change| change.sample));
         let (first, last) = reel.range()?;
         self.go(sample.clamp(first, last));
-        Some(said)
+        Some(summary)
     }
 
     fn seek_mark(&mut self, next: bool, reel: &mut dyn Reel) -> Option<String> {

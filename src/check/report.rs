@@ -76,7 +76,7 @@ fn bottleneck(seen: &Seen, resource: &Resource) -> String {
 fn resources(seen: &Seen, resources: &Resources, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n{}", text::RESOURCES)?;
     for resource in resources.iter() {
-        let about = [resource.owner(), resource.figure(), resource.note.to_owned()];
+        let about = [resource.owner(), resource.figure(), resource.note.to_string()];
         let about: Vec<&str> = about.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
         let (label, verdict) = (resource.kind.label(), resource.verdict.label());
         writeln!(out, "  {label:<14} {verdict:<10} {}", printable(&about.join("  ")))?;

@@ -162,8 +162,8 @@ fn judgement(findings: Vec<Finding>) -> Judgement {
     };
     let standing = |id: &str| match id {
         id if fires(id) => Standing::Firing,
-        "NUMA-02" => unchecked(Subject::Host, "memory by node could not be read", "CAP_SYS_PTRACE or root"),
-        "NIC-05" => unchecked(Subject::Nic("eth1".into()), "its queues could not be read", "per-queue counters"),
+        "NUMA-02" => unchecked(Subject::Host, "cannot read memory by node", "CAP_SYS_PTRACE or root"),
+        "NIC-05" => unchecked(Subject::Nic("eth1".into()), "cannot read its queues", "per-queue counters"),
         "MEM-07" => unchecked(Subject::Host, "3 of 8 samples with rates", ""),
         _ => Standing::Quiet,
     };

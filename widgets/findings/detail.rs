@@ -84,7 +84,7 @@ fn beside(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     let said = sentence(&exclusions(finding, &resources));
     if !said.is_empty() {
         doc.gap();
-        doc.head("By exclusion");
+        doc.head("Not the bottleneck");
         paragraph(doc, &format!("  {}", printable(&said)), width);
     }
 }

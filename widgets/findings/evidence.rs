@@ -4,7 +4,7 @@ use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::parts::{names, units};
 use crate::{Cx, Role};
-use topotop_model::rules::{Cell, Figure, Finding, Grid};
+use topotop_model::rules::{Cell, Figure, Finding, Grid, evidence_label};
 use topotop_model::text::printable;
 
 /// Columns of a name.
@@ -28,7 +28,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     };
     let room = finding.evidence.iter().map(|evidence| longest(&evidence.value)).max().unwrap_or(0).clamp(8, room);
     for evidence in &finding.evidence {
-        let name = evidence.name.replace('_', " ");
+        let name = evidence_label(evidence.name);
         let value = match &evidence.value {
             Figure::Number(value) => figure(*value, evidence.unit),
             Figure::Text(text) if text.is_empty() => "none".to_owned(),
@@ -36,7 +36,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
             Figure::Table(_) => continue,
         };
         for (at, line) in wrapped(&value, room).into_iter().enumerate() {
-            let (name, source) = if at == 0 { (name.as_str(), evidence.source) } else { ("", "") };
+            let (name, source) = if at == 0 { (name, evidence.source) } else { ("", "") };
             let pad = " ".repeat(usize::from(room.saturating_sub(names::width(&line)) + 2));
             doc.line(vec![
                 (format!("  {name:<width$}", width = usize::from(NAME)), Role::Dim),
@@ -76,9 +76,9 @@ fn shown(cell: &Cell, unit: &str) -> String {
 }
 
 /// A table below its name, columns lined up.
-fn table(cx: &Cx<'_>, doc: &mut Doc, name: &str, grid: &Grid, source: &str) {
+fn table(cx: &Cx<'_>, doc: &mut Doc, name: &'static str, grid: &Grid, source: &str) {
     doc.gap();
-    let name = name.replace('_', " ");
+    let name = evidence_label(name);
     doc.line(vec![(format!("  {name}  "), Role::Head), (source.to_owned(), Role::Dim)]);
     let heads = grid.columns.iter().map(|column| printable(&column.name).into_owned());
     let mut lines = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];

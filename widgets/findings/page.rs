@@ -16,12 +16,11 @@ pub(super) fn doc(cx: &Cx<'_>, rule: &'static Rule, width: u16) -> Doc {
     if let Some((_, standing)) = cx.judgement.rules.iter().find(|row| row.0.id == rule.id) {
         here(&mut doc, standing, width);
     }
-    for (title, lines) in rules::page(rule, cx.settings) {
+    for (topic, lines) in rules::page(rule, cx.settings) {
         doc.gap();
-        doc.head(capital(title));
-        let aligned = title == "limits" || rule.tables.iter().any(|table| table.title.as_str() == title);
+        doc.head(topic.heading().as_str());
         for line in lines {
-            if aligned {
+            if topic.is_aligned() {
                 doc.line(vec![("  ".to_owned(), Role::Text), (line, Role::Text)]);
             } else {
                 item(&mut doc, "", &line, Role::Text, width);
@@ -65,9 +64,4 @@ pub(super) fn item(doc: &mut Doc, mark: &str, text: &str, role: Role, width: u16
         let mark = if at == 0 { mark.to_owned() } else { " ".repeat(usize::from(columns)) };
         doc.line(vec![(format!("  {mark}"), Role::Dim), (line, role)]);
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -202,7 +202,7 @@ fn next(cx: &Cx<'_>, doc: &mut Doc, width: u16) {
     let unknown: Vec<&str> = resources
         .iter()
         .filter(|resource| resource.verdict == Stands::Unknown)
-        .map(|resource| resource.kind.label())
+        .map(|resource| resource.kind.label().as_str())
         .collect();
     if !unknown.is_empty() {
         text(doc, Role::Dim, &format!("Unknown: {}", unknown.join(", ")), width);

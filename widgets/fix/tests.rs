@@ -77,7 +77,11 @@ fn dialog(stage: Stage) -> Dialog {
     Dialog {
         rule: topotop_model::rules::nic_channels::ID,
         subject: Subject::Nic("eth0".into()),
+<<<<<<< HEAD
         said: "nic:eth0 uses 1 of 8 combined channels; CPU 17 is 96 % softirq".to_owned(),
+=======
+        said: "nic:eth0 runs 1 of 8 combined channels; cpu 17 spends 96% in interrupts".to_owned(),
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         choices: vec![Choice::Plan(ALL[0], Box::new(plan())), Choice::Refused(refused)],
         chosen: 0,
         stage,

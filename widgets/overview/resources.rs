@@ -186,17 +186,18 @@ fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
         }
         (None, Verdict::Limiting) => what(pen, cell),
         (None, _) => {
-            pen.text(Role::Absent, if resource.note.is_empty() { "unknown" } else { brief(resource.note, pen.left()) });
+            pen.text(Role::Absent, if resource.note.is_empty() { "unknown" } else { brief(resource, pen.left()) });
         }
     }
 }
 
-/// A note where it fits, else its gist.
-fn brief(note: &'static str, width: u16) -> &'static str {
+/// The note of a resource if it fits, else its state.
+fn brief(resource: &Resource, width: u16) -> &'static str {
+    let note = resource.note.as_str();
     if usize::from(width) >= note.chars().count() {
         return note;
     }
-    if note.starts_with("no ") { "none" } else { "unknown" }
+    if resource.verdict == Verdict::HasHeadroom { "none" } else { "unknown" }
 }
 
 /// A name; of one that is too long both ends, since the end tells one of many from the others.

@@ -105,7 +105,7 @@ fn the_bottleneck_is_named_where_there_is_room() {
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, height)));
         let first = picture.lines().next().unwrap_or_default();
-        assert!(first.contains("▲ bottleneck: disk nvme1n1 98 % busy"), "{first}");
+        assert!(first.contains("▲ bottleneck: disk nvme1n1 98% busy"), "{first}");
     }
     let mut calm = demo::tiny();
     calm.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(topotop_model::frame::CpuShares::default()));

@@ -6,13 +6,21 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-02",
         severity: Severity::Info,
+<<<<<<< HEAD
         says: "java (pid:100@7) is limited by one thread: main (101) uses 99 % of a core, the other threads 0 %",
+=======
+        says: "java (pid:100@7) goes as fast as one thread: main (101) uses 99% of a core, the others 0%",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| one_thread(frame),
     },
     Case {
         rule: "CPU-04",
         severity: Severity::Warning,
+<<<<<<< HEAD
         says: "node:0 is 90 % busy while node 1 is 10 % busy",
+=======
+        says: "node:0 is 90% busy, node 1 10%",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| busy_node(frame, 0.9),
     },
     Case {
@@ -30,7 +38,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-09",
         severity: Severity::Warning,
+<<<<<<< HEAD
         says: "steal time averages 30 %, 30 % now on CPU 7; measurements are unreliable",
+=======
+        says: "the host takes 30% of the CPU time away, now 30% of CPU 7: figures taken meanwhile say little",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| stolen(frame),
     },
     Case {
@@ -45,13 +57,17 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-02",
         severity: Severity::Warning,
+<<<<<<< HEAD
         says: "beam.smp (pid:200@7): the scheduler bound to CPU 0 waits 50 % of the time for pgbench (300); idle CPUs: 1-7",
+=======
+        says: "beam.smp (pid:200@7) is bound to CPU 0 and waits 50% of its time for pgbench (300); idle: 1-7",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| crowded(frame, "300"),
     },
     Case {
         rule: "NUMA-03",
         severity: Severity::Warning,
-        says: "java fills 1 of 2 nodes (90 % busy); idle: 1 (10 % busy)",
+        says: "java uses 1 of 2 nodes (90% busy); idle nodes: 1 (10% busy)",
         sick: |frame, _| {
             busy_node(frame, 0.9);
             frame.processes[0].affinity = Some(set("0-3"));
@@ -60,13 +76,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-05",
         severity: Severity::Info,
-        says: "2000 pages/s (9 %) come from other nodes than wanted; node 0 lacks memory",
+        says: "2000 pages/s (9%) allocated on the wrong node; node 0 lacks memory",
         sick: |frame, _| misses(frame, 2000.0),
     },
     Case {
         rule: "NUMA-10",
         severity: Severity::Info,
-        says: "the nodes are not alike: CPUs n0 4, n1 3; CPUs 7 are offline; memory n0 64.0 GiB, n1 32.0 GiB",
+        says: "NUMA nodes differ: CPUs n0 4, n1 3; CPUs 7 offline; memory n0 64.0 GiB, n1 32.0 GiB",
         sick: |frame, _| {
             offline(frame, 7);
             frame.nodes[1].memory_total_bytes = Known::Value(32 * GIB);
@@ -75,7 +91,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "META-02",
         severity: Severity::Info,
-        says: "topotop itself uses 8 % of a core; the dearest part: processes 41.0 ms",
+        says: "topotop uses 8% of a core; costliest part: processes 41.0 ms",
         sick: |frame, _| {
             frame.cost.cpu_cores = Some(0.08);
             frame.cost.collectors = vec![CollectorCost { name: "processes".into(), took_ms: 41.0 }];
@@ -84,7 +100,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "META-03",
         severity: Severity::Warning,
-        says: "/proc/irq/41/smp_affinity_list was set to 5 and is 0-7 again; most likely reverted by irqbalance",
+        says: "/proc/irq/41/smp_affinity_list was set to 5 and is 0-7 again; probably reverted by irqbalance",
         sick: |frame, _| {
             frame.irqs = vec![Irq { irq: 41, ..Irq::default() }];
             frame.applied = vec![applied("irq:41", "/proc/irq/41/smp_affinity_list", "5", Some("0-7"))];
@@ -385,23 +401,23 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "NUMA-05",
-        says: "pages given are not counted",
+        says: "page allocations are not counted",
         hide: |frame, _| frame.nodes[1].numa_miss_per_second = None,
     },
     Hidden {
         rule: "NUMA-10",
-        says: "memory of the nodes",
+        says: "cannot read the memory size of the nodes",
         hide: |frame, _| Arc::make_mut(&mut frame.topology).nodes.iter_mut().for_each(|node| node.has_memory = false),
     },
-    Hidden { rule: "META-02", says: "not in them", hide: |frame, _| frame.cost.cpu_cores = None },
+    Hidden { rule: "META-02", says: "do not include their own cost", hide: |frame, _| frame.cost.cpu_cores = None },
     Hidden {
         rule: "META-03",
-        says: "could not be read again",
+        says: "cannot read /proc/irq/41/smp_affinity_list again",
         hide: |frame, _| frame.applied = vec![applied("host", "/proc/irq/41/smp_affinity_list", "5", None)],
     },
     Hidden {
         rule: "META-03",
-        says: "which fixes are in force is not known",
+        says: "cannot tell which fixes are in force",
         hide: |frame, _| {
             let applied = Arc::make_mut(&mut frame.raw.applied);
             applied.state = State::Missing;
@@ -622,11 +638,11 @@ fn a_bound_node_that_is_full_is_told_under_the_instances() {
 fn whoever_owns_a_setting_is_named() {
     for (subject, target, by) in [
         ("irq:41", "/proc/irq/41/smp_affinity_list", "irqbalance"),
-        ("pid:200@7", "affinity of 201", "the Erlang VM, which binds its schedulers again"),
+        ("pid:200@7", "affinity of 201", "the Erlang VM, which rebinds its schedulers"),
         ("cgroup:/mq", "/sys/fs/cgroup/kubepods/mq/cpu.max", "the kubelet"),
         ("cgroup:/mq", "/sys/fs/cgroup/a.service/memory.high", "systemd"),
         ("host", "vm.dirty_background_bytes", "tuned or sysctl --system"),
-        ("nic:eth0", "combined channels of eth0", "the driver or the network manager, when the link was set up again"),
+        ("nic:eth0", "combined channels of eth0", "the driver or the network manager, when the link was reconfigured"),
     ] {
         let judgement = judged_by("META-03", |frame, _| {
             beams(frame, [0, 1]);

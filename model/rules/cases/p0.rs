@@ -6,7 +6,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-01",
         severity: Severity::Warning,
+<<<<<<< HEAD
         says: "cpu:2 is 99 % busy and tasks wait for it; the other CPUs average 10 %",
+=======
+        says: "cpu:2 is 99% busy while the others are 10% busy, and work waits for it",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2)];
@@ -25,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-05",
         severity: Severity::Critical,
-        says: "cgroup:/mq is throttled in 90 % of its periods by a quota of 2 cores",
+        says: "cgroup:/mq is throttled in 90% of its periods by a quota of 2 cores",
         sick: |frame, _| frame.cgroups[0].cpu.throttled_ratio = Some(0.9),
     },
     Case {
@@ -51,7 +55,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-01",
         severity: Severity::Critical,
+<<<<<<< HEAD
         says: "cpu:1 is 95 % softirq; the other CPUs average 0 %",
+=======
+        says: "cpu:1 spends 95% in interrupts, the others 0%",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| hot(frame, 1),
     },
     Case {
@@ -67,7 +75,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-03",
         severity: Severity::Critical,
+<<<<<<< HEAD
         says: "4 busy queues of nic:eth0 interrupt CPU 1, which is 95 % softirq",
+=======
+        says: "4 busy queues of nic:eth0 interrupt cpu 1, which spends 95% on it",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].queues.iter_mut().for_each(|queue| queue.cpus = Some(set("1")));
@@ -76,7 +88,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-01",
         severity: Severity::Critical,
+<<<<<<< HEAD
         says: "nic:eth0 uses 1 of 4 combined channels; CPU 1 is 95 % softirq",
+=======
+        says: "nic:eth0 runs 1 of 4 combined channels; cpu 1 spends 95% in interrupts",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].combined.current = Known::Value(1);
@@ -99,7 +115,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-05",
         severity: Severity::Critical,
+<<<<<<< HEAD
         says: "nic:eth0 has 1 queue and no RPS; CPU 1 is 95 % softirq",
+=======
+        says: "nic:eth0 has one queue and no RPS; cpu 1 spends 95% on it",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].combined = Channel { current: Known::Value(1), max: Known::Value(1) };
@@ -110,19 +130,23 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-07",
         severity: Severity::Warning,
+<<<<<<< HEAD
         says: "nic:eth0 uses 95 % of its 10000 Mbit/s",
+=======
+        says: "nic:eth0 is at 95% of its 10000 Mbit/s",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| frame.nics[0].utilisation = Some(0.95),
     },
     Case {
         rule: "NUMA-01",
         severity: Severity::Critical,
-        says: "java (pid:100@7): 100 % remote: CPU on n0 3.00 cores, memory on n1 2.0 GiB",
+        says: "java (pid:100@7) has 100% remote memory: CPU on n0 3.00 cores, memory on n1 2.0 GiB",
         sick: |frame, _| frame.processes[0].memory = Some(at_node(&[(1, 2 * GIB)], 1.0)),
     },
     Case {
         rule: "NUMA-02",
         severity: Severity::Warning,
-        says: "java (pid:100@7) is spread over nodes: CPU on n0 1.50 cores, n1 1.50 cores, memory on n0 1.0 GiB, n1 1.0 GiB; 2 nodes have CPUs: 2 instances",
+        says: "java (pid:100@7) is spread over nodes: CPU on n0 1.50 cores, n1 1.50 cores, memory on n0 1.0 GiB, n1 1.0 GiB; 2 nodes with CPUs: run 2 instances",
         sick: |frame, _| {
             frame.processes[0].cpu_by_node = vec![(0, 1.5), (1, 1.5)];
             frame.processes[0].memory = Some(at_node(&[(0, GIB), (1, GIB)], 0.5));
@@ -131,7 +155,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-04",
         severity: Severity::Warning,
-        says: "node:1 has 128.0 MiB of 64.0 GiB free and turns away 5000 pages/s, while node 0 is 50 % free",
+        says: "node:1 has 128.0 MiB of 64.0 GiB free; 5000 pages/s fall back to other nodes; node 0 is 50% free",
         sick: |frame, _| {
             frame.nodes[1].memory_free_bytes = Known::Value(GIB / 8);
             frame.nodes[1].numa_foreign_per_second = Some(5000.0);
@@ -140,7 +164,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-06",
         severity: Severity::Warning,
-        says: "java (pid:100@7) may run on nodes 0 only and have memory of nodes 1 only",
+        says: "java (pid:100@7) may run only on nodes 0 and allocate only on nodes 1",
         sick: |frame, _| {
             frame.processes[0].affinity = Some(set("0-3"));
             frame.processes[0].policy = "bind:1".into();
@@ -149,19 +173,19 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-07",
         severity: Severity::Info,
-        says: "vm.zone_reclaim_mode is 1: nodes reclaim before they take memory of others",
+        says: "vm.zone_reclaim_mode is 1: full nodes reclaim before they use other nodes",
         sick: |frame, _| frame.sysctls[0].1 = "1".into(),
     },
     Case {
         rule: "MEM-01",
         severity: Severity::Critical,
-        says: "cgroup:/mq: 98 % of its 4.0 GiB cannot be reclaimed",
+        says: "cgroup:/mq: 98% of its 4.0 GiB limit is unreclaimable",
         sick: |frame, _| memory(frame).unreclaimable_bytes = Known::Value(4 * GIB * 98 / 100),
     },
     Case {
         rule: "MEM-02",
         severity: Severity::Warning,
-        says: "cgroup:/mq is at 99 % of 4.0 GiB, 80 % of it page cache: waits 20 %, 3000 refaults/s",
+        says: "cgroup:/mq is at 99% of 4.0 GiB, 80% page cache: memory pressure 20%, 3000 refaults/s",
         sick: |frame, _| {
             frame.cgroups[0].memory_pressure =
                 Some(PressureStall { some_ratio: Some(0.2), ..PressureStall::default() });
@@ -175,13 +199,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-03",
         severity: Severity::Critical,
-        says: "cgroup:/mq grows by 64.0 MiB/s and reaches its 4.0 GiB in 32 s",
+        says: "cgroup:/mq grows by 64.0 MiB/s and reaches its 4.0 GiB limit in 32 s",
         sick: |frame, second| memory(frame).unreclaimable_bytes = Known::Value(GIB / 2 + second * (GIB / 16)),
     },
     Case {
         rule: "MEM-04",
         severity: Severity::Critical,
-        says: "cgroup:/mq: 1 process was killed for memory",
+        says: "cgroup:/mq: OOM killer killed 1 process",
         sick: |frame, second| memory(frame).oom_kills_gained = Some(u64::from(second == 5)),
     },
     Case {
@@ -197,13 +221,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-01",
         severity: Severity::Warning,
-        says: "disk:sdb is 99 % busy, a request takes 60 ms",
+        says: "disk:sdb is 99% busy; request latency 60 ms",
         sick: |frame, _| slow(frame),
     },
     Case {
         rule: "IO-02",
         severity: Severity::Critical,
-        says: "disk:sdb is shared by /es 40 %, /rabbit 60 %; a request takes 60 ms",
+        says: "disk:sdb is shared by /es 40%, /rabbit 60%; request latency 60 ms",
         sick: |frame, _| {
             slow(frame);
             let writer = |path: &str, share| Writer {
@@ -217,7 +241,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-03",
         severity: Severity::Info,
-        says: "1.6 cores are idle for disks",
+        says: "1.6 cores in iowait",
         sick: |frame, _| {
             frame
                 .cpus
@@ -229,7 +253,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-04",
         severity: Severity::Warning,
-        says: "disk:sdb: 83 flushes/s with 126 writes/s of 9.6 KiB",
+        says: "disk:sdb: 83 flushes/s for 126 writes/s of 9.6 KiB",
         sick: |frame, _| {
             let disk = &mut frame.disks[0];
             (disk.utilisation, disk.flushes_per_second, disk.writes_per_second) = (Some(0.8), Some(83.0), Some(126.0));
@@ -240,7 +264,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "META-01",
         severity: Severity::Info,
-        says: "not readable: proc/*/io; needs CAP_SYS_PTRACE or root",
+        says: "cannot read proc/*/io; requires CAP_SYS_PTRACE or root",
         sick: |frame, _| {
             let (path, needs) = ("proc/*/io".into(), "CAP_SYS_PTRACE or root".into());
             frame.gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 9, needs }];

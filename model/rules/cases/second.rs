@@ -7,7 +7,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-04",
         severity: Severity::Warning,
+<<<<<<< HEAD
         says: "nic:eth0 is on node 1, but CPUs of other nodes receive 100 % of its packets",
+=======
+        says: "nic:eth0 is on node 1, and other nodes receive 100% of its packets",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| remote(frame),
     },
     Case {
@@ -22,7 +26,11 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-04",
         severity: Severity::Warning,
+<<<<<<< HEAD
         says: "nic:eth0: queue 2 of 4 gets 94 % of the packets and its CPU 2 is 90 % busy; the indirection table is even: there are few flows, and one flow cannot be split",
+=======
+        says: "nic:eth0: queue 2 of 4 gets 94% of the packets, its cpu 2 is 90% busy: few flows: the table spreads evenly, and one flow cannot be split",
+>>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         sick: |frame, _| skewed(frame),
     },
     Case {
@@ -38,7 +46,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-05",
         severity: Severity::Warning,
-        says: "8 % of 128.0 GiB are available; tasks wait for memory 20 % of the time",
+        says: "8% of 128.0 GiB available; memory pressure 20%",
         sick: |frame, _| {
             frame.memory.available_bytes = Known::Value(128 * GIB * 8 / 100);
             frame.pressure.push(waiting("memory", 0.2));
@@ -47,7 +55,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-06",
         severity: Severity::Warning,
-        says: "950.0 MiB wait to be written, 93 % of the 1.0 GiB at which writers are held; held: mysqld (100), java (101)",
+        says: "950.0 MiB dirty, 93% of the 1.0 GiB limit at which writers are throttled; blocked: mysqld (100), java (101)",
         sick: |frame, _| {
             dirty(frame);
             let blocked = |pid, comm| Process { state: 'D', ..process(pid, comm) };
@@ -57,7 +65,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-08",
         severity: Severity::Warning,
-        says: "800 pages/s are swapped in and 900 out; swap grows in /mq 3.0 MiB/s",
+        says: "800 pages/s swapped in, 900 pages/s swapped out; swap grows in /mq 3.0 MiB/s",
         sick: |frame, _| {
             swapping(frame, 800.0, 900.0);
             memory(frame).swap_growth_bytes_per_second = Some(3.0 * f64::from(1 << 20));
@@ -66,13 +74,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-09",
         severity: Severity::Warning,
-        says: "cgroup:/mq: 900 faults/s read from a disk, 60 % of what is reclaimed is read again",
+        says: "cgroup:/mq: 900 major faults/s, 60% of reclaimed pages are read again",
         sick: |frame, _| thrashing(frame, 900.0, Some(3000.0), Some(5000.0)),
     },
     Case {
         rule: "IO-05",
         severity: Severity::Warning,
-        says: "disk:vdb stays at 3006 requests/s for 30 s (±0.1 %) while requests wait: it looks like a cap",
+        says: "disk:vdb stays at 3006 requests/s for 30 s (±0.1%) while requests queue: probably a rate limit",
         sick: |frame, second| {
             frame.disks[0].name = "vdb".into();
             capped(frame, 3000.0 + (second % 3) as f64 * 3.0);
@@ -81,13 +89,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-06",
         severity: Severity::Warning,
-        says: "/var/lib/mq (disk:sdb) is 93 % full, 7.0 GiB free",
+        says: "/var/lib/mq (disk:sdb) is 93% full, 7.0 GiB free",
         sick: |frame, _| frame.disks[0].mounts = vec![mount("/var/lib/mq", "ext4", 100 * GIB, 7 * GIB)],
     },
     Case {
         rule: "IO-07",
         severity: Severity::Info,
-        says: "beam.smp (pid:100@7) waits 92 % of the time for round trips to 10.0.0.9:5672: 40 requests/s, 23.00 ms each, while the machine idles",
+        says: "beam.smp (pid:100@7) waits 92% of the time for round trips to 10.0.0.9:5672: 40 requests/s, 23.00 ms each; the machine is idle",
         sick: |frame, _| chained(frame),
     },
 ];
@@ -360,28 +368,28 @@ pub(super) const HIDDEN: &[Hidden] = &[
     Hidden { rule: "NIC-06", says: "drop counters", hide: |frame, _| frame.nics[0].rx.drops_per_second = None },
     Hidden {
         rule: "MEM-05",
-        says: "how much memory is available",
+        says: "cannot read available memory",
         hide: |frame, _| frame.memory.available_bytes = Known::Missing,
     },
     Hidden {
         rule: "MEM-06",
-        says: "the limit of dirty memory",
+        says: "cannot read the limit of dirty memory",
         hide: |frame, _| frame.memory.dirty_threshold_bytes = Known::Missing,
     },
-    Hidden { rule: "MEM-08", says: "swapping", hide: |frame, _| frame.memory.pswpin_per_second = None },
+    Hidden { rule: "MEM-08", says: "swap activity", hide: |frame, _| frame.memory.pswpin_per_second = None },
     Hidden {
         rule: "MEM-09",
-        says: "nobody knows whether what was reclaimed comes back",
+        says: "cannot tell whether reclaimed pages are read again",
         hide: |frame, _| thrashing(frame, 900.0, None, None),
     },
     Hidden {
         rule: "IO-06",
-        says: "how full /var/lib/mq is",
+        says: "cannot read how full /var/lib/mq is",
         hide: |frame, _| frame.disks[0].mounts = vec![Mount { path: "/var/lib/mq".into(), ..Mount::default() }],
     },
     Hidden {
         rule: "IO-06",
-        says: "what is mounted",
+        says: "cannot read mounts",
         hide: |frame, _| {
             Arc::make_mut(&mut frame.raw.mounts).state = State::Missing;
         },
@@ -518,10 +526,10 @@ fn bursts_of_reclaim_have_a_period_and_dips() {
     assert!(dips.starts_with("network traffic dips 2 s after each burst"), "{dips}");
     assert_eq!(
         finding.text(crate::locale::evidence::NOT_THE_CAUSE),
-        "neither CPU (0.5 of 2.0 cores, throttled in 0 %) nor garbage collection (0.4 % of the time, 0.5/s) is the cause"
+        "ruled out: CPU (0.5 of 2.0 cores, throttled in 0% of periods), garbage collection (0.4% of the time, 0.5/s)"
     );
     assert!(
-        finding.text(crate::locale::evidence::JAVA).contains("heap 4.0 GiB, besides it at least 3.0 GiB"),
+        finding.text(crate::locale::evidence::JAVA).contains("heap 4.0 GiB; other anonymous memory at least 3.0 GiB"),
         "{}",
         finding.text(crate::locale::evidence::JAVA)
     );
@@ -556,14 +564,14 @@ fn periodic_reclaim_is_sized_by_the_growth_of_the_machines_cache() {
 }
 
 #[test]
-fn reclaim_that_is_off_is_told_under_the_group_that_hurts() {
+fn reclaim_that_is_off_is_grouped_below_the_stalled_group() {
     let judgement = judged_for(60, |frame, second| {
         jitter(frame, second % 2);
         cache_reclaim(frame, 1, 0, 1);
         grow_cache(frame, second, 1_000_000);
     });
-    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), finding.severity)).collect();
-    assert_eq!(told, [("MEM-02", Severity::Warning)]);
+    let open: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), finding.severity)).collect();
+    assert_eq!(open, [("MEM-02", Severity::Warning)]);
     assert!(find(&judgement.findings, "MEM-07").is_some());
     assert!(judgement.findings[0].text(crate::locale::evidence::KERNEL_HAS).contains("vm.cache_reclaim_s=0"));
 }
@@ -588,13 +596,13 @@ fn a_shared_disk_names_both_writers_while_cpus_hide_its_iowait() {
     let finding = find(&judgement.findings, "IO-02").expect("a shared disk");
     assert_eq!(
         finding.text(crate::locale::evidence::WRITERS),
-        "beam.smp in rabbit.service 60 %, java in es.service 40 %"
+        "beam.smp in rabbit.service 60%, java in es.service 40%"
     );
     assert_eq!(finding.severity, Severity::Critical, "one of them is waited for");
     assert_eq!(finding.text(crate::locale::evidence::MOUNTS), "/data on sdb");
     assert_eq!(finding.text(crate::locale::evidence::WAITING), "beam.smp (100), java (101)");
     assert!(
-        finding.text(crate::locale::evidence::MASKED).contains("95 % busy"),
+        finding.text(crate::locale::evidence::MASKED).contains("95% busy"),
         "{}",
         finding.text(crate::locale::evidence::MASKED)
     );

@@ -1,15 +1,15 @@
-//! What the rules about disks tell alike: who writes, who waits, and what iowait hides.
+//! Common evidence of the disk rules: writers, waiting processes, masked iowait.
 
 use crate::frame::{Cgroup, Disk, Frame, Process, WriterId};
-use crate::locale::evidence;
+use crate::locale::{evidence, writers as text};
 use crate::rules::{Cell, Grid, Hit, RuleContext, parts};
 
-/// Somebody who writes to a disk, all that belongs to one service together.
+/// A service that writes to a disk, with all its processes and control groups.
 #[derive(Clone, Debug, Default)]
 pub(in crate::rules) struct Service {
-    /// What it is called.
+    /// Its name.
     pub(in crate::rules) name: String,
-    /// True where others wait for its latency.
+    /// True for a latency-sensitive service.
     pub(in crate::rules) delicate: bool,
     /// The larger of its shares of bytes and of writes.
     pub(in crate::rules) share: f64,
@@ -19,7 +19,7 @@ pub(in crate::rules) struct Service {
     waits: Option<f64>,
 }
 
-/// The services that write to a disk, by name; without those of less than a share.
+/// The services that write at least a share to a disk, sorted by name.
 pub(in crate::rules) fn services(frame: &Frame, disk: &Disk, least: f64) -> Vec<Service> {
     let mut all: Vec<Service> = Vec::new();
     for writer in &disk.writers {
@@ -45,8 +45,8 @@ pub(in crate::rules) fn services(frame: &Frame, disk: &Disk, least: f64) -> Vec<
     all
 }
 
-/// What a writer belongs to: its group with who writes most in it, or its name and its group where the kernel counts
-/// by process. Nobody for what the kernel writes back for nobody in particular.
+/// The service of a writer: its control group with its largest writer, or process and control group where the kernel
+/// counts by process. None for kernel writeback that belongs to no service.
 fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
     match who {
         WriterId::Cgroup(path) if &**path == "/" => None,
@@ -57,8 +57,11 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
                 let rate = |process: &Process| process.write_bytes_per_second.unwrap_or(0.0);
                 rate(a).total_cmp(&rate(b))
             });
-            let called = cgroup.and_then(called).unwrap_or_else(|| path.to_string());
-            let name = most.map_or_else(|| called.clone(), |process| format!("{called} ({})", process.comm));
+            let container = &cgroup.and_then(container_name).unwrap_or_else(|| path.to_string());
+            let name = most.map_or_else(
+                || container.clone(),
+                |process| text::Container { container, process: &process.comm }.to_string(),
+            );
             let delicate = parts::is_delicate(&name) || parts::is_delicate(path);
             let waits = cgroup.and_then(|cgroup| cgroup.io_pressure?.some_ratio);
             Some(Service { name, delicate, waits, ..Service::default() })
@@ -66,15 +69,18 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
         WriterId::Process(pid) => {
             let process = frame.process(*pid).filter(|process| !process.kernel)?;
             let group = process.cgroup.rsplit('/').next().unwrap_or_default();
-            let name = if group.is_empty() { process.comm.to_string() } else { format!("{} in {group}", process.comm) };
+            let name = match &group {
+                &"" => process.comm.to_string(),
+                group => text::Process { process: &process.comm, group }.to_string(),
+            };
             let delicate = parts::is_delicate(&name) || parts::is_delicate(&process.cgroup);
             Some(Service { name, delicate, ..Service::default() })
         }
     }
 }
 
-/// The name of a group's container, where something tells it.
-fn called(cgroup: &Cgroup) -> Option<String> {
+/// The name of the container of a control group, if known.
+fn container_name(cgroup: &Cgroup) -> Option<String> {
     let container = cgroup.container.as_ref()?;
     let names = [&container.pod_name, &container.container_name];
     let names: Vec<&str> = names.iter().map(|name| &***name).filter(|name| !name.is_empty()).collect();
@@ -84,11 +90,11 @@ fn called(cgroup: &Cgroup) -> Option<String> {
 /// Services as a table.
 pub(in crate::rules) fn table(services: &[Service]) -> Grid {
     let mut grid = Grid::new([
-        ("bytes", "fraction"),
-        ("writes", "fraction"),
-        ("written", "bytes/s"),
-        ("waits for I/O", "fraction"),
-        ("latency matters", ""),
+        (text::COLUMN_BYTES.as_str(), "fraction"),
+        (text::COLUMN_WRITES.as_str(), "fraction"),
+        (text::COLUMN_WRITTEN.as_str(), "bytes/s"),
+        (text::COLUMN_WAIT.as_str(), "fraction"),
+        (text::COLUMN_SENSITIVE.as_str(), ""),
     ]);
     for service in services {
         grid.push(
@@ -98,22 +104,22 @@ pub(in crate::rules) fn table(services: &[Service]) -> Grid {
                 Cell::of(service.ops_share),
                 Cell::Number(service.bytes_per_second),
                 Cell::of(service.waits),
-                Cell::text(if service.delicate { "yes" } else { "unknown" }),
+                Cell::text(if service.delicate { text::SENSITIVE.as_str() } else { text::UNKNOWN.as_str() }),
             ],
         );
     }
     grid
 }
 
-/// Names with their shares in one text.
+/// Names with their shares in one line.
 pub(in crate::rules) fn names(services: &[Service]) -> String {
     parts::list(services.iter().map(|service| format!("{} {}", service.name, parts::percent(Some(service.share)))), 6)
 }
 
-/// With what is mounted from it, how often it flushes, who waits, and what iowait says of it.
-pub(in crate::rules) fn tell(hit: Hit, context: &RuleContext<'_>, disk: &Disk) -> Hit {
+/// Adds mounts, flushes, waiting processes and iowait of a disk.
+pub(in crate::rules) fn details(hit: Hit, context: &RuleContext<'_>, disk: &Disk) -> Hit {
     let frame = context.frame();
-    let mounts = disk.mounts.iter().map(|mount| format!("{} on {}", mount.path, disk.name));
+    let mounts = disk.mounts.iter().map(|mount| text::Mount { path: &mount.path, disk: &disk.name }.to_string());
     let hit = hit
         .known(evidence::FLUSHES, disk.flushes_per_second, "1/s", "/proc/diskstats")
         .text(evidence::MOUNTS, parts::list(mounts, 3), "/proc/self/mountinfo")
@@ -131,11 +137,8 @@ pub(in crate::rules) fn tell(hit: Hit, context: &RuleContext<'_>, disk: &Disk) -
     let busy = busy / f64::from(count);
     let hit = hit.number(evidence::IOWAIT, iowait, "cores", "/proc/stat");
     if busy >= 0.7 && iowait < 0.5 {
-        let text = format!(
-            "low iowait says nothing here: CPUs are {} busy with other work, which hides it",
-            parts::percent(Some(busy))
-        );
-        return hit.text(evidence::MASKED, text, "/proc/stat");
+        let masked = text::IowaitMasked { busy: &parts::percent(Some(busy)) }.to_string();
+        return hit.text(evidence::MASKED, masked, "/proc/stat");
     }
     hit
 }

@@ -1,7 +1,7 @@
-//! What a rule says: a hit in one frame, and the finding that hits become.
+//! What a rule reports: a hit in one frame, and the finding that hits become.
 
 use crate::Stamp;
-use crate::locale::Text;
+use crate::locale::{Text, finding as text};
 use crate::rules::{Grid, Rule, RuleId, Subject};
 use std::sync::Arc;
 
@@ -26,15 +26,24 @@ impl Severity {
             Self::Critical => "critical",
         }
     }
+
+    /// Its label.
+    pub fn label(self) -> Text {
+        match self {
+            Self::Info => text::INFO,
+            Self::Warning => text::WARNING,
+            Self::Critical => text::CRITICAL,
+        }
+    }
 }
 
-/// Whether a frame opens a finding or only keeps it open.
+/// Whether a hit opens a finding or only keeps it open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strength {
     /// The condition is met.
     #[default]
     Enter,
-    /// It is no longer met, nor is the one that ends it.
+    /// Neither the condition that opens it nor the one that closes it is met.
     Stay,
 }
 
@@ -49,25 +58,30 @@ pub enum Figure {
     Table(Arc<Grid>),
 }
 
-/// One number that a finding rests on, and where it comes from.
+/// One number of a finding, and its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// What it is.
+    /// Its name in documents.
     pub name: &'static str,
-    /// How much.
+    /// Its value.
     pub value: Figure,
     /// `fraction`, `bytes`, `1/s`, `cores`, …; empty for texts.
     pub unit: &'static str,
-    /// The file it is read from.
+    /// The file that it is read from.
     pub source: &'static str,
 }
 
-/// What a rule found in one frame.
+/// The label of evidence by its name in documents; the name itself if it has none.
+pub fn evidence_label(name: &'static str) -> &'static str {
+    Text::find(&format!("evidence.{name}")).map_or(name, Text::as_str)
+}
+
+/// A condition that a rule met in one frame.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// About what.
+    /// Its subject.
     pub subject: Subject,
-    /// Whether it opens or keeps.
+    /// Whether it opens a finding or keeps it open.
     pub strength: Strength,
     /// How bad.
     pub severity: Severity,
@@ -75,9 +89,9 @@ pub struct Hit {
     pub confidence: f64,
     /// The numbers.
     pub evidence: Vec<Evidence>,
-    /// Findings of other rules that have this cause: they are told under it.
+    /// Findings of other rules that have this cause: they are grouped below it.
     pub covers: Vec<(RuleId, Subject)>,
-    /// True where it is told of what is configured and would cost something under load.
+    /// True for a configuration that would cost performance under load.
     pub would_hurt: bool,
 }
 
@@ -139,7 +153,7 @@ impl Hit {
         self
     }
 
-    /// Costing something once there is load, whatever it costs now: what is told before a test.
+    /// Costing performance under load, whatever it costs now: reported by a preflight.
     #[must_use]
     pub fn would_hurt(mut self) -> Self {
         self.would_hurt = true;
@@ -154,20 +168,20 @@ impl Hit {
     }
 }
 
-/// Something wrong that lasted.
+/// A problem that lasted.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Which rule.
+    /// Its rule.
     pub rule: &'static Rule,
-    /// About what.
+    /// Its subject.
     pub subject: Subject,
-    /// The worst of the last samples that met it.
+    /// The worst of the last samples that met the condition.
     pub severity: Severity,
     /// How sure.
     pub confidence: f64,
     /// The first sample that met the condition.
     pub since: Stamp,
-    /// The numbers of the newest sample that met it.
+    /// The numbers of the newest sample that met the condition.
     pub evidence: Vec<Evidence>,
     /// Findings that this one causes.
     pub children: Vec<Finding>,
@@ -189,8 +203,8 @@ impl Finding {
 
     /// A text of its evidence; empty where there is none.
     pub fn text(&self, name: Text) -> &str {
-        let found = self.evidence.iter().find(|evidence| evidence.name == name.name()).map(|evidence| &evidence.value);
-        if let Some(Figure::Text(text)) = found { text } else { "" }
+        let value = self.evidence.iter().find(|evidence| evidence.name == name.name()).map(|evidence| &evidence.value);
+        if let Some(Figure::Text(text)) = value { text } else { "" }
     }
 
     /// The tables of its evidence: name, table, source.

@@ -1,4 +1,4 @@
-//! Small tables among the evidence: typed cells, no prose. Whoever shows them lays them out.
+//! Small tables among the evidence: typed cells without layout.
 
 use std::sync::Arc;
 

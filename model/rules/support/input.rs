@@ -1,6 +1,7 @@
-//! What rules cannot do without.
+//! The parts of a sample that rules require.
 
 use crate::frame::Frame;
+use crate::locale::input as text;
 use crate::{Section, Table};
 
 /// A part of a sample.
@@ -35,33 +36,50 @@ pub enum Input {
 }
 
 impl Input {
-    /// Why it is missing from a frame; none where it is there.
-    pub fn missing(self, frame: &Frame) -> Option<(&'static str, &'static str)> {
+    /// Why it is missing from a frame and what it requires; none if it is present.
+    pub fn missing(self, frame: &Frame) -> Option<(String, &'static str)> {
+        (!self.is_present(frame)).then(|| self.unreadable())
+    }
+
+    fn is_present(self, frame: &Frame) -> bool {
         fn read<T: Table>(section: &Section<T>) -> bool {
             section.value().is_some()
         }
         let raw = &frame.raw;
-        let (there, file, needs) = match self {
-            Self::CpuTimes => (read(&raw.cpu_times), "/proc/stat could not be read", "a readable /proc"),
-            Self::Nodes => (read(&raw.node_topology), "the nodes could not be read", "/sys/devices/system/node"),
-            Self::NodeMemory => {
-                (read(&raw.node_memory), "memory by node could not be read", "/sys/devices/system/node")
-            }
-            Self::Memory => (read(&raw.memory), "/proc/vmstat could not be read", "a readable /proc"),
-            Self::Irqs => (read(&raw.irqs), "/proc/interrupts could not be read", "a readable /proc"),
-            Self::Softnet => (read(&raw.softnet), "/proc/net/softnet_stat could not be read", "a readable /proc"),
-            Self::Nics => (read(&raw.nics), "the interfaces could not be read", "/sys/class/net"),
-            Self::Queues => (read(&raw.nic_queues), "the queues could not be read", "/sys/class/net"),
-            Self::Cgroups => (read(&raw.cgroups), "no control group could be read", "a mounted cgroup hierarchy"),
-            Self::Disks => (read(&raw.disks), "/proc/diskstats could not be read", "a readable /proc"),
-            Self::Processes => (read(&raw.processes), "no process could be read", "a /proc that shows processes"),
-            Self::Peers => (
-                read(&raw.peers),
-                "no connection could be looked at",
-                "INET_DIAG (CONFIG_INET_DIAG) and the right to see sockets",
-            ),
-            Self::Threads => (read(&raw.threads), "no thread could be read", "a /proc that shows processes"),
-        };
-        (!there).then_some((file, needs))
+        match self {
+            Self::CpuTimes => read(&raw.cpu_times),
+            Self::Nodes => read(&raw.node_topology),
+            Self::NodeMemory => read(&raw.node_memory),
+            Self::Memory => read(&raw.memory),
+            Self::Irqs => read(&raw.irqs),
+            Self::Softnet => read(&raw.softnet),
+            Self::Nics => read(&raw.nics),
+            Self::Queues => read(&raw.nic_queues),
+            Self::Cgroups => read(&raw.cgroups),
+            Self::Disks => read(&raw.disks),
+            Self::Processes => read(&raw.processes),
+            Self::Threads => read(&raw.threads),
+            Self::Peers => read(&raw.peers),
+        }
+    }
+
+    fn unreadable(self) -> (String, &'static str) {
+        let file = |file: &str| (text::Unreadable { file: &file }.to_string(), text::READABLE_PROC.as_str());
+        let (nodes, nics) = ("/sys/devices/system/node", "/sys/class/net");
+        match self {
+            Self::CpuTimes => file("/proc/stat"),
+            Self::Nodes => (text::NODES.to_string(), nodes),
+            Self::NodeMemory => (text::NODE_MEMORY.to_string(), nodes),
+            Self::Memory => file("/proc/vmstat"),
+            Self::Irqs => file("/proc/interrupts"),
+            Self::Softnet => file("/proc/net/softnet_stat"),
+            Self::Nics => (text::NICS.to_string(), nics),
+            Self::Queues => (text::QUEUES.to_string(), nics),
+            Self::Cgroups => (text::CGROUPS.to_string(), text::CGROUPS_REQUIRE.as_str()),
+            Self::Disks => file("/proc/diskstats"),
+            Self::Processes => (text::PROCESSES.to_string(), text::VISIBLE_PROCESSES.as_str()),
+            Self::Threads => (text::THREADS.to_string(), text::VISIBLE_PROCESSES.as_str()),
+            Self::Peers => (text::PEERS.to_string(), text::PEERS_REQUIRE.as_str()),
+        }
     }
 }

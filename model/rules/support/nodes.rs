@@ -1,15 +1,21 @@
-//! Tables of where a process runs and has its memory.
+//! Tables of the CPU time and the memory of a process by NUMA node.
 
 use crate::IdSet;
 use crate::frame::{Frame, Process};
+use crate::locale::table as text;
 use crate::rules::{Cell, Grid, node_memory_low};
 
-/// Nodes that are told at most.
+/// Maximum rows.
 const MOST: usize = 16;
 
 /// CPU and memory of a process by node: cores, their share, bytes, their share.
 pub(in crate::rules) fn matrix(frame: &Frame, process: &Process) -> Grid {
-    let columns = [("cpu", "cores"), ("cpu share", "fraction"), ("memory", "bytes"), ("memory share", "fraction")];
+    let columns = [
+        (text::CPU.as_str(), "cores"),
+        (text::CPU_SHARE.as_str(), "fraction"),
+        (text::MEMORY.as_str(), "bytes"),
+        (text::MEMORY_SHARE.as_str(), "fraction"),
+    ];
     let mut grid = Grid::new(columns);
     let empty = Vec::new();
     let memory = process.memory.as_ref().map_or(&empty, |memory| &memory.by_node);
@@ -21,15 +27,15 @@ pub(in crate::rules) fn matrix(frame: &Frame, process: &Process) -> Grid {
         let cpu_known = !process.cpu_by_node.is_empty();
         let (here, has) = (cpu_known.then_some(here), (!memory.is_empty()).then_some(has as f64));
         let share = |part: Option<f64>, all: f64| Cell::of(part.filter(|_| all > 0.0).map(|part| part / all));
-        // A node without CPUs runs nothing: that is no measurement.
+        // A node without CPUs runs nothing: not a measured zero.
         let (cpu, cpu_share) =
             if node.has_cpus { (Cell::of(here), share(here, cores)) } else { (Cell::None, Cell::None) };
-        grid.push(format!("node {}", node.id), [cpu, cpu_share, Cell::of(has), share(has, bytes as f64)]);
+        grid.push(text::Node { node: &node.id }.to_string(), [cpu, cpu_share, Cell::of(has), share(has, bytes as f64)]);
     }
     grid
 }
 
-/// What `numactl --show` says inside the process, and what it says of the whole machine.
+/// The output of `numactl --show` for the process and for the whole machine.
 pub(in crate::rules) fn numactl_show(frame: &Frame, process: &Process) -> Grid {
     let topology = &frame.topology;
     let cpus = process.affinity.as_deref().map(|cpus| cpus.intersection(&topology.cpus_online));
@@ -45,7 +51,7 @@ pub(in crate::rules) fn numactl_show(frame: &Frame, process: &Process) -> Grid {
     let with_cpus = IdSet::from_ids(topology.cpu_nodes().map(|node| node.id));
     let with_memory = IdSet::from_ids(topology.nodes.iter().filter(|node| node.has_memory).map(|node| node.id));
     let known = if policy.is_empty() { Cell::Unknown } else { Cell::text(policy) };
-    Grid::new([("this process", ""), ("the machine", "")])
+    Grid::new([(text::THIS_PROCESS.as_str(), ""), (text::WHOLE_MACHINE.as_str(), "")])
         .row("policy", [known, Cell::text("default")])
         .row("preferred node", [preferred, Cell::text("current")])
         .row("physcpubind", [ids(cpus.as_ref()), ids(Some(&topology.cpus_online))])
@@ -94,7 +100,7 @@ mod tests {
         let row = |name: &str| show.rows.iter().find(|row| &*row.0 == name).map(|row| row.1.clone()).expect("a row");
         assert_eq!(row("physcpubind"), [Cell::text("0-1"), Cell::text("0-3")]);
         assert_eq!(row("cpubind"), [Cell::text("0"), Cell::text("0-1")]);
-        // The kernel's list of allowed nodes does not tell a policy: the policy does.
+        // The policy counts, not the kernel's list of allowed nodes.
         assert_eq!(row("membind"), [Cell::text("1"), Cell::text("0-1,4")]);
         assert_eq!(row("policy")[0], Cell::text("bind"));
         let matrix = matrix(&frame(), &process);

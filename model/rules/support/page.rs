@@ -1,44 +1,93 @@
-//! The page of a rule: what is printed and what is shown on the screen are the same.
+//! The page of a rule, the same on the screen and on the command line.
 
 use crate::judge::Settings;
-use crate::locale::Texts;
-use crate::rules::{Pace, Page, Rule};
+use crate::locale::{Text, Texts, rule_page as text};
+use crate::rules::{Pace, Page, Rule, Threshold};
 
-/// What there is to say of a rule besides its name and why it matters: headings with their lines, thresholds as they are
-/// configured.
-pub fn page(rule: &Rule, settings: &Settings) -> Vec<(&'static str, Vec<String>)> {
+/// The subject of a section of a rule's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageTopic {
+    /// The files that it reads.
+    Sources,
+    /// What it compares with, as configured.
+    Thresholds,
+    /// What it does not report, on purpose.
+    Exceptions,
+    /// What to do.
+    Remedies,
+    /// Fixes that answer it.
+    Fixes,
+    /// A table of terms.
+    Table(Text),
+    /// What others gained.
+    Gains,
+    /// Documentation.
+    References,
+}
+
+impl PageTopic {
+    /// Its heading.
+    pub fn heading(self) -> Text {
+        match self {
+            Self::Sources => text::SOURCES,
+            Self::Thresholds => text::THRESHOLDS,
+            Self::Exceptions => text::EXCEPTIONS,
+            Self::Remedies => text::REMEDIES,
+            Self::Fixes => text::FIXES,
+            Self::Table(title) => title,
+            Self::Gains => text::GAINS,
+            Self::References => text::REFERENCES,
+        }
+    }
+
+    /// True if its lines are aligned in columns: they must not be wrapped.
+    pub fn is_aligned(self) -> bool {
+        matches!(self, Self::Thresholds | Self::Table(_))
+    }
+}
+
+/// The sections of a rule's page after its name and why it matters, without empty ones.
+pub fn page(rule: &Rule, settings: &Settings) -> Vec<(PageTopic, Vec<String>)> {
     let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
     let texts = |items: Texts| items.iter().map(|item| item.to_string()).collect::<Vec<_>>();
-    let mut limits: Vec<String> = Vec::with_capacity(rule.thresholds.len() + 1);
-    for threshold in rule.thresholds {
-        let value = threshold.configured(&settings.thresholds);
-        let own = if value.to_bits() == threshold.value.to_bits() { "" } else { " (configured)" };
-        let value = format!("{value} {}", threshold.unit);
-        limits.push(format!("{:<16} {:<18} {}{own}", threshold.name(), value.trim(), threshold.about));
-    }
-    limits.push(pace(&rule.pace));
     let mut page = vec![
-        ("looks at", list(rule.sources)),
-        ("limits", limits),
-        ("no finding for", texts(rule.guards)),
-        ("what to do", texts(rule.advice)),
-        ("fixes", crate::fix::of_rule(&rule.id).map(fix).collect()),
+        (PageTopic::Sources, list(rule.sources)),
+        (PageTopic::Thresholds, thresholds(rule, settings)),
+        (PageTopic::Exceptions, texts(rule.guards)),
+        (PageTopic::Remedies, texts(rule.advice)),
+        (PageTopic::Fixes, crate::fix::of_rule(&rule.id).map(fix).collect()),
     ];
-    page.extend(rule.tables.iter().map(|table| (table.title.as_str(), table_lines(table))));
-    page.extend([("what others gained", texts(rule.gained)), ("references", list(rule.references))]);
+    page.extend(rule.tables.iter().map(|table| (PageTopic::Table(table.title), table_lines(table))));
+    page.extend([(PageTopic::Gains, texts(rule.gained)), (PageTopic::References, list(rule.references))]);
     page.retain(|(_, lines)| !lines.is_empty());
     page
 }
 
-/// A fix that answers it, with what can be set.
-fn fix(fix: &crate::fix::Fix) -> String {
-    let set: Vec<&str> = fix.parameters.iter().map(|parameter| parameter.name).collect();
-    let set = if set.is_empty() { String::new() } else { format!("; --set {}", set.join(", ")) };
-    let kind = if fix.executable { "" } else { " (advice)" };
-    format!("{}  {}{kind}{set}", fix.id, fix.name)
+/// Its thresholds as configured, then its pace.
+fn thresholds(rule: &Rule, settings: &Settings) -> Vec<String> {
+    let line = |threshold: &Threshold| {
+        let value = threshold.configured(&settings.thresholds);
+        let number = format!("{value} {}", threshold.unit);
+        let line = format!("{:<16} {:<18} {}", threshold.name(), number.trim(), threshold.about);
+        let is_own = value.to_bits() == threshold.value.to_bits();
+        if is_own { line } else { text::Configured { text: &line }.to_string() }
+    };
+    rule.thresholds.iter().map(line).chain([pace(&rule.pace)]).collect()
 }
 
-/// A table with its columns lined up.
+/// A fix that answers it, with its parameters.
+fn fix(fix: &crate::fix::Fix) -> String {
+    let names: Vec<&str> = fix.parameters.iter().map(|parameter| parameter.name).collect();
+    let (id, name, parameters) = (&fix.id, &fix.name, &names.join(", "));
+    match (fix.executable, parameters.is_empty()) {
+        (true, true) => text::Fix { id, name }.to_string(),
+        (true, false) => text::FixParameters { id, name, parameters }.to_string(),
+        (false, true) => text::Advice { id, name }.to_string(),
+        (false, false) => text::AdviceParameters { id, name, parameters }.to_string(),
+    }
+}
+
+/// A table with aligned columns.
 fn table_lines(table: &Page) -> Vec<String> {
     let rows: Vec<Vec<&str>> = table.rows.iter().map(|row| row.as_str().split(" | ").collect()).collect();
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
@@ -49,15 +98,15 @@ fn table_lines(table: &Page) -> Vec<String> {
     rows.iter().map(|row| line(row)).collect()
 }
 
+/// When a finding opens and clears.
 fn pace(pace: &Pace) -> String {
-    let enter = if pace.of <= 1 {
-        "found at once".to_owned()
-    } else {
-        format!("found after {} of {} samples", pace.enter, pace.of)
-    };
-    let latch =
-        if pace.latch_seconds > 0 { format!(", kept for {} min", pace.latch_seconds / 60) } else { String::new() };
-    format!("{enter}, over after {} without it{latch}", pace.exit)
+    let (enter, of, exit, minutes) = (&pace.enter, &pace.of, &pace.exit, &(pace.latch_seconds / 60));
+    match (pace.of <= 1, pace.latch_seconds > 0) {
+        (true, false) => text::AtOnce { exit }.to_string(),
+        (true, true) => text::AtOnceLatched { exit, minutes }.to_string(),
+        (false, false) => text::After { enter, of, exit }.to_string(),
+        (false, true) => text::AfterLatched { enter, of, exit, minutes }.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -67,17 +116,18 @@ mod tests {
     use crate::rules::page;
 
     #[test]
-    fn thresholds_are_told_as_they_are_configured() {
+    fn thresholds_are_shown_as_configured() {
         let rule = rules::find("CPU-01").expect("a rule");
         let limits = |settings: &Settings| page(rule, settings)[1].1.join("\n");
         assert!(limits(&Settings::default()).contains("0.95 fraction"));
         let own = [((rule.id.to_string(), "busy".to_owned()), 0.5)].into_iter().collect();
-        let told = limits(&Settings { thresholds: own });
-        assert!(told.contains("0.5 fraction") && told.contains("(configured)") && !told.contains("0.95"), "{told}");
+        let configured = limits(&Settings { thresholds: own });
+        assert!(configured.contains("0.5 fraction") && configured.contains("(configured)"), "{configured}");
+        assert!(!configured.contains("0.95"), "{configured}");
     }
 
     #[test]
-    fn every_page_tells_what_somebody_new_asks() {
+    fn every_page_is_complete() {
         for rule in rules::ALL {
             assert!([rule.name, rule.why].iter().all(|text| !text.is_empty()), "{}", rule.id);
             assert!([rule.guards, rule.advice].iter().all(|texts| !texts.is_empty()), "{}", rule.id);

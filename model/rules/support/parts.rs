@@ -1,11 +1,12 @@
-//! What several rules ask of a frame.
+//! What several rules derive from a frame.
 
 use crate::IdSet;
 use crate::frame::{Cgroup, CgroupMemory, Disk, Frame, Nic, Process, Queue};
+use crate::locale::finding as text;
 use crate::rules::{Overrides, RuleContext, Threshold, disk_saturated, softirq_saturated};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A CPU that soft interrupts keep busy while others are free of them.
+/// A CPU that soft interrupts keep busy while the others are free of them.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::rules) struct HotCpu {
     pub(in crate::rules) id: u32,
@@ -13,7 +14,7 @@ pub(in crate::rules) struct HotCpu {
     pub(in crate::rules) share: f64,
     /// The mean of the others.
     pub(in crate::rules) others: f64,
-    /// True where it opens a finding, false where it only keeps one.
+    /// True if it opens a finding, false if it only keeps one open.
     pub(in crate::rules) enters: bool,
 }
 
@@ -30,27 +31,27 @@ pub(in crate::rules) fn hot_cpus(context: &RuleContext<'_>) -> Vec<HotCpu> {
         .collect()
 }
 
-/// The queues of an interface that a CPU serves.
+/// The queues of an interface served by a CPU.
 pub(crate) fn queues_on(nic: &Nic, cpu: u32) -> impl Iterator<Item = &Queue> {
     nic.queues.iter().filter(move |queue| queue.cpus.as_ref().is_some_and(|cpus| cpus.contains(cpu)))
 }
 
-/// CPUs that are kept for somebody, with what keeps them.
+/// Reserved CPUs, with what reserves them.
 pub(crate) fn kept_cpus(frame: &Frame) -> BTreeMap<u32, &'static str> {
     crate::rules::irq_isolated_cpus::reserved_cpus(frame)
 }
 
-/// CPUs that alone serve several busy receiving queues of an interface, with how many.
+/// CPUs that each serve several busy receive queues of an interface, with the number of queues.
 pub(crate) fn crowded_cpus(frame: &Frame, nic: &Nic) -> BTreeMap<u32, usize> {
     crate::rules::irq_crowding::crowded(frame, nic)
 }
 
-/// True where the interface has an own device and a link: limits and queues are its own.
+/// True if the interface has its own device and link.
 pub(crate) fn is_physical(nic: &Nic) -> bool {
     &*nic.kind == "physical"
 }
 
-/// CPUs that do next to nothing, of those that a set allows; all where it is none.
+/// CPUs below a busy share, of the allowed ones; of all if none are given.
 pub(in crate::rules) fn idle_cpus(context: &RuleContext<'_>, allowed: Option<&IdSet>, below: f64) -> IdSet {
     let idle = context
         .cpus()
@@ -69,7 +70,7 @@ pub(crate) fn is_real_time(policy: u64) -> bool {
     [1, 2, 6].contains(&policy)
 }
 
-/// Nodes with the mean busy share of their CPUs, isolated ones left out.
+/// Nodes with the mean busy share of their CPUs without isolated ones.
 pub(in crate::rules) fn node_busy(context: &RuleContext<'_>) -> Vec<(u32, f64)> {
     let mut nodes: Vec<(u32, f64, u32)> = Vec::new();
     for (cpu, shares) in context.cpus() {
@@ -83,7 +84,7 @@ pub(in crate::rules) fn node_busy(context: &RuleContext<'_>) -> Vec<(u32, f64)> 
     nodes.into_iter().map(|(node, sum, count)| (node, sum / f64::from(count))).collect()
 }
 
-/// The one node that all the CPUs that a process may use are of; none where it may use several, or there is one only.
+/// The node of all CPUs that a process may use; none if they are of several nodes, or the machine has one node.
 pub(crate) fn bound_node(frame: &Frame, process: &Process) -> Option<u32> {
     let of_threads = process.thread_affinities.iter().fold(IdSet::new(), |all, group| all.union(&group.cpus));
     let mask = if of_threads.is_empty() { process.affinity.as_deref()?.clone() } else { of_threads };
@@ -93,12 +94,12 @@ pub(crate) fn bound_node(frame: &Frame, process: &Process) -> Option<u32> {
     bound.then_some(node.id)
 }
 
-/// The quota that holds for a group: its own or the smallest above it.
+/// The effective quota of a control group: its own or the smallest above it.
 pub(crate) fn quota_cores(frame: &Frame, path: &str) -> Option<f64> {
     quota(frame, path).map(|(_, quota)| quota)
 }
 
-/// The same with the path of the group whose it is.
+/// The same with the path of the control group that sets it.
 pub(crate) fn quota<'a>(frame: &Frame, path: &'a str) -> Option<(&'a str, f64)> {
     let quotas = above(path).filter_map(|path| Some((path, frame.cgroup(path)?.cpu.quota_cores.value()?)));
     quotas.min_by(|a, b| a.1.total_cmp(&b.1))
@@ -118,18 +119,18 @@ pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// True for a group that has a limit of its own: what is over it is told once, where it is set.
+/// True for a control group with its own limit: findings are reported where the limit is set.
 pub(in crate::rules) fn has_own_limit(cgroup: &Cgroup) -> bool {
     cgroup.memory.as_ref().is_some_and(|memory| memory.limit_bytes.value().is_some_and(|limit| limit > 0))
 }
 
-/// What of a group's memory nothing gives back: pages that only have to be written first are not meant.
+/// Unreclaimable memory of a control group, without dirty pages: those are reclaimable after writeback.
 pub(in crate::rules) fn stuck_bytes(memory: &CgroupMemory) -> Option<u64> {
     let written = [memory.dirty_bytes, memory.writeback_bytes].iter().filter_map(|bytes| bytes.value()).sum();
     Some(memory.unreclaimable_bytes.value()?.saturating_sub(written))
 }
 
-/// True where a disk is served to its end: busy nearly always, and requests wait. Second: true where that is over.
+/// Whether a disk is saturated (nearly always busy while requests queue), and whether that is over.
 pub(crate) fn disk_pain(overrides: &Overrides, disk: &Disk) -> (bool, bool) {
     let limit = |threshold: &Threshold| threshold.configured(overrides);
     let Some(utilisation) = disk.utilisation else { return (false, false) };
@@ -146,12 +147,12 @@ pub(crate) fn disk_pain(overrides: &Overrides, disk: &Disk) -> (bool, bool) {
     (enter, over)
 }
 
-/// True for devices whose figures say nothing of their own: memory, and what stands on others.
+/// False for memory disks and for devices on top of others, whose figures are not their own.
 pub(crate) fn is_judged(disk: &Disk) -> bool {
     !["zram", "ram"].contains(&&*disk.kind) && disk.lower.is_empty()
 }
 
-/// True where two nodes each have a good part of a process's CPU time and of its memory.
+/// True if each of two nodes has a large share of a process's CPU time and of its memory.
 pub(crate) fn is_spread(frame: &Frame, process: &Process) -> bool {
     crate::rules::memory_spread::is_spread(frame, process)
 }
@@ -161,22 +162,22 @@ pub(crate) fn colliding_beams(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
     crate::rules::erlang_bind_overlap::colliding(frame)
 }
 
-/// The nodes that a memory policy names: `bind:3`, `prefer (many):0-1`.
+/// The nodes of a memory policy: `bind:3`, `prefer (many):0-1`.
 pub(crate) fn policy_nodes(policy: &str) -> IdSet {
     crate::rules::node_memory_low::policy_nodes(policy)
 }
 
-/// Period, weight and reach in bytes a second of the least periodic reclaim that gives so much.
+/// Period, weight and rate in bytes/s of the smallest sufficient periodic reclaim.
 pub(crate) fn smallest_reclaim(frame: &Frame, needed: f64) -> (u64, u64, f64) {
     crate::rules::cache_reclaim::proposal(frame, needed)
 }
 
-/// Bytes a second that periodic reclaim gives with a period and a weight.
+/// Rate of periodic reclaim in bytes/s with a period and a weight.
 pub(crate) fn reclaim_reach(frame: &Frame, period: u64, weight: u64) -> f64 {
     crate::rules::cache_reclaim::unit(frame) * weight as f64 / period.max(1) as f64
 }
 
-/// Services whose latency others wait for.
+/// Latency-sensitive services.
 const DELICATE: &[&str] =
     &["rabbit", "beam", "mysql", "mariadb", "postgres", "etcd", "kafka", "mongo", "redis", "zookeeper"];
 
@@ -190,9 +191,9 @@ pub(in crate::rules) fn is_below(path: &str, above: &str) -> bool {
     path != above && (above == "/" || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/')))
 }
 
-/// `94 %`.
+/// `94%`.
 pub(crate) fn percent(fraction: Option<f64>) -> String {
-    fraction.map_or_else(|| "?".to_owned(), |fraction| format!("{:.0} %", fraction * 100.0))
+    fraction.map_or_else(|| "?".to_owned(), |fraction| format!("{:.0}%", fraction * 100.0))
 }
 
 /// `1.5 GiB`.
@@ -207,7 +208,7 @@ pub(crate) fn bytes(bytes: Option<f64>) -> String {
     format!("{value:.1} TiB")
 }
 
-/// A number without more digits than it deserves.
+/// A number with at most one decimal.
 pub(crate) fn count(value: Option<f64>) -> String {
     match value {
         None => "?".to_owned(),
@@ -217,15 +218,12 @@ pub(crate) fn count(value: Option<f64>) -> String {
     }
 }
 
-/// Names in one text, so many of them at most.
+/// Items in one line, at most `most` of them.
 pub(crate) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, most: usize) -> String {
     let all: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     let rest = all.len().saturating_sub(most);
-    let mut text = all.get(..all.len() - rest).unwrap_or_default().join(", ");
-    if rest > 0 {
-        text = format!("{text} and {rest} more");
-    }
-    text
+    let items = all.get(..all.len() - rest).unwrap_or_default().join(", ");
+    if rest > 0 { text::List { items: &items, count: &rest }.to_string() } else { items }
 }
 
 #[cfg(test)]
@@ -243,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_to_be_written_is_not_stuck() {
+    fn dirty_pages_are_reclaimable() {
         let memory = CgroupMemory {
             unreclaimable_bytes: Known::Value(59),
             dirty_bytes: Known::Value(50),

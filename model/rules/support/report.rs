@@ -1,46 +1,44 @@
-//! A finding in full, as lines of text: what, since when, on what it rests, what else it causes, what to do.
+//! A finding in full, as lines of text: title, start, evidence, effects, remedies.
 
-use crate::rules::{Cell, Figure, Finding, Grid, Severity};
+use crate::locale::finding as text;
+use crate::rules::{Cell, Figure, Finding, Grid, evidence_label, parts};
 use crate::text::printable;
 
-/// Rows of a table that are told; the rest is counted.
+/// Maximum rows of a table; the rest is counted.
 const MOST: usize = 32;
 
-/// The text; `since` is when it was first met, as people write it. Names in it cannot steer a terminal.
+/// The text; `since` is the time at which the condition was first met. Names in it cannot control a terminal.
 pub fn in_full(finding: &Finding, since: &str) -> String {
     in_full_beside(finding, since, "")
 }
 
-/// The same with what it is not, where that was looked at: see [`crate::bottleneck::sentence`].
+/// The same with the resources that are not the bottleneck: see [`crate::bottleneck::sentence`].
 pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
-    let mark = match finding.severity {
-        Severity::Critical => "CRITICAL",
-        Severity::Warning => "WARNING",
-        Severity::Info => "info",
-    };
+    let confidence = &parts::percent(Some(finding.confidence));
     let mut lines = vec![
-        format!("{mark} {}  {}", finding.rule.id, printable(&finding.title())),
-        format!("  since {since}, confidence {:.0} %", finding.confidence * 100.0),
+        format!("{} {}  {}", finding.severity.label(), finding.rule.id, printable(&finding.title())),
+        format!("  {}", text::Since { time: &since, confidence }),
     ];
     for evidence in &finding.evidence {
-        let (name, source) = (evidence.name.replace('_', " "), evidence.source);
+        let (name, source) = (evidence_label(evidence.name), evidence.source);
         let value = match &evidence.value {
             Figure::Table(_) => continue,
             Figure::Text(text) => printable(text).into_owned(),
             Figure::Number(value) => amount(*value, evidence.unit),
         };
-        lines.push(format!("  {name:<16} {value:<28} {source}"));
+        lines.push(format!("  {name:<18} {value:<28} {source}"));
     }
     for (name, grid, source) in finding.tables() {
         table(name, grid, source, &mut lines);
     }
-    let causes =
-        finding.children.iter().map(|child| format!("  causes {}  {}", child.rule.id, printable(&child.title())));
-    lines.extend(causes);
+    for child in &finding.children {
+        let title = child.title();
+        lines.push(format!("  {}", text::Effect { rule: &child.rule.id, title: &printable(&title) }));
+    }
     if !beside.is_empty() {
         lines.push(format!("  {}", printable(beside)));
     }
-    lines.extend(finding.rule.advice.iter().map(|advice| format!("  do: {advice}")));
+    lines.extend(finding.rule.advice.iter().map(|advice| format!("  {}", text::Remedy { text: &advice })));
     lines.push(String::new());
     lines.join("\n")
 }
@@ -48,7 +46,7 @@ pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
 /// A number with its unit.
 pub fn amount(value: f64, unit: &str) -> String {
     match unit {
-        "fraction" => format!("{:.1} %", value * 100.0),
+        "fraction" => format!("{:.1}%", value * 100.0),
         "bytes" if value.abs() < 1024.0 => format!("{value:.0} B"),
         "bytes" if value.abs() < f64::from(1 << 20) => format!("{:.1} KiB", value / 1024.0),
         "bytes" => format!("{:.1} MiB", value / f64::from(1 << 20)),
@@ -59,9 +57,9 @@ pub fn amount(value: f64, unit: &str) -> String {
     }
 }
 
-/// A table below its name, columns lined up.
-fn table(name: &str, grid: &Grid, source: &str, out: &mut Vec<String>) {
-    out.push(format!("  {:<16} {:<28} {source}", name.replace('_', " "), ""));
+/// A table below its name, with aligned columns.
+fn table(name: &'static str, grid: &Grid, source: &str, out: &mut Vec<String>) {
+    out.push(format!("  {:<18} {:<28} {source}", evidence_label(name), ""));
     let heads = grid.columns.iter().map(|column| printable(&column.name).into_owned());
     let mut rows = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];
     for (name, cells) in grid.rows.iter().take(MOST) {
@@ -80,7 +78,7 @@ fn table(name: &str, grid: &Grid, source: &str, out: &mut Vec<String>) {
     }
     let more = grid.rows.len().saturating_sub(MOST);
     if more > 0 {
-        out.push(format!("    and {more} more"));
+        out.push(format!("    {}", text::MoreRows { count: more as u64 }));
     }
 }
 
@@ -99,7 +97,7 @@ mod tests {
     use crate::rules::{Cell, Grid};
 
     #[test]
-    fn columns_line_up_and_names_cannot_steer() {
+    fn columns_are_aligned_and_names_cannot_control_the_terminal() {
         let grid = Grid::new([("max", ""), ("current", "")])
             .row("combined", [Cell::Number(64.0), Cell::Number(1.0)])
             .row("\u{1b}x", [Cell::None, Cell::Unknown]);

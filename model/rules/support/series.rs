@@ -1,4 +1,4 @@
-//! Series of remembered values: how fast they grow, how steadily, and whether they come and go in a rhythm.
+//! Time series: slope, steadiness, variation, period.
 
 /// Time and value, oldest first.
 pub(in crate::rules) type Point = (f64, f64);
@@ -27,12 +27,12 @@ pub(in crate::rules) fn rank_correlation(series: &[Point]) -> f64 {
     if pairs == 0 { 0.0 } else { agree as f64 / pairs as f64 }
 }
 
-/// The newest so many points.
+/// The newest points, at most `most`.
 pub(in crate::rules) fn newest(series: &[Point], most: usize) -> &[Point] {
     series.get(series.len().saturating_sub(most)..).unwrap_or(series)
 }
 
-/// How long it spans, in seconds.
+/// Its duration in seconds.
 pub(in crate::rules) fn span(series: &[Point]) -> f64 {
     series.first().zip(series.last()).map_or(0.0, |(first, last)| last.0 - first.0)
 }
@@ -42,14 +42,14 @@ pub(in crate::rules) fn mean(series: &[Point]) -> f64 {
     series.iter().map(|point| point.1).sum::<f64>() / series.len().max(1) as f64
 }
 
-/// Deviation as a share of the mean; none where that is zero.
+/// Standard deviation as a share of the mean; none if the mean is zero.
 pub(in crate::rules) fn variation(series: &[Point]) -> Option<f64> {
     let mean = mean(series);
     let square = series.iter().map(|point| (point.1 - mean).powi(2)).sum::<f64>() / series.len().max(1) as f64;
     (mean > 0.0 && series.len() > 1).then(|| square.sqrt() / mean)
 }
 
-/// Values of a second each, the newest last, so many at most; a second without a value has the one before.
+/// One value per second, the newest last, at most `most`; a second without a value repeats the previous one.
 pub(in crate::rules) fn by_second(series: &[Point], most: usize) -> Vec<f64> {
     let (Some(first), Some(last)) = (series.first(), series.last()) else { return Vec::new() };
     let start = first.0.max(last.0 - most as f64);
@@ -67,8 +67,8 @@ pub(in crate::rules) fn by_second(series: &[Point], most: usize) -> Vec<f64> {
     values
 }
 
-/// Seconds after which values come again: the first peak of the autocorrelation that is high enough, seen for at least
-/// three periods. A series that only wanders or has one jump has none.
+/// The period in seconds: the first sufficiently high peak of the autocorrelation, over at least three periods. A random
+/// walk or a single jump has none.
 pub(in crate::rules) fn period(values: &[f64]) -> Option<f64> {
     const HIGH: f64 = 0.4;
     const SHORTEST: usize = 3;
@@ -78,7 +78,7 @@ pub(in crate::rules) fn period(values: &[f64]) -> Option<f64> {
     }
     let longest = values.len() / 3;
     let correlations: Vec<f64> = (0..=longest).map(|lag| correlation(values, values, lag)).collect();
-    // Next to itself everything is alike: a rhythm has to be unlike itself in between.
+    // Small lags always correlate: a period has a trough before its peak.
     let trough = correlations.iter().position(|correlation| *correlation < 0.1)?;
     let peak = (trough.max(SHORTEST)..=longest)
         .filter(|&lag| {
@@ -87,14 +87,14 @@ pub(in crate::rules) fn period(values: &[f64]) -> Option<f64> {
         })
         .max_by(|a, b| {
             let of = |lag: &usize| correlations.get(*lag).copied().unwrap_or(0.0);
-            // The multiples of a period are nearly as good: the shorter one unless the longer is clearly better.
+            // Multiples of a period are nearly as high: the shorter one wins unless the longer is clearly higher.
             (of(a) - *a as f64 * 0.002).total_cmp(&(of(b) - *b as f64 * 0.002))
         })?;
     Some(peak as f64)
 }
 
-/// By how many seconds the dips of one series follow the peaks of another, up to so many, and how alike they are then:
-/// near 1 when each peak has its dip.
+/// The lag in seconds, up to `most`, with which the dips of one series follow the peaks of another, and their
+/// correlation: near 1 if each peak has its dip.
 pub(in crate::rules) fn dips(peaks: &[f64], values: &[f64], most: usize) -> Option<(f64, f64)> {
     let len = peaks.len().min(values.len());
     let tail = |series: &[f64]| series.get(series.len() - len..).map(<[f64]>::to_vec).unwrap_or_default();
@@ -103,7 +103,7 @@ pub(in crate::rules) fn dips(peaks: &[f64], values: &[f64], most: usize) -> Opti
     lags.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(lag, alike)| (lag as f64, alike))
 }
 
-/// Pearson's correlation of a series with another one that came so many values earlier; zero where either stands still.
+/// Pearson correlation of a series with another one that is `lag` values earlier; zero if either is constant.
 fn correlation(late: &[f64], early: &[f64], lag: usize) -> f64 {
     let pairs = || late.iter().skip(lag).zip(early);
     let count = pairs().count().max(1) as f64;

@@ -1,9 +1,9 @@
-//! What a finding is about.
+//! The subject of a finding.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A thing of the machine, by the identity that scripts use.
+/// A part of the machine, by the identity that scripts use.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The machine.
@@ -40,7 +40,7 @@ impl fmt::Display for Subject {
 }
 
 impl Subject {
-    /// The subject that [`Subject`]'s text names; none if it is none.
+    /// Parses the text of a subject; none if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':').unwrap_or((text, ""));
         let number = || name.parse().ok();

@@ -200,7 +200,7 @@ fn findings_are_gone_to_and_told() {
         Change { sample, wall_ns: 0, mono_ns: 0, came, rule, subject, severity, title }
     };
     reel.timeline = Timeline::of(vec![change(20, true), change(60, false), change(500, true)]);
-    assert_eq!(transport.order(&to(true), &mut reel), Some("change 1 of 3: IO-01 came: sda".to_owned()));
+    assert_eq!(transport.order(&to(true), &mut reel), Some("change 1 of 3: IO-01 opened: sda".to_owned()));
     transport.order(&to(true), &mut reel);
     assert_eq!(transport.sample, 60);
     transport.order(&to(true), &mut reel);

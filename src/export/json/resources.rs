@@ -42,6 +42,6 @@ pub(crate) fn resource(resource: &bottleneck::Resource) -> Resource {
         name: (!resource.name.is_empty()).then(|| Text::from(&resource.name)),
         thread: resource.tid,
         rule: resource.rule.map(|(rule, _)| rule.as_str()),
-        note: (!resource.note.is_empty()).then_some(resource.note),
+        note: (!resource.note.is_empty()).then(|| resource.note.english()),
     }
 }
