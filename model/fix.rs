@@ -17,106 +17,108 @@ mod target;
 mod testing;
 pub mod verification;
 
-mod aff;
-mod beam_bif;
-mod beam_cfg;
-mod chan;
-mod confirm;
-mod cpuset;
-mod dirty;
-mod force_empty;
-mod gov;
-mod high;
-mod iomax;
-mod ionice;
-mod ioweight;
-mod irqaff;
-mod irqbal;
+mod cache_drop_v1;
+mod cache_reclaim_openeuler;
+mod cpu_governor;
+mod cpu_quota;
+mod data_disk;
+mod dirty_limits;
+mod erlang_flags;
+mod erlang_unbind;
+mod io_limit;
+mod io_priority;
+mod io_weight;
+mod irq_affinity;
+mod irqbalance;
+mod kernel_setting;
 mod kubernetes;
-mod limit;
-mod migrate;
-mod move_data;
-mod numa_split;
-mod oeuler;
-mod quota;
-mod reclaim;
-mod ring;
-mod rps;
-mod rss;
-mod sysctl;
-mod sysctl_net;
-mod threads;
+mod memory_high;
+mod memory_limit;
+mod memory_reclaim;
+mod network_limits;
+mod nic_channels;
+mod nic_rings;
+mod node_binding;
+mod node_instances;
+mod packet_steering;
+mod page_migration;
+mod publisher_confirms;
+mod rss_table;
+mod runtime_threads;
+mod thread_affinity;
 
 pub use case::{Case, Surroundings};
 pub use identity::Identity;
+pub use memory_reclaim::step as reclaim_step;
 pub use offered::{Offered, Refused, offered};
 pub use plan::{Item, Need, Plan, Resolved, Restore, Risk, Snippet, Step, Verify};
-pub use reclaim::step as reclaim_step;
 pub(crate) use target::is_same;
 pub use target::{Target, node_bytes, together};
 pub use verification::{Trip, Verdict, Verification};
 
+use crate::locale::Text;
+use crate::locale::fix as shared;
 use crate::rules::{Finding, RuleId, Subject};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Something that can be set when a fix is asked for: `--set combined=4`.
+/// A parameter of a fix: `--set combined=4`.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
     /// `channels`, `bytes`, `fraction`, …
     pub unit: &'static str,
-    /// What it says.
-    pub about: &'static str,
+    /// Its meaning.
+    pub about: Text,
 }
 
 /// Why there is no plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no answer to this finding.
+    /// The fix does not apply to this finding.
     NotForThis,
-    /// It would be one.
+    /// The fix applies but cannot be planned.
     Refused {
-        /// Why it cannot be applied.
+        /// Why not.
         why: String,
-        /// What would let it: a permission, a kernel feature, a package; empty where nothing would.
+        /// What it requires: a permission, a kernel feature, a package; empty where nothing would help.
         needs: String,
     },
 }
 
 impl Refusal {
-    /// Refused with nothing that would help.
+    /// Refused; nothing would help.
     pub fn because(why: impl Into<String>) -> Self {
         Self::Refused { why: why.into(), needs: String::new() }
     }
 
-    /// Refused until something is there.
+    /// Refused until a requirement is met.
     pub fn until(why: impl Into<String>, needs: impl Into<String>) -> Self {
         Self::Refused { why: why.into(), needs: needs.into() }
     }
 
-    /// It in a line; hostile where names are.
-    pub fn words(self, fix: &Fix, rule: &str, subject: &Subject) -> String {
+    /// A line; hostile where names are.
+    pub fn text(self, fix: &Fix, rule: &str, subject: &Subject) -> String {
         match self {
-            Self::NotForThis => format!("{} is no answer to {rule} of {subject}", fix.id),
+            Self::NotForThis => shared::NotApplicable { fix: &fix.id, rule: &rule, subject: &subject }.to_string(),
             Self::Refused { why, needs } if needs.is_empty() => why,
-            Self::Refused { why, needs } => format!("{why} (needs {needs})"),
+            Self::Refused { why, needs } => shared::RefusedWithNeeds { why: &why, needs: &needs }.to_string(),
         }
     }
 }
 
-/// A way to cure something.
+/// A fix.
 pub struct Fix {
     /// `F-CHAN`: never given twice.
     pub id: &'static str,
     /// What it does, in a few words.
-    pub name: &'static str,
+    pub name: Text,
     /// The rules whose findings it may answer, each with its rank there: the lowest is offered first.
     pub answers: &'static [(RuleId, u8)],
     /// False for advice: shown, never executed.
     pub executable: bool,
-    /// What may be set.
+    /// Its parameters.
     pub parameters: &'static [Parameter],
     /// The plan for a finding.
     pub plan: fn(&Case<'_>) -> Result<Plan, Refusal>,
@@ -129,18 +131,21 @@ impl std::fmt::Debug for Fix {
 }
 
 impl Fix {
-    /// What is wrong with parameters that somebody gave: the first one that it does not have.
+    /// An error for the first parameter that it does not have.
     pub fn unknown(&self, set: &BTreeMap<String, String>) -> Option<String> {
         let name = set.keys().find(|name| !self.parameters.iter().any(|known| known.name == **name))?;
         let known: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
-        let known = if known.is_empty() { "nothing to set".to_owned() } else { known.join(", ") };
-        Some(format!("{name}: {} has {known}", self.id))
+        Some(if known.is_empty() {
+            shared::NoParameters { name: &name, fix: &self.id }.to_string()
+        } else {
+            shared::UnknownParameter { name: &name, fix: &self.id, parameters: &known.join(", ") }.to_string()
+        })
     }
 
-    /// `combined=4 rx=2`: values with blanks go on until the next name.
+    /// `combined=4 rx=2`: a value with blanks ends at the next name.
     ///
     /// # Errors
-    /// What is none of its parameters, in a line.
+    /// The first word that is not one of its parameters, in a line.
     pub fn parse_set(&self, text: &str) -> Result<BTreeMap<String, String>, String> {
         let mut set: BTreeMap<String, String> = BTreeMap::new();
         let mut last = None;
@@ -159,14 +164,14 @@ impl Fix {
                         value.push_str(word);
                     }
                 }
-                (None, None) => return Err(format!("{word}: give name=value")),
+                (None, None) => return Err(shared::NameValue { word: &word }.to_string()),
             }
         }
         self.unknown(&set).map_or(Ok(set), Err)
     }
 }
 
-/// A fix on offer: a plan, or why there is none.
+/// An available fix: a plan, or why there is none.
 #[derive(Debug)]
 pub struct Offer {
     /// Which.
@@ -175,40 +180,40 @@ pub struct Offer {
     pub plan: Result<Plan, Refusal>,
 }
 
-/// Every fix, in the order of the catalogue.
+/// Every fix, in the order of lists.
 pub const ALL: &[&Fix] = &[
-    &chan::FIX,
-    &ring::FIX,
-    &rss::FIX,
-    &irqbal::FIX,
-    &irqaff::FIX,
-    &rps::FIX,
-    &sysctl_net::FIX,
-    &aff::FIX,
-    &beam_bif::FIX,
-    &beam_cfg::FIX,
-    &cpuset::FIX,
-    &migrate::FIX,
-    &limit::FIX,
-    &reclaim::FIX,
-    &high::FIX,
-    &oeuler::FIX,
-    &quota::FIX,
-    &force_empty::FIX,
-    &dirty::FIX,
-    &iomax::FIX,
-    &ioweight::FIX,
-    &ionice::FIX,
-    &sysctl::FIX,
-    &gov::FIX,
-    &threads::FIX,
+    &nic_channels::FIX,
+    &nic_rings::FIX,
+    &rss_table::FIX,
+    &irqbalance::FIX,
+    &irq_affinity::FIX,
+    &packet_steering::FIX,
+    &network_limits::FIX,
+    &thread_affinity::FIX,
+    &erlang_unbind::FIX,
+    &erlang_flags::FIX,
+    &node_binding::FIX,
+    &page_migration::FIX,
+    &memory_limit::FIX,
+    &memory_reclaim::FIX,
+    &memory_high::FIX,
+    &cache_reclaim_openeuler::FIX,
+    &cpu_quota::FIX,
+    &cache_drop_v1::FIX,
+    &dirty_limits::FIX,
+    &io_limit::FIX,
+    &io_weight::FIX,
+    &io_priority::FIX,
+    &kernel_setting::FIX,
+    &cpu_governor::FIX,
+    &runtime_threads::FIX,
     &kubernetes::FIX,
-    &numa_split::FIX,
-    &move_data::FIX,
-    &confirm::FIX,
+    &node_instances::FIX,
+    &data_disk::FIX,
+    &publisher_confirms::FIX,
 ];
 
-/// The fixes that answer a finding, the best first; those that are no answer to it are left out.
+/// The fixes that answer a finding, the best first, without those that do not apply.
 pub fn offers(case: &Case<'_>) -> Vec<Offer> {
     let offers = of_rule(&case.finding.rule.id).map(|fix| Offer { fix, plan: (fix.plan)(case) });
     offers.filter(|offer| !matches!(offer.plan, Err(Refusal::NotForThis))).collect()
@@ -221,14 +226,14 @@ pub fn id(rule: &str, subject: &Subject, fix: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             id.push(char::from(byte));
         } else {
-            // A text takes whatever is written to it.
+            // Writing to a String cannot fail.
             let _ = write!(id, "%{byte:02X}");
         }
     }
     id + "/" + fix
 }
 
-/// What an id names: rule, subject and fix; none where it is no id.
+/// The rule, subject and fix of an id; none where it is not an id.
 pub fn parse_id(id: &str) -> Option<(&str, Subject, &'static Fix)> {
     let (rule, rest) = id.split_once('/')?;
     let (subject, fix) = rest.split_once('/')?;
@@ -253,7 +258,7 @@ pub fn of_rule(rule: &str) -> impl Iterator<Item = &'static Fix> {
     ranked.into_iter().map(|(_, fix)| fix)
 }
 
-/// The finding that an id is about, among the findings and what they cause.
+/// The finding of an id, among findings and their children.
 pub fn finding<'a>(id: &str, findings: &'a [Finding]) -> Option<(&'a Finding, &'static Fix)> {
     let (rule, subject, fix) = parse_id(id)?;
     let is = |finding: &&Finding| finding.rule.id.eq_ignore_ascii_case(rule) && finding.subject == subject;
@@ -276,8 +281,8 @@ mod tests {
         assert_eq!(set(""), Ok(Vec::new()));
         assert_eq!(set(" combined=4  rx=2 "), Ok(vec![pair("combined", "4"), pair("rx", "2")]));
         assert_eq!(set("combined=4 and x=2"), Ok(vec![pair("combined", "4 and x=2")]), "a value with blanks");
-        assert_eq!(set("queues=2"), Err("queues: F-CHAN has combined, rx, tx".to_owned()));
-        assert_eq!(set("combined"), Err("combined: give name=value".to_owned()));
+        assert_eq!(set("queues=2"), Err("unknown parameter queues: F-CHAN has combined, rx, tx".to_owned()));
+        assert_eq!(set("combined"), Err("invalid parameter combined: use name=value".to_owned()));
     }
 
     #[test]

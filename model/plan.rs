@@ -1,15 +1,15 @@
-//! One instance for each node: where each runs, its ports, folders and heap, and what tells whether it worked. Text only;
-//! nothing of it is executed.
+//! A plan for one instance per node: placement, ports, directories, heap and checks. Text only; topotop executes nothing
+//! of it.
 
+mod arguments;
 mod balancer;
 mod checklist;
 mod folders;
 mod memory;
 mod places;
 mod ports;
-mod text;
+mod report;
 mod units;
-mod words;
 
 pub use balancer::Balancer;
 pub use checklist::Check;
@@ -20,37 +20,38 @@ use crate::IdSet;
 use crate::Table as _;
 use crate::fix::shell::quoted;
 use crate::frame::{Frame, Listener, Process};
+use crate::locale::plan as text;
 use crate::rules::parts;
 use places::Slot;
 use serde::Serialize;
 
-/// What is to be run once for each node.
+/// The program to run once per node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// Its arguments, the program first; hostile.
     pub argv: Vec<String>,
-    /// The file that it is; empty where that is not known.
+    /// Its executable; empty where unknown.
     pub exe: String,
-    /// Its working directory; empty where that is not known.
+    /// Its working directory; empty where unknown.
     pub directory: String,
     /// Its name.
     pub comm: String,
-    /// The user that it runs as; empty where that is not known.
+    /// Its user; empty where unknown.
     pub user: String,
-    /// The process, where it runs already.
+    /// The process, where it is running.
     pub pid: Option<u32>,
-    /// Where it listens; none where its sockets were not looked at.
+    /// Its listening sockets; none where they were not read.
     pub listen: Option<Vec<Listener>>,
     /// The listening port that most of its clients use.
     pub busiest_port: Option<u16>,
-    /// What it has in memory now.
+    /// Its resident memory.
     pub rss_bytes: Option<u64>,
     /// The same by node.
     pub by_node: Vec<(u32, u64)>,
 }
 
 impl Program {
-    /// What a frame tells of a process.
+    /// The program of a process in a frame.
     pub fn of(frame: &Frame, process: &Process) -> Self {
         let inbound = process.peers.iter().filter(|peer| peer.inbound);
         let listens = |port| process.listen.iter().flatten().any(|listener| listener.port == port);
@@ -70,7 +71,7 @@ impl Program {
         .with_node_of_all(frame)
     }
 
-    /// Where there is one node with memory, all of it is there.
+    /// With a single memory node, all memory is on it.
     fn with_node_of_all(mut self, frame: &Frame) -> Self {
         let mut nodes = frame.topology.nodes.iter().filter(|node| node.has_memory);
         if let (Some(only), None, Some(rss), true) =
@@ -82,12 +83,12 @@ impl Program {
     }
 }
 
-/// The CPUs that a process's group gives it.
+/// The CPUs of a process's cpuset.
 pub fn allowed(frame: &Frame, process: &Process) -> IdSet {
     parts::cpuset(frame, process).clone()
 }
 
-/// The ports that somebody has in the network namespace of a process.
+/// The ports in use in the network namespace of a process.
 pub fn taken(frame: &Frame, process: &Process) -> Vec<Taken> {
     let Some(netns) = process.listen.iter().flatten().map(|listener| listener.netns).next() else { return Vec::new() };
     let table = frame.raw.listeners.data();
@@ -105,7 +106,7 @@ pub fn taken(frame: &Frame, process: &Process) -> Vec<Taken> {
     taken
 }
 
-/// What an instance is given.
+/// The unit of placement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Per {
     /// A node.
@@ -115,24 +116,24 @@ pub enum Per {
     Package,
 }
 
-/// What is asked for.
+/// The input of a plan.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// The machine.
     pub frame: &'a Frame,
-    /// What to run.
+    /// The program.
     pub program: &'a Program,
-    /// What each instance is given.
+    /// The unit of placement.
     pub per: Per,
-    /// How many; one for each node or package where nobody says.
+    /// The number of instances; one per node or package by default.
     pub instances: Option<u32>,
-    /// The heap or memory of each, where that is said.
+    /// The heap or memory of each instance, where given.
     pub heap_bytes: Option<u64>,
-    /// CPUs that the program may have; all that are online where that is not known.
+    /// CPUs that the program may use; all online CPUs where unknown.
     pub allowed: Option<IdSet>,
-    /// Ports that somebody has, in the program's network namespace.
+    /// Ports in use in the program's network namespace.
     pub taken: Vec<Taken>,
-    /// Ports that the kernel gives to connections.
+    /// The ephemeral port range.
     pub ephemeral: Option<(u16, u16)>,
     /// True where numactl is installed.
     pub numactl: bool,
@@ -143,27 +144,27 @@ pub struct Request<'a> {
 pub struct Numa {
     /// `topotop.plan/1`.
     pub schema: &'static str,
-    /// The name of what is run.
+    /// The name of the program.
     pub program: String,
     /// The process that it replaces.
     pub pid: Option<u32>,
-    /// What runs where.
+    /// The instances and their placement.
     pub instances: Vec<Instance>,
-    /// Every port that it listens on, for each instance.
+    /// Every listening port, per instance.
     pub ports: Vec<Port>,
-    /// Files and folders that instances must not share.
+    /// Files and directories that instances must not share.
     pub folders: Vec<Folder>,
-    /// What has to be done before the first start.
+    /// Commands before the first start.
     pub prepare: Vec<String>,
-    /// What spreads clients over the instances.
+    /// Load balancer configurations.
     pub balancers: Vec<Balancer>,
-    /// What tells whether it worked.
+    /// Checks that the placement works.
     pub checklist: Vec<Check>,
-    /// What is to be known, and what could not be found.
+    /// Notes and missing information.
     pub notes: Vec<String>,
 }
 
-/// One of them.
+/// An instance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Instance {
     /// `tongweb-n0`.
@@ -178,29 +179,29 @@ pub struct Instance {
     pub memory: &'static str,
     /// The nodes of its memory.
     pub memory_nodes: String,
-    /// Why that.
+    /// Why this policy.
     pub why: String,
-    /// Its heap, where it is a Java program or one was asked for.
+    /// Its heap, for a Java program or where given.
     pub heap_bytes: Option<u64>,
-    /// Where it is started; empty where that is not known.
+    /// Its working directory; empty where unknown.
     pub directory: String,
     /// Its arguments.
     pub argv: Vec<String>,
     /// A shell line that starts it.
     pub start: String,
-    /// Where a unit for it goes.
+    /// The path of its unit.
     pub unit: String,
     /// The unit.
     pub unit_text: String,
 }
 
-/// Instances at most: a plan is read by people.
+/// The most instances of a plan, which people read.
 const MOST: u32 = 256;
 
 /// Makes the plan.
 pub fn numa(request: &Request<'_>) -> Result<Numa, String> {
     if request.program.argv.is_empty() {
-        return Err("its arguments could not be read: give it as a command behind --".to_owned());
+        return Err(text::NO_ARGUMENTS.to_string());
     }
     let mut notes = Vec::new();
     let slots = places::slots(request, &mut notes)?;
@@ -212,7 +213,7 @@ pub fn numa(request: &Request<'_>) -> Result<Numa, String> {
     for (at, slot) in slots.iter().enumerate() {
         instances.push(instance(request, slot, at, &ports, &folders, &mut notes));
     }
-    words::note_what_was_not_found(request.program, &ports, &instances, &mut notes);
+    arguments::note_missing(request.program, &ports, &instances, &mut notes);
     notes.dedup();
     Ok(Numa {
         schema: "topotop.plan/1",
@@ -229,13 +230,13 @@ pub fn numa(request: &Request<'_>) -> Result<Numa, String> {
 }
 
 impl Numa {
-    /// It as people read it; names in it cannot steer a terminal.
+    /// The plan as text, without control characters.
     pub fn text(&self) -> String {
-        text::text(self)
+        report::text(self)
     }
 }
 
-/// What instances are called after: safe in names of files, units and proxies.
+/// The base name of instances: safe in names of files, units and proxies.
 fn name(program: &Program) -> String {
     let first = program.argv.first().map_or("", String::as_str);
     let called = if program.comm.is_empty() { first.rsplit('/').next().unwrap_or_default() } else { &program.comm };
@@ -255,7 +256,7 @@ fn instance(
 ) -> Instance {
     let program = request.program;
     let memory = memory::plan(request, slot, notes);
-    let argv = words::argv(program, at, ports, folders, memory.heap_bytes);
+    let argv = arguments::argv(program, at, ports, folders, memory.heap_bytes);
     let directory = folders::directory(program, folders, at);
     let name = format!("{}-{}", name(program), slot.label);
     let command: Vec<String> = argv.iter().map(|word| quoted(word)).collect();

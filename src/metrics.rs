@@ -82,9 +82,9 @@ pub fn refusal(cli: &Cli) -> Option<String> {
         Some(Command::Snapshot(args)) => (!no_machine(args.from.as_deref()), false),
         Some(Command::Check(args)) => (!no_machine(args.from.first().map(PathBuf::as_path)), false),
         Some(Command::Fix(args)) => match &args.verb {
-            Verb::List { look, .. } => (!no_machine(look.from.as_deref()), false),
+            Verb::List { source, .. } => (!no_machine(source.from.as_deref()), false),
             Verb::Show(which) | Verb::Apply(ApplyArgs { which, .. }) => {
-                (!no_machine(which.look.from.as_deref()), false)
+                (!no_machine(which.source.from.as_deref()), false)
             }
             Verb::Undo { .. } | Verb::Journal { .. } | Verb::Confirm { .. } => (false, false),
         },

@@ -1,4 +1,4 @@
-//! `topotop plan`: what somebody could do by hand, as text. Nothing of it is executed.
+//! `topotop plan`: plans as text, to be carried out manually. topotop executes nothing of them.
 
 use crate::source::live;
 use crate::units;
@@ -8,8 +8,10 @@ use std::time::Duration;
 use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::derive::Deriver;
 use topotop_model::frame::{Frame, Process};
+use topotop_model::locale::plan as text;
 use topotop_model::plan::{Numa, Per, Program, Request, Taken, allowed, numa, taken};
-use topotop_model::{IdSet, Window, text};
+use topotop_model::text::from_bytes;
+use topotop_model::{IdSet, Window};
 
 /// Plans.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -19,19 +21,19 @@ pub enum PlanCommand {
     Numa(NumaArgs),
 }
 
-/// What `plan numa` takes.
+/// Arguments of `plan numa`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct NumaArgs {
-    /// The process that is to be split; --pid PID says the same.
+    /// The process to split; same as --pid PID.
     #[arg(value_name = "PID", required_unless_present_any = ["command", "pid"], conflicts_with = "command")]
     pub process: Option<u32>,
-    /// The process that is to be split.
+    /// The process to split.
     #[arg(long, value_name = "PID", conflicts_with_all = ["command", "process"])]
     pub pid: Option<u32>,
-    /// node, or package: one instance for all its nodes.
+    /// node, or package for one instance per package with all its nodes.
     #[arg(long, value_name = "PLACE", default_value = "node", value_parser = per)]
     pub per: Per,
-    /// How many instances [default: one for each node or package].
+    /// Number of instances [default: one per node or package].
     #[arg(long, value_name = "N")]
     pub instances: Option<u32>,
     /// Heap or memory of each instance: 8G.
@@ -49,13 +51,13 @@ fn per(text: &str) -> Result<Per, String> {
     match text {
         "node" => Ok(Per::Node),
         "package" => Ok(Per::Package),
-        _ => Err("give node or package".to_owned()),
+        _ => Err(text::PER_VALUES.to_string()),
     }
 }
 
-/// Arguments that are read at most.
+/// The longest command line, in bytes.
 const ARGUMENTS: usize = 1 << 20;
-/// Between two samples: rates tell the ports that clients use.
+/// Between two samples: rates show the ports that clients use.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Makes the plan and writes it.
@@ -74,7 +76,7 @@ pub(crate) fn run(
     let surroundings = Surroundings::of(&root);
     let frame = sampled(root, plan, pid);
     let process = match pid {
-        Some(pid) => Some(frame.process(pid).ok_or_else(|| format!("process {pid} has ended: give another PID"))?),
+        Some(pid) => Some(frame.process(pid).ok_or_else(|| text::ProcessExited { pid: &pid }.to_string())?),
         None => None,
     };
     let program = match (program, process) {
@@ -107,13 +109,13 @@ fn asked(
     })
 }
 
-/// What its files tell and what a frame does, joined.
+/// Merges the program from files with that from a frame.
 fn joined(files: Program, frame: Program) -> Program {
     let argv = if files.argv.is_empty() { frame.argv } else { files.argv };
     Program { argv, exe: files.exe, directory: files.directory, user: files.user, ..frame }
 }
 
-/// A frame with rates, the process looked at closely.
+/// A frame with rates and details of the process.
 fn sampled(root: Root, plan: &live::Plan, pid: Option<u32>) -> Frame {
     let live = root.is_live();
     let mut sampler = Sampler::new(root, &plan.options);
@@ -129,21 +131,19 @@ fn sampled(root: Root, plan: &live::Plan, pid: Option<u32>) -> Frame {
     Deriver::new(plan.settings.clone()).frame(&window)
 }
 
-/// What a process was started with.
+/// The start arguments of a process.
 fn started(root: &Root, pid: u32) -> Result<Program, String> {
     let mut bytes = Vec::new();
     let read = root.open(format!("proc/{pid}/cmdline")).and_then(|file| file.read_start(&mut bytes, ARGUMENTS));
-    read.map_err(|reason| {
-        format!("process {pid}: {}: give the number of one that runs", reason.word().replace('_', " "))
-    })?;
+    read.map_err(|reason| text::ProcessUnread { pid: &pid, error: &reason.word().replace('_', " ") }.to_string())?;
     if bytes.len() >= ARGUMENTS {
-        return Err(format!("the arguments of {pid} are too long for a plan"));
+        return Err(text::ArgumentsTooLong { pid: &pid }.to_string());
     }
     let words = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
     let argv: Vec<String> = if words.is_empty() {
         Vec::new()
     } else {
-        words.split(|byte| *byte == 0).map(|word| text::from_bytes(word).into_owned()).collect()
+        words.split(|byte| *byte == 0).map(|word| from_bytes(word).into_owned()).collect()
     };
     let link = |name: &str| {
         let path = root.link(format!("proc/{pid}/{name}")).unwrap_or_default();
@@ -183,7 +183,7 @@ fn found(name: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).chain(usual).map(|dir| dir.join(name)).find(|file| file.is_file())
 }
 
-/// What the machine has besides what is sampled.
+/// Facts of the machine that are not sampled.
 #[derive(Debug, Default)]
 struct Surroundings {
     numactl: bool,
@@ -198,13 +198,13 @@ impl Surroundings {
         let mut ends = range.split_whitespace().map(|end| end.parse().ok());
         let kept = IdSet::parse_list(&read("ip_local_reserved_ports")).unwrap_or_default();
         let kept = kept.intersection(&IdSet::parse_list("0-65535").unwrap_or_default());
-        let who = "the system administrator (ip_local_reserved_ports)";
+        let who = text::OWNER_RESERVED;
         let one = |port: u32, protocol: &str| {
             let port = u16::try_from(port).ok()?;
-            Some(Taken { port, protocol: protocol.to_owned(), who: who.to_owned() })
+            Some(Taken { port, protocol: protocol.to_owned(), who: who.to_string() })
         };
         Self {
-            // A captured machine does not tell what is installed.
+            // A captured machine does not show installed programs.
             numactl: !root.is_live() || found("numactl").is_some_and(|path| Path::new(&path).is_file()),
             ephemeral: ends.next().flatten().zip(ends.next().flatten()),
             reserved: kept.iter().flat_map(|port| [one(port, "tcp"), one(port, "udp")]).flatten().collect(),

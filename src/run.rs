@@ -3,8 +3,8 @@
 use crate::app::{App, Look, Status};
 use crate::cli::{Cli, Command, Global, RecordCommand};
 use crate::config::Config;
-use crate::fix::hands::Own;
 use crate::fix::order::Reach;
+use crate::fix::writer::LocalWriter;
 use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
@@ -252,7 +252,7 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     let plan = plan(global, config)?;
     let mut app = app(global, config, plan.interval)?;
     app.status.reach = reach(global);
-    let hands = Own::new(own, topotop_collectors::state::directory(global.state_dir.as_deref()));
+    let hands = LocalWriter::new(own, topotop_collectors::state::directory(global.state_dir.as_deref()));
     let newest = runtime::run(app, Some(Box::new(hands)), move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))
     })?;

@@ -5,8 +5,8 @@ mod screen;
 mod terminal;
 
 use crate::app::{App, Effect, Msg, Recording};
-use crate::fix::desk::{Desk, Hands};
 use crate::fix::order::Order;
+use crate::fix::session::{FixSession, MachineWriter};
 use crate::source::{Sample, Source};
 use crate::{theme, view};
 use rustix::time::{ClockId, clock_gettime};
@@ -51,7 +51,7 @@ impl Waker {
 /// `hands` does what the dialog about a fix orders, where something can be done.
 pub fn run<S: Source>(
     mut app: App,
-    hands: Option<Box<dyn Hands>>,
+    hands: Option<Box<dyn MachineWriter>>,
     start: impl FnOnce(Waker) -> Result<S, String>,
 ) -> Result<Sample, String> {
     terminal::install_panic_hook();
@@ -82,7 +82,7 @@ struct Loop<S> {
     screen: Screen,
     source: S,
     /// Who does what the dialog about a fix orders.
-    desk: Option<Desk>,
+    desk: Option<FixSession>,
     leaving: bool,
     dirty: bool,
 }
@@ -249,10 +249,10 @@ impl<S: Source> Loop<S> {
     }
 }
 
-fn desk(hands: Box<dyn Hands>, sender: SyncSender<Event>) -> Result<Desk, String> {
+fn desk(hands: Box<dyn MachineWriter>, sender: SyncSender<Event>) -> Result<FixSession, String> {
     // Whoever does not listen any more has left.
     let reply = move |reply| drop(sender.send(Event::Msg(Msg::Fix(reply))));
-    Desk::start(hands, reply).map_err(|error| format!("a thread for fixes: {error}"))
+    FixSession::start(hands, reply).map_err(|error| format!("a thread for fixes: {error}"))
 }
 
 fn receive(events: &Receiver<Event>, wait: Option<Duration>) -> Result<Event, RecvTimeoutError> {

@@ -84,8 +84,8 @@ impl Drop for Full {
 /// Opens the dialog at the plan of the best fix, its old values read.
 fn opened(session: &mut Session) {
     session.keys("f");
-    session.until("the dialog", |screen| screen.contains("What to do: MEM-01") || screen.contains("Changes"));
-    if session.text().contains("What to do: MEM-01") {
+    session.until("the dialog", |screen| screen.contains("Fixes: MEM-01") || screen.contains("Changes"));
+    if session.text().contains("Fixes: MEM-01") {
         session.keys("\r");
     }
     session.until("the old value and the new one", |screen| screen.contains("67108864 → "));
@@ -126,7 +126,7 @@ fn a_limit_is_raised_by_keys_and_taken_back_by_one() {
     session.keys("\x1b[D");
     session.shows("▶[ Apply ]");
     session.keys("\r");
-    session.shows("applied, and read back as it should be");
+    session.shows("applied, values read back as expected");
     let raised: u64 = full.limit().parse().expect("a number");
     assert!(raised > 67_108_864, "{raised}");
     // Sampling goes on meanwhile, and the table fills.
@@ -196,9 +196,9 @@ fn nothing_is_applied_read_only() {
     // Pressed twice at once it would be one key.
     session.keys("\x1b");
     session.until("one step back", |screen| !screen.contains("Changes"));
-    if session.text().contains("What to do: MEM-01") {
+    if session.text().contains("Fixes: MEM-01") {
         session.keys("\x1b");
-        session.hides("What to do: MEM-01");
+        session.hides("Fixes: MEM-01");
     }
     assert_eq!(full.limit(), LIMIT);
     assert!(!state.exists());

@@ -155,7 +155,7 @@ fn a_command_that_does_not_run_yet_is_planned_without_ports() {
     let start = plan["instances"][0]["start"].as_str().expect("a line");
     assert!(start.ends_with("sleep 100"), "{start}");
     let notes = plan["notes"].to_string();
-    assert!(notes.contains("with PID its ports are moved"), "{notes}");
+    assert!(notes.contains("give a PID to reassign them"), "{notes}");
 }
 
 /// Within a second or so: it asks a machine twice, and nothing waits for long.
@@ -165,6 +165,6 @@ fn a_plan_is_made_at_once() {
     let pid = std::process::id().to_string();
     let (status, text, error) = plan(&[&pid, "--instances", "1"]);
     assert_eq!(status, Some(0), "{error}");
-    assert!(text.contains("Nothing of this is executed"), "{text}");
+    assert!(text.contains("topotop executes nothing of this"), "{text}");
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }

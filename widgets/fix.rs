@@ -1,6 +1,6 @@
-//! The dialog about a fix: what there is to choose from, what exactly would happen, what happened, and whether it helped.
+//! The fix dialog: the choices, the plan in full, its run, and the verdict.
 //!
-//! A state in, a picture out: nothing here reads or writes anything, and no key is known here.
+//! Draws a state; reads and writes nothing, and knows no keys.
 
 mod choose;
 mod frame;
@@ -15,134 +15,135 @@ use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use topotop_model::fix::{ALL, Fix, Plan, Refused, Resolved, Verdict, Verification};
 use topotop_model::journal::{Applied, Because, Measured, Outcome};
+use topotop_model::locale::dialog::fix as text;
 use topotop_model::rules::RuleId;
 
-/// What is shown.
+/// The state of the dialog.
 #[derive(Clone, Debug)]
 pub struct Dialog {
-    /// The rule whose finding it is about.
+    /// The rule of the finding.
     pub rule: RuleId,
-    /// What that is about.
+    /// The subject of the finding.
     pub subject: Subject,
-    /// The finding in a line; hostile.
-    pub said: String,
-    /// What there is to choose from, the best first.
+    /// The title of the finding; hostile.
+    pub title: String,
+    /// The choices, the best first.
     pub choices: Vec<Choice>,
-    /// Which of them.
+    /// The selected choice.
     pub chosen: usize,
-    /// How far one is.
+    /// The stage.
     pub stage: Stage,
-    /// Where the keys go.
+    /// The focused button.
     pub button: Button,
-    /// The subject's name as far as it is typed, while it is.
+    /// The confirmation typed so far; none while not typing.
     pub typed: Option<String>,
-    /// Parameters that were set, by fix.
+    /// Parameters set by the user, by fix.
     pub sets: BTreeMap<&'static str, BTreeMap<String, String>>,
-    /// Parameters as far as they are typed, while they are.
+    /// The parameters typed so far; none while not typing.
     pub editing: Option<String>,
     /// Lines above the first one shown.
     pub scroll: usize,
-    /// Why nothing can be applied from here; none where it can.
+    /// Why no fix can be applied here; none where fixes can.
     pub disabled: Option<String>,
     /// CLOCK_MONOTONIC in ns.
     pub now_ns: u64,
-    /// Something to say for a moment.
+    /// A temporary message.
     pub note: Option<String>,
 }
 
-/// Something to choose.
+/// A choice.
 #[derive(Clone, Debug)]
 pub enum Choice {
-    /// It can be done, or is advice.
+    /// A plan or advice.
     Plan(&'static Fix, Box<Plan>),
-    /// It would answer the finding and cannot be planned.
+    /// A fix that answers the finding but cannot be planned.
     Refused(Refused),
 }
 
-/// How far the dialog is.
+/// The stages of the dialog.
 #[derive(Clone, Debug)]
 pub enum Stage {
-    /// One of several is chosen.
+    /// Selecting a fix.
     Choosing,
-    /// The old values of a plan are read.
+    /// Reading the old values of a plan.
     Reading(Box<Plan>),
-    /// All is shown that would happen.
+    /// Showing the plan in full.
     Review(Box<Resolved>),
-    /// It was said yes.
+    /// Applying, measuring or undoing.
     Run(Box<Run>),
 }
 
-/// What can be pressed below a plan.
+/// The buttons below a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Button {
-    /// Nothing happens.
+    /// Closes without applying.
     #[default]
     Cancel,
-    /// The commands go to the clipboard.
+    /// Copies the commands to the clipboard.
     Copy,
-    /// It is done.
+    /// Applies the plan.
     Apply,
 }
 
-/// What goes on after the yes.
+/// The activity of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// Items are written.
+    /// Writing items.
     Applying,
-    /// Written; its effect is measured.
+    /// Applied; measuring the effect.
     Watching,
-    /// Items are put back.
+    /// Restoring items.
     Undoing,
-    /// Nothing goes on any more.
+    /// Finished.
     Ended,
 }
 
 /// An application of a fix.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was confirmed.
+    /// The confirmed plan.
     pub resolved: Resolved,
     /// Its number in the journal, once it has one.
     pub number: Option<u64>,
-    /// What goes on.
+    /// The current activity.
     pub doing: Doing,
-    /// What came of each item so far.
+    /// The outcome of each item so far.
     pub items: Vec<Outcome>,
-    /// How far a long write is: so much, of so much, of what.
+    /// Progress of a long write: done, total, unit.
     pub progress: Option<(u64, u64, &'static str)>,
-    /// True since it was asked to stop.
+    /// True once the user has requested an abort.
     pub aborting: bool,
-    /// How applying came out.
+    /// The result of applying.
     pub state: Option<Applied>,
-    /// What is measured.
+    /// The measurement.
     pub verification: Option<Verification>,
-    /// What is measured so far.
+    /// The measurements so far.
     pub table: Vec<Measured>,
-    /// What it came to.
+    /// The verdict.
     pub verdict: Option<Verdict>,
-    /// CLOCK_MONOTONIC in ns when it takes itself back unless confirmed.
+    /// CLOCK_MONOTONIC in ns of the automatic rollback unless confirmed.
     pub deadline_ns: Option<u64>,
-    /// True since it was said that it stays even if it makes things worse.
+    /// True once the user has chosen to keep it even if it gets worse.
     pub keeps: bool,
-    /// What was put back, and why.
+    /// The undo, where undone.
     pub undone: Option<Undone>,
-    /// What went wrong.
+    /// An error.
     pub trouble: Option<String>,
 }
 
-/// What came of taking it back.
+/// The result of an undo.
 #[derive(Clone, Debug)]
 pub struct Undone {
     /// Why.
     pub why: Because,
-    /// True where everything that can be restored was.
+    /// True where all restorable values were restored.
     pub whole: bool,
-    /// Item by item.
+    /// The outcome of each item.
     pub items: Vec<Outcome>,
 }
 
 impl Run {
-    /// The beginning of one.
+    /// A run that starts applying.
     pub fn new(resolved: Resolved, verification: Option<Verification>) -> Self {
         Self {
             resolved,
@@ -162,12 +163,12 @@ impl Run {
         }
     }
 
-    /// True while something goes on that has to be seen to its end.
+    /// True while it must not be abandoned.
     pub fn is_busy(&self) -> bool {
         self.doing != Doing::Ended || self.deadline_ns.is_some()
     }
 
-    /// True where something was written that can be taken back.
+    /// True where something was written that can be undone.
     pub fn can_undo(&self) -> bool {
         let wrote = matches!(self.state, Some(Applied::Applied | Applied::Partial));
         self.number.is_some() && wrote && self.undone.is_none() && !matches!(self.doing, Doing::Undoing)
@@ -175,7 +176,7 @@ impl Run {
 }
 
 impl Dialog {
-    /// The plan that is chosen; none where it is refused or nothing is.
+    /// The selected plan; none where it is refused or nothing is selected.
     pub fn plan(&self) -> Option<&Plan> {
         match &self.stage {
             Stage::Reading(plan) => Some(plan),
@@ -188,7 +189,7 @@ impl Dialog {
         }
     }
 
-    /// The fix that is chosen.
+    /// The selected fix.
     pub fn fix(&self) -> Option<&'static Fix> {
         match self.choices.get(self.chosen)? {
             Choice::Plan(fix, _) => Some(fix),
@@ -196,17 +197,17 @@ impl Dialog {
         }
     }
 
-    /// Parameters that were set of what is chosen.
+    /// Parameters set for the selected fix.
     pub fn set(&self) -> Option<&BTreeMap<String, String>> {
         self.sets.get(self.fix()?.id)
     }
 
-    /// True where something of what is chosen may be set now.
+    /// True where parameters of the selected fix may be set now.
     pub fn can_set(&self) -> bool {
         !matches!(self.stage, Stage::Run(_)) && self.fix().is_some_and(|fix| !fix.parameters.is_empty())
     }
 
-    /// What would be copied: the commands; of advice the texts that are advised as well.
+    /// The text to copy: the commands, and for advice its snippets.
     pub fn copied(&self) -> String {
         let Some(plan) = self.plan() else { return String::new() };
         let mut text = plan.commands.clone();
@@ -215,46 +216,44 @@ impl Dialog {
         text.join("\n")
     }
 
-    /// Why what is chosen cannot be applied; none where it can.
+    /// Why the selected fix cannot be applied; none where it can.
     pub fn obstacle(&self) -> Option<String> {
         let plan = self.plan()?;
         if !plan.is_executable() {
-            return Some("advice: shown, never executed".to_owned());
+            return Some(text::ADVICE_ONLY.to_string());
         }
         if let Stage::Review(resolved) = &self.stage {
             let essential = |step: usize| plan.steps.get(step).is_some_and(|step| step.essential);
             let none = resolved.items.iter().all(Vec::is_empty);
             if let Some((_, why)) = resolved.unread.iter().find(|(step, _)| essential(*step) || none) {
-                return Some(
-                    self.disabled.clone().unwrap_or_else(|| format!("its old values could not be read: {why}")),
-                );
+                return Some(self.disabled.clone().unwrap_or_else(|| text::Unread { why: &why }.to_string()));
             }
         }
         self.disabled.clone()
     }
 }
 
-/// Names of keys, from the table of keys.
+/// Key names, from the key table.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    /// Takes it back.
+    /// Undo.
     pub undo: String,
-    /// It shall stay.
+    /// Keep.
     pub keep: String,
-    /// Commands to the clipboard.
+    /// Copy commands.
     pub copy: String,
-    /// Sets parameters.
+    /// Set parameters.
     pub set: String,
-    /// Up and down a page.
+    /// Page up and down.
     pub page: String,
 }
 
-/// Rows of the dialog that are no text: its frame and what can be pressed.
+/// Rows of the frame and the buttons.
 const CHROME: u16 = 4;
-/// Lines of text are hard to read when they are longer.
+/// The widest readable line.
 const WIDEST: u16 = 116;
 
-/// Where it lies.
+/// The area of the dialog.
 fn place(cx: &Cx<'_>, dialog: &Dialog, area: Rect) -> Rect {
     let width = area.width.min(WIDEST);
     let lines = document(cx, dialog, width.saturating_sub(4)).len() as u16;

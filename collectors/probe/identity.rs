@@ -39,15 +39,15 @@ fn process(root: &Root, pid: u32, starttime: u64) -> Result<(), String> {
     let mut bytes = Vec::new();
     let read = root.read(format!("proc/{pid}/stat"), &mut bytes);
     read.map_err(|reason| match reason {
-        Reason::NotFound | Reason::Vanished => format!("process {pid} has ended"),
+        Reason::NotFound | Reason::Vanished => format!("process {pid} has exited"),
         other => format!("process {pid}: {}", words(other)),
     })?;
     let stat = stat::parse(&bytes).ok_or_else(|| format!("process {pid} cannot be told from others"))?;
     if stat.starttime != starttime {
-        return Err(format!("process {pid} has ended, {} bears its number now", from_bytes(stat.comm)));
+        return Err(format!("process {pid} has exited, its PID now belongs to {}", from_bytes(stat.comm)));
     }
     if matches!(stat.state, b'Z' | b'X') {
-        return Err(format!("process {pid} has ended"));
+        return Err(format!("process {pid} has exited"));
     }
     Ok(())
 }
@@ -178,9 +178,9 @@ mod tests {
             assert_eq!(told(&identity), None, "{identity}");
         }
         let others = [
-            (process(7, 881), "process 7 has ended, a) b bears its number now"),
-            (process(8, 880), "process 8 has ended"),
-            (process(9, 880), "process 9 has ended"),
+            (process(7, 881), "process 7 has exited, its PID now belongs to a) b"),
+            (process(8, 880), "process 8 has exited"),
+            (process(9, 880), "process 9 has exited"),
             (nic("eth0", 3, ""), "eth0 is another interface now: its index is 2, it was 3"),
             (nic("eth0", 2, "x"), "eth0 is another interface now: its address is 52:54:00:00:00:01, it was x"),
             (nic("../net/eth0", 2, ""), "../net/eth0 is no name of an interface"),

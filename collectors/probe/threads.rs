@@ -34,7 +34,7 @@ pub fn ordinary(root: &Root, pid: u32, starttime: u64) -> Result<Vec<Ordinary>, 
     let mut bytes = Vec::new();
     let read = root.read(format!("proc/{pid}/stat"), &mut bytes);
     if read.is_err() || !same(&bytes) {
-        return Err(Unread::because(format!("process {pid} has ended")));
+        return Err(Unread::because(format!("process {pid} has exited")));
     }
     let mut tids = Vec::new();
     let task = format!("/proc/{pid}/task");
@@ -80,7 +80,7 @@ pub(super) fn masks(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String
     Ok(masks)
 }
 
-/// The mask of one thread, `tid@starttime`; none where it has ended or is not to be touched any more.
+/// The mask of one thread, `tid@starttime`; none where it has exited or is not to be touched any more.
 pub(super) fn mask_of(root: &Root, pid: u32, key: &str) -> Result<Option<String>, Unread> {
     let parts = key.split_once('@').and_then(|(tid, start)| Some((tid.parse().ok()?, start.parse::<u64>().ok()?)));
     let Some((tid, starttime)) = parts else { return Ok(None) };
@@ -135,7 +135,7 @@ mod tests {
         let target = |starttime| Target::Affinity { pid: 7, starttime };
         let told = values(&root, &target(880)).expect("values");
         assert_eq!(told, [("7@880".to_owned(), "0-3,8".to_owned()), ("8@880".to_owned(), "0".to_owned())]);
-        assert_eq!(values(&root, &target(881)).expect_err("another one").why, "process 7 has ended");
+        assert_eq!(values(&root, &target(881)).expect_err("another one").why, "process 7 has exited");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is shown and never executed: what other places have to say it, and how.
+//! Shared by advice: plans that are shown and never executed.
 
 use super::{Case, Plan, Risk, Snippet};
 
@@ -16,7 +16,7 @@ pub(super) fn snippet(place: impl Into<String>, lines: &[&str]) -> Snippet {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{plan, told};
+    use super::super::testing::{plan, plan_text};
     use super::super::{ALL, Case, Fix, Surroundings, offers};
     use crate::frame::{Container, Frame, Mount, Thread, Writer, WriterId};
     use crate::rules::{self, sick};
@@ -26,10 +26,10 @@ mod tests {
         ALL.iter().find(|fix| fix.id == id).expect("a fix")
     }
 
-    fn told_of(id: &str, rule: &str, change: impl Fn(&mut Frame)) -> String {
+    fn plan_text_of(id: &str, rule: &str, change: impl Fn(&mut Frame)) -> String {
         let plan = plan(fix(id), rule, &[], change).expect("a plan");
         assert!(plan.steps.is_empty() && plan.kept.is_empty(), "{id} is advice");
-        told(&plan)
+        plan_text(&plan)
     }
 
     fn mounts(frame: &mut Frame) {
@@ -45,29 +45,29 @@ mod tests {
     #[test]
     fn advice_reads_well() {
         let text = [
-            told_of("F-NUMA-SPLIT", "NUMA-02", |_| ()),
-            told_of("F-NUMA-SPLIT", "NUMA-03", |_| ()),
-            told_of("F-MOVE", "IO-02", mounts),
-            told_of("F-CONFIRM", "IO-07", |_| ()),
-            told_of("F-THREADS", "CPU-06", |_| ()),
+            plan_text_of("F-NUMA-SPLIT", "NUMA-02", |_| ()),
+            plan_text_of("F-NUMA-SPLIT", "NUMA-03", |_| ()),
+            plan_text_of("F-MOVE", "IO-02", mounts),
+            plan_text_of("F-CONFIRM", "IO-07", |_| ()),
+            plan_text_of("F-THREADS", "CPU-06", |_| ()),
         ];
         insta::assert_snapshot!(text.join("\n\n"));
     }
 
     #[test]
-    fn containers_are_told_by_their_orchestrators() {
-        let text = told_of("F-K8S", "CPU-06", |frame| {
+    fn containers_are_configured_by_their_orchestrators() {
+        let text = plan_text_of("F-K8S", "CPU-06", |frame| {
             let pod = Container { id: "c0ffee".into(), pod_uid: "9d".into(), ..Container::default() };
             frame.cgroups[0].container = Some(pod);
         });
         insta::assert_snapshot!(text);
-        assert!(plan(fix("F-K8S"), "CPU-06", &[], |_| ()).is_err(), "nobody orchestrates it");
+        assert!(plan(fix("F-K8S"), "CPU-06", &[], |_| ()).is_err(), "not orchestrated");
     }
 
     #[test]
-    fn each_runtime_is_told_in_its_words() {
+    fn each_runtime_has_its_own_setting() {
         let with = |cmdline: &'static str, thread: &'static str| {
-            told_of("F-THREADS", "CPU-06", |frame| {
+            plan_text_of("F-THREADS", "CPU-06", |frame| {
                 frame.processes[0].cmdline = cmdline.into();
                 frame.threads.iter_mut().for_each(|row: &mut Thread| row.comm = thread.into());
                 frame.processes[0].comm = "app".into();
@@ -81,7 +81,7 @@ mod tests {
 
     /// Whatever a finding is about, its fixes are plans or refusals with a reason, and none panics.
     #[test]
-    fn every_finding_can_be_asked_for_its_fixes() {
+    fn every_finding_has_plans_or_reasoned_refusals() {
         let set = BTreeMap::new();
         let surroundings = Surroundings::default();
         for rule in rules::ALL {
@@ -98,8 +98,8 @@ mod tests {
                     Ok(plan) => {
                         assert_eq!(plan.is_executable(), offer.fix.executable, "{} of {}", offer.fix.id, rule.id);
                         assert!(!plan.undo.is_empty() || !offer.fix.executable, "{} of {}", offer.fix.id, rule.id);
-                        let says = plan.commands.len() + plan.snippets.len();
-                        assert!(says > 0, "{} of {} says nothing", offer.fix.id, rule.id);
+                        let contents = plan.commands.len() + plan.snippets.len();
+                        assert!(contents > 0, "{} of {} is empty", offer.fix.id, rule.id);
                     }
                     Err(refusal) => assert!(!format!("{refusal:?}").contains("why: \"\""), "{}", offer.fix.id),
                 }

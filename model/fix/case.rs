@@ -2,23 +2,24 @@
 
 use super::{Plan, Refusal};
 use crate::frame::Frame;
+use crate::locale::fix as shared;
 use crate::rules::Finding;
 use std::collections::BTreeMap;
 
-/// What is known of the place that fixes are applied from; read once, before plans are made.
+/// What is known of the environment that fixes are applied from; read once, before plans are made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The interface that the login of whoever asks came in by: of SSH_CONNECTION's local address.
+    /// The interface that carries the user's SSH session: the one with SSH_CONNECTION's local address.
     pub login_nic: Option<String>,
     /// Interfaces of default routes.
     pub default_routes: Vec<String>,
-    /// Interfaces that network file systems and block devices of the network are reached by, with what is reached.
+    /// Interfaces that carry network file systems and network block devices, each with its mount.
     pub network_mounts: Vec<(String, String)>,
     /// True where systemd is pid 1 and answers.
     pub systemd: bool,
-    /// True where OpenRC keeps the services.
+    /// True where OpenRC manages the services.
     pub openrc: bool,
-    /// Programs that were looked for and found: `irqbalance`, `taskset`, …
+    /// Installed programs among those that fixes use: `irqbalance`, `taskset`, …
     pub programs: Vec<String>,
     /// Effective capabilities by the kernel's names in capitals: `CAP_NET_ADMIN`.
     pub capabilities: Vec<String>,
@@ -36,19 +37,19 @@ impl Surroundings {
         self.capabilities.iter().any(|held| held == capability)
     }
 
-    /// Why changing an interface could cut somebody off, each reason a line; empty where nothing is known to be at risk.
+    /// Why changing an interface could disconnect somebody, a reason per line; empty where no risk is known.
     pub fn at_risk(&self, frame: &Frame, nic: &str) -> Vec<String> {
-        // What goes over a bond or a bridge goes over its legs.
+        // Traffic of a bond or bridge uses its lower interfaces.
         let carries = |upper: &str| upper == nic || is_below(frame, nic, upper, 8);
         let mut risks = Vec::new();
         if self.login_nic.as_deref().is_some_and(carries) {
-            risks.push("this login comes in by it".to_owned());
+            risks.push(shared::RISK_SESSION.to_string());
         }
         if self.default_routes.iter().any(|upper| carries(upper)) {
-            risks.push("the default route goes by it".to_owned());
+            risks.push(shared::RISK_ROUTE.to_string());
         }
         let mounts = self.network_mounts.iter().filter(|(upper, _)| carries(upper));
-        risks.extend(mounts.map(|(_, mount)| format!("{mount} is reached by it")));
+        risks.extend(mounts.map(|(_, mount)| shared::RiskMount { mount: &mount }.to_string()));
         risks
     }
 }
@@ -60,7 +61,7 @@ fn is_below(frame: &Frame, nic: &str, upper: &str, depth: u32) -> bool {
     by_master || upper.lower.iter().any(|lower| **lower == *nic || is_below(frame, nic, lower, depth - 1))
 }
 
-/// A finding to cure.
+/// The finding that a fix answers, and the machine it is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Case<'a> {
     /// What is wrong.
@@ -69,23 +70,26 @@ pub struct Case<'a> {
     pub frame: &'a Frame,
     /// Parameters that the user set, by name.
     pub set: &'a BTreeMap<String, String>,
-    /// The place.
+    /// Where fixes are applied from.
     pub surroundings: &'a Surroundings,
-    /// The application's own number that carries the load, where one was given.
+    /// The application's own load metric, where one was given.
     pub metric: Option<&'a str>,
 }
 
 impl Case<'_> {
-    /// A parameter as a number; refused where it is none or out of range.
+    /// A parameter as a number; refused where it is not a number or out of range.
     pub fn number(&self, name: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<u64>, Refusal> {
         let Some(text) = self.set.get(name) else { return Ok(None) };
         let number = text.parse().ok().filter(|number| range.contains(number));
-        let wrong =
-            || Refusal::because(format!("{name}={text}: give a number from {} to {}", range.start(), range.end()));
+        let wrong = || {
+            Refusal::because(
+                shared::NumberRange { name: &name, text: &text, low: &range.start(), high: &range.end() }.to_string(),
+            )
+        };
         number.map(Some).ok_or_else(wrong)
     }
 
-    /// A plan of a fix about the finding's subject, with nothing in it.
+    /// An empty plan of a fix for the finding's subject.
     pub fn plan(&self, fix: &'static str, title: impl Into<String>) -> Plan {
         Plan::new(fix, self.finding.rule.id, self.finding.subject.clone(), title.into())
     }

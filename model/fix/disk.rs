@@ -1,12 +1,13 @@
-//! What fixes of a shared disk have in common: who disturbs, and whose writes should gain by it.
+//! Shared by fixes of a contended disk: the noisy writer, and the writer that should benefit.
 
 use super::{Case, Refusal};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Cgroup, CgroupIoRate, Disk, Frame, Process, Writer, WriterId};
+use crate::locale::fix as shared;
 use crate::rules::{Subject, parts};
 use std::sync::Arc;
 
-/// Two who write to one disk.
+/// Two writers of one disk.
 #[derive(Clone, Debug)]
 pub(super) struct Shared<'a> {
     pub(super) disk: &'a Disk,
@@ -14,14 +15,14 @@ pub(super) struct Shared<'a> {
     pub(super) victim: Party<'a>,
 }
 
-/// Somebody who writes to it.
+/// A writer of a disk.
 #[derive(Clone, Debug)]
 pub(super) struct Party<'a> {
-    /// The group, also of a process.
+    /// Its cgroup; of a process too.
     pub(super) group: Arc<str>,
-    /// Who writes most in it.
+    /// The process in it that writes most.
     pub(super) process: Option<&'a Process>,
-    /// True where the kernel counts by group.
+    /// True where the kernel accounts by cgroup.
     pub(super) counted: bool,
     pub(super) bytes_per_second: f64,
     share: f64,
@@ -29,7 +30,7 @@ pub(super) struct Party<'a> {
 }
 
 impl<'a> Shared<'a> {
-    /// Who disturbs whom on the disk that a finding is about: the largest writer whose latency nobody waits for.
+    /// The noisy writer and its victim on the finding's disk: the largest writer that is not latency-critical.
     pub(super) fn of(case: &Case<'a>) -> Result<Self, Refusal> {
         let Subject::Disk(name) = &case.finding.subject else { return Err(Refusal::NotForThis) };
         let disk = case.frame.disks.iter().find(|disk| disk.name == *name).ok_or(Refusal::NotForThis)?;
@@ -41,11 +42,15 @@ impl<'a> Shared<'a> {
         let disturber = match case.set.get("group") {
             Some(group) => {
                 let known = parties.iter().find(|party| *party.group == **group);
-                known.ok_or_else(|| Refusal::because(format!("group={group}: it does not write to {name}")))?
+                known.ok_or_else(|| {
+                    Refusal::because(shared::GroupNotWriter { group: &group, disk: &name }.to_string())
+                })?
             }
-            None => parties.iter().filter(|party| !party.delicate).max_by(larger).ok_or_else(|| {
-                Refusal::because("others wait for all who write to it: --set group=PATH names the one to hold back")
-            })?,
+            None => parties
+                .iter()
+                .filter(|party| !party.delicate)
+                .max_by(larger)
+                .ok_or_else(|| Refusal::because(shared::ALL_WRITERS_CRITICAL.to_string()))?,
         };
         let others = || parties.iter().filter(|party| party.group != disturber.group);
         let victim = others().filter(|party| party.delicate).max_by(larger).or_else(|| others().max_by(larger));
@@ -58,12 +63,12 @@ impl<'a> Shared<'a> {
         format!("{}:{}", self.disk.dev >> 20, self.disk.dev & 0xf_ffff)
     }
 
-    /// What the disturber does on this disk, where that is counted.
+    /// I/O rates of the noisy writer on this disk, where accounted.
     pub(super) fn rate(&self, frame: &'a Frame) -> Option<&'a CgroupIoRate> {
         frame.cgroup(&self.disturber.group)?.io.iter().find(|row| row.dev == self.disk.dev)
     }
 
-    /// The victim should gain: measured by its writes, the wait for the disk and the disturber's share.
+    /// Measures the victim's writes, the disk's latency and the noisy writer's share.
     pub(super) fn verify(&self, case: &Case<'_>) -> super::Verify {
         let disk = |metric| Watch { subject: Of::Disk(Arc::clone(&self.disk.name)), metric };
         let mut verify = case.plan("", "").verify;
@@ -88,7 +93,7 @@ impl Party<'_> {
     }
 }
 
-/// Who writes to a disk, a group each; without what the kernel writes back for nobody in particular.
+/// The writers of a disk by cgroup, without unattributed writeback.
 fn parties<'a>(frame: &'a Frame, disk: &Disk) -> Vec<Party<'a>> {
     let mut parties: Vec<Party<'a>> = Vec::new();
     for party in disk.writers.iter().filter_map(|writer| party(frame, writer)) {
@@ -123,10 +128,10 @@ fn party<'a>(frame: &'a Frame, writer: &Writer) -> Option<Party<'a>> {
     is_somebody.then_some(Party { group, process, counted, bytes_per_second: writer.bytes_per_second, share, delicate })
 }
 
-/// Where the group of a party can be held back: not at the top, which is everybody.
+/// The cgroup to limit: not the root, which contains everything.
 pub(super) fn held<'a>(case: &Case<'a>, party: &Party<'_>) -> Result<super::group::Group<'a>, Refusal> {
     if &*party.group == "/" {
-        return Err(Refusal::until("it is in no control group of its own", "a service or a container of its own"));
+        return Err(Refusal::until(shared::NO_OWN_CGROUP.to_string(), shared::OWN_SERVICE.to_string()));
     }
     let cgroup: &Cgroup = case.frame.cgroup(&party.group).ok_or(Refusal::NotForThis)?;
     super::group::Group::at(case.frame, &cgroup.path, "blkio")

@@ -1,10 +1,11 @@
-//! What fixes of control groups share: where a group is, whose it is, and how a setting of it is written.
+//! Shared by fixes of cgroups: the directory of a cgroup, its manager, and how to write its settings.
 
 use super::shell::quoted;
 use super::{Case, Identity, Need, Refusal, Snippet, Step, Target, Verify};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Cgroup, CgroupMemory, Frame};
-use crate::locale::evidence;
+use crate::locale::fix as shared;
+use crate::locale::{Text, evidence};
 use crate::rules::{Subject, parts};
 use std::sync::Arc;
 
@@ -33,20 +34,21 @@ impl<'a> Group<'a> {
     /// The group of a path.
     pub(super) fn at(frame: &'a Frame, path: &str, controller: &str) -> Result<Self, Refusal> {
         let cgroup = frame.cgroup(path).ok_or(Refusal::NotForThis)?;
-        let unknown = || Refusal::until("where control groups are mounted could not be read", "/proc/self/mountinfo");
+        let unknown = || Refusal::until(shared::NO_CGROUP_MOUNT.to_string(), "/proc/self/mountinfo");
         let (version, dir) = frame.cgroup_directory(path, controller).ok_or_else(unknown)?;
-        // A row's inode is of the hierarchy that tells of its memory, else of others: where it is not of this one, it is
+        // A row's inode is of the memory hierarchy, else of others: where it is not of this one, it is
         // looked up when the plan is shown.
         let one = |name| frame.cgroup_directory(path, name).is_some_and(|(version, _)| version == 1);
-        let told =
+        let is_known =
             if version == 1 { controller == "memory" } else { !["memory", "cpu", "cpuacct"].into_iter().any(one) };
-        let inode = if told { cgroup.inode.value().unwrap_or(0) } else { 0 };
+        let inode = if is_known { cgroup.inode.value().unwrap_or(0) } else { 0 };
         Ok(Self { cgroup, version, dir, inode })
     }
 
     /// Its memory.
     pub(super) fn memory(&self) -> Result<&'a CgroupMemory, Refusal> {
-        let unread = || Refusal::until(format!("the memory of {} could not be read", self.cgroup.path), "memory.stat");
+        let unread =
+            || Refusal::until(shared::CgroupMemoryUnread { cgroup: &self.cgroup.path }.to_string(), "memory.stat");
         self.cgroup.memory.as_ref().ok_or_else(unread)
     }
 
@@ -59,12 +61,12 @@ impl<'a> Group<'a> {
         format!("{}/{name}", self.dir.trim_end_matches('/'))
     }
 
-    /// The systemd unit that it is; none for groups that somebody else makes.
+    /// Its systemd unit; none for cgroups that systemd does not manage.
     pub(super) fn unit(&self) -> Option<&'a str> {
         unit(&self.cgroup.path)
     }
 
-    /// How a setting of it is written: by systemd where the group is systemd's and systemd answers.
+    /// How to write a setting: through systemd where it manages the cgroup, else to the file.
     pub(super) fn setting(
         &self,
         case: &Case<'_>,
@@ -86,24 +88,23 @@ impl<'a> Group<'a> {
         Setting { step, command, undo: Undo::Systemd }
     }
 
-    /// Who writes its settings, if not us.
-    pub(super) fn reverters(&self, kubelet: &str) -> Vec<String> {
+    /// What may write its settings; `kubelet` says what the kubelet does.
+    pub(super) fn reverters(&self, kubelet: Option<Text>) -> Vec<String> {
         let mut who = Vec::new();
         if self.cgroup.container.is_some() || is_of_containers(&self.cgroup.path) {
-            who.push(format!(
-                "the container's runtime when it is restarted, with what its specification says; {kubelet}"
-            ));
+            who.push(shared::REVERTER_RUNTIME.to_string());
+            who.extend(kubelet.map(|text| text.to_string()));
         }
         if self.unit().is_some() {
-            who.push("systemd, when the unit is started again or given another value".to_owned());
+            who.push(shared::REVERTER_SYSTEMD.to_string());
         }
         who
     }
 
-    /// What would make a setting last: the unit's own, or the container's specification.
+    /// The configuration that makes a setting permanent: of the unit or the container.
     pub(super) fn lasting(&self, unit: &str, pod: &str) -> Option<Snippet> {
         if is_of_containers(&self.cgroup.path) {
-            return Some(Snippet { place: "the container's specification".to_owned(), text: format!("{pod}\n") });
+            return Some(Snippet { place: shared::PLACE_CONTAINER.to_string(), text: format!("{pod}\n") });
         }
         let name = self.unit()?;
         let section = match name.rsplit('.').next() {
@@ -116,14 +117,14 @@ impl<'a> Group<'a> {
     }
 }
 
-/// A setting's name with its value, in the words of whoever takes it.
+/// A setting's name and value in the notation of its interface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'a> {
     pub(super) name: &'a str,
     pub(super) value: &'a str,
 }
 
-/// Who undoes it.
+/// The interface that undo uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Undo {
     Echo,
@@ -139,7 +140,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// How it is undone, in a line; `old` as a file or as systemd has it.
+    /// The command that undoes it, given the old value for the file and for systemd.
     pub(super) fn undo(&self, file: &str, unit: &str) -> String {
         match (&self.undo, &self.step.target) {
             (Undo::Systemd, Target::UnitProperty { unit: name, property }) => {
@@ -150,12 +151,12 @@ impl Setting {
     }
 }
 
-/// Writing a group's files needs no capability: whoever owns them may.
+/// Writing a cgroup's files requires no capability: their owner may write them.
 pub(super) fn need() -> Need {
-    Need { capability: String::new(), what: "root, or the owner of the control group's files".to_owned() }
+    Need { capability: String::new(), what: shared::NEED_CGROUP.to_string() }
 }
 
-/// The systemd unit of a group's path: the last one, where everything above it is a slice and nobody else's.
+/// The systemd unit of a cgroup path: its last part, where all parts above are slices of systemd.
 fn unit(path: &str) -> Option<&str> {
     let (above, name) = path.rsplit_once('/')?;
     let ends = |name: &str, suffix: &str| name.len() > suffix.len() && name.ends_with(suffix);
@@ -164,7 +165,7 @@ fn unit(path: &str) -> Option<&str> {
     (is_unit && in_slices && !is_of_containers(path)).then_some(name)
 }
 
-/// True for the groups of Kubernetes and Docker: their agents write them.
+/// True for the cgroups of Kubernetes and of container runtimes, which manage them.
 fn is_of_containers(path: &str) -> bool {
     let of_agents = |part: &str| {
         ["kubepods", "kubelet", "docker", "libpod", "cri-containerd", "crio", "machine-libpod"].iter().any(|name| {
@@ -175,12 +176,12 @@ fn is_of_containers(path: &str) -> bool {
     path.split('/').any(|part| of_agents(part) && !part.ends_with(".service"))
 }
 
-/// A metric of a group.
+/// A metric of a cgroup.
 pub(super) fn watch(path: &Arc<str>, metric: &'static str) -> Watch {
     Watch { subject: Of::Cgroup(Arc::clone(path)), metric }
 }
 
-/// What carries the load: the busiest interface where there is traffic to speak of, else the group's CPU time.
+/// The load metric: traffic of the busiest interface where it is significant, else the cgroup's CPU time.
 pub(super) fn load(frame: &Frame, path: &Arc<str>) -> Watch {
     // Of version 1 a group need not be where CPU time is counted.
     let counted = frame.cgroup(path).is_some_and(|cgroup| cgroup.cpu.usage_cores.is_some());
@@ -195,7 +196,7 @@ fn traffic(frame: &Frame) -> Option<Watch> {
     Some(Watch { subject: Of::Nic(Arc::clone(&nic.name)), metric: "nic.rx_bytes" })
 }
 
-/// What carries the load of the machine: traffic where there is some, else CPU time.
+/// The load metric of the host: traffic where it is significant, else CPU time.
 pub(super) fn load_of_machine(frame: &Frame) -> Watch {
     traffic(frame).unwrap_or(Watch { subject: Of::Host, metric: "host.busy" })
 }
@@ -228,7 +229,7 @@ pub(super) fn verify(case: &Case<'_>, cgroup: &Cgroup, settle_seconds: u32) -> V
     }
 }
 
-/// A size as people and systemd write it: `64M`, `5G`, `1073741824`.
+/// A size: `64M`, `5G`, `1073741824`.
 pub(super) fn size(text: &str) -> Option<u64> {
     let text = text.trim().trim_end_matches('B').trim_end_matches('i');
     let digits = text.trim_end_matches(['K', 'M', 'G', 'T']);
@@ -243,12 +244,14 @@ pub(super) fn size(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// A parameter that is a size, in whole MiB; refused where it is none or out of range.
+/// A parameter that is a size, in whole MiB; refused where it is not a size or out of range.
 pub(super) fn sized(case: &Case<'_>, name: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<u64>, Refusal> {
     let Some(text) = case.set.get(name) else { return Ok(None) };
     let whole = size(text).map(|bytes| bytes / MIB * MIB).filter(|bytes| range.contains(bytes));
     let (low, high) = (show(*range.start()), show(*range.end()));
-    whole.map(Some).ok_or_else(|| Refusal::because(format!("{name}={text}: give a size from {low} to {high}")))
+    whole.map(Some).ok_or_else(|| {
+        Refusal::because(shared::SizeRange { name: &name, text: &text, low: &low, high: &high }.to_string())
+    })
 }
 
 /// Bytes for people.
@@ -304,15 +307,15 @@ pub(super) mod tests {
         let mut frame = Frame::default();
         let group = Cgroup { path: "/mq".into(), inode: Known::Value(7), ..Cgroup::default() };
         frame.cgroups.push(group);
-        let told = |frame: &Frame, controller: &str| {
+        let place = |frame: &Frame, controller: &str| {
             let group = Group::at(frame, "/mq", controller).expect("a group");
             (group.dir.clone(), group.inode)
         };
         mounted(&mut frame, 1);
-        assert_eq!(told(&frame, "cpu"), ("/sys/fs/cgroup/cpu,cpuacct/mq".to_owned(), 0));
-        assert_eq!(told(&frame, "memory"), ("/sys/fs/cgroup/memory/mq".to_owned(), 7));
+        assert_eq!(place(&frame, "cpu"), ("/sys/fs/cgroup/cpu,cpuacct/mq".to_owned(), 0));
+        assert_eq!(place(&frame, "memory"), ("/sys/fs/cgroup/memory/mq".to_owned(), 7));
         mounted(&mut frame, 2);
-        assert_eq!(told(&frame, "cpu"), ("/sys/fs/cgroup/mq".to_owned(), 7));
+        assert_eq!(place(&frame, "cpu"), ("/sys/fs/cgroup/mq".to_owned(), 7));
     }
 
     #[test]

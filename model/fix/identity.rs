@@ -1,9 +1,10 @@
-//! Who is changed: checked when a plan is made, and again after the yes.
+//! What a plan changes: checked when the plan is made, and again after the user confirms it.
 
+use crate::locale::fix as shared;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Something by what tells it from another one that bears its name later.
+/// An object with the attributes that distinguish it from a later object of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Identity {
@@ -53,11 +54,11 @@ pub enum Identity {
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Host => f.write_str("this machine"),
-            Self::Process { pid, starttime, comm } => write!(f, "{comm}, pid {pid}, started at tick {starttime}"),
-            Self::Nic { name, ifindex, address } if address.is_empty() => write!(f, "{name}, index {ifindex}"),
-            Self::Nic { name, ifindex, address } => write!(f, "{name}, index {ifindex}, {address}"),
-            Self::Irq { irq, actions } => write!(f, "interrupt {irq}, {actions}"),
+            Self::Host => f.write_str(shared::IDENTITY_HOST.as_str()),
+            Self::Process { pid, starttime, comm } => write!(f, "{comm}, PID {pid}, starttime {starttime}"),
+            Self::Nic { name, ifindex, address } if address.is_empty() => write!(f, "{name}, ifindex {ifindex}"),
+            Self::Nic { name, ifindex, address } => write!(f, "{name}, ifindex {ifindex}, {address}"),
+            Self::Irq { irq, actions } => write!(f, "IRQ {irq}, {actions}"),
             Self::Cgroup { directory, inode } => write!(f, "{directory}, inode {inode}"),
             Self::Disk { name, number } => write!(f, "{name}, {number}"),
         }

@@ -1,16 +1,18 @@
-//! F-K8S: CPUs and memory of a pod as its orchestrator gives them.
+//! F-K8S: exclusive CPUs and local memory for a pod, through Kubernetes.
 
 use super::advice::{plan as advice, snippet};
-use super::cpuset::kubernetes;
+use super::node_binding::kubernetes;
 use super::processes::{container, named, subject};
 use super::{Case, Fix, Plan, Refusal, Risk};
 use crate::frame::{Container, Process};
+use crate::locale::fix as shared;
+use crate::locale::fix::kubernetes as text;
 use crate::rules;
 use crate::rules::{Subject, parts};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-K8S",
-    name: "let Kubernetes give a pod CPUs and memory of its own",
+    name: text::NAME,
     answers: &[
         (rules::erlang_bind_overlap::ID, 5),
         (rules::pinned_threads::ID, 5),
@@ -30,28 +32,19 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     if container.pod_uid.is_empty() && container.pod_name.is_empty() {
         return Err(Refusal::NotForThis);
     }
-    let mut plan = advice(case, FIX.id, format!("{who}: whole CPUs of one node, by the kubelet"), Risk::Dangerous);
-    plan.snippets = vec![super::Snippet {
-        place: "the kubelet's configuration and the pod's".to_owned(),
-        text: kubernetes() + "\n",
-    }];
+    let mut plan = advice(case, FIX.id, text::Title { subject: &who }.to_string(), Risk::Dangerous);
+    plan.snippets = vec![super::Snippet { place: shared::PLACE_KUBELET.to_string(), text: kubernetes() + "\n" }];
     if matches!(case.finding.rule.id, rules::cpu_throttled::ID | rules::threads_over_quota::ID) {
-        let lines = [
-            "resources:",
-            "  requests: {cpu: \"4\"}",
-            "  limits: {cpu: \"4\"}     # whole CPUs; or no CPU limit at all, where nobody has to be kept from it",
-        ];
-        plan.snippets.push(snippet("the pod: a quota that fits its threads", &lines));
+        let lines =
+            ["resources:", "  requests: {cpu: \"4\"}", &format!("  limits: {{cpu: \"4\"}}     # {}", text::COMMENT)];
+        plan.snippets.push(snippet(text::PLACE_QUOTA.to_string(), &lines));
     }
-    plan.breaks = vec![
-        "the kubelet's policies change for every pod of the node: it is drained, its state files removed, the kubelet restarted".to_owned(),
-        "a pod of class Guaranteed keeps its CPUs from others although it may not use them".to_owned(),
-    ];
-    "the policies as they were, with the node drained once more".clone_into(&mut plan.undo);
+    plan.breaks = vec![text::BREAKS_NODE.to_string(), text::BREAKS_IDLE.to_string()];
+    plan.undo = text::UNDO.to_string();
     Ok(plan)
 }
 
-/// Whose container it is about.
+/// The finding's container and the name of its process or cgroup.
 fn who<'a>(case: &Case<'a>) -> Option<(String, &'a Container)> {
     let of = |process: &'a Process| container(case.frame, process).map(|container| (named(process), container));
     match &case.finding.subject {

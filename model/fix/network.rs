@@ -1,9 +1,11 @@
-//! What fixes of interfaces and interrupts share.
+//! Shared by fixes of network interfaces and IRQs.
 
 use super::shell::quoted;
 use super::{Case, Identity, Need, Refusal, Snippet, Target};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Channel, Frame, Irq, Nic, Queue};
+use crate::locale::Text;
+use crate::locale::fix as shared;
 use crate::rules::{Subject, parts};
 use crate::{IdSet, Known};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,22 +23,22 @@ pub(super) fn identity(nic: &Nic) -> Identity {
     Identity::Nic { name: nic.name.to_string(), ifindex: nic.ifindex, address: String::new() }
 }
 
-/// Why taking an interface's link away for a moment could cut somebody off.
+/// Why a short loss of an interface's link could disconnect somebody.
 pub(super) fn risks(case: &Case<'_>, nic: &Nic) -> Vec<String> {
     let mut risks = case.surroundings.at_risk(case.frame, &nic.name);
     if let Some(master) = nic.master.clone().value() {
         let is_other = |other: &&Nic| other.name != nic.name && other.master.clone().value().as_ref() == Some(&master);
         let mut others = case.frame.nics.iter().filter(is_other);
         if !others.any(|other| other.carrier.value() == Some(true)) {
-            risks.push(format!("no other leg of {master} has a link"));
+            risks.push(shared::RiskBond { master: &master }.to_string());
         }
     }
     risks
 }
 
-/// What has to be held to change an interface.
-pub(super) fn net_admin(what: &str) -> Need {
-    Need { capability: "CAP_NET_ADMIN".to_owned(), what: format!("{what}, in the interface's network namespace") }
+/// The capability to change an interface.
+pub(super) fn net_admin(what: Text) -> Need {
+    Need { capability: "CAP_NET_ADMIN".to_owned(), what: what.to_string() }
 }
 
 /// A metric of an interface.
@@ -54,7 +56,7 @@ pub(super) fn word(nic: &Nic) -> String {
     quoted(&nic.name)
 }
 
-/// True where the name means nothing else in a file of somebody's syntax.
+/// True where the name needs no quoting in a configuration file.
 fn is_plain(nic: &Nic) -> bool {
     nic.name.chars().all(|c| c.is_ascii_alphanumeric() || "._-@".contains(c))
 }
@@ -65,7 +67,7 @@ pub(super) fn guards(nic: &Nic) -> Vec<Watch> {
 }
 
 /// A link file of networkd's udev that makes a setting last. The first file that matches counts: what the default one
-/// says of names has to be said again.
+/// sets of names must be repeated.
 pub(super) fn link_file(nic: &Nic, settings: &str) -> Option<Snippet> {
     if !is_plain(nic) {
         return None;
@@ -79,7 +81,7 @@ pub(super) fn link_file(nic: &Nic, settings: &str) -> Option<Snippet> {
     })
 }
 
-/// A udev rule that does something with an interface when it appears.
+/// A udev rule that runs actions when an interface appears.
 pub(super) fn udev_rule(nic: &Nic, actions: &[String]) -> Option<Snippet> {
     if !is_plain(nic) {
         return None;
@@ -97,14 +99,14 @@ pub(super) fn pair(channel: Channel) -> Option<(u64, u64)> {
     Some((channel.current.value()?, channel.max.value()?)).filter(|(_, max)| *max > 0)
 }
 
-/// Online CPUs that may be disturbed.
+/// Online CPUs that are not isolated.
 pub(super) fn open_cpus(frame: &Frame) -> IdSet {
     let kept = parts::kept_cpus(frame);
     let open = frame.topology.cpus_online.iter().filter(|cpu| !kept.contains_key(cpu));
     IdSet::from_ids(open)
 }
 
-/// Those of them that are next to an interface; all of them where nobody knows, or where none of those may be.
+/// Those of them on the node of an interface; all of them where the node is unknown or has none.
 pub(super) fn near_cpus(frame: &Frame, nic: &Nic) -> IdSet {
     let open = open_cpus(frame);
     let node = nic.node.value().and_then(|node| frame.topology.node(node)).map(|node| &node.cpus);
@@ -112,7 +114,7 @@ pub(super) fn near_cpus(frame: &Frame, nic: &Nic) -> IdSet {
     if near.is_empty() { open } else { near }
 }
 
-/// CPUs in the order in which they take work: one of each core, the idlest first, then their siblings.
+/// CPUs in the order of assignment: one per core, the idlest first, then their siblings.
 pub(super) fn in_turn(frame: &Frame, cpus: &IdSet) -> Vec<u32> {
     let mut cores: BTreeSet<u32> = BTreeSet::new();
     let mut order: Vec<(bool, u64, u32)> = Vec::new();
@@ -140,12 +142,12 @@ pub(super) fn sending(nic: &Nic) -> impl Iterator<Item = &Queue> {
     nic.queues.iter().filter(|queue| &*queue.direction != "rx")
 }
 
-/// True where nobody refuses to have it moved.
+/// True where the kernel lets it be moved.
 pub(super) fn is_movable(irq: &Irq) -> bool {
     irq.managed.value() != Some(true)
 }
 
-/// Where it may go, as a place to write.
+/// Its affinity as a target.
 pub(super) fn affinity(irq: &Irq) -> Target {
     Target::Interrupt { irq: irq.irq, actions: irq.name.to_string() }
 }
@@ -166,16 +168,16 @@ pub(super) fn mask(cpus: &IdSet) -> String {
     text
 }
 
-/// A set of CPUs that somebody gave; refused where it is none, or none of them is online.
+/// A parameter that is a CPU list; refused where it is not a list or has offline CPUs.
 pub(super) fn cpus(case: &Case<'_>, name: &str) -> Result<Option<IdSet>, Refusal> {
     let Some(text) = case.set.get(name) else { return Ok(None) };
     let online = &case.frame.topology.cpus_online;
     let set = IdSet::parse_list(text).filter(|set| !set.is_empty());
-    let set = set.ok_or_else(|| Refusal::because(format!("{name}={text}: give a list of CPUs, as in 0-3,8")))?;
+    let set = set.ok_or_else(|| Refusal::because(shared::CpuList { name: &name, text: &text }.to_string()))?;
     if set.is_subset(online) {
         return Ok(Some(set));
     }
-    Err(Refusal::because(format!("{name}={text}: online are {online}")))
+    Err(Refusal::because(shared::CpusOffline { name: &name, text: &text, online: &online }.to_string()))
 }
 
 /// A parameter that is yes or no.
@@ -184,7 +186,7 @@ pub(super) fn yes(case: &Case<'_>, name: &str, unless: bool) -> Result<bool, Ref
         None => Ok(unless),
         Some("yes") => Ok(true),
         Some("no") => Ok(false),
-        Some(text) => Err(Refusal::because(format!("{name}={text}: give yes or no"))),
+        Some(text) => Err(Refusal::because(shared::YesOrNo { name: &name, text: &text }.to_string())),
     }
 }
 

@@ -1,11 +1,12 @@
-//! The fixes of a finding as lists tell them: screens, documents, `check`.
+//! The fixes of a finding as lists show them: screens, documents, `check`.
 
 use super::{Case, Offer, Plan, Refusal, Risk, Surroundings, offers};
 use crate::frame::Frame;
+use crate::locale::Text;
 use crate::rules::Finding;
 use std::collections::BTreeMap;
 
-/// A fix on offer, without what only its dialog tells.
+/// An available fix, without what only its dialog shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offered {
     /// `RULE/SUBJECT/FIX`.
@@ -14,13 +15,13 @@ pub struct Offered {
     pub fix: &'static str,
     /// It in one line; hostile where names are.
     pub title: String,
-    /// What somebody would type, or the text that is advised, of any number of lines; hostile where names are.
+    /// The equivalent commands, or the advised text, of any number of lines; hostile where names are.
     pub command: String,
     /// At what risk.
     pub risk: Risk,
     /// False for advice.
     pub executable: bool,
-    /// What would make it last.
+    /// The configuration that makes it permanent.
     pub persistent: Option<String>,
 }
 
@@ -37,13 +38,13 @@ impl Offered {
         }
     }
 
-    /// The first line of what would be typed.
+    /// The first line of its command.
     pub fn line(&self) -> &str {
         self.command.lines().next().unwrap_or_default()
     }
 }
 
-/// What somebody would type: the commands, or the text that is advised.
+/// The equivalent commands, or the advised text.
 fn command(plan: &Plan) -> String {
     if plan.commands.is_empty() {
         return plan.snippets.first().map(|snippet| snippet.text.clone()).unwrap_or_default();
@@ -51,20 +52,20 @@ fn command(plan: &Plan) -> String {
     plan.commands.join("\n")
 }
 
-/// A fix that would answer a finding and cannot be planned.
+/// A fix that answers a finding but cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// `F-CHAN`.
     pub fix: &'static str,
     /// What it does.
-    pub name: &'static str,
+    pub name: Text,
     /// Why not.
     pub why: String,
-    /// What would let it; empty where nothing would.
+    /// What it requires; empty where nothing would help.
     pub needs: String,
 }
 
-/// What there is to do about a finding: what can be applied first, then advice; and what was refused.
+/// The fixes for a finding: executable ones first, then advice; and those that were refused.
 pub fn offered(finding: &Finding, frame: &Frame, surroundings: &Surroundings) -> (Vec<Offered>, Vec<Refused>) {
     let set = BTreeMap::new();
     let case = Case { finding, frame, set: &set, surroundings, metric: None };
@@ -76,7 +77,7 @@ pub fn offered(finding: &Finding, frame: &Frame, surroundings: &Surroundings) ->
             Err(Refusal::NotForThis) => {}
         }
     }
-    // Ranks are kept within each kind.
+    // A stable sort: the rank stays within each kind.
     list.sort_by_key(|offered| !offered.executable);
     (list, refused)
 }

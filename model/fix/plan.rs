@@ -1,21 +1,22 @@
-//! A fix as a value: what would be written where, at what risk, how it is undone and how its effect is measured.
+//! A fix as a value: what it writes where, at what risk, how to undo it and how to measure its effect.
 
 use super::{Identity, Target, Trip, id};
 use crate::diff::Watch;
-use crate::rules::RuleId;
-use crate::rules::Subject;
+use crate::locale::Text;
+use crate::locale::fix as shared;
+use crate::rules::{RuleId, Subject};
 use serde::{Deserialize, Serialize};
 
-/// What may happen to work that runs meanwhile.
+/// What may happen to the running workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// Can be taken back, interrupts nothing.
+    /// Can be undone, interrupts nothing.
     #[default]
     Safe,
-    /// Can be taken back; packets may be lost or work may pause for a moment.
+    /// Can be undone; packets may be lost or work may pause briefly.
     Disruptive,
-    /// Data or availability at stake, a restart, or no way back: confirmed by typing the subject's name.
+    /// Risks data or availability, needs a restart, or cannot be undone: confirmed by typing the subject's name.
     Dangerous,
 }
 
@@ -28,9 +29,18 @@ impl Risk {
             Self::Dangerous => "dangerous",
         }
     }
+
+    /// Its name on screens.
+    pub fn label(self) -> Text {
+        match self {
+            Self::Safe => shared::RISK_SAFE,
+            Self::Disruptive => shared::RISK_DISRUPTIVE,
+            Self::Dangerous => shared::RISK_DANGEROUS,
+        }
+    }
 }
 
-/// What has to be held to apply a plan.
+/// A privilege that applying a plan requires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Need {
     /// `CAP_NET_ADMIN`; empty where it is something else.
@@ -39,7 +49,7 @@ pub struct Need {
     pub what: String,
 }
 
-/// Text that would do it, or make it last, to be copied.
+/// Text to copy: what does the same, or makes it permanent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
     /// Where it goes or what runs it: `/etc/sysctl.d/90-topotop.conf`, `as a udev rule`.
@@ -48,16 +58,16 @@ pub struct Snippet {
     pub text: String,
 }
 
-/// What undoing does with a step.
+/// How undo restores a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Restore {
     /// The old value is written back and compared.
     #[default]
     Old,
-    /// The old value is written back as well as it can be; what is there afterwards may differ.
+    /// The old value is restored approximately; the result may differ.
     Roughly,
-    /// Nothing can be written back.
+    /// There is no value to restore.
     Never,
 }
 
@@ -72,76 +82,76 @@ pub struct Step {
     pub new: String,
     /// What undoing does.
     pub restore: Restore,
-    /// False where the others are worth applying when this fails.
+    /// False where the other steps are worth applying when this one fails.
     pub essential: bool,
 }
 
 impl Step {
-    /// A step that can be undone and that the plan stands or falls with.
+    /// An essential step that can be undone.
     pub fn new(what: impl Into<String>, target: Target, new: impl Into<String>) -> Self {
         Self { what: what.into(), target, new: new.into(), restore: Restore::Old, essential: true }
     }
 }
 
-/// How the effect is measured: the window before has gone by, then a time to settle, then the window after.
+/// How to measure the effect: the window before, then a time to settle, then the window after.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verify {
-    /// What carries the load where the application's own number is not given.
+    /// The load metric, unless the application's own one is given.
     pub load: Option<Watch>,
-    /// What the load costs: it should fall.
+    /// The cost of the load: it should fall.
     pub cost: Option<Watch>,
     /// What must not get worse.
     pub guards: Vec<Watch>,
     /// Further metrics that the table shows.
     pub shown: Vec<Watch>,
-    /// Limits that undo it at once when they are exceeded.
+    /// Limits that roll it back at once when exceeded.
     pub trips: Vec<Trip>,
     /// Seconds of the window before, at most.
     pub before_seconds: u32,
-    /// Seconds after which the effect is there.
+    /// Seconds until the effect shows.
     pub settle_seconds: u32,
     /// Seconds of the window after.
     pub after_seconds: u32,
 }
 
-/// What a fix would do.
+/// What a fix does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// `F-CHAN`.
     pub fix: &'static str,
     /// The rule whose finding it answers.
     pub rule: RuleId,
-    /// What that is about.
+    /// The subject of that finding.
     pub subject: Subject,
-    /// It in one line: `eth0: 1 -> 8 combined channels`; hostile where names are.
+    /// A sentence: `Raise eth0 from 1 to 8 combined channels`; hostile where names are.
     pub title: String,
-    /// Who is changed.
+    /// What it changes.
     pub identity: Vec<Identity>,
     /// What is written, in order; empty for advice.
     pub steps: Vec<Step>,
-    /// Values that change with it although nobody writes them: read before, put back by undo after the steps.
+    /// Values that change as a side effect: saved before, restored by undo after the steps.
     pub kept: Vec<Target>,
-    /// What somebody would type to do the same, a line each; hostile where names are.
+    /// The equivalent commands, one per line; hostile where names are.
     pub commands: Vec<String>,
     /// Advice: configuration and commands, never executed.
     pub snippets: Vec<Snippet>,
-    /// At what risk.
+    /// Its risk.
     pub risk: Risk,
-    /// What may break and for how long, a line each.
+    /// Side effects and how long they last, one per line.
     pub breaks: Vec<String>,
-    /// Why it could cut off whoever applies it; not empty: it takes itself back unless confirmed once more.
+    /// Why it could disconnect the user; where not empty, it rolls back unless confirmed again.
     pub cuts_off: Vec<String>,
-    /// What has to be held.
+    /// Privileges it requires.
     pub needs: Vec<Need>,
-    /// How it is undone, in a line.
+    /// How to undo it, in a line.
     pub undo: String,
-    /// What does not come back, a line each.
+    /// What undo does not restore, one per line.
     pub lost: Vec<String>,
-    /// Who may write the old values again, a line each.
+    /// What may revert it, one per line.
     pub reverters: Vec<String>,
     /// How the effect is measured.
     pub verify: Verify,
-    /// What would make it last over a boot.
+    /// The configuration that makes it permanent.
     pub persistent: Option<Snippet>,
 }
 
@@ -180,7 +190,7 @@ impl Plan {
         !self.steps.is_empty()
     }
 
-    /// The capabilities that it needs and that are not among those that are held.
+    /// The capabilities that it requires and the process lacks.
     pub fn lacks(&self, held: &[String]) -> Vec<&Need> {
         let lacks = |need: &&Need| !need.capability.is_empty() && !held.contains(&need.capability);
         self.needs.iter().filter(lacks).collect()
@@ -193,26 +203,26 @@ impl Plan {
     }
 }
 
-/// The smallest thing that is written: a value before, and the value to come.
+/// The smallest unit that is written: the old value and the new one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
-    /// Which of the target's: `4122@88131`; empty where it has one value only.
+    /// Which one of the target: `4122@88131`; empty where it has one value only.
     pub key: String,
-    /// The value before; none where it cannot be read.
+    /// The old value; none where it cannot be read.
     pub old: Option<String>,
     /// The value to write.
     pub new: String,
 }
 
-/// A plan with the values that its targets have now.
+/// A plan with the current values of its targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// What would be done.
+    /// The plan.
     pub plan: Plan,
     /// The items of each step.
     pub items: Vec<Vec<Item>>,
     /// The items of each target in `kept`, with the new value empty.
     pub kept: Vec<Vec<Item>>,
-    /// Why the values could not be read, by step; a plan with any of an essential step is not applied.
+    /// Why values could not be read, by step; a plan with an unread essential step is not applied.
     pub unread: Vec<(usize, String)>,
 }

@@ -1,18 +1,19 @@
-//! What fixes of processes share: who they are, where they may run, what tells of their start.
+//! Shared by fixes of processes: identity, allowed CPUs, systemd unit and container.
 
 use super::{Case, Identity, Need};
 use crate::IdSet;
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Frame, Process};
+use crate::locale::Text;
 use crate::rules::{Subject, parts};
 
-/// The process that a finding is about, if it is about one that is still there.
+/// The finding's process, if it is about a process that still runs.
 pub(super) fn subject<'a>(case: &Case<'a>) -> Option<&'a Process> {
     let Subject::Process(pid, starttime) = case.finding.subject else { return None };
     case.frame.process(pid).filter(|process| process.starttime == starttime)
 }
 
-/// A process, to be known again.
+/// The identity of a process.
 pub(super) fn identity(process: &Process) -> Identity {
     Identity::Process { pid: process.pid, starttime: process.starttime, comm: process.comm.to_string() }
 }
@@ -22,7 +23,7 @@ pub(super) fn named(process: &Process) -> String {
     format!("{} ({})", process.comm, process.pid)
 }
 
-/// The CPUs that a process may ever use: those of its group that are online, isolated ones left out where it has others.
+/// The CPUs that a process may use: the online CPUs of its cpuset, without isolated ones where others remain.
 pub(super) fn allowed(frame: &Frame, process: &Process) -> IdSet {
     let allowed = parts::cpuset(frame, process).intersection(&frame.topology.cpus_online);
     let isolated = IdSet::from_ids(frame.topology.cpus.iter().filter(|cpu| cpu.isolated).map(|cpu| cpu.id));
@@ -30,10 +31,10 @@ pub(super) fn allowed(frame: &Frame, process: &Process) -> IdSet {
     if free.is_empty() { allowed } else { free }
 }
 
-/// What is needed to change a process: nothing where it is one's own.
-pub(super) fn needs(case: &Case<'_>, processes: &[&Process], what: &str) -> Vec<Need> {
+/// The capability to change processes; none for the user's own.
+pub(super) fn needs(case: &Case<'_>, processes: &[&Process], what: Text) -> Vec<Need> {
     let own = |process: &&Process| process.uid.value() == Some(case.surroundings.uid);
-    let need = Need { capability: "CAP_SYS_NICE".to_owned(), what: what.to_owned() };
+    let need = Need { capability: "CAP_SYS_NICE".to_owned(), what: what.to_string() };
     if processes.iter().all(own) { Vec::new() } else { vec![need] }
 }
 
@@ -55,7 +56,7 @@ pub(super) fn service(path: &str) -> Option<&str> {
     parts::above(path).filter_map(unit).find(|unit| unit.ends_with(".service"))
 }
 
-/// The container of a process, where its group or one above it is one.
+/// The container of a process, where its cgroup or an ancestor is one.
 pub(super) fn container<'a>(frame: &'a Frame, process: &'a Process) -> Option<&'a crate::frame::Container> {
     let mut groups = parts::above(&process.cgroup).filter_map(|path| frame.cgroup(path)?.container.as_ref());
     groups.find(|container| !container.id.is_empty())

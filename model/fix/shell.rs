@@ -1,4 +1,4 @@
-//! Words of commands that people copy: what a hostile name holds stays one word.
+//! Quotes words of commands that people copy: a hostile name stays one word.
 
 use std::fmt::Write as _;
 

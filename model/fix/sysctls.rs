@@ -2,8 +2,9 @@
 
 use super::{Case, Identity, Need, Snippet, Step, Target};
 use crate::frame::Frame;
+use crate::locale::fix as shared;
 
-/// A setting's value as the last sample has it.
+/// A setting's value in the last sample.
 pub(super) fn value<'a>(frame: &'a Frame, name: &str) -> Option<&'a str> {
     frame.sysctls.iter().find(|(known, _)| &**known == name).map(|(_, value)| &**value)
 }
@@ -29,18 +30,15 @@ pub(super) fn command(settings: &[(&str, String)]) -> String {
     format!("sysctl -w {}", words.join(" "))
 }
 
-/// What makes settings last.
+/// The configuration that makes settings permanent.
 pub(super) fn lasting(settings: &[(&str, String)]) -> Snippet {
     let lines: Vec<String> = settings.iter().map(|(name, value)| format!("{name} = {value}\n")).collect();
     Snippet { place: "/etc/sysctl.d/90-topotop.conf".to_owned(), text: lines.concat() }
 }
 
-/// What has to be held.
+/// The privilege they require.
 pub(super) fn need() -> Need {
-    Need {
-        capability: String::new(),
-        what: "root in the machine's own namespaces: /proc/sys is read-only in most containers".to_owned(),
-    }
+    Need { capability: String::new(), what: shared::NEED_SYSCTL.to_string() }
 }
 
 /// A plan about the whole machine.
@@ -48,6 +46,6 @@ pub(super) fn plan(case: &Case<'_>, fix: &'static str, title: String) -> super::
     let mut plan = case.plan(fix, title);
     plan.identity = vec![Identity::Host];
     plan.needs = vec![need()];
-    plan.reverters = vec!["tuned, or sysctl --system, where a file names the setting".to_owned()];
+    plan.reverters = vec![shared::REVERTER_SYSCTL.to_string()];
     plan
 }

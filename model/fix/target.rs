@@ -1,10 +1,10 @@
-//! What a step writes: a place that has a value before and after.
+//! What a step writes: a setting of the machine with an old and a new value.
 
 use crate::IdSet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A place that is read and written. Values are texts; a place may have several items, each with a value of its own.
+/// A setting that is read and written. Values are texts; a setting may have several items, each with its own value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "in", rename_all = "snake_case")]
 pub enum Target {
@@ -66,7 +66,7 @@ pub enum Target {
         /// Ticks since boot when it started.
         starttime: u64,
     },
-    /// A property of a systemd unit until the next boot, as `systemctl set-property --runtime` takes it.
+    /// A property of a systemd unit until the next boot, set by `systemctl set-property --runtime`.
     UnitProperty {
         /// `rabbitmq.service`.
         unit: String,
@@ -103,13 +103,13 @@ impl Target {
         Self::File { path: path.into() }
     }
 
-    /// False where writing does something once and there is no value to put back.
+    /// False where writing triggers an action and there is no value to restore.
     pub fn holds_a_value(&self) -> bool {
         !matches!(self, Self::Reclaim { .. } | Self::ForceEmpty { .. })
     }
 
-    /// True where a value that was read says what was to be written, in the words of whoever keeps it: kernels write
-    /// sets and masks in their own way, and tell more than was asked for.
+    /// True where a value that was read equals the wanted one in the notation of its interface: kernels format sets and
+    /// masks their own way, and report more than was written.
     pub fn agrees(&self, wanted: &str, value: &str) -> bool {
         match self {
             Self::File { path } => is_same(path, wanted, value),
@@ -119,7 +119,7 @@ impl Target {
             }
             Self::RssTable { .. } => wanted == value || (wanted == "default" && value.starts_with("equal ")),
             Self::Pages { .. } => are_there(wanted, value),
-            Self::Line { path, .. } if path.ends_with("/io.max") => is_limited_so(wanted, value),
+            Self::Line { path, .. } if path.ends_with("/io.max") => has_limits(wanted, value),
             Self::Interrupt { .. } | Self::Affinity { .. } => is_same("_list", wanted, value),
             _ => is_same("", wanted, value),
         }
@@ -139,7 +139,7 @@ pub fn node_bytes(text: &str, total: u64) -> Option<Vec<(u32, u64)>> {
     text.split_whitespace().map(pair).collect()
 }
 
-/// True where nearly all pages are on the nodes that they were to be moved to: some are pinned or shared.
+/// True where nearly all pages are on the target nodes: some pages are pinned or shared.
 fn are_there(wanted: &str, value: &str) -> bool {
     let Some(now) = node_bytes(value, 0).filter(|now| !now.is_empty()) else { return false };
     let sum = |list: &[(u32, u64)]| list.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
@@ -153,8 +153,8 @@ fn are_there(wanted: &str, value: &str) -> bool {
     now.iter().map(off).sum::<f64>() <= 0.1
 }
 
-/// True where the limits that are named are so, `max` where they are not told; no line is no limit at all.
-fn is_limited_so(wanted: &str, value: &str) -> bool {
+/// True where the named limits have the wanted values; a limit that is absent counts as `max`.
+fn has_limits(wanted: &str, value: &str) -> bool {
     let of = |text: &str, key: &str| {
         let found = text.split_whitespace().filter_map(|word| word.split_once('=')).find(|(known, _)| *known == key);
         found.map_or("max", |(_, limit)| limit).to_owned()
@@ -182,7 +182,7 @@ pub(crate) fn is_same(path: &str, wanted: &str, value: &str) -> bool {
         || (ends(&["_list", ".cpus", ".mems", "_cpulist"]) && equal(IdSet::parse_list))
 }
 
-/// As it is called in journals, dialogs and findings; paths in it are as hostile as they were read.
+/// Its name in journals, dialogs and findings; paths in it are hostile.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -191,7 +191,7 @@ impl fmt::Display for Target {
             Self::Channels { nic } => write!(f, "channels of {nic}"),
             Self::Rings { nic } => write!(f, "rings of {nic}"),
             Self::RssTable { nic } => write!(f, "RSS table of {nic}"),
-            // Findings of what took it back know interrupts by this.
+            // FIX-01 findings identify IRQs by this path.
             Self::Interrupt { irq, .. } => write!(f, "/proc/irq/{irq}/smp_affinity_list"),
             Self::Affinity { pid, .. } => write!(f, "affinity of {pid}"),
             Self::IoPriority { pid, .. } => write!(f, "I/O priority of {pid}"),
@@ -204,7 +204,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// What places are called in a list: interrupts in one word, however many there are.
+/// The names of settings for a list: one name for all IRQs.
 #[must_use]
 pub fn together(places: &[Target]) -> Vec<String> {
     let irqs = IdSet::from_ids(places.iter().filter_map(irq));

@@ -1,4 +1,4 @@
-//! What tests of fixes share: the plan for what a rule really finds, as text.
+//! Shared by tests of fixes: the plan for a finding of the real rule, as text.
 
 use super::{Case, Fix, Plan, Refusal, Snippet, Surroundings};
 use crate::diff::Watch;
@@ -6,18 +6,18 @@ use crate::frame::Frame;
 use crate::rules::{Finding, sick};
 use std::collections::BTreeMap;
 
-/// As a root who came in by nothing that is at risk.
+/// Root on the console of a host with systemd.
 pub(super) fn surroundings() -> Surroundings {
     Surroundings { systemd: true, ..Surroundings::default() }
 }
 
-/// The plan of a fix for what its rule finds on the sick machine of its case, changed further.
+/// The plan of a fix for the finding of a rule on the rule's sick machine, changed further.
 pub(super) fn plan(fix: &Fix, rule: &str, set: &[(&str, &str)], change: impl Fn(&mut Frame)) -> Result<Plan, Refusal> {
     let (frame, finding) = sick(rule, change);
     plan_for(fix, &frame, &finding, set, &surroundings())
 }
 
-/// The same for a finding and a place of one's own.
+/// The same for a given finding and surroundings.
 pub(super) fn plan_for(
     fix: &Fix,
     frame: &Frame,
@@ -30,8 +30,8 @@ pub(super) fn plan_for(
     (fix.plan)(&Case { finding, frame, set: &set, surroundings, metric: None })
 }
 
-/// Everything that a plan says, for snapshots.
-pub(super) fn told(plan: &Plan) -> String {
+/// Every text of a plan, for snapshots.
+pub(super) fn plan_text(plan: &Plan) -> String {
     let mut lines = vec![plan.id(), plan.title.clone(), format!("risk: {}", plan.risk.name())];
     lines.extend(plan.identity.iter().map(|who| format!("changes: {who}")));
     for step in &plan.steps {

@@ -1,6 +1,6 @@
-//! Did it help? A window before that has gone by, a time to settle, a window after: then a verdict with its table.
+//! Measures the effect of a fix: a window before, a time to settle, a window after, then a verdict with its table.
 //!
-//! Fed with frames, live or from a history; nothing in here knows a clock or where frames come from.
+//! Takes frames, live or from a history; knows no clock.
 
 mod narrow;
 mod trips;
@@ -13,25 +13,27 @@ use super::Verify;
 use crate::diff::{Subject, Watch};
 use crate::frame::Frame;
 use crate::journal::Measured;
+use crate::locale::Text;
+use crate::locale::fix::verification as text;
 use narrow::narrow;
 use std::collections::VecDeque;
 use trips::Wire;
 
-/// Samples that a window has at least, however short its time: fewer cannot be told from noise.
+/// Samples of a window, at least: fewer cannot be distinguished from noise.
 pub const FEWEST: usize = 12;
-/// Samples of the window before that are kept at most.
+/// Samples of the window before, at most.
 const MOST: usize = 1200;
-/// Samples that one looks at while it settles.
+/// Samples shown while it settles.
 const LOOK: usize = 5;
-/// A window is waited for so many times its length at most where samples are rare.
+/// The longest wait for a window, as a multiple of its length, where samples are rare.
 const PATIENCE: f64 = 4.0;
 
-/// Where a verification stands.
+/// The phase of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing was applied yet: frames fill the window before.
+    /// Not applied yet: frames fill the window before.
     Before,
-    /// Applied; the effect is on its way.
+    /// Applied; waiting for the effect.
     Settling,
     /// The window after is filling.
     Measuring,
@@ -40,25 +42,25 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Its name, for people.
-    pub fn name(self) -> &'static str {
+    /// Its name on screens.
+    pub fn name(self) -> Text {
         match self {
-            Self::Before => "before",
-            Self::Settling => "settling",
-            Self::Measuring => "measuring",
-            Self::Done => "measured",
+            Self::Before => text::PHASE_BEFORE,
+            Self::Settling => text::PHASE_SETTLING,
+            Self::Measuring => text::PHASE_MEASURING,
+            Self::Done => text::PHASE_DONE,
         }
     }
 }
 
-/// How far a verification is.
+/// The progress of a verification.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Where.
+    /// Its phase.
     pub phase: Phase,
-    /// Seconds until there is a verdict, as far as one can tell; none before it was applied.
+    /// Estimated seconds until the verdict; none before the fix is applied.
     pub left_seconds: Option<f64>,
-    /// What is done of the time from applying to the verdict, 0..1.
+    /// Elapsed share of the time from applying to the verdict, 0..1.
     pub done: f64,
     /// Samples of the window before.
     pub before: usize,
@@ -66,17 +68,17 @@ pub struct Progress {
     pub after: usize,
 }
 
-/// Measures what a fix does.
+/// Measures the effect of a fix.
 #[derive(Clone, Debug)]
 pub struct Verification {
     verify: Verify,
-    /// The application's own number, where one was given.
+    /// The application's own load metric, where one was given.
     metric: Option<Watch>,
-    /// Everything that is measured.
+    /// All measured metrics.
     watches: Vec<Watch>,
     before: VecDeque<Frame>,
     after: Vec<Frame>,
-    /// The newest frames while it settles: for a look, not for the verdict.
+    /// The newest frames while it settles: shown, not judged.
     settling: VecDeque<Frame>,
     /// CLOCK_MONOTONIC in ns when it was applied.
     applied_ns: Option<u64>,
@@ -88,7 +90,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// Begins with the window before; `metric` is the application's own number that carries the load, where given.
+    /// Starts with the window before; `metric` is the application's own load metric, where given.
     pub fn new(verify: &Verify, metric: Option<&str>) -> Self {
         let metric = metric.map(|name| Watch { subject: Subject::Metric(name.into()), metric: "metric.work" });
         let one = [&metric, &verify.load, &verify.cost].into_iter().flatten();
@@ -125,7 +127,7 @@ impl Verification {
         self.progress()
     }
 
-    /// Puts the window before of another one, which saw earlier frames, in front of its own.
+    /// Prepends the window before of another verification, which saw earlier frames.
     pub fn precede(&mut self, past: Self) {
         let newest = self.before.front().map_or(self.applied_ns.unwrap_or(u64::MAX), |frame| frame.stamp.mono_ns);
         let earlier = past.before.into_iter().filter(|frame| frame.stamp.mono_ns < newest);
@@ -135,12 +137,12 @@ impl Verification {
         self.forget();
     }
 
-    /// From here on frames are of the time after; `mono_ns` is CLOCK_MONOTONIC when the last item had been written.
+    /// Later frames belong to the time after; `mono_ns` is CLOCK_MONOTONIC when the last item had been written.
     pub fn applied(&mut self, mono_ns: u64) {
         self.applied_ns.get_or_insert(mono_ns);
     }
 
-    /// Where it stands.
+    /// Its progress.
     pub fn progress(&self) -> Progress {
         let counts = (self.before.len(), self.after.len());
         let (phase, left, done) = match self.applied_ns {
@@ -156,24 +158,24 @@ impl Verification {
         Progress { phase, left_seconds: left, done, before: counts.0, after: counts.1 }
     }
 
-    /// What is measured so far, load first: for a table that fills while one looks at it.
+    /// The measurements so far, load first.
     pub fn table(&self) -> Vec<Measured> {
         let now: Vec<Frame> = self.settling.iter().cloned().collect();
         let after = if self.after.is_empty() { &now } else { &self.after };
         verdict::table(&self.verify, self.metric.as_ref(), &self.before, after)
     }
 
-    /// What it came to; none before the window after is full.
+    /// The verdict; none before the window after is full.
     pub fn verdict(&self) -> Option<Verdict> {
         self.done.then(|| self.so_far())
     }
 
-    /// What it would come to if it ended here.
+    /// The verdict if it ended here.
     pub fn so_far(&self) -> Verdict {
         verdict::judge(&self.verify, self.metric.as_ref(), &self.before, &self.after)
     }
 
-    /// What says that it has to be undone at once.
+    /// The limit whose violation requires an immediate rollback.
     pub fn tripped(&self) -> Option<&Tripped> {
         self.tripped.as_ref()
     }
@@ -192,7 +194,7 @@ impl Verification {
     fn forget(&mut self) {
         let newest = self.before.back().map_or(0, |frame| frame.stamp.mono_ns);
         let since_ns = newest.saturating_sub(u64::from(self.verify.before_seconds) * 1_000_000_000);
-        // Where samples are rare, the window is longer than was asked for.
+        // Where samples are rare, the window is longer than requested.
         let old = |frame: &Frame| frame.stamp.mono_ns < since_ns;
         while self.before.len() > MOST || (self.before.len() > FEWEST && self.before.front().is_some_and(old)) {
             self.before.pop_front();
@@ -206,9 +208,9 @@ impl Verification {
             self.tripped = self.tripped.take().or(tripped);
         }
         let gone = frame.stamp.mono_ns.saturating_sub(applied_ns) as f64 / 1e9;
-        // A sample is of the time before it.
+        // A sample covers the interval before it.
         let from = gone - frame.interval_seconds.unwrap_or_default();
-        // Samples do not come to the millisecond.
+        // Samples are not exact to the millisecond.
         if from >= f64::from(self.verify.settle_seconds) - 0.05 {
             self.after.push(frame);
         } else {

@@ -1,16 +1,18 @@
-//! What spreads clients over the instances: it takes the ports that the program had, so that clients change nothing.
+//! Load balancer configurations: they listen on the program's old ports, so that clients need no change.
 
 use super::{Port, Program};
+use crate::locale::Text;
+use crate::locale::plan as text;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-/// A stanza of a load balancer.
+/// A configuration of a load balancer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Balancer {
     /// `nginx`, `haproxy`, `apache`.
     pub name: &'static str,
-    /// Where it goes.
-    pub place: &'static str,
+    /// Where to put it.
+    pub place: Text,
     /// The text.
     pub text: String,
 }
@@ -29,13 +31,9 @@ pub(super) fn all(program: &Program, name: &str, labels: &[&str], ports: &[Port]
     let main = program.busiest_port.filter(|port| old.contains(port)).or(old.first().copied());
     let Some(main) = main.and_then(|main| fronts.iter().find(|front| front.old == main)) else { return Vec::new() };
     vec![
-        Balancer { name: "nginx", place: "/etc/nginx/nginx.conf, beside http {}", text: nginx(name, &fronts) },
-        Balancer { name: "haproxy", place: "/etc/haproxy/haproxy.cfg", text: haproxy(name, main, &fronts) },
-        Balancer {
-            name: "apache",
-            place: "a virtual host; mod_proxy_balancer, mod_proxy_hcheck, mod_headers",
-            text: apache(name, main),
-        },
+        Balancer { name: "nginx", place: text::PLACE_NGINX, text: nginx(name, &fronts) },
+        Balancer { name: "haproxy", place: text::PLACE_HAPROXY, text: haproxy(name, main, &fronts) },
+        Balancer { name: "apache", place: text::PLACE_APACHE, text: apache(name, main) },
     ]
 }
 
@@ -51,7 +49,7 @@ fn front<'a>(old: u16, labels: &[&'a str], ports: &[Port]) -> Front<'a> {
 fn reached(address: &str) -> String {
     match address {
         "" | "0.0.0.0" | "::" | "*" => "127.0.0.1".to_owned(),
-        // Addresses are the kernel's: anything else in them is no address.
+        // Keeps only characters of addresses.
         six if six.contains(':') => format!("[{}]", plain(six)),
         four => plain(four),
     }
@@ -61,12 +59,12 @@ fn plain(address: &str) -> String {
     address.chars().filter(|c| c.is_ascii_hexdigit() || matches!(c, '.' | ':')).collect()
 }
 
-/// Whatever the protocol; a client stays with its instance by its address.
+/// Any protocol; sticky by client address.
 fn nginx(name: &str, fronts: &[Front<'_>]) -> String {
     let mut text = "stream {\n".to_owned();
     for front in fronts {
         let upstream = format!("{}_{}", name.replace(['-', '.'], "_"), front.old);
-        // A text takes whatever is written to it.
+        // Writing to a String cannot fail.
         let _ = write!(text, "    upstream {upstream} {{\n        hash $remote_addr consistent;\n");
         for (_, backend) in &front.backends {
             let _ = writeln!(text, "        server {backend} max_fails=2 fail_timeout=5s;");
@@ -80,14 +78,14 @@ fn nginx(name: &str, fronts: &[Front<'_>]) -> String {
     text + "}\n"
 }
 
-/// HTTP with a cookie for the busiest port, the others by the client's address.
+/// HTTP with a cookie for the busiest port, other ports sticky by client address.
 fn haproxy(name: &str, main: &Front<'_>, fronts: &[Front<'_>]) -> String {
     let mut text = "defaults\n    timeout connect 1s\n    timeout client 60s\n    timeout server 60s\n\n".to_owned();
     for front in fronts {
         let http = front.old == main.old;
         let _ = write!(text, "listen {name}_{}\n    bind :{}\n", front.old, front.old);
         text.push_str(if http {
-            "    # mode tcp and balance source where it does not speak HTTP\n    mode http\n    balance leastconn\n    cookie NODE insert indirect nocache\n    option httpchk GET /\n    http-check expect rstatus ^[234]\n"
+            "    # use mode tcp and balance source for other protocols than HTTP\n    mode http\n    balance leastconn\n    cookie NODE insert indirect nocache\n    option httpchk GET /\n    http-check expect rstatus ^[234]\n"
         } else {
             "    mode tcp\n    balance source\n"
         });

@@ -1,13 +1,14 @@
-//! Files and folders of the command line that instances must not share: data, logs, pid files, configuration.
+//! Files and directories of the command line that instances must not share: data, logs, PID files, configuration.
 
 use super::Program;
 use crate::fix::shell::quoted;
+use crate::locale::plan as text;
 use serde::Serialize;
 
-/// A path of the command line, and what becomes of it.
+/// A path of the command line and its replacements.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Folder {
-    /// The option that it stands behind; empty where it stands alone; `working directory`.
+    /// Its option; empty where it has none; `working directory`.
     pub option: String,
     /// `own`: each instance has its own; `copy`: each has a copy, to be edited; `shared`: all use it.
     pub kind: &'static str,
@@ -94,7 +95,7 @@ pub(super) fn plan(program: &Program, labels: &[&str], notes: &mut Vec<String>) 
     if own {
         folders.push(moved(DIRECTORY, "copy", &program.directory, labels));
     } else if !program.directory.is_empty() {
-        notes.push(format!("its working directory {} is not its own: instances share it", program.directory));
+        notes.push(text::SharedDirectory { directory: &program.directory }.to_string());
     }
     for (option, path) in paths(&program.argv) {
         if folders.len() >= MOST || folders.iter().any(|folder| folder.old == path) {
@@ -114,10 +115,7 @@ pub(super) fn plan(program: &Program, labels: &[&str], notes: &mut Vec<String>) 
             .map(|(name, _)| name)
             .collect();
     if !lacks.is_empty() {
-        notes.push(format!(
-            "no {} folder or file was found on the command line: look for it in its configuration",
-            lacks.join(", ")
-        ));
+        notes.push(text::MissingPaths { kinds: &lacks.join(", ") }.to_string());
     }
     folders
 }

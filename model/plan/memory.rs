@@ -4,9 +4,10 @@
 use super::places::Slot;
 use super::{Program, Request};
 use crate::IdSet;
+use crate::locale::plan as text;
 use crate::rules::parts;
 
-/// What an instance may have of its nodes' memory.
+/// The share of its nodes' memory that an instance may use.
 const SHARE: f64 = 0.8;
 const MIB: u64 = 1 << 20;
 
@@ -24,7 +25,7 @@ pub(super) fn plan(request: &Request<'_>, slot: &Slot, notes: &mut Vec<String>) 
     let nodes = IdSet::from_ids(slot.nodes.iter().filter(with_memory));
     if nodes.is_empty() {
         let near = nearest(request, slot);
-        let why = format!("{} has no memory of its own: the nearest node that has some", slot.place);
+        let why = text::WhyNoMemory { place: &slot.place }.to_string();
         return Memory { policy: "preferred", nodes: near, why, heap_bytes: request.heap_bytes };
     }
     let sharers = f64::from(slot.sharers.max(1));
@@ -32,34 +33,27 @@ pub(super) fn plan(request: &Request<'_>, slot: &Slot, notes: &mut Vec<String>) 
     let (most, now) = (room(total(request, &nodes)), room(free(request, &nodes)));
     let heap = heap(request, slot, now.or(most), notes);
     let need = heap.or(request.heap_bytes).or(request.program.rss_bytes);
-    let (policy, why) = verdict(request.program, &slot.place, need, most, now);
+    let (policy, why) = verdict(&slot.place, need, most, now);
     Memory { policy, nodes, why, heap_bytes: heap.or(request.heap_bytes) }
 }
 
-fn verdict(
-    program: &Program,
-    place: &str,
-    need: Option<u64>,
-    most: Option<f64>,
-    now: Option<f64>,
-) -> (&'static str, String) {
+fn verdict(place: &str, need: Option<u64>, most: Option<f64>, now: Option<f64>) -> (&'static str, String) {
     let size = |bytes: f64| parts::bytes(Some(bytes));
     let (Some(need), Some(most)) = (need, most) else {
-        let what = if program.pid.is_none() { "how much memory it will need" } else { "how much memory it has" };
-        return (
-            "preferred",
-            format!("{what} is not known (--heap SIZE says): bound, it might be killed while other nodes have memory"),
-        );
+        return ("preferred", text::WHY_UNKNOWN.to_string());
     };
     let (need, most) = (need as f64, most);
     if need > most {
-        return ("preferred", format!("{} do not fit {} of {place} ({SHARE} of its memory)", size(need), size(most)));
+        return (
+            "preferred",
+            text::WhyTooLarge { need: &size(need), room: &size(most), share: &SHARE, place: &place }.to_string(),
+        );
     }
     match now {
         Some(now) if need > now => {
-            ("preferred", format!("{} do not fit what {place} has free now ({} of it)", size(need), size(now)))
+            ("preferred", text::WhyNotFree { need: &size(need), place: &place, room: &size(now) }.to_string())
         }
-        _ => ("bind", format!("{} fit {place}: {} may be had", size(need), size(now.unwrap_or(most)))),
+        _ => ("bind", text::WhyFits { need: &size(need), place: &place, room: &size(now.unwrap_or(most)) }.to_string()),
     }
 }
 
@@ -68,7 +62,7 @@ fn total(request: &Request<'_>, nodes: &IdSet) -> Option<u64> {
     nodes.iter().map(of).try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
 }
 
-/// What is free, page cache that can go and the program itself included: it is stopped when its instances run.
+/// Free memory, including page cache and the memory of the program, which stops before its instances run.
 fn free(request: &Request<'_>, nodes: &IdSet) -> Option<u64> {
     let own = |id: u32| request.program.by_node.iter().find(|(node, _)| *node == id).map_or(0, |(_, bytes)| *bytes);
     let of = |id: u32| {
@@ -90,7 +84,7 @@ fn nearest(request: &Request<'_>, slot: &Slot) -> IdSet {
     IdSet::from_ids(near.map(|(id, _)| *id).or_else(any))
 }
 
-/// The heap of a Java program: what it has, cut to what the place has room for.
+/// The heap of a Java program: the current one, reduced to the usable memory.
 fn heap(request: &Request<'_>, slot: &Slot, room: Option<f64>, notes: &mut Vec<String>) -> Option<u64> {
     if !is_java(request.program) {
         return None;
@@ -98,14 +92,14 @@ fn heap(request: &Request<'_>, slot: &Slot, room: Option<f64>, notes: &mut Vec<S
     if request.heap_bytes.is_some() {
         return request.heap_bytes;
     }
-    // Told nothing, it takes a quarter of the machine's memory.
-    let told = heap_flag(request.program, "-Xmx");
+    // The default heap is a quarter of the host's memory.
+    let configured = heap_flag(request.program, "-Xmx");
     let quarter = || request.frame.memory.total_bytes.value().map(|total| total / 4);
-    let old = told.or_else(quarter)?;
+    let old = configured.or_else(quarter)?;
     let new = room.map_or(old, |room| old.min(room as u64)).max(MIB) / MIB * MIB;
-    if new < old && told.is_some() {
+    if new < old && configured.is_some() {
         let (old, new) = (parts::bytes(Some(old as f64)), parts::bytes(Some(new as f64)));
-        notes.push(format!("{}: its heap falls from {old} to {new}, {SHARE} of what can be had there", slot.place));
+        notes.push(text::HeapReduced { place: &slot.place, old: &old, new: &new, share: &SHARE }.to_string());
     }
     Some(new)
 }

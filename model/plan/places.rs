@@ -1,13 +1,14 @@
-//! Where instances run: nodes or packages with CPUs, cut where more than one shares one.
+//! Placement of instances: nodes or packages with CPUs, split where instances share one.
 
 use super::{MOST, Per, Request};
 use crate::IdSet;
 use crate::frame::{CpuPlace, Topology};
+use crate::locale::plan as text;
 
-/// Where one instance runs.
+/// The placement of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
-    /// `n0`, `p1`, `n0b`: what it is called by.
+    /// Its label: `n0`, `p1`, `n0-1`.
     pub(super) label: String,
     /// `node 0`.
     pub(super) place: String,
@@ -27,36 +28,39 @@ pub(super) fn slots(request: &Request<'_>, notes: &mut Vec<String>) -> Result<Ve
         Per::Node => nodes(topology, &usable, notes),
         Per::Package => packages(topology, &usable)?,
     };
-    let kind = if request.per == Per::Node { "node" } else { "package" };
     let count = places.len() as u32;
+    let by = |node: String, package: String| if request.per == Per::Node { node } else { package };
     if count == 0 {
-        return Err(format!("no {kind} has a CPU that it may use"));
+        return Err(by(text::NO_NODE.to_string(), text::NO_PACKAGE.to_string()));
     }
     if count == 1 && request.instances.is_none() {
-        return Err(format!(
-            "one {kind} has CPUs that it may use: one instance is all that it takes (--instances N cuts it)"
-        ));
+        return Err(by(text::ONE_NODE.to_string(), text::ONE_PACKAGE.to_string()));
     }
     let wanted = request.instances.unwrap_or(count);
     let cpus: u64 = places.iter().map(|place| place.cpus.len()).sum();
     if wanted == 0 || wanted > MOST || u64::from(wanted) > cpus {
-        return Err(format!("--instances {wanted}: give a number from 1 to {}", cpus.min(u64::from(MOST))));
+        return Err(text::InstancesRange { count: &wanted, high: &cpus.min(u64::from(MOST)) }.to_string());
     }
     if wanted < count {
-        notes.push(format!("{wanted} instances for {count} {kind}s: the others stay idle"));
+        notes.push(by(
+            text::IdleNodes { instances: &wanted, count: &count }.to_string(),
+            text::IdlePackages { instances: &wanted, count: &count }.to_string(),
+        ));
     }
     let mut slots = Vec::new();
     for (at, place) in places.iter().enumerate() {
         let sharers = wanted / count + u32::from((at as u32) < wanted % count);
         if u64::from(sharers) > place.cpus.len() {
-            return Err(format!("{} has {} CPUs for {sharers} instances", place.place, place.cpus.len()));
+            return Err(
+                text::TooFewCpus { place: &place.place, cpus: &place.cpus.len(), instances: &sharers }.to_string()
+            );
         }
         slots.extend(cut(topology, place, sharers));
     }
     Ok(slots)
 }
 
-/// CPUs that may be had: online, its own, not isolated.
+/// Usable CPUs: online, allowed, not isolated.
 fn usable(request: &Request<'_>) -> IdSet {
     let topology = &request.frame.topology;
     let online = match &request.allowed {
@@ -72,8 +76,11 @@ fn nodes(topology: &Topology, usable: &IdSet, notes: &mut Vec<String>) -> Vec<Sl
     for node in &topology.nodes {
         let cpus = node.cpus.intersection(usable);
         if cpus.is_empty() {
-            let why = if node.has_cpus { "has no CPU that it may use" } else { "has no CPUs" };
-            notes.push(format!("node {} {why}: no instance for it", node.id));
+            notes.push(if node.has_cpus {
+                text::NodeUnusable { node: &node.id }.to_string()
+            } else {
+                text::NodeWithoutCpus { node: &node.id }.to_string()
+            });
             continue;
         }
         let online = node.cpus.intersection(&topology.cpus_online);
@@ -89,10 +96,7 @@ fn nodes(topology: &Topology, usable: &IdSet, notes: &mut Vec<String>) -> Vec<Sl
     let sizes: Vec<u64> = places.iter().map(|place| place.cpus.len()).collect();
     if sizes.windows(2).any(|pair| matches!(pair, [a, b] if a != b)) {
         let each = places.iter().map(|place| format!("{}: {}", place.place, place.cpus.len()));
-        notes.push(format!(
-            "nodes differ in CPUs ({}): the load balancer's weights should, too",
-            each.collect::<Vec<_>>().join(", ")
-        ));
+        notes.push(text::UnevenNodes { cpus: &each.collect::<Vec<_>>().join(", ") }.to_string());
     }
     places
 }
@@ -107,7 +111,7 @@ fn packages(topology: &Topology, usable: &IdSet) -> Result<Vec<Slot>, String> {
     ids.sort_unstable();
     ids.dedup();
     if ids.is_empty() {
-        return Err("the machine does not tell its packages: use --per node".to_owned());
+        return Err(text::NO_PACKAGES.to_string());
     }
     let place = |package: u32| {
         let members = of(package);

@@ -2,17 +2,18 @@
 //! it is stopped, and the load balancer takes them then.
 
 use super::Request;
+use crate::locale::plan as text;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A port that somebody has.
+/// A port in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// The port.
     pub port: u16,
     /// `tcp` or `udp`.
     pub protocol: String,
-    /// Whose it is; empty where that is not known; hostile.
+    /// Its owner; empty where unknown; hostile.
     pub who: String,
 }
 
@@ -21,32 +22,28 @@ pub struct Taken {
 pub struct Port {
     /// Which instance, from 0.
     pub instance: usize,
-    /// What the instance is called by.
+    /// The label of the instance.
     pub label: String,
     /// `tcp` or `udp`.
     pub protocol: String,
-    /// Where the program listens.
+    /// The listening address.
     pub address: String,
-    /// The port that it has.
+    /// The port of the program.
     pub old: u16,
-    /// The port that the instance gets.
+    /// The port of the instance.
     pub new: u16,
-    /// Ports that would have come first and are somebody's, with whose.
+    /// Skipped ports, with their owners.
     pub skipped: Vec<String>,
 }
 
-/// Ports that only root may have end here; no instance is moved below it.
+/// The first unprivileged port; instances get no lower one.
 const FIRST: u16 = 1024;
 
 pub(super) fn plan(request: &Request<'_>, labels: &[&str], notes: &mut Vec<String>) -> Result<Vec<Port>, String> {
     let Some(listen) = &request.program.listen else {
         notes.push(match request.program.pid {
-            Some(pid) => format!(
-                "where {pid} listens could not be read: CAP_SYS_PTRACE or root; its ports have to be found by hand"
-            ),
-            None => {
-                "where it listens is known only of a program that runs: with PID its ports are moved as well".to_owned()
-            }
+            Some(pid) => text::PortsUnread { pid: &pid }.to_string(),
+            None => text::PORTS_OF_COMMAND.to_string(),
         });
         return Ok(Vec::new());
     };
@@ -55,22 +52,22 @@ pub(super) fn plan(request: &Request<'_>, labels: &[&str], notes: &mut Vec<Strin
         old.entry((listener.protocol.to_string(), listener.port)).or_insert_with(|| listener.address.to_string());
     }
     if old.is_empty() {
-        notes.push("it listens nowhere: there are no ports to move".to_owned());
+        notes.push(text::NO_PORTS.to_string());
     }
     let mut taken: BTreeMap<(String, u16), String> = BTreeMap::new();
     for taken_port in &request.taken {
-        let who = if taken_port.who.is_empty() { "somebody" } else { &taken_port.who };
-        taken.insert((taken_port.protocol.clone(), taken_port.port), who.to_owned());
+        let who = if taken_port.who.is_empty() { text::OWNER_UNKNOWN.to_string() } else { taken_port.who.clone() };
+        taken.insert((taken_port.protocol.clone(), taken_port.port), who);
     }
     for (protocol, port) in old.keys() {
-        taken.insert((protocol.clone(), *port), "itself".to_owned());
+        taken.insert((protocol.clone(), *port), text::OWNER_SELF.to_string());
     }
     let mut ports = Vec::new();
     for (instance, label) in labels.iter().enumerate() {
         for ((protocol, port), address) in &old {
             let (new, skipped) = free(request, &taken, protocol, *port, instance)
-                .ok_or_else(|| format!("no {protocol} port is free for {port} of {label}"))?;
-            taken.insert((protocol.clone(), new), format!("{label} of this plan"));
+                .ok_or_else(|| text::NoFreePort { protocol: &protocol, port: &port, label: &label }.to_string())?;
+            taken.insert((protocol.clone(), new), text::OwnerPlan { label: &label }.to_string());
             let (label, protocol, address) = ((*label).to_owned(), protocol.clone(), address.clone());
             ports.push(Port { instance, label, protocol, address, old: *port, new, skipped });
         }
@@ -78,7 +75,7 @@ pub(super) fn plan(request: &Request<'_>, labels: &[&str], notes: &mut Vec<Strin
     Ok(ports)
 }
 
-/// The next free port from the one that comes first: the old one and the instance's number.
+/// The next free port, from the old one plus the instance's number.
 fn free(
     request: &Request<'_>,
     taken: &BTreeMap<(String, u16), String>,
@@ -87,11 +84,11 @@ fn free(
     instance: usize,
 ) -> Option<(u16, Vec<String>)> {
     let is_ephemeral = |port: u16| request.ephemeral.is_some_and(|(low, high)| (low..=high).contains(&port));
-    // Who listens among the ports of connections already may stay there.
+    // A program that listens in the ephemeral range may stay there.
     let avoid = !is_ephemeral(old);
     let step = u16::try_from(instance + 1).ok()?;
     let first = old.checked_add(step).filter(|port| *port >= FIRST);
-    // Ports below are root's: 80 becomes 8081.
+    // Lower ports require root: 80 becomes 8081.
     let first = first.unwrap_or_else(|| if old < FIRST { 8000 + old % 1000 + step } else { FIRST });
     let mut skipped = Vec::new();
     let mut seen = BTreeSet::new();
@@ -100,7 +97,7 @@ fn free(
             continue;
         }
         match taken.get(&(protocol.to_owned(), port)) {
-            Some(who) if skipped.len() < 8 => skipped.push(format!("{port} is {who}'s")),
+            Some(who) if skipped.len() < 8 => skipped.push(text::PortTaken { port: &port, owner: &who }.to_string()),
             Some(_) => {}
             None => return Some((port, skipped)),
         }

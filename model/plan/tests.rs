@@ -122,7 +122,7 @@ fn without_numactl_units_and_taskset_bind() {
     // What does not fit is not bound.
     assert_eq!(
         (first.memory, first.why.as_str()),
-        ("preferred", "15.0 GiB do not fit 12.8 GiB of node 0 (0.8 of its memory)")
+        ("preferred", "15.0 GiB do not fit 12.8 GiB, 0.8 of the memory of node 0")
     );
 }
 
@@ -163,7 +163,7 @@ fn a_taken_port_is_skipped_and_no_port_is_given_twice() {
     assert_eq!((news(&plan, 8080), news(&plan, 5100)), (vec![8082, 8083, 8084, 8085], vec![5101, 5102, 5103, 5104]));
     assert_eq!(
         plan.ports.iter().find(|port| port.old == 8080).map(|port| port.skipped.clone()),
-        Some(vec!["8081 is nginx (812)'s".to_owned()])
+        Some(vec!["8081 is used by nginx (812)".to_owned()])
     );
     let mut all: Vec<u16> = plan.ports.iter().map(|port| port.new).collect();
     all.sort_unstable();
@@ -183,7 +183,7 @@ fn one_place_is_no_plan() {
     let topology = Arc::make_mut(&mut frame.topology);
     topology.nodes.truncate(1);
     let program = server();
-    assert!(numa(&request(&frame, &program)).is_err_and(|why| why.contains("one node has CPUs")));
+    assert!(numa(&request(&frame, &program)).is_err_and(|why| why.contains("only one node has usable CPUs")));
     let halves = numa(&Request { instances: Some(2), ..request(&frame, &program) }).expect("a plan");
     assert_eq!(halves.instances.iter().map(|instance| instance.cpus.as_str()).collect::<Vec<_>>(), ["0-1", "2-3"]);
     let nothing = Program::default();

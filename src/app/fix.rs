@@ -69,7 +69,7 @@ impl App {
         Some(Dialog {
             rule,
             subject: subject.clone(),
-            said: finding.title(),
+            title: finding.title(),
             choices: self.choices(finding),
             chosen: 0,
             stage: Stage::Choosing,
@@ -239,7 +239,7 @@ impl App {
         run.verdict = Some(verdict.clone());
         // What must not wait is taken back whatever was said.
         let undoes = verdict.is_worse() && run.can_undo() && (tripped.is_some() || !run.keeps);
-        let told = self.told(FixState::Verdict, &format!("{}: {}", verdict.words(), verdict.why));
+        let told = self.told(FixState::Verdict, &format!("{}: {}", verdict.label(), verdict.why));
         let mut effects = vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), told];
         if undoes {
             effects

@@ -1,5 +1,5 @@
-//! The one place that changes the machine: a plan is resolved, and once somebody has said yes it is applied or taken
-//! back, each write told to the journal and read back.
+//! The only code that changes the machine: resolves a plan, and applies or undoes it once confirmed. Each write goes to
+//! the journal and is read back.
 
 mod apply;
 mod restore;
@@ -18,20 +18,21 @@ use super::machine::{Hold, Machine, Progress};
 use std::ops::ControlFlow;
 use topotop_model::fix::{Item, Plan, Resolved, Target};
 use topotop_model::journal::{Applied, Outcome};
+use topotop_model::locale::fix::apply as text;
 
-/// A plan with the values that its places have now, and a hold on whom it changes.
+/// A plan with current values, and holds on the objects that it changes.
 #[derive(Debug)]
 pub struct Proposal {
-    /// What would be done.
+    /// The plan with its values.
     pub resolved: Resolved,
-    /// Why it cannot be done: who is changed is not there any more, or what it takes is not held.
+    /// Why it cannot be applied: its object no longer exists, or a privilege is missing.
     pub refused: Option<String>,
     holds: Vec<Hold>,
 }
 
-/// What happens while a plan is applied or taken back.
+/// An event while a plan is applied or undone.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum ApplyEvent {
     /// The intent is in the journal and nothing is written yet: the last moment to stop.
     Begun(u64),
     /// An item is being written.
@@ -43,26 +44,26 @@ pub enum Told {
         /// The value.
         value: String,
     },
-    /// How far it is.
+    /// Progress of a long write.
     Far(Progress),
-    /// It was written, or could not be.
+    /// An item was written, or failed.
     Wrote(Outcome),
-    /// It was put back, or could not be.
+    /// An item was restored, or failed.
     PutBack(Outcome),
 }
 
-/// What came of applying a plan.
+/// The result of applying a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
     /// The application's number in the journal.
     pub number: u64,
-    /// How it came out.
+    /// The state.
     pub state: Applied,
-    /// What came of each item.
+    /// The outcome of each item.
     pub outcomes: Vec<Outcome>,
-    /// What came of putting back, where it had to be.
+    /// The outcome of each restored item, where it was rolled back.
     pub put_back: Vec<Outcome>,
-    /// What has to be known besides: the journal could not be written any more.
+    /// An error of the journal.
     pub trouble: Option<String>,
 }
 
@@ -76,11 +77,11 @@ impl std::fmt::Display for Refused {
     }
 }
 
-/// Applies plans and takes them back.
+/// Applies and undoes plans.
 pub struct Applier<'a> {
     machine: &'a mut dyn Machine,
     ledger: &'a mut dyn Ledger,
-    tell: &'a mut dyn FnMut(Told) -> ControlFlow<()>,
+    tell: &'a mut dyn FnMut(ApplyEvent) -> ControlFlow<()>,
 }
 
 impl std::fmt::Debug for Applier<'_> {
@@ -90,17 +91,17 @@ impl std::fmt::Debug for Applier<'_> {
 }
 
 impl<'a> Applier<'a> {
-    /// Writes to a machine and a journal; `tell` hears of it and may stop it, then what was written is put back.
+    /// Writes to a machine and a journal; `tell` receives events and may abort, which restores what was written.
     pub fn new(
         machine: &'a mut dyn Machine,
         ledger: &'a mut dyn Ledger,
-        tell: &'a mut dyn FnMut(Told) -> ControlFlow<()>,
+        tell: &'a mut dyn FnMut(ApplyEvent) -> ControlFlow<()>,
     ) -> Self {
         Self { machine, ledger, tell }
     }
 }
 
-/// Reads the values that a plan's places have now. Nothing is written; under --root they are those of the capture.
+/// Reads the current values of a plan's targets. Writes nothing; under --root they are those of the capture.
 pub fn resolve(machine: &dyn Machine, plan: &Plan) -> Proposal {
     let mut plan = plan.clone();
     for identity in &mut plan.identity {
@@ -138,16 +139,16 @@ fn items_of(machine: &dyn Machine, target: &Target, new: &str) -> Result<Vec<Ite
     Ok(values.into_iter().map(|(key, value)| item(key, Some(value))).collect())
 }
 
-/// Whom a plan changes is who it was made for.
+/// Checks that the objects of a plan are still the same.
 fn is_same(machine: &dyn Machine, plan: &Plan, holds: &[Hold]) -> Result<(), String> {
     for (identity, hold) in plan.identity.iter().zip(holds) {
         if !hold.is_there() {
-            return Err(format!("{identity}: has ended"));
+            return Err(text::Exited { identity }.to_string());
         }
         machine.same(identity)?;
-        // It may have ended, and another one begun, while it was looked at.
+        // It may have exited, and another one started, during the check.
         if !hold.is_there() {
-            return Err(format!("{identity}: has ended"));
+            return Err(text::Exited { identity }.to_string());
         }
     }
     Ok(())

@@ -3,80 +3,81 @@
 use crate::units;
 use std::path::PathBuf;
 use std::time::Duration;
+use topotop_model::locale::cli::fix as text;
 
-/// What `fix` takes.
+/// Arguments of `fix`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FixArgs {
-    /// What to do.
+    /// The action.
     #[command(subcommand)]
     pub verb: Verb,
 }
 
-/// What can be done with fixes.
+/// The actions of `fix`.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Verb {
-    /// What is on offer for what is found now.
+    /// List the fixes available for current findings.
     List {
-        /// Where findings come from.
+        /// The source of findings.
         #[command(flatten)]
-        look: Look,
-        /// text, or json: one object per fix.
+        source: Source,
+        /// text, or json with one object per fix.
         #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
         format: String,
     },
-    /// Everything about one: what it writes, old and new values, what may break, how it is undone.
+    /// Show a fix in full: old and new values, side effects, undo.
     Show(Which),
-    /// Show it, ask, write, read back, watch, and say what it came to.
+    /// Apply a fix: show it, confirm, write, read back, measure the effect.
     Apply(ApplyArgs),
-    /// Put back what a fix wrote.
+    /// Restore the values that a fix changed.
     Undo {
-        /// RULE/SUBJECT/FIX, or its number in the journal [default: the newest that is in force].
+        /// RULE/SUBJECT/FIX, or a journal number [default: the newest fix in effect].
         id: Option<String>,
-        /// Overwrite values that somebody else has changed since.
+        /// Overwrite values that have been changed since.
         #[arg(long)]
         force: bool,
-        /// Only say what would be put back.
+        /// Only show what it would restore.
         #[arg(long)]
         dry_run: bool,
         /// text or json.
         #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
         format: String,
     },
-    /// What was applied, when, by whom, and what it came to.
+    /// List applied fixes: time, user and verdict.
     Journal {
-        /// Only this one: RULE/SUBJECT/FIX or a number, item by item.
+        /// Show one fix item by item: RULE/SUBJECT/FIX, or a journal number.
         id: Option<String>,
-        /// text, or json: one object per applied fix.
+        /// text, or json with one object per applied fix.
         #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
         format: String,
     },
-    /// Keep a fix that could have cut you off: without it, it takes itself back.
+    /// Cancel the automatic rollback of a fix that could have disconnected you.
     Confirm {
-        /// RULE/SUBJECT/FIX, or its number in the journal.
+        /// RULE/SUBJECT/FIX, or a journal number.
         id: String,
     },
 }
 
-/// Where findings come from.
+/// The source of findings.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Look {
-    /// Watch this machine for TIME.
+pub struct Source {
+    /// Observe this host for TIME.
     #[arg(long = "for", value_name = "TIME", value_parser = units::duration, default_value = "15s")]
     pub watch: Duration,
-    /// Judge a recording instead.
+    /// Use a recording instead.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub from: Option<PathBuf>,
 }
 
-/// A fix and how it is to be.
+/// A fix and its parameters.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Which {
-    /// RULE/SUBJECT/FIX, as `fix list` has it.
+    /// RULE/SUBJECT/FIX, from `fix list`.
     pub id: String,
-    /// Where findings come from.
+    /// The source of findings.
     #[command(flatten)]
-    pub look: Look,
-    /// Change a parameter: combined=4. May be given several times.
+    pub source: Source,
+    /// Set a parameter: combined=4. Repeatable.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub set: Vec<(String, String)>,
     /// text or json.
@@ -84,23 +85,23 @@ pub struct Which {
     pub format: String,
 }
 
-/// What `apply` takes.
+/// Arguments of `apply`.
 #[derive(Clone, Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct ApplyArgs {
-    /// Which.
+    /// The fix.
     #[command(flatten)]
     pub which: Which,
-    /// Only show it.
+    /// Only show the fix.
     #[arg(long)]
     pub dry_run: bool,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long, short)]
     pub yes: bool,
-    /// With --yes, for dangerous ones: the name of what is changed.
+    /// With --yes, required for dangerous fixes: the name of the subject.
     #[arg(long, value_name = "NAME")]
     pub confirm_subject: Option<String>,
-    /// Undo it by itself if what was measured got worse.
+    /// Undo the fix automatically if the measurement is worse.
     #[arg(long, value_name = "true|false", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub undo_if_worse: bool,
     /// Do not wait for the verdict.
@@ -109,10 +110,6 @@ pub struct ApplyArgs {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE: combined=4")?;
-    if name.is_empty() {
-        Err("write NAME=VALUE: combined=4".to_owned())
-    } else {
-        Ok((name.to_owned(), value.to_owned()))
-    }
+    let (name, value) = text.split_once('=').ok_or_else(|| text::NAME_VALUE.to_string())?;
+    if name.is_empty() { Err(text::NAME_VALUE.to_string()) } else { Ok((name.to_owned(), value.to_owned())) }
 }

@@ -1,4 +1,4 @@
-//! `topotop fix`: the fixes without the screen.
+//! `topotop fix`: fixes on the command line.
 
 mod apply;
 mod ask;
@@ -7,8 +7,8 @@ mod past;
 mod undo;
 mod verdict;
 
-use super::args::{FixArgs, Look, Verb, Which};
-use super::look::{Seen, Watch, recorded};
+use super::args::{FixArgs, Source, Verb, Which};
+use super::observer::{Observed, Observer, recorded};
 use crate::source::live::Plan as Sampling;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,22 +16,24 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use topotop_collectors::{Root, state, surroundings};
 use topotop_model::fix::{self, Case, Plan, Surroundings};
+use topotop_model::locale::Text;
+use topotop_model::locale::cli::fix as text;
 
 /// Done.
 const DONE: u8 = 0;
-/// Refused, failed, or worse.
+/// Refused, failed or worse.
 const REFUSED: u8 = 1;
 
-/// What commands have in common.
+/// Shared by all actions.
 #[derive(Debug)]
 pub(crate) struct Context {
     /// How to sample.
     pub(crate) sampling: Sampling,
-    /// Where to read: asked for again by the sampler.
+    /// The root to read from.
     pub(crate) root: PathBuf,
-    /// True where that is this machine.
+    /// True where the root is this machine.
     pub(crate) live: bool,
-    /// Nothing is to be written, whatever is asked.
+    /// True where nothing may be written.
     pub(crate) read_only: bool,
     /// `--state-dir`.
     pub(crate) state_dir: Option<PathBuf>,
@@ -44,29 +46,28 @@ impl Context {
     }
 
     fn directory(&self) -> Result<PathBuf, String> {
-        state::directory(self.state_dir.as_deref())
-            .ok_or_else(|| "neither XDG_STATE_HOME nor HOME says where the journal is: give --state-dir".to_owned())
+        state::directory(self.state_dir.as_deref()).ok_or_else(|| text::NO_STATE_DIR.to_string())
     }
 
     /// Why nothing may be written; none where it may.
-    fn refusal(&self) -> Option<&'static str> {
+    fn refusal(&self) -> Option<Text> {
         match () {
-            () if !self.live => Some("--root: a captured machine is shown only; nothing is applied"),
-            () if self.read_only => Some("--read-only: nothing is applied"),
+            () if !self.live => Some(text::CAPTURED),
+            () if self.read_only => Some(text::READ_ONLY),
             () => None,
         }
     }
 
-    /// The application's own number that carries the load.
+    /// The application's own load metric.
     fn metric(&self) -> Option<&str> {
         self.sampling.options.metrics.iter().find(|metric| metric.gates).map(|metric| metric.name.as_str())
     }
 }
 
-/// Does it and gives the exit status: 0 done, 1 refused, failed or worse.
+/// Runs an action; the exit status is 0 when done, 1 when refused, failed or worse.
 pub(crate) fn run(context: &Context, args: &FixArgs) -> Result<u8, String> {
     match &args.verb {
-        Verb::List { look, format } => list::run(context, look, format),
+        Verb::List { source, format } => list::run(context, source, format),
         Verb::Show(which) => apply::show(context, which),
         Verb::Apply(args) => apply::run(context, args),
         Verb::Undo { id, force, dry_run, format } => {
@@ -77,17 +78,17 @@ pub(crate) fn run(context: &Context, args: &FixArgs) -> Result<u8, String> {
     }
 }
 
-/// What was looked at: this machine goes on being watched.
-struct Looked {
-    watch: Option<Watch>,
-    recorded: Seen,
+/// The source of findings: this machine, observed on, or a recording.
+struct Observation {
+    watch: Option<Observer>,
+    recorded: Observed,
     surroundings: Surroundings,
-    /// Why findings of this recording are none to apply here.
+    /// Why findings of this recording cannot be applied here.
     foreign: Option<String>,
 }
 
-impl Looked {
-    fn with<T>(&self, take: impl FnOnce(&Seen) -> T) -> T {
+impl Observation {
+    fn with<T>(&self, take: impl FnOnce(&Observed) -> T) -> T {
         match &self.watch {
             Some(watch) => take(&watch.seen()),
             None => take(&self.recorded),
@@ -95,52 +96,49 @@ impl Looked {
     }
 }
 
-/// Watches, or reads a recording.
-fn look(context: &Context, look: &Look) -> Result<Looked, String> {
+/// Observes the machine, or reads a recording.
+fn observe(context: &Context, source: &Source) -> Result<Observation, String> {
     let root = context.open()?;
     let surroundings = surroundings::read(&root);
-    let mut looked = Looked { watch: None, recorded: Seen::default(), surroundings, foreign: None };
-    if let Some(path) = &look.from {
+    let mut observation = Observation { watch: None, recorded: Observed::default(), surroundings, foreign: None };
+    if let Some(path) = &source.from {
         let (seen, boot_id) = recorded(path, &context.sampling)?;
         let now = root.read_text("proc/sys/kernel/random/boot_id").unwrap_or_default();
         if boot_id.is_empty() || boot_id != now.trim() {
-            looked.foreign =
-                Some(format!("{} is of another machine or of an earlier boot: shown only", path.display()));
+            observation.foreign = Some(text::Foreign { file: &path.display() }.to_string());
         }
-        looked.recorded = seen;
+        observation.recorded = seen;
     } else {
-        let watch = Watch::start(root, &context.sampling)?;
-        watch.wait(look.watch, &AtomicBool::new(false), |_| false);
-        looked.watch = Some(watch);
+        let watch = Observer::start(root, &context.sampling)?;
+        watch.wait(source.watch, &AtomicBool::new(false), |_| false);
+        observation.watch = Some(watch);
     }
-    if looked.with(|seen| seen.frames.is_empty()) {
-        return Err("nothing was sampled: give it more time with --for".to_owned());
+    if observation.with(|seen| seen.frames.is_empty()) {
+        return Err(text::NO_SAMPLES.to_string());
     }
-    Ok(looked)
+    Ok(observation)
 }
 
-/// The plan that an id names, or why there is none.
-fn planned(context: &Context, looked: &Looked, which: &Which) -> Result<Result<Plan, String>, String> {
-    let unknown = || format!("{}: no id of a fix: `topotop fix list` has them", which.id);
+/// The plan of a fix id, or why there is none.
+fn planned(context: &Context, observation: &Observation, which: &Which) -> Result<Result<Plan, String>, String> {
+    let unknown = || text::NotAnId { id: &which.id }.to_string();
     let (rule, subject, _) = fix::parse_id(&which.id).ok_or_else(unknown)?;
     let set: BTreeMap<String, String> = which.set.iter().cloned().collect();
-    looked.with(|seen| {
+    observation.with(|seen| {
         let Some((finding, fix)) = fix::finding(&which.id, &seen.findings) else {
-            return Ok(Err(format!(
-                "{rule} was not found of {subject} in {} samples: watch longer with --for",
-                seen.samples
-            )));
+            return Ok(Err(text::NotDetected { rule: &rule, subject: &subject, count: &seen.samples }.to_string()));
         };
         if let Some(unknown) = fix.unknown(&set) {
             return Err(format!("--set {unknown}"));
         }
-        let Some(frame) = seen.frames.back() else { return Ok(Err("nothing was sampled".to_owned())) };
-        let case = Case { finding, frame, set: &set, surroundings: &looked.surroundings, metric: context.metric() };
-        Ok((fix.plan)(&case).map_err(|refusal| refusal.words(fix, rule, &subject)))
+        let Some(frame) = seen.frames.back() else { return Ok(Err(text::NO_SAMPLES.to_string())) };
+        let case =
+            Case { finding, frame, set: &set, surroundings: &observation.surroundings, metric: context.metric() };
+        Ok((fix.plan)(&case).map_err(|refusal| refusal.text(fix, rule, &subject)))
     })
 }
 
-/// Writes; whoever has read enough may go.
+/// Writes to standard output; a closed pipe is not an error.
 fn print(text: &str) -> Result<(), String> {
     match io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
@@ -153,7 +151,7 @@ fn document(value: &serde_json::Value) -> Result<(), String> {
     print(&(text + "\n"))
 }
 
-/// Says why not, and is the exit status.
+/// Reports why not; returns the exit status.
 fn refuse(why: &str) -> u8 {
     crate::run::warn(why);
     REFUSED

@@ -1,5 +1,5 @@
-//! Takes a fix back that may have cut its user off: from a process of its own, which neither the terminal nor the login
-//! nor this program takes along when it ends. Whoever is still there confirms the fix before the time is over.
+//! The automatic rollback of a fix that may have disconnected its user: a separate process that survives the terminal, the
+//! session and this program. Confirming the fix in time cancels it.
 
 use super::applier::{Applier, Refused};
 use super::journal::{self, File};
@@ -14,6 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use topotop_collectors::{Root, now};
 use topotop_model::journal::Because;
+use topotop_model::locale::Text;
+use topotop_model::locale::cli::fix as text;
 
 /// Reverts one application now, unless it was confirmed.
 pub const REVERT: &str = "__fix-revert";
@@ -21,10 +23,10 @@ pub const REVERT: &str = "__fix-revert";
 pub const GUARD: &str = "__fix-guard";
 /// Seconds to confirm in.
 pub const SECONDS: u32 = 60;
-/// What the guard says once nothing takes it along any more.
+/// The line that the guard prints once it is detached.
 const READY: &str = "ready";
 
-/// What waits.
+/// The agent of the automatic rollback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Armed {
     /// A timer of systemd.
@@ -34,16 +36,16 @@ pub enum Armed {
 }
 
 impl Armed {
-    /// In a sentence.
-    pub fn words(self) -> &'static str {
+    /// Its name in a sentence.
+    pub fn label(self) -> Text {
         match self {
-            Self::Timer => "a timer of systemd",
-            Self::Process => "a process of its own",
+            Self::Timer => text::AGENT_TIMER,
+            Self::Process => text::AGENT_PROCESS,
         }
     }
 }
 
-/// Sees to it that an application is taken back after some seconds unless it is confirmed. `program` is this one.
+/// Arms the automatic rollback of an application after some seconds unless confirmed. `program` is this one.
 pub fn arm(program: &Path, directory: &Path, number: u64, seconds: u32) -> Result<Armed, String> {
     let directory = std::path::absolute(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     if rustix::process::geteuid().is_root() && Path::new("/run/systemd/system").is_dir() {
@@ -70,20 +72,20 @@ fn timer(program: &Path, directory: &Path, number: u64, seconds: u32) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Starts a process that starts the guard and ends: the guard belongs to nobody then.
+/// Starts a process that starts the guard and exits, so that the guard is detached.
 fn guard(program: &Path, directory: &Path, number: u64, seconds: u32) -> Result<(), String> {
-    let wrong = |error: std::io::Error| format!("what would take the fix back cannot be started: {error}");
+    let wrong = |error: std::io::Error| text::GuardFailed { error: &error }.to_string();
     let deadline = now().boot_ns.saturating_add(u64::from(seconds) * 1_000_000_000);
     let mut command = Command::new(program);
     command.args([GUARD, "first", &number.to_string(), &deadline.to_string()]).arg(directory);
     command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.spawn().map_err(wrong)?;
-    let mut said = String::new();
+    let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        BufReader::new(stdout).read_line(&mut said).map_err(wrong)?;
+        BufReader::new(stdout).read_line(&mut line).map_err(wrong)?;
     }
     let _ = child.wait();
-    if said.trim() == READY { Ok(()) } else { Err("what would take the fix back did not start".to_owned()) }
+    if line.trim() == READY { Ok(()) } else { Err(text::GUARD_SILENT.to_string()) }
 }
 
 /// Runs a hidden verb; none where the arguments are none of them.
@@ -108,7 +110,7 @@ pub fn verb(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     Some(if stage == "first" { first(number, deadline, &directory) } else { wait(number, deadline, &directory) })
 }
 
-/// A session of its own without a terminal; its leader ends, so that nobody in it can get one.
+/// A session of its own without a terminal; its leader exits, so that no process in it can acquire one.
 fn first(number: u64, deadline: u64, directory: &Path) -> ExitCode {
     let (Ok(_), Ok(program)) = (rustix::process::setsid(), std::env::current_exe()) else { return ExitCode::from(2) };
     let mut command = Command::new(program);
@@ -117,11 +119,11 @@ fn first(number: u64, deadline: u64, directory: &Path) -> ExitCode {
 }
 
 fn wait(number: u64, deadline: u64, directory: &Path) -> ExitCode {
-    let told = writeln!(std::io::stdout(), "{READY}").and_then(|()| std::io::stdout().flush());
+    let written = writeln!(std::io::stdout(), "{READY}").and_then(|()| std::io::stdout().flush());
     // Whoever waits for that line sees its end.
     let closed = std::fs::OpenOptions::new().write(true).open("/dev/null");
     let closed = closed.is_ok_and(|null| rustix::stdio::dup2_stdout(null.as_fd()).is_ok());
-    if told.is_err() || !closed {
+    if written.is_err() || !closed {
         return ExitCode::from(2);
     }
     while now().boot_ns < deadline {
@@ -137,12 +139,12 @@ fn wait(number: u64, deadline: u64, directory: &Path) -> ExitCode {
     revert(number, directory)
 }
 
-/// Takes it back unless somebody has confirmed it or taken it back. Somebody may hold the journal for a moment.
+/// Rolls it back unless it is confirmed or undone already. Retries while another process holds the journal.
 fn revert(number: u64, directory: &Path) -> ExitCode {
     for _ in 0..30 {
         match try_revert(number, directory) {
             Ok(()) => return ExitCode::SUCCESS,
-            Err(why) => crate::run::warn(&format!("fix {number} was not taken back: {why}")),
+            Err(why) => crate::run::warn(&text::RollbackFailed { number: &number, why: &why }.to_string()),
         }
         std::thread::sleep(Duration::from_secs(2));
     }

@@ -1,4 +1,4 @@
-//! The file that the journal of fixes is: lines are appended, never changed, and on the disk before the machine is.
+//! The journal file of fixes: append-only, and on disk before the machine changes.
 
 use crate::units::rfc3339;
 use rustix::fs::{CWD, FallocateFlags, FlockOperation, Mode, OFlags, SeekFrom};
@@ -8,30 +8,31 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use topotop_collectors::state::{self, JOURNAL, words};
 use topotop_model::journal::{self, Entry, Journal, Line};
+use topotop_model::locale::cli::fix as text;
 
-/// Room for what is to be told of an application, besides its intent.
+/// Space reserved for the entries of an application, besides its intent.
 const ROOM: u64 = 64 << 10;
-/// How long somebody else's fix is waited for.
+/// The longest wait for another process that applies a fix.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where lines are kept.
+/// A store of journal lines.
 pub trait Ledger {
-    /// What it says so far.
+    /// Its entries so far.
     fn read(&self) -> Result<Journal, String>;
 
-    /// The boot that it is written in.
+    /// The current boot.
     fn boot_id(&self) -> &str;
 
     /// Adds a line. A firm one is on the disk when this returns.
     fn append(&mut self, number: u64, entry: &Entry, firm: bool) -> Result<(), String>;
 }
 
-/// What a journal says; nothing where there is none.
+/// The entries of a journal; empty where there is none.
 pub fn read(directory: &Path) -> Result<Journal, String> {
     state::journal(directory).map(|bytes| journal::fold(&bytes))
 }
 
-/// A journal that this process alone writes to while it holds it.
+/// A journal locked by this process.
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
@@ -40,20 +41,19 @@ pub struct File {
 }
 
 impl File {
-    /// Opens it, with its directory where that is missing, and waits until nobody else writes.
+    /// Opens and locks it; creates its directory where missing.
     pub fn open(directory: &Path) -> Result<Self, String> {
-        let wrong =
-            |errno: Errno| format!("{}: {}: without a journal nothing is applied", directory.display(), words(errno));
+        let wrong = |errno: Errno| text::NoJournal { path: &directory.display(), error: &words(errno) }.to_string();
         let dir = open_directory(directory).map_err(wrong)?;
         is_safe(&dir, directory)?;
         let path = directory.join(JOURNAL);
         let flags =
             OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let fd = rustix::fs::openat(&dir, JOURNAL, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|errno| format!("{}: {}: without a journal nothing is applied", path.display(), words(errno)))?;
+            .map_err(|errno| text::NoJournal { path: &path.display(), error: &words(errno) }.to_string())?;
         let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
         if boot_id.is_empty() {
-            return Err("/proc/sys/kernel/random/boot_id cannot be read: without it nothing is applied".to_owned());
+            return Err(text::NO_BOOT_ID.to_string());
         }
         let file = Self { path, fd, boot_id };
         file.lock()?;
@@ -73,7 +73,7 @@ impl File {
                     std::thread::sleep(Duration::from_millis(50));
                 }
                 Err(Errno::WOULDBLOCK) => {
-                    return Err(format!("{}: another topotop is applying a fix", self.path.display()));
+                    return Err(text::JournalLocked { path: &self.path.display() }.to_string());
                 }
                 Err(errno) => return Err(self.wrong(errno)),
             }
@@ -84,7 +84,7 @@ impl File {
         format!("{}: {}", self.path.display(), words(errno))
     }
 
-    /// Sees to it that what will be told of an application has room, where the file system can promise that.
+    /// Reserves space for the entries of an application, where the file system supports it.
     fn reserve(&self, line: usize) -> Result<(), String> {
         let end = rustix::fs::seek(&self.fd, SeekFrom::End(0)).map_err(|errno| self.wrong(errno))?;
         match rustix::fs::fallocate(&self.fd, FallocateFlags::KEEP_SIZE, end, ROOM + 4 * line as u64) {
@@ -173,15 +173,15 @@ fn make(path: &Path, depth: u32) -> Result<(), Errno> {
     }
 }
 
-/// Nobody else may put another file in its place.
+/// Checks that no other user can replace the file.
 fn is_safe(dir: &OwnedFd, path: &Path) -> Result<(), String> {
     let facts = rustix::fs::fstat(dir).map_err(|errno| format!("{}: {}", path.display(), words(errno)))?;
     let own = rustix::process::geteuid().as_raw();
     if facts.st_uid != own && facts.st_uid != 0 {
-        return Err(format!("{}: of user {}, not of {own}: nothing is applied", path.display(), facts.st_uid));
+        return Err(text::JournalOwner { path: &path.display(), owner: &facts.st_uid, user: &own }.to_string());
     }
     if facts.st_mode & 0o022 != 0 {
-        return Err(format!("{}: others may write to it: nothing is applied; chmod 700 it", path.display()));
+        return Err(text::JournalWritable { path: &path.display() }.to_string());
     }
     Ok(())
 }

@@ -80,16 +80,16 @@ pub struct Trouble {
     /// The kernel's number; none where it was not the kernel.
     pub errno: Option<i32>,
     /// Its words: what it said where it said something, else what the number means.
-    pub said: String,
+    pub message: String,
 }
 
 impl Trouble {
     /// What the kernel's number means.
     pub fn errno(errno: rustix::io::Errno) -> Self {
-        let said = std::io::Error::from(errno).to_string();
+        let message = std::io::Error::from(errno).to_string();
         // "Invalid argument (os error 22)": the number has a place of its own.
-        let said = said.split(" (os error").next().unwrap_or_default().to_owned();
-        Self { errno: Some(errno.raw_os_error()), said }
+        let message = message.split(" (os error").next().unwrap_or_default().to_owned();
+        Self { errno: Some(errno.raw_os_error()), message }
     }
 
     /// True where there is nobody any more to write to.
@@ -98,14 +98,14 @@ impl Trouble {
     }
 
     /// Not of the kernel.
-    pub fn because(said: impl Into<String>) -> Self {
-        Self { errno: None, said: said.into() }
+    pub fn because(message: impl Into<String>) -> Self {
+        Self { errno: None, message: message.into() }
     }
 }
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.said)
+        f.write_str(&self.message)
     }
 }
 

@@ -1,91 +1,91 @@
-//! What the dialog orders, and what it is answered: between the screen, which never waits, and the thread that does.
+//! Orders of the fix dialog and their replies, between the screen and the fix session's thread.
 
 use super::machine::Progress;
 use topotop_model::fix::{Plan, Resolved, Surroundings, Verdict, Verification, Verify};
 use topotop_model::journal::{Applied, Because, Outcome};
 
-/// What is ordered.
+/// An order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Order {
-    /// Read what fixes may be planned from.
+    /// Read the surroundings that plans depend on.
     Look,
-    /// Read the values that a plan's places have now.
+    /// Read the current values of a plan's targets.
     Resolve(Box<Plan>),
-    /// Fill the window before with what has gone by.
+    /// Fill the window before from the history.
     Measure(Box<Verify>, Option<String>),
-    /// Apply the plan that was resolved last.
+    /// Apply the plan resolved last.
     Apply,
-    /// Stop: after the item that is being written, or within it where it takes long.
+    /// Abort after the current item, or within a long write.
     Abort,
-    /// It shall stay.
+    /// Cancel the automatic rollback.
     Confirm(u64),
-    /// Note what an application came to.
+    /// Write the verdict to the journal.
     Verdict(u64, Box<Verdict>),
-    /// Take an application back; why is for the journal.
+    /// Undo an application, for a reason.
     Undo(u64, Because),
-    /// Tell what has become of an application that takes itself back.
+    /// Ask whether an application has been rolled back.
     Ask(u64),
 }
 
-/// What is answered.
+/// A reply.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// The place.
+    /// The surroundings.
     Surroundings(Box<Surroundings>),
-    /// A plan with its values; and why it cannot be applied.
+    /// A plan with its values, and why it cannot be applied.
     Resolved(Box<Resolved>, Option<String>),
-    /// The window before, as far as it is kept.
+    /// The window before, as far as the history reaches.
     Before(Box<Verification>),
-    /// How far a long write is.
+    /// Progress of a long write.
     Far(Progress),
-    /// An item was written, or could not be.
+    /// An item was written, or failed.
     Wrote(Outcome),
-    /// It was applied, or not.
+    /// The result of applying.
     Applied {
         /// Its number in the journal.
         number: u64,
-        /// How it came out.
+        /// The state.
         state: Applied,
         /// CLOCK_MONOTONIC in ns of its end.
         mono_ns: u64,
-        /// Seconds after which it takes itself back unless confirmed.
+        /// Seconds until the automatic rollback unless confirmed.
         revert_after_seconds: Option<u32>,
-        /// What has to be known besides.
+        /// An error to report.
         trouble: Option<String>,
     },
     /// Nothing was written, and why.
     Refused(String),
-    /// It stays.
+    /// The automatic rollback is cancelled.
     Confirmed(u64),
-    /// It was taken back.
+    /// It was undone.
     Undone {
         /// Which.
         number: u64,
         /// Why.
         why: Because,
-        /// True where everything that can be restored was.
+        /// True where all restorable values were restored.
         whole: bool,
-        /// Item by item.
+        /// The outcome of each item.
         items: Vec<Outcome>,
     },
-    /// Something went wrong.
+    /// An error.
     Trouble(String),
 }
 
-/// What can be done about findings from here.
+/// What the dialog may do here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reach {
-    /// Fixes are read and applied.
+    /// Read values and apply fixes.
     #[default]
     Apply,
-    /// Old values are read; nothing is written, and why.
+    /// Read values only, with the reason.
     Read(String),
-    /// Nothing is read either, and why.
+    /// Neither read nor write, with the reason.
     Show(String),
 }
 
 impl Reach {
-    /// Why nothing is applied; none where it is.
+    /// Why fixes cannot be applied; none where they can.
     pub fn obstacle(&self) -> Option<&str> {
         match self {
             Self::Apply => None,

@@ -4,95 +4,104 @@ use super::applier::Proposal;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use topotop_model::fix::{Item, Plan, Snippet, Target, together};
+use topotop_model::locale::Text;
+use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
 
-/// How many items of a step are shown one by one.
+/// Items of a step listed, at most.
 const ITEMS: usize = 24;
 
-/// Everything that has to be read before a yes.
+/// Everything to know before confirming.
 pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
     let resolved = &proposal.resolved;
     let plan = &resolved.plan;
     let mut line = |indent: &str, text: &str| writeln!(out, "{indent}{}", printable(text));
-    line("", &format!("{}  {}", plan.id(), plan.risk.name()))?;
+    let label = |label: Text| format!("  {label:<14}");
+    line("", &format!("{}  {}", plan.id(), plan.risk.label()))?;
     line("", &plan.title)?;
     for who in &plan.identity {
-        line("  changes   ", &who.to_string())?;
+        line(&label(text::LABEL_TARGET), &who.to_string())?;
     }
     for command in &plan.commands {
         line("  $ ", command)?;
     }
     for (index, step) in plan.steps.iter().enumerate() {
-        line("  writes    ", &format!("{}: {}", step.what, step.target))?;
+        line(&label(text::LABEL_CHANGES), &format!("{}: {}", step.what, step.target))?;
         for text in items(resolved.items.get(index).map_or(&[][..], Vec::as_slice), &step.new) {
-            line("            ", &text)?;
+            line(&" ".repeat(16), &text)?;
         }
     }
     for (step, why) in &resolved.unread {
-        let what = if *step < plan.steps.len() { "unread" } else { "not kept" };
-        line(&format!("  {what:<10}"), why)?;
+        let what = if *step < plan.steps.len() { text::LABEL_UNREAD } else { text::LABEL_NOT_SAVED };
+        line(&label(what), why)?;
     }
     if !plan.kept.is_empty() {
-        line("  kept      ", &format!("{}: as now once it is undone", together(&plan.kept).join(", ")))?;
+        line(&label(text::LABEL_SAVED), &text::Saved { settings: &together(&plan.kept).join(", ") }.to_string())?;
     }
-    let parts: [(&str, &[String]); 4] =
-        [("breaks", &plan.breaks), ("cuts off", &plan.cuts_off), ("reverters", &plan.reverters), ("lost", &plan.lost)];
+    let parts: [(Text, &[String]); 4] = [
+        (text::LABEL_EFFECTS, &plan.breaks),
+        (text::LABEL_SESSION, &plan.cuts_off),
+        (text::LABEL_REVERTERS, &plan.reverters),
+        (text::LABEL_LOST, &plan.lost),
+    ];
     for (what, lines) in parts {
         for text in lines {
-            line(&format!("  {what:<10}"), text)?;
+            line(&label(what), text)?;
         }
     }
     for need in &plan.needs {
-        line("  needs     ", format!("{} {}", need.capability, need.what).trim())?;
+        line(&label(text::LABEL_REQUIRES), format!("{} {}", need.capability, need.what).trim())?;
     }
     if !plan.undo.is_empty() {
-        line("  undo      ", &plan.undo)?;
+        line(&label(text::LABEL_UNDO), &plan.undo)?;
     }
     if plan.is_executable() {
-        line("  verified  ", &watched(plan))?;
+        line(&label(text::LABEL_VERIFICATION), &watched(plan))?;
     }
-    let snippets = plan.snippets.iter().map(|advice| ("advice", advice));
-    for (what, text) in snippets.chain(plan.persistent.iter().map(|lasting| ("lasting", lasting))) {
+    let snippets = plan.snippets.iter().map(|advice| (text::KIND_ADVICE, advice));
+    for (what, text) in snippets.chain(plan.persistent.iter().map(|lasting| (text::LABEL_PERMANENT, lasting))) {
         snippet(what, text, out)?;
     }
-    proposal.refused.as_ref().map_or(Ok(()), |why| writeln!(out, "  refused   {}", printable(why)))
+    proposal.refused.as_ref().map_or(Ok(()), |why| writeln!(out, "  {:<14}{}", text::LABEL_REFUSED, printable(why)))
 }
 
-fn snippet(what: &str, snippet: &Snippet, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "  {what:<10}{}", printable(&snippet.place))?;
+fn snippet(what: Text, snippet: &Snippet, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  {what:<14}{}", printable(&snippet.place))?;
     for line in snippet.text.lines() {
-        writeln!(out, "            {}", printable(line))?;
+        writeln!(out, "{:16}{}", "", printable(line))?;
     }
     Ok(())
 }
 
-/// Old and new of each item; those that are alike on one line.
+/// Old and new value of each item; equal items on one line.
 fn items(items: &[Item], new: &str) -> Vec<String> {
     let old = |item: &Item| item.old.clone().unwrap_or_else(|| "?".to_owned());
-    let blank = |value: String| if value.is_empty() { "nothing".to_owned() } else { value };
+    let blank = |value: String| if value.is_empty() { text::UNSET.to_string() } else { value };
     let alike = items.first().is_some_and(|first| items.iter().all(|item| item.old == first.old));
     match items {
         [] => vec![format!("-> {new}")],
         [one] => vec![format!("{} -> {}", blank(old(one)), blank(one.new.clone()))],
-        [first, ..] if alike => vec![format!("{} -> {new}, {} items", blank(old(first)), items.len())],
+        [first, ..] if alike => {
+            vec![text::EqualItems { old: &blank(old(first)), new: &new, count: &items.len() }.to_string()]
+        }
         many => {
             let shown =
                 many.iter().take(ITEMS).map(|item| format!("{}: {} -> {}", item.key, blank(old(item)), item.new));
             let more = many.len().saturating_sub(ITEMS);
-            shown.chain((more > 0).then(|| format!("and {more} more"))).collect()
+            shown.chain((more > 0).then(|| text::MoreItems { count: &more }.to_string())).collect()
         }
     }
 }
 
-/// What is measured, and for how long.
+/// The measured metrics and the windows.
 fn watched(plan: &Plan) -> String {
     let verify = &plan.verify;
-    let named = |watch: &topotop_model::diff::Watch| format!("{} of {}", watch.metric, watch.subject);
+    let named = |watch: &topotop_model::diff::Watch| format!("{} ({})", watch.metric, watch.subject);
     let mut parts = Vec::new();
-    parts.extend(verify.load.iter().map(|load| format!("load {}", named(load))));
-    parts.extend(verify.cost.iter().map(|cost| format!("cost {}", named(cost))));
-    parts.extend(verify.guards.iter().map(|guard| format!("guard {}", named(guard))));
-    let times = format!("{} s to settle, {} s after", verify.settle_seconds, verify.after_seconds);
+    parts.extend(verify.load.iter().map(|load| text::WatchLoad { metric: &named(load) }.to_string()));
+    parts.extend(verify.cost.iter().map(|cost| text::WatchCost { metric: &named(cost) }.to_string()));
+    parts.extend(verify.guards.iter().map(|guard| text::WatchGuard { metric: &named(guard) }.to_string()));
+    let times = text::WatchWindows { settle: &verify.settle_seconds, after: &verify.after_seconds }.to_string();
     parts.push(times);
     parts.join(", ")
 }
@@ -168,7 +177,7 @@ fn step(what: &str, target: &Target, new: &str, items: &[Item], unread: Option<&
     step
 }
 
-/// Text of the machine in a document: it steers no terminal.
+/// Text of the machine for a document, without control characters.
 pub(crate) fn safe(text: &str) -> String {
     printable(text).into_owned()
 }

@@ -147,7 +147,7 @@ fn read_only_and_a_captured_machine_change_nothing_whatever_the_fix() {
         let apply = ["apply", &id, "--from", &recording, "--yes", "--confirm-subject", &name, "--no-wait"];
         let ways: [(&[&str], &str); 3] = [
             (&["--read-only"], "--read-only: nothing is applied"),
-            (&["--root", &root], "--root: a captured machine is shown only"),
+            (&["--root", &root], "--root: fixes cannot be applied to a captured machine"),
             (&["--dry-run"], ""),
         ];
         for (more, why) in ways {

@@ -22,7 +22,8 @@ fn asked(fix: &str, on: &On, dir: &Path, inside: &[&str]) -> Session {
     let arguments = [inside, &apply[..]].concat();
     let (program, arguments) = arguments.split_first().expect("a program");
     let session = Session::start(program, arguments, (160, 60), &[]).patient(Duration::from_secs(40));
-    session.until("the question", |screen| screen.contains("Apply it?") || screen.contains("Dangerous. Type"));
+    session
+        .until("the question", |screen| screen.contains("Apply? Type yes") || screen.contains("Dangerous fix. Type"));
     session
 }
 
@@ -169,7 +170,7 @@ fn a_process_that_ended_and_another_one_with_its_number_are_missed() {
             assert_eq!(numbers.said(&again), "there");
         }
         let before = numbers.said(&format!("taskset -pc {pid} 2>&1"));
-        refused(session, "has ended", dir.path());
+        refused(session, "has exited", dir.path());
         assert_eq!(numbers.said(&format!("taskset -pc {pid} 2>&1")), before);
     }
 }

@@ -99,7 +99,7 @@ fn taken_back(full: &Full, id: &str, state: &Path) {
     let refused = topotop(&["undo", id], state);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.contains(&other) && said.contains("somebody else changed it"), "{said}");
+    assert!(said.contains(&other) && said.contains("changed since by someone else"), "{said}");
     assert_eq!(full.limit(), other);
     let undone = topotop(&["undo", id, "--force", "--format", "json"], state);
     assert_eq!((undone.status.code(), &document(&undone)["whole"]), (Some(0), &Value::from(true)));
@@ -124,7 +124,7 @@ fn silence_at_the_question_is_a_no() {
     for (answer, status) in [("\r", 1), ("y\r", 1), ("yes\r", 0)] {
         assert_eq!(full.limit(), LIMIT, "before {answer:?}");
         let mut session = Session::topotop(&arguments, (120, 40)).patient(Duration::from_mins(1));
-        session.shows("Apply it?");
+        session.shows("Apply? Type yes");
         session.keys(answer);
         assert_eq!(session.ends(), status, "{}", session.text());
         assert_eq!(state.exists(), status == 0);

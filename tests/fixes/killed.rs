@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-use topotop::fix::applier::{Applier, Told, resolve};
+use topotop::fix::applier::{Applier, ApplyEvent, resolve};
 use topotop::fix::deadman;
 use topotop::fix::journal::{self, File, Ledger};
 use topotop::fix::machine::{Kernel, Machine, Progress, Trouble};
@@ -177,8 +177,8 @@ fn somebody_else() {
     let mut machine = Burning(Kernel::new(root), Arc::clone(&fuse));
     let proposal = resolve(&machine, &plan());
     let mut ledger = Burnt(File::open(&state).expect("a journal"), Arc::clone(&fuse));
-    let mut tell = |told: Told| {
-        if let (Told::Begun(number), "armed" | "waits") = (&told, verb) {
+    let mut tell = |told: ApplyEvent| {
+        if let (ApplyEvent::Begun(number), "armed" | "waits") = (&told, verb) {
             deadman::arm(Path::new(TOPOTOP), &state, *number, 3).expect("armed");
         }
         ControlFlow::Continue(())

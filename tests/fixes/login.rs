@@ -80,7 +80,7 @@ impl Pair {
         let arguments = inside.iter().map(String::as_str).chain(apply).chain(more.iter().copied());
         let arguments: Vec<&str> = arguments.collect();
         let session = Session::start("nsenter", &arguments, (160, 60), environment).patient(Duration::from_secs(40));
-        session.until("the question", |screen| screen.contains("Apply it?") || screen.contains("Type v0"));
+        session.until("the question", |screen| screen.contains("Apply? Type yes") || screen.contains("Type v0"));
         session
     }
 }
@@ -120,10 +120,10 @@ fn of_session(leader: i32) -> Vec<i32> {
 /// It is dangerous: a yes is not enough, its name is.
 fn confirmed(pair: &Pair, dir: &Path, more: &[&str]) -> Session {
     let mut session = pair.asked(dir, &[LOGIN], more);
-    session.shows("this login comes in by it");
-    session.shows("Dangerous. Type v0 to apply it");
+    session.shows("your SSH session uses it");
+    session.shows("Dangerous fix. Type v0 to apply");
     session.keys("v0\r");
-    session.shows("a process of its own takes it back in 60 s unless: topotop fix confirm 1");
+    session.shows("automatic rollback in 60 s by a background process unless you run: topotop fix confirm 1");
     assert_eq!(pair.channels(), ("4".to_owned(), "4".to_owned()));
     session
 }
@@ -135,7 +135,7 @@ fn what_cuts_the_login_off_takes_itself_back_though_the_whole_session_is_killed(
     let before = pair.channels();
     let start = Instant::now();
     let session = confirmed(&pair, dir.path(), &[]);
-    session.shows("still there? type yes to keep it");
+    session.shows("still connected? type yes to cancel the automatic rollback");
     // The login ends, and everything that belongs to it is killed.
     let leader = session.pid();
     let all = of_session(leader);
@@ -183,7 +183,7 @@ fn an_interface_that_went_while_it_was_asked_about_is_missed() {
     for (commands, why) in gone {
         let dir = tempfile::tempdir().expect("a directory");
         let mut session = pair.asked(dir.path(), &[], &[]);
-        session.shows("Apply it?");
+        session.shows("Apply? Type yes");
         for command in commands {
             assert!(pair.run("ip", command).status.success(), "{command:?}");
         }
@@ -217,9 +217,9 @@ fn what_is_dangerous_is_confirmed_by_its_name_alone() {
         (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
     };
     let (code, said) = apply(&[]);
-    assert!(code == Some(1) && said.contains("it is dangerous: --yes needs --confirm-subject v0"), "{said}");
+    assert!(code == Some(1) && said.contains("dangerous fix: --yes requires --confirm-subject v0"), "{said}");
     let (code, said) = apply(&["--confirm-subject", "v1"]);
-    assert!(code == Some(1) && said.contains("--confirm-subject v1: it is about v0"), "{said}");
+    assert!(code == Some(1) && said.contains("--confirm-subject v1: the subject is v0"), "{said}");
     assert_eq!((state_of(dir.path()), pair.channels()), (None, before.clone()));
     let (code, said) = apply(&["--confirm-subject", "v0"]);
     assert_eq!(code, Some(0), "{said}");

@@ -211,25 +211,25 @@ fn whoever_has_no_rights_is_told_which_and_nothing_is_written() {
     let desk = Desk::new(&sleeper, 0, groups.as_ref());
     let before = (sleeper.state(), groups.as_ref().map(Groups::state));
     for nic in ["F-CHAN", "F-RING", "F-RSS", "F-RPS"] {
-        desk.refused(nic, &NOBODY, &["not held here: CAP_NET_ADMIN to set"]);
+        desk.refused(nic, &NOBODY, &["requires CAP_NET_ADMIN to set"]);
     }
     for process in ["F-AFF", "F-IONICE"] {
-        desk.refused(process, &NOBODY, &["not held here: CAP_SYS_NICE"]);
+        desk.refused(process, &NOBODY, &["requires CAP_SYS_NICE"]);
     }
     for pages in ["F-CPUSET", "F-MIGRATE"] {
-        desk.refused(pages, &NOBODY, &["not held here: CAP_SYS_NICE", "CAP_SYS_PTRACE to read where"]);
+        desk.refused(pages, &NOBODY, &["requires CAP_SYS_NICE", "CAP_SYS_PTRACE to locate pages"]);
     }
-    desk.refused("F-IRQBAL", &NOBODY, &["it needs root"]);
+    desk.refused("F-IRQBAL", &NOBODY, &["requires root"]);
     let settings = [
         ("F-NETSYSCTL", "/proc/sys/net/core/netdev_budget"),
         ("F-DIRTY", "/proc/sys/vm/dirty_background_bytes"),
         ("F-SYSCTL", "/proc/sys/vm/zone_reclaim_mode"),
     ];
     for (setting, path) in settings.into_iter().filter(|(_, path)| Path::new(path).exists()) {
-        desk.refused(setting, &NOBODY, &[path, "takes no writes here", "it needs root"]);
+        desk.refused(setting, &NOBODY, &[path, "is not writable", "requires root"]);
     }
     for group in ["F-LIMIT", "F-FORCE-EMPTY", "F-CPUQUOTA", "F-IOMAX"].into_iter().filter(|_| groups.is_some()) {
-        desk.refused(group, &NOBODY, &["takes no writes here", "root, or the owner of the control group's files"]);
+        desk.refused(group, &NOBODY, &["is not writable", "root, or the owner of the cgroup's files"]);
     }
     assert_eq!((sleeper.state(), groups.as_ref().map(Groups::state)), before);
 }
@@ -247,22 +247,18 @@ fn root_without_a_capability_is_told_which_and_nothing_is_written() {
         desk.refused(name, &rights.each_ref().map(String::as_str), words);
     };
     for nic in ["F-CHAN", "F-RING", "F-RSS", "F-RPS"] {
-        refused(nic, "net_admin", &["not held here: CAP_NET_ADMIN to set"]);
+        refused(nic, "net_admin", &["requires CAP_NET_ADMIN to set"]);
     }
     for process in ["F-AFF", "F-IONICE", "F-CPUSET", "F-MIGRATE"] {
-        refused(process, "sys_nice", &["not held here: CAP_SYS_NICE"]);
+        refused(process, "sys_nice", &["requires CAP_SYS_NICE"]);
     }
     for pages in ["F-CPUSET", "F-MIGRATE"] {
-        refused(pages, "sys_ptrace", &["not held here: CAP_SYS_PTRACE to read where"]);
+        refused(pages, "sys_ptrace", &["requires CAP_SYS_PTRACE to locate pages"]);
     }
     if let Some(groups) = &groups {
         groups.given_to(OTHER);
         for group in ["F-LIMIT", "F-FORCE-EMPTY", "F-CPUQUOTA", "F-IOMAX"] {
-            refused(
-                group,
-                "dac_override",
-                &["takes no writes here", "root, or the owner of the control group's files"],
-            );
+            refused(group, "dac_override", &["is not writable", "root, or the owner of the cgroup's files"]);
         }
     }
     assert_eq!((sleeper.state(), groups.as_ref().map(Groups::state)), before);

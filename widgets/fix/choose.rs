@@ -1,15 +1,16 @@
-//! What there is to choose from: what can be applied, advice, and what was refused with its reason.
+//! The list of choices: executable fixes, advice, and refused fixes with the reason.
 
 use super::{Choice, Dialog};
 use crate::findings::risk_role;
 use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Cx, Role};
+use topotop_model::locale::dialog::fix as text;
 use topotop_model::text::printable;
 
 pub(super) fn doc(_: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
     let mut doc = Doc::default();
-    for line in wrapped(&printable(&dialog.said), width) {
+    for line in wrapped(&printable(&dialog.title), width) {
         doc.line(vec![(line, Role::Text)]);
     }
     doc.gap();
@@ -19,27 +20,38 @@ pub(super) fn doc(_: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
         let role = if here { Role::Selected } else { Role::Text };
         match choice {
             Choice::Plan(fix, plan) => {
-                let (risk, risk_as) =
-                    if plan.is_executable() { (plan.risk.name(), risk_role(plan.risk)) } else { ("advice", Role::Dim) };
+                let (risk, risk_as) = if plan.is_executable() {
+                    (plan.risk.label(), risk_role(plan.risk))
+                } else {
+                    (text::ADVICE, Role::Dim)
+                };
                 let head = format!("{mark}{:<13} ", fix.id);
                 doc.line(vec![(head, role), (format!("{risk:<11}"), risk_as), (printable(&plan.title).into(), role)]);
-                let command = plan.commands.first().map_or(fix.name, String::as_str);
+                let command = plan.commands.first().map_or(&*fix.name, String::as_str);
                 for line in wrapped(&printable(command), width.saturating_sub(16)).into_iter().take(2) {
                     doc.line(vec![(" ".repeat(16), Role::Text), (line, Role::Dim)]);
                 }
             }
             Choice::Refused(refused) => {
                 let head = format!("{mark}{:<13} ", refused.fix);
-                doc.line(vec![(head, role), (format!("{:<11}", "refused"), Role::Absent), (refused.name.into(), role)]);
-                let needs = if refused.needs.is_empty() { String::new() } else { format!("; needs {}", refused.needs) };
-                for line in wrapped(&printable(&format!("{}{needs}", refused.why)), width.saturating_sub(16)) {
+                doc.line(vec![
+                    (head, role),
+                    (format!("{:<11}", text::REFUSED), Role::Absent),
+                    (refused.name.to_string(), role),
+                ]);
+                let why = if refused.needs.is_empty() {
+                    refused.why.clone()
+                } else {
+                    text::RefusedWithNeeds { why: &refused.why, needs: &refused.needs }.to_string()
+                };
+                for line in wrapped(&printable(&why), width.saturating_sub(16)) {
                     doc.line(vec![(" ".repeat(16), Role::Text), (line, Role::Denied)]);
                 }
             }
         }
     }
     if dialog.choices.is_empty() {
-        doc.line(vec![("nothing that could be applied or written down is known for it".to_owned(), Role::Dim)]);
+        doc.line(vec![(text::NO_CHOICE.to_string(), Role::Dim)]);
     }
     if let Some(why) = &dialog.disabled {
         doc.gap();

@@ -1,4 +1,4 @@
-//! The dialog's frame, and what can be pressed.
+//! The frame of the dialog, its buttons and key hints.
 
 use super::{Button, Dialog, Doing, Keys, Run, Stage};
 use crate::findings::risk_role;
@@ -8,6 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget as _};
 use topotop_model::journal::Applied;
+use topotop_model::locale::dialog::fix as text;
 
 /// The frame with the title.
 pub(super) fn draw(cx: &Cx<'_>, dialog: &Dialog, place: Rect, buf: &mut Buffer) {
@@ -35,7 +36,7 @@ pub(super) fn draw(cx: &Cx<'_>, dialog: &Dialog, place: Rect, buf: &mut Buffer) 
     pen.text(Role::Title, &format!(" {} ", title(dialog)));
     if let Some(plan) = dialog.plan() {
         let (risk, role) =
-            if plan.is_executable() { (plan.risk.name(), risk_role(plan.risk)) } else { ("advice", Role::Dim) };
+            if plan.is_executable() { (plan.risk.label(), risk_role(plan.risk)) } else { (text::ADVICE, Role::Dim) };
         pen.text(role, &format!(" {risk} "));
     }
 }
@@ -44,17 +45,17 @@ fn title(dialog: &Dialog) -> String {
     let about = format!("{} {}", dialog.rule, dialog.subject);
     let fix = dialog.plan().map(|plan| plan.fix);
     match &dialog.stage {
-        Stage::Choosing => format!("What to do: {about}"),
+        Stage::Choosing => text::Title { finding: &about }.to_string(),
         _ => format!("{}: {about}", fix.unwrap_or_default()),
     }
 }
 
-/// What can be pressed, in the two rows above the lower edge.
+/// Buttons and key hints, in the two rows above the lower edge.
 pub(super) fn foot(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, (place, below): (Rect, usize), buf: &mut Buffer) {
     let inside = Rect { x: place.x + 2, width: place.width.saturating_sub(4), ..place };
     let row = place.height.saturating_sub(2);
     if below > 0 {
-        let text = format!(" {below} more, {} ", keys.page);
+        let text = format!(" {} ", text::More { count: &below, key: &keys.page });
         let mut pen = Pen::new(cx, inside, place.height.saturating_sub(3), buf);
         let width = (text.len() as u16).min(inside.width);
         pen.to(inside.right() - width).text(Role::Dim, &text);
@@ -66,28 +67,35 @@ pub(super) fn foot(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, (place, below): (R
     let mut pen = Pen::new(cx, inside, row, buf);
     if let Some(typed) = &dialog.typed {
         let name = dialog.plan().map(topotop_model::fix::Plan::name).unwrap_or_default();
-        pen.text(Role::Critical, "dangerous: ").text(Role::Text, "type ").text(Role::Title, &name);
-        pen.text(Role::Text, " and Enter to apply: ").text(Role::Selected, &format!("{typed}_"));
+        pen.text(Role::Critical, text::DANGEROUS.as_str()).text(Role::Text, ": ");
+        pen.text(Role::Text, &text::TypeName { name: &name }.to_string()).text(Role::Text, ": ");
+        pen.text(Role::Selected, &format!("{typed}_"));
         return;
     }
     if let Some(typed) = &dialog.editing {
-        pen.text(Role::Text, "set: ").text(Role::Selected, &format!("{typed}_")).skip(3);
-        hint(&mut pen, &[("Enter", "plan it so"), ("Esc", "leave it")]);
+        pen.text(Role::Text, text::SET.as_str())
+            .text(Role::Text, ": ")
+            .text(Role::Selected, &format!("{typed}_"))
+            .skip(3);
+        hint(&mut pen, &[("Enter", text::SET_APPLY.as_str()), ("Esc", text::CANCEL.as_str())]);
         return;
     }
     let set = if dialog.can_set() { keys.set.as_str() } else { "" };
     match &dialog.stage {
-        Stage::Choosing => hint(&mut pen, &[("Enter", "look at it"), (set, "set parameters"), ("Esc", "close")]),
-        Stage::Reading(_) => hint(&mut pen, &[("Esc", "cancel")]),
+        Stage::Choosing => hint(
+            &mut pen,
+            &[("Enter", text::REVIEW.as_str()), (set, text::SET_PARAMETERS.as_str()), ("Esc", text::CLOSE.as_str())],
+        ),
+        Stage::Reading(_) => hint(&mut pen, &[("Esc", text::CANCEL.as_str())]),
         Stage::Review(_) => {
             buttons(&mut pen, dialog);
-            hint(&mut pen, &[(set, "set parameters")]);
+            hint(&mut pen, &[(set, text::SET_PARAMETERS.as_str())]);
         }
         Stage::Run(run) => running(&mut pen, run, keys, dialog.now_ns),
     }
 }
 
-/// What may be set; of the one that is typed, what it says.
+/// The parameters, or the meaning of the one being typed.
 fn parameters(dialog: &Dialog, typed: &str) -> String {
     let all = dialog.fix().map(|fix| fix.parameters).unwrap_or_default();
     let named = |word: &str| all.iter().find(|parameter| word.split('=').next() == Some(parameter.name));
@@ -110,16 +118,16 @@ fn hint(pen: &mut Pen<'_>, hints: &[(&str, &str)]) {
 
 fn buttons(pen: &mut Pen<'_>, dialog: &Dialog) {
     let obstacle = dialog.obstacle();
-    let cancel = if obstacle.is_some() { "Close" } else { "Cancel" };
-    let mut all = vec![(Button::Cancel, cancel), (Button::Copy, "Copy commands")];
+    let cancel = if obstacle.is_some() { text::BUTTON_CLOSE } else { text::BUTTON_CANCEL };
+    let mut all = vec![(Button::Cancel, cancel), (Button::Copy, text::BUTTON_COPY)];
     if obstacle.is_none() {
-        all.push((Button::Apply, "Apply"));
+        all.push((Button::Apply, text::BUTTON_APPLY));
     }
     for (button, word) in all {
-        // The sign tells it where there are no colours.
+        // The marker shows the focus without colours.
         let (open, close, role) =
             if button == dialog.button { ("▶[ ", " ]", Role::Selected) } else { (" [ ", " ]", Role::Text) };
-        pen.text(role, open).text(role, word).text(role, close).skip(2);
+        pen.text(role, open).text(role, &word).text(role, close).skip(2);
     }
     if let Some(obstacle) = obstacle {
         pen.text(Role::Denied, &obstacle);
@@ -129,25 +137,26 @@ fn buttons(pen: &mut Pen<'_>, dialog: &Dialog) {
 fn running(pen: &mut Pen<'_>, run: &Run, keys: &Keys, now_ns: u64) {
     if let Some(deadline) = run.deadline_ns {
         let left = deadline.saturating_sub(now_ns) as f64 / 1e9;
-        pen.text(Role::Critical, &format!("takes itself back in {}: ", number::seconds(left.ceil())));
-        hint(pen, &[(&keys.keep, "keep it")]);
+        pen.text(Role::Critical, &text::RollbackIn { time: &number::seconds(left.ceil()) }.to_string())
+            .text(Role::Critical, ": ");
+        hint(pen, &[(&keys.keep, text::KEEP.as_str())]);
     }
     match run.doing {
         Doing::Applying if run.aborting => hint(pen, &[("", "")]),
-        Doing::Applying => hint(pen, &[("Esc", "stop after this item")]),
+        Doing::Applying => hint(pen, &[("Esc", text::ABORT.as_str())]),
         Doing::Undoing => {
-            pen.text(Role::Text, "putting back");
+            pen.text(Role::Text, text::UNDOING.as_str());
         }
         Doing::Watching | Doing::Ended => {
             let close = if run.undone.is_some() || run.state == Some(Applied::Failed) {
-                "close"
+                text::CLOSE
             } else {
-                "close, it stays applied"
+                text::CLOSE_APPLIED
             };
             let undo = if run.can_undo() { keys.undo.as_str() } else { "" };
             let may_keep = run.doing == Doing::Watching && run.deadline_ns.is_none() && !run.keeps;
             let keep = if may_keep { keys.keep.as_str() } else { "" };
-            hint(pen, &[(undo, "undo"), (keep, "keep even if worse"), ("Esc", close)]);
+            hint(pen, &[(undo, text::UNDO.as_str()), (keep, text::KEEP_WORSE.as_str()), ("Esc", &close)]);
         }
     }
 }

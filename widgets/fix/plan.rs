@@ -1,4 +1,4 @@
-//! A plan in full: everything that one has to know before saying yes.
+//! A plan in full: everything to know before applying it.
 
 use super::Dialog;
 use crate::parts::pane::Doc;
@@ -6,21 +6,22 @@ use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
 use topotop_model::diff::{Watch, metrics};
 use topotop_model::fix::{Item, Parameter, Plan, Resolved, Restore, Risk, Snippet, Surroundings, together};
+use topotop_model::locale::dialog::fix as text;
 use topotop_model::text::printable;
 
-/// Columns of what a line is about.
-const LABEL: usize = 11;
-/// Items of a step that are listed; the rest is counted.
+/// Columns of the label.
+const LABEL: usize = 14;
+/// Items of a step listed, at most.
 const MOST: usize = 256;
 
-/// What a document is written with.
+/// Writes the document.
 struct Writer<'a> {
     doc: Doc,
     width: u16,
     arrow: &'static str,
     plan: &'a Plan,
     surroundings: &'a Surroundings,
-    /// True where it is known what is held.
+    /// True where the capabilities of the process are known.
     read: bool,
 }
 
@@ -34,19 +35,19 @@ pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, plan: &Plan, resolved: Option<&R
     writer.back();
     writer.effect();
     for snippet in &plan.snippets {
-        writer.snippet("Advice", snippet);
+        writer.snippet(text::LABEL_ADVICE.as_str(), snippet);
     }
     if let Some(snippet) = &plan.persistent {
-        writer.lines("Lasts", Role::Text, ["until a reboot or until somebody changes it; what would make it last:"]);
+        writer.lines(text::LABEL_PERSISTENCE.as_str(), Role::Text, [text::PERSISTENCE_HOW]);
         writer.snippet("", snippet);
     } else if plan.is_executable() {
-        writer.lines("Lasts", Role::Text, ["until a reboot or until somebody changes it"]);
+        writer.lines(text::LABEL_PERSISTENCE.as_str(), Role::Text, [text::PERSISTENCE]);
     }
     writer.doc
 }
 
 impl Writer<'_> {
-    /// A label with texts below each other, each over as many lines as it takes.
+    /// A label with wrapped texts below each other.
     fn lines<T: AsRef<str>>(&mut self, label: &str, role: Role, texts: impl IntoIterator<Item = T>) {
         let room = self.width.saturating_sub(LABEL as u16);
         let mut label = label;
@@ -59,20 +60,19 @@ impl Writer<'_> {
         }
     }
 
-    /// What, to whom, by which command.
+    /// Title, finding, targets and commands.
     fn what(&mut self, dialog: &Dialog) {
         let plan = self.plan;
-        self.lines("Fix", Role::Title, [&plan.title]);
-        self.lines("Because", Role::Text, [format!("{}: {}", dialog.rule, dialog.said)]);
-        self.lines("Who", Role::Text, plan.identity.iter().map(ToString::to_string));
+        self.lines(text::LABEL_FIX.as_str(), Role::Title, [&plan.title]);
+        self.lines(text::LABEL_FINDING.as_str(), Role::Text, [format!("{}: {}", dialog.rule, dialog.title)]);
+        self.lines(text::LABEL_TARGET.as_str(), Role::Text, plan.identity.iter().map(ToString::to_string));
         if !plan.commands.is_empty() {
-            let label = if plan.is_executable() { "Command" } else { "Commands" };
-            self.commands(label);
+            self.commands(text::LABEL_COMMANDS.as_str());
         }
         self.parameters(dialog);
     }
 
-    /// What may be set of it, and what was.
+    /// Its parameters, with the values that are set.
     fn parameters(&mut self, dialog: &Dialog) {
         let Some(fix) = dialog.fix().filter(|fix| fix.id == self.plan.fix) else { return };
         let one = |parameter: &Parameter| match (dialog.set().and_then(|set| set.get(parameter.name)), parameter.unit) {
@@ -82,11 +82,11 @@ impl Writer<'_> {
         };
         let all: Vec<String> = fix.parameters.iter().map(one).collect();
         if !all.is_empty() {
-            self.lines("Can be set", Role::Dim, [all.join(", ")]);
+            self.lines(text::LABEL_PARAMETERS.as_str(), Role::Dim, [all.join(", ")]);
         }
     }
 
-    /// Commands as they are typed: never broken between words that belong together, since they are copied.
+    /// Commands, cut at the width without wrapping at words, since they are copied.
     fn commands(&mut self, label: &str) {
         let mut label = label;
         for command in &self.plan.commands {
@@ -107,19 +107,19 @@ impl Writer<'_> {
             Some(unread.1.clone())
         };
         for (at, step) in plan.steps.iter().enumerate() {
-            let label = if at == 0 { "Changes" } else { "" };
+            let label = if at == 0 { text::LABEL_CHANGES.as_str() } else { "" };
             let items = resolved.and_then(|resolved| resolved.items.get(at)).map_or(&[][..], Vec::as_slice);
             let back = match step.restore {
-                Restore::Old => "",
-                Restore::Roughly => ", comes back only roughly",
-                Restore::Never => ", does not come back",
+                Restore::Old => String::new(),
+                Restore::Roughly => format!(" ({})", text::RESTORE_ROUGHLY),
+                Restore::Never => format!(" ({})", text::RESTORE_NEVER),
             };
             match (items, unread(at)) {
                 (_, Some(why)) => {
                     self.lines(
                         label,
                         Role::Denied,
-                        [format!("{}: {} (old value unread: {why})", step.target, step.new)],
+                        [text::ChangeUnread { target: &step.target, value: &step.new, why: &why }.to_string()],
                     );
                 }
                 ([], None) => {
@@ -130,7 +130,11 @@ impl Writer<'_> {
                     self.lines(label, Role::Text, [format!("{}: {change}{back}", step.target)]);
                 }
                 (items, None) => {
-                    let many = if items.len() > 1 { format!(" ({} items)", items.len()) } else { String::new() };
+                    let many = if items.len() > 1 {
+                        format!(" ({})", text::Items { count: items.len() as u64 })
+                    } else {
+                        String::new()
+                    };
                     self.lines(label, Role::Text, [format!("{}{many}{back}", step.target)]);
                     for item in items.iter().take(MOST) {
                         let line = format!("  {}: {}", item.key, self.change(item));
@@ -140,30 +144,31 @@ impl Writer<'_> {
             }
         }
         if plan.is_executable() && resolved.is_none() {
-            self.lines("", Role::Dim, ["reading the values that there are now"]);
+            self.lines("", Role::Dim, [text::READING]);
         }
-        self.noted(resolved);
+        self.saved(resolved);
     }
 
-    /// What may change with it.
-    fn noted(&mut self, resolved: Option<&Resolved>) {
+    /// Values saved first, since they may change as a side effect.
+    fn saved(&mut self, resolved: Option<&Resolved>) {
         let plan = self.plan;
         let kept = together(&plan.kept);
         if !kept.is_empty() {
-            let text = format!("{} (may change with it: undo puts them back as they are now)", kept.join(", "));
-            self.lines("Noted", Role::Dim, [text]);
+            let text = text::Saved { settings: &kept.join(", ") }.to_string();
+            self.lines(text::LABEL_SAVED.as_str(), Role::Dim, [text]);
         }
         let unread = resolved.map_or(&[][..], |resolved| &resolved.unread);
         let of_kept = |(at, why): &(usize, String)| {
             let target = plan.kept.get(at.checked_sub(plan.steps.len())?)?;
-            Some(format!("{target} cannot be read, so that undo does not put it back: {why}"))
+            Some(text::SavedUnread { target: &target, why: &why }.to_string())
         };
         self.lines("", Role::Warn, unread.iter().filter_map(of_kept));
     }
 
     fn change(&self, item: &Item) -> String {
-        let old = item.old.as_deref().map_or("?", |old| if old.is_empty() { "(unset)" } else { old });
-        let new = if item.new.is_empty() { "(unset)" } else { &item.new };
+        let unset = text::UNSET;
+        let old = item.old.as_deref().map_or("?", |old| if old.is_empty() { &*unset } else { old });
+        let new = if item.new.is_empty() { &*unset } else { &item.new };
         format!("{old} {} {new}", self.arrow)
     }
 
@@ -171,68 +176,76 @@ impl Writer<'_> {
         let plan = self.plan;
         if plan.is_executable() {
             let (role, text) = match plan.risk {
-                Risk::Safe => (Role::Ok, "safe: can be taken back, interrupts nothing"),
-                Risk::Disruptive => (Role::Warn, "disruptive: can be taken back; packets or moments may be lost"),
-                Risk::Dangerous => (Role::Critical, "dangerous: data or availability at stake, or no way back"),
+                Risk::Safe => (Role::Ok, text::RISK_SAFE),
+                Risk::Disruptive => (Role::Warn, text::RISK_DISRUPTIVE),
+                Risk::Dangerous => (Role::Critical, text::RISK_DANGEROUS),
             };
-            self.lines("Risk", role, [text]);
+            self.lines(text::LABEL_RISK.as_str(), role, [text]);
         }
-        self.lines("May break", Role::Text, &plan.breaks);
+        self.lines(text::LABEL_EFFECTS.as_str(), Role::Text, &plan.breaks);
         if plan.is_executable() {
             if plan.cuts_off.is_empty() {
-                self.lines("This login", Role::Text, ["is not at risk, as far as is known"]);
+                self.lines(text::LABEL_SESSION.as_str(), Role::Text, [text::SESSION_SAFE]);
             } else {
-                self.lines("This login", Role::Critical, plan.cuts_off.iter().map(|why| format!("at risk: {why}")));
-                self.lines("", Role::Critical, ["it takes itself back after 60 s unless it is confirmed once more"]);
+                self.lines(
+                    text::LABEL_SESSION.as_str(),
+                    Role::Critical,
+                    plan.cuts_off.iter().map(|why| text::SessionRisk { why: &why }.to_string()),
+                );
+                self.lines("", Role::Critical, [text::SESSION_ROLLBACK]);
             }
         }
         for (at, need) in plan.needs.iter().enumerate() {
             let parts = [need.capability.as_str(), need.what.as_str()];
-            let said = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+            let requirement = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
             let lacks = self.read && !need.capability.is_empty() && !self.surroundings.holds(&need.capability);
-            let (said, role) = if lacks {
-                (format!("{said}: not held here; the commands can be copied"), Role::Denied)
+            let (requirement, role) = if lacks {
+                (text::NeedMissing { need: &requirement }.to_string(), Role::Denied)
             } else {
-                (said, Role::Text)
+                (requirement, Role::Text)
             };
-            self.lines(if at == 0 { "Needs" } else { "" }, role, [said]);
+            self.lines(if at == 0 { text::LABEL_REQUIRES.as_str() } else { "" }, role, [requirement]);
         }
     }
 
     fn back(&mut self) {
         let plan = self.plan;
         if !plan.undo.is_empty() {
-            self.lines("Undo", Role::Text, [&plan.undo]);
+            self.lines(text::LABEL_UNDO.as_str(), Role::Text, [&plan.undo]);
         }
-        self.lines("Is lost", Role::Warn, &plan.lost);
-        self.lines("Reverters", Role::Text, plan.reverters.iter().map(|who| format!("{who} may set it back")));
+        self.lines(text::LABEL_LOST.as_str(), Role::Warn, &plan.lost);
+        self.lines("", Role::Text, plan.reverters.iter().map(|who| text::Reverter { who: &who }.to_string()));
     }
 
-    /// How its effect is measured.
+    /// How to measure its effect.
     fn effect(&mut self) {
         let verify = &self.plan.verify;
         if !self.plan.is_executable() {
             return;
         }
-        let said = |watch: &Watch| {
+        let metric = |watch: &Watch| {
             let name = metrics::named(watch.metric).map_or(watch.metric, |metric| metric.name.as_str());
-            format!("{name} of {}", watch.subject)
+            text::Metric { name: &name, subject: &watch.subject }.to_string()
         };
-        let mut lines = vec![format!(
-            "{} s before against {} s after, {} s in between to settle",
-            verify.before_seconds, verify.after_seconds, verify.settle_seconds
-        )];
-        lines.extend(verify.load.iter().map(|load| format!("should rise: {}", said(load))));
-        lines.extend(verify.cost.iter().map(|cost| format!("should fall: {}", said(cost))));
-        let guards: Vec<String> = verify.guards.iter().map(said).collect();
+        let mut lines = vec![
+            text::Windows {
+                before: &verify.before_seconds,
+                after: &verify.after_seconds,
+                settle: &verify.settle_seconds,
+            }
+            .to_string(),
+        ];
+        lines.extend(verify.load.iter().map(|load| text::ShouldRise { metric: &metric(load) }.to_string()));
+        lines.extend(verify.cost.iter().map(|cost| text::ShouldFall { metric: &metric(cost) }.to_string()));
+        let guards: Vec<String> = verify.guards.iter().map(metric).collect();
         if !guards.is_empty() {
-            lines.push(format!("must not rise: {}", guards.join(", ")));
+            lines.push(text::MustNotRise { metrics: &guards.join(", ") }.to_string());
         }
         lines.extend(verify.trips.iter().map(|trip| {
-            let percent = trip.above_hundredths;
-            format!("undone at once when {} is above {percent} % for {} s", said(&trip.watch), trip.seconds)
+            text::Trip { metric: &metric(&trip.watch), percent: &trip.above_hundredths, seconds: &trip.seconds }
+                .to_string()
         }));
-        self.lines("Verified", Role::Text, lines);
+        self.lines(text::LABEL_VERIFICATION.as_str(), Role::Text, lines);
     }
 
     fn snippet(&mut self, label: &str, snippet: &Snippet) {

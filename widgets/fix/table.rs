@@ -1,4 +1,4 @@
-//! Before and after, a row a metric, with how far the values lie apart.
+//! Before and after, a row per metric, with the spread of the values.
 
 use crate::parts::number;
 use crate::parts::pane::Doc;
@@ -6,29 +6,35 @@ use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
 use topotop_model::diff::{Measure, metrics};
 use topotop_model::journal::Measured;
+use topotop_model::locale::Text;
+use topotop_model::locale::dialog::fix as text;
 use topotop_model::text::printable;
 
 /// Columns of the numbers.
 const CELL: usize = 12;
-/// Columns of the role, the change and what is said of it.
+/// Columns of the role, the change and its verdict.
 const REST: usize = 6 + 9 + 13;
 
 pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, rows: &[Measured], after: &str, width: u16) {
     let name = usize::from(width).saturating_sub(2 * CELL + REST).clamp(12, 56);
-    let head = format!("{:<6}{:<name$}{:>CELL$}{:>CELL$}{:>9}", "", "", "before", after, "change");
+    let head =
+        format!("{:<6}{:<name$}{:>CELL$}{:>CELL$}{:>9}", "", "", text::COLUMN_BEFORE, after, text::COLUMN_CHANGE);
     doc.line(vec![(head, Role::Head)]);
     for row in rows {
         let known = metrics::named(&row.metric);
-        let said = format!("{} of {}", known.map_or(row.metric.as_str(), |metric| metric.name.as_str()), row.subject);
-        let said = printable(&said);
+        let metric = known.map_or(row.metric.as_str(), |metric| metric.name.as_str());
+        let label = text::Metric { name: &metric, subject: &row.subject }.to_string();
+        let label = printable(&label);
         let measure = known.map_or(Measure::Number, |metric| metric.measure);
         let (before, after) = (cell(cx, row.before, measure), cell(cx, row.after, measure));
         let (word, role) = verdict(row);
-        let mut names = wrapped(&said, name.saturating_sub(1) as u16).into_iter();
+        let mut names = wrapped(&label, name.saturating_sub(1) as u16).into_iter();
         let first = names.next().unwrap_or_default();
         let kind = match row.role.as_str() {
-            "shown" => "",
-            role => role,
+            "load" => text::ROLE_LOAD.as_str(),
+            "cost" => text::ROLE_COST.as_str(),
+            "guard" => text::ROLE_GUARD.as_str(),
+            _ => "",
         };
         doc.line(vec![
             (format!("{kind:<6}"), Role::Dim),
@@ -43,7 +49,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, rows: &[Measured], after: &str, 
     }
 }
 
-/// `94k ±2%`: the mean, and half of the way between the quarters.
+/// `94k ±2%`: the mean and half the interquartile range.
 fn cell(cx: &Cx<'_>, spread: Option<[f64; 3]>, measure: Measure) -> String {
     let Some([mean, low, high]) = spread else { return "?".to_owned() };
     let value = match measure {
@@ -68,23 +74,23 @@ fn change(row: &Measured) -> String {
     match (row.before, row.after) {
         (Some([before, ..]), Some([after, ..])) if before.abs() > 0.0 => {
             let part = (after / before - 1.0) * 100.0;
-            if part.abs() < 1000.0 { format!("{part:+.0} %") } else { format!("x{:.0}", after / before) }
+            if part.abs() < 1000.0 { format!("{part:+.0}%") } else { format!("{:.0}×", after / before) }
         }
-        (Some(_), Some([after, ..])) if after.abs() > 0.0 => "from 0".to_owned(),
+        (Some(_), Some([after, ..])) if after.abs() > 0.0 => text::FROM_ZERO.to_string(),
         _ => String::new(),
     }
 }
 
-/// The word, so that it is told without colours as well.
-fn verdict(row: &Measured) -> (&'static str, Role) {
+/// The verdict of a row as a word, for displays without colours.
+fn verdict(row: &Measured) -> (Text, Role) {
     match row.verdict.as_str() {
-        "improved" => ("better", Role::Ok),
-        "worse" => ("worse", Role::Critical),
-        "changed" => ("changed", Role::Info),
-        "no_change" => ("as before", Role::Dim),
-        "only_before" => ("gone", Role::Info),
-        "only_after" => ("new", Role::Info),
-        _ if row.before.is_none() || row.after.is_none() => ("unknown", Role::Dim),
-        _ => ("too early", Role::Dim),
+        "improved" => (text::BETTER, Role::Ok),
+        "worse" => (text::WORSE, Role::Critical),
+        "changed" => (text::CHANGED, Role::Info),
+        "no_change" => (text::UNCHANGED, Role::Dim),
+        "only_before" => (text::GONE, Role::Info),
+        "only_after" => (text::NEW, Role::Info),
+        _ if row.before.is_none() || row.after.is_none() => (text::ROW_UNKNOWN, Role::Dim),
+        _ => (text::UNCERTAIN, Role::Dim),
     }
 }

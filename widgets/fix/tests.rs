@@ -31,14 +31,14 @@ fn plan() -> Plan {
         snippets: Vec::new(),
         risk: Risk::Dangerous,
         breaks: vec![
-            "many drivers close and open the device for it: no link for 0.1 to 5 s, a bond fails over".to_owned(),
-            "a measurement that runs now is void from here".to_owned(),
+            "many drivers reset the device: no link for 0.1 to 5 s, a bond fails over".to_owned(),
+            "invalidates a running measurement".to_owned(),
         ],
-        cuts_off: vec!["this login comes in by it".to_owned()],
+        cuts_off: vec!["your SSH session uses it".to_owned()],
         needs: vec![Need { capability: "CAP_NET_ADMIN".into(), what: "to set channels".into() }],
-        undo: "ethtool -L eth0 combined 1, then the affinities as they were".to_owned(),
-        lost: vec!["interrupts may bear other numbers afterwards".to_owned()],
-        reverters: vec!["NetworkManager, where a profile names the channels,".to_owned()],
+        undo: "ethtool -L eth0 combined 1, then restores the affinities".to_owned(),
+        lost: vec!["IRQ numbers may change".to_owned()],
+        reverters: vec!["NetworkManager, if a profile sets the channels".to_owned()],
         verify: Verify {
             load: Some(nic("nic.rx_packets")),
             cost: Some(host("host.busiest_softirq")),
@@ -70,18 +70,14 @@ fn resolved() -> Resolved {
 fn dialog(stage: Stage) -> Dialog {
     let refused = Refused {
         fix: "F-RPS",
-        name: "spread packets over CPUs",
+        name: topotop_model::locale::fix::packet_steering::NAME,
         why: "it has several queues".to_owned(),
         needs: "an interface with one queue".to_owned(),
     };
     Dialog {
         rule: topotop_model::rules::nic_channels::ID,
         subject: Subject::Nic("eth0".into()),
-<<<<<<< HEAD
-        said: "nic:eth0 uses 1 of 8 combined channels; CPU 17 is 96 % softirq".to_owned(),
-=======
-        said: "nic:eth0 runs 1 of 8 combined channels; cpu 17 spends 96% in interrupts".to_owned(),
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        title: "nic:eth0 uses 1 of 8 combined channels; CPU 17 is 96% softirq".to_owned(),
         choices: vec![Choice::Plan(ALL[0], Box::new(plan())), Choice::Refused(refused)],
         chosen: 0,
         stage,
@@ -173,7 +169,7 @@ fn looks() {
     }
 }
 
-/// Everything that has to be said before a yes is in the text, however far one has to scroll for it.
+/// The text has everything to know before confirming, reachable by scrolling.
 #[test]
 fn nothing_is_left_out_on_a_small_terminal() {
     judged(&demo::server(), &demo::sick(), Charset::Unicode, |cx| {
@@ -186,25 +182,26 @@ fn nothing_is_left_out_on_a_small_terminal() {
         let plan = plan();
         let parts = [&plan.title, &plan.commands[0], &plan.cuts_off[0], &plan.lost[0], "52:54:00:12:34:56"];
         let more = ["combined 1 → combined 8", "4123@90: 1 → 0-7", "dangerous", "CombinedChannels=8", "CAP_NET_ADMIN"];
-        let last = ["takes itself back after 60 s", "should rise: packets received", "undone at once when", "Cancel"];
+        let last =
+            ["automatic rollback after 60 s", "should rise: packets received", "immediate rollback if", "Cancel"];
         for part in parts.into_iter().map(|part| part as &str).chain(more).chain(last) {
             assert!(all.contains(part), "{part}\n{all}");
         }
     });
 }
 
-/// Whoever may not do it is told before, and what to do instead.
+/// A missing capability is shown before applying, with the alternative.
 #[test]
-fn what_is_not_held_is_said() {
+fn missing_capabilities_are_shown() {
     judged(&demo::server(), &demo::sick(), Charset::Unicode, |cx| {
         let dialog = dialog(Stage::Review(Box::new(resolved())));
-        let said = |surroundings: &Surroundings| {
+        let warns = |surroundings: &Surroundings| {
             let cx = Cx { surroundings, ..*cx };
-            picture(&cx, &dialog, (120, 58)).contains("CAP_NET_ADMIN to set channels: not held here")
+            picture(&cx, &dialog, (120, 58)).contains("CAP_NET_ADMIN to set channels: topotop lacks it")
         };
         let none = Surroundings { uid: 1000, ..Surroundings::default() };
         let held = Surroundings { capabilities: vec!["CAP_NET_ADMIN".to_owned()], ..none.clone() };
-        assert!(said(&none) && !said(&held) && !said(&Surroundings::default()));
+        assert!(warns(&none) && !warns(&held) && !warns(&Surroundings::default()));
     });
 }
 
@@ -252,7 +249,7 @@ fn survives_everything() {
                     judged(&demo::server(), &demo::sick_hostile(), charset, |cx| {
                         let cx = Cx { theme, ..*cx };
                         let mut dialog = dialog(stage.clone());
-                        dialog.said.clone_from(&evil);
+                        dialog.title.clone_from(&evil);
                         dialog.note = Some(evil.clone());
                         dialog.scroll = usize::from(width);
                         let picture = picture(&cx, &dialog, (width, height));

@@ -1,11 +1,11 @@
-//! A frame with nothing in it but what is measured: windows of them are kept, and small.
+//! Reduces a frame to the measured subjects, so that windows of frames stay small.
 
 use crate::diff::{Subject, Watch};
 use crate::frame::Frame;
 use crate::{Section, Snapshot, State, Table};
 use std::sync::Arc;
 
-/// What a frame says of the watched subjects, and of the machine.
+/// The watched subjects of a frame, and the host.
 pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
     let any = |wanted: &dyn Fn(&Watch) -> bool| watches.iter().any(wanted);
     let irqs = any(&|watch| matches!(watch.subject, Subject::Irq(_)) || watch.metric == "host.irqs_on_one_cpu");

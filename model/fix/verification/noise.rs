@@ -1,5 +1,5 @@
-//! Windows as slow and busy machines give them: few samples, much noise that remembers. What helped has to be told from
-//! what happened by chance.
+//! Windows as slow and busy machines give them: few samples, much noise that remembers. An effect has to be distinguished from
+//! chance.
 
 use super::{FEWEST, Verification};
 use crate::diff::check::Noise;
@@ -163,16 +163,16 @@ impl Kind {
         [all, after.collect()]
     }
 
-    /// How often in a hundred it is said that it improved, and that it got worse.
+    /// The percentage of the verdicts improved and worse.
     fn verdicts(self, settled: Sample) -> [f64; 2] {
         const SEEDS: u64 = 100;
-        let said: Vec<&str> = (1..=SEEDS)
+        let verdicts: Vec<&str> = (1..=SEEDS)
             .map(|seed| {
                 let [before, after] = self.windows(seed, settled);
                 verdict(&of_nic(), packets, &before, &after)
             })
             .collect();
-        let share = |name| said.iter().filter(|said| **said == name).count() as f64 * 100.0 / SEEDS as f64;
+        let share = |name| verdicts.iter().filter(|verdicts| **verdicts == name).count() as f64 * 100.0 / SEEDS as f64;
         [share("improved"), share("worse")]
     }
 }

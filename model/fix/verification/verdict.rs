@@ -1,21 +1,23 @@
-//! From the two windows to a verdict and its table.
+//! Compares the two windows: the verdict and its table.
 
 use super::super::Verify;
 use crate::diff::{self, Comparison, Outcome, Row, Side, Spread, Tried, Verdict as Change, Watch, compare};
 use crate::frame::Frame;
 use crate::journal::Measured;
+use crate::locale::Text;
+use crate::locale::fix::verification as text;
 
-/// A load that fell by so much, beyond its noise, is a change for the worse by itself.
+/// A load that falls by this share, beyond noise, is worse in itself.
 const LESS: f64 = 0.10;
 
-/// What a fix came to.
+/// The verdict on a fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// `improved`, `no_change`, `worse`, `inconclusive`.
     pub name: &'static str,
-    /// By what, or why nobody can tell; names in it are hostile.
+    /// The decisive changes, or why it is inconclusive; names in it are hostile.
     pub why: String,
-    /// What was measured, the load first.
+    /// The measurements, load first.
     pub table: Vec<Measured>,
 }
 
@@ -25,7 +27,7 @@ impl Verdict {
         Self { name: "inconclusive", why: why.into(), table: Vec::new() }
     }
 
-    /// True where undoing is what one wants.
+    /// True where the fix should be undone.
     pub fn is_worse(&self) -> bool {
         self.name == "worse"
     }
@@ -35,13 +37,18 @@ impl Verdict {
         self.name == "improved"
     }
 
-    /// It in words.
-    pub fn words(&self) -> String {
-        self.name.replace('_', " ")
+    /// Its name on screens.
+    pub fn label(&self) -> Text {
+        match self.name {
+            "improved" => text::IMPROVED,
+            "worse" => text::WORSE,
+            "no_change" => text::NO_CHANGE,
+            _ => text::INCONCLUSIVE,
+        }
     }
 }
 
-/// Both windows compared, and how subjects are called in them.
+/// Both windows compared, with the names of subjects in them.
 struct Compared {
     comparison: Comparison,
     before: Side,
@@ -60,7 +67,7 @@ impl Compared {
         Self { comparison: compare(&before, &after), before, after }
     }
 
-    /// A watch as the comparison calls its subject.
+    /// A watch with the subject as the comparison names it.
     fn known(&self, watch: &Watch) -> Watch {
         Watch { subject: self.before.called(&watch.subject), metric: watch.metric }
     }
@@ -69,7 +76,7 @@ impl Compared {
         self.comparison.row(&self.known(watch).subject, watch.metric)
     }
 
-    /// What carries the load: the application's own number where it was there before and after.
+    /// The load metric: the application's own one where measured before and after.
     fn load<'a>(&self, verify: &'a Verify, metric: Option<&'a Watch>) -> Option<&'a Watch> {
         let is_there = |watch: &&Watch| self.row(watch).is_some_and(|row| row.before.is_some() && row.after.is_some());
         metric.filter(is_there).or(verify.load.as_ref())
@@ -100,7 +107,9 @@ pub(super) fn judge<'a>(
         }
         Outcome::NoChange if load.is_some_and(fell) => ("worse", load.map(change).unwrap_or_default()),
         Outcome::NoChange => ("no_change", load.map(change).unwrap_or_default()),
-        Outcome::Inconclusive { why } => ("inconclusive", missing(load).unwrap_or(why).to_owned()),
+        Outcome::Inconclusive { why } => {
+            ("inconclusive", missing(load).map_or_else(|| why.to_owned(), |text| text.to_string()))
+        }
     };
     Verdict { name, why, table: rows(&compared, verify, metric) }
 }
@@ -114,42 +123,45 @@ pub(super) fn table<'a>(
     rows(&Compared::of(before, after), verify, metric)
 }
 
-/// The load's metric itself got worse.
+/// True where the load itself fell.
 fn fell(row: &Row) -> bool {
     let means = row.before.zip(row.after);
     row.alone(false).is_change() && means.is_some_and(|(before, after)| after.mean < before.mean * (1.0 - LESS))
 }
 
-/// On which side nothing measures the load.
-fn missing(load: Option<&Row>) -> Option<&'static str> {
+/// The window without a load measurement.
+fn missing(load: Option<&Row>) -> Option<Text> {
     let load = load?;
     match (load.before, load.after) {
-        (None, _) => Some("nothing measured the load before"),
-        (_, None) => Some("nothing measured the load after"),
+        (None, _) => Some(text::NO_LOAD_BEFORE),
+        (_, None) => Some(text::NO_LOAD_AFTER),
         _ => None,
     }
 }
 
-/// `packets received of nic:eth0 +18 %`.
+/// `packets received of nic:eth0 +18%`.
 fn change(row: &Row) -> String {
-    let by = match (row.before, row.after) {
+    let (metric, subject) = (row.metric.name, &row.subject);
+    match (row.before, row.after) {
         (Some(before), Some(after)) if before.mean.abs() > 0.0 => {
-            format!(" {:+.0} %", (after.mean / before.mean - 1.0) * 100.0)
+            let change = format!("{:+.0}%", (after.mean / before.mean - 1.0) * 100.0);
+            text::Change { metric: &metric, subject: &subject, change: &change }.to_string()
         }
-        (Some(_), Some(after)) if after.mean.abs() > 0.0 => " where there was none".to_owned(),
-        _ => " unchanged".to_owned(),
-    };
-    format!("{} of {}{by}", row.metric.name, row.subject)
+        (Some(_), Some(after)) if after.mean.abs() > 0.0 => {
+            text::ChangeFromZero { metric: &metric, subject: &subject }.to_string()
+        }
+        _ => text::ChangeNone { metric: &metric, subject: &subject }.to_string(),
+    }
 }
 
-/// The rows that are of interest, each once, in the order of what they mean.
+/// The measured rows, each once, in the order of their roles.
 fn rows(compared: &Compared, verify: &Verify, metric: Option<&Watch>) -> Vec<Measured> {
     let load = compared.load(verify, metric);
     let mut seen: Vec<&Watch> = Vec::new();
     let mut table = Vec::new();
     let named = load.map(|watch| (watch, "load")).into_iter().chain(verify.cost.iter().map(|watch| (watch, "cost")));
     let named = named.chain(verify.guards.iter().map(|watch| (watch, "guard")));
-    // Where the application's own number carries the load, the fix's own is still of interest.
+    // Where the application's own metric is the load, the fix's one is still shown.
     let named = named.chain(verify.load.iter().chain(&verify.shown).map(|watch| (watch, "shown")));
     for (watch, role) in named {
         if !seen.contains(&watch) {

@@ -68,6 +68,6 @@ impl App {
             .ok_or_else(|| format!("{rule} is over: the newest sample does not have it"))?;
         let metric = self.own_metric();
         let plan = (fix.plan)(&self.case(finding, &set, metric.as_deref()));
-        plan.map(|plan| (set, plan)).map_err(|refusal| refusal.words(fix, rule.as_str(), subject))
+        plan.map(|plan| (set, plan)).map_err(|refusal| refusal.text(fix, rule.as_str(), subject))
     }
 }

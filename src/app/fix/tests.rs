@@ -122,7 +122,7 @@ fn parameters_are_set_by_a_key_and_the_plan_is_made_anew() {
     let mut app = app();
     reviewed(&mut app);
     assert!(
-        text(&mut app).contains("Can be set combined (channels), rx (channels), tx (channels)"),
+        text(&mut app).contains("Parameters    combined (channels), rx (channels), tx (channels)"),
         "{}",
         text(&mut app)
     );
@@ -157,7 +157,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     reviewed(&mut app);
     let picture = text(&mut app);
     for part in
-        ["ethtool -L eth0 combined 8", "combined 1 → combined 8", "disruptive", "This login", "Undo", "▶[ Cancel ]"]
+        ["ethtool -L eth0 combined 8", "combined 1 → combined 8", "disruptive", "Your session", "Undo", "▶[ Cancel ]"]
     {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
@@ -181,7 +181,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     let [(65, Order::Verdict(7, verdict))] = verdicts.as_slice() else { panic!("{verdicts:?}") };
     assert_eq!(verdict.name, "improved", "{verdict:?}");
     let picture = text(&mut app);
-    for part in ["Verdict: improved", "packets received of nic:eth0", "+50 %", "Bottleneck now", "U undo"] {
+    for part in ["Verdict: improved", "packets received of nic:eth0", "+50%", "Bottleneck now", "U undo"] {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
     let effects = press(&mut app, KeyCode::Char('U'));
@@ -209,11 +209,11 @@ fn measured(app: &mut App, meanwhile: impl Fn(&mut App)) -> Vec<Order> {
 fn what_got_worse_is_undone_by_itself() {
     let mut app = app();
     let ordered = measured(&mut app, |app| {
-        assert!(text(app).contains("if it got worse it is undone by itself"), "{}", text(app));
+        assert!(text(app).contains("undone automatically if worse"), "{}", text(app));
     });
     let [Order::Verdict(7, verdict), Order::Undo(7, why)] = ordered.as_slice() else { panic!("{ordered:?}") };
     assert_eq!((verdict.name, why), ("worse", &Because::Worse));
-    assert!(text(&mut app).contains("Verdict: worse") && text(&mut app).contains("putting back"), "{}", text(&mut app));
+    assert!(text(&mut app).contains("Verdict: worse") && text(&mut app).contains("undoing"), "{}", text(&mut app));
     let undone = Reply::Undone { number: 7, why: Because::Worse, whole: true, items: Vec::new() };
     app.update(Msg::Fix(undone));
     let picture = text(&mut app);
@@ -227,7 +227,7 @@ fn what_shall_stay_stays_though_it_got_worse() {
     let mut app = app();
     let ordered = measured(&mut app, |app| {
         assert_eq!(press(app, KeyCode::Char('K')), []);
-        assert!(text(app).contains("if it got worse it stays all the same"), "{}", text(app));
+        assert!(text(app).contains("stays applied even if worse"), "{}", text(app));
     });
     let [Order::Verdict(7, verdict)] = ordered.as_slice() else { panic!("{ordered:?}") };
     assert_eq!(verdict.name, "worse");
@@ -307,7 +307,7 @@ fn what_may_cut_the_login_off_counts_down_and_is_kept() {
     let (number, state) = (3, Applied::Applied);
     app.update(Msg::Fix(Reply::Applied { number, state, mono_ns: now, revert_after_seconds: Some(60), trouble: None }));
     app.update(Msg::Tick(now + 13_000_000_000));
-    assert!(text(&mut app).contains("takes itself back in 47s: K keep it"), "{}", text(&mut app));
+    assert!(text(&mut app).contains("automatic rollback in 47s: K keep"), "{}", text(&mut app));
     // It goes on while the dialog is closed, and nothing else is begun meanwhile.
     press(&mut app, KeyCode::Esc);
     assert!(app.modal == Modal::None);

@@ -1,14 +1,15 @@
-//! From a yes to values that were read back.
+//! Applies a confirmed plan and reads the values back.
 
-use super::{Applier, Done, Proposal, Refused, Told, is_same, items_of};
+use super::{Applier, ApplyEvent, Done, Proposal, Refused, is_same, items_of};
 use crate::fix::machine::{Hold, Trouble};
 use topotop_model::fix::{Item, Plan, Restore, Step, Target};
 use topotop_model::journal::{Applied, Entry, Intent, ItemState, Outcome, Written};
+use topotop_model::locale::fix::apply as text;
 
-/// So many times new threads are looked for: each pass finds those that were born in the one before.
+/// Passes for new threads: each finds the threads created during the one before.
 const PASSES: usize = 8;
 
-/// An application while it goes on.
+/// An application in progress.
 pub(super) struct Run {
     pub(super) number: u64,
     pub(super) intent: Intent,
@@ -17,27 +18,27 @@ pub(super) struct Run {
     pub(super) trouble: Option<String>,
 }
 
-/// What an item reads as once it was written.
+/// The value of an item after a write.
 #[derive(Debug, Default)]
 pub(super) struct Back {
     /// Its value; none where it could not be read.
     pub(super) value: Option<String>,
-    /// What is to be said where that is not what was written.
+    /// The error where it differs from the written value.
     pub(super) differs: Option<String>,
-    /// It is not there any more.
+    /// The item no longer exists.
     ended: bool,
 }
 
 /// Why a step ended the application.
 enum Stop {
-    /// It failed, and the plan stands or falls with it; or somebody said stop.
+    /// An essential step failed, or the user aborted.
     Failed,
-    /// The journal could not be written: nothing more is done that it would not know of.
+    /// The journal could not be written: nothing is done without it.
     Journal(String),
 }
 
 impl Applier<'_> {
-    /// Applies a proposal that somebody has said yes to. `revert_after_seconds` where it may cut them off.
+    /// Applies a confirmed proposal. `revert_after_seconds` where it may disconnect the user.
     pub fn apply(
         &mut self,
         proposal: &Proposal,
@@ -51,9 +52,11 @@ impl Applier<'_> {
         let states = |written: &Written| written.items.iter().cloned().map(ItemState::new).collect();
         let items = intent.steps.iter().chain(&intent.kept).map(states).collect();
         let entry = Entry::Intent(Box::new(intent.clone()));
-        self.ledger.append(number, &entry, true).map_err(|error| Refused(format!("nothing was applied: {error}")))?;
+        self.ledger
+            .append(number, &entry, true)
+            .map_err(|error| Refused(text::NothingApplied { error: &error }.to_string()))?;
         let mut run = Run { number, intent, items, trouble: None };
-        let mut stopped = (self.tell)(Told::Begun(number)).is_break();
+        let mut stopped = (self.tell)(ApplyEvent::Begun(number)).is_break();
         if stopped {
             return Ok(self.end(run, true));
         }
@@ -72,21 +75,21 @@ impl Applier<'_> {
         Ok(self.end(run, stopped))
     }
 
-    /// What is shown is what there is; everything that has to be read was.
+    /// Checks that the shown values are current and complete.
     fn check(&self, proposal: &Proposal) -> Result<(), String> {
         let resolved = &proposal.resolved;
         let plan = &resolved.plan;
         if !plan.is_executable() {
-            return Err("it is advice: nothing is applied".to_owned());
+            return Err(text::ADVICE.to_string());
         }
         if let Some(refused) = &proposal.refused {
             return Err(refused.clone());
         }
         let essential = |step: usize| plan.steps.get(step).is_some_and(|step| step.essential);
-        // Steps that are each worth having: one that is known is enough.
+        // Of optional steps one readable step is enough.
         let none = resolved.items.iter().all(Vec::is_empty);
         if let Some((_, why)) = resolved.unread.iter().find(|(step, _)| essential(*step) || none) {
-            return Err(format!("its value now is not known: {why}"));
+            return Err(text::Unread { why: &why }.to_string());
         }
         is_same(self.machine, plan, &proposal.holds)?;
         for (step, items) in plan.steps.iter().zip(&resolved.items) {
@@ -98,12 +101,12 @@ impl Applier<'_> {
         let mut all =
             plan.steps.iter().zip(&resolved.items).flat_map(|(step, items)| items.iter().map(move |item| (step, item)));
         if all.all(|(step, item)| is_so(step, item)) {
-            return Err("it is so already: nothing is to be written".to_owned());
+            return Err(text::ALREADY.to_string());
         }
         Ok(())
     }
 
-    /// Nobody has changed a value since it was shown; threads may have come and gone, and pages move all the time.
+    /// Checks that no value has changed since it was shown; threads and pages may change at any time.
     fn is_as_shown(&self, target: &Target, new: &str, items: &[Item]) -> Result<(), String> {
         if !target.holds_a_value() || matches!(target, Target::Pages { .. }) || items.is_empty() {
             return Ok(());
@@ -113,7 +116,9 @@ impl Applier<'_> {
             let Some(is) = now.iter().find(|is| is.key == item.key) else { continue };
             let (is, was) = (is.old.as_deref().unwrap_or_default(), item.old.as_deref().unwrap_or_default());
             if !target.agrees(was, is) {
-                return Err(format!("{} is {is} now, not {was} as was shown: look again", called(target, &item.key)));
+                return Err(
+                    text::ChangedSinceShown { item: &called(target, &item.key), old: &was, new: &is }.to_string()
+                );
             }
         }
         Ok(())
@@ -144,7 +149,7 @@ impl Applier<'_> {
         if step.essential && written == 0 && failed > 0 { Err(Stop::Failed) } else { Ok(()) }
     }
 
-    /// Writes an item and reads it back; true where somebody said stop.
+    /// Writes an item and reads it back; true where the user aborted.
     fn item(&mut self, step: usize, target: &Target, item: &Item, ended: Option<String>) -> (Outcome, bool) {
         let outcome = |value: Option<String>, error: Option<String>| Outcome {
             step,
@@ -160,20 +165,20 @@ impl Applier<'_> {
         if old.is_some_and(|old| target.agrees(&item.new, old)) {
             return (outcome(item.old.clone(), None), false);
         }
-        let writing = Told::Writing { step, key: item.key.clone(), value: item.new.clone() };
+        let writing = ApplyEvent::Writing { step, key: item.key.clone(), value: item.new.clone() };
         if (self.tell)(writing).is_break() {
-            return (outcome(item.old.clone(), Some("stopped before it was written".to_owned())), true);
+            return (outcome(item.old.clone(), Some(text::STOPPED.to_string())), true);
         }
         let tell = &mut *self.tell;
         let (mut stop, mut far) = (false, 0);
         let wrote = self.machine.write(target, &item.key, &item.new, &mut |progress| {
             far = progress.done;
-            let flow = tell(Told::Far(*progress));
+            let flow = tell(ApplyEvent::Far(*progress));
             stop |= flow.is_break();
             flow
         });
         let Back { value, differs, ended } = self.read_back(target, &item.key, &item.new);
-        // What holds no value tells how much of it was done.
+        // An action without a value reports its progress.
         let value = value.or_else(|| (!target.holds_a_value() && far > 0).then(|| far.to_string()));
         // A thread may have ended before it was written, or after.
         let is_thread = matches!(target, Target::Affinity { .. } | Target::IoPriority { .. });
@@ -182,20 +187,20 @@ impl Applier<'_> {
         (Outcome { ended, ..outcome(value, error) }, stop)
     }
 
-    /// The value now, and what is to be said where it is not what it should be.
+    /// The current value, with an error where it differs from the wanted one.
     pub(super) fn read_back(&self, target: &Target, key: &str, wanted: &str) -> Back {
         if !target.holds_a_value() {
             return Back::default();
         }
         match self.machine.value(target, key) {
             Err(unread) => {
-                let differs = format!("written, but could not be read back: {unread}");
+                let differs = text::NotReadBack { error: &unread }.to_string();
                 Back { differs: Some(differs), ..Back::default() }
             }
-            Ok(None) => Back { differs: Some("has ended".to_owned()), ended: true, value: None },
+            Ok(None) => Back { differs: Some(text::ENDED.to_string()), ended: true, value: None },
             Ok(Some(value)) if target.agrees(wanted, &value) => Back { value: Some(value), ..Back::default() },
             Ok(Some(value)) => {
-                let differs = format!("the kernel took it, and it reads {value}, not {wanted}");
+                let differs = text::Differs { value: &value, wanted: &wanted }.to_string();
                 Back { value: Some(value), differs: Some(differs), ended: false }
             }
         }
@@ -205,13 +210,13 @@ impl Applier<'_> {
         if let Some(state) = run.items.get_mut(outcome.step).and_then(|items| items.get_mut(place)) {
             state.wrote = Some(outcome.clone());
         }
-        let told = self.ledger.append(run.number, &Entry::Wrote(outcome.clone()), false);
-        let flow = (self.tell)(Told::Wrote(outcome));
-        told.map_err(Stop::Journal)?;
+        let appended = self.ledger.append(run.number, &Entry::Wrote(outcome.clone()), false);
+        let flow = (self.tell)(ApplyEvent::Wrote(outcome));
+        appended.map_err(Stop::Journal)?;
         if flow.is_break() { Err(Stop::Failed) } else { Ok(()) }
     }
 
-    /// Items that came up meanwhile: threads that were born of ones that had not been written yet.
+    /// Adds items created meanwhile: threads created by threads not yet written.
     fn added(&mut self, run: &mut Run, step: usize, target: &Target, new: &str) -> Result<bool, Stop> {
         let Some(items) = run.items.get_mut(step).filter(|items| items.iter().any(|state| !state.item.key.is_empty()))
         else {
@@ -231,7 +236,7 @@ impl Applier<'_> {
         Ok(added)
     }
 
-    /// The last lines of an application: what changed with it, or what was put back, and how it came out.
+    /// Ends an application in the journal: side effects or restored values, and the result.
     fn end(&mut self, mut run: Run, stopped: bool) -> Done {
         let mut put_back = Vec::new();
         if stopped {
@@ -246,7 +251,7 @@ impl Applier<'_> {
         Done { number: run.number, state, outcomes, put_back, trouble }
     }
 
-    /// Tells what changed although nobody wrote it.
+    /// Records values that changed as a side effect.
     fn kept_now(&mut self, run: &mut Run) {
         let steps = run.intent.steps.len();
         for (place, written) in run.intent.kept.iter().enumerate() {
@@ -263,7 +268,7 @@ impl Applier<'_> {
                     error: None,
                     ended: false,
                 };
-                // Undo puts these back whatever they read: without the line they are only not told of.
+                // Undo restores these in any case: the line is for the reader.
                 let _ = self.ledger.append(run.number, &Entry::Wrote(outcome.clone()), false);
                 state.wrote = Some(outcome);
             }
@@ -274,13 +279,13 @@ impl Applier<'_> {
 fn state(run: &Run, stopped: bool) -> Applied {
     let steps = || run.items.iter().take(run.intent.steps.len()).flatten();
     let there = steps().filter(|item| item.is_written() && !(stopped && item.is_back())).count();
-    // Memory that was given back before the kernel found no more is given back.
+    // Partly reclaimed memory counts as written.
     let places = run.intent.steps.iter().zip(&run.items).filter(|(written, _)| !written.target.holds_a_value());
     let partly = |item: &&ItemState| {
         item.wrote.as_ref().is_some_and(|outcome| outcome.error.is_some() && outcome.value.is_some())
     };
     let partly = places.flat_map(|(_, items)| items).filter(partly).count();
-    // What is left of a failed write counts as well: it was not put back.
+    // A failed write that was not restored counts as well.
     let stuck = steps().filter(|item| item.put_back.as_ref().is_some_and(|outcome| outcome.error.is_some())).count();
     let ended = steps().filter(|item| item.wrote.as_ref().is_some_and(|outcome| outcome.ended)).count();
     match () {
@@ -312,7 +317,7 @@ fn written(target: &Target, restore: Restore, items: &[Item]) -> Written {
     Written { target: target.clone(), restore, items: items.to_vec() }
 }
 
-/// An item in a sentence.
+/// The name of an item.
 pub(super) fn called(target: &Target, key: &str) -> String {
     if key.is_empty() { target.to_string() } else { format!("{target}, {key}") }
 }

@@ -1,15 +1,16 @@
-//! Puts old values back: after a step that failed, and when a fix is taken back.
+//! Restores old values: after a failed step, and when a fix is undone.
 
 use super::apply::{Back, Run, called};
-use super::{Applier, Told};
+use super::{Applier, ApplyEvent};
 use std::ops::ControlFlow;
 use topotop_model::fix::{Restore, Target};
 use topotop_model::journal::{Entry, ItemState, Outcome, Written};
+use topotop_model::locale::fix::apply as text;
 
-/// What is to be done with an item.
+/// How to restore an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// It was never changed, has ended, or cannot be put back by its nature.
+    /// It was never changed, has exited, or cannot be put back by its nature.
     Nothing,
     /// It reads as it did before.
     Back(String),
@@ -22,7 +23,7 @@ pub(super) enum Way {
         /// As it was left.
         left: String,
     },
-    /// It cannot be told or restored.
+    /// It cannot be read or restored.
     Lost(String),
 }
 
@@ -34,7 +35,7 @@ impl Applier<'_> {
         }
         let now = match self.machine.values(&written.target) {
             Ok(now) => now,
-            Err(unread) => return vec![Way::Lost(format!("could not be read: {unread}")); items.len()],
+            Err(unread) => return vec![Way::Lost(text::RestoreUnread { error: &unread }.to_string()); items.len()],
         };
         let value = |key: &str| now.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
         items.iter().map(|item| way(written, item, value(&item.item.key), is_step)).collect()
@@ -54,9 +55,9 @@ impl Applier<'_> {
             for (index, way) in ways.into_iter().enumerate().rev() {
                 let Some(state) = run.items.get_mut(place).and_then(|items| items.get_mut(index)) else { continue };
                 let Some(outcome) = self.put_back_item(place, &written, state, way, forced) else { continue };
-                let told = self.ledger.append(run.number, &Entry::PutBack(outcome.clone()), false);
-                run.trouble = run.trouble.take().or_else(|| told.err());
-                let _ = (self.tell)(Told::PutBack(outcome.clone()));
+                let appended = self.ledger.append(run.number, &Entry::PutBack(outcome.clone()), false);
+                run.trouble = run.trouble.take().or_else(|| appended.err());
+                let _ = (self.tell)(ApplyEvent::PutBack(outcome.clone()));
                 outcomes.push(outcome);
             }
         }
@@ -85,23 +86,23 @@ impl Applier<'_> {
             (Way::Back(value), _) => outcome(Some(value), None),
             (Way::Lost(why), _) => outcome(None, Some(why)),
             (Way::Changed { is, left }, _) if !forced => {
-                let error = format!("is {is}, not {left} as it was left: somebody else changed it");
+                let error = text::RestoreChanged { value: &is, expected: &left }.to_string();
                 outcome(Some(is), Some(error))
             }
             (Way::Write(old), _) | (Way::Changed { .. }, Some(old)) => {
                 let tell = &mut *self.tell;
-                // What is half put back is worse than either: it goes on whatever is said.
+                // A partial restore is worse than either state: it cannot be aborted.
                 let wrote = self.machine.write(target, &state.item.key, &old, &mut |progress| {
-                    let _ = tell(Told::Far(*progress));
+                    let _ = tell(ApplyEvent::Far(*progress));
                     ControlFlow::Continue(())
                 });
                 let Back { value, differs, .. } = self.read_back(target, &state.item.key, &old);
-                // Where it reads as it did before, it is back, whatever was said.
+                // Where it reads as it did before, it is restored, whatever the write returned.
                 let is_back = value.as_deref().is_some_and(|value| target.agrees(&old, value));
-                let said = wrote.err().map(|trouble| trouble.to_string()).filter(|_| !is_back);
-                outcome(value, said.or(differs.filter(|_| written.restore == Restore::Old)))
+                let error = wrote.err().map(|trouble| trouble.to_string()).filter(|_| !is_back);
+                outcome(value, error.or(differs.filter(|_| written.restore == Restore::Old)))
             }
-            (Way::Changed { .. }, None) => outcome(None, Some("its old value is not known".to_owned())),
+            (Way::Changed { .. }, None) => outcome(None, Some(text::OLD_UNKNOWN.to_string())),
         };
         state.put_back = Some(outcome.clone());
         Some(outcome)
@@ -110,15 +111,15 @@ impl Applier<'_> {
 
 fn way(written: &Written, state: &ItemState, now: Option<&str>, is_step: bool) -> Way {
     let target = &written.target;
-    // What has ended took its value along.
+    // What has exited took its value along.
     let Some(now) = now else { return Way::Nothing };
     let Some(old) = state.item.old.as_deref() else {
-        return Way::Lost(format!("{}: its old value is not known", called(target, &state.item.key)));
+        return Way::Lost(text::OldUnknownOf { item: &called(target, &state.item.key) }.to_string());
     };
     if target.agrees(old, now) {
         return Way::Back(now.to_owned());
     }
-    // Nobody wrote what is kept, and of some places what was written cannot be told from what they read as.
+    // Side effects were not written, and some settings do not read back what was written.
     if !is_step || written.restore == Restore::Roughly {
         return Way::Write(old.to_owned());
     }
@@ -134,8 +135,8 @@ fn way(written: &Written, state: &ItemState, now: Option<&str>, is_step: bool) -
 /// True where it reads as it was written, as it was read back, or as an undo that failed left it.
 fn was_left_so(target: &Target, state: &ItemState, now: &str) -> bool {
     let read = |outcome: &Option<Outcome>| outcome.as_ref().and_then(|outcome| outcome.value.clone());
-    let said = [read(&state.wrote), read(&state.put_back), Some(state.item.new.clone())];
-    said.iter().flatten().any(|left| target.agrees(left, now))
+    let values = [read(&state.wrote), read(&state.put_back), Some(state.item.new.clone())];
+    values.iter().flatten().any(|left| target.agrees(left, now))
 }
 
 fn failed_without_effect(target: &Target, outcome: &Outcome, old: &str) -> bool {

@@ -1,6 +1,6 @@
 //! The applier on a machine that is a table, with failures and ends at every point.
 
-use super::{Applier, Done, Proposal, Told, resolve};
+use super::{Applier, ApplyEvent, Done, Proposal, resolve};
 use crate::fix::journal::Ledger;
 use crate::fix::machine::{Hold, Machine, Progress, Trouble};
 use proptest::prelude::*;
@@ -189,7 +189,7 @@ fn paper() -> Paper {
     Paper { boot_id: "boot".to_owned(), ..Paper::default() }
 }
 
-fn on(_: Told) -> ControlFlow<()> {
+fn on(_: ApplyEvent) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
@@ -226,7 +226,7 @@ fn what_was_applied_is_read_back_and_undone() {
     assert_eq!(undo(&mut machine, &mut paper, false), Ok(true));
     assert_eq!(machine.values, before);
     assert_eq!(last(&paper).state(), State::Undone);
-    assert!(undo(&mut machine, &mut paper, true).is_err_and(|why| why.contains("undone already")));
+    assert!(undo(&mut machine, &mut paper, true).is_err_and(|why| why.contains("already undone")));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_plan_that_is_so_already_is_not_applied() {
     let (mut machine, mut paper) = (machine(), paper());
     let plan = Plan { steps: vec![Step::new("a", Target::file("/sys/a"), "1")], kept: Vec::new(), ..plan() };
     let proposal = resolve(&machine, &plan);
-    assert!(apply(&mut machine, &mut paper, &proposal).is_err_and(|why| why.contains("so already")));
+    assert!(apply(&mut machine, &mut paper, &proposal).is_err_and(|why| why.contains("already applied")));
     assert!(paper.bytes.is_empty());
 }
 
@@ -247,11 +247,11 @@ fn an_essential_step_that_fails_takes_the_others_back() {
             // The fifth write is the last essential one.
             machine.fails.insert(5, (errno(trouble), taken));
             let proposal = resolve(&machine, &plan());
-            let done = apply(&mut machine, &mut paper, &proposal).expect("told");
+            let done = apply(&mut machine, &mut paper, &proposal).expect("a result");
             assert_eq!(done.state, Applied::Failed, "{trouble:?}");
             assert_eq!(machine.values, before, "{trouble:?}");
-            let said = done.outcomes.last().and_then(|outcome| outcome.error.clone());
-            assert_eq!(said, Some(errno(trouble).said));
+            let error = done.outcomes.last().and_then(|outcome| outcome.error.clone());
+            assert_eq!(error, Some(errno(trouble).message));
             assert_eq!(last(&paper).state(), State::Failed);
             assert!(undo(&mut machine, &mut paper, false).is_err_and(|why| why.contains("nothing of it is in force")));
         }
@@ -264,9 +264,9 @@ fn a_failure_beside_is_told_item_by_item() {
     let before = machine.values.clone();
     machine
         .fails
-        .insert(3, (Trouble { errno: Some(22), said: "requested channel count exceeds maximum".to_owned() }, false));
+        .insert(3, (Trouble { errno: Some(22), message: "requested channel count exceeds maximum".to_owned() }, false));
     let proposal = resolve(&machine, &plan());
-    let done = apply(&mut machine, &mut paper, &proposal).expect("told");
+    let done = apply(&mut machine, &mut paper, &proposal).expect("a result");
     assert_eq!(done.state, Applied::Partial);
     let failed: Vec<_> =
         done.outcomes.iter().filter_map(|outcome| Some((outcome.key.as_str(), outcome.error.as_deref()?))).collect();
@@ -283,7 +283,7 @@ fn what_the_kernel_takes_in_silence_is_told() {
     let (mut machine, mut paper) = (machine(), paper());
     machine.takes.insert("/sys/b".to_owned(), "1".to_owned());
     let proposal = resolve(&machine, &plan());
-    let done = apply(&mut machine, &mut paper, &proposal).expect("told");
+    let done = apply(&mut machine, &mut paper, &proposal).expect("a result");
     assert_eq!(done.state, Applied::Failed, "the last step is essential and did nothing");
     assert!(
         done.outcomes
@@ -313,8 +313,8 @@ fn nothing_is_written_to_another_one() {
     let (mut machine, mut paper) = (machine(), paper());
     let before = machine.values.clone();
     let proposal = resolve(&machine, &plan());
-    machine.ends_after = Some((0, "has ended, sshd bears its number now".to_owned()));
-    assert!(apply(&mut machine, &mut paper, &proposal).is_err_and(|why| why.contains("sshd bears")));
+    machine.ends_after = Some((0, "has exited, its PID now belongs to sshd".to_owned()));
+    assert!(apply(&mut machine, &mut paper, &proposal).is_err_and(|why| why.contains("belongs to sshd")));
     assert!(paper.bytes.is_empty(), "nothing was about to be written");
     assert_eq!(machine.values, before);
 }
@@ -323,8 +323,8 @@ fn nothing_is_written_to_another_one() {
 fn a_process_that_ends_on_the_way_ends_the_plan() {
     let (mut machine, mut paper) = (machine(), paper());
     let proposal = resolve(&machine, &plan());
-    machine.ends_after = Some((2, "has ended".to_owned()));
-    let done = apply(&mut machine, &mut paper, &proposal).expect("told");
+    machine.ends_after = Some((2, "has exited".to_owned()));
+    let done = apply(&mut machine, &mut paper, &proposal).expect("a result");
     assert_eq!((done.state, machine.value("/sys/a", "")), (Applied::Failed, "1"));
 }
 
@@ -363,9 +363,9 @@ fn a_process_that_ends_while_it_is_shown_is_missed() {
     let mut child = held.1.take().expect("a child");
     child.kill().expect("ended");
     child.wait().expect("collected");
-    // Whatever bears its number now: the one that was shown has ended.
+    // Whatever process has its PID now: the one that was shown has exited.
     let refused = Applier::new(&mut held, &mut paper, &mut on).apply(&proposal, "uid 0", None);
-    assert!(refused.is_err_and(|refused| refused.0.contains("has ended")));
+    assert!(refused.is_err_and(|refused| refused.0.contains("has exited")));
     assert!(paper.bytes.is_empty());
 }
 
@@ -412,7 +412,7 @@ fn undo_is_refused_where_somebody_else_was_at_it() {
     apply(&mut machine, &mut paper, &proposal).expect("applied");
     machine.values.insert(("/sys/a".to_owned(), String::new()), "9".to_owned());
     let refused = undo(&mut machine, &mut paper, false);
-    assert_eq!(refused, Err("/sys/a is 9, not 2: somebody else changed it since; --force overwrites that".to_owned()));
+    assert_eq!(refused, Err("/sys/a is 9, not 2: changed since by someone else; overwrite with --force".to_owned()));
     assert_eq!((machine.value("/sys/a", ""), machine.value("/sys/b", "")), ("9", "3"));
     machine.ends_after = Some((0, "is another one".to_owned()));
     assert!(undo(&mut machine, &mut paper, true).is_err_and(|why| why.contains("is another one")), "not even by force");
@@ -445,7 +445,7 @@ fn what_cannot_be_put_back_is_not_said_to_be() {
     let proposal = resolve(&machine, &Plan { steps: vec![step], kept: Vec::new(), ..plan() });
     let done = apply(&mut machine, &mut paper, &proposal).expect("applied");
     assert_eq!(done.state, Applied::Applied);
-    assert!(undo(&mut machine, &mut paper, false).is_err_and(|why| why.contains("cannot be put back")));
+    assert!(undo(&mut machine, &mut paper, false).is_err_and(|why| why.contains("cannot be undone")));
 }
 
 /// Kills the program at a call of machine or journal, and undoes what it left.
@@ -494,7 +494,7 @@ proptest! {
         machine.fails = fails.into_iter().map(|(write, taken)| (write, (errno(Errno::IO), taken))).collect();
         let before = machine.values.clone();
         let proposal = resolve(&machine, &plan());
-        let done = apply(&mut machine, &mut paper, &proposal).expect("told");
+        let done = apply(&mut machine, &mut paper, &proposal).expect("a result");
         let application = last(&paper);
         for (target, key, value) in application.in_force() {
             prop_assert_eq!(machine.value(&target.to_string(), key), value);

@@ -1,24 +1,25 @@
-//! Takes an application back.
+//! Undoes an application.
 
 use super::apply::{Run, called};
 use super::restore::Way;
 use super::{Applier, Refused};
 use topotop_model::fix::Identity;
 use topotop_model::journal::{Application, Because, Entry, Outcome, State};
+use topotop_model::locale::fix::apply as text;
 
-/// What came of taking a fix back.
+/// The result of an undo.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Returned {
-    /// What came of each item.
+    /// The outcome of each item.
     pub outcomes: Vec<Outcome>,
-    /// True where every value that can be restored is what it was.
+    /// True where all restorable values were restored.
     pub whole: bool,
-    /// What has to be known besides: the journal could not be written any more.
+    /// An error of the journal.
     pub trouble: Option<String>,
 }
 
 impl Applier<'_> {
-    /// Puts the old values back. Refused where that would not undo what was done: values that somebody else has changed
+    /// Restores the old values. Refused where that would not undo what was done: values that somebody else has changed
     /// since are overwritten only where it is forced; another boot, or another one of that name, never.
     pub fn undo(&mut self, application: &Application, why: &Because, forced: bool) -> Result<Returned, Refused> {
         self.may_undo(application, why).map_err(Refused)?;
@@ -28,7 +29,7 @@ impl Applier<'_> {
         let entry = Entry::Undo { why: why.clone(), forced };
         self.ledger
             .append(application.number, &entry, true)
-            .map_err(|error| Refused(format!("nothing was undone: {error}")))?;
+            .map_err(|error| Refused(text::NothingUndone { error: &error }.to_string()))?;
         let mut run = Run {
             number: application.number,
             intent: application.intent.clone(),
@@ -44,15 +45,15 @@ impl Applier<'_> {
     fn may_undo(&self, application: &Application, why: &Because) -> Result<(), String> {
         let number = application.number;
         match application.state() {
-            State::Undone | State::Reverted => return Err(format!("{number} was undone already")),
-            State::Failed => return Err(format!("{number} failed: nothing of it is in force")),
+            State::Undone | State::Reverted => return Err(text::AlreadyUndone { number: &number }.to_string()),
+            State::Failed => return Err(text::Failed { number: &number }.to_string()),
             State::Applied | State::Partial | State::Interrupted => {}
         }
         if application.boot_id != self.ledger.boot_id() {
-            return Err(format!("{number}: the machine was booted since, so that nothing of it is in force"));
+            return Err(text::Rebooted { number: &number }.to_string());
         }
         if !application.can_be_undone() {
-            return Err(format!("{number}: what it did cannot be put back"));
+            return Err(text::NotUndoable { number: &number }.to_string());
         }
         for identity in &application.intent.identity {
             self.machine.same(&found_again(identity, why))?;
@@ -60,29 +61,29 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Every value is as it was left, or back already.
+    /// Checks that every value is as the fix left it, or restored.
     fn is_as_left(&self, application: &Application) -> Result<(), String> {
         let steps = application.intent.steps.len();
         let mut changed = Vec::new();
         for (_, written, items) in application.places().take(steps) {
             for (item, way) in items.iter().zip(self.ways(written, items, true)) {
                 if let Way::Changed { is, left } = way {
-                    changed.push(format!("{} is {is}, not {left}", called(&written.target, &item.item.key)));
+                    changed.push(
+                        text::Changed { item: &called(&written.target, &item.item.key), value: &is, expected: &left }
+                            .to_string(),
+                    );
                 }
             }
         }
         match changed.as_slice() {
             [] => Ok(()),
-            [one] => Err(format!("{one}: somebody else changed it since; --force overwrites that")),
-            [first, rest @ ..] => Err(format!(
-                "{first}, and {} more: somebody else changed them since; --force overwrites that",
-                rest.len()
-            )),
+            [one] => Err(text::ChangedOne { change: &one }.to_string()),
+            [first, rest @ ..] => Err(text::ChangedMore { change: &first, more: &rest.len() }.to_string()),
         }
     }
 }
 
-/// An interface that was reset may bear another index: whoever was cut off by that is let in by its address.
+/// A reset interface may have a new index: an automatic rollback identifies it by address.
 fn found_again(identity: &Identity, why: &Because) -> Identity {
     match identity {
         Identity::Nic { name, address, .. } if *why == Because::NotConfirmed && !address.is_empty() => {

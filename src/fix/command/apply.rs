@@ -1,13 +1,13 @@
 //! `topotop fix show` and `apply`.
 
-use super::super::applier::{Applier, Done, Proposal, Refused, Told, resolve};
+use super::super::applier::{Applier, ApplyEvent, Done, Proposal, Refused, resolve};
 use super::super::args::{ApplyArgs, Which};
 use super::super::deadman;
 use super::super::journal::File;
-use super::super::look::Seen;
 use super::super::machine::Kernel;
+use super::super::observer::Observed;
 use super::super::show;
-use super::{Context, DONE, Looked, REFUSED, ask, document, look, planned, refuse, verdict};
+use super::{Context, DONE, Observation, REFUSED, ask, document, observe, planned, refuse, verdict};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -17,26 +17,27 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use topotop_model::fix::verification::FEWEST;
 use topotop_model::fix::{Plan, Restore, Risk};
 use topotop_model::journal::{Applied, Outcome};
+use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
 
-/// What was said yes to and done, for the document.
+/// A confirmed application.
 pub(super) struct Written {
     pub(super) done: Done,
     pub(super) deadline: Option<deadman::Armed>,
 }
 
 pub(super) fn show(context: &Context, which: &Which) -> Result<u8, String> {
-    let looked = look(context, &which.look)?;
-    let plan = match planned(context, &looked, which)? {
+    let observation = observe(context, &which.source)?;
+    let plan = match planned(context, &observation, which)? {
         Ok(plan) => plan,
         Err(why) => return Ok(refuse(&why)),
     };
     let proposal = resolve(&Kernel::new(Arc::new(context.open()?)), &plan);
-    told(&proposal, &which.format, &mut io::stdout().lock())?;
+    present(&proposal, &which.format, &mut io::stdout().lock())?;
     Ok(DONE)
 }
 
-fn told(proposal: &Proposal, format: &str, out: &mut dyn Write) -> Result<(), String> {
+fn present(proposal: &Proposal, format: &str, out: &mut dyn Write) -> Result<(), String> {
     if format == "json" {
         return document(&Value::Object(show::json(proposal)));
     }
@@ -49,33 +50,33 @@ fn told(proposal: &Proposal, format: &str, out: &mut dyn Write) -> Result<(), St
 pub(super) fn run(context: &Context, args: &ApplyArgs) -> Result<u8, String> {
     let which = &args.which;
     if !args.dry_run && !args.yes && context.refusal().is_none() && !ask::can_ask() {
-        return Ok(refuse("nobody can be asked here: give --yes, or --dry-run to see what it would do"));
+        return Ok(refuse(&text::NO_TERMINAL));
     }
-    let looked = look(context, &which.look)?;
-    let plan = match planned(context, &looked, which)? {
+    let observation = observe(context, &which.source)?;
+    let plan = match planned(context, &observation, which)? {
         Ok(plan) => plan,
         Err(why) => return Ok(refuse(&why)),
     };
     let mut machine = Kernel::new(Arc::new(context.open()?));
     let proposal = resolve(&machine, &plan);
     if args.dry_run {
-        told(&proposal, &which.format, &mut io::stdout().lock())?;
+        present(&proposal, &which.format, &mut io::stdout().lock())?;
         return Ok(DONE);
     }
-    // A document on standard output is of what was done: what is asked about goes to the terminal.
+    // Standard output is reserved for the JSON document: the plan goes to standard error.
     if which.format == "json" {
-        told(&proposal, "text", &mut io::stderr().lock())?;
+        present(&proposal, "text", &mut io::stderr().lock())?;
     } else {
-        told(&proposal, "text", &mut io::stdout().lock())?;
+        present(&proposal, "text", &mut io::stdout().lock())?;
     }
-    if let Some(why) = refusal(context, args, &looked, &plan).or_else(|| proposal.refused.clone()) {
+    if let Some(why) = refusal(context, args, &observation, &plan).or_else(|| proposal.refused.clone()) {
         return Ok(refuse(&why));
     }
     if !args.no_wait {
-        watch_on(context, &looked);
+        watch_on(context, &observation);
     }
     if !args.yes && !ask::yes(&plan) {
-        return Ok(refuse("cancelled: nothing was written"));
+        return Ok(refuse(&text::CANCELLED));
     }
     let stop = stopping()?;
     let directory = context.directory()?;
@@ -83,45 +84,45 @@ pub(super) fn run(context: &Context, args: &ApplyArgs) -> Result<u8, String> {
         Ok(applied) => applied,
         Err(why) => return Ok(refuse(&why)),
     };
-    finish(context, args, looked, &proposal, &directory, &applied, &stop)
+    finish(context, args, observation, &proposal, &directory, &applied, &stop)
 }
 
-/// Goes on watching where a verdict would have too little before the change to compare with.
-fn watch_on(context: &Context, looked: &Looked) {
-    let Some(watch) = &looked.watch else { return };
+/// Observes longer where the window before is too short for a verdict.
+fn watch_on(context: &Context, observation: &Observation) {
+    let Some(watch) = &observation.watch else { return };
     // The first sample has no rates.
-    let enough = |seen: &Seen| seen.samples > FEWEST as u64;
+    let enough = |seen: &Observed| seen.samples > FEWEST as u64;
     let left = (FEWEST as u64 + 1).saturating_sub(watch.seen().samples) as u32;
     if left > 0 {
-        crate::run::warn(&format!("watching for {left} samples more: a verdict compares with {FEWEST} before"));
+        crate::run::warn(&text::MoreSamples { count: &left, least: &FEWEST }.to_string());
         watch.wait(2 * left * context.sampling.interval, &AtomicBool::new(false), enough);
     }
 }
 
-/// Why a plan that was made is not to be applied.
-fn refusal(context: &Context, args: &ApplyArgs, looked: &Looked, plan: &Plan) -> Option<String> {
+/// Why a plan must not be applied.
+fn refusal(context: &Context, args: &ApplyArgs, observation: &Observation, plan: &Plan) -> Option<String> {
     if !plan.is_executable() {
-        return Some("it is advice: it is shown, never executed".to_owned());
+        return Some(text::ADVICE.to_string());
     }
     if let Some(why) = context.refusal() {
-        return Some(why.to_owned());
+        return Some(why.to_string());
     }
-    if let Some(why) = &looked.foreign {
+    if let Some(why) = &observation.foreign {
         return Some(why.clone());
     }
     let named = args.confirm_subject.as_deref();
     match named {
         Some(name) if !ask::is_name(plan, name) => {
-            Some(format!("--confirm-subject {name}: it is about {}", plan.name()))
+            Some(text::WrongSubject { name: &name, subject: &plan.name() }.to_string())
         }
         None if args.yes && plan.risk == Risk::Dangerous => {
-            Some(format!("it is dangerous: --yes needs --confirm-subject {}", plan.name()))
+            Some(text::NeedsSubject { subject: &plan.name() }.to_string())
         }
         _ => None,
     }
 }
 
-/// From here on a signal puts back instead of ending; a terminal that goes away ends nothing.
+/// Makes signals trigger a rollback instead of ending the process; SIGHUP is ignored.
 fn stopping() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     let register = |signal, flag: &Arc<AtomicBool>| signal_hook::flag::register(signal, Arc::clone(flag)).map(drop);
@@ -144,27 +145,27 @@ fn write(
     let reverts = (!plan.cuts_off.is_empty()).then_some(deadman::SECONDS);
     let mut ledger = File::open(directory)?;
     let (mut armed, mut unarmed) = (None, None);
-    let mut tell = |told: Told| {
-        if let (Told::Begun(number), Some(seconds)) = (&told, reverts) {
+    let mut tell = |event: ApplyEvent| {
+        if let (ApplyEvent::Begun(number), Some(seconds)) = (&event, reverts) {
             match deadman::arm_this(directory, *number, seconds) {
                 Ok(by) => armed = Some(by),
                 Err(why) => unarmed = Some(why),
             }
         }
-        say(plan, &told, quiet);
-        let is_over = unarmed.is_some() || (stop.load(Ordering::Relaxed) && !matches!(told, Told::PutBack(_)));
+        report(plan, &event, quiet);
+        let is_over = unarmed.is_some() || (stop.load(Ordering::Relaxed) && !matches!(event, ApplyEvent::PutBack(_)));
         if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let done = Applier::new(machine, &mut ledger, &mut tell).apply(proposal, &ask::who(), reverts);
     let done = done.map_err(|Refused(why)| why)?;
     match unarmed {
-        Some(why) => Err(format!("nothing was written: {why}")),
+        Some(why) => Err(text::NothingWritten { why: &why }.to_string()),
         None => Ok(Written { done, deadline: armed }),
     }
 }
 
-/// What happens, as it happens.
-fn say(plan: &Plan, told: &Told, quiet: bool) {
+/// Reports the outcome of an item.
+fn report(plan: &Plan, event: &ApplyEvent, quiet: bool) {
     let what = |outcome: &Outcome| {
         let step = plan.steps.get(outcome.step).map(|step| step.target.to_string());
         let place =
@@ -172,44 +173,42 @@ fn say(plan: &Plan, told: &Told, quiet: bool) {
         let key = if outcome.key.is_empty() { String::new() } else { format!(", {}", outcome.key) };
         format!("{}{key}", place.unwrap_or_default())
     };
-    let line = match told {
-        Told::Wrote(outcome) => format!("  {}", came(&what(outcome), outcome)),
-        Told::PutBack(outcome) => format!("  put back: {}", came(&what(outcome), outcome)),
-        Told::Begun(_) | Told::Writing { .. } | Told::Far(_) => return,
+    let line = match event {
+        ApplyEvent::Wrote(outcome) => format!("  {}", came(&what(outcome), outcome)),
+        ApplyEvent::PutBack(outcome) => format!("  {}", text::Restored { item: &came(&what(outcome), outcome) }),
+        ApplyEvent::Begun(_) | ApplyEvent::Writing { .. } | ApplyEvent::Far(_) => return,
     };
     let text = format!("{}\n", printable(&line));
-    // Whoever listened may be gone: the journal has it.
+    // A closed pipe does not matter: the journal has it.
     let _ = if quiet { io::stderr().write_all(text.as_bytes()) } else { io::stdout().write_all(text.as_bytes()) };
 }
 
-/// What came of an item, in a line.
+/// The outcome of an item, in a line.
 pub(super) fn came(what: &str, outcome: &Outcome) -> String {
     match (&outcome.error, &outcome.value) {
         (Some(error), _) => format!("{what}: {error}"),
-        (None, Some(value)) => format!("{what}: {}", if value.is_empty() { "nothing" } else { value }),
-        (None, None) => format!("{what}: done"),
+        (None, Some(value)) => format!("{what}: {}", if value.is_empty() { text::UNSET.as_str() } else { value }),
+        (None, None) => text::Done { item: &what }.to_string(),
     }
 }
 
-/// How it came out, and whether anything can be put back.
-fn state_in_words(proposal: &Proposal, done: &Done) -> String {
+/// The result, and how to undo it.
+fn result_line(proposal: &Proposal, done: &Done) -> String {
     let mut steps = proposal.resolved.plan.steps.iter();
-    let back = if steps.all(|step| step.restore == Restore::Never) {
-        "nothing of it can be put back".to_owned()
-    } else {
-        format!("topotop fix undo {} takes it back", done.number)
-    };
-    match done.state {
-        Applied::Applied => format!("applied as {}; {back}", done.number),
-        Applied::Partial => format!("applied in part as {}; {back}", done.number),
-        Applied::Failed => "not applied: what was written was put back".to_owned(),
+    let number = done.number;
+    match (done.state, steps.all(|step| step.restore == Restore::Never)) {
+        (Applied::Applied, true) => text::AppliedForGood { number: &number }.to_string(),
+        (Applied::Applied, false) => text::Applied { number: &number }.to_string(),
+        (Applied::Partial, true) => text::PartlyAppliedForGood { number: &number }.to_string(),
+        (Applied::Partial, false) => text::PartlyApplied { number: &number }.to_string(),
+        (Applied::Failed, _) => text::NOT_APPLIED.to_string(),
     }
 }
 
 fn finish(
     context: &Context,
     args: &ApplyArgs,
-    looked: Looked,
+    observation: Observation,
     proposal: &Proposal,
     directory: &Path,
     applied: &Written,
@@ -219,16 +218,11 @@ fn finish(
     let json = args.which.format == "json";
     let mut lines = Vec::new();
     if let Some(trouble) = &done.trouble {
-        crate::run::warn(&format!("{trouble}: the journal does not have all of it"));
+        crate::run::warn(&text::JournalIncomplete { error: &trouble }.to_string());
     }
-    lines.push(state_in_words(proposal, done));
+    lines.push(result_line(proposal, done));
     if let Some(by) = applied.deadline.filter(|_| done.state != Applied::Failed) {
-        lines.push(format!(
-            "{} takes it back in {} s unless: topotop fix confirm {}",
-            by.words(),
-            deadman::SECONDS,
-            done.number
-        ));
+        lines.push(text::Rollback { seconds: &deadman::SECONDS, agent: &by.label(), number: &done.number }.to_string());
     }
     let note = |text: &str| {
         let text = format!("{}\n", printable(text));
@@ -242,7 +236,7 @@ fn finish(
     } else {
         Some(verdict::wait(
             context,
-            looked,
+            observation,
             proposal,
             &verdict::How {
                 directory,

@@ -1,24 +1,25 @@
-//! The yes: no is the answer to everything else, and to silence.
+//! Confirmation on the terminal: anything but an explicit yes cancels.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use topotop_model::fix::{Plan, Risk};
+use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
 
-/// True where somebody can be asked.
+/// True with a terminal to confirm on.
 pub(super) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Asks; what was typed before the question is no answer.
+/// Asks for confirmation; discards input typed before the question.
 pub(super) fn yes(plan: &Plan) -> bool {
     let name = plan.name();
     let question = if plan.risk == Risk::Dangerous {
-        format!("Dangerous. Type {} to apply it, anything else cancels: ", printable(&name))
+        format!("{}: ", text::AskDangerous { name: &printable(&name) })
     } else {
-        "Apply it? yes, or anything else to cancel: ".to_owned()
+        format!("{}: ", text::ASK)
     };
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     let _ = write!(io::stderr(), "{question}").and_then(|()| io::stderr().flush());
@@ -33,14 +34,14 @@ fn is_yes(plan: &Plan, answer: &str) -> bool {
     if plan.risk == Risk::Dangerous { is_name(plan, answer) } else { answer.trim().eq_ignore_ascii_case("yes") }
 }
 
-/// Whether a name is the one that a dangerous plan is confirmed by, as it is or as it is shown.
+/// Whether a name confirms a dangerous plan, raw or as displayed.
 pub(super) fn is_name(plan: &Plan, name: &str) -> bool {
     let own = plan.name();
     !own.is_empty() && (name == own || name == printable(&own))
 }
 
-/// True where a line that says yes has come in meanwhile.
-pub(super) fn said_yes() -> bool {
+/// True where a line with yes has arrived.
+pub(super) fn has_confirmed() -> bool {
     let stdin = io::stdin();
     let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
     if !can_ask() || !poll(&mut polled, Some(&Timespec::default())).is_ok_and(|ready| ready > 0) {
@@ -50,7 +51,7 @@ pub(super) fn said_yes() -> bool {
     stdin.read_line(&mut answer).is_ok_and(|bytes| bytes > 0) && answer.trim().eq_ignore_ascii_case("yes")
 }
 
-/// Who asks: user, terminal, and who they were before sudo.
+/// The user, the terminal, and the user before sudo.
 pub(super) fn who() -> String {
     let mut who = format!("uid {}", rustix::process::geteuid().as_raw());
     for name in ["SUDO_USER", "USER", "LOGNAME"] {

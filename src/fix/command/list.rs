@@ -2,31 +2,32 @@
 
 use super::super::args;
 use super::super::show::{lines, safe};
-use super::{Context, DONE, document, look, print};
+use super::{Context, DONE, document, observe, print};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use topotop_model::fix::{Offered, offered};
+use topotop_model::locale::cli::fix as text;
 use topotop_model::rules::Finding;
 use topotop_model::text::printable;
 
-pub(super) fn run(context: &Context, args: &args::Look, format: &str) -> Result<u8, String> {
-    let looked = look(context, args)?;
+pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Result<u8, String> {
+    let observation = observe(context, args)?;
     let (mut objects, mut text) = (Vec::new(), String::new());
-    let samples = looked.with(|seen| {
+    let samples = observation.with(|seen| {
         let Some(frame) = seen.frames.back() else { return 0 };
         let mut findings: Vec<&Finding> =
             seen.findings.iter().flat_map(|finding| std::iter::once(finding).chain(&finding.children)).collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         for finding in findings {
-            let (fixes, refused) = offered(finding, frame, &looked.surroundings);
+            let (fixes, refused) = offered(finding, frame, &observation.surroundings);
             objects.extend(fixes.iter().map(|fix| object(finding, fix)));
             if fixes.is_empty() && refused.is_empty() {
                 continue;
             }
-            // A text takes whatever is written to it.
+            // Writing to a String cannot fail.
             let _ = writeln!(text, "{} {} {}", finding.severity.name(), finding.rule.id, printable(&finding.title()));
             for fix in &fixes {
-                let kind = if fix.executable { fix.risk.name() } else { "advice" };
+                let kind = if fix.executable { fix.risk.label() } else { text::KIND_ADVICE };
                 let _ = writeln!(
                     text,
                     "  {}  {kind}\n    {}\n    {}",
@@ -36,8 +37,12 @@ pub(super) fn run(context: &Context, args: &args::Look, format: &str) -> Result<
                 );
             }
             for no in &refused {
-                let needs = if no.needs.is_empty() { String::new() } else { format!(" (needs {})", no.needs) };
-                let _ = writeln!(text, "  {} cannot: {}", no.fix, printable(&format!("{}{needs}", no.why)));
+                let line = if no.needs.is_empty() {
+                    text::Refused { fix: &no.fix, why: &no.why }.to_string()
+                } else {
+                    text::RefusedWithNeeds { fix: &no.fix, why: &no.why, needs: &no.needs }.to_string()
+                };
+                let _ = writeln!(text, "  {}", printable(&line));
             }
         }
         seen.samples
@@ -45,9 +50,9 @@ pub(super) fn run(context: &Context, args: &args::Look, format: &str) -> Result<
     if format == "json" {
         document(&Value::Array(objects))?;
     } else if text.is_empty() {
-        print(&format!("nothing on offer after {samples} samples: watch longer with --for, or see `topotop check`\n"))?;
+        print(&(text::NoFixes { count: &samples }.to_string() + "\n"))?;
     } else {
-        text.push_str("\ntopotop fix show ID tells all of one, topotop fix apply ID asks and applies\n");
+        text.push_str(&format!("\n{}\n", text::LIST_HINT));
         print(&text)?;
     }
     Ok(DONE)

@@ -6,16 +6,17 @@ use super::{Context, DONE, apply, document, print, refuse};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use topotop_model::journal::{Application, ItemState};
+use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
 
 pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u8, String> {
     let directory = context.directory()?;
     let journal = journal::read(&directory)?;
     if journal.damaged > 0 {
-        crate::run::warn(&format!("{}: {} lines say nothing", directory.display(), journal.damaged));
+        crate::run::warn(&text::Damaged { directory: &directory.display(), count: &journal.damaged }.to_string());
     }
     let one = match id.map(|id| journal.find(id).ok_or(id)) {
-        Some(Err(id)) => return Ok(refuse(&format!("{id}: not in the journal"))),
+        Some(Err(id)) => return Ok(refuse(&text::NotInJournal { id: &id }.to_string())),
         Some(Ok(one)) => Some(one),
         None => None,
     };
@@ -39,23 +40,23 @@ pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u
         items(one, &mut text);
     }
     if text.is_empty() {
-        text.push_str("nothing was applied yet\n");
+        text.push_str(&format!("{}\n", text::JOURNAL_EMPTY));
     }
     print(&text)?;
     Ok(DONE)
 }
 
-/// An application in two lines: what, and when by whom.
+/// An application in two lines: the fix; the time and the user.
 fn line(application: &Application, boot: &str, text: &mut String) {
     let verdict = application
         .judged
         .as_ref()
         .map_or_else(String::new, |judged| format!(", {}", judged.verdict.replace('_', " ")));
-    let before = if application.boot_id == boot { "" } else { ", of an earlier boot" };
+    let before = if application.boot_id == boot { String::new() } else { format!(", {}", text::EARLIER_BOOT) };
     let waits = if application.waits_for_confirmation() && before.is_empty() {
-        ", takes itself back unless confirmed"
+        format!(", {}", text::WAITS)
     } else {
-        ""
+        String::new()
     };
     let state = application.state().name();
     // A text takes whatever is written to it.
@@ -72,8 +73,13 @@ fn line(application: &Application, boot: &str, text: &mut String) {
         printable(&format!("{}, {}", application.at, application.intent.who))
     );
     if let Some(undo) = application.undo.as_ref() {
-        let forced = if undo.forced { ", by force" } else { "" };
-        let _ = writeln!(text, "     put back {}: {}{forced}", printable(&undo.at), printable(undo.why.word()));
+        let forced = if undo.forced { format!(", {}", text::FORCED) } else { String::new() };
+        let _ = writeln!(
+            text,
+            "     {}: {}{forced}",
+            text::UndoneAt { time: &printable(&undo.at) },
+            printable(undo.why.word())
+        );
     }
 }
 
@@ -85,26 +91,26 @@ fn items(application: &Application, text: &mut String) {
         for item in items {
             let key = if item.item.key.is_empty() { String::new() } else { format!(", {}", item.item.key) };
             let was = item.item.old.as_deref().unwrap_or("?");
-            let line = format!("{}{key}: was {was}", written.target);
+            let line = text::Was { item: &format!("{}{key}", written.target), value: &was }.to_string();
             let _ = writeln!(text, "     {}", printable(&line));
             let came = |what: &str, outcome: &topotop_model::journal::Outcome| {
                 format!("       {}", apply::came(what, outcome))
             };
-            for said in item
+            for line in item
                 .wrote
                 .iter()
-                .map(|outcome| came("written", outcome))
-                .chain(item.put_back.iter().map(|outcome| came("put back", outcome)))
+                .map(|outcome| came(text::ITEM_WRITTEN.as_str(), outcome))
+                .chain(item.put_back.iter().map(|outcome| came(text::ITEM_RESTORED.as_str(), outcome)))
             {
-                let _ = writeln!(text, "{}", printable(&said));
+                let _ = writeln!(text, "{}", printable(&line));
             }
         }
     }
     if let Some(judged) = &application.judged {
         let _ = writeln!(
             text,
-            "     verdict: {}: {}",
-            printable(&judged.verdict.replace('_', " ")),
+            "     {}: {}",
+            text::Verdict { verdict: &printable(&judged.verdict.replace('_', " ")) },
             printable(&judged.why)
         );
     }

@@ -1,6 +1,6 @@
 //! `topotop fix undo` and `confirm`.
 
-use super::super::applier::{Applier, Told};
+use super::super::applier::{Applier, ApplyEvent};
 use super::super::journal::{self, File, Ledger as _};
 use super::super::machine::Kernel;
 use super::super::show::safe;
@@ -10,9 +10,10 @@ use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use topotop_model::journal::{Application, Because, Entry, Journal};
+use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
 
-/// How it is undone.
+/// Options of undo.
 pub(super) struct How<'a> {
     pub(super) force: bool,
     pub(super) dry_run: bool,
@@ -21,15 +22,15 @@ pub(super) struct How<'a> {
 
 fn find<'a>(journal: &'a Journal, id: Option<&str>) -> Result<&'a Application, String> {
     if let Some(id) = id {
-        return journal.find(id).ok_or_else(|| format!("{id}: not in the journal: `topotop fix journal` lists it"));
+        return journal.find(id).ok_or_else(|| text::NotInJournal { id: &id }.to_string());
     }
     let newest = journal.applications.iter().rev().find(|application| application.is_in_force());
-    newest.ok_or_else(|| "nothing is in force".to_owned())
+    newest.ok_or_else(|| text::NONE_IN_EFFECT.to_string())
 }
 
 pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<u8, String> {
     if let Some(why) = context.refusal().filter(|_| !how.dry_run) {
-        return Ok(refuse(why));
+        return Ok(refuse(&why));
     }
     let directory = context.directory()?;
     if how.dry_run {
@@ -39,7 +40,7 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
             Err(why) => Ok(refuse(&why)),
         };
     }
-    // Looked up first: an undo of nothing makes no journal.
+    // An undo of nothing must not create a journal.
     if let Err(why) = find(&journal::read(&directory)?, id) {
         return Ok(refuse(&why));
     }
@@ -55,8 +56,8 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
         let _ = if json { io::stderr().write_all(text.as_bytes()) } else { io::stdout().write_all(text.as_bytes()) };
     };
     let mut machine = Kernel::new(Arc::new(context.open()?));
-    let mut tell = |told| {
-        say(application, &told, &note);
+    let mut tell = |event| {
+        report(application, &event, &note);
         ControlFlow::Continue(())
     };
     let returned =
@@ -65,7 +66,7 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
             Err(refused) => return Ok(refuse(&refused.0)),
         };
     if let Some(trouble) = &returned.trouble {
-        crate::run::warn(&format!("{trouble}: the journal does not have all of it"));
+        crate::run::warn(&text::JournalIncomplete { error: &trouble }.to_string());
     }
     if json {
         let items = returned.outcomes.iter().map(|outcome| {
@@ -75,18 +76,25 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
             &json!({"id": application.intent.fix, "number": application.number, "whole": returned.whole, "items": items.collect::<Vec<_>>()}),
         )?;
     } else {
-        print(&format!("{} {}\n", application.number, if returned.whole { "undone" } else { "undone in part" }))?;
+        print(&format!(
+            "{} {}\n",
+            application.number,
+            if returned.whole { text::UNDONE } else { text::PARTLY_UNDONE }
+        ))?;
     }
     Ok(if returned.whole && returned.trouble.is_none() { DONE } else { REFUSED })
 }
 
-/// What would be put back.
+/// Shows what undo would restore.
 fn would(application: &Application) -> Result<(), String> {
     let mut text = format!("{} {}\n", application.number, printable(&application.intent.title));
     for (_, written, items) in application.places() {
         for item in items {
             let old = item.item.old.as_deref().unwrap_or("?");
-            let line = format!("  {} {}: back to {old}", written.target, item.item.key);
+            let line = format!(
+                "  {}",
+                text::WouldRestore { item: &format!("{} {}", written.target, item.item.key), value: &old }
+            );
             text.push_str(&printable(&line));
             text.push('\n');
         }
@@ -94,19 +102,19 @@ fn would(application: &Application) -> Result<(), String> {
     print(&text)
 }
 
-/// What happens to an item.
-pub(super) fn say(application: &Application, told: &Told, note: &dyn Fn(&str)) {
-    if let Told::PutBack(outcome) = told {
+/// Reports a restored item.
+pub(super) fn report(application: &Application, event: &ApplyEvent, note: &dyn Fn(&str)) {
+    if let ApplyEvent::PutBack(outcome) = event {
         let place = application.places().nth(outcome.step).map(|(_, written, _)| written.target.to_string());
         let key = if outcome.key.is_empty() { String::new() } else { format!(", {}", outcome.key) };
         note(&format!("  {}", apply::came(&format!("{}{key}", place.unwrap_or_default()), outcome)));
     }
 }
 
-/// Keeps a fix that takes itself back otherwise.
+/// Cancels the automatic rollback of a fix.
 pub(super) fn confirm(context: &Context, id: &str) -> Result<u8, String> {
     if let Some(why) = context.refusal() {
-        return Ok(refuse(why));
+        return Ok(refuse(&why));
     }
     let directory = context.directory()?;
     if let Err(why) = find(&journal::read(&directory)?, Some(id)) {
@@ -120,13 +128,13 @@ pub(super) fn confirm(context: &Context, id: &str) -> Result<u8, String> {
     };
     let number = application.number;
     if !application.is_in_force() {
-        return Ok(refuse(&format!("{number} is {}: there is nothing to keep", application.state().name())));
+        return Ok(refuse(&text::NothingToKeep { number: &number, state: &application.state().name() }.to_string()));
     }
     if application.confirmed || application.intent.revert_after_seconds.is_none() {
-        print(&format!("{number} stays already\n"))?;
+        print(&format!("{}\n", text::AlreadyKept { number: &number }))?;
         return Ok(DONE);
     }
     ledger.append(number, &Entry::Confirmed, true)?;
-    print(&format!("{number} stays; topotop fix undo {number} takes it back\n"))?;
+    print(&format!("{}\n", text::Kept { number: &number }))?;
     Ok(DONE)
 }

@@ -1,10 +1,10 @@
-//! Waits for what a fix came to, keeps it in the journal, and takes a fix back that made things worse.
+//! Waits for the verdict on a fix, writes it to the journal, and undoes a fix that made things worse.
 
 use super::super::applier::{Applier, Proposal};
 use super::super::journal::{self, File, Ledger as _};
-use super::super::look::Watch;
 use super::super::machine::Kernel;
-use super::{Context, Looked, ask, undo};
+use super::super::observer::Observer;
+use super::{Context, Observation, ask, undo};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,68 +13,74 @@ use std::time::{Duration, Instant};
 use topotop_model::bottleneck::Resources;
 use topotop_model::fix::verification::{Verdict, Verification};
 use topotop_model::journal::{Because, Entry, Measured};
+use topotop_model::locale::cli::fix as text;
 
-/// How it is waited.
+/// Options of the wait.
 pub(super) struct How<'a> {
     /// Where the journal is.
     pub(super) directory: &'a Path,
     pub(super) number: u64,
     pub(super) undo_if_worse: bool,
-    /// It takes itself back unless it is confirmed.
+    /// True where it rolls back unless confirmed.
     pub(super) is_armed: bool,
     pub(super) stop: &'a AtomicBool,
     pub(super) note: &'a dyn Fn(&str),
 }
 
-/// What it came to.
+/// The verdict and its consequence.
 pub(super) struct Watched {
     pub(super) verdict: Verdict,
-    /// Whether the undo was whole, where it was undone.
+    /// Whether the undo was complete, where undone.
     pub(super) undone: Option<bool>,
 }
 
-pub(super) fn wait(context: &Context, looked: Looked, proposal: &Proposal, how: &How<'_>) -> Result<Watched, String> {
+pub(super) fn wait(
+    context: &Context,
+    observation: Observation,
+    proposal: &Proposal,
+    how: &How<'_>,
+) -> Result<Watched, String> {
     let verify = &proposal.resolved.plan.verify;
     let mut verification = Verification::new(verify, context.metric());
-    looked.with(|seen| {
+    observation.with(|seen| {
         for frame in &seen.frames {
             verification.push(frame);
         }
     });
     verification.applied(topotop_collectors::now().mono_ns);
-    let watch = match looked.watch {
+    let watch = match observation.watch {
         Some(watch) => watch,
-        None => Watch::start(context.open()?, &context.sampling)?,
+        None => Observer::start(context.open()?, &context.sampling)?,
     };
     let seconds = u64::from(verify.settle_seconds) + u64::from(verify.after_seconds);
-    (how.note)(&format!("watching for {seconds} s"));
+    (how.note)(&text::Measuring { seconds: &seconds }.to_string());
     if how.is_armed {
-        (how.note)("still there? type yes to keep it");
+        (how.note)(&text::KEEP_QUESTION);
     }
     let ended = follow(&watch, &mut verification, Duration::from_secs(5 * seconds + 30), how);
     let (verdict, why) = match (&ended, verification.tripped(), verification.verdict()) {
         (_, Some(tripped), _) => {
             (Verdict { name: "worse", why: tripped.text(), table: verification.table() }, Because::Pressure)
         }
-        (Ended::Gone, ..) => (Verdict::unmeasured("it was taken back before it could be measured"), Because::Worse),
+        (Ended::Gone, ..) => (Verdict::unmeasured(text::ROLLED_BACK.to_string()), Because::Worse),
         (_, None, Some(verdict)) => (verdict, Because::Worse),
-        (Ended::Stopped, None, None) => (Verdict::unmeasured("stopped before it was measured"), Because::Worse),
+        (Ended::Stopped, None, None) => (Verdict::unmeasured(text::STOPPED.to_string()), Because::Worse),
         (Ended::Over, None, None) => (verification.so_far(), Because::Worse),
     };
     conclude(&watch, verdict, &why, how)
 }
 
-/// Why waiting was over.
+/// Why the wait ended.
 enum Ended {
-    /// There is a verdict, a limit was exceeded, or time was up.
+    /// A verdict, an exceeded limit, or a timeout.
     Over,
-    /// Somebody said stop.
+    /// A signal.
     Stopped,
-    /// It was taken back.
+    /// Another process undid the fix.
     Gone,
 }
 
-fn follow(watch: &Watch, verification: &mut Verification, most: Duration, how: &How<'_>) -> Ended {
+fn follow(watch: &Observer, verification: &mut Verification, most: Duration, how: &How<'_>) -> Ended {
     let start = Instant::now();
     let (mut samples, mut confirmed) = (watch.seen().samples, !how.is_armed);
     let mut looked = Instant::now();
@@ -93,10 +99,10 @@ fn follow(watch: &Watch, verification: &mut Verification, most: Duration, how: &
                 return Ended::Over;
             }
         }
-        if !confirmed && ask::said_yes() {
+        if !confirmed && ask::has_confirmed() {
             confirmed = keep(how);
         }
-        // Somebody else, or the dead-man switch, may have taken it back.
+        // Another process, or the automatic rollback, may have undone it.
         if looked.elapsed() > Duration::from_secs(1) {
             looked = Instant::now();
             if !is_in_force(how) {
@@ -111,63 +117,63 @@ fn follow(watch: &Watch, verification: &mut Verification, most: Duration, how: &
 }
 
 fn keep(how: &How<'_>) -> bool {
-    let kept = File::open(how.directory).and_then(|mut ledger| ledger.append(how.number, &Entry::Confirmed, true));
-    match kept {
+    let confirmed = File::open(how.directory).and_then(|mut ledger| ledger.append(how.number, &Entry::Confirmed, true));
+    match confirmed {
         Ok(()) => {
-            (how.note)("confirmed: it stays");
+            (how.note)(&text::CONFIRMED);
             true
         }
         Err(why) => {
-            (how.note)(&format!("not confirmed: {why}"));
+            (how.note)(&text::NotConfirmed { why: &why }.to_string());
             false
         }
     }
 }
 
 fn is_in_force(how: &How<'_>) -> bool {
-    // A journal that cannot be read just now says nothing.
+    // An unreadable journal is not evidence of an undo.
     let Ok(journal) = journal::read(how.directory) else { return true };
     let application = journal.applications.iter().find(|application| application.number == how.number);
     application.is_none_or(topotop_model::journal::Application::is_in_force)
 }
 
-/// Tells the verdict and acts on it.
-fn conclude(watch: &Watch, verdict: Verdict, why: &Because, how: &How<'_>) -> Result<Watched, String> {
+/// Reports the verdict and acts on it.
+fn conclude(watch: &Observer, verdict: Verdict, why: &Because, how: &How<'_>) -> Result<Watched, String> {
     let entry =
         Entry::Verdict { verdict: verdict.name.to_owned(), why: verdict.why.clone(), table: verdict.table.clone() };
     let mut ledger = File::open(how.directory)?;
     if let Err(error) = ledger.append(how.number, &entry, true) {
-        crate::run::warn(&format!("{error}: the verdict is not in the journal"));
+        crate::run::warn(&text::VerdictNotSaved { error: &error }.to_string());
     }
-    let mut said = format!("verdict: {}", verdict.words());
+    let mut line = text::Verdict { verdict: &verdict.label() }.to_string();
     if !verdict.why.is_empty() {
-        said = format!("{said}: {}", verdict.why);
+        line = format!("{line}: {}", verdict.why);
     }
-    (how.note)(&said);
+    (how.note)(&line);
     verdict.table.iter().for_each(|row| (how.note)(&measured(row)));
     let undone = if verdict.is_worse() && how.undo_if_worse { take_back(&mut ledger, why, how)? } else { None };
     resources(watch, how);
     Ok(Watched { verdict, undone })
 }
 
-/// Undoes it; whether that was whole, none where it is not in force any more.
+/// Undoes it; whether completely, none where it is no longer in effect.
 fn take_back(ledger: &mut File, why: &Because, how: &How<'_>) -> Result<Option<bool>, String> {
     let journal = ledger.read()?;
     let application = journal.applications.iter().find(|application| application.number == how.number);
     let Some(application) = application.filter(|application| application.is_in_force()) else { return Ok(None) };
     let root = topotop_collectors::Root::live().map_err(|error| format!("/: {error}"))?;
     let mut machine = Kernel::new(Arc::new(root));
-    let mut tell = |told| {
-        undo::say(application, &told, how.note);
+    let mut tell = |event| {
+        undo::report(application, &event, how.note);
         ControlFlow::Continue(())
     };
     match Applier::new(&mut machine, ledger, &mut tell).undo(application, why, false) {
         Ok(returned) => {
-            (how.note)(if returned.whole { "undone" } else { "undone in part: see what was said above" });
+            (how.note)(if returned.whole { text::UNDONE.as_str() } else { text::PARTLY_UNDONE_ABOVE.as_str() });
             Ok(Some(returned.whole))
         }
         Err(refused) => {
-            crate::run::warn(&format!("not undone: {refused}"));
+            crate::run::warn(&text::NotUndone { why: &refused }.to_string());
             Ok(Some(false))
         }
     }
@@ -180,7 +186,7 @@ fn measured(row: &Measured) -> String {
         None => "?".to_owned(),
     };
     format!(
-        "  {:<6} {} of {}: {} -> {}, {}",
+        "  {:<6} {} ({}): {} -> {}, {}",
         row.role,
         row.metric,
         row.subject,
@@ -194,15 +200,15 @@ fn short(value: f64) -> String {
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }
 
-/// What is short next, and how much room there is.
-fn resources(watch: &Watch, how: &How<'_>) {
+/// The next bottleneck and its headroom.
+fn resources(watch: &Observer, how: &How<'_>) {
     let seen = watch.seen();
     let Some(frame) = seen.frames.back() else { return };
     let resources = Resources::of(frame, &seen.findings, &topotop_model::judge::Settings::default());
     if let Some(resource) = resources.bottleneck() {
-        (how.note)(&format!("bottleneck now: {}", resource.summary()));
+        (how.note)(&text::Bottleneck { resource: &resource.summary() }.to_string());
     }
     if let Some((resource, room)) = resources.next().and_then(|resource| Some((resource, resource.headroom()?))) {
-        (how.note)(&format!("next: {}, headroom ≈ {room:.1}×", resource.summary()));
+        (how.note)(&text::Next { resource: &resource.summary(), factor: &format!("{room:.1}") }.to_string());
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn write(root: &Root, pid: u32, key: &str, list: &str) -> Result<(), 
     let cpus = IdSet::parse_list(list).ok_or_else(|| Trouble::because(format!("{list} is no list of CPUs")))?;
     let parts = key.split_once('@').and_then(|(tid, start)| Some((tid.parse().ok()?, start.parse::<u64>().ok()?)));
     let (tid, starttime) = parts.ok_or_else(|| Trouble::because(format!("{key} is no thread")))?;
-    let ended = || Trouble { errno: Some(Errno::SRCH.raw_os_error()), said: "has ended".to_owned() };
+    let ended = || Trouble { errno: Some(Errno::SRCH.raw_os_error()), message: "has exited".to_owned() };
     match one(root, pid, tid, &mut Vec::new()) {
         Ok(Some(thread)) if thread.starttime == starttime => {}
         Ok(None) => return Err(Trouble::because(format!("thread {tid} is a realtime one now: it stays where it is"))),
@@ -31,7 +31,7 @@ mod tests {
     use topotop_collectors::Root;
     use topotop_model::fix::Target;
 
-    use crate::fix::applier::{Applier, Told, empty, resolve};
+    use crate::fix::applier::{Applier, ApplyEvent, empty, resolve};
     use crate::fix::journal::Ledger;
     use crate::fix::machine::Trouble;
     use topotop_collectors::probe::Unread;
@@ -159,7 +159,7 @@ mod tests {
         let kernel = Kernel::new(Arc::new(Root::live().expect("a root")));
         let mut machine = Growing { kernel, writes: 0, grow };
         let mut paper = Paper::default();
-        let mut tell = |_: Told| ControlFlow::Continue(());
+        let mut tell = |_: ApplyEvent| ControlFlow::Continue(());
         let proposal = resolve(&machine, &plan);
         let done = Applier::new(&mut machine, &mut paper, &mut tell).apply(&proposal, "test", None).expect("applied");
         assert_eq!(done.state, Applied::Applied, "{done:?}");
@@ -204,11 +204,11 @@ mod tests {
         write(&mut machine, &key, &before).expect("written");
         assert_eq!(value(&machine).1, before);
         let gone = write(&mut machine, &format!("{tid}@1"), "0").expect_err("another thread");
-        assert_eq!(gone.said, "has ended");
+        assert_eq!(gone.message, "has exited");
         // A thread of another process is none of this one.
         assert!(write(&mut machine, "1@0", "0").is_err());
         let nowhere = write(&mut machine, &key, "8000").expect_err("no such CPU");
-        assert_eq!((nowhere.errno, nowhere.said.as_str()), (Some(22), "Invalid argument"));
+        assert_eq!((nowhere.errno, nowhere.message.as_str()), (Some(22), "Invalid argument"));
         assert_eq!(value(&machine).1, before);
         done.send(()).expect("sent");
         thread.join().expect("ends");

@@ -101,7 +101,7 @@ fn a_limit_goes_up_and_down_but_never_below_what_stays() {
     // Twenty MiB of a shell's own memory.
     group.run("x=$(head -c 20971520 /dev/zero | tr '\\0' x); echo ready; sleep 60; echo ${#x}");
     let refused = write(&mut kernel(), &limit, &(4u64 << 20).to_string()).expect_err("it would kill");
-    assert!(refused.said.contains("cannot be reclaimed, and a limit of 4194304 would kill"), "{refused}");
+    assert!(refused.message.contains("cannot be reclaimed, and a limit of 4194304 would kill"), "{refused}");
     assert_eq!(group.number("memory.limit_in_bytes"), 64 << 20);
 }
 

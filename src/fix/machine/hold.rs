@@ -30,7 +30,7 @@ impl Hold {
         Self { process: None, is_gone: true }
     }
 
-    /// False once the process has ended.
+    /// False once the process has exited.
     pub fn is_there(&self) -> bool {
         let has_ended = |process: &OwnedFd| {
             let mut polled = [PollFd::new(process, PollFlags::IN)];

@@ -20,7 +20,7 @@ fn why(trouble: Trouble) -> Trouble {
         Some(Errno::ROFS | Errno::ACCESS) => "/proc/irq is not writable here: root on the host is needed",
         _ => return trouble,
     };
-    Trouble { said: format!("{}: {because}", trouble.said), ..trouble }
+    Trouble { message: format!("{}: {because}", trouble.message), ..trouble }
 }
 
 #[cfg(test)]
@@ -30,12 +30,12 @@ mod tests {
 
     #[test]
     fn refusals_have_reasons() {
-        let said = |errno| why(Trouble::errno(errno)).said;
+        let said = |errno| why(Trouble::errno(errno)).message;
         for errno in [Errno::IO, Errno::PERM] {
             assert!(said(errno).contains("managed"), "{}", said(errno));
         }
         assert!(said(Errno::NOSPC).contains("no vector left"));
-        assert_eq!(said(Errno::NOENT), Trouble::errno(Errno::NOENT).said);
+        assert_eq!(said(Errno::NOENT), Trouble::errno(Errno::NOENT).message);
         assert_eq!(why(Trouble::errno(Errno::IO)).errno, Some(5));
     }
 }

@@ -12,7 +12,7 @@ pub(super) fn write(root: &Root, pid: u32, key: &str, value: &str) -> Result<(),
     let wanted = parse(value).ok_or_else(|| Trouble::because(format!("{value} is no class and level")))?;
     let parts = key.split_once('@').and_then(|(tid, start)| Some((tid.parse().ok()?, start.parse::<u64>().ok()?)));
     let (tid, starttime) = parts.ok_or_else(|| Trouble::because(format!("{key} is no thread")))?;
-    let ended = || Trouble { errno: Some(Errno::SRCH.raw_os_error()), said: format!("thread {tid} has ended") };
+    let ended = || Trouble { errno: Some(Errno::SRCH.raw_os_error()), message: format!("thread {tid} has exited") };
     let is_it = one(root, pid, tid, &mut Vec::new())
         .is_ok_and(|thread| thread.is_some_and(|thread| thread.starttime == starttime));
     if !is_it {
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(value(&machine).1, before);
         assert!(write(&mut machine, &key, "best-effort 9").is_err());
         let other = write(&mut machine, &format!("{pid}@1"), "idle 0").expect_err("another one");
-        assert_eq!(other.said, format!("thread {pid} has ended"));
+        assert_eq!(other.message, format!("thread {pid} has exited"));
         child.kill().expect("killed");
         child.wait().expect("waited for");
         assert!(machine.values(&target).is_err());

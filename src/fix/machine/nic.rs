@@ -48,7 +48,7 @@ pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
             }
             () => "the driver does not take these counts, or queues to go are used by AF_XDP sockets or filters",
         };
-        told(errno, if errno == Errno::INVAL { said } else { "" })
+        trouble(errno, if errno == Errno::INVAL { said } else { "" })
     })
 }
 
@@ -67,14 +67,14 @@ pub(super) fn write_rings(nic: &str, value: &str) -> Result<(), Trouble> {
     if let Some(done) = by_netlink(message::RINGS, nic, asked) {
         return done;
     }
-    ethtool::set_rings(nic, asked).map_err(|errno| told(errno, ""))
+    ethtool::set_rings(nic, asked).map_err(|errno| trouble(errno, ""))
 }
 
 /// Sets an interface's RSS table: `equal 4`, `default`, `0*32 1*32`. One that is as it should be is left alone: a table
 /// that was written counts as somebody's own, and drivers do not spread it anew.
 pub(super) fn write_rss_table(nic: &str, value: &str) -> Result<(), Trouble> {
     if value == "default" {
-        return ethtool::set_indirection(nic, &[]).map_err(|errno| told(errno, ""));
+        return ethtool::set_indirection(nic, &[]).map_err(|errno| trouble(errno, ""));
     }
     let now =
         current::indirection(nic).map_err(|_| Trouble::because(format!("the RSS table of {nic} could not be read")))?;
@@ -83,7 +83,7 @@ pub(super) fn write_rss_table(nic: &str, value: &str) -> Result<(), Trouble> {
     if table == now {
         return Ok(());
     }
-    ethtool::set_indirection(nic, &table).map_err(|errno| told(errno, ""))
+    ethtool::set_indirection(nic, &table).map_err(|errno| trouble(errno, ""))
 }
 
 fn counts(value: &str) -> Result<Counts, Trouble> {
@@ -136,10 +136,10 @@ fn by_netlink(what: What, nic: &str, counts: Counts) -> Option<Result<(), Troubl
         Ok(Answer::Done) => Some(Ok(())),
         Ok(Answer::Refused(number, said)) => match Errno::from_raw_os_error(number) {
             Errno::OPNOTSUPP if said.is_empty() => None,
-            errno => Some(Err(told(errno, &said))),
+            errno => Some(Err(trouble(errno, &said))),
         },
         Ok(_) => Some(Err(Trouble::because("the kernel gave no answer that says what it did"))),
-        Err(errno) => Some(Err(told(errno, ""))),
+        Err(errno) => Some(Err(trouble(errno, ""))),
     }
 }
 
@@ -160,9 +160,9 @@ fn receive(socket: &OwnedFd) -> Result<Answer, Errno> {
 }
 
 /// The kernel's number with its words, where it had some.
-fn told(errno: Errno, said: &str) -> Trouble {
+fn trouble(errno: Errno, message: &str) -> Trouble {
     let means = Trouble::errno(errno);
-    if said.is_empty() { missing(means) } else { Trouble { said: said.to_owned(), ..means } }
+    if message.is_empty() { missing(means) } else { Trouble { message: message.to_owned(), ..means } }
 }
 
 /// Why a file of an interface could not be written.
@@ -175,8 +175,8 @@ fn missing(trouble: Trouble) -> Trouble {
     if trouble.errno != Some(Errno::PERM.raw_os_error()) {
         return trouble;
     }
-    let said = format!("{}: CAP_NET_ADMIN is needed, in the interface's network namespace", trouble.said);
-    Trouble { said, ..trouble }
+    let message = format!("{}: requires CAP_NET_ADMIN in the interface's network namespace", trouble.message);
+    Trouble { message, ..trouble }
 }
 
 #[cfg(test)]

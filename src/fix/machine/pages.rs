@@ -162,22 +162,22 @@ impl Move<'_> {
 
     fn refused(&self, errno: Errno) -> Trouble {
         if errno == Errno::SRCH {
-            return Trouble { errno: Some(errno.raw_os_error()), said: format!("process {} has ended", self.pid) };
+            return Trouble { errno: Some(errno.raw_os_error()), message: format!("process {} has exited", self.pid) };
         }
         let plain = Trouble::errno(errno);
-        let said = format!("{}; {} of {} pages were moved", plain.said, self.done, self.of);
-        Trouble { said, ..plain }
+        let message = format!("{}; {} of {} pages were moved", plain.message, self.done, self.of);
+        Trouble { message, ..plain }
     }
 
     fn trouble(&self, why: &str) -> Trouble {
         let words = |(number, count): (&i32, &u64)| {
-            let text = Trouble::errno(Errno::from_raw_os_error(*number)).said;
+            let text = Trouble::errno(Errno::from_raw_os_error(*number)).message;
             format!("{count}: {text}")
         };
         let failed: Vec<String> = self.failed.iter().map(words).collect();
         let errno = self.failed.iter().max_by_key(|(_, count)| **count).map(|(number, _)| *number);
-        let said = format!("{why}: {} of {} pages were moved; {}", self.done, self.of, failed.join(", "));
-        Trouble { errno, said }
+        let message = format!("{why}: {} of {} pages were moved; {}", self.done, self.of, failed.join(", "));
+        Trouble { errno, message }
     }
 
     /// Partial where more than a few stayed where they were.
@@ -193,11 +193,11 @@ impl Move<'_> {
 fn unread(pid: u32, reason: Reason) -> Trouble {
     match reason {
         Reason::NotFound | Reason::Vanished => {
-            Trouble { errno: Some(Errno::SRCH.raw_os_error()), said: format!("process {pid} has ended") }
+            Trouble { errno: Some(Errno::SRCH.raw_os_error()), message: format!("process {pid} has exited") }
         }
         Reason::PermissionDenied => Trouble {
             errno: Some(Errno::PERM.raw_os_error()),
-            said: format!("where the pages of {pid} are: permission denied"),
+            message: format!("where the pages of {pid} are: permission denied"),
         },
         reason => Trouble::because(format!("where the pages of {pid} are: {}", reason.word().replace('_', " "))),
     }

@@ -50,7 +50,7 @@ fn run(
                 });
             }
             Err(trouble) if done == 0 => return Err(trouble),
-            Err(trouble) => return Err(Trouble { errno: trouble.errno, ..partly(done, &trouble.said) }),
+            Err(trouble) => return Err(Trouble { errno: trouble.errno, ..partly(done, &trouble.message) }),
         }
         if tell(&Progress { done, of, unit: "bytes" }).is_break() && done < of {
             return Err(partly(done, "stopped"));
@@ -103,7 +103,7 @@ mod tests {
     fn never_more_than_is_cold() {
         let (asked, result, _) = reclaim(100 * MIB, 40 * MIB, 99, u64::MAX);
         assert_eq!(asked, [16, 16, 8].map(|mib| mib * MIB));
-        let said = result.expect_err("partly").said;
+        let said = result.expect_err("partly").message;
         assert_eq!(said, "41943040 of 104857600 bytes were reclaimed: no more of its page cache is inactive and clean");
     }
 
@@ -112,13 +112,13 @@ mod tests {
         let (asked, result, _) = reclaim(100 * MIB, 1 << 30, 2, u64::MAX);
         let trouble = result.expect_err("partly");
         assert_eq!((asked.len(), trouble.errno), (3, Some(Errno::AGAIN.raw_os_error())));
-        assert!(trouble.said.starts_with("33554432 of 104857600 bytes were reclaimed"), "{trouble}");
+        assert!(trouble.message.starts_with("33554432 of 104857600 bytes were reclaimed"), "{trouble}");
     }
 
     #[test]
     fn it_stops_when_told_to() {
         let (asked, result, _) = reclaim(100 * MIB, 1 << 30, 99, 32 * MIB);
         assert_eq!(asked.len(), 2);
-        assert_eq!(result.expect_err("stopped").said, "33554432 of 104857600 bytes were reclaimed: stopped");
+        assert_eq!(result.expect_err("stopped").message, "33554432 of 104857600 bytes were reclaimed: stopped");
     }
 }

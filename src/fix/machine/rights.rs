@@ -1,38 +1,44 @@
-//! Whether a plan may be written at all: what it needs is held, and its files take writes from whoever asks. The kernel has
-//! the last word; this is said before anybody is asked for a yes.
+//! Checks before confirmation that a plan can be written: its capabilities are held and its files are writable. The kernel
+//! decides in the end.
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use topotop_collectors::probe::dirty;
 use topotop_model::fix::{Plan, Step, Target};
+use topotop_model::locale::fix::apply as text;
 
-/// Why it may not, with what is missing; `held` are the capabilities in effect.
+/// What is missing to write it; `held` are the effective capabilities.
 pub(super) fn missing(plan: &Plan, held: &[String]) -> Option<String> {
     let lacks = plan.lacks(held);
     if !lacks.is_empty() {
         let named: Vec<String> = lacks.iter().map(|need| format!("{} {}", need.capability, need.what)).collect();
-        return Some(format!("not held here: {}", named.join(", and ")));
+        return Some(text::MissingCapability { capabilities: &named.join(", ") }.to_string());
     }
     let why = |step: &Step| files(&step.target).into_iter().find_map(|path| refused(&path).map(|why| (path, why)));
     let whys: Vec<_> = plan.steps.iter().map(|step| (why(step), step.essential)).collect();
     let essential = whys.iter().find_map(|(why, essential)| why.as_ref().filter(|_| *essential));
-    // Of those that are each worth having one is enough.
+    // Of optional steps one writable step is enough.
     let none = whys.iter().all(|(why, _)| why.is_some()).then(|| whys.first().and_then(|(why, _)| why.as_ref()));
     if let Some((path, why)) = essential.or(none.flatten()) {
-        return Some(format!("{path} takes no writes here: {why}{}", needed(plan)));
+        let needs = needed(plan);
+        return Some(if needs.is_empty() {
+            text::NotWritable { path: &path, why: &why }.to_string()
+        } else {
+            text::NotWritableRequires { path: &path, why: &why, needs: &needs }.to_string()
+        });
     }
     let starts = plan.steps.iter().any(|step| matches!(step.target, Target::Service { .. }));
     if starts && !rustix::process::geteuid().is_root() {
-        return Some(format!("daemons are started by root{}", needed(plan)));
+        return Some(text::DAEMON_ROOT.to_string());
     }
     None
 }
 
-/// What else than capabilities a plan needs.
+/// The requirements of a plan other than capabilities.
 fn needed(plan: &Plan) -> String {
     let others: Vec<&str> =
         plan.needs.iter().filter(|need| need.capability.is_empty()).map(|need| need.what.as_str()).collect();
-    if others.is_empty() { String::new() } else { format!("; it needs {}", others.join(", ")) }
+    others.join(", ")
 }
 
 /// The files that a place is written by; none where it is written by calls or by somebody else.

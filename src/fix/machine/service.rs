@@ -121,7 +121,7 @@ impl Place<'_> {
                 pidfd_send_signal(&held, Signal::TERM).map_err(Trouble::errno)?;
             }
         }
-        self.comes_to(name, "stopped", &said.unwrap_or_else(|trouble| trouble.said))
+        self.comes_to(name, "stopped", &said.unwrap_or_else(|trouble| trouble.message))
     }
 
     /// Gives the service arguments until the next boot, beside those that it has; none takes them back.
@@ -201,7 +201,7 @@ impl Place<'_> {
     }
 
     /// Waits until its process says so.
-    fn comes_to(&self, name: &str, wanted: &str, said: &str) -> Result<(), Trouble> {
+    fn comes_to(&self, name: &str, wanted: &str, message: &str) -> Result<(), Trouble> {
         let until = Instant::now() + self.patience;
         loop {
             let state = self.state(name)?;
@@ -209,7 +209,7 @@ impl Place<'_> {
                 return Ok(());
             }
             if Instant::now() > until {
-                let words = if said.is_empty() { String::new() } else { format!(": {said}") };
+                let words = if message.is_empty() { String::new() } else { format!(": {message}") };
                 return Err(Trouble::because(format!("{name} is {state}, not {wanted}{words}")));
             }
             std::thread::sleep(Duration::from_millis(50));
@@ -323,9 +323,9 @@ mod tests {
         place.patience = std::time::Duration::from_millis(300);
         script(&dir.path().join("bin/tt-daemon-c"), "echo it is masked >&2");
         let trouble = place.write("tt-daemon-c", "running").expect_err("it never came");
-        assert_eq!(trouble.said, "tt-daemon-c is stopped, not running: it is masked");
+        assert_eq!(trouble.message, "tt-daemon-c is stopped, not running: it is masked");
         place.programs.clear();
-        assert_eq!(place.write("tt-daemon-c", "running").expect_err("none").said, "tt-daemon-c is not installed");
+        assert_eq!(place.write("tt-daemon-c", "running").expect_err("none").message, "tt-daemon-c is not installed");
         for wrong in ["", "on", "running without", "running without x"] {
             assert!(place.write("tt-daemon-c", wrong).is_err(), "{wrong}");
         }

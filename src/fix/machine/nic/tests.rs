@@ -86,7 +86,7 @@ fn set_in_a_namespace() {
     for (value, says) in [("rx 9 tx 1", "exceeds maximum"), ("rx 0 tx 1", "no RX or TX channel")] {
         let trouble = write(&channels, value).expect_err(value);
         assert_eq!(trouble.errno, Some(Errno::INVAL.raw_os_error()));
-        assert!(trouble.said.contains(says), "{trouble}");
+        assert!(trouble.message.contains(says), "{trouble}");
     }
     assert_eq!(read(&channels), old, "what is refused changes nothing");
     // The older way says the same.
@@ -122,10 +122,13 @@ fn refused_in_a_namespace() {
     let channels = Target::Channels { nic: "v0".to_owned() };
     let trouble = write(&channels, "rx 3 tx 3").expect_err("refused");
     assert_eq!(trouble.errno, Some(Errno::PERM.raw_os_error()), "{trouble}");
-    assert!(trouble.said.contains("CAP_NET_ADMIN"), "{trouble}");
+    assert!(trouble.message.contains("CAP_NET_ADMIN"), "{trouble}");
     let steering = Target::file("/sys/class/net/v0/queues/rx-0/rps_cpus");
     let trouble = write(&steering, "2").expect_err("refused");
-    assert!(trouble.errno == Some(Errno::PERM.raw_os_error()) && trouble.said.contains("CAP_NET_ADMIN"), "{trouble}");
+    assert!(
+        trouble.errno == Some(Errno::PERM.raw_os_error()) && trouble.message.contains("CAP_NET_ADMIN"),
+        "{trouble}"
+    );
 }
 
 #[test]

@@ -1,0 +1,216 @@
+//! F-IOMAX: limits the writes of a noisy writer on a shared disk.
+
+use super::disk::{self, Shared};
+use super::group::{self, MIB, Named, show};
+use super::shell::quoted;
+use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Step, Target};
+use crate::locale::fix as shared;
+use crate::locale::fix::io_limit as text;
+use crate::rules;
+use crate::rules::parts;
+
+pub(super) const FIX: Fix = Fix {
+    id: "F-IOMAX",
+    name: text::NAME,
+    answers: &[(rules::disk_shared::ID, 3), (rules::disk_saturated::ID, 3), (rules::disk_capped::ID, 5)],
+    executable: true,
+    parameters: &[
+        Parameter { name: "group", unit: "", about: shared::ABOUT_GROUP },
+        Parameter { name: "iops", unit: "1/s", about: text::ABOUT_IOPS },
+        Parameter { name: "bps", unit: "bytes/s", about: text::ABOUT_BPS },
+    ],
+    plan,
+};
+
+/// The limit as a share of the current rate.
+const SHARE: f64 = 0.5;
+/// The smallest limits that are proposed.
+const LEAST_WRITES: f64 = 100.0;
+const LEAST_BYTES: u64 = MIB;
+/// A limit above this share of the rate has no effect.
+const WORTH: f64 = 0.9;
+
+/// A limit of writes or of bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Limit {
+    Writes(u64),
+    Bytes(u64),
+}
+
+impl Limit {
+    fn text(self) -> String {
+        match self {
+            Self::Writes(count) => text::LimitWrites { count: &count }.to_string(),
+            Self::Bytes(bytes) => format!("{}/s", show(bytes)),
+        }
+    }
+}
+
+fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
+    let shared = Shared::of(case)?;
+    let group = disk::held(case, &shared.disturber)?;
+    let limit = limit(case, &shared)?;
+    let (number, name) = (shared.number(), &shared.disk.name);
+    let title = text::Title {
+        cgroup: &shared.disturber.group,
+        limit: &limit.text(),
+        disk: &name,
+        victim: &shared.victim.group,
+    }
+    .to_string();
+    let mut plan = case.plan(FIX.id, title);
+    plan.identity = vec![group.identity(), Identity::Disk { name: name.to_string(), number: number.clone() }];
+    let (file, value, property, unit) = match (limit, group.version) {
+        (Limit::Writes(count), 1) => ("blkio.throttle.write_iops_device", count.to_string(), "IOWriteIOPSMax", count),
+        (Limit::Bytes(bytes), 1) => {
+            ("blkio.throttle.write_bps_device", bytes.to_string(), "IOWriteBandwidthMax", bytes)
+        }
+        (Limit::Writes(count), _) => ("io.max", format!("wiops={count}"), "IOWriteIOPSMax", count),
+        (Limit::Bytes(bytes), _) => ("io.max", format!("wbps={bytes}"), "IOWriteBandwidthMax", bytes),
+    };
+    let by_unit = format!("/dev/{name} {unit}");
+    let line = format!("{number} {value}");
+    let setting = group.setting(
+        case,
+        &text::STEP,
+        &value,
+        &Named { name: file, value: &line },
+        &Named { name: property, value: &by_unit },
+    );
+    if matches!(setting.step.target, Target::UnitProperty { .. }) {
+        plan.commands = vec![format!(
+            "systemctl set-property --runtime {} {}",
+            quoted(group.unit().unwrap_or_default()),
+            quoted(&format!("{property}={by_unit}"))
+        )];
+        plan.undo = text::UndoUnit { property: &property }.to_string();
+        plan.breaks.push(text::BreaksUnit { property: &property }.to_string());
+        plan.steps = vec![setting.step];
+    } else {
+        let path = group.file(file);
+        let none = if group.version == 1 {
+            format!("{number} 0")
+        } else {
+            format!("{number} {}=max", value.split('=').next().unwrap_or_default())
+        };
+        plan.undo = text::UndoFile { value: &quoted(&none), path: &quoted(&path) }.to_string();
+        plan.commands = vec![setting.command];
+        plan.steps = vec![Step::new(text::STEP.to_string(), Target::Line { path, key: number }, value)];
+    }
+    plan.risk = Risk::Disruptive;
+    plan.breaks.extend(breaks(&shared, group.version));
+    plan.needs = vec![group::need()];
+    plan.reverters = group.reverters(None);
+    plan.verify = shared.verify(case);
+    plan.persistent = group.lasting(&format!("{property}={by_unit}"), text::KUBERNETES.as_str());
+    Ok(plan)
+}
+
+fn breaks(shared: &Shared<'_>, version: u32) -> Vec<String> {
+    let (disturber, name) = (&shared.disturber.group, &shared.disk.name);
+    let mut breaks = vec![text::BreaksSlow { cgroup: &disturber }.to_string()];
+    if version == 1 {
+        breaks.push(text::BREAKS_V1.to_string());
+    } else {
+        breaks.push(text::BREAKS_V2.to_string());
+    }
+    breaks.push(text::BreaksCount { disk: &name }.to_string());
+    breaks
+}
+
+/// As set, else half of the current rate: of writes where there are many, of bytes where there are few large ones.
+fn limit(case: &Case<'_>, shared: &Shared<'_>) -> Result<Limit, Refusal> {
+    if let Some(count) = case.number("iops", 1..=10_000_000)? {
+        return Ok(Limit::Writes(count));
+    }
+    if let Some(bytes) = group::sized(case, "bps", MIB..=1 << 40)? {
+        return Ok(Limit::Bytes(bytes));
+    }
+    let rate = shared.rate(case.frame);
+    let writes = rate.map_or(0.0, |rate| rate.writes_per_second);
+    let bytes = rate.map_or(shared.disturber.bytes_per_second, |rate| rate.write_bytes_per_second);
+    let fewer = (writes * SHARE).max(LEAST_WRITES).ceil();
+    if fewer <= writes * WORTH {
+        return Ok(Limit::Writes(fewer as u64));
+    }
+    let less = ((bytes * SHARE) as u64).max(LEAST_BYTES) / 4096 * 4096;
+    if less as f64 <= bytes * WORTH {
+        return Ok(Limit::Bytes(less));
+    }
+    let (writes, bytes) = (parts::count(Some(writes.round())), show(bytes as u64));
+    let least = format!("{LEAST_WRITES:.0}");
+    Err(Refusal::because(
+        text::TooLittle { cgroup: &shared.disturber.group, writes: &writes, bytes: &bytes, least: &least }.to_string(),
+    ))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::group::tests::mounted;
+    use super::super::testing::{plan, plan_text};
+    use super::{FIX, Plan, Refusal};
+    use crate::frame::{Cgroup, CgroupIoRate, Frame, WriterId};
+
+    /// /es disturbs /rabbit on sdb.
+    pub(in super::super) fn shared(frame: &mut Frame, version: u32, writes: f64, bytes: f64) {
+        let group = |path: &str, writes_per_second, write_bytes_per_second| Cgroup {
+            path: path.into(),
+            io: vec![CgroupIoRate {
+                dev: 8 << 20 | 16,
+                writes_per_second,
+                write_bytes_per_second,
+                ..CgroupIoRate::default()
+            }],
+            ..Cgroup::default()
+        };
+        frame.disks[0].dev = 8 << 20 | 16;
+        frame.cgroups = vec![group("/es", writes, bytes), group("/rabbit", 40.0, 400_000.0)];
+        mounted(frame, version);
+    }
+
+    fn why(plan: Result<Plan, Refusal>) -> String {
+        match plan {
+            Err(Refusal::Refused { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn half_of_its_writes() {
+        let plan = plan(&FIX, "IO-02", &[], |frame| shared(frame, 2, 1000.0, 40e6)).expect("a plan");
+        insta::assert_snapshot!(plan_text(&plan));
+    }
+
+    #[test]
+    fn few_large_writes_are_limited_by_bytes() {
+        let plan = plan(&FIX, "IO-02", &[], |frame| shared(frame, 1, 60.0, 60.0 * 65536.0)).expect("a plan");
+        insta::assert_snapshot!(plan_text(&plan));
+    }
+
+    #[test]
+    fn systemd_sets_what_is_systemds() {
+        let plan = plan(&FIX, "IO-02", &[("iops", "30")], |frame| {
+            shared(frame, 2, 1000.0, 40e6);
+            frame.cgroups[0].path = "/system.slice/es.service".into();
+            frame.cgroups.sort_by(|a, b| a.path.cmp(&b.path));
+            frame.disks[0].writers[1].who = WriterId::Cgroup("/system.slice/es.service".into());
+        });
+        insta::assert_snapshot!(plan_text(&plan.expect("a plan")));
+    }
+
+    #[test]
+    fn a_floor_and_who_is_meant() {
+        let little = plan(&FIX, "IO-02", &[], |frame| shared(frame, 2, 60.0, 60.0 * 4096.0));
+        assert_eq!(
+            why(little),
+            "/es does 60 writes/s at 240.0 KiB/s: limits below 100 writes/s and 1 MiB/s require --set iops="
+        );
+        let other = plan(&FIX, "IO-02", &[("group", "/x")], |frame| shared(frame, 2, 1000.0, 40e6));
+        assert_eq!(why(other), "invalid group=/x: it does not write to sdb");
+        let asked =
+            plan(&FIX, "IO-02", &[("group", "/rabbit"), ("iops", "20")], |frame| shared(frame, 2, 1000.0, 40e6));
+        assert!(asked.expect("a plan").title.starts_with("/rabbit: at most 20 writes/s on sdb, for /es"));
+        let alone = plan(&FIX, "IO-01", &[], |frame| shared(frame, 2, 1000.0, 40e6));
+        assert_eq!(alone, Err(Refusal::NotForThis));
+    }
+}

@@ -1,0 +1,189 @@
+//! F-LIMIT: raises the memory limit of a cgroup; never lowers it.
+
+use super::group::{self, Group, MIB, Named, show};
+use super::shell::quoted;
+use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target};
+use crate::frame::CgroupMemory;
+use crate::locale::fix as shared;
+use crate::locale::fix::memory_limit as text;
+use crate::rules;
+use crate::rules::Subject;
+
+pub(super) const FIX: Fix = Fix {
+    id: "F-LIMIT",
+    name: text::NAME,
+    answers: &[
+        (rules::cgroup_unreclaimable::ID, 0),
+        (rules::cgroup_time_to_limit::ID, 0),
+        (rules::oom_kill::ID, 0),
+        (rules::refaults::ID, 0),
+        (rules::cgroup_reclaim_stalls::ID, 2),
+    ],
+    executable: true,
+    parameters: &[Parameter { name: "limit", unit: "bytes", about: text::ABOUT_LIMIT }],
+    plan,
+};
+
+/// The increase, as a share of the limit.
+const MORE: f64 = 0.25;
+/// The largest increase, as a share of the host's available memory.
+const OF_AVAILABLE: f64 = 0.5;
+/// The smallest useful increase, as a share of the limit.
+const LEAST: f64 = 0.02;
+
+fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
+    if case.finding.subject == Subject::Host {
+        return Err(Refusal::NotForThis);
+    }
+    let group = Group::of(case, "memory")?;
+    let memory = group.memory()?;
+    let old = memory.limit_bytes.value().ok_or_else(|| Refusal::because(shared::NO_LIMIT.to_string()))?;
+    let new = raised(case, &group, memory, old)?;
+    let path = &group.cgroup.path;
+    let mut plan = case.plan(FIX.id, text::Title { cgroup: &path, old: &show(old), new: &show(new) }.to_string());
+    plan.identity = vec![group.identity()];
+    let bytes = new.to_string();
+    let undo = if group.version == 1 {
+        of_version_1(case, &group, &mut plan, old, new)
+    } else {
+        let named = |name| Named { name, value: &bytes };
+        let setting = group.setting(case, &text::STEP, &bytes, &named("memory.max"), &named("MemoryMax"));
+        let undo = setting.undo(&old.to_string(), &old.to_string());
+        plan.steps = vec![setting.step];
+        plan.commands = vec![setting.command];
+        undo
+    };
+    plan.risk = Risk::Safe;
+    plan.breaks = vec![text::Breaks { size: &available(case) }.to_string()];
+    plan.needs = vec![group::need()];
+    plan.undo = if group.version == 1 {
+        text::UndoV1 { command: &undo }.to_string()
+    } else {
+        text::UndoV2 { command: &undo }.to_string()
+    };
+    plan.reverters = group.reverters(None);
+    plan.verify = group::verify(case, group.cgroup, 60);
+    plan.persistent =
+        group.lasting(&format!("MemoryMax={bytes}"), &format!("resources:\n  limits:\n    memory: {}Mi", new / MIB));
+    Ok(plan)
+}
+
+/// The new limit.
+fn raised(case: &Case<'_>, group: &Group<'_>, memory: &CgroupMemory, old: u64) -> Result<u64, Refusal> {
+    let above = &memory.limited_by;
+    let by_another = !above.is_empty() && **above != *group.cgroup.path;
+    if let Some(effective) = memory.effective_limit_bytes.value().filter(|limit| by_another && *limit <= old) {
+        return Err(Refusal::because(text::Parent { cgroup: &above, size: &show(effective) }.to_string()));
+    }
+    let memory = &case.frame.memory;
+    let available = memory.available_bytes.value();
+    let available = available.ok_or_else(|| Refusal::until(text::UNREAD.to_string(), "Linux 3.14"))?;
+    let most = old.saturating_add((available as f64 * OF_AVAILABLE) as u64) / MIB * MIB;
+    let least = (old / MIB + 1) * MIB;
+    if (most as f64) < old as f64 * (1.0 + LEAST) {
+        return Err(Refusal::because(text::HostLow { size: &show(available) }.to_string()));
+    }
+    if let Some(limit) = group::sized(case, "limit", least..=most)? {
+        return Ok(limit);
+    }
+    Ok(((old as f64 * (1.0 + MORE)) as u64).div_ceil(MIB).saturating_mul(MIB).clamp(least, most))
+}
+
+fn available(case: &Case<'_>) -> String {
+    case.frame.memory.available_bytes.value().map_or_else(|| "?".to_owned(), show)
+}
+
+/// cgroup v1: the limit of memory and swap must not be below that of memory, so it is written first.
+fn of_version_1(case: &Case<'_>, group: &Group<'_>, plan: &mut Plan, old: u64, new: u64) -> String {
+    let table = case.frame.raw.cgroups.data();
+    let slot = group.cgroup.slot;
+    let swap = table.swap_limit_bytes.value(slot);
+    let mut undo = Vec::new();
+    let mut step = |what: &str, name: &str, old: u64, new: u64| {
+        let path = group.file(name);
+        plan.commands.push(format!("echo {new} > {}", quoted(&path)));
+        undo.insert(0, format!("echo {old} > {}", quoted(&path)));
+        plan.steps.push(Step::new(what, Target::file(path), new.to_string()));
+    };
+    if let Some(swap) = swap {
+        let both = |limit: u64| limit.saturating_add(swap);
+        step(text::STEP_SWAP.as_str(), "memory.memsw.limit_in_bytes", both(old), both(new));
+    }
+    step(text::STEP.as_str(), "memory.limit_in_bytes", old, new);
+    undo.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::group::tests::mounted;
+    use super::super::testing::{plan, plan_text};
+    use super::{FIX, Refusal};
+    use crate::frame::Frame;
+    use crate::{Known, Table};
+    use std::sync::Arc;
+
+    const GIB: u64 = 1 << 30;
+
+    fn why(plan: Result<super::Plan, Refusal>) -> String {
+        match plan {
+            Err(Refusal::Refused { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_quarter_more() {
+        let plan = plan(&FIX, "MEM-01", &[], |frame| mounted(frame, 2)).expect("a plan");
+        insta::assert_snapshot!(plan_text(&plan));
+    }
+
+    #[test]
+    fn systemd_sets_what_is_systemds() {
+        let renamed = |frame: &mut Frame| {
+            mounted(frame, 2);
+            frame.cgroups[0].path = "/system.slice/mq.service".into();
+            frame.cgroups[0].memory.as_mut().expect("memory").limited_by = "/system.slice/mq.service".into();
+        };
+        let plan = plan(&FIX, "MEM-01", &[], renamed).expect("a plan");
+        insta::assert_snapshot!(plan_text(&plan));
+    }
+
+    #[test]
+    fn version_1_raises_both_limits() {
+        let one = |frame: &mut Frame| {
+            mounted(frame, 1);
+            let table = Arc::make_mut(&mut frame.raw.cgroups).data_mut();
+            frame.cgroups[0].slot = table.insert();
+            table.swap_limit_bytes.set(frame.cgroups[0].slot, GIB);
+        };
+        let plan = plan(&FIX, "MEM-03", &[("limit", "6G")], one).expect("a plan");
+        insta::assert_snapshot!(plan_text(&plan));
+    }
+
+    #[test]
+    fn never_lower_and_never_more_than_there_is() {
+        let with = |set: &[(&str, &str)], available: u64| {
+            plan(&FIX, "MEM-01", set, move |frame| {
+                mounted(frame, 2);
+                frame.memory.available_bytes = Known::Value(available);
+            })
+        };
+        let new =
+            |plan: Result<super::Plan, Refusal>| plan.expect("a plan").steps[0].new.parse::<u64>().expect("bytes");
+        assert_eq!(new(with(&[], GIB)), 4 * GIB + GIB / 2);
+        assert_eq!(why(with(&[("limit", "3G")], 100 * GIB)), "invalid limit=3G: use a size from 4.0 GiB to 54.0 GiB");
+        assert_eq!(why(with(&[("limit", "60G")], 100 * GIB)), "invalid limit=60G: use a size from 4.0 GiB to 54.0 GiB");
+        assert!(why(with(&[], GIB / 16)).starts_with("the host has only 64.0 MiB available"));
+    }
+
+    #[test]
+    fn the_limit_that_holds_it_is_told() {
+        let held = plan(&FIX, "MEM-01", &[], |frame| {
+            mounted(frame, 2);
+            let memory = frame.cgroups[0].memory.as_mut().expect("memory");
+            (memory.limited_by, memory.effective_limit_bytes) = ("/".into(), Known::Value(2 * GIB));
+            memory.unreclaimable_bytes = Known::Value(2 * GIB);
+        });
+        assert_eq!(why(held), "the limit of / (2.0 GiB) restricts it, not its own");
+    }
+}

@@ -1,0 +1,151 @@
+//! Executes orders of the dialog on this machine, through the applier, with the user's journal.
+
+use super::applier::{Applier, ApplyEvent, Proposal, Refused, resolve};
+use super::deadman;
+use super::journal::{self, File, Ledger as _};
+use super::machine::Kernel;
+use super::order::Reply;
+use super::session::MachineWriter;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use topotop_collectors::{Root, surroundings};
+use topotop_model::fix::{Plan, Surroundings, Verdict};
+use topotop_model::journal::{Applied, Because, Entry, State};
+use topotop_model::locale::fix::apply as text;
+
+/// Seconds until the automatic rollback of a fix that may disconnect the user.
+const REVERT_AFTER: u32 = deadman::SECONDS;
+
+/// This machine and its journal.
+#[derive(Debug)]
+pub(crate) struct LocalWriter {
+    root: Arc<Root>,
+    machine: Kernel,
+    state: Option<PathBuf>,
+    /// The plan shown last, with holds on the objects that it changes.
+    proposal: Option<Proposal>,
+}
+
+impl LocalWriter {
+    /// Reads below a root; writes where that is the live root and `state` is a directory for the journal.
+    pub(crate) fn new(root: Arc<Root>, state: Option<PathBuf>) -> Self {
+        Self { machine: Kernel::new(Arc::clone(&root)), root, state, proposal: None }
+    }
+
+    fn open(&self) -> Result<File, String> {
+        let state = self.state.as_deref();
+        let state = state.ok_or_else(|| text::NO_STATE_DIR.to_string())?;
+        File::open(state)
+    }
+
+    fn append(&self, number: u64, entry: &Entry) -> Result<(), String> {
+        self.open()?.append(number, entry, true)
+    }
+
+    fn applied(&mut self, tell: &mut dyn FnMut(Reply) -> ControlFlow<()>) -> Result<Reply, String> {
+        // A shown plan is applied once.
+        let proposal = self.proposal.take().ok_or_else(|| text::NO_PROPOSAL.to_string())?;
+        let at_risk = !proposal.resolved.plan.cuts_off.is_empty();
+        let revert_after_seconds = at_risk.then_some(REVERT_AFTER);
+        let mut ledger = self.open()?;
+        let state = self.state.clone().unwrap_or_default();
+        let mut unarmed = None;
+        let mut handle = |event| match event {
+            // Nothing risky is written before the automatic rollback is armed.
+            ApplyEvent::Begun(number) if at_risk => match deadman::arm_this(&state, number, REVERT_AFTER) {
+                Ok(_) => ControlFlow::Continue(()),
+                Err(why) => {
+                    unarmed = Some(why);
+                    ControlFlow::Break(())
+                }
+            },
+            ApplyEvent::Begun(_) | ApplyEvent::Writing { .. } | ApplyEvent::PutBack(_) => ControlFlow::Continue(()),
+            ApplyEvent::Far(progress) => tell(Reply::Far(progress)),
+            ApplyEvent::Wrote(outcome) => tell(Reply::Wrote(outcome)),
+        };
+        let done = Applier::new(&mut self.machine, &mut ledger, &mut handle)
+            .apply(&proposal, &who(), revert_after_seconds)
+            .map_err(|Refused(why)| why)?;
+        if let Some(why) = unarmed {
+            return Err(text::NothingWritten { why: &why }.to_string());
+        }
+        let put_back =
+            (!done.put_back.is_empty()).then(|| match done.put_back.iter().find_map(|one| one.error.clone()) {
+                None => text::RESTORED.to_string(),
+                Some(error) => text::NotRestored { error: &error }.to_string(),
+            });
+        Ok(Reply::Applied {
+            number: done.number,
+            state: done.state,
+            mono_ns: topotop_collectors::now().mono_ns,
+            revert_after_seconds: revert_after_seconds.filter(|_| done.state != Applied::Failed),
+            trouble: done.trouble.or(put_back),
+        })
+    }
+
+    fn undone(&mut self, number: u64, why: &Because) -> Result<Reply, String> {
+        let mut ledger = self.open()?;
+        let journal = ledger.read()?;
+        let application =
+            journal.find(&number.to_string()).ok_or_else(|| text::NotInJournal { number: &number }.to_string())?;
+        let returned = Applier::new(&mut self.machine, &mut ledger, &mut |_| ControlFlow::Continue(()))
+            .undo(application, why, false)
+            .map_err(|Refused(why)| why)?;
+        let (why, whole, items) = (why.clone(), returned.whole, returned.outcomes);
+        Ok(Reply::Undone { number, why, whole, items })
+    }
+}
+
+impl MachineWriter for LocalWriter {
+    fn look(&mut self) -> Surroundings {
+        surroundings::read(&self.root)
+    }
+
+    fn resolve(&mut self, plan: &Plan) -> Reply {
+        let proposal = resolve(&self.machine, plan);
+        let reply = Reply::Resolved(Box::new(proposal.resolved.clone()), proposal.refused.clone());
+        self.proposal = Some(proposal);
+        reply
+    }
+
+    fn apply(&mut self, tell: &mut dyn FnMut(Reply) -> ControlFlow<()>) -> Reply {
+        self.applied(tell).unwrap_or_else(Reply::Refused)
+    }
+
+    fn confirm(&mut self, number: u64) -> Result<(), String> {
+        self.append(number, &Entry::Confirmed)
+    }
+
+    fn verdict(&mut self, number: u64, verdict: &Verdict) -> Result<(), String> {
+        let entry =
+            Entry::Verdict { verdict: verdict.name.to_owned(), why: verdict.why.clone(), table: verdict.table.clone() };
+        self.append(number, &entry)
+    }
+
+    fn undo(&mut self, number: u64, why: &Because) -> Reply {
+        self.undone(number, why).unwrap_or_else(Reply::Trouble)
+    }
+
+    fn ask(&mut self, number: u64) -> Option<Reply> {
+        let journal = journal::read(self.state.as_deref()?).ok()?;
+        let application = journal.find(&number.to_string())?;
+        match application.state() {
+            State::Undone | State::Reverted | State::Partial => {
+                let undo = application.undo.as_ref()?;
+                let back = application.items.iter().flatten().filter_map(|item| item.put_back.clone());
+                let (why, whole) = (undo.why.clone(), undo.whole.unwrap_or_default());
+                Some(Reply::Undone { number, why, whole, items: back.collect() })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// User and terminal, for readers of the journal.
+fn who() -> String {
+    let uid = rustix::process::getuid().as_raw();
+    let name = std::env::var("SUDO_USER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| format!("uid {uid}"));
+    let terminal = std::fs::read_link("/proc/self/fd/0").map(|path| path.display().to_string()).unwrap_or_default();
+    format!("{name} (uid {uid}) on {terminal}")
+}
