@@ -209,7 +209,7 @@ pub(super) mod tests {
         assert_eq!(why(other), "invalid group=/x: it does not write to sdb");
         let asked =
             plan(&FIX, "IO-02", &[("group", "/rabbit"), ("iops", "20")], |frame| shared(frame, 2, 1000.0, 40e6));
-        assert!(asked.expect("a plan").title.starts_with("/rabbit: at most 20 writes/s on sdb, for /es"));
+        assert!(asked.expect("a plan").title.starts_with("Limit /rabbit to 20 writes/s on sdb to relieve /es"));
         let alone = plan(&FIX, "IO-01", &[], |frame| shared(frame, 2, 1000.0, 40e6));
         assert_eq!(alone, Err(Refusal::NotForThis));
     }

@@ -92,6 +92,6 @@ mod tests {
             frame.processes.clear();
         });
         let Err(Refusal::Refused { needs, .. }) = unread else { panic!("{unread:?}") };
-        assert_eq!(needs, "root (/proc/PID/io)");
+        assert_eq!(needs, "root, to read /proc/PID/io");
     }
 }

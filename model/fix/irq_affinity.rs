@@ -38,7 +38,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     }
     let about = match &*nics {
         [nic] => nic.name.to_string(),
-        _ => case.finding.subject.to_string(),
+        _ => match &case.finding.subject {
+            Subject::Cpu(cpu) => format!("CPU {cpu}"),
+            subject => subject.to_string(),
+        },
     };
     let places: Vec<String> = moves.iter().map(|(irq, cpus)| format!("{} -> {cpus}", irq.irq)).collect();
     let mut plan = case.plan(FIX.id, text::Title { subject: &about, moves: &parts::list(places, 8) }.to_string());

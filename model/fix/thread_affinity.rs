@@ -363,6 +363,6 @@ mod tests {
     fn what_has_gone_is_refused() {
         let (mut frame, finding) = sick("CPU-07", |_| ());
         frame.processes.iter_mut().for_each(|process| process.starttime += 1);
-        assert!(why(plan_for(&FIX, &frame, &finding, &[], &surroundings())).contains("gone"));
+        assert!(why(plan_for(&FIX, &frame, &finding, &[], &surroundings())).contains("exited"));
     }
 }
