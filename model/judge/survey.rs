@@ -181,13 +181,8 @@ mod tests {
         let frame = machine(1);
         let sick = check(&frame, "NIC-01");
         assert_eq!((sick.mark(), sick.findings[0].severity), (Mark::WouldHurt, Severity::Warning));
-<<<<<<< HEAD
         assert_eq!(sick.findings[0].title(), "nic:eth0 uses 1 of 4 combined channels");
         // The judge of a machine that works tells the same as worth knowing.
-=======
-        assert_eq!(sick.findings[0].title(), "nic:eth0 runs 1 of 4 combined channels");
-        // The judge of a working machine reports the same as info.
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
         let mut judge = Judge::default();
         let judgement = (0..10).map(|_| judge.step(&frame)).last().expect("a judgement");
         assert_eq!(judgement.worst(), Some(Severity::Info));

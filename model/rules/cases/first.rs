@@ -6,21 +6,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-02",
         severity: Severity::Info,
-<<<<<<< HEAD
-        says: "java (pid:100@7) is limited by one thread: main (101) uses 99 % of a core, the other threads 0 %",
-=======
-        says: "java (pid:100@7) goes as fast as one thread: main (101) uses 99% of a core, the others 0%",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "java (pid:100@7) is limited by one thread: main (101) uses 99% of a core, the other threads 0%",
         sick: |frame, _| one_thread(frame),
     },
     Case {
         rule: "CPU-04",
         severity: Severity::Warning,
-<<<<<<< HEAD
-        says: "node:0 is 90 % busy while node 1 is 10 % busy",
-=======
-        says: "node:0 is 90% busy, node 1 10%",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "node:0 is 90% busy while node 1 is 10% busy",
         sick: |frame, _| busy_node(frame, 0.9),
     },
     Case {
@@ -38,11 +30,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-09",
         severity: Severity::Warning,
-<<<<<<< HEAD
-        says: "steal time averages 30 %, 30 % now on CPU 7; measurements are unreliable",
-=======
-        says: "the host takes 30% of the CPU time away, now 30% of CPU 7: figures taken meanwhile say little",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "steal time averages 30%, 30% now on CPU 7; measurements are unreliable",
         sick: |frame, _| stolen(frame),
     },
     Case {
@@ -57,11 +45,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-02",
         severity: Severity::Warning,
-<<<<<<< HEAD
-        says: "beam.smp (pid:200@7): the scheduler bound to CPU 0 waits 50 % of the time for pgbench (300); idle CPUs: 1-7",
-=======
-        says: "beam.smp (pid:200@7) is bound to CPU 0 and waits 50% of its time for pgbench (300); idle: 1-7",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "beam.smp (pid:200@7): the scheduler bound to CPU 0 waits 50% of the time for pgbench (300); idle CPUs: 1-7",
         sick: |frame, _| crowded(frame, "300"),
     },
     Case {

@@ -6,11 +6,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-01",
         severity: Severity::Warning,
-<<<<<<< HEAD
-        says: "cpu:2 is 99 % busy and tasks wait for it; the other CPUs average 10 %",
-=======
-        says: "cpu:2 is 99% busy while the others are 10% busy, and work waits for it",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "cpu:2 is 99% busy and tasks wait for it; the other CPUs average 10%",
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2)];
@@ -55,11 +51,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-01",
         severity: Severity::Critical,
-<<<<<<< HEAD
-        says: "cpu:1 is 95 % softirq; the other CPUs average 0 %",
-=======
-        says: "cpu:1 spends 95% in interrupts, the others 0%",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "cpu:1 is 95% softirq; the other CPUs average 0%",
         sick: |frame, _| hot(frame, 1),
     },
     Case {
@@ -75,11 +67,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-03",
         severity: Severity::Critical,
-<<<<<<< HEAD
-        says: "4 busy queues of nic:eth0 interrupt CPU 1, which is 95 % softirq",
-=======
-        says: "4 busy queues of nic:eth0 interrupt cpu 1, which spends 95% on it",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "4 busy queues of nic:eth0 interrupt CPU 1, which is 95% softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].queues.iter_mut().for_each(|queue| queue.cpus = Some(set("1")));
@@ -88,11 +76,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-01",
         severity: Severity::Critical,
-<<<<<<< HEAD
-        says: "nic:eth0 uses 1 of 4 combined channels; CPU 1 is 95 % softirq",
-=======
-        says: "nic:eth0 runs 1 of 4 combined channels; cpu 1 spends 95% in interrupts",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "nic:eth0 uses 1 of 4 combined channels; CPU 1 is 95% softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].combined.current = Known::Value(1);
@@ -115,11 +99,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-05",
         severity: Severity::Critical,
-<<<<<<< HEAD
-        says: "nic:eth0 has 1 queue and no RPS; CPU 1 is 95 % softirq",
-=======
-        says: "nic:eth0 has one queue and no RPS; cpu 1 spends 95% on it",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "nic:eth0 has 1 queue and no RPS; CPU 1 is 95% softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].combined = Channel { current: Known::Value(1), max: Known::Value(1) };
@@ -130,11 +110,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-07",
         severity: Severity::Warning,
-<<<<<<< HEAD
-        says: "nic:eth0 uses 95 % of its 10000 Mbit/s",
-=======
-        says: "nic:eth0 is at 95% of its 10000 Mbit/s",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "nic:eth0 uses 95% of its 10000 Mbit/s",
         sick: |frame, _| frame.nics[0].utilisation = Some(0.95),
     },
     Case {

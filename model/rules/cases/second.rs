@@ -7,11 +7,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-04",
         severity: Severity::Warning,
-<<<<<<< HEAD
-        says: "nic:eth0 is on node 1, but CPUs of other nodes receive 100 % of its packets",
-=======
-        says: "nic:eth0 is on node 1, and other nodes receive 100% of its packets",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "nic:eth0 is on node 1, but CPUs of other nodes receive 100% of its packets",
         sick: |frame, _| remote(frame),
     },
     Case {
@@ -26,11 +22,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-04",
         severity: Severity::Warning,
-<<<<<<< HEAD
-        says: "nic:eth0: queue 2 of 4 gets 94 % of the packets and its CPU 2 is 90 % busy; the indirection table is even: there are few flows, and one flow cannot be split",
-=======
-        says: "nic:eth0: queue 2 of 4 gets 94% of the packets, its cpu 2 is 90% busy: few flows: the table spreads evenly, and one flow cannot be split",
->>>>>>> 39ce646 (Rewrite rules of memory, disks and NUMA, rule pages, preflight and resources to plain English, as messages of the catalogue)
+        says: "nic:eth0: queue 2 of 4 gets 94% of the packets and its CPU 2 is 90% busy; the indirection table is even: there are few flows, and one flow cannot be split",
         sick: |frame, _| skewed(frame),
     },
     Case {
