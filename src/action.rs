@@ -1,6 +1,8 @@
 //! The one table of what keys do: keymap, help, footer, manual page and README are made from it.
 
 use std::fmt::Write as _;
+use topotop_model::locale::Text;
+use topotop_model::locale::action;
 use topotop_widgets::Action;
 
 /// Something that the user can ask for.
@@ -12,7 +14,7 @@ pub enum Command {
     Suspend,
     /// Draws everything again.
     Redraw,
-    /// Holds the picture; sampling goes on.
+    /// Freezes the display while sampling continues.
     Pause,
     /// One sample back.
     StepBack,
@@ -42,9 +44,9 @@ pub enum Command {
     LoopEnd,
     /// No loop.
     LoopOff,
-    /// The other one of two recorded machines.
+    /// Switches between two recorded machines.
     Machine,
-    /// Closes what is open, goes back to live, drops the filter: the nearest of them.
+    /// Closes what is open, else returns to live, else clears the filter.
     Back,
     /// The next screen.
     NextScreen,
@@ -60,7 +62,7 @@ pub enum Command {
     Theme,
     /// The list of keys.
     Help,
-    /// The screen of what could not be read.
+    /// The screen of data that could not be read.
     Gaps,
     /// A shorter interval.
     Faster,
@@ -70,11 +72,11 @@ pub enum Command {
     Record,
     /// Asks for a text and writes it at this place of the recording.
     Mark,
-    /// What to do about a finding: shown, confirmed, applied, measured.
+    /// Shows, confirms, applies and measures the fix of a finding.
     Fix,
-    /// Takes the fix back that was applied here.
+    /// Undoes the fix that was applied here.
     Undo,
-    /// Says once more that a fix shall stay that would take itself back.
+    /// Cancels the automatic rollback of a fix.
     Keep,
     /// Copies the commands of the fix that is shown.
     CopyCommands,
@@ -84,7 +86,7 @@ pub enum Command {
     Panel(Action),
 }
 
-/// What a row of the table is about, for the help's headings.
+/// Groups of keys: the headings of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// Screens.
@@ -104,13 +106,13 @@ impl Group {
     pub const ALL: [Self; 5] = [Self::Screens, Self::Rows, Self::Fixes, Self::Time, Self::Program];
 
     /// Its heading.
-    pub fn title(self) -> &'static str {
+    pub fn title(self) -> Text {
         match self {
-            Self::Screens => "Screens",
-            Self::Rows => "Rows",
-            Self::Fixes => "Fixes",
-            Self::Time => "Time",
-            Self::Program => "Program",
+            Self::Screens => action::GROUP_SCREENS,
+            Self::Rows => action::GROUP_ROWS,
+            Self::Fixes => action::GROUP_FIXES,
+            Self::Time => action::GROUP_TIME,
+            Self::Program => action::GROUP_PROGRAM,
         }
     }
 }
@@ -124,28 +126,22 @@ pub struct Row {
     pub name: &'static str,
     /// Keys that always do it.
     pub keys: &'static [&'static str],
-    /// Keys that do it while the picture is held or a recording is shown, whatever they do otherwise.
+    /// Keys that do it while the display is frozen or a recording is shown, whatever they do otherwise.
     pub paused: &'static [&'static str],
-    /// What it does, in words.
-    pub help: &'static str,
+    /// What it does, in at most five words.
+    pub help: Text,
     /// One word for the footer; empty keeps it out.
-    pub hint: &'static str,
+    pub hint: Text,
     /// Where the help lists it.
     pub group: Group,
 }
 
-const fn row(
-    group: Group,
-    command: Command,
-    name: &'static str,
-    keys: &'static [&'static str],
-    help: &'static str,
-) -> Row {
-    Row { command, name, keys, paused: &[], help, hint: "", group }
+const fn row(group: Group, command: Command, name: &'static str, keys: &'static [&'static str], help: Text) -> Row {
+    Row { command, name, keys, paused: &[], help, hint: Text::EMPTY, group }
 }
 
 impl Row {
-    const fn hint(mut self, hint: &'static str) -> Self {
+    const fn hint(mut self, hint: Text) -> Self {
         self.hint = hint;
         self
     }
@@ -165,78 +161,64 @@ use Command::{
 
 /// Every action with its default keys.
 pub const TABLE: &[Row] = &[
-    row(Group::Screens, Screen(1), "screen-1", &["1"], "go to screen 1"),
-    row(Group::Screens, Screen(2), "screen-2", &["2"], "go to screen 2"),
-    row(Group::Screens, Screen(3), "screen-3", &["3"], "go to screen 3"),
-    row(Group::Screens, Screen(4), "screen-4", &["4"], "go to screen 4"),
-    row(Group::Screens, Screen(5), "screen-5", &["5"], "go to screen 5"),
-    row(Group::Screens, Screen(6), "screen-6", &["6"], "go to screen 6"),
-    row(Group::Screens, Screen(7), "screen-7", &["7"], "go to screen 7"),
-    row(Group::Screens, Screen(8), "screen-8", &["8"], "go to screen 8"),
-    row(Group::Screens, NextScreen, "next-screen", &["tab"], "go to the next screen"),
-    row(Group::Screens, PreviousScreen, "previous-screen", &["shift-tab"], "go to the screen before"),
-    row(Group::Screens, Gaps, "gaps", &["u"], "what could not be read, and what would fill it").hint("gaps"),
-    row(Group::Rows, Panel(Action::Up), "up", &["up", "k"], "one row up"),
-    row(Group::Rows, Panel(Action::Down), "down", &["down", "j"], "one row down"),
-    row(Group::Rows, Panel(Action::PageUp), "page-up", &["pgup", "ctrl-b"], "one page up"),
-    row(Group::Rows, Panel(Action::PageDown), "page-down", &["pgdn", "ctrl-f"], "one page down"),
-    row(Group::Rows, Panel(Action::Home), "home", &["home", "g"], "to the first row"),
-    row(Group::Rows, Panel(Action::End), "end", &["end", "G"], "to the last row"),
-    row(Group::Rows, Panel(Action::Open), "open", &["enter"], "open what is selected").hint("open"),
-    row(Group::Rows, Back, "back", &["esc"], "close; back to live; drop the filter"),
-    row(Group::Rows, Filter, "filter", &["/"], "filter rows by name: Enter keeps it, Esc drops it").hint("filter"),
-    row(Group::Rows, Panel(Action::SortNext), "sort", &["s"], "sort by the next column").hint("sort"),
-    row(Group::Rows, Panel(Action::SortPrevious), "sort-back", &["S"], "sort by the column before"),
-    row(Group::Rows, Panel(Action::SortReverse), "reverse", &["r"], "turn the order around"),
-    row(Group::Rows, Panel(Action::Fold), "fold", &["z"], "fold or unfold"),
-    row(Group::Rows, Panel(Action::Mode), "mode", &["m"], "the panel's next way to draw"),
-    row(Group::Rows, Panel(Action::Where), "where", &["w"], "from a finding to where it is; from there to the finding"),
-    row(Group::Rows, Panel(Action::Idle), "idle", &["i"], "hide or show what is idle"),
-    row(
-        Group::Fixes,
-        Fix,
-        "fix",
-        &["f"],
-        "what to do about the finding: look at it, confirm, apply, see whether it helped",
-    ),
-    row(Group::Fixes, Undo, "undo", &["U"], "take back the fix that was applied here"),
-    row(
-        Group::Fixes,
-        Keep,
-        "keep",
-        &["K"],
-        "keep a fix that would take itself back: this login may go by it, or it may prove worse",
-    ),
-    row(Group::Fixes, CopyCommands, "copy", &["c"], "in the dialog: its commands to the terminal's clipboard"),
-    row(Group::Fixes, SetParameters, "set", &["e"], "in the dialog: set its parameters, as in combined=4"),
-    row(Group::Time, Pause, "pause", &["space"], "hold the picture, while sampling goes on; play a recording")
-        .hint("pause"),
-    row(Group::Time, StepBack, "step-back", &["left"], "one sample back").hint("step"),
-    row(Group::Time, StepForward, "step-forward", &["right"], "one sample forward"),
-    row(Group::Time, MinuteBack, "minute-back", &["{", "shift-pgup"], "a minute back").paused(&["pgup"]),
-    row(Group::Time, MinuteForward, "minute-forward", &["}", "shift-pgdn"], "a minute forward").paused(&["pgdn"]),
-    row(Group::Time, Start, "start", &["shift-home"], "to the oldest sample").paused(&["home"]),
-    row(Group::Time, End, "end-of-time", &["shift-end"], "to the newest sample: live, or the end of a recording")
-        .paused(&["end"]),
-    row(Group::Time, PreviousFinding, "previous-finding", &["["], "to where a finding came or went before"),
-    row(Group::Time, NextFinding, "next-finding", &["]"], "to where the next finding comes or goes"),
-    row(Group::Time, PreviousMark, "previous-mark", &["<"], "to the mark before"),
-    row(Group::Time, NextMark, "next-mark", &[">"], "to the next mark"),
-    row(Group::Time, Jump, "jump", &["t"], "go to a time: 14:05, 10m (ago, or into a recording), +30s (later), 50%"),
-    row(Group::Time, Record, "record", &["R"], "begin a recording, with the past that is kept; end it"),
-    row(Group::Time, Mark, "mark", &["x"], "write a mark into the recording"),
-    row(Group::Time, Faster, "faster", &["+"], "sample more often; play faster"),
-    row(Group::Time, Slower, "slower", &["-"], "sample less often; play slower"),
-    row(Group::Time, LoopStart, "loop-start", &["("], "loop a recording from here"),
-    row(Group::Time, LoopEnd, "loop-end", &[")"], "loop a recording to here"),
-    row(Group::Time, LoopOff, "loop-off", &["L"], "no loop"),
-    row(Group::Time, Machine, "machine", &["o"], "the other one of two recorded machines"),
-    row(Group::Program, Theme, "theme", &["T"], "the next theme"),
-    row(Group::Program, Mouse, "mouse", &["M"], "mouse on or off"),
-    row(Group::Program, Redraw, "redraw", &["ctrl-l"], "draw everything again"),
-    row(Group::Program, Suspend, "suspend", &["ctrl-z"], "suspend to the shell"),
-    row(Group::Program, Quit, "quit", &["q", "ctrl-c"], "quit").hint("quit"),
-    row(Group::Program, Help, "help", &["?", "h", "f1"], "this list").hint("help"),
+    row(Group::Screens, Screen(1), "screen-1", &["1"], action::SCREEN_1),
+    row(Group::Screens, Screen(2), "screen-2", &["2"], action::SCREEN_2),
+    row(Group::Screens, Screen(3), "screen-3", &["3"], action::SCREEN_3),
+    row(Group::Screens, Screen(4), "screen-4", &["4"], action::SCREEN_4),
+    row(Group::Screens, Screen(5), "screen-5", &["5"], action::SCREEN_5),
+    row(Group::Screens, Screen(6), "screen-6", &["6"], action::SCREEN_6),
+    row(Group::Screens, Screen(7), "screen-7", &["7"], action::SCREEN_7),
+    row(Group::Screens, Screen(8), "screen-8", &["8"], action::SCREEN_8),
+    row(Group::Screens, NextScreen, "next-screen", &["tab"], action::NEXT_SCREEN),
+    row(Group::Screens, PreviousScreen, "previous-screen", &["shift-tab"], action::PREVIOUS_SCREEN),
+    row(Group::Screens, Gaps, "gaps", &["u"], action::GAPS).hint(action::HINT_GAPS),
+    row(Group::Rows, Panel(Action::Up), "up", &["up", "k"], action::UP),
+    row(Group::Rows, Panel(Action::Down), "down", &["down", "j"], action::DOWN),
+    row(Group::Rows, Panel(Action::PageUp), "page-up", &["pgup", "ctrl-b"], action::PAGE_UP),
+    row(Group::Rows, Panel(Action::PageDown), "page-down", &["pgdn", "ctrl-f"], action::PAGE_DOWN),
+    row(Group::Rows, Panel(Action::Home), "home", &["home", "g"], action::HOME),
+    row(Group::Rows, Panel(Action::End), "end", &["end", "G"], action::END),
+    row(Group::Rows, Panel(Action::Open), "open", &["enter"], action::OPEN).hint(action::HINT_OPEN),
+    row(Group::Rows, Back, "back", &["esc"], action::BACK),
+    row(Group::Rows, Filter, "filter", &["/"], action::FILTER).hint(action::HINT_FILTER),
+    row(Group::Rows, Panel(Action::SortNext), "sort", &["s"], action::SORT).hint(action::HINT_SORT),
+    row(Group::Rows, Panel(Action::SortPrevious), "sort-back", &["S"], action::SORT_BACK),
+    row(Group::Rows, Panel(Action::SortReverse), "reverse", &["r"], action::REVERSE),
+    row(Group::Rows, Panel(Action::Fold), "fold", &["z"], action::FOLD),
+    row(Group::Rows, Panel(Action::Mode), "mode", &["m"], action::MODE),
+    row(Group::Rows, Panel(Action::Where), "where", &["w"], action::WHERE),
+    row(Group::Rows, Panel(Action::Idle), "idle", &["i"], action::IDLE),
+    row(Group::Fixes, Fix, "fix", &["f"], action::FIX),
+    row(Group::Fixes, Undo, "undo", &["U"], action::UNDO),
+    row(Group::Fixes, Keep, "keep", &["K"], action::KEEP),
+    row(Group::Fixes, CopyCommands, "copy", &["c"], action::COPY),
+    row(Group::Fixes, SetParameters, "set", &["e"], action::SET),
+    row(Group::Time, Pause, "pause", &["space"], action::PAUSE).hint(action::HINT_PAUSE),
+    row(Group::Time, StepBack, "step-back", &["left"], action::STEP_BACK).hint(action::HINT_STEP),
+    row(Group::Time, StepForward, "step-forward", &["right"], action::STEP_FORWARD),
+    row(Group::Time, MinuteBack, "minute-back", &["{", "shift-pgup"], action::MINUTE_BACK).paused(&["pgup"]),
+    row(Group::Time, MinuteForward, "minute-forward", &["}", "shift-pgdn"], action::MINUTE_FORWARD).paused(&["pgdn"]),
+    row(Group::Time, Start, "start", &["shift-home"], action::START).paused(&["home"]),
+    row(Group::Time, End, "end-of-time", &["shift-end"], action::END_OF_TIME).paused(&["end"]),
+    row(Group::Time, PreviousFinding, "previous-finding", &["["], action::PREVIOUS_FINDING),
+    row(Group::Time, NextFinding, "next-finding", &["]"], action::NEXT_FINDING),
+    row(Group::Time, PreviousMark, "previous-mark", &["<"], action::PREVIOUS_MARK),
+    row(Group::Time, NextMark, "next-mark", &[">"], action::NEXT_MARK),
+    row(Group::Time, Jump, "jump", &["t"], action::JUMP),
+    row(Group::Time, Record, "record", &["R"], action::RECORD),
+    row(Group::Time, Mark, "mark", &["x"], action::MARK),
+    row(Group::Time, Faster, "faster", &["+"], action::FASTER),
+    row(Group::Time, Slower, "slower", &["-"], action::SLOWER),
+    row(Group::Time, LoopStart, "loop-start", &["("], action::LOOP_START),
+    row(Group::Time, LoopEnd, "loop-end", &[")"], action::LOOP_END),
+    row(Group::Time, LoopOff, "loop-off", &["L"], action::LOOP_OFF),
+    row(Group::Time, Machine, "machine", &["o"], action::MACHINE),
+    row(Group::Program, Theme, "theme", &["T"], action::THEME),
+    row(Group::Program, Mouse, "mouse", &["M"], action::MOUSE),
+    row(Group::Program, Redraw, "redraw", &["ctrl-l"], action::REDRAW),
+    row(Group::Program, Suspend, "suspend", &["ctrl-z"], action::SUSPEND),
+    row(Group::Program, Quit, "quit", &["q", "ctrl-c"], action::QUIT).hint(action::HINT_QUIT),
+    row(Group::Program, Help, "help", &["?", "h", "f1"], action::HELP).hint(action::HINT_HELP),
 ];
 
 /// The row of a name.
@@ -251,7 +233,7 @@ pub fn markdown() -> String {
         let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
         let held: Vec<String> = row.paused.iter().map(|key| format!("`{key}` while paused")).collect();
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "| {} | `{}` | {} |", [keys, held].concat().join(", "), row.name, row.help);
+        let _ = writeln!(text, "| {} | `{}` | {} |", [keys, held].concat().join(", "), row.name, row.help.english());
     }
     text
 }
@@ -272,6 +254,7 @@ mod tests {
             let twins = TABLE.iter().skip(at + 1).any(|other| other.name == row.name || other.command == row.command);
             assert!(!twins, "{} is in the table twice", row.name);
             assert!(!row.keys.is_empty() && !row.help.is_empty(), "{}", row.name);
+            assert!(row.help.split_whitespace().count() <= 5, "the help of {} is too long", row.name);
         }
     }
 }

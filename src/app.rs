@@ -21,6 +21,7 @@ use crossterm::event::{KeyEvent, KeyEventKind, MouseEvent};
 use ratatui::layout::Rect;
 use std::time::Duration;
 use topotop_model::Stamp;
+use topotop_model::locale::chrome;
 use topotop_widgets::{Action, Charset, Cx, Mark, Outcome, Panel, Subject, Theme};
 
 /// Something that happened.
@@ -272,10 +273,10 @@ impl App {
             Msg::Playback(playback) => self.playback = Some(*playback),
             Msg::Sought(sample) => self.sought(sample),
             Msg::Theme(Some(theme)) => {
-                self.say(format!("theme {}", theme.name));
+                self.say(chrome::Theme { name: &theme.name }.to_string());
                 self.look.theme = theme;
             }
-            Msg::Theme(None) => self.say("there is no other theme"),
+            Msg::Theme(None) => self.say(chrome::ONE_THEME),
             Msg::Tick(now_ns) => {
                 self.tick(now_ns);
                 return self.fix_tick(now_ns);
@@ -323,8 +324,8 @@ impl App {
             Command::NextFinding => return self.go_to_finding(true),
             Command::PreviousMark => return self.go_to_mark(false),
             Command::NextMark => return self.go_to_mark(true),
-            Command::LoopStart | Command::LoopEnd | Command::LoopOff => self.say("only a recording is looped"),
-            Command::Machine => self.say("there is one machine only: replay two recordings"),
+            Command::LoopStart | Command::LoopEnd | Command::LoopOff => self.say(chrome::NO_LOOP_LIVE),
+            Command::Machine => self.say(chrome::ONE_MACHINE),
             Command::Jump => self.modal = Modal::Jump(String::new()),
             Command::Back => return self.back(),
             Command::NextScreen => self.turn(1),
@@ -333,7 +334,7 @@ impl App {
             Command::Filter => self.modal = Modal::Filter,
             Command::Mouse => {
                 self.look.mouse = !self.look.mouse;
-                self.say(if self.look.mouse { "mouse on" } else { "mouse off: the terminal selects text" });
+                self.say(if self.look.mouse { chrome::MOUSE_ON } else { chrome::MOUSE_OFF });
                 return vec![Effect::Mouse(self.look.mouse)];
             }
             Command::Theme => return vec![Effect::NextTheme(self.look.theme.name.clone())],
@@ -348,8 +349,8 @@ impl App {
             Command::Fix => return self.fix(),
             Command::Undo => return self.undo_fix(),
             Command::Keep => return self.keep_fix(),
-            Command::CopyCommands => self.say("c copies the commands of a fix: f shows them"),
-            Command::SetParameters => self.say("e sets parameters of a fix: f shows them"),
+            Command::CopyCommands => self.say(chrome::COPY_IN_DIALOG),
+            Command::SetParameters => self.say(chrome::SET_IN_DIALOG),
             Command::Panel(action) => return self.act(action).1,
         }
         Vec::new()

@@ -48,7 +48,7 @@ fn tail() -> String {
         let _ = writeln!(text, ".SS {}", group.title());
         for row in TABLE.iter().filter(|row| row.group == group) {
             let _ =
-                writeln!(text, ".TP\n\\fB{}\\fR\n{} ({})", roff(&row.keys.join(", ")), roff(row.help), roff(row.name));
+                writeln!(text, ".TP\n\\fB{}\\fR\n{} ({})", roff(&row.keys.join(", ")), roff(&row.help), roff(row.name));
         }
     }
     text.push_str(
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn the_page_names_every_key_and_flag() {
         let page = String::from_utf8(page().unwrap()).unwrap();
-        assert!(TABLE.iter().all(|row| page.contains(&super::roff(row.help))));
+        assert!(TABLE.iter().all(|row| page.contains(&super::roff(&row.help))));
         assert!(page.contains("SNAPSHOT") && page.contains("\\-\\-root"));
     }
 

@@ -91,8 +91,7 @@ pub fn span(seconds: u64) -> String {
 
 /// The time of day in UTC of ns since 1970.
 pub fn time_of_day(wall_ns: i64) -> String {
-    let seconds = wall_ns.div_euclid(1_000_000_000).rem_euclid(86400);
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    topotop_widgets::parts::units::time_of_day(wall_ns).to_string()
 }
 
 /// Date and time in UTC of ns since 1970.

@@ -11,6 +11,7 @@ use crate::app::App;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use topotop_model::locale::chrome as text;
 use topotop_model::text::printable;
 use topotop_widgets::{Charset, Role};
 
@@ -96,7 +97,7 @@ fn body(app: &App, area: Rect, buf: &mut Buffer) {
     let sample = app.shown();
     if !sample.is_there() {
         let style = app.look.theme.style(Role::Dim);
-        buf.set_stringn(area.x + 1, area.y, "reading the first sample", usize::from(area.width) - 1, style);
+        buf.set_stringn(area.x + 1, area.y, text::FIRST_SAMPLE.as_str(), usize::from(area.width) - 1, style);
         return;
     }
     if let Some(panel) = app.panels.get(app.screen) {
@@ -106,7 +107,11 @@ fn body(app: &App, area: Rect, buf: &mut Buffer) {
 
 fn too_small(app: &App, area: Rect, buf: &mut Buffer) {
     let style = app.look.theme.style(Role::Warn);
-    let text = format!("{}x{} is too small: {}x{}", area.width, area.height, SMALLEST.0, SMALLEST.1);
+    let text = text::TooSmall {
+        size: &format_args!("{}×{}", area.width, area.height),
+        least: &format_args!("{}×{}", SMALLEST.0, SMALLEST.1),
+    }
+    .to_string();
     // On a terminal one column wide the words still come out, one below the other.
     let width = usize::from(area.width.max(1));
     let chars: Vec<char> = text.chars().collect();

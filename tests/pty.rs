@@ -103,7 +103,7 @@ fn findings_are_read_and_gone_to() {
     session.keys("7");
     session.shows("rules quiet");
     session.keys("m");
-    session.shows("Rules and how they stand");
+    session.shows("Rules and their state");
     session.keys("/NIC-01\r");
     session.shows("Rule NIC-01");
     session.shows("Limits");
@@ -122,7 +122,7 @@ fn findings_are_read_and_gone_to() {
 fn help_lists_keys_and_the_mouse_turns_tabs() {
     let mut session = live();
     session.keys("?");
-    session.shows("searches, Esc closes");
+    session.shows("/: search, Esc: close");
     session.keys("/suspend\r");
     session.shows("suspend to the shell");
     session.hides("one row up");

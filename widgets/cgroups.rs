@@ -20,6 +20,9 @@ use ratatui::layout::Rect;
 use std::collections::HashSet;
 use std::sync::Arc;
 use topotop_model::frame::Cgroup;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::cgroups as text;
+use topotop_model::locale::screen::shared;
 
 /// A group by path and hierarchy: hybrid machines have a path twice.
 type Id = (Arc<str>, u32);
@@ -42,11 +45,11 @@ impl View {
         }
     }
 
-    fn title(self) -> &'static str {
+    fn title(self) -> Text {
         match self {
-            Self::Memory => "Cgroups: memory against its limit",
-            Self::Cpu => "Cgroups: CPU against its quota",
-            Self::Io => "Cgroups: disks and pressure",
+            Self::Memory => text::MEMORY_VIEW,
+            Self::Cpu => text::CPU_VIEW,
+            Self::Io => text::IO_VIEW,
         }
     }
 
@@ -61,9 +64,9 @@ impl View {
     /// The column to sort by at first.
     fn sort(self) -> Option<usize> {
         let title = match self {
-            Self::Memory => "USED",
-            Self::Cpu => "CORES",
-            Self::Io => "WRITE/s",
+            Self::Memory => text::USED,
+            Self::Cpu => text::CPU,
+            Self::Io => text::WRITE_RATE,
         };
         self.columns().iter().position(|column| column.title == title)
     }
@@ -134,8 +137,8 @@ impl Panel for Cgroups {
         "cgroups"
     }
 
-    fn title(&self) -> &'static str {
-        "cgroups"
+    fn title(&self) -> Text {
+        text::TAB
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
@@ -169,17 +172,17 @@ impl Panel for Cgroups {
         let (shown, total) = self.browser.table.counts();
         let mut note = pane::count_note(cx, shown, total);
         if self.idle {
-            note.push_str(" · idle hidden");
+            note = format!("{note} · {}", shared::IDLE_HIDDEN);
         }
         if !self.folded.is_empty() {
-            note.push_str(" · folded");
+            note = format!("{note} · {}", text::FOLDED);
         }
         let open = self.browser.open();
         let name = open.and_then(|id| find(cx, id)).map(names::short).unwrap_or_default();
         let main = if legend(area) { Rect { height: area.height - 1, ..area } } else { area };
-        let inner = self.browser.draw(cx, main, self.view.title(), &note, &name, buf);
+        let inner = self.browser.draw(cx, main, &self.view.title(), &note, &name, buf);
         if shown == 0 {
-            pane::empty(cx, inner, "control groups", "sys/fs/cgroup", total, buf);
+            pane::empty(cx, inner, &text::GROUPS, "sys/fs/cgroup", total, buf);
         }
         if legend(area) {
             let mut pen = Pen::new(cx, area, area.height - 1, buf);
@@ -200,12 +203,12 @@ impl Panel for Cgroups {
         self.browser.table.choose((Arc::clone(path), group.version));
     }
 
-    fn hints(&self) -> &'static [(Action, &'static str)] {
+    fn hints(&self) -> &'static [(Action, Text)] {
         &[
-            (Action::Mode, "memory, CPU, disks and pressure"),
-            (Action::Fold, "fold or unfold a group"),
-            (Action::Open, "all of a group"),
-            (Action::Idle, "hide idle groups"),
+            (Action::Mode, text::HINT_VIEW),
+            (Action::Fold, text::HINT_FOLD),
+            (Action::Open, shared::HINT_DETAILS),
+            (Action::Idle, shared::HINT_IDLE),
         ]
     }
 }
@@ -215,12 +218,7 @@ fn legend(area: Rect) -> bool {
     area.height >= 16
 }
 
-const PRESSURE: &[Sign] = &[Sign {
-    role: Role::Dim,
-    glyph: "PSI",
-    ascii: "PSI",
-    label: "share of time in which some task waited, / all tasks waited",
-}];
+const PRESSURE: &[Sign] = &[Sign { role: Role::Dim, glyph: "PSI", ascii: "PSI", label: text::PRESSURE_LEGEND }];
 
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,14 @@ mod tiles;
 
 use crate::parts::grid::{Grid, Size, Tile};
 use crate::parts::machine::{Grouping, Machine};
-use crate::parts::{Pen, number, panel, split};
+use crate::parts::{Pen, names, panel, split};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use pins::Pins;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::cores as text;
+use topotop_model::locale::screen::shared;
 
 /// What the tiles show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,11 +29,11 @@ enum Mode {
 }
 
 impl Mode {
-    fn name(self) -> &'static str {
+    fn name(self) -> Text {
         match self {
-            Self::Heat => "heat",
-            Self::Split => "user, system, irq, iowait, steal",
-            Self::Time => "over time",
+            Self::Heat => text::HEAT,
+            Self::Split => text::SPLIT,
+            Self::Time => text::TIME_MODE,
         }
     }
 }
@@ -140,8 +143,8 @@ impl Panel for Cores {
         "cores"
     }
 
-    fn title(&self) -> &'static str {
-        "cores"
+    fn title(&self) -> Text {
+        text::TAB
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
@@ -212,22 +215,22 @@ impl Panel for Cores {
         }
     }
 
-    fn hints(&self) -> &'static [(Action, &'static str)] {
+    fn hints(&self) -> &'static [(Action, Text)] {
         &[
-            (Action::Mode, "heat, kinds of time, over time"),
-            (Action::Fold, "group by L3, node, package, number"),
-            (Action::SortPrevious, "CPU to the left"),
-            (Action::SortNext, "CPU to the right"),
+            (Action::Mode, text::HINT_MODE),
+            (Action::Fold, text::HINT_GROUP),
+            (Action::SortPrevious, text::HINT_LEFT),
+            (Action::SortNext, text::HINT_RIGHT),
         ]
     }
 }
 
 impl Cores {
     fn paint(&self, cx: &Cx<'_>, grid: &Grid, area: Rect, buf: &mut Buffer) {
-        let inner = panel::titled(cx, area, "Cores", self.grouping.name(), false, buf);
+        let inner = panel::titled(cx, area, &text::TITLE, &self.grouping.name(), false, buf);
         self.head(cx, grid, area, buf);
         if self.machine.cpus.is_empty() {
-            Pen::new(cx, panel::inset(inner), 0, buf).text(Role::Absent, "no CPU could be read");
+            Pen::new(cx, panel::inset(inner), 0, buf).text(Role::Absent, &shared::NO_CPU);
             return;
         }
         let place = self.grid_area(area);
@@ -244,24 +247,24 @@ impl Cores {
     /// Mode and meaning of colours on the panel's rule.
     fn head(&self, cx: &Cx<'_>, grid: &Grid, area: Rect, buf: &mut Buffer) {
         let mut pen = Pen::new(cx, area, 0, buf);
-        pen.skip(8);
+        pen.skip(names::width(&text::TITLE) + 3);
         if self.mode == Mode::Split && area.width >= 90 {
             panel::legend_on_rule(&mut pen, &split::SIGNS);
         } else {
-            pen.text(Role::Dim, self.mode.name()).text(Role::Dim, " ");
+            pen.text(Role::Dim, &self.mode.name()).text(Role::Dim, " ");
         }
         match grid.size {
             Size::Packed(cores) if cores > 1 => {
-                let count = number::Short::from_display(format_args!("{cores} cores"));
-                pen.text(Role::Dim, "(hottest of ").text(Role::Dim, count.as_str()).text(Role::Dim, ") ");
+                pen.text(Role::Dim, &text::HottestOfCores { count: &cores }.to_string());
+                pen.text(Role::Dim, " ");
             }
             Size::Packed(_) if self.machine.threads() > 1 => {
-                pen.text(Role::Dim, "(hottest of a core) ");
+                pen.text(Role::Dim, &text::HOTTEST_OF_CORE).text(Role::Dim, " ");
             }
             _ => {}
         }
         if cx.frame.interval_seconds.is_none() {
-            pen.text(Role::Absent, "no rates before the second sample ");
+            pen.text(Role::Absent, &shared::NO_RATES).text(Role::Absent, " ");
         }
     }
 }

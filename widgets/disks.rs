@@ -17,6 +17,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
 use topotop_model::frame::{Disk, WriterId};
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::disks as text;
+use topotop_model::locale::screen::shared;
 
 /// The table of disks, who writes, and the detail of one disk.
 pub struct Disks {
@@ -85,8 +88,8 @@ impl Panel for Disks {
         "disks"
     }
 
-    fn title(&self) -> &'static str {
-        "disks"
+    fn title(&self) -> Text {
+        text::TAB
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
@@ -114,12 +117,12 @@ impl Panel for Disks {
         let (shown, total) = self.browser.table.counts();
         let mut note = pane::count_note(cx, shown, total);
         if self.idle && shown < total && cx.filter.is_empty() {
-            note.push_str(" · empty ones hidden");
+            note = format!("{note} · {}", text::UNUSED_HIDDEN);
         }
         let name = self.browser.open().map_or("", |name| &**name);
-        let inner = self.browser.draw(cx, list, "Disks", &note, name, buf);
+        let inner = self.browser.draw(cx, list, &text::TITLE, &note, name, buf);
         if shown == 0 {
-            pane::empty(cx, inner, "disks", "sys/block", total, buf);
+            pane::empty(cx, inner, &text::DISKS, "sys/block", total, buf);
         }
         let pressure = Rect { height: 1, y: below.bottom().saturating_sub(1), ..below };
         if below.height > 2 {
@@ -132,11 +135,11 @@ impl Panel for Disks {
         self.idle = false;
     }
 
-    fn hints(&self) -> &'static [(Action, &'static str)] {
+    fn hints(&self) -> &'static [(Action, Text)] {
         &[
-            (Action::Open, "all of a disk"),
-            (Action::Idle, "show disks that never did anything"),
-            (Action::SortNext, "sort by the next column"),
+            (Action::Open, shared::HINT_DETAILS),
+            (Action::Idle, text::HINT_UNUSED),
+            (Action::SortNext, shared::HINT_SORT),
         ]
     }
 }
@@ -144,10 +147,11 @@ impl Panel for Disks {
 impl Disks {
     fn writers(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let disk = self.subject(cx);
-        let title = disk.map_or_else(|| "Who writes".to_owned(), |disk| format!("Who writes to {}", disk.name));
+        let title =
+            disk.map_or_else(|| text::WRITERS.to_string(), |disk| text::WritersOf { disk: &disk.name }.to_string());
         let inner = pane::frame(cx, area, &title, "", buf);
         let Some(disk) = disk else {
-            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, unknown(cx));
+            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, &unknown(cx));
             return;
         };
         let rows = inner.height;
@@ -157,14 +161,14 @@ impl Disks {
             cells::writer(cx, writer, &mut pen);
         }
         if disk.writers.is_empty() {
-            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, unknown(cx));
+            Pen::new(cx, inner, 0, buf).skip(1).text(Role::Dim, &unknown(cx));
         }
     }
 }
 
 /// Why there is no writer.
-fn unknown(cx: &Cx<'_>) -> &'static str {
-    if cx.frame.interval_seconds.is_none() { "known with the second sample" } else { "nobody is known to write" }
+fn unknown(cx: &Cx<'_>) -> Text {
+    if cx.frame.interval_seconds.is_none() { shared::NO_RATES } else { text::NO_WRITERS }
 }
 
 #[cfg(test)]

@@ -19,6 +19,8 @@ use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use list::{Id, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::findings as text;
 use topotop_model::rules::{Finding, Rule, RuleId};
 
 /// The list of findings, the list of rules, and the detail of what is selected.
@@ -191,8 +193,8 @@ impl Panel for Findings {
         "findings"
     }
 
-    fn title(&self) -> &'static str {
-        "findings"
+    fn title(&self) -> Text {
+        text::TAB
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
@@ -251,10 +253,10 @@ impl Panel for Findings {
         }
         if places.rules.height > 0 {
             let note = if places.found.height > 0 { String::new() } else { note(cx) };
-            let inner = pane::frame(cx, places.rules, "Rules and how they stand", &note, buf);
+            let inner = pane::frame(cx, places.rules, &text::RULES_TITLE, &note, buf);
             self.rules.draw(cx, buf);
             if !severity::is_judged(cx) {
-                Pen::new(cx, inner, 1, buf).skip(1).text(Role::Absent, severity::pending(cx));
+                Pen::new(cx, inner, 1, buf).skip(1).text(Role::Absent, &severity::pending(cx));
             }
         }
         if places.detail.height > 1 {
@@ -262,38 +264,34 @@ impl Panel for Findings {
         }
     }
 
-    fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[
-            (Action::Mode, "findings, or every rule and how it stands"),
-            (Action::Where, "to where it is"),
-            (Action::Open, "the rule's page"),
-        ]
+    fn hints(&self) -> &'static [(Action, Text)] {
+        &[(Action::Mode, text::HINT_VIEW), (Action::Where, text::HINT_WHERE), (Action::Open, text::HINT_PAGE)]
     }
 }
 
 impl Findings {
     fn draw_found(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         if cx.judgement.findings.is_empty() {
-            let inner = pane::frame(cx, area, "Findings", "", buf);
+            let inner = pane::frame(cx, area, &text::TITLE, "", buf);
             Pen::new(cx, inner, 0, buf).skip(1).all_clear();
             return;
         }
-        let inner = pane::frame(cx, area, "Findings", &note(cx), buf);
+        let inner = pane::frame(cx, area, &text::TITLE, &note(cx), buf);
         self.found.draw(cx, buf);
         let (shown, total) = self.found.counts();
         if shown == 0 {
-            pane::empty(cx, inner, "findings", "", total, buf);
+            pane::empty(cx, inner, &text::FINDINGS, "", total, buf);
         }
     }
 
     fn draw_detail(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let Some(rule) = self.rule(cx) else { return };
         let (title, hint) = if self.is_on_rules(cx) {
-            (format!("Rule {}", rule.id), "")
+            (text::RuleTitle { id: &rule.id }.to_string(), "")
         } else if self.page {
-            (format!("Rule {}", rule.id), "Esc goes back")
+            (text::RuleTitle { id: &rule.id }.to_string(), text::ESCAPE_BACK.as_str())
         } else {
-            (rule.id.to_string(), "Enter: the rule's page")
+            (rule.id.to_string(), text::ENTER_PAGE.as_str())
         };
         let inside = pane::frame(cx, area, &title, hint, buf);
         let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(1), ..inside };
@@ -305,11 +303,14 @@ impl Findings {
 /// `3 findings · 24 rules quiet · 4 not checked`.
 fn note(cx: &Cx<'_>) -> String {
     if !severity::is_judged(cx) {
-        return severity::pending(cx).to_owned();
+        return severity::pending(cx).to_string();
     }
     let counts = Counts::of(cx.judgement);
-    let filter = if cx.filter.is_empty() { String::new() } else { format!(" · filter \"{}\"", cx.filter) };
-    format!("{} · {}{filter}", counts.found(), counts.rules())
+    let filter = match cx.filter.is_empty() {
+        true => String::new(),
+        false => format!(" · {}", text::Filter { filter: &cx.filter }),
+    };
+    format!("{} · {}{filter}", counts.findings(), counts.rules())
 }
 
 #[cfg(test)]

@@ -1,12 +1,16 @@
-//! What could not be read and what would fill it, and what the monitor itself costs.
+//! Data that could not be read and what it requires, and the cost of the monitor itself.
 
+use crate::parts::gaps::because;
 use crate::parts::pane;
 use crate::parts::table::{Column, Did, Identity, Key, Table, Width, matches};
-use crate::parts::{Pen, mark, units};
+use crate::parts::{Pen, mark, names, units};
 use crate::{Action, Cx, Outcome, Panel, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::gaps as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::{Gap, Reason};
 
 /// A gap by path and reason.
@@ -35,22 +39,20 @@ fn get<'a>(cx: &Cx<'a>, row: usize) -> Option<&'a Gap> {
     cx.frame.gaps.get(row)
 }
 
-/// The reason in words, and how much it is the reader's to change.
-fn reason(reason: Reason) -> (&'static str, Role) {
+/// The style of a reason.
+fn role(reason: Reason) -> Role {
     match reason {
-        Reason::PermissionDenied => ("permission denied", Role::Denied),
-        Reason::NotFound => ("not there", Role::Absent),
-        Reason::NotSupported => ("not supported", Role::Absent),
-        Reason::Vanished => ("gone meanwhile", Role::Dim),
-        Reason::Malformed => ("not understood", Role::Warn),
-        Reason::TimedOut => ("no answer in time", Role::Stale),
-        Reason::Exhausted => ("nothing left to read it with", Role::Warn),
+        Reason::PermissionDenied => Role::Denied,
+        Reason::NotFound | Reason::NotSupported => Role::Absent,
+        Reason::Vanished => Role::Dim,
+        Reason::Malformed | Reason::Exhausted => Role::Warn,
+        Reason::TimedOut => Role::Stale,
     }
 }
 
 static COLUMNS: &[Column<usize>] = &[
     Column::left(
-        "WHAT",
+        text::PATH_HEAD,
         0,
         |_| Width::flex(20, 40, 2),
         |cx, row, pen| {
@@ -61,20 +63,20 @@ static COLUMNS: &[Column<usize>] = &[
     )
     .lowest(|cx, row| get(cx, row).map_or(Key::None, |gap| Key::Text(&gap.path))),
     Column::left(
-        "WHY",
+        text::REASON_HEAD,
         1,
         |_| Width::range(8, 18),
         |cx, row, pen| {
             if let Some(gap) = get(cx, row) {
-                let (text, role) = reason(gap.reason);
-                let fits = text.len() <= usize::from(pen.left());
-                pen.text(role, if fits { text } else { gap.reason.word() });
+                let reason = because(gap.reason);
+                let fits = names::width(&reason) <= pen.left();
+                pen.text(role(gap.reason), if fits { &reason } else { mark::word(gap.reason) });
             }
         },
     )
-    .lowest(|cx, row| get(cx, row).map_or(Key::None, |gap| Key::Text(gap.reason.word()))),
+    .lowest(|cx, row| get(cx, row).map_or(Key::None, |gap| Key::Text(mark::word(gap.reason)))),
     Column::right(
-        "FILES",
+        text::FILES_HEAD,
         2,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -85,7 +87,7 @@ static COLUMNS: &[Column<usize>] = &[
     )
     .highest(|cx, row| get(cx, row).map_or(Key::None, |gap| Key::Number(gap.count as f64))),
     Column::left(
-        "WHAT WOULD FILL IT",
+        text::NEEDS_HEAD,
         0,
         |_| Width::flex(18, 30, 3),
         |cx, row, pen| {
@@ -120,8 +122,8 @@ impl Panel for Gaps {
         "gaps"
     }
 
-    fn title(&self) -> &'static str {
-        "gaps"
+    fn title(&self) -> Text {
+        text::TAB
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
@@ -149,21 +151,25 @@ impl Panel for Gaps {
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let (list, below) = self.split(cx, area);
         let (shown, total) = self.table.counts();
-        let note = if shown == total { total.to_string() } else { format!("{shown} of {total}") };
-        let inner = pane::frame(cx, list, "Gaps: what could not be read", &note, buf);
+        let note = if shown == total {
+            total.to_string()
+        } else {
+            shared::SomeOf { shown: &shown, total: &total }.to_string()
+        };
+        let inner = pane::frame(cx, list, &text::TITLE, &note, buf);
         if total == 0 {
-            Pen::new(cx, inner, 1, buf).skip(1).text(Role::Ok, "everything that was looked for was read");
+            Pen::new(cx, inner, 1, buf).skip(1).text(Role::Ok, &text::NONE);
         } else {
             self.table.draw(cx, buf);
         }
         if shown == 0 && total > 0 {
-            pane::empty(cx, inner, "gaps", "", total, buf);
+            pane::empty(cx, inner, &text::GAPS, "", total, buf);
         }
         cost(cx, below, buf);
     }
 
-    fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[(Action::SortNext, "sort by the next column")]
+    fn hints(&self) -> &'static [(Action, Text)] {
+        &[(Action::SortNext, shared::HINT_SORT)]
     }
 }
 
@@ -173,13 +179,15 @@ fn cost(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         return;
     }
     let cost = &cx.frame.cost;
-    let inner = pane::frame(cx, area, "Cost of this monitor", &cost.backend, buf);
+    let inner = pane::frame(cx, area, &text::COST_TITLE, &cost.backend, buf);
     let mut pen = Pen::new(cx, inner, 0, buf);
-    pen.skip(1).text(Role::Text, units::or_unknown(cost.sample_ms, units::millis).as_str());
-    pen.text(Role::Dim, " ms a sample   CPU ");
-    pen.text(Role::Text, units::or_unknown(cost.cpu_cores, units::fine_percent).as_str());
-    pen.text(Role::Dim, " of a core   memory ");
-    pen.text(Role::Text, units::or_unknown(cost.rss_bytes.map(|bytes| bytes as f64), units::bytes).as_str());
+    let memory = cost.rss_bytes.map_or_else(|| "?".to_owned(), |bytes| units::bytes_in_text(bytes as f64));
+    let total = text::Cost {
+        time: &units::or_unknown(cost.sample_ms, units::millis),
+        cpu: &units::or_unknown(cost.cpu_cores, units::fine_percent),
+        memory: &memory,
+    };
+    pen.skip(1).text(Role::Text, &total.to_string());
     let mut collectors: Vec<_> = cost.collectors.iter().collect();
     collectors.sort_by(|a, b| b.took_ms.total_cmp(&a.took_ms));
     let most = collectors.first().map_or(0.0, |collector| collector.took_ms);

@@ -30,6 +30,7 @@ pub use topotop_model::rules::Subject;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::locale::Text;
 
 /// A screen: what it shows comes from the [`Cx`]; scroll, sort, fold and selection by identity live in it.
 pub trait Panel: Send {
@@ -37,7 +38,7 @@ pub trait Panel: Send {
     fn id(&self) -> &'static str;
 
     /// Its name in the tab bar.
-    fn title(&self) -> &'static str;
+    fn title(&self) -> Text;
 
     /// Prepares a frame for an area: clamps scroll, settles the selection. Draw never changes anything.
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect);
@@ -51,8 +52,8 @@ pub trait Panel: Send {
     /// Shows a subject that somebody goes to, whatever is folded or hidden.
     fn reveal(&mut self, _subject: &Subject, _cx: &Cx<'_>) {}
 
-    /// Keys that only it has, as (action, what it does here); for the footer and the help.
-    fn hints(&self) -> &'static [(Action, &'static str)] {
+    /// Its own keys as (action, help); for the footer and the help.
+    fn hints(&self) -> &'static [(Action, Text)] {
         &[]
     }
 }

@@ -8,11 +8,13 @@ mod resources;
 mod timeline;
 
 use crate::parts::machine::{Grouping, Machine};
-use crate::parts::{self, Pen, panel, severity};
+use crate::parts::{self, Pen, names, panel, severity};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use layout::Part;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::overview as text;
 
 /// The overview.
 #[derive(Debug, Default)]
@@ -33,8 +35,8 @@ impl Panel for Overview {
         "overview"
     }
 
-    fn title(&self) -> &'static str {
-        "overview"
+    fn title(&self) -> Text {
+        text::TAB
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
@@ -84,21 +86,21 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
             let gaps = gaps(cx, &["sys/class/net", "proc/interrupts", "proc/irq"]);
             let dot = if irqbalance(cx).is_empty() || gaps.is_empty() { "" } else { ", " };
             let note = format!("{}{dot}{gaps}", irqbalance(cx));
-            let inner = panel::titled(cx, area, "Queues", &note, false, buf);
+            let inner = panel::titled(cx, area, &text::QUEUES_TITLE, &note, false, buf);
             crate::queues::compact(cx, panel::left_open(inner), buf);
         }
         Part::Cache => {
             let note = gaps(cx, &["sys/fs/cgroup"]);
-            let inner = panel::titled(cx, area, "Memory against its limit", note, false, buf);
+            let inner = panel::titled(cx, area, &text::MEMORY_TITLE, &note, false, buf);
             crate::cgroups::compact(cx, panel::left_open(inner), buf);
         }
         Part::Processes => {
-            let inner = panel::titled(cx, area, "Processes by node", gaps(cx, &["proc/*"]), false, buf);
+            let inner = panel::titled(cx, area, &text::PROCESSES_TITLE, &gaps(cx, &["proc/*"]), false, buf);
             crate::processes::compact(cx, panel::left_open(inner), buf);
         }
         Part::Disks => {
             let note = gaps(cx, &["sys/block", "proc/diskstats"]);
-            let inner = panel::titled(cx, area, "Disks and pressure", note, false, buf);
+            let inner = panel::titled(cx, area, &text::DISKS_TITLE, &note, false, buf);
             pressure::draw(cx, panel::inset(inner), buf);
             crate::disks::compact(cx, panel::left_open(panel::below(inner, 1)), buf);
         }
@@ -110,9 +112,9 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut B
 fn findings(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let quiet = cx.judgement.findings.is_empty() || !severity::is_judged(cx);
     let note = if quiet { String::new() } else { severity::Counts::of(cx.judgement).rules() };
-    let inner = panel::titled(cx, area, "Findings", &note, false, buf);
+    let inner = panel::titled(cx, area, &text::FINDINGS_TITLE, &note, false, buf);
     if !cx.judgement.findings.is_empty() {
-        Pen::new(cx, area, 0, buf).skip(11).severities().text(Role::Text, " ");
+        Pen::new(cx, area, 0, buf).skip(names::width(&text::FINDINGS_TITLE) + 3).severities().text(Role::Text, " ");
     }
     crate::findings::compact(cx, panel::inset(inner), buf);
 }
@@ -128,32 +130,32 @@ fn findings_untitled(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
 
 /// What could not be read for a part, in a few words for its rule: the rows are for what could. What the kernel does
 /// not have at all is on the list of gaps only.
-fn gaps(cx: &Cx<'_>, prefixes: &[&str]) -> &'static str {
+fn gaps(cx: &Cx<'_>, prefixes: &[&str]) -> Text {
     use topotop_model::Reason;
     let has = |reason| parts::gaps::of(cx, prefixes).any(|gap| gap.reason == reason);
     match () {
-        () if has(Reason::PermissionDenied) => "some denied: u",
-        () if has(Reason::TimedOut) || has(Reason::Malformed) => "some not read: u",
-        () => "",
+        () if has(Reason::PermissionDenied) => text::DENIED,
+        () if has(Reason::TimedOut) || has(Reason::Malformed) => text::NOT_READ,
+        () => Text::EMPTY,
     }
 }
 
-fn irqbalance(cx: &Cx<'_>) -> &'static str {
+fn irqbalance(cx: &Cx<'_>) -> Text {
     match cx.frame.irqbalance.as_ref().map(|irqbalance| &*irqbalance.state) {
-        Some("running") => "irqbalance running",
-        Some("oneshot") => "irqbalance ran once",
-        Some("absent") => "no irqbalance",
-        Some("failed") => "irqbalance failed",
-        _ => "",
+        Some("running") => text::IRQBALANCE_RUNNING,
+        Some("oneshot") => text::IRQBALANCE_ONESHOT,
+        Some("absent") => text::IRQBALANCE_ABSENT,
+        Some("failed") => text::IRQBALANCE_FAILED,
+        _ => Text::EMPTY,
     }
 }
 
 /// What did not fit is named, so that nothing seems to be missing on the machine.
 fn left_out(cx: &Cx<'_>, plan: &layout::Plan, area: Rect, buf: &mut Buffer) {
     let mut pen = Pen::new(cx, panel::inset(area), 0, buf);
-    pen.text(Role::Dim, "needs more rows:");
+    pen.text(Role::Dim, &text::HIDDEN);
     for part in plan.left_out() {
-        pen.skip(1).text(Role::Dim, part.name());
+        pen.skip(1).text(Role::Dim, &part.name());
     }
 }
 

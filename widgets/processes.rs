@@ -15,6 +15,9 @@ use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::Process;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::processes as text;
+use topotop_model::locale::screen::shared;
 
 /// A process by pid and start time: a pid alone may be somebody else's next second.
 type Id = (u32, u64);
@@ -74,8 +77,8 @@ impl Panel for Processes {
         "processes"
     }
 
-    fn title(&self) -> &'static str {
-        "processes"
+    fn title(&self) -> Text {
+        text::TAB
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
@@ -112,14 +115,13 @@ impl Panel for Processes {
         let (shown, total) = self.browser.table.counts();
         let mut note = pane::count_note(cx, shown, total);
         if self.idle {
-            note.push_str(" · idle hidden");
+            note = format!("{note} · {}", shared::IDLE_HIDDEN);
         }
         let open = self.browser.open().copied();
         let name = open.map(|id| format!("{} {}", id.0, find(cx, id).map_or("", |process| &process.comm)));
-        let title = "Processes: CPU and memory by node";
-        let inner = self.browser.draw(cx, area, title, &note, &name.unwrap_or_default(), buf);
+        let inner = self.browser.draw(cx, area, &text::TITLE, &note, &name.unwrap_or_default(), buf);
         if shown == 0 {
-            pane::empty(cx, inner, "processes", "proc/*", total, buf);
+            pane::empty(cx, inner, &text::PROCESSES, "proc/*", total, buf);
         }
     }
 
@@ -127,11 +129,11 @@ impl Panel for Processes {
         self.idle = false;
     }
 
-    fn hints(&self) -> &'static [(Action, &'static str)] {
+    fn hints(&self) -> &'static [(Action, Text)] {
         &[
-            (Action::Open, "all of a process: placement, threads, pins"),
-            (Action::Idle, "hide idle processes"),
-            (Action::SortNext, "sort by the next column"),
+            (Action::Open, shared::HINT_DETAILS),
+            (Action::Idle, shared::HINT_IDLE),
+            (Action::SortNext, shared::HINT_SORT),
         ]
     }
 }

@@ -19,6 +19,9 @@ use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::queues as text;
+use topotop_model::locale::screen::shared;
 
 /// What a row is, whatever its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +88,9 @@ impl Queues {
         match self.browser.open() {
             Some(Id::Nic(name)) => name.to_string(),
             Some(Id::Queue(name, direction, queue)) => format!("{name} {direction} {queue}"),
-            Some(Id::Irq(irq)) => format!("irq {irq} {}", cx.frame.irq(*irq).map_or("", |row| &row.name)),
+            Some(Id::Irq(irq)) => {
+                text::IrqTitle { id: irq, name: &cx.frame.irq(*irq).map_or("", |row| &row.name) }.to_string()
+            }
             None => String::new(),
         }
     }
@@ -96,8 +101,8 @@ impl Panel for Queues {
         "queues"
     }
 
-    fn title(&self) -> &'static str {
-        "queues"
+    fn title(&self) -> Text {
+        text::TAB
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
@@ -133,17 +138,17 @@ impl Panel for Queues {
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         let (list, below) = self.split(cx, area);
         let (shown, total) = self.browser.table.counts();
-        let title = if self.matrix { "Interrupts × CPUs" } else { "Queues: NIC → queue → irq → CPU → node" };
+        let title = if self.matrix { text::MATRIX_TITLE } else { text::TITLE };
         let note = self.note(cx, shown, total);
-        let inner = self.browser.draw(cx, list, title, &note, &self.name(cx), buf);
+        let inner = self.browser.draw(cx, list, &title, &note, &self.name(cx), buf);
         if self.matrix {
-            let place = self.browser.table.place_of("BY CPU");
+            let place = self.browser.table.place_of(text::BY_CPU_HEAD);
             strip::heads(cx, place.map(|(x, width)| Rect::new(x, inner.y, width, 1)), buf);
         }
         if shown == 0 {
             let (what, path) =
-                if self.matrix { ("interrupts", "proc/interrupts") } else { ("interfaces", "sys/class/net") };
-            pane::empty(cx, inner, what, path, total, buf);
+                if self.matrix { (text::INTERRUPTS, "proc/interrupts") } else { (text::INTERFACES, "sys/class/net") };
+            pane::empty(cx, inner, &what, path, total, buf);
         }
         foot::draw(cx, below, buf);
     }
@@ -156,12 +161,8 @@ impl Panel for Queues {
         }
     }
 
-    fn hints(&self) -> &'static [(Action, &'static str)] {
-        &[
-            (Action::Mode, "chain, interrupts × CPUs"),
-            (Action::Idle, "show idle queues and interfaces"),
-            (Action::Open, "all of a queue or an interface"),
-        ]
+    fn hints(&self) -> &'static [(Action, Text)] {
+        &[(Action::Mode, text::HINT_VIEW), (Action::Idle, text::HINT_IDLE), (Action::Open, shared::HINT_DETAILS)]
     }
 }
 
@@ -171,12 +172,11 @@ impl Queues {
             pane::count_note(cx, shown, total)
         } else {
             let queues: usize = cx.frame.nics.iter().map(|nic| nic.queues.len()).sum();
-            let rates = if cx.frame.interval_seconds.is_none() { "no rates from one sample · " } else { "" };
-            format!("{rates}{total} interfaces, {queues} queues")
+            pane::with_rates_note(cx, text::Counts { interfaces: &total, queues: &queues }.to_string())
         };
         let hidden = |row: &Row| matches!(row, Row::IdleQueues(..) | Row::IdleNics(_));
         if self.idle && (self.matrix || self.browser.table.rows().iter().any(hidden)) {
-            note.push_str(" · idle hidden");
+            note = format!("{note} · {}", shared::IDLE_HIDDEN);
         }
         note
     }

@@ -1,6 +1,7 @@
 //! From a finding to where it is, and back.
 
 use super::{App, Effect};
+use topotop_model::locale::chrome;
 use topotop_widgets::Subject;
 use topotop_widgets::parts::severity;
 
@@ -30,7 +31,7 @@ impl App {
                     panel.reveal(subject, &cx);
                 }
             }
-            None => self.say("it is about the machine as a whole"),
+            None => self.say(chrome::WHOLE_MACHINE),
         }
         Vec::new()
     }
@@ -44,7 +45,7 @@ impl App {
                 self.filter.clear();
                 self.open_screen("findings");
             }
-            Some(_) => self.say("nothing is found about what is selected"),
+            Some(_) => self.say(chrome::NO_FINDING_SELECTED),
             None => {
                 self.open_screen("findings");
             }

@@ -2,6 +2,7 @@
 
 use super::{App, Effect, Modal};
 use crate::units;
+use topotop_model::locale::chrome;
 
 /// A recording that is being written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,11 +30,11 @@ impl App {
             return vec![Effect::Record(None)];
         }
         if self.status.about.captured.is_some() {
-            self.say("only a live machine can be recorded");
+            self.say(chrome::RECORD_LIVE_ONLY);
             return Vec::new();
         }
         if frame.stamp.seq == 0 {
-            self.say("there is no sample yet");
+            self.say(chrome::NO_SAMPLE);
             return Vec::new();
         }
         vec![Effect::Record(Some(file_name(&frame.host.name, frame.stamp.wall_ns)))]
@@ -44,7 +45,7 @@ impl App {
         if self.status.recording.is_some() {
             self.modal = Modal::Mark(String::new());
         } else {
-            self.say("nothing is recorded: R begins");
+            self.say(chrome::NOT_RECORDING);
         }
     }
 }

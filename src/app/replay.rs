@@ -4,6 +4,7 @@ use super::transport::Order;
 use super::{App, Effect};
 use crate::action::Command;
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use topotop_model::locale::chrome;
 
 /// What the minute keys go, in ns.
 const MINUTE_NS: i64 = 60_000_000_000;
@@ -31,7 +32,7 @@ impl App {
             Command::LoopOff => Order::LoopOff,
             Command::Machine if playback.machines.len() > 1 => Order::Machine,
             Command::Record | Command::Mark => {
-                self.say("this is a recording: it is not recorded again, and marks were made then");
+                self.say(chrome::REPLAY_ONLY);
                 return Some(Vec::new());
             }
             _ => return None,
@@ -45,7 +46,7 @@ impl App {
             return vec![Effect::Watch(pid)];
         }
         if pid.is_some() {
-            self.say("a recording has the threads and pages that were looked at then: nothing more can be asked for");
+            self.say(chrome::NO_WATCH);
         }
         Vec::new()
     }

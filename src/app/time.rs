@@ -7,18 +7,19 @@ use crate::source::{Sample, Target};
 use crate::units;
 use std::time::Duration;
 use topotop_model::judge::Timeline;
+use topotop_model::locale::chrome;
 
 const DAY_NS: i64 = 86_400_000_000_000;
 
 /// Intervals that keys go through.
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000];
 
-/// What is said where there is nothing to go to.
+/// The notice where there is no such change.
 pub(super) fn no_finding(timeline: &Timeline, next: bool) -> String {
     match (timeline.is_empty(), next) {
-        (true, _) => "no finding came or went".to_owned(),
-        (false, true) => "no finding came or went later".to_owned(),
-        (false, false) => "no finding came or went earlier".to_owned(),
+        (true, _) => chrome::NO_CHANGES.to_string(),
+        (false, true) => chrome::NO_LATER_CHANGE.to_string(),
+        (false, false) => chrome::NO_EARLIER_CHANGE.to_string(),
     }
 }
 
@@ -85,7 +86,7 @@ impl App {
             self.marks.iter().rfind(|mark| mark.mono_ns + slack < shown.mono_ns)
         };
         let Some(mark) = found else {
-            self.say("there are no such marks: fixes that are applied here are some, a recording has more");
+            self.say(chrome::NO_SUCH_MARK);
             return Vec::new();
         };
         let (text, wall_ns) = (format!("{} {}", crate::units::time_of_day(mark.wall_ns), mark.text), mark.wall_ns);
@@ -95,12 +96,12 @@ impl App {
 
     pub(super) fn sought(&mut self, sample: Option<Sample>) {
         let Some(sample) = sample else {
-            return self.say("there is no earlier sample");
+            return self.say(chrome::NO_EARLIER_SAMPLE);
         };
         let (here, there) = (self.shown().frame.stamp.seq, sample.frame.stamp.seq);
         if here == there {
             let newest = there == self.newest.frame.stamp.seq;
-            self.say(if newest { "this is the newest sample" } else { "this is the oldest sample that is kept" });
+            self.say(if newest { chrome::NEWEST_SAMPLE } else { chrome::OLDEST_SAMPLE });
         }
         self.held = Some(sample);
     }
@@ -140,12 +141,12 @@ impl App {
             INTERVALS_MS.iter().rev().find(|&&ms| ms < now)
         };
         if self.status.about.captured.is_some() {
-            self.say("a captured machine stands still");
+            self.say(chrome::CAPTURED_STILL);
             return Vec::new();
         }
         let Some(&next) = next else { return Vec::new() };
         self.status.interval = Duration::from_millis(next);
-        self.say(format!("a sample every {}", units::short(self.status.interval)));
+        self.say(chrome::Interval { interval: &units::short(self.status.interval) }.to_string());
         vec![Effect::Interval(self.status.interval)]
     }
 }

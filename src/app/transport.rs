@@ -3,6 +3,7 @@
 use super::time::no_finding;
 use crate::moment::Moment;
 use topotop_model::judge::Timeline;
+use topotop_model::locale::chrome;
 use topotop_model::recording::When;
 
 /// What the transport must know of a recording. Samples have numbers that stay theirs.
@@ -171,7 +172,7 @@ impl Transport {
             Order::LoopEnd => {
                 let start = self.span.0.unwrap_or(first);
                 if start >= self.sample {
-                    return Some("a loop ends after its start".to_owned());
+                    return Some(chrome::LOOP_ORDER.to_string());
                 }
                 self.span = (Some(start), Some(self.sample));
             }
@@ -240,8 +241,8 @@ impl Transport {
         let wall = moment.wall(started, ended, reel.when(self.sample)?.wall_ns)?;
         self.go(reel.nearest(wall)?.clamp(first, last));
         match wall {
-            wall if wall < started => Some("this is the start: the recording begins later".to_owned()),
-            wall if wall > ended => Some("this is the end: the recording ends before".to_owned()),
+            wall if wall < started => Some(chrome::BEFORE_START.to_string()),
+            wall if wall > ended => Some(chrome::AFTER_END.to_string()),
             _ => None,
         }
     }
@@ -255,8 +256,9 @@ impl Transport {
         let timeline = reel.timeline();
         let from = if next { self.sample } else { self.sample.saturating_sub(self.slack()) };
         let Some((place, changes)) = timeline.around(from, next) else {
-            let so_far = if reel.is_judged() { "" } else { ", as far as it is judged by now" };
-            return Some(no_finding(timeline, next) + so_far);
+            let notice = no_finding(timeline, next);
+            let complete = reel.is_judged();
+            return Some(if complete { notice } else { chrome::StillJudging { notice: &notice }.to_string() });
         };
         let (summary, sample) =
             (timeline.summary(place, changes), changes.first().map_or(from, |change| change.sample));
@@ -273,13 +275,17 @@ impl Transport {
             marks.iter().rposition(|mark| mark.0.saturating_add(slack) < self.sample)
         };
         let Some((number, (sample, text))) = found.and_then(|at| Some((at + 1, marks.get(at)?))) else {
-            let which = if next { "later" } else { "earlier" };
-            return Some(if marks.is_empty() { "there are no marks".to_owned() } else { format!("no {which} mark") });
+            let notice = match next {
+                _ if marks.is_empty() => chrome::NO_MARKS,
+                true => chrome::NO_LATER_MARK,
+                false => chrome::NO_EARLIER_MARK,
+            };
+            return Some(notice.to_string());
         };
-        let said = format!("mark {number} of {}: {text}", marks.len());
+        let notice = chrome::Mark { number: &number, count: &marks.len(), text }.to_string();
         let sample = *sample;
         self.go(sample.min(reel.range()?.1));
-        Some(said)
+        Some(notice)
     }
 
     /// Goes on as far as time says; gives what is to be said.
@@ -321,7 +327,7 @@ impl Transport {
         self.passed_ns = 0.0;
         self.following = grows;
         self.playing = grows;
-        (!grows).then(|| "this is the end of the recording".to_owned())
+        (!grows).then(|| chrome::END_OF_RECORDING.to_string())
     }
 
     /// How long the next sample is away in playing, in ns.
@@ -343,8 +349,7 @@ impl Transport {
 }
 
 fn ends(back: bool) -> String {
-    let end = if back { "the oldest" } else { "the last" };
-    format!("this is {end} sample")
+    if back { chrome::OLDEST_SAMPLE.to_string() } else { chrome::LAST_SAMPLE.to_string() }
 }
 
 /// How long a distance between samples takes to play, and whether it is a hole. Time that runs backwards is one: another

@@ -9,7 +9,8 @@ use crate::units;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::{Frame, Topology};
-use topotop_widgets::{Charset, Role};
+use topotop_model::locale::chrome;
+use topotop_widgets::{Charset, Role, parts};
 
 /// The title: who, what, when, and at what cost; on a narrow line the less important go.
 pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
@@ -18,7 +19,7 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
     let cost = if app.playback.is_some() { String::new() } else { own_cost(&app.newest.frame) };
     let (clock, clock_role) = clock(app);
     let (recording, recording_role) = recording(app);
-    let mut parts = vec![
+    let mut items = vec![
         (" topotop ".to_owned(), Role::Title, 0u8),
         (replay::name(app).unwrap_or_else(|| frame.host.name.chars().take(32).collect()), Role::Focus, 1),
         (replay::other(app), Role::Dim, 2),
@@ -31,15 +32,15 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
         (replay::position(app), Role::Text, 5),
         (cost, Role::Dim, 3),
     ];
-    parts.retain(|(text, _, _)| !text.is_empty());
-    let width = |parts: &[(String, Role, u8)]| parts.iter().map(|part| part.0.chars().count() + 2).sum::<usize>();
-    while width(&parts) > usize::from(area.width) {
-        let Some(least) = parts.iter().map(|part| part.2).max().filter(|&rank| rank > 0) else { break };
-        parts.retain(|part| part.2 != least);
+    items.retain(|(text, _, _)| !text.is_empty());
+    let width = |items: &[(String, Role, u8)]| items.iter().map(|item| item.0.chars().count() + 2).sum::<usize>();
+    while width(&items) > usize::from(area.width) {
+        let Some(least) = items.iter().map(|item| item.2).max().filter(|&rank| rank > 0) else { break };
+        items.retain(|item| item.2 != least);
     }
-    let last = if parts.len() > 2 && app.playback.is_none() { parts.pop() } else { None };
+    let last = if items.len() > 2 && app.playback.is_none() { items.pop() } else { None };
     let mut x = area.x;
-    for (text, role, _) in &parts {
+    for (text, role, _) in &items {
         x = write(buf, (x, area.y), area.right(), text, app.look.theme.style(*role)) + 2;
     }
     if let Some((text, role, _)) = last {
@@ -49,15 +50,12 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
 }
 
 fn summary(topology: &Topology) -> String {
-    let count = |number: u64, one: &str, many: &str| match number {
-        0 => None,
-        1 => Some(format!("1 {one}")),
-        _ => Some(format!("{number} {many}")),
-    };
+    let packages = u64::from(topology.packages.unwrap_or(0));
+    let (nodes, cpus) = (topology.nodes.len() as u64, topology.cpus_online.len());
     let parts = [
-        count(u64::from(topology.packages.unwrap_or(0)), "package", "packages"),
-        count(topology.nodes.len() as u64, "node", "nodes"),
-        count(topology.cpus_online.len(), "CPU", "CPUs"),
+        (packages > 0).then(|| chrome::Packages { count: packages }.to_string()),
+        (nodes > 0).then(|| chrome::Nodes { count: nodes }.to_string()),
+        (cpus > 0).then(|| chrome::Cpus { count: cpus }.to_string()),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -67,10 +65,10 @@ fn kernel(frame: &Frame) -> String {
 }
 
 fn own_cost(frame: &Frame) -> String {
-    let cpu = frame.cost.cpu_cores.map(|cores| format!("{:.1}%", cores * 100.0));
-    let memory = frame.cost.rss_bytes.map(|bytes| format!("{}M", bytes >> 20));
-    let parts: Vec<String> = cpu.into_iter().chain(memory).collect();
-    if parts.is_empty() { String::new() } else { format!("own {}", parts.join(" ")) }
+    let cpu = frame.cost.cpu_cores.map(|cores| parts::units::fine_percent(cores).to_string());
+    let memory = frame.cost.rss_bytes.map(|bytes| parts::number::whole_bytes(bytes).to_string());
+    let costs: Vec<String> = cpu.into_iter().chain(memory).collect();
+    if costs.is_empty() { String::new() } else { chrome::OwnCost { cost: &costs.join(" ") }.to_string() }
 }
 
 /// Live, held or captured, and when.
@@ -85,7 +83,7 @@ fn clock(app: &App) -> (String, Role) {
         let mark = if unicode { "▪" } else { "=" };
         let short: String = directory.chars().rev().take(24).collect::<Vec<_>>().into_iter().rev().collect();
         let cut = if short.len() < directory.len() { ".." } else { "" };
-        return (format!("{mark} CAPTURED {cut}{short}"), Role::Replay);
+        return (format!("{mark} {}", chrome::Captured { path: &format_args!("{cut}{short}") }), Role::Replay);
     }
     if app.status.about.still {
         let mark = if unicode { "▪" } else { "=" };
@@ -96,12 +94,12 @@ fn clock(app: &App) -> (String, Role) {
         let behind = app.newest.frame.stamp.boot_ns.saturating_sub(stamp.boot_ns) / 1_000_000_000;
         let time = units::time_of_day(stamp.wall_ns);
         let behind = if behind > 0 { format!(" -{}", units::span(behind)) } else { String::new() };
-        return (format!("{mark} PAUSED {time}Z{behind}"), Role::Replay);
+        return (format!("{mark} {}{behind}", chrome::Paused { time: &time }), Role::Replay);
     }
     let mark = if unicode { "●" } else { "*" };
     match app.overdue() {
-        Some(age) => (format!("{mark} LATE: sample is {} old", units::span(age)), Role::Stale),
-        None => (format!("{mark} LIVE {interval}"), Role::Ok),
+        Some(age) => (format!("{mark} {}", chrome::Late { age: &units::span(age) }), Role::Stale),
+        None => (format!("{mark} {}", chrome::Live { interval: &interval }), Role::Ok),
     }
 }
 
@@ -110,11 +108,11 @@ fn recording(app: &App) -> (String, Role) {
     let Some(recording) = &app.status.recording else { return (String::new(), Role::Text) };
     let mark = if app.look.charset == Charset::Unicode { "▮" } else { "*" };
     if recording.trouble.is_some() {
-        return (format!("{mark}REC held up"), Role::Warn);
+        return (format!("{mark}{}", chrome::RECORDING_STALLED), Role::Warn);
     }
     let seconds = app.status.now_ns.saturating_sub(recording.since_ns) / 1_000_000_000;
     let time = format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-    (format!("{mark}REC {time} {}", topotop_widgets::parts::number::bytes(recording.bytes as f64)), Role::Info)
+    (format!("{mark}REC {time} {}", parts::number::whole_bytes(recording.bytes)), Role::Info)
 }
 
 /// Lower screens have no row to spare for findings.
@@ -170,17 +168,26 @@ pub fn tab_at(app: &App, column: u16, row: u16) -> Option<usize> {
 /// What stands in the footer instead of tabs: a line that is typed, or a notice.
 fn prompt(app: &App) -> Option<(String, Role)> {
     match (&app.modal, &app.notice) {
-        (Modal::Filter, _) => Some((format!(" filter: {}_   Enter keeps it, Esc drops it", app.filter), Role::Key)),
-        (Modal::Mark(text), _) => Some((format!(" mark: {text}_   Enter writes it, Esc drops it"), Role::Key)),
-        (Modal::Jump(text), _) => {
-            let bare = if app.playback.is_some() { "10m (from the start)" } else { "10m (ago)" };
-            Some((format!(" go to: {text}_   14:05 (UTC), {bare}, -30s, +2h, 50%"), Role::Key))
+        (Modal::Filter, _) => {
+            let prompt = chrome::PromptFilter { text: &app.filter };
+            Some((format!(" {prompt}"), Role::Key))
+        }
+        (Modal::Mark(typed), _) => {
+            let prompt = chrome::PromptMark { text: typed };
+            Some((format!(" {prompt}"), Role::Key))
+        }
+        (Modal::Jump(typed), _) => {
+            let prompt = match app.playback.is_some() {
+                true => chrome::PromptJumpRecording { text: typed }.to_string(),
+                false => chrome::PromptJump { text: typed }.to_string(),
+            };
+            Some((format!(" {prompt}"), Role::Key))
         }
         (modal, _) if *modal != Modal::Fix && app.reverts_in().is_some() => {
             let left = app.reverts_in().unwrap_or_default();
             let key = app.keymap.keys(crate::action::Command::Keep).first().map(ToString::to_string);
-            let text = format!(" a fix takes itself back in {left} s: {} keeps it", key.unwrap_or_default());
-            Some((text, Role::Critical))
+            let warning = chrome::Rollback { seconds: &left, key: &key.unwrap_or_default() };
+            Some((format!(" {warning}"), Role::Critical))
         }
         (_, Some(notice)) => Some((format!(" {}", notice.text), Role::Info)),
         _ => None,
@@ -222,7 +229,7 @@ fn hints(app: &App) -> Vec<(String, String)> {
     if let Some(panel) = app.panels.get(app.screen) {
         let own = panel.hints().iter();
         hints.extend(
-            own.filter_map(|&(action, word)| Some((key(crate::action::Command::Panel(action))?, word.to_owned()))),
+            own.filter_map(|&(action, word)| Some((key(crate::action::Command::Panel(action))?, word.to_string()))),
         );
     }
     for row in TABLE.iter().filter(|row| !row.hint.is_empty()) {
@@ -230,22 +237,21 @@ fn hints(app: &App) -> Vec<(String, String)> {
             crate::action::Command::Filter if !app.filter.is_empty() => app.filter.clone(),
             crate::action::Command::Gaps => match app.shown().frame.gaps.len() {
                 0 => continue,
-                1 => "1 gap".to_owned(),
-                gaps => format!("{gaps} gaps"),
+                gaps => chrome::Gaps { count: gaps as u64 }.to_string(),
             },
             crate::action::Command::Pause => match &app.playback {
-                Some(playback) if !playback.playing => "play".to_owned(),
-                None if app.held.is_some() => "go on".to_owned(),
-                _ => row.hint.to_owned(),
+                Some(playback) if !playback.playing => chrome::PLAY.to_string(),
+                None if app.held.is_some() => chrome::RESUME.to_string(),
+                _ => row.hint.to_string(),
             },
-            _ => row.hint.to_owned(),
+            _ => row.hint.to_string(),
         };
         hints.extend(key(row.command).map(|key| (key, word)));
     }
     // What to do matters once there is something to do about.
     let fix = key(crate::action::Command::Fix).filter(|_| !app.shown().judgement.findings.is_empty());
     if let Some(key) = fix {
-        hints.insert(hints.len().saturating_sub(2), (key, "fix".to_owned()));
+        hints.insert(hints.len().saturating_sub(2), (key, chrome::FIX.to_string()));
     }
     hints
 }

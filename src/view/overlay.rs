@@ -7,6 +7,7 @@ use crate::keymap::Key;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget as _};
+use topotop_model::locale::help;
 use topotop_widgets::{Action, Charset, Cx, Role, fix};
 
 /// A line of a list: left, right, and whether it is a heading.
@@ -47,7 +48,7 @@ pub(super) fn label(key: Key, charset: Charset) -> String {
 /// Draws what lies over the body.
 pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
     match (&app.modal, &app.fixing) {
-        (Modal::Help(list), _) => show(app, "Keys", list, &keys(app), area, buf),
+        (Modal::Help(list), _) => show(app, &help::TITLE, list, &keys(app), area, buf),
         (Modal::Fix, Some(dialog)) => fix::draw(&now(app), dialog, &fix_keys(app), area, buf),
         _ => {}
     }
@@ -88,14 +89,14 @@ fn fix_keys(app: &App) -> fix::Keys {
 fn keys(app: &App) -> Vec<Line> {
     let mut lines = Vec::new();
     for group in Group::ALL {
-        lines.push(Line::heading(group.title()));
+        lines.push(Line::heading(&group.title()));
         for row in TABLE.iter().filter(|row| row.group == group) {
             let help = match row.command {
                 crate::action::Command::Screen(number) => match app.panels.get(usize::from(number) - 1) {
-                    Some(panel) => panel.title().to_owned(),
+                    Some(panel) => panel.title().to_string(),
                     None => continue,
                 },
-                _ => row.help.to_owned(),
+                _ => row.help.to_string(),
             };
             let keys: Vec<String> = app
                 .keymap
@@ -107,7 +108,7 @@ fn keys(app: &App) -> Vec<Line> {
         }
     }
     if let Some(panel) = app.panels.get(app.screen).filter(|panel| !panel.hints().is_empty()) {
-        lines.push(Line::heading(&format!("On this screen ({})", panel.title())));
+        lines.push(Line::heading(&help::ThisScreen { screen: &panel.title() }.to_string()));
         for (action, word) in panel.hints() {
             let keys: Vec<String> = app
                 .keymap
@@ -148,10 +149,10 @@ fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &m
         }
     }
     if lines.is_empty() {
-        write(buf, (inside.x, inside.y), inside.right(), "nothing holds this", app.look.theme.style(Role::Dim));
+        write(buf, (inside.x, inside.y), inside.right(), &help::NO_MATCH, app.look.theme.style(Role::Dim));
     }
     if scroll + rows < lines.len() {
-        let more = format!(" {} more below ", lines.len() - scroll - rows);
+        let more = format!(" {} ", help::MoreBelow { count: &(lines.len() - scroll - rows) });
         write(buf, (place.x + 2, place.bottom() - 1), place.right() - 1, &more, app.look.theme.style(Role::Dim));
     }
 }
@@ -175,7 +176,7 @@ fn frame(app: &App, title: &str, list: &List, place: Rect, buf: &mut Buffer) {
     let search = match (list.typing, list.query.is_empty()) {
         (true, _) => format!("/{}_ ", list.query),
         (false, false) => format!("/{} ", list.query),
-        (false, true) => "/ searches, Esc closes ".to_owned(),
+        (false, true) => format!("{} ", help::SEARCH),
     };
     let x = write(buf, (place.x + 2, place.y), place.right() - 1, &format!(" {title} "), style);
     write(buf, (x + 1, place.y), place.right() - 1, &format!(" {search}"), app.look.theme.style(Role::Dim));

@@ -125,7 +125,7 @@ fn titles_lines_and_footers() {
     show(&mut app, "two machines over midnight", |playback| {
         playback.machines = vec!["db-17".to_owned(), "load-3".to_owned()];
         playback.clocks = "clocks +1.24s by network traffic (93% alike)".to_owned();
-        playback.short = "bottleneck: load-3: core 3 98%".to_owned();
+        playback.short = "load-3: core 3 98%".to_owned();
         playback.last = at(100_000);
     });
     app.update(Msg::Playback(Box::new(playback())));

@@ -44,7 +44,7 @@ fn the_bottleneck_is_named_on_either_screen() {
     until(&mut replay, "the start", |playback| playback.machines.len() == 2 && playback.short.is_empty());
     replay.order(Order::Sample(20));
     let server = until(&mut replay, "the client's core", |playback| !playback.short.is_empty());
-    assert_eq!((server.machine, server.short.as_str()), (0, "bottleneck: load-3: core 3 98%"));
+    assert_eq!((server.machine, server.short.as_str()), (0, "load-3: core 3 98%"));
     replay.order(Order::Machine);
     let client = until(&mut replay, "the other screen", |playback| playback.machine == 1);
     assert_eq!(client.short, server.short);

@@ -8,16 +8,17 @@ use crate::parts::{Pen, mark, names};
 use crate::{Charset, Cx, Role};
 use topotop_model::Known;
 use topotop_model::frame::{Cgroup, CgroupMemory, PressureStall};
+use topotop_model::locale::screen::cgroups as text;
 
 const MEMORY_FILE: &str = "/memory.stat";
 
 pub(super) const SIGNS: &[Sign] = &[
-    Sign { role: Role::Anon, glyph: "█", ascii: "#", label: "anonymous" },
-    Sign { role: Role::Pinned, glyph: "▓", ascii: "%", label: "shared, locked, kernel" },
-    Sign { role: Role::Dirty, glyph: "▒", ascii: "=", label: "dirty" },
-    Sign { role: Role::Cache, glyph: "░", ascii: "+", label: "clean cache" },
-    Sign { role: Role::Dim, glyph: "↑", ascii: "^", label: "an ancestor's limit" },
-    Sign { role: Role::Dim, glyph: "host", ascii: "host", label: "no limit below the machine's memory" },
+    Sign { role: Role::Anon, glyph: "█", ascii: "#", label: text::ANONYMOUS },
+    Sign { role: Role::Pinned, glyph: "▓", ascii: "%", label: text::PINNED },
+    Sign { role: Role::Dirty, glyph: "▒", ascii: "=", label: text::DIRTY },
+    Sign { role: Role::Cache, glyph: "░", ascii: "+", label: text::CLEAN },
+    Sign { role: Role::Dim, glyph: "↑", ascii: "^", label: text::ANCESTOR_LIMIT },
+    Sign { role: Role::Dim, glyph: "host", ascii: "host", label: text::NO_LIMIT },
 ];
 
 /// The branch, the fold mark, the name.
@@ -156,7 +157,7 @@ fn is_full(memory: &CgroupMemory) -> bool {
 /// group hurts, its share and its pressure tell.
 pub(super) fn full_in(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>) {
     if is_full(memory) {
-        pen.text(alarm(group, memory), "full");
+        pen.text(alarm(group, memory), &text::AT_LIMIT);
         return;
     }
     pen.value(seconds_to_limit(cx, group, memory), mark::dash(cx.charset), "/memory.current", |seconds| {

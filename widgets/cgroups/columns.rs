@@ -9,6 +9,7 @@ use crate::parts::table::{Column, Key, Width};
 use crate::parts::{Pen, units};
 use crate::{Cx, Role};
 use topotop_model::frame::{Cgroup, CgroupMemory};
+use topotop_model::locale::screen::cgroups as text;
 
 fn get<'a>(cx: &Cx<'a>, row: Row) -> Option<&'a Cgroup> {
     cx.frame.cgroups.get(row.index)
@@ -36,7 +37,7 @@ fn number<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Cgroup) -> Option<f6
 }
 
 const NAME: Column<Row> = Column::left(
-    "GROUP",
+    text::GROUP,
     0,
     |_| Width::flex(14, 30, 3),
     |cx, row, pen| {
@@ -46,15 +47,19 @@ const NAME: Column<Row> = Column::left(
 .lowest(|cx, row| get(cx, row).map_or(Key::None, |group| Key::Text(&group.path)));
 
 const CORES: Column<Row> =
-    Column::right("CORES", 2, |_| Width::fixed(6), |cx, row, pen| with(cx, row, |group| cells::cores(group, pen)))
+    Column::right(text::CPU, 2, |_| Width::fixed(6), |cx, row, pen| with(cx, row, |group| cells::cores(group, pen)))
         .highest(|cx, row| number(cx, row, |group| group.cpu.usage_cores));
 
-const THROTTLED: Column<Row> =
-    Column::right("THROTL", 4, |_| Width::fixed(6), |cx, row, pen| with(cx, row, |group| cells::throttled(group, pen)))
-        .highest(|cx, row| number(cx, row, |group| group.cpu.throttled_ratio));
+const THROTTLED: Column<Row> = Column::right(
+    text::THROTTLED_HEAD,
+    4,
+    |_| Width::fixed(6),
+    |cx, row, pen| with(cx, row, |group| cells::throttled(group, pen)),
+)
+.highest(|cx, row| number(cx, row, |group| group.cpu.throttled_ratio));
 
 const PSI_MEMORY: Column<Row> = Column::right(
-    "PSI",
+    text::PSI_HEAD,
     2,
     |_| Width::fixed(5),
     |cx, row, pen| {
@@ -66,7 +71,7 @@ const PSI_MEMORY: Column<Row> = Column::right(
 pub(super) static MEMORY: &[Column<Row>] = &[
     NAME,
     Column::left(
-        "MEMORY",
+        text::MEMORY_HEAD,
         1,
         |_| Width::flex(10, 18, 4),
         |cx, row, pen| {
@@ -74,7 +79,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
         },
     ),
     Column::right(
-        "FULL",
+        text::FULL_HEAD,
         1,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -86,7 +91,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| cells::fill(group.memory.as_ref()?))),
     Column::right(
-        "USED",
+        text::USED,
         0,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -95,7 +100,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.current_bytes.value()? as f64))),
     Column::right(
-        "LIMIT",
+        text::LIMIT_HEAD,
         0,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -104,7 +109,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .lowest(|cx, row| number(cx, row, |group| cells::bound(group.memory.as_ref()?))),
     Column::right(
-        "GROWTH/s",
+        text::GROWTH_HEAD,
         3,
         |_| Width::fixed(8),
         |cx, row, pen| {
@@ -113,7 +118,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.growth_bytes_per_second)),
     Column::right(
-        "FULL IN",
+        text::FULL_IN_HEAD,
         2,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -123,7 +128,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     .lowest(|cx, row| number(cx, row, |group| cells::seconds_to_limit(cx, group, group.memory.as_ref()?).value())),
     PSI_MEMORY,
     Column::right(
-        "SCAN/s",
+        text::SCAN_HEAD,
         4,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -134,7 +139,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.pgscan_direct_per_second)),
     Column::right(
-        "REFLT/s",
+        text::REFAULT_HEAD,
         4,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -145,7 +150,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.refault_file_per_second)),
     Column::right(
-        "OOM",
+        text::OOM_HEAD,
         3,
         |_| Width::fixed(4),
         |cx, row, pen| {
@@ -154,10 +159,15 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.events_oom_kill.value()? as f64))),
     CORES,
-    Column::right("QUOTA", 5, |_| Width::fixed(5), |cx, row, pen| with(cx, row, |group| cells::quota(group, pen))),
+    Column::right(
+        text::QUOTA_HEAD,
+        5,
+        |_| Width::fixed(5),
+        |cx, row, pen| with(cx, row, |group| cells::quota(group, pen)),
+    ),
     THROTTLED,
     Column::right(
-        "ANON",
+        text::ANON_HEAD,
         6,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -166,7 +176,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.anon_bytes.value()? as f64))),
     Column::right(
-        "FILE",
+        text::FILE_HEAD,
         6,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -175,7 +185,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.file_bytes.value()? as f64))),
     Column::right(
-        "DIRTY",
+        text::DIRTY_HEAD,
         7,
         |_| Width::fixed(6),
         |cx, row, pen| {

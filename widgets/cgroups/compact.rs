@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
 use topotop_model::frame::{Cgroup, CgroupMemory};
+use topotop_model::locale::screen::cgroups as text;
 
 /// Draws the groups that are nearest to a limit, one line each: name, bar, how full, limit, when full or what hurts.
 /// Where no group has a limit, the biggest ones against the machine's memory. The first column is for signs.
@@ -16,8 +17,8 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     if rows.is_empty() && area.height > 0 {
         let mut pen = Pen::new(cx, area, 0, buf);
         let total = cx.frame.cgroups.len();
-        let otherwise = if total == 0 { "no control groups known" } else { "none with memory known" };
-        pen.text(Role::Dim, &pane::nothing(cx, "control groups", total, otherwise));
+        let otherwise = if total == 0 { text::NO_GROUPS } else { text::NO_MEMORY };
+        pen.text(Role::Dim, &pane::nothing(cx, &text::GROUPS, total, &otherwise));
         return;
     }
     let longest = rows.iter().take(usize::from(area.height)).map(|(group, _)| names::width(&names::short(group))).max();
@@ -72,7 +73,7 @@ fn ending(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>)
         let role = if stall >= 0.05 { Role::Warn } else { Role::Text };
         pen.text(role, "PSI ").text(role, units::percent(stall).as_str());
     } else if cells::seconds_to_limit(cx, group, memory).value().is_some() {
-        pen.text(Role::Dim, "full in ");
+        pen.text(Role::Dim, &text::FULL_IN).skip(1);
         cells::full_in(cx, group, memory, pen);
     }
 }

@@ -1,6 +1,8 @@
 //! One CPU in full: where it stands, what it does, who runs on it, which interrupts go to it, who is pinned to it.
 
 use super::pins::{self, Pins};
+use topotop_model::locale::screen::cores as text;
+use topotop_model::locale::screen::shared;
 
 use crate::parts::{Pen, number, panel, severity, spark, split};
 use crate::{Charset, Cx, Role};
@@ -22,11 +24,11 @@ const LIST: u16 = 26;
 
 pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     let selected = matches!(cx.selected, Some(crate::Subject::Cpu(_)));
-    let mut title = format!("CPU {cpu}");
     let rates = cx.frame.cpus.iter().any(|cpu| cpu.shares.is_some());
-    if !selected && rates {
-        title.push_str(", the hottest");
-    }
+    let title = match !selected && rates {
+        true => text::BusiestCpu { id: &cpu }.to_string(),
+        false => shared::Cpu { id: &cpu }.to_string(),
+    };
     let inner = panel::titled(cx, area, &title, "", false, buf);
     place(&mut Pen::new(cx, panel::inset(inner), 0, buf), cx.frame.cpu(cpu), cx.frame.topology.cpu(cpu));
     let found = found(cx, cpu, panel::inset(panel::below(inner, 1)), buf);
@@ -68,7 +70,7 @@ fn history(cx: &Cx<'_>, cpu: u32, rows: u16, area: Rect, buf: &mut Buffer) -> Re
     let online = || cx.frame.cpus.iter().filter(|cpu| cpu.online);
     let Some(at) = online().position(|row| row.id == cpu) else { return lists };
     let count = online().count();
-    Pen::new(cx, area, lists.height, buf).text(Role::Head, "busy over time");
+    Pen::new(cx, area, lists.height, buf).text(Role::Head, &text::HISTORY);
     let place = panel::below(area, lists.height + 1);
     // Where CPUs came or went in between, nobody knows which value was whose.
     let value = |sample: &topotop_model::history::Headline| {
@@ -94,10 +96,10 @@ fn place(pen: &mut Pen<'_>, cpu: Option<&Cpu>, place: Option<&CpuPlace>) {
         };
     };
     let known = |of: fn(&CpuPlace) -> Known<u32>| place.map_or(Known::Missing, of);
-    item(pen, "package", known(|place| place.package));
-    item(pen, "node", known(|place| place.node));
+    item(pen, &text::PACKAGE, known(|place| place.package));
+    item(pen, &text::NODE, known(|place| place.node));
     item(pen, "L3", known(|place| place.l3));
-    item(pen, "core", known(|place| place.core));
+    item(pen, &text::CORE, known(|place| place.core));
     let word = |pen: &mut Pen<'_>, name: &str, value: &str| {
         pen.skip(1).text(Role::Border, dot).skip(1).text(Role::Dim, name).text(Role::Text, value);
     };
@@ -105,23 +107,23 @@ fn place(pen: &mut Pen<'_>, cpu: Option<&Cpu>, place: Option<&CpuPlace>) {
         let mut list = String::new();
         // Writing to a String cannot fail.
         let _ = write!(list, "{siblings}");
-        word(pen, "threads ", &list);
+        word(pen, "", &text::Siblings { list: &list }.to_string());
     }
     if let Some(mhz) = cpu.and_then(|cpu| cpu.mhz) {
         word(pen, "", number::mhz(mhz).as_str());
         pen.text(Role::Text, "Hz");
     }
     if place.is_some_and(|place| place.isolated) {
-        word(pen, "", "isolated");
+        word(pen, "", &text::ISOLATED);
     }
     if place.is_some_and(|place| !place.online) {
-        word(pen, "", "offline");
+        word(pen, "", &text::OFFLINE);
     }
 }
 
 /// Where its time went, a row each.
 fn shares(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
-    Pen::new(cx, area, 0, buf).text(Role::Head, "time");
+    Pen::new(cx, area, 0, buf).text(Role::Head, &text::TIME);
     let Some(shares) = cx.frame.cpu(cpu).and_then(|cpu| cpu.shares) else {
         Pen::new(cx, area, 1, buf).missing(1, None);
         return;
@@ -129,7 +131,7 @@ fn shares(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     for ((row, sign), value) in (1..).zip(split::SIGNS).zip(split::values(&shares)) {
         let mut pen = Pen::new(cx, area, row, buf);
         let role = if value >= 0.005 { Role::Text } else { Role::Absent };
-        pen.field(Role::Dim, 8, sign.label);
+        pen.field(Role::Dim, 8, &sign.label);
         let bar = pen.left().saturating_sub(5).min(18);
         pen.bar_as(sign.role, bar, Some(value)).number(role, 5, &number::percent(value));
     }
@@ -150,7 +152,7 @@ fn threads(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     rows.extend(single.filter_map(|process| Some((process.cpu_cores?, &*process.comm, process.pid))));
     rows.retain(|row| row.0 >= 0.0005);
     rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
-    Pen::new(cx, area, 0, buf).text(Role::Head, "threads here last");
+    Pen::new(cx, area, 0, buf).text(Role::Head, &text::THREADS);
     for (row, (cores, comm, tid)) in (1..area.height).zip(&rows) {
         let mut pen = Pen::new(cx, area, row, buf);
         let tid = number::id(*tid);
@@ -178,15 +180,19 @@ fn interrupts(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
         .filter_map(|irq| rate(irq).or_else(|| goes_here(irq).then_some(0.0)).map(|rate| (rate, irq)))
         .collect();
     rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.irq.cmp(&b.1.irq)));
-    Pen::new(cx, area, 0, buf).text(Role::Head, "interrupts");
+    Pen::new(cx, area, 0, buf).text(Role::Head, &text::INTERRUPTS);
     let mut row = 1;
     if let Some(softnet) = cx.frame.softnet.iter().find(|softnet| softnet.cpu == cpu) {
         let mut pen = Pen::new(cx, area, row, buf);
-        pen.rate(Role::Text, 4, softnet.processed_per_second, number::count).text(Role::Dim, "/s packets");
+        pen.rate(Role::Text, 4, softnet.processed_per_second, number::count)
+            .text(Role::Dim, "/s ")
+            .text(Role::Dim, &text::PACKETS);
         row += 1;
         if softnet.time_squeeze_per_second.is_some_and(|rate| rate > 0.0) {
             let mut pen = Pen::new(cx, area, row, buf);
-            pen.rate(Role::Warn, 4, softnet.time_squeeze_per_second, number::count).text(Role::Dim, "/s squeezed");
+            pen.rate(Role::Warn, 4, softnet.time_squeeze_per_second, number::count)
+                .text(Role::Dim, "/s ")
+                .text(Role::Dim, &text::SQUEEZED);
             row += 1;
         }
     }
@@ -204,7 +210,7 @@ fn interrupts(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
 
 /// Who may run here only; then the CPUs with most pinned threads.
 fn pinned(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
-    Pen::new(cx, area, 0, buf).text(Role::Head, "pinned here");
+    Pen::new(cx, area, 0, buf).text(Role::Head, &text::PINNED_HERE);
     let mut row = 1;
     for process in &cx.frame.processes {
         let count: u32 = if process.thread_affinities.is_empty() {
@@ -227,10 +233,10 @@ fn pinned(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     }
     let mut pen = Pen::new(cx, area, row + 1, buf);
     if pins.iter().next().is_some() {
-        pen.text(Role::Dim, "pinned on");
+        pen.text(Role::Dim, &text::PINNED_ON);
     }
     for (on, count) in pins.iter() {
-        let text = number::Short::from_display(format_args!(" c{on}:{count}"));
+        let text = number::Short::from_display(format_args!(" c{on}×{count}"));
         pen.text(if count > 1 { Role::Warn } else { Role::Text }, text.as_str());
     }
 }

@@ -10,6 +10,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use topotop_model::frame::CpuShares;
+use topotop_model::locale::screen::cores as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::rules::Severity;
 
 pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, pins: &Pins, kinds: bool, buf: &mut Buffer) {
@@ -49,14 +51,20 @@ fn draw_label(cx: &Cx<'_>, machine: &Machine, section: &Section, label: &Label, 
                 pen.text(Role::Dim, number::Short::from_display(format_args!("p{package} ")).as_str());
             }
             let wide = wide && node < 100;
-            pen.text(Role::node(node), if wide { "node " } else { "" });
-            pen.text(Role::node(node), number::id(node).as_str());
+            let name = if wide { shared::Node { id: &node }.to_string() } else { node.to_string() };
+            pen.text(Role::node(node), &name);
         }
         (None, Some(package)) => {
-            pen.text(Role::Text, if wide { "package " } else { "p" }).text(Role::Text, number::id(package).as_str());
+            let name = match wide {
+                true => text::PackageId { id: &package }.to_string(),
+                false => format!("p{package}"),
+            };
+            pen.text(Role::Text, &name);
         }
         (None, None) => {
-            pen.text(Role::Text, if wide { "CPUs" } else { "" });
+            if wide {
+                pen.text(Role::Text, &text::CPUS);
+            }
         }
     }
     if wide && label.area.height > 1 {
@@ -66,7 +74,7 @@ fn draw_label(cx: &Cx<'_>, machine: &Machine, section: &Section, label: &Label, 
             .filter_map(|&id| cx.frame.cpu(id)?.busy())
             .fold((0.0, 0), |(sum, count), busy| (sum + busy, count + 1));
         let mean = (count > 0).then(|| sum / f64::from(count));
-        Pen::new(cx, label.area, 1, buf).text(Role::Dim, "busy").share(5, mean);
+        Pen::new(cx, label.area, 1, buf).text(Role::Dim, &text::BUSY).share(5, mean);
     }
 }
 
@@ -145,7 +153,7 @@ fn percentage(pen: &mut Pen<'_>, state: &State, kinds: bool) {
             pen.share(4, Some(shares.busy));
         }
         (State::Offline, _) => {
-            pen.field(Role::Absent, 4, " off");
+            pen.skip(1).field(Role::Absent, 3, &text::OFF);
         }
         (State::Unknown, _) => {
             pen.skip(4);
@@ -195,12 +203,12 @@ fn line(pen: &mut Pen<'_>, (cpu, flag): (u32, Option<Severity>), state: &State, 
     let shares = match state {
         State::Known(shares) => shares,
         State::Offline => {
-            pen.text(Role::Absent, "offline");
+            pen.text(Role::Absent, &text::OFFLINE);
             return;
         }
         State::Unknown => {
             let one = pen.cx().frame.interval_seconds.is_none();
-            pen.text(Role::Absent, if one { "no rate before the second sample" } else { "not read" }).skip(1);
+            pen.text(Role::Absent, &if one { shared::NO_RATES } else { shared::NOT_READ }).skip(1);
             mark(pen, cpu, pins, true);
             return;
         }
@@ -217,7 +225,7 @@ fn line(pen: &mut Pen<'_>, (cpu, flag): (u32, Option<Severity>), state: &State, 
     match pins.on(cpu) {
         count if count > 0 && words == PINNED => {
             let role = if count > 1 { Role::Warn } else { Role::Info };
-            pen.text(role, number::whole(count.into()).as_str()).text(role, " pinned");
+            pen.text(role, &text::Pinned { count: &count }.to_string());
         }
         _ => mark(pen, cpu, pins, true),
     }

@@ -6,6 +6,8 @@ use crate::parts::{Pen, mark, names};
 use crate::{Charset, Cx, Role};
 use topotop_model::Known;
 use topotop_model::frame::{Disk, Mount, Writer, WriterId};
+use topotop_model::locale::screen::disks as text;
+use topotop_model::locale::screen::shared;
 
 const FILE: &str = "diskstats";
 
@@ -16,7 +18,7 @@ pub(super) fn name(cx: &Cx<'_>, disk: &Disk, row: Row, pen: &mut Pen<'_>) {
     }
     pen.text(Role::Text, &disk.name);
     if disk.lower.len() > 1 {
-        pen.text(Role::Dim, " on ").text(Role::Dim, &disk.lower.join("+"));
+        pen.skip(1).text(Role::Dim, &text::On { disks: &disk.lower.join("+") }.to_string());
     }
 }
 
@@ -93,13 +95,14 @@ pub(super) fn fullness(mount: &Mount) -> (Short, Role) {
 
 /// What is known of the device itself.
 pub(super) fn kind(disk: &Disk, pen: &mut Pen<'_>) {
-    let spins = match disk.rotational {
-        Known::Value(true) => "spins",
-        Known::Value(false) => "ssd",
+    let medium = match disk.rotational {
+        Known::Value(true) => "HDD",
+        Known::Value(false) => "SSD",
         Known::None | Known::Missing => "",
     };
     let size = disk.size_bytes.value().map_or_else(String::new, |size| units::bytes(size as f64).to_string());
-    let words = [size.as_str(), if &*disk.kind == "disk" { spins } else { &disk.kind }, &*disk.scheduler, &*disk.model];
+    let words =
+        [size.as_str(), if &*disk.kind == "disk" { medium } else { &disk.kind }, &*disk.scheduler, &*disk.model];
     let text: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
     pen.text(Role::Dim, &text.join(" "));
 }
@@ -133,17 +136,17 @@ pub(super) fn writer(cx: &Cx<'_>, writer: &Writer, pen: &mut Pen<'_>) {
     let name = (pen.left() / 3).clamp(12, 40);
     pen.field(Role::Text, name, &who(cx, writer)).skip(1);
     let group = matches!(writer.who, WriterId::Cgroup(_));
-    pen.field(Role::Dim, 8, if group { "cgroup" } else { "process" });
+    pen.field(Role::Dim, 8, &if group { text::CGROUP } else { text::PROCESS });
     let bar = pen.left().saturating_sub(30).clamp(4, 40);
     pen.bar_as(Role::Dirty, bar, writer.bytes_share).skip(1);
-    pen.rate(Role::Text, 4, writer.bytes_share, units::percent).text(Role::Dim, " bytes ");
-    pen.rate(Role::Text, 4, writer.ops_share, units::percent).text(Role::Dim, " ops ");
+    pen.rate(Role::Text, 4, writer.bytes_share, units::percent).skip(1).text(Role::Dim, &text::BYTES).skip(1);
+    pen.rate(Role::Text, 4, writer.ops_share, units::percent).skip(1).text(Role::Dim, &text::OPERATIONS).skip(1);
     pen.number(Role::Text, 6, &units::bytes(writer.bytes_per_second)).text(Role::Dim, "/s");
 }
 
 /// How long tasks waited for disks, and how much memory waits to be written.
 pub(super) fn pressure(cx: &Cx<'_>, pen: &mut Pen<'_>) {
-    pen.skip(1).text(Role::Dim, "pressure io ");
+    pen.skip(1).text(Role::Dim, &text::IO_PRESSURE).skip(1);
     match cx.frame.pressure("io").map(|row| row.stall) {
         Some(stall) => {
             let role = |share: Option<f64>| match share {
@@ -152,20 +155,26 @@ pub(super) fn pressure(cx: &Cx<'_>, pen: &mut Pen<'_>) {
                 _ => Role::Text,
             };
             pen.text(role(stall.some_ratio), units::or_unknown(stall.some_ratio, units::fine_percent).as_str());
-            pen.text(Role::Dim, " some ");
+            pen.skip(1).text(Role::Dim, &text::SOME).skip(1);
             pen.text(role(stall.full_ratio), units::or_unknown(stall.full_ratio, units::fine_percent).as_str());
-            pen.text(Role::Dim, " all tasks waited");
+            pen.skip(1).text(Role::Dim, &text::FULL);
         }
         None => {
             pen.unread("pressure/io");
         }
     }
     let memory = &cx.frame.memory;
-    pen.text(Role::Dim, "   dirty ")
-        .value(memory.dirty_bytes, "none", "meminfo", |bytes| (units::bytes(bytes as f64), Role::Dirty));
-    pen.text(Role::Dim, " writeback ")
-        .value(memory.writeback_bytes, "none", "meminfo", |bytes| (units::bytes(bytes as f64), Role::Text));
+    pen.skip(3)
+        .text(Role::Dim, &text::DIRTY)
+        .skip(1)
+        .value(memory.dirty_bytes, &shared::NONE, "meminfo", |bytes| (units::bytes(bytes as f64), Role::Dirty));
+    pen.skip(1).text(Role::Dim, &text::WRITEBACK).skip(1).value(
+        memory.writeback_bytes,
+        &shared::NONE,
+        "meminfo",
+        |bytes| (units::bytes(bytes as f64), Role::Text),
+    );
     if let Some(limit) = memory.dirty_threshold_bytes.value() {
-        pen.text(Role::Dim, " writers held at ").text(Role::Dim, units::bytes(limit as f64).as_str());
+        pen.skip(1).text(Role::Dim, &text::DirtyLimit { limit: &units::bytes(limit as f64) }.to_string());
     }
 }

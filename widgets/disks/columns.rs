@@ -5,6 +5,7 @@ use crate::Cx;
 use crate::parts::table::{Column, Key, Width};
 use crate::parts::units;
 use topotop_model::frame::Disk;
+use topotop_model::locale::screen::disks as text;
 
 fn get<'a>(cx: &Cx<'a>, row: Row) -> Option<&'a Disk> {
     cx.frame.disks.get(row.index)
@@ -22,12 +23,12 @@ fn number<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Disk) -> Option<f64>
 
 /// The column that the table is sorted by at first.
 pub(super) fn by_utilisation() -> Option<usize> {
-    COLUMNS.iter().position(|column| column.title == "BUSY")
+    COLUMNS.iter().position(|column| column.title == text::BUSY_HEAD)
 }
 
 pub(super) static COLUMNS: &[Column<Row>] = &[
     Column::left(
-        "DISK",
+        text::DISK_HEAD,
         0,
         |_| Width::flex(8, 14, 1),
         |cx, row, pen| {
@@ -36,7 +37,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .lowest(|cx, row| get(cx, row).map_or(Key::None, |disk| Key::Text(&disk.name))),
     Column::left(
-        "BUSY",
+        text::BUSY_HEAD,
         0,
         |_| Width::flex(5, 14, 2),
         |cx, row, pen| {
@@ -45,7 +46,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |disk| disk.utilisation)),
     Column::right(
-        "R ms",
+        text::READ_AWAIT_HEAD,
         1,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -54,7 +55,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |disk| disk.read_await_ms.value())),
     Column::right(
-        "W ms",
+        text::WRITE_AWAIT_HEAD,
         1,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -62,10 +63,15 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
         },
     )
     .highest(|cx, row| number(cx, row, |disk| disk.write_await_ms.value())),
-    Column::right("QUEUE", 2, |_| Width::fixed(5), |cx, row, pen| with(cx, row, |disk| cells::depth(disk, pen)))
-        .highest(|cx, row| number(cx, row, |disk| disk.queue_depth)),
     Column::right(
-        "READ/s",
+        text::QUEUE_HEAD,
+        2,
+        |_| Width::fixed(5),
+        |cx, row, pen| with(cx, row, |disk| cells::depth(disk, pen)),
+    )
+    .highest(|cx, row| number(cx, row, |disk| disk.queue_depth)),
+    Column::right(
+        text::READ_HEAD,
         1,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -74,7 +80,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |disk| disk.read_bytes_per_second)),
     Column::right(
-        "WRITE/s",
+        text::WRITE_HEAD,
         1,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -83,7 +89,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |disk| disk.write_bytes_per_second)),
     Column::right(
-        "R/s",
+        text::READS_HEAD,
         3,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -92,7 +98,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |disk| disk.reads_per_second)),
     Column::right(
-        "W/s",
+        text::WRITES_HEAD,
         3,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -101,7 +107,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |disk| disk.writes_per_second)),
     Column::right(
-        "FLUSH",
+        text::FLUSH_HEAD,
         2,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -110,7 +116,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |disk| disk.flushes_per_second)),
     Column::left(
-        "TOP WRITER",
+        text::WRITER_HEAD,
         5,
         |_| Width::flex(12, 20, 2),
         |cx, row, pen| {
@@ -118,7 +124,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "MOUNTED",
+        text::MOUNT_HEAD,
         4,
         |_| Width::flex(8, 18, 3),
         |cx, row, pen| {
@@ -126,7 +132,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "KIND",
+        text::KIND_HEAD,
         6,
         |_| Width::flex(8, 24, 2),
         |cx, row, pen| {

@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
 use topotop_model::frame::Disk;
+use topotop_model::locale::screen::disks as text;
 
 /// The rows that it could use.
 pub fn compact_rows(cx: &Cx<'_>) -> usize {
@@ -19,7 +20,7 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     let shown = |disk: &&Disk| tree::passes(cx, disk) && !tree::is_unused(disk);
     let mut disks: Vec<&Disk> = cx.frame.disks.iter().filter(shown).collect();
     if disks.is_empty() {
-        let why = pane::nothing(cx, "disks", cx.frame.disks.len(), "no disks known");
+        let why = pane::nothing(cx, &text::DISKS, cx.frame.disks.len(), &text::NO_DISKS);
         Pen::new(cx, area, 0, buf).text(Role::Dim, &why);
         return;
     }

@@ -6,12 +6,14 @@ use crate::parts::units;
 use crate::{Cx, Role};
 use topotop_model::Known;
 use topotop_model::frame::Disk;
+use topotop_model::locale::screen::disks as text;
+use topotop_model::locale::screen::shared;
 
 /// The detail of a disk.
 pub(super) fn doc(cx: &Cx<'_>, name: &str, _width: u16) -> Doc {
     let mut doc = Doc::default();
     let Some(disk) = find(cx, name) else {
-        doc.line(vec![("this disk is gone: ".to_owned(), Role::Absent), (name.to_owned(), Role::Text)]);
+        doc.line(vec![(text::DiskGone { name: &name }.to_string(), Role::Absent)]);
         return doc;
     };
     facts(cx, &mut doc, disk);
@@ -23,115 +25,124 @@ pub(super) fn doc(cx: &Cx<'_>, name: &str, _width: u16) -> Doc {
 
 fn now(doc: &mut Doc, disk: &Disk) {
     doc.gap();
-    doc.head("Now");
+    doc.head(text::NOW);
     let millis = |value: Known<f64>| match value {
         Known::Value(ms) => format!("{} ms", units::millis(ms)),
-        Known::None => "no requests".to_owned(),
+        Known::None => text::NO_REQUESTS.to_string(),
         Known::Missing => "?".to_owned(),
     };
     let rate = |value: Option<f64>, format: fn(f64) -> units::Short| units::or_unknown(value, format).to_string();
-    doc.pair("busy", rate(disk.utilisation, units::fine_percent), Role::Text);
+    let bytes = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), units::bytes_in_text);
+    doc.pair(&text::BUSY, rate(disk.utilisation, units::fine_percent), Role::Text);
     doc.pair(
-        "await",
-        format!(
-            "{}, reads {}, writes {}",
-            millis(disk.await_ms),
-            millis(disk.read_await_ms),
-            millis(disk.write_await_ms)
-        ),
+        &text::AWAIT_ROW,
+        text::AwaitText {
+            all: &millis(disk.await_ms),
+            reads: &millis(disk.read_await_ms),
+            writes: &millis(disk.write_await_ms),
+        }
+        .to_string(),
         Role::Text,
     );
     let flight = disk.in_flight.value().map_or_else(|| "?".to_owned(), |count| count.to_string());
-    doc.pair("queue", format!("{} on average, {flight} now", rate(disk.queue_depth, units::count)), Role::Text);
+    let queue = text::QueueText { mean: &rate(disk.queue_depth, units::count), now: &flight };
+    doc.pair(&text::QUEUE, queue.to_string(), Role::Text);
     doc.pair(
-        "reads",
-        format!(
-            "{}/s, {}/s",
-            rate(disk.read_bytes_per_second, units::bytes),
-            rate(disk.reads_per_second, units::count)
-        ),
+        &text::READS,
+        text::Rates {
+            bytes: &bytes(disk.read_bytes_per_second),
+            operations: &rate(disk.reads_per_second, units::count),
+        }
+        .to_string(),
         Role::Text,
     );
     doc.pair(
-        "writes",
-        format!(
-            "{}/s, {}/s",
-            rate(disk.write_bytes_per_second, units::bytes),
-            rate(disk.writes_per_second, units::count)
-        ),
+        &text::WRITES,
+        text::Rates {
+            bytes: &bytes(disk.write_bytes_per_second),
+            operations: &rate(disk.writes_per_second, units::count),
+        }
+        .to_string(),
         Role::Text,
     );
-    doc.pair("flushes", format!("{}/s", rate(disk.flushes_per_second, units::count)), Role::Text);
+    doc.pair(&text::FLUSHES, format!("{}/s", rate(disk.flushes_per_second, units::count)), Role::Text);
 }
 
 fn writers(cx: &Cx<'_>, doc: &mut Doc, disk: &Disk) {
     doc.gap();
-    doc.head("Who writes");
+    doc.head(text::WRITERS);
     for writer in &disk.writers {
         doc.line(vec![
             (
-                format!(
-                    "{:>5} bytes {:>5} ops {:>6}/s  ",
-                    units::or_unknown(writer.bytes_share, units::percent),
-                    units::or_unknown(writer.ops_share, units::percent),
-                    units::bytes(writer.bytes_per_second)
-                ),
+                text::WriterText {
+                    bytes: &format!("{:>5}", units::or_unknown(writer.bytes_share, units::percent)),
+                    operations: &format!("{:>5}", units::or_unknown(writer.ops_share, units::percent)),
+                    rate: &format!("{:>9}", units::bytes_in_text(writer.bytes_per_second)),
+                }
+                .to_string(),
                 Role::Text,
             ),
             (cells::who(cx, writer), Role::Info),
         ]);
     }
     if disk.writers.is_empty() {
-        doc.line(vec![("nobody is known to".to_owned(), Role::Dim)]);
+        doc.line(vec![(text::NO_WRITERS.to_string(), Role::Dim)]);
     }
 }
 
 fn facts(cx: &Cx<'_>, doc: &mut Doc, disk: &Disk) {
-    doc.pair("device", format!("{} {}:{}", disk.name, disk.dev >> 20, disk.dev & 0xf_ffff), Role::Text);
-    let texts = [("kind", &disk.kind), ("model", &disk.model), ("scheduler", &disk.scheduler)];
+    doc.pair(&text::DEVICE, format!("{} {}:{}", disk.name, disk.dev >> 20, disk.dev & 0xf_ffff), Role::Text);
+    let texts = [(text::KIND, &disk.kind), (text::MODEL, &disk.model), (text::SCHEDULER, &disk.scheduler)];
     for (name, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
-        doc.pair(name, &**text, Role::Text);
+        doc.pair(&name, &**text, Role::Text);
     }
     match disk.size_bytes {
-        Known::Value(size) => doc.pair("size", units::bytes(size as f64).as_str(), Role::Text),
+        Known::Value(size) => doc.pair(&text::SIZE, units::bytes_in_text(size as f64), Role::Text),
         Known::None => {}
-        Known::Missing => doc.unread(cx, "size", "/size"),
+        Known::Missing => doc.unread(cx, &text::SIZE, "/size"),
     }
-    let spins = match disk.rotational {
-        Known::Value(true) => "yes",
-        Known::Value(false) => "no",
-        Known::None => "n/a",
+    let rotational = match disk.rotational {
+        Known::Value(true) => shared::YES.as_str(),
+        Known::Value(false) => shared::NO.as_str(),
+        Known::None => shared::NOT_APPLICABLE.as_str(),
         Known::Missing => "?",
     };
-    doc.pair("spins", spins, Role::Text);
+    doc.pair(&text::ROTATIONAL, rotational, Role::Text);
     match disk.node {
-        Known::Value(node) => doc.pair("node", node.to_string(), Role::node(node)),
-        Known::None => doc.pair("node", "of no node", Role::Dim),
-        Known::Missing => doc.pair("node", "?", Role::Absent),
+        Known::Value(node) => doc.pair(&text::NODE, node.to_string(), Role::node(node)),
+        Known::None => doc.pair(&text::NODE, shared::NO_NODE, Role::Dim),
+        Known::Missing => doc.pair(&text::NODE, "?", Role::Absent),
     }
     if !disk.lower.is_empty() {
-        doc.pair("stands on", disk.lower.join(", "), Role::Text);
+        doc.pair(&text::LOWER, disk.lower.join(", "), Role::Text);
     }
     let upper: Vec<&str> =
         cx.frame.disks.iter().filter(|other| other.lower.contains(&disk.name)).map(|other| &*other.name).collect();
     if !upper.is_empty() {
-        doc.pair("carries", upper.join(", "), Role::Text);
+        doc.pair(&text::UPPER, upper.join(", "), Role::Text);
     }
 }
 
 fn mounts(doc: &mut Doc, disk: &Disk) {
     doc.gap();
-    doc.head("Mounted");
+    doc.head(text::MOUNTED);
     if disk.mounts.is_empty() {
-        doc.line(vec![("nowhere".to_owned(), Role::Dim)]);
+        doc.line(vec![(text::NOT_MOUNTED.to_string(), Role::Dim)]);
     }
     for mount in &disk.mounts {
         let (full, role) = cells::fullness(mount);
-        let bytes = |value: Known<u64>| units::or_unknown(value.value().map(|value| value as f64), units::bytes);
+        let bytes = |value: Known<u64>| {
+            value.value().map_or_else(|| "?".to_owned(), |value| units::bytes_in_text(value as f64))
+        };
         doc.line(vec![
-            (format!("{full:>5} full "), role),
+            (text::UsedText { share: &format!("{full:>5}") }.to_string(), role),
             (
-                format!("{:>6} free of {:>6}  {:<6} ", bytes(mount.free_bytes), bytes(mount.total_bytes), mount.fs),
+                text::MountText {
+                    free: &format!("{:>9}", bytes(mount.free_bytes)),
+                    total: &format!("{:>9}", bytes(mount.total_bytes)),
+                    kind: &format!("{:<6}", mount.fs),
+                }
+                .to_string(),
                 Role::Text,
             ),
             (mount.path.to_string(), Role::Text),

@@ -6,10 +6,11 @@ use crate::parts::severity;
 use crate::parts::table::{Column, Key, Width};
 use crate::parts::units;
 use crate::{Charset, Role};
+use topotop_model::locale::screen::findings as text;
 
 pub(super) static COLUMNS: &[Column<Row>] = &[
     Column::left(
-        "RULE",
+        text::RULE_HEAD,
         0,
         |_| Width::fixed(11),
         |cx, row, pen| {
@@ -21,17 +22,17 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .lowest(|cx, row| get(cx, row).map_or(Key::None, |finding| Key::Text(finding.rule.id.as_str()))),
     Column::left(
-        "SEVERITY",
+        text::SEVERITY_HEAD,
         4,
         |_| Width::fixed(8),
         |cx, row, pen| {
             let Some(finding) = get(cx, row) else { return };
-            pen.text(severity::role(finding.severity), finding.severity.name());
+            pen.text(severity::role(finding.severity), &severity::label(finding.severity));
         },
     )
     .highest(|cx, row| get(cx, row).map_or(Key::None, |finding| Key::Number(f64::from(finding.severity as u8)))),
     Column::left(
-        "FINDING",
+        text::FINDING_HEAD,
         0,
         |_| Width::flex(30, 60, 3),
         |cx, row, pen| {
@@ -40,7 +41,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "SINCE",
+        text::SINCE_HEAD,
         1,
         |_| Width::fixed(8),
         |cx, row, pen| {
@@ -53,7 +54,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| get(cx, row).map_or(Key::None, |finding| Key::Number(finding.since.wall_ns as f64))),
     Column::right(
-        "FOR",
+        text::DURATION_HEAD,
         1,
         |_| Width::fixed(4),
         |cx, row, pen| {
@@ -66,7 +67,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     )
     .highest(|cx, row| get(cx, row).map_or(Key::None, |finding| Key::some(detail::lasted(cx, finding)))),
     Column::right(
-        "SURE",
+        text::CONFIDENCE_HEAD,
         2,
         |_| Width::fixed(4),
         |cx, row, pen| {

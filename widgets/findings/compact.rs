@@ -1,11 +1,12 @@
 //! The findings on the overview, and the one line that stands on every screen.
 
-use super::detail::risk_role;
-use crate::parts::{Pen, severity};
+use super::detail::{risk_label, risk_role};
+use crate::parts::{Pen, names, severity};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::fix::offered;
+use topotop_model::locale::screen::findings as text;
 use topotop_model::rules::Finding;
 
 /// Lines of a title before it is cut.
@@ -39,8 +40,8 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         y += room.rows();
     }
     if more > 0 {
-        let more = severity::counted(more, "more finding", "more findings");
-        Pen::new(cx, area, y, buf).skip(2).text(Role::Dim, &more);
+        let more = text::More { count: more as u64 };
+        Pen::new(cx, area, y, buf).skip(2).text(Role::Dim, &more.to_string());
     }
 }
 
@@ -94,10 +95,10 @@ fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer)
     let mut pen = Pen::new(cx, area, room.title, buf);
     let fix = offered(finding, cx.frame, cx.surroundings).0.into_iter().next().filter(|fix| fix.executable);
     if let Some(fix) = fix {
-        let risk = fix.risk.name();
+        let risk = risk_label(fix.risk);
         pen.skip(HEAD - 1).text(Role::Info, "f  ");
-        let room = pen.left().saturating_sub(risk.len() as u16 + 2);
-        pen.field(Role::Text, room, fix.line()).skip(2).text(risk_role(fix.risk), risk);
+        let room = pen.left().saturating_sub(names::width(&risk) + 2);
+        pen.field(Role::Text, room, fix.line()).skip(2).text(risk_role(fix.risk), &risk);
     } else if let Some(advice) = finding.rule.advice.iter().next() {
         let arrow = if cx.charset == Charset::Unicode { "→ " } else { "> " };
         pen.skip(HEAD).text(Role::Border, arrow).text(Role::Dim, advice.as_str());

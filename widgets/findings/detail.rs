@@ -4,11 +4,14 @@ use super::evidence;
 use super::page::{item, paragraph};
 use crate::parts::number::Short;
 use crate::parts::pane::Doc;
-use crate::parts::{severity, units};
+use crate::parts::{names, severity, units};
 use crate::{Charset, Cx, Role};
 use topotop_model::bottleneck::{Resources, exclusions, sentence};
 use topotop_model::fix::{Offered, Risk, offered};
 use topotop_model::judge::Basis;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::findings as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::rules::Finding;
 use topotop_model::text::printable;
 
@@ -27,33 +30,35 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     beside(cx, &mut doc, finding, width);
     remedies(cx, &mut doc, finding, width);
     doc.gap();
-    doc.head("Why it matters");
+    doc.head(text::WHY);
     for line in severity::wrapped(finding.rule.why.as_str(), width.saturating_sub(2).min(100)) {
         doc.line(vec![(format!("  {line}"), Role::Text)]);
     }
-    list(cx, &mut doc, "Ruled out: it is none of", finding.rule.guards.iter(), width);
-    list(cx, &mut doc, "What others gained", finding.rule.gained.iter(), width);
-    list(cx, &mut doc, "References", finding.rule.references, width);
+    list(cx, &mut doc, &text::EXCEPTIONS, finding.rule.guards.iter(), width);
+    list(cx, &mut doc, &text::GAINED, finding.rule.gained.iter(), width);
+    list(cx, &mut doc, &text::REFERENCES, finding.rule.references, width);
     doc
 }
 
 /// Severity, subject, since when and how sure.
 fn when(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding) {
-    let since = since(finding).map_or_else(|| "?".to_owned(), |since| format!("{since} UTC"));
-    let lasted = lasted(cx, finding).map_or_else(String::new, |seconds| format!(", for {}", units::lasted(seconds)));
+    let since = since(finding).map_or_else(|| "?".to_owned(), |since| since.to_string());
+    let since = match lasted(cx, finding) {
+        Some(seconds) => text::SinceFor { time: &since, duration: &units::lasted(seconds) }.to_string(),
+        None => text::Since { time: &since }.to_string(),
+    };
     let dot = if cx.charset == Charset::Unicode { " · " } else { " - " };
     doc.line(vec![
-        (format!("  {}", finding.severity.name()), severity::role(finding.severity)),
+        (format!("  {}", severity::label(finding.severity)), severity::role(finding.severity)),
         (dot.to_owned(), Role::Border),
         (printable(&finding.subject.to_string()).into_owned(), Role::Focus),
         (dot.to_owned(), Role::Border),
-        (format!("since {since}{lasted}"), Role::Text),
+        (since, Role::Text),
         (dot.to_owned(), Role::Border),
-        (format!("{} sure", units::percent(finding.confidence)), Role::Text),
+        (text::Confidence { share: &units::percent(finding.confidence) }.to_string(), Role::Text),
     ]);
     if cx.judgement.basis == Basis::Noted {
-        let text = "  as it was judged then; its numbers may be those of its coming";
-        doc.line(vec![(text.to_owned(), Role::Replay)]);
+        doc.line(vec![(format!("  {}", text::RECORDED), Role::Replay)]);
     }
 }
 
@@ -61,11 +66,11 @@ fn when(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding) {
 fn related(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     let is = |other: &Finding| other.rule.id == finding.rule.id && other.subject == finding.subject;
     let cause = severity::all(cx.judgement).find(|other| other.children.iter().any(is));
-    let rows = cause.map(|cause| ("caused by ", cause)).into_iter();
-    for (word, other) in rows.chain(finding.children.iter().map(|child| ("causes ", child))) {
-        let word = format!("  {word:<10}");
+    let rows = cause.map(|cause| (text::CAUSED_BY, cause)).into_iter();
+    for (word, other) in rows.chain(finding.children.iter().map(|child| (text::CAUSES, child))) {
+        let word = names::padded(&format!("  {word}"), 12);
         let head = format!("{} {:<8} ", severity::glyph(other.severity, cx.charset), other.rule.id);
-        let columns = word.chars().count() + head.chars().count();
+        let columns = usize::from(names::width(&word) + names::width(&head));
         let room = width.saturating_sub(columns as u16);
         for (at, line) in severity::wrapped(&severity::title(cx, other), room).into_iter().enumerate() {
             let mut pieces = match at {
@@ -81,24 +86,27 @@ fn related(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
 /// What was measured beside it and is not the limit.
 fn beside(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     let resources = Resources::of(cx.frame, &cx.judgement.findings, cx.settings);
-    let said = sentence(&exclusions(finding, &resources));
-    if !said.is_empty() {
+    let exclusion = sentence(&exclusions(finding, &resources));
+    if !exclusion.is_empty() {
         doc.gap();
-        doc.head("Not the bottleneck");
-        paragraph(doc, &format!("  {}", printable(&said)), width);
+        doc.head(text::EXCLUSION);
+        paragraph(doc, &format!("  {}", printable(&exclusion)), width);
     }
 }
 
 /// What to do, the best first. What can be applied from here stands before the advice: its id, its command and its risk.
 fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     doc.gap();
-    doc.head("What to do");
+    doc.head(text::REMEDIES);
     let (fixes, refused) = offered(finding, cx.frame, cx.surroundings);
     for fix in &fixes {
         remedy(cx, doc, fix, width);
     }
     for fix in &refused {
-        let needs = if fix.needs.is_empty() { String::new() } else { format!("; needs {}", fix.needs) };
+        let needs = match fix.needs.is_empty() {
+            true => String::new(),
+            false => format!("; {}", shared::Needs { what: &fix.needs }),
+        };
         let text = format!("{}: {}{needs}", fix.name, fix.why);
         item(doc, &format!("{:<14}", fix.fix), &printable(&text), Role::Dim, width);
     }
@@ -109,16 +117,19 @@ fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
         item(doc, &format!("{}  ", at + 1), advice.as_str(), Role::Text, width);
     }
     if finding.rule.advice.is_empty() {
-        paragraph(doc, "  nothing that is known to help", width);
+        paragraph(doc, &format!("  {}", text::NO_REMEDY), width);
     }
 }
 
 /// What can be done from here: `f  F-CHAN  ethtool -L eth0 combined 8   disruptive`.
 fn remedy(cx: &Cx<'_>, doc: &mut Doc, fix: &Offered, width: u16) {
     let key = if fix.executable { "f " } else { "  " };
-    let (risk, role) = if fix.executable { (fix.risk.name(), risk_role(fix.risk)) } else { ("advice", Role::Dim) };
+    let (risk, role) = match fix.executable {
+        true => (risk_label(fix.risk), risk_role(fix.risk)),
+        false => (text::ADVICE, Role::Dim),
+    };
     let head = format!("  {key} {:<13}", fix.fix);
-    let room = usize::from(width).saturating_sub(head.chars().count() + risk.len() + 2);
+    let room = usize::from(width).saturating_sub(head.chars().count() + usize::from(names::width(&risk)) + 2);
     let line = printable(if fix.executable { fix.line() } else { &fix.title });
     let line = if line.chars().count() > room {
         let mark = if cx.charset == Charset::Unicode { "…" } else { "~" };
@@ -127,8 +138,17 @@ fn remedy(cx: &Cx<'_>, doc: &mut Doc, fix: &Offered, width: u16) {
         line.into_owned()
     };
     let gap = " ".repeat(room.saturating_sub(line.chars().count()) + 2);
-    let pieces = vec![(head, Role::Info), (line, Role::Text), (gap, Role::Text), (risk.to_owned(), role)];
+    let pieces = vec![(head, Role::Info), (line, Role::Text), (gap, Role::Text), (risk.to_string(), role)];
     doc.line(pieces);
+}
+
+/// The name of a risk on screens.
+pub(crate) fn risk_label(risk: Risk) -> Text {
+    match risk {
+        Risk::Safe => text::SAFE,
+        Risk::Disruptive => text::DISRUPTIVE,
+        Risk::Dangerous => text::DANGEROUS,
+    }
 }
 
 /// How a risk looks.

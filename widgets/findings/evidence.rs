@@ -4,6 +4,8 @@ use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::parts::{names, units};
 use crate::{Cx, Role};
+use topotop_model::locale::screen::findings as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::rules::{Cell, Figure, Finding, Grid, evidence_label};
 use topotop_model::text::printable;
 
@@ -17,7 +19,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
         return;
     }
     doc.gap();
-    doc.head("Evidence");
+    doc.head(text::EVIDENCE);
     let source = finding.evidence.iter().map(|evidence| names::width(evidence.source)).max().unwrap_or(0);
     let source = source.min(width / 3);
     let room = width.saturating_sub(NAME + 2 + source + 2).max(8);
@@ -31,7 +33,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
         let name = evidence_label(evidence.name);
         let value = match &evidence.value {
             Figure::Number(value) => figure(*value, evidence.unit),
-            Figure::Text(text) if text.is_empty() => "none".to_owned(),
+            Figure::Text(text) if text.is_empty() => shared::NONE.to_string(),
             Figure::Text(text) => printable(text).into_owned(),
             Figure::Table(_) => continue,
         };
@@ -39,7 +41,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
             let (name, source) = if at == 0 { (name, evidence.source) } else { ("", "") };
             let pad = " ".repeat(usize::from(room.saturating_sub(names::width(&line)) + 2));
             doc.line(vec![
-                (format!("  {name:<width$}", width = usize::from(NAME)), Role::Dim),
+                (format!("  {}", names::padded(name, NAME)), Role::Dim),
                 (line, Role::Text),
                 (pad + source, Role::Dim),
             ]);
@@ -54,10 +56,10 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
 pub(super) fn figure(value: f64, unit: &str) -> String {
     match unit {
         "fraction" => units::fine_percent(value).to_string(),
-        "bytes" => units::bytes(value).to_string(),
-        "bytes/s" => format!("{}/s", units::bytes(value)),
+        "bytes" => units::bytes_in_text(value),
+        "bytes/s" => format!("{}/s", units::bytes_in_text(value)),
         "1/s" => format!("{}/s", units::count(value)),
-        "cores" => units::cores(value).to_string(),
+        "cores" => units::cores_in_text(value),
         "s" => units::seconds(value).to_string(),
         "ms" => format!("{} ms", units::millis(value)),
         "" if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value:.0}"),
@@ -69,7 +71,7 @@ pub(super) fn figure(value: f64, unit: &str) -> String {
 fn shown(cell: &Cell, unit: &str) -> String {
     match cell {
         Cell::Unknown => "?".to_owned(),
-        Cell::None => "n/a".to_owned(),
+        Cell::None => shared::NOT_APPLICABLE.to_string(),
         Cell::Number(value) => figure(*value, unit),
         Cell::Text(text) => printable(text).into_owned(),
     }
@@ -100,6 +102,6 @@ fn table(cx: &Cx<'_>, doc: &mut Doc, name: &'static str, grid: &Grid, source: &s
     let more = grid.rows.len().saturating_sub(ROWS);
     if more > 0 {
         let dots = if cx.charset == crate::Charset::Unicode { "…" } else { "..." };
-        doc.line(vec![(format!("  {dots} {more} more"), Role::Dim)]);
+        doc.line(vec![(format!("  {dots} {}", shared::More { count: &more }), Role::Dim)]);
     }
 }

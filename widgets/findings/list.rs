@@ -72,5 +72,5 @@ fn passes(cx: &Cx<'_>, finding: &Finding) -> bool {
         || matches(filter, finding.rule.id.as_str())
         || matches(filter, &finding.title())
         || matches(filter, &finding.subject.to_string())
-        || matches(filter, finding.severity.name())
+        || matches(filter, &severity::label(finding.severity))
 }

@@ -5,6 +5,8 @@ use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Cx, Role};
 use topotop_model::judge::Standing;
+use topotop_model::locale::screen::findings as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::rules::{self, Rule};
 
 pub(super) fn doc(cx: &Cx<'_>, rule: &'static Rule, width: u16) -> Doc {
@@ -32,18 +34,18 @@ pub(super) fn doc(cx: &Cx<'_>, rule: &'static Rule, width: u16) -> Doc {
 
 fn here(doc: &mut Doc, standing: &Standing, width: u16) {
     doc.gap();
-    doc.head("Here and now");
+    doc.head(text::STATE_SECTION);
     match standing {
-        Standing::Firing => doc.line(vec![("  it fires".to_owned(), Role::Warn)]),
-        Standing::Quiet => doc.line(vec![("  it looked and found nothing".to_owned(), Role::Ok)]),
+        Standing::Firing => doc.line(vec![(format!("  {}", text::FIRING), Role::Warn)]),
+        Standing::Quiet => doc.line(vec![(format!("  {}", text::QUIET_TEXT), Role::Ok)]),
         Standing::NotChecked(unchecked) => {
-            item(doc, "", "it could not look:", Role::Denied, width);
+            item(doc, "", &text::UNCHECKED_TEXT, Role::Denied, width);
             for row in unchecked.iter().take(256) {
                 let one = Standing::NotChecked(vec![row.clone()]);
                 let Some((reason, needs)) = standing::why(&one) else { continue };
                 item(doc, "  ", &reason, Role::Text, width);
                 if !needs.is_empty() {
-                    item(doc, "  ", &format!("needs {needs}"), Role::Info, width);
+                    item(doc, "  ", &shared::Needs { what: &needs }.to_string(), Role::Info, width);
                 }
             }
         }

@@ -4,6 +4,8 @@ use crate::parts::severity;
 use crate::parts::table::{Column, Identity, Key, Width, matches};
 use crate::{Cx, Role};
 use topotop_model::judge::Standing;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::findings as text;
 use topotop_model::rules::{Rule, RuleId, Severity, Subject, Unchecked};
 use topotop_model::text::printable;
 
@@ -20,7 +22,7 @@ pub(super) fn rows(cx: &Cx<'_>) -> Vec<usize> {
         cx.filter.is_empty()
             || matches(cx.filter, rule.id.as_str())
             || matches(cx.filter, rule.name.as_str())
-            || matches(cx.filter, word(standing))
+            || matches(cx.filter, &word(standing))
             || why(standing).is_some_and(|(reason, needs)| matches(cx.filter, &reason) || matches(cx.filter, &needs))
     };
     let all = cx.judgement.rules.iter().enumerate();
@@ -37,11 +39,11 @@ fn rank(cx: &Cx<'_>, row: usize) -> u8 {
     }
 }
 
-fn word(standing: &Standing) -> &'static str {
+fn word(standing: &Standing) -> Text {
     match standing {
-        Standing::Firing => "firing",
-        Standing::NotChecked(_) => "not checked",
-        Standing::Quiet => "quiet",
+        Standing::Firing => text::FIRING,
+        Standing::NotChecked(_) => text::NOT_CHECKED,
+        Standing::Quiet => text::QUIET,
     }
 }
 
@@ -67,7 +69,7 @@ fn worst(cx: &Cx<'_>, rule: &str) -> Option<Severity> {
 
 pub(super) static COLUMNS: &[Column<usize>] = &[
     Column::left(
-        "RULE",
+        text::RULE_HEAD,
         0,
         |_| Width::fixed(8),
         |cx, row: usize, pen| {
@@ -78,7 +80,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .lowest(|cx, row: usize| cx.judgement.rules.get(row).map_or(Key::None, |row| Key::Text(row.0.id.as_str()))),
     Column::left(
-        "STANDING",
+        text::STATE_HEAD,
         0,
         |_| Width::fixed(13),
         |cx, row: usize, pen| {
@@ -86,20 +88,20 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
             match (standing, worst(cx, rule.id.as_str())) {
                 (Standing::Firing, worst) => {
                     let severity = worst.unwrap_or_default();
-                    pen.severity(severity).skip(1).text(severity::role(severity), word(standing));
+                    pen.severity(severity).skip(1).text(severity::role(severity), &word(standing));
                 }
                 (Standing::NotChecked(_), _) => {
-                    pen.text(Role::Denied, "? ").text(Role::Denied, word(standing));
+                    pen.text(Role::Denied, "? ").text(Role::Denied, &word(standing));
                 }
                 (Standing::Quiet, _) => {
-                    pen.text(Role::Ok, severity::fine(cx.charset)).skip(1).text(Role::Dim, word(standing));
+                    pen.text(Role::Ok, severity::fine(cx.charset)).skip(1).text(Role::Dim, &word(standing));
                 }
             }
         },
     )
     .lowest(|cx, row: usize| Key::Number(f64::from(rank(cx, row)))),
     Column::left(
-        "WHAT IT FINDS, OR WHY IT COULD NOT LOOK",
+        text::RULE_NAME_HEAD,
         0,
         |_| Width::flex(24, 50, 3),
         |cx, row: usize, pen| {
@@ -111,7 +113,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         },
     ),
     Column::left(
-        "WHAT WOULD LET IT",
+        text::NEEDS_HEAD,
         2,
         |cx| {
             let needs = cx.judgement.rules.iter().filter_map(|row| why(&row.1)).any(|(_, needs)| !needs.is_empty());

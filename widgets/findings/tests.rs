@@ -43,7 +43,7 @@ fn nothing_judged_is_not_all_clear() {
     assert!(picture.contains("not judged yet") && !picture.contains("no findings"), "{picture}");
     let noted = Judgement { basis: Basis::Noted, ..demo::sick() };
     let picture = self::picture(&noted, (120, 38), &[]);
-    assert!(picture.contains("as it was judged then") && !picture.contains("quiet"), "{picture}");
+    assert!(picture.contains("as judged when recorded") && !picture.contains("quiet"), "{picture}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use super::{nodes, resources, timeline};
 use crate::Cx;
 use crate::parts::machine::Machine;
 use ratatui::layout::Rect;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::overview as text;
 
 /// A part of the overview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +21,16 @@ pub(super) enum Part {
 }
 
 impl Part {
-    pub(super) fn name(self) -> &'static str {
+    pub(super) fn name(self) -> Text {
         match self {
-            Self::Resources => "resources",
-            Self::Findings => "findings",
-            Self::Nodes => "nodes",
-            Self::Queues => "queues",
-            Self::Cache => "memory",
-            Self::Processes => "processes",
-            Self::Disks => "disks",
-            Self::Timeline => "timeline",
+            Self::Resources => text::PART_RESOURCES,
+            Self::Findings => text::PART_FINDINGS,
+            Self::Nodes => text::PART_NODES,
+            Self::Queues => text::PART_QUEUES,
+            Self::Cache => text::PART_MEMORY,
+            Self::Processes => text::PART_PROCESSES,
+            Self::Disks => text::PART_DISKS,
+            Self::Timeline => text::PART_TIMELINE,
         }
     }
 }

@@ -9,6 +9,8 @@ use crate::{Charset, Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::Node;
+use topotop_model::locale::screen::overview as text;
+use topotop_model::locale::screen::shared;
 
 /// A cell on the screen and the CPU that it shows.
 #[derive(Clone, Copy, Debug)]
@@ -87,9 +89,9 @@ fn label_width(machine: &Machine) -> u16 {
 }
 
 pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, area: Rect, buf: &mut Buffer) {
-    let inner = panel::inset(panel::titled(cx, area, "Nodes", "", false, buf));
+    let inner = panel::inset(panel::titled(cx, area, &text::NODES_TITLE, "", false, buf));
     if machine.sections.is_empty() {
-        Pen::new(cx, inner, 0, buf).missing(7, None).skip(1).text(Role::Absent, "no CPU could be read");
+        Pen::new(cx, inner, 0, buf).missing(7, None).skip(1).text(Role::Absent, &shared::NO_CPU);
         return;
     }
     match style(machine, without_cpus(cx, machine).count(), inner) {
@@ -107,9 +109,9 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
     // The heads of the columns stand on the rule, to the right of its title.
     let columns = row::Columns::new(inner, (label + cells.width).max(TITLE));
     columns.heads(cx, area, buf);
-    if cells.stacked.is_none() && packing.cpus > 1 && label + cells.width >= TITLE + 10 {
-        let note = number::Short::from_display(format_args!("{} a cell ", packing.cpus));
-        Pen::new(cx, area, 0, buf).skip(TITLE).text(Role::Dim, note.as_str());
+    if cells.stacked.is_none() && packing.cpus > 1 && label + cells.width >= TITLE + 12 {
+        let note = text::PerCell { count: &packing.cpus };
+        Pen::new(cx, area, 0, buf).skip(TITLE).text(Role::Dim, &note.to_string()).text(Role::Dim, " ");
     }
     let mut y = 0;
     for (at, section) in machine.sections.iter().enumerate() {
@@ -146,7 +148,7 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
         let mut pen = Pen::new(cx, inner, y, buf);
         pen.skip(u16::from(machine.packages() > 1));
         pen.number(Role::node(node.id), 2, &number::id(node.id)).skip(1);
-        pen.field(Role::Absent, cells.width.max(7), "no CPUs");
+        pen.field(Role::Absent, cells.width.max(7), &text::NO_CPUS);
         columns.memory_of(&mut pen, Some(node));
     }
 }

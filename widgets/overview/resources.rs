@@ -6,6 +6,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::bottleneck::{Resource, ResourceKind, Resources, Verdict};
 use topotop_model::frame::Cgroup;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::overview as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::rules::Subject;
 
 /// The width that a resource needs to say something.
@@ -43,7 +46,7 @@ fn edge(width: u16, columns: u16, column: u16) -> u16 {
 
 /// A cell: a resource, or the two directions of a link.
 struct Cell<'a> {
-    name: &'static str,
+    name: Text,
     resource: &'a Resource,
     other: Option<&'a Resource>,
 }
@@ -55,17 +58,17 @@ fn cells(resources: &Resources) -> Vec<Cell<'_>> {
         let (rx, tx) = (resources.get(ResourceKind::NicIn)?, resources.get(ResourceKind::NicOut)?);
         let full = |resource: &Resource| resource.share.unwrap_or(0.0);
         let (resource, other) = if (tx.verdict, full(tx)) > (rx.verdict, full(rx)) { (tx, rx) } else { (rx, tx) };
-        Some(Cell { name: "nic", resource, other: Some(other) })
+        Some(Cell { name: text::SERIES_NIC, resource, other: Some(other) })
     };
     let cells = [
-        one("core", ResourceKind::Core),
-        one("thread", ResourceKind::Thread),
-        one("disk", ResourceKind::Disk),
-        one("memory", ResourceKind::Memory),
-        one("softirq", ResourceKind::Softirq),
-        one("remote", ResourceKind::Remote),
+        one(text::SERIES_CORE, ResourceKind::Core),
+        one(text::RESOURCE_THREAD, ResourceKind::Thread),
+        one(text::SERIES_DISK, ResourceKind::Disk),
+        one(text::SERIES_MEMORY, ResourceKind::Memory),
+        one(text::SERIES_SOFTIRQ, ResourceKind::Softirq),
+        one(text::RESOURCE_REMOTE, ResourceKind::Remote),
         nic(),
-        one("quota", ResourceKind::Quota),
+        one(text::RESOURCE_QUOTA, ResourceKind::Quota),
     ];
     cells.into_iter().flatten().collect()
 }
@@ -122,42 +125,50 @@ fn head(pen: &mut Pen<'_>, resources: &Resources) {
     match short {
         Some(resource) => {
             let rule = resource.rule.map_or_else(String::new, |(rule, _)| format!(" {rule}"));
-            let said = (Role::Title, resource.summary());
-            if !pieces(pen, &[word(Verdict::Limiting, "bottleneck: "), said.clone(), (Role::Dim, rule)]) {
-                pieces(pen, &[word(Verdict::Limiting, "short: "), said]);
+            let summary = resource.summary();
+            let (role, glyph) = mark(Verdict::Limiting, charset);
+            let full = format!("{glyph} {}", text::Bottleneck { resource: &summary });
+            if !pieces(pen, &[(role, full), (Role::Dim, rule)]) {
+                pieces(pen, &[(role, format!("{glyph} {summary}"))]);
             }
         }
         None if all_unknown => {
-            pieces(pen, &[word(Verdict::Unknown, "collecting…")]);
+            pieces(pen, &[word(Verdict::Unknown, &text::COLLECTING)]);
         }
         None => {
-            pieces(pen, &[word(Verdict::HasHeadroom, "no bottleneck")]);
+            pieces(pen, &[word(Verdict::HasHeadroom, &text::NO_BOTTLENECK)]);
         }
     }
     let unknown =
         resources.iter().filter(|resource| resource.verdict == Verdict::Unknown).map(|resource| resource.kind);
-    let mut unknown: Vec<&str> = unknown.map(short_name).collect();
+    let mut unknown: Vec<Text> = unknown.map(short_name).collect();
     unknown.dedup();
     if !unknown.is_empty() && !all_unknown {
-        pieces(
-            pen,
-            &[(Role::Dim, "   ".to_owned()), word(Verdict::Unknown, "unknown: "), (Role::Text, unknown.join(", "))],
-        );
+        let names: Vec<&str> = unknown.iter().map(|name| name.as_str()).collect();
+        let unknown = text::UnknownResources { resources: &names.join(", ") }.to_string();
+        pieces(pen, &[(Role::Dim, "   ".to_owned()), word(Verdict::Unknown, &unknown)]);
     }
     if let Some((next, room)) = resources.next().and_then(|next| Some((next, next.headroom()?))) {
-        let times = if room >= 100.0 { String::new() } else { format!(", room x{room:.1}") };
-        let said = next.summary();
-        let lead = (Role::Dim, "   next: ".to_owned());
-        if !pieces(pen, &[lead.clone(), (Role::Text, said.clone()), (Role::Dim, times)]) {
-            pieces(pen, &[lead, (Role::Text, said)]);
+        let summary = next.summary();
+        let short = format!("   {}", text::Next { resource: &summary });
+        let times = format!("{}{room:.1}×", if charset == Charset::Ascii { "" } else { "≈ " });
+        let full = format!("   {}", text::NextHeadroom { resource: &summary, times: &times });
+        if room >= 100.0 || !pieces(pen, &[(Role::Text, full)]) {
+            pieces(pen, &[(Role::Text, short)]);
         }
     }
 }
 
-fn short_name(kind: ResourceKind) -> &'static str {
+fn short_name(kind: ResourceKind) -> Text {
     match kind {
-        ResourceKind::NicIn | ResourceKind::NicOut => "nic",
-        other => other.name(),
+        ResourceKind::NicIn | ResourceKind::NicOut => text::SERIES_NIC,
+        ResourceKind::Core => text::SERIES_CORE,
+        ResourceKind::Thread => text::RESOURCE_THREAD,
+        ResourceKind::Softirq => text::SERIES_SOFTIRQ,
+        ResourceKind::Disk => text::SERIES_DISK,
+        ResourceKind::Memory => text::SERIES_MEMORY,
+        ResourceKind::Quota => text::RESOURCE_QUOTA,
+        ResourceKind::Remote => text::RESOURCE_REMOTE,
     }
 }
 
@@ -165,7 +176,7 @@ fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
     let (width, resource) = (pen.left(), cell.resource);
     let (role, glyph) = mark(resource.verdict, pen.cx().charset);
     pen.text(role, glyph);
-    pen.field(if resource.verdict == Verdict::Limiting { Role::Title } else { Role::Dim }, name, cell.name);
+    pen.field(if resource.verdict == Verdict::Limiting { Role::Title } else { Role::Dim }, name, &cell.name);
     match (resource.share, resource.verdict) {
         (Some(share), _) => {
             let bar = width.saturating_sub(name + 6 + 15).min(16);
@@ -180,13 +191,15 @@ fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
         }
         (None, Verdict::Unknown) if resource.subject.is_some() => {
             if width >= 27 {
-                pen.text(Role::Absent, "unknown ");
+                pen.text(Role::Absent, &shared::UNKNOWN).skip(1);
             }
             what(pen, cell);
         }
         (None, Verdict::Limiting) => what(pen, cell),
         (None, _) => {
-            pen.text(Role::Absent, if resource.note.is_empty() { "unknown" } else { brief(resource, pen.left()) });
+            let note =
+                if resource.note.is_empty() { shared::UNKNOWN.as_str() } else { brief(resource, pen.left()) };
+            pen.text(Role::Absent, note);
         }
     }
 }
@@ -194,10 +207,10 @@ fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
 /// The note of a resource if it fits, else its state.
 fn brief(resource: &Resource, width: u16) -> &'static str {
     let note = resource.note.as_str();
-    if usize::from(width) >= note.chars().count() {
+    if width >= names::width(note) {
         return note;
     }
-    if resource.verdict == Verdict::HasHeadroom { "none" } else { "unknown" }
+    if resource.verdict == Verdict::HasHeadroom { shared::NONE.as_str() } else { shared::UNKNOWN.as_str() }
 }
 
 /// A name; of one that is too long both ends, since the end tells one of many from the others.
@@ -232,8 +245,8 @@ fn what(pen: &mut Pen<'_>, cell: &Cell<'_>) {
         (Some(Subject::Cgroup(path)), _) if resource.kind == ResourceKind::Quota => {
             named(pen, &resource.name);
             let held = pen.cx().frame.cgroup(path).and_then(|cgroup: &Cgroup| cgroup.cpu.throttled_ratio);
-            if let Some(ratio) = held.filter(|ratio| *ratio > 0.0 && pen.left() >= 9) {
-                pen.text(Role::Dim, " held ").text(Role::Text, number::percent(ratio).as_str());
+            if let Some(ratio) = held.filter(|ratio| *ratio > 0.0 && pen.left() >= 15) {
+                pen.skip(1).text(Role::Text, &text::Throttled { share: &number::percent(ratio) }.to_string());
             }
         }
         _ => named(pen, &resource.name),

@@ -7,16 +7,18 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
 use topotop_model::history::Headline;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::overview as text;
 
-type Series = (&'static str, fn(&Headline) -> Option<f64>);
+type Series = (Text, fn(&Headline) -> Option<f64>);
 
 const SERIES: [Series; 6] = [
-    ("core", |headline| Some(headline.hottest_cpu?.1)),
-    ("softirq", |headline| Some(headline.hottest_softirq?.1)),
-    ("disk", |headline| headline.disk),
-    ("nic", |headline| headline.nic),
-    ("memory", |headline| headline.memory),
-    ("busy", |headline| headline.busy),
+    (text::SERIES_CORE, |headline| Some(headline.hottest_cpu?.1)),
+    (text::SERIES_SOFTIRQ, |headline| Some(headline.hottest_softirq?.1)),
+    (text::SERIES_DISK, |headline| headline.disk),
+    (text::SERIES_NIC, |headline| headline.nic),
+    (text::SERIES_MEMORY, |headline| headline.memory),
+    (text::SERIES_BUSY, |headline| headline.busy),
 ];
 
 /// Columns of a name before what it is of, and of the title on the rule.
@@ -86,7 +88,7 @@ fn findings(cx: &Cx<'_>, area: Rect, inner: Rect, note: u16, buf: &mut Buffer) -
         return inner;
     }
     if below {
-        Pen::new(cx, inner, inner.height - 1, buf).field(Role::Dim, LABEL, "found");
+        Pen::new(cx, inner, inner.height - 1, buf).field(Role::Dim, LABEL, &text::SERIES_FINDINGS);
     }
     extents::draw(cx, place, &extents, buf);
     extents::marks(cx, place, &marks, buf);
@@ -96,12 +98,12 @@ fn findings(cx: &Cx<'_>, area: Rect, inner: Rect, note: u16, buf: &mut Buffer) -
 pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let span = span(cx);
     let note = match span {
-        span if span > 0.0 => number::Short::from_display(format_args!("last {}", number::seconds(span))),
-        _ => number::Short::default(),
+        span if span > 0.0 => text::Last { span: &number::seconds(span) }.to_string(),
+        _ => String::new(),
     };
-    let inner = panel::inset(panel::titled(cx, area, "History", note.as_str(), false, buf));
+    let inner = panel::inset(panel::titled(cx, area, &text::HISTORY_TITLE, &note, false, buf));
     let columns = columns(inner.width);
-    let inner = findings(cx, area, inner, note.width(), buf);
+    let inner = findings(cx, area, inner, names::width(&note), buf);
     let lines = (charts(inner.width)).min(inner.height.max(1));
     let height = (inner.height / lines.max(1)).max(1);
     let width = (inner.width + 2) / columns;

@@ -6,6 +6,7 @@ use super::table::{Did, Table};
 use crate::{Action, Cx, Outcome, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::locale::screen::shared as text;
 
 /// What an action did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +165,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Browser<R, K> {
         let inner = pane::frame(cx, list, title, note, buf);
         self.table.draw(cx, buf);
         if self.open.is_some() {
-            let inside = pane::frame(cx, detail, name, "Esc closes", buf);
+            let inside = pane::frame(cx, detail, name, &text::ESCAPE_CLOSES, buf);
             self.doc.draw(cx, inside, self.scroll, buf);
             pane::more(cx, detail, self.doc.len(), self.scroll, buf);
         }

@@ -1,9 +1,11 @@
-//! One line that says what a panel could not see, why, and what would show it.
+//! One line that names what a panel could not read, why, and what it requires.
 
 use super::Pen;
 use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::shared as text;
 use topotop_model::{Gap, Reason};
 
 /// The gaps of a frame whose path starts with one of the prefixes.
@@ -16,16 +18,16 @@ pub fn reason(cx: &Cx<'_>, prefixes: &[&str]) -> Option<Reason> {
     of(cx, prefixes).next().map(|gap| gap.reason)
 }
 
-/// The sentence for a reason.
-fn because(reason: Reason) -> &'static str {
+/// A reason in a few words.
+pub fn because(reason: Reason) -> Text {
     match reason {
-        Reason::PermissionDenied => "permission denied",
-        Reason::NotFound => "not there",
-        Reason::NotSupported => "not supported",
-        Reason::Vanished => "gone meanwhile",
-        Reason::Malformed => "not understood",
-        Reason::TimedOut => "no answer in time",
-        Reason::Exhausted => "nothing left to read it with",
+        Reason::PermissionDenied => text::PERMISSION_DENIED,
+        Reason::NotFound => text::NOT_FOUND,
+        Reason::NotSupported => text::NOT_SUPPORTED,
+        Reason::Vanished => text::VANISHED,
+        Reason::Malformed => text::NOT_UNDERSTOOD,
+        Reason::TimedOut => text::TIMED_OUT,
+        Reason::Exhausted => text::NO_RESOURCES,
     }
 }
 
@@ -44,13 +46,12 @@ pub fn note(cx: &Cx<'_>, prefixes: &[&str], area: Rect, row: u16, buf: &mut Buff
     if first.count > 1 {
         pen.text(role, super::number::whole(first.count).as_str()).text(role, " × ");
     }
-    pen.text(role, &first.path).text(role, ": ").text(role, because(first.reason));
+    pen.text(role, &first.path).text(role, ": ").text(role, &because(first.reason));
     if !first.needs.is_empty() {
-        pen.text(Role::Dim, "; needs ").text(Role::Dim, &first.needs);
+        pen.text(Role::Dim, "; ").text(Role::Dim, &text::Needs { what: &first.needs }.to_string());
     }
     let others = of(cx, prefixes).count() - 1;
     if others > 0 {
-        pen.text(Role::Dim, "  and ").text(Role::Dim, super::number::whole(others as u64).as_str());
-        pen.text(Role::Dim, " more");
+        pen.skip(2).text(Role::Dim, &text::AndMore { count: &others }.to_string());
     }
 }

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use topotop_model::Known;
 use topotop_model::frame::{CpuPlace, Frame, Topology};
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::cores as text;
 
 /// What separates groups of cores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,12 +34,12 @@ impl Grouping {
     }
 
     /// What it is called on the screen.
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> Text {
         match self {
-            Self::L3 => "package / node / L3",
-            Self::Node => "package / node",
-            Self::Package => "package",
-            Self::Flat => "by number",
+            Self::L3 => text::BY_CACHE,
+            Self::Node => text::BY_NODE,
+            Self::Package => text::BY_PACKAGE,
+            Self::Flat => text::BY_NUMBER,
         }
     }
 }

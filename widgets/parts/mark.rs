@@ -1,8 +1,9 @@
 //! Values that are not there: never a zero, never a blank.
 
 use super::number::Short;
-use super::{Pen, heat};
+use super::{Pen, heat, names};
 use crate::{Charset, Cx, Role};
+use topotop_model::locale::screen::shared as text;
 use topotop_model::{Known, Reason};
 
 /// What stands for a value that is known to be none or not applicable.
@@ -14,12 +15,26 @@ pub fn dash(charset: Charset) -> &'static str {
 pub fn missing(cx: &Cx<'_>, file: &str) -> (&'static str, Role) {
     let gap = cx.frame.gaps.iter().filter(|_| !file.is_empty()).find(|gap| gap.path.ends_with(file));
     match gap.map(|gap| gap.reason) {
-        Some(Reason::PermissionDenied) => (Reason::PermissionDenied.word(), Role::Denied),
-        Some(Reason::TimedOut) => (Reason::TimedOut.word(), Role::Stale),
-        Some(reason @ (Reason::Malformed | Reason::Exhausted)) => (reason.word(), Role::Warn),
-        Some(Reason::NotFound | Reason::NotSupported) => ("n/a", Role::Absent),
+        Some(Reason::PermissionDenied) => (word(Reason::PermissionDenied), Role::Denied),
+        Some(Reason::TimedOut) => (word(Reason::TimedOut), Role::Stale),
+        Some(reason @ (Reason::Malformed | Reason::Exhausted)) => (word(reason), Role::Warn),
+        Some(Reason::NotFound | Reason::NotSupported) => (text::NOT_APPLICABLE.as_str(), Role::Absent),
         Some(Reason::Vanished) | None => ("?", Role::Absent),
     }
+}
+
+/// A reason in a word, for a cell.
+pub fn word(reason: Reason) -> &'static str {
+    let word = match reason {
+        Reason::PermissionDenied => text::DENIED,
+        Reason::NotFound => text::ABSENT,
+        Reason::NotSupported => text::NOT_APPLICABLE,
+        Reason::Vanished => text::GONE,
+        Reason::Malformed => text::MALFORMED,
+        Reason::TimedOut => text::LATE,
+        Reason::Exhausted => text::EXHAUSTED,
+    };
+    word.as_str()
 }
 
 impl Pen<'_> {
@@ -59,7 +74,7 @@ impl Pen<'_> {
     /// Writes the mark of what was not read: a word where it fits, else its first letter's worth.
     pub fn unread(&mut self, file: &str) -> &mut Self {
         let (text, role) = missing(self.cx(), file);
-        let fits = text.len() <= usize::from(self.left());
+        let fits = names::width(text) <= self.left();
         self.text(role, if fits { text } else { "?" })
     }
 }

@@ -4,6 +4,7 @@ use super::units;
 use crate::{Cx, Role};
 use topotop_model::IdSet;
 use topotop_model::frame::{Cgroup, Container};
+use topotop_model::locale::screen::shared as text;
 use topotop_model::text::printable;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -51,14 +52,14 @@ pub fn is_below(path: &str, above: &str) -> bool {
 pub fn cpus(cx: &Cx<'_>, cpus: &IdSet, room: usize) -> (String, Role) {
     let online = &cx.frame.topology.cpus_online;
     if !online.is_empty() && online.is_subset(cpus) {
-        return ("all".to_owned(), Role::Dim);
+        return (text::ALL.to_string(), Role::Dim);
     }
     if let Some(cpu) = cpus.single() {
-        return (format!("cpu {cpu}"), Role::Warn);
+        return (text::Cpu { id: &cpu }.to_string(), Role::Warn);
     }
     let node = cx.frame.topology.nodes.iter().find(|node| !node.cpus.is_empty() && node.cpus == *cpus);
     match node {
-        Some(node) => (format!("node {}", node.id), Role::node(node.id)),
+        Some(node) => (text::Node { id: &node.id }.to_string(), Role::node(node.id)),
         None => (units::id_list(cpus, room), Role::Info),
     }
 }
@@ -74,6 +75,16 @@ pub fn clean(text: &str, most: usize) -> String {
         fits
     };
     text.chars().take_while(fits).collect()
+}
+
+/// A text with blanks behind it up to so many columns.
+pub fn padded(text: &str, columns: u16) -> String {
+    format!("{text}{}", " ".repeat(usize::from(columns.saturating_sub(width(text)))))
+}
+
+/// A text with blanks before it up to so many columns.
+pub fn flush_right(text: &str, columns: u16) -> String {
+    format!("{}{text}", " ".repeat(usize::from(columns.saturating_sub(width(text)))))
 }
 
 /// Columns that a text takes when a pen writes it.

@@ -84,13 +84,16 @@ pub fn whole_bytes(value: u64) -> Short {
     bytes(value as f64)
 }
 
-/// Cores, at most 5 columns: `0.0c`, `3.9c`, `128c`.
+/// Cores, at most 4 columns: `0`, `0.05`, `3.9`, `128`; their heading or text names the unit.
 pub fn cores(value: f64) -> Short {
     match value {
         value if !value.is_finite() => short!("?"),
-        value if value < 99.95 => short!("{:.1}c", value.max(0.0)),
-        value if value < 9_999.5 => short!("{value:.0}c"),
-        _ => short!(">9kc"),
+        value if value <= 0.0 => short!("0"),
+        value if value < 0.005 => short!("<.01"),
+        value if value < 0.995 => short!("{value:.2}"),
+        value if value < 99.95 => short!("{value:.1}"),
+        value if value < 9_999.5 => short!("{value:.0}"),
+        _ => short!(">9k"),
     }
 }
 
@@ -173,7 +176,7 @@ mod tests {
         );
         assert_eq!(all(bytes, &[0.0, 512.0, 4096.0, 1020.0, 1.3e10, 4.4e11]), "0B 512B 4.0K 1.0K 12.1G 410G");
         assert_eq!(all(count, &[-0.0]), "0");
-        assert_eq!(all(cores, &[0.0, 3.94, 128.0]), "0.0c 3.9c 128c");
+        assert_eq!(all(cores, &[0.0, 3.94, 128.0]), "0 3.9 128");
         assert_eq!(all(seconds, &[0.4, 14.0, 840.0, 90e3, 9e5, 1e12]), "0.4s 14s 14m 25h 10d >1y");
         assert_eq!(all(millis, &[0.02, 0.4, 11.4, 1200.0]), "0.02ms 0.4ms 11ms 1.2s");
         assert_eq!(all(mhz, &[800.0, 3412.0]), "800M 3.4G");

@@ -5,6 +5,7 @@ use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::borrow::Cow;
+use topotop_model::locale::screen::shared as text;
 use topotop_model::text::printable;
 
 /// Draws a pane's rule with a title left and a note right; gives what is below it, without the scroll bar's column.
@@ -21,14 +22,19 @@ pub fn inner(area: Rect) -> Rect {
     Rect { width: area.width.saturating_sub(1), ..area }
 }
 
-/// `5` of all, or `5 of 310` when some are left out; and that rates are to come, where there is one sample only.
+/// `5` of all, or `5 of 310` when some are hidden; after one sample, that rates are missing.
 pub fn count_note(cx: &Cx<'_>, shown: usize, total: usize) -> String {
-    let rates = if cx.frame.interval_seconds.is_none() { "no rates from one sample · " } else { "" };
-    match (shown == total, cx.filter.is_empty()) {
-        (true, true) => format!("{rates}{shown}"),
-        (false, true) => format!("{rates}{shown} of {total}"),
-        (_, false) => format!("{rates}{shown} of {total} match \"{}\"", cx.filter),
-    }
+    let count = match (shown == total, cx.filter.is_empty()) {
+        (true, true) => shown.to_string(),
+        (false, true) => text::SomeOf { shown: &shown, total: &total }.to_string(),
+        (_, false) => text::Matching { shown: &shown, total: &total, filter: &cx.filter }.to_string(),
+    };
+    with_rates_note(cx, count)
+}
+
+/// A note after the hint that one sample has no rates, where there is one only.
+pub fn with_rates_note(cx: &Cx<'_>, note: String) -> String {
+    if cx.frame.interval_seconds.is_none() { format!("{} · {note}", text::NO_RATES) } else { note }
 }
 
 /// A detail: lines of styled pieces, scrolled by the panel.
@@ -50,7 +56,7 @@ impl Doc {
 
     /// A name and a value.
     pub fn pair(&mut self, name: &str, value: impl Into<String>, role: Role) {
-        self.lines.push(vec![(format!("{name:<16} "), Role::Dim), (value.into(), role)]);
+        self.lines.push(vec![(names::padded(name, 17), Role::Dim), (value.into(), role)]);
     }
 
     /// A name and the mark of what was not read.
@@ -120,7 +126,7 @@ pub fn split(area: Rect, rows: usize) -> (Rect, Rect) {
 pub fn more(cx: &Cx<'_>, area: Rect, lines: usize, scroll: usize, buf: &mut Buffer) {
     let page = usize::from(area.height.saturating_sub(1));
     let below = lines.saturating_sub(scroll.min(lines.saturating_sub(page)) + page);
-    let text = format!(" {below} more lines, PgDn ");
+    let text = format!(" {} ", text::MoreLines { count: below as u64 });
     let width = names::width(&text);
     if area.height > 1 && below > 0 && width + 4 <= area.width {
         let strip = Rect { x: area.right() - width, y: area.bottom() - 1, width, height: 1 };
@@ -131,7 +137,7 @@ pub fn more(cx: &Cx<'_>, area: Rect, lines: usize, scroll: usize, buf: &mut Buff
 /// Why a short list is empty: nothing of `total` passes the filter, or there is nothing.
 pub fn nothing<'a>(cx: &Cx<'_>, what: &str, total: usize, otherwise: &'a str) -> Cow<'a, str> {
     if total > 0 && !cx.filter.is_empty() {
-        Cow::Owned(format!("none of {total} {what} matches \"{}\"", cx.filter))
+        Cow::Owned(text::NoneMatch { total: &total, what: &what, filter: &cx.filter }.to_string())
     } else {
         Cow::Borrowed(otherwise)
     }
@@ -147,13 +153,13 @@ pub fn empty(cx: &Cx<'_>, inner: Rect, what: &str, path: &str, total: usize, buf
     if total > 0 && !cx.filter.is_empty() {
         pen.text(Role::Dim, &nothing(cx, what, total, ""));
     } else if total > 0 {
-        pen.text(Role::Dim, &format!("all {total} {what} are idle and hidden"));
+        pen.text(Role::Dim, &text::AllHidden { total: &total, what: &what }.to_string());
     } else if let Some(gap) = cx.frame.gaps.iter().find(|gap| gap.path.starts_with(path)) {
-        pen.text(Role::Denied, gap.reason.word()).text(Role::Text, &format!("  {}", gap.path));
+        pen.text(Role::Denied, mark::word(gap.reason)).skip(2).text(Role::Text, &gap.path);
         if !gap.needs.is_empty() {
-            pen.text(Role::Dim, &format!("  needs {}", gap.needs));
+            pen.skip(2).text(Role::Dim, &text::Needs { what: &gap.needs }.to_string());
         }
     } else {
-        pen.text(Role::Dim, &format!("no {what}"));
+        pen.text(Role::Dim, &text::Nothing { what: &what }.to_string());
     }
 }

@@ -1,9 +1,10 @@
 //! The frame of a panel: a rule with its title, nothing on the other sides, so that space goes to what is shown.
 
-use super::Pen;
+use super::{Pen, names};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::locale::Text;
 
 /// Draws a rule with a title and a note at its right end; returns what is below it.
 pub fn titled(cx: &Cx<'_>, area: Rect, title: &str, note: &str, focus: bool, buf: &mut Buffer) -> Rect {
@@ -53,7 +54,7 @@ pub struct Sign {
     /// The sign without Unicode.
     pub ascii: &'static str,
     /// What it stands for.
-    pub label: &'static str,
+    pub label: Text,
 }
 
 /// Explains signs on a panel's rule.
@@ -61,7 +62,7 @@ pub fn legend_on_rule(pen: &mut Pen<'_>, signs: &[Sign]) {
     let cx = pen.cx();
     for sign in signs {
         let glyph = if cx.charset == Charset::Ascii { sign.ascii } else { sign.glyph };
-        pen.text(sign.role, glyph).text(Role::Dim, " ").text(Role::Dim, sign.label).text(Role::Dim, "  ");
+        pen.text(sign.role, glyph).text(Role::Dim, " ").text(Role::Dim, &sign.label).text(Role::Dim, "  ");
     }
 }
 
@@ -70,9 +71,9 @@ pub fn legend(pen: &mut Pen<'_>, signs: &[Sign]) {
     let cx = pen.cx();
     for sign in signs {
         let glyph = if cx.charset == Charset::Ascii { sign.ascii } else { sign.glyph };
-        if usize::from(pen.left()) < glyph.chars().count() + sign.label.len() + 1 {
+        if pen.left() < names::width(glyph) + names::width(&sign.label) + 1 {
             return;
         }
-        pen.text(sign.role, glyph).skip(1).text(Role::Dim, sign.label).skip(2);
+        pen.text(sign.role, glyph).skip(1).text(Role::Dim, &sign.label).skip(2);
     }
 }

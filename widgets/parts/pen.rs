@@ -114,8 +114,8 @@ impl<'a> Pen<'a> {
     /// The mark of what was not read: the reason's word where it is known and fits, else `?`.
     pub fn missing(&mut self, width: u16, reason: Option<Reason>) -> &mut Self {
         let role = if reason == Some(Reason::PermissionDenied) { Role::Denied } else { Role::Absent };
-        let word = reason.map_or("?", Reason::word);
-        self.mark(role, width, if word.len() > usize::from(width) { "?" } else { word })
+        let word = reason.map_or("?", super::mark::word);
+        self.mark(role, width, if word.width() > usize::from(width) { "?" } else { word })
     }
 
     /// A share as heat: colour and glyph in one column.

@@ -6,6 +6,8 @@ use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::judge::{Basis, Judgement, Standing};
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::shared as text;
 use topotop_model::rules::{Figure, Finding, Severity, Subject};
 use topotop_model::{IdSet, text::printable};
 
@@ -100,10 +102,10 @@ pub fn title(cx: &Cx<'_>, finding: &Finding) -> String {
 /// What people call a subject; hostile as its name is.
 pub fn called(cx: &Cx<'_>, subject: &Subject) -> String {
     match subject {
-        Subject::Host => "the machine".to_owned(),
-        Subject::Cpu(id) => format!("cpu {id}"),
-        Subject::Node(id) => format!("node {id}"),
-        Subject::Irq(irq) => format!("irq {irq}"),
+        Subject::Host => text::MACHINE.to_string(),
+        Subject::Cpu(id) => text::Cpu { id }.to_string(),
+        Subject::Node(id) => text::Node { id }.to_string(),
+        Subject::Irq(irq) => text::Irq { id: irq }.to_string(),
         Subject::Nic(name) | Subject::Disk(name) => name.to_string(),
         Subject::Cgroup(path) => names::cgroup(cx, path),
         Subject::Process(pid, _) => pid.to_string(),
@@ -168,22 +170,26 @@ impl Counts {
     }
 
     /// `3 findings`, `no findings`.
-    pub fn found(&self) -> String {
+    pub fn findings(&self) -> String {
         match self.findings.iter().sum::<usize>() {
-            0 => "no findings".to_owned(),
-            count => counted(count, "finding", "findings"),
+            0 => text::NO_FINDINGS.to_string(),
+            count => text::Findings { count: count as u64 }.to_string(),
         }
     }
 
     /// `24 rules quiet · 4 not checked`: what no finding means.
     pub fn rules(&self) -> String {
-        format!("{} rules quiet · {} not checked", self.quiet, self.not_checked)
+        text::Rules { quiet: &self.quiet, unchecked: &self.not_checked }.to_string()
     }
 }
 
-/// `1 finding`, `3 findings`.
-pub fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+/// The name of a severity on screens.
+pub fn label(severity: Severity) -> Text {
+    match severity {
+        Severity::Critical => text::CRITICAL,
+        Severity::Warning => text::WARNING,
+        Severity::Info => text::INFO,
+    }
 }
 
 /// True where a judge has looked, so that no finding means something.
@@ -191,12 +197,12 @@ pub fn is_judged(cx: &Cx<'_>) -> bool {
     cx.judgement.basis == Basis::Judged && !cx.judgement.rules.is_empty()
 }
 
-/// What is said where [`is_judged`] is false.
-pub fn pending(cx: &Cx<'_>) -> &'static str {
+/// The text where [`is_judged`] is false.
+pub fn pending(cx: &Cx<'_>) -> Text {
     match (cx.judgement.basis, cx.judgement.findings.is_empty()) {
-        (Basis::Noted, false) => "as it was judged then",
-        (Basis::Noted, true) => "no finding was noted then",
-        (Basis::Judged | Basis::Pending, _) => "not judged yet",
+        (Basis::Noted, false) => text::JUDGED_THEN,
+        (Basis::Noted, true) => text::NONE_RECORDED,
+        (Basis::Judged | Basis::Pending, _) => text::NOT_JUDGED,
     }
 }
 
@@ -229,13 +235,13 @@ impl Pen<'_> {
     pub fn all_clear(&mut self) -> &mut Self {
         let cx = self.cx();
         if !is_judged(cx) {
-            return self.text(Role::Absent, pending(cx));
+            return self.text(Role::Absent, &pending(cx));
         }
         let counts = Counts::of(cx.judgement);
         // Where most rules could not look, nothing is clear.
         let (role, sign) =
             if counts.not_checked > counts.quiet { (Role::Denied, "?") } else { (Role::Ok, fine(cx.charset)) };
-        self.text(role, sign).text(Role::Text, " no findings").text(Role::Dim, " · ");
+        self.text(role, sign).text(Role::Text, " ").text(Role::Text, &text::NO_FINDINGS).text(Role::Dim, " · ");
         self.text(Role::Dim, &counts.rules())
     }
 

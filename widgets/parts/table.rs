@@ -9,6 +9,7 @@ pub use columns::{Align, Column, Key, Width};
 use crate::{Action, Cx, Subject};
 use ratatui::layout::Rect;
 use std::cmp::Ordering;
+use topotop_model::locale::Text;
 use topotop_model::rules::Severity;
 
 /// How rows `R` of a frame are told apart by what they are, `K`.
@@ -309,13 +310,13 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     }
 
     /// Where a column stands, by its title: left edge and width.
-    pub fn place_of(&self, title: &str) -> Option<(u16, u16)> {
+    pub fn place_of(&self, title: Text) -> Option<(u16, u16)> {
         let named = |place: &&Place| self.columns.get(place.column).is_some_and(|column| column.title == title);
         self.places.iter().find(named).map(|place| (place.x, place.width))
     }
 
     /// The title and direction of the order.
-    pub fn order(&self) -> Option<(&'static str, bool)> {
+    pub fn order(&self) -> Option<(Text, bool)> {
         self.sort.and_then(|at| self.columns.get(at)).map(|column| (column.title, self.descending))
     }
 

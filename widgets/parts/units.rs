@@ -1,8 +1,9 @@
 //! Numbers as short texts that need more than [`super::number`]: a decimal, a sign, a list.
 
 use super::number;
-pub use super::number::{Short, bytes, count, percent, seconds};
+pub use super::number::{Short, bytes, cores, count, percent, seconds};
 use topotop_model::IdSet;
+use topotop_model::locale::screen::shared as text;
 
 /// A number of the kernel in full, as long as it is short.
 pub fn full(value: u64) -> Short {
@@ -53,14 +54,19 @@ pub fn signed_bytes(value: f64) -> Short {
     }
 }
 
-/// Cores: `3.9c`, `0.05c`, `0`.
-pub fn cores(value: f64) -> Short {
-    match value {
-        value if !value.is_finite() => Short::from_display(format_args!("?")),
-        0.0 => Short::from_display(format_args!("0")),
-        value if value > 0.0 && value < 0.005 => Short::from_display(format_args!("<.01c")),
-        value if value > 0.0 && value < 0.995 => Short::from_display(format_args!("{value:.2}c")),
-        value => number::cores(value),
+/// Cores with their unit: `3.9 cores`.
+pub fn cores_in_text(value: f64) -> String {
+    text::Cores { count: &number::cores(value) }.to_string()
+}
+
+/// Bytes with a full unit, for text: `512 B`, `1.5 GiB`, `412 GiB`.
+pub fn bytes_in_text(value: f64) -> String {
+    let short = number::bytes(value);
+    let text = short.as_str();
+    match text.char_indices().next_back() {
+        Some((at, 'B')) => format!("{} B", text.get(..at).unwrap_or_default()),
+        Some((at, unit)) if unit.is_ascii_uppercase() => format!("{} {unit}iB", text.get(..at).unwrap_or_default()),
+        _ => text.to_owned(),
     }
 }
 
@@ -81,13 +87,13 @@ pub fn millis(value: f64) -> Short {
 pub fn id_list(set: &IdSet, room: usize) -> String {
     let mut out = String::new();
     if set.is_empty() {
-        return "none".to_owned();
+        return text::NONE.to_string();
     }
     for (index, &(first, last)) in set.ranges().iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         let part = if first == last { format!("{comma}{first}") } else { format!("{comma}{first}-{last}") };
         if out.len() + part.len() > room {
-            return if index == 0 { format!("{} ids", set.len()) } else { cut_list(&out, set, room) };
+            return if index == 0 { text::Ids { count: &set.len() }.to_string() } else { cut_list(&out, set, room) };
         }
         out.push_str(&part);
     }
@@ -117,9 +123,12 @@ mod tests {
         assert_eq!(fine_percent(0.016).as_str(), "1.6%");
         assert_eq!(fine_percent(0.98).as_str(), "98%");
         assert_eq!(fine_percent(0.0).as_str(), "0%");
-        assert_eq!(cores(3.94).as_str(), "3.9c");
-        assert_eq!(cores(0.05).as_str(), "0.05c");
+        assert_eq!(cores_in_text(3.94), "3.9 cores");
+        assert_eq!(cores(0.05).as_str(), "0.05");
         assert_eq!(cores(f64::NAN).as_str(), "?");
+        assert_eq!(bytes_in_text(1.5 * 1024f64.powi(3)), "1.5 GiB");
+        assert_eq!(bytes_in_text(512.0), "512 B");
+        assert_eq!(bytes_in_text(f64::NAN), "?");
         assert_eq!(millis(0.123).as_str(), "0.12");
         assert_eq!(signed_bytes(-4096.0).as_str(), "-4.0K");
         assert_eq!(signed_bytes(4096.0).as_str(), "+4.0K");

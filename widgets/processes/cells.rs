@@ -7,6 +7,9 @@ use crate::parts::names;
 use crate::parts::units;
 use crate::{Cx, Role};
 use topotop_model::frame::{MemorySource, Process};
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::processes as text;
+use topotop_model::locale::screen::shared;
 
 pub(super) fn comm(process: &Process, pen: &mut Pen<'_>) {
     if process.comm.is_empty() {
@@ -52,7 +55,7 @@ fn cells_by_node(cx: &Cx<'_>, pen: &mut Pen<'_>, share: impl Fn(u32) -> f64) {
 /// One bar per node, then the nodes that hold most, in numbers.
 pub(super) fn memory_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     let Some(memory) = &process.memory else {
-        let _ = if process.kernel { pen.text(Role::Absent, "none") } else { pen.unread("/numa_maps") };
+        let _ = if process.kernel { pen.text(Role::Absent, &shared::NONE) } else { pen.unread("/numa_maps") };
         return;
     };
     let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
@@ -77,13 +80,23 @@ pub(super) fn memory_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) 
 
 /// Why nobody knows where its memory is.
 pub(super) fn memory_mark(cx: &Cx<'_>, process: &Process) -> (&'static str, Role) {
-    if process.kernel { ("none", Role::Absent) } else { mark::missing(cx, "/numa_maps") }
+    if process.kernel { (shared::NONE.as_str(), Role::Absent) } else { mark::missing(cx, "/numa_maps") }
+}
+
+/// How the memory of a process was measured, on screens.
+pub(super) fn source_label(source: MemorySource) -> Text {
+    match source {
+        MemorySource::Cgroup => text::SOURCE_CGROUP,
+        MemorySource::Sampled => text::SOURCE_SAMPLED,
+        MemorySource::NumaMaps => text::SOURCE_NUMA_MAPS,
+        MemorySource::OneNode => text::SOURCE_ONE_NODE,
+    }
 }
 
 /// The remote ratio with its error and its source.
 pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     let Some(memory) = &process.memory else {
-        let _ = if process.kernel { pen.text(Role::Absent, "none") } else { pen.unread("/numa_maps") };
+        let _ = if process.kernel { pen.text(Role::Absent, &shared::NONE) } else { pen.unread("/numa_maps") };
         return;
     };
     let Some(ratio) = memory.remote_ratio else {
@@ -94,10 +107,10 @@ pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
     pen.text(Role::heat(ratio), units::fine_percent(ratio).as_str());
     let error = if memory.error > 0.0 { format!(" ±{:.0}", (memory.error * 100.0).ceil()) } else { String::new() };
     let source = match memory.source {
-        MemorySource::NumaMaps => " exact",
-        source => &format!(" {}", source.name()),
+        MemorySource::NumaMaps => format!(" {}", text::EXACT),
+        source => format!(" {}", source_label(source)),
     };
-    for text in [error.as_str(), source] {
+    for text in [error.as_str(), &source] {
         if names::width(text) <= pen.left() {
             pen.text(Role::Dim, text);
         }
@@ -197,22 +210,27 @@ pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (Str
             let shared = if one(&only) && !process.kernel { sharing(cx, process, &only.cpus) } else { 0 };
             match shared {
                 0 => (text, role),
-                _ if room >= text.len() + 8 => (format!("{text}, {} here", shared + 1), Role::Critical),
+                _ if room >= text.len() + 8 => {
+                    (text::SharedCpu { cpu: &text, count: &(shared + 1) }.to_string(), Role::Critical)
+                }
                 _ => (format!("{text} ×{}", shared + 1), Role::Critical),
             }
         }
         ([], Some(cpus)) => names::cpus(cx, cpus, room),
         (_, _) if pinned > 0 => {
             let each = pinned.div_ceil(targets.max(1) as u32);
-            let text = if each <= 1 { format!("{targets}×1 pinned") } else { format!("{pinned}→{targets}c pinned") };
-            (text, Role::Warn)
+            let pins = match each <= 1 {
+                true => text::PinnedEach { cpus: &targets }.to_string(),
+                false => text::Pinned { threads: &pinned, cpus: &targets }.to_string(),
+            };
+            (pins, Role::Warn)
         }
-        (many, _) => (format!("{} masks", many.len()), Role::Info),
+        (many, _) => (text::Masks { count: &many.len() }.to_string(), Role::Info),
     }
 }
 
 pub(super) fn rss(process: &Process, pen: &mut Pen<'_>) {
-    pen.value(process.rss_bytes, "none", "*/stat", |bytes| {
+    pen.value(process.rss_bytes, &shared::NONE, "*/stat", |bytes| {
         (units::bytes(bytes as f64), if bytes == 0 { Role::Dim } else { Role::Text })
     });
 }

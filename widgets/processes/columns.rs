@@ -6,6 +6,8 @@ use crate::parts::table::{Column, Key, Width};
 use crate::parts::units;
 use crate::{Cx, Role};
 use topotop_model::frame::Process;
+use topotop_model::locale::screen::processes as text;
+use topotop_model::locale::screen::shared;
 
 fn get<'a>(cx: &Cx<'a>, row: usize) -> Option<&'a Process> {
     cx.frame.processes.get(row)
@@ -24,7 +26,7 @@ fn number<'a>(cx: &Cx<'a>, row: usize, value: impl FnOnce(&'a Process) -> Option
 
 /// The column that the table is sorted by at first.
 pub(super) fn by_cpu() -> Option<usize> {
-    COLUMNS.iter().position(|column| column.title == "CPU")
+    COLUMNS.iter().position(|column| column.title == text::CPU_HEAD)
 }
 
 /// How many nodes have to be told apart.
@@ -49,7 +51,7 @@ fn memory_by_node(cx: &Cx<'_>) -> Width {
 
 pub(super) static COLUMNS: &[Column<usize>] = &[
     Column::right(
-        "PID",
+        text::PID_HEAD,
         0,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -60,7 +62,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .lowest(|cx, row| number(cx, row, |process| Some(f64::from(process.pid)))),
     Column::left(
-        "COMM",
+        text::COMM_HEAD,
         0,
         |_| Width::flex(8, 10, 3),
         |cx, row, pen| {
@@ -69,7 +71,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.comm))),
     Column::right(
-        "CPU",
+        text::CPU_HEAD,
         0,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -77,14 +79,14 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         },
     )
     .highest(|cx, row| number(cx, row, |process| process.cpu_cores)),
-    Column::left("CPU BY NODE", 1, by_node, |cx, row, pen| {
+    Column::left(text::CPU_BY_NODE_HEAD, 1, by_node, |cx, row, pen| {
         with(cx, row, |process| cells::cpu_by_node(cx, process, pen));
     }),
-    Column::left("MEMORY BY NODE", 2, memory_by_node, |cx, row, pen| {
+    Column::left(text::MEMORY_BY_NODE_HEAD, 2, memory_by_node, |cx, row, pen| {
         with(cx, row, |process| cells::memory_by_node(cx, process, pen));
     }),
     Column::left(
-        "REMOTE",
+        text::REMOTE_HEAD,
         2,
         |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(6, 18) },
         |cx, row, pen| {
@@ -93,7 +95,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .highest(|cx, row| number(cx, row, |process| process.memory.as_ref()?.remote_ratio)),
     Column::right(
-        "RSS",
+        text::RSS_HEAD,
         1,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -102,7 +104,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .highest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.rss_bytes))),
     Column::right(
-        "WAIT",
+        text::WAIT_HEAD,
         3,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -111,7 +113,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .highest(|cx, row| number(cx, row, |process| process.wait_share)),
     Column::left(
-        "AFFINITY",
+        text::AFFINITY_HEAD,
         1,
         |_| Width::flex(10, 11, 1),
         |cx, row, pen| {
@@ -119,18 +121,18 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         },
     ),
     Column::right(
-        "THR",
+        text::THREADS_HEAD,
         4,
         |_| Width::fixed(5),
         |cx, row, pen| {
             with(cx, row, |process| {
-                pen.value(process.threads, "none", "*/stat", |count| (units::full(count), Role::Text));
+                pen.value(process.threads, &shared::NONE, "*/stat", |count| (units::full(count), Role::Text));
             });
         },
     )
     .highest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.threads))),
     Column::right(
-        "WRITE/s",
+        text::WRITE_HEAD,
         4,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -139,7 +141,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .highest(|cx, row| number(cx, row, |process| process.write_bytes_per_second)),
     Column::right(
-        "READ/s",
+        text::READ_HEAD,
         6,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -148,9 +150,9 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .highest(|cx, row| number(cx, row, |process| process.read_bytes_per_second)),
     Column::right(
-        "MAJFLT",
+        text::MAJFLT_HEAD,
         7,
-        |_| Width::fixed(6),
+        |_| Width::fixed(7),
         |cx, row, pen| {
             with(cx, row, |process| {
                 pen.some(process.majflt_per_second, "*/stat", |rate| (units::count(rate), Role::Text));
@@ -159,7 +161,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     )
     .highest(|cx, row| number(cx, row, |process| process.majflt_per_second)),
     Column::left(
-        "S",
+        text::STATE_HEAD,
         6,
         |_| Width::fixed(1),
         |cx, row, pen| {
@@ -167,7 +169,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         },
     ),
     Column::right(
-        "LAST",
+        text::LAST_HEAD,
         7,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -177,7 +179,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         },
     ),
     Column::left(
-        "POLICY",
+        text::POLICY_HEAD,
         6,
         |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(7, 12) },
         |cx, row, pen| {
@@ -185,7 +187,7 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
         },
     ),
     Column::left(
-        "CGROUP / CONTAINER",
+        text::CGROUP_HEAD,
         5,
         |_| Width::flex(12, 18, 4),
         |cx, row, pen| {

@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::cmp::Reverse;
 use topotop_model::frame::Process;
+use topotop_model::locale::screen::processes as text;
 
 /// Draws a head and as many of the busiest processes as fit. The first column is for signs.
 pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
@@ -29,7 +30,7 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     }
     rows.sort_by_key(rank);
     if rows.is_empty() && area.height > 1 {
-        let why = pane::nothing(cx, "processes", cx.frame.processes.len(), "no processes known");
+        let why = pane::nothing(cx, &text::PROCESSES, cx.frame.processes.len(), &text::NO_PROCESSES);
         Pen::new(cx, area, 1, buf).text(Role::Dim, &why);
     }
     for (at, process) in rows.into_iter().take(wanted).enumerate() {
@@ -79,22 +80,26 @@ impl Plan {
 
 fn head(cx: &Cx<'_>, plan: &Plan, area: Rect, buf: &mut Buffer) {
     let mut pen = Pen::new(cx, Rect { height: 1, ..area }, 0, buf);
-    let memory = if columns::nodes(cx) > 1 { "MEMORY BY NODE" } else { "   RSS" };
+    let memory = match columns::nodes(cx) > 1 {
+        true => (text::MEMORY_BY_NODE_HEAD, plan.memory, false),
+        false => (text::RSS_HEAD, plan.memory, true),
+    };
     let cells = [
-        ("    PID", 7),
-        ("COMM", plan.comm),
-        ("   CPU", 6),
-        ("CPU BY NODE", plan.cpu_nodes),
-        (memory, plan.memory),
-        ("REMOTE", plan.remote),
-        (" WAIT", plan.wait),
-        ("AFFINITY", plan.affinity),
-        ("POLICY", plan.policy),
-        ("CGROUP / CONTAINER", plan.cgroup),
+        (text::PID_HEAD, 7, true),
+        (text::COMM_HEAD, plan.comm, false),
+        (text::CPU_HEAD, 6, true),
+        (text::CPU_BY_NODE_HEAD, plan.cpu_nodes, false),
+        memory,
+        (text::REMOTE_HEAD, plan.remote, false),
+        (text::WAIT_HEAD, plan.wait, true),
+        (text::AFFINITY_HEAD, plan.affinity, false),
+        (text::POLICY_HEAD, plan.policy, false),
+        (text::CGROUP_HEAD, plan.cgroup, false),
     ];
-    for (title, width) in cells.into_iter().filter(|cell| cell.1 > 0) {
-        let fits = names::width(title) <= width;
-        pen.sub(width).text(Role::Head, if fits { title } else { title.get(..usize::from(width)).unwrap_or("") });
+    for (title, width, is_number) in cells.into_iter().filter(|cell| cell.1 > 0) {
+        let title = names::clean(&title, usize::from(width));
+        let indent = if is_number { width.saturating_sub(names::width(&title)) } else { 0 };
+        pen.sub(width).skip(indent).text(Role::Head, &title);
         pen.skip(1);
     }
 }

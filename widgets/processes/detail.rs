@@ -6,13 +6,15 @@ use crate::parts::{mark, names, units};
 use crate::{Cx, Role};
 use std::fmt::Write as _;
 use topotop_model::frame::{Beam, Process, Thread};
+use topotop_model::locale::screen::processes as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::{IdSet, Known};
 
 /// The detail of a process, for a box this wide.
 pub(super) fn doc(cx: &Cx<'_>, id: Id, width: u16) -> Doc {
     let mut doc = Doc::default();
     let Some(process) = find(cx, id) else {
-        doc.line(vec![(format!("process {} has ended", id.0), Role::Absent)]);
+        doc.line(vec![(text::Ended { pid: &id.0 }.to_string(), Role::Absent)]);
         return doc;
     };
     placement(cx, &mut doc, process, usize::from(width.saturating_sub(18)));
@@ -28,11 +30,11 @@ pub(super) fn doc(cx: &Cx<'_>, id: Id, width: u16) -> Doc {
     affinities(cx, &mut doc, process);
     threads(cx, &mut doc, process);
     doc.gap();
-    doc.head("Where it belongs");
+    doc.head(text::GROUP_SECTION);
     let group = if process.cgroup.is_empty() { mark::missing(cx, "/cgroup").0 } else { &process.cgroup };
-    doc.pair("cgroup", group, Role::Text);
+    doc.pair(&text::CGROUP, group, Role::Text);
     if let Some(container) = cx.frame.cgroup(&process.cgroup).and_then(|cgroup| cgroup.container.as_ref()) {
-        doc.pair("container", names::container(container), Role::Text);
+        doc.pair(&text::CONTAINER, names::container(container), Role::Text);
     }
     command(cx, &mut doc, process, usize::from(width.max(20)));
     doc
@@ -40,12 +42,12 @@ pub(super) fn doc(cx: &Cx<'_>, id: Id, width: u16) -> Doc {
 
 /// The lines of `numactl --show`, with its words, for this process.
 fn placement(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
-    doc.head("numactl --show, this process");
+    doc.head(text::PLACEMENT);
     let policy = policy(&process.policy);
     match policy {
         Some((name, _)) => doc.pair("policy", name, Role::Text),
         // With one node there is nothing to choose, so nobody reads it.
-        None if cx.frame.topology.nodes.len() == 1 => doc.pair("policy", "one node, none to choose", Role::Absent),
+        None if cx.frame.topology.nodes.len() == 1 => doc.pair("policy", text::ONE_NODE, Role::Absent),
         None => doc.unread(cx, "policy", "/numa_maps"),
     }
     let (name, nodes) = policy.unwrap_or_default();
@@ -61,7 +63,7 @@ fn placement(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
     let bound = name.starts_with("bind").then(|| IdSet::parse_list(nodes)).flatten();
     set(cx, doc, "membind", bound.as_ref().or(allowed), "/status", room);
     if process.thread_affinities.len() > 1 {
-        doc.line(vec![("these are the main thread's; other threads differ, see below".to_owned(), Role::Warn)]);
+        doc.line(vec![(text::MAIN_THREAD.to_string(), Role::Warn)]);
     }
     machine(cx, doc, room);
 }
@@ -75,7 +77,7 @@ fn machine(cx: &Cx<'_>, doc: &mut Doc, room: usize) {
     let text = format!("physcpubind {cpus}, cpubind {with_cpus}, membind {with_memory}");
     // Part of a list would be another one.
     if text.len() + 17 <= room {
-        doc.pair("of the machine", text, Role::Dim);
+        doc.pair(&text::MACHINE, text, Role::Dim);
     }
 }
 
@@ -98,25 +100,30 @@ fn nodes_of(cx: &Cx<'_>, cpus: &IdSet) -> IdSet {
 
 fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
     doc.gap();
-    doc.head("CPU and memory by node");
+    doc.head(text::BY_NODE);
     let Some(memory) = &process.memory else {
         let (text, role) = cells::memory_mark(cx, process);
-        doc.pair("memory by node", text, role);
+        doc.pair(&text::MEMORY_ROW, text, role);
         return cpu_lines(doc, process);
     };
-    let error = if memory.error > 0.0 { format!(" ±{:.1}%", memory.error * 100.0) } else { " exact".to_owned() };
+    let error = if memory.error > 0.0 { format!("±{:.1}%", memory.error * 100.0) } else { text::EXACT.to_string() };
     doc.pair(
-        "source",
-        format!("{}{error}, {} old", memory.source.name(), units::seconds(memory.age_seconds)),
+        &text::SOURCE,
+        text::SourceText {
+            source: &cells::source_label(memory.source),
+            error: &error,
+            age: &units::seconds(memory.age_seconds),
+        }
+        .to_string(),
         Role::Text,
     );
     match memory.remote_ratio {
         Some(ratio) => {
             let ratio = units::fine_percent(ratio);
-            doc.pair("remote", format!("{ratio} of accesses, if they follow CPU time"), Role::Text);
+            doc.pair(&text::REMOTE, text::RemoteText { share: &ratio }.to_string(), Role::Text);
         }
-        None if process.cpu_cores.is_some() => doc.pair("remote", "none: it used no CPU", Role::Absent),
-        None => doc.pair("remote", "?", Role::Absent),
+        None if process.cpu_cores.is_some() => doc.pair(&text::REMOTE, text::REMOTE_NONE, Role::Absent),
+        None => doc.pair(&text::REMOTE, "?", Role::Absent),
     }
     let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
     for node in &cx.frame.topology.nodes {
@@ -128,12 +135,18 @@ fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
         let file = if memory.file_by_node.is_empty() {
             String::new()
         } else {
-            format!("  file {:>6}", units::bytes(at(&memory.file_by_node) as f64))
+            let bytes = format!("{:>9}", units::bytes_in_text(at(&memory.file_by_node) as f64));
+            format!("  {}", text::NodeFile { bytes: &bytes })
         };
         doc.line(vec![
-            (format!("  node {:<3}", node.id), Role::node(node.id)),
+            (node_name(node.id), Role::node(node.id)),
             (
-                format!(" cpu {cpu:>6}  memory {:>6} {:>5}", units::bytes(bytes), units::percent(bytes / total)),
+                text::NodeUse {
+                    cpu: &format!("{cpu:>4}"),
+                    bytes: &format!("{:>9}", units::bytes_in_text(bytes)),
+                    share: &format!("{:>5}", units::percent(bytes / total)),
+                }
+                .to_string(),
                 Role::Text,
             ),
             (file, Role::Dim),
@@ -141,11 +154,16 @@ fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
     }
 }
 
+/// The name of a node before its figures.
+fn node_name(id: u32) -> String {
+    names::padded(&format!("  {}", shared::Node { id: &id }), 10)
+}
+
 fn cpu_lines(doc: &mut Doc, process: &Process) {
     for (node, cores) in &process.cpu_by_node {
         doc.line(vec![
-            (format!("  node {node:<3}"), Role::node(*node)),
-            (format!(" cpu {:>6}", units::cores(*cores)), Role::Text),
+            (node_name(*node), Role::node(*node)),
+            (text::NodeCpu { cpu: &format!("{:>4}", units::cores(*cores)) }.to_string(), Role::Text),
         ]);
     }
 }
@@ -153,45 +171,49 @@ fn cpu_lines(doc: &mut Doc, process: &Process) {
 /// Bound by configuration and bound now are two facts: nothing binds after `u`, and tools rebind what is running.
 fn beam_lines(cx: &Cx<'_>, doc: &mut Doc, beam: &Beam) {
     doc.gap();
-    doc.head("Erlang virtual machine");
+    doc.head(text::ERLANG);
     let (configured, role) = match &beam.bind_type_configured {
         Known::Value(kind) if &**kind == "u" => (kind.to_string(), Role::Text),
         Known::Value(kind) => (kind.to_string(), Role::Warn),
-        Known::None => ("not set".to_owned(), Role::Text),
+        Known::None => (text::NOT_SET.to_string(), Role::Text),
         Known::Missing => (mark::missing(cx, "/cmdline").0.to_owned(), Role::Absent),
     };
-    doc.pair("bind type", format!("{configured} configured"), role);
+    doc.pair(&text::BIND_TYPE, configured, role);
     let (bound, role) = match beam.bound_now {
-        Known::Value(true) => ("yes: scheduler threads are pinned", Role::Warn),
-        Known::Value(false) => ("no", Role::Ok),
-        Known::None => ("n/a", Role::Absent),
+        Known::Value(true) => (text::BOUND_YES.as_str(), Role::Warn),
+        Known::Value(false) => (shared::NO.as_str(), Role::Ok),
+        Known::None => (shared::NOT_APPLICABLE.as_str(), Role::Absent),
         Known::Missing => mark::missing(cx, "/status"),
     };
-    doc.pair("bound now", bound, role);
-    let active = beam.schedulers_active.map_or(String::new(), |count| format!(", {count} ran"));
+    doc.pair(&text::BOUND, bound, role);
+
     let count = beam.schedulers.value().map_or_else(|| mark::dash(cx.charset).to_owned(), |count| count.to_string());
-    doc.pair("schedulers", format!("{count}{active}"), Role::Text);
+    let schedulers = match beam.schedulers_active {
+        Some(active) => text::SchedulersText { count: &count, active: &active }.to_string(),
+        None => count,
+    };
+    doc.pair(&text::SCHEDULERS, schedulers, Role::Text);
     if !beam.pinned.is_empty() {
         let mut text = String::new();
         // Writing to a String cannot fail.
         for (cpu, threads) in beam.pinned.iter().take(256) {
             let _ = write!(text, "c{cpu}×{threads} ");
         }
-        doc.pair("pin map", text, Role::Warn);
+        doc.pair(&text::PIN_MAP, text, Role::Warn);
     }
 }
 
 fn affinities(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
     doc.gap();
-    doc.head("Threads by the CPUs they may run on");
+    doc.head(text::AFFINITIES);
     if process.thread_affinities.is_empty() {
-        doc.unread(cx, "threads", "/task/*/status");
+        doc.unread(cx, &text::THREADS, "/task/*/status");
     }
     for group in process.thread_affinities.iter().take(256) {
         let (cpus, role) = names::cpus(cx, &group.cpus, 60);
         doc.line(vec![
             (format!("{:>6} ", group.count), Role::Text),
-            (if group.count == 1 { "thread   " } else { "threads  " }.to_owned(), Role::Dim),
+            (names::padded(&if group.count == 1 { text::THREAD } else { text::THREADS }, 9), Role::Dim),
             (cpus, if group.cpus.single().is_some() { Role::Warn } else { role }),
         ]);
     }
@@ -200,9 +222,17 @@ fn affinities(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
 fn threads(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
     let mut threads: Vec<&Thread> = cx.frame.threads_of(process.pid).iter().collect();
     doc.gap();
-    doc.head(format!("{:>8} {:<16} {:>6} {:>5} {:>5}  {}", "TID", "THREAD", "CPU", "WAIT", "LAST", "MAY RUN ON"));
+    doc.head(format!(
+        "{:>8} {} {} {} {}  {}",
+        "TID",
+        names::padded(&text::THREAD_HEAD, 16),
+        names::flush_right(&text::CPU_HEAD, 6),
+        names::flush_right(&text::WAIT_HEAD, 5),
+        names::flush_right(&text::LAST_HEAD, 5),
+        text::AFFINITY_HEAD,
+    ));
     if threads.is_empty() {
-        doc.line(vec![("threads come with the next sample".to_owned(), Role::Dim)]);
+        doc.line(vec![(text::THREADS_PENDING.to_string(), Role::Dim)]);
     }
     threads.sort_by(|a, b| b.cpu_cores.unwrap_or(-1.0).total_cmp(&a.cpu_cores.unwrap_or(-1.0)));
     for thread in threads.into_iter().take(1024) {
@@ -236,16 +266,17 @@ fn thread_line(cx: &Cx<'_>, thread: &Thread) -> Vec<(String, Role)> {
         ),
         (format!(" {last:>5}  "), Role::Dim),
         (affinity, role),
-        (if thread.fixed { " fixed by the kernel".to_owned() } else { String::new() }, Role::Dim),
+        (if thread.fixed { format!(" {}", text::FIXED) } else { String::new() }, Role::Dim),
     ]
 }
 
 /// The whole command line, in lines.
 fn command(cx: &Cx<'_>, doc: &mut Doc, process: &Process, width: usize) {
     doc.gap();
-    doc.head("Command line");
+    doc.head(text::COMMAND);
     if process.cmdline.is_empty() {
-        let (text, role) = if process.kernel { ("kernel thread", Role::Absent) } else { mark::missing(cx, "/cmdline") };
+        let (text, role) =
+            if process.kernel { (text::KERNEL_THREAD.as_str(), Role::Absent) } else { mark::missing(cx, "/cmdline") };
         doc.line(vec![(text.to_owned(), role)]);
         return;
     }

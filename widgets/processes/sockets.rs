@@ -5,6 +5,8 @@ use crate::parts::{mark, names, units};
 use crate::{Cx, Role};
 use topotop_model::Known;
 use topotop_model::frame::{Jvm, Peer, Process};
+use topotop_model::locale::screen::processes as text;
+use topotop_model::locale::screen::shared;
 
 /// The most ports and other ends that are listed.
 const MOST: usize = 32;
@@ -15,28 +17,39 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) 
         return;
     }
     doc.gap();
-    doc.head("Sockets");
+    doc.head(text::SOCKETS);
     match process.listen.as_deref() {
-        None => doc.unread(cx, "listens", "/fd"),
-        Some([]) => doc.pair("listens", "nowhere", Role::Absent),
+        None => doc.unread(cx, &text::LISTENS, "/fd"),
+        Some([]) => doc.pair(&text::LISTENS, shared::NONE, Role::Absent),
         Some(list) => {
             for listener in list.iter().take(MOST) {
                 let address = names::clean(&listener.address, room);
                 let open = if listener.address.contains(':') { ("[", "]") } else { ("", "") };
                 let text = format!("{}{address}{}:{} {}", open.0, open.1, listener.port, listener.protocol);
-                doc.pair("listens", text, Role::Text);
+                doc.pair(&text::LISTENS, text, Role::Text);
             }
             if list.len() > MOST {
-                doc.pair("", format!("and {} more", list.len() - MOST), Role::Dim);
+                doc.pair("", shared::AndMore { count: &(list.len() - MOST) }.to_string(), Role::Dim);
             }
         }
     }
     if process.peers.is_empty() {
         return;
     }
-    let head = ["OTHER END", "CONNS", "RTT ms", "OUT/s", "IN/s", "B/SEGM", "WAITS"];
-    let [end, conns, rtt, out, inward, bytes, waits] = head;
-    doc.head(format!("{end:<28} {conns:>5} {rtt:>7} {out:>6} {inward:>6} {bytes:>6} {waits:>5}"));
+    let numbers = [
+        (text::CONNECTIONS_HEAD, 5),
+        (text::RTT_HEAD, 7),
+        (text::OUT_HEAD, 6),
+        (text::IN_HEAD, 6),
+        (text::SEGMENT_HEAD, 6),
+        (text::PEER_BUSY_HEAD, 5),
+    ];
+    let mut head = names::padded(&text::PEER_HEAD, 28);
+    for (title, width) in numbers {
+        head.push(' ');
+        head.push_str(&names::flush_right(&title, width));
+    }
+    doc.head(head);
     for peer in process.peers.iter().take(MOST) {
         doc.line(peer_line(cx, peer));
     }
@@ -64,18 +77,21 @@ fn peer_line(cx: &Cx<'_>, peer: &Peer) -> Vec<(String, Role)> {
 /// What a virtual machine says of itself.
 pub(super) fn jvm(cx: &Cx<'_>, doc: &mut Doc, jvm: &Jvm, room: usize) {
     doc.gap();
-    doc.head("Java virtual machine");
+    doc.head(text::JAVA);
     let share = |ratio: Option<f64>| units::or_unknown(ratio, units::fine_percent);
-    let rate = jvm.gc_per_second.map_or_else(String::new, |rate| format!(", {}/s", units::count(rate)));
+    let rate = units::or_unknown(jvm.gc_per_second, units::count);
     let role = jvm.gc_time_ratio.map_or(Role::Absent, |ratio| if ratio >= 0.1 { Role::Warn } else { Role::Text });
-    doc.pair("collections", format!("{} of its time{rate}", share(jvm.gc_time_ratio)), role);
-    doc.pair("stopped", format!("{} of its time, at safepoints", share(jvm.safepoint_ratio)), Role::Text);
-    let bytes = |value: Known<u64>| value.value().map(|bytes| units::bytes(bytes as f64).to_string());
+    let collections = text::CollectionsText { share: &share(jvm.gc_time_ratio), rate: &rate };
+    doc.pair(&text::COLLECTIONS, collections.to_string(), role);
+    let stopped = text::SafepointsText { share: &share(jvm.safepoint_ratio) };
+    doc.pair(&text::SAFEPOINTS, stopped.to_string(), Role::Text);
+    let bytes = |value: Known<u64>| value.value().map(|bytes| units::bytes_in_text(bytes as f64));
     let heap = [bytes(jvm.heap_used_bytes), bytes(jvm.heap_capacity_bytes), bytes(jvm.heap_max_bytes)];
     let [used, capacity, most] = heap.map(|text| text.unwrap_or_else(|| mark::dash(cx.charset).to_owned()));
-    doc.pair("heap", format!("{used} of {capacity}, at most {most}"), Role::Text);
+    let heap = text::HeapText { used: &used, capacity: &capacity, limit: &most };
+    doc.pair(&text::HEAP, heap.to_string(), Role::Text);
     if !jvm.collectors.is_empty() {
-        doc.pair("collectors", names::clean(&jvm.collectors, room.max(20)), Role::Text);
+        doc.pair(&text::COLLECTORS, names::clean(&jvm.collectors, room.max(20)), Role::Text);
     }
 }
 

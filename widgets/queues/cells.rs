@@ -6,6 +6,8 @@ use crate::parts::units;
 use crate::parts::{Pen, mark};
 use crate::{Charset, Cx, Role};
 use topotop_model::frame::{Irq, Nic, Queue};
+use topotop_model::locale::screen::queues as text;
+use topotop_model::locale::screen::shared;
 use topotop_model::{IdSet, Known};
 
 pub(super) fn name(queue: &Queue, pen: &mut Pen<'_>) {
@@ -18,7 +20,7 @@ pub(super) fn name(queue: &Queue, pen: &mut Pen<'_>) {
 }
 
 pub(super) fn irq(queue: &Queue, pen: &mut Pen<'_>) {
-    pen.value(queue.irq, "none", "/msi_irqs", |irq| (units::full(u64::from(irq)), Role::Text));
+    pen.value(queue.irq, &shared::NONE, "/msi_irqs", |irq| (units::full(u64::from(irq)), Role::Text));
 }
 
 /// The CPU that does its work, and how many queues of this interface share it.
@@ -113,7 +115,7 @@ pub(super) fn softirq(queue: &Queue, pen: &mut Pen<'_>) {
 
 pub(super) fn steering(set: Option<&IdSet>, file: &str, pen: &mut Pen<'_>) {
     match set {
-        Some(set) if set.is_empty() => pen.text(Role::Dim, "off"),
+        Some(set) if set.is_empty() => pen.text(Role::Dim, &text::OFF),
         Some(set) => {
             let room = usize::from(pen.left());
             pen.text(Role::Info, &units::id_list(set, room))
@@ -136,7 +138,7 @@ pub(super) fn irq_target(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
     match irq.effective_affinity.as_ref().or(irq.affinity.as_ref()) {
         Some(cpus) => match cpus.single() {
             Some(cpu) => pen.text(Role::Text, units::cpu(cpu).as_str()),
-            None if cx.frame.topology.cpus_online.is_subset(cpus) => pen.text(Role::Dim, "all"),
+            None if cx.frame.topology.cpus_online.is_subset(cpus) => pen.text(Role::Dim, &shared::ALL),
             None => pen.text(Role::Text, &units::id_list(cpus, room)),
         },
         None => pen.unread("affinity_list"),
@@ -171,7 +173,7 @@ pub(super) fn matrix(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
 /// The sign of managed interrupts: the kernel refuses to move them.
 pub(super) fn managed(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
     match irq.managed {
-        Known::Value(true) => pen.text(Role::Info, "managed"),
+        Known::Value(true) => pen.text(Role::Info, &text::MANAGED),
         Known::Value(false) => pen.text(Role::Dim, if cx.charset == Charset::Unicode { "·" } else { "." }),
         Known::None | Known::Missing => pen.text(Role::Absent, "?"),
     };

@@ -7,6 +7,8 @@ use crate::parts::table::{Column, Key, Width};
 use crate::parts::{mark, units};
 use crate::{Cx, Role};
 use topotop_model::frame::{Irq, Queue};
+use topotop_model::locale::Text;
+use topotop_model::locale::screen::queues as text;
 
 fn key<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Queue) -> Option<f64>) -> Key<'a> {
     let Row::Queue(nic, at) = row else { return Key::None };
@@ -34,16 +36,26 @@ fn rate_width(cx: &Cx<'_>) -> Width {
 
 /// The column that the matrix is sorted by at first.
 pub(super) fn by_rate() -> Option<usize> {
-    MATRIX.iter().position(|column| column.title == "IRQ/s")
+    MATRIX.iter().position(|column| column.title == text::IRQ_RATE_HEAD)
 }
 
 pub(super) static CHAIN: &[Column<Row>] = &[
-    Column::left("QUEUE", 0, |_| Width::fixed(7), |cx, row, pen| with(cx, row, |_, queue| cells::name(queue, pen)))
-        .lowest(|cx, row| key(cx, row, |queue| Some(f64::from(queue.queue)))),
-    Column::right("IRQ", 0, |_| Width::fixed(5), |cx, row, pen| with(cx, row, |_, queue| cells::irq(queue, pen)))
-        .lowest(|cx, row| key(cx, row, |queue| queue.irq.value().map(f64::from))),
     Column::left(
-        "→ CPU",
+        text::QUEUE_HEAD,
+        0,
+        |_| Width::fixed(7),
+        |cx, row, pen| with(cx, row, |_, queue| cells::name(queue, pen)),
+    )
+    .lowest(|cx, row| key(cx, row, |queue| Some(f64::from(queue.queue)))),
+    Column::right(
+        text::IRQ_HEAD,
+        0,
+        |_| Width::fixed(5),
+        |cx, row, pen| with(cx, row, |_, queue| cells::irq(queue, pen)),
+    )
+    .lowest(|cx, row| key(cx, row, |queue| queue.irq.value().map(f64::from))),
+    Column::left(
+        text::CPU_HEAD,
         0,
         |_| Width::range(7, 10),
         |cx, row, pen| {
@@ -52,21 +64,26 @@ pub(super) static CHAIN: &[Column<Row>] = &[
     )
     .lowest(|cx, row| key(cx, row, |queue| queue.cpus.as_ref()?.first().map(f64::from))),
     Column::left(
-        "NODE",
+        text::NODE_HEAD,
         0,
         |cx| if nodes(cx) { Width::fixed(7) } else { Width::HIDDEN },
         |cx, row, pen| {
             with(cx, row, |nic, queue| cells::node(cx, nic, queue, pen));
         },
     ),
-    Column::left("L3", 6, |_| Width::fixed(4), |cx, row, pen| with(cx, row, |_, queue| cells::l3(cx, queue, pen))),
-    Column::right("PKT/s", 0, rate_width, |cx, row, pen| {
+    Column::left(
+        text::CACHE_HEAD,
+        6,
+        |_| Width::fixed(4),
+        |cx, row, pen| with(cx, row, |_, queue| cells::l3(cx, queue, pen)),
+    ),
+    Column::right(text::PACKET_HEAD, 0, rate_width, |cx, row, pen| {
         with(cx, row, |_, queue| {
             pen.some(queue.packets_per_second, "queue statistics", |rate| (units::count(rate), Role::Text));
         });
     })
     .highest(|cx, row| key(cx, row, |queue| queue.packets_per_second)),
-    Column::right("IRQ/s", 1, rate_width, |cx, row, pen| {
+    Column::right(text::IRQ_RATE_HEAD, 1, rate_width, |cx, row, pen| {
         with(cx, row, |_, queue| {
             if queue.irq == topotop_model::Known::None {
                 pen.text(Role::Absent, mark::dash(cx.charset));
@@ -76,14 +93,14 @@ pub(super) static CHAIN: &[Column<Row>] = &[
         });
     })
     .highest(|cx, row| key(cx, row, |queue| queue.per_second)),
-    Column::right("SINCE BOOT", 1, count_width, |cx, row, pen| {
+    Column::right(text::BOOT_HEAD, 1, count_width, |cx, row, pen| {
         with(cx, row, |_, queue| {
             pen.value(queue.total, mark::dash(cx.charset), "proc/interrupts", |count| (units::full(count), Role::Text));
         });
     })
     .highest(|cx, row| key(cx, row, |queue| queue.total.value().map(|count| count as f64))),
     Column::left(
-        "SHARE OF THE NIC",
+        text::SHARE_HEAD,
         1,
         |_| Width::flex(10, 18, 2),
         |cx, row, pen| {
@@ -91,7 +108,7 @@ pub(super) static CHAIN: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "SOFTIRQ OF THE CPU",
+        text::SOFTIRQ_HEAD,
         1,
         |_| Width::flex(5, 18, 2),
         |cx, row, pen| {
@@ -100,7 +117,7 @@ pub(super) static CHAIN: &[Column<Row>] = &[
     )
     .highest(|cx, row| key(cx, row, |queue| queue.softirq)),
     Column::left(
-        "RPS",
+        text::RPS_HEAD,
         3,
         |_| Width::range(6, 10),
         |cx, row, pen| {
@@ -111,7 +128,7 @@ pub(super) static CHAIN: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "XPS",
+        text::XPS_HEAD,
         4,
         |_| Width::range(6, 10),
         |cx, row, pen| {
@@ -122,7 +139,7 @@ pub(super) static CHAIN: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "FOUND BY",
+        text::SOURCE_HEAD,
         7,
         |_| Width::fixed(8),
         |cx, row, pen| {
@@ -138,7 +155,7 @@ pub(super) static CHAIN: &[Column<Row>] = &[
 
 pub(super) static MATRIX: &[Column<Row>] = &[
     Column::right(
-        "IRQ",
+        text::IRQ_HEAD,
         0,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -149,7 +166,7 @@ pub(super) static MATRIX: &[Column<Row>] = &[
     )
     .lowest(|cx, row| irq_key(cx, row, |irq| Some(f64::from(irq.irq)))),
     Column::left(
-        "NAME",
+        text::NAME_HEAD,
         1,
         |_| Width::range(10, 20),
         |cx, row, pen| {
@@ -161,7 +178,7 @@ pub(super) static MATRIX: &[Column<Row>] = &[
         _ => Key::None,
     }),
     Column::left(
-        "→ CPU",
+        text::CPU_HEAD,
         2,
         |_| Width::range(5, 8),
         |cx, row, pen| {
@@ -169,7 +186,7 @@ pub(super) static MATRIX: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "NODE",
+        text::NODE_HEAD,
         4,
         |cx| if nodes(cx) { Width::fixed(4) } else { Width::HIDDEN },
         |cx, row, pen| {
@@ -181,7 +198,7 @@ pub(super) static MATRIX: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "",
+        Text::EMPTY,
         5,
         |cx| {
             if cx.frame.irqs.iter().any(|irq| irq.managed == topotop_model::Known::Value(true)) {
@@ -194,7 +211,7 @@ pub(super) static MATRIX: &[Column<Row>] = &[
             with_irq(cx, row, |irq| cells::managed(cx, irq, pen));
         },
     ),
-    Column::right("IRQ/s", 1, rate_width, |cx, row, pen| {
+    Column::right(text::IRQ_RATE_HEAD, 1, rate_width, |cx, row, pen| {
         with_irq(cx, row, |irq| {
             pen.some(irq.per_second, "proc/interrupts", |rate| {
                 (units::count(rate), if rate > 0.0 { Role::Text } else { Role::Dim })
@@ -202,14 +219,14 @@ pub(super) static MATRIX: &[Column<Row>] = &[
         });
     })
     .highest(|cx, row| irq_key(cx, row, |irq| irq.per_second)),
-    Column::right("SINCE BOOT", 1, count_width, |cx, row, pen| {
+    Column::right(text::BOOT_HEAD, 1, count_width, |cx, row, pen| {
         with_irq(cx, row, |irq| {
             pen.value(irq.total, mark::dash(cx.charset), "proc/interrupts", |count| (units::full(count), Role::Text));
         });
     })
     .highest(|cx, row| irq_key(cx, row, |irq| irq.total.value().map(|count| count as f64))),
     Column::left(
-        "BY CPU",
+        text::BY_CPU_HEAD,
         1,
         |cx| Width::flex(16, strip::wanted(cx), 9),
         |cx, row, pen| {

@@ -7,6 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
 use topotop_model::frame::{Nic, Queue};
+use topotop_model::locale::screen::queues as text;
 
 /// Draws hardware interfaces by traffic, each with its busiest queues: `q0 irq 141 → c17 n2  94k pps ████ 96%`. The first
 /// column is for signs.
@@ -16,7 +17,7 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     let nics: Vec<&Nic> = order.iter().filter_map(|&at| cx.frame.nics.get(at)).filter(|nic| hardware(nic)).collect();
     if nics.is_empty() {
         let total = cx.frame.nics.iter().filter(|nic| hardware(nic)).count();
-        let why = pane::nothing(cx, "interfaces", total, "no interfaces with queues known");
+        let why = pane::nothing(cx, &text::INTERFACES, total, &text::NO_INTERFACES);
         Pen::new(cx, area, 0, buf).text(Role::Dim, &why);
         return;
     }
@@ -79,8 +80,8 @@ fn head(nic: &Nic, pen: &mut Pen<'_>) {
         pen.text(Role::node(node), &format!("n{node}")).skip(1);
     }
     if !nic.combined.current.is_missing() {
-        let (text, role) = nic::channel_text(nic.combined, true);
-        pen.text(Role::Dim, "ch ").text(role, &text).skip(1);
+        let (channels, role) = nic::channel_text(nic.combined, true);
+        pen.text(Role::Dim, &text::CHANNELS_SHORT).skip(1).text(role, &channels).skip(1);
     }
     // One sample has no rates, which the title says once.
     if nic.rx.packets_per_second.is_none() && pen.cx().frame.interval_seconds.is_none() {
@@ -88,13 +89,13 @@ fn head(nic: &Nic, pen: &mut Pen<'_>) {
     }
     let rate = |rate: Option<f64>| units::or_unknown(rate, units::count);
     pen.text(Role::Dim, "rx ").text(Role::Text, rate(nic.rx.packets_per_second).as_str()).text(Role::Dim, " tx ");
-    pen.text(Role::Text, rate(nic.tx.packets_per_second).as_str()).text(Role::Dim, " p/s ");
+    pen.text(Role::Text, rate(nic.tx.packets_per_second).as_str()).skip(1).text(Role::Dim, &text::PACKET_RATE).skip(1);
     if let Some(share) = nic.utilisation {
         pen.text(Role::heat(share), units::percent(share).as_str());
     }
     let drops = nic.rx.drops_per_second.unwrap_or(0.0) + nic.rx_missed_per_second.unwrap_or(0.0);
     if drops > 0.0 {
-        pen.text(Role::Warn, " drops ").text(Role::Warn, units::count(drops).as_str());
+        pen.skip(1).text(Role::Warn, &text::DropRate { rate: &units::count(drops) }.to_string());
     }
 }
 
@@ -102,7 +103,7 @@ fn line(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
     pen.skip(1);
     cells::name(queue, &mut pen.sub(6));
     if pen.left() > 40 {
-        pen.text(Role::Dim, "irq ");
+        pen.text(Role::Dim, "IRQ ");
     }
     cells::irq(queue, &mut pen.sub(5));
     pen.text(Role::Dim, "→");
@@ -115,6 +116,8 @@ fn line(cx: &Cx<'_>, nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
         return;
     }
     pen.rate(Role::Text, 4, rows::work(queue), units::count);
-    pen.text(Role::Dim, if queue.packets_per_second.is_some() { " p/s " } else { " irq " });
+    pen.skip(1)
+        .text(Role::Dim, &if queue.packets_per_second.is_some() { text::PACKET_RATE } else { text::IRQ_RATE })
+        .skip(1);
     cells::softirq(queue, &mut pen.sub(40));
 }

@@ -6,6 +6,8 @@ use crate::parts::{Pen, mark, names};
 use crate::{Cx, Role};
 use topotop_model::Known;
 use topotop_model::frame::{Channel, Nic, NicRates};
+use topotop_model::locale::screen::queues as text;
+use topotop_model::locale::screen::shared;
 
 /// Draws the rows that are no queues.
 pub(super) fn span(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>) -> bool {
@@ -21,13 +23,10 @@ pub(super) fn span(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>) -> bool {
             }
         }
         Row::IdleQueues(_, count) => {
-            pen.skip(2).text(Role::Dim, &format!("+ {count} idle {}", if count == 1 { "queue" } else { "queues" }));
+            pen.skip(2).text(Role::Dim, &text::IdleQueues { count: count as u64 }.to_string());
         }
         Row::IdleNics(count) => {
-            pen.text(
-                Role::Dim,
-                &format!("+ {count} idle virtual {}", if count == 1 { "interface" } else { "interfaces" }),
-            );
+            pen.text(Role::Dim, &text::IdleInterfaces { count: count as u64 }.to_string());
         }
         Row::Queue(..) | Row::Irq(_) => return false,
     }
@@ -41,24 +40,24 @@ fn identity(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
     pen.text(Role::Dim, if driver.is_empty() { "?" } else { driver }).skip(1);
     speed(nic, pen);
     match nic.node {
-        Known::Value(node) => pen.text(Role::node(node), &format!("node {node}")),
-        Known::None => pen.text(Role::Absent, "no node"),
-        Known::Missing => pen.text(Role::Absent, "node ?"),
+        Known::Value(node) => pen.text(Role::node(node), &shared::Node { id: &node }.to_string()),
+        Known::None => pen.text(Role::Absent, &text::NO_NUMA_NODE),
+        Known::Missing => pen.text(Role::Absent, &text::UNKNOWN_NODE),
     };
     pen.skip(1);
     match nic.carrier {
-        Known::Value(true) => pen.text(Role::Ok, "up"),
-        Known::Value(false) => pen.text(Role::Warn, "no link"),
-        Known::None => pen.text(Role::Dim, "down"),
-        Known::Missing => pen.text(Role::Absent, "link ?"),
+        Known::Value(true) => pen.text(Role::Ok, &text::UP),
+        Known::Value(false) => pen.text(Role::Warn, &text::NO_LINK),
+        Known::None => pen.text(Role::Dim, &text::DOWN),
+        Known::Missing => pen.text(Role::Absent, &text::UNKNOWN_LINK),
     };
     pen.skip(2);
     channels(cx, nic, pen);
     if let Known::Value(master) = &nic.master {
-        pen.text(Role::Dim, " in ").text(Role::Text, master);
+        pen.skip(1).text(Role::Dim, &text::MEMBER_OF).skip(1).text(Role::Text, master);
     }
     if !nic.lower.is_empty() {
-        pen.text(Role::Dim, " over ").text(Role::Text, &nic.lower.join(" "));
+        pen.skip(1).text(Role::Dim, &text::OVER).skip(1).text(Role::Text, &nic.lower.join(" "));
     }
 }
 
@@ -69,10 +68,10 @@ pub(super) fn speed(nic: &Nic, pen: &mut Pen<'_>) {
         _ if nic.capacity_mbps.value().is_some() => pen,
         // Nobody expects a speed of a virtual interface.
         _ if &*nic.kind == "virtual" || &*nic.kind == "loopback" => pen,
-        _ => pen.text(Role::Absent, "speed ?").skip(1),
+        _ => pen.text(Role::Absent, &text::UNKNOWN_SPEED).skip(1),
     };
     if let Some(capacity) = nic.capacity_mbps.value().filter(|_| nic.capacity_mbps != nic.speed_mbps) {
-        pen.text(Role::Dim, "cap ").text(Role::Text, bits(capacity).as_str()).skip(1);
+        pen.text(Role::Dim, &text::CAPACITY_SHORT).skip(1).text(Role::Text, bits(capacity).as_str()).skip(1);
     }
 }
 
@@ -82,11 +81,15 @@ fn bits(mbps: u64) -> Short {
 
 /// As `ethtool -l` tells it: current of maximum of every kind that the driver has.
 fn channels(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
-    let kinds =
-        [("Combined", nic.combined), ("RX", nic.rx_channels), ("TX", nic.tx_channels), ("Other", nic.other_channels)];
+    let kinds = [
+        (text::COMBINED, nic.combined),
+        (text::RX, nic.rx_channels),
+        (text::TX, nic.tx_channels),
+        (text::OTHER_KIND, nic.other_channels),
+    ];
     if kinds.iter().all(|(_, channel)| channel.max.is_missing() && channel.current.is_missing()) {
         let (text, role) = mark::missing(cx, "channels");
-        pen.text(Role::Dim, "channels ").text(role, text);
+        pen.text(Role::Dim, &text::CHANNELS).skip(1).text(role, text);
         return;
     }
     // Kinds that the driver lacks say nothing.
@@ -95,7 +98,7 @@ fn channels(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
             continue;
         }
         pen.text(Role::Dim, name).skip(1);
-        let (text, role) = channel_text(*channel, *name != "Other");
+        let (text, role) = channel_text(*channel, *name != text::OTHER_KIND);
         pen.text(role, &text).skip(1);
     }
 }
@@ -104,11 +107,11 @@ fn channels(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
 pub(super) fn channel_text(channel: Channel, counts: bool) -> (String, Role) {
     let number = |value: Known<u64>| match value {
         Known::Value(value) => value.to_string(),
-        Known::None => "n/a".to_owned(),
+        Known::None => shared::NOT_APPLICABLE.to_string(),
         Known::Missing => "?".to_owned(),
     };
     match (channel.current, channel.max) {
-        (Known::None, Known::None) => ("n/a".to_owned(), Role::Absent),
+        (Known::None, Known::None) => (shared::NOT_APPLICABLE.to_string(), Role::Absent),
         (Known::Missing, Known::Missing) => ("?".to_owned(), Role::Absent),
         (current, max) => {
             let few = counts && matches!((current, max), (Known::Value(current), Known::Value(max)) if current < max);
@@ -123,7 +126,7 @@ fn rates(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
     if cx.frame.interval_seconds.is_none() {
         totals("rx", &nic.rx, pen);
         totals("tx", &nic.tx, pen);
-        pen.text(Role::Dim, "since boot");
+        pen.text(Role::Dim, &text::SINCE_BOOT);
         return;
     }
     direction("rx", nic, &nic.rx, pen);
@@ -131,32 +134,36 @@ fn rates(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
     direction("tx", nic, &nic.tx, pen);
     let virt = matches!(&*nic.kind, "virtual" | "loopback");
     if nic.capacity_mbps.value().is_none() && !virt {
-        pen.skip(1).text(Role::Absent, "capacity ?");
+        pen.skip(1).text(Role::Absent, &text::UNKNOWN_CAPACITY);
     }
     let drops = [
-        (" drops", nic.rx.drops_per_second),
-        (" tx drops", nic.tx.drops_per_second),
-        (" missed", nic.rx_missed_per_second),
-        (" errors", nic.rx.errors_per_second),
+        (text::DROPS, nic.rx.drops_per_second),
+        (text::TX_DROPS, nic.tx.drops_per_second),
+        (text::MISSED, nic.rx_missed_per_second),
+        (text::ERRORS, nic.rx.errors_per_second),
     ];
     for (name, rate) in drops {
         // Nothing lost is worth its place for the first of them only.
-        if name != " drops" && rate.is_none_or(|rate| rate <= 0.0) {
+        if name != text::DROPS && rate.is_none_or(|rate| rate <= 0.0) {
             continue;
         }
-        pen.skip(1).text(Role::Dim, name.trim_start()).skip(1);
+        pen.skip(1).text(Role::Dim, &name).skip(1);
         pen.some(rate, "statistics/rx_dropped", |rate| {
             (units::count(rate), if rate > 0.0 { Role::Warn } else { Role::Dim })
         });
     }
     if let Some(changes) = nic.carrier_changes.filter(|&changes| changes > 0) {
-        pen.skip(1).text(Role::Critical, &format!("link went {changes}×"));
+        pen.skip(1).text(Role::Critical, &text::LinkChanges { count: changes }.to_string());
     }
 }
 
 fn direction(name: &str, nic: &Nic, rates: &NicRates, pen: &mut Pen<'_>) {
     pen.text(Role::Dim, name).skip(1).rate(Role::Text, 4, rates.packets_per_second, units::count);
-    pen.text(Role::Dim, " p/s ").rate(Role::Text, 5, rates.bytes_per_second, units::bytes).text(Role::Dim, "/s ");
+    pen.skip(1)
+        .text(Role::Dim, &text::PACKET_RATE)
+        .skip(1)
+        .rate(Role::Text, 5, rates.bytes_per_second, units::bytes)
+        .text(Role::Dim, "/s ");
     let width = (pen.left() / 8).clamp(4, 16);
     let capacity = nic.capacity_mbps.value().filter(|&mbps| mbps > 0);
     if let (Some(mbps), Some(bytes)) = (capacity, rates.bytes_per_second) {
@@ -168,11 +175,11 @@ fn direction(name: &str, nic: &Nic, rates: &NicRates, pen: &mut Pen<'_>) {
 /// Counts since boot, where there is one sample only: never shown as rates.
 fn totals(name: &str, rates: &NicRates, pen: &mut Pen<'_>) {
     pen.text(Role::Dim, name).skip(1);
-    pen.value(rates.packets, "none", "statistics", |count| (units::count(count as f64), Role::Text));
-    pen.text(Role::Dim, " packets ");
-    pen.value(rates.bytes, "none", "statistics", |bytes| (units::bytes(bytes as f64), Role::Text));
-    pen.text(Role::Dim, " dropped ");
-    pen.value(rates.drops, "none", "statistics", |count| (units::count(count as f64), Role::Text));
+    pen.value(rates.packets, &shared::NONE, "statistics", |count| (units::count(count as f64), Role::Text));
+    pen.skip(1).text(Role::Dim, &text::PACKETS).skip(1);
+    pen.value(rates.bytes, &shared::NONE, "statistics", |bytes| (units::bytes(bytes as f64), Role::Text));
+    pen.skip(1).text(Role::Dim, &text::DROPPED).skip(1);
+    pen.value(rates.drops, &shared::NONE, "statistics", |count| (units::count(count as f64), Role::Text));
     pen.skip(2);
 }
 

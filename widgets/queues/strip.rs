@@ -1,9 +1,10 @@
 //! CPUs side by side, grouped by node; where there are more than columns, several share one.
 
-use crate::parts::{Pen, units};
+use crate::parts::{Pen, names, units};
 use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::locale::screen::queues as text;
 
 /// Which CPU stands in which column.
 pub(super) struct Strip {
@@ -104,18 +105,18 @@ pub(super) fn heads(cx: &Cx<'_>, area: Option<Rect>, buf: &mut Buffer) {
     Pen::new(cx, area, 0, buf).repeat(Role::Head, " ", area.width);
     for &(node, start, end) in &strip.groups {
         let cell = Rect { x: area.x + start, width: end.saturating_sub(start), ..area };
-        let (text, role) = match node {
+        let (name, role) = match node {
             Some(node) => (format!("n{node}"), Role::node(node)),
-            None => ("cpus".to_owned(), Role::Head),
+            None => (text::CPUS.to_string(), Role::Head),
         };
-        if text.len() <= usize::from(cell.width) {
-            Pen::new(cx, cell, 0, buf).text(role, &text);
+        if names::width(&name) <= cell.width {
+            Pen::new(cx, cell, 0, buf).text(role, &name);
         }
     }
     let rest = area.width.saturating_sub(strip.width);
     if strip.each > 1 && rest > 12 {
         let mut pen = Pen::new(cx, Rect { x: area.x + strip.width, width: rest, ..area }, 0, buf);
-        pen.skip(1).text(Role::Dim, &format!("{} CPUs a cell", strip.each));
+        pen.skip(1).text(Role::Dim, &text::CpusPerCell { count: &strip.each }.to_string());
     }
 }
 
@@ -151,5 +152,5 @@ pub(super) fn most<'a>(lists: impl Iterator<Item = &'a [(u32, f64)]>) -> f64 {
 
 /// A legend for the scale.
 pub(super) fn scale(most: f64) -> String {
-    format!("log scale to {}/s", units::count(most.max(100.0)))
+    text::LogScale { rate: &units::count(most.max(100.0)) }.to_string()
 }

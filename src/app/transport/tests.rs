@@ -174,7 +174,7 @@ fn a_span_is_looped_until_told_otherwise() {
 #[test]
 fn marks_are_gone_to_and_told() {
     let (mut transport, mut reel) = (Transport { playing: false, ..Transport::default() }, Fake::seconds(100));
-    assert_eq!(transport.order(&Order::Mark { next: true }, &mut reel), Some("there are no marks".to_owned()));
+    assert_eq!(transport.order(&Order::Mark { next: true }, &mut reel), Some("no marks".to_owned()));
     reel.marks = vec![(20, "load up".to_owned()), (60, "load down".to_owned())];
     assert_eq!(transport.order(&Order::Mark { next: true }, &mut reel), Some("mark 1 of 2: load up".to_owned()));
     transport.order(&Order::Mark { next: true }, &mut reel);
@@ -193,7 +193,7 @@ fn findings_are_gone_to_and_told() {
     use topotop_model::rules::{Severity, Subject};
     let (mut transport, mut reel) = (Transport { playing: false, ..Transport::default() }, Fake::seconds(100));
     let to = |next| Order::Finding { next };
-    assert_eq!(transport.order(&to(true), &mut reel), Some("no finding came or went".to_owned()));
+    assert_eq!(transport.order(&to(true), &mut reel), Some("no finding started or ended".to_owned()));
     let change = |sample, came| {
         let (rule, title, subject) = ("IO-01".into(), "sda".into(), Subject::Host);
         let severity = Severity::Warning;
@@ -209,7 +209,7 @@ fn findings_are_gone_to_and_told() {
     transport.sample = 61;
     transport.order(&to(false), &mut reel);
     assert_eq!(transport.sample, 20);
-    assert_eq!(transport.order(&to(false), &mut reel), Some("no finding came or went earlier".to_owned()));
+    assert_eq!(transport.order(&to(false), &mut reel), Some("no earlier finding".to_owned()));
 }
 
 proptest! {

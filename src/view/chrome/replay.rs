@@ -3,6 +3,7 @@
 use crate::app::App;
 use crate::source::playback::{End, Playback};
 use crate::units;
+use topotop_model::locale::chrome;
 use topotop_model::text::printable;
 use topotop_widgets::Role;
 
@@ -14,17 +15,20 @@ pub(super) fn clock(playback: &Playback, unicode: bool) -> (String, Role) {
     let time = format(playback.at.wall_ns);
     if playback.following {
         return match playback.quiet_seconds {
-            Some(age) => (format!("{} {time}Z, nothing for {}", mark("●", "*"), units::span(age)), Role::Stale),
-            None => (format!("{} {time}Z, at its end", mark("●", "*")), Role::Ok),
+            Some(age) => (
+                format!("{} {}", mark("●", "*"), chrome::StreamQuiet { time: &time, age: &units::span(age) }),
+                Role::Stale,
+            ),
+            None => (format!("{} {}", mark("●", "*"), chrome::AtEnd { time: &time }), Role::Ok),
         };
     }
     let speed = speed(playback.speed, mark("×", "x"));
     match playback.playing {
-        true => (format!("{} {speed} {time}Z", mark("▶", ">")), Role::Replay),
+        true => (format!("{} {speed} {time} UTC", mark("▶", ">")), Role::Replay),
         false if playback.end == End::Over && playback.at == playback.last => {
-            (format!("{} {time}Z, the stream has ended", mark("■", "=")), Role::Stale)
+            (format!("{} {}", mark("■", "="), chrome::StreamEnded { time: &time }), Role::Stale)
         }
-        false => (format!("{} {speed} {time}Z", mark("‖", "||")), Role::Replay),
+        false => (format!("{} {speed} {time} UTC", mark("‖", "||")), Role::Replay),
     }
 }
 
@@ -36,13 +40,13 @@ fn speed(speed: f64, times: &str) -> String {
 pub(super) fn position(app: &App) -> String {
     let Some(playback) = &app.playback else { return String::new() };
     let (position, length) = (units::span(playback.position_seconds()), units::span(playback.length_seconds()));
-    let looped = if playback.span.1.is_some() { " loop" } else { "" };
+    let looped = if playback.span.1.is_some() { format!(" {}", chrome::LOOP_ON) } else { String::new() };
     match playback.end {
         End::Open if playback.behind_seconds() > 0 => {
-            format!("{} behind its end{looped}", units::span(playback.behind_seconds()))
+            format!("{}{looped}", chrome::Behind { span: &units::span(playback.behind_seconds()) })
         }
-        End::Open => format!("{length} so far{looped}"),
-        End::Closed | End::Over => format!("{position} of {length}{looped}"),
+        End::Open => format!("{}{looped}", chrome::SoFar { span: &length }),
+        End::Closed | End::Over => format!("{}{looped}", chrome::Position { position: &position, span: &length }),
     }
 }
 
@@ -54,8 +58,8 @@ pub(super) fn clocks(app: &App) -> String {
 /// Of two machines the one whose resource is short.
 pub(super) fn short(app: &App, width: u16) -> String {
     let short = app.playback.as_ref().map_or_else(String::new, |playback| printable(&playback.short).into_owned());
-    // On a narrow line a word is enough, so that the clocks beside it stay.
-    if width < 150 { short.replacen("bottleneck: ", "short: ", 1) } else { short }
+    // A narrow line has no room for the word beside the clocks.
+    if width < 150 || short.is_empty() { short } else { chrome::Bottleneck { resource: &short }.to_string() }
 }
 
 /// The machine of two that is shown; none where there are not two.

@@ -5,11 +5,12 @@ use super::{CORES, NAME, THROTTLED, get, memory, number, with};
 use crate::Role;
 use crate::parts::table::{Column, Key, Width};
 use crate::parts::units;
+use topotop_model::locale::screen::cgroups as text;
 
 pub(in super::super) static CPU: &[Column<Row>] = &[
     NAME,
     Column::left(
-        "CPU",
+        text::CPU_BAR,
         1,
         |_| Width::flex(10, 16, 3),
         |cx, row, pen| {
@@ -17,11 +18,16 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
         },
     ),
     CORES,
-    Column::right("QUOTA", 1, |_| Width::fixed(6), |cx, row, pen| with(cx, row, |group| cells::quota(group, pen)))
-        .lowest(|cx, row| number(cx, row, |group| group.cpu.quota_cores.value())),
+    Column::right(
+        text::QUOTA_HEAD,
+        1,
+        |_| Width::fixed(6),
+        |cx, row, pen| with(cx, row, |group| cells::quota(group, pen)),
+    )
+    .lowest(|cx, row| number(cx, row, |group| group.cpu.quota_cores.value())),
     Column { priority: 1, ..THROTTLED },
     Column::right(
-        "PERIODS",
+        text::PERIODS_HEAD,
         5,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -31,7 +37,7 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
         },
     ),
     Column::right(
-        "PSI CPU",
+        text::PSI_CPU_HEAD,
         2,
         |_| Width::range(5, 9),
         |cx, row, pen| {
@@ -40,7 +46,7 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
     Column::right(
-        "PROCS",
+        text::PROCESSES_HEAD,
         3,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -51,7 +57,7 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
     )
     .highest(|cx, row| get(cx, row).map_or(Key::None, |group| Key::known(group.processes))),
     Column::left(
-        "CPUS",
+        text::CPUS_HEAD,
         3,
         |_| Width::range(7, 14),
         |cx, row, pen| {
@@ -67,7 +73,7 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
         },
     ),
     Column::left(
-        "MEMS",
+        text::NODES_HEAD,
         4,
         |_| Width::range(5, 9),
         |cx, row, pen| {
@@ -86,7 +92,7 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
 pub(in super::super) static IO: &[Column<Row>] = &[
     NAME,
     Column::right(
-        "READ/s",
+        text::READ_RATE,
         1,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -97,7 +103,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.read_bytes_per_second))),
     Column::right(
-        "WRITE/s",
+        text::WRITE_RATE,
         0,
         |_| Width::fixed(7),
         |cx, row, pen| {
@@ -108,7 +114,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.write_bytes_per_second))),
     Column::right(
-        "R/s",
+        text::READS_HEAD,
         3,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -119,7 +125,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.reads_per_second))),
     Column::right(
-        "W/s",
+        text::WRITES_HEAD,
         3,
         |_| Width::fixed(5),
         |cx, row, pen| {
@@ -130,7 +136,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| cells::io(group, |io| io.writes_per_second))),
     Column::right(
-        "PSI IO",
+        text::PSI_IO_HEAD,
         1,
         |_| Width::range(6, 9),
         |cx, row, pen| {
@@ -139,7 +145,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| group.io_pressure?.some_ratio)),
     Column::right(
-        "PSI MEM",
+        text::PSI_MEMORY_HEAD,
         1,
         |_| Width::range(7, 9),
         |cx, row, pen| {
@@ -148,7 +154,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| group.memory_pressure?.some_ratio)),
     Column::right(
-        "PSI CPU",
+        text::PSI_CPU_HEAD,
         1,
         |_| Width::range(7, 9),
         |cx, row, pen| {
@@ -157,7 +163,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
     )
     .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
     Column::right(
-        "DIRTY",
+        text::DIRTY_HEAD,
         4,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -165,7 +171,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         },
     ),
     Column::right(
-        "WBACK",
+        text::WRITEBACK_HEAD,
         4,
         |_| Width::fixed(6),
         |cx, row, pen| {
@@ -173,7 +179,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         },
     ),
     Column::right(
-        "MAJFLT/s",
+        text::MAJFLT_HEAD,
         5,
         |_| Width::fixed(8),
         |cx, row, pen| {
@@ -183,7 +189,7 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         },
     ),
     Column::right(
-        "AT MAX/s",
+        text::AT_MAX_HEAD,
         5,
         |_| Width::fixed(8),
         |cx, row, pen| {

@@ -2,12 +2,14 @@
 
 use crate::parts::bar::Part;
 use crate::parts::machine::{Machine, Section};
-use crate::parts::{Pen, number, severity};
+use crate::parts::{Pen, names, number, severity};
 use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::Known;
 use topotop_model::frame::{CpuShares, Node};
+use topotop_model::locale::screen::overview as text;
+use topotop_model::locale::screen::shared;
 
 /// Columns of the numbers with the shortest bar.
 pub(super) const WIDTH: u16 = 5 + 10 + 1 + BAR.0 + 1 + 5 + 8;
@@ -67,13 +69,14 @@ impl Columns {
     /// Names the columns on the panel's rule.
     pub(super) fn heads(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
         for (end, name) in [
-            (self.busy + 6, " busy "),
-            (self.softirq + 10, " softirq "),
-            (self.foreign + 1, " memory "),
-            (self.foreign + 9, " foreign "),
+            (self.busy + 6, text::BUSY_HEAD),
+            (self.softirq + 10, text::SOFTIRQ_HEAD),
+            (self.foreign + 1, text::MEMORY_HEAD),
+            (self.foreign + 9, text::FOREIGN_HEAD),
         ] {
             let mut pen = Pen::new(cx, area, 0, buf);
-            pen.to(end.saturating_sub(name.len() as u16)).text(Role::Head, name);
+            let name = format!(" {name} ");
+            pen.to(end.saturating_sub(names::width(&name))).text(Role::Head, &name);
         }
     }
 
@@ -154,14 +157,16 @@ impl Columns {
     pub(super) fn more(&self, pen: &mut Pen<'_>, machine: &Machine, section: &Section) {
         let cx = pen.cx();
         let load = Load::of(cx, machine, section);
-        pen.to(self.busy + 1).text(Role::Dim, "iowait").share(5, load.iowait);
+        pen.to(self.busy + 1).text(Role::Dim, &shared::IOWAIT).share(5, load.iowait);
         let Some(node) = section.node.and_then(|node| cx.frame.node(node)) else { return };
         pen.to(self.memory);
-        for (role, name, bytes) in [(Role::Anon, "anon", node.anon_bytes), (Role::Cache, "file", node.file_bytes)] {
+        for (role, name, bytes) in
+            [(Role::Anon, text::ANON, node.anon_bytes), (Role::Cache, text::FILE, node.file_bytes)]
+        {
             if pen.x() + 11 > self.foreign {
                 break;
             }
-            pen.text(role, name).known(Role::Dim, 6, bytes, number::whole_bytes).skip(1);
+            pen.text(role, &name).known(Role::Dim, 6, bytes, number::whole_bytes).skip(1);
         }
     }
 }
@@ -178,7 +183,7 @@ pub(super) fn cpu(pen: &mut Pen<'_>, id: u32) {
     pen.field(Role::Dim, 5, number::Short::from_display(format_args!("c{id}")).as_str());
     let Some(shares) = cx.frame.cpu(id).and_then(|cpu| cpu.shares) else {
         let one = cx.frame.interval_seconds.is_none();
-        pen.text(Role::Absent, if one { "no rate before the second sample" } else { "?" });
+        pen.text(Role::Absent, if one { shared::NO_RATES.as_str() } else { "?" });
         return;
     };
     let numbers = if pen.left() >= 66 { 44 } else { 0 };

@@ -5,6 +5,7 @@ use super::Place;
 use crate::Cx;
 use ratatui::layout::Rect;
 use topotop_model::Known;
+use topotop_model::locale::Text;
 
 /// Where a cell's content goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +72,8 @@ impl Key<'_> {
 
 /// A column of rows `R`, which are looked up in the frame.
 pub struct Column<R> {
-    /// Its head.
-    pub title: &'static str,
+    /// Its heading.
+    pub title: Text,
     /// Its width for this frame.
     pub width: fn(&Cx<'_>) -> Width,
     /// Where its content goes.
@@ -100,12 +101,12 @@ impl<R> Copy for Column<R> {}
 
 impl<R> Column<R> {
     /// A column of texts and pictures.
-    pub const fn left(title: &'static str, priority: u8, width: fn(&Cx<'_>) -> Width, draw: Draw<R>) -> Self {
+    pub const fn left(title: Text, priority: u8, width: fn(&Cx<'_>) -> Width, draw: Draw<R>) -> Self {
         Self { title, width, align: Align::Left, priority, descending: true, key: None, draw }
     }
 
     /// A column of numbers.
-    pub const fn right(title: &'static str, priority: u8, width: fn(&Cx<'_>) -> Width, draw: Draw<R>) -> Self {
+    pub const fn right(title: Text, priority: u8, width: fn(&Cx<'_>) -> Width, draw: Draw<R>) -> Self {
         Self { title, width, align: Align::Right, priority, descending: true, key: None, draw }
     }
 

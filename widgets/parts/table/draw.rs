@@ -33,20 +33,19 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         buf.set_style(line.intersection(buf.area), style);
         for place in &self.places {
             let Some(column) = self.columns.get(place.column) else { continue };
-            let title = columns::head_width(column.title);
+            let title = columns::head_width(&column.title);
             let indent = match column.align {
                 Align::Left => 0,
                 Align::Right => place.width.saturating_sub(title),
             };
-            // A title may run over the gap to the next column by the sort mark only.
+            // The sort mark stands behind the title, at most in the gap to the next column.
             let cell = Rect { x: place.x, y: self.area.y, width: place.width + 1, height: 1 };
             let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
             pen.skip(indent);
-            pen.sub(place.width - indent).text(Role::Head, column.title);
+            pen.sub(place.width - indent).text(Role::Head, &column.title);
             if self.sort == Some(place.column) {
                 let mut pen = Pen::new(cx, cell.intersection(self.area), 0, buf);
-                // Before a number's title, behind a text's: where there is a blank.
-                pen.skip(if indent > 0 { indent - 1 } else { title.min(place.width) });
+                pen.skip((indent + title).min(place.width));
                 pen.text(Role::Key, if self.descending { "▼" } else { "▲" });
             }
         }

@@ -6,10 +6,11 @@ use ratatui::layout::Rect;
 use std::sync::Arc;
 use topotop_model::Stamp;
 use topotop_model::frame::{Frame, Process};
+use topotop_model::locale::screen::processes as text;
 
 static COLUMNS: &[Column<usize>] = &[
     Column::right(
-        "PID",
+        text::PID_HEAD,
         0,
         |_| Width::fixed(5),
         |cx, at: usize, pen| {
@@ -18,7 +19,7 @@ static COLUMNS: &[Column<usize>] = &[
     )
     .lowest(|cx, at: usize| Key::Number(f64::from(cx.frame.processes[at].pid))),
     Column::left(
-        "NAME",
+        text::COMM_HEAD,
         1,
         |_| Width::flex(4, 8, 1),
         |cx, at: usize, pen| {
@@ -27,7 +28,7 @@ static COLUMNS: &[Column<usize>] = &[
     )
     .lowest(|cx, at: usize| Key::Text(&cx.frame.processes[at].comm)),
     Column::right(
-        "CPU",
+        text::CPU_HEAD,
         2,
         |_| Width::fixed(5),
         |cx, at: usize, pen| {
@@ -36,7 +37,7 @@ static COLUMNS: &[Column<usize>] = &[
     )
     .highest(|cx, at: usize| Key::some(cx.frame.processes[at].cpu_cores)),
     Column::left(
-        "NOTE",
+        text::POLICY_HEAD,
         5,
         |_| Width::range(6, 10),
         |_, _: usize, pen| {
@@ -102,10 +103,10 @@ fn unknown_values_come_last_in_either_order() {
         assert_eq!(table.act(Action::SortReverse, cx), Did::Changed);
         arrange(&mut table, cx);
         assert_eq!(pids(&table, cx), [1, 3, 2]);
-        assert_eq!(table.order(), Some(("CPU", false)));
+        assert_eq!(table.order(), Some((text::CPU_HEAD, false)));
         assert_eq!(table.act(Action::SortNext, cx), Did::Changed);
         arrange(&mut table, cx);
-        assert_eq!((table.order(), pids(&table, cx)), (Some(("PID", false)), vec![1, 2, 3]));
+        assert_eq!((table.order(), pids(&table, cx)), (Some((text::PID_HEAD, false)), vec![1, 2, 3]));
     });
 }
 
@@ -186,8 +187,8 @@ fn clicks_sort_select_and_open() {
         arrange(&mut table, cx);
         assert_eq!(table.act(Action::Click { column: 8, row: 0 }, cx), Did::Changed);
         arrange(&mut table, cx);
-        assert_eq!(table.order(), Some(("NAME", false)));
-        assert!(row(&drawn(&table, cx), 0).contains("NAME▲"));
+        assert_eq!(table.order(), Some((text::COMM_HEAD, false)));
+        assert!(row(&drawn(&table, cx), 0).contains("COMM▲"));
         assert_eq!(table.act(Action::Click { column: 8, row: 2 }, cx), Did::Selected);
         assert_eq!(table.selected().copied(), Some(2));
         assert_eq!(table.act(Action::Click { column: 8, row: 2 }, cx), Did::Opened);
@@ -219,10 +220,10 @@ fn unimportant_columns_vanish_and_ascii_has_its_marks() {
         let mut table = table();
         arrange(&mut table, cx);
         let heads = row(&drawn(&table, cx), 0);
-        assert!(heads.contains("vCPU") && heads.contains("NOTE"), "{heads}");
+        assert!(heads.contains("CPUv") && heads.contains("POLICY"), "{heads}");
         table.place(cx, Rect::new(0, 0, 20, 6));
         let heads = row(&drawn(&table, cx), 0);
-        assert!(heads.contains("vCPU") && !heads.contains("NOTE"), "{heads}");
+        assert!(heads.contains("CPUv") && !heads.contains("POLICY"), "{heads}");
         table.place(cx, Rect::new(0, 0, 8, 6));
         assert_eq!(row(&drawn(&table, cx), 0), "   PID");
         table.act(Action::Down, cx);

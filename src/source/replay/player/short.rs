@@ -23,7 +23,7 @@ impl Player {
             resources.push(if there { deck.resources() } else { Resources::default() });
         }
         let (machine, resource) = limiting_machine(&resources)?;
-        Some(format!("bottleneck: {}: {}", self.names.get(machine)?, resource.summary()))
+        Some(format!("{}: {}", self.names.get(machine)?, resource.summary()))
     }
 }
 
