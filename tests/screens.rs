@@ -4,13 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
 use std::time::Duration;
-use topotop::app::{App, Look, Msg, Status};
+use topotop::app::{App, Look, Modal, Msg, Status};
 use topotop::keymap::Keymap;
 use topotop::source::{About, Sample};
 use topotop::view;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::Timeline;
+use topotop_model::locale::Text;
 use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Theme, demo};
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 15)];
@@ -151,8 +152,8 @@ impl Panel for Empty {
         self.0
     }
 
-    fn title(&self) -> &'static str {
-        self.0
+    fn title(&self) -> Text {
+        Text::find(&format!("screen.{}.tab", self.0)).expect("a screen")
     }
 
     fn arrange(&mut self, _: &Cx<'_>, _: Rect) {}
@@ -207,4 +208,47 @@ fn the_keys_lie_over_the_screen() {
     let topotop::app::Modal::Help(list) = &mut app.modal else { panic!("help is open") };
     list.scroll = usize::MAX >> 1;
     assert!(text(&mut app, (80, 24)).contains("ctrl-l"));
+}
+
+/// The program's own lines and the list of keys in a made-up language: no English is left but agreed terms, keys and names
+/// that come from the machine.
+#[test]
+fn no_text_around_panels_bypasses_the_catalogue() {
+    let keys = ["esc", "enter", "tab", "shift", "ctrl", "space", "home", "end", "pgup", "pgdn", "UTC"];
+    let frame = demo::server();
+    let debug = format!("{frame:?}{:?}{:?}", demo::sick(), demo::timeline());
+    let names: Vec<&str> = demo::words_in_strings(&debug).chain(keys).collect();
+    let mut app = app(frame, Charset::Unicode);
+    let mut left = std::collections::BTreeSet::new();
+    topotop_model::locale::with(demo::pseudo_locale(), || {
+        let mut check = |app: &mut App, lines: fn(&str) -> String| {
+            for size in [(80, 24), (120, 40), (200, 60)] {
+                let picture = lines(&text(app, size));
+                let words = demo::english_words(&picture);
+                let known = |word: &str| demo::AGREED.contains(&word) || names.iter().any(|name| name.contains(word));
+                left.extend(words.filter(|word| !known(word)).map(str::to_owned));
+            }
+        };
+        let edges =
+            |picture: &str| [picture.lines().next(), picture.lines().last()].map(Option::unwrap_or_default).join("\n");
+        for screen in 0..app.panels.len() {
+            app.screen = screen;
+            check(&mut app, edges);
+        }
+        app.status.about.still = false;
+        check(&mut app, edges);
+        app.held = Some(app.newest.clone());
+        check(&mut app, edges);
+        for modal in [Modal::Filter, Modal::Jump(String::new()), Modal::Mark(String::new())] {
+            app.modal = modal;
+            check(&mut app, edges);
+        }
+        app.screen = 0;
+        app.modal = Modal::Help(topotop::app::List::default());
+        // Over an empty panel the list of keys is all there is.
+        app.newest = Sample::default();
+        app.held = None;
+        check(&mut app, str::to_owned);
+    });
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -4,11 +4,13 @@ mod cgroups;
 mod cpus;
 mod disks;
 mod judgement;
+mod locale;
 mod machine;
 mod network;
 mod processes;
 
 pub use judgement::{healthy, sick, sick_hostile, timeline};
+pub use locale::{AGREED, english_words, pseudo_locale, words_in_strings};
 use machine::Shape;
 use std::sync::{Arc, LazyLock};
 use topotop_model::frame::{CollectorCost, Frame, Host, Memory, Pressure, PressureStall};

@@ -17,6 +17,8 @@ pub mod gaps;
 pub mod overview;
 pub mod parts;
 pub mod processes;
+#[cfg(test)]
+mod pseudo_locale;
 pub mod queues;
 #[cfg(test)]
 mod testing;

@@ -43,7 +43,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     Column::left(
         text::SINCE_HEAD,
         1,
-        |_| Width::fixed(8),
+        |_| Width::fixed(9),
         |cx, row, pen| {
             let Some(finding) = get(cx, row) else { return };
             match detail::since(finding) {
@@ -56,7 +56,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     Column::right(
         text::DURATION_HEAD,
         1,
-        |_| Width::fixed(4),
+        |_| Width::fixed(8),
         |cx, row, pen| {
             let Some(finding) = get(cx, row) else { return };
             match detail::lasted(cx, finding) {
@@ -69,7 +69,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
     Column::right(
         text::CONFIDENCE_HEAD,
         2,
-        |_| Width::fixed(4),
+        |_| Width::fixed(10),
         |cx, row, pen| {
             let Some(finding) = get(cx, row) else { return };
             pen.text(Role::Dim, units::percent(finding.confidence).as_str());

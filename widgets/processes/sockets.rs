@@ -127,7 +127,7 @@ mod tests {
             jvm(cx, &mut doc, &machine, 60);
             lines(cx, &mut doc, &Process { listen: Some(Vec::new()), ..Process::default() }, 60);
             let text = doc.text();
-            for part in ["0.0.0.0:8080 tcp", "[::]:9060 tcp", "> 10.0.0.2", "857", "99%", "77%", "64", "nowhere"] {
+            for part in ["0.0.0.0:8080 tcp", "[::]:9060 tcp", "> 10.0.0.2", "857", "99%", "77%", "64.0 MiB", "none"] {
                 assert!(text.contains(part), "{part}: {text}");
             }
             assert!(!text.contains('\u{1b}'));
