@@ -197,8 +197,7 @@ fn one(pen: &mut Pen<'_>, name: u16, cell: &Cell<'_>) {
         }
         (None, Verdict::Limiting) => what(pen, cell),
         (None, _) => {
-            let note =
-                if resource.note.is_empty() { shared::UNKNOWN.as_str() } else { brief(resource, pen.left()) };
+            let note = if resource.note.is_empty() { shared::UNKNOWN.as_str() } else { brief(resource, pen.left()) };
             pen.text(Role::Absent, note);
         }
     }
