@@ -106,7 +106,7 @@ fn findings_are_read_and_gone_to() {
     session.shows("Rules and their state");
     session.keys("/NIC-01\r");
     session.shows("Rule NIC-01");
-    session.shows("Limits");
+    session.shows("Thresholds");
     session.keys("2");
     // Whatever is found or not: the line stands above the footer of every other screen.
     session.until("a line of findings", |screen| {
