@@ -232,7 +232,7 @@ mod tests {
         let open = dir.path().join("open");
         std::fs::create_dir(&open).expect("made");
         std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o777)).expect("set");
-        assert!(File::open(&open).is_err_and(|error| error.contains("others may write")));
+        assert!(File::open(&open).is_err_and(|error| error.contains("writable by others")));
         symlink(&open, dir.path().join("link")).expect("linked");
         assert!(File::open(&dir.path().join("link")).is_err());
         let own = dir.path().join("own");

@@ -20,7 +20,7 @@ fn plan() -> Plan {
         fix: "F-CHAN",
         rule: topotop_model::rules::nic_channels::ID,
         subject: Subject::Nic("eth0".into()),
-        title: "eth0: combined 1 -> combined 8".to_owned(),
+        title: "Raise eth0 from 1 to 8 combined channels".to_owned(),
         identity: vec![Identity::Nic { name: "eth0".into(), ifindex: 2, address: "52:54:00:12:34:56".into() }],
         steps: vec![
             Step::new("channels", Target::Channels { nic: "eth0".into() }, "combined 8"),
@@ -119,7 +119,7 @@ fn run() -> Run {
     ];
     run.verdict = Some(Verdict {
         name: "improved",
-        why: "packets received of nic:eth0 +18 %, softirq of the CPU with most of host -42 %".to_owned(),
+        why: "packets received of nic:eth0 +18%, softirq of the CPU with most of host -42%".to_owned(),
         table: vec![
             measured("load", "nic.rx_packets", Some([94e3, 92e3, 96e3]), Some([111e3, 108e3, 113e3]), "improved"),
             measured("cost", "host.busiest_softirq", Some([0.98, 0.97, 0.99]), Some([0.57, 0.5, 0.6]), "improved"),

@@ -253,7 +253,7 @@ fn an_essential_step_that_fails_takes_the_others_back() {
             let error = done.outcomes.last().and_then(|outcome| outcome.error.clone());
             assert_eq!(error, Some(errno(trouble).message));
             assert_eq!(last(&paper).state(), State::Failed);
-            assert!(undo(&mut machine, &mut paper, false).is_err_and(|why| why.contains("nothing of it is in force")));
+            assert!(undo(&mut machine, &mut paper, false).is_err_and(|why| why.contains("nothing of it is in effect")));
         }
     }
 }
@@ -289,7 +289,7 @@ fn what_the_kernel_takes_in_silence_is_told() {
         done.outcomes
             .last()
             .and_then(|outcome| outcome.error.as_deref())
-            .is_some_and(|error| error.contains("reads 1, not 3"))
+            .is_some_and(|error| error.contains("the value is 1, not 3"))
     );
     assert_eq!(machine.value("/sys/a", ""), "1");
 }
@@ -374,7 +374,10 @@ fn a_value_that_changed_since_it_was_shown_is_shown_again() {
     let (mut machine, mut paper) = (machine(), paper());
     let proposal = resolve(&machine, &plan());
     machine.values.insert(("/sys/a".to_owned(), String::new()), "9".to_owned());
-    assert!(apply(&mut machine, &mut paper, &proposal).is_err_and(|why| why.contains("is 9 now, not 1 as was shown")));
+    assert!(
+        apply(&mut machine, &mut paper, &proposal)
+            .is_err_and(|why| why.contains("has changed from 1 to 9 since it was shown"))
+    );
 }
 
 #[test]
