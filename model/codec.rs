@@ -56,32 +56,32 @@ const MAX_LIST: usize = 1 << 12;
 const LEVELS: (i32, i32) = (9, 1);
 /// Content below this is not worth packing.
 const MIN_PACKED: usize = 48;
-/// Buffers larger than this are not kept for the next record.
+/// Buffers larger than this are freed after a record.
 const MAX_KEPT: usize = 1 << 20;
 
-/// The records before the one that is sought of which every section is kept.
+/// The records before the requested one of which every section is retained.
 const NEAR: usize = 3;
 
 /// Why bytes are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It ends before it should.
-    #[error("the record is cut short")]
+    #[error("the record is truncated")]
     Short,
     /// A number, length or text is not possible.
     #[error("the record is damaged")]
     Malformed,
     /// It is larger than any real one.
-    #[error("the record asks for more than any machine has")]
+    #[error("the record is larger than any machine needs")]
     TooLarge,
     /// A difference without the sample before it.
-    #[error("the record is a difference and the sample before it is not known")]
+    #[error("the record is a difference to an unknown sample")]
     NoBase,
     /// The compressed block does not decompress.
-    #[error("the record's compression is damaged")]
+    #[error("the compressed data of the record are damaged")]
     Compression,
     /// Written by a later version in another form.
-    #[error("the record is of a later version")]
+    #[error("the record belongs to a later version")]
     Version,
 }
 
@@ -96,7 +96,7 @@ pub struct Record {
     pub bytes: Vec<u8>,
 }
 
-/// What is kept from record to record for speed, never for the result.
+/// What is reused from record to record for speed, without effect on the result.
 #[derive(Default)]
 struct Tools {
     scratch: write::Scratch,
@@ -171,7 +171,7 @@ fn length(out: &mut Vec<u8>, mut length: usize) {
 
 /// Decodes a record; a difference needs the snapshot that it was made against.
 ///
-/// Whatever stands in a record, beside its base it takes at most 64 MiB and 8 KiB for each byte of the record.
+/// Any record takes at most 64 MiB and 8 KiB for each of its bytes besides its base.
 pub fn decode(base: Option<&Snapshot>, record: &Record) -> Result<Snapshot, Error> {
     let mut out = match base {
         Some(base) => base.clone(),

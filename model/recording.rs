@@ -19,8 +19,8 @@ mod tests;
 
 pub use compose::{Chunk, Composer, Limits, Place};
 pub use event::{Event, MAX_EVENT, What};
-pub use finding::{Fact, Noted, Told, Value, told};
-pub use fix::{FixState, FixTold, changes as fix_changes};
+pub use finding::{RecordedEvidence, RecordedFinding, RecordedFindings, Value, finding_events};
+pub use fix::{FixState, RecordedFix, changes as fix_changes};
 pub use head::{HEAD_BYTES, Head, Kind, MAX_BODY, SYNC};
 pub use header::{About, HEADER_BYTES, Header};
 pub use index::{Entry, Index, TAIL_BYTES, index_at, tail};
@@ -36,19 +36,19 @@ pub const VERSION: u32 = 2;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// It does not begin as a recording does.
-    #[error("this is no recording of topotop")]
+    #[error("not a topotop recording")]
     Foreign,
     /// Another form of the file.
-    #[error("its form is version {0}, this topotop reads up to {VERSION}: use a later topotop")]
+    #[error("format version {0} is newer than {VERSION}: use a later topotop")]
     Later(u32),
     /// The header block is damaged.
-    #[error("its header is damaged")]
+    #[error("the header is damaged")]
     Header,
     /// It cannot be read.
     #[error("{0}")]
     Read(String),
     /// A sample that does not fit.
-    #[error("a sample takes {0} bytes, more than a segment of this recording: allow it a larger size")]
+    #[error("a sample takes {0} bytes, more than a segment of this recording: increase --max-size")]
     TooLarge(u64),
     /// A sample that cannot be encoded or decoded.
     #[error(transparent)]

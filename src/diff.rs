@@ -15,7 +15,7 @@ use topotop_model::derive::{Deriver, Settings};
 use topotop_model::diff::{Comparison, FactChange, Found, FoundChanges, FoundSide, Side, compare};
 use topotop_model::judge::{self, Judge};
 use topotop_model::locale::{Text, diff as text, error};
-use topotop_model::recording::{Event, FixState, FixTold, What};
+use topotop_model::recording::{Event, FixState, RecordedFix, What};
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
 
@@ -59,7 +59,7 @@ struct About {
     /// Samples of a block, whose means the spread is of.
     block: u64,
     /// Fixes that its file tells of, with their wall time in ns.
-    fixes: Vec<(i64, FixTold)>,
+    fixes: Vec<(i64, RecordedFix)>,
 }
 
 /// A comparison and what was compared.
@@ -174,7 +174,7 @@ fn fold(given: &Given, judge: &judge::Settings) -> Result<(About, Side, FoundSid
 }
 
 /// A fix that wrote something, or was taken back.
-fn fix(event: Event) -> Option<(i64, FixTold)> {
+fn fix(event: Event) -> Option<(i64, RecordedFix)> {
     match event.what {
         What::Fix(told) if matches!(told.state, FixState::Applied | FixState::Partial | FixState::Undone) => {
             Some((event.wall_ns, *told))
@@ -185,11 +185,11 @@ fn fix(event: Event) -> Option<(i64, FixTold)> {
 
 impl Report {
     /// Fixes from the beginning of what is compared to its end, each once, in the order of time.
-    fn fixes(&self) -> Vec<&(i64, FixTold)> {
+    fn fixes(&self) -> Vec<&(i64, RecordedFix)> {
         let from = self.before.from_wall_ns.min(self.after.from_wall_ns);
         let to = self.before.to_wall_ns.max(self.after.to_wall_ns);
         let all = self.before.fixes.iter().chain(&self.after.fixes).filter(|(at, _)| (from..=to).contains(at));
-        let mut fixes: Vec<&(i64, FixTold)> = Vec::new();
+        let mut fixes: Vec<&(i64, RecordedFix)> = Vec::new();
         for fix in all {
             if !fixes.contains(&fix) {
                 fixes.push(fix);
@@ -318,7 +318,7 @@ fn counted(count: usize, text: impl Fn(u64) -> String) -> (u64, String) {
 }
 
 /// When a fix did what, in a line.
-fn fix_note(wall_ns: i64, fix: &FixTold) -> String {
+fn fix_note(wall_ns: i64, fix: &RecordedFix) -> String {
     let (time, title, id) = (units::date_time(wall_ns), printable(&fix.title), printable(&fix.id));
     let (time, state, title): (&dyn Display, &dyn Display, &dyn Display) = (&time, &fix.state.word(), &title);
     if fix.id.is_empty() {

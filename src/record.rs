@@ -1,9 +1,9 @@
 //! `topotop record`: samples to a file or a pipe, without a screen; with a command, from its start to its end.
 
 mod child;
-mod clerk;
-pub(crate) mod holes;
-mod passing;
+mod forward;
+mod judged_writer;
+pub(crate) mod missing;
 mod recorder;
 mod sampling;
 mod signals;
@@ -11,7 +11,7 @@ mod signals;
 use crate::recording::{Target, Writer};
 use crate::source::live::Plan;
 use crate::units;
-use clerk::Clerk;
+use judged_writer::JudgedWriter;
 pub(crate) use recorder::summary;
 use recorder::{Event, Recorder};
 use sampling::{Sampling, Sink};
@@ -53,7 +53,7 @@ pub struct RecordArgs {
 /// The status of what went wrong here and not in the command.
 const OWN: u8 = 125;
 
-/// Why it could not be done, and the status that says so.
+/// An error and the exit status for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// Exit status.
@@ -63,7 +63,7 @@ pub(crate) struct Failure {
 }
 
 impl RecordArgs {
-    /// A failure of topotop's own: where there is a command its status tells it from the command's.
+    /// A failure of topotop itself; with a command, its exit status differs from the command's.
     pub(crate) fn failure(&self, text: String) -> Failure {
         Failure { status: if self.command.is_empty() { 2 } else { OWN }, text }
     }
@@ -75,15 +75,15 @@ impl RecordArgs {
     /// What cannot go well, before anything is touched.
     fn check(&self, root: &Root) -> Result<(), String> {
         if self.streams() && std::io::stdout().is_terminal() {
-            return Err("-o -: standard output is a terminal: pipe it to `topotop replay -` or give a file".to_owned());
+            return Err("-o -: standard output is a terminal: pipe it to `topotop replay -` or use a file".to_owned());
         }
         if !self.command.is_empty() && !root.is_live() {
-            return Err("a captured machine runs no command: leave out --root or the command".to_owned());
+            return Err("a captured machine cannot run a command: omit --root or the command".to_owned());
         }
-        // Before the first sample is taken, which costs something; whoever makes the file looks again.
+        // Before the first sample, which costs time; creating the file checks again.
         if !self.streams() && self.output.symlink_metadata().is_ok() {
             let shown = self.output.display();
-            return Err(format!("-o {shown}: it exists: give another name, or remove it"));
+            return Err(format!("-o {shown}: file exists: choose another name or remove it"));
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ impl RecordArgs {
 pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> Result<u8, Failure> {
     let own = |text: String| args.failure(text);
     args.check(&root).map_err(own)?;
-    let (tell, told) = channel();
+    let (tell, events) = channel();
     let (stopped, signals) = (Arc::new(AtomicBool::new(false)), tell.clone());
     let watched = signals::watch(!args.command.is_empty(), move |signal| signals.send(Event::Signal(signal)).is_ok())
         // Before the sampler can run again.
@@ -117,11 +117,11 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
         anonymiser.apply(&mut first);
     }
     let about = about(&first, plan.interval, &plan.settings, anonymiser.as_ref());
-    // Derived as the header says, which is how it is replayed.
+    // Derived with the settings of the header, as replaying does.
     let derived = Settings { nic_capacity_mbps: about.nic_capacity_mbps.clone() };
-    let mut clerk = Clerk::new(derived, plan.judge.clone());
+    let mut judge = JudgedWriter::new(derived, plan.judge.clone());
     let mut writer = Writer::start(&args.target(), about).map_err(own)?;
-    clerk.put(&first, &mut writer);
+    judge.put(&first, &mut writer);
     let refusal = writer.refusal().map(|refusal| format!("-o {}: {refusal}", args.output.display()));
     let sink = Sink::new(writer);
     let mut recorder = Recorder::new(args, sink.clone(), verbose);
@@ -130,13 +130,14 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
         return Err(own(refusal));
     }
     if !args.command.is_empty() {
-        let told_as = anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
-        recorder.bracket(args, told_as, &plan.options.metrics, tell.clone())?;
+        let recorded_as =
+            anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
+        recorder.bracket(args, recorded_as, &plan.options.metrics, tell.clone())?;
     }
     let deadline = args.duration.map(|duration| begun + duration);
     let (end, ending) = channel();
     let interval = plan.interval;
-    let sampling = Sampling { sampler, anonymiser, clerk, interval, sink, last: first.stamp, stopped };
+    let sampling = Sampling { sampler, anonymiser, judge, interval, sink, last: first.stamp, stopped };
     let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
         if live {
             sampling.run(begun, &ending);
@@ -147,10 +148,10 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
         let _ = tell.send(Event::Sampled);
     });
     thread.map_err(|error| own(format!("a thread: {error}")))?;
-    Ok(recorder.until_the_end(&told, &end, deadline))
+    Ok(recorder.until_the_end(&events, &end, deadline))
 }
 
-/// What the header says of a recording that begins with a snapshot.
+/// The header of a recording that begins with a snapshot.
 pub(crate) fn about(
     first: &Snapshot,
     interval: Duration,

@@ -1,7 +1,7 @@
 //! The bottleneck of a whole recording, and the limiting machine of two recordings of one test.
 
 use crate::common::pty::TOPOTOP;
-use crate::common::reel::{Reel, quiet};
+use crate::common::synthetic_recording::{SyntheticRecording, quiet};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,8 +19,13 @@ fn check(arguments: &[&str]) -> (Option<i32>, String, String) {
 
 /// A server that has time and a client with one full core.
 fn pair(dir: &Path, from: u64) -> [PathBuf; 2] {
-    let server = Reel { boot_id: "22222222-2222-4333-8444-555555555555", seconds: 21, ..Reel::default() };
-    let client = Reel { host: "load-3", busy: one_core, seconds: 21, from, ..Reel::default() };
+    let server = SyntheticRecording {
+        boot_id: "22222222-2222-4333-8444-555555555555",
+        seconds: 21,
+        ..SyntheticRecording::default()
+    };
+    let client =
+        SyntheticRecording { host: "load-3", busy: one_core, seconds: 21, from, ..SyntheticRecording::default() };
     let paths = [dir.join("server.rec"), dir.join("client.rec")];
     server.write(&paths[0]);
     client.write(&paths[1]);

@@ -4,10 +4,10 @@ pub(crate) mod captured;
 pub(crate) mod edit;
 pub(crate) mod load;
 pub(crate) mod pty;
-pub(crate) mod reel;
 pub(crate) mod schema;
 pub(crate) mod series;
 pub(crate) mod synthetic;
+pub(crate) mod synthetic_recording;
 
 use std::path::Path;
 

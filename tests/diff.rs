@@ -1,8 +1,8 @@
 //! `topotop diff`: what it finds, what it says, what it leaves as status.
 
 use crate::common::pty::TOPOTOP;
-use crate::common::reel::{Reel, quiet};
 use crate::common::schema::violations;
+use crate::common::synthetic_recording::{SyntheticRecording, quiet};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -27,10 +27,11 @@ fn louder(second: u64, cpu: u32) -> u64 {
 
 fn recordings() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
-    Reel::default().write(&dir.path().join("a.rec"));
+    SyntheticRecording::default().write(&dir.path().join("a.rec"));
     let busy = |second, cpu| quiet(second + 500, cpu);
-    Reel { from: 100, busy, ..Reel::default() }.write(&dir.path().join("idle.rec"));
-    Reel { from: 200, busy: louder, channels: 8, ..Reel::default() }.write(&dir.path().join("b.rec"));
+    SyntheticRecording { from: 100, busy, ..SyntheticRecording::default() }.write(&dir.path().join("idle.rec"));
+    SyntheticRecording { from: 200, busy: louder, channels: 8, ..SyntheticRecording::default() }
+        .write(&dir.path().join("b.rec"));
     dir
 }
 
@@ -45,14 +46,14 @@ fn a_recording_and_itself_are_the_same() {
 
 #[test]
 fn fixes_in_between_are_named() {
-    use topotop_model::recording::{FixState, FixTold};
+    use topotop_model::recording::{FixState, RecordedFix};
     let dir = tempfile::tempdir().expect("a directory");
     let fix = |second: u64, state| {
         let (id, title) = ("NIC-01/nic%3Aeth0/F-CHAN".to_owned(), "eth0: combined 1 -> \u{1b}[2J8".to_owned());
-        (second, What::Fix(Box::new(FixTold { id, title, state, ..FixTold::default() })))
+        (second, What::Fix(Box::new(RecordedFix { id, title, state, ..RecordedFix::default() })))
     };
     let events = vec![fix(10, FixState::Applied), fix(30, FixState::Verdict), fix(55, FixState::Undone)];
-    Reel { events, ..Reel::default() }.write(&dir.path().join("a.rec"));
+    SyntheticRecording { events, ..SyntheticRecording::default() }.write(&dir.path().join("a.rec"));
     let text = written(dir.path(), &["diff", "a.rec@0s-20s", "a.rec@35s-50s"]);
     assert!(text.contains("fix applied: eth0: combined 1 -> \\x1b[2J8 [NIC-01/nic%3Aeth0/F-CHAN]"), "{text}");
     assert_eq!(text.matches("fix applied").count(), 1, "{text}");
@@ -107,7 +108,8 @@ fn spans_are_compared_and_named() {
         (60, What::Mark { text: "fixed".into() }),
         (100, What::Exit { status: Some(0), signal: None }),
     ];
-    Reel { seconds: 120, busy, events, ..Reel::default() }.write(&dir.path().join("one.rec"));
+    SyntheticRecording { seconds: 120, busy, events, ..SyntheticRecording::default() }
+        .write(&dir.path().join("one.rec"));
     for (a, b) in
         [("one.rec@0s-59s", "@60s-"), ("one.rec@10:00-10:00:59", "one.rec@10:01-"), ("one.rec@all", "one.rec@all")]
     {
@@ -123,7 +125,11 @@ fn spans_are_compared_and_named() {
 #[test]
 fn other_machines_are_compared_as_far_as_they_can_be() {
     let dir = recordings();
-    let other = Reel { host: "db-18", boot_id: "99999999-2222-4333-8444-555555555555", ..Reel::default() };
+    let other = SyntheticRecording {
+        host: "db-18",
+        boot_id: "99999999-2222-4333-8444-555555555555",
+        ..SyntheticRecording::default()
+    };
     other.write(&dir.path().join("other.rec"));
     let text = written(dir.path(), &["diff", "a.rec", "other.rec"]);
     assert!(text.contains("name") && text.contains("db-17 \u{2192} db-18"), "{text}");

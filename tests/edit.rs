@@ -1,7 +1,7 @@
 //! `record cut`, `record merge`, `record info`.
 
 use crate::common::pty::TOPOTOP;
-use crate::common::reel::Reel;
+use crate::common::synthetic_recording::SyntheticRecording;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn recording() -> tempfile::TempDir {
         (30, What::Mark { text: "warm".into() }),
         (50, What::Exit { status: Some(0), signal: None }),
     ];
-    Reel { seconds: 100, events, ..Reel::default() }.write(&dir.path().join("whole.rec"));
+    SyntheticRecording { seconds: 100, events, ..SyntheticRecording::default() }.write(&dir.path().join("whole.rec"));
     dir
 }
 
@@ -101,20 +101,21 @@ fn parts_become_one_again() {
     // Rows of two recordings are never the same one: no rate across the seam.
     assert!(merged[60]["cpus"][0].get("busy").is_none(), "{}", merged[60]["cpus"][0]);
     let events = info(dir.path(), "merged.rec")["events"].to_string();
-    assert!(events.contains("another recording goes on here") && events.contains("warm"), "{events}");
+    assert!(events.contains("the next recording starts here") && events.contains("warm"), "{events}");
 }
 
 #[test]
 fn what_does_not_belong_together_stays_apart() {
     let dir = recording();
-    Reel { host: "db-18", ..Reel::default() }.write(&dir.path().join("other.rec"));
-    Reel { boot_id: "another", from: 200, ..Reel::default() }.write(&dir.path().join("boot.rec"));
+    SyntheticRecording { host: "db-18", ..SyntheticRecording::default() }.write(&dir.path().join("other.rec"));
+    SyntheticRecording { boot_id: "another", from: 200, ..SyntheticRecording::default() }
+        .write(&dir.path().join("boot.rec"));
     let path = dir.path();
     assert!(
         complaint(path, &["record", "merge", "whole.rec", "other.rec", "-o", "x.rec"]).contains("different machines")
     );
     assert!(complaint(path, &["record", "merge", "whole.rec", "boot.rec", "-o", "x.rec"]).contains("different boots"));
-    assert!(complaint(path, &["record", "cut", "whole.rec", "-o", "whole.rec", "--from", "1s"]).contains("it exists"));
+    assert!(complaint(path, &["record", "cut", "whole.rec", "-o", "whole.rec", "--from", "1s"]).contains("file exists"));
     assert!(complaint(path, &["record", "cut", "whole.rec", "-o", "x.rec"]).contains("name the span to keep"));
     assert!(
         complaint(path, &["record", "cut", "whole.rec@command", "--to", "1s", "-o", "x.rec"]).contains("either a span")

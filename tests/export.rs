@@ -1,7 +1,7 @@
 //! `topotop export`: the raw columns of a recording.
 
 use crate::common::pty::TOPOTOP;
-use crate::common::reel::{CPUS, Reel};
+use crate::common::synthetic_recording::{CPUS, SyntheticRecording};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -19,7 +19,7 @@ fn written(dir: &Path, arguments: &[&str]) -> String {
 
 fn recording() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
-    Reel { seconds: 20, ..Reel::default() }.write(&dir.path().join("a.rec"));
+    SyntheticRecording { seconds: 20, ..SyntheticRecording::default() }.write(&dir.path().join("a.rec"));
     dir
 }
 

@@ -170,7 +170,7 @@ fn recorded(recordings: &Path, group: &str) {
     }
     session.until("the finding", |screen| screen.contains("F-LIMIT"));
     session.keys("f");
-    session.shows("a recording is shown: fixes are applied on the live machine only");
+    session.shows("fixes are available on a live machine only, not in a recording");
     session.keys("\x1b");
     session.hides("a recording is shown");
     session.keys("q");

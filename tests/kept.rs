@@ -1,7 +1,7 @@
 //! Recordings of every version of the form, as they were written then: later versions must read them.
 
-use crate::common::reel::Reel;
 use crate::common::synthetic::Machine;
+use crate::common::synthetic_recording::SyntheticRecording;
 use std::path::PathBuf;
 use topotop::recording::{Target, Writer, open};
 use topotop_collectors::{Options, Root, Sampler};
@@ -41,7 +41,7 @@ fn every_sample_of_version_1_is_what_was_recorded() {
         let noise = second * 7 % 5;
         2 + if cpu == 3 && (20..140).contains(&second) { 90 + noise } else { noise }
     };
-    Reel { seconds: 130, busy, softirq, ..Reel::default() }.write(&path);
+    SyntheticRecording { seconds: 130, busy, softirq, ..SyntheticRecording::default() }.write(&path);
     let mut again = open(&path).expect("a recording");
     let mut count = 0;
     while let Some(sample) = reader.next_sample() {

@@ -2,8 +2,8 @@
 
 use crate::common::hostile_names;
 use crate::common::pty::TOPOTOP;
-use crate::common::reel::Reel;
 use crate::common::synthetic::Machine;
+use crate::common::synthetic_recording::SyntheticRecording;
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -47,7 +47,7 @@ fn a_captured_machine_is_checked_from_one_sample() {
 fn the_list_says_what_is_well_what_would_hurt_and_what_nobody_saw() {
     let dir = tempfile::tempdir().expect("a directory");
     let file = dir.path().join("test.rec");
-    Reel::default().write(&file);
+    SyntheticRecording::default().write(&file);
     let file = file.to_str().expect("a path");
     // It was recorded without most sections: those are not ok.
     let (status, text, _) = preflight(&["--from", file]);

@@ -166,7 +166,7 @@ fn nothing_is_overwritten() {
     ] {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(status), "{said}");
-        assert!(said.lines().count() == 1 && said.contains("it exists: give another name"), "{said}");
+        assert!(said.lines().count() == 1 && said.contains("file exists: choose another name"), "{said}");
     }
     assert_eq!(std::fs::read(&path).expect("read"), b"precious");
     assert!(!dir.path().join("nowhere").exists());

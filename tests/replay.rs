@@ -7,7 +7,7 @@ mod short;
 mod source;
 mod terminal;
 
-use crate::common::reel::Reel;
+use crate::common::synthetic_recording::SyntheticRecording;
 use std::path::{Path, PathBuf};
 use topotop_model::recording::What;
 
@@ -16,7 +16,7 @@ fn recorded(dir: &Path, seconds: u64) -> PathBuf {
     let path = dir.join("a.rec");
     let marks = (0..seconds).filter(|second| second % 100 == 50);
     let events = marks.map(|second| (second, What::Mark { text: format!("step {}", second / 100 + 1) })).collect();
-    Reel { seconds, events, busy: waves, ..Reel::default() }.write(&path);
+    SyntheticRecording { seconds, events, busy: waves, ..SyntheticRecording::default() }.write(&path);
     path
 }
 

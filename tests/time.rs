@@ -10,7 +10,7 @@ use topotop::source::{Sample, Source, Target};
 use topotop_collectors::Root;
 use topotop_model::derive::{self, Deriver};
 use topotop_model::judge::{Judge, Judgement, Settings};
-use topotop_model::recording::Noted;
+use topotop_model::recording::RecordedFindings;
 use topotop_model::rules::Finding;
 
 fn document(sample: &Sample) -> String {
@@ -93,12 +93,12 @@ fn what_is_recorded_from_the_screen_is_judged_as_it_was_shown() {
         assert!(compared > 10, "{compared} samples");
     }
     // What the recording tells of findings is what was shown.
-    let noted = Noted::of(&reader.events());
+    let recorded = RecordedFindings::of(&reader.events());
     let names = |findings: Vec<&Finding>| -> BTreeSet<String> {
         findings.iter().map(|finding| format!("{}/{}", finding.rule.id, finding.subject)).collect()
     };
     for sample in &seen {
         let number = sample.frame.stamp.seq - 1;
-        assert_eq!(names(noted.at(number).all()), names(sample.judgement.all()), "sample {number}");
+        assert_eq!(names(recorded.at(number).all()), names(sample.judgement.all()), "sample {number}");
     }
 }

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Judge, Settings};
-use topotop_model::recording::{Event, Head, Header, Index, Noted, What, index_at, split_key};
+use topotop_model::recording::{Event, Head, Header, Index, RecordedFindings, What, index_at, split_key};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&which, data)) = data.split_first() else { return };
@@ -18,8 +18,8 @@ fuzz_target!(|data: &[u8]| {
         2 => {
             if let Some(what) = What::parse(data) {
                 let _ = what.text();
-                let noted = Noted::of(&[(1, Event { wall_ns: 0, mono_ns: 0, what })]);
-                let _ = noted.at(1).all().iter().map(|finding| finding.title()).count();
+                let recorded = RecordedFindings::of(&[(1, Event { wall_ns: 0, mono_ns: 0, what })]);
+                let _ = recorded.at(1).all().iter().map(|finding| finding.title()).count();
             }
         }
         3 => drop(Index::parse(data)),

@@ -4,7 +4,7 @@ use super::source::{Cell, Hole, Kind, SHIFTS};
 use crate::column::NONE;
 use crate::{Column, Num, Rows};
 
-/// A column's kind as it stands in records.
+/// A column's kind in records.
 pub(super) fn kind(column: Column<'_>) -> Kind {
     match column {
         Column::Num(_) => Kind::Num,
@@ -14,7 +14,7 @@ pub(super) fn kind(column: Column<'_>) -> Kind {
     }
 }
 
-/// The number that a cell is expected to be near: what stood in it, or else what stands in the row above.
+/// The number that a cell is expected to be near: its former value, or else that of the row above.
 pub(super) fn expected(before: Option<u64>, column: &Num, rows: &Rows, slot: usize) -> u64 {
     let number = |value: Option<u64>| value.filter(|&value| value != NONE);
     let above = || (0..slot).rev().find(|&slot| rows.serial(slot) != 0).and_then(|slot| number(column.raw(slot)));

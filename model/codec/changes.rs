@@ -14,7 +14,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Looks at the columns from `first` on; true if there is anything to say.
+    /// Compares the columns from `first` on; true if anything differs.
     pub(super) fn find<T: Table>(&mut self, first: usize, old: &T, new: &T) -> bool {
         let bound = new.rows().bound().max(old.rows().bound());
         self.masks.clear();
@@ -96,7 +96,7 @@ fn mark_cells(
     any
 }
 
-/// Numbers 64 rows at a time: most of them stood still.
+/// Numbers 64 rows at a time: most of them are unchanged.
 fn mark_numbers(masks: &mut [u64], bit: u64, a: &Num, b: &Num, old: &Rows, new: &Rows) -> bool {
     let mut any = false;
     for (chunk, masks) in masks.chunks_mut(64).enumerate() {

@@ -95,7 +95,7 @@ impl Visit for Writer<'_> {
     }
 }
 
-/// True of a section that nobody ever read.
+/// True of a section that was never read.
 fn is_blank<T: Table>(section: &Section<T>) -> bool {
     let never = section.state == State::NotCollected && section.read_at_ns == 0 && section.took_ns == 0;
     never && section.gaps.is_empty() && section.data().rows().is_empty()

@@ -6,7 +6,7 @@ use crate::derive::{Deriver, Settings};
 use crate::ring::KEY_EVERY;
 use crate::{Snapshot, Window, codec};
 
-/// The size of a segment where nothing asks for another, in bytes.
+/// The usual size of a segment, in bytes.
 const SEGMENT: u64 = 8 << 20;
 /// The same where old samples are to go after a while: small ones go sooner.
 const SMALL_SEGMENT: u64 = 512 << 10;
@@ -56,7 +56,7 @@ pub struct Place {
 pub struct Chunk {
     /// Offsets in the file, each with what goes there; for a stream only the order counts.
     pub writes: Vec<(u64, Vec<u8>)>,
-    /// What to tell [`Composer::restart`] when this is the first chunk that could not be written.
+    /// The argument of [`Composer::restart`] if this is the first chunk that could not be written.
     pub place: Place,
     /// How many samples are in it.
     pub samples: u64,
@@ -126,7 +126,7 @@ impl Composer {
         self.judged(snapshot, None)
     }
 
-    /// True where the next sample becomes a key frame in any case: the judge's state is best kept with that.
+    /// True if the next sample becomes a key frame in any case: the judge's state goes with it.
     pub fn key_is_due(&self) -> bool {
         self.base.is_none() || self.since_key >= KEY_EVERY
     }
@@ -226,7 +226,7 @@ impl Composer {
         if !key {
             return Ok(record.bytes);
         }
-        // Between two key frames, so that it tells the minute and costs one frame of sixty.
+        // Between two key frames: it covers the minute and costs one frame of sixty.
         let mut window = Window::default();
         window.push(self.last_key.clone().unwrap_or_default());
         window.push(snapshot.clone());

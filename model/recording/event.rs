@@ -1,9 +1,9 @@
 //! What happened beside the samples.
 
-use super::{FixTold, Told};
+use super::{RecordedFinding, RecordedFix};
 use serde::{Deserialize, Serialize};
 
-/// The longest event that is written or believed, in bytes.
+/// The longest valid event, in bytes.
 pub const MAX_EVENT: usize = 64 << 10;
 /// The most characters of a text in one.
 const MAX_TEXT: usize = 2048;
@@ -27,7 +27,7 @@ pub struct Event {
 pub enum What {
     /// The user marked a place.
     Mark {
-        /// What was said about it.
+        /// Its text.
         text: String,
     },
     /// The bracketed command began.
@@ -55,11 +55,11 @@ pub enum What {
         text: String,
     },
     /// A finding came.
-    FindingCame(Box<Told>),
+    FindingCame(Box<RecordedFinding>),
     /// A finding went.
-    FindingWent(Box<Told>),
+    FindingWent(Box<RecordedFinding>),
     /// A fix was applied, failed, was undone or judged.
-    Fix(Box<FixTold>),
+    Fix(Box<RecordedFix>),
     /// A kind that this version does not know.
     #[serde(other)]
     Other,
@@ -81,14 +81,14 @@ impl What {
             Self::Exit { .. } => "ended".to_owned(),
             Self::Skipped { samples: 1, reason } => format!("1 sample skipped: {reason}"),
             Self::Skipped { samples, reason } => format!("{samples} samples skipped: {reason}"),
-            Self::FindingCame(told) => format!("{} came: {}", told.rule, told.title),
-            Self::FindingWent(told) => format!("{} went: {}", told.rule, told.title),
-            Self::Fix(told) => told.text(),
+            Self::FindingCame(finding) => format!("{} came: {}", finding.rule, finding.title),
+            Self::FindingWent(finding) => format!("{} went: {}", finding.rule, finding.title),
+            Self::Fix(fix) => fix.text(),
             Self::Other => "an event of a later version".to_owned(),
         }
     }
 
-    /// Its JSON, with texts cut to what is believed when read.
+    /// Its JSON, with texts cut to what the reader accepts.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let cut = |text: &String| text.chars().take(MAX_TEXT).collect::<String>();
         let bounded = match self {
@@ -96,16 +96,16 @@ impl What {
             Self::Note { text } => Self::Note { text: cut(text) },
             Self::Skipped { samples, reason } => Self::Skipped { samples: *samples, reason: cut(reason) },
             Self::Start { command } => Self::Start { command: words(command) },
-            Self::FindingCame(told) => Self::FindingCame(Box::new(told.bounded())),
-            Self::FindingWent(told) => Self::FindingWent(Box::new(told.bounded())),
-            Self::Fix(told) => Self::Fix(Box::new(told.bounded())),
+            Self::FindingCame(finding) => Self::FindingCame(Box::new(finding.bounded())),
+            Self::FindingWent(finding) => Self::FindingWent(Box::new(finding.bounded())),
+            Self::Fix(fix) => Self::Fix(Box::new(fix.bounded())),
             other => other.clone(),
         };
         // Texts and numbers always serialise.
         serde_json::to_vec(&bounded).unwrap_or_default()
     }
 
-    /// What JSON says; none if it is no event.
+    /// The event of some JSON; none if it is no event.
     pub fn parse(body: &[u8]) -> Option<Self> {
         if body.len() > MAX_EVENT { None } else { serde_json::from_slice(body).ok() }
     }

@@ -1,4 +1,4 @@
-//! Findings as a recording tells of them: what was judged while it was written.
+//! Findings in a recording: what was judged while it was written.
 
 use super::{Event, What};
 use crate::Stamp;
@@ -15,7 +15,7 @@ const MAX_EVIDENCE: usize = 32;
 /// A finding when it came, or as it was last before it went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Told {
+pub struct RecordedFinding {
     /// The rule's id.
     pub rule: String,
     /// What it is about, as scripts name it.
@@ -30,12 +30,12 @@ pub struct Told {
     pub confidence: f64,
     /// Its numbers and texts; tables are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Fact>,
+    pub evidence: Vec<RecordedEvidence>,
 }
 
 /// A piece of its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Fact {
+pub struct RecordedEvidence {
     /// What it is.
     pub name: String,
     /// How much.
@@ -58,7 +58,7 @@ pub enum Value {
     Text(String),
 }
 
-impl Told {
+impl RecordedFinding {
     /// A finding that came; without its evidence where it only went.
     fn of(finding: &Finding, came: bool) -> Self {
         let evidence = finding.evidence.iter().filter(|_| came).filter_map(|evidence| {
@@ -68,7 +68,7 @@ impl Told {
                 Figure::Table(_) => return None,
             };
             let [name, unit, source] = [evidence.name, evidence.unit, evidence.source].map(str::to_owned);
-            Some(Fact { name, value, unit, source })
+            Some(RecordedEvidence { name, value, unit, source })
         });
         Self {
             rule: finding.rule.id.to_string(),
@@ -81,7 +81,7 @@ impl Told {
         }
     }
 
-    /// With its texts cut to what is believed when read, and no number that JSON has not.
+    /// With its texts cut to what the reader accepts, and without numbers that JSON does not have.
     pub(super) fn bounded(&self) -> Self {
         let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
         let mut room = MAX_TEXT;
@@ -96,7 +96,7 @@ impl Told {
                 Value::Text(text) => Value::Text(fits(text)),
             };
             let [name, unit, source] = [&fact.name, &fact.unit, &fact.source].map(|text| fits(text));
-            Some(Fact { name, value, unit, source })
+            Some(RecordedEvidence { name, value, unit, source })
         });
         Self {
             evidence: facts.collect(),
@@ -154,26 +154,26 @@ impl Told {
 }
 
 /// The events between two judgements: what went, then what came. All that is there where nothing was before.
-pub fn told(before: &Judgement, after: &Judgement, stamp: Stamp) -> Vec<Event> {
+pub fn finding_events(before: &Judgement, after: &Judgement, stamp: Stamp) -> Vec<Event> {
     let (went, came) = judge::timeline::difference(before, after);
-    let went = went.into_iter().map(|finding| What::FindingWent(Box::new(Told::of(finding, false))));
-    let came = came.into_iter().map(|finding| What::FindingCame(Box::new(Told::of(finding, true))));
+    let went = went.into_iter().map(|finding| What::FindingWent(Box::new(RecordedFinding::of(finding, false))));
+    let came = came.into_iter().map(|finding| What::FindingCame(Box::new(RecordedFinding::of(finding, true))));
     let event = |what| Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what };
     went.chain(came).map(event).collect()
 }
 
-/// What the events of a recording tell of findings.
+/// The findings of a recording, from its events.
 #[derive(Clone, Debug, Default)]
-pub struct Noted {
+pub struct RecordedFindings {
     /// By the number of the sample after it: came or went, and what.
-    told: Vec<(u64, bool, Told)>,
+    findings: Vec<(u64, bool, RecordedFinding)>,
     timeline: Timeline,
 }
 
-impl Noted {
+impl RecordedFindings {
     /// Of events with the numbers of the samples after them, oldest first.
     pub fn of<'a>(events: impl IntoIterator<Item = &'a (u64, Event)>) -> Self {
-        let (mut told, mut changes) = (Vec::new(), Vec::new());
+        let (mut findings, mut changes) = (Vec::new(), Vec::new());
         for (sample, event) in events {
             let (came, finding) = match &event.what {
                 What::FindingCame(finding) => (true, finding),
@@ -182,14 +182,14 @@ impl Noted {
             };
             let at = At { sample: *sample, wall_ns: event.wall_ns, mono_ns: event.mono_ns };
             changes.push(finding.change(came, at));
-            told.push((*sample, came, (**finding).clone()));
+            findings.push((*sample, came, (**finding).clone()));
         }
-        Self { told, timeline: Timeline::of(changes) }
+        Self { findings, timeline: Timeline::of(changes) }
     }
 
-    /// True where no event tells of any.
+    /// True without any.
     pub fn is_empty(&self) -> bool {
-        self.told.is_empty()
+        self.findings.is_empty()
     }
 
     /// What came and went.
@@ -199,14 +199,14 @@ impl Noted {
 
     /// What was judged of a sample when it was recorded.
     pub fn at(&self, sample: u64) -> Judgement {
-        let mut open: Vec<&Told> = Vec::new();
-        for (_, came, told) in self.told.iter().take_while(|told| told.0 <= sample) {
-            open.retain(|other| (&other.rule, &other.subject) != (&told.rule, &told.subject));
+        let mut open: Vec<&RecordedFinding> = Vec::new();
+        for (_, came, finding) in self.findings.iter().take_while(|finding| finding.0 <= sample) {
+            open.retain(|other| (&other.rule, &other.subject) != (&finding.rule, &finding.subject));
             if *came {
-                open.push(told);
+                open.push(finding);
             }
         }
-        let mut findings: Vec<Finding> = open.into_iter().filter_map(Told::finding).collect();
+        let mut findings: Vec<Finding> = open.into_iter().filter_map(RecordedFinding::finding).collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         Judgement { findings, rules: Vec::new(), basis: Basis::Noted }
     }
@@ -214,7 +214,7 @@ impl Noted {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fact, Noted, Told, Value, told};
+    use super::{RecordedEvidence, RecordedFinding, RecordedFindings, Value, finding_events};
     use crate::Stamp;
     use crate::judge::{Basis, Judgement};
     use crate::recording::event::{Event, MAX_EVENT, What};
@@ -250,19 +250,19 @@ mod tests {
         let states = [judged(&[]), judged(&[0]), judged(&[0, 1]), judged(&[1])];
         for (at, pair) in states.windows(2).enumerate() {
             let sample = at as u64 * 10;
-            for event in told(&pair[0], &pair[1], Stamp { wall_ns: sample as i64, ..Stamp::default() }) {
+            for event in finding_events(&pair[0], &pair[1], Stamp { wall_ns: sample as i64, ..Stamp::default() }) {
                 let what = What::parse(&event.what.encode()).expect("an event");
                 events.push((sample, Event { what, ..event }));
             }
         }
-        let noted = Noted::of(&events);
+        let recorded = RecordedFindings::of(&events);
         let at =
-            |sample| noted.at(sample).findings.iter().map(|finding| finding.subject.to_string()).collect::<Vec<_>>();
+            |sample| recorded.at(sample).findings.iter().map(|finding| finding.subject.to_string()).collect::<Vec<_>>();
         assert_eq!(
             (at(0), at(9), at(10), at(25)),
             (vec!["cpu:0".into()], vec!["cpu:0".into()], vec!["cpu:0".into(), "cpu:1".into()], vec!["cpu:1".into()])
         );
-        let first = &noted.at(0).findings[0];
+        let first = &recorded.at(0).findings[0];
         assert_eq!(
             (
                 first.number(crate::locale::evidence::BUSY),
@@ -271,9 +271,9 @@ mod tests {
             ),
             (Some(0.97), "yes (7)", 5)
         );
-        assert_eq!(noted.at(0).basis, Basis::Noted);
+        assert_eq!(recorded.at(0).basis, Basis::Noted);
         let changes: Vec<(u64, bool)> =
-            noted.timeline().changes().iter().map(|change| (change.sample, change.came)).collect();
+            recorded.timeline().changes().iter().map(|change| (change.sample, change.came)).collect();
         assert_eq!(changes, [(0, true), (10, true), (20, false)]);
     }
 
@@ -281,26 +281,26 @@ mod tests {
     fn rules_of_other_versions_are_on_the_timeline_only() {
         let what = What::parse(br#"{"kind":"finding_came","rule":"ZZZ-99","subject":"moon:1","new":{"a":[1]}}"#);
         let events = [(3, Event { wall_ns: 0, mono_ns: 0, what: what.expect("an event") })];
-        let noted = Noted::of(&events);
-        assert_eq!((noted.at(3).findings.len(), noted.timeline().changes().len()), (0, 1));
+        let recorded = RecordedFindings::of(&events);
+        assert_eq!((recorded.at(3).findings.len(), recorded.timeline().changes().len()), (0, 1));
     }
 
     proptest! {
         #[test]
         fn any_finding_fits(texts in prop::collection::vec("\\PC{0,900}|[\u{0}-\u{1f}]{0,3000}", 6), many in 0usize..60, value: f64) {
             let [rule, subject, title, name, text, source] = texts.try_into().expect("six");
-            let fact = Fact { name, value: Value::Text(text), unit: String::new(), source };
-            let number = Fact { value: Value::Number(value), ..fact.clone() };
+            let fact = RecordedEvidence { name, value: Value::Text(text), unit: String::new(), source };
+            let number = RecordedEvidence { value: Value::Number(value), ..fact.clone() };
             let evidence = [fact, number].into_iter().cycle().take(many).collect();
-            let told = Told { rule, subject, title, confidence: value, evidence, ..Told::default() };
-            for what in [What::FindingCame(Box::new(told.clone())), What::FindingWent(Box::new(told))] {
+            let finding = RecordedFinding { rule, subject, title, confidence: value, evidence, ..RecordedFinding::default() };
+            for what in [What::FindingCame(Box::new(finding.clone())), What::FindingWent(Box::new(finding))] {
                 let bytes = what.encode();
                 prop_assert!(bytes.len() <= MAX_EVENT);
                 let back = What::parse(&bytes).ok_or_else(|| TestCaseError::fail("an event"))?;
                 prop_assert!(!back.text().is_empty());
-                let noted = Noted::of(&[(1, Event { wall_ns: 0, mono_ns: 0, what: back })]);
-                prop_assert_eq!(noted.timeline().changes().len(), 1);
-                let _ = noted.at(1).findings.iter().map(Finding::title).count();
+                let recorded = RecordedFindings::of(&[(1, Event { wall_ns: 0, mono_ns: 0, what: back })]);
+                prop_assert_eq!(recorded.timeline().changes().len(), 1);
+                let _ = recorded.at(1).findings.iter().map(Finding::title).count();
             }
         }
     }

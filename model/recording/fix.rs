@@ -1,4 +1,4 @@
-//! What a recording tells of fixes.
+//! Fixes in a recording.
 
 use crate::frame::Applied;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl FixState {
     pub fn word(self) -> &'static str {
         match self {
             Self::Applied => "fix applied",
-            Self::Partial => "fix applied in part",
+            Self::Partial => "fix partly applied",
             Self::Failed => "fix failed",
             Self::Undone => "fix undone",
             Self::Verdict => "verdict",
@@ -61,7 +61,7 @@ impl FixState {
 
 /// A fix at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FixTold {
+pub struct RecordedFix {
     /// Its number in the journal of its machine.
     #[serde(default)]
     pub number: u64,
@@ -79,7 +79,7 @@ pub struct FixTold {
     pub detail: String,
 }
 
-impl FixTold {
+impl RecordedFix {
     /// A short line about it.
     pub fn text(&self) -> String {
         let detail = if self.detail.is_empty() { String::new() } else { format!(" ({})", self.detail) };
@@ -87,7 +87,7 @@ impl FixTold {
         format!("{sign} {}: {}{detail}", self.state.word(), self.title)
     }
 
-    /// The same with texts cut to what is believed when read.
+    /// The same with texts cut to what the reader accepts.
     pub(super) fn bounded(&self) -> Self {
         let cut = |text: &String| text.chars().take(MAX_TEXT).collect::<String>();
         Self { id: cut(&self.id), title: cut(&self.title), detail: cut(&self.detail), ..*self }
@@ -95,16 +95,16 @@ impl FixTold {
 }
 
 /// Fixes whose values came into force from one frame to the next, or are in force no longer.
-pub fn changes(before: &[Applied], after: &[Applied]) -> Vec<FixTold> {
+pub fn changes(before: &[Applied], after: &[Applied]) -> Vec<RecordedFix> {
     let missing = |from: &[Applied], in_: &[Applied], state: FixState| {
-        let mut told: Vec<FixTold> = Vec::new();
+        let mut fixes: Vec<RecordedFix> = Vec::new();
         for row in from.iter().filter(|row| in_.iter().all(|other| other.fix != row.fix)) {
-            if told.iter().all(|told| told.id != *row.fix) {
+            if fixes.iter().all(|fix| fix.id != *row.fix) {
                 let (id, title) = (row.fix.to_string(), format!("{}: {}", row.target, row.wanted));
-                told.push(FixTold { id, title, state, ..FixTold::default() });
+                fixes.push(RecordedFix { id, title, state, ..RecordedFix::default() });
             }
         }
-        told
+        fixes
     };
     let gone = missing(before, after, FixState::Undone);
     gone.into_iter().chain(missing(after, before, FixState::Applied)).collect()
@@ -112,26 +112,26 @@ pub fn changes(before: &[Applied], after: &[Applied]) -> Vec<FixTold> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FixState, FixTold, changes};
+    use super::{FixState, RecordedFix, changes};
     use crate::frame::Applied;
     use crate::recording::What;
 
     #[test]
     fn they_come_back_and_states_of_later_versions_are_kept_apart() {
-        let told = FixTold {
+        let fix = RecordedFix {
             number: 3,
             id: "NIC-01/nic%3Aeth0/F-CHAN".to_owned(),
             title: "eth0: combined 1 -> combined 8".to_owned(),
             state: FixState::Verdict,
             detail: "improved".to_owned(),
         };
-        let what = What::Fix(Box::new(told));
+        let what = What::Fix(Box::new(fix));
         assert_eq!(What::parse(&what.encode()), Some(what.clone()));
         assert_eq!(what.text(), "✓ verdict: eth0: combined 1 -> combined 8 (improved)");
         let later = br#"{"kind":"fix","state":"paused","title":"x","until":7}"#;
-        let Some(What::Fix(told)) = What::parse(later) else { panic!("a fix") };
-        assert_eq!((told.state, &*told.title), (FixState::Other, "x"));
-        let long = FixTold { title: "\u{1b}".repeat(99_999), ..FixTold::default() };
+        let Some(What::Fix(fix)) = What::parse(later) else { panic!("a fix") };
+        assert_eq!((fix.state, &*fix.title), (FixState::Other, "x"));
+        let long = RecordedFix { title: "\u{1b}".repeat(99_999), ..RecordedFix::default() };
         assert!(What::Fix(Box::new(long)).encode().len() < crate::recording::MAX_EVENT);
     }
 
@@ -139,11 +139,11 @@ mod tests {
     fn what_comes_into_force_and_goes_is_told_once() {
         let row = |fix: &str, target: &str| Applied { fix: fix.into(), target: target.into(), ..Applied::default() };
         let (one, two) = ([row("a", "x"), row("a", "y")], [row("b", "z"), row("a", "x")]);
-        let told = |before: &[Applied], after: &[Applied]| -> Vec<(String, FixState)> {
-            changes(before, after).into_iter().map(|told| (told.id, told.state)).collect()
+        let changed = |before: &[Applied], after: &[Applied]| -> Vec<(String, FixState)> {
+            changes(before, after).into_iter().map(|fix| (fix.id, fix.state)).collect()
         };
-        assert_eq!(told(&one, &two), [("b".to_owned(), FixState::Applied)]);
-        assert_eq!(told(&two, &[]), [("b".to_owned(), FixState::Undone), ("a".to_owned(), FixState::Undone)]);
-        assert_eq!(told(&one, &one), []);
+        assert_eq!(changed(&one, &two), [("b".to_owned(), FixState::Applied)]);
+        assert_eq!(changed(&two, &[]), [("b".to_owned(), FixState::Undone), ("a".to_owned(), FixState::Undone)]);
+        assert_eq!(changed(&one, &one), []);
     }
 }

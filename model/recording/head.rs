@@ -1,10 +1,10 @@
-//! What stands before every record.
+//! The head of every record.
 
 /// Bytes of a head.
 pub const HEAD_BYTES: usize = 36;
 /// How a head begins; its fourth byte is the kind.
 pub const SYNC: [u8; 3] = [0xb7, b'T', b'p'];
-/// The longest body that is believed.
+/// The longest valid body.
 pub const MAX_BODY: u32 = 64 << 20;
 
 /// What a record is.

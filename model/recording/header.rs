@@ -25,7 +25,7 @@ pub struct About {
     pub arch: String,
     /// `/proc/sys/kernel/random/boot_id`: recordings of one boot share a monotonic clock.
     pub boot_id: String,
-    /// Time between samples in ns, as it was asked for.
+    /// Configured time between samples in ns.
     pub interval_ns: u64,
     /// Wall time of the start in ns since 1970.
     pub started_wall_ns: i64,

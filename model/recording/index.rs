@@ -3,7 +3,7 @@
 use super::summary::Summary;
 use super::{HEAD_BYTES, Kind, SYNC};
 
-/// Bytes at the end of a slot that say where its index is.
+/// Bytes at the end of a slot: the position of its index.
 pub const TAIL_BYTES: usize = 16;
 /// Bytes of an entry.
 const ENTRY: usize = 41;
@@ -21,7 +21,7 @@ pub struct Entry {
     pub wall_ns: i64,
     /// CLOCK_MONOTONIC in ns.
     pub mono_ns: u64,
-    /// What a key frame says of the minute before it.
+    /// A key frame's summary of the minute before it.
     pub summary: Summary,
 }
 
@@ -83,7 +83,7 @@ pub fn tail(segment: u32, offset: u32) -> [u8; TAIL_BYTES] {
     out
 }
 
-/// Where the index of a segment is, if the slot's last bytes say so.
+/// Where the index of a segment is, by the slot's last bytes.
 pub fn index_at(bytes: &[u8], segment: u32) -> Option<u32> {
     let offset = u32::from_le_bytes(bytes.get(8..12)?.try_into().ok()?);
     (bytes == tail(segment, offset)).then_some(offset)

@@ -10,14 +10,14 @@ use std::ops::RangeInclusive;
 
 /// The most slots that a file may have: half a terabyte of the usual ones.
 const MAX_SLOTS: u64 = 1 << 16;
-/// The smallest slot that is believed, in bytes.
+/// The smallest valid slot, in bytes.
 const LEAST_SLOT: u64 = 32 << 10;
-/// The damaged places that are told apart.
+/// The damaged places that are distinguished.
 const MAX_DAMAGE: usize = 256;
 /// Segments whose places are remembered: a step over a boundary needs two.
 const TABLES: usize = 3;
 
-/// The size of the pieces that a stream is looked at in, in bytes.
+/// The size of the pieces that a stream is searched in, in bytes.
 const PIECE: u64 = 8 << 20;
 
 /// Bytes at any place: a file, or memory.
@@ -83,7 +83,7 @@ struct Segment {
 /// Where the next sample is decoded from.
 #[derive(Debug)]
 struct Cursor {
-    /// The sample it stands at; the next one is the first with a larger number.
+    /// The current sample; the next one is the first with a larger number.
     number: u32,
     /// That sample, unless it is damaged.
     base: Option<crate::Snapshot>,
@@ -103,7 +103,7 @@ pub struct Reader<S> {
     cursor: Option<Cursor>,
     damage: Vec<Damage>,
     last: Option<(u32, When)>,
-    /// How far a stream was looked through.
+    /// How far a stream was searched.
     stream_to: u64,
 }
 
@@ -137,7 +137,7 @@ impl<S: ReadAt> Reader<S> {
         &self.header.about
     }
 
-    /// Bytes of the file when it was last looked at.
+    /// Bytes of the file when it was last refreshed.
     pub fn bytes(&self) -> u64 {
         self.size
     }
@@ -167,7 +167,7 @@ impl<S: ReadAt> Reader<S> {
         &self.damage
     }
 
-    /// Where the file breaks off in the middle of a record; none where it ends after one, closed or not.
+    /// Where the file is truncated within a record; none where it ends after one, closed or not.
     pub fn cut_short(&mut self) -> Option<Damage> {
         let newest = self.segments.len().checked_sub(1)?;
         let segment = *self.segments.get(newest)?;
@@ -176,7 +176,7 @@ impl<S: ReadAt> Reader<S> {
         let bytes = self.bytes.get(&self.source, at, HEAD_BYTES)?;
         let begun = Head::parse(bytes).is_some_and(|head| head.segment == segment.id)
             || (rest < HEAD_BYTES as u64 && bytes.starts_with(&super::SYNC));
-        let what = "the file breaks off in the middle of a record";
+        let what = "the file is truncated within a record";
         begun.then(|| Damage { offset: at, bytes: rest, what: what.to_owned() })
     }
 
@@ -252,7 +252,7 @@ impl<S: ReadAt> Reader<S> {
             match self.first_key(start, end) {
                 Some((at, head)) => {
                     if at > start {
-                        self.note(start, at - start, "the beginning of a segment is lost");
+                        self.note(start, at - start, "the start of a segment is lost");
                     }
                     found.push(Segment { id: head.segment, start: at, end, number: head.number, when: when(&head) });
                 }
@@ -273,7 +273,7 @@ impl<S: ReadAt> Reader<S> {
         self.segments = found;
     }
 
-    /// A stream has no slots: pieces of it that begin with key frames stand in.
+    /// A stream has no slots: pieces of it that begin with key frames serve instead.
     fn find_stream_segments(&mut self) {
         let mut at = self.stream_to;
         while at + HEAD_BYTES as u64 <= self.size {

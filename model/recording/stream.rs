@@ -5,7 +5,7 @@ use crate::codec::{self, Record};
 use crate::{Snapshot, Stamp};
 use std::io::Read;
 
-/// Bytes that are read at once: no length is believed before the bytes are there.
+/// Bytes that are read at once: a length reserves no memory before the bytes are there.
 const CHUNK: usize = 64 << 10;
 
 /// What comes out of a stream.
@@ -30,8 +30,8 @@ pub struct Stream<R> {
     /// How far into the stream `buffer` begins.
     offset: u64,
     base: Option<(u32, Snapshot)>,
-    /// Differences without their base were told of.
-    told: bool,
+    /// True once differences without a base were reported.
+    reported: bool,
     over: bool,
     closed: bool,
 }
@@ -45,7 +45,7 @@ impl<R: Read> Stream<R> {
             buffer: Vec::new(),
             offset: 0,
             base: None,
-            told: false,
+            reported: false,
             over: false,
             closed: false,
         };
@@ -62,7 +62,7 @@ impl<R: Read> Stream<R> {
         &self.header.about
     }
 
-    /// True once the other side has said that nothing follows.
+    /// True once the end record has arrived.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
@@ -121,18 +121,18 @@ impl<R: Read> Stream<R> {
         };
         let base = self.base.as_ref().filter(|base| base.0.checked_add(1) == Some(head.number)).map(|base| &base.1);
         if !key && base.is_none() {
-            let told = std::mem::replace(&mut self.told, true);
-            let told = if told { None } else { damage("differences to a sample that is lost") };
+            let reported = std::mem::replace(&mut self.reported, true);
+            let reported = if reported { None } else { damage("differences to a lost sample") };
             self.base = None;
-            return told;
+            return reported;
         }
         let Some(payload) = (if key { split_key(body).map(|parts| parts.2) } else { Some(body) }) else {
-            return damage("a key frame is not whole");
+            return damage("a key frame is incomplete");
         };
         let stamp = Stamp { wall_ns: head.wall_ns, mono_ns: head.mono_ns, ..Stamp::default() };
         match codec::decode(base, &Record { stamp, key, bytes: payload.to_vec() }) {
             Ok(snapshot) => {
-                self.told = false;
+                self.reported = false;
                 self.base = Some((head.number, snapshot.clone()));
                 Some(Item::Sample(snapshot))
             }

@@ -130,8 +130,8 @@ mod tests {
         let mut app = app();
         app.selected = Some(Subject::Cpu(3));
         act(&mut app, Action::Where);
-        assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("nothing is found")));
+        assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("no finding about")));
         app.go_to(&Subject::Host);
-        assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("as a whole")));
+        assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("whole machine")));
     }
 }

@@ -11,7 +11,7 @@ use crate::fix::order::{Order, Reach};
 use std::collections::BTreeMap;
 use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers};
 use topotop_model::journal::Because;
-use topotop_model::recording::{FixState, FixTold, What};
+use topotop_model::recording::{FixState, RecordedFix, What};
 use topotop_model::rules::{Finding, RuleId};
 use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
 use topotop_widgets::parts::severity;
@@ -257,7 +257,7 @@ impl App {
         self.marks.drain(..self.marks.len().saturating_sub(MARKS));
         let run = self.running();
         let plan = run.map(|run| &run.resolved.plan);
-        Effect::Tell(What::Fix(Box::new(FixTold {
+        Effect::Tell(What::Fix(Box::new(RecordedFix {
             number: run.and_then(|run| run.number).unwrap_or_default(),
             id: plan.map(topotop_model::fix::Plan::id).unwrap_or_default(),
             title: plan.map(|plan| plan.title.clone()).unwrap_or_default(),

@@ -7,7 +7,7 @@ use topotop_model::locale::chrome;
 use topotop_model::recording::When;
 
 /// What the transport must know of a recording. Samples have numbers that stay theirs.
-pub trait Reel {
+pub trait RecordingIndex {
     /// The oldest and the newest sample; none while there is none.
     fn range(&self) -> Option<(u64, u64)>;
 
@@ -144,26 +144,26 @@ impl Transport {
     }
 
     /// Does what a key asks; gives what is to be said about it.
-    pub fn order(&mut self, order: &Order, reel: &mut dyn Reel) -> Option<String> {
-        let (first, last) = reel.range()?;
+    pub fn order(&mut self, order: &Order, index: &mut dyn RecordingIndex) -> Option<String> {
+        let (first, last) = index.range()?;
         self.sample = self.sample.clamp(first, last);
         match *order {
-            Order::Toggle => self.toggle(first, last, reel.grows()),
+            Order::Toggle => self.toggle(first, last, index.grows()),
             Order::Step(by) => {
                 self.playing = false;
                 return self.step(by, first, last);
             }
-            Order::Shift(ns) => return self.shift(ns, reel),
+            Order::Shift(ns) => return self.shift(ns, index),
             Order::Start => self.go(first),
             Order::End => {
                 self.go(last);
-                self.following = reel.grows();
+                self.following = index.grows();
                 self.playing = self.following;
             }
-            Order::Go(moment) => return self.seek_moment(moment, reel),
+            Order::Go(moment) => return self.seek_moment(moment, index),
             Order::Sample(sample) => self.go(sample.clamp(first, last)),
-            Order::Mark { next } => return self.seek_mark(next, reel),
-            Order::Finding { next } => return self.seek_finding(next, reel),
+            Order::Mark { next } => return self.seek_mark(next, index),
+            Order::Finding { next } => return self.seek_finding(next, index),
             Order::Faster => self.speed = (self.speed + 1).min(SPEEDS.len() - 1),
             Order::Slower => self.speed = self.speed.saturating_sub(1),
             Order::LoopStart => {
@@ -210,14 +210,14 @@ impl Transport {
         stuck.then(|| ends(by < 0))
     }
 
-    fn shift(&mut self, ns: i64, reel: &mut dyn Reel) -> Option<String> {
-        let (first, last) = reel.range()?;
-        let here = reel.when(self.sample)?;
+    fn shift(&mut self, ns: i64, index: &mut dyn RecordingIndex) -> Option<String> {
+        let (first, last) = index.range()?;
+        let here = index.when(self.sample)?;
         let found = if ns.unsigned_abs() <= NEAR_NS {
             let wanted = here.mono_ns.saturating_add_signed(ns);
-            by_own_time(wanted, (first, last), reel)
+            by_own_time(wanted, (first, last), index)
         } else {
-            reel.nearest(here.wall_ns.saturating_add(ns))
+            index.nearest(here.wall_ns.saturating_add(ns))
         };
         let found = found.unwrap_or(self.sample);
         // Where samples are further apart than the way to go, go one of them.
@@ -228,18 +228,18 @@ impl Transport {
         stuck.then(|| ends(ns < 0))
     }
 
-    fn seek_moment(&mut self, moment: Moment, reel: &mut dyn Reel) -> Option<String> {
-        let (first, last) = reel.range()?;
+    fn seek_moment(&mut self, moment: Moment, index: &mut dyn RecordingIndex) -> Option<String> {
+        let (first, last) = index.range()?;
         if let Moment::Share(share) = moment {
             self.go(first + ((last - first) as f64 * share.clamp(0.0, 1.0)).round() as u64);
             return None;
         }
         if let Moment::FromHere(ns) = moment {
-            return self.shift(ns, reel);
+            return self.shift(ns, index);
         }
-        let (started, ended) = (reel.when(first)?.wall_ns, reel.when(last)?.wall_ns);
-        let wall = moment.wall(started, ended, reel.when(self.sample)?.wall_ns)?;
-        self.go(reel.nearest(wall)?.clamp(first, last));
+        let (started, ended) = (index.when(first)?.wall_ns, index.when(last)?.wall_ns);
+        let wall = moment.wall(started, ended, index.when(self.sample)?.wall_ns)?;
+        self.go(index.nearest(wall)?.clamp(first, last));
         match wall {
             wall if wall < started => Some(chrome::BEFORE_START.to_string()),
             wall if wall > ended => Some(chrome::AFTER_END.to_string()),
@@ -252,23 +252,23 @@ impl Transport {
         if self.playing { (self.speed() * 2.0).ceil() as u64 } else { 0 }
     }
 
-    fn seek_finding(&mut self, next: bool, reel: &mut dyn Reel) -> Option<String> {
-        let timeline = reel.timeline();
+    fn seek_finding(&mut self, next: bool, index: &mut dyn RecordingIndex) -> Option<String> {
+        let timeline = index.timeline();
         let from = if next { self.sample } else { self.sample.saturating_sub(self.slack()) };
         let Some((place, changes)) = timeline.around(from, next) else {
             let notice = no_finding(timeline, next);
-            let complete = reel.is_judged();
+            let complete = index.is_judged();
             return Some(if complete { notice } else { chrome::StillJudging { notice: &notice }.to_string() });
         };
         let (summary, sample) =
             (timeline.summary(place, changes), changes.first().map_or(from, |change| change.sample));
-        let (first, last) = reel.range()?;
+        let (first, last) = index.range()?;
         self.go(sample.clamp(first, last));
         Some(summary)
     }
 
-    fn seek_mark(&mut self, next: bool, reel: &mut dyn Reel) -> Option<String> {
-        let (slack, marks) = (self.slack(), reel.marks());
+    fn seek_mark(&mut self, next: bool, index: &mut dyn RecordingIndex) -> Option<String> {
+        let (slack, marks) = (self.slack(), index.marks());
         let found = if next {
             marks.iter().position(|mark| mark.0 > self.sample)
         } else {
@@ -284,13 +284,13 @@ impl Transport {
         };
         let notice = chrome::Mark { number: &number, count: &marks.len(), text }.to_string();
         let sample = *sample;
-        self.go(sample.min(reel.range()?.1));
+        self.go(sample.min(index.range()?.1));
         Some(notice)
     }
 
     /// Goes on as far as time says; gives what is to be said.
-    pub fn advance(&mut self, now_ns: u64, reel: &mut dyn Reel) -> Option<String> {
-        let (first, last) = reel.range()?;
+    pub fn advance(&mut self, now_ns: u64, index: &mut dyn RecordingIndex) -> Option<String> {
+        let (first, last) = index.range()?;
         let since = now_ns.saturating_sub(self.looked_ns.unwrap_or(now_ns)).min(MOST_NS);
         self.looked_ns = Some(now_ns);
         if self.sample < first {
@@ -310,9 +310,9 @@ impl Transport {
             let inside = end.is_some_and(|end| (start..=end).contains(&self.sample));
             let at_end = inside && end == Some(self.sample);
             if self.sample >= last && !at_end {
-                return self.ended(last, reel.grows());
+                return self.ended(last, index.grows());
             }
-            let takes = if at_end { OVER_HOLE_NS } else { self.takes(reel) } as f64;
+            let takes = if at_end { OVER_HOLE_NS } else { self.takes(index) } as f64;
             if self.passed_ns < takes {
                 break;
             }
@@ -331,19 +331,19 @@ impl Transport {
     }
 
     /// How long the next sample is away in playing, in ns.
-    fn takes(&self, reel: &mut dyn Reel) -> u64 {
-        let usual = reel.interval_ns();
-        let (Some(here), Some(next)) = (reel.when(self.sample), reel.when(self.sample + 1)) else { return usual };
-        let before = self.sample.checked_sub(1).and_then(|before| reel.when(before));
+    fn takes(&self, index: &mut dyn RecordingIndex) -> u64 {
+        let usual = index.interval_ns();
+        let (Some(here), Some(next)) = (index.when(self.sample), index.when(self.sample + 1)) else { return usual };
+        let before = self.sample.checked_sub(1).and_then(|before| index.when(before));
         let before = before.and_then(|before| here.mono_ns.checked_sub(before.mono_ns));
         pace(next.mono_ns.checked_sub(here.mono_ns), usual.max(before.unwrap_or(0))).0
     }
 
     /// When to look again, on the viewer's clock; none while nothing moves by itself.
-    pub fn due_ns(&self, reel: &mut dyn Reel) -> Option<u64> {
+    pub fn due_ns(&self, index: &mut dyn RecordingIndex) -> Option<u64> {
         let looked = self.looked_ns.filter(|_| self.playing && !self.following)?;
-        reel.range()?;
-        let left = (self.takes(reel) as f64 - self.passed_ns).max(0.0) / self.speed();
+        index.range()?;
+        let left = (self.takes(index) as f64 - self.passed_ns).max(0.0) / self.speed();
         Some(looked.saturating_add((left as u64).max(PICTURE_NS)))
     }
 }
@@ -362,15 +362,15 @@ pub fn pace(gap_ns: Option<u64>, usual_ns: u64) -> (u64, bool) {
 }
 
 /// The sample nearest to a monotonic time.
-pub fn by_own_time(mono_ns: u64, (first, last): (u64, u64), reel: &mut dyn Reel) -> Option<u64> {
+pub fn by_own_time(mono_ns: u64, (first, last): (u64, u64), index: &mut dyn RecordingIndex) -> Option<u64> {
     let (mut low, mut high) = (first, last);
     while low < high {
         let middle = low + (high - low) / 2;
-        if reel.when(middle)?.mono_ns < mono_ns { low = middle + 1 } else { high = middle }
+        if index.when(middle)?.mono_ns < mono_ns { low = middle + 1 } else { high = middle }
     }
     let before = low.saturating_sub(1).max(first);
     let away = |when: When| when.mono_ns.abs_diff(mono_ns);
-    Some(if away(reel.when(before)?) < away(reel.when(low)?) { before } else { low })
+    Some(if away(index.when(before)?) < away(index.when(low)?) { before } else { low })
 }
 
 #[cfg(test)]

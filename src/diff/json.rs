@@ -5,7 +5,7 @@ use crate::units;
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
 use topotop_model::diff::{FactChange, Found, Row, Spread, Verdict};
-use topotop_model::recording::FixTold;
+use topotop_model::recording::RecordedFix;
 use topotop_model::text::printable;
 
 /// Name and version of the document; it changes only if a key changes its meaning.
@@ -68,7 +68,7 @@ fn document(report: &Report) -> Value {
     document
 }
 
-fn fix((at, told): &(i64, FixTold)) -> Value {
+fn fix((at, told): &(i64, RecordedFix)) -> Value {
     json!({
         "at": units::rfc3339(*at),
         "id": printable(&told.id),

@@ -1,7 +1,7 @@
 //! The command that a recording brackets.
 
 use super::Failure;
-use super::passing::{self, Passing};
+use super::forward::{self, Forwarder};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::io::ErrorKind;
 use std::os::fd::AsFd as _;
@@ -15,7 +15,7 @@ use topotop_collectors::sys::child::with_own_limit;
 #[derive(Debug)]
 pub(super) struct Running {
     child: Child,
-    passing: Option<Passing>,
+    forwarder: Option<Forwarder>,
 }
 
 /// Starts a command with this program's own standard streams, and tells when it has ended; 126 and 127 as a shell says
@@ -32,7 +32,7 @@ pub(super) fn start(
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    let (on_output, on_error) = (passing::taps(metrics, Stream::Output), passing::taps(metrics, Stream::Error));
+    let (on_output, on_error) = (forward::taps(metrics, Stream::Output), forward::taps(metrics, Stream::Error));
     if !on_output.is_empty() {
         command.stdout(Stdio::piped());
     } else if streaming {
@@ -44,11 +44,11 @@ pub(super) fn start(
     }
     let mut child = with_own_limit(&mut command).spawn().map_err(|error| {
         let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-        Failure { status, text: format!("{program}: {error}: nothing was recorded") }
+        Failure { status, text: format!("{program}: {error}: no recording was made") }
     })?;
-    let passing = pass_on(&mut child, streaming, on_output, on_error)
-        .map_err(|error| Failure { status: 125, text: format!("what the command prints: {error}") })?;
-    let running = Running { child, passing };
+    let forwarder = pass_on(&mut child, streaming, on_output, on_error)
+        .map_err(|error| Failure { status: 125, text: format!("output of the command: {error}") })?;
+    let running = Running { child, forwarder };
     let pid = running.pid();
     let wait = move || {
         // Its end is looked at and left there: whoever holds the child takes it.
@@ -74,21 +74,21 @@ fn pass_on(
     streaming: bool,
     on_output: Vec<Arc<Tap>>,
     on_error: Vec<Arc<Tap>>,
-) -> std::io::Result<Option<Passing>> {
+) -> std::io::Result<Option<Forwarder>> {
     let (output, error) = (child.stdout.take(), child.stderr.take());
     if output.is_none() && error.is_none() {
         return Ok(None);
     }
-    let passing = Passing::new();
+    let forwarder = Forwarder::new();
     let own_error = || std::io::stderr().as_fd().try_clone_to_owned();
     if let Some(output) = output {
         let to = if streaming { own_error()? } else { std::io::stdout().as_fd().try_clone_to_owned()? };
-        passing.start(output, to, on_output)?;
+        forwarder.start(output, to, on_output)?;
     }
     if let Some(error) = error {
-        passing.start(error, own_error()?, on_error)?;
+        forwarder.start(error, own_error()?, on_error)?;
     }
-    Ok(Some(passing))
+    Ok(Some(forwarder))
 }
 
 impl Running {
@@ -107,8 +107,8 @@ impl Running {
     /// How it ended; waits for it, and for what it printed to be passed on.
     pub(super) fn reap(&mut self) -> std::io::Result<ExitStatus> {
         let ended = self.child.wait();
-        if let Some(passing) = self.passing.take() {
-            passing.finish();
+        if let Some(forwarder) = self.forwarder.take() {
+            forwarder.finish();
         }
         ended
     }

@@ -1,4 +1,4 @@
-//! What a recording waits for and what it says: signals, the end of the command, trouble with the file.
+//! What a recording waits for and reports: signals, the end of the command, trouble with the file.
 
 use super::child::{self, Running};
 use super::sampling::Sink;
@@ -15,14 +15,14 @@ use topotop_collectors::metrics::Metric;
 use topotop_model::recording::What;
 use topotop_model::text::printable;
 
-/// How long a command that was asked to end is recorded.
+/// How long a command is recorded after it was told to terminate.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long the last sample may take.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How often the writer is asked how it is doing.
+/// How often the status of the writer is checked.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What threads tell.
+/// An event from a thread.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A signal came.
@@ -39,13 +39,13 @@ pub(super) struct Recorder {
     path: Option<PathBuf>,
     name: String,
     sink: Sink,
-    /// Says how large it has become, also where nobody asked.
+    /// Reports its size also where standard error is no terminal.
     verbose: bool,
     trouble: Option<String>,
     begun: Instant,
     /// The command.
     running: Option<Running>,
-    /// What was told while the last sample was waited for.
+    /// Events that arrived while the last sample was awaited.
     later: VecDeque<Event>,
     /// True once there will be no more samples.
     sampled: bool,
@@ -63,15 +63,15 @@ impl Recorder {
         Self { path, name, sink, verbose, trouble: None, begun, running: None, later, sampled: false, status: 0 }
     }
 
-    /// Starts the command, which the recording is told as `told_as`.
+    /// Starts the command, which is recorded as `recorded_as`.
     pub(super) fn bracket(
         &mut self,
         args: &RecordArgs,
-        told_as: Vec<String>,
+        recorded_as: Vec<String>,
         metrics: &[Metric],
         tell: Sender<Event>,
     ) -> Result<(), Failure> {
-        self.sink.event(What::Start { command: told_as });
+        self.sink.event(What::Start { command: recorded_as });
         // A recorder that is gone needs no news.
         let started = child::start(&args.command, args.streams(), metrics, move || drop(tell.send(Event::Ended)));
         self.running = Some(started.inspect_err(|_| self.discard())?);
@@ -91,19 +91,19 @@ impl Recorder {
     /// Waits until there is nothing more to record, closes it and gives the status to leave with.
     pub(super) fn until_the_end(
         mut self,
-        told: &Receiver<Event>,
+        events: &Receiver<Event>,
         end: &Sender<()>,
         mut deadline: Option<Instant>,
     ) -> u8 {
         let mut asked = false;
         loop {
             let wait = deadline.map_or(LOOK, |deadline| deadline.saturating_duration_since(Instant::now()).min(LOOK));
-            let event = self.later.pop_front().map_or_else(|| told.recv_timeout(wait), Ok);
+            let event = self.later.pop_front().map_or_else(|| events.recv_timeout(wait), Ok);
             match event {
                 Ok(Event::Signal(signal)) if self.running.is_some() => {
                     self.pass_on(signal);
                     if signals::ends(signal) && !signals::is_of_the_terminal(signal) {
-                        // A second one is meant for the recording too.
+                        // A second signal ends the recording too.
                         let grace = if asked { Duration::ZERO } else { GRACE };
                         let latest = Instant::now() + grace;
                         deadline = Some(deadline.map_or(latest, |deadline| deadline.min(latest)));
@@ -113,7 +113,7 @@ impl Recorder {
                 Ok(Event::Signal(signal)) if !signals::ends(signal) => {}
                 Ok(Event::Ended) => {
                     let ended = self.running.take().and_then(|mut running| running.reap().ok());
-                    self.close(ended, told, end);
+                    self.close(ended, events, end);
                     return ended.map_or(super::OWN, child::status);
                 }
                 Ok(Event::Sampled) => {
@@ -125,17 +125,17 @@ impl Recorder {
                 Ok(Event::Signal(_)) | Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let gone = self.look();
+            let gone = self.check();
             if gone || deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 // A command goes on, to its end.
                 deadline = None;
-                self.close(None, told, end);
+                self.close(None, events, end);
                 if self.running.is_none() {
                     return self.status;
                 }
             }
         }
-        self.close(None, told, end);
+        self.close(None, events, end);
         self.status
     }
 
@@ -145,8 +145,8 @@ impl Recorder {
         }
     }
 
-    /// Says when trouble begins and when it is over; true when whoever read the stream has gone.
-    fn look(&mut self) -> bool {
+    /// Reports the start and the end of trouble; true once the reader of the stream has gone.
+    fn check(&mut self) -> bool {
         let Some(status) = self.sink.lock().as_ref().map(crate::recording::Writer::status) else { return false };
         self.report(&status);
         status.gone
@@ -156,10 +156,10 @@ impl Recorder {
         let trouble = status.trouble.clone();
         match (&self.trouble, &trouble) {
             (None, Some(trouble)) => {
-                say(&format!("{}: {trouble}: samples are left out until it can be written again", self.name));
+                report_line(&format!("{}: {trouble}: samples are skipped until writing succeeds", self.name));
             }
             (Some(_), None) => {
-                say(&format!("{}: recording goes on, {} samples are missing", self.name, status.skipped));
+                report_line(&format!("{}: recording resumed, {} samples are missing", self.name, status.skipped));
             }
             _ => {}
         }
@@ -167,7 +167,7 @@ impl Recorder {
     }
 
     /// Takes the last sample and closes the recording well, once.
-    fn close(&mut self, ended: Option<ExitStatus>, told: &Receiver<Event>, end: &Sender<()>) {
+    fn close(&mut self, ended: Option<ExitStatus>, events: &Receiver<Event>, end: &Sender<()>) {
         if self.sink.lock().is_none() {
             return;
         }
@@ -178,7 +178,7 @@ impl Recorder {
         // A sampler that is gone has taken its last one; one that hangs holds up nothing but itself.
         self.sampled |= end.send(()).is_err();
         while !self.sampled {
-            match told.recv_timeout(latest.saturating_duration_since(Instant::now())) {
+            match events.recv_timeout(latest.saturating_duration_since(Instant::now())) {
                 Ok(Event::Sampled) => self.sampled = true,
                 Ok(event) => self.later.push_back(event),
                 Err(_) => break,
@@ -193,12 +193,12 @@ impl Recorder {
             self.status = 2;
         }
         match trouble {
-            Some(trouble) => say(&format!("{}: {trouble}", summary(&self.name, &status, self.begun.elapsed()))),
+            Some(trouble) => report_line(&format!("{}: {trouble}", summary(&self.name, &status, self.begun.elapsed()))),
             None if status.gone => {}
             None => {
                 self.report(&status);
                 if self.verbose {
-                    say(&summary(&self.name, &status, self.begun.elapsed()));
+                    report_line(&summary(&self.name, &status, self.begun.elapsed()));
                 }
             }
         }
@@ -216,7 +216,7 @@ pub(crate) fn summary(name: &str, status: &Status, over: Duration) -> String {
     )
 }
 
-fn say(text: &str) {
-    // Where standard error is gone there is nobody to tell.
+fn report_line(text: &str) {
+    // Without standard error there is no place for it.
     let _ = writeln!(std::io::stderr(), "topotop: {}", text.replace('\n', " "));
 }

@@ -1,7 +1,7 @@
 //! The sampler's thread: one sample per interval into the writer, whatever else happens.
 
-use super::clerk::Clerk;
-use super::holes::{self, Late};
+use super::judged_writer::JudgedWriter;
+use super::missing::{self, Delay};
 use crate::recording::Writer;
 use crate::source::live;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,7 +47,7 @@ impl Sink {
 pub(super) struct Sampling {
     pub(super) sampler: Sampler,
     pub(super) anonymiser: Option<Anonymiser>,
-    pub(super) clerk: Clerk,
+    pub(super) judge: JudgedWriter,
     pub(super) interval: Duration,
     pub(super) sink: Sink,
     /// The last sample's time.
@@ -57,7 +57,7 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    /// Samples until `ending` says something, then once more; or until it is gone.
+    /// Samples until `ending` receives a message, then once more; or until its sender has gone.
     pub(super) fn run(mut self, start: Instant, ending: &Receiver<()>) {
         let mut due = live::next(start, self.interval, Instant::now());
         loop {
@@ -87,15 +87,15 @@ impl Sampling {
     fn once(&mut self, woken_late: Duration) {
         // A defect costs a sample, not the recording.
         if catch_unwind(AssertUnwindSafe(|| self.sample(woken_late))).is_err() {
-            let reason = "a defect in topotop: please report it with `topotop capture`";
+            let reason = "internal error: please report it with `topotop capture`";
             self.sink.event(What::Skipped { samples: 1, reason: reason.to_owned() });
         }
     }
 
     fn sample(&mut self, woken_late: Duration) {
         let mut snapshot = self.sampler.sample();
-        let late = Late::of(self.stopped.swap(false, Ordering::Relaxed), woken_late, self.interval);
-        let holes = holes::between(self.last, snapshot.stamp, self.interval, late);
+        let late = Delay::of(self.stopped.swap(false, Ordering::Relaxed), woken_late, self.interval);
+        let holes = missing::between(self.last, snapshot.stamp, self.interval, late);
         for what in holes.into_iter().filter(|_| self.sampler.root().is_live()) {
             self.sink.event_at(snapshot.stamp, what);
         }
@@ -104,7 +104,7 @@ impl Sampling {
             anonymiser.apply(&mut snapshot);
         }
         if let Some(writer) = self.sink.lock().as_mut() {
-            self.clerk.put(&snapshot, writer);
+            self.judge.put(&snapshot, writer);
         }
     }
 }

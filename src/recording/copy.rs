@@ -27,7 +27,7 @@ impl Copy {
         let wrong = |what: &str| format!("{}: {what}", printable(&path.display().to_string()));
         let file = File::options().write(true).create_new(true).mode(0o600).open(path).map_err(|error| {
             wrong(&match error.kind() {
-                io::ErrorKind::AlreadyExists => "it exists: give another name, or remove it".to_owned(),
+                io::ErrorKind::AlreadyExists => "file exists: choose another name or remove it".to_owned(),
                 _ => error.to_string(),
             })
         })?;
@@ -56,7 +56,7 @@ impl Copy {
             let mut put = || -> Result<(), String> {
                 if std::mem::take(&mut hole) {
                     let seconds = (stamp.mono_ns - self.last_mono_ns) / 1_000_000_000;
-                    let text = format!("another recording goes on here, {seconds} s later");
+                    let text = format!("the next recording starts here, {seconds} s later");
                     let event = Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what: What::Note { text } };
                     self.event(event)?;
                 }
@@ -88,7 +88,7 @@ impl Copy {
         Ok((self.samples, self.bytes))
     }
 
-    /// Takes back what cannot be finished: half of a recording helps nobody.
+    /// Removes an unfinished recording.
     pub fn abandon(self) {
         let _ = std::fs::remove_file(&self.path);
     }

@@ -24,7 +24,7 @@ impl ReadAt for FileAt {
 /// A recording in a file.
 pub type Reader = recording::Reader<FileAt>;
 
-/// Opens a recording; the error is one line that says what is wrong with which file.
+/// Opens a recording; the error is one line with the file and what is wrong.
 pub fn open(path: &Path) -> Result<Reader, String> {
     let wrong = |what: &str| format!("{}: {what}", printable(&path.display().to_string()));
     // A FIFO must not be waited for, nor a device be read.
@@ -32,7 +32,7 @@ pub fn open(path: &Path) -> Result<Reader, String> {
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(|error| wrong(&error.to_string()))?;
     let metadata = file.metadata().map_err(|error| wrong(&error.to_string()))?;
     if !metadata.is_file() {
-        return Err(wrong("not a regular file: a recording in a pipe is read from standard input, -"));
+        return Err(wrong("not a regular file: use - to read a recording from standard input"));
     }
     recording::Reader::open(FileAt(file)).map_err(|error| wrong(&error.to_string()))
 }

@@ -16,7 +16,7 @@ use topotop_model::recording::{About, Chunk, Composer, Event, Limits, Place, Wha
 const SYNC_EVERY: Duration = Duration::from_secs(10);
 /// Bytes that may wait for a file.
 const FILE_BACKLOG: u64 = 16 << 20;
-/// How long after a failed write the next one is tried, in ns.
+/// How long after a failed write the next attempt follows, in ns.
 const RETRY_NS: u64 = 2_000_000_000;
 /// Events that are remembered until they are written.
 const MAX_EVENTS: usize = 256;
@@ -37,7 +37,7 @@ pub enum Target {
     Stdout,
 }
 
-/// How a recording stands.
+/// The status of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// Bytes of the file, or bytes sent.
@@ -48,11 +48,11 @@ pub struct Status {
     pub skipped: u64,
     /// Why nothing can be written at the moment.
     pub trouble: Option<String>,
-    /// True if whoever read the stream has gone.
+    /// True once the reader of the stream has gone.
     pub gone: bool,
 }
 
-/// What the thread shares with whoever appends.
+/// What the thread shares with the caller.
 #[derive(Debug, Default)]
 struct Shared {
     outstanding: AtomicU64,
@@ -90,7 +90,7 @@ pub struct Writer {
     slow: &'static str,
     epoch: u64,
     skipped: u64,
-    /// Missing samples that the recording tells of.
+    /// Missing samples that the recording reports.
     told: u64,
     /// Chunks that were sent.
     sent: u64,
@@ -110,10 +110,10 @@ impl Writer {
     pub fn start(target: &Target, about: About) -> Result<Self, String> {
         let (sink, limits, backlog, slow) = match target {
             Target::File { path, limits } => {
-                (Sink::create(path)?, Some(*limits), FILE_BACKLOG, "the disk did not keep up")
+                (Sink::create(path)?, Some(*limits), FILE_BACKLOG, "the disk was too slow")
             }
             // Nothing waits: what is sent next is as fresh as the link allows.
-            Target::Stdout => (Sink::stdout(), None, 0, "the link did not keep up"),
+            Target::Stdout => (Sink::stdout(), None, 0, "the link was too slow"),
         };
         let shared = Arc::new(Shared::default());
         let (orders, inbox) = channel();
@@ -232,7 +232,7 @@ impl Writer {
         }
     }
 
-    /// How it stands.
+    /// Its status.
     pub fn status(&self) -> Status {
         let failure = lock(&self.shared.failure).as_ref().map(|failure| failure.error.clone());
         let failed = self.failed.as_ref().map(|failed| failed.0.error.clone());
@@ -256,7 +256,7 @@ impl Writer {
         }
         let (done, wait) = channel();
         if self.orders.send(Order::Close(done)).is_ok() && wait.recv_timeout(CLOSE) == Err(RecvTimeoutError::Timeout) {
-            self.trouble = Some(format!("{}: its end is missing", self.slow));
+            self.trouble = Some(format!("{}: the end is missing", self.slow));
         }
         self.status()
     }
@@ -271,7 +271,7 @@ impl Writer {
     fn send(&mut self, chunk: Chunk) {
         self.sent += 1;
         self.shared.outstanding.fetch_add(chunk.bytes() as u64, Ordering::AcqRel);
-        // A thread that is gone has said why.
+        // A thread that has gone has reported why.
         let _ = self.orders.send(Order::Chunk(self.epoch, self.sent, chunk));
     }
 

@@ -15,10 +15,10 @@ use topotop_model::{Snapshot, Window};
 /// Writes them.
 pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
     let [path] = args.files.as_slice() else {
-        return Err("--format jsonl: one recording at a time".to_owned());
+        return Err("--format jsonl: takes one recording".to_owned());
     };
     if args.speed.is_some() || args.paused {
-        return Err("--format jsonl: --speed and --paused are for the screen".to_owned());
+        return Err("--format jsonl: cannot be combined with --speed or --paused".to_owned());
     }
     let mut out = BufWriter::with_capacity(64 << 10, std::io::stdout().lock());
     let given = Given { top: args.top, judge: config.judge() };
@@ -95,7 +95,7 @@ impl Lines {
 
 /// Says what is damaged; the rest goes on.
 fn complain(damage: &Damage) {
-    // Where standard error is gone there is nobody to tell.
+    // Without standard error there is no place for it.
     let _ = writeln!(std::io::stderr(), "topotop: {damage}");
 }
 
@@ -177,7 +177,7 @@ impl Bound {
     }
 }
 
-/// From a pipe there is no way back: only times that need no end can be told.
+/// A pipe cannot be read backwards: only times that need no end are possible.
 fn stream(
     path: &Path,
     args: &ReplayArgs,
@@ -186,7 +186,7 @@ fn stream(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if args.from.is_some() || args.to.is_some() {
-        return Err(Failure::In("--from, --to: a stream has no end to reckon from: give a file".to_owned()));
+        return Err(Failure::In("--from, --to: not available for a stream: use a file".to_owned()));
     }
     let stdin = path == Path::new("-");
     let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };

@@ -1,12 +1,13 @@
 //! The sampler's thread: sample, log, derive, judge, hand over. Nothing on the screen stops it.
 
-mod past;
-mod tape;
+mod judgements;
+mod screen_recording;
 
 use super::{About, GoneBy, Sample, Source, Target, locate};
 use crate::app::Recording;
-use crate::record::holes::Late;
-use past::Past;
+use crate::record::missing::Delay;
+use judgements::Judgements;
+use screen_recording::{RecorderMessage, SampleEntry, ScreenRecording};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,7 +16,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tape::{Fed, Feed, Tape};
 use topotop_collectors::{Demand, Options, Root, Sampler};
 use topotop_model::codec::Record;
 use topotop_model::derive::{Deriver, Settings};
@@ -31,10 +31,10 @@ const RING_BYTES: usize = 3 << 20;
 /// The second sample comes early, so that rates are there almost at once.
 const SECOND: Duration = Duration::from_millis(200);
 
-/// Frames after which one is nobody's any more: the screen has the newest, and may still draw the one before.
+/// Frames after which one is unused: the screen has the newest, and may still draw the one before.
 const FRAMES_IN_USE: usize = 2;
 
-/// What the sampler is told.
+/// An order to the sampler.
 enum Order {
     Interval(Duration),
     Watch(Option<u32>),
@@ -42,20 +42,20 @@ enum Order {
 
 /// What the sampler's thread shares with the screen's.
 struct Shared {
-    /// The newest sample that nobody took yet.
+    /// The newest sample that was not taken yet.
     newest: Mutex<Option<Sample>>,
     ring: Mutex<Ring>,
     /// What was judged of the samples in the ring; taken after it, never before.
-    past: Mutex<Past>,
+    past: Mutex<Judgements>,
     /// Where samples go that are recorded; taken with the ring held, so that each goes in once.
-    feed: Mutex<Option<Sender<Feed>>>,
+    feed: Mutex<Option<Sender<RecorderMessage>>>,
     /// True since the program was continued after a stop.
     stopped: Arc<AtomicBool>,
-    /// What went wrong, until somebody says so.
+    /// What went wrong, until it is reported.
     trouble: Mutex<Option<String>>,
 }
 
-/// A machine that is sampled while one looks at it: this one, or once a captured one.
+/// A machine that is sampled for the screen: this one, or once a captured one.
 pub struct Live {
     about: About,
     shared: Arc<Shared>,
@@ -64,7 +64,7 @@ pub struct Live {
     history: Arc<History>,
     interval: Cell<Duration>,
     settings: Settings,
-    tape: Option<Tape>,
+    recording: Option<ScreenRecording>,
 }
 
 /// How to sample.
@@ -112,7 +112,16 @@ impl Live {
         std::thread::Builder::new().name("sampler".to_owned()).spawn(move || thread.run(wake))?;
         let deriver = Deriver::new(settings.clone());
         let (about, history) = (About { captured, still: false }, Arc::default());
-        Ok(Self { about, shared, orders, deriver, history, interval: Cell::new(plan.interval), settings, tape: None })
+        Ok(Self {
+            about,
+            shared,
+            orders,
+            deriver,
+            history,
+            interval: Cell::new(plan.interval),
+            settings,
+            recording: None,
+        })
     }
 }
 
@@ -149,7 +158,7 @@ impl Source for Live {
 
     fn set_interval(&self, interval: Duration) {
         self.interval.set(interval);
-        // A sampler that is gone has said so on the screen by its age.
+        // If the sampler has gone, the screen shows the age of the last sample.
         let _ = self.orders.send(Order::Interval(interval));
     }
 
@@ -158,31 +167,31 @@ impl Source for Live {
     }
 
     fn record(&mut self, path: &Path) -> Result<(), String> {
-        if self.about.captured.is_some() || self.tape.is_some() {
-            return Err("only a live machine can be recorded, once at a time".to_owned());
+        if self.about.captured.is_some() || self.recording.is_some() {
+            return Err("only a live machine can be recorded, one recording at a time".to_owned());
         }
         let ring = lock(&self.shared.ring);
         let past: Vec<Record> = ring.records().cloned().collect();
-        let told = lock(&self.shared.past).told_from(past.first().map_or(0, |record| record.stamp.seq));
-        let (tape, feed) = Tape::start(path, (past, told), self.interval.get(), &self.settings)?;
+        let told = lock(&self.shared.past).events_from(past.first().map_or(0, |record| record.stamp.seq));
+        let (recording, feed) = ScreenRecording::start(path, (past, told), self.interval.get(), &self.settings)?;
         *lock(&self.shared.feed) = Some(feed);
-        self.tape = Some(tape);
+        self.recording = Some(recording);
         Ok(())
     }
 
     fn recording(&self) -> Option<Recording> {
-        self.tape.as_ref().map(Tape::recording)
+        self.recording.as_ref().map(ScreenRecording::recording)
     }
 
     fn mark(&mut self, text: String) {
-        if let Some(tape) = &self.tape {
-            tape.mark(text);
+        if let Some(recording) = &self.recording {
+            recording.mark(text);
         }
     }
 
     fn tell(&mut self, what: What) {
-        if let Some(tape) = &self.tape {
-            tape.tell(what);
+        if let Some(recording) = &self.recording {
+            recording.tell(what);
         }
     }
 
@@ -200,7 +209,7 @@ impl Source for Live {
 
     fn end_recording(&mut self) -> Option<String> {
         lock(&self.shared.feed).take();
-        self.tape.take().map(Tape::end)
+        self.recording.take().map(ScreenRecording::end)
     }
 }
 
@@ -234,7 +243,7 @@ impl Thread {
         loop {
             // A defect costs a sample, not the monitor.
             if catch_unwind(AssertUnwindSafe(|| self.sample())).is_err() {
-                let text = "a sample was lost to a defect in topotop: please report it with `topotop capture`";
+                let text = "internal error: a sample was dropped (please report it with `topotop capture`)";
                 *lock(&self.shared.trouble) = Some(text.to_owned());
             }
             wake();
@@ -248,7 +257,7 @@ impl Thread {
 
     fn sample(&mut self) {
         let snapshot = self.sampler.sample();
-        let late = Late::of(self.shared.stopped.swap(false, Ordering::Relaxed), self.woken_late, self.interval);
+        let late = Delay::of(self.shared.stopped.swap(false, Ordering::Relaxed), self.woken_late, self.interval);
         // As often as key frames come, so that a recording has it there.
         let state = (snapshot.stamp.seq % KEY_EVERY as u64 == 1).then(|| self.judge.save());
         let seen = catch_unwind(AssertUnwindSafe(|| self.see(snapshot.clone())));
@@ -279,7 +288,7 @@ impl Thread {
     }
 
     /// Puts a sample with what was judged of it into the past, and into the recording.
-    fn keep(&self, snapshot: Snapshot, judgement: Judgement, state: Option<Vec<u8>>, late: Late) {
+    fn keep(&self, snapshot: Snapshot, judgement: Judgement, state: Option<Vec<u8>>, late: Delay) {
         let stamp = snapshot.stamp;
         let mut ring = lock(&self.shared.ring);
         // A sample that cannot be encoded is missing from the past only.
@@ -292,12 +301,13 @@ impl Thread {
         past.forget_before(ring.records().next().map_or(0, |record| record.stamp.seq));
         if let Some(feed) = &*lock(&self.shared.feed) {
             let interval = self.interval;
-            // A recording that is gone has said so.
-            let _ = feed.send(Feed::Sample(Box::new(Fed { snapshot, events, state, interval, late })));
+            // A recording that has gone has reported it.
+            let _ =
+                feed.send(RecorderMessage::Sample(Box::new(SampleEntry { snapshot, events, state, interval, late })));
         }
     }
 
-    /// Follows orders until it is time; false when nobody listens any more.
+    /// Follows orders until the deadline; false once the screen has gone.
     fn wait_until(&mut self, mut due: Instant) -> bool {
         loop {
             match self.inbox.recv_timeout(due.saturating_duration_since(Instant::now())) {

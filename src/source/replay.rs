@@ -1,45 +1,45 @@
-//! Recordings as a source: a thread that plays, one that looks ahead and back, and the newest picture between them and
+//! Recordings as a source: a thread that plays, one that indexes, and the newest sample between them and
 //! the screen.
 
 mod assessor;
-mod deck;
+mod buffer;
 mod headlines;
+mod indexer;
 mod judging;
 mod player;
-mod scout;
-mod stream;
-mod track;
+mod sample_reader;
+mod stream_reader;
 
 use super::playback::Playback;
 use super::{About, Sample, Source, Target};
 use crate::app::transport::{Order, Transport};
 use crate::moment::Moment;
 use assessor::{Assessor, Task};
-use deck::Deck;
+use buffer::ReplayBuffer;
+use indexer::{Indexer, Update};
 use player::Player;
-use scout::{News, Scout};
+use sample_reader::{FileReader, SampleReader};
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use stream::StreamTrack;
+use stream_reader::StreamReader;
 use topotop_model::Stamp;
 use topotop_model::align::Offset;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::judge;
-use track::{FileTrack, Track};
 
-/// What the player is told.
+/// A message to the player.
 #[derive(Debug)]
-enum Word {
+enum PlayerMessage {
     /// By a key.
     Order(Order),
-    /// By the thread that looks around.
-    News(News),
+    /// From the indexer or the assessor.
+    Update(Update),
     /// By a stream: there is something.
     Came,
-    /// Nobody looks any more.
+    /// The screen has gone.
     Leave,
 }
 
@@ -70,25 +70,25 @@ impl Default for Start {
     }
 }
 
-/// How the clocks of two machines stand to each other.
+/// The clock offset of two machines.
 #[derive(Clone, Debug, PartialEq)]
 enum Clocks {
-    /// Nobody has looked yet.
+    /// Not compared yet.
     Unknown,
     /// Both recordings are of one boot of one machine.
     OneBoot,
-    /// Nothing shows it: wall clocks are taken for what they say.
+    /// No match found: wall clocks are used as they are.
     Wall,
     /// What both did shows it.
-    Found(Offset, &'static str),
+    Measured(Offset, &'static str),
 }
 
 impl Clocks {
     /// What to add to a wall time of a machine to get the other one's, in ns.
     fn shift_ns(&self, from: usize) -> i64 {
         match self {
-            Self::Found(offset, _) if from == 0 => offset.ns,
-            Self::Found(offset, _) => -offset.ns,
+            Self::Measured(offset, _) if from == 0 => offset.ns,
+            Self::Measured(offset, _) => -offset.ns,
             _ => 0,
         }
     }
@@ -96,9 +96,9 @@ impl Clocks {
     fn text(&self) -> String {
         match self {
             Self::Unknown => "comparing clocks".to_owned(),
-            Self::OneBoot => "one clock (same boot)".to_owned(),
+            Self::OneBoot => "same clock (same boot)".to_owned(),
             Self::Wall => "clocks as set (no clear match)".to_owned(),
-            Self::Found(offset, by) => {
+            Self::Measured(offset, by) => {
                 let percent = offset.confidence * 100.0;
                 format!("clocks {:+.2}s {by} ({percent:.0}% alike)", offset.ns as f64 / 1e9)
             }
@@ -108,27 +108,27 @@ impl Clocks {
 
 /// Recordings that are open and not played yet.
 pub struct Opened {
-    tracks: Vec<Box<dyn Track>>,
+    readers: Vec<Box<dyn SampleReader>>,
     /// What they are called on the screen.
     names: Vec<String>,
-    inbox: Receiver<Word>,
-    words: Sender<Word>,
+    inbox: Receiver<PlayerMessage>,
+    messages: Sender<PlayerMessage>,
 }
 
 /// Opens recordings: files, `-` for standard input, pipes. Waits for the beginning of what is no file.
 pub fn open(files: &[PathBuf]) -> Result<Opened, String> {
-    let (words, inbox) = channel();
-    let mut tracks: Vec<Box<dyn Track>> = Vec::new();
+    let (messages, inbox) = channel();
+    let mut readers: Vec<Box<dyn SampleReader>> = Vec::new();
     for path in files {
-        tracks.push(track(path, &words)?);
+        readers.push(reader(path, &messages)?);
     }
-    let names = names(files, &tracks);
-    Ok(Opened { tracks, names, inbox, words })
+    let names = names(files, &readers);
+    Ok(Opened { readers, names, inbox, messages })
 }
 
 /// Hosts; with the file's name where two are of one host.
-fn names(files: &[PathBuf], tracks: &[Box<dyn Track>]) -> Vec<String> {
-    let hosts: Vec<&str> = tracks.iter().map(|track| track.about().host.as_str()).collect();
+fn names(files: &[PathBuf], readers: &[Box<dyn SampleReader>]) -> Vec<String> {
+    let hosts: Vec<&str> = readers.iter().map(|reader| reader.about().host.as_str()).collect();
     let is_one_of_many = |host: &str| hosts.iter().filter(|other| **other == host).count() > 1;
     let name = |(host, file): (&&str, &PathBuf)| match file.file_stem().and_then(|stem| stem.to_str()) {
         Some(stem) if is_one_of_many(host) => format!("{host} ({})", stem.chars().take(16).collect::<String>()),
@@ -137,38 +137,38 @@ fn names(files: &[PathBuf], tracks: &[Box<dyn Track>]) -> Vec<String> {
     hosts.iter().zip(files).map(name).collect()
 }
 
-fn track(path: &Path, words: &Sender<Word>) -> Result<Box<dyn Track>, String> {
+fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn SampleReader>, String> {
     let stdin = path == Path::new("-");
     // A file that standard input was redirected from is a file, not a stream.
     let path = if stdin { Path::new("/dev/stdin") } else { path };
     let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
     let metadata = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
     if metadata.is_file() {
-        return Ok(Box::new(FileTrack::open(path)?));
+        return Ok(Box::new(FileReader::open(path)?));
     }
     if stdin && std::io::stdin().is_terminal() {
-        return Err("standard input is a terminal: pipe `topotop record -o -` into it, or name a file".to_owned());
+        return Err("standard input is a terminal: pipe `topotop record -o -` into it or give a file".to_owned());
     }
     if metadata.is_dir() {
-        return Err(format!("{name}: this is a directory: give a recording"));
+        return Err(format!("{name}: is a directory, not a recording"));
     }
-    let words = words.clone();
+    let messages = messages.clone();
     let wake = move || {
         // A player that is gone needs nothing.
-        let _ = words.send(Word::Came);
+        let _ = messages.send(PlayerMessage::Came);
     };
     let input: Box<dyn std::io::Read + Send> = if stdin {
         Box::new(std::io::stdin())
     } else {
         Box::new(std::fs::File::open(path).map_err(|error| format!("{name}: {error}"))?)
     };
-    Ok(Box::new(StreamTrack::open(input, &name, wake)?))
+    Ok(Box::new(StreamReader::open(input, &name, wake)?))
 }
 
 /// Recordings that are played.
 pub struct Replay {
     shared: Arc<Shared>,
-    words: Sender<Word>,
+    messages: Sender<PlayerMessage>,
 }
 
 impl Opened {
@@ -181,24 +181,24 @@ impl Opened {
         wake: impl Fn() + Send + 'static,
     ) -> Result<Replay, String> {
         let shared = Arc::new(Shared::default());
-        let deriver = |track: &dyn Track| Deriver::new(derived_as(track, settings));
-        let scout = || {
-            let again = self.tracks.iter().map(|track| Ok((track.again()?, deriver(track.as_ref()))));
-            let tracks = again.collect::<Result<Vec<_>, String>>()?;
+        let deriver = |reader: &dyn SampleReader| Deriver::new(derived_as(reader, settings));
+        let indexer = || {
+            let again = self.readers.iter().map(|reader| Ok((reader.again()?, deriver(reader.as_ref()))));
+            let readers = again.collect::<Result<Vec<_>, String>>()?;
             let (jobs, inbox) = channel();
-            let scout = Scout { tracks, inbox, player: self.words.clone() };
-            spawn("scout", move || scout.run())?;
+            let indexer = Indexer { readers, inbox, player: self.messages.clone() };
+            spawn("indexer", move || indexer.run())?;
             Ok::<_, String>(jobs)
         };
-        let jobs = scout()?;
-        let timekeeper = if self.tracks.len() > 1 { Some(scout()?) } else { None };
-        let tasks = assess(&self.tracks, settings, judged, &self.words)?;
-        let decks: Vec<Deck> = self
-            .tracks
+        let jobs = indexer()?;
+        let timekeeper = if self.readers.len() > 1 { Some(indexer()?) } else { None };
+        let tasks = assess(&self.readers, settings, judged, &self.messages)?;
+        let buffers: Vec<ReplayBuffer> = self
+            .readers
             .into_iter()
-            .map(|track| {
-                let deriver = deriver(track.as_ref());
-                Deck::new(track, deriver, judged.clone())
+            .map(|reader| {
+                let deriver = deriver(reader.as_ref());
+                ReplayBuffer::new(reader, deriver, judged.clone())
             })
             .collect();
         let now = Instant::now();
@@ -206,57 +206,57 @@ impl Opened {
             names: self.names,
             machine: 0,
             transport: Transport::default(),
-            clocks: clocks(&decks),
+            clocks: clocks(&buffers),
             inbox: self.inbox,
-            scout: jobs,
+            indexer: jobs,
             timekeeper,
             assessor: tasks,
             judging: false,
-            swept: vec![(now, None); decks.len()],
+            swept: vec![(now, None); buffers.len()],
             shared: Arc::clone(&shared),
             wake: Box::new(wake),
             started: now,
-            asked: false,
-            looked: now,
-            surveyed: vec![(now, None); decks.len()],
+            indexing: false,
+            refreshed: now,
+            surveyed: vec![(now, None); buffers.len()],
             compared: (0, now),
-            came: (now, None),
-            told: None,
+            newest: (now, None),
+            shown: None,
             quiet: None,
             leaving: false,
-            decks,
+            buffers,
         };
         spawn("player", move || player.run(&start))?;
-        Ok(Replay { shared, words: self.words })
+        Ok(Replay { shared, messages: self.messages })
     }
 }
 
 /// Starts the thread that judges.
 fn assess(
-    tracks: &[Box<dyn Track>],
+    readers: &[Box<dyn SampleReader>],
     settings: &Settings,
     judged: &judge::Settings,
-    words: &Sender<Word>,
+    messages: &Sender<PlayerMessage>,
 ) -> Result<Sender<Task>, String> {
-    let twice = tracks.iter().map(|track| {
-        let again = || Ok::<_, String>((track.again()?, Deriver::new(derived_as(track.as_ref(), settings))));
+    let twice = readers.iter().map(|reader| {
+        let again = || Ok::<_, String>((reader.again()?, Deriver::new(derived_as(reader.as_ref(), settings))));
         Ok([again()?, again()?])
     });
     let twice = twice.collect::<Result<Vec<_>, String>>()?;
     let (tasks, inbox) = channel();
-    let assessor = Assessor::new(twice, judged.clone(), inbox, words.clone());
+    let assessor = Assessor::new(twice, judged.clone(), inbox, messages.clone());
     spawn("assessor", move || assessor.run())?;
     Ok(tasks)
 }
 
 /// What the frames were derived with when it was recorded, so that they are the same; what is configured here else.
-fn derived_as(track: &dyn Track, settings: &Settings) -> Settings {
-    let recorded = &track.about().nic_capacity_mbps;
+fn derived_as(reader: &dyn SampleReader, settings: &Settings) -> Settings {
+    let recorded = &reader.about().nic_capacity_mbps;
     if recorded.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: recorded.clone() } }
 }
 
-fn clocks(decks: &[Deck]) -> Clocks {
-    let boots: Vec<&str> = decks.iter().map(|deck| deck.track.about().boot_id.as_str()).collect();
+fn clocks(buffers: &[ReplayBuffer]) -> Clocks {
+    let boots: Vec<&str> = buffers.iter().map(|buffer| buffer.reader.about().boot_id.as_str()).collect();
     match boots.as_slice() {
         [first, second, ..] if first == second && !first.is_empty() => Clocks::OneBoot,
         _ => Clocks::Unknown,
@@ -265,12 +265,12 @@ fn clocks(decks: &[Deck]) -> Clocks {
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let builder = std::thread::Builder::new().name(name.to_owned());
-    builder.spawn(work).map(drop).map_err(|error| format!("a thread that plays: {error}"))
+    builder.spawn(work).map(drop).map_err(|error| format!("cannot start a thread: {error}"))
 }
 
 impl Drop for Replay {
     fn drop(&mut self) {
-        let _ = self.words.send(Word::Leave);
+        let _ = self.messages.send(PlayerMessage::Leave);
     }
 }
 
@@ -301,7 +301,7 @@ impl Source for Replay {
 
     fn order(&mut self, order: Order) {
         // A player that is gone has left its last picture.
-        let _ = self.words.send(Word::Order(order));
+        let _ = self.messages.send(PlayerMessage::Order(order));
     }
 }
 

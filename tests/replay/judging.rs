@@ -1,7 +1,7 @@
 //! What was wrong: the same as it was judged live, wherever one goes, and said as what it is until that is known.
 
 use super::source::{Shown, paused};
-use crate::common::reel::{Reel, START_NS};
+use crate::common::synthetic_recording::{START_NS, SyntheticRecording};
 use std::path::{Path, PathBuf};
 use topotop::app::transport::Order;
 use topotop::recording::open;
@@ -20,8 +20,14 @@ fn flood(second: u64, cpu: u32) -> u64 {
 }
 
 fn reel(path: &Path, judged: Option<Settings>) {
-    Reel { seconds: SECONDS, busy: |second, cpu| flood(second, cpu) + 2, softirq: flood, judged, ..Reel::default() }
-        .write(path);
+    SyntheticRecording {
+        seconds: SECONDS,
+        busy: |second, cpu| flood(second, cpu) + 2,
+        softirq: flood,
+        judged,
+        ..SyntheticRecording::default()
+    }
+    .write(path);
 }
 
 fn recorded(judged: Option<Settings>) -> (tempfile::TempDir, PathBuf) {

@@ -1,6 +1,6 @@
 //! The limiting machine of two recordings is named on either machine's screen.
 
-use crate::common::reel::{Reel, quiet};
+use crate::common::synthetic_recording::{SyntheticRecording, quiet};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use topotop::app::transport::Order;
@@ -32,8 +32,8 @@ fn the_bottleneck_is_named_on_either_screen() {
     let dir = tempfile::tempdir().expect("a directory");
     let (server, client) = (dir.path().join("server.rec"), dir.path().join("client.rec"));
     let boot_id = "22222222-2222-4333-8444-555555555555";
-    Reel { boot_id, seconds: 61, ..Reel::default() }.write(&server);
-    Reel { host: "load-3", busy: one_core, seconds: 31, ..Reel::default() }.write(&client);
+    SyntheticRecording { boot_id, seconds: 61, ..SyntheticRecording::default() }.write(&server);
+    SyntheticRecording { host: "load-3", busy: one_core, seconds: 31, ..SyntheticRecording::default() }.write(&client);
     let opened = replay::open(&[server, client]).expect("recordings");
     let (wake, _woken) = sync_channel(1);
     let wake = move || {

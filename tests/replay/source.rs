@@ -1,7 +1,7 @@
 //! The source by itself: frames are those of live, wherever one goes; what came before is filled in.
 
 use super::{damage, recorded};
-use crate::common::reel::{Reel, START_NS};
+use crate::common::synthetic_recording::{START_NS, SyntheticRecording};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
@@ -151,9 +151,9 @@ fn what_came_before_is_filled_in() {
 fn holes_are_on_the_line_and_no_marks() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("a.rec");
-    let skipped = What::Skipped { samples: 12, reason: "the disk did not keep up".to_owned() };
+    let skipped = What::Skipped { samples: 12, reason: "the disk was too slow".to_owned() };
     let events = vec![(80, skipped), (90, What::Start { command: vec!["pgbench".to_owned(), "-c8".to_owned()] })];
-    Reel { seconds: 200, events, ..Reel::default() }.write(&path);
+    SyntheticRecording { seconds: 200, events, ..SyntheticRecording::default() }.write(&path);
     let mut shown = Shown::start(&[&path], paused());
     shown.until("the survey", |_, replay| {
         replay.playback().is_some_and(|playback| {
@@ -215,14 +215,16 @@ fn damage_is_played_over_and_stepped_over() {
 fn two_recordings_of_one_boot_share_a_clock() {
     let dir = tempfile::tempdir().expect("a directory");
     let (server, client) = (dir.path().join("server.rec"), dir.path().join("client.rec"));
-    Reel { host: "server", seconds: 200, busy: waves_of(0), ..Reel::default() }.write(&server);
-    Reel { host: "client", seconds: 200, from: 40, busy: waves_of(0), ..Reel::default() }.write(&client);
+    SyntheticRecording { host: "server", seconds: 200, busy: waves_of(0), ..SyntheticRecording::default() }
+        .write(&server);
+    SyntheticRecording { host: "client", seconds: 200, from: 40, busy: waves_of(0), ..SyntheticRecording::default() }
+        .write(&client);
     let mut shown = Shown::start(&[&server, &client], paused());
     shown.go(Order::Sample(100), START_NS + 100 * SECOND_NS);
     shown.replay.order(Order::Machine);
     shown.until("the other machine", |sample, _| &*sample.frame.host.name == "client");
     let playback = shown.replay.playback().expect("it plays");
-    assert_eq!((playback.clocks.as_str(), playback.machine), ("one clock (same boot)", 1));
+    assert_eq!((playback.clocks.as_str(), playback.machine), ("same clock (same boot)", 1));
     assert_eq!(shown.sample.frame.stamp.wall_ns, START_NS + 100 * SECOND_NS);
     // Before the client was recorded, the nearest sample of it stands in, and that is said.
     shown.replay.order(Order::Machine);
@@ -245,10 +247,19 @@ fn waves_of(_: u64) -> fn(u64, u32) -> u64 {
 fn clocks_of_two_machines_are_matched_by_what_they_did() {
     let dir = tempfile::tempdir().expect("a directory");
     let (server, client) = (dir.path().join("server.rec"), dir.path().join("client.rec"));
-    Reel { host: "server", seconds: 400, busy: waves_of(0), ..Reel::default() }.write(&server);
+    SyntheticRecording { host: "server", seconds: 400, busy: waves_of(0), ..SyntheticRecording::default() }
+        .write(&server);
     // The client saw the same load, and its clock was 47 s ahead.
     let ahead: fn(u64, u32) -> u64 = |second, cpu| waves_of(0)(second - 47, cpu);
-    Reel { host: "client", boot_id: "other", seconds: 400, from: 47, busy: ahead, ..Reel::default() }.write(&client);
+    SyntheticRecording {
+        host: "client",
+        boot_id: "other",
+        seconds: 400,
+        from: 47,
+        busy: ahead,
+        ..SyntheticRecording::default()
+    }
+    .write(&client);
     let mut shown = Shown::start(&[&server, &client], paused());
     shown
         .until("clocks", |_, replay| replay.playback().is_some_and(|playback| playback.clocks.contains("by CPU load")));

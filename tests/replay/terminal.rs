@@ -214,7 +214,7 @@ fn two_streams_come_through_pipes() {
         record(&pipes[1])
     );
     let mut session = Session::start("bash", &["-c", &script], USUAL, &[]);
-    session.shows("one clock (same boot)");
+    session.shows("same clock (same boot)");
     session.until("the first one", |screen| title(screen).contains("(a)  | ") && title(screen).contains("at its end"));
     session.keys("o");
     session.until("the other one", |screen| title(screen).contains("(b)  | ") && title(screen).contains("at its end"));
@@ -226,7 +226,11 @@ fn two_streams_come_through_pipes() {
 fn two_machines_are_switched() {
     let dir = tempfile::tempdir().expect("a directory");
     let (server, client) = (dir.path().join("server.rec"), dir.path().join("client.rec"));
-    let reel = |host| crate::common::reel::Reel { host, seconds: 120, ..crate::common::reel::Reel::default() };
+    let reel = |host| crate::common::synthetic_recording::SyntheticRecording {
+        host,
+        seconds: 120,
+        ..crate::common::synthetic_recording::SyntheticRecording::default()
+    };
     reel("server").write(&server);
     reel("client").write(&client);
     let files = [server.to_str().expect("a path"), client.to_str().expect("a path")];

@@ -6,9 +6,9 @@ use crate::recording::{Event, Head, Index, Kind, Summary, TAIL_BYTES, What, inde
 
 /// The events that are given back at most: the newest.
 const MAX_EVENTS: usize = 4096;
-/// The minutes that are told apart at most; more become pairs, then fours.
+/// The most minutes that are distinguished; more become pairs, then fours.
 const MAX_MINUTES: usize = 4096;
-/// The longest index that is believed, in bytes: beside it a segment is scanned.
+/// The longest valid index, in bytes: beyond it the segment is scanned.
 const MAX_INDEX: u64 = 1 << 20;
 
 impl<S: ReadAt> Reader<S> {
@@ -34,7 +34,7 @@ impl<S: ReadAt> Reader<S> {
         self.minutes().into_iter().map(|(_, when, summary)| (when, summary)).collect()
     }
 
-    /// As [`Reader::timeline`], each with the number of the key frame that it is told of.
+    /// As [`Reader::timeline`], each with the number of its key frame.
     pub fn minutes(&mut self) -> Vec<(u64, When, Summary)> {
         let mut minutes: Vec<(u64, When, Summary)> = Vec::new();
         let (mut stride, mut taken) = (1usize, 0usize);
@@ -73,7 +73,7 @@ impl<S: ReadAt> Reader<S> {
         places.into_iter().map(|place| (place, self.summary(&place))).collect()
     }
 
-    /// The summary that stands at the beginning of a key frame; nothing but that is read.
+    /// The summary at the start of a key frame; nothing but that is read.
     fn summary(&mut self, place: &Place) -> Summary {
         let body = self.bytes.get(&self.source, place.offset + HEAD_BYTES as u64, 17);
         let whole = body.filter(|_| place.kind == Kind::Key).map(|body| [body, &[0; 4]].concat());

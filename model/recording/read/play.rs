@@ -7,7 +7,7 @@ use crate::judge::save::MAX_STATE;
 use crate::recording::{Head, Kind, split_key};
 use crate::{Snapshot, Stamp, Window};
 
-/// Key frames of a segment that are looked through for the judge's state.
+/// Key frames of a segment that are searched for the judge's state.
 const STATES_BACK: usize = 3;
 
 impl<S: ReadAt> Reader<S> {
@@ -162,11 +162,11 @@ impl<S: ReadAt> Reader<S> {
     fn sample(&self, place: &Place) -> Result<(u64, Record), Damage> {
         let damage = |bytes: u64, what: &str| Damage { offset: place.offset, bytes, what: what.to_owned() };
         let (head, record) =
-            self.record(place).ok_or_else(|| damage(HEAD_BYTES as u64, "a record is not what was written"))?;
+            self.record(place).ok_or_else(|| damage(HEAD_BYTES as u64, "a record has a wrong checksum"))?;
         let body = record.get(HEAD_BYTES..).unwrap_or_default();
         let key = head.kind == Kind::Key;
         let payload = if key { split_key(body).map(|parts| parts.2) } else { Some(body) };
-        let payload = payload.ok_or_else(|| damage(head.bytes(), "a key frame is not whole"))?;
+        let payload = payload.ok_or_else(|| damage(head.bytes(), "a key frame is incomplete"))?;
         let stamp = Stamp { wall_ns: head.wall_ns, mono_ns: head.mono_ns, ..Stamp::default() };
         Ok((head.bytes(), Record { stamp, key, bytes: payload.to_vec() }))
     }

@@ -79,7 +79,7 @@ impl Window {
 /// A whole record, if it is what was written.
 pub(super) fn read_record(source: &impl ReadAt, offset: u64, head: &Head) -> Option<Vec<u8>> {
     let len = usize::try_from(head.bytes()).ok()?;
-    // No more is taken than there is: whoever calls has compared the length with the end of the file.
+    // The caller has compared the length with the end of the file.
     let mut record = vec![0; len];
     let count = read_full(source, offset, &mut record).ok()?;
     (count == len && head.proves(&record)).then_some(record)

@@ -343,7 +343,7 @@ fn what_was_not_confirmed_is_asked_for() {
 #[test]
 fn a_recording_shows_fixes_and_applies_none() {
     let mut app = app();
-    app.status.reach = Reach::Show("a recording is shown: fixes are applied on the live machine only".to_owned());
+    app.status.reach = Reach::Show("fixes are available on a live machine only, not in a recording".to_owned());
     press(&mut app, KeyCode::Char('f'));
     if matches!(stage(&app), Stage::Choosing) {
         assert_eq!(press(&mut app, KeyCode::Enter), []);

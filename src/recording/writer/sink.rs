@@ -34,7 +34,7 @@ impl Sink {
         let name = printable(&path.display().to_string()).into_owned();
         let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => format!("{name}: it exists: give another name, or remove it"),
+            io::ErrorKind::AlreadyExists => format!("{name}: file exists: choose another name or remove it"),
             _ => format!("{name}: {error}"),
         })?;
         Ok(Self::File { file, end: 0 })
@@ -75,7 +75,7 @@ impl Sink {
     /// Puts what was written on the disk.
     pub(super) fn sync(&self) {
         if let Self::File { file, .. } = self {
-            // A disk that fails says so at the next write.
+            // A failing disk reports it at the next write.
             let _ = file.sync_data();
         }
     }

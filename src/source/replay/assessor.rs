@@ -1,8 +1,8 @@
 //! The thread that judges what was jumped to, and recordings that were not judged, or by other rules, from their start.
 
-use super::Word;
-use super::scout::News;
-use super::track::Track;
+use super::PlayerMessage;
+use super::indexer::Update;
+use super::sample_reader::SampleReader;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
@@ -21,10 +21,10 @@ const ONWARD: u64 = 300;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time of one look at a recording that is judged from its start.
 const SLICE: Duration = Duration::from_millis(150);
-/// Memory for states of the judge, in bytes: beyond it every second one goes.
+/// Memory for states of the judge, in bytes: beyond it, every second one is dropped.
 const STATES: usize = 4 << 20;
 
-/// What it is asked for.
+/// A request.
 #[derive(Debug)]
 pub(super) enum Task {
     /// To judge a sample.
@@ -35,10 +35,10 @@ pub(super) enum Task {
 
 /// What was judged from the start on, some more of it.
 #[derive(Debug, Default)]
-pub(super) struct Swept {
+pub(super) struct SweepResult {
     /// What came and went.
     pub(super) changes: Vec<Change>,
-    /// The last sample that was judged; none where it need not be: the recording says it.
+    /// The last judged sample; none where the recording's own findings serve.
     pub(super) to: Option<u64>,
     /// True where nothing is left to do now.
     pub(super) done: bool,
@@ -46,7 +46,7 @@ pub(super) struct Swept {
 
 /// A place in a recording with a judge that has seen what came before.
 struct Cursor {
-    track: Box<dyn Track>,
+    reader: Box<dyn SampleReader>,
     deriver: Deriver,
     window: Window,
     judge: Judge,
@@ -58,7 +58,7 @@ struct Cursor {
 struct Machine {
     seek: Cursor,
     sweep: Cursor,
-    /// Whether it has to be judged from its start; none where nobody has looked.
+    /// Whether it has to be judged from its start; none while unknown.
     needed: Option<bool>,
     /// The judge's states before samples.
     states: BTreeMap<u64, Vec<u8>>,
@@ -68,65 +68,65 @@ pub(super) struct Assessor {
     machines: Vec<Machine>,
     settings: Settings,
     inbox: Receiver<Task>,
-    player: Sender<Word>,
+    player: Sender<PlayerMessage>,
 }
 
 impl Assessor {
     /// For each machine its recording twice.
     pub(super) fn new(
-        tracks: Vec<[(Box<dyn Track>, Deriver); 2]>,
+        readers: Vec<[(Box<dyn SampleReader>, Deriver); 2]>,
         settings: Settings,
         inbox: Receiver<Task>,
-        player: Sender<Word>,
+        player: Sender<PlayerMessage>,
     ) -> Self {
-        let machine = |[seek, sweep]: [(Box<dyn Track>, Deriver); 2]| Machine {
+        let machine = |[seek, sweep]: [(Box<dyn SampleReader>, Deriver); 2]| Machine {
             seek: Cursor::new(seek),
             sweep: Cursor::new(sweep),
             needed: None,
             states: BTreeMap::new(),
         };
-        Self { machines: tracks.into_iter().map(machine).collect(), settings, inbox, player }
+        Self { machines: readers.into_iter().map(machine).collect(), settings, inbox, player }
     }
 
-    /// Works until nobody asks any more.
+    /// Works until the player has gone.
     pub(super) fn run(mut self) {
         while let Ok(task) = self.inbox.recv() {
             // Whatever it trips over, the player must not wait for its answer for ever.
-            let news = catch_unwind(AssertUnwindSafe(|| self.work(&task))).unwrap_or_else(|_| match task {
-                Task::Judge(machine, sample) => News::Judged(machine, sample, None),
-                Task::Sweep(machine) => News::Swept(machine, Swept { done: true, ..Swept::default() }),
+            let update = catch_unwind(AssertUnwindSafe(|| self.work(&task))).unwrap_or_else(|_| match task {
+                Task::Judge(machine, sample) => Update::Judged(machine, sample, None),
+                Task::Sweep(machine) => Update::Swept(machine, SweepResult { done: true, ..SweepResult::default() }),
             });
-            if self.player.send(Word::News(news)).is_err() {
+            if self.player.send(PlayerMessage::Update(update)).is_err() {
                 return;
             }
         }
     }
 
-    fn work(&mut self, task: &Task) -> News {
+    fn work(&mut self, task: &Task) -> Update {
         match *task {
             Task::Judge(machine, sample) => {
                 let judged = self.machines.get_mut(machine).and_then(|it| it.judged(sample, &self.settings));
-                News::Judged(machine, sample, judged.map(Box::new))
+                Update::Judged(machine, sample, judged.map(Box::new))
             }
             Task::Sweep(machine) => {
                 let swept = self.machines.get_mut(machine).map(|it| it.swept(&self.settings));
-                News::Swept(machine, swept.unwrap_or_default())
+                Update::Swept(machine, swept.unwrap_or_default())
             }
         }
     }
 }
 
 impl Cursor {
-    fn new((track, deriver): (Box<dyn Track>, Deriver)) -> Self {
+    fn new((reader, deriver): (Box<dyn SampleReader>, Deriver)) -> Self {
         let (window, judge) = (Window::default(), Judge::default());
-        Self { track, deriver, window, judge, judgement: Judgement::default(), at: None }
+        Self { reader, deriver, window, judge, judgement: Judgement::default(), at: None }
     }
 
-    /// Begins at a sample, with a judge that stands before it; false where that cannot be read.
+    /// Begins at a sample, with the judge before it; false if the sample cannot be read.
     fn begin(&mut self, sample: u64, judge: Judge) -> bool {
         self.at = None;
         (self.judge, self.judgement) = (judge, Judgement::default());
-        let Ok(window) = self.track.window_at(sample) else { return false };
+        let Ok(window) = self.reader.window_at(sample) else { return false };
         self.window = window;
         self.see(sample);
         true
@@ -140,7 +140,7 @@ impl Cursor {
     /// Judges the next sample; none at the end.
     fn next(&mut self) -> Option<()> {
         loop {
-            if let Ok((sample, snapshot)) = self.track.next()? {
+            if let Ok((sample, snapshot)) = self.reader.next()? {
                 self.window.push(snapshot);
                 self.see(sample);
                 return Some(());
@@ -150,11 +150,11 @@ impl Cursor {
 }
 
 impl Machine {
-    /// The judge after a sample, and what it says; none where that cannot be known.
+    /// The judge after a sample and its judgement; none if that cannot be known.
     fn judged(&mut self, sample: u64, settings: &Settings) -> Option<(Judge, Judgement)> {
         let until = Instant::now() + PATIENCE;
-        self.seek.track.refresh();
-        let (first, _) = self.seek.track.range()?;
+        self.seek.reader.refresh();
+        let (first, _) = self.seek.reader.range()?;
         if !self.seek.at.is_some_and(|at| at <= sample && sample - at <= ONWARD) {
             self.enter(sample, first, settings)?;
         }
@@ -168,7 +168,7 @@ impl Machine {
     /// Begins before a sample, as near as the judge's state is known.
     fn enter(&mut self, sample: u64, first: u64, settings: &Settings) -> Option<()> {
         let restore = |(at, state): (u64, Vec<u8>)| Some((at, Judge::restore(settings, &state)?));
-        let recorded = self.seek.track.state_before(sample).filter(|state| state.0 >= first).and_then(restore);
+        let recorded = self.seek.reader.state_before(sample).filter(|state| state.0 >= first).and_then(restore);
         let swept = || self.states.range(first..=sample).next_back().map(|(at, state)| (*at, state.clone()));
         let from = recorded.or_else(|| swept().and_then(restore)).filter(|from| sample - from.0 <= ONWARD);
         let warm = sample.saturating_sub(WARM).max(first);
@@ -177,33 +177,33 @@ impl Machine {
             return Some(());
         }
         // Where that is lost, with the first one that is not.
-        let there = (at..=sample).find(|&sample| self.seek.track.when(sample).is_some())?;
+        let there = (at..=sample).find(|&sample| self.seek.reader.when(sample).is_some())?;
         let judge = Judge::new(settings.clone());
         self.seek.begin(there, judge).then_some(())
     }
 
     /// Goes on from the start of the recording.
-    fn swept(&mut self, settings: &Settings) -> Swept {
+    fn swept(&mut self, settings: &Settings) -> SweepResult {
         let until = Instant::now() + SLICE;
-        let nothing = Swept { done: true, ..Swept::default() };
+        let nothing = SweepResult { done: true, ..SweepResult::default() };
         let sweep = &mut self.sweep;
-        sweep.track.refresh();
-        let Some((first, last)) = sweep.track.range() else { return nothing };
+        sweep.reader.refresh();
+        let Some((first, last)) = sweep.reader.range() else { return nothing };
         let needed = *self.needed.get_or_insert_with(|| {
-            let state = sweep.track.state_before(last);
-            sweep.track.is_stream() || state.is_none_or(|(_, state)| Judge::restore(settings, &state).is_none())
+            let state = sweep.reader.state_before(last);
+            sweep.reader.is_stream() || state.is_none_or(|(_, state)| Judge::restore(settings, &state).is_none())
         });
         if !needed {
             return nothing;
         }
-        let mut found = Swept::default();
+        let mut found = SweepResult::default();
         while Instant::now() < until {
             let before = std::mem::take(&mut sweep.judgement);
             let next = sweep.at.map_or(first, |at| at + 1);
             let state = next.is_multiple_of(KEY_EVERY as u64).then(|| sweep.judge.save());
             let gone_on = match sweep.at {
                 None => {
-                    let there = (first..=last).find(|&sample| sweep.track.when(sample).is_some());
+                    let there = (first..=last).find(|&sample| sweep.reader.when(sample).is_some());
                     there.is_some_and(|there| sweep.begin(there, Judge::new(settings.clone())))
                 }
                 Some(at) if at < first => {

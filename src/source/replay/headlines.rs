@@ -7,9 +7,9 @@ use topotop_model::history::{DEPTH, Headline, History};
 use topotop_model::recording::{Summary, When};
 use topotop_widgets::parts::timebar::Bar;
 
-/// Headlines that are kept: those furthest from what is shown go first.
-const KEPT: usize = DEPTH * 5;
-/// Samples whose heat is kept one by one.
+/// Headlines in memory: those furthest from what is shown are dropped first.
+const RETAINED: usize = DEPTH * 5;
+/// Samples whose heat is stored one by one.
 const HEATED: usize = 1 << 16;
 /// Parts of a bar: more than any terminal has columns to spare for.
 const PARTS: usize = 512;
@@ -18,7 +18,7 @@ const PARTS: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Headlines {
     known: BTreeMap<u64, Arc<Headline>>,
-    /// None where it is not known although the sample was looked at.
+    /// None where the sample was read and its heat is unknown.
     heat: BTreeMap<u64, Option<u8>>,
     /// Samples that are lost.
     absent: BTreeSet<u64>,
@@ -34,7 +34,7 @@ impl Headlines {
             self.heat.pop_first();
         }
         self.known.insert(sample, headline);
-        while self.known.len() > KEPT {
+        while self.known.len() > RETAINED {
             let first = self.known.keys().next().map_or(0, |first| shown.abs_diff(*first));
             let last = self.known.keys().next_back().map_or(0, |last| shown.abs_diff(*last));
             if first > last {
@@ -45,7 +45,7 @@ impl Headlines {
         }
     }
 
-    /// True if a sample was looked at.
+    /// True if a sample was read.
     pub(super) fn knows(&self, sample: u64) -> bool {
         self.heat.contains_key(&sample)
     }
@@ -103,7 +103,7 @@ impl Headlines {
         (oldest..=sample).rev().find(there)
     }
 
-    /// The oldest sample of a range that was not looked at.
+    /// The oldest sample of a range that was not read.
     pub(super) fn cold(&self, range: RangeInclusive<u64>) -> Option<u64> {
         let mut wanted = *range.start();
         for (&sample, _) in self.heat.range(range.clone()) {
@@ -131,7 +131,7 @@ impl Headlines {
                 *cell = (*cell).max(Some(value));
             }
         }
-        // Samples say more than minutes do: a part that has any is theirs.
+        // Samples are finer than minutes: a part that has any shows them.
         let mut samples: Vec<Option<u8>> = vec![None; parts];
         for (&sample, &value) in self.heat.range(first..=last) {
             if let Some(cell) = samples.get_mut(part(sample)) {
@@ -155,7 +155,7 @@ fn of_summary(summary: &Summary) -> Option<u8> {
 
 /// What a bar has besides heat, as it was found in the background.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct Survey {
     /// Marks by sample.
     pub(super) marks: Vec<(u64, String)>,
     /// First samples after holes.
@@ -166,7 +166,7 @@ pub(super) struct Found {
     pub(super) times: Vec<(u64, String)>,
 }
 
-impl Found {
+impl Survey {
     /// A bar of it all.
     pub(super) fn bar(&self, headlines: &Headlines, (first, last): (u64, u64)) -> Bar {
         let inside = |samples: &[u64]| samples.iter().copied().filter(|at| (first..=last).contains(at)).collect();
@@ -203,12 +203,12 @@ mod tests {
         let history = headlines.history(900);
         assert_eq!((history.len(), history.iter().next().map(|first| first.mono_ns)), (DEPTH, Some(301)));
         assert_eq!(headlines.missing(900, 0), None);
-        // A hole ends it; what is missing is told from the newest on.
+        // A hole ends it; missing samples are requested from the newest on.
         (1010..1020).for_each(|sample| headlines.insert(sample, headline(sample, 0.1), sample));
         assert_eq!(headlines.history(1019).len(), 10);
         assert_eq!(headlines.missing(1019, 0), Some(1009));
         assert_eq!(headlines.missing(1019, 1010), None);
-        // Played fast, every fiftieth was looked at.
+        // At a high speed every fiftieth is read.
         (1..40).for_each(|step| headlines.insert(1019 + step * 50, headline(1019 + step * 50, 0.1), 3000));
         assert_eq!(headlines.history(2969).iter().next_back().map(|last| last.mono_ns), Some(2969));
         assert!(headlines.history(2969).len() >= 40);
@@ -218,7 +218,7 @@ mod tests {
     fn it_stays_small_and_near_what_is_shown() {
         let mut headlines = Headlines::default();
         (0..20_000).for_each(|sample| headlines.insert(sample, headline(sample, 0.1), 500));
-        assert!(headlines.known.len() <= super::KEPT);
+        assert!(headlines.known.len() <= super::RETAINED);
         assert_eq!(headlines.history(500).len(), 501);
     }
 

@@ -1,51 +1,51 @@
-//! What is judged of the sample that is shown: at once while one sample follows the other or the recording has the
-//! judge's state near; else what was noted then stands in until the thread that judges has caught up.
+//! The judgement of the sample that is shown: at once while one sample follows the other or the recording has the
+//! judge's state near; otherwise the recorded findings serve until the background thread has caught up.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Basis, Change, Judge, Judgement, Settings, Timeline};
-use topotop_model::recording::Noted;
+use topotop_model::recording::RecordedFindings;
 
 /// Time that judging may take before a picture has to be there.
 const BUDGET: Duration = Duration::from_millis(20);
-/// What was judged of a sample that is so near still tells what is wrong, while one plays fast.
+/// During fast replay, the judgement of a sample this near still serves.
 const NEAR: u64 = 240;
 
 /// A machine's judge.
 #[derive(Debug)]
-pub(super) struct Judging {
+pub(super) struct ReplayJudge {
     settings: Settings,
     /// As it is after the sample that is shown; none where it has not seen that.
     judge: Option<Judge>,
     judgement: Arc<Judgement>,
     until: Instant,
-    /// What the recording says.
-    noted: Noted,
-    /// What was judged from its start on, where what it says is not what these rules say.
-    swept: Option<Swept>,
+    /// The recording's own findings.
+    recorded: RecordedFindings,
+    /// What was judged from its start, if other rules or limits wrote its findings.
+    swept: Option<SweptChanges>,
     timeline: Arc<Timeline>,
     /// True once there is nothing more to be judged of it.
     done: bool,
-    /// The sample that was asked for in vain.
+    /// The sample that could not be judged.
     given_up: Option<u64>,
 }
 
 /// What is known of a recording from its start to a sample.
 #[derive(Debug, Default)]
-struct Swept {
+struct SweptChanges {
     to: u64,
     changes: Vec<Change>,
 }
 
-impl Judging {
+impl ReplayJudge {
     pub(super) fn new(settings: Settings) -> Self {
         Self {
             judge: None,
             settings,
             judgement: Arc::new(pending()),
             until: Instant::now(),
-            noted: Noted::default(),
+            recorded: RecordedFindings::default(),
             swept: None,
             timeline: Arc::default(),
             done: false,
@@ -53,7 +53,7 @@ impl Judging {
         }
     }
 
-    /// What it was told.
+    /// Its settings.
     pub(super) fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -78,7 +78,7 @@ impl Judging {
         }
     }
 
-    /// Goes on as a recording says that it stood; false where it does not say it to these rules.
+    /// Continues from a recorded state; false if that belongs to another version or other limits.
     pub(super) fn restore(&mut self, state: &[u8]) -> bool {
         self.judge = Judge::restore(&self.settings, state);
         self.judge.is_some()
@@ -94,10 +94,10 @@ impl Judging {
         self.judge = None;
     }
 
-    /// A sample is shown: where it was not judged, what was noted of it stands in.
+    /// A sample is shown: if it was not judged, the recorded findings serve.
     pub(super) fn shown(&mut self, sample: u64) {
         if self.judge.is_none() {
-            self.judgement = Arc::new(if self.noted.is_empty() { pending() } else { self.noted.at(sample) });
+            self.judgement = Arc::new(if self.recorded.is_empty() { pending() } else { self.recorded.at(sample) });
         }
     }
 
@@ -114,7 +114,7 @@ impl Judging {
                 (self.judge, self.judgement) = (Some(judge), Arc::new(judgement));
             }
             (Some((_, judgement)), Some(shown))
-                if self.judge.is_none() && self.noted.is_empty() && shown.abs_diff(sample) < NEAR =>
+                if self.judge.is_none() && self.recorded.is_empty() && shown.abs_diff(sample) < NEAR =>
             {
                 self.judgement = Arc::new(Judgement { basis: Basis::Noted, ..judgement });
             }
@@ -122,9 +122,9 @@ impl Judging {
         }
     }
 
-    /// Takes in what the recording says.
-    pub(super) fn note(&mut self, noted: Noted, shown: Option<u64>) {
-        self.noted = noted;
+    /// Takes in the recording's own findings.
+    pub(super) fn note(&mut self, recorded: RecordedFindings, shown: Option<u64>) {
+        self.recorded = recorded;
         if let Some(shown) = shown {
             self.shown(shown);
         }
@@ -151,9 +151,9 @@ impl Judging {
 
     fn line_up(&mut self) {
         let timeline = match &self.swept {
-            None => self.noted.timeline().clone(),
+            None => self.recorded.timeline().clone(),
             Some(swept) => {
-                let later = self.noted.timeline().changes().iter().filter(|change| change.sample > swept.to);
+                let later = self.recorded.timeline().changes().iter().filter(|change| change.sample > swept.to);
                 Timeline::of(swept.changes.iter().chain(later).cloned().collect())
             }
         };

@@ -1,14 +1,14 @@
 //! The thread that plays: orders in, pictures out, the newest one only.
 
-mod short;
-mod tell;
+mod limiting;
+mod publish;
 
 use super::assessor::Task;
-use super::deck::Deck;
-use super::scout::{Job, News};
-use super::track::After;
-use super::{Clocks, Shared, Start, Word, lock};
-use crate::app::transport::{Order, Reel as _, Transport};
+use super::buffer::ReplayBuffer;
+use super::indexer::{Job, Update};
+use super::sample_reader::After;
+use super::{Clocks, PlayerMessage, Shared, Start, lock};
+use crate::app::transport::{Order, RecordingIndex as _, Transport};
 use crate::units;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use topotop_model::recording::Damage;
 
 /// Time that is enough to decode the next sample before it is due.
 const SPARE: Duration = Duration::from_millis(5);
-/// How often a file that grows is looked at.
+/// How often a growing file is read.
 const LOOK: Duration = Duration::from_millis(250);
 /// Beyond this, in ns, two machines did not record the same time.
 const APART_NS: i64 = 3_000_000_000;
 
 pub(super) struct Player {
-    pub(super) decks: Vec<Deck>,
+    pub(super) buffers: Vec<ReplayBuffer>,
     pub(super) names: Vec<String>,
     pub(super) machine: usize,
     pub(super) transport: Transport,
     pub(super) clocks: Clocks,
-    pub(super) inbox: Receiver<Word>,
-    pub(super) scout: Sender<Job>,
+    pub(super) inbox: Receiver<PlayerMessage>,
+    pub(super) indexer: Sender<Job>,
     /// Compares the clocks of two machines, which takes longer than the picture's history may wait.
     pub(super) timekeeper: Option<Sender<Job>>,
     /// Judges what was jumped to, and what was not judged when it was recorded.
@@ -42,15 +42,15 @@ pub(super) struct Player {
     pub(super) shared: Arc<Shared>,
     pub(super) wake: Box<dyn Fn() + Send>,
     pub(super) started: Instant,
-    /// True while the scout has not answered.
-    pub(super) asked: bool,
-    pub(super) looked: Instant,
+    /// True while the indexer has not answered.
+    pub(super) indexing: bool,
+    pub(super) refreshed: Instant,
     pub(super) surveyed: Vec<(Instant, Option<(u64, u64)>)>,
     pub(super) compared: (u32, Instant),
     /// When the newest sample came, and its number.
-    pub(super) came: (Instant, Option<u64>),
-    pub(super) told: Option<(usize, u64)>,
-    /// How long nothing came when that was told.
+    pub(super) newest: (Instant, Option<u64>),
+    pub(super) shown: Option<(usize, u64)>,
+    /// How long nothing had arrived when that was last shown.
     pub(super) quiet: Option<u64>,
     pub(super) leaving: bool,
 }
@@ -61,97 +61,97 @@ impl Player {
         let mut changed = true;
         loop {
             let now = self.now_ns();
-            if let Some(said) = self.with_deck(|transport, deck| transport.advance(now, deck)) {
-                self.say(said);
+            if let Some(report) = self.with_buffer(|transport, buffer| transport.advance(now, buffer)) {
+                self.report(report);
             }
             // A defect costs a picture, not the player.
             changed |= catch_unwind(AssertUnwindSafe(|| self.show())).unwrap_or_else(|_| {
-                self.say("a picture was lost to a defect in topotop: please report it with the recording".to_owned());
+                self.report("internal error: a frame was dropped (please report it with the recording)".to_owned());
                 true
             });
             self.publish(changed);
-            self.ask();
+            self.request();
             changed = false;
             match self.listen() {
-                Some(heard) => changed |= heard,
+                Some(received) => changed |= received,
                 None => return,
             }
             if self.leaving {
                 return;
             }
-            if self.looked.elapsed() >= LOOK {
-                changed |= self.look();
+            if self.refreshed.elapsed() >= LOOK {
+                changed |= self.refresh();
             }
         }
     }
 
-    /// Takes in what comes until something is due; true if anything came, none when nobody is there any more.
+    /// Handles messages until something is due; true if there were any, none once all senders have gone.
     fn listen(&mut self) -> Option<bool> {
         let mut wait = self.wait();
-        let mut heard = self.hear();
-        if !heard && wait > SPARE && self.transport.playing {
-            self.deck(Deck::look_ahead);
+        let mut received = self.drain();
+        if !received && wait > SPARE && self.transport.playing {
+            self.buffer(ReplayBuffer::look_ahead);
             wait = self.wait();
         }
-        match self.inbox.recv_timeout(if heard { Duration::ZERO } else { wait }) {
-            Ok(word) => heard |= self.take(word),
+        match self.inbox.recv_timeout(if received { Duration::ZERO } else { wait }) {
+            Ok(message) => received |= self.take(message),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return None,
         }
-        Some(heard | self.hear())
+        Some(received | self.drain())
     }
 
-    fn hear(&mut self) -> bool {
-        let mut heard = false;
-        while let Ok(word) = self.inbox.try_recv() {
-            heard |= self.take(word);
+    fn drain(&mut self) -> bool {
+        let mut received = false;
+        while let Ok(message) = self.inbox.try_recv() {
+            received |= self.take(message);
         }
-        heard
+        received
     }
 
     fn begin(&mut self, start: &Start) {
         self.transport.set_speed(start.speed);
         self.transport.playing = !start.paused;
-        let Some((first, _)) = self.decks.get(self.machine).and_then(|deck| deck.track.range()) else { return };
+        let Some((first, _)) = self.buffers.get(self.machine).and_then(|buffer| buffer.reader.range()) else { return };
         self.transport.sample = first;
         if let Some(from) = start.from {
-            let said = self.with_deck(|transport, deck| transport.order(&Order::Go(from), deck));
-            self.say_all(said);
-        } else if self.decks.get(self.machine).is_some_and(Deck::grows_now) && !start.paused {
-            self.with_deck(|transport, deck| transport.order(&Order::End, deck));
+            let report = self.with_buffer(|transport, buffer| transport.order(&Order::Go(from), buffer));
+            self.report_all(report);
+        } else if self.buffers.get(self.machine).is_some_and(ReplayBuffer::grows_now) && !start.paused {
+            self.with_buffer(|transport, buffer| transport.order(&Order::End, buffer));
         }
         if let Some(to) = start.to {
             let from = self.transport.sample;
-            let said = self.with_deck(|transport, deck| {
-                transport.order(&Order::LoopStart, deck);
-                transport.order(&Order::Go(to), deck);
-                let said = transport.order(&Order::LoopEnd, deck);
+            let report = self.with_buffer(|transport, buffer| {
+                transport.order(&Order::LoopStart, buffer);
+                transport.order(&Order::Go(to), buffer);
+                let report = transport.order(&Order::LoopEnd, buffer);
                 transport.go(from);
-                said
+                report
             });
-            self.say_all(said);
+            self.report_all(report);
         }
-        let broken = self.decks.iter().filter_map(|deck| match &deck.after {
-            After::Broken(what) if !deck.track.is_stream() => Some(what.clone()),
+        let broken = self.buffers.iter().filter_map(|buffer| match &buffer.after {
+            After::Broken(what) if !buffer.reader.is_stream() => Some(what.clone()),
             _ => None,
         });
-        self.say_all(broken.collect::<Vec<_>>());
+        self.report_all(broken.collect::<Vec<_>>());
     }
 
     fn now_ns(&self) -> u64 {
         self.started.elapsed().as_nanos() as u64
     }
 
-    fn deck<T>(&mut self, call: impl FnOnce(&mut Deck) -> T) -> Option<T> {
-        self.decks.get_mut(self.machine).map(call)
+    fn buffer<T>(&mut self, call: impl FnOnce(&mut ReplayBuffer) -> T) -> Option<T> {
+        self.buffers.get_mut(self.machine).map(call)
     }
 
-    fn with_deck<T>(&mut self, call: impl FnOnce(&mut Transport, &mut Deck) -> Option<T>) -> Option<T> {
+    fn with_buffer<T>(&mut self, call: impl FnOnce(&mut Transport, &mut ReplayBuffer) -> Option<T>) -> Option<T> {
         let transport = &mut self.transport;
-        self.decks.get_mut(self.machine).and_then(|deck| call(transport, deck))
+        self.buffers.get_mut(self.machine).and_then(|buffer| call(transport, buffer))
     }
 
-    fn say(&self, text: String) {
+    fn report(&self, text: String) {
         let mut trouble = lock(&self.shared.trouble);
         *trouble = Some(match trouble.take() {
             Some(before) if before != text => format!("{before}; {text}"),
@@ -159,115 +159,115 @@ impl Player {
         });
     }
 
-    fn say_all(&self, texts: impl IntoIterator<Item = String>) {
+    fn report_all(&self, texts: impl IntoIterator<Item = String>) {
         for text in texts {
-            self.say(text);
+            self.report(text);
         }
     }
 
     /// How long nothing happens by itself.
     fn wait(&mut self) -> Duration {
-        let due = self.with_deck(|transport, deck| transport.due_ns(deck));
+        let due = self.with_buffer(|transport, buffer| transport.due_ns(buffer));
         let due = due.map_or(LOOK, |due| Duration::from_nanos(due.saturating_sub(self.now_ns())));
         due.min(LOOK)
     }
 
-    fn take(&mut self, word: Word) -> bool {
-        match word {
-            Word::Order(Order::Machine) => self.turn(),
-            Word::Order(order) => {
-                if let Some(said) = self.with_deck(|transport, deck| transport.order(&order, deck)) {
-                    self.say(said);
+    fn take(&mut self, message: PlayerMessage) -> bool {
+        match message {
+            PlayerMessage::Order(Order::Machine) => self.switch_machine(),
+            PlayerMessage::Order(order) => {
+                if let Some(report) = self.with_buffer(|transport, buffer| transport.order(&order, buffer)) {
+                    self.report(report);
                 }
             }
-            Word::News(news) => self.news(news),
-            Word::Came => return self.look(),
-            Word::Leave => self.leaving = true,
+            PlayerMessage::Update(update) => self.update(update),
+            PlayerMessage::Came => return self.refresh(),
+            PlayerMessage::Leave => self.leaving = true,
         }
         true
     }
 
-    fn news(&mut self, news: News) {
-        self.asked &= matches!(news, News::Clocks(_) | News::Judged(..) | News::Swept(..));
-        self.judging &= !matches!(news, News::Judged(..) | News::Swept(..));
-        match news {
-            News::Headlines(machine, range, headlines) => {
+    fn update(&mut self, update: Update) {
+        self.indexing &= matches!(update, Update::Clocks(_) | Update::Judged(..) | Update::Swept(..));
+        self.judging &= !matches!(update, Update::Judged(..) | Update::Swept(..));
+        match update {
+            Update::Headlines(machine, range, headlines) => {
                 let shown = self.transport.sample;
-                if let Some(deck) = self.decks.get_mut(machine) {
-                    deck.headlines.fill(range, headlines, shown);
-                    deck.stale = true;
+                if let Some(buffer) = self.buffers.get_mut(machine) {
+                    buffer.headlines.fill(range, headlines, shown);
+                    buffer.stale = true;
                 }
             }
-            News::Judged(machine, sample, judged) => {
-                if let Some(deck) = self.decks.get_mut(machine) {
-                    let shown = deck.shown();
-                    deck.judging.take(sample, judged.map(|judged| *judged), shown);
+            Update::Judged(machine, sample, judged) => {
+                if let Some(buffer) = self.buffers.get_mut(machine) {
+                    let shown = buffer.shown();
+                    buffer.judging.take(sample, judged.map(|judged| *judged), shown);
                 }
             }
-            News::Swept(machine, swept) => {
+            Update::Swept(machine, swept) => {
                 if let Some(place) = self.swept.get_mut(machine).filter(|_| swept.done) {
-                    *place = (Instant::now(), self.decks.get(machine).and_then(|deck| deck.track.range()));
+                    *place = (Instant::now(), self.buffers.get(machine).and_then(|buffer| buffer.reader.range()));
                 }
-                let Some(deck) = self.decks.get_mut(machine) else { return };
+                let Some(buffer) = self.buffers.get_mut(machine) else { return };
                 if swept.done {
-                    deck.judging.finish();
+                    buffer.judging.finish();
                 }
                 if let Some(to) = swept.to {
-                    deck.judging.sweep(swept.changes, to);
+                    buffer.judging.sweep(swept.changes, to);
                 }
             }
-            News::Survey(machine, found, minutes, noted) => {
-                if let Some(deck) = self.decks.get_mut(machine) {
-                    let damage = std::mem::take(&mut deck.found.damage);
-                    deck.found = super::headlines::Found { damage, ..found };
-                    deck.headlines.minutes = minutes;
-                    let shown = deck.shown();
-                    deck.judging.note(*noted, shown);
-                    deck.stale = true;
+            Update::Survey(machine, found, minutes, recorded) => {
+                if let Some(buffer) = self.buffers.get_mut(machine) {
+                    let damage = std::mem::take(&mut buffer.survey.damage);
+                    buffer.survey = super::headlines::Survey { damage, ..found };
+                    buffer.headlines.minutes = minutes;
+                    let shown = buffer.shown();
+                    buffer.judging.note(*recorded, shown);
+                    buffer.stale = true;
                 }
             }
-            News::Clocks(Some((offset, by))) => self.clocks = Clocks::Found(offset, by),
-            News::Clocks(None) => self.clocks = Clocks::Wall,
+            Update::Clocks(Some((offset, by))) => self.clocks = Clocks::Measured(offset, by),
+            Update::Clocks(None) => self.clocks = Clocks::Wall,
         }
     }
 
     /// Looks for new samples; true if there are any.
-    fn look(&mut self) -> bool {
-        self.looked = Instant::now();
+    fn refresh(&mut self) -> bool {
+        self.refreshed = Instant::now();
         let mut changed = false;
-        let mut said = None;
-        for deck in &mut self.decks {
-            if deck.after == After::Closed {
+        let mut report = None;
+        for buffer in &mut self.buffers {
+            if buffer.after == After::Closed {
                 continue;
             }
-            let before = deck.track.range();
-            said = deck.track.refresh().or(said);
-            let after = deck.track.after();
-            if after != deck.after {
+            let before = buffer.reader.range();
+            report = buffer.reader.refresh().or(report);
+            let after = buffer.reader.after();
+            if after != buffer.after {
                 changed = true;
-                said = match &after {
-                    After::Closed if deck.track.is_stream() => Some("the stream has ended: it stays here".to_owned()),
-                    After::Broken(what) if deck.track.is_stream() => Some(format!("{what}: what came stays here")),
+                report = match &after {
+                    After::Closed if buffer.reader.is_stream() => Some("the stream has ended".to_owned()),
+                    After::Broken(what) if buffer.reader.is_stream() => Some(format!("{what}")),
                     After::Closed => Some("the recording has ended".to_owned()),
                     After::Broken(what) => Some(what.clone()),
-                    After::More => Some("the recording goes on".to_owned()),
+                    After::More => Some("the recording has resumed".to_owned()),
                 };
-                deck.after = after;
+                buffer.after = after;
             }
-            if let Some(range) = deck.track.range().filter(|range| Some(*range) != before) {
+            if let Some(range) = buffer.reader.range().filter(|range| Some(*range) != before) {
                 changed = true;
-                deck.stale = true;
-                deck.headlines.forget_before(range.0);
+                buffer.stale = true;
+                buffer.headlines.forget_before(range.0);
             }
         }
-        self.say_all(said);
-        let newest = self.decks.get(self.machine).and_then(|deck| deck.track.range()).map(|range| range.1);
-        if newest != self.came.1 {
-            self.came = (Instant::now(), newest);
+        self.report_all(report);
+        let newest = self.buffers.get(self.machine).and_then(|buffer| buffer.reader.range()).map(|range| range.1);
+        if newest != self.newest.1 {
+            self.newest = (Instant::now(), newest);
         }
         let quiet = self.quiet_seconds();
         changed |= std::mem::replace(&mut self.quiet, quiet) != quiet;
-        if self.transport.following && !self.decks.get(self.machine).is_some_and(Deck::grows_now) {
+        if self.transport.following && !self.buffers.get(self.machine).is_some_and(ReplayBuffer::grows_now) {
             // Nothing will follow any more.
             (self.transport.following, self.transport.playing) = (false, false);
         }
@@ -275,26 +275,26 @@ impl Player {
     }
 
     /// Shows the other machine at the same instant.
-    fn turn(&mut self) {
-        if self.decks.len() < 2 {
-            self.say("there is one machine only: give two recordings".to_owned());
+    fn switch_machine(&mut self) {
+        if self.buffers.len() < 2 {
+            self.report("only one machine: open two recordings to switch".to_owned());
             return;
         }
         let sample = self.transport.sample;
-        let Some(when) = self.deck(|deck| deck.when(sample)).flatten() else { return };
+        let Some(when) = self.buffer(|buffer| buffer.when(sample)).flatten() else { return };
         let from = self.machine;
-        self.machine = (from + 1) % self.decks.len();
+        self.machine = (from + 1) % self.buffers.len();
         let clocks = self.clocks.clone();
-        let found = self.deck(|deck| match clocks {
-            Clocks::OneBoot => deck.by_own_time(when.mono_ns),
-            ref clocks => deck.nearest(when.wall_ns.saturating_add(clocks.shift_ns(from))),
+        let found = self.buffer(|buffer| match clocks {
+            Clocks::OneBoot => buffer.by_own_time(when.mono_ns),
+            ref clocks => buffer.nearest(when.wall_ns.saturating_add(clocks.shift_ns(from))),
         });
         let span = std::mem::take(&mut self.transport.span);
         let following = self.transport.following;
         if let Some(found) = found.flatten() {
             self.transport.go(found);
-            self.transport.following = following && self.decks.get(self.machine).is_some_and(Deck::grows_now);
-            let there = self.deck(|deck| deck.when(found)).flatten();
+            self.transport.following = following && self.buffers.get(self.machine).is_some_and(ReplayBuffer::grows_now);
+            let there = self.buffer(|buffer| buffer.when(found)).flatten();
             let apart = there.map_or(0, |there| match clocks {
                 Clocks::OneBoot => there.mono_ns as i64 - when.mono_ns as i64,
                 ref clocks => there.wall_ns - when.wall_ns.saturating_add(clocks.shift_ns(from)),
@@ -302,11 +302,11 @@ impl Player {
             if apart.abs() > APART_NS && !following {
                 let side = if apart > 0 { "later" } else { "earlier" };
                 let seconds = units::span(apart.unsigned_abs() / 1_000_000_000);
-                self.say(format!("this machine was not recorded then: its nearest sample is {seconds} {side}"));
+                self.report(format!("no sample of this machine at that time: the nearest is {seconds} {side}"));
             }
         }
         if span != (None, None) {
-            self.say("the loop was one of the other machine".to_owned());
+            self.report("loop cleared: it belongs to the other machine".to_owned());
         }
     }
 
@@ -314,36 +314,38 @@ impl Player {
     fn show(&mut self) -> bool {
         let wanted = self.transport.sample;
         let machine = self.machine;
-        let Some(deck) = self.decks.get_mut(machine).filter(|deck| deck.track.range().is_some()) else { return false };
-        if deck.shown() == Some(wanted) && self.told == Some((machine, wanted)) {
+        let Some(buffer) = self.buffers.get_mut(machine).filter(|buffer| buffer.reader.range().is_some()) else {
+            return false;
+        };
+        if buffer.shown() == Some(wanted) && self.shown == Some((machine, wanted)) {
             return false;
         }
-        let (found, damage) = deck.go(wanted);
+        let (found, damage) = buffer.go(wanted);
         if let Some(found) = found {
-            // Where the wanted one is lost, time goes on from the one that stands in for it.
+            // If the requested sample is lost, time continues from its replacement.
             self.transport.sample = found;
         }
-        self.told = Some((machine, self.transport.sample));
+        self.shown = Some((machine, self.transport.sample));
         if let Some(damage) = damage {
-            self.say(damaged(&damage, wanted, found));
+            self.report(damaged(&damage, wanted, found));
         }
         true
     }
 }
 
-impl Deck {
+impl ReplayBuffer {
     fn grows_now(&self) -> bool {
         self.after == After::More
     }
 }
 
-/// What is said about damage.
+/// Describes damage and what it cost.
 fn damaged(damage: &Damage, wanted: u64, found: Option<u64>) -> String {
     let left_out = found.map_or(0, |found| found.abs_diff(wanted));
     match (found, left_out) {
-        (None, _) => format!("{damage}; nothing whole follows"),
-        (_, 0) => format!("{damage}; it goes on after it"),
-        (_, 1) => format!("{damage}; 1 sample is lost, it goes on after it"),
-        (_, count) => format!("{damage}; {count} samples are lost, it goes on after them"),
+        (None, _) => format!("{damage}; no valid sample follows"),
+        (_, 0) => format!("{damage}; no sample is lost"),
+        (_, 1) => format!("{damage}; 1 sample is lost"),
+        (_, count) => format!("{damage}; {count} samples are lost"),
     }
 }

@@ -1,4 +1,4 @@
-//! What happened between two samples that their numbers do not tell: samples that are missing, clocks that were set.
+//! What happened between two samples: missing samples, clocks that were set.
 
 use crate::units;
 use std::time::Duration;
@@ -12,7 +12,7 @@ const SLEW_PER_NS: u64 = 1000;
 
 /// Why a sample may come late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Late {
+pub(crate) enum Delay {
     /// The program was stopped and continued.
     Stopped,
     /// It was not woken when it was to be.
@@ -21,7 +21,7 @@ pub(crate) enum Late {
     Slow,
 }
 
-impl Late {
+impl Delay {
     /// Of what was seen: a signal to go on, a wake-up so long after it was due.
     pub(crate) fn of(stopped: bool, woken_late: Duration, interval: Duration) -> Self {
         match stopped {
@@ -34,21 +34,21 @@ impl Late {
     fn reason(self) -> &'static str {
         match self {
             Self::Stopped => "topotop was stopped",
-            Self::Asleep => "topotop did not run: the machine was too busy, or topotop was stopped",
-            Self::Slow => "a sample took longer than the interval: the machine was too busy, or topotop was stopped",
+            Self::Asleep => "topotop was not scheduled: the machine was overloaded, or topotop was stopped",
+            Self::Slow => "sampling took longer than the interval: the machine was overloaded, or topotop was stopped",
         }
     }
 }
 
 /// Events to be recorded between two samples.
-pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, late: Late) -> Vec<What> {
+pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, late: Delay) -> Vec<What> {
     let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
     let mono_ns = after.mono_ns.saturating_sub(before.mono_ns);
     let boot_ns = after.boot_ns.saturating_sub(before.boot_ns);
     let mut events = Vec::new();
     let slept_ns = boot_ns.saturating_sub(mono_ns);
     if slept_ns >= interval_ns {
-        let reason = format!("the machine slept for {}", units::span(slept_ns / 1_000_000_000));
+        let reason = format!("the machine was suspended for {}", units::span(slept_ns / 1_000_000_000));
         events.push(What::Skipped { samples: slept_ns / interval_ns, reason });
     }
     // A sample may be half an interval late and is still the one that was due.
@@ -67,7 +67,7 @@ pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, late: Lat
 
 #[cfg(test)]
 mod tests {
-    use super::{Late, between};
+    use super::{Delay, between};
     use proptest::prelude::*;
     use std::time::Duration;
     use topotop_model::Stamp;
@@ -79,7 +79,7 @@ mod tests {
     }
 
     fn said(before: Stamp, after: Stamp, stopped: bool) -> Vec<String> {
-        let late = Late::of(stopped, Duration::ZERO, Duration::from_secs(1));
+        let late = Delay::of(stopped, Duration::ZERO, Duration::from_secs(1));
         let text = |what| match what {
             What::Skipped { samples, reason } => format!("{samples}: {reason}"),
             What::Note { text } => text,
@@ -101,7 +101,7 @@ mod tests {
         let long = said(at(1000.0, 10.0, 20.0), at(1005.0, 15.0, 25.0), false);
         assert_eq!(
             long,
-            ["4: a sample took longer than the interval: the machine was too busy, or topotop was stopped"]
+            ["4: sampling took longer than the interval: the machine was overloaded, or topotop was stopped"]
         );
         assert_eq!(said(at(1000.0, 10.0, 20.0), at(1005.0, 15.0, 25.0), true), ["4: topotop was stopped"]);
         let slept = said(at(1000.0, 10.0, 20.0), at(1000.0 + 7621.0, 11.0, 20.0 + 7621.0), false);
@@ -119,7 +119,7 @@ mod tests {
         #[test]
         fn no_clocks_panic(a: (i64, u64, u64), b: (i64, u64, u64), interval: Duration, stopped: bool) {
             let stamp = |(wall_ns, mono_ns, boot_ns)| Stamp { seq: 0, wall_ns, mono_ns, boot_ns };
-            let _ = between(stamp(a), stamp(b), interval, Late::of(stopped, interval, interval));
+            let _ = between(stamp(a), stamp(b), interval, Delay::of(stopped, interval, interval));
         }
     }
 }

@@ -1,10 +1,10 @@
-//! The thread that looks ahead and back: what comes before a sample that was jumped to, how hot it was all along, marks
-//! and holes, how the clocks of two machines stand to each other. The picture never waits for it.
+//! The thread that indexes recordings: the history before a sample, the heat of the whole recording, marks, missing
+//! samples, and the clock offset of two machines. The display never waits for it.
 
-use super::Word;
-use super::assessor::Swept;
-use super::headlines::Found;
-use super::track::Track;
+use super::PlayerMessage;
+use super::assessor::SweepResult;
+use super::headlines::Survey;
+use super::sample_reader::SampleReader;
 use crate::app::transport::pace;
 use crate::units;
 use std::ops::RangeInclusive;
@@ -16,35 +16,35 @@ use topotop_model::align::{self, Offset};
 use topotop_model::derive::Deriver;
 use topotop_model::history::Headline;
 use topotop_model::judge::{Judge, Judgement};
-use topotop_model::recording::{Event, Noted, Summary, What, When};
+use topotop_model::recording::{Event, RecordedFindings, Summary, What, When};
 
-/// What it is asked for.
+/// A request.
 #[derive(Debug)]
 pub(super) enum Job {
     /// Headlines of samples.
     Headlines(usize, RangeInclusive<u64>),
     /// What there is besides samples.
     Survey(usize),
-    /// How the clocks stand.
+    /// The clock offset.
     Clocks,
 }
 
 /// What it found.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum Update {
     /// Headlines of a range, as far as its samples can be read.
     Headlines(usize, RangeInclusive<u64>, Vec<(u64, Arc<Headline>)>),
     /// Marks, holes and times; what minutes were like; what was judged then.
-    Survey(usize, Found, Minutes, Box<Noted>),
+    Survey(usize, Survey, Minutes, Box<RecordedFindings>),
     /// What was judged of a sample, and the judge after it; none where that cannot be known.
     Judged(usize, u64, Option<Box<(Judge, Judgement)>>),
     /// What came and went from the start on.
-    Swept(usize, Swept),
+    Swept(usize, SweepResult),
     /// The clock of the second machine against that of the first, and what showed it.
     Clocks(Option<(Offset, &'static str)>),
 }
 
-/// Samples that are looked at one by one for holes: beyond that whole minutes are, first.
+/// Recordings with more samples are first searched for holes by minutes, not by samples.
 const CLOSELY: u64 = 20_000;
 /// Times on the axis.
 const TIMES: u64 = 12;
@@ -53,58 +53,58 @@ const COMPARED: u64 = 1800;
 /// What the wall clock may run ahead of the machine's own before it was a suspend, or was set, in ns.
 const STEP_NS: i64 = 3_000_000_000;
 
-pub(super) struct Scout {
-    pub(super) tracks: Vec<(Box<dyn Track>, Deriver)>,
+pub(super) struct Indexer {
+    pub(super) readers: Vec<(Box<dyn SampleReader>, Deriver)>,
     pub(super) inbox: Receiver<Job>,
-    pub(super) player: Sender<Word>,
+    pub(super) player: Sender<PlayerMessage>,
 }
 
-impl Scout {
-    /// Works until nobody asks any more.
+impl Indexer {
+    /// Works until the player has gone.
     pub(super) fn run(mut self) {
         while let Ok(job) = self.inbox.recv() {
             // Whatever it trips over, the player must not wait for its answer for ever.
-            let news = catch_unwind(AssertUnwindSafe(|| self.work(&job))).unwrap_or_else(|_| match job {
-                Job::Headlines(machine, range) => News::Headlines(machine, range, Vec::new()),
-                Job::Survey(machine) => News::Survey(machine, Found::default(), Vec::new(), Box::default()),
-                Job::Clocks => News::Clocks(None),
+            let update = catch_unwind(AssertUnwindSafe(|| self.work(&job))).unwrap_or_else(|_| match job {
+                Job::Headlines(machine, range) => Update::Headlines(machine, range, Vec::new()),
+                Job::Survey(machine) => Update::Survey(machine, Survey::default(), Vec::new(), Box::default()),
+                Job::Clocks => Update::Clocks(None),
             });
-            if self.player.send(Word::News(news)).is_err() {
+            if self.player.send(PlayerMessage::Update(update)).is_err() {
                 return;
             }
         }
     }
 
-    fn work(&mut self, job: &Job) -> News {
+    fn work(&mut self, job: &Job) -> Update {
         match job {
             Job::Headlines(machine, range) => {
                 let headlines = self.headlines(*machine, range.clone());
-                News::Headlines(*machine, range.clone(), headlines)
+                Update::Headlines(*machine, range.clone(), headlines)
             }
             Job::Survey(machine) => {
-                let (found, minutes, noted) = self.survey(*machine).unwrap_or_default();
-                News::Survey(*machine, found, minutes, Box::new(noted))
+                let (found, minutes, recorded) = self.survey(*machine).unwrap_or_default();
+                Update::Survey(*machine, found, minutes, Box::new(recorded))
             }
-            Job::Clocks => News::Clocks(self.clocks()),
+            Job::Clocks => Update::Clocks(self.clocks()),
         }
     }
 
     fn headlines(&mut self, machine: usize, range: RangeInclusive<u64>) -> Vec<(u64, Arc<Headline>)> {
-        let Some((track, deriver)) = self.tracks.get_mut(machine) else { return Vec::new() };
-        track.refresh();
+        let Some((reader, deriver)) = self.readers.get_mut(machine) else { return Vec::new() };
+        reader.refresh();
         let mut found = Vec::new();
         let mut window = Window::default();
         let mut take = |sample: u64, window: &Window| {
             found.push((sample, Arc::new(Headline::of(&deriver.frame(window)))));
         };
-        // Where the first one is lost, go on with the next one that is not.
-        let start = range.clone().find(|&sample| track.when(sample).is_some());
+        // If the first one is lost, continue with the next one that is not.
+        let start = range.clone().find(|&sample| reader.when(sample).is_some());
         let Some(start) = start else { return found };
-        if let Ok(at_start) = track.window_at(start) {
+        if let Ok(at_start) = reader.window_at(start) {
             window = at_start;
             take(start, &window);
         }
-        while let Some(next) = track.next() {
+        while let Some(next) = reader.next() {
             let Ok((sample, snapshot)) = next else { continue };
             if sample > *range.end() {
                 break;
@@ -118,46 +118,46 @@ impl Scout {
         found
     }
 
-    fn survey(&mut self, machine: usize) -> Option<(Found, Minutes, Noted)> {
-        let (track, _) = self.tracks.get_mut(machine)?;
-        track.refresh();
-        let (first, last) = track.range()?;
-        let events = track.events();
-        let minutes = track.minutes();
+    fn survey(&mut self, machine: usize) -> Option<(Survey, Minutes, RecordedFindings)> {
+        let (reader, _) = self.readers.get_mut(machine)?;
+        reader.refresh();
+        let (first, last) = reader.range()?;
+        let events = reader.events();
+        let minutes = reader.minutes();
         let mut holes: Vec<u64> = events.iter().filter(|event| is_skip(event)).map(|event| event.0).collect();
-        let usual = track.about().interval_ns;
+        let usual = reader.about().interval_ns;
         if last - first <= CLOSELY {
-            holes.extend(holes_in(track.as_mut(), first..=last, usual));
+            holes.extend(holes_in(reader.as_mut(), first..=last, usual));
         } else {
             for (from, to) in minutes.iter().zip(minutes.iter().skip(1)) {
                 let expected = usual.saturating_mul(to.0.saturating_sub(from.0));
                 if is_odd(from.1, to.1, expected) {
-                    holes.extend(holes_in(track.as_mut(), from.0..=to.0, usual));
+                    holes.extend(holes_in(reader.as_mut(), from.0..=to.0, usual));
                 }
             }
         }
         holes.sort_unstable();
         holes.dedup();
-        let noted = Noted::of(&events);
+        let recorded = RecordedFindings::of(&events);
         let marks = events.into_iter().filter(|event| !is_skip(event) && !event.1.what.is_finding());
         let marks = marks.map(|(at, event)| (at, event.what.text()));
         let marks = marks.collect();
-        let times = times(track.as_mut(), first, last);
-        Some((Found { marks, holes, times, ..Found::default() }, minutes, noted))
+        let times = times(reader.as_mut(), first, last);
+        Some((Survey { marks, holes, times, ..Survey::default() }, minutes, recorded))
     }
 
-    /// Compares what went on at both ends where their clocks say that both were recorded, and some minutes around it.
+    /// Compares the load of both machines over the time that, by their clocks, both recorded, and some minutes around.
     fn clocks(&mut self) -> Option<(Offset, &'static str)> {
         let mut spans = Vec::new();
-        for (track, _) in &mut self.tracks {
-            track.refresh();
-            let (first, last) = track.range()?;
-            spans.push((first, last, track.when(first)?.wall_ns));
+        for (reader, _) in &mut self.readers {
+            reader.refresh();
+            let (first, last) = reader.range()?;
+            spans.push((first, last, reader.when(first)?.wall_ns));
         }
         let both_from = spans.iter().map(|span| span.2).max()?.saturating_sub(align::FURTHEST_NS);
         let mut seen = Vec::new();
         for (machine, (first, last, _)) in spans.into_iter().enumerate().take(2) {
-            let start = self.tracks.get_mut(machine)?.0.nearest(both_from).unwrap_or(first);
+            let start = self.readers.get_mut(machine)?.0.nearest(both_from).unwrap_or(first);
             let end = last.min(start.saturating_add(COMPARED));
             seen.push(self.walls(machine, start..=end));
         }
@@ -175,8 +175,8 @@ impl Scout {
     /// Headlines with the wall time that they are of.
     fn walls(&mut self, machine: usize, range: RangeInclusive<u64>) -> Seen {
         let headlines = self.headlines(machine, range);
-        let Some((track, _)) = self.tracks.get_mut(machine) else { return Vec::new() };
-        let wall = |(sample, headline)| Some((track.when(sample)?.wall_ns, headline));
+        let Some((reader, _)) = self.readers.get_mut(machine) else { return Vec::new() };
+        let wall = |(sample, headline)| Some((reader.when(sample)?.wall_ns, headline));
         headlines.into_iter().filter_map(wall).collect()
     }
 }
@@ -198,12 +198,12 @@ fn is_odd(from: When, to: When, expected_ns: u64) -> bool {
 }
 
 /// The first samples after holes.
-fn holes_in(track: &mut dyn Track, range: RangeInclusive<u64>, usual_ns: u64) -> Vec<u64> {
+fn holes_in(reader: &mut dyn SampleReader, range: RangeInclusive<u64>, usual_ns: u64) -> Vec<u64> {
     let mut holes = Vec::new();
     let mut before: Option<When> = None;
     let mut gap_before = 0;
     for sample in range {
-        let Some(when) = track.when(sample) else { continue };
+        let Some(when) = reader.when(sample) else { continue };
         if let Some(before) = before {
             let gap = when.mono_ns.checked_sub(before.mono_ns);
             if pace(gap, usual_ns.max(gap_before)).1 || is_odd(before, when, u64::MAX) {
@@ -216,10 +216,10 @@ fn holes_in(track: &mut dyn Track, range: RangeInclusive<u64>, usual_ns: u64) ->
     holes
 }
 
-/// Times at even distances, as short as they tell apart.
-fn times(track: &mut dyn Track, first: u64, last: u64) -> Vec<(u64, String)> {
+/// Times at even distances, as short as they stay distinct.
+fn times(reader: &mut dyn SampleReader, first: u64, last: u64) -> Vec<(u64, String)> {
     let at = |part: u64| first + ((last - first) as f64 * part as f64 / TIMES as f64) as u64;
-    let mut wall = |sample: u64| track.when(sample).map(|when| when.wall_ns);
+    let mut wall = |sample: u64| reader.when(sample).map(|when| when.wall_ns);
     let span = wall(last).zip(wall(first)).map_or(0, |(last, first)| last.saturating_sub(first));
     let text = |wall_ns: i64| match span {
         span if span > 24 * HOUR_NS => units::day_and_minute(wall_ns),

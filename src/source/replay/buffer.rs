@@ -1,9 +1,9 @@
 //! One machine's recording and how far it is decoded.
 
-use super::headlines::{Found, Headlines};
-use super::judging::Judging;
-use super::track::{After, Track};
-use crate::app::transport::{Reel, by_own_time};
+use super::headlines::{Headlines, Survey};
+use super::judging::ReplayJudge;
+use super::sample_reader::{After, SampleReader};
+use crate::app::transport::{RecordingIndex, by_own_time};
 use crate::source::Sample;
 use std::sync::Arc;
 use topotop_model::bottleneck::Resources;
@@ -17,17 +17,17 @@ use topotop_widgets::parts::timebar::Bar;
 
 /// Samples that are decoded one after the other rather than jumped over: a jump decodes as many.
 const ONWARD: u64 = 120;
-/// Samples that are looked back over for one that is whole.
+/// How far back a valid sample is searched for.
 const BACK: u64 = 130;
-/// Samples whose places are looked up for one that is there.
+/// How many numbers are searched for a sample that exists.
 const LOST: u64 = 1 << 20;
 
 /// A machine's recording.
-pub(super) struct Deck {
-    pub(super) track: Box<dyn Track>,
+pub(super) struct ReplayBuffer {
+    pub(super) reader: Box<dyn SampleReader>,
     pub(super) after: After,
     pub(super) headlines: Headlines,
-    pub(super) found: Found,
+    pub(super) survey: Survey,
     deriver: Deriver,
     window: Window,
     /// The sample that the window ends with.
@@ -37,27 +37,27 @@ pub(super) struct Deck {
     frame: Arc<Frame>,
     /// The sample that the frame is of.
     framed: Option<u64>,
-    pub(super) judging: Judging,
+    pub(super) judging: ReplayJudge,
     /// What the bar was made of, to make it again when that changed.
     bar: Arc<Bar>,
     pub(super) stale: bool,
 }
 
-impl Deck {
-    pub(super) fn new(mut track: Box<dyn Track>, deriver: Deriver, judge: judge::Settings) -> Self {
-        let after = track.after();
+impl ReplayBuffer {
+    pub(super) fn new(mut reader: Box<dyn SampleReader>, deriver: Deriver, judge: judge::Settings) -> Self {
+        let after = reader.after();
         Self {
-            track,
+            reader,
             after,
             headlines: Headlines::default(),
-            found: Found::default(),
+            survey: Survey::default(),
             deriver,
             window: Window::default(),
             at: None,
             ahead: None,
             frame: Arc::default(),
             framed: None,
-            judging: Judging::new(judge),
+            judging: ReplayJudge::new(judge),
             bar: Arc::default(),
             stale: true,
         }
@@ -87,8 +87,8 @@ impl Deck {
             // The line changes only by what was not known of it.
             self.stale |= !self.headlines.knows(found);
             self.headlines.insert(found, Arc::new(Headline::of(&self.frame)), found);
-            if damage.is_some() && !self.found.damage.contains(&found) && self.found.damage.len() < 256 {
-                self.found.damage.push(found);
+            if damage.is_some() && !self.survey.damage.contains(&found) && self.survey.damage.len() < 256 {
+                self.survey.damage.push(found);
                 self.stale = true;
             }
         }
@@ -103,7 +103,7 @@ impl Deck {
         while found.is_none_or(|found| found < wanted) {
             let next = match self.ahead.take() {
                 Some(ahead) => Some(Ok(ahead)),
-                None => self.track.next(),
+                None => self.reader.next(),
             };
             match next {
                 Some(Ok((sample, snapshot))) => {
@@ -111,7 +111,7 @@ impl Deck {
                     self.judge(sample);
                     if last.is_some_and(|last| last + 1 != sample) {
                         // Records that cannot even be found are no error of decoding.
-                        damage = damage.or_else(|| self.track.lost_before(sample));
+                        damage = damage.or_else(|| self.reader.lost_before(sample));
                     }
                     (found, last) = (Some(sample), Some(sample));
                 }
@@ -127,24 +127,24 @@ impl Deck {
         self.ahead = None;
         let Some(there) = self.there(wanted, back) else { return (None, None) };
         if self.restored(there) {
-            let damage = if there == wanted { None } else { self.track.lost_before(there.max(wanted)) };
+            let damage = if there == wanted { None } else { self.reader.lost_before(there.max(wanted)) };
             return (Some(there), damage);
         }
         self.judging.lose();
-        let damage = match self.track.window_at(there) {
+        let damage = match self.reader.window_at(there) {
             Ok(window) => {
                 self.window = window;
-                if self.track.range().is_some_and(|range| range.0 == there) {
+                if self.reader.range().is_some_and(|range| range.0 == there) {
                     self.judging.start();
                     self.judge(there);
                 }
-                let damage = if there == wanted { None } else { self.track.lost_before(there.max(wanted)) };
+                let damage = if there == wanted { None } else { self.reader.lost_before(there.max(wanted)) };
                 return (Some(there), damage);
             }
             Err(damage) => damage,
         };
         let found = if back { self.whole_before(there) } else { self.whole_after() };
-        let window = found.and_then(|found| self.track.window_at(found).ok());
+        let window = found.and_then(|found| self.reader.window_at(found).ok());
         let found = found.filter(|_| window.is_some());
         self.window = window.unwrap_or_else(|| std::mem::take(&mut self.window));
         (found, Some(damage))
@@ -162,18 +162,18 @@ impl Deck {
 
     /// Goes to a sample from a key frame with the judge's state, judging on; false where that is not to be had.
     fn restored(&mut self, sample: u64) -> bool {
-        let Some((key, state)) = self.track.state_before(sample).filter(|state| sample - state.0 <= ONWARD) else {
+        let Some((key, state)) = self.reader.state_before(sample).filter(|state| sample - state.0 <= ONWARD) else {
             return false;
         };
         if !self.judging.restore(&state) {
             return false;
         }
-        let Ok(window) = self.track.window_at(key) else { return false };
+        let Ok(window) = self.reader.window_at(key) else { return false };
         let before = std::mem::replace(&mut self.window, window);
         self.judge(key);
         let mut at = key;
         while at < sample {
-            match self.track.next() {
+            match self.reader.next() {
                 Some(Ok((next, snapshot))) if next == at + 1 => {
                     self.window.push(snapshot);
                     self.judge(next);
@@ -190,9 +190,9 @@ impl Deck {
 
     /// The sample, or the nearest one that has a place in the recording.
     fn there(&mut self, wanted: u64, back: bool) -> Option<u64> {
-        let (first, last) = self.track.range()?;
+        let (first, last) = self.reader.range()?;
         let wanted = wanted.clamp(first, last);
-        let mut here = |sample: &u64| self.track.when(*sample).is_some();
+        let mut here = |sample: &u64| self.reader.when(*sample).is_some();
         let after = (wanted..=last).take(LOST as usize).find(&mut here);
         match after {
             Some(after) if after == wanted || !back => Some(after),
@@ -201,16 +201,16 @@ impl Deck {
     }
 
     fn whole_after(&mut self) -> Option<u64> {
-        (0..8).find_map(|_| self.track.next()?.ok()).map(|next| next.0)
+        (0..8).find_map(|_| self.reader.next()?.ok()).map(|next| next.0)
     }
 
     fn whole_before(&mut self, sample: u64) -> Option<u64> {
-        let (first, _) = self.track.range()?;
+        let (first, _) = self.reader.range()?;
         let mut start = sample;
         for _ in 0..8 {
             start = self.there(start.saturating_sub(BACK).max(first), true)?;
-            let mut last = self.track.window_at(start).is_ok().then_some(start);
-            while let Some(next) = self.track.next() {
+            let mut last = self.reader.window_at(start).is_ok().then_some(start);
+            while let Some(next) = self.reader.next() {
                 match next {
                     Ok((next, _)) if next < sample => last = Some(next),
                     Ok(_) => break,
@@ -228,7 +228,7 @@ impl Deck {
     pub(super) fn look_ahead(&mut self) {
         if self.ahead.is_none()
             && self.at.is_some()
-            && let Some(Ok(next)) = self.track.next()
+            && let Some(Ok(next)) = self.reader.next()
         {
             self.ahead = Some(next);
         }
@@ -241,15 +241,15 @@ impl Deck {
         Some(Sample { frame: Arc::clone(&self.frame), history, judgement, timeline })
     }
 
-    /// How its resources stand at the sample that is shown.
+    /// Its resources at the sample that is shown.
     pub(super) fn resources(&self) -> Resources {
         Resources::of(&self.frame, &self.judging.judgement().findings, self.judging.settings())
     }
 
     /// The recording as a whole.
     pub(super) fn bar(&mut self) -> Arc<Bar> {
-        if let Some(range) = self.track.range().filter(|_| self.stale) {
-            self.bar = Arc::new(self.found.bar(&self.headlines, range));
+        if let Some(range) = self.reader.range().filter(|_| self.stale) {
+            self.bar = Arc::new(self.survey.bar(&self.headlines, range));
             self.stale = false;
         }
         Arc::clone(&self.bar)
@@ -257,32 +257,32 @@ impl Deck {
 
     /// The sample nearest to a time of the machine's own clock.
     pub(super) fn by_own_time(&mut self, mono_ns: u64) -> Option<u64> {
-        let range = self.track.range()?;
+        let range = self.reader.range()?;
         by_own_time(mono_ns, range, self)
     }
 }
 
-impl Reel for Deck {
+impl RecordingIndex for ReplayBuffer {
     fn range(&self) -> Option<(u64, u64)> {
-        self.track.range()
+        self.reader.range()
     }
 
     fn when(&mut self, sample: u64) -> Option<When> {
-        if let Some(when) = self.track.when(sample) {
+        if let Some(when) = self.reader.when(sample) {
             return Some(when);
         }
         // A lost one was taken about when its neighbours were.
-        let (first, last) = self.track.range().filter(|(first, last)| (*first..=*last).contains(&sample))?;
-        let before = (first..sample).rev().take(LOST as usize).find_map(|sample| self.track.when(sample));
-        before.or_else(|| (sample..=last).take(LOST as usize).find_map(|sample| self.track.when(sample)))
+        let (first, last) = self.reader.range().filter(|(first, last)| (*first..=*last).contains(&sample))?;
+        let before = (first..sample).rev().take(LOST as usize).find_map(|sample| self.reader.when(sample));
+        before.or_else(|| (sample..=last).take(LOST as usize).find_map(|sample| self.reader.when(sample)))
     }
 
     fn nearest(&mut self, wall_ns: i64) -> Option<u64> {
-        self.track.nearest(wall_ns)
+        self.reader.nearest(wall_ns)
     }
 
     fn marks(&self) -> &[(u64, String)] {
-        &self.found.marks
+        &self.survey.marks
     }
 
     fn timeline(&self) -> &Timeline {
@@ -298,6 +298,6 @@ impl Reel for Deck {
     }
 
     fn interval_ns(&self) -> u64 {
-        self.track.about().interval_ns.max(1_000_000)
+        self.reader.about().interval_ns.max(1_000_000)
     }
 }

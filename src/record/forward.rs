@@ -19,12 +19,12 @@ pub(super) fn taps(metrics: &[Metric], stream: Stream) -> Vec<Arc<Tap>> {
 
 /// The threads that pass something on; each holds an end of the channel until it is done.
 #[derive(Debug)]
-pub(super) struct Passing {
+pub(super) struct Forwarder {
     done: Receiver<()>,
     threads: Sender<()>,
 }
 
-impl Passing {
+impl Forwarder {
     pub(super) fn new() -> Self {
         let (threads, done) = channel();
         Self { done, threads }
@@ -40,7 +40,7 @@ impl Passing {
         let held = self.threads.clone();
         let thread = std::thread::Builder::new().name("output".to_owned());
         thread.spawn(move || {
-            // Where nobody takes it any more, the command's next word finds its pipe closed, as without topotop.
+            // If the receiver has gone, the command's next write finds its pipe closed, as without topotop.
             let _ = pass(from, File::from(to), &taps);
             drop(held);
         })?;

@@ -1,16 +1,16 @@
-//! Judges what is recorded, as it goes into the recording: renamed where it is, so that what is told of it is, too.
+//! Judges samples as they go into the recording: anonymised where they are, so that findings are, too.
 
 use crate::recording::Writer;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::frame::Applied;
 use topotop_model::judge::{self, Judge, Judgement};
-use topotop_model::recording::{Event, What, fix_changes, told};
+use topotop_model::recording::{Event, What, finding_events, fix_changes};
 use topotop_model::{Snapshot, Stamp, Window};
 
 /// A judge with what it needs to see.
 #[derive(Debug)]
-pub(super) struct Clerk {
+pub(super) struct JudgedWriter {
     window: Window,
     deriver: Deriver,
     judge: Judge,
@@ -19,7 +19,7 @@ pub(super) struct Clerk {
     applied: Option<Vec<Applied>>,
 }
 
-impl Clerk {
+impl JudgedWriter {
     pub(super) fn new(derived: Settings, judged: judge::Settings) -> Self {
         let (window, last) = (Window::default(), Judgement::default());
         Self { window, deriver: Deriver::new(derived), judge: Judge::new(judged), last, applied: None }
@@ -41,10 +41,10 @@ impl Clerk {
         }));
         if let Ok((judgement, fixes)) = judged {
             let Stamp { wall_ns, mono_ns, .. } = snapshot.stamp;
-            for told in fixes {
-                writer.event(Event { wall_ns, mono_ns, what: What::Fix(Box::new(told)) });
+            for fix in fixes {
+                writer.event(Event { wall_ns, mono_ns, what: What::Fix(Box::new(fix)) });
             }
-            for event in told(&self.last, &judgement, snapshot.stamp) {
+            for event in finding_events(&self.last, &judgement, snapshot.stamp) {
                 writer.event(event);
             }
             self.last = judgement;

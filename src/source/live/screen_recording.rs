@@ -1,9 +1,9 @@
 //! A recording that is begun on the screen: a thread that writes what the ring holds, then what comes.
 
-use super::past::Told;
+use super::judgements::RecordedPast;
 use crate::app::Recording;
-use crate::record::holes::Late;
-use crate::record::{about, holes, summary};
+use crate::record::missing::Delay;
+use crate::record::{about, missing, summary};
 use crate::recording::{Status, Target, Writer};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -14,72 +14,72 @@ use topotop_model::derive::Settings;
 use topotop_model::recording::{Event, Limits, What};
 use topotop_model::{Snapshot, Stamp};
 
-/// What a recording keeps where nobody says how much: as `topotop record` without flags.
+/// Limits of a recording from the screen: as `topotop record` without flags.
 const LIMITS: Limits = Limits { cap_bytes: 512 << 20, max_age_ns: 24 * 3_600_000_000_000 };
 /// How long the end is waited for.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What goes to the thread.
-pub(super) enum Feed {
+pub(super) enum RecorderMessage {
     /// A sample.
-    Sample(Box<Fed>),
+    Sample(Box<SampleEntry>),
     /// A mark, or what became of a fix.
     Event(Stamp, What),
-    /// Close it, and say how it stands.
+    /// Close it and return its status.
     End(Sender<Status>),
 }
 
 /// A sample with what belongs to it.
-pub(super) struct Fed {
+pub(super) struct SampleEntry {
     pub(super) snapshot: Snapshot,
     /// What came and went with it.
     pub(super) events: Vec<Event>,
-    /// The judge's state before it, where that was kept.
+    /// The judge's state before it, if saved.
     pub(super) state: Option<Vec<u8>>,
     /// The time that was to pass before it.
     pub(super) interval: Duration,
     /// Why it may be late.
-    pub(super) late: Late,
+    pub(super) late: Delay,
 }
 
 /// The screen's side of a recording.
-pub(super) struct Tape {
+pub(super) struct ScreenRecording {
     path: String,
     since: Stamp,
     /// How much of the past is in it.
     past: Duration,
     begun: Instant,
-    feed: Sender<Feed>,
+    feed: Sender<RecorderMessage>,
     status: Arc<Mutex<Status>>,
 }
 
-impl Tape {
+impl ScreenRecording {
     /// Makes the file and a thread that first writes the past.
     pub(super) fn start(
         path: &Path,
-        (past, told): (Vec<Record>, Told),
+        (past, told): (Vec<Record>, RecordedPast),
         interval: Duration,
         settings: &Settings,
-    ) -> Result<(Self, Sender<Feed>), String> {
+    ) -> Result<(Self, Sender<RecorderMessage>), String> {
         let now = topotop_collectors::now();
         let held = past.first().map_or(0, |record| now.mono_ns.saturating_sub(record.stamp.mono_ns));
         let first = past.first().and_then(|record| codec::decode(None, record).ok()).unwrap_or_default();
         let target = Target::File { path: path.to_path_buf(), limits: LIMITS };
         let writer = Writer::start(&target, about(&first, interval, settings, None))?;
-        let (feed, fed) = channel();
+        let (feed, inbox) = channel();
         let status = Arc::new(Mutex::new(Status::default()));
         let shared = Arc::clone(&status);
         let thread = std::thread::Builder::new().name("recorder".to_owned());
         thread
-            .spawn(move || run(writer, (past, told), interval, &fed, &shared))
+            .spawn(move || run(writer, (past, told), interval, &inbox, &shared))
             .map_err(|error| format!("a thread: {error}"))?;
         let path = path.display().to_string();
         let (past, begun) = (Duration::from_nanos(held), Instant::now());
-        let tape = Self { path, since: now, past, begun, feed: feed.clone(), status };
-        Ok((tape, feed))
+        let recording = Self { path, since: now, past, begun, feed: feed.clone(), status };
+        Ok((recording, feed))
     }
 
-    /// How it stands.
+    /// Its status.
     pub(super) fn recording(&self) -> Recording {
         let Status { bytes, skipped, trouble, .. } = lock(&self.status).clone();
         Recording { path: self.path.clone(), since_ns: self.since.mono_ns, bytes, skipped, trouble }
@@ -88,21 +88,21 @@ impl Tape {
     /// Writes a mark.
     pub(super) fn mark(&self, text: String) {
         // A thread that is gone has no recording either.
-        let _ = self.feed.send(Feed::Event(topotop_collectors::now(), What::Mark { text }));
+        let _ = self.feed.send(RecorderMessage::Event(topotop_collectors::now(), What::Mark { text }));
     }
 
     /// Writes an event.
     pub(super) fn tell(&self, what: What) {
         // As for marks.
-        let _ = self.feed.send(Feed::Event(topotop_collectors::now(), what));
+        let _ = self.feed.send(RecorderMessage::Event(topotop_collectors::now(), what));
     }
 
-    /// Closes it and says what it has become.
+    /// Closes it and returns a summary.
     pub(super) fn end(self) -> String {
         let (done, wait) = channel();
-        let status = self.feed.send(Feed::End(done)).ok().and_then(|()| wait.recv_timeout(PATIENCE).ok());
+        let status = self.feed.send(RecorderMessage::End(done)).ok().and_then(|()| wait.recv_timeout(PATIENCE).ok());
         let status = status.unwrap_or_else(|| Status {
-            trouble: Some("the disk did not keep up: its end is missing".to_owned()),
+            trouble: Some("the disk was too slow: the end is missing".to_owned()),
             ..lock(&self.status).clone()
         });
         let said = summary(&self.path, &status, self.past + self.begun.elapsed());
@@ -112,9 +112,9 @@ impl Tape {
 
 fn run(
     mut writer: Writer,
-    (past, mut told): (Vec<Record>, Told),
+    (past, mut told): (Vec<Record>, RecordedPast),
     interval: Duration,
-    fed: &Receiver<Feed>,
+    inbox: &Receiver<RecorderMessage>,
     status: &Mutex<Status>,
 ) {
     let mut last = None;
@@ -133,13 +133,13 @@ fn run(
         last = Some((snapshot.stamp, interval));
         base = Some(snapshot);
     }
-    for feed in fed {
+    for feed in inbox {
         match feed {
-            Feed::Sample(fed) => {
-                let Fed { snapshot, events, state, interval, late } = *fed;
+            RecorderMessage::Sample(entry) => {
+                let SampleEntry { snapshot, events, state, interval, late } = *entry;
                 if let Some((before, was)) = last {
                     // Where the interval was changed, the longer one was what was agreed.
-                    for what in holes::between(before, snapshot.stamp, interval.max(was), late) {
+                    for what in missing::between(before, snapshot.stamp, interval.max(was), late) {
                         writer.event(event(snapshot.stamp, what));
                     }
                 }
@@ -149,8 +149,8 @@ fn run(
                 }
                 writer.append_judged(&snapshot, state.as_deref());
             }
-            Feed::Event(stamp, what) => writer.event(event(stamp, what)),
-            Feed::End(done) => {
+            RecorderMessage::Event(stamp, what) => writer.event(event(stamp, what)),
+            RecorderMessage::End(done) => {
                 // Whoever ended it may have stopped waiting.
                 let _ = done.send(writer.close());
                 return;

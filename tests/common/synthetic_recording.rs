@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use topotop_model::derive::Deriver;
 use topotop_model::judge::{Judge, Judgement, Settings};
-use topotop_model::recording::{About, Chunk, Composer, Event, Limits, What, told};
+use topotop_model::recording::{About, Chunk, Composer, Event, Limits, What, finding_events};
 use topotop_model::{Snapshot, Stamp, Table, Window};
 
 /// 2026-01-02 10:00:00 UTC.
@@ -12,7 +12,7 @@ pub(crate) const START_NS: i64 = 1_767_348_000_000_000_000;
 const SECOND_NS: i64 = 1_000_000_000;
 
 /// What a recording is made from.
-pub(crate) struct Reel {
+pub(crate) struct SyntheticRecording {
     /// Name of the machine.
     pub(crate) host: &'static str,
     /// Its boot.
@@ -36,7 +36,7 @@ pub(crate) struct Reel {
 /// CPUs of every reel.
 pub(crate) const CPUS: u32 = 4;
 
-impl Default for Reel {
+impl Default for SyntheticRecording {
     fn default() -> Self {
         let boot_id = "11111111-2222-4333-8444-555555555555";
         Self {
@@ -59,7 +59,7 @@ pub(crate) fn quiet(second: u64, cpu: u32) -> u64 {
     30 + (mixed ^ (mixed >> 29)) % 5
 }
 
-impl Reel {
+impl SyntheticRecording {
     /// Writes the recording.
     pub(crate) fn write(&self, path: &Path) {
         let about = About {
@@ -95,7 +95,7 @@ impl Reel {
                 state = composer.key_is_due().then(|| judge.save());
                 window.push(snapshot.clone());
                 let judgement = judge.step(&deriver.frame(window));
-                for event in told(&last, &judgement, snapshot.stamp) {
+                for event in finding_events(&last, &judgement, snapshot.stamp) {
                     composer.event(event).into_iter().for_each(&mut put);
                 }
                 last = judgement;

@@ -1,6 +1,6 @@
-//! A recording that comes in through a pipe: its newest samples are kept in memory, so that one can pause and step back.
+//! A recording that comes in through a pipe: its newest samples are received in memory, so that one can pause and step back.
 
-use super::track::{After, Next, Track};
+use super::sample_reader::{After, Next, SampleReader};
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use topotop_model::recording::{About, Damage, Event, Item, Stream, Summary, When};
@@ -8,12 +8,12 @@ use topotop_model::ring::{Log as _, Ring};
 use topotop_model::{Snapshot, Stamp, Window, codec};
 
 /// Memory for samples to go back to, in bytes.
-const KEPT: usize = 64 << 20;
-/// Events that are kept.
+const RETAINED: usize = 64 << 20;
+/// Events that are received.
 const EVENTS: usize = 4096;
 
 /// What came in so far.
-struct Kept {
+struct Received {
     ring: Ring,
     /// Events by the number of the sample after them.
     events: Vec<(u64, Event)>,
@@ -21,7 +21,7 @@ struct Kept {
     trouble: Option<String>,
 }
 
-impl Kept {
+impl Received {
     fn next_number(&self) -> u64 {
         self.ring.dropped() + self.ring.len() as u64
     }
@@ -49,20 +49,20 @@ impl Kept {
                 self.events.drain(..surplus);
                 self.events.retain(|event| event.0 >= oldest);
             }
-            Item::Damage(damage) => self.trouble = Some(format!("the stream is {damage}")),
+            Item::Damage(damage) => self.trouble = Some(format!("stream {damage}")),
         }
     }
 }
 
 /// A stream.
-pub(super) struct StreamTrack {
+pub(super) struct StreamReader {
     about: About,
-    kept: Arc<Mutex<Kept>>,
+    received: Arc<Mutex<Received>>,
     /// The sample that was decoded last.
     base: Option<(u64, Snapshot)>,
 }
 
-impl StreamTrack {
+impl StreamReader {
     /// Waits for the header, so that what is at the other end can still use the terminal to ask for a password; then
     /// reads on a thread of its own, which calls `wake` whenever something came.
     pub(super) fn open(
@@ -72,21 +72,21 @@ impl StreamTrack {
     ) -> Result<Self, String> {
         let mut stream = Stream::open(input).map_err(|error| format!("{name}: {error}"))?;
         let about = stream.about().clone();
-        let ring = Ring::new(KEPT);
-        let kept = Arc::new(Mutex::new(Kept { ring, events: Vec::new(), over: None, trouble: None }));
-        let shared = Arc::clone(&kept);
+        let ring = Ring::new(RETAINED);
+        let received = Arc::new(Mutex::new(Received { ring, events: Vec::new(), over: None, trouble: None }));
+        let shared = Arc::clone(&received);
         let read = move || {
             loop {
                 let item = stream.next_item();
-                let mut kept = lock(&shared);
+                let mut received = lock(&shared);
                 match item {
-                    Ok(Some(item)) => kept.take(item),
-                    Ok(None) if stream.is_closed() => kept.over = Some(After::Closed),
-                    Ok(None) => kept.over = Some(After::Broken("the stream broke off".to_owned())),
-                    Err(error) => kept.over = Some(After::Broken(format!("the stream broke off: {error}"))),
+                    Ok(Some(item)) => received.take(item),
+                    Ok(None) if stream.is_closed() => received.over = Some(After::Closed),
+                    Ok(None) => received.over = Some(After::Broken("the stream was interrupted".to_owned())),
+                    Err(error) => received.over = Some(After::Broken(format!("the stream was interrupted: {error}"))),
                 }
-                let over = kept.over.is_some();
-                drop(kept);
+                let over = received.over.is_some();
+                drop(received);
                 wake();
                 if over {
                     return;
@@ -94,23 +94,23 @@ impl StreamTrack {
             }
         };
         let builder = std::thread::Builder::new().name("stream".to_owned());
-        builder.spawn(read).map_err(|error| format!("a thread for {name}: {error}"))?;
-        Ok(Self { about, kept, base: None })
+        builder.spawn(read).map_err(|error| format!("{name}: cannot start a thread: {error}"))?;
+        Ok(Self { about, received, base: None })
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        lock(&self.kept)
+    fn received(&self) -> MutexGuard<'_, Received> {
+        lock(&self.received)
     }
 }
 
-impl Track for StreamTrack {
+impl SampleReader for StreamReader {
     fn about(&self) -> &About {
         &self.about
     }
 
     fn range(&self) -> Option<(u64, u64)> {
-        let kept = self.kept();
-        Some((kept.ring.dropped(), kept.next_number().checked_sub(1).filter(|_| !kept.ring.is_empty())?))
+        let received = self.received();
+        Some((received.ring.dropped(), received.next_number().checked_sub(1).filter(|_| !received.ring.is_empty())?))
     }
 
     fn span(&mut self) -> Option<(When, When)> {
@@ -119,25 +119,25 @@ impl Track for StreamTrack {
     }
 
     fn when(&mut self, sample: u64) -> Option<When> {
-        self.kept().stamp(sample).map(|stamp| When { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns })
+        self.received().stamp(sample).map(|stamp| When { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns })
     }
 
     fn nearest(&mut self, wall_ns: i64) -> Option<u64> {
-        let kept = self.kept();
+        let received = self.received();
         let away = |stamp: Stamp| stamp.wall_ns.saturating_sub(wall_ns).unsigned_abs();
-        let found = kept.ring.records().map(|record| away(record.stamp)).enumerate().min_by_key(|found| found.1);
-        found.map(|(at, _)| kept.ring.dropped() + at as u64)
+        let found = received.ring.records().map(|record| away(record.stamp)).enumerate().min_by_key(|found| found.1);
+        found.map(|(at, _)| received.ring.dropped() + at as u64)
     }
 
     fn window_at(&mut self, sample: u64) -> Result<Window, Damage> {
         self.base = None;
         let lost = |what: String| Damage { offset: 0, bytes: 0, what };
-        // Copied out, so that decoding holds up nobody.
+        // Copied out, so that decoding does not block the reading thread.
         let records = {
-            let kept = self.kept();
-            kept.position(sample).map(|at| kept.ring.records_for(at))
+            let received = self.received();
+            received.position(sample).map(|at| received.ring.records_for(at))
         };
-        let records = records.ok_or_else(|| lost(format!("sample {sample} is no longer kept")))?;
+        let records = records.ok_or_else(|| lost(format!("sample {sample} is no longer in memory")))?;
         let window = codec::window(&records).map_err(|error| lost(error.to_string()))?;
         self.base = Some((sample, window.now.clone()));
         Ok(window)
@@ -146,9 +146,9 @@ impl Track for StreamTrack {
     fn next(&mut self) -> Next {
         let (number, base) = self.base.take()?;
         let record = {
-            let kept = self.kept();
-            let at = kept.position(number + 1);
-            at.and_then(|at| kept.ring.records().nth(at).cloned())
+            let received = self.received();
+            let at = received.position(number + 1);
+            at.and_then(|at| received.ring.records().nth(at).cloned())
         };
         let Some(record) = record else {
             self.base = Some((number, base));
@@ -168,11 +168,11 @@ impl Track for StreamTrack {
     }
 
     fn refresh(&mut self) -> Option<String> {
-        self.kept().trouble.take()
+        self.received().trouble.take()
     }
 
     fn after(&mut self) -> After {
-        self.kept().over.clone().unwrap_or(After::More)
+        self.received().over.clone().unwrap_or(After::More)
     }
 
     fn is_stream(&self) -> bool {
@@ -180,18 +180,18 @@ impl Track for StreamTrack {
     }
 
     fn events(&mut self) -> Vec<(u64, Event)> {
-        self.kept().events.clone()
+        self.received().events.clone()
     }
 
     fn minutes(&mut self) -> Vec<(u64, When, Summary)> {
         Vec::new()
     }
 
-    fn again(&self) -> Result<Box<dyn Track>, String> {
-        Ok(Box::new(Self { about: self.about.clone(), kept: Arc::clone(&self.kept), base: None }))
+    fn again(&self) -> Result<Box<dyn SampleReader>, String> {
+        Ok(Box::new(Self { about: self.about.clone(), received: Arc::clone(&self.received), base: None }))
     }
 }
 
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(received: &Mutex<Received>) -> MutexGuard<'_, Received> {
+    received.lock().unwrap_or_else(PoisonError::into_inner)
 }

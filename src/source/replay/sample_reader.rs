@@ -1,4 +1,4 @@
-//! What is replayed: a file, or a stream that is kept in memory. Samples go by their numbers.
+//! Samples by their numbers: from a file, or from a stream that is held in memory.
 
 use crate::recording::{Reader, open};
 use std::path::{Path, PathBuf};
@@ -20,8 +20,8 @@ pub(super) enum After {
     Broken(String),
 }
 
-/// Samples of one machine, decoded where one wants them.
-pub(super) trait Track: Send {
+/// Samples of one machine, decoded on request.
+pub(super) trait SampleReader: Send {
     /// What was recorded.
     fn about(&self) -> &About;
     /// The oldest and the newest sample.
@@ -42,37 +42,37 @@ pub(super) trait Track: Send {
     fn next(&mut self) -> Next;
     /// What is wrong between a sample and the one before it.
     fn lost_before(&mut self, sample: u64) -> Option<Damage>;
-    /// Looks for new samples; says what went wrong with that.
+    /// Looks for new samples; returns what went wrong.
     fn refresh(&mut self) -> Option<String>;
     /// What follows the newest sample.
     fn after(&mut self) -> After;
-    /// True for what comes in while it is looked at and is not kept.
+    /// True for a stream, which arrives during replay and is not stored.
     fn is_stream(&self) -> bool;
-    /// Events by the sample they stand before.
+    /// Events by the sample that follows them.
     fn events(&mut self) -> Vec<(u64, Event)>;
     /// What each minute was like, by the key frame at its end.
     fn minutes(&mut self) -> Vec<(u64, When, Summary)>;
     /// The same once more, for another thread.
-    fn again(&self) -> Result<Box<dyn Track>, String>;
+    fn again(&self) -> Result<Box<dyn SampleReader>, String>;
 }
 
-/// After so long without a new byte nobody writes any more, unless the samples are further apart.
+/// After so long without a new byte the recorder has gone, unless the samples are further apart.
 const QUIET: Duration = Duration::from_secs(15);
 
 /// A recording in a file, perhaps still being written.
-pub(super) struct FileTrack {
+pub(super) struct FileReader {
     path: PathBuf,
     reader: Reader,
 }
 
-impl FileTrack {
+impl FileReader {
     /// Opens a recording.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         Ok(Self { path: path.to_owned(), reader: open(path)? })
     }
 }
 
-impl Track for FileTrack {
+impl SampleReader for FileReader {
     fn about(&self) -> &About {
         self.reader.about()
     }
@@ -123,7 +123,7 @@ impl Track for FileTrack {
         if written.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > patience)) {
             return match self.reader.cut_short() {
                 Some(damage) => After::Broken(damage.to_string()),
-                None => After::Broken("it was not closed: the recorder ended without saying so".to_owned()),
+                None => After::Broken("truncated: the recorder ended without closing it".to_owned()),
             };
         }
         After::More
@@ -141,7 +141,7 @@ impl Track for FileTrack {
         self.reader.minutes()
     }
 
-    fn again(&self) -> Result<Box<dyn Track>, String> {
+    fn again(&self) -> Result<Box<dyn SampleReader>, String> {
         Ok(Box::new(Self::open(&self.path)?))
     }
 }

@@ -1,22 +1,22 @@
-//! What was judged at each sample that is kept, so that stepping back shows the findings as they were.
+//! The judgements of the samples in memory, so that stepping back shows the findings as they were.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use topotop_model::Stamp;
 use topotop_model::judge::timeline::{At, changes};
 use topotop_model::judge::{Basis, Judgement, Standing, Timeline};
-use topotop_model::recording::{Event, told};
+use topotop_model::recording::{Event, finding_events};
 use topotop_model::rules::{Figure, Finding, Rule};
 
 /// Memory for judgements, in bytes: beyond it every second one of the older half goes, unless something came or went.
 const MOST: usize = 2 << 20;
 
-/// How rules stood: the same for minutes, so it is kept once for all of them.
+/// The standings of all rules: they stay the same for minutes and are shared.
 type Standings = Arc<Vec<(&'static Rule, Standing)>>;
 
 /// What was judged of a sample.
 #[derive(Debug)]
-struct Kept {
+struct JudgedSample {
     stamp: Stamp,
     findings: Vec<Finding>,
     rules: Standings,
@@ -27,8 +27,8 @@ struct Kept {
 
 /// The judgements of the samples that can be gone back to.
 #[derive(Debug, Default)]
-pub(super) struct Past {
-    kept: VecDeque<Kept>,
+pub(super) struct Judgements {
+    kept: VecDeque<JudgedSample>,
     bytes: usize,
     timeline: Arc<Timeline>,
     last: Arc<Judgement>,
@@ -36,22 +36,22 @@ pub(super) struct Past {
     states: VecDeque<(u64, Vec<u8>)>,
 }
 
-/// What a recording that begins with the past is told of it.
+/// What a recording that begins with the past contains of it.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct RecordedPast {
     /// What came and went, by the sample, oldest first.
     pub(super) events: VecDeque<(u64, Event)>,
     /// The judge's states, by the sample.
     pub(super) states: VecDeque<(u64, Vec<u8>)>,
 }
 
-impl Past {
+impl Judgements {
     /// Takes in what was judged of the next sample; gives what came and went.
     pub(super) fn push(&mut self, stamp: Stamp, judgement: Judgement) -> Vec<Event> {
         let Stamp { seq: sample, wall_ns, mono_ns, .. } = stamp;
         let changes = changes(&self.last, &judgement, At { sample, wall_ns, mono_ns });
         let change = !changes.is_empty();
-        let events = if change { told(&self.last, &judgement, stamp) } else { Vec::new() };
+        let events = if change { finding_events(&self.last, &judgement, stamp) } else { Vec::new() };
         if change {
             Arc::make_mut(&mut self.timeline).extend(changes);
         }
@@ -59,9 +59,9 @@ impl Past {
         let rules = same.map_or_else(|| Arc::new(judgement.rules.clone()), |kept| Arc::clone(&kept.rules));
         let own = if same.is_some() { 0 } else { rules.len() * size_of::<(&Rule, Standing)>() };
         let findings = judgement.findings.clone();
-        let bytes = size_of::<Kept>() + own + findings.iter().map(bytes).sum::<usize>();
+        let bytes = size_of::<JudgedSample>() + own + findings.iter().map(bytes).sum::<usize>();
         self.bytes += bytes;
-        self.kept.push_back(Kept { stamp, findings, rules, bytes, change });
+        self.kept.push_back(JudgedSample { stamp, findings, rules, bytes, change });
         self.last = Arc::new(judgement);
         if self.bytes > MOST {
             self.thin();
@@ -74,22 +74,22 @@ impl Past {
         self.states.push_back((seq, state));
     }
 
-    /// What is to be told of all samples from one on: what there was at first comes with it.
-    pub(super) fn told_from(&self, seq: u64) -> Told {
-        let mut told_all = Told { states: self.states.clone(), ..Told::default() };
+    /// The events of all samples from one on: findings that are open at first start with it.
+    pub(super) fn events_from(&self, seq: u64) -> RecordedPast {
+        let mut recorded = RecordedPast { states: self.states.clone(), ..RecordedPast::default() };
         let mut last = Judgement::default();
         for kept in self.kept.iter().filter(|kept| kept.change || kept.stamp.seq <= seq) {
             let judgement = Judgement { findings: kept.findings.clone(), ..Judgement::default() };
-            let events = told(&last, &judgement, kept.stamp);
-            told_all.events.extend(events.into_iter().map(|event| (kept.stamp.seq.max(seq), event)));
+            let events = finding_events(&last, &judgement, kept.stamp);
+            recorded.events.extend(events.into_iter().map(|event| (kept.stamp.seq.max(seq), event)));
             last = judgement;
         }
-        told_all
+        recorded
     }
 
     /// Forgets what cannot be gone back to any more.
     pub(super) fn forget_before(&mut self, seq: u64) {
-        // The last one before stands for what comes up to the next one.
+        // The last one before applies until the next one.
         while self.kept.get(1).is_some_and(|second| second.stamp.seq <= seq) {
             self.bytes -= self.kept.pop_front().map_or(0, |kept| kept.bytes);
         }
@@ -111,7 +111,7 @@ impl Past {
         Arc::clone(&self.timeline)
     }
 
-    /// What was judged of a sample; where only one before it is kept, the findings are the same, the numbers are older.
+    /// The judgement of a sample; if only one before it is in memory, the findings are the same, the numbers older.
     pub(super) fn at(&self, seq: u64) -> Judgement {
         let at = self.kept.partition_point(|kept| kept.stamp.seq <= seq).checked_sub(1);
         let Some(kept) = at.and_then(|at| self.kept.get(at)) else {
@@ -152,7 +152,7 @@ fn bytes(finding: &Finding) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Past};
+    use super::{Judgements, MOST};
     use topotop_model::Stamp;
     use topotop_model::judge::{Basis, Judgement, Standing};
     use topotop_model::recording::What;
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn it_is_as_it_was_and_stays_small() {
-        let mut past = Past::default();
+        let mut past = Judgements::default();
         let findings = |seq: u64| if seq % 100 < 50 { 3 } else { 0 };
         for seq in 1..=20_000 {
             past.push(stamp(seq), judged(seq, findings(seq)));
@@ -205,7 +205,7 @@ mod tests {
             assert_eq!(judgement.findings.len(), findings(seq), "{seq}");
         }
         assert_eq!(past.at(0).basis, Basis::Pending);
-        let told = past.told_from(oldest).events;
+        let told = past.events_from(oldest).events;
         let came = told.iter().filter(|(_, event)| matches!(event.what, What::FindingCame(_))).count();
         assert!(came > 100 && told.iter().all(|told| told.0 >= oldest), "{came}");
         past.forget_before(19_900);
