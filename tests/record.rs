@@ -178,7 +178,7 @@ fn a_size_that_holds_no_sample_is_refused() {
     let output = run(&["-o", &shown, "--max-size", "8K"]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.lines().count() == 1 && said.contains("allow it a larger size") && !path.exists(), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("increase --max-size") && !path.exists(), "{said}");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn a_full_disk_is_said_and_recording_goes_on_when_there_is_room() {
     assert_eq!(output.status.code(), Some(0), "{}{said}", text(&output.stderr));
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines.len(), 2, "{said}");
-    assert!(lines[0].contains("No space left on device") && lines[0].contains("samples are left out"), "{said}");
+    assert!(lines[0].contains("No space left on device") && lines[0].contains("samples are skipped"), "{said}");
     assert!(lines[1].contains("recording resumed"), "{said}");
     let read = read(&dir.path().join("a.rec"));
     assert!(read.closed);

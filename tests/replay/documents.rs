@@ -107,9 +107,9 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         (&["replay", file, "--format", "svg"], "--format svg"),
         (&["replay", file, "--from", "soon"], "soon"),
         (&["replay", file, "--speed", "5000"], "is no speed"),
-        (&["replay", "/etc/hostname", "--format", "jsonl"], "no recording"),
+        (&["replay", "/etc/hostname", "--format", "jsonl"], "not a topotop recording"),
         (&["replay", "/no/such.rec", "--format", "jsonl"], "/no/such.rec"),
-        (&["replay", file, file, "--format", "jsonl"], "one recording at a time"),
+        (&["replay", file, file, "--format", "jsonl"], "takes one recording"),
         (&["replay", file], "no terminal"),
     ] {
         let output = Command::new(TOPOTOP).args(arguments).stdin(Stdio::null()).output().expect("it runs");

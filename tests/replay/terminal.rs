@@ -137,7 +137,7 @@ fn what_has_no_use_in_a_recording_says_so() {
 fn a_damaged_file_plays_on_and_says_where() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = recorded(dir.path(), 300);
-    damage(&path, 0.6, 100);
+    damage(&path, 0.5, 100);
     let arguments = ["replay", path.to_str().expect("a path"), "--speed", "20", "--from", "100s"];
     let session = Session::topotop(&arguments, USUAL);
     session.shows("damaged at byte");

@@ -2,17 +2,17 @@
 
 use super::headlines::{Headlines, Survey};
 use super::judging::ReplayJudge;
-use super::sample_reader::{After, SampleReader};
+use super::sample_reader::{After, Next, SampleReader};
 use crate::app::transport::{RecordingIndex, by_own_time};
 use crate::source::Sample;
 use std::sync::Arc;
+use topotop_model::Window;
 use topotop_model::bottleneck::Resources;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::history::Headline;
 use topotop_model::judge::{self, Timeline};
 use topotop_model::recording::{Damage, When};
-use topotop_model::{Snapshot, Window};
 use topotop_widgets::parts::timebar::Bar;
 
 /// Samples that are decoded one after the other rather than jumped over: a jump decodes as many.
@@ -32,8 +32,8 @@ pub(super) struct ReplayBuffer {
     window: Window,
     /// The sample that the window ends with.
     at: Option<u64>,
-    /// The next sample, decoded before it is needed.
-    ahead: Option<(u64, Snapshot)>,
+    /// The next sample or its damage, read before it is needed.
+    ahead: Next,
     frame: Arc<Frame>,
     /// The sample that the frame is of.
     framed: Option<u64>,
@@ -101,11 +101,7 @@ impl ReplayBuffer {
         let (mut found, mut damage) = (None, None);
         let mut last = self.at;
         while found.is_none_or(|found| found < wanted) {
-            let next = match self.ahead.take() {
-                Some(ahead) => Some(Ok(ahead)),
-                None => self.reader.next(),
-            };
-            match next {
+            match self.ahead.take().or_else(|| self.reader.next()) {
                 Some(Ok((sample, snapshot))) => {
                     self.window.push(snapshot);
                     self.judge(sample);
@@ -226,11 +222,8 @@ impl ReplayBuffer {
 
     /// Decodes the next sample while there is time.
     pub(super) fn look_ahead(&mut self) {
-        if self.ahead.is_none()
-            && self.at.is_some()
-            && let Some(Ok(next)) = self.reader.next()
-        {
-            self.ahead = Some(next);
+        if self.ahead.is_none() && self.at.is_some() {
+            self.ahead = self.reader.next();
         }
     }
 
