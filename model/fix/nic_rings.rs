@@ -2,7 +2,6 @@
 
 use super::network::{guards, identity, link_file, net_admin, of_nic, pair, risks, word};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target, Verify, network};
-use crate::locale::evidence;
 use crate::locale::fix as shared;
 use crate::locale::fix::nic_rings as text;
 use crate::rules;
