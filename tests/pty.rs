@@ -125,11 +125,11 @@ fn help_lists_keys_and_the_mouse_turns_tabs() {
     session.shows("/: search, Esc: close");
     session.keys("/suspend\r");
     session.shows("suspend to the shell");
-    session.hides("one row up");
+    session.hides("row up");
     session.keys("\x1b");
-    session.shows("one row up");
+    session.shows("row up");
     session.keys("\x1b");
-    session.hides("one row up");
+    session.hides("row up");
     session.keys("M");
     session.shows("mouse off");
     session.keys("M");
@@ -235,7 +235,7 @@ fn a_captured_machine_stands_still() {
     session.shows("CAPTURED");
     session.shows("8 CPUs");
     session.keys("+");
-    session.shows("stands still");
+    session.shows("does not change");
     session.keys("q");
     assert_eq!(session.ends(), 0);
     session.restored();

@@ -33,10 +33,10 @@ fn recorded(dir: &std::path::Path) -> Read {
 fn what_is_kept_goes_in_first_and_marks_follow() {
     let (_dir, recordings, config) = directory();
     let mut session = Session::topotop(&["--interval", "200ms", "--config", &config], SIZE);
-    session.shows("own ");
+    session.shows("self ");
     std::thread::sleep(Duration::from_millis(1500));
     session.keys("x");
-    session.shows("nothing is recorded");
+    session.shows("not recording");
     session.keys("R");
     session.shows("REC 00:00:0");
     session.shows("recording to ");
@@ -70,7 +70,7 @@ fn leaving_closes_it_and_says_so() {
     for (keys, signal) in [("q", None), ("", Some("TERM"))] {
         let (_dir, recordings, config) = directory();
         let mut session = Session::topotop(&["--interval", "200ms", "--config", &config], SIZE);
-        session.shows("own ");
+        session.shows("self ");
         session.keys("R");
         session.shows("REC 00:00:0");
         session.keys(keys);
@@ -91,7 +91,7 @@ fn a_suspended_recording_says_so_and_holds_the_hole() {
     let mut session = Session::start("bash", &["--norc", "--noprofile", "-i"], SIZE, &environment);
     session.shows("shell> ");
     session.keys(&format!("{TOPOTOP} --interval 200ms --config {config}\r"));
-    session.shows("own ");
+    session.shows("self ");
     session.keys("R");
     session.shows("REC 00:00:0");
     session.keys("\x1a");
@@ -115,7 +115,7 @@ fn a_directory_that_is_not_there_is_said() {
     let (_dir, recordings, config) = directory();
     std::fs::remove_dir(&recordings).expect("removed");
     let mut session = Session::topotop(&["--interval", "200ms", "--config", &config], SIZE);
-    session.shows("own ");
+    session.shows("self ");
     session.keys("R");
     session.shows("No such file or directory");
     session.keys("q");
@@ -126,7 +126,7 @@ fn a_directory_that_is_not_there_is_said() {
 fn a_small_terminal_shows_it_too() {
     let (_dir, recordings, config) = directory();
     let mut session = Session::topotop(&["--interval", "200ms", "--config", &config], (80, 24));
-    session.shows("own ");
+    session.shows("self ");
     session.keys("R");
     session.until("the recording beside live", |screen| {
         screen.lines().next().is_some_and(|title| title.contains("LIVE 200ms") && title.contains("▮REC 00:00:0"))

@@ -26,36 +26,36 @@ fn keys_go_through_a_recording() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = recorded(dir.path(), 600);
     let mut session = Session::topotop(&["replay", path.to_str().expect("a path"), "--paused"], USUAL);
-    at(&session, "10:00:00Z");
+    at(&session, "10:00:00 UTC");
     session.keys("\x1b[C\x1b[C\x1b[C\x1b[D");
-    at(&session, "10:00:02Z");
+    at(&session, "10:00:02 UTC");
     session.keys(">");
-    at(&session, "10:00:50Z");
+    at(&session, "10:00:50 UTC");
     session.shows("mark 1 of 6: step 1");
     session.keys("\x1b[6~");
-    at(&session, "10:01:50Z");
+    at(&session, "10:01:50 UTC");
     session.keys(">>>");
-    at(&session, "10:05:50Z");
+    at(&session, "10:05:50 UTC");
     session.keys("<");
-    at(&session, "10:04:10Z");
+    at(&session, "10:04:10 UTC");
     for (typed, time) in [
-        ("50%", "10:05:00Z"),
-        ("-30s", "10:04:30Z"),
-        ("+2m", "10:06:30Z"),
-        ("7m", "10:07:00Z"),
-        ("10:08", "10:08:00Z"),
-        ("10:08:30", "10:08:30Z"),
-        ("2026-01-02 10:09", "10:09:00Z"),
+        ("50%", "10:05:00 UTC"),
+        ("-30s", "10:04:30 UTC"),
+        ("+2m", "10:06:30 UTC"),
+        ("7m", "10:07:00 UTC"),
+        ("10:08", "10:08:00 UTC"),
+        ("10:08:30", "10:08:30 UTC"),
+        ("2026-01-02 10:09", "10:09:00 UTC"),
     ] {
         session.keys(&format!("t{typed}\r"));
         at(&session, time);
     }
     session.keys("\x1b[F");
-    at(&session, "10:09:59Z");
+    at(&session, "10:09:59 UTC");
     session.keys("\x1b[C");
     session.shows("last sample");
     session.keys("\x1b[H");
-    at(&session, "10:00:00Z");
+    at(&session, "10:00:00 UTC");
     leaves(session);
 }
 
@@ -64,11 +64,11 @@ fn it_plays_at_any_speed_and_loops() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = recorded(dir.path(), 600);
     let mut session = Session::topotop(&["replay", path.to_str().expect("a path"), "--paused"], USUAL);
-    at(&session, "10:00:00Z");
+    at(&session, "10:00:00 UTC");
     session.keys("+++");
     at(&session, "10×");
     session.keys(" ");
-    session.until("play", |screen| title(screen).contains('▶') && !title(screen).contains("10:00:00Z"));
+    session.until("play", |screen| title(screen).contains('▶') && !title(screen).contains("10:00:00 UTC"));
     session.keys(" ");
     session.until("pause", |screen| title(screen).contains('‖'));
     // A loop of three seconds is not left.
@@ -78,11 +78,11 @@ fn it_plays_at_any_speed_and_loops() {
     for _ in 0..25 {
         std::thread::sleep(Duration::from_millis(200));
         let text = session.text();
-        let inside = ["10:01:00Z", "10:01:01Z", "10:01:02Z", "10:01:03Z"];
+        let inside = ["10:01:00 UTC", "10:01:01 UTC", "10:01:02 UTC", "10:01:03 UTC"];
         assert!(inside.iter().any(|time| title(&text).contains(time)), "{text}");
     }
     session.keys("L");
-    at(&session, "10:01:05Z");
+    at(&session, "10:01:05 UTC");
     leaves(session);
 }
 
@@ -93,7 +93,7 @@ fn every_screen_has_the_line_and_it_is_clicked_and_dragged() {
     for (cols, rows) in [(80, 24), (120, 40), (200, 60)] {
         let arguments = ["replay", path.to_str().expect("a path"), "--paused", "--from", "5m"];
         let mut session = Session::topotop(&arguments, (cols, rows));
-        at(&session, "10:05:00Z");
+        at(&session, "10:05:00 UTC");
         for number in 1..=topotop_widgets::all().len() {
             session.keys(&number.to_string());
             session.until("the line", |screen| {
@@ -107,9 +107,9 @@ fn every_screen_has_the_line_and_it_is_clicked_and_dragged() {
         let row = rows - 1;
         // Its left end; then dragged to its right end, past the line.
         session.keys(&format!("\x1b[<0;11;{row}M"));
-        at(&session, "10:00:00Z");
+        at(&session, "10:00:00 UTC");
         session.keys(&format!("\x1b[<32;{};3M\x1b[<0;{cols};3m", cols - 1));
-        at(&session, "10:09:59Z");
+        at(&session, "10:09:59 UTC");
         // Without a button on it nothing is dragged.
         session.keys("\x1b[<32;20;3M");
         session.keys("?");
@@ -125,7 +125,7 @@ fn what_has_no_use_in_a_recording_says_so() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = recorded(dir.path(), 60);
     let mut session = Session::topotop(&["replay", path.to_str().expect("a path"), "--paused"], USUAL);
-    at(&session, "10:00:00Z");
+    at(&session, "10:00:00 UTC");
     session.keys("R");
     session.shows("it is not recorded again");
     session.keys("o");
@@ -142,7 +142,7 @@ fn a_damaged_file_plays_on_and_says_where() {
     let session = Session::topotop(&arguments, USUAL);
     session.shows("damaged at byte");
     session.until("the damage on the line", |screen| screen.lines().nth(38).is_some_and(|line| line.contains('×')));
-    at(&session, "10:04:59Z");
+    at(&session, "10:04:59 UTC");
     leaves(session);
 }
 
@@ -162,18 +162,18 @@ fn a_file_that_is_being_written_is_followed() {
         std::thread::sleep(Duration::from_millis(20));
     }
     let mut session = Session::topotop(&["replay", file], USUAL);
-    session.shows("at its end");
+    session.shows("at the end");
     let time = |session: &Session| title(&session.text()).split('●').nth(1).map(str::to_owned);
     let first = time(&session);
     session.until("a new sample", |screen| title(screen).split('●').nth(1).map(str::to_owned) != first);
     session.keys("\x1b[D\x1b[D");
     session.until("a step back", |screen| title(screen).contains('‖'));
-    session.until("the end going on", |screen| title(screen).contains("s behind its end"));
+    session.until("the end going on", |screen| title(screen).contains("s before the end"));
     session.keys("\x1b[F");
-    session.shows("at its end");
+    session.shows("at the end");
     crate::common::pty::kill("TERM", recorder.id() as i32);
     recorder.wait().expect("a status");
-    session.until("its end", |screen| title(screen).contains('‖') && !title(screen).contains("at its end"));
+    session.until("its end", |screen| title(screen).contains('‖') && !title(screen).contains("at the end"));
     leaves(session);
 }
 
@@ -181,12 +181,12 @@ fn a_file_that_is_being_written_is_followed() {
 fn a_stream_is_a_monitor_and_leaves_its_last_picture() {
     let script = format!("{TOPOTOP} record --no-hwloc --interval 200ms --for 6s -o - | {TOPOTOP} replay -");
     let mut session = Session::start("bash", &["-c", &script], USUAL, &[]);
-    session.shows("at its end");
+    session.shows("at the end");
     session.keys(" ");
     session.until("pause", |screen| title(screen).contains('‖') && title(screen).contains("behind"));
     session.keys("\x1b[D\x1b[D");
     session.keys("\x1b[F");
-    session.shows("at its end");
+    session.shows("at the end");
     session.shows("the stream has ended");
     session.keys("2\x1b[D");
     session.until("a step back", |screen| title(screen).contains('‖'));
@@ -215,9 +215,9 @@ fn two_streams_come_through_pipes() {
     );
     let mut session = Session::start("bash", &["-c", &script], USUAL, &[]);
     session.shows("same clock (same boot)");
-    session.until("the first one", |screen| title(screen).contains("(a)  | ") && title(screen).contains("at its end"));
+    session.until("the first one", |screen| title(screen).contains("(a)  | ") && title(screen).contains("at the end"));
     session.keys("o");
-    session.until("the other one", |screen| title(screen).contains("(b)  | ") && title(screen).contains("at its end"));
+    session.until("the other one", |screen| title(screen).contains("(b)  | ") && title(screen).contains("at the end"));
     session.shows("the stream has ended");
     leaves(session);
 }
@@ -240,6 +240,6 @@ fn two_machines_are_switched() {
     session.keys("2");
     session.keys("o");
     session.until("the other one first", |screen| title(screen).contains("client  | server"));
-    at(&session, "10:01:00Z");
+    at(&session, "10:01:00 UTC");
     leaves(session);
 }
