@@ -1,6 +1,9 @@
 //! Turns the catalogues in `locale/` into Rust: a constant for each text, a struct for each text with arguments, and one
 //! table of texts per language. A text that a language lacks, has too many of or gives other arguments fails the build.
 
+#![expect(clippy::expect_used, clippy::panic, reason = "a build script fails the build by panicking")]
+#![expect(clippy::disallowed_methods, reason = "the build script reads the catalogues; the model reads nothing")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -219,7 +222,8 @@ fn item(code: &mut String, name: &str, entry: &Entry, index: usize) {
     for argument in &arguments {
         let _ = writeln!(code, "    /// Argument.\n    pub {argument}: &'a dyn std::fmt::Display,");
     }
-    let fields: String = arguments.iter().map(|argument| format!("({argument:?}, self.{argument}), ")).collect();
+    let fields: Vec<String> = arguments.iter().map(|argument| format!("({argument:?}, self.{argument})")).collect();
+    let fields = fields.join(", ");
     let (count, at) = if plural {
         ("(\"count\", &self.count), ", format!("{index} + usize::from(self.count != 1)"))
     } else {

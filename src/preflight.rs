@@ -121,7 +121,6 @@ struct Row {
 }
 
 /// serde passes a reference.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn texts_are_empty(texts: &Texts) -> bool {
     texts.is_empty()
 }

@@ -65,7 +65,7 @@ fn read(version: u32) -> impl std::fmt::Debug {
     }
     let frame = deriver.frame(&window);
     let rows = (frame.cpus.len(), frame.nodes.len(), frame.irqs.len(), frame.cgroups.len(), frame.processes.len());
-    (rows, frame.interval_seconds, frame.cpus.first().cloned(), frame.nics.first().cloned())
+    (rows, frame.interval_seconds, frame.cpus.first().copied(), frame.nics.first().cloned())
 }
 
 /// Writes the file of the newest version again: only while that version is not out.

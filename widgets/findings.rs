@@ -306,10 +306,8 @@ fn note(cx: &Cx<'_>) -> String {
         return severity::pending(cx).to_string();
     }
     let counts = Counts::of(cx.judgement);
-    let filter = match cx.filter.is_empty() {
-        true => String::new(),
-        false => format!(" · {}", text::Filter { filter: &cx.filter }),
-    };
+    let filter =
+        if cx.filter.is_empty() { String::new() } else { format!(" · {}", text::Filter { filter: &cx.filter }) };
     format!("{} · {}{filter}", counts.findings(), counts.rules())
 }
 

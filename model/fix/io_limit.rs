@@ -44,6 +44,20 @@ impl Limit {
             Self::Bytes(bytes) => format!("{}/s", show(bytes)),
         }
     }
+
+    /// The file and value of a cgroup of a version; the property of a unit and its number.
+    fn setting(self, version: u32) -> (&'static str, String, &'static str, u64) {
+        match (self, version) {
+            (Self::Writes(count), 1) => {
+                ("blkio.throttle.write_iops_device", count.to_string(), "IOWriteIOPSMax", count)
+            }
+            (Self::Bytes(bytes), 1) => {
+                ("blkio.throttle.write_bps_device", bytes.to_string(), "IOWriteBandwidthMax", bytes)
+            }
+            (Self::Writes(count), _) => ("io.max", format!("wiops={count}"), "IOWriteIOPSMax", count),
+            (Self::Bytes(bytes), _) => ("io.max", format!("wbps={bytes}"), "IOWriteBandwidthMax", bytes),
+        }
+    }
 }
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
@@ -60,14 +74,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     .to_string();
     let mut plan = case.plan(FIX.id, title);
     plan.identity = vec![group.identity(), Identity::Disk { name: name.to_string(), number: number.clone() }];
-    let (file, value, property, unit) = match (limit, group.version) {
-        (Limit::Writes(count), 1) => ("blkio.throttle.write_iops_device", count.to_string(), "IOWriteIOPSMax", count),
-        (Limit::Bytes(bytes), 1) => {
-            ("blkio.throttle.write_bps_device", bytes.to_string(), "IOWriteBandwidthMax", bytes)
-        }
-        (Limit::Writes(count), _) => ("io.max", format!("wiops={count}"), "IOWriteIOPSMax", count),
-        (Limit::Bytes(bytes), _) => ("io.max", format!("wbps={bytes}"), "IOWriteBandwidthMax", bytes),
-    };
+    let (file, value, property, unit) = limit.setting(group.version);
     let by_unit = format!("/dev/{name} {unit}");
     let line = format!("{number} {value}");
     let setting = group.setting(

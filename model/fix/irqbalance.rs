@@ -191,8 +191,10 @@ fn lasting(case: &Case<'_>, banned: &IdSet) -> Snippet {
     if !banned.is_empty() {
         let bans: Vec<String> = banned.iter().map(|irq| format!("--banirq={irq}")).collect();
         let arguments = format!("IRQBALANCE_ARGS=\"{}\"\n", bans.join(" "));
-        text += &format!("# {}\n", text::COMMENT);
-        text += &arguments;
+        text.push_str("# ");
+        text.push_str(&text::COMMENT);
+        text.push('\n');
+        text.push_str(&arguments);
     }
     Snippet { place: text::PLACE.to_string(), text }
 }

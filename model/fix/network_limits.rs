@@ -80,10 +80,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
             text::NEEDS_CPUS.to_string(),
         ));
     }
-    let title: Vec<String> = changes
-        .iter()
-        .map(|(name, now, new)| text::TitleSetting { name: &*name, old: &*now, new: &*new }.to_string())
-        .collect();
+    let title: Vec<String> =
+        changes.iter().map(|(name, now, new)| text::TitleSetting { name, old: now, new }.to_string()).collect();
     let mut plan = case.plan(FIX.id, text::Title { settings: &title.join(", ") }.to_string());
     for (name, _, new) in &changes {
         plan.commands.push(format!("sysctl -w {name}={new}"));

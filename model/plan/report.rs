@@ -24,18 +24,9 @@ pub(super) fn text(plan: &Numa) -> String {
     plan.prepare.iter().for_each(|command| line(&mut out, &format!("  {command}")));
     head(&mut out, text::HEAD_START.as_str());
     for instance in &plan.instances {
-        line(
-            &mut out,
-            &format!(
-                "  # {}",
-                text::Start {
-                    name: &instance.name,
-                    policy: &instance.memory,
-                    nodes: &instance.memory_nodes,
-                    why: &instance.why
-                }
-            ),
-        );
+        let (name, policy) = (&instance.name, &instance.memory);
+        let start = text::Start { name, policy, nodes: &instance.memory_nodes, why: &instance.why };
+        line(&mut out, &format!("  # {start}"));
         line(&mut out, &format!("  {}", instance.start));
     }
     for instance in &plan.instances {

@@ -82,8 +82,15 @@ fn judge(context: &mut RuleContext<'_>) {
     if summary.limited.is_empty() && summary.throttled.is_empty() {
         return;
     }
+    let is_limited = !summary.limited.is_empty();
+    let hit = hit(summary);
+    context.hit(if is_limited { hit.would_hurt() } else { hit });
+}
+
+/// The finding about the frequencies of a machine.
+fn hit(summary: FrequencySummary) -> Hit {
     let hurts = !summary.slow.is_empty() || summary.throttled_busy;
-    let mut hit = Hit::new(Subject::Host, 0.7)
+    let hit = Hit::new(Subject::Host, 0.7)
         .severity(if hurts { Severity::Warning } else { Severity::Info })
         .some_text(
             evidence::HELD,
@@ -102,15 +109,9 @@ fn judge(context: &mut RuleContext<'_>) {
             parts::list(summary.causes, 3),
             "cpufreq/scaling_governor, scaling_driver, scaling_max_freq",
         );
-    if let Some((now, highest)) = summary.slowest {
-        hit = hit.number(evidence::CLOCK, now, "MHz", "cpufreq/scaling_cur_freq").number(
-            evidence::HIGHEST,
-            highest,
-            "MHz",
-            "cpufreq/cpuinfo_max_freq",
-        );
-    }
-    context.hit(if summary.limited.is_empty() { hit } else { hit.would_hurt() });
+    let Some((now, highest)) = summary.slowest else { return hit };
+    let hit = hit.number(evidence::CLOCK, now, "MHz", "cpufreq/scaling_cur_freq");
+    hit.number(evidence::HIGHEST, highest, "MHz", "cpufreq/cpuinfo_max_freq")
 }
 
 /// The setting that limits the frequency of a CPU.

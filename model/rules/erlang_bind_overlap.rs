@@ -37,7 +37,6 @@ pub(crate) const RULE: Rule = Rule {
     preflight: Some(Preflight { name: text::PREFLIGHT, says: bind_types }),
     judge,
     title,
-    ..Rule::BASE
 };
 
 fn judge(context: &mut RuleContext<'_>) {

@@ -89,10 +89,8 @@ fn judge(context: &mut RuleContext<'_>) {
             .some_text(evidence::BY, by, "/proc/PID/task/TID/stat")
             .text(evidence::IDLE, idle.to_string(), "/proc/stat")
             .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm");
-        for crowded in &crowded {
-            hit = hit
-                .covers(pinned_threads::ID, Subject::Cpu(crowded.cpu))
-                .covers(core_saturated::ID, Subject::Cpu(crowded.cpu));
+        for cpu in crowded.iter().map(|crowded| Subject::Cpu(crowded.cpu)) {
+            hit = hit.covers(pinned_threads::ID, cpu.clone()).covers(core_saturated::ID, cpu);
         }
         context.hit(hit);
     }

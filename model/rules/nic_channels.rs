@@ -36,7 +36,6 @@ pub(crate) const RULE: Rule = Rule {
     preflight: Some(Preflight { name: text::PREFLIGHT, says: channel_counts }),
     judge,
     title,
-    ..Rule::BASE
 };
 
 fn judge(context: &mut RuleContext<'_>) {

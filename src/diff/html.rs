@@ -83,8 +83,9 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "<h2>{}</h2>\n<table>", text::SETTINGS)?;
     let heads = [text::COLUMN_SUBJECT, text::COLUMN_SETTING, text::COLUMN_BEFORE, text::COLUMN_AFTER];
-    let heads: String = heads.iter().map(|head| format!("<th>{head}</th>")).collect();
-    writeln!(out, "<tr>{heads}</tr>")?;
+    write!(out, "<tr>")?;
+    heads.iter().try_for_each(|head| write!(out, "<th>{head}</th>"))?;
+    writeln!(out, "</tr>")?;
     for (fact, alike) in report.settings() {
         let value =
             |value: &Option<String>| value.as_deref().map_or(text::NONE.as_str().into(), printable).into_owned();
@@ -106,8 +107,8 @@ fn changes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<h2>{}</h2>\n<table>", text::HEAD_METRICS)?;
     write!(out, "<tr><th></th><th>{}</th><th>{}</th>", text::COLUMN_SUBJECT, text::COLUMN_METRIC)?;
     let numbers = [text::COLUMN_BEFORE, text::COLUMN_AFTER, text::COLUMN_CHANGE];
-    let numbers: String = numbers.iter().map(|head| format!("<th class=\"n\">{head}</th>")).collect();
-    writeln!(out, "{numbers}</tr>")?;
+    numbers.iter().try_for_each(|head| write!(out, "<th class=\"n\">{head}</th>"))?;
+    writeln!(out, "</tr>")?;
     for head in heads {
         let below = comparison.under(head);
         let rows = std::iter::once((head, false)).chain(below.into_iter().map(|at| (at, true)));

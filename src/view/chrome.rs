@@ -177,9 +177,10 @@ fn prompt(app: &App) -> Option<(String, Role)> {
             Some((format!(" {prompt}"), Role::Key))
         }
         (Modal::Jump(typed), _) => {
-            let prompt = match app.playback.is_some() {
-                true => chrome::PromptJumpRecording { text: typed }.to_string(),
-                false => chrome::PromptJump { text: typed }.to_string(),
+            let prompt = if app.playback.is_some() {
+                chrome::PromptJumpRecording { text: typed }.to_string()
+            } else {
+                chrome::PromptJump { text: typed }.to_string()
             };
             Some((format!(" {prompt}"), Role::Key))
         }

@@ -163,7 +163,13 @@ fn nothing_is_asked_of_a_recording_that_it_cannot_do() {
         assert!(!effects.iter().any(|effect| matches!(effect, Effect::Watch(_) | Effect::Interval(_))), "{effects:?}");
         topotop::view::arrange(&mut app);
     }
-    assert!(app.notice.as_ref().is_some_and(|notice| notice.text.contains("in a recording") || notice.text.contains("a replay")), "{:?}", app.notice);
+    assert!(
+        app.notice
+            .as_ref()
+            .is_some_and(|notice| notice.text.contains("in a recording") || notice.text.contains("a replay")),
+        "{:?}",
+        app.notice
+    );
 }
 
 /// The picture in the README.

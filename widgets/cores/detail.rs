@@ -25,9 +25,10 @@ const LIST: u16 = 26;
 pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     let selected = matches!(cx.selected, Some(crate::Subject::Cpu(_)));
     let rates = cx.frame.cpus.iter().any(|cpu| cpu.shares.is_some());
-    let title = match !selected && rates {
-        true => text::BusiestCpu { id: &cpu }.to_string(),
-        false => shared::Cpu { id: &cpu }.to_string(),
+    let title = if !selected && rates {
+        text::BusiestCpu { id: &cpu }.to_string()
+    } else {
+        shared::Cpu { id: &cpu }.to_string()
     };
     let inner = panel::titled(cx, area, &title, "", false, buf);
     place(&mut Pen::new(cx, panel::inset(inner), 0, buf), cx.frame.cpu(cpu), cx.frame.topology.cpu(cpu));

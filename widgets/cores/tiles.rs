@@ -55,10 +55,7 @@ fn draw_label(cx: &Cx<'_>, machine: &Machine, section: &Section, label: &Label, 
             pen.text(Role::node(node), &name);
         }
         (None, Some(package)) => {
-            let name = match wide {
-                true => text::PackageId { id: &package }.to_string(),
-                false => format!("p{package}"),
-            };
+            let name = if wide { text::PackageId { id: &package }.to_string() } else { format!("p{package}") };
             pen.text(Role::Text, &name);
         }
         (None, None) => {

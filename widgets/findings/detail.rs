@@ -103,10 +103,8 @@ fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
         remedy(cx, doc, fix, width);
     }
     for fix in &refused {
-        let needs = match fix.needs.is_empty() {
-            true => String::new(),
-            false => format!("; {}", shared::Needs { what: &fix.needs }),
-        };
+        let needs =
+            if fix.needs.is_empty() { String::new() } else { format!("; {}", shared::Needs { what: &fix.needs }) };
         let text = format!("{}: {}{needs}", fix.name, fix.why);
         item(doc, &format!("{:<14}", fix.fix), &printable(&text), Role::Dim, width);
     }
@@ -124,10 +122,8 @@ fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
 /// What can be done from here: `f  F-CHAN  ethtool -L eth0 combined 8   disruptive`.
 fn remedy(cx: &Cx<'_>, doc: &mut Doc, fix: &Offered, width: u16) {
     let key = if fix.executable { "f " } else { "  " };
-    let (risk, role) = match fix.executable {
-        true => (risk_label(fix.risk), risk_role(fix.risk)),
-        false => (text::ADVICE, Role::Dim),
-    };
+    let (risk, role) =
+        if fix.executable { (risk_label(fix.risk), risk_role(fix.risk)) } else { (text::ADVICE, Role::Dim) };
     let head = format!("  {key} {:<13}", fix.fix);
     let room = usize::from(width).saturating_sub(head.chars().count() + usize::from(names::width(&risk)) + 2);
     let line = printable(if fix.executable { fix.line() } else { &fix.title });

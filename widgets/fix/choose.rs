@@ -50,14 +50,18 @@ pub(super) fn doc(_: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
             }
         }
     }
+    foot(&mut doc, dialog, width);
+    doc
+}
+
+/// That there is no choice, and why nothing can be applied.
+fn foot(doc: &mut Doc, dialog: &Dialog, width: u16) {
     if dialog.choices.is_empty() {
         doc.line(vec![(text::NO_CHOICE.to_string(), Role::Dim)]);
     }
-    if let Some(why) = &dialog.disabled {
-        doc.gap();
-        for line in wrapped(&printable(why), width) {
-            doc.line(vec![(line, Role::Denied)]);
-        }
+    let Some(why) = &dialog.disabled else { return };
+    doc.gap();
+    for line in wrapped(&printable(why), width) {
+        doc.line(vec![(line, Role::Denied)]);
     }
-    doc
 }

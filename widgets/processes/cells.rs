@@ -219,9 +219,10 @@ pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (Str
         ([], Some(cpus)) => names::cpus(cx, cpus, room),
         (_, _) if pinned > 0 => {
             let each = pinned.div_ceil(targets.max(1) as u32);
-            let pins = match each <= 1 {
-                true => text::PinnedEach { cpus: &targets }.to_string(),
-                false => text::Pinned { threads: &pinned, cpus: &targets }.to_string(),
+            let pins = if each <= 1 {
+                text::PinnedEach { cpus: &targets }.to_string()
+            } else {
+                text::Pinned { threads: &pinned, cpus: &targets }.to_string()
             };
             (pins, Role::Warn)
         }

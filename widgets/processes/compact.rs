@@ -80,9 +80,10 @@ impl Plan {
 
 fn head(cx: &Cx<'_>, plan: &Plan, area: Rect, buf: &mut Buffer) {
     let mut pen = Pen::new(cx, Rect { height: 1, ..area }, 0, buf);
-    let memory = match columns::nodes(cx) > 1 {
-        true => (text::MEMORY_BY_NODE_HEAD, plan.memory, false),
-        false => (text::RSS_HEAD, plan.memory, true),
+    let memory = if columns::nodes(cx) > 1 {
+        (text::MEMORY_BY_NODE_HEAD, plan.memory, false)
+    } else {
+        (text::RSS_HEAD, plan.memory, true)
     };
     let cells = [
         (text::PID_HEAD, 7, true),

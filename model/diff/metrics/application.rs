@@ -12,7 +12,7 @@ const FLOOR: Floor = Floor::Both(0.0, 0.05);
 pub(in super::super) const METRIC: Table = &[
     Metric::new(
         "metric.work",
-        text::metric::WORK,
+        text::number::WORK,
         Measure::Number,
         Higher,
         FLOOR,
@@ -20,7 +20,7 @@ pub(in super::super) const METRIC: Table = &[
     ),
     Metric::new(
         "metric.value",
-        text::metric::VALUE,
+        text::number::VALUE,
         Measure::Number,
         Neither,
         FLOOR,

@@ -52,8 +52,7 @@ pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Resul
     } else if text.is_empty() {
         print(&(text::NoFixes { count: &samples }.to_string() + "\n"))?;
     } else {
-        text.push_str(&format!("\n{}\n", text::LIST_HINT));
-        print(&text)?;
+        print(&format!("{text}\n{}\n", text::LIST_HINT))?;
     }
     Ok(DONE)
 }

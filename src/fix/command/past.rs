@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u
         items(one, &mut text);
     }
     if text.is_empty() {
-        text.push_str(&format!("{}\n", text::JOURNAL_EMPTY));
+        text = format!("{}\n", text::JOURNAL_EMPTY);
     }
     print(&text)?;
     Ok(DONE)

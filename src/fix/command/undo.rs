@@ -1,6 +1,6 @@
 //! `topotop fix undo` and `confirm`.
 
-use super::super::applier::{Applier, ApplyEvent};
+use super::super::applier::{Applier, ApplyEvent, Returned};
 use super::super::journal::{self, File, Ledger as _};
 use super::super::machine::Kernel;
 use super::super::show::safe;
@@ -69,20 +69,22 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
         crate::run::warn(&text::JournalIncomplete { error: &trouble }.to_string());
     }
     if json {
-        let items = returned.outcomes.iter().map(|outcome| {
-            json!({"key": safe(&outcome.key), "value": outcome.value.as_deref().map(safe), "error": outcome.error.as_deref().map(safe)})
-        });
-        document(
-            &json!({"id": application.intent.fix, "number": application.number, "whole": returned.whole, "items": items.collect::<Vec<_>>()}),
-        )?;
+        result_document(application, &returned)?;
     } else {
-        print(&format!(
-            "{} {}\n",
-            application.number,
-            if returned.whole { text::UNDONE } else { text::PARTLY_UNDONE }
-        ))?;
+        let result = if returned.whole { text::UNDONE } else { text::PARTLY_UNDONE };
+        print(&format!("{} {result}\n", application.number))?;
     }
     Ok(if returned.whole && returned.trouble.is_none() { DONE } else { REFUSED })
+}
+
+/// The result of an undo for programs.
+fn result_document(application: &Application, returned: &Returned) -> Result<(), String> {
+    let items = returned.outcomes.iter().map(|outcome| {
+        json!({"key": safe(&outcome.key), "value": outcome.value.as_deref().map(safe), "error": outcome.error.as_deref().map(safe)})
+    });
+    document(
+        &json!({"id": application.intent.fix, "number": application.number, "whole": returned.whole, "items": items.collect::<Vec<_>>()}),
+    )
 }
 
 /// Shows what undo would restore.

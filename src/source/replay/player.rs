@@ -247,7 +247,7 @@ impl Player {
                 changed = true;
                 report = match &after {
                     After::Closed if buffer.reader.is_stream() => Some("the stream has ended".to_owned()),
-                    After::Broken(what) if buffer.reader.is_stream() => Some(format!("{what}")),
+                    After::Broken(what) if buffer.reader.is_stream() => Some(what.clone()),
                     After::Closed => Some("the recording has ended".to_owned()),
                     After::Broken(what) => Some(what.clone()),
                     After::More => Some("the recording has resumed".to_owned()),
