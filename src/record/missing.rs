@@ -24,11 +24,10 @@ pub(crate) enum Delay {
 impl Delay {
     /// Of what was seen: a signal to go on, a wake-up so long after it was due.
     pub(crate) fn of(stopped: bool, woken_late: Duration, interval: Duration) -> Self {
-        match stopped {
-            true => Self::Stopped,
-            false if woken_late > interval / 2 => Self::Asleep,
-            false => Self::Slow,
+        if stopped {
+            return Self::Stopped;
         }
+        if woken_late > interval / 2 { Self::Asleep } else { Self::Slow }
     }
 
     fn reason(self) -> &'static str {
@@ -105,7 +104,7 @@ mod tests {
         );
         assert_eq!(said(at(1000.0, 10.0, 20.0), at(1005.0, 15.0, 25.0), true), ["4: topotop was stopped"]);
         let slept = said(at(1000.0, 10.0, 20.0), at(1000.0 + 7621.0, 11.0, 20.0 + 7621.0), false);
-        assert_eq!(slept, ["7620: the machine slept for 2h07m"]);
+        assert_eq!(slept, ["7620: the machine was suspended for 2h07m"]);
     }
 
     #[test]

@@ -146,7 +146,7 @@ fn parameters_are_set_by_a_key_and_the_plan_is_made_anew() {
     assert!(matches!(stage(&app), Stage::Reading(_)));
     assert!(text(&mut app).contains("combined=4, rx (channels)"), "{}", text(&mut app));
     press(&mut app, KeyCode::Char('e'));
-    assert!(text(&mut app).contains("set: combined=4_"), "{}", text(&mut app));
+    assert!(text(&mut app).contains("parameters: combined=4_"), "{}", text(&mut app));
     press(&mut app, KeyCode::Esc);
     assert!(app.fixing.as_ref().is_some_and(|dialog| dialog.editing.is_none()), "the dialog stays");
 }
@@ -349,7 +349,7 @@ fn a_recording_shows_fixes_and_applies_none() {
         assert_eq!(press(&mut app, KeyCode::Enter), []);
     }
     let picture = text(&mut app);
-    assert!(picture.contains("a recording is shown") && !picture.contains("[ Apply ]"), "{picture}");
+    assert!(picture.contains("not in a recording") && !picture.contains("[ Apply ]"), "{picture}");
     for _ in 0..4 {
         press(&mut app, KeyCode::Right);
         assert_ne!(app.fixing.as_ref().map(|dialog| dialog.button), Some(Button::Apply));
