@@ -170,9 +170,9 @@ fn recorded(recordings: &Path, group: &str) {
     }
     session.until("the finding", |screen| screen.contains("F-LIMIT"));
     session.keys("f");
-    session.shows("fixes are available on a live machine only, not in a recording");
+    session.shows("fixes apply to a live machine only, not to a recording");
     session.keys("\x1b");
-    session.hides("a recording is shown");
+    session.hides("fixes apply to a live machine only");
     session.keys("q");
     assert_eq!(session.ends(), 0);
 }

@@ -127,7 +127,7 @@ fn what_has_no_use_in_a_recording_says_so() {
     let mut session = Session::topotop(&["replay", path.to_str().expect("a path"), "--paused"], USUAL);
     at(&session, "10:00:00 UTC");
     session.keys("R");
-    session.shows("it is not recorded again");
+    session.shows("not possible in a recording");
     session.keys("o");
     session.shows("one machine only");
     leaves(session);
@@ -183,7 +183,7 @@ fn a_stream_is_a_monitor_and_leaves_its_last_picture() {
     let mut session = Session::start("bash", &["-c", &script], USUAL, &[]);
     session.shows("at the end");
     session.keys(" ");
-    session.until("pause", |screen| title(screen).contains('‖') && title(screen).contains("behind"));
+    session.until("pause", |screen| title(screen).contains('‖') && title(screen).contains("before the end"));
     session.keys("\x1b[D\x1b[D");
     session.keys("\x1b[F");
     session.shows("at the end");
