@@ -1,7 +1,7 @@
 //! The configuration file: everything in it is optional, nothing unknown is passed over.
 
 use crate::metrics::Told;
-use crate::units;
+use crate::{trust, units};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -44,6 +44,12 @@ pub struct Config {
     /// The application's own numbers by name.
     #[serde(default, deserialize_with = "numbers")]
     pub metrics: BTreeMap<String, Told>,
+    /// Why a configuration in its usual place was ignored.
+    #[serde(skip)]
+    pub refused: Option<String>,
+    /// Why the programs that it names are not run: the file, and who else may write it.
+    #[serde(skip)]
+    pub foreign: Option<String>,
 }
 
 /// Which characters to draw with.
@@ -142,18 +148,42 @@ fn keys<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<Strin
 }
 
 impl Config {
-    /// Reads the file given, or the one in its usual place if there is one.
+    /// Reads the file given, or the one in its usual place if there is one that can be trusted.
     pub fn load(given: Option<&Path>) -> Result<Self, String> {
-        let usual = usual_place();
-        let Some(path) = given.or(usual.as_deref()) else { return Ok(Self::default()) };
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&text).map_err(|error| format!("{}: {error}", path.display())),
-            // Nobody asked for it: not there, or in the home of somebody else after sudo or setpriv.
-            Err(error) if given.is_none() && matches!(error.kind(), NotFound | PermissionDenied | NotADirectory) => {
-                Ok(Self::default())
-            }
-            Err(error) => Err(text::ConfigUnreadable { path: &path.display(), error: &error }.to_string()),
+        match given {
+            Some(path) => Self::named(path),
+            None => usual_place().map_or_else(|| Ok(Self::default()), |path| Self::found(&path)),
         }
+    }
+
+    /// A file that the user named: it is read whoever wrote it, and programs are run only on this user's or root's word.
+    fn named(path: &Path) -> Result<Self, String> {
+        let file = trust::read(path).map_err(|error| {
+            text::ConfigUnreadable { path: &path.display(), error: &trust::said(&error) }.to_string()
+        })?;
+        let mut config = Self::parse(&file.text).map_err(|error| format!("{}: {error}", path.display()))?;
+        config.foreign = file.foreign().map(|why| format!("{}: {why}", path.display()));
+        Ok(config)
+    }
+
+    /// A file that nobody named: what others could have put there is ignored.
+    fn found(path: &Path) -> Result<Self, String> {
+        let refused = |why: &str| {
+            let refused = text::ConfigRefused { path: &path.display(), why: &why }.to_string();
+            Self { refused: Some(refused), ..Self::default() }
+        };
+        let file = match trust::read(path) {
+            Ok(file) => file,
+            // Not there, or in the home of somebody else after sudo or setpriv.
+            Err(error) if matches!(error.kind(), NotFound | PermissionDenied | NotADirectory) => {
+                return Ok(Self::default());
+            }
+            Err(error) => return Ok(refused(&trust::said(&error))),
+        };
+        if let Some(why) = file.foreign_place(path) {
+            return Ok(refused(&why));
+        }
+        Self::parse(&file.text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     /// The configuration of a text; errors say the line and the key.
@@ -206,7 +236,8 @@ impl Config {
 }
 
 fn usual_place() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // A relative one would be somewhere else in each folder that the program is started in.
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = variable("XDG_CONFIG_HOME").or_else(|| Some(variable("HOME")?.join(".config")))?;
     Some(base.join("topotop/config.toml"))
 }

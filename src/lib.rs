@@ -42,5 +42,6 @@ mod manual;
 mod replay;
 mod run;
 mod snapshot;
+mod trust;
 
 pub use run::run;

@@ -63,7 +63,11 @@ pub fn asked(global: &Global, config: &Config) -> Result<Vec<Metric>, String> {
     }
     for (name, told) in &config.metrics {
         if let Some(source) = told.source.as_ref().filter(|_| all.iter().all(|metric| metric.name != *name)) {
-            all.push(told.metric(name, source)?);
+            let metric = told.metric(name, source)?;
+            if let (Source::Command(..), Some(why)) = (&metric.source, &config.foreign) {
+                return Err(text::ForeignCommand { name: &name, why: &why }.to_string());
+            }
+            all.push(metric);
         }
     }
     if all.len() > MOST {

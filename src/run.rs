@@ -66,8 +66,17 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// The configuration; reports one that was ignored.
+fn config(global: &Global) -> Result<Config, String> {
+    let config = Config::load(global.config.as_deref())?;
+    if let Some(refused) = &config.refused {
+        fail(refused);
+    }
+    Ok(config)
+}
+
 fn record(global: &Global, args: &RecordArgs) -> ExitCode {
-    let recorded = Config::load(global.config.as_deref())
+    let recorded = config(global)
         .and_then(|config| Ok((root(global)?, plan(global, &config)?)))
         .map_err(|error| args.failure(error))
         .and_then(|(root, plan)| crate::record::run(root, &plan, args, global.verbose));
@@ -82,7 +91,7 @@ fn record(global: &Global, args: &RecordArgs) -> ExitCode {
 
 /// 0, or 1 where a change is to be told by the status.
 fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
-    match Config::load(global.config.as_deref()).and_then(|config| diff::run(args, config.charset, &config.judge())) {
+    match config(global).and_then(|config| diff::run(args, config.charset, &config.judge())) {
         Ok(changed) => ExitCode::from(u8::from(changed && args.exit_code)),
         Err(error) => status(Err(error)),
     }
@@ -90,21 +99,29 @@ fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
 
 /// What was found decides.
 fn watch(global: &Global, args: &check::CheckArgs) -> ExitCode {
-    let checked = Config::load(global.config.as_deref())
-        .and_then(|config| check::run(global, &config, args, || root(global), &plan(global, &config)?));
+    let checked =
+        config(global).and_then(|config| check::run(global, &config, args, || root(global), &plan(global, &config)?));
     checked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
 /// What would hurt decides.
 fn before(global: &Global, args: &preflight::PreflightArgs) -> ExitCode {
-    let looked = Config::load(global.config.as_deref())
-        .and_then(|config| preflight::run(&config, args, || root(global), &plan(global, &config)?));
+    let looked =
+        config(global).and_then(|config| preflight::run(&config, args, || root(global), &plan(global, &config)?));
     looked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
 /// 0 done, 1 refused, failed or worse.
 fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
-    let done = Config::load(global.config.as_deref()).and_then(|config| {
+    let loaded = config(global).or_else(|error| {
+        // What was written can be taken back whatever the configuration says.
+        if args.verb.needs_findings() {
+            return Err(error);
+        }
+        fail(&error);
+        Ok(Config::default())
+    });
+    let done = loaded.and_then(|config| {
         let checked = root(global)?;
         let context = fix::command::Context {
             sampling: plan(global, &config)?,
@@ -139,12 +156,12 @@ fn status(result: Result<(), String>) -> ExitCode {
 
 /// Says something that does not end the program.
 pub(crate) fn warn(text: &str) {
-    fail(&topotop_model::text::printable(text));
+    fail(text);
 }
 
 fn fail(error: &str) {
     // Where standard error is gone, the status says it alone.
-    let _ = writeln!(std::io::stderr(), "topotop: {}", error.replace('\n', " "));
+    let _ = writeln!(std::io::stderr(), "topotop: {}", topotop_model::text::printable(&error.replace('\n', " ")));
 }
 
 fn command(cli: &Cli) -> Result<(), String> {
@@ -158,7 +175,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     if global.print_config {
         return print(Config::defaults().as_bytes());
     }
-    let config = Config::load(global.config.as_deref())?;
+    let config = config(global)?;
     match &cli.command {
         Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, || root(global), &plan(global, &config)?),
         Some(Command::Replay(args)) => replay::run(global, &config, args),
@@ -224,15 +241,16 @@ pub(crate) fn terminal(else_use: &str) -> Result<(), String> {
 /// The program before its first sample, as it is configured.
 pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
     let keymap = Keymap::new(&config.keys)?;
-    let reports = keymap.reports.join("; ");
+    let keymap_reports = keymap.reports.clone();
     let status = Status { interval, judging: config.judge(), ..Status::default() };
     let mut app = App::new(keymap, look(global, config)?, status);
     app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
     if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {
         return Err(format!("screen = {screen:?} in the configuration: use one of {}", app.screens()));
     }
+    let reports: Vec<String> = config.refused.iter().cloned().chain(keymap_reports).collect();
     if !reports.is_empty() {
-        app.say(reports);
+        app.say(reports.join("; "));
     }
     Ok(app)
 }

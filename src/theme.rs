@@ -30,9 +30,10 @@ pub fn next(name: &str, depth: Depth) -> Option<Theme> {
 
 fn file(path: &str) -> Result<Theme, String> {
     let known = || themes::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| text::UnknownTheme { path: &path, error: &error, known: &known() }.to_string())?;
-    Theme::parse(&text).map_err(|error| format!("theme {path}: {error}"))
+    let file = crate::trust::read(path.as_ref()).map_err(|error| {
+        text::UnknownTheme { path: &path, error: &crate::trust::said(&error), known: &known() }.to_string()
+    })?;
+    Theme::parse(&file.text).map_err(|error| format!("theme {path}: {error}"))
 }
 
 /// The colours that the terminal can show, as the environment tells them.

@@ -26,6 +26,7 @@ mod preflight;
 mod pty;
 mod record;
 mod replay;
+mod safety;
 mod schema;
 mod screens;
 mod time;

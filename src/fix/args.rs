@@ -58,6 +58,13 @@ pub enum Verb {
     },
 }
 
+impl Verb {
+    /// True where findings are judged, which the configuration has a say in.
+    pub fn needs_findings(&self) -> bool {
+        matches!(self, Self::List { .. } | Self::Show(_) | Self::Apply(_))
+    }
+}
+
 /// The source of findings.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Source {

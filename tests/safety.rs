@@ -1,0 +1,39 @@
+//! Safe to run as root on somebody's server: what others can put before it neither runs, nor is overwritten, nor hangs it.
+
+mod config;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A user that owns nothing here.
+const STRANGER: u32 = 54_321;
+
+/// Runs the program in an environment of its own.
+fn run(arguments: &[&str], environment: &[(&str, &Path)]) -> Output {
+    let mut command = Command::new(crate::common::pty::TOPOTOP);
+    command.args(arguments).stdin(Stdio::null()).env_remove("XDG_CONFIG_HOME").env("HOME", "/nonexistent");
+    command.envs(environment.iter().copied());
+    command.output().expect("the program runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Gives a file to somebody else; false where only root may.
+fn give_away(path: &Path) -> bool {
+    let given = std::os::unix::fs::chown(path, Some(STRANGER), Some(STRANGER)).is_ok();
+    if !given {
+        crate::common::not_tested("only root gives files away");
+    }
+    given
+}
+
+/// The output, and that it came within a time.
+fn within(limit: Duration, run: impl FnOnce() -> Output) -> Output {
+    let begun = Instant::now();
+    let output = run();
+    assert!(begun.elapsed() < limit, "took {:?}", begun.elapsed());
+    output
+}
