@@ -1,22 +1,25 @@
 //! Time by CPU from `/proc/stat`, and the counters of the whole machine that stand in the same file; clocks of CPUs.
 
 mod clock;
+mod queue;
 
 use crate::files::read;
 use crate::parse::{fields, hundredths, lines, number, whole_lines};
 use crate::root::Kept;
 use crate::{Collector, Cx};
 use clock::Clocks;
+use queue::Queues;
 use topotop_model::tables::cpu::CpuTimes;
 use topotop_model::{Draft, Num, Reason, Slots, State, Table};
 
-/// Reads `/proc/stat` and `/proc/loadavg`.
+/// Reads `/proc/stat`, `/proc/schedstat` and `/proc/loadavg`.
 #[derive(Debug, Default)]
 pub(crate) struct CpuCollector {
     stat: Option<Kept>,
     loadavg: Option<Kept>,
     slots: Slots<u32>,
     clocks: Clocks,
+    queues: Queues,
 }
 
 impl Collector for CpuCollector {
@@ -39,6 +42,7 @@ impl Collector for CpuCollector {
             }
         }
         self.clocks.read(cx, &mut draft.cpu_times);
+        self.queues.read(cx, &mut draft.cpu_times, &self.slots);
         match read(&mut self.loadavg, "proc/loadavg", cx) {
             Ok(()) => loadavg(cx.buf, draft),
             Err(reason) => draft.load.gaps.add("proc/loadavg", reason, ""),

@@ -286,6 +286,7 @@ impl ProcessCollector {
         }
         table.last_cpu.set_or_clear(slot, stat.processor);
         table.policy.set_or_clear(slot, stat.policy);
+        table.io_delay.set_or_clear(slot, stat.io_delay);
         table.majflt.set(slot, stat.majflt);
     }
 

@@ -11,6 +11,7 @@ mod nics;
 mod processes;
 mod rates;
 mod topology;
+mod waits;
 
 use crate::frame::{Frame, Topology};
 use crate::{Gap, Section, Snapshot, Table, Visit, Window};
@@ -73,6 +74,7 @@ impl Deriver {
         nics::derive(window, &self.settings, &mut frame);
         cgroups::derive(window, &mut frame);
         processes::derive(window, &mut self.spare, &mut frame);
+        waits::derive(&mut frame);
         disks::derive(window, &mut frame);
         metrics::derive(window, &mut frame);
         // What the spare one was made from is nobody's by now either.

@@ -245,9 +245,10 @@ impl Reader<'_, '_> {
         let read = proc.schedstat.read(self.cx.root, format_args!("proc/{pid}/schedstat"), keep, self.cx.buf);
         let read = gone_or(self.cx.root, pid, read);
         let found = read.and_then(|()| schedstat(self.cx.buf).ok_or(Reason::Malformed));
-        let (run, wait) = proc.failed.note(File::Schedstat, found).unzip();
-        table.run_ns.set_or_clear(slot, run);
-        table.wait_ns.set_or_clear(slot, wait);
+        let found = proc.failed.note(File::Schedstat, found);
+        table.run_ns.set_or_clear(slot, found.map(|found| found[0]));
+        table.wait_ns.set_or_clear(slot, found.map(|found| found[1]));
+        table.slices.set_or_clear(slot, found.map(|found| found[2]));
         // A kernel thread's I/O is charged to whoever caused it; what was denied once is tried again in its turn.
         if proc.kernel || keep && proc.failed.why(File::Io) == Some(Reason::PermissionDenied) {
             return;
@@ -288,12 +289,11 @@ fn stand_in(status: &status::Status<'_>, slot: usize, table: &mut Processes, pro
     table.vsize_bytes.set_or_clear(slot, status.vm_size);
 }
 
-/// Time on a CPU and time waiting for one, of `schedstat` (sched-stats.rst).
-pub(super) fn schedstat(bytes: &[u8]) -> Option<(u64, u64)> {
+/// Time on a CPU, time waiting for one, and how often it was given one, of `schedstat` (sched-stats.rst).
+pub(super) fn schedstat(bytes: &[u8]) -> Option<[u64; 3]> {
     let line = bytes.strip_suffix(b"\n")?;
     let mut parts = fields(line).map(number);
-    let (run, wait, _slices) = (parts.next()??, parts.next()??, parts.next()??);
-    Some((run, wait))
+    Some([parts.next()??, parts.next()??, parts.next()??])
 }
 
 /// read_bytes, write_bytes, cancelled_write_bytes and syscw of `io` (proc_pid_io(5)).
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn counters_as_kernels_print_them() {
         assert_eq!(io(IO), [Some(4096), Some(8192), Some(1024), Some(4711)]);
-        assert_eq!(schedstat(b"981 1220 7\n"), Some((981, 1220)));
+        assert_eq!(schedstat(b"981 1220 7\n"), Some([981, 1220, 7]));
         assert_eq!(schedstat(b"981 1220\n"), None);
     }
 
@@ -350,7 +350,7 @@ mod tests {
             }
             let line = b"9812345 122012345 734\n";
             let part = schedstat(&line[..cut.min(line.len())]);
-            prop_assert!(part.is_none() || part == Some((9_812_345, 122_012_345)));
+            prop_assert!(part.is_none() || part == Some([9_812_345, 122_012_345, 734]));
         }
     }
 }

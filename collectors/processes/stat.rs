@@ -34,10 +34,12 @@ pub(crate) struct Stat<'a> {
     pub(crate) processor: Option<u64>,
     /// SCHED_*; absent in a line that was cut.
     pub(crate) policy: Option<u64>,
+    /// Ticks that it waited for disks, where delay accounting is on; absent in a line that was cut.
+    pub(crate) io_delay: Option<u64>,
 }
 
-/// The fields behind the name that are taken, by their place there (state is 0); the last one is the policy.
-const LAST: usize = 38;
+/// The fields behind the name that are taken, by their place there (state is 0); the last one is delayacct_blkio_ticks.
+const LAST: usize = 39;
 
 /// Parses the line. The name may hold blanks, parentheses and newlines, so it ends at the last parenthesis. A field
 /// that nothing follows may lack digits and does not count.
@@ -67,7 +69,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Stat<'_>> {
         vsize: value(20)?,
         rss_pages: value(21)?,
         processor: value(36),
-        policy: value(LAST),
+        policy: value(38),
+        io_delay: value(LAST),
     })
 }
 
@@ -77,7 +80,7 @@ mod tests {
     use proptest::prelude::*;
 
     const LINE: &[u8] = b"4121 (a) R 1 (\x1b[2J) S 77 1 1 0 -1 4194560 10 0 31 0 1234 56 0 0 20 0 12 0 998877 \
-        123456789 2048 18446744073709551615 1 1 0 0 0 0 0 4096 81922 0 0 0 17 5 0 2 0 0 0 0 0 0 0 0 0 0 0\n";
+        123456789 2048 18446744073709551615 1 1 0 0 0 0 0 4096 81922 0 0 0 17 5 0 2 33 0 0 0 0 0 0 0 0 0 0\n";
 
     #[test]
     fn names_may_hold_anything() {
@@ -87,6 +90,7 @@ mod tests {
         assert_eq!((stat.utime, stat.stime, stat.threads, stat.starttime), (1234, 56, 12, 998_877));
         assert_eq!((stat.vsize, stat.rss_pages), (123_456_789, 2048));
         assert_eq!((stat.processor, stat.policy), (Some(5), Some(2)));
+        assert_eq!(stat.io_delay, Some(33));
     }
 
     proptest! {
@@ -101,7 +105,9 @@ mod tests {
             if let Some(stat) = parse(&LINE[..cut.min(LINE.len())]) {
                 prop_assert!(stat.processor.is_none() || stat.processor == whole.processor);
                 prop_assert!(stat.policy.is_none() || stat.policy == whole.policy);
-                let same = super::Stat { processor: whole.processor, policy: whole.policy, ..stat };
+                prop_assert!(stat.io_delay.is_none() || stat.io_delay == whole.io_delay);
+                let (processor, policy, io_delay) = (whole.processor, whole.policy, whole.io_delay);
+                let same = super::Stat { processor, policy, io_delay, ..stat };
                 prop_assert_eq!(same, whole);
             }
         }

@@ -218,10 +218,12 @@ impl Row {
         table.stime.set(slot, stat.stime);
         table.last_cpu.set_or_clear(slot, stat.processor);
         table.policy.set_or_clear(slot, stat.policy);
+        table.io_delay.set_or_clear(slot, stat.io_delay);
         let waits = self.schedstat.read(cx.root, format_args!("proc/{pid}/task/{tid}/schedstat"), true, cx.buf);
-        let (run, wait) = waits.ok().and_then(|()| schedstat(cx.buf)).unzip();
-        table.run_ns.set_or_clear(slot, run);
-        table.wait_ns.set_or_clear(slot, wait);
+        let found = waits.ok().and_then(|()| schedstat(cx.buf));
+        table.run_ns.set_or_clear(slot, found.map(|found| found[0]));
+        table.wait_ns.set_or_clear(slot, found.map(|found| found[1]));
+        table.slices.set_or_clear(slot, found.map(|found| found[2]));
         let by_call = asks_kernel(cx.root);
         if by_call || !known || now_ns.saturating_sub(self.affinity_at_ns) > AFFINITY_NS {
             self.affinity_at_ns = now_ns;

@@ -70,7 +70,10 @@ fn cgroup(pair: &Rates<'_>, slot: usize) -> Cgroup {
         ),
         io: Vec::new(),
         processes: table.processes.get(slot),
+        run_wait_cores: None,
+        blocked_threads: 0,
         cpuset_cpus: table.cpuset_cpus.get(slot).cloned(),
+        cpuset_busy: None,
         cpuset_partition: table.cpuset_partition.or_empty(slot),
         cpuset_mems: table.cpuset_mems.get(slot).cloned(),
     }
@@ -154,7 +157,7 @@ fn io_rates(pair: &Pair<'_, CgroupIo>, cgroups: &mut [Cgroup]) {
 }
 
 /// Everything above a path: `/a/b/c` has `/a/b`, `/a` and `/`.
-fn parent(path: &str) -> Option<&str> {
+pub(super) fn parent(path: &str) -> Option<&str> {
     match path.rsplit_once('/') {
         Some(("", "")) | None => None,
         Some(("", _)) => Some("/"),

@@ -32,6 +32,8 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
                 shares: pair.and_then(|pair| shares(&pair, slot)),
                 mhz: pair.and_then(|pair| pair.now.khz.value(slot)).map(|khz| khz as f64 / 1000.0),
                 throttles_gained: pair.and_then(|pair| pair.gain(slot, |times| &times.throttles)),
+                // Nanoseconds per second.
+                run_wait_cores: pair.and_then(|pair| pair.rate(slot, |times| &times.run_delay_ns)).map(|ns| ns / 1e9),
             }
         })
         .collect();

@@ -96,6 +96,11 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     process.cpu_cores = cores(user, system, by_stat)
         .or_else(|| stood_still(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns));
     process.wait_share = wait_share(run, wait);
+    process.run_wait_cores =
+        wait.zip(by_counters).map(|(wait, span)| wait as f64 / span.elapsed_ns as f64).filter(|_| is_single(process));
+    process.io_delay_cores = cores(by_stat.and_then(|span| span.gain(|table| &table.io_delay)), None, by_stat)
+        .filter(|_| is_single(process));
+    process.blocked_threads = u32::from(process.state == 'D');
     process.last_cpu = table.last_cpu.id(slot);
     masks.fill(&mut process.affinity, table.affinity.get(slot));
     shared(&mut process.mems_allowed, table.mems_allowed.get(slot));
@@ -105,6 +110,11 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     process.read_bytes_per_second = by_counters.and_then(|span| span.rate(|table| &table.read_bytes));
     process.write_bytes_per_second = by_counters.and_then(|span| span.rate(|table| &table.write_bytes));
     process.majflt_per_second = by_stat.and_then(|span| span.rate(|table| &table.majflt));
+}
+
+/// What its main thread does is what it does.
+fn is_single(process: &Process) -> bool {
+    process.threads == Known::Value(1)
 }
 
 /// Shares a text, unless it is shared already.

@@ -31,8 +31,15 @@ pub struct Cgroup {
     pub io: Vec<CgroupIoRate>,
     /// Processes in it, not below it.
     pub processes: Known<u64>,
+    /// Time that tasks in it and below it waited for a CPU, in cores: of its processes whose wait is known; none where
+    /// none is.
+    pub run_wait_cores: Option<f64>,
+    /// Threads in it and below it in uninterruptible sleep (D), of those that are looked at.
+    pub blocked_threads: u32,
     /// CPUs it may use.
     pub cpuset_cpus: Option<Arc<IdSet>>,
+    /// Mean busy and stolen share of these CPUs (of those that are online); none where it may use all or nothing is known.
+    pub cpuset_busy: Option<f64>,
     /// `member`, `root` or `isolated`: whether its CPUs are its own; empty when unread.
     pub cpuset_partition: Arc<str>,
     /// Nodes it may have memory from.

@@ -20,6 +20,8 @@ pub struct Cpu {
     pub mhz: Option<f64>,
     /// Times its core was slowed down for heat since it was last asked; the counter is read now and then.
     pub throttles_gained: Option<u64>,
+    /// Tasks that waited in its run queue, on average (`/proc/schedstat`); none where the kernel does not tell.
+    pub run_wait_cores: Option<f64>,
 }
 
 impl Cpu {

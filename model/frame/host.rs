@@ -32,6 +32,9 @@ pub struct Host {
     pub blocked: Known<u64>,
     /// Tasks on the machine, hidden ones included.
     pub tasks: Known<u64>,
+    /// Tasks that waited in run queues on average, over all CPUs (`/proc/schedstat`); none where the kernel does not
+    /// tell.
+    pub run_wait_cores: Option<f64>,
     /// Context switches.
     pub context_switches_per_second: Option<f64>,
     /// Forks.

@@ -37,6 +37,14 @@ pub struct Process {
     pub cpu_by_node: Vec<(u32, f64)>,
     /// Waiting for a CPU, of the time it ran or waited.
     pub wait_share: Option<f64>,
+    /// Time its threads waited for a CPU, in cores (`schedstat`, throttled time included); none where not all of it is
+    /// known.
+    pub run_wait_cores: Option<f64>,
+    /// Time its threads waited for disks, in cores (field 42 of `stat`); none while delay accounting is off.
+    pub io_delay_cores: Option<f64>,
+    /// Its threads in uninterruptible sleep (D) when they were read; of a process whose threads are not looked at, its
+    /// main thread.
+    pub blocked_threads: u32,
     /// CPU that its main thread ran on last.
     pub last_cpu: Known<u32>,
     /// CPUs that its main thread may run on.
@@ -69,6 +77,13 @@ pub struct Process {
     pub peers: Vec<Peer>,
     /// What is special about a Java virtual machine; none when it is none or could not be read.
     pub jvm: Option<Jvm>,
+}
+
+impl Process {
+    /// Time its threads ran or wanted to run, in cores; none where either is unknown.
+    pub fn demand_cores(&self) -> Option<f64> {
+        Some(self.cpu_cores? + self.run_wait_cores?)
+    }
 }
 
 impl Process {
@@ -152,6 +167,12 @@ pub struct Thread {
     pub wait_share: Option<f64>,
     /// Time it ran or wanted to run, in cores.
     pub demand_cores: Option<f64>,
+    /// State letter.
+    pub state: char,
+    /// Time it waited for disks, in cores; none while delay accounting is off.
+    pub io_delay_cores: Option<f64>,
+    /// Times it was given a CPU, per second.
+    pub slices_per_second: Option<f64>,
     /// CPU that it ran on last.
     pub last_cpu: Known<u32>,
     /// CPUs that it may run on.

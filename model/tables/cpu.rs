@@ -31,5 +31,7 @@ table! {
         khz: Num = 12 (Gauge, Kilohertz, "sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq"),
         /// Times its core was slowed down because it was too hot, since boot; read now and then.
         throttles: Num = 13 (Counter, Count, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count"),
+        /// Time that tasks waited in its run queue (CONFIG_SCHEDSTATS).
+        run_delay_ns: Num = 20 (Counter, Nanoseconds, "proc/schedstat"),
     }
 }

@@ -81,6 +81,10 @@ table! {
         cpu_cgroup: Text = 37 (Fact, None, "proc/*/cgroup"),
         /// Control group of the cpuset controller where that is another one (v1); hostile.
         cpuset_cgroup: Text = 38 (Fact, None, "proc/*/cgroup"),
+        /// Times its main thread was given a CPU.
+        slices: Num = 50 (Counter, Count, "proc/*/schedstat"),
+        /// Time its main thread waited for disks, where delay accounting is on; zero while it is off.
+        io_delay: Num = 51 (Counter, Ticks, "proc/*/stat"),
     }
 }
 
@@ -117,6 +121,10 @@ table! {
         wait_ns: Num = 14 (Counter, Nanoseconds, "proc/*/task/*/schedstat"),
         /// CLOCK_MONOTONIC of the last sample in which it was not read because its process had used no CPU.
         quiet_at_ns: Num = 15 (Gauge, Nanoseconds, "proc/*/stat"),
+        /// Times it was given a CPU.
+        slices: Num = 30 (Counter, Count, "proc/*/task/*/schedstat"),
+        /// Time it waited for disks, where delay accounting is on; zero while it is off.
+        io_delay: Num = 31 (Counter, Ticks, "proc/*/task/*/stat"),
     }
 }
 

@@ -23,7 +23,7 @@ fn cpu(shape: &Shape, place: &CpuPlace, second: u64) -> Cpu {
         isolated: place.isolated,
         shares: place.online.then_some(shares),
         mhz: place.online.then_some(2_100.0 + 1_300.0 * shares.busy),
-        throttles_gained: None,
+        ..Cpu::default()
     }
 }
 

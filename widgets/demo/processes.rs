@@ -110,6 +110,8 @@ fn thread(tid: u32, pid: u32, comm: &str, cores: f64, cpu: u32, fixed: bool) -> 
         affinity: Some(single(cpu)),
         fixed,
         policy: 0.into(),
+        state: 'S',
+        ..Thread::default()
     }
 }
 

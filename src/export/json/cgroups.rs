@@ -18,6 +18,9 @@ object! {
         processes: Known<u64>,
         cpuset_cpus: Option<Set>,
         cpuset_mems: Option<Set>,
+        cpuset_busy: Option<f64>,
+        run_wait_cores: Option<f64>,
+        blocked_threads: Option<u32>,
     }
 }
 
@@ -130,6 +133,9 @@ pub(super) fn cgroup(group: &frame::Cgroup) -> Cgroup {
         processes: group.processes,
         cpuset_cpus: set(group.cpuset_cpus.as_ref()),
         cpuset_mems: set(group.cpuset_mems.as_ref()),
+        cpuset_busy: group.cpuset_busy,
+        run_wait_cores: group.run_wait_cores,
+        blocked_threads: (group.blocked_threads > 0).then_some(group.blocked_threads),
     }
 }
 

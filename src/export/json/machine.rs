@@ -114,6 +114,7 @@ object! {
         idle: Option<f64>,
         steal: Option<f64>,
         mhz: Option<f64>,
+        run_wait_cores: Option<f64>,
     }
 }
 
@@ -131,6 +132,7 @@ pub(super) fn cpu(cpu: &frame::Cpu) -> Cpu {
         idle: share(|shares| shares.idle),
         steal: share(|shares| shares.steal),
         mhz: cpu.mhz,
+        run_wait_cores: cpu.run_wait_cores,
     }
 }
 
