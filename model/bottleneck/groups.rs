@@ -31,7 +31,7 @@ pub(super) fn quota(inputs: &Inputs<'_>) -> Resource {
         return Resource::unknown(ResourceKind::Quota, note::NOT_READABLE);
     }
     let (at, throttled) = (QUOTA_FULL, inputs.limit(&rules::cpu_throttled::THROTTLED));
-    let periods = inputs.limit(&rules::cpu_throttled::PERIODS) * frame.interval_seconds.unwrap_or(1.0);
+    let periods = inputs.limit(&rules::cpu_throttled::PERIODS);
     let limited = || {
         frame
             .cgroups
@@ -39,7 +39,7 @@ pub(super) fn quota(inputs: &Inputs<'_>) -> Resource {
             .filter_map(|group| Some((group, group.cpu.quota_cores.value().filter(|quota| *quota > 0.0)?)))
     };
     let held = |group: &Cgroup| {
-        let ran = group.cpu.periods.is_some_and(|ran| ran as f64 >= periods.max(1.0));
+        let ran = rules::cpu_throttled::ran_periods(frame, &group.cpu) >= periods;
         ran && group.cpu.throttled_ratio.is_some_and(|ratio| ratio >= throttled)
     };
     let key = |group: &Cgroup| {

@@ -90,6 +90,7 @@ fn group(quota: f64, used: f64, throttled: f64) -> Cgroup {
         usage_cores: Some(used),
         throttled_ratio: Some(throttled),
         periods: Some(10),
+        ..CgroupCpu::default()
     };
     Cgroup { path: "/db.service".into(), version: 2, cpu, ..Cgroup::default() }
 }

@@ -111,6 +111,7 @@ fn cpu(pair: &Rates<'_>, slot: usize) -> CgroupCpu {
         quota_cores: quota,
         throttled_ratio: ratio.map(|(periods, throttled)| (throttled as f64 / periods as f64).min(1.0)),
         periods,
+        period_seconds: table.cpu_period_us.value(slot).map(|period| period as f64 / 1e6),
     }
 }
 

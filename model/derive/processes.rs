@@ -46,7 +46,7 @@ pub(super) fn derive(window: &Window, spare: &mut Frame, frame: &mut Frame) {
             place(process, threads, frame);
         }
         memory.fill(process, was.slot, table, frame.stamp.mono_ns);
-        process.beam = beam::derive(process, table, threads);
+        process.beam = beam::derive(process, table, threads, window.now.threads.value());
         process.jvm = machines.of(process);
         sockets.add_to(process);
     }

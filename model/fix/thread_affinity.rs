@@ -139,7 +139,9 @@ fn target(frame: &Frame, process: &Process, set: Option<&IdSet>, taken: &mut Vec
     }
     let movable: Vec<&Thread> = threads.iter().filter(|thread| is_movable(thread)).collect();
     let there = |thread: &&Thread| thread.affinity.as_deref() == Some(&cpus);
-    if !movable.is_empty() && movable.iter().all(there) {
+    let read: Vec<&IdSet> = process.thread_affinities.iter().map(|group| &*group.cpus).collect();
+    let are_all = !read.is_empty() && read.iter().all(|mask| **mask == cpus);
+    if (!movable.is_empty() && movable.iter().all(there)) || (movable.is_empty() && are_all) {
         return Err(if allowed == cpus {
             text::HasCpuset { process: &who, cpus: &cpus }.to_string()
         } else {

@@ -194,4 +194,6 @@ pub struct CgroupCpu {
     pub throttled_ratio: Option<f64>,
     /// Periods in the interval.
     pub periods: Option<u64>,
+    /// Length of a period.
+    pub period_seconds: Option<f64>,
 }

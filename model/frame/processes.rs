@@ -192,6 +192,8 @@ pub struct Beam {
     pub bound_now: Known<bool>,
     /// Normal scheduler threads.
     pub schedulers: Known<u64>,
+    /// Those that are online: a thread that never ran is one that the emulator keeps offline.
+    pub schedulers_online: Known<u64>,
     /// Those that ran in the interval.
     pub schedulers_active: Option<u64>,
     /// Scheduler threads by the CPU that they are pinned to.

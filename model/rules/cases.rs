@@ -2,6 +2,7 @@
 
 mod first;
 mod p0;
+mod placement;
 mod second;
 
 use crate::frame::*;
@@ -159,6 +160,7 @@ fn group() -> Cgroup {
         throttled_ratio: Some(0.0),
         periods: Some(10),
         usage_cores: Some(0.5),
+        ..CgroupCpu::default()
     };
     Cgroup { path: "/mq".into(), version: 2, memory: Some(memory), cpu, ..Cgroup::default() }
 }
@@ -205,6 +207,7 @@ fn beams(frame: &mut Frame, cpus: [u32; 2]) {
         bind_type_configured: Known::Value("db".into()),
         bound_now: Known::Value(true),
         schedulers: Known::Value(1),
+        schedulers_online: Known::Value(1),
         schedulers_active: Some(1),
         pinned: vec![(cpu, 1)],
     };

@@ -3,7 +3,7 @@
 use super::threads_over_quota;
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
-use crate::frame::Process;
+use crate::frame::{CgroupCpu, Frame, Process};
 use crate::locale::evidence;
 use crate::locale::rule::cpu_throttled as text;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub const ID: RuleId = RuleId::new("CPU-05");
 pub(crate) const THROTTLED: Threshold = ID.threshold(text::threshold::THROTTLED, 0.25, "fraction");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.05, "fraction");
 pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.75, "fraction");
-pub(crate) const PERIODS: Threshold = ID.threshold(text::threshold::PERIODS, 5.0, "1/s");
+pub(crate) const PERIODS: Threshold = ID.threshold(text::threshold::PERIODS, 0.5, "fraction");
 
 pub(crate) const RULE: Rule = Rule {
     id: ID,
@@ -34,7 +34,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    let seconds = frame.interval_seconds.unwrap_or(1.0);
+    let least = context.limit(&PERIODS);
     // Sorted by path, as the cgroups are: busy_below searches by path.
     let mut hits: Vec<(&str, Hit)> = Vec::new();
     for cgroup in &frame.cgroups {
@@ -42,7 +42,7 @@ fn judge(context: &mut RuleContext<'_>) {
         if ratio < context.limit(&EXIT) {
             continue;
         }
-        let ran = cgroup.cpu.periods.unwrap_or(0) as f64 >= (context.limit(&PERIODS) * seconds).max(1.0);
+        let ran = ran_periods(frame, &cgroup.cpu) >= least;
         let critical = ratio >= context.limit(&CRITICAL);
         let hit = Hit::new(Subject::Cgroup(Arc::clone(&cgroup.path)), 0.9)
             .enters(ran && ratio >= context.limit(&THROTTLED))
@@ -67,6 +67,17 @@ fn judge(context: &mut RuleContext<'_>) {
     for (_, hit) in hits {
         context.hit(hit);
     }
+}
+
+/// Default length of a period, in seconds.
+const PERIOD: f64 = 0.1;
+
+/// Periods in which a group had something to run, as a share of the periods of the interval; 1 where a single period is
+/// longer than the interval.
+pub(crate) fn ran_periods(frame: &Frame, cpu: &CgroupCpu) -> f64 {
+    let period = cpu.period_seconds.filter(|seconds| *seconds > 0.0).unwrap_or(PERIOD);
+    let all = (frame.interval_seconds.unwrap_or(1.0) / period).floor().max(1.0);
+    (cpu.periods.unwrap_or(0) as f64 / all).min(1.0)
 }
 
 /// Busy processes, each with the index of every group that contains it.

@@ -17,7 +17,8 @@ use std::sync::Arc;
 pub const ID: RuleId = RuleId::new("BEAM-01");
 pub(crate) const WAIT: Threshold = ID.threshold(text::threshold::WAIT, 0.2, "fraction");
 pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.3, "fraction");
-pub(crate) const IDLE: Threshold = ID.threshold(text::threshold::IDLE, 0.5, "fraction");
+pub(crate) const IDLE: Threshold = ID.threshold(text::threshold::IDLE, 0.85, "fraction");
+pub(crate) const DEMAND: Threshold = ID.threshold(text::threshold::DEMAND, 0.8, "cores");
 
 pub(crate) const RULE: Rule = Rule {
     id: ID,
@@ -30,7 +31,7 @@ pub(crate) const RULE: Rule = Rule {
     needs_load: true,
     reads: &[Input::Processes, Input::Threads],
     sources: &["/proc/PID/cmdline", "/proc/PID/task/TID/status", "/proc/PID/task/TID/schedstat", "/proc/stat"],
-    thresholds: &[WAIT, CRITICAL, IDLE],
+    thresholds: &[WAIT, CRITICAL, IDLE, DEMAND],
     references: &["erl(1), +sbt", "https://www.rabbitmq.com/docs/runtime"],
     pace: Pace { at_once: true, ..Pace::QUICK },
     tables: &[Page { title: text::TABLE_TITLE, rows: text::TABLE }],
@@ -43,29 +44,31 @@ fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let (pids, shared) = colliding(frame);
     let Some(first) = shared.first() else { return };
-    let idle = parts::idle_cpus(context, None, context.limit(&IDLE));
-    let rates = frame.interval_seconds.is_some();
-    if rates && idle.is_empty() {
+    let others = others(frame, &pids, &shared);
+    let idle = parts::idle_cpus(context, Some(&others), context.limit(&IDLE));
+    // With no other CPU to use, or none with free capacity, nothing is gained by another bind type.
+    let rates = frame.interval_seconds.is_some() && !context.is_before_test();
+    if others.is_empty() || (rates && idle.is_empty()) {
         return;
     }
-    let is_on_shared =
-        |thread: &&Thread| thread.affinity.as_deref().and_then(IdSet::single).is_some_and(|cpu| shared.contains(cpu));
-    let waits = pids.iter().flat_map(|pid| frame.threads_of(*pid)).filter(is_on_shared);
-    let wait = waits.filter_map(|thread| thread.wait_share).max_by(f64::total_cmp);
+    let wait = bound_threads(frame, &pids, &shared).filter_map(|thread| thread.wait_share).max_by(f64::total_cmp);
+    let demand = demand(frame, &pids, &shared);
+    let is_contended = demand.is_none_or(|demand| demand >= context.limit(&DEMAND));
     let severity = match wait {
-        Some(wait) if wait >= context.limit(&CRITICAL) => Severity::Critical,
-        Some(wait) if wait >= context.limit(&WAIT) => Severity::Warning,
+        Some(wait) if is_contended && wait >= context.limit(&CRITICAL) => Severity::Critical,
+        Some(wait) if is_contended && wait >= context.limit(&WAIT) => Severity::Warning,
         _ => Severity::Info,
     };
     let names = pids.iter().filter_map(|pid| frame.process(*pid)).map(|process| {
         let bind = process.beam.as_ref().and_then(|beam| beam.bind_type_configured.clone().value());
         let pinned = process.beam.iter().flat_map(|beam| beam.pinned.iter().map(|(cpu, _)| *cpu));
         let cpus = IdSet::from_ids(pinned);
-        format!("{} ({}) +sbt {}: CPUs {cpus}", process.comm, process.pid, bind.as_deref().unwrap_or("?"))
+        format!("{} +sbt {}: CPUs {cpus}", parts::instance(frame, process), bind.as_deref().unwrap_or("?"))
     });
     let mut hit = Hit::new(Subject::Cpu(first), 0.95)
         .severity(severity)
         .number(evidence::INSTANCES, pids.len() as f64, "", "/proc/PID/cmdline")
+        .known(evidence::DEMAND, demand, "cores", "/proc/PID/task/TID/schedstat")
         .known(evidence::WAIT, wait, "fraction", "/proc/PID/task/TID/schedstat")
         .text(evidence::SHARED, shared.to_string(), "/proc/PID/task/TID/status")
         .text(evidence::IDLE, idle.to_string(), "/proc/stat")
@@ -90,6 +93,32 @@ pub(super) fn colliding(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
     }
     by_cpu.retain(|_, pids| pids.len() > 1);
     (by_cpu.values().flatten().copied().collect(), IdSet::from_ids(by_cpu.keys().copied()))
+}
+
+/// CPUs that the instances may use besides those that they share.
+fn others(frame: &Frame, pids: &BTreeSet<u32>, shared: &IdSet) -> IdSet {
+    let cpusets = pids.iter().filter_map(|pid| frame.process(*pid)).map(|process| parts::cpuset(frame, process));
+    let usable = cpusets.fold(IdSet::new(), |all, cpus| all.union(cpus)).intersection(&frame.topology.cpus_online);
+    let isolated = |id: u32| frame.topology.cpus.iter().any(|cpu| cpu.id == id && cpu.isolated);
+    IdSet::from_ids(usable.iter().filter(|id| !shared.contains(*id) && !isolated(*id)))
+}
+
+/// The threads that the instances bind to a shared CPU.
+fn bound_threads<'a>(frame: &'a Frame, pids: &'a BTreeSet<u32>, shared: &'a IdSet) -> impl Iterator<Item = &'a Thread> {
+    let is_there =
+        |thread: &&Thread| thread.affinity.as_deref().and_then(IdSet::single).is_some_and(|cpu| shared.contains(cpu));
+    pids.iter().flat_map(|pid| frame.threads_of(*pid)).filter(is_there)
+}
+
+/// The largest demand of bound threads for one shared CPU; unknown if the kernel does not count wait time.
+fn demand(frame: &Frame, pids: &BTreeSet<u32>, shared: &IdSet) -> Option<f64> {
+    let mut by_cpu: BTreeMap<u32, f64> = BTreeMap::new();
+    for thread in bound_threads(frame, pids, shared) {
+        if let (Some(cpu), Some(demand)) = (thread.affinity.as_deref().and_then(IdSet::single), thread.demand_cores) {
+            *by_cpu.entry(cpu).or_default() += demand;
+        }
+    }
+    by_cpu.into_values().max_by(f64::total_cmp)
 }
 
 /// Maximum rows and columns of a table.
@@ -117,7 +146,7 @@ fn instances(frame: &Frame, pids: &BTreeSet<u32>) -> Grid {
             Cell::text(frame.topology.cpus_online.to_string()),
             if pinned.is_empty() { Cell::None } else { Cell::text(pinned.to_string()) },
         ];
-        grid.push(format!("{} {}", process.comm, process.pid), cells);
+        grid.push(parts::instance(frame, process), cells);
     }
     grid
 }
@@ -129,7 +158,7 @@ fn overlap(frame: &Frame, pids: &BTreeSet<u32>, shared: &IdSet) -> Grid {
     for process in pids.iter().take(MAX_ROWS).filter_map(|pid| frame.process(*pid)) {
         let pinned = |cpu: &u32| process.beam.iter().flat_map(|beam| &beam.pinned).find(|(at, _)| at == cpu);
         let cells = cpus.iter().map(|cpu| Cell::Number(pinned(cpu).map_or(0.0, |(_, count)| f64::from(*count))));
-        grid.push(format!("{} {}", process.comm, process.pid), cells);
+        grid.push(parts::instance(frame, process), cells);
     }
     grid
 }
@@ -145,8 +174,7 @@ fn bind_types(frame: &Frame) -> String {
             None => text::PREFLIGHT_UNKNOWN,
         };
         text::PreflightInstance {
-            comm: &process.comm,
-            pid: &process.pid,
+            instance: &parts::instance(frame, process),
             bind: &kind.as_deref().unwrap_or(&text::PREFLIGHT_UNSET),
             state: &state,
         }

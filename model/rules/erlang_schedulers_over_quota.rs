@@ -21,7 +21,7 @@ pub(crate) const RULE: Rule = Rule {
     advice: text::ADVICE,
     limits: |_| &[ResourceKind::Quota],
     reads: &[Input::Processes, Input::Cgroups],
-    sources: &["/proc/PID/task/TID/comm", "cpu.max", "cpu.stat"],
+    sources: &["/proc/PID/task/TID/comm", "/proc/PID/task/TID/schedstat", "cpu.max", "cpu.stat"],
     thresholds: &[THROTTLED, FEW, FULL],
     references: &["erl(1), +S", "https://www.rabbitmq.com/docs/runtime"],
     pace: Pace::USUAL,
@@ -34,7 +34,9 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     for process in &frame.processes {
-        let Some(schedulers) = process.beam.as_ref().and_then(|beam| beam.schedulers.value()) else { continue };
+        let Some(beam) = &process.beam else { continue };
+        // Since OTP 23 an emulator with a quota has a thread for every CPU and keeps those over the quota offline.
+        let Some(schedulers) = beam.schedulers_online.value().or(beam.schedulers.value()) else { continue };
         let Some(quota) = parts::quota_cores(frame, process.quota_group()) else { continue };
         let groups = parts::above(process.quota_group()).filter_map(|path| frame.cgroup(path)?.cpu.throttled_ratio);
         let throttled = groups.max_by(f64::total_cmp);
@@ -47,10 +49,12 @@ fn judge(context: &mut RuleContext<'_>) {
         if !many && !few {
             continue;
         }
+        let threads = beam.schedulers.value().map(|threads| threads as f64);
         let subject = Subject::Process(process.pid, process.starttime);
         let hit = Hit::new(subject.clone(), 0.7)
             .covers(threads_over_quota::ID, subject)
-            .number(evidence::SCHEDULERS, schedulers as f64, "", "/proc/PID/task/TID/comm")
+            .number(evidence::SCHEDULERS, schedulers as f64, "", "/proc/PID/task/TID/schedstat")
+            .known(evidence::SCHEDULER_THREADS, threads, "", "/proc/PID/task/TID/comm")
             .number(evidence::QUOTA, quota, "cores", "cpu.max")
             .known(evidence::THROTTLED, throttled, "fraction", "cpu.stat")
             .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm");

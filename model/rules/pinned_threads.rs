@@ -34,8 +34,13 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
+/// Demand in cores below which a thread sleeps.
+const ASLEEP: f64 = 0.05;
+
 fn judge(context: &mut RuleContext<'_>) {
-    for (cpu, pinned) in pinned_threads(context.frame()) {
+    for (cpu, mut pinned) in pinned_threads(context.frame()) {
+        // A thread that sleeps waits for nothing.
+        pinned.retain(|(_, thread)| thread.demand_cores.is_some_and(|demand| demand >= ASLEEP));
         let demand: f64 = pinned.iter().map(|(_, thread)| thread.demand_cores.unwrap_or(0.0)).sum();
         if demand < context.limit(&EXIT) || pinned.len() < 2 {
             continue;

@@ -83,6 +83,7 @@ fn beam(pid: u32, index: usize, all: &Arc<IdSet>) -> Process {
             bind_type_configured: Known::Value("db".into()),
             bound_now: true.into(),
             schedulers: 4.into(),
+            schedulers_online: 4.into(),
             schedulers_active: Some(4),
             pinned: (0..4).map(|cpu| (cpu, 1)).collect(),
         }),

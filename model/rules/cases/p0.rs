@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-01",
         severity: Severity::Critical,
-        says: "2 Erlang instances bind schedulers to the same CPUs 0; idle CPUs: 1-7",
+        says: "2 Erlang instances bind schedulers to the same CPUs 0; CPUs with free capacity: 1-7",
         sick: |frame, _| {
             beams(frame, [0, 0]);
             frame.cpus[0].shares = Some(shares(0.99, 0.0));
@@ -45,7 +45,8 @@ pub(super) const CASES: &[Case] = &[
             beams(frame, [0, 1]);
             frame.cgroups[0].cpu.throttled_ratio = Some(0.2);
             frame.processes.truncate(1);
-            frame.processes[0].beam.as_mut().expect("a beam").schedulers = Known::Value(8);
+            let beam = frame.processes[0].beam.as_mut().expect("a beam");
+            (beam.schedulers, beam.schedulers_online) = (Known::Value(8), Known::Value(8));
         },
     },
     Case {

@@ -1,6 +1,6 @@
 //! Common evidence of the disk rules: writers, waiting processes, masked iowait.
 
-use crate::frame::{Cgroup, Disk, Frame, Process, WriterId};
+use crate::frame::{Disk, Frame, Process, WriterId};
 use crate::locale::{evidence, writers as text};
 use crate::rules::{Cell, Grid, Hit, RuleContext, parts};
 
@@ -57,7 +57,7 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
                 let rate = |process: &Process| process.write_bytes_per_second.unwrap_or(0.0);
                 rate(a).total_cmp(&rate(b))
             });
-            let container = &cgroup.and_then(container_name).unwrap_or_else(|| path.to_string());
+            let container = &cgroup.and_then(parts::container_name).unwrap_or_else(|| path.to_string());
             let name = most.map_or_else(
                 || container.clone(),
                 |process| text::Container { container, process: &process.comm }.to_string(),
@@ -77,14 +77,6 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
             Some(Service { name, delicate, ..Service::default() })
         }
     }
-}
-
-/// The name of the container of a control group, if known.
-fn container_name(cgroup: &Cgroup) -> Option<String> {
-    let container = cgroup.container.as_ref()?;
-    let names = [&container.pod_name, &container.container_name];
-    let names: Vec<&str> = names.iter().map(|name| &***name).filter(|name| !name.is_empty()).collect();
-    (!names.is_empty()).then(|| names.join("/"))
 }
 
 /// Services as a table.

@@ -162,6 +162,33 @@ pub(crate) fn colliding_beams(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
     crate::rules::erlang_bind_overlap::colliding(frame)
 }
 
+/// An instance of a runtime by the most telling name: its container, its Erlang node, its service, else its command.
+pub(crate) fn instance(frame: &Frame, process: &Process) -> String {
+    let group = || above(&process.cgroup).filter_map(|path| frame.cgroup(path)).find_map(container_name);
+    let service = || above(&process.cgroup).filter_map(|path| path.rsplit('/').next()).find_map(service_name);
+    let name = group().or_else(|| erlang_node(&process.cmdline)).or_else(|| service().map(str::to_owned));
+    format!("{} ({})", name.as_deref().unwrap_or(&process.comm), process.pid)
+}
+
+fn service_name(part: &str) -> Option<&str> {
+    part.strip_suffix(".service").filter(|name| !name.is_empty())
+}
+
+/// The node that an Erlang command line names.
+fn erlang_node(cmdline: &str) -> Option<String> {
+    let mut words = cmdline.split_whitespace();
+    words.find(|word| matches!(*word, "-sname" | "-name"))?;
+    words.next().map(str::to_owned)
+}
+
+/// The name of the container of a control group, if known.
+pub(in crate::rules) fn container_name(cgroup: &Cgroup) -> Option<String> {
+    let container = cgroup.container.as_ref()?;
+    let names = [&container.pod_name, &container.container_name];
+    let names: Vec<&str> = names.iter().map(|name| &***name).filter(|name| !name.is_empty()).collect();
+    (!names.is_empty()).then(|| names.join("/"))
+}
+
 /// The nodes of a memory policy: `bind:3`, `prefer (many):0-1`.
 pub(crate) fn policy_nodes(policy: &str) -> IdSet {
     crate::rules::node_memory_low::policy_nodes(policy)

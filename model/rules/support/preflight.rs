@@ -27,7 +27,8 @@ pub(in crate::rules) fn steering(frame: &Frame) -> String {
 
 pub(in crate::rules) fn schedulers(frame: &Frame) -> String {
     let status = frame.processes.iter().filter_map(|process| {
-        let schedulers = &process.beam.as_ref()?.schedulers.value()?;
+        let beam = process.beam.as_ref()?;
+        let schedulers = &beam.schedulers_online.value().or(beam.schedulers.value())?;
         let (comm, pid) = (&process.comm, &process.pid);
         Some(match parts::quota_cores(frame, process.quota_group()) {
             Some(quota) => text::Schedulers { comm, pid, schedulers, quota: &parts::count(Some(quota)) }.to_string(),

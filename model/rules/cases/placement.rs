@@ -1,0 +1,122 @@
+//! Placement of threads, quotas and Erlang schedulers: machines that a rule got wrong.
+
+use super::*;
+
+fn severity(judgement: &Judgement, rule: &str) -> Option<Severity> {
+    find(&judgement.findings, rule).map(|finding| finding.severity)
+}
+
+#[test]
+fn a_quota_with_a_long_period_throttles_too() {
+    for (period, periods) in [(0.25, 4), (0.5, 2), (1.0, 1)] {
+        let judgement = judged(|frame, _| {
+            let cpu = &mut frame.cgroups[0].cpu;
+            (cpu.period_seconds, cpu.periods, cpu.throttled_ratio) = (Some(period), Some(periods), Some(0.9));
+        });
+        assert_eq!(severity(&judgement, "CPU-05"), Some(Severity::Critical), "period {period} s");
+    }
+    let seldom = judged(|frame, _| {
+        let cpu = &mut frame.cgroups[0].cpu;
+        (cpu.period_seconds, cpu.periods, cpu.throttled_ratio) = (Some(0.1), Some(2), Some(0.9));
+    });
+    assert_eq!(severity(&seldom, "CPU-05"), None, "ran in 2 of 10 periods");
+}
+
+#[test]
+fn schedulers_that_are_offline_use_no_quota() {
+    let with = |online: u64| {
+        judged(move |frame, _| {
+            beams(frame, [0, 1]);
+            frame.processes.truncate(1);
+            frame.cgroups[0].cpu.throttled_ratio = Some(0.2);
+            let beam = frame.processes[0].beam.as_mut().expect("a beam");
+            (beam.schedulers, beam.schedulers_online) = (Known::Value(8), Known::Value(online));
+        })
+    };
+    assert_eq!(severity(&with(2), "BEAM-03"), None, "eight threads, two of them online: as many as the quota");
+    assert_eq!(severity(&with(8), "BEAM-03"), Some(Severity::Warning));
+}
+
+/// Two Erlang VMs on CPU 0 of a machine with two CPUs.
+fn two_cpus(frame: &mut Frame, busy: [f64; 2]) {
+    beams(frame, [0, 0]);
+    frame.cpus.truncate(2);
+    let topology = Arc::make_mut(&mut frame.topology);
+    topology.cpus_online = (*set("0-1")).clone();
+    topology.cpus.truncate(2);
+    for (cpu, busy) in frame.cpus.iter_mut().zip(busy) {
+        cpu.shares = Some(shares(busy, 0.0));
+    }
+}
+
+#[test]
+fn colliding_schedulers_beside_clients_that_leave_some_room() {
+    let judgement = judged(|frame, _| two_cpus(frame, [0.99, 0.7]));
+    assert_eq!(severity(&judgement, "BEAM-01"), Some(Severity::Critical));
+    let full = judged(|frame, _| two_cpus(frame, [0.99, 0.97]));
+    assert_eq!(severity(&full, "BEAM-01"), None, "nowhere to move to");
+}
+
+#[test]
+fn colliding_schedulers_without_work_are_info() {
+    let judgement = judged(|frame, _| {
+        two_cpus(frame, [0.04, 0.03]);
+        frame.threads.iter_mut().for_each(|thread| {
+            (thread.cpu_cores, thread.demand_cores, thread.wait_share) = (Some(0.02), Some(0.05), Some(0.6));
+        });
+    });
+    assert_eq!(severity(&judgement, "BEAM-01"), Some(Severity::Info));
+}
+
+#[test]
+fn a_preflight_and_a_check_agree_where_there_is_no_other_cpu() {
+    let both = |frame: &mut Frame| {
+        two_cpus(frame, [0.99, 0.1]);
+        frame.cgroups[0].cpuset_cpus = Some(set("0"));
+    };
+    assert_eq!(severity(&judged(|frame, _| both(frame)), "BEAM-01"), None);
+    let mut frame = healthy();
+    both(&mut frame);
+    let checks = crate::judge::survey(&frame, &crate::judge::Settings::default());
+    let check = checks.iter().find(|check| check.rule.id.as_str() == "BEAM-01").expect("a check");
+    assert_eq!(check.mark(), crate::judge::Mark::Ok);
+}
+
+#[test]
+fn instances_have_the_names_that_people_gave_them() {
+    let who = |change: fn(&mut Frame)| {
+        let judgement = judged(|frame, _| {
+            beams(frame, [0, 0]);
+            change(frame);
+        });
+        find(&judgement.findings, "BEAM-01").expect("BEAM-01").text(crate::locale::evidence::WHO).to_owned()
+    };
+    let container = |frame: &mut Frame| {
+        let (pod_name, container_name) = ("broker-0".into(), "rabbitmq".into());
+        frame.cgroups[0].container = Some(Container { pod_name, container_name, ..Container::default() });
+    };
+    assert!(who(container).starts_with("broker-0/rabbitmq (200) +sbt db"), "{}", who(container));
+    let node = |frame: &mut Frame| frame.processes[0].cmdline = "beam.smp -S 1:1 -- -sname rabbit@mq1 -noshell".into();
+    assert!(who(node).starts_with("rabbit@mq1 (200) +sbt db"), "{}", who(node));
+    let service = |frame: &mut Frame| frame.processes[0].cgroup = "/system.slice/rabbitmq-server.service".into();
+    assert!(who(service).starts_with("rabbitmq-server (200) +sbt db"), "{}", who(service));
+    assert!(who(|_| ()).starts_with("beam.smp (200) +sbt db"));
+}
+
+#[test]
+fn threads_that_sleep_are_not_crowded() {
+    let pinned = |asleep: bool| {
+        judged(move |frame, _| {
+            frame.cpus[2].shares = Some(shares(0.99, 0.0));
+            frame.threads = vec![thread(100, 101, 2), thread(100, 102, 2), thread(100, 103, 2)];
+            frame.threads[0].demand_cores = Some(1.6);
+            for thread in frame.threads.iter_mut().skip(if asleep { 1 } else { 2 }) {
+                (thread.cpu_cores, thread.demand_cores) = (Some(0.0), Some(0.001));
+            }
+        })
+    };
+    assert_eq!(severity(&pinned(true), "CPU-03"), None, "one thread works there");
+    let judgement = pinned(false);
+    let finding = find(&judgement.findings, "CPU-03").expect("CPU-03");
+    assert_eq!(finding.number(crate::locale::evidence::THREADS), Some(2.0));
+}
