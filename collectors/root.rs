@@ -5,14 +5,14 @@
 
 mod inside;
 mod kept;
+mod later;
 mod process;
-mod second;
 
 pub use kept::Kept;
 
 use inside::{open_inside, open_regular};
 use kept::is_one_piece;
-use second::{Again, Second};
+use later::{Again, Later};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -70,7 +70,7 @@ pub struct Root {
     live: bool,
     trace: Option<Mutex<BTreeMap<PathBuf, Use>>>,
     stamps: Vec<Stamp>,
-    second: Option<Arc<Second>>,
+    later: Option<Arc<Later>>,
 }
 
 impl Root {
@@ -83,13 +83,15 @@ impl Root {
     pub fn at(dir: &Path) -> std::io::Result<Self> {
         let mut root = Self::open_dir(dir, false)?;
         let mut index = Vec::new();
-        if root.read(second::INDEX, &mut index).is_ok() {
-            root.stamps = second::stamps(&index);
+        if root.read(later::INDEX, &mut index).is_ok() {
+            root.stamps = later::stamps(&index);
         }
-        if root.stamps.len() > 1 {
-            let files = root.open_at(Path::new(crate::capture::SECOND), OFlags::PATH | OFlags::DIRECTORY);
-            root.second = files.ok().map(|fd| Arc::new(Second::new(fd)));
-            root.stamps.truncate(if root.second.is_some() { 2 } else { 1 });
+        let is_there =
+            |index: usize| root.open_at(Path::new(&later::directory(index)), OFlags::PATH | OFlags::DIRECTORY).is_ok();
+        let whole = (1..root.stamps.len()).take_while(|index| is_there(*index)).count();
+        root.stamps.truncate(1 + whole);
+        if whole > 0 {
+            root.later = Some(Arc::default());
         }
         Ok(root)
     }
@@ -103,21 +105,23 @@ impl Root {
     /// taken, the time of the capture. What collectors stamp rows with, so that rates are over the right interval; in
     /// steps of 65 µs, so that rows read together have the same or the next stamp, which recordings need no room for.
     pub fn monotonic_ns(&self) -> u64 {
-        let at = usize::from(self.second.as_ref().is_some_and(|second| second.is_on()));
+        let at = self.later.as_ref().map_or(0, |later| later.index());
         self.stamps.get(at).map_or_else(|| crate::processes::monotonic_ns() & !0xffff, |stamp| stamp.mono_ns)
     }
 
-    /// From now on the files of the second sample are read, through kept descriptors as well.
-    pub(crate) fn second(&self) {
-        if let Some(second) = &self.second {
-            second.turn_on();
+    /// From now on the files of this sample are read, through kept descriptors as well.
+    pub(crate) fn turn_to(&self, index: usize) {
+        let Some(later) = self.later.as_ref().filter(|_| index > 0) else { return };
+        let path = later::directory(index);
+        if let Ok(fd) = open_inside(&self.fd, Path::new(&path), OFlags::PATH | OFlags::DIRECTORY) {
+            later.turn_to(index, fd);
         }
     }
 
     fn open_dir(dir: &Path, live: bool) -> std::io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(dir, flags, Mode::empty())?;
-        Ok(Self { fd, path: std::fs::canonicalize(dir)?, live, trace: None, stamps: Vec::new(), second: None })
+        Ok(Self { fd, path: std::fs::canonicalize(dir)?, live, trace: None, stamps: Vec::new(), later: None })
     }
 
     /// Remembers every path that is asked for, as `capture` needs it.
@@ -168,7 +172,7 @@ impl Root {
         let opened = self.open_file(path);
         self.note(path, if opened.is_ok() { Use::File } else { Use::Absent });
         let again =
-            self.second.as_ref().map(|second| Again { second: Arc::clone(second), path: relative(path).to_path_buf() });
+            self.later.as_ref().map(|later| Again { later: Arc::clone(later), path: relative(path).to_path_buf() });
         opened.map(|fd| Kept { fd, again, one_piece: self.live && is_one_piece(relative(path)) })
     }
 
@@ -233,8 +237,8 @@ impl Root {
         let proc_path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&fd));
         let target = std::fs::read_link(proc_path).map_err(|_| Reason::NotSupported)?;
         let below = target.strip_prefix(&self.path).map_err(|_| Reason::NotSupported)?;
-        let second = self.second.as_ref().filter(|second| second.is_on());
-        let below = second.and_then(|_| below.strip_prefix(crate::capture::SECOND).ok()).unwrap_or(below);
+        let later = self.later.as_ref().map_or(0, |later| later.index());
+        let below = (later > 0).then(|| below.strip_prefix(later::directory(later)).ok()).flatten().unwrap_or(below);
         Ok(below.to_path_buf())
     }
 
@@ -315,7 +319,7 @@ impl Root {
 
     fn open_file(&self, path: &Path) -> Result<OwnedFd, Reason> {
         if !self.live {
-            return open_regular(self.base(relative(path)), relative(path));
+            return open_regular(&self.base(relative(path)), relative(path));
         }
         let fd = self.open_at(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
         regular(fd.as_fd())?;
@@ -327,11 +331,29 @@ impl Root {
         if self.live {
             return rustix::fs::openat(&self.fd, relative, flags | OFlags::CLOEXEC, Mode::empty()).map_err(reason);
         }
-        open_inside(self.base(relative), relative, flags)
+        open_inside(&self.base(relative), relative, flags)
     }
 
-    fn base(&self, relative: &Path) -> &OwnedFd {
-        self.second.as_ref().and_then(|second| second.base(relative)).unwrap_or(&self.fd)
+    fn base(&self, relative: &Path) -> Base<'_> {
+        let later = self.later.as_ref().and_then(|later| later.base(relative));
+        later.map_or(Base::First(&self.fd), Base::Later)
+    }
+}
+
+/// The directory that a path is looked up in.
+enum Base<'a> {
+    First(&'a OwnedFd),
+    Later(Arc<OwnedFd>),
+}
+
+impl std::ops::Deref for Base<'_> {
+    type Target = OwnedFd;
+
+    fn deref(&self) -> &OwnedFd {
+        match self {
+            Self::First(fd) => fd,
+            Self::Later(fd) => fd,
+        }
     }
 }
 

@@ -131,9 +131,10 @@ impl Sampler {
         if taken.is_empty() {
             return Some(stamp(self.seq));
         }
-        let next = taken.get(usize::try_from(self.seq).ok()?.checked_sub(1)?).copied();
-        if next.is_some() && self.seq > 1 {
-            self.root.second();
+        let index = usize::try_from(self.seq).ok()?.checked_sub(1)?;
+        let next = taken.get(index).copied();
+        if next.is_some() {
+            self.root.turn_to(index);
         }
         next
     }

@@ -20,6 +20,7 @@ mod live;
 mod log;
 mod machines;
 mod metric;
+mod moving;
 mod negatives;
 mod plan;
 mod preflight;

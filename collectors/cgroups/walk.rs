@@ -46,7 +46,8 @@ impl Walk<'_> {
         let Ok(stat) = self.root.directory_stat(&hierarchy.dir) else {
             return self.gaps.add(&hierarchy.dir.to_string_lossy(), Reason::NotFound, "");
         };
-        let top = tree.place(None, Path::new(""), index, stat.inode, self.hierarchies, &mut self.tables);
+        let inode = self.inode(Path::new(""), stat.inode);
+        let top = tree.place(None, Path::new(""), index, inode, self.hierarchies, &mut self.tables);
         let mut todo: Vec<usize> = top.into_iter().collect();
         while let Some(slot) = todo.pop() {
             self.enter(tree, slot, index, hierarchy);
@@ -55,6 +56,16 @@ impl Walk<'_> {
                 children.iter().filter(|slot| tree.get(**slot).is_some_and(|group| group.dir(index).is_some())),
             );
         }
+    }
+
+    /// What tells a group from an earlier one of the same path. The files of a captured tree have other inodes in each
+    /// sample: there a path is one group.
+    fn inode(&self, path: &Path, inode: u64) -> u64 {
+        if self.root.is_live() {
+            return inode;
+        }
+        let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        path.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325, mix) >> 32
     }
 
     /// Looks into one directory of a group.
@@ -87,7 +98,8 @@ impl Walk<'_> {
                 break;
             }
             let name = Path::new(&entry.name);
-            seen.extend(tree.place(Some(slot), name, index, entry.inode, self.hierarchies, &mut self.tables));
+            let inode = self.inode(&dir.join(name), entry.inode);
+            seen.extend(tree.place(Some(slot), name, index, inode, self.hierarchies, &mut self.tables));
         }
         tree.drop_unseen(slot, index, &seen, self.hierarchies, &mut self.tables);
         if let Some(dir) = tree.get_mut(slot).and_then(|group| group.dir_mut(index)) {

@@ -1,7 +1,7 @@
 //! Files that stay open and are read again and again.
 
+use super::later::{Again, Current};
 use super::reason;
-use super::second::{Again, Current};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(super) fn is_one_piece(path: &Path) -> bool {
 }
 
 impl Kept {
-    /// What is read: the file, or in a captured tree the same file of the second sample.
+    /// What is read: the file, or in a captured tree the same file of a later sample.
     fn file(&self) -> Result<Current<'_>, Reason> {
         match self.again.as_ref().and_then(Again::open) {
             Some(other) => other.map(Current::Other),

@@ -1,0 +1,100 @@
+//! Machines on which nothing is wrong, however busy they are.
+
+use super::devices::{Disk, Nic};
+use super::machine::{Machine, Packets, Ticks};
+use super::work::{Group, Process, Thread};
+use super::{Case, hold};
+
+const CASES: &[Case] = &[
+    Case { name: "idle", silent: &[""], ..Case::QUIET },
+    Case { name: "even load on all CPUs", machine: even, ..Case::QUIET },
+    Case {
+        name: "page cache at a limit that nobody feels",
+        machine: full_of_cache,
+        silent: &["MEM-01"],
+        ..Case::QUIET
+    },
+    Case {
+        name: "one thread that computes beside a disk at work",
+        machine: one_thread,
+        silent: &["IO"],
+        ..Case::QUIET
+    },
+];
+
+/// Rules that are wrong about them are being mended.
+const UNMENDED: &[Case] = &[
+    Case { name: "100k IOPS on a fast drive", machine: fast_drive, silent: &["IO"], ..Case::QUIET },
+    Case { name: "an even card with 16 queues", machine: even_card, silent: &["IRQ", "NIC"], ..Case::QUIET },
+    Case { name: "8 nodes evenly used", machine: eight_nodes, silent: &["NUMA", "CPU"], ..Case::QUIET },
+];
+
+#[test]
+fn nothing_is_wrong() {
+    hold(CASES);
+}
+
+#[test]
+#[ignore = "until IO-01, IRQ-03 and NUMA-01 are mended"]
+fn nothing_is_wrong_with_these_either() {
+    hold(UNMENDED);
+}
+
+/// Sixteen workers on eight CPUs.
+fn even() -> Machine {
+    let machine = Machine::small().every_cpu(Ticks { user: 94, system: 6, ..Ticks::default() });
+    let machine = machine.pressure("cpu", 0.9, 0.0).with(|machine| machine.running = 16);
+    (0..16).fold(machine, |machine, number| {
+        let thread = Thread { comm: "stress", cpu: number % 8, run: 0.5, wait: 0.5, affinity: None, state: 'R' };
+        machine.process(&Process { threads: vec![thread], ..Process::new(500 + number, "stress") })
+    })
+}
+
+/// A healthy drive, deep in parallel: 0.15 ms a read, fifteen of them at a time.
+fn fast_drive() -> Machine {
+    let machine = Machine::small().every_cpu(Ticks { user: 8, system: 22, softirq: 4, iowait: 10, ..Ticks::default() });
+    let machine = machine.pressure("io", 0.12, 0.02).with(|machine| machine.blocked = 1);
+    let disk = Disk { reads: (100_000, 100_000 * 4096, 0.15), busy_ms: 1000, ..Disk::NVME };
+    let worker = |cpu| Thread { comm: "fio", cpu, run: 0.3, wait: 0.01, affinity: None, state: 'D' };
+    let fio = Process { threads: (0..8).map(worker).collect(), reads: 100_000 * 4096, ..Process::new(600, "fio") };
+    machine.disk(&disk).process(&fio)
+}
+
+/// Two queues for each of eight CPUs, each with the same load.
+fn even_card() -> Machine {
+    let machine = Machine::small().every_cpu(Ticks { user: 10, system: 10, softirq: 55, ..Ticks::default() });
+    let machine =
+        (0..8).fold(machine, |machine, cpu| machine.packets(cpu, Packets { processed: 120_000, ..Packets::default() }));
+    let cpus: Vec<u32> = (0..16).map(|queue| queue % 8).collect();
+    machine.nic(&Nic::new(&cpus, 60_000)).file("proc/900/comm", "irqbalance\n")
+}
+
+/// A process without any binding on eight nodes, its CPU time and memory spread evenly.
+fn eight_nodes() -> Machine {
+    let machine = Machine::new(8, 4).every_cpu(Ticks { user: 60, system: 5, ..Ticks::default() });
+    let worker = |cpu| Thread { comm: "java", cpu, run: 0.6, wait: 0.01, affinity: None, state: 'R' };
+    let share = (2u64 << 30) / 4096;
+    let pages: String = (0..8).map(|node| format!(" N{node}={share}")).collect();
+    let java = Process {
+        threads: (0..32).map(worker).collect(),
+        rss_mib: 16 << 10,
+        numa_maps: format!("7f0000000000 default anon={0} dirty={0}{pages} kernelpagesize_kB=4\n", share * 8),
+        ..Process::new(700, "java")
+    };
+    machine.process(&java)
+}
+
+/// A group that wrote files until its limit was reached, and reclaims clean pages without waiting.
+fn full_of_cache() -> Machine {
+    let group = Group::memory("/app.slice/log.service", 4096, 1000, 3090);
+    let group = group.file("memory.events", "low 0\nhigh 0\nmax {100~50}\noom 0\noom_kill 0\n");
+    Machine::small().group(&group).vmstat("pgsteal_kswapd", "{1000~500}")
+}
+
+fn one_thread() -> Machine {
+    let burner = Thread { comm: "burner", cpu: 3, run: 0.99, wait: 0.001, affinity: None, state: 'R' };
+    Machine::small()
+        .cpu(3, Ticks { user: 99, system: 1, ..Ticks::default() })
+        .process(&Process { threads: vec![burner], ..Process::new(500, "burner") })
+        .disk(&Disk { writes: (200, 200 * 65_536, 1.5), flushes: (4, 2.0), busy_ms: 300, ..Disk::SATA })
+}

@@ -1,0 +1,49 @@
+//! Texts with numbers in them that move: `{100+7}` gains 7 a second from 100 on, `{100~7}` does so by fits and starts,
+//! `{100-7}` loses 7 a second, and `{x100+7}` is written in hexadecimal.
+
+use crate::common::series::chance;
+
+/// How far a counter that moves by fits and starts is off its mean, in seconds of its rate.
+const FITS: f64 = 0.1;
+
+/// The text so many seconds after the start.
+pub(super) fn at(text: &str, second: u64) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut number = 0u64;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (inside, after) = after.split_once('}').expect("a closing brace");
+        out.push_str(before);
+        number += 1;
+        match inside.strip_prefix('x') {
+            Some(inside) => out.push_str(&format!("{:08x}", value(inside, second, number))),
+            None => out.push_str(&value(inside, second, number).to_string()),
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn value(inside: &str, second: u64, number: u64) -> u64 {
+    let at = inside.find(['+', '~', '-']).unwrap_or_else(|| panic!("{inside} has no rate"));
+    let base: f64 = inside[..at].parse().expect("where it begins");
+    let rate: f64 = inside[at + 1..].parse().expect("a rate");
+    let elapsed = second as f64;
+    let moved = match &inside[at..=at] {
+        "+" => base + rate * elapsed,
+        // Never back: a second gains at least nine tenths.
+        "~" => base + rate * (elapsed + FITS * chance([number, rate.to_bits(), second])),
+        _ => base - rate * elapsed,
+    };
+    moved.max(0.0) as u64
+}
+
+#[test]
+fn numbers_in_texts_move() {
+    assert_eq!(at("a {100+7} b {5-2}\n", 0), "a 100 b 5\n");
+    assert_eq!(at("a {100+7} b {5-2}\n", 3), "a 121 b 0\n");
+    assert_eq!(at("{x16+16}", 1), "00000020");
+    let steps: Vec<u64> = (0..9).map(|second| at("{0~1000}", second).parse().expect("a number")).collect();
+    assert!(steps.windows(2).all(|pair| (900..=1100).contains(&(pair[1] - pair[0]))), "{steps:?}");
+}
