@@ -31,6 +31,7 @@ mod jvm;
 mod memory;
 mod memory_by_node;
 mod mountinfo;
+mod netstat;
 mod nics;
 mod node_memory;
 mod pick;
@@ -122,6 +123,8 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(memory_by_node::MemoryByNode::new(options)),
         Box::new(applied::AppliedCollector::new(options)),
         Box::new(sockets::SocketCollector::default()),
+        // Knows from the sockets which network namespaces there are.
+        Box::new(netstat::NetstatCollector::default()),
         Box::new(jvm::JvmCollector::default()),
         Box::new(metrics::MetricCollector::new(options)),
     ]

@@ -13,6 +13,7 @@ use crate::{Collector, Cx};
 use ask::{Answer, Asker, Job, Listener};
 use message::COUNTERS;
 use owners::Target;
+pub(crate) use owners::inode;
 use peers::{Key, Process};
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -5,6 +5,7 @@ mod cpus;
 mod disks;
 mod host;
 mod irqs;
+mod limits;
 mod memory;
 mod metrics;
 mod nics;
@@ -75,6 +76,7 @@ impl Deriver {
         cgroups::derive(window, &mut frame);
         processes::derive(window, &mut self.spare, &mut frame);
         waits::derive(&mut frame);
+        limits::derive(window, &mut frame);
         disks::derive(window, &mut frame);
         metrics::derive(window, &mut frame);
         // What the spare one was made from is nobody's by now either.

@@ -7,16 +7,20 @@ mod cgroups;
 mod cpus;
 mod disks;
 mod host;
+mod limits;
 mod memory;
 mod metrics;
 mod network;
 mod processes;
 mod sockets;
 
-pub use cgroups::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMemory, CgroupMount, Container, NodeBytes};
+pub use cgroups::{
+    Cgroup, CgroupCpu, CgroupIoRate, CgroupMemory, CgroupMount, Container, IoLimits, IoThrottle, NodeBytes,
+};
 pub use cpus::{ClockPolicy, Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
 pub use disks::{Disk, Mount, Writer, WriterId};
 pub use host::{Applied, CollectorCost, Cost, Host, Pressure, PressureStall};
+pub use limits::{KernelTables, NetNamespace};
 pub use memory::{Memory, Node};
 pub use metrics::{LOAD_SHARE, Metric};
 pub use network::{ArchIrq, Channel, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
@@ -65,6 +69,10 @@ pub struct Frame {
     pub processes: Vec<Process>,
     /// Threads that are looked at, by process and id.
     pub threads: Vec<Thread>,
+    /// What network namespaces count, the own one first.
+    pub net_namespaces: Vec<NetNamespace>,
+    /// Tables of the kernel that can be full.
+    pub kernel_tables: KernelTables,
     /// Pressure by resource: `cpu`, `memory`, `io`, `irq`.
     pub pressure: Vec<Pressure>,
     /// Settings that rules read, by name.

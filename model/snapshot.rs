@@ -1,7 +1,8 @@
 //! All sections of one instant, and the working copy that collectors write.
 
 use crate::tables::{
-    applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, nics, pressure, processes, sockets, topology,
+    applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, network, nics, pressure, processes, sockets,
+    topology,
 };
 use crate::{Section, Stamp, Table};
 use std::sync::{Arc, OnceLock};
@@ -198,6 +199,10 @@ sections! {
     nics: nics::Nics,
     /// Queues.
     nic_queues: nics::NicQueues,
+    /// Protocols by network namespace.
+    net_stats: network::NetStats,
+    /// Tables of the kernel that can be full.
+    kernel_tables: network::KernelTables,
     /// Pressure.
     pressure: pressure::Pressure,
     /// Control groups.

@@ -10,6 +10,7 @@ pub mod irqs;
 pub mod jvm;
 pub mod memory;
 pub mod metrics;
+pub mod network;
 pub mod nics;
 pub mod pressure;
 pub mod processes;

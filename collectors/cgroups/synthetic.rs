@@ -81,6 +81,13 @@ const V2: &[(&str, &str)] = &[
     ("sys/fs/cgroup/a.slice/cpuset.cpus.effective", "0-3,8\n"),
     ("sys/fs/cgroup/a.slice/cpuset.cpus.partition", "isolated\n"),
     ("sys/fs/cgroup/a.slice/io.stat", "8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0\n253:1 \n"),
+    (
+        "sys/fs/cgroup/a.slice/io.max",
+        "8:0 rbps=2097152 wbps=max riops=max wiops=120\n8:16 rbps=max wbps=5 riops=max wiops=max\n",
+    ),
+    ("sys/fs/cgroup/a.slice/pids.current", "17\n"),
+    ("sys/fs/cgroup/a.slice/pids.max", "20\n"),
+    ("sys/fs/cgroup/a.slice/pids.events", "max 3\n"),
     ("sys/fs/cgroup/a.slice/cgroup.procs", "77\n"),
     ("sys/fs/cgroup/a.slice/b.scope/memory.current", "1\n"),
 ];
@@ -112,8 +119,16 @@ fn reads_version_2() {
     assert_eq!((mounts.dir.or_empty(0).to_string(), mounts.version.value(0)), ("/sys/fs/cgroup".to_owned(), Some(2)));
     let io = draft.cgroup_io.data();
     let rows: Vec<_> = io.rows().iter().map(|slot| (io.path.or_empty(slot).to_string(), io.dev.value(slot))).collect();
-    assert_eq!(rows, [("/a.slice".to_owned(), Some(8 << 20))]);
+    assert_eq!(
+        rows,
+        [8 << 20, 8 << 20 | 16].map(|dev| ("/a.slice".to_owned(), Some(dev))),
+        "one has a limit and no I/O"
+    );
     assert_eq!((io.read_bytes.value(0), io.writes.value(0)), (Some(1), Some(4)));
+    assert_eq!((io.read_bytes_limit.value(0), io.writes_limit.value(0)), (Some(2_097_152), Some(120)));
+    assert_eq!((io.write_bytes_limit.get(0), io.write_bytes_limit.value(1)), (Known::None, Some(5)));
+    assert_eq!((table.pids_current.value(a), table.pids_limit.value(a)), (Some(17), Some(20)));
+    assert_eq!(table.pids_events_max.value(a), Some(3));
 }
 
 const V1: &[(&str, &str)] = &[
@@ -144,6 +159,8 @@ const V1: &[(&str, &str)] = &[
         "8:0 Read 10\n8:0 Write 20\n8:0 Total 30\nTotal 30\n",
     ),
     ("sys/fs/cgroup/blkio/docker/x/blkio.throttle.io_serviced", "8:0 Read 1\n8:0 Write 2\n8:0 Total 3\nTotal 3\n"),
+    ("sys/fs/cgroup/blkio/docker/x/blkio.throttle.read_iops_device", "8:0 100\n"),
+    ("sys/fs/cgroup/blkio/docker/x/blkio.throttle.write_bps_device", "8:0 7x\n8:16 900\n"),
     ("sys/fs/cgroup/unified/cgroup.controllers", "\n"),
     ("sys/fs/cgroup/unified/docker/x/memory.pressure", STALL),
     ("sys/fs/cgroup/unified/docker/x/cpu.stat", "usage_usec 1\n"),
@@ -173,6 +190,23 @@ fn joins_version_1_and_the_unified_tree() {
     let io = draft.cgroup_io.data();
     assert_eq!((io.read_bytes.value(0), io.write_bytes.value(0)), (Some(10), Some(20)));
     assert_eq!((io.reads.value(0), io.writes.value(0)), (Some(1), Some(2)));
+    assert_eq!((io.reads_limit.value(0), io.write_bytes_limit.get(0)), (Some(100), Known::None));
+    assert_eq!((io.dev.value(1), io.write_bytes_limit.value(1)), (Some(8 << 20 | 16), Some(900)));
+}
+
+#[test]
+fn a_limit_on_io_comes_and_goes() {
+    let mut machine = Machine::new(V2);
+    let devices = |draft: &Draft| draft.cgroup_io.data().rows().len();
+    assert_eq!(devices(machine.sample(1, true)), 2);
+    machine.write("sys/fs/cgroup/a.slice/io.max", b"8:0 rbps=max wbps=max riops=9 wiops=max\n");
+    machine.sample(1, true);
+    let draft = machine.sample(1, true);
+    assert_eq!(devices(draft), 1, "without limit and I/O there is nothing to tell");
+    let io = draft.cgroup_io.data();
+    assert_eq!((io.read_bytes_limit.get(0), io.reads_limit.value(0)), (Known::None, Some(9)));
+    machine.write("sys/fs/cgroup/a.slice/io.max", b"");
+    assert_eq!(machine.sample(1, true).cgroup_io.data().reads_limit.get(0), Known::None);
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(super) struct Device {
     /// Its row.
     pub(super) slot: usize,
     seen: bool,
+    /// True while it has a limit there: then it keeps its row without any I/O.
+    limited: bool,
 }
 
 /// The rows of a group's devices.
@@ -55,7 +57,7 @@ impl Io<'_> {
         let slot = self.table.insert();
         self.table.path.set_shared(slot, self.path);
         self.table.dev.set(slot, dev);
-        self.rows.push(Device { dev, slot, seen: true });
+        self.rows.push(Device { dev, slot, seen: true, limited: false });
         Some(slot)
     }
 
@@ -63,11 +65,37 @@ impl Io<'_> {
     pub(super) fn keep_seen(&mut self) {
         let table = &mut *self.table;
         self.rows.retain_mut(|row| {
-            if !row.seen {
+            let stays = std::mem::take(&mut row.seen) || row.limited;
+            if !stays {
                 table.remove(row.slot);
             }
-            std::mem::take(&mut row.seen)
+            stays
         });
+    }
+
+    /// Says what limits of a kind there are: no device that is not told of has one.
+    pub(super) fn limits<const N: usize>(
+        &mut self,
+        columns: fn(&mut CgroupIo) -> [&mut Num; N],
+        found: &[(u64, [Option<u64>; N])],
+    ) {
+        for row in self.rows.iter() {
+            for column in columns(self.table) {
+                column.set_none(row.slot);
+            }
+        }
+        for (dev, limits) in found {
+            let known = self.rows.iter().any(|row| row.dev == *dev);
+            let Some(slot) = self.slot(*dev).filter(|_| known || limits.iter().any(Option::is_some)) else { continue };
+            for (column, limit) in columns(self.table).into_iter().zip(limits) {
+                column.set_or_none(slot, *limit);
+            }
+        }
+        for row in self.rows.iter_mut() {
+            let table = &*self.table;
+            let all = [&table.read_bytes_limit, &table.write_bytes_limit, &table.reads_limit, &table.writes_limit];
+            row.limited = all.iter().any(|column| column.value(row.slot).is_some());
+        }
     }
 }
 

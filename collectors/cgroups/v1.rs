@@ -5,7 +5,7 @@ use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY};
 use super::take::{self, Cells, device, into, keyed, set, single};
 use crate::parse::{fields, lines, number, signed, trim, whole_lines};
 use topotop_model::Num;
-use topotop_model::tables::cgroups::Cgroups;
+use topotop_model::tables::cgroups::{CgroupIo, Cgroups};
 
 const fn file(names: &'static [&'static str], of: u8, pace: Pace, take: fn(&[u8], &mut Cells<'_>) -> bool) -> FileDef {
     FileDef { names, of, pace, take, needs: "" }
@@ -15,7 +15,7 @@ const fn file(names: &'static [&'static str], of: u8, pace: Pace, take: fn(&[u8]
 const UNLIMITED: u64 = 0x7fff_ffff_ffff_0000;
 
 /// What is read of a group. `memory.memsw` comes after `memory.limit`: it includes that.
-pub(super) static FILES: [FileDef; 23] = [
+pub(super) static FILES: [FileDef; 27] = [
     file(&["memory.usage_in_bytes"], MEMORY, Pace::Probe, |b, c| single(b, &mut c.table.memory_current_bytes, c.slot)),
     file(&["cpuacct.usage"], CPUACCT, Pace::Probe, cpu_usage),
     file(&["memory.stat"], MEMORY, Pace::Often, memory_stat),
@@ -45,6 +45,14 @@ pub(super) static FILES: [FileDef; 23] = [
         Pace::Often,
         io_serviced,
     ),
+    file(&["blkio.throttle.read_bps_device"], BLKIO, Pace::Seldom, |b, c| {
+        throttle(b, c, |t| [&mut t.read_bytes_limit])
+    }),
+    file(&["blkio.throttle.write_bps_device"], BLKIO, Pace::Seldom, |b, c| {
+        throttle(b, c, |t| [&mut t.write_bytes_limit])
+    }),
+    file(&["blkio.throttle.read_iops_device"], BLKIO, Pace::Seldom, |b, c| throttle(b, c, |t| [&mut t.reads_limit])),
+    file(&["blkio.throttle.write_iops_device"], BLKIO, Pace::Seldom, |b, c| throttle(b, c, |t| [&mut t.writes_limit])),
     file(&["memory.limit_in_bytes"], MEMORY, Pace::Seldom, |b, c| limit(b, &mut c.table.memory_limit_bytes, c.slot)),
     file(&["memory.memsw.limit_in_bytes"], MEMORY, Pace::Seldom, swap_limit),
     file(&["memory.max_usage_in_bytes"], MEMORY, Pace::Seldom, |b, c| {
@@ -239,5 +247,20 @@ fn io(bytes: &[u8], cells: &mut Cells<'_>, of_bytes: bool) -> bool {
     if of_bytes {
         cells.io.keep_seen();
     }
+    whole
+}
+
+/// `8:16 1048576`; only devices with a limit have a line.
+fn throttle(bytes: &[u8], cells: &mut Cells<'_>, column: fn(&mut CgroupIo) -> [&mut Num; 1]) -> bool {
+    let (bytes, cut) = whole_lines(bytes);
+    let mut whole = !cut;
+    let mut found = Vec::new();
+    for line in lines(bytes) {
+        let mut parts = fields(line);
+        let pair = parts.next().and_then(device).zip(parts.next().and_then(number));
+        whole &= pair.is_some();
+        found.extend(pair.map(|(dev, limit)| (dev, [Some(limit)])));
+    }
+    cells.io.limits(column, &found);
     whole
 }

@@ -5,7 +5,7 @@ use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY};
 use super::take::{self, Cells, device, into, keyed, set, single, stall};
 use crate::parse::{fields, lines, number, trim, whole_lines};
 use topotop_model::Num;
-use topotop_model::tables::cgroups::Cgroups;
+use topotop_model::tables::cgroups::{CgroupIo, Cgroups};
 
 const fn file(names: &'static [&'static str], of: u8, pace: Pace, take: fn(&[u8], &mut Cells<'_>) -> bool) -> FileDef {
     FileDef { names, of, pace, take, needs: "" }
@@ -16,7 +16,7 @@ const fn stalls(names: &'static [&'static str], pace: Pace, take: fn(&[u8], &mut
 }
 
 /// What is read of a group. `of` names the v1 controllers that would tell the same.
-pub(super) static FILES: [FileDef; 23] = [
+pub(super) static FILES: [FileDef; 27] = [
     file(&["memory.current"], MEMORY, Pace::Probe, |b, c| single(b, &mut c.table.memory_current_bytes, c.slot)),
     file(&["cpu.stat"], CPU | CPUACCT, Pace::Probe, cpu_stat),
     stalls(&["io.pressure"], Pace::Probe, io_pressure),
@@ -27,6 +27,10 @@ pub(super) static FILES: [FileDef; 23] = [
     file(&["memory.numa_stat"], MEMORY, Pace::Seldom, numa_stat),
     file(&["memory.swap.current"], MEMORY, Pace::Often, |b, c| single(b, &mut c.table.swap_bytes, c.slot)),
     file(&["io.stat"], BLKIO, Pace::Often, io_stat),
+    file(&["io.max"], BLKIO, Pace::Seldom, io_max),
+    file(&["pids.current"], ANY, Pace::Often, |b, c| single(b, &mut c.table.pids_current, c.slot)),
+    file(&["pids.max"], ANY, Pace::Seldom, |b, c| single(b, &mut c.table.pids_limit, c.slot)),
+    file(&["pids.events"], ANY, Pace::Seldom, pids_events),
     file(&["memory.max"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.memory_limit_bytes, c.slot)),
     file(&["memory.high"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.memory_high_bytes, c.slot)),
     file(&["memory.swap.max"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.swap_limit_bytes, c.slot)),
@@ -211,5 +215,41 @@ fn io_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
         into(values, [&mut table.read_bytes, &mut table.write_bytes, &mut table.reads, &mut table.writes], slot);
     }
     cells.io.keep_seen();
+    whole
+}
+
+/// `8:16 rbps=2097152 wbps=max riops=max wiops=120`; only devices with a limit have a line.
+fn io_max(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let (bytes, cut) = whole_lines(bytes);
+    let mut whole = !cut;
+    let mut found = Vec::new();
+    for line in lines(bytes) {
+        let mut parts = fields(line);
+        let Some(dev) = parts.next().and_then(device) else {
+            whole = false;
+            continue;
+        };
+        let mut limits = [None; 4];
+        for part in parts {
+            for (cell, key) in limits.iter_mut().zip([&b"rbps="[..], b"wbps=", b"riops=", b"wiops="]) {
+                if let Some(value) = part.strip_prefix(key) {
+                    *cell = number(value);
+                    whole &= cell.is_some() || value == b"max";
+                }
+            }
+        }
+        found.push((dev, limits));
+    }
+    cells.io.limits(limit_columns, &found);
+    whole
+}
+
+fn limit_columns(table: &mut CgroupIo) -> [&mut Num; 4] {
+    [&mut table.read_bytes_limit, &mut table.write_bytes_limit, &mut table.reads_limit, &mut table.writes_limit]
+}
+
+fn pids_events(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let ([max], whole) = keyed(bytes, [b"max"]);
+    cells.table.pids_events_max.set_or_clear(cells.slot, max);
     whole
 }

@@ -98,7 +98,7 @@ fn list(root: &Root, pid: u32, owner: &mut Owner) -> Result<(), Reason> {
 }
 
 /// `socket:[12345]`
-pub(super) fn inode(link: &str, kind: &str) -> Option<u64> {
+pub(crate) fn inode(link: &str, kind: &str) -> Option<u64> {
     crate::parse::number(link.strip_prefix(kind)?.strip_suffix(']')?.as_bytes())
 }
 

@@ -4,7 +4,7 @@ mod memory;
 
 use super::rates::{Pair, is_old};
 use crate::counter::per_second;
-use crate::frame::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMount, Container, Frame, PressureStall};
+use crate::frame::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMount, Container, Frame, IoLimits, PressureStall};
 use crate::tables::cgroups::{CgroupIo, Cgroups};
 use crate::{Known, Num, Table, Window};
 
@@ -70,6 +70,9 @@ fn cgroup(pair: &Rates<'_>, slot: usize) -> Cgroup {
         ),
         io: Vec::new(),
         processes: table.processes.get(slot),
+        pids: table.pids_current.get(slot),
+        pids_limit: table.pids_limit.get(slot),
+        pids_refused_per_second: pair.rate(slot, |table| &table.pids_events_max),
         run_wait_cores: None,
         blocked_threads: 0,
         cpuset_cpus: table.cpuset_cpus.get(slot).cloned(),
@@ -141,8 +144,21 @@ fn io_rates(pair: &Pair<'_, CgroupIo>, cgroups: &mut [Cgroup]) {
         let Ok(at) = cgroups.binary_search_by(|cgroup| cgroup.path.cmp(path)) else { continue };
         let rate = |column: fn(&CgroupIo) -> &Num| pair.rate(slot, column);
         let (Some(dev), Some(cgroup)) = (pair.now.dev.value(slot), cgroups.get_mut(at)) else { continue };
-        let (Some(read), Some(write)) = (rate(|table| &table.read_bytes), rate(|table| &table.write_bytes)) else {
-            continue;
+        let now = pair.now;
+        let limits = IoLimits {
+            read_bytes: now.read_bytes_limit.get(slot),
+            write_bytes: now.write_bytes_limit.get(slot),
+            reads: now.reads_limit.get(slot),
+            writes: now.writes_limit.get(slot),
+        };
+        let limited = [limits.read_bytes, limits.write_bytes, limits.reads, limits.writes];
+        let (read, write) = (rate(|table| &table.read_bytes), rate(|table| &table.write_bytes));
+        // What has a limit and was never used has no counters yet.
+        let idle = now.read_bytes.get(slot).is_missing() && now.write_bytes.get(slot).is_missing();
+        let (read, write) = match (read, write) {
+            (Some(read), Some(write)) => (read, write),
+            _ if idle && limited.iter().any(|limit| limit.value().is_some()) => (0.0, 0.0),
+            _ => continue,
         };
         cgroup.io.push(CgroupIoRate {
             dev,
@@ -150,6 +166,7 @@ fn io_rates(pair: &Pair<'_, CgroupIo>, cgroups: &mut [Cgroup]) {
             write_bytes_per_second: write,
             reads_per_second: rate(|table| &table.reads).unwrap_or(0.0),
             writes_per_second: rate(|table| &table.writes).unwrap_or(0.0),
+            limits,
         });
     }
     for cgroup in cgroups {
@@ -199,6 +216,12 @@ mod tests {
         io.data_mut().dev.set(slot, 8 << 20);
         io.data_mut().read_bytes.set(slot, steps * 4096);
         io.data_mut().write_bytes.set(slot, 9);
+        io.data_mut().read_bytes_limit.set(slot, 5000);
+        io.data_mut().reads_limit.set(slot, 10);
+        let slot = io.data_mut().insert();
+        io.data_mut().path.set(slot, "/job");
+        io.data_mut().dev.set(slot, 8 << 20 | 16);
+        io.data_mut().writes_limit.set(slot, 7);
         snapshot
     }
 
@@ -235,6 +258,10 @@ mod tests {
         assert_eq!((io.some_ratio, io.full_ratio), (Some(0.25), Some(1.0)));
         assert_eq!((io.some_avg10_percent, io.full_avg10_percent), (Known::Value(12.5), Known::Missing));
         assert_eq!((group.io[0].read_bytes_per_second, group.io[0].write_bytes_per_second), (4096.0, 0.0));
+        let nearest = group.io[0].throttle().expect("it has limits");
+        assert_eq!((nearest.what, nearest.rate, nearest.limit), ("read_bytes", 4096.0, 5000.0));
+        let idle = group.io[1].throttle().expect("it has a limit");
+        assert_eq!((idle.what, idle.share()), ("writes", 0.0));
     }
 
     #[test]

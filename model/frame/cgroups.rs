@@ -34,6 +34,12 @@ pub struct Cgroup {
     /// Time that tasks in it and below it waited for a CPU, in cores: of its processes whose wait is known; none where
     /// none is.
     pub run_wait_cores: Option<f64>,
+    /// Tasks in it and below it (`pids.current`).
+    pub pids: Known<u64>,
+    /// How many there may be; none when unlimited.
+    pub pids_limit: Known<u64>,
+    /// Forks that failed at its limit, per second.
+    pub pids_refused_per_second: Option<f64>,
     /// Threads in it and below it in uninterruptible sleep (D), of those that are looked at.
     pub blocked_threads: u32,
     /// CPUs it may use.
@@ -77,6 +83,57 @@ pub struct CgroupIoRate {
     pub reads_per_second: f64,
     /// Writes.
     pub writes_per_second: f64,
+    /// What it may do a second (v2 `io.max`, v1 `blkio.throttle.*_device`).
+    pub limits: IoLimits,
+}
+
+/// What a group may do on a device a second; none when unlimited.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct IoLimits {
+    /// Bytes read.
+    pub read_bytes: Known<u64>,
+    /// Bytes written.
+    pub write_bytes: Known<u64>,
+    /// Reads.
+    pub reads: Known<u64>,
+    /// Writes.
+    pub writes: Known<u64>,
+}
+
+/// Which of the limits of a device a group is nearest to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IoThrottle {
+    /// What it is: `read_bytes`, `write_bytes`, `reads` or `writes`.
+    pub what: &'static str,
+    /// What it does a second.
+    pub rate: f64,
+    /// What it may do a second.
+    pub limit: f64,
+}
+
+impl IoThrottle {
+    /// The rate of the limit.
+    pub fn share(&self) -> f64 {
+        self.rate / self.limit
+    }
+}
+
+impl CgroupIoRate {
+    /// The limit that it is nearest to; none without a limit.
+    pub fn throttle(&self) -> Option<IoThrottle> {
+        let limits = &self.limits;
+        let all = [
+            ("read_bytes", self.read_bytes_per_second, limits.read_bytes),
+            ("write_bytes", self.write_bytes_per_second, limits.write_bytes),
+            ("reads", self.reads_per_second, limits.reads),
+            ("writes", self.writes_per_second, limits.writes),
+        ];
+        let limited = all.into_iter().filter_map(|(what, rate, limit)| {
+            let limit = limit.value().filter(|&limit| limit > 0)? as f64;
+            Some(IoThrottle { what, rate, limit })
+        });
+        limited.max_by(|a, b| a.share().total_cmp(&b.share()))
+    }
 }
 
 /// What a path or the machine tells of a container; empty texts are unknown.

@@ -144,6 +144,12 @@ table! {
         /// v1: the lowest limit of it and its ancestors as the kernel tells it, hidden ones included; none when
         /// unlimited.
         memory_hierarchical_limit_bytes: Num = 69 (Fact, Bytes, "memory.stat"),
+        /// Tasks in it and below it.
+        pids_current: Num = 90 (Gauge, Count, "pids.current"),
+        /// Tasks that may be in it and below it; none when unlimited.
+        pids_limit: Num = 91 (Fact, Count, "pids.max"),
+        /// Forks that failed at its limit or one above it.
+        pids_events_max: Num = 92 (Counter, Count, "pids.events"),
     }
 }
 
@@ -174,5 +180,13 @@ table! {
         reads: Num = 5 (Counter, Count, "io.stat"),
         /// Writes.
         writes: Num = 6 (Counter, Count, "io.stat"),
+        /// Bytes that it may read a second; none when unlimited (v1: `blkio.throttle.read_bps_device`).
+        read_bytes_limit: Num = 20 (Fact, Bytes, "io.max"),
+        /// Bytes that it may write a second.
+        write_bytes_limit: Num = 21 (Fact, Bytes, "io.max"),
+        /// Reads that it may do a second.
+        reads_limit: Num = 22 (Fact, Count, "io.max"),
+        /// Writes that it may do a second.
+        writes_limit: Num = 23 (Fact, Count, "io.max"),
     }
 }

@@ -8,6 +8,7 @@ mod disks;
 mod findings;
 mod host;
 mod irqs;
+mod limits;
 mod machine;
 mod nics;
 mod processes;
@@ -54,6 +55,8 @@ object! {
         cgroups: Option<Vec<cgroups::Cgroup>>,
         disks: Option<Vec<disks::Disk>>,
         processes: Option<Vec<processes::Process>>,
+        net_namespaces: Option<Vec<limits::NetNamespace>>,
+        kernel_tables: limits::KernelTables,
         pressure: Option<host::Pressure>,
         sysctls: Option<Named<value::Text>>,
         metrics: Option<Vec<sockets::Metric>>,
@@ -99,6 +102,9 @@ pub fn document(frame: &Frame, options: &Options<'_>) -> Document {
         cgroups: list(&raw.cgroups, cgroups.into_iter().map(cgroups::cgroup)),
         disks: list(&raw.disks, frame.disks.iter().map(disks::disk)),
         processes: list(&raw.processes, processes.into_iter().map(processes::process)),
+        net_namespaces: (!frame.net_namespaces.is_empty())
+            .then(|| frame.net_namespaces.iter().map(limits::namespace).collect()),
+        kernel_tables: limits::tables(&frame.kernel_tables),
         pressure: (!frame.pressure.is_empty()).then(|| host::pressure(frame)),
         sysctls: list(&raw.sysctls, frame.sysctls.iter().map(|(name, value)| (name.into(), value.into()))).map(Named),
         metrics: list(&raw.metrics, frame.metrics.iter().map(sockets::metric)),

@@ -17,6 +17,9 @@ object! {
         io: Option<Vec<Io>>,
         processes: Known<u64>,
         cpuset_cpus: Option<Set>,
+        pids: Known<u64>,
+        pids_limit: Known<u64>,
+        pids_refused_per_second: Option<f64>,
         cpuset_mems: Option<Set>,
         cpuset_busy: Option<f64>,
         run_wait_cores: Option<f64>,
@@ -106,6 +109,16 @@ object! {
         write_bytes_per_second: f64,
         reads_per_second: f64,
         writes_per_second: f64,
+        limits: Option<IoLimits>,
+    }
+}
+
+object! {
+    pub(crate) IoLimits {
+        read_bytes_per_second: Known<u64>,
+        write_bytes_per_second: Known<u64>,
+        reads_per_second: Known<u64>,
+        writes_per_second: Known<u64>,
     }
 }
 
@@ -132,6 +145,9 @@ pub(super) fn cgroup(group: &frame::Cgroup) -> Cgroup {
         io: (!group.io.is_empty()).then(|| group.io.iter().map(io).collect()),
         processes: group.processes,
         cpuset_cpus: set(group.cpuset_cpus.as_ref()),
+        pids: group.pids,
+        pids_limit: group.pids_limit,
+        pids_refused_per_second: group.pids_refused_per_second,
         cpuset_mems: set(group.cpuset_mems.as_ref()),
         cpuset_busy: group.cpuset_busy,
         run_wait_cores: group.run_wait_cores,
@@ -204,5 +220,11 @@ fn io(row: &frame::CgroupIoRate) -> Io {
         write_bytes_per_second: row.write_bytes_per_second,
         reads_per_second: row.reads_per_second,
         writes_per_second: row.writes_per_second,
+        limits: row.throttle().is_some().then_some(IoLimits {
+            read_bytes_per_second: row.limits.read_bytes,
+            write_bytes_per_second: row.limits.write_bytes,
+            reads_per_second: row.limits.reads,
+            writes_per_second: row.limits.writes,
+        }),
     }
 }

@@ -1,0 +1,67 @@
+//! What network namespaces count, and tables of the kernel that can be full.
+
+use crate::Known;
+
+/// TCP, UDP and connection tracking of a network namespace in this interval.
+#[derive(Clone, Debug, Default)]
+pub struct NetNamespace {
+    /// Its inode; zero where it is not known.
+    pub netns: u64,
+    /// The process that it was read through; none for the namespace of this program.
+    pub pid: Known<u32>,
+    /// Connections now.
+    pub established: Known<u64>,
+    /// Segments received.
+    pub in_segs_per_second: Option<f64>,
+    /// Segments sent.
+    pub out_segs_per_second: Option<f64>,
+    /// Segments sent again.
+    pub retrans_segs_per_second: Option<f64>,
+    /// Connections opened.
+    pub active_opens_per_second: Option<f64>,
+    /// Connections accepted.
+    pub passive_opens_per_second: Option<f64>,
+    /// Connections that found a full accept queue.
+    pub listen_overflows_per_second: Option<f64>,
+    /// Connections dropped by listening sockets for whatever reason.
+    pub listen_drops_per_second: Option<f64>,
+    /// Times the retransmission timer fired.
+    pub timeouts_per_second: Option<f64>,
+    /// SYNs sent again.
+    pub syn_retrans_per_second: Option<f64>,
+    /// Segments dropped because a socket's backlog or receive buffer was full.
+    pub socket_drops_per_second: Option<f64>,
+    /// UDP packets received.
+    pub udp_in_per_second: Option<f64>,
+    /// UDP packets dropped because the receive buffer was full.
+    pub udp_rcvbuf_errors_per_second: Option<f64>,
+    /// Connections that could not be tracked, and tracked ones that were thrown out to make room.
+    pub conntrack_drops_per_second: Option<f64>,
+    /// Tracked connections.
+    pub conntrack_entries: Known<u64>,
+}
+
+impl NetNamespace {
+    /// Segments sent again, of those that were sent (`RetransSegs` / `OutSegs`).
+    pub fn retransmit_ratio(&self) -> Option<f64> {
+        let sent = self.out_segs_per_second.filter(|&sent| sent > 0.0)?;
+        Some((self.retrans_segs_per_second? / sent).min(1.0))
+    }
+}
+
+/// Tables of the kernel that can be full.
+#[derive(Clone, Debug, Default)]
+pub struct KernelTables {
+    /// Open files on the machine (`file-nr`).
+    pub files: Known<u64>,
+    /// The most there may be.
+    pub files_limit: Known<u64>,
+    /// Tracked connections of this program's network namespace.
+    pub conntrack: Known<u64>,
+    /// The most there may be.
+    pub conntrack_limit: Known<u64>,
+    /// Tasks on the machine.
+    pub tasks: Known<u64>,
+    /// The most there may be (`kernel.threads-max` and `kernel.pid_max`, the lower one).
+    pub tasks_limit: Known<u64>,
+}
