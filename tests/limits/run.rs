@@ -1,0 +1,128 @@
+//! One scenario after the other: load, answer, reliefs.
+
+use crate::answer::{self, Answer};
+use crate::number::Meter;
+use crate::report;
+use crate::scenario::Scenario;
+use crate::shell::Shell;
+use crate::truth::{self, Truth, Window};
+use crate::{Options, shell::open};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Seconds before `check`.
+const WARM: Duration = Duration::from_secs(3);
+/// Seconds of numbers under a relief.
+const RELIEF: Duration = Duration::from_millis(4100);
+
+/// How a scenario came out.
+pub(crate) struct Outcome {
+    pub(crate) name: String,
+    pub(crate) proves: String,
+    pub(crate) nothing: bool,
+    /// None with answers only.
+    pub(crate) truth: Option<Truth>,
+    pub(crate) answer: Option<Answer>,
+    /// Why there is no answer.
+    pub(crate) failed: Option<String>,
+    pub(crate) seconds: u64,
+}
+
+/// Runs them.
+pub(crate) fn all(scenarios: &[Scenario], options: &Options) -> Result<Vec<Outcome>, String> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| error.to_string())?;
+    let cache = tempfile::Builder::new().prefix("topotop-limits-cache-").tempdir();
+    let cache = cache.map_err(|error| format!("a temporary folder: {error}"))?;
+    open(cache.path())?;
+    let mut all = Vec::new();
+    for scenario in scenarios {
+        let mut outcome = timed(scenario, cache.path(), options);
+        if outcome.truth.as_ref().is_some_and(|truth| truth.is_void) {
+            report::one(&outcome);
+            println!("limits: {}: repeated, the number moved by itself", scenario.name);
+            outcome = timed(scenario, cache.path(), options);
+        }
+        report::one(&outcome);
+        all.push(outcome);
+    }
+    Ok(all)
+}
+
+fn timed(scenario: &Scenario, cache: &Path, options: &Options) -> Outcome {
+    let start = Instant::now();
+    let (truth, answer, failed) = match run(scenario, cache, options) {
+        Ok((truth, answer)) => (truth, Some(answer), None),
+        Err(why) => (None, None, Some(why)),
+    };
+    let Scenario { name, proves, nothing, .. } = scenario;
+    let seconds = start.elapsed().as_secs();
+    Outcome { name: name.clone(), proves: proves.clone(), nothing: *nothing, truth, answer, failed, seconds }
+}
+
+fn run(scenario: &Scenario, cache: &Path, options: &Options) -> Result<(Option<Truth>, Answer), String> {
+    let shell = Shell::new(scenario, cache)?;
+    let with_words = |why: String| format!("{why}; {}", shell.last_words());
+    shell.run(&scenario.load).map_err(with_words)?;
+    let mut meter = match &scenario.number {
+        Some(number) if !options.answers_only => Some(Meter::new(number, &shell)?),
+        _ => None,
+    };
+    wait(meter.as_mut(), WARM);
+    let mut recording = match &options.keep {
+        Some(folder) => Some(record(options, &folder.join(&scenario.name))?),
+        None => None,
+    };
+    let start = Instant::now();
+    let child = answer::start(options)?;
+    let output = thread::spawn(move || child.wait_with_output());
+    while !output.is_finished() && start.elapsed() < Duration::from_secs(40) {
+        wait(meter.as_mut(), Duration::from_millis(500));
+    }
+    let output = output.join().map_err(|_| "check was not waited for")?.map_err(|error| error.to_string())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if let Some(child) = &mut recording {
+        child.wait().map_err(|error| error.to_string())?;
+    }
+    let answer = answer::judge(scenario, &text).map_err(with_words)?;
+    let truth = match meter {
+        Some(meter) if !scenario.relief.is_empty() => Some(reliefs(scenario, &shell, meter, start).map_err(with_words)?),
+        _ => None,
+    };
+    Ok((truth, answer))
+}
+
+/// Applies each relief and takes it back.
+fn reliefs(scenario: &Scenario, shell: &Shell, mut meter: Meter<'_>, start: Instant) -> Result<Truth, String> {
+    let before = Window { samples: meter.between(start, Instant::now()) };
+    let mut windows = Vec::new();
+    for relief in &scenario.relief {
+        shell.run(&relief.apply)?;
+        wait(Some(&mut meter), Duration::from_secs(relief.settle.unwrap_or(scenario.settle)));
+        let start = Instant::now();
+        wait(Some(&mut meter), RELIEF);
+        windows.push(Window { samples: meter.between(start, Instant::now()) });
+        shell.run(&relief.undo)?;
+    }
+    wait(Some(&mut meter), Duration::from_secs(scenario.settle));
+    let start = Instant::now();
+    wait(Some(&mut meter), RELIEF);
+    let after = Window { samples: meter.between(start, Instant::now()) };
+    Ok(truth::judge(scenario, &before, &after, &windows))
+}
+
+fn wait(meter: Option<&mut Meter<'_>>, time: Duration) {
+    match meter {
+        Some(meter) => meter.until(Instant::now() + time),
+        None => thread::sleep(time),
+    }
+}
+
+/// Records the same time.
+fn record(options: &Options, path: &Path) -> Result<std::process::Child, String> {
+    let mut command = Command::new(&options.binary);
+    command.args(["record", "--for", "18s", "--interval", "1s", "-o"]).arg(path.with_extension("rec"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().map_err(|error| format!("{}: {error}", options.binary.display()))
+}
