@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test guest guest-change measured soak build setup setup-test lint bench picture clean
+.PHONY: run test guest guest-change measured limits soak build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -29,6 +29,12 @@ guest-change: setup setup-test ## the scenarios that a change touches, and a sha
 
 measured: setup setup-test ## raw effects of fixes, measured in rounds: wants the machine to itself
 	@TOPOTOP_GUEST=measured $(CARGO) test --locked $(FEATURES) --test guest -- $(ARGS)
+
+# Real programs of Debian's packages, each driven into one known limit: control groups and network namespaces, so as root.
+# ARGS="quota redis" picks scenarios by parts of their names, --answers-only leaves out the reliefs, --keep DIR keeps
+# recordings, --write-docs writes docs/limits.md.
+limits: build setup-test ## whether the headline names what limits: 28 loads, each relieved in turn; wants the machine to itself
+	@TOPOTOP_LIMITS=1 TOPOTOP_BIN=$${TOPOTOP_BIN:-target/release/topotop} $(CARGO) test --locked $(FEATURES) --test limits -- $(ARGS)
 
 # Two hundred kills of a recording, a CPU that goes offline for a moment, Erlang nodes on one CPU, groups at their limit.
 soak: setup setup-test ## tests that take long or disturb the machine

@@ -69,8 +69,7 @@ pub(crate) fn judge(scenario: &Scenario, text: &str) -> Result<Answer, String> {
     let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let summary = lines.last().and_then(|line| line.get("summary")).ok_or("check printed no summary")?;
     let headline = Headline::of(summary.get("bottleneck").unwrap_or(&Value::Null));
-    let samples: Vec<Headline> =
-        lines.iter().filter_map(|line| line.get("bottleneck")).map(Headline::of).collect();
+    let samples: Vec<Headline> = lines.iter().filter_map(|line| line.get("bottleneck")).map(Headline::of).collect();
     let is_right = |one: &Headline| outcome(scenario, one) == Outcome::Hit;
     let wrong = samples.iter().rposition(|one| !is_right(one)).map_or(0, |at| at + 1);
     let key = |one: &Headline| (one.verdict.clone(), one.resource.clone(), one.subject.clone());
@@ -86,7 +85,10 @@ impl Headline {
     fn of(value: &Value) -> Self {
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let unknown = value.get("unknown").and_then(Value::as_array).map(|all| {
-            all.iter().map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)).collect::<Vec<_>>().join(", ")
+            all.iter()
+                .map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned))
+                .collect::<Vec<_>>()
+                .join(", ")
         });
         Self {
             verdict: text("verdict"),

@@ -87,7 +87,9 @@ fn run(scenario: &Scenario, cache: &Path, options: &Options) -> Result<(Option<T
     }
     let answer = answer::judge(scenario, &text).map_err(with_words)?;
     let truth = match meter {
-        Some(meter) if !scenario.relief.is_empty() => Some(reliefs(scenario, &shell, meter, start).map_err(with_words)?),
+        Some(meter) if !scenario.relief.is_empty() => {
+            Some(reliefs(scenario, &shell, meter, start).map_err(with_words)?)
+        }
         _ => None,
     };
     Ok((truth, answer))
