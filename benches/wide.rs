@@ -100,6 +100,7 @@ fn draw(frame: &topotop_model::frame::Frame, history: &History, area: Rect) -> V
         surroundings: &Surroundings::default(),
         theme: &theme,
         charset: Charset::Unicode,
+        zone: topotop::units::zone(),
         selected: None,
         filter: "",
     };

@@ -128,7 +128,7 @@ impl AppliedCollector {
     }
 }
 
-/// True where root keeps a journal and this user, who has another one, may not look.
+/// True where root keeps a journal that this user, who has another one, may not read.
 fn is_hidden(own: &Path) -> bool {
     let refused = |error: std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
     own != Path::new(OF_ROOT) && std::fs::symlink_metadata(Path::new(OF_ROOT).join(JOURNAL)).is_err_and(refused)
@@ -192,7 +192,7 @@ fn fill(answer: &Answer, draft: &mut Draft) {
     let table = draft.applied.data_mut();
     clear(table);
     let Ok(rows) = answer else {
-        let needs = "a journal that can be read: `topotop fix journal` says why not";
+        let needs = "a readable journal (see `topotop fix journal`)";
         draft.applied.state = State::Missing;
         draft.applied.gaps.add("journal", Reason::NotSupported, needs);
         return;

@@ -1,4 +1,4 @@
-//! Whether the machine does next to nothing: what would show trouble may be looked at less often meanwhile.
+//! Whether the machine is idle: sections that would only show trouble are read less often meanwhile.
 
 use topotop_model::Table;
 use topotop_model::tables::cpu::CpuTimes;
@@ -6,10 +6,10 @@ use topotop_model::tables::cpu::CpuTimes;
 /// The machine is calm from the second sample on in which its CPUs together are busy for less than this part of the
 /// time of one; waiting for disks is being busy here.
 const PART: u64 = 20;
-/// Of a tick, 10 ms wherever the kernel tells its ticks to programs.
+/// A clock tick, 10 ms wherever the kernel reports ticks to programs.
 const TICK_NS: u64 = 10_000_000;
 
-/// What the CPUs had done at the last look.
+/// CPU time at the last reading.
 #[derive(Debug, Default)]
 pub(crate) struct Calm {
     busy_ticks: u64,

@@ -7,6 +7,7 @@ mod names;
 mod plan;
 
 use crate::live::{File, Kernel, capture_nics, capture_space, space_path};
+use crate::root::{SAMPLES, SECOND};
 use crate::sampler::stamp;
 use crate::worker::Worker;
 use crate::{Demand, Options, Root, Sampler};
@@ -17,10 +18,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_model::{Snapshot, Stamp};
 
-/// The file that tells when each sample was taken and where its files are.
-pub(crate) const SAMPLES: &str = "topotop/samples";
-/// The directory of the second sample's files.
-pub(crate) const SECOND: &str = "t1";
 /// How long the kernel may take to answer what has no file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -38,7 +35,7 @@ pub struct Settings {
 pub enum Entry {
     /// A directory.
     Directory,
-    /// A symbolic link and what it says.
+    /// A symbolic link and its target.
     Link(PathBuf),
     /// A file and its bytes.
     File(Vec<u8>),
@@ -51,7 +48,7 @@ pub struct Report {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Files that were gone or refused when they were looked at again.
+    /// Files that were gone or refused at the second reading.
     pub lost: u64,
 }
 
@@ -97,7 +94,7 @@ fn index_line(index: &mut String, directory: &str, stamp: &Stamp) {
     );
 }
 
-/// Hands on everything that was asked for up to now; gives the time at which that began.
+/// Passes on everything read up to now; returns when that began.
 fn sample(
     sampler: &Sampler,
     below: Option<&Path>,

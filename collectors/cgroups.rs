@@ -34,7 +34,7 @@ const THOROUGH_NS: u64 = 10_000_000_000;
 const MOUNTS_NS: u64 = 60_000_000_000;
 /// Between two readings of settings.
 const SELDOM_NS: u64 = 5_000_000_000;
-/// The same while a group stands still.
+/// The same while a group is idle.
 const STILL_NS: u64 = 20_000_000_000;
 /// Before a file that could not be read is tried again.
 const RETRY_NS: u64 = 30_000_000_000;
@@ -72,7 +72,7 @@ impl Collector for CgroupCollector {
         draft.cgroup_io.begin(cx.now_ns);
         self.mounts(cx, draft);
         if self.hierarchies.is_empty() {
-            draft.cgroups.gaps.add("sys/fs/cgroup", Reason::NotFound, "a mounted control group file system");
+            draft.cgroups.gaps.add("sys/fs/cgroup", Reason::NotFound, "a mounted cgroup file system");
             draft.cgroups.state = State::Missing;
             draft.cgroup_io.state = State::Missing;
             return;
@@ -84,7 +84,7 @@ impl Collector for CgroupCollector {
     }
 }
 
-/// Where the hierarchies are, for whoever wants to write there.
+/// Where the hierarchies are, for fixes that write there.
 fn tell(hierarchies: &[Hierarchy], now_ns: u64, draft: &mut Draft) {
     draft.cgroup_mounts.begin(now_ns);
     let table = draft.cgroup_mounts.data_mut();
@@ -163,7 +163,7 @@ impl CgroupCollector {
             let after = probed(draft.cgroups.data(), slot);
             let is_top = self.tree.top() == Some(slot);
             let Some(group) = self.tree.get_mut(slot) else { continue };
-            // Without CPU time nothing tells of standing still.
+            // Without CPU time nothing shows that a group is idle.
             let moved = is_top || before != after || after.cpu.is_none() || cx.demand.complete;
             if moved {
                 group.warm = if before == Probe::default() { 1 } else { WARM };
@@ -270,7 +270,7 @@ impl CgroupCollector {
         let counted = self.hierarchies.iter().find(|hierarchy| hierarchy.has & mounts::controller::BLKIO != 0);
         if let Some(hierarchy) = counted.filter(|_| groups > 1 && draft.cgroup_io.data().rows().is_empty()) {
             let path = format!("{}/*/blkio.throttle.io_service_bytes", hierarchy.dir.to_string_lossy());
-            draft.cgroup_io.gaps.add(&path, Reason::NotSupported, "cgroup v2 or a throttle rule");
+            draft.cgroup_io.gaps.add(&path, Reason::NotSupported, "cgroup v2 or a throttling rule");
         }
     }
 }
@@ -300,7 +300,7 @@ fn pattern(hierarchies: &[Hierarchy], file: &files::Held) -> String {
     format!("{}/*/{name}", dir.unwrap_or_default())
 }
 
-/// What tells whether a group moved.
+/// The counter that shows whether a group was active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Probe {
     cpu: Option<u64>,

@@ -30,7 +30,7 @@ impl Collector for CpuCollector {
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
         draft.cpu_times.begin(cx.now_ns);
         draft.load.begin(cx.now_ns);
-        // What a file no longer says is not what it said last.
+        // A value that a file no longer holds does not keep its last one.
         let load = draft.load.data_mut();
         let only = load.only();
         load.forget(only);

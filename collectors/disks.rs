@@ -7,7 +7,6 @@ mod space;
 mod stats;
 
 pub(crate) use mounts::MountsCollector;
-pub(crate) use space::ask;
 
 use crate::files::read;
 use crate::root::Kept;

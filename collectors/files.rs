@@ -45,7 +45,7 @@ impl<'a> Files<'a> {
         Ok(content(self.buf))
     }
 
-    /// What `parse` makes of a file; an empty file says nothing.
+    /// What `parse` makes of a file; an empty file has no value.
     pub(crate) fn parsed<T>(
         &mut self,
         path: &str,
@@ -77,7 +77,7 @@ impl<'a> Files<'a> {
         self.parsed(path, pattern, gaps, number)
     }
 
-    /// An id, where a negative number says that there is none.
+    /// An id; a negative number means none.
     pub(crate) fn id(&mut self, path: &str, pattern: &str, gaps: &mut Gaps) -> Known<u64> {
         let value = self.parsed(path, pattern, gaps, |bytes| {
             let value = signed(bytes)?;
@@ -110,13 +110,13 @@ impl<'a> Files<'a> {
     }
 }
 
-/// What a file says, without its end: a newline, in some kernels followed by a NUL.
+/// The contents of a file without the newline at its end, in some kernels followed by a NUL.
 fn content(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     trim(bytes.get(..end).unwrap_or_default())
 }
 
-/// What a file of several numbers says, if its end is there: a cut one may lack digits.
+/// The contents of a file of several numbers, if its end is there: a cut one may lack digits.
 pub(crate) fn finished(bytes: &[u8]) -> Option<&[u8]> {
     matches!(bytes.last(), None | Some(b'\n' | 0)).then(|| content(bytes))
 }

@@ -52,7 +52,7 @@ impl Collector for HostCollector {
     }
 }
 
-/// Reads what the kernel says of itself; true when anything was there.
+/// Reads the facts of the kernel; true when there were any.
 fn names(files: &mut Files<'_>, section: &mut Section<Host>, row: usize) -> bool {
     let mut any = false;
     let mut one = |path: &str, gaps: &mut topotop_model::Gaps| match files.bytes(path) {
@@ -90,7 +90,7 @@ fn names(files: &mut Files<'_>, section: &mut Section<Host>, row: usize) -> bool
     any
 }
 
-/// What has no file: asked of the kernel, or what `capture` wrote of it.
+/// Facts without a file: asked of the kernel, or as `capture` wrote them.
 fn live_only(files: &mut Files<'_>, table: &mut Host, row: usize) {
     let (arch, page) = if files.root.is_live() {
         (Some(sysinfo::System::cpu_arch()), Some(rustix::param::page_size() as u64))
@@ -108,7 +108,7 @@ fn live_only(files: &mut Files<'_>, table: &mut Host, row: usize) {
 const ARCH: &str = "topotop/arch";
 const PAGE_SIZE: &str = "topotop/page_size";
 
-/// The files that tell a captured tree what only a running kernel knows.
+/// The files of a captured tree with what only a running kernel knows.
 pub(crate) fn capture(root: &Root) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     if !root.is_live() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What libhwloc knows beyond sysfs: groups of CPUs, where devices without a node stand, kinds of memory.
+//! What libhwloc adds to sysfs: groups of CPUs, the place of devices without a node, kinds of memory.
 //!
 //! It is asked in a short child of the program itself: libhwloc takes its root from the environment, may abort on a
 //! hostile tree, and is not needed for the first frame. This file and its parts are the only ones that use it.

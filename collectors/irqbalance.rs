@@ -13,7 +13,7 @@ use topotop_model::tables::irqs::Irqbalance;
 use topotop_model::{Draft, IdSet, Reason, Section, Sets, State, Table};
 
 const PERIOD_NS: u64 = 5_000_000_000;
-/// How often systemd is asked about a service that does not run, in ns.
+/// How often systemd is asked about a service that is not running, in ns.
 const ASK_NS: u64 = 30_000_000_000;
 const WAIT: Duration = Duration::from_millis(300);
 const PROGRAMS: [&str; 4] =
@@ -72,7 +72,7 @@ impl Collector for IrqbalanceCollector {
 }
 
 impl IrqbalanceCollector {
-    /// Whether systemd says that the service failed: asked rarely, and by a worker.
+    /// Whether systemd reports the service as failed: asked rarely, and by a worker.
     fn failed(&mut self, cx: &Cx<'_>) -> bool {
         if !cx.root.is_live() || !cx.root.exists("run/systemd/system") {
             return false;

@@ -99,7 +99,7 @@ impl JvmCollector {
                 Err(reason @ Reason::PermissionDenied) => {
                     gaps.add(PATTERN, *reason, "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root");
                 }
-                Err(reason @ Reason::NotFound) => gaps.add(PATTERN, *reason, "a JVM that runs with -XX:+UsePerfData"),
+                Err(reason @ Reason::NotFound) => gaps.add(PATTERN, *reason, "a JVM started with -XX:+UsePerfData"),
                 Err(reason) => gaps.add(PATTERN, *reason, ""),
             }
         }
@@ -123,7 +123,7 @@ fn put(table: &mut Jvms, slot: usize, process: Process, at_ns: u64, jvm: &Jvm) {
     table.version.set(slot, &jvm.version);
 }
 
-/// Processes that look like Java: by their name, or by the program that was started.
+/// Processes that look like Java: by their name, or by the program they started.
 fn targets(draft: &Draft) -> Vec<Target> {
     let table = draft.processes.data();
     let is_java = |slot: usize| {

@@ -4,6 +4,7 @@
 
 mod calm;
 pub mod capture;
+mod clock;
 pub mod descriptors;
 mod files;
 pub mod hwloc;
@@ -53,7 +54,7 @@ pub fn now() -> topotop_model::Stamp {
     sampler::stamp(0)
 }
 
-/// What somebody wants beyond the fixed base of judging and recording.
+/// Requests beyond the fixed base of judging and recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
     /// Read everything once and wait for workers: a single snapshot, a capture.
@@ -97,10 +98,10 @@ pub trait Collector: Send {
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft);
 }
 
-/// For sections that only tell of trouble where something is done, too.
+/// The period of sections that only show trouble on a busy machine, while it is idle.
 pub(crate) const CALM_NS: u64 = 4_000_000_000;
 
-/// Every collector, in the order of reading: topology first, since others look CPUs up.
+/// Every collector, in the order of reading: topology first, since others use its CPUs.
 fn all(options: &Options) -> Vec<Box<dyn Collector>> {
     vec![
         Box::new(host::HostCollector),

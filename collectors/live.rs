@@ -6,31 +6,13 @@ mod text;
 
 pub(crate) use text::{File, capture_nics, capture_space, space_path};
 
+pub use crate::sys::ethtool::{Channels, Driver};
+
 use crate::Root;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 use topotop_model::Reason;
-
-/// Driver of an interface (ETHTOOL_GDRVINFO).
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Driver {
-    /// Its name.
-    pub driver: String,
-    /// Bus address.
-    pub bus_info: String,
-}
-
-/// Channels or ring entries as (now, at most); a kind that the driver lacks has a maximum of zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Channels {
-    /// Receive-only.
-    pub rx: (u32, u32),
-    /// Send-only.
-    pub tx: (u32, u32),
-    /// Link interrupts and the like.
-    pub other: (u32, u32),
-    /// Both directions.
-    pub combined: (u32, u32),
-}
 
 /// Size and free space of a mounted file system (statvfs).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +30,7 @@ pub struct Space {
     pub used_bytes: Option<u64>,
 }
 
-/// What the kernel is asked. Everything in here may wait for a lock: call it from a worker.
+/// Queries to the kernel. Each may wait for a lock: call them from a worker.
 pub trait Live: Send + Sync + std::fmt::Debug {
     /// Driver of an interface.
     fn driver(&self, _nic: &str) -> Result<Driver, Reason> {
@@ -92,7 +74,7 @@ pub struct Kernel;
 
 impl Live for Kernel {
     fn space(&self, mount: &str) -> Result<Space, Reason> {
-        crate::disks::ask(mount)
+        statvfs(mount)
     }
 
     fn driver(&self, nic: &str) -> Result<Driver, Reason> {
@@ -159,4 +141,16 @@ impl Live for Captured {
     fn space(&self, mount: &str) -> Result<Space, Reason> {
         text::parse_space(&self.read(text::space_path(mount))?)
     }
+}
+
+fn statvfs(mount: &str) -> Result<Space, Reason> {
+    let stat = rustix::fs::statvfs(OsStr::from_bytes(mount.as_bytes())).map_err(crate::root::reason)?;
+    let block = stat.f_frsize.max(1);
+    Ok(Space {
+        total_bytes: stat.f_blocks.saturating_mul(block),
+        free_bytes: stat.f_bavail.saturating_mul(block),
+        inodes_total: stat.f_files,
+        inodes_free: stat.f_favail,
+        used_bytes: Some(stat.f_blocks.saturating_sub(stat.f_bfree).saturating_mul(block)),
+    })
 }

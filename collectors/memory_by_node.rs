@@ -20,7 +20,7 @@ use std::time::Duration;
 use topotop_model::tables::processes::ProcessMemory;
 use topotop_model::{Draft, Reason, Section, State, Table};
 
-/// Below this every page is looked at: that is cheaper than it is to be unsure.
+/// Below this every page is read: that is cheap, and sampling would be imprecise.
 const SMALL: u64 = 64 << 20;
 /// Share of a core that may be used by default.
 const BUDGET: f64 = 0.01;
@@ -34,11 +34,11 @@ const EXACT_PER_GIB: u64 = 10_000_000;
 const INTERVAL_NS: u64 = 3_000_000_000;
 /// The same where every page is walked, which holds the process up.
 const WALK_INTERVAL_NS: u64 = 10_000_000_000;
-/// The same for the one that was asked for.
+/// The same for the selected process.
 const ASKED_INTERVAL_NS: u64 = 2_000_000_000;
-/// The same where the policy alone is asked for.
+/// The same where only the policy is read.
 const POLICY_INTERVAL_NS: u64 = 30_000_000_000;
-/// How long what was refused is not asked again.
+/// How long a refused query is not repeated.
 const REFUSED_NS: u64 = 60_000_000_000;
 /// An answer that is not there by then is overdue, and another worker takes over.
 const OVERDUE_NS: u64 = 5_000_000_000;
@@ -115,7 +115,7 @@ impl Collector for MemoryByNode {
     }
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
-        // With one node there is nothing to find out, unless somebody wants to know it of one process.
+        // With one node there is nothing to read, except for a selected process.
         let nodes = draft.node_topology.data();
         let has_memory =
             |&slot: &usize| nodes.has_memory.value(slot) != Some(0) && nodes.memory_total_bytes.value(slot) != Some(0);
@@ -222,7 +222,7 @@ impl MemoryByNode {
             let mut asker = Asker::new(Arc::clone(cx.root), Arc::clone(cx.live));
             self.worker = Worker::spawn("memory", move |target| asker.ask(target)).ok();
         }
-        let deadline = crate::processes::monotonic_ns() + PATIENCE.as_nanos() as u64;
+        let deadline = crate::clock::monotonic_ns() + PATIENCE.as_nanos() as u64;
         let mut changed = false;
         for &target in todo {
             while cx.demand.complete && self.line.len() >= LINE {
@@ -248,31 +248,31 @@ impl MemoryByNode {
 
     /// Waits for one answer; none when there is none to wait for or time is up.
     fn wait(&mut self, cx: &Cx<'_>, deadline: u64, draft: &mut Draft) -> Option<bool> {
-        let left = Duration::from_nanos(deadline.saturating_sub(crate::processes::monotonic_ns()));
+        let left = Duration::from_nanos(deadline.saturating_sub(crate::clock::monotonic_ns()));
         let answer = self.worker.as_mut()?.wait(left)?;
         Some(self.answer(&answer, cx.now_ns, draft.process_memory.data_mut()))
     }
 
-    /// Marks a new generation and says what could not be asked.
+    /// Marks a new generation and reports what could not be read.
     fn publish(&self, cx: &Cx<'_>, section: &mut Section<ProcessMemory>) {
         section.begin(cx.now_ns);
         for (path, reason) in self.known.values().filter_map(|known| known.refused) {
             let needs = match (path, reason) {
                 (_, Reason::Vanished) => continue,
                 (_, Reason::PermissionDenied) => "CAP_SYS_PTRACE or root",
-                // With one node nobody misses it.
+                // With one node it is not missed.
                 ("proc/*/numa_maps", Reason::NotFound) if self.one_node => continue,
-                (_, Reason::NotFound) if !cx.root.is_live() => "a capture that has it",
+                (_, Reason::NotFound) if !cx.root.is_live() => "a capture that includes it",
                 ("proc/*/numa_maps", Reason::NotFound) => "CONFIG_NUMA",
                 ("move_pages", Reason::NotSupported) => {
-                    "the process selected: its resident pages are too sparse to sample"
+                    "the process selected (its resident pages are too sparse to sample)"
                 }
                 _ => "",
             };
             section.gaps.add(path, reason, needs);
         }
         if self.late > 0 {
-            section.gaps.add_many("move_pages", Reason::TimedOut, "a longer look", self.late as u64);
+            section.gaps.add_many("move_pages", Reason::TimedOut, "more time", self.late as u64);
         }
     }
 }

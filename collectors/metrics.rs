@@ -1,5 +1,5 @@
-//! The application's own numbers, as the user asked for them: from what a command prints, files, programs and pages.
-//! Whatever may wait is asked by a thread of its own for each, one question at a time.
+//! The application's own metrics, as the user requested them: from the output of commands, files, programs and pages.
+//! Each source that may wait has a thread of its own, with one query at a time.
 
 mod file;
 mod http;
@@ -130,7 +130,7 @@ impl Number {
             None => {}
             Some(Err(reason)) => self.failed = Some(reason),
             Some(Ok(newest)) => {
-                // It was read, and what is asked for is not in it.
+                // It was read, and does not contain the metric.
                 self.failed = newest.is_none().then_some(Reason::Malformed);
                 self.take(newest);
             }
@@ -141,7 +141,7 @@ impl Number {
         let Some((picked, at_ns)) = newest.filter(|newest| self.newest != Some(*newest)) else { return };
         if let Some((before, before_ns)) = self.newest.filter(|_| picked.counter) {
             let (gained, elapsed) = (picked.value - before.value, at_ns.saturating_sub(before_ns) as f64 / 1e9);
-            // Who counts from zero again says nothing of what was in between.
+            // A counter that restarts from zero does not show what happened in between.
             self.rate = (gained >= 0.0 && elapsed > 0.0).then_some(gained / elapsed);
         }
         self.newest = Some((picked, at_ns));
@@ -184,14 +184,14 @@ impl Number {
     /// Why there is no number now.
     fn gap(&self, table: &Metrics) -> Option<Reason> {
         let there = self.slot.is_some_and(|slot| table.value.raw(slot).is_some());
-        // One that came and no longer does is late, whatever the last try said.
+        // A metric that was there and is missing now is late, whatever the last reason was.
         (!there).then(|| self.failed.or(self.newest.map(|_| Reason::TimedOut)).unwrap_or(Reason::TimedOut))
     }
 }
 
 /// The thread that asks; none for what comes by itself.
 fn spawn(source: &Source) -> Option<Worker<(), Answer>> {
-    let now = crate::processes::monotonic_ns;
+    let now = crate::clock::monotonic_ns;
     let whole = move |text: Result<String, Reason>, pick: &Pick| Ok(pick.text(&text?).map(|picked| (picked, now())));
     match source.clone() {
         Source::Stream(..) => None,
@@ -277,14 +277,14 @@ mod tests {
         let missing = Metric::parse("z=command:/nothing/of/this/name").expect("a metric");
         let mut bench = Bench::new(vec![program, file, missing]);
         let values = |frame: Frame| frame.metrics.iter().map(|metric| metric.value).collect::<Vec<_>>();
-        let now = crate::processes::monotonic_ns();
+        let now = crate::clock::monotonic_ns();
         let mut seen = values(bench.sample(now));
         // A busy machine may take longer for a program than a sample waits.
         for _ in 0..50 {
             if seen == [Some(41.5), Some(12.0), None] {
                 break;
             }
-            seen = values(bench.sample(crate::processes::monotonic_ns()));
+            seen = values(bench.sample(crate::clock::monotonic_ns()));
         }
         assert_eq!(seen, [Some(41.5), Some(12.0), None]);
         assert_eq!(bench.gap(), Some(Reason::NotFound));
@@ -297,7 +297,7 @@ mod tests {
         std::fs::write(&path, "jobs_total 100\n").expect("written");
         let metric = Metric::parse(&format!("jobs=file:{}#jobs_total", path.display())).expect("a metric");
         let mut bench = Bench::new(vec![metric]);
-        let value = |bench: &mut Bench| bench.sample(crate::processes::monotonic_ns()).metrics[0].value;
+        let value = |bench: &mut Bench| bench.sample(crate::clock::monotonic_ns()).metrics[0].value;
         assert_eq!(value(&mut bench), None, "one number has no rate");
         let mut rate = None;
         for total in 0..50 {

@@ -21,7 +21,7 @@ use topotop_model::tables::nics::Nics;
 use topotop_model::{Draft, Gaps, Reason, Slots, State, Table};
 use write::QueueRows;
 
-/// How often everything is looked at, in ns; at once when a link came or went, or an interface.
+/// How often all facts are read, in ns; immediately when a link changed, or an interface came or went.
 const PERIOD_NS: u64 = 30_000_000_000;
 /// How long a first or single sample waits for the worker.
 const WAIT: Duration = Duration::from_millis(300);
@@ -44,7 +44,7 @@ pub(crate) struct NicCollector {
     submitted_ns: u64,
     everything_ns: Option<u64>,
     next_ns: u64,
-    /// Packets of all interfaces when drivers were asked last.
+    /// Packets of all interfaces at the last reading of drivers.
     packets: u64,
     /// Interfaces that sysfs has: the only ones there are where /proc/net/dev cannot be read.
     in_sysfs: Vec<String>,
@@ -121,7 +121,7 @@ impl NicCollector {
         answers
     }
 
-    /// Remembers what an answer says for later readings.
+    /// Keeps what a reply means for later readings.
     fn note(&mut self, answer: &Answer, now_ns: u64) {
         self.stuck = false;
         self.next_ns = now_ns.saturating_add(answer.spent_ns.saturating_mul(DUTY));
@@ -206,7 +206,7 @@ impl NicCollector {
         if worker.pending() > 0 {
             let late = cx.now_ns.saturating_sub(self.submitted_ns) > OVERDUE_NS;
             if late && !self.stuck {
-                // No rate may come from counters that nobody reads any more.
+                // No rate may come from counters that are no longer read.
                 self.queues.forget();
                 self.queues.write(cx.now_ns, draft);
             }
@@ -234,7 +234,7 @@ impl NicCollector {
         }
     }
 
-    /// True where next to nothing went through any queue since drivers were asked, and that is not long ago.
+    /// True where the queues are idle since drivers were read, and that is not long ago.
     fn is_idle(&self, now_ns: u64, table: &Nics) -> bool {
         let moved = packets(table).abs_diff(self.packets);
         moved < BUSY_PACKETS && now_ns.saturating_sub(self.submitted_ns) + 1_000_000 < IDLE_NS
@@ -247,7 +247,7 @@ impl NicCollector {
         }
         let waiting = self.worker.as_ref().is_some_and(|worker| worker.pending() > 0);
         if self.stuck || (waiting && cx.demand.complete) {
-            section.gaps.add("sys/class/net/*", Reason::TimedOut, "the kernel's network lock (rtnl)");
+            section.gaps.add("sys/class/net/*", Reason::TimedOut, "the network lock of the kernel (rtnl) released");
         }
         if section.data().rows().is_empty() && !section.gaps.is_empty() {
             section.state = State::Missing;

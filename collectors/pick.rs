@@ -3,7 +3,7 @@
 use crate::parse::{fields, lines, number, whole_lines};
 use topotop_model::Num;
 
-/// What stands behind a key.
+/// The value after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A number of kB: taken in bytes.
@@ -30,7 +30,7 @@ pub(crate) struct Picked<const N: usize> {
 }
 
 impl<const N: usize> Picked<N> {
-    /// Picks from a file; `place` tells where a key's number goes.
+    /// Picks from a file; `place` is the column of a key.
     pub(crate) fn new(bytes: &[u8], place: impl Fn(&[u8]) -> Option<(usize, Form)>) -> Self {
         let (bytes, cut) = whole_lines(bytes);
         let mut picked = Self { cells: [Cell::default(); N], bad: u64::from(cut) };

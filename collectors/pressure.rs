@@ -77,7 +77,7 @@ fn take(
     table.full_avg10.set_or_clear(slot, stall.full.map(|line| line.avg10));
 }
 
-/// What would make the kernel tell.
+/// What would make the kernel report it.
 pub(crate) fn needs(reason: Reason) -> &'static str {
     match reason {
         Reason::NotFound => "Linux 4.20 and psi=1",

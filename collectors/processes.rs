@@ -19,7 +19,6 @@ use file::ProcFile;
 use gaps::{Counts, Failed, File};
 use population::Population;
 use quiet::{Quiet, is_turn};
-use rustix::time::{ClockId, clock_gettime};
 use stat::{PF_KTHREAD, Stat};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -69,7 +68,7 @@ struct Proc {
     read: u64,
     rss_pages: u64,
     threads: u64,
-    /// The round in which its threads were last looked at, and how many there were.
+    /// The round in which its threads were last read, and how many there were.
     threads_read: (u64, u64),
     hot_until: u64,
     kernel: bool,
@@ -317,12 +316,6 @@ impl ProcessCollector {
         let mounts = self.mounts.get_or_insert_with(|| Mounts::read(cx.root, cx.buf));
         self.details.collect(cx, self.round, &mut self.procs, mounts, table, online);
     }
-}
-
-/// CLOCK_MONOTONIC now.
-pub(crate) fn monotonic_ns() -> u64 {
-    let time = clock_gettime(ClockId::Monotonic);
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }
 
 /// True if pids in `/proc` are those of system calls: it may be mounted from another pid namespace.

@@ -24,6 +24,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use topotop_model::{Reason, Stamp};
 
+/// The file with the time of each sample and the place of its files.
+pub(crate) const SAMPLES: &str = "topotop/samples";
+/// The directory of the second sample's files.
+pub(crate) const SECOND: &str = "t1";
+
 /// The most entries of one directory.
 const MAX_ENTRIES: usize = 1 << 20;
 
@@ -106,7 +111,7 @@ impl Root {
     /// steps of 65 µs, so that rows read together have the same or the next stamp, which recordings need no room for.
     pub fn monotonic_ns(&self) -> u64 {
         let at = self.later.as_ref().map_or(0, |later| later.index());
-        self.stamps.get(at).map_or_else(|| crate::processes::monotonic_ns() & !0xffff, |stamp| stamp.mono_ns)
+        self.stamps.get(at).map_or_else(|| crate::clock::monotonic_ns() & !0xffff, |stamp| stamp.mono_ns)
     }
 
     /// From now on the files of this sample are read, through kept descriptors as well.
@@ -124,14 +129,14 @@ impl Root {
         Ok(Self { fd, path: std::fs::canonicalize(dir)?, live, trace: None, stamps: Vec::new(), later: None })
     }
 
-    /// Remembers every path that is asked for, as `capture` needs it.
+    /// Remembers every path that is read, as `capture` needs it.
     #[must_use]
     pub fn traced(mut self) -> Self {
         self.trace = Some(Mutex::new(BTreeMap::new()));
         self
     }
 
-    /// The paths asked for since `traced`.
+    /// The paths read since `traced`.
     pub fn trace(&self) -> BTreeMap<PathBuf, Use> {
         let lock =
             self.trace.as_ref().map(|trace| trace.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
@@ -219,7 +224,7 @@ impl Root {
         Ok(names)
     }
 
-    /// What a symbolic link says, unresolved.
+    /// The target of a symbolic link, unresolved.
     pub fn link(&self, path: impl AsRef<Path>) -> Result<PathBuf, Reason> {
         let path = path.as_ref();
         let fd = self.open_at(path, OFlags::PATH | OFlags::NOFOLLOW);
@@ -291,7 +296,7 @@ impl Root {
         Ok(found)
     }
 
-    /// Facts of a directory: in kernel file systems its links tell how many directories are in it.
+    /// Facts of a directory: in kernel file systems its link count is that of its directories.
     pub fn directory_stat(&self, path: impl AsRef<Path>) -> Result<DirectoryStat, Reason> {
         let path = path.as_ref();
         let stat = if self.live {

@@ -119,13 +119,13 @@ impl Sampler {
         }
         self.total_cost(nanoseconds(ClockId::Monotonic).saturating_sub(started));
         let next = self.draft.publish(stamp, &self.last);
-        // Consumers hold the last sample for a tick; the one before it is nobody's by now, so its buffers serve again.
+        // Consumers hold the last sample for a tick; the one before it is free by now, so its buffers serve again.
         let older = std::mem::replace(&mut self.older, std::mem::replace(&mut self.last, next.clone()));
         self.draft.retire(older);
         next
     }
 
-    /// When the sample is of: now, unless a captured tree says when it was taken; none after its last one.
+    /// When the sample is of: now, or when the captured tree was taken; none after its last sample.
     fn next_stamp(&self) -> Option<Stamp> {
         let taken = self.root.stamps();
         if taken.is_empty() {
@@ -164,11 +164,11 @@ impl Sampler {
         let cost = &mut self.draft.cost;
         if ran.is_err() {
             let name = entry.collector.name();
-            cost.gaps.add(name, topotop_model::Reason::Malformed, "a report of this defect");
+            cost.gaps.add(name, topotop_model::Reason::Malformed, "a bug report");
         }
         entry.longest_ns = entry.longest_ns.max(took);
         entry.runs += 1;
-        // The first reading costs more than any other, and is said at once; the second one corrects it.
+        // The first reading costs most and is reported at once; the second one corrects it.
         if entry.runs > 2 && now_ns.saturating_sub(entry.written_ns) < COST_PERIOD_NS {
             return;
         }

@@ -27,7 +27,7 @@ use topotop_model::{Draft, Num, Reason, Slots, State, Table as _};
 const SECOND_NS: u64 = 2_000_000_000;
 const PERIOD_NS: u64 = 5_000_000_000;
 const LONGEST_NS: u64 = 60_000_000_000;
-/// While no process uses this part of a CPU nobody's connections are of interest: a round comes so rarely, in ns.
+/// While no process uses this part of a CPU, connections are of little interest: the time between rounds, in ns.
 const CALM_NS: u64 = 60_000_000_000;
 const CALM_PART: u64 = 20;
 /// A tick of a process's times in ns: USER_HZ is 100 wherever the kernel runs.
@@ -228,7 +228,7 @@ impl SocketCollector {
     }
 }
 
-/// The columns in the order of what a connection tells.
+/// The columns in the order of a connection's counters.
 fn counters(table: &mut Peers) -> [&mut Num; COUNTERS] {
     [
         &mut table.retransmits,

@@ -10,7 +10,7 @@ use topotop_model::{Draft, Num, Reason, Slots, State, Table};
 
 /// Columns that the oldest kernels print.
 const LEAST: usize = 9;
-/// Columns that are looked at: the CPU is the 13th.
+/// Columns that are read: the CPU is the 13th.
 const MOST: usize = 13;
 
 /// Reads `/proc/net/softnet_stat`.

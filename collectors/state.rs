@@ -16,8 +16,8 @@ pub const OF_ROOT: &str = "/var/lib/topotop";
 /// A journal that is longer is not read: fixes are too few to fill it.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The directory that was asked for, or the usual one: `/var/lib/topotop` as root, `$XDG_STATE_HOME/topotop` otherwise.
-/// None for somebody without a home.
+/// The directory that was given, or the usual one: `/var/lib/topotop` as root, `$XDG_STATE_HOME/topotop` otherwise.
+/// None for a user without a home.
 pub fn directory(asked: Option<&Path>) -> Option<PathBuf> {
     if let Some(asked) = asked {
         return Some(asked.to_path_buf());
@@ -30,7 +30,7 @@ pub fn directory(asked: Option<&Path>) -> Option<PathBuf> {
     Some(base.join("topotop"))
 }
 
-/// All of a journal; empty where there is none. No link is followed, and nobody else's file is believed.
+/// All of a journal; empty where there is none. No link is followed, and no other user's file is trusted.
 pub fn journal(directory: &Path) -> Result<Vec<u8>, String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let path = directory.join(JOURNAL);
@@ -56,7 +56,7 @@ pub fn read(fd: OwnedFd, path: &Path) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// A regular file of whoever runs this (or of root) that nobody else may write.
+/// A regular file of this user or root that no other user can write.
 fn is_own(facts: &std::fs::Metadata) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     match () {

@@ -76,7 +76,7 @@ const CAPABILITIES: [&str; 41] = [
     "CHECKPOINT_RESTORE",
 ];
 
-/// Reads them. Of a captured machine only what its files tell is known: nobody is logged in there.
+/// Reads them. Of a captured machine only its files are known: no user is logged in there.
 pub fn read(root: &Root) -> Surroundings {
     let routes = Routes::read(root);
     let (capabilities, uid) = if root.is_live() { holder(root) } else { (Vec::new(), 0) };
@@ -174,7 +174,7 @@ fn mounts(root: &Root, routes: &Routes) -> Vec<(String, String)> {
     found
 }
 
-/// The address of the server of a mount; none for what is no file system of the network, or is not told by address.
+/// The address of the server of a mount; none for a local file system, or a server without an address.
 fn server(source: &str, kind: &str, options: &str) -> Option<IpAddr> {
     if !matches!(
         kind,

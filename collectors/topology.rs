@@ -19,12 +19,12 @@ use crate::root::Kept;
 use crate::{Collector, Cx, Options};
 use topotop_model::{Draft, Section, Slots, State, Table};
 
-/// How often settings are looked at, in ns.
+/// How often settings are read, in ns.
 const SETTINGS_NS: u64 = 30_000_000_000;
 
-/// The files that tell of hotplug.
+/// The files that show hotplug.
 const WATCHED: [&str; 2] = ["sys/devices/system/cpu/online", "sys/devices/system/node/online"];
-/// The samples from one look at them to the next, where nothing else says that something changed.
+/// Samples from one reading of them to the next, where nothing else shows a change.
 const EVERY: u64 = 5;
 
 /// Reads the topology.
@@ -81,7 +81,7 @@ impl TopologyCollector {
         Self { hwloc, ..Self::default() }
     }
 
-    /// True when a CPU or node came or went since the last look.
+    /// True when a CPU or node came or went since the last reading.
     fn changed(&mut self, cx: &mut Cx<'_>, draft: &Draft) -> bool {
         let turn = self.samples.is_multiple_of(EVERY);
         self.samples += 1;

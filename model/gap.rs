@@ -99,7 +99,8 @@ impl Gaps {
             gap.count += count;
         } else {
             // Whatever file it is, the same would fill it.
-            let needs = if reason == Reason::Exhausted { "more open files (ulimit -n) or memory" } else { needs };
+            let needs =
+                if reason == Reason::Exhausted { "a higher limit on open files (ulimit -n), or memory" } else { needs };
             self.list.push(Gap { path: path.into(), reason, count, needs: needs.into() });
         }
     }

@@ -30,6 +30,8 @@ mod snapshot;
 mod stamp;
 mod table;
 pub mod tables;
+#[cfg(any(test, feature = "testkit"))]
+pub mod testkit;
 pub mod text;
 
 pub use column::{Column, ColumnDef, ColumnMut, Meaning, NONE, Num, Sets, Sparse, Text, Unit};

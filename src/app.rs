@@ -184,6 +184,7 @@ fn cx<'a>(
         surroundings: &status.surroundings,
         theme: &look.theme,
         charset: look.charset,
+        zone: crate::units::zone(),
         selected,
         filter,
     }

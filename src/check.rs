@@ -3,7 +3,7 @@
 mod report;
 pub(crate) mod watch;
 
-use crate::cli::Global;
+use crate::args::Global;
 use crate::config::Config;
 use crate::source::live::Plan;
 use crate::units;
@@ -95,7 +95,7 @@ fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Wri
     if let [first, .., last] = all.as_slice() {
         let (from, to) = all.iter().fold(first.span, |span, seen| (span.0.max(seen.span.0), span.1.min(seen.span.1)));
         if from > to {
-            crate::run::warn(&text::NotSameTime { one: &first.name, two: &last.name }.to_string());
+            crate::stderr::warn(&text::NotSameTime { one: &first.name, two: &last.name }.to_string());
         }
         let resources: Vec<_> = all.iter().map(|seen| seen.tally.resources()).collect();
         written(report::short(&all, limiting_machine(&resources), &args.format, out))?;

@@ -264,7 +264,7 @@ mod tests {
         let error = |text| Config::parse(text).unwrap_err();
         let unknown = error("mouse = true\n\ncolour = 'red'\n");
         assert!(unknown.starts_with("line 3: ") && unknown.contains("`colour`"), "{unknown}");
-        assert!(error("[nic.eth0]\ncapacity = 'lots'\n").starts_with("line 2: `lots` is no rate"));
+        assert!(error("[nic.eth0]\ncapacity = 'lots'\n").starts_with("line 2: invalid rate `lots`"));
         assert!(error("[nic.eth0]\nspeed = 1\n").contains("`speed`"));
         assert!(error("[keys]\nfly = 'f'\n").contains("unknown action `fly`"));
         assert!(!error("interval = \n").contains('\n'));

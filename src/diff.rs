@@ -331,6 +331,6 @@ fn fix_note(wall_ns: i64, fix: &RecordedFix) -> String {
 impl About {
     fn when(&self) -> String {
         let (from, to) = (units::date_time(self.from_wall_ns), units::time_of_day(self.to_wall_ns));
-        text::Span { from: &from, to: &to }.to_string()
+        text::Span { from: &from, to: &to, zone: &units::zone_name(self.to_wall_ns) }.to_string()
     }
 }

@@ -145,7 +145,7 @@ mod tests {
     fn server() -> Picture {
         let look = Look { theme: Theme::default_theme(), charset: Charset::Unicode, mouse: false };
         let mut app = App::new(Keymap::default(), look, Status::default());
-        app.newest = Sample { frame: Arc::new(topotop_widgets::demo::server()), ..Sample::default() };
+        app.newest = Sample { frame: Arc::new(topotop_model::testkit::server()), ..Sample::default() };
         picture(&mut app, 100, 30)
     }
 

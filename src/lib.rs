@@ -12,6 +12,7 @@
 
 pub mod action;
 pub mod app;
+pub mod args;
 pub mod capture;
 pub mod check;
 pub mod cli;
@@ -31,7 +32,6 @@ pub mod recording;
 pub mod runtime;
 pub mod source;
 pub mod span;
-pub mod sys;
 pub mod theme;
 pub mod units;
 pub mod view;
@@ -42,6 +42,8 @@ mod manual;
 mod replay;
 mod run;
 mod snapshot;
+mod startup;
+mod stderr;
 mod trust;
 
 pub use run::run;

@@ -1,13 +1,11 @@
 //! The application's own numbers, as the command line and the configuration ask for them.
 
-use crate::cli::{Cli, Command, Global, RecordCommand};
+use crate::args::Global;
 use crate::config::Config;
-use crate::fix::args::{ApplyArgs, Verb};
 use crate::units;
 use serde::{Deserialize, Deserializer};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
-use topotop_collectors::metrics::{Metric, STALE, Source};
+use topotop_collectors::metrics::{Metric, STALE};
 use topotop_model::locale::error as text;
 
 /// The most of them.
@@ -76,41 +74,9 @@ pub fn asked(global: &Global, config: &Config) -> Result<Vec<Metric>, String> {
     Ok(all)
 }
 
-/// Why `--metric` cannot be followed: where no live machine is looked at there is nothing to ask, and only `record` has a
-/// command whose lines may be read.
-pub fn refusal(cli: &Cli) -> Option<String> {
-    let first = cli.global.metric.first()?;
-    let no_machine = |from: Option<&Path>| from.is_some() || cli.global.root.is_some();
-    let (live, has_command) = match &cli.command {
-        None => (!no_machine(None), false),
-        Some(Command::Snapshot(args)) => (!no_machine(args.from.as_deref()), false),
-        Some(Command::Check(args)) => (!no_machine(args.from.first().map(PathBuf::as_path)), false),
-        Some(Command::Fix(args)) => match &args.verb {
-            Verb::List { source, .. } => (!no_machine(source.from.as_deref()), false),
-            Verb::Show(which) | Verb::Apply(ApplyArgs { which, .. }) => {
-                (!no_machine(which.source.from.as_deref()), false)
-            }
-            Verb::Undo { .. } | Verb::Journal { .. } | Verb::Confirm { .. } => (false, false),
-        },
-        Some(Command::Record(RecordCommand { args: Some(args), .. })) => (!no_machine(None), !args.command.is_empty()),
-        Some(_) => (false, false),
-    };
-    if !live {
-        let name = &first.name;
-        return Some(text::MetricWithoutMachine { name: &name }.to_string());
-    }
-    let of_command = cli.global.metric.iter().find(|metric| matches!(metric.source, Source::Stream(..)));
-    of_command.filter(|_| !has_command).map(|metric| {
-        let (name, text) = (&metric.name, &metric.text);
-        format!(
-            "--metric {name}: {text} reads what a command prints: use record -- COMMAND, or file:, command: or http://"
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{asked, refusal};
+    use super::asked;
     use crate::cli::Cli;
     use crate::config::Config;
     use clap::Parser as _;
@@ -135,24 +101,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_refused() {
-        let said = |arguments: &[&str]| refusal(&parsed(arguments)).unwrap_or_default();
-        assert_eq!(said(&["check", "--metric", "tps=file:/c"]), "");
-        assert_eq!(said(&["--metric", "tps=file:/c"]), "");
-        assert_eq!(said(&["record", "-o", "x", "--metric", "tps=/a/", "--", "true"]), "");
-        assert!(said(&["check", "--metric", "tps=/a/"]).contains("record -- COMMAND"));
-        assert!(said(&["record", "-o", "x", "--metric", "tps=/a/"]).contains("record -- COMMAND"));
-        assert!(said(&["replay", "x", "--metric", "tps=file:/c"]).contains("live machine"));
-        assert!(said(&["--root", "/x", "--metric", "tps=file:/c"]).contains("live machine"));
-        assert!(said(&["check", "--from", "x", "--metric", "tps=file:/c"]).contains("live machine"));
-    }
-
-    #[test]
     fn wrong_ones_say_so_in_a_line() {
         for (text, part) in [
-            ("[metrics.tps]\nsource = 'nothing'\n", "is no source"),
+            ("[metrics.tps]\nsource = 'nothing'\n", "invalid source"),
             ("[metrics.tps]\nstale = 'long'\n", "long"),
-            ("[metrics.\"a b\"]\nsource = 'file:/x'\n", "a name has letters"),
+            ("[metrics.\"a b\"]\nsource = 'file:/x'\n", "use at most"),
             ("[metrics.tps]\nsauce = 'file:/x'\n", "sauce"),
         ] {
             let error = Config::parse(text).unwrap_err();

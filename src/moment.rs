@@ -1,35 +1,34 @@
-//! Places in a recording as people write them: `10m`, `-30s`, `+2h`, `14:05`, `2026-11-21 14:05`, `50%`.
+//! Times in a recording as people write them: `10m`, `-30s`, `+2h`, `14:05`, `2026-11-21 14:05`, `50%`.
 
 use crate::units;
+use jiff::civil::Time;
+use jiff::{Span, Zoned};
 
-/// A place in time that is told in words.
+/// A time in a recording.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Moment {
-    /// So long after the start, in ns.
+    /// Nanoseconds after the start.
     FromStart(i64),
-    /// So much later than what is shown, or earlier when negative, in ns.
+    /// Nanoseconds after the sample on screen; before it when negative.
     FromHere(i64),
-    /// A time of day in UTC, in seconds.
-    TimeOfDay(i64),
+    /// A time of day.
+    TimeOfDay(Time),
     /// Nanoseconds since 1970, UTC.
     Wall(i64),
-    /// A part of the whole, 0..1.
+    /// A fraction of the recording, 0..1.
     Share(f64),
 }
 
-const DAY_NS: i64 = 86_400_000_000_000;
-const SECOND_NS: i64 = 1_000_000_000;
-
-/// How a place is written, for prompts and errors.
-pub const FORMS: &str = "10m, -30s, +2h, 14:05, 2026-11-21 14:05 (UTC) or 50%";
+/// The accepted forms, for prompts and errors.
+pub const FORMS: &str = "10m, -30s, +2h, 14:05, \"2026-11-21 14:05\" or 50%";
 
 impl Moment {
-    /// Reads what somebody typed.
+    /// Parses one of [`FORMS`].
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let ns = |text: &str| units::duration(text).ok().map(|duration| duration.as_nanos() as i64);
         let share = |text: &str| text.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share));
-        let found = match text.chars().next() {
+        let moment = match text.chars().next() {
             Some('-') => text.strip_prefix('-').and_then(ns).map(|ns| Self::FromHere(-ns)),
             Some('+') => text.strip_prefix('+').and_then(ns).map(Self::FromHere),
             _ => match text.strip_suffix('%') {
@@ -40,36 +39,45 @@ impl Moment {
                     .or_else(|| ns(text).map(Self::FromStart)),
             },
         };
-        found.ok_or_else(|| format!("`{text}` is no time: write {FORMS}"))
+        moment.ok_or_else(|| units::invalid("time", text, FORMS))
     }
 
-    /// The wall time that is meant in a recording from `first` to `last` of which `here` is shown; none for a share,
-    /// which is one of samples.
+    /// The wall time in a recording from `first` to `last` with the sample at `here` on screen; none for a fraction, which
+    /// counts samples.
     pub fn wall(self, first: i64, last: i64, here: i64) -> Option<i64> {
         match self {
             Self::FromStart(ns) => Some(first.saturating_add(ns)),
             Self::FromHere(ns) => Some(here.saturating_add(ns)),
-            Self::TimeOfDay(seconds) => Some(time_of_day(seconds, first, last, here)),
+            Self::TimeOfDay(time) => Some(time_of_day(time, first, last, here)),
             Self::Wall(wall_ns) => Some(wall_ns),
             Self::Share(_) => None,
         }
     }
 }
 
-/// The day is the one that brings it into the recording, as near to what is shown as can be.
-fn time_of_day(seconds: i64, first: i64, last: i64, here: i64) -> i64 {
+/// The day is the one that puts the time into the recording, and among those the nearest to `here`.
+fn time_of_day(time: Time, first: i64, last: i64, here: i64) -> i64 {
     let outside = |wall: i64| (first.saturating_sub(wall)).max(wall.saturating_sub(last)).max(0);
-    let days = [first, here, last].map(|wall| wall.div_euclid(DAY_NS));
-    let days = days.into_iter().flat_map(|day| [day - 1, day, day + 1]);
-    let walls = days.map(|day| day.saturating_mul(DAY_NS).saturating_add(seconds * SECOND_NS));
+    let days = [first, here, last].into_iter().flat_map(|wall| [-1, 0, 1].map(|day| (wall, day)));
+    let walls = days.filter_map(|(wall, day)| on_day(&units::zoned(wall), day, time));
     walls.min_by_key(|&wall| (outside(wall), here.saturating_sub(wall).unsigned_abs())).unwrap_or(here)
+}
+
+/// A time of day so many days after the day of `at`; none beyond what nanoseconds can count.
+fn on_day(at: &Zoned, days: i64, time: Time) -> Option<i64> {
+    let date = at.date().checked_add(Span::new().days(days)).ok()?;
+    let time = date.to_datetime(time).to_zoned(at.time_zone().clone()).ok()?;
+    i64::try_from(time.timestamp().as_nanosecond()).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{DAY_NS, Moment, SECOND_NS};
+    use super::Moment;
+    use jiff::civil::time;
     use proptest::prelude::*;
 
+    const SECOND_NS: i64 = 1_000_000_000;
+    const DAY_NS: i64 = 86_400 * SECOND_NS;
     const MINUTE: i64 = 60 * SECOND_NS;
 
     #[test]
@@ -78,14 +86,15 @@ mod tests {
         assert_eq!(parse("10m"), Moment::FromStart(10 * MINUTE));
         assert_eq!(parse(" -30s "), Moment::FromHere(-30 * SECOND_NS));
         assert_eq!(parse("+2h"), Moment::FromHere(120 * MINUTE));
-        assert_eq!(parse("14:05"), Moment::TimeOfDay(50_700));
-        assert_eq!(parse("14:05:30"), Moment::TimeOfDay(50_730));
+        assert_eq!(parse("14:05"), Moment::TimeOfDay(time(14, 5, 0, 0)));
+        assert_eq!(parse("14:05:30"), Moment::TimeOfDay(time(14, 5, 30, 0)));
         assert_eq!(parse("1970-01-02 00:01"), Moment::Wall(DAY_NS + MINUTE));
         assert_eq!(parse("1970-01-02T00:00:01Z"), Moment::Wall(DAY_NS + SECOND_NS));
         assert_eq!(parse("1970-01-02"), Moment::Wall(DAY_NS));
+        assert_eq!(parse("1970-01-02T02:00:00+02:00"), Moment::Wall(DAY_NS));
         assert_eq!(parse("50%"), Moment::Share(0.5));
         for wrong in ["", "soon", "101%", "-", "+x", "25:00", "2026-13-01", "2026-02-29", "--3s", "%"] {
-            assert!(Moment::parse(wrong).unwrap_err().contains("is no time"), "{wrong}");
+            assert!(Moment::parse(wrong).unwrap_err().contains("invalid time"), "{wrong}");
         }
     }
 

@@ -86,7 +86,7 @@ fn recorded(path: &Path, settings: &Settings) -> Result<(Option<Snapshot>, Setti
     while let Some(next) = reader.next_sample() {
         match next {
             Ok((_, snapshot)) => last = Some(snapshot),
-            Err(damage) => crate::run::warn(&damage.to_string()),
+            Err(damage) => crate::stderr::warn(&damage.to_string()),
         }
     }
     Ok((last, settings))

@@ -2,13 +2,42 @@
 
 mod jsonl;
 
-use crate::cli::{Global, ReplayArgs};
+use crate::args::Global;
 use crate::config::Config;
 use crate::fix::order::Reach;
+use crate::moment::Moment;
 use crate::source::replay::{self, Start};
-use crate::{runtime, snapshot};
+use crate::{runtime, snapshot, startup, units};
+use clap::Args;
+use std::path::PathBuf;
 use std::time::Duration;
 use topotop_model::locale::error as text;
+
+/// Arguments of `replay`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReplayArgs {
+    /// One recording, or two of different machines, shown on one clock; - reads a stream from standard input.
+    #[arg(required = true, value_name = "FILE", num_args = 1..=2)]
+    pub files: Vec<PathBuf>,
+    /// Begin at TIME: 10m (into it), 14:05, "2026-11-21 14:05", 50%; local time unless it ends in Z.
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse, allow_hyphen_values = true)]
+    pub from: Option<Moment>,
+    /// With --from: loop up to TIME; with --format: end there.
+    #[arg(long, value_name = "TIME", value_parser = Moment::parse, allow_hyphen_values = true)]
+    pub to: Option<Moment>,
+    /// Playback speed, from 0.1 to 1000 times [default: 1].
+    #[arg(long, value_name = "TIMES", value_parser = units::times)]
+    pub speed: Option<f64>,
+    /// Start paused.
+    #[arg(long)]
+    pub paused: bool,
+    /// Write to standard output instead: jsonl is one document per sample, as of `snapshot --format json`.
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// With --format: at most N processes and control groups per document, the busiest.
+    #[arg(long, value_name = "N", requires = "format")]
+    pub top: Option<usize>,
+}
 
 /// Plays recordings.
 pub(crate) fn run(global: &Global, config: &Config, args: &ReplayArgs) -> Result<(), String> {
@@ -21,8 +50,8 @@ pub(crate) fn run(global: &Global, config: &Config, args: &ReplayArgs) -> Result
     if args.to.is_some() && args.from.is_none() {
         return Err(text::LOOP_WITHOUT_START.to_string());
     }
-    crate::run::terminal("`topotop replay --format jsonl`")?;
-    let mut app = crate::run::app(global, config, Duration::from_secs(1))?;
+    startup::require_terminal("`topotop replay --format jsonl`")?;
+    let mut app = startup::app(global, config, Duration::from_secs(1))?;
     app.status.reach = Reach::Show(text::FIX_IN_REPLAY.to_string());
     // Before the terminal is taken: what writes the stream may have to ask for a password.
     let opened = replay::open(&args.files)?;

@@ -1,40 +1,42 @@
-//! From the command line to what it asks for.
+//! Runs the command of the command line.
 
-use crate::app::{App, Look, Status};
-use crate::cli::{Cli, Command, Global, RecordCommand};
+use crate::args::Global;
+use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::fix::order::Reach;
 use crate::fix::writer::LocalWriter;
-use crate::keymap::Keymap;
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
-use crate::theme;
+use crate::stderr::error as fail;
 use crate::{
     capture, catalogue, check, diff, dump, edit, fix, help, manual, metrics, preflight, replay, runtime, snapshot,
+    startup,
 };
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use topotop_collectors::{Options, Root, hwloc};
+use topotop_model::locale::cli::fix as text;
 
-/// Time between samples unless told otherwise.
+/// The default time between samples.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Does what the command line says: 0 for done, 2 for could not.
+/// Runs the command: 0 for success, 2 for an error.
 pub fn run() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|verb| verb == hwloc::VERB) {
-        // The program's own child: no verb of the command line, so that neither help nor completions offer it.
+        // For the program's own child process: not in help and completions.
         let root = arguments.next().map(PathBuf::from);
         return status(print(hwloc::child(root.as_deref()).as_bytes()));
     }
     if let Some(code) = fix::deadman::verb(std::env::args_os().skip(1)) {
         return code;
     }
+    crate::units::use_local_zone();
     let cli = help::parse(std::env::args_os());
-    if let Some(refusal) = cli.as_ref().ok().and_then(metrics::refusal) {
+    if let Some(refusal) = cli.as_ref().ok().and_then(crate::cli::metric_refusal) {
         fail(&refusal);
         let has_command = matches!(&cli, Ok(Cli { command: Some(Command::Record(record)), .. })
             if record.args.as_ref().is_some_and(|args| !args.command.is_empty()));
@@ -53,13 +55,13 @@ pub fn run() -> ExitCode {
         Ok(Cli { command: Some(Command::Fix(args)), global }) => cure(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
-            // Help and version: a reader that is gone has read enough.
+            // Help and version: a closed pipe is no error.
             let _ = error.print();
             ExitCode::SUCCESS
         }
         Err(error) => {
             fail(&one_line(&error.to_string()));
-            // With a command to run, its status is not to be mistaken for a slip of the pen.
+            // With a command to run, a usage error must differ from the exit status of the command.
             let mut words = std::env::args_os().skip(1);
             ExitCode::from(if words.any(|word| word == "record") && words.any(|word| word == "--") { 125 } else { 2 })
         }
@@ -89,7 +91,7 @@ fn record(global: &Global, args: &RecordArgs) -> ExitCode {
     }
 }
 
-/// 0, or 1 where a change is to be told by the status.
+/// 0, or 1 for a change with --exit-code.
 fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
     match config(global).and_then(|config| diff::run(args, config.charset, &config.judge())) {
         Ok(changed) => ExitCode::from(u8::from(changed && args.exit_code)),
@@ -97,24 +99,24 @@ fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
     }
 }
 
-/// What was found decides.
+/// The worst finding decides.
 fn watch(global: &Global, args: &check::CheckArgs) -> ExitCode {
     let checked =
         config(global).and_then(|config| check::run(global, &config, args, || root(global), &plan(global, &config)?));
     checked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
-/// What would hurt decides.
+/// The worst problem decides.
 fn before(global: &Global, args: &preflight::PreflightArgs) -> ExitCode {
     let looked =
         config(global).and_then(|config| preflight::run(&config, args, || root(global), &plan(global, &config)?));
     looked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
-/// 0 done, 1 refused, failed or worse.
+/// 0 for success; 1 for a fix that was refused, failed or made things worse.
 fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
     let loaded = config(global).or_else(|error| {
-        // What was written can be taken back whatever the configuration says.
+        // An applied fix can be undone whatever the configuration says.
         if args.verb.needs_findings() {
             return Err(error);
         }
@@ -135,7 +137,7 @@ fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
     done.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
-/// What clap says over several lines, without what `--help` says better.
+/// An error of clap in one line, without the usage that `--help` prints.
 fn one_line(error: &str) -> String {
     let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<&str> =
@@ -152,16 +154,6 @@ fn status(result: Result<(), String>) -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-/// Says something that does not end the program.
-pub(crate) fn warn(text: &str) {
-    fail(text);
-}
-
-fn fail(error: &str) {
-    // Where standard error is gone, the status says it alone.
-    let _ = writeln!(std::io::stderr(), "topotop: {}", topotop_model::text::printable(&error.replace('\n', " ")));
 }
 
 fn command(cli: &Cli) -> Result<(), String> {
@@ -186,7 +178,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     }
 }
 
-/// Writes to standard output; whoever has read enough of it may go.
+/// Writes to standard output; a closed pipe is no error.
 fn print(bytes: &[u8]) -> Result<(), String> {
     match std::io::stdout().write_all(bytes) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
@@ -194,7 +186,7 @@ fn print(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
-/// What to sample and how.
+/// What to sample, and how often.
 fn plan(global: &Global, config: &Config) -> Result<Plan, String> {
     let program = || std::env::current_exe().ok();
     let hwloc_program = if global.no_hwloc { None } else { program() };
@@ -212,67 +204,31 @@ fn root(global: &Global) -> Result<Root, String> {
     match &global.root {
         None => Root::live().map_err(|error| format!("/: {error}")),
         Some(dir) => {
-            let wrong = |what: &str| format!("--root {}: {what}: give a directory with proc and sys", dir.display());
+            let wrong = |what: &str| format!("--root {}: {what}: use a directory with proc and sys", dir.display());
             let root = Root::at(dir).map_err(|error| wrong(&error.to_string()))?;
             if root.exists("proc") || root.exists("sys") { Ok(root) } else { Err(wrong("no proc or sys in it")) }
         }
     }
 }
 
-fn look(global: &Global, config: &Config) -> Result<Look, String> {
-    Ok(Look {
-        theme: theme::load(global.theme.as_deref().or(config.theme.as_deref()), theme::depth())?,
-        charset: theme::charset(config.charset),
-        mouse: config.mouse.unwrap_or(true),
-    })
-}
-
-/// Fails where no screen can be drawn; `else_use` says what to use instead.
-pub(crate) fn terminal(else_use: &str) -> Result<(), String> {
-    if !std::io::stdout().is_terminal() {
-        return Err(format!("standard output is no terminal: use {else_use} in scripts and pipes"));
-    }
-    if theme::dumb() {
-        return Err(format!("TERM says that this terminal cannot place its cursor: use {else_use}"));
-    }
-    Ok(())
-}
-
-/// The program before its first sample, as it is configured.
-pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
-    let keymap = Keymap::new(&config.keys)?;
-    let keymap_reports = keymap.reports.clone();
-    let status = Status { interval, judging: config.judge(), ..Status::default() };
-    let mut app = App::new(keymap, look(global, config)?, status);
-    app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
-    if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {
-        return Err(format!("screen = {screen:?} in the configuration: use one of {}", app.screens()));
-    }
-    let reports: Vec<String> = config.refused.iter().cloned().chain(keymap_reports).collect();
-    if !reports.is_empty() {
-        app.say(reports.join("; "));
-    }
-    Ok(app)
-}
-
-/// What can be done about findings of what is sampled.
+/// Whether fixes can be applied.
 fn reach(global: &Global) -> Reach {
     if global.root.is_some() {
-        return Reach::Read("a captured machine is shown: nothing is applied".to_owned());
+        return Reach::Read(text::CAPTURED.to_string());
     }
-    if global.read_only { Reach::Read("--read-only: nothing is applied".to_owned()) } else { Reach::Apply }
+    if global.read_only { Reach::Read(text::READ_ONLY.to_string()) } else { Reach::Apply }
 }
 
 fn tui(global: &Global, config: &Config) -> Result<(), String> {
-    terminal("`topotop snapshot`")?;
-    // Fixes read and write through a root of their own: nothing of theirs holds the sampler up.
+    startup::require_terminal("`topotop snapshot`")?;
+    // Fixes read and write through a root of their own, so that they never delay the sampler.
     let (root, own) = (root(global)?, Arc::new(root(global)?));
     let plan = plan(global, config)?;
-    let mut app = app(global, config, plan.interval)?;
+    let mut app = startup::app(global, config, plan.interval)?;
     app.status.reach = reach(global);
     let hands = LocalWriter::new(own, topotop_collectors::state::directory(global.state_dir.as_deref()));
     let newest = runtime::run(app, Some(Box::new(hands)), move |waker| {
-        Live::start(root, plan, move || waker.wake()).map_err(|error| format!("the sampler: {error}"))
+        Live::start(root, plan, move || waker.wake()).map_err(|error| format!("cannot start the sampler: {error}"))
     })?;
     if global.verbose {
         snapshot::complain(&newest);

@@ -1,15 +1,16 @@
 //! `topotop snapshot`: a sample or a pair of them, written out and done.
 
 use crate::app::{App, Look, Status};
-use crate::cli::{Global, SnapshotArgs};
+use crate::args::Global;
 use crate::config::Config;
 use crate::export::{self, Format, Writer};
 use crate::keymap::Keymap;
 use crate::source::Sample;
 use crate::source::live::Plan;
 use crate::{recording, span, theme};
+use clap::Args;
 use std::io::{BufWriter, IsTerminal as _, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Root, Sampler};
@@ -23,6 +24,39 @@ use topotop_widgets::themes::Depth;
 
 /// Columns and rows where no terminal says otherwise.
 const SIZE: (u16, u16) = (160, 50);
+
+/// Arguments of `snapshot`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SnapshotArgs {
+    /// json, text, ansi, svg or html [default: text on a terminal, json in a pipe].
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Write to FILE; its extension picks the format.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The screen to draw [default: overview].
+    #[arg(long, value_name = "NAME")]
+    pub screen: Option<String>,
+    /// Columns and rows to draw [default: the terminal's, or 160x50].
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    pub size: Option<(u16, u16)>,
+    /// At most N processes and control groups in JSON, the busiest.
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Read a sample of a recording instead of the live machine.
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Which sample of the recording: 14:05, 10m (after the start), -30s (before the end), mark:NAME, start or end
+    /// [default: end].
+    #[arg(long, value_name = "TIME", requires = "from", allow_hyphen_values = true)]
+    pub at: Option<String>,
+}
+
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let (width, height) = text.split_once('x').ok_or("write columns x rows: 160x50")?;
+    let side = |side: &str| side.parse().ok().filter(|side| (1..=2000).contains(side));
+    side(width).zip(side(height)).ok_or_else(|| "write columns x rows, each from 1 to 2000: 160x50".to_owned())
+}
 
 /// Takes the samples and writes them.
 pub(crate) fn run(

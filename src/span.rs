@@ -215,8 +215,9 @@ fn outside<S: ReadAt>(reader: &Reader<S>, from: i64, to: i64) -> Result<(), Stri
     // Half a sample more on either side, for times that were rounded.
     let slack = i64::try_from(reader.about().interval_ns).unwrap_or(0).max(1_000_000_000);
     if from > last.wall_ns.saturating_add(slack) || to < first.wall_ns.saturating_sub(slack) {
-        let (first, last) = (units::date_time(first.wall_ns), units::date_time(last.wall_ns));
-        return Err(errors::OutsideRecording { from: &first, to: &last }.to_string());
+        let (from, to) = (units::date_time(first.wall_ns), units::date_time(last.wall_ns));
+        let zone = units::zone_name(last.wall_ns);
+        return Err(errors::OutsideRecording { from: &from, to: &to, zone: &zone }.to_string());
     }
     Ok(())
 }

@@ -1,5 +1,9 @@
-//! Durations, rates and times as people write them.
+//! Durations, rates and times as people read and write them.
 
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// `500ms`, `1s`, `1.5s`, `2m`, `1h`; a bare number is seconds.
@@ -10,10 +14,10 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err(format!("`{text}` is no duration: write 500ms, 1s, 2m or 1h")),
+        _ => return Err(invalid("duration", text, "500ms, 1s, 2m or 1h")),
     };
     let seconds = number.map(|number| number * scale).filter(|seconds| (0.0..=1e9).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| format!("`{text}` is no duration: write 500ms, 1s, 2m or 1h"))
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| invalid("duration", text, "500ms, 1s, 2m or 1h"))
 }
 
 /// The shortest interval: below it the monitor would be the load.
@@ -27,7 +31,7 @@ pub fn interval(text: &str) -> Result<Duration, String> {
     if (SHORTEST..=LONGEST).contains(&interval) {
         Ok(interval)
     } else {
-        Err(format!("an interval is between 100ms and 1h, not `{text}`"))
+        Err(invalid("interval", text, "a time from 100ms to 1h"))
     }
 }
 
@@ -40,10 +44,10 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         "M" => 2,
         "G" => 3,
         "T" => 4,
-        _ => return Err(format!("`{text}` is no size: write 64M or 2G")),
+        _ => return Err(invalid("size", text, "64M or 2G")),
     };
     let bytes = number.map(|number| number * 1024f64.powi(power)).filter(|bytes| (0.0..=1e18).contains(bytes));
-    bytes.map(|bytes| bytes as u64).ok_or_else(|| format!("`{text}` is no size: write 64M or 2G"))
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| invalid("size", text, "64M or 2G"))
 }
 
 /// `24Gbit`, `100M`, `2500Mbit/s` in Mbit/s; a bare number is Mbit/s.
@@ -54,17 +58,17 @@ pub fn megabits(text: &str) -> Result<u64, String> {
         "" | "M" => 1.0,
         "G" => 1000.0,
         "T" => 1_000_000.0,
-        _ => return Err(format!("`{text}` is no rate: write 24Gbit or 800Mbit")),
+        _ => return Err(invalid("rate", text, "24Gbit or 800Mbit")),
     };
     let megabits = number.map(|number| number * scale).filter(|megabits| (1.0..=1e9).contains(megabits));
-    megabits.map(|megabits| megabits as u64).ok_or_else(|| format!("`{text}` is no rate: write 24Gbit or 800Mbit"))
+    megabits.map(|megabits| megabits as u64).ok_or_else(|| invalid("rate", text, "24Gbit or 800Mbit"))
 }
 
 /// How many times as fast: `10`, `10x`, `0.5`.
 pub fn times(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches(['x', '×']).parse().ok();
     let times = number.filter(|times| (0.1..=1000.0).contains(times));
-    times.ok_or_else(|| format!("`{text}` is no speed: write a number from 0.1 to 1000"))
+    times.ok_or_else(|| invalid("speed", text, "a number from 0.1 to 1000"))
 }
 
 /// A short duration: `500ms`, `1s`, `1.5s`, `2m`.
@@ -89,76 +93,64 @@ pub fn span(seconds: u64) -> String {
     }
 }
 
-/// The time of day in UTC of ns since 1970.
+static ZONE: OnceLock<TimeZone> = OnceLock::new();
+
+/// From now on people read and write times in this machine's zone (TZ, else /etc/localtime); documents keep UTC.
+pub fn use_local_zone() {
+    ZONE.get_or_init(TimeZone::system);
+}
+
+/// The zone of times that people read and write: UTC until [`use_local_zone`].
+pub fn zone() -> &'static TimeZone {
+    static UTC: TimeZone = TimeZone::UTC;
+    ZONE.get().unwrap_or(&UTC)
+}
+
+/// Nanoseconds since 1970 as date and time in the zone of people.
+pub fn zoned(wall_ns: i64) -> Zoned {
+    Timestamp::from_nanosecond(wall_ns.into()).unwrap_or_default().to_zoned(zone().clone())
+}
+
+/// The time of day: `14:05:30`.
 pub fn time_of_day(wall_ns: i64) -> String {
-    topotop_widgets::parts::units::time_of_day(wall_ns).to_string()
+    zoned(wall_ns).strftime("%H:%M:%S").to_string()
 }
 
-/// Date and time in UTC of ns since 1970.
+/// Date and time: `2026-11-21 14:05:30`.
 pub fn date_time(wall_ns: i64) -> String {
-    let (year, month, day) = date(wall_ns.div_euclid(86_400_000_000_000));
-    format!("{year:04}-{month:02}-{day:02} {}", time_of_day(wall_ns))
+    zoned(wall_ns).strftime("%F %H:%M:%S").to_string()
 }
 
-/// Day and time of day in UTC of ns since 1970, without year and seconds: `11-21 14:05`.
+/// Day and time of day without year and seconds: `11-21 14:05`.
 pub fn day_and_minute(wall_ns: i64) -> String {
-    let text = date_time(wall_ns);
-    text.get(text.len().saturating_sub(14)..text.len().saturating_sub(3)).unwrap_or(&text).to_owned()
+    zoned(wall_ns).strftime("%m-%d %H:%M").to_string()
 }
 
-/// A time in ns since 1970 as RFC 3339 in UTC, to the millisecond.
+/// The zone that the other times here are in, at that time: `UTC`, `UTC+2`.
+pub fn zone_name(wall_ns: i64) -> String {
+    topotop_widgets::parts::units::zone_name(wall_ns, zone())
+}
+
+/// A time in ns since 1970 as RFC 3339 in UTC, to the millisecond: for documents.
 pub fn rfc3339(wall_ns: i64) -> String {
-    let milliseconds = wall_ns.div_euclid(1_000_000).rem_euclid(1000);
-    format!("{}.{milliseconds:03}Z", date_time(wall_ns).replace(' ', "T"))
+    format!("{:.3}", Timestamp::from_nanosecond(wall_ns.into()).unwrap_or_default())
 }
 
-/// The Gregorian date of a day since 1970, as Howard Hinnant's `civil_from_days` has it: eras of 400 years, and years
-/// that begin in March so that the leap day ends one.
-fn date(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+/// `14:05` or `14:05:30`.
+pub fn parse_time_of_day(text: &str) -> Option<Time> {
+    Time::strptime("%H:%M", text).or_else(|_| Time::strptime("%H:%M:%S", text)).ok()
 }
 
-/// `14:05` or `14:05:30` as seconds of the day.
-pub fn parse_time_of_day(text: &str) -> Option<i64> {
-    let mut parts = text.split(':');
-    let mut part = |below: i64| parts.next()?.parse::<i64>().ok().filter(|part| (0..below).contains(part));
-    let (hours, minutes) = (part(24)?, part(60)?);
-    let seconds = match text.matches(':').count() {
-        1 => 0,
-        2 => part(60)?,
-        _ => return None,
-    };
-    Some(hours * 3600 + minutes * 60 + seconds)
-}
-
-/// `2026-11-21`, `2026-11-21 14:05` or `2026-11-21T14:05:30Z` in UTC as ns since 1970.
+/// `2026-11-21`, `2026-11-21 14:05`, or `2026-11-21T14:05:30Z` in a zone of its own, as ns since 1970.
 pub fn parse_date_time(text: &str) -> Option<i64> {
-    let text = text.strip_suffix('Z').unwrap_or(text);
-    let (day, time) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
-    let mut parts = day.split('-').map(str::parse::<i64>);
-    let (Some(Ok(year)), Some(Ok(month)), Some(Ok(day)), None) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
-        return None;
-    };
-    if !(1900..2200).contains(&year) || !(1..13).contains(&month) {
-        return None;
-    }
-    // As `date` the other way round; a day that the month does not have is another date.
-    let year_from_march = year - i64::from(month <= 2);
-    let (era, year_of_era) = (year_from_march.div_euclid(400), year_from_march.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
-    let seconds = parse_time_of_day(time.trim())?;
-    (date(days) == (year, month, day)).then_some((days * 86_400 + seconds) * 1_000_000_000)
+    let civil = || Some(text.parse::<DateTime>().ok()?.to_zoned(zone().clone()).ok()?.timestamp());
+    let time = text.contains('-').then(|| text.parse().ok().or_else(civil))??;
+    i64::try_from(Timestamp::as_nanosecond(time)).ok()
+}
+
+/// The error for what cannot be read, with what can.
+pub fn invalid(what: &str, text: &str, forms: &str) -> String {
+    format!("invalid {what} `{}`: use {forms}", topotop_model::text::printable(text))
 }
 
 fn split(text: &str) -> (Option<f64>, &str) {
@@ -174,6 +166,7 @@ mod tests {
         bytes, date_time, day_and_minute, duration, interval, megabits, parse_time_of_day, rfc3339, short, span,
         time_of_day,
     };
+    use jiff::civil::time;
     use proptest::prelude::*;
     use std::time::Duration;
 
@@ -197,8 +190,8 @@ mod tests {
         assert_eq!(date_time(1_767_225_599_000_000_000), "2025-12-31 23:59:59");
         assert_eq!(day_and_minute(951_782_400_000_000_000), "02-29 00:00");
         assert_eq!(time_of_day(-1), "23:59:59");
-        assert_eq!(parse_time_of_day("14:05"), Some(50_700));
-        assert_eq!(parse_time_of_day("14:05:07"), Some(50_707));
+        assert_eq!(parse_time_of_day("9:05"), Some(time(9, 5, 0, 0)));
+        assert_eq!(parse_time_of_day("14:05:07"), Some(time(14, 5, 7, 0)));
         assert!(["24:00", "1", "1:2:3:4", "-1:00", ""].iter().all(|text| parse_time_of_day(text).is_none()));
     }
 

@@ -1,5 +1,6 @@
 //! Rules about the code itself: who may know whom, how long a file may be, that every file is registered.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -104,7 +105,86 @@ fn the_hwloc_library_is_used_in_one_file() {
 #[test]
 fn unsafe_code_is_in_sys_only() {
     for folder in ["model", "widgets", "src", "collectors"] {
-        must_not_hold(folder, &["unsafe {", "unsafe fn", "unsafe impl"], &["collectors/sys", "src/sys"]);
+        must_not_hold(folder, &["unsafe {", "unsafe fn", "unsafe impl"], &["collectors/sys"]);
+    }
+}
+
+#[test]
+fn only_the_applier_changes_the_machine() {
+    let setters = ["set_affinity(", "set_ioprio(", "move_pages(", "set_channels(", "set_rings(", "set_indirection("];
+    must_not_hold("collectors", &setters, &["collectors/sys"]);
+    must_not_hold("src", &setters, &["src/fix/machine"]);
+}
+
+/// The modules at the top of a crate, each with those that its files name as `crate::…`.
+fn imports(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in sources(folder) {
+        let below = path.strip_prefix(top().join(folder)).expect("a source file").with_extension("");
+        let module = below.iter().next().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        if ["lib", "main"].contains(&module.as_str()) {
+            continue;
+        }
+        let code = code(&path);
+        let named = code.split("crate::").skip(1).flat_map(|rest| match rest.strip_prefix('{') {
+            Some(group) => members(group),
+            None => vec![rest],
+        });
+        let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+        let named = named.map(word).filter(|name| *name != module).collect::<Vec<_>>();
+        imports.entry(module).or_default().extend(named);
+    }
+    imports
+}
+
+/// The members of a group in braces, without those of groups in it.
+fn members(group: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut members) = (0, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match (c, depth) {
+            ('}', 0) => {
+                members.push(group[start..at].trim());
+                break;
+            }
+            (',', 0) => {
+                members.push(group[start..at].trim());
+                start = at + 1;
+            }
+            ('{', _) => depth += 1,
+            ('}', _) => depth -= 1,
+            _ => {}
+        }
+    }
+    members
+}
+
+/// The modules that import each other, directly or not, each with itself.
+fn circles(folder: &str) -> BTreeSet<String> {
+    let imports = imports(folder);
+    let reached = |from: &str| {
+        let (mut reached, mut todo) = (BTreeSet::new(), vec![from]);
+        while let Some(module) = todo.pop() {
+            for next in imports.get(module).into_iter().flatten() {
+                if reached.insert(next.as_str()) {
+                    todo.push(next);
+                }
+            }
+        }
+        reached.contains(from)
+    };
+    imports.keys().filter(|module| reached(module)).cloned().collect()
+}
+
+#[test]
+fn collectors_do_not_import_in_circles() {
+    assert_eq!(circles("collectors"), BTreeSet::new());
+}
+
+#[test]
+fn the_command_line_is_in_no_import_circle() {
+    let circles = circles("src");
+    for module in ["args", "cli", "run", "startup", "stderr"] {
+        assert!(!circles.contains(module), "{module} is imported by what it imports: {circles:?}");
     }
 }
 
@@ -149,6 +229,16 @@ fn every_rule_and_fix_is_registered() {
             if code(&path).contains(&format!(" const {item}: ")) {
                 assert!(list.contains(&format!("&{stem}::{item},")), "{} is not in {folder}.rs", path.display());
             }
+        }
+    }
+}
+
+#[test]
+fn the_test_kit_is_not_shipped() {
+    for manifest in ["Cargo.toml", "collectors/Cargo.toml", "widgets/Cargo.toml"] {
+        let text = fs::read_to_string(top().join(manifest)).expect("a manifest");
+        for section in text.split("\n[").filter(|section| !section.starts_with("dev-dependencies]")) {
+            assert!(!section.contains("testkit"), "{manifest} ships the test kit: [{section}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(TOPOTOP);
-    command.args(arguments).env_clear().env("LANG", "C.UTF-8").stdin(Stdio::null());
+    command.args(arguments).env_clear().env("LANG", "C.UTF-8").env("TZ", "UTC").stdin(Stdio::null());
     command
 }
 

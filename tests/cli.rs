@@ -8,7 +8,13 @@ use std::process::{Command, Output, Stdio};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(TOPOTOP);
-    command.args(arguments).env_clear().env("LANG", "C.UTF-8").env("TERM", "xterm-256color").stdin(Stdio::null());
+    command
+        .args(arguments)
+        .env_clear()
+        .env("LANG", "C.UTF-8")
+        .env("TZ", "UTC")
+        .env("TERM", "xterm-256color")
+        .stdin(Stdio::null());
     command
 }
 

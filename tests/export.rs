@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 fn run(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(TOPOTOP);
-    command.args(arguments).env_clear().env("LANG", "C.UTF-8").current_dir(dir).stdin(Stdio::null());
+    command.args(arguments).env_clear().env("LANG", "C.UTF-8").env("TZ", "UTC").current_dir(dir).stdin(Stdio::null());
     command.output().expect("it runs")
 }
 

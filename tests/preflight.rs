@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 fn preflight(arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut command = Command::new(TOPOTOP);
-    command.arg("preflight").args(arguments).env_clear().env("LANG", "C.UTF-8");
+    command.arg("preflight").args(arguments).env_clear().env("LANG", "C.UTF-8").env("TZ", "UTC");
     let Output { status, stdout, stderr } = command.output().expect("it runs");
     (status.code(), String::from_utf8(stdout).expect("text"), String::from_utf8(stderr).expect("text"))
 }

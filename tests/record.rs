@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(TOPOTOP);
-    command.args(["record", "--no-hwloc"]).args(arguments).env("LANG", "C.UTF-8").stdin(Stdio::null());
+    command.args(["record", "--no-hwloc"]).args(arguments).env("LANG", "C.UTF-8").env("TZ", "UTC").stdin(Stdio::null());
     command
 }
 

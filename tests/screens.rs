@@ -12,7 +12,8 @@ use topotop_model::frame::Frame;
 use topotop_model::history::History;
 use topotop_model::judge::Timeline;
 use topotop_model::locale::Text;
-use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Theme, demo};
+use topotop_model::testkit as demo;
+use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Theme};
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 15)];
 

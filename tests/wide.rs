@@ -41,6 +41,7 @@ fn a_wide_machine_is_read_right_and_fits_every_screen() {
         surroundings: &topotop_model::fix::Surroundings::default(),
         theme: &theme,
         charset: Charset::Unicode,
+        zone: topotop::units::zone(),
         selected: None,
         filter: "",
     };

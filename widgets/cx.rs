@@ -51,6 +51,8 @@ pub struct Cx<'a> {
     pub theme: &'a Theme,
     /// Characters.
     pub charset: Charset,
+    /// The zone of times.
+    pub zone: &'a jiff::tz::TimeZone,
     /// What is selected, on whatever screen.
     pub selected: Option<&'a Subject>,
     /// The filter: rows whose name does not hold it (case ignored) are left out; empty for none.

@@ -6,8 +6,6 @@ mod action;
 pub mod cgroups;
 pub mod cores;
 mod cx;
-#[doc(hidden)]
-pub mod demo;
 pub mod disks;
 #[cfg(test)]
 mod every_panel;
@@ -33,6 +31,8 @@ pub use topotop_model::rules::Subject;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::locale::Text;
+#[cfg(test)]
+use topotop_model::testkit as demo;
 
 /// A screen: what it shows comes from the [`Cx`]; scroll, sort, fold and selection by identity live in it.
 pub trait Panel: Send {

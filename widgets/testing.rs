@@ -23,6 +23,7 @@ pub(crate) fn with_cx<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<
         surroundings: &Surroundings::default(),
         theme: &theme,
         charset,
+        zone: &jiff::tz::TimeZone::UTC,
         selected: None,
         filter: "",
     })

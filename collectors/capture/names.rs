@@ -25,7 +25,7 @@ impl std::ops::Deref for Names {
 }
 
 impl Names {
-    /// What a link says, with other names.
+    /// The target of a link, with other names.
     pub(super) fn target(&self, target: &Path) -> PathBuf {
         PathBuf::from(self.path(&text(target.as_os_str().as_encoded_bytes())))
     }

@@ -16,7 +16,7 @@ const MOST_LINKS: usize = 40;
 pub(super) enum What {
     /// A directory.
     Directory,
-    /// A link and what it says.
+    /// A link and its target.
     Link(PathBuf),
     /// A file that was read, and the path that it was read by.
     File(PathBuf),

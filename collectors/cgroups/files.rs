@@ -11,7 +11,7 @@ use topotop_model::Reason;
 /// How often a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
-    /// In each sample unless the parent stood still: tells whether anything moved.
+    /// In each sample unless the parent was idle: shows whether anything ran.
     Probe,
     /// In each sample while the group moves.
     Often,
@@ -62,7 +62,7 @@ enum State {
 /// What came of one reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The row has what it says.
+    /// The row holds its contents.
     Read,
     /// It cannot be read, or it is not there.
     Failed,

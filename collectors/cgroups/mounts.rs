@@ -57,7 +57,7 @@ pub(super) struct Hierarchy {
 
 /// Directories under which captured trees hold hierarchies.
 const BASES: [&str; 4] = ["sys/fs/cgroup", "cgroup", "dev/cgroup", "mnt/cgroup"];
-/// The most mounts of control groups that are looked at.
+/// Mounts of control groups at most.
 const MOST: usize = 4096;
 
 /// The hierarchies, v2 first, each controller in one of them only.
@@ -214,7 +214,7 @@ fn by_file(name: &[u8]) -> u8 {
     }
 }
 
-/// The most directories that are looked into for a sign of version 2.
+/// Directories searched for a sign of version 2, at most.
 const MOST_LOOKS: usize = 256;
 
 /// True for a directory that is, or has below it, a group of version 2: captures often lack the files of the top and of

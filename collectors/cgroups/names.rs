@@ -1,8 +1,8 @@
-//! What a path tells of a container: runtime, container id, pod.
+//! The container in a path: runtime, container id, pod.
 
 use topotop_model::tables::cgroups::Cgroups;
 
-/// What a path tells.
+/// The container in a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Named {
     runtime: &'static str,
@@ -12,7 +12,7 @@ pub(super) struct Named {
     name: String,
 }
 
-/// Writes what a group's path tells into its row.
+/// Writes the container of a group's path into its row.
 pub(super) fn take(path: &str, table: &mut Cgroups, slot: usize) {
     let named = of_path(path);
     if named == Named::default() {
@@ -128,7 +128,7 @@ fn unescape(name: &str) -> String {
     out
 }
 
-/// The runtime that a prefix stands for.
+/// The runtime of a prefix.
 fn runtime_of(prefix: &str) -> Option<&'static str> {
     Some(match prefix {
         "docker" | "cri-dockerd" => "docker",

@@ -189,7 +189,7 @@ pub(super) fn processes(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     let (first, more) = (pids.next().and_then(number), pids.count() as u64);
     let any = !whole.is_empty();
     cells.table.processes.set(slot, more + u64::from(any));
-    // Zero stands for processes of another pid namespace.
+    // Zero means a process of another PID namespace.
     cells.table.only_pid.set_or_none(slot, first.filter(|&pid| pid > 0 && more == 0));
     !any || first.is_some()
 }

@@ -192,7 +192,7 @@ impl Tree {
         text
     }
 
-    /// Decides which files a group has, and what its row says of its directories.
+    /// Decides which files a group has, and what its row says about its directories.
     fn equip(&mut self, slot: usize, hierarchies: &[Hierarchy], tables: &mut Tables<'_>) {
         self.changes += 1;
         let Some(group) = self.get_mut(slot) else { return };
@@ -205,7 +205,7 @@ impl Tree {
         if let Some((dir, hierarchy)) = best {
             table.version.set(slot, u64::from(hierarchy.version));
             table.inode.set(slot, dir.inode);
-            // Version 1 knows no throttling at a high mark and counts no failed reclaim.
+            // Version 1 has no throttling at memory.high and counts no failed reclaim.
             if hierarchy.version == 1 && hierarchy.has & super::mounts::controller::MEMORY != 0 {
                 table.memory_high_bytes.set_none(slot);
                 table.events_high.set_none(slot);
@@ -253,7 +253,7 @@ impl Group {
     }
 }
 
-/// How well a hierarchy tells of a group.
+/// How much a hierarchy reports about a group.
 pub(super) fn rank(hierarchy: &Hierarchy) -> u8 {
     use super::mounts::controller::{CPU, CPUACCT, MEMORY};
     match (hierarchy.version, hierarchy.has) {

@@ -202,7 +202,7 @@ fn numa_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
         let named = |name: &[u8]| {
             lines(bytes).find(|line| line.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&b'=')))
         };
-        // Cut before its sums a file does not tell whether there are any.
+        // A file that is cut before its totals does not show whether it has any.
         let column = if wanted == b"file" { &mut table.file_by_node } else { &mut table.anon_by_node };
         match named(sum).or_else(|| named(wanted).filter(|_| !cut)) {
             Some(line) => whole &= take::by_node(fields(line).skip(1), cells.page, column, slot),

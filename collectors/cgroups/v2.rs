@@ -15,7 +15,7 @@ const fn stalls(names: &'static [&'static str], pace: Pace, take: fn(&[u8], &mut
     FileDef { names, of: ANY, pace, take, needs: "psi=1" }
 }
 
-/// What is read of a group. `of` names the v1 controllers that would tell the same.
+/// The files of a group. `of` names the v1 controllers that report the same.
 pub(super) static FILES: [FileDef; 27] = [
     file(&["memory.current"], MEMORY, Pace::Probe, |b, c| single(b, &mut c.table.memory_current_bytes, c.slot)),
     file(&["cpu.stat"], CPU | CPUACCT, Pace::Probe, cpu_stat),
@@ -108,7 +108,7 @@ fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     let sum = stack
         .zip(slab)
         .and_then(|(stack, slab)| parts.fold(stack.checked_add(slab), |sum, part| sum?.checked_add(part)));
-    // Before Linux 5.9 refaults were not told apart.
+    // Before Linux 5.9 there was one counter for all refaults.
     let [.., refault_file, kernel_sum] = &mut columns;
     *refault_file = refault_file.or(refault);
     *kernel_sum = kernel.or(sum.filter(|_| whole));

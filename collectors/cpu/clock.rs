@@ -1,4 +1,4 @@
-//! What each CPU tells of its clock in files of its own: how fast it is, and how often its core was slowed down for heat.
+//! The clock of each CPU from its own files: its frequency, and how often its core was throttled for heat.
 //! Some CPUs in each sample, in turns, since some drivers ask the CPU itself.
 
 use crate::Cx;
@@ -8,12 +8,12 @@ use std::fmt::Write as _;
 use topotop_model::tables::cpu::CpuTimes;
 use topotop_model::{Num, Section, Table as _};
 
-/// How many CPUs are asked in one sample: all of most machines.
+/// CPUs read per sample: all of most machines.
 const AT_ONCE: usize = 64;
 /// How long a machine on which no CPU has such a file is left alone, in ns.
 const REST_NS: u64 = 60_000_000_000;
 
-/// A file that every CPU may have, and the column for what it says.
+/// A file that every CPU may have, and the column for its value.
 struct File {
     name: &'static str,
     pattern: &'static str,
@@ -50,7 +50,7 @@ pub(super) struct Clocks {
 
 #[derive(Debug, Default)]
 struct Turn {
-    /// The first slot that is still to be asked.
+    /// The next slot to read.
     next: usize,
     /// True if a CPU had the file since this turn began.
     found: bool,

@@ -1,4 +1,4 @@
-//! What sysfs tells of one block device: its kind, what it stands on, how it is built and set up.
+//! Facts of a block device in sysfs: its kind, the devices below it, its limits and settings.
 
 use crate::Cx;
 use crate::files::{Files, put};
@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use topotop_model::tables::disks::Disks;
 use topotop_model::{Gaps, Known};
 
-/// The most directories that are walked up from a device to the one that knows its node.
+/// Directories walked up from a device to the one that knows its node, at most.
 const DEPTH: usize = 16;
 
 /// The longest name or path that is taken.
@@ -95,7 +95,7 @@ impl Facts {
     }
 }
 
-/// The node of the nearest device above that has one to tell: a virtio or NVMe disk's is its PCI function's.
+/// The node of the nearest parent device that has one: a virtio or NVMe disk has that of its PCI function.
 fn node(files: &mut Files<'_>, dir: &str, gaps: &mut Gaps) -> Known<u64> {
     let Ok(path) = files.root.resolve(dir) else { return Known::Missing };
     let mut found = Known::Missing;
@@ -116,7 +116,7 @@ fn chosen(line: &str) -> &str {
     inside.map_or(line.trim(), |(name, _)| name)
 }
 
-/// The kind that the kernel's name tells.
+/// The kind of a device by its kernel name.
 pub(super) fn kind(name: &str) -> &'static str {
     const KINDS: [(&str, &str); 7] = [
         ("dm-", "dm"),

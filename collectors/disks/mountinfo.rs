@@ -7,7 +7,7 @@ use crate::parse::{fields, lines, whole_lines};
 /// Something mounted from a block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mounted {
-    /// The device number; none where the file system has one of its own (btrfs) or the file tells none.
+    /// The device number; none where the file system has one of its own (btrfs) or the file has none.
     pub(super) dev: Option<u64>,
     /// Where.
     pub(super) path: Vec<u8>,
@@ -28,7 +28,7 @@ pub(super) fn mountinfo(bytes: &[u8]) -> (Vec<Mounted>, u64) {
     })
 }
 
-/// The mounts of `/proc/mounts`, which tells no device numbers.
+/// The mounts of `/proc/mounts`, which has no device numbers.
 pub(super) fn mounts(bytes: &[u8]) -> (Vec<Mounted>, u64) {
     each(bytes, |line| {
         let mut parts = fields(line);

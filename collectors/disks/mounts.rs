@@ -22,7 +22,7 @@ pub(crate) struct MountsCollector {
     slots: Slots<Box<[u8]>>,
     read_ns: Option<u64>,
     seen: Vec<Mounted>,
-    /// The file that they were read from and what it said.
+    /// The file that they were read from and its contents.
     said: (usize, Vec<u8>),
     damage: Option<(&'static str, Reason, u64)>,
 }

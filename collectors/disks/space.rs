@@ -5,7 +5,6 @@ use crate::Cx;
 use crate::live::{Live, Space};
 use crate::worker::Worker;
 use std::collections::{HashMap, VecDeque};
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use topotop_model::Reason;
@@ -32,7 +31,7 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// Asks for these paths; those that are being asked for already are not asked for twice.
+    /// Requests these paths, except those that are under way.
     pub(super) fn ask(&mut self, paths: impl Iterator<Item = Vec<u8>>) {
         let wanted: Vec<Vec<u8>> = paths.collect();
         self.answers.retain(|path, _| wanted.contains(path));
@@ -44,7 +43,7 @@ impl Asker {
         }
     }
 
-    /// What is known of a path: none when nobody answered yet.
+    /// The reply for a path; none while there is none.
     pub(super) fn answer(&self, path: &[u8]) -> Option<Result<Space, Reason>> {
         self.answers.get(path).copied()
     }
@@ -119,19 +118,6 @@ impl Asker {
         });
         self.stuck.len() < before
     }
-}
-
-/// Asks the kernel.
-pub(crate) fn ask(mount: &str) -> Result<Space, Reason> {
-    let stat = rustix::fs::statvfs(std::ffi::OsStr::from_bytes(mount.as_bytes())).map_err(crate::root::reason)?;
-    let block = stat.f_frsize.max(1);
-    Ok(Space {
-        total_bytes: stat.f_blocks.saturating_mul(block),
-        free_bytes: stat.f_bavail.saturating_mul(block),
-        inodes_total: stat.f_files,
-        inodes_free: stat.f_favail,
-        used_bytes: Some(stat.f_blocks.saturating_sub(stat.f_bfree).saturating_mul(block)),
-    })
 }
 
 #[cfg(test)]

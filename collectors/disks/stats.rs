@@ -21,10 +21,10 @@ pub(super) struct Row<'a> {
     pub(super) flush_ms: Option<u64>,
 }
 
-/// The most numbers that are looked at behind a name.
+/// Numbers read after a name, at most.
 const MOST: usize = 17;
 
-/// The most devices that are taken: each costs a look at several files of sysfs.
+/// Devices at most: each costs reading several files of sysfs.
 const MOST_ROWS: usize = 16_384;
 
 /// The rows, and how many lines were not what the kernel prints.
@@ -54,7 +54,7 @@ fn row(line: &[u8]) -> Option<Row<'_>> {
         }
         count += 1;
     }
-    // Behind a count of requests stands that of merged ones.
+    // The count of merged requests follows the count of requests.
     let at = |index: usize| numbers.get(index).copied().flatten();
     let row = Row { dev, name, reads: at(0), ..Row::default() };
     match count {

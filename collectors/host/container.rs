@@ -8,7 +8,7 @@ use crate::parse::lines;
 const FIRST_PID: &str = "pid:[4026531836]";
 const FIRST_CGROUP: &str = "cgroup:[4026531835]";
 
-/// True inside a container; none where nothing says.
+/// True inside a container; none where that is not known.
 pub(super) fn detect(files: &mut Files<'_>) -> Option<bool> {
     // Namespaces are certain where they can be read; a marker file may be left over from how an image was built.
     if let Some(first) = first_namespaces(files.root) {

@@ -4,7 +4,7 @@ use super::cpuinfo_value;
 use crate::files::Files;
 use crate::parse::{fields, lines, text, trim};
 
-/// The hypervisor, `none`, or nothing where no source says.
+/// The hypervisor, `none`, or nothing where that is not known.
 pub(super) fn detect(files: &mut Files<'_>, cpuinfo: Option<&[u8]>) -> Option<String> {
     let flag = cpuinfo.and_then(hypervisor_flag);
     if flag == Some(false) {
@@ -33,7 +33,7 @@ pub(super) fn detect(files: &mut Files<'_>, cpuinfo: Option<&[u8]>) -> Option<St
     }
 }
 
-/// Whether an x86 CPU says that it is a virtual one; none on architectures without flags.
+/// Whether an x86 CPU has the flag of virtual CPUs; none on architectures without flags.
 fn hypervisor_flag(cpuinfo: &[u8]) -> Option<bool> {
     cpuinfo_value(cpuinfo, "flags").map(|flags| fields(flags).any(|flag| flag == b"hypervisor"))
 }

@@ -1,4 +1,4 @@
-//! The child's answer: one line per fact, the last one says that it is whole. It is as hostile as the tree it is about.
+//! The child's reply: one line per fact, the last line marks it as complete. It is as hostile as the tree it describes.
 
 use crate::files::{MAX_ID, parse_list};
 use crate::parse::{fields, lines, number, text, whole_lines};
@@ -12,7 +12,7 @@ pub(super) const END: &str = "end";
 /// The most facts of one kind.
 const MOST: usize = 1 << 14;
 
-/// What libhwloc says.
+/// The facts that libhwloc reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Groups of CPUs between machine and core.
@@ -23,7 +23,7 @@ pub(crate) struct Answer {
     pub(crate) devices: Vec<Device>,
 }
 
-/// Where a PCI device stands.
+/// The place of a PCI device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Device {
     /// Its address.

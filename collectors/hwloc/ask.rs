@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 type Result = std::result::Result<Answer, Reason>;
 
-/// Asks libhwloc and keeps what it said last.
+/// Runs libhwloc and keeps its last reply.
 #[derive(Debug)]
 pub(crate) struct Asker {
     program: PathBuf,
@@ -68,7 +68,7 @@ impl Asker {
         new
     }
 
-    /// What was said last.
+    /// The last reply.
     pub(crate) fn last(&self) -> Option<&Result> {
         self.last.as_ref()
     }

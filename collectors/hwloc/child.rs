@@ -13,7 +13,7 @@ use topotop_model::IdSet;
 /// The most ids that one set may hold: libhwloc's bitmaps may be infinite.
 const MAX_IDS: usize = 65_536;
 
-/// What libhwloc says of the machine, or of the tree that `HWLOC_FSROOT` names; empty when it says nothing.
+/// What libhwloc reports about the machine, or about the tree in `HWLOC_FSROOT`; empty when nothing.
 ///
 /// For a tree both must be given: libhwloc silently describes the real machine when it cannot open the root.
 pub fn child(root: Option<&Path>) -> String {
@@ -59,7 +59,7 @@ fn groups(topology: &Topology, out: &mut String) {
     }
 }
 
-/// Kinds of memory, where they are told apart.
+/// Kinds of memory, where there are several.
 fn nodes(topology: &Topology, out: &mut String) {
     for node in topology.objects_with_type(ObjectType::NUMANode) {
         let kind = node.subtype().or_else(|| node.info("MemoryTier")).and_then(|kind| kind.to_str().ok());

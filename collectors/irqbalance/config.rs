@@ -1,4 +1,4 @@
-//! What irqbalance is told: arguments, environment, and the distribution's file.
+//! The configuration of irqbalance: arguments, environment, and the distribution's file.
 
 use crate::parse::{lines, number, trim};
 use topotop_model::IdSet;
@@ -46,7 +46,7 @@ pub(crate) fn is_oneshot(cmdline: &[u8]) -> bool {
     cmdline.split(|&byte| byte == 0).skip(1).any(|argument| matches!(argument, b"--oneshot" | b"-o"))
 }
 
-/// True if the distribution's file says so: `IRQBALANCE_ONESHOT=yes`, `ONESHOT=yes`, or an argument.
+/// True if the distribution's file sets it: `IRQBALANCE_ONESHOT=yes`, `ONESHOT=yes`, or an argument.
 pub(super) fn oneshot_configured(file: &[u8]) -> bool {
     lines(file).any(|line| {
         let line = trim(line);

@@ -12,7 +12,7 @@ const DEVICES: &str = "sys/bus/pci/devices";
 const PATTERN: &str = "sys/bus/pci/devices/*/msi_irqs";
 /// Depth of bridges below a host bridge that is followed in a tree without bus links.
 const MAX_DEPTH: usize = 16;
-/// Devices that are looked at.
+/// Devices to search.
 const MAX_DEVICES: usize = 1 << 16;
 /// Directories that are listed in a tree without bus links: links in it may lead in circles.
 const MAX_LISTED: usize = 1 << 14;
@@ -83,7 +83,7 @@ impl Devices {
     }
 }
 
-/// Changes when an interrupt comes, goes or is somebody else's.
+/// Changes when an interrupt appears, disappears or changes its owner.
 fn fingerprint(table: &Irqs) -> u64 {
     use std::hash::{Hash, Hasher};
     let mut hasher = std::hash::DefaultHasher::new();

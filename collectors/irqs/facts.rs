@@ -9,9 +9,9 @@ use topotop_model::{Gaps, IdSet, Reason, Section, Table};
 
 /// A whole pass over all interrupts takes this long, in ns.
 const PASS_NS: u64 = 20_000_000_000;
-/// In so many passes one that does not come is looked at once.
+/// An inactive interrupt is read once in this many passes.
 const STILL_PASSES: u64 = 3;
-/// The most interrupts looked at in one reading, new ones aside.
+/// Interrupts read per pass at most, without new ones.
 const MAX_STEP: usize = 400;
 
 const AFFINITY: &str = "proc/irq/*/smp_affinity_list";
@@ -22,9 +22,9 @@ const DEBUG: &str = "sys/kernel/debug/irq/irqs";
 /// What goes round over the interrupts.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// The serial of the row last looked at in each slot.
+    /// The serial of the row last read in each slot.
     seen: Vec<u64>,
-    /// How often it had come when it was last looked at.
+    /// Its count when it was last read.
     came: Vec<u64>,
     passes: u64,
     next: usize,

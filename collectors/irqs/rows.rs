@@ -60,9 +60,9 @@ fn header(line: &[u8], cpus: &mut Vec<u32>) -> bool {
 /// A row without its counts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Row<'a> {
-    /// What stands before the colon.
+    /// The text before the colon.
     pub(crate) label: &'a [u8],
-    /// What stands behind the counts.
+    /// The text after the counts.
     pub(crate) rest: &'a [u8],
     /// Sum of the counts.
     pub(crate) total: u64,

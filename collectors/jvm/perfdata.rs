@@ -48,7 +48,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// What a file says; none where it is none of a virtual machine, is not complete yet, or is damaged.
+/// The contents of a file; none where it is not of a JVM, is not complete yet, or is damaged.
 pub(super) fn parse(bytes: &[u8]) -> Option<Jvm> {
     if bytes.get(..4)? != MAGIC {
         return None;

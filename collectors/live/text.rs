@@ -29,7 +29,7 @@ pub(crate) fn space_path(mount: &str) -> String {
 /// A file of a captured tree.
 pub(crate) type File = (PathBuf, Vec<u8>);
 
-/// What the kernel says of interfaces, as files.
+/// What the kernel reports about interfaces, as files.
 pub(crate) fn capture_nics(live: &dyn Live, table: &Nics) -> Vec<File> {
     let mut files = Vec::new();
     let mut add = |nic: &str, kind: &str, text: Option<String>| {
@@ -47,7 +47,7 @@ pub(crate) fn capture_nics(live: &dyn Live, table: &Nics) -> Vec<File> {
     files
 }
 
-/// What the kernel says of mounted file systems: contents of files by mount point.
+/// What the kernel reports about mounted file systems: contents of files by mount point.
 pub(crate) fn capture_space(live: &dyn Live, table: &Mounts) -> Vec<(String, Vec<u8>)> {
     let mounts = table.rows().iter().filter_map(|slot| table.path.get(slot));
     mounts

@@ -4,9 +4,10 @@ use super::numa_maps::{self, PageSizes};
 use super::sample::{Random, Subject, estimate};
 use super::vmas::{self, MemoryFs, Vma};
 use super::{Found, SMALL};
+use crate::clock::monotonic_ns;
 use crate::live::Live;
 use crate::parse::{fields, lines, number};
-use crate::processes::{monotonic_ns, own_pid_namespace, stat};
+use crate::processes::{own_pid_namespace, stat};
 use crate::{Root, root::Kept};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
@@ -23,14 +24,14 @@ pub(super) struct Target {
     pub(super) pid: u32,
     /// When it started.
     pub(super) starttime: u64,
-    /// What is asked.
+    /// The query.
     pub(super) what: What,
 }
 
-/// How much is asked of a process.
+/// How much is read of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
-    /// The policy alone: the control group tells the rest.
+    /// The policy alone: the control group has the rest.
     Policy,
     /// As much as is cheap.
     Cheap,
@@ -41,9 +42,9 @@ pub(super) enum What {
 /// What came of it.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// Who was asked for.
+    /// The process that was queried.
     pub(super) target: Target,
-    /// CLOCK_MONOTONIC when it was asked.
+    /// CLOCK_MONOTONIC of the query.
     pub(super) at_ns: u64,
     /// CPU time that asking took.
     pub(super) cpu_ns: u64,
@@ -91,7 +92,7 @@ impl Asker {
         }
     }
 
-    /// The lower rungs of the ladder: a sample of pages, or every page where that is cheap or asked for.
+    /// The slower ways: a sample of pages, or every page where that is cheap or requested.
     fn climb(&mut self, target: Target) -> (&'static str, Result<Found, (&'static str, Reason)>) {
         if !self.root.is_live() {
             return ("numa_maps", self.numa_maps(target));
@@ -186,7 +187,7 @@ impl Asker {
         None
     }
 
-    /// Reads the mappings unless they are those of last time as far as the virtual size tells.
+    /// Reads the mappings unless the virtual size shows that they are those of last time.
     fn load_vmas(&mut self, target: Target, vsize: u64) -> Result<(), Reason> {
         let key = (target.pid, target.starttime);
         if self.vmas.get(&key).is_some_and(|entry| entry.0 == vsize) {

@@ -1,4 +1,4 @@
-//! The top rung: a control group that holds one process tells where that one's memory is, for nothing.
+//! The cheapest way: the statistics of a control group with one process are those of the process.
 
 use super::{INTERVAL_NS, Known, MemoryByNode, row};
 use crate::Cx;
@@ -8,7 +8,7 @@ use topotop_model::tables::processes::Processes;
 use topotop_model::{Draft, State, Table};
 
 impl MemoryByNode {
-    /// Takes what new figures of control groups tell; true if some row changed.
+    /// Takes new figures of control groups; true if a row changed.
     pub(super) fn take_from_cgroups(&mut self, cx: &Cx<'_>, draft: &mut Draft) -> bool {
         if draft.cgroups.state != State::Read || draft.cgroups.read_at_ns == self.cgroups_at_ns {
             return false;

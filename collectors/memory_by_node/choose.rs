@@ -1,4 +1,4 @@
-//! Whom to ask next: what is big or busy and was not asked for long, as far as the purse goes.
+//! Which processes to query next: big or busy ones whose figures are old, within the CPU budget.
 
 use super::ask::{Target, What};
 use super::{
@@ -9,7 +9,7 @@ use crate::Cx;
 use topotop_model::Table;
 use topotop_model::tables::processes::Processes;
 
-/// Somebody who may be asked.
+/// A candidate.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     score: f64,
@@ -18,7 +18,7 @@ struct Candidate {
 }
 
 impl MemoryByNode {
-    /// The processes to ask for next. Only the one that was asked for when all memory is on one node.
+    /// The processes to query next. Only the selected one when all memory is on one node.
     pub(super) fn choose(&mut self, cx: &Cx<'_>, processes: &Processes) -> Vec<Target> {
         let room = LINE.saturating_sub(self.line.len());
         if (self.purse <= 0.0 || room == 0) && !cx.demand.complete {

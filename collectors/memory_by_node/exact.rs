@@ -1,4 +1,4 @@
-//! What whoever moves pages has to know: where the memory of a process is, to the byte, and where it may be.
+//! The memory of a process by node, to the byte, and the nodes it may use: for moving pages.
 
 use super::ask::huge_page;
 use super::numa_maps::{self, PageSizes};

@@ -15,7 +15,7 @@ pub(super) struct PageSizes {
 }
 
 /// Adds up the file; none when it is cut or has lines of another form, since sums that lack something are wrong.
-/// Every page counts once, where `N…=` says; `anon=`, `mapped=` and the like count the same pages again.
+/// Every page counts once, in `N…=`; `anon=`, `mapped=` and the like count the same pages again.
 pub(super) fn parse(bytes: &[u8], sizes: PageSizes) -> Option<Found> {
     let (whole, cut) = whole_lines(bytes);
     if cut {
@@ -37,7 +37,7 @@ pub(super) fn parse(bytes: &[u8], sizes: PageSizes) -> Option<Found> {
 /// The policy of the first mapping, which is the program's own text: the policy of the process itself unless it asked
 /// for another one there. None when the beginning of the file ends before the policy does.
 pub(super) fn first_policy(start: &[u8]) -> Option<String> {
-    // Whatever stands last may go on behind the end.
+    // The last word may be cut.
     let end = start.iter().rposition(u8::is_ascii_whitespace)?;
     let row = lines(start.get(..end)?).next()?;
     let whole = row.len() < end;

@@ -19,7 +19,7 @@ const LEAST: usize = 32;
 const MOST_DRAWS: usize = 16 << 10;
 /// The most addresses of one round.
 const MOST_PER_ROUND: usize = 4096;
-/// Pieces that a sparse mapping is cut into, so that its dense parts can be told apart.
+/// Pieces that a sparse mapping is cut into, to find its dense parts.
 const PIECES: u64 = 256;
 /// The most zones: a hostile process may have many sparse mappings.
 const MOST_ZONES: usize = 1 << 17;

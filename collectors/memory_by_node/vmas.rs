@@ -9,7 +9,7 @@ pub(super) enum Kind {
     Anon,
     /// A file's.
     File,
-    /// Of a huge page pool: not part of the resident memory that the kernel tells.
+    /// Of a huge page pool: not part of the resident memory that the kernel reports.
     Huge,
 }
 

@@ -11,7 +11,7 @@ use topotop_model::Reason;
 /// What is read of a file at once: its end, where it is longer.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What is remembered of a file's start, to tell whether it grows.
+/// Bytes of a file's start that are remembered, to detect whether it grows.
 const MOST_START: usize = 4 << 10;
 
 /// Follows a file.
@@ -24,7 +24,7 @@ pub(super) struct Follow {
     place: Option<((u64, u64), u64)>,
     /// How it begins, as far as that was read.
     start: Vec<u8>,
-    /// Its size and time of change when it was looked at last.
+    /// Its size and time of change when it was last read.
     seen: Option<(i64, i64, i64)>,
     newest: Option<(Picked, u64)>,
 }
@@ -55,7 +55,7 @@ impl Follow {
     fn whole(&mut self, file: &OwnedFd, stat: &Stat, now_ns: u64) -> Result<Option<(Picked, u64)>, Reason> {
         let bytes = read_at(file, 0, MOST_BYTES)?;
         let picked = self.pick.text(&String::from_utf8_lossy(&bytes));
-        // A page that nobody writes any more is as old as it is; files of the kernel are made when they are read.
+        // A page that is no longer written is as old as it is; files of the kernel are made when they are read.
         let at_ns = if stat.st_size == 0 { now_ns } else { written_ns(stat, now_ns) };
         self.newest = picked.map(|picked| (picked, at_ns));
         Ok(self.newest)
@@ -85,7 +85,7 @@ impl Follow {
             let room = MOST_START.saturating_sub(self.start.len()).min(bytes.len());
             self.start.extend_from_slice(bytes.get(..room).unwrap_or_default());
         }
-        // A line that nobody ends is whole when nobody has gone on with it.
+        // A line without an end is complete when it did not grow since.
         if resting && self.lines.has_part() {
             self.lines.end(&self.pick, at_ns);
         }
@@ -95,7 +95,7 @@ impl Follow {
 }
 
 impl Follow {
-    /// True if what was read is no longer there: somebody wrote the file again in place. A log only grows.
+    /// True if what was read is no longer there: the file was rewritten in place. A log only grows.
     fn is_written_again(&self, file: &OwnedFd, size: u64) -> Result<bool, Reason> {
         let grown = self.seen.is_some_and(|seen| seen.0 < size as i64);
         // Nothing came to a file that is not remembered from its start, and yet it was written.
@@ -134,7 +134,7 @@ mod tests {
     use topotop_model::Reason;
 
     fn value(follow: &mut Follow) -> Option<f64> {
-        follow.read(crate::processes::monotonic_ns()).expect("read").map(|(picked, _)| picked.value)
+        follow.read(crate::clock::monotonic_ns()).expect("read").map(|(picked, _)| picked.value)
     }
 
     #[test]

@@ -1,16 +1,22 @@
-//! One page of this machine by plain HTTP: no other host, no redirect, no longer than a moment.
+//! Reads one page of this machine over plain HTTP: no other host, no redirect, bounded in time and size.
+//!
+//! httparse parses replies. The socket stays ours: small clients (minreq) start a thread per request, take a reply that is
+//! cut short for a whole one and do not know IPv6 addresses; ureq brings ten crates for one GET.
 
+use httparse::Status;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use topotop_model::Reason;
 
-/// The longest that a page may take.
-const PATIENCE: Duration = Duration::from_secs(2);
-/// The largest page.
-const MOST_BYTES: usize = 16 << 20;
+/// The time limit of a page, from connecting to its last byte.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// The size limit of a reply.
+const MAX_BYTES: usize = 16 << 20;
+/// Header fields of a reply at most.
+const MAX_FIELDS: usize = 64;
 
-/// Where a page is: an address of this machine.
+/// The URL of a page on a loopback address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     addresses: Vec<SocketAddr>,
@@ -20,38 +26,38 @@ pub struct Url {
 
 impl Url {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let rest = text.strip_prefix("http://").ok_or_else(|| format!("{text}: only http:// is spoken"))?;
+        let rest = text.strip_prefix("http://").ok_or_else(|| format!("{text}: use http://"))?;
         let (host, path) = match rest.find(['/', '?']) {
             Some(at) => rest.split_at_checked(at).unwrap_or_default(),
             None => (rest, ""),
         };
         if path.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
-            return Err(format!("{text}: write blanks and what is no ASCII as %20"));
+            return Err(format!("{text}: percent-encode blanks and non-ASCII characters (%20)"));
         }
         // The colon of a port, not one of an address in brackets.
         let (name, port) = match host.rsplit_once(':') {
             Some((name, port)) if !port.contains(']') => {
                 let port = port.parse().ok().filter(|port| *port > 0);
-                (name, port.ok_or_else(|| format!("{text}: a port is a number from 1 to 65535"))?)
+                (name, port.ok_or_else(|| format!("{text}: use a port from 1 to 65535"))?)
             }
             _ => (host, 80),
         };
-        let addresses = local(name)
-            .ok_or_else(|| format!("{text}: only pages of this machine are read: 127.0.0.1, [::1], localhost"))?;
+        let addresses =
+            local(name).ok_or_else(|| format!("{text}: use a loopback address: 127.0.0.1, [::1] or localhost"))?;
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
         Ok(Self { addresses, host: host.to_owned(), path })
     }
 
-    /// The page's text.
+    /// Reads the page.
     pub(super) fn get(&self) -> Result<String, Reason> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         let mut stream = self.connect(deadline)?;
         let request = format!(
             "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: topotop\r\nAccept: text/plain\r\nConnection: close\r\n\r\n",
             self.path, self.host
         );
-        stream.set_write_timeout(Some(PATIENCE)).map_err(|error| reason(&error))?;
+        stream.set_write_timeout(Some(TIME_LIMIT)).map_err(|error| reason(&error))?;
         stream.write_all(request.as_bytes()).map_err(|error| reason(&error))?;
         let mut bytes = Vec::new();
         let mut buf = [0; 16 << 10];
@@ -61,21 +67,19 @@ impl Url {
                 return Err(Reason::TimedOut);
             }
             stream.set_read_timeout(Some(left)).map_err(|error| reason(&error))?;
-            match stream.read(&mut buf) {
-                Ok(0) => break,
-                Ok(read) => bytes.extend_from_slice(buf.get(..read).unwrap_or_default()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(reason(&error)),
-            }
-            if bytes.len() > MOST_BYTES {
+            let read = match stream.read(&mut buf) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                read => read.map_err(|error| reason(&error))?,
+            };
+            bytes.extend_from_slice(buf.get(..read).unwrap_or_default());
+            if bytes.len() > MAX_BYTES {
                 return Err(Reason::Malformed);
             }
-            // Some servers keep a connection open whatever they are asked.
-            if is_complete(&bytes) {
-                break;
+            // Some servers keep the connection open in spite of "Connection: close".
+            if let Some(page) = page(&bytes, read == 0)? {
+                return Ok(page);
             }
         }
-        body(&bytes)
     }
 
     fn connect(&self, deadline: Instant) -> Result<TcpStream, Reason> {
@@ -91,7 +95,7 @@ impl Url {
     }
 }
 
-/// The addresses of a host that is this one; nobody else is asked what a name means.
+/// The loopback addresses of a host; no resolver is asked.
 fn local(name: &str) -> Option<Vec<IpAddr>> {
     if name.eq_ignore_ascii_case("localhost") {
         return Some(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
@@ -103,7 +107,7 @@ fn local(name: &str) -> Option<Vec<IpAddr>> {
 
 fn reason(error: &std::io::Error) -> Reason {
     match error.kind() {
-        // Nobody listens there.
+        // No process listens on the port.
         ErrorKind::ConnectionRefused => Reason::NotFound,
         ErrorKind::TimedOut | ErrorKind::WouldBlock => Reason::TimedOut,
         ErrorKind::PermissionDenied => Reason::PermissionDenied,
@@ -111,73 +115,64 @@ fn reason(error: &std::io::Error) -> Reason {
     }
 }
 
-/// The head's lines and what follows it.
-fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
-    Some((bytes.get(..end)?, bytes.get(end + 4..)?))
-}
-
-/// The value of a field of the head.
-fn field<'a>(head: &'a [u8], name: &str) -> Option<&'a str> {
-    head.split(|&byte| byte == b'\n').skip(1).find_map(|line| {
-        let (found, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
-        found.trim().eq_ignore_ascii_case(name).then(|| value.trim())
-    })
-}
-
-fn is_complete(bytes: &[u8]) -> bool {
-    let Some((head, rest)) = split(bytes) else { return false };
-    if field(head, "transfer-encoding").is_some() {
-        return rest.ends_with(b"0\r\n\r\n");
-    }
-    let length = field(head, "content-length").and_then(|length| length.parse::<usize>().ok());
-    length.is_some_and(|length| rest.len() >= length)
-}
-
-/// The page in an answer; one that is not all right or is cut short is none.
-fn body(bytes: &[u8]) -> Result<String, Reason> {
-    let (head, rest) = split(bytes).ok_or(Reason::Malformed)?;
-    let status = head.split(|&byte| byte == b' ').nth(1).ok_or(Reason::Malformed)?;
-    match (head.starts_with(b"HTTP/1."), status) {
-        (true, b"200") => {}
-        (true, b"401" | b"403") => return Err(Reason::PermissionDenied),
-        (true, b"404") => return Err(Reason::NotFound),
-        (true, _) => return Err(Reason::NotSupported),
-        (false, _) => return Err(Reason::Malformed),
-    }
-    let page = match (field(head, "transfer-encoding"), field(head, "content-length")) {
-        (Some(coding), _) if coding.eq_ignore_ascii_case("chunked") => chunks(rest)?,
-        (Some(_), _) => return Err(Reason::NotSupported),
-        (None, Some(length)) => {
-            let length = length.parse::<usize>().map_err(|_| Reason::Malformed)?;
-            rest.get(..length).ok_or(Reason::Malformed)?.to_vec()
-        }
-        (None, None) => rest.to_vec(),
+/// The page of a reply; none while more has to come. A reply that is cut short has none either.
+fn page(bytes: &[u8], closed: bool) -> Result<Option<String>, Reason> {
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+    let mut head = httparse::Response::new(&mut fields);
+    let Status::Complete(length) = head.parse(bytes).map_err(|_| Reason::Malformed)? else {
+        return if closed { Err(Reason::Malformed) } else { Ok(None) };
     };
-    Ok(String::from_utf8_lossy(&page).into_owned())
+    match head.code {
+        Some(200) => {}
+        Some(401 | 403) => return Err(Reason::PermissionDenied),
+        Some(404) => return Err(Reason::NotFound),
+        _ => return Err(Reason::NotSupported),
+    }
+    let field = |name: &str| {
+        let field = head.headers.iter().find(|field| field.name.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(field.value).ok().map(str::trim)
+    };
+    let body = bytes.get(length..).unwrap_or_default();
+    let page = match (field("transfer-encoding"), field("content-length")) {
+        (Some(coding), _) if !coding.eq_ignore_ascii_case("chunked") => return Err(Reason::NotSupported),
+        (Some(_), _) if closed || body.ends_with(b"\r\n\r\n") => chunks(body)?,
+        (None, Some(length)) => {
+            let length: usize = length.parse().map_err(|_| Reason::Malformed)?;
+            body.get(..length).map(<[u8]>::to_vec)
+        }
+        (None, None) if closed => Some(body.to_vec()),
+        _ => None,
+    };
+    match page {
+        None if closed => Err(Reason::Malformed),
+        page => Ok(page.map(|page| String::from_utf8_lossy(&page).into_owned())),
+    }
 }
 
-/// What is in chunks, each with its length before it.
-fn chunks(mut rest: &[u8]) -> Result<Vec<u8>, Reason> {
+/// What the chunks hold; none where the last one is missing.
+fn chunks(mut rest: &[u8]) -> Result<Option<Vec<u8>>, Reason> {
     let mut page = Vec::new();
     loop {
-        let end = rest.windows(2).position(|two| two == b"\r\n").ok_or(Reason::Malformed)?;
-        let line = std::str::from_utf8(rest.get(..end).unwrap_or_default()).map_err(|_| Reason::Malformed)?;
-        let digits = line.split(';').next().unwrap_or_default().trim();
-        let length = usize::from_str_radix(digits, 16).map_err(|_| Reason::Malformed)?;
+        let Status::Complete((from, length)) = httparse::parse_chunk_size(rest).map_err(|_| Reason::Malformed)? else {
+            return Ok(None);
+        };
         if length == 0 {
-            return Ok(page);
+            return Ok(Some(page));
         }
-        let from = end + 2;
-        let to = from.checked_add(length).ok_or(Reason::Malformed)?;
-        page.extend_from_slice(rest.get(from..to).ok_or(Reason::Malformed)?);
-        rest = rest.get(to..).and_then(|rest| rest.strip_prefix(b"\r\n")).ok_or(Reason::Malformed)?;
+        let to = usize::try_from(length).ok().and_then(|length| from.checked_add(length)).ok_or(Reason::Malformed)?;
+        let Some(chunk) = rest.get(from..to) else { return Ok(None) };
+        page.extend_from_slice(chunk);
+        rest = match rest.get(to..).and_then(|rest| rest.split_at_checked(2)) {
+            Some((b"\r\n", rest)) => rest,
+            Some(_) => return Err(Reason::Malformed),
+            None => return Ok(None),
+        };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Url, body, is_complete};
+    use super::{Url, page};
     use proptest::prelude::*;
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
@@ -185,11 +180,13 @@ mod tests {
 
     #[test]
     fn pages_come_in_several_ways() {
+        let body = |bytes: &[u8]| page(bytes, true).map(Option::unwrap_or_default);
         assert_eq!(body(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nx 1 more").as_deref(), Ok("x 1"));
         assert_eq!(body(b"HTTP/1.0 200 OK\r\n\r\nx 1").as_deref(), Ok("x 1"));
         let chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: Chunked\r\n\r\n2\r\nx \r\n2;a=b\r\n15\r\n0\r\n\r\n";
         assert_eq!(body(chunked).as_deref(), Ok("x 15"));
-        assert!(is_complete(chunked));
+        assert_eq!(page(chunked, false).map(|page| page.is_some()), Ok(true), "complete before the server closes");
+        assert_eq!(page(&chunked[..chunked.len() - 1], false), Ok(None));
         assert_eq!(body(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx 1"), Err(Reason::Malformed), "cut short");
         assert_eq!(body(b"HTTP/1.1 302 Found\r\nLocation: http://192.0.2.1/\r\n\r\n"), Err(Reason::NotSupported));
         assert_eq!(body(b"HTTP/1.1 404 No\r\n\r\n"), Err(Reason::NotFound));
@@ -221,7 +218,7 @@ mod tests {
         fn no_bytes_panic(bytes: Vec<u8>, head in 0usize..3) {
             let heads: [&[u8]; 3] = [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"];
             let whole = [heads[head], &bytes].concat();
-            let _ = (body(&whole), is_complete(&whole));
+            let _ = (page(&whole, true), page(&whole, false));
         }
 
         #[test]

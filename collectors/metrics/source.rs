@@ -1,4 +1,4 @@
-//! What `--metric NAME=SOURCE` says: where a number comes from and how it is picked out.
+//! `--metric NAME=SOURCE`: where a number comes from and how it is selected.
 
 use super::http::Url;
 use super::pick::{Pick, Selector};
@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The forms of a source, for help and for what is said of a wrong one.
+/// The forms of a source, for help and errors.
 pub const FORMS: &str = "/REGEX/ or stderr:/REGEX/ (what `record -- COMMAND` prints), file:PATH, command:PROGRAM ARGUMENTS, \
-     http://127.0.0.1:PORT/PATH; #/REGEX/ or #name{label=\"x\"} behind the last three picks the number";
+     http://127.0.0.1:PORT/PATH; #/REGEX/ or #name{label=\"x\"} after one of the last three selects the number";
 
-/// After so long a number that does not come again is no longer shown.
+/// A number that does not come again is dropped after this time.
 pub const STALE: Duration = Duration::from_secs(30);
 /// The longest name.
 const MOST_NAME: usize = 64;
@@ -48,13 +48,13 @@ pub struct Metric {
     pub text: String,
     /// Where it comes from.
     pub source: Source,
-    /// Its unit; empty when nothing was said.
+    /// Its unit; empty when not given.
     pub unit: String,
     /// The least that is load; a tenth of the largest that was seen otherwise.
     pub least: Option<f64>,
-    /// Whether it tells if the machine is under load.
+    /// Whether it shows if the machine is under load.
     pub gates: bool,
-    /// After so long a number that does not come again is no longer shown.
+    /// A number that does not come again is dropped after this time.
     pub stale: Duration,
 }
 
@@ -63,7 +63,7 @@ impl Metric {
     pub fn new(name: &str, source: &str) -> Result<Self, String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | ':');
         if name.is_empty() || name.len() > MOST_NAME || !name.chars().all(plain) {
-            return Err(format!("{name:?}: a name has letters, digits and _ . - : and at most {MOST_NAME} of them"));
+            return Err(format!("invalid name {name:?}: use at most {MOST_NAME} letters, digits and _ . - :"));
         }
         let parsed = parse(source).map_err(|error| format!("{name}: {error}"))?;
         Ok(Self {
@@ -83,8 +83,9 @@ impl Metric {
     }
 
     fn split(text: &str) -> Result<Self, String> {
-        let (name, source) =
-            text.split_once('=').ok_or_else(|| format!("{text:?}: write NAME=SOURCE, SOURCE is {FORMS}"))?;
+        let (name, source) = text
+            .split_once('=')
+            .ok_or_else(|| format!("invalid metric {text:?}: use NAME=SOURCE, where SOURCE is {FORMS}"))?;
         Self::new(name, source)
     }
 
@@ -106,11 +107,7 @@ fn parse(text: &str) -> Result<Source, String> {
     }
     if let Some(rest) = text.strip_prefix("file:") {
         let (path, pick) = picked(rest)?;
-        return if path.is_empty() {
-            Err("file: lacks a path".to_owned())
-        } else {
-            Ok(Source::File(path.into(), pick))
-        };
+        return if path.is_empty() { Err("file: has no path".to_owned()) } else { Ok(Source::File(path.into(), pick)) };
     }
     if let Some(rest) = text.strip_prefix("command:") {
         let (line, pick) = picked(rest)?;
@@ -120,10 +117,10 @@ fn parse(text: &str) -> Result<Source, String> {
         let (url, pick) = picked(text)?;
         return Ok(Source::Url(Url::parse(url)?, pick));
     }
-    Err(format!("{text:?} is no source: use {FORMS}"))
+    Err(format!("invalid source {text:?}: use {FORMS}"))
 }
 
-/// What stands between slashes.
+/// The text between slashes.
 fn enclosed(text: &str) -> Option<&str> {
     text.strip_prefix('/')?.strip_suffix('/').filter(|pattern| !pattern.is_empty())
 }
@@ -163,8 +160,8 @@ fn words(line: &str) -> Result<Vec<String>, String> {
     }
     words.extend(word);
     match (quote, words.first()) {
-        (Some(quote), _) => Err(format!("command: a {quote} is not closed")),
-        (None, None) => Err("command: lacks a program".to_owned()),
+        (Some(quote), _) => Err(format!("command: unclosed {quote}")),
+        (None, None) => Err("command: has no program".to_owned()),
         (None, Some(_)) => Ok(words),
     }
 }
@@ -201,17 +198,17 @@ mod tests {
     #[test]
     fn errors_say_what_to_write() {
         assert!(error("tps").contains("NAME=SOURCE"));
-        assert!(error("=file:/x").contains("a name has letters"));
-        assert!(error("a b=file:/x").contains("a name has letters"));
-        assert!(error("tps=").contains("is no source: use /REGEX/"));
+        assert!(error("=file:/x").contains("use at most"));
+        assert!(error("a b=file:/x").contains("use at most"));
+        assert!(error("tps=").contains("use /REGEX/"));
         assert!(error("tps=/(/").starts_with("tps: /(/: "));
         assert!(error("tps=https://127.0.0.1/").contains("http://"));
-        assert!(error("tps=http://192.0.2.1/").contains("this machine"));
-        assert!(error("tps=http://127.0.0.1.example.com/").contains("this machine"));
+        assert!(error("tps=http://192.0.2.1/").contains("loopback"));
+        assert!(error("tps=http://127.0.0.1.example.com/").contains("loopback"));
         assert!(error("tps=http://127.0.0.1:99999/").contains("port"));
-        assert!(error("tps=command:").contains("lacks a program"));
-        assert!(error("tps=command:a 'b").contains("not closed"));
-        assert!(error("tps=file:").contains("lacks a path"));
+        assert!(error("tps=command:").contains("has no program"));
+        assert!(error("tps=command:a 'b").contains("unclosed"));
+        assert!(error("tps=file:").contains("has no path"));
         assert!(!error("tps=/a(\n/").contains('\n'));
     }
 

@@ -3,7 +3,7 @@
 use super::pick::Pick;
 use std::sync::{Mutex, PoisonError};
 
-/// The longest line that is looked at, in bytes.
+/// The longest line that is searched, in bytes.
 const MOST_LINE: usize = 64 << 10;
 
 /// Takes in what a command prints and keeps the newest number.

@@ -1,4 +1,4 @@
-//! The worker's side: what stands still about interfaces, and what takes rtnl to ask.
+//! The worker's side: facts that do not change, and those that take rtnl.
 
 use super::place::{Found, Place, find, place};
 use super::queues::{self, Queue};
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use topotop_model::{Gaps, IdSet, Known, Reason};
 
-/// What to look at.
+/// What to read.
 #[derive(Clone, Debug)]
 pub(super) enum Job {
     /// Everything, of every interface: those of sysfs and these, which /proc/net/dev has.
@@ -28,11 +28,11 @@ pub(super) struct Answer {
     pub(super) at_ns: u64,
     /// Processor time that it took.
     pub(super) spent_ns: u64,
-    /// Everything about every interface; none when only counters were asked for.
+    /// Everything about every interface; none when only counters were requested.
     pub(super) nics: Option<Vec<Nic>>,
     /// The drivers' counters by interface.
     pub(super) statistics: Vec<(String, Statistics)>,
-    /// What could not be read, when everything was asked for.
+    /// What could not be read, when everything was requested.
     pub(super) gaps: Gaps,
 }
 
@@ -147,7 +147,7 @@ impl Asker {
             }
         });
         (nic.channels, nic.rings) = (channels, rings);
-        // Many drivers have none: no gap, unlike channels.
+        // Many drivers have none: no gap, other than for channels.
         nic.indirection = self.live.indirection(&nic.name).ok().map(|table| {
             let mut entries = BTreeMap::new();
             for queue in table {
@@ -161,7 +161,7 @@ impl Asker {
 /// A driver's silence matters for interfaces with hardware behind them.
 fn missing(gaps: &mut Gaps, nic: &Nic, pattern: &str, reason: Reason) {
     if nic.kind == "physical" && reason != Reason::Vanished {
-        gaps.add(pattern, reason, if reason == Reason::NotFound { "a capture made by topotop" } else { "" });
+        gaps.add(pattern, reason, if reason == Reason::NotFound { "a capture by `topotop capture`" } else { "" });
     }
 }
 
@@ -196,7 +196,7 @@ fn link_level(files: &mut Files<'_>, dir: &str, nic: &mut Nic, gaps: &mut Gaps) 
         matches!(value, 0 | 1).then_some(Known::Value(value as u64))
     });
     nic.speed = asked(files, &format!("{dir}/speed"), "sys/class/net/*/speed", gaps, |value| {
-        // -1, also as an unsigned number, says that the driver does not know.
+        // -1, also as an unsigned number, means that the driver does not know.
         Some(if value > 0 && value < i64::from(u32::MAX) { Known::Value(value as u64) } else { Known::None })
     });
     nic.master = match files.root.link(format!("{dir}/master")) {

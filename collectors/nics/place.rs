@@ -1,4 +1,4 @@
-//! Where an interface hangs: what the path of its directory in /sys/devices says.
+//! The place of an interface: the path of its directory in /sys/devices.
 
 use crate::Root;
 use crate::topology::is_address;
@@ -64,7 +64,7 @@ fn search(root: &Root, dir: &str, depth: usize, left: &mut usize, found: &mut Ve
     }
 }
 
-/// What a path tells.
+/// The place in a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     /// The PCI function, if it hangs on one.
@@ -82,7 +82,7 @@ pub(super) fn place(root: &Root, dir: &str) -> Place {
     let path = root.resolve(dir).ok().and_then(|path| path.into_os_string().into_string().ok());
     match path.filter(|path| path.starts_with("sys/devices/")) {
         Some(path) => of_path(&path),
-        // The link may lead out of what was captured, and still it says where to.
+        // The link may lead out of the capture, and still names its target.
         None => root.link(dir).ok().and_then(|link| of_link(link.to_str()?)).unwrap_or_default(),
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn read(files: &mut Files<'_>, dir: &str, gaps: &mut Gaps) -> Vec<Que
     queues
 }
 
-/// A map of CPUs; an interface with one queue only has no xps_cpus and says so with ENOENT or EOPNOTSUPP.
+/// A map of CPUs; an interface with one queue only has no xps_cpus and returns ENOENT or EOPNOTSUPP.
 fn map(files: &mut Files<'_>, path: &str, pattern: &str, gaps: &mut Gaps) -> Option<IdSet> {
     if let Err(reason) = files.root.read(path, files.buffer()) {
         if reason != Reason::NotSupported {

@@ -22,7 +22,7 @@ pub(super) struct Counters {
     cast_bytes: Option<u64>,
 }
 
-/// What a driver says of its queues.
+/// Statistics of a driver's queues.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Statistics {
     /// Counters by direction (true sends) and number.
@@ -137,7 +137,7 @@ impl Words {
     }
 }
 
-/// What a name says; none unless every word is known.
+/// The meaning of a name; none unless every word is known.
 fn understand(name: &str, section: Option<(bool, u64)>) -> Option<Meaning> {
     let mut all = Words::default();
     for word in words(name) {

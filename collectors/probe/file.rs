@@ -17,7 +17,7 @@ pub(super) fn text(root: &Root, path: &str) -> Result<String, Unread> {
     let mut bytes = Vec::new();
     root.read(path, &mut bytes).map_err(|reason| Unread::file(path, reason))?;
     if bytes.len() > MAX_BYTES {
-        return Err(Unread::because(format!("{path}: {} bytes are no value", bytes.len())));
+        return Err(Unread::because(format!("{path}: {} bytes, too long for a value", bytes.len())));
     }
     Ok(from_bytes(&bytes).into_owned())
 }

@@ -42,7 +42,7 @@ fn process(root: &Root, pid: u32, starttime: u64) -> Result<(), String> {
         Reason::NotFound | Reason::Vanished => format!("process {pid} has exited"),
         other => format!("process {pid}: {}", words(other)),
     })?;
-    let stat = stat::parse(&bytes).ok_or_else(|| format!("process {pid} cannot be told from others"))?;
+    let stat = stat::parse(&bytes).ok_or_else(|| format!("process {pid} has no start time to recognise it by"))?;
     if stat.starttime != starttime {
         return Err(format!("process {pid} has exited, its PID now belongs to {}", from_bytes(stat.comm)));
     }
@@ -54,7 +54,7 @@ fn process(root: &Root, pid: u32, starttime: u64) -> Result<(), String> {
 
 fn nic(root: &Root, name: &str, ifindex: u32, address: &str) -> Result<(), String> {
     if !is_one_name(name) {
-        return Err(format!("{name} is no name of an interface"));
+        return Err(format!("{name} is not an interface name"));
     }
     let mut bytes = Vec::new();
     let read = root.read(format!("sys/class/net/{name}/ifindex"), &mut bytes);
@@ -65,11 +65,11 @@ fn nic(root: &Root, name: &str, ifindex: u32, address: &str) -> Result<(), Strin
     let now = number(trim(&bytes));
     if ifindex != 0 && now != Some(u64::from(ifindex)) {
         let now = now.map_or_else(|| "none".to_owned(), |now| now.to_string());
-        return Err(format!("{name} is another interface now: its index is {now}, it was {ifindex}"));
+        return Err(format!("{name} is another interface now: index {now}, was {ifindex}"));
     }
     let now = hardware_address(root, name).unwrap_or_default();
     if !address.is_empty() && now != address {
-        return Err(format!("{name} is another interface now: its address is {now}, it was {address}"));
+        return Err(format!("{name} is another interface now: address {now}, was {address}"));
     }
     Ok(())
 }
@@ -91,13 +91,13 @@ pub(super) fn actions_of(root: &Root, irq: u32) -> Option<String> {
 }
 
 fn interrupt(root: &Root, irq: u32, actions: &str) -> Result<(), String> {
-    let now = actions_of(root, irq).ok_or_else(|| format!("interrupt {irq} is gone"))?;
+    let now = actions_of(root, irq).ok_or_else(|| format!("IRQ {irq} is gone"))?;
     let (was, is) = (names(actions), names(&now));
     if was == is {
         return Ok(());
     }
     let now = if is.is_empty() { "nobody".to_owned() } else { is.into_iter().collect::<Vec<_>>().join(", ") };
-    Err(format!("interrupt {irq} is {now}'s now, it was {actions}'s"))
+    Err(format!("IRQ {irq} belongs to {now} now, was {actions}"))
 }
 
 /// Names of actions in no order: kernels separate them by a comma, /proc/interrupts by a comma and a blank.
@@ -111,19 +111,19 @@ fn cgroup(root: &Root, directory: &str, inode: u64) -> Result<(), String> {
         other => format!("{directory}: {}", words(other)),
     })?;
     if inode != 0 && stat.inode != inode {
-        return Err(format!("{directory} was removed and made again"));
+        return Err(format!("{directory} was removed and created again"));
     }
     Ok(())
 }
 
 fn disk(root: &Root, name: &str, number: &str) -> Result<(), String> {
     if !is_one_name(name) {
-        return Err(format!("{name} is no name of a disk"));
+        return Err(format!("{name} is not a disk name"));
     }
     // Names of partitions and of cciss disks have an exclamation mark for each slash, as sysfs writes them.
     let path = format!("sys/class/block/{}/dev", name.replace('/', "!"));
     let now = root.read_text(path).map_err(|_| format!("{name} is gone"))?;
-    if now.trim() == number { Ok(()) } else { Err(format!("{name} is {} now, it was {number}", now.trim())) }
+    if now.trim() == number { Ok(()) } else { Err(format!("{name} is {} now, was {number}", now.trim())) }
 }
 
 /// One component of a path.
@@ -181,19 +181,19 @@ mod tests {
             (process(7, 881), "process 7 has exited, its PID now belongs to a) b"),
             (process(8, 880), "process 8 has exited"),
             (process(9, 880), "process 9 has exited"),
-            (nic("eth0", 3, ""), "eth0 is another interface now: its index is 2, it was 3"),
-            (nic("eth0", 2, "x"), "eth0 is another interface now: its address is 52:54:00:00:00:01, it was x"),
-            (nic("../net/eth0", 2, ""), "../net/eth0 is no name of an interface"),
+            (nic("eth0", 3, ""), "eth0 is another interface now: index 2, was 3"),
+            (nic("eth0", 2, "x"), "eth0 is another interface now: address 52:54:00:00:00:01, was x"),
+            (nic("../net/eth0", 2, ""), "../net/eth0 is not an interface name"),
             (nic("eth1", 2, ""), "eth1 is gone"),
-            (irq(28, "eth0-rx-0"), "interrupt 28 is eth0-rx-0, eth0-tx-0's now, it was eth0-rx-0's"),
-            (irq(30, "x"), "interrupt 30 is gone"),
-            (disk("sdb", "8:32"), "sdb is 8:16 now, it was 8:32"),
+            (irq(28, "eth0-rx-0"), "IRQ 28 belongs to eth0-rx-0, eth0-tx-0 now, was eth0-rx-0"),
+            (irq(30, "x"), "IRQ 30 is gone"),
+            (disk("sdb", "8:32"), "sdb is 8:16 now, was 8:32"),
             (disk("sdc", "8:32"), "sdc is gone"),
         ];
         for (identity, text) in others {
             assert_eq!(told(&identity).as_deref(), Some(text));
         }
         let again = Identity::Cgroup { directory: "/sys/fs/cgroup/a".into(), inode: 1 };
-        assert_eq!(told(&again).as_deref(), Some("/sys/fs/cgroup/a was removed and made again"));
+        assert_eq!(told(&again).as_deref(), Some("/sys/fs/cgroup/a was removed and created again"));
     }
 }

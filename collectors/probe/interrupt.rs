@@ -7,7 +7,7 @@ use crate::Root;
 use std::collections::BTreeSet;
 use topotop_model::Reason;
 
-/// Interrupts that are looked at for a name, at most.
+/// Interrupts searched for a name, at most.
 const MOST: usize = 65_536;
 
 /// Its CPUs as a list.
@@ -28,17 +28,17 @@ pub(super) fn number(root: &Root, irq: u32, actions: &str) -> Result<u32, Unread
         return Ok(irq);
     }
     if wanted.is_empty() {
-        return Err(Unread::because(format!("interrupt {irq} is another one now, and had no name to find it by")));
+        return Err(Unread::because(format!(
+            "IRQ {irq} is another interrupt now, and the old one had no name to find it by"
+        )));
     }
     let mut numbers = Vec::new();
     root.numbers("proc/irq", &mut numbers).map_err(|reason: Reason| Unread::file("proc/irq", reason))?;
     let mut found = numbers.into_iter().take(MOST).filter(|number| has(*number));
     match (found.next(), found.next()) {
         (Some(number), None) => Ok(number),
-        (None, _) => Err(Unread::because(format!("no interrupt is {actions}'s now (it was {irq})"))),
-        (Some(_), Some(_)) => {
-            Err(Unread::because(format!("several interrupts are {actions}'s now, none of them {irq}")))
-        }
+        (None, _) => Err(Unread::because(format!("no IRQ belongs to {actions} now (was {irq})"))),
+        (Some(_), Some(_)) => Err(Unread::because(format!("several IRQs belong to {actions} now, none of them {irq}"))),
     }
 }
 
@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(read(99, "eth0-rx-1").as_deref(), Ok("1"));
         assert_eq!(read(60, "twice").as_deref(), Ok("6"));
         assert_eq!(read(62, "a, b").as_deref(), Ok("0-3"));
-        assert_eq!(read(41, "twice"), Err("several interrupts are twice's now, none of them 41".to_owned()));
-        assert_eq!(read(41, "eth0-rx-2"), Err("no interrupt is eth0-rx-2's now (it was 41)".to_owned()));
+        assert_eq!(read(41, "twice"), Err("several IRQs belong to twice now, none of them 41".to_owned()));
+        assert_eq!(read(41, "eth0-rx-2"), Err("no IRQ belongs to eth0-rx-2 now (was 41)".to_owned()));
         assert!(read(41, "").is_err());
     }
 }

@@ -9,10 +9,10 @@ use topotop_model::Reason;
 /// Classes of linux/ioprio.h, by number.
 const CLASSES: [&str; 4] = ["none", "realtime", "best-effort", "idle"];
 
-/// Of each thread; only the kernel that runs can be asked.
+/// Of each thread; only a running kernel has it.
 pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String, String)>, Unread> {
     if !root.is_live() {
-        return Err(Unread::because("a capture does not tell I/O priorities"));
+        return Err(Unread::because("a capture holds no I/O priorities"));
     }
     let mut values = Vec::new();
     for thread in ordinary(root, pid, starttime)? {
@@ -23,7 +23,11 @@ pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(Strin
             Err(reason) => return Err(Unread::file(&thread.directory, reason)),
         }
     }
-    if values.is_empty() { Err(Unread::because(format!("process {pid} has no ordinary thread"))) } else { Ok(values) }
+    if values.is_empty() {
+        Err(Unread::because(format!("process {pid} has no thread of an ordinary scheduling policy")))
+    } else {
+        Ok(values)
+    }
 }
 
 /// `best-effort 7` of a class and a level. A thread of no class has no level: before Linux 5.18 it reads as 4 where it

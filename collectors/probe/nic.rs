@@ -1,4 +1,4 @@
-//! What drivers keep of an interface: channels, rings, the RSS table. No file has them: the kernel is asked.
+//! Driver settings of an interface: channels, rings, the RSS table. No file has them: the kernel is asked.
 
 use super::{Unread, words};
 use crate::Root;
@@ -26,10 +26,10 @@ pub(super) fn rss_table(root: &Root, nic: &str) -> Result<String, Unread> {
 
 fn asked<T>(root: &Root, nic: &str, by: &str, ask: fn(&str) -> Result<T, Reason>) -> Result<T, Unread> {
     if !root.is_live() {
-        return Err(Unread::because(format!("{nic}: {by} asks the kernel, and this is a captured machine")));
+        return Err(Unread::because(format!("{nic}: {by} needs a live machine, this is a capture")));
     }
     ask(nic).map_err(|reason| match reason {
-        Reason::NotSupported => Unread::because(format!("{nic}: its driver does not tell ({by})")),
+        Reason::NotSupported => Unread::because(format!("{nic}: not supported by its driver ({by})")),
         Reason::NotFound | Reason::Vanished => Unread::because(format!("{nic} is gone")),
         reason => Unread::because(format!("{nic}: {by}: {}", words(reason))),
     })
@@ -38,7 +38,11 @@ fn asked<T>(root: &Root, nic: &str, by: &str, ask: fn(&str) -> Result<T, Reason>
 fn told(nic: &str, kinds: [(&str, (u32, u32)); 3]) -> Result<String, Unread> {
     let known = kinds.iter().filter(|(_, (_, most))| *most > 0);
     let text: Vec<String> = known.map(|(kind, (now, _))| format!("{kind} {now}")).collect();
-    if text.is_empty() { Err(Unread::because(format!("{nic}: its driver has none"))) } else { Ok(text.join(" ")) }
+    if text.is_empty() {
+        Err(Unread::because(format!("{nic}: its driver has none to set")))
+    } else {
+        Ok(text.join(" "))
+    }
 }
 
 fn table_text(table: &[u32]) -> String {
@@ -78,7 +82,7 @@ mod tests {
         let root = Root::at(dir.path()).expect("a root");
         for target in [Target::Channels { nic: "lo".into() }, Target::RssTable { nic: "lo".into() }] {
             let unread = values(&root, &target).expect_err("nothing");
-            assert!(unread.why.contains("captured"), "{unread}");
+            assert!(unread.why.contains("capture"), "{unread}");
         }
         let live = Root::live().expect("this machine");
         let none = values(&live, &Target::Rings { nic: "no-such-nic".into() }).expect_err("nothing");

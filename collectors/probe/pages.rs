@@ -1,4 +1,4 @@
-//! Bytes of a process by node: `0:1048576 3:4096`. The kernel walks every page for it: asked for once.
+//! Bytes of a process by node: `0:1048576 3:4096`. The kernel walks every page for it: read once.
 
 pub use crate::memory_by_node::{areas, bytes_by_node};
 
@@ -9,9 +9,9 @@ use topotop_model::Reason;
 pub(super) fn value(root: &Root, pid: u32, starttime: u64) -> Result<String, Unread> {
     let bytes = bytes_by_node(root, pid, starttime).map_err(|reason| match reason {
         Reason::NotFound if root.exists(format!("proc/{pid}")) => {
-            Unread { why: "this kernel does not tell where pages are".to_owned(), needs: "CONFIG_NUMA".to_owned() }
+            Unread { why: "this kernel does not report the node of pages".to_owned(), needs: "CONFIG_NUMA".to_owned() }
         }
-        Reason::Vanished | Reason::NotFound => Unread::because(format!("process {pid} has ended")),
+        Reason::Vanished | Reason::NotFound => Unread::because(format!("process {pid} has exited")),
         Reason::PermissionDenied => Unread {
             why: format!("/proc/{pid}/numa_maps: permission denied"),
             needs: "CAP_SYS_PTRACE or root".to_owned(),
@@ -40,7 +40,7 @@ mod tests {
         let root = Root::at(dir.path()).expect("a root");
         let told = |starttime| values(&root, &Target::Pages { pid: 7, starttime });
         assert_eq!(told(880).expect("values"), [(String::new(), "0:16384 3:49152".to_owned())]);
-        assert_eq!(told(881).expect_err("another").why, "process 7 has ended");
+        assert_eq!(told(881).expect_err("another").why, "process 7 has exited");
         std::fs::remove_file(at.join("numa_maps")).expect("removed");
         assert_eq!(told(880).expect_err("no such file").needs, "CONFIG_NUMA");
     }

@@ -1,4 +1,4 @@
-//! Whether a daemon runs: its process says so, whoever keeps it.
+//! Whether a daemon runs: by its process, whatever supervises it.
 
 use super::Unread;
 use crate::Root;
@@ -28,7 +28,7 @@ pub(super) fn running(root: &Root, name: &str) -> Result<Option<Running>, Unread
     pids.sort_unstable();
     let mut bytes = Vec::new();
     for pid in pids {
-        // Processes come and go while they are looked at.
+        // Processes come and go meanwhile.
         if root.read(format!("proc/{pid}/stat"), &mut bytes).is_err() {
             continue;
         }

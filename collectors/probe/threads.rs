@@ -7,7 +7,7 @@ use topotop_model::{Reason, text};
 
 /// PF_NO_SETAFFINITY of include/linux/sched.h: the kernel keeps its mask.
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
-/// SCHED_FIFO, SCHED_RR and SCHED_DEADLINE: where they run is somebody's decision.
+/// SCHED_FIFO, SCHED_RR and SCHED_DEADLINE: they run where they do on purpose.
 const REAL_TIME: [u64; 3] = [1, 2, 6];
 
 /// A thread that ordinary rules hold for.
@@ -75,7 +75,7 @@ pub(super) fn masks(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String
         }
     }
     if masks.is_empty() {
-        return Err(Unread::because(format!("process {pid} has no thread whose mask may be changed")));
+        return Err(Unread::because(format!("process {pid} has no thread whose affinity can be changed")));
     }
     Ok(masks)
 }

@@ -21,14 +21,14 @@ const PLACES: [&str; 2] = ["/usr/bin/systemctl", "/bin/systemctl"];
 /// The value now; nothing where the unit has none.
 pub(super) fn value(root: &Root, unit: &str, property: &str) -> Result<String, Unread> {
     if !root.is_live() {
-        return Err(Unread::because("a capture has no systemd to be asked"));
+        return Err(Unread::because("a capture holds no state of systemd"));
     }
     let shown = if property == "CPUQuota" { "CPUQuotaPerSecUSec" } else { property };
     let arguments =
         ["show".to_owned(), format!("--property={shown}"), "--value".to_owned(), "--".to_owned(), unit.to_owned()];
     let said = systemctl(&arguments).map_err(|why| Unread { why, needs: "systemd as pid 1".to_owned() })?;
     words(property, &said)
-        .ok_or_else(|| Unread::because(format!("{property} of {unit} is {}, which nobody understands", said.trim())))
+        .ok_or_else(|| Unread::because(format!("{property} of {unit} is {}: unknown format", said.trim())))
 }
 
 /// A value of `systemctl show` as `systemctl set-property` takes it: lists with ` ; ` between, nothing where there is none.
@@ -61,7 +61,7 @@ fn percent(span: &str) -> Option<String> {
     (micros > 0.0 && hundredths.is_finite()).then(|| hundredths.to_string())
 }
 
-/// What systemctl says; its words, or why it could not be called.
+/// The output of systemctl, or why it failed.
 pub fn systemctl(arguments: &[String]) -> Result<String, String> {
     let program = PLACES.iter().map(Path::new).find(|path| path.exists()).ok_or("systemctl is not installed")?;
     run(program, arguments, PATIENCE)
@@ -99,7 +99,7 @@ fn run(program: &Path, arguments: &[String], patience: Duration) -> Result<Strin
 
 fn text(mut file: File) -> String {
     let mut bytes = Vec::new();
-    // What cannot be read of a file of one's own is as if nothing was said.
+    // An unreadable file of our own counts as no output.
     let _ = seek(&file, SeekFrom::Start(0));
     let _ = file.by_ref().take(LONGEST).read_to_end(&mut bytes);
     from_bytes(&bytes).into_owned()

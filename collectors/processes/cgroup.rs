@@ -53,7 +53,7 @@ impl Mounts {
     }
 }
 
-/// The paths that a process's file tells. None when the text has no line of that form.
+/// The paths in a process's file. None when the text has no line of that form.
 pub(super) fn paths<'a>(bytes: &'a [u8], mounts: &Mounts) -> Option<Paths<'a>> {
     let (mut memory, mut unified, mut first) = (None, None, None);
     let (mut cpu, mut cpuset) = (None, None);

@@ -1,4 +1,4 @@
-//! `/proc/PID/cmdline`: arguments, and what a BEAM was told about binding its schedulers.
+//! `/proc/PID/cmdline`: arguments, and how a BEAM binds its schedulers.
 //!
 //! Reading it takes the target's mmap_lock, so a worker does it.
 
@@ -16,7 +16,7 @@ const BIND_TYPES: [&[u8]; 9] = [b"u", b"ns", b"ts", b"ps", b"s", b"nnts", b"nnps
 /// A process to ask: pid and start time.
 pub(super) type Job = Vec<(u32, u64)>;
 
-/// What was found, per process asked.
+/// The reply for a process.
 pub(super) type Answer = Vec<(u32, u64, Result<Cmdline, Reason>)>;
 
 /// Arguments of a process.
@@ -26,7 +26,7 @@ pub(super) struct Cmdline {
     pub(super) text: String,
     /// True when the program is called like an Erlang emulator.
     pub(super) beam: bool,
-    /// The bind type it was told; empty when nothing was said.
+    /// The bind type of its arguments; empty when there is none.
     pub(super) bind_type: &'static str,
 }
 

@@ -15,15 +15,15 @@ use std::time::Duration;
 use topotop_model::tables::processes::Processes;
 use topotop_model::{Gaps, Reason};
 
-/// New processes that are looked at closely per sample: the first sample of thousands has to stay fast.
+/// New processes read in detail per sample: the first sample of thousands has to stay fast.
 const BIRTHS: usize = 256;
-/// In so many samples every process that works has had its turn.
+/// Every working process has its turn within this many samples.
 const TURN: u64 = 30;
 /// The same for those that stand still.
 const STILL_TURN: u64 = 120;
 /// The same for kernel threads: they hardly ever change.
 const KERNEL_TURN: u64 = 240;
-/// In so many turns of a process its command line is read again: some change it while they run.
+/// The command line is read again once in this many turns: some processes change it.
 const CMDLINE_TURNS: u64 = 4;
 /// Processes per job of the worker.
 const BATCH: usize = 64;
@@ -31,7 +31,7 @@ const BATCH: usize = 64;
 const LINE: usize = 48;
 /// How long a complete reading waits for the worker.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// After so long an answer counts as overdue.
+/// A reply counts as overdue after this time.
 const OVERDUE_NS: u64 = 3_000_000_000;
 
 /// Reads details of processes.
@@ -100,9 +100,9 @@ impl Details {
             self.asked_at_ns = cx.now_ns;
         }
         let patience = if cx.demand.complete { PATIENCE } else { Duration::ZERO };
-        let deadline = super::monotonic_ns() + patience.as_nanos() as u64;
+        let deadline = crate::clock::monotonic_ns() + patience.as_nanos() as u64;
         let mut wait = |worker: &mut Worker<Job, Answer>| {
-            let left = Duration::from_nanos(deadline.saturating_sub(super::monotonic_ns()));
+            let left = Duration::from_nanos(deadline.saturating_sub(crate::clock::monotonic_ns()));
             let answer = if left.is_zero() { None } else { worker.wait(left) };
             answer.map(|answer| answered(answer, procs, table))
         };
@@ -128,7 +128,7 @@ impl Details {
         let overdue = pending > 0 && now_ns.saturating_sub(self.asked_at_ns) > OVERDUE_NS;
         let late = if overdue { self.late.max(1) } else { self.late };
         if late > 0 {
-            let needs = "more time, or a process that lets go of its mmap_lock";
+            let needs = "more time, or a process that releases its mmap_lock";
             gaps.add_many("proc/*/cmdline", Reason::TimedOut, needs, late as u64);
         }
     }
@@ -276,7 +276,7 @@ fn gone_or<T>(root: &Root, pid: u32, read: Result<T, Reason>) -> Result<T, Reaso
     }
 }
 
-/// Where a captured tree has no `stat`, `status` tells some of it.
+/// Where a captured tree has no `stat`, `status` has some of it.
 fn stand_in(status: &status::Status<'_>, slot: usize, table: &mut Processes, proc: &mut Proc) {
     if let Some(name) = status.name {
         table.comm.set(slot, &text(name));

@@ -1,4 +1,4 @@
-//! One file of a process or thread: kept open while somebody wants it and the budget allows, reopened otherwise.
+//! One file of a process or thread: kept open while it is needed and the budget allows, reopened otherwise.
 
 use crate::Root;
 use crate::descriptors::{Reserved, reserve};

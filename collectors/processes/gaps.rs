@@ -38,7 +38,7 @@ impl File {
 
     fn needs(self, reason: Reason, live: bool) -> &'static str {
         match (self, reason) {
-            (_, Reason::NotFound) if !live => "a capture that has it",
+            (_, Reason::NotFound) if !live => "a capture that includes it",
             (Self::Io, Reason::PermissionDenied) => "CAP_SYS_PTRACE or root",
             (Self::Io, Reason::NotFound) => "CONFIG_TASK_IO_ACCOUNTING",
             (Self::Schedstat, Reason::NotFound) => "CONFIG_SCHED_INFO",

@@ -5,7 +5,7 @@ use topotop_model::{Draft, Table};
 
 /// Ticks that may be unaccounted for: `/proc/stat` is sampled by the tick, the times of processes are exact.
 const SLACK: u64 = 3;
-/// In so many samples every process is read once, whatever else holds.
+/// Every process is read once in this many samples.
 const TURNS: u64 = 16;
 
 /// What all CPUs did in user and system mode since the last sample.

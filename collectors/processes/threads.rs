@@ -1,4 +1,4 @@
-//! Threads of processes that matter: asked for, emulators, pinned ones, hot ones with more than one thread.
+//! Threads of processes that matter: selected, emulators, pinned ones, hot ones with more than one thread.
 
 use super::details::schedstat;
 use super::file::{ProcFile, read_once};
@@ -12,7 +12,7 @@ use topotop_model::{Draft, IdSet, Reason, Table};
 
 /// The most threads that are in the table.
 const MOST: usize = 4096;
-/// The most threads of one process that are looked through for pinned ones.
+/// Threads of one process that are searched for pinned ones, at most.
 const MOST_SCANNED: usize = 1024;
 /// Up to so many threads of a process are read each time, of more only hot and pinned ones and an eighth of the rest.
 const FEW: usize = 64;
@@ -94,7 +94,7 @@ impl Threads {
         self.keep_quiet(cx.now_ns, draft.threads.data_mut());
         self.drop_gone(draft.threads.data_mut());
         if cut > 0 {
-            let needs = "one process selected: the threads of more are too many";
+            let needs = "one process selected (too many threads to read all)";
             draft.threads.gaps.add_many("proc/*/task/*", Reason::TimedOut, needs, cut as u64);
         }
     }
@@ -102,7 +102,7 @@ impl Threads {
     /// Puts the processes whose threads matter into `watched`, those that matter most first.
     fn choose(&mut self, cx: &Cx<'_>, round: u64, procs: &HashMap<u32, Proc>) {
         self.watched.clear();
-        // A captured machine is looked at once and does not mind: nothing is hot in one sample.
+        // A captured machine is read once: nothing is hot in one sample.
         let captured = cx.demand.complete && !cx.root.is_live();
         for (&pid, proc) in procs {
             let rank = if cx.demand.process == Some(pid) {
@@ -178,7 +178,7 @@ impl Threads {
     }
 }
 
-/// Rank of the process that was asked for.
+/// Rank of the selected process.
 const ASKED: u8 = 3;
 
 impl Row {

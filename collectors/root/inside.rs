@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use topotop_model::Reason;
 
-/// Opens a regular file of a captured tree. A device or FIFO does things when it is opened: look first.
+/// Opens a regular file of a captured tree. Opening a device or FIFO has effects: check first.
 pub(super) fn open_regular(base: &OwnedFd, relative: &Path) -> Result<OwnedFd, Reason> {
     regular(open_inside(base, relative, OFlags::PATH)?.as_fd())?;
     let fd = open_inside(base, relative, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;

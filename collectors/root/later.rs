@@ -4,7 +4,7 @@
 //! of a later sample are in a directory of their own; whatever else is asked for is there once, except answers of the
 //! kernel that this directory has as well.
 
-use crate::capture::SAMPLES;
+use super::SAMPLES;
 use crate::parse::{fields, lines, number, signed, whole_lines};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use topotop_model::Reason;
 
-/// The most entries of a directory of a process that are looked through.
+/// Entries of a directory of a process at most.
 const MOST_LOOKED_AT: usize = 1 << 16;
 
 impl Root {
@@ -64,7 +64,7 @@ pub(crate) struct Inside<'a> {
 }
 
 impl Inside<'_> {
-    /// The names in a directory that begin with `prefix`, so many at most.
+    /// The names in a directory that begin with `prefix`, up to a number.
     pub(crate) fn names_with(&self, directory: &str, prefix: &str, most: usize) -> Result<Vec<String>, Reason> {
         let fd = open_inside(&self.fd, Path::new(directory), OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut space = Vec::with_capacity(32 << 10);

@@ -12,25 +12,25 @@ use topotop_model::{Gaps, Reason};
 
 /// The most network namespaces that are visited in a round.
 const MOST_NAMESPACES: usize = 64;
-/// The most sockets of a kind that are looked at in one of them.
+/// Sockets of a kind read in one of them, at most.
 const MOST_SOCKETS: usize = 16_384;
-/// The most listening sockets, other ends, and other ends of one process that are told.
+/// Listening sockets, peers, and peers of one process that are reported, at most.
 const MOST_LISTENERS: usize = 4096;
 const MOST_PEERS: usize = 256;
 const MOST_PEERS_EACH: usize = 8;
 
-/// What to look at.
+/// What to read.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) targets: Vec<Target>,
     pub(super) now_ns: u64,
     /// CPU time for descriptors.
     pub(super) purse_ns: u64,
-    /// True where nothing follows that could look at the rest.
+    /// True where no later round reads the rest.
     pub(super) complete: bool,
 }
 
-/// A process whose descriptors were looked at.
+/// A process whose descriptors were read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owned {
     pub(super) process: Process,
@@ -39,7 +39,7 @@ pub(super) struct Owned {
     pub(super) since_ns: u64,
 }
 
-/// A socket that waits for somebody.
+/// A listening socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listener {
     pub(super) process: Option<Process>,
@@ -53,7 +53,7 @@ pub(super) struct Listener {
 pub(super) struct Answer {
     pub(super) at_ns: u64,
     pub(super) owners: Vec<Owned>,
-    /// None where no namespace could be looked at.
+    /// None where no namespace could be read.
     pub(super) listeners: Option<Vec<Listener>>,
     pub(super) peers: Vec<(Key, Sum)>,
     pub(super) gaps: Gaps,
@@ -169,7 +169,7 @@ impl Asker {
         match text::read(&self.root, &directory, MOST_SOCKETS, &mut self.buf) {
             Ok(found) => Some(found),
             Err(reason) => {
-                let needs = if netns == 0 && !self.root.is_live() { "a capture that has it" } else { "" };
+                let needs = if netns == 0 && !self.root.is_live() { "a capture that includes it" } else { "" };
                 gaps.add("proc/*/net/tcp", reason, needs);
                 None
             }
@@ -179,7 +179,7 @@ impl Asker {
     fn take(&mut self, netns: u64, found: &Found, by_inode: &HashMap<u64, Vec<Process>>, answer: &mut Answer) {
         let listeners = answer.listeners.get_or_insert_default();
         let all = found.listeners.iter().map(|socket| (false, socket));
-        // What was bound to no port waits for nobody.
+        // A socket without a port receives nothing.
         let udp = found.udp.iter().filter(|socket| socket.local.1 > 0).map(|socket| (true, socket));
         for (udp, socket) in all.chain(udp) {
             let owners = by_inode.get(&socket.inode).filter(|owners| !owners.is_empty());
@@ -193,7 +193,7 @@ impl Asker {
         let ports: HashSet<u16> = found.listeners.iter().map(|socket| socket.local.1).collect();
         self.ledger.add(netns, &found.connections, found.cut, |port| ports.contains(&port), by_inode);
         if found.cut || listeners.len() >= MOST_LISTENERS {
-            answer.gaps.add("sockets beyond the first", Reason::TimedOut, "fewer than 16,384 sockets of a kind");
+            answer.gaps.add("sockets beyond the first", Reason::TimedOut, "at most 16,384 sockets of one kind");
         }
         if let Some(reason) = found.udp_failed {
             answer.gaps.add("INET_DIAG of UDP", reason, "the module udp_diag");
@@ -205,17 +205,17 @@ impl Asker {
             match owner.listed {
                 // What is gone by now is no gap.
                 Some(Err(Reason::NotFound | Reason::Vanished)) if self.root.is_live() => {}
-                Some(Err(Reason::NotFound)) => gaps.add("proc/*/fd", Reason::NotFound, "a capture that has it"),
+                Some(Err(Reason::NotFound)) => gaps.add("proc/*/fd", Reason::NotFound, "a capture that includes it"),
                 Some(Err(reason)) => gaps.add("proc/*/fd", reason, "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root"),
                 _ => {}
             }
         }
         let unseen = self.owners.unseen() as u64;
         if job.complete && unseen > 0 {
-            gaps.add_many("proc/*/fd", Reason::TimedOut, "more time: it is looked at in turns", unseen);
+            gaps.add_many("proc/*/fd", Reason::TimedOut, "more time (processes are read in turns)", unseen);
         }
         if self.owners.cut {
-            gaps.add("proc/*/fd beyond the first", Reason::TimedOut, "fewer descriptors in one process");
+            gaps.add("proc/*/fd beyond the first", Reason::TimedOut, "fewer file descriptors in one process");
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Asks the kernel for the sockets of a network namespace (INET_DIAG): a socket stays in the namespace that its maker was in.
 
 use super::message::{self, CLOSE, ESTABLISHED, End, FAMILIES, LISTEN, Socket, TCP, UDP};
+use crate::sys::netlink;
 use rustix::io::Errno;
 use rustix::net::netlink::SOCK_DIAG;
-use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::Duration;
@@ -24,7 +23,7 @@ pub(super) struct Found {
     pub(super) udp: Vec<Socket>,
     /// Connections.
     pub(super) connections: Vec<Socket>,
-    /// True when there are more than are looked at.
+    /// True when there are more than were read.
     pub(super) cut: bool,
     /// Why UDP sockets are not known: a kernel may lack that part.
     pub(super) udp_failed: Option<Reason>,
@@ -32,7 +31,7 @@ pub(super) struct Found {
 
 /// The sockets of the namespace that this thread is in.
 pub(super) fn here(most: usize) -> Result<Found, Reason> {
-    let socket = open()?;
+    let socket = netlink::open(SOCK_DIAG, Some(PATIENCE)).map_err(unsupported)?;
     all(&socket, most)
 }
 
@@ -44,13 +43,6 @@ pub(super) fn there(namespace: OwnedFd, most: usize) -> Result<Found, Reason> {
     };
     let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(go).map_err(|_| Reason::Exhausted)?;
     thread.join().unwrap_or(Err(Reason::Malformed))
-}
-
-fn open() -> Result<OwnedFd, Reason> {
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(SOCK_DIAG));
-    let socket = socket.map_err(unsupported)?;
-    set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE)).map_err(crate::root::reason)?;
-    Ok(socket)
 }
 
 fn all(socket: &OwnedFd, most: usize) -> Result<Found, Reason> {
@@ -82,17 +74,16 @@ fn dump(
     into: &mut Vec<Socket>,
 ) -> Result<bool, Reason> {
     let request = message::request(family, protocol, 1 << state, info);
-    send(socket, &request, SendFlags::empty()).map_err(crate::root::reason)?;
+    netlink::request(socket, &request).map_err(crate::root::reason)?;
     let mut buf = vec![0; PIECE];
     let (end, mut cut) = (into.len().saturating_add(most), false);
     loop {
-        let (_, length) = match recv(socket, &mut buf[..], RecvFlags::TRUNC) {
-            Ok(received) => received,
-            Err(Errno::INTR) => continue,
-            Err(Errno::AGAIN) => return Err(Reason::TimedOut),
-            Err(errno) => return Err(crate::root::reason(errno)),
-        };
-        let bytes = buf.get(..length).ok_or(Reason::Malformed)?;
+        let bytes = netlink::receive(socket, &mut buf).map_err(|errno| match errno {
+            Errno::AGAIN => Reason::TimedOut,
+            Errno::MSGSIZE => Reason::Malformed,
+            errno => crate::root::reason(errno),
+        })?;
+        let is_empty = bytes.is_empty();
         let answer = message::sockets(bytes, |socket| {
             cut |= into.len() >= end;
             if into.len() < end && socket.state == state {
@@ -101,7 +92,7 @@ fn dump(
         });
         match answer {
             End::More if cut => return Ok(true),
-            End::More if length > 0 => {}
+            End::More if !is_empty => {}
             End::More | End::Malformed => return Err(Reason::Malformed),
             End::Done => return Ok(cut),
             End::Refused(code) => return Err(unsupported(Errno::from_raw_os_error(code))),
@@ -109,7 +100,7 @@ fn dump(
     }
 }
 
-/// A kernel that does not speak of sockets says so in several ways.
+/// A kernel without this part of INET_DIAG returns one of several errors.
 fn unsupported(errno: Errno) -> Reason {
     match errno {
         Errno::NOENT | Errno::INVAL | Errno::PROTONOSUPPORT | Errno::AFNOSUPPORT => Reason::NotSupported,

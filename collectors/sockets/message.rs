@@ -1,21 +1,15 @@
-//! Answers of the kernel about sockets (NETLINK_SOCK_DIAG), as bytes: linux/inet_diag.h, linux/tcp.h.
+//! Messages about sockets (NETLINK_SOCK_DIAG): linux/inet_diag.h, linux/tcp.h.
 
+use crate::sys::netlink::{self, REQUEST_DUMP, u32_at};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// SOCK_DIAG_BY_FAMILY: what is asked and what a socket is told as.
+/// SOCK_DIAG_BY_FAMILY: the kind of requests and of replies.
 const BY_FAMILY: u16 = 20;
-/// NLMSG_ERROR and NLMSG_DONE.
-const ERROR: u16 = 2;
-const DONE: u16 = 3;
-/// NLM_F_REQUEST and NLM_F_DUMP.
-const DUMP: u16 = 0x301;
 /// INET_DIAG_INFO.
 const INFO: u16 = 2;
-/// Sizes of nlmsghdr, inet_diag_req_v2, inet_diag_msg and of an attribute's head.
-const HEAD: usize = 16;
+/// Sizes of inet_diag_req_v2 and inet_diag_msg.
 const REQUEST: usize = 56;
 const MESSAGE: usize = 72;
-const ATTRIBUTE: usize = 4;
 
 /// AF_INET and AF_INET6.
 pub(super) const FAMILIES: [u8; 2] = [2, 10];
@@ -27,7 +21,7 @@ pub(super) const ESTABLISHED: u8 = 1;
 pub(super) const CLOSE: u8 = 7;
 pub(super) const LISTEN: u8 = 10;
 
-/// What a connection has done (tcp_info): each as far as the kernel tells it.
+/// What a connection has done (tcp_info), as far as the kernel reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Info {
     pub(super) unacked: u64,
@@ -69,47 +63,33 @@ pub(super) enum End {
     Malformed,
 }
 
-/// What asks for all sockets of a family and protocol in some states.
-pub(super) fn request(family: u8, protocol: u8, states: u32, info: bool) -> [u8; HEAD + REQUEST] {
-    let mut bytes = [0; HEAD + REQUEST];
-    let length = bytes.len() as u32;
+/// Requests all sockets of a family and protocol in some states.
+pub(super) fn request(family: u8, protocol: u8, states: u32, info: bool) -> Vec<u8> {
     let extensions = if info { 1 << (INFO - 1) } else { 0 };
-    let parts: [(usize, &[u8]); 7] = [
-        (0, &length.to_ne_bytes()),
-        (4, &BY_FAMILY.to_ne_bytes()),
-        (6, &DUMP.to_ne_bytes()),
-        (HEAD, &[family]),
-        (HEAD + 1, &[protocol]),
-        (HEAD + 2, &[extensions]),
-        (HEAD + 4, &states.to_ne_bytes()),
-    ];
-    for (at, part) in parts {
-        if let Some(place) = bytes.get_mut(at..at + part.len()) {
-            place.copy_from_slice(part);
-        }
-    }
-    bytes
+    let mut body = vec![family, protocol, extensions, 0];
+    body.extend(states.to_ne_bytes());
+    body.resize(REQUEST, 0);
+    netlink::message(BY_FAMILY, REQUEST_DUMP, &body)
 }
 
-/// Shows every socket of a piece of an answer.
-pub(super) fn sockets(mut bytes: &[u8], mut take: impl FnMut(Socket)) -> End {
-    while !bytes.is_empty() {
-        let (Some(length), Some(kind)) = (u32_at(bytes, 0), u16_at(bytes, 4)) else { return End::Malformed };
-        let length = length as usize;
-        let Some(body) = bytes.get(HEAD..length) else { return End::Malformed };
-        match kind {
-            DONE => return End::Done,
-            ERROR => {
-                let code = u32_at(body, 0).map_or(0, u32::cast_signed);
-                return if code == 0 { End::Done } else { End::Refused(code.checked_neg().unwrap_or(i32::MAX)) };
-            }
-            BY_FAMILY => match socket(body) {
-                Some(socket) => take(socket),
-                None => return End::Malformed,
-            },
-            _ => {}
+/// Calls `take` with each socket of a piece of a reply.
+pub(super) fn sockets(bytes: &[u8], mut take: impl FnMut(Socket)) -> End {
+    for message in netlink::messages(bytes) {
+        let Some(message) = message else { return End::Malformed };
+        if message.kind == netlink::DONE {
+            return End::Done;
         }
-        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+        if message.is_error() {
+            return match message.errno() {
+                None => End::Malformed,
+                Some(0) => End::Done,
+                Some(errno) => End::Refused(errno),
+            };
+        }
+        if message.kind == BY_FAMILY {
+            let Some(socket) = socket(message.body) else { return End::Malformed };
+            take(socket);
+        }
     }
     End::More
 }
@@ -137,18 +117,11 @@ pub(super) fn plain(address: IpAddr) -> IpAddr {
     address.to_canonical()
 }
 
-fn info(mut attributes: &[u8]) -> Option<Info> {
-    while let (Some(length), Some(kind)) = (u16_at(attributes, 0), u16_at(attributes, 2)) {
-        let body = attributes.get(ATTRIBUTE..usize::from(length))?;
-        if kind == INFO {
-            return tcp_info(body);
-        }
-        attributes = attributes.get(usize::from(length).next_multiple_of(4)..).unwrap_or_default();
-    }
-    None
+fn info(attributes: &[u8]) -> Option<Info> {
+    tcp_info(netlink::attributes(attributes).find(|(kind, _)| *kind == INFO)?.1)
 }
 
-/// The kernel of a machine tells as much of it as it knows; the size says how much that is.
+/// Each kernel fills as much of tcp_info as it knows: the size says how much.
 fn tcp_info(bytes: &[u8]) -> Option<Info> {
     let number = |at: usize, size: usize| match size {
         8 => Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?)),
@@ -163,17 +136,10 @@ fn tcp_info(bytes: &[u8]) -> Option<Info> {
     })
 }
 
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{BY_FAMILY, DONE, End, Socket, sockets};
+    use super::{BY_FAMILY, End, Socket, sockets};
+    use crate::sys::netlink::DONE;
     use proptest::prelude::*;
 
     fn put(bytes: &mut Vec<u8>, at: usize, part: &[u8]) {
@@ -184,10 +150,7 @@ pub(super) mod tests {
     }
 
     fn message(kind: u16, body: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![0; 16];
-        put(&mut bytes, 0, &(16 + body.len() as u32).to_ne_bytes());
-        put(&mut bytes, 4, &kind.to_ne_bytes());
-        bytes.extend_from_slice(body);
+        let mut bytes = crate::sys::netlink::message(kind, 0, body);
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         bytes
     }
@@ -242,8 +205,8 @@ pub(super) mod tests {
 
     #[test]
     fn refusals_are_told() {
-        assert_eq!(read(&message(super::ERROR, &(-2i32).to_ne_bytes())).1, End::Refused(2));
-        assert_eq!(read(&message(super::ERROR, &i32::MIN.to_ne_bytes())).1, End::Refused(i32::MAX));
+        assert_eq!(read(&message(2, &(-2i32).to_ne_bytes())).1, End::Refused(2));
+        assert_eq!(read(&message(2, &i32::MIN.to_ne_bytes())).1, End::Refused(i32::MAX));
         assert_eq!(read(&[1, 2, 3]).1, End::Malformed);
         assert_eq!(read(&message(BY_FAMILY, &[0; 80])).1, End::Malformed, "of no family");
     }

@@ -1,4 +1,4 @@
-//! Which process has which socket: the links of its descriptors, looked at as far as a purse goes.
+//! Which process has which socket: the links of its descriptors, within a CPU budget.
 
 use super::peers::Process;
 use crate::Root;
@@ -6,13 +6,13 @@ use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use topotop_model::Reason;
 
-/// The most descriptors of one process that are looked at.
+/// Descriptors of one process that are read, at most.
 const MOST_LINKS: usize = 16_384;
-/// Descriptors of a process that uses CPUs, and of others, are looked at again after so long, in ns.
+/// Descriptors are read again after this time, of processes that use CPU and of others, in ns.
 const BUSY_NS: u64 = 8_000_000_000;
 const CALM_NS: u64 = 60_000_000_000;
 
-/// A process that may be looked at.
+/// A process whose descriptors may be read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     pub(super) process: Process,
@@ -36,12 +36,12 @@ pub(super) struct Owner {
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     known: HashMap<Process, Owner>,
-    /// True while somebody has more descriptors than are looked at.
+    /// True while a process has more descriptors than are read.
     pub(super) cut: bool,
 }
 
 impl Owners {
-    /// Looks at descriptors until `purse_ns` of CPU time are spent: who was never looked at first, then the busiest.
+    /// Reads descriptors until `purse_ns` of CPU time are spent: new processes first, then the busiest.
     pub(super) fn look(&mut self, root: &Root, targets: &[Target], now_ns: u64, purse_ns: u64) {
         for owner in self.known.values_mut() {
             owner.seen = false;
@@ -73,7 +73,7 @@ impl Owners {
         }
     }
 
-    /// Everybody who was looked at.
+    /// Every process that was read.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Process, &Owner)> {
         self.known.iter().filter(|(_, owner)| owner.listed.is_some()).map(|(process, owner)| (*process, owner))
     }
@@ -83,7 +83,7 @@ impl Owners {
         self.known.contains_key(&process)
     }
 
-    /// How many were never looked at.
+    /// How many were never read.
     pub(super) fn unseen(&self) -> usize {
         self.known.values().filter(|owner| owner.listed.is_none()).count()
     }

@@ -1,10 +1,10 @@
-//! Connections by process and other end: what each did since it was looked at last is added up, so that a sum only grows.
+//! Connections by process and peer: the increments since the last reading are added up, so that a sum only grows.
 
 use super::message::{COUNTERS, Socket};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
 
-/// What a connection counts, as far as it is told.
+/// The counters of a connection, as far as they are known.
 type Counters = [Option<u64>; COUNTERS];
 
 /// A process by pid and start.
@@ -12,7 +12,7 @@ pub(super) type Process = (u32, u64);
 
 /// The most sums that are remembered.
 const MOST_SUMS: usize = 4096;
-/// The processes that one connection is told of: children inherit them.
+/// Processes that share one connection, at most: children inherit them.
 const MOST_OWNERS: usize = 4;
 
 /// Whose connections with whom.
@@ -32,27 +32,27 @@ pub(super) struct Sum {
     pub(super) min_rtt_us: Option<u64>,
     pub(super) unacked: Option<u64>,
     pub(super) counters: [Option<u64>; COUNTERS],
-    /// Segments, or bytes where these are not known, since the last look.
+    /// Segments, or bytes where these are not known, since the last reading.
     pub(super) gained: u64,
     told: u64,
     rtts: u64,
-    /// The look that it began with.
+    /// The reading that it began with.
     born: u64,
 }
 
 /// Adds up over looks.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    /// Counters of each connection by namespace and inode, and the look that saw it last.
+    /// Counters of each connection by namespace and inode, and the reading that saw it last.
     last: HashMap<(u64, u64), (Counters, u64)>,
-    /// Namespaces of which all connections were seen at the look before.
+    /// Namespaces whose connections were all seen at the last reading.
     whole: HashSet<u64>,
     sums: BTreeMap<Key, Sum>,
     look: u64,
 }
 
 impl Ledger {
-    /// Begins a look: what is now is forgotten, what was counted stays.
+    /// Begins a reading: the current values are dropped, the sums stay.
     pub(super) fn begin(&mut self) {
         self.look += 1;
         for sum in self.sums.values_mut() {
@@ -92,7 +92,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets what was not seen in this look, and sums of processes that are gone.
+    /// Drops what was not seen in this reading, and sums of processes that ended.
     pub(super) fn finish(&mut self, is_there: impl Fn(Process) -> bool) {
         let look = self.look;
         self.last.retain(|_, last| last.1 == look);

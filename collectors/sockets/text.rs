@@ -1,4 +1,4 @@
-//! `/proc/PID/net/tcp` and its like: sockets as text, where the kernel cannot be asked for more.
+//! `/proc/PID/net/tcp` and the like: sockets as text, where the kernel has no INET_DIAG.
 
 use super::diag::Found;
 use super::message::{CLOSE, ESTABLISHED, LISTEN, Socket, plain};
@@ -64,7 +64,7 @@ fn socket(line: &[u8]) -> Option<Socket> {
     let colon = queues.iter().position(|&byte| byte == b':')?;
     let waiting = crate::parse::hex(queues.get(colon + 1..)?)?;
     let inode = number(parts.nth(4)?)?;
-    // The line goes on: an inode at its end may lack digits.
+    // The line continues: an inode at its end may lack digits.
     parts.next()?;
     let state = u8::try_from(state).ok()?;
     Some(Socket { state, local, remote, inode, queues: (waiting, u64::MAX), info: None })

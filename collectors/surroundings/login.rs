@@ -1,4 +1,4 @@
-//! Where whoever asks came in: the local address of their login by SSH.
+//! The local address of the user's SSH login.
 
 use crate::Root;
 use crate::processes::stat;
@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 /// What sshd sets: address and port of the client, then of this machine (ssh(1)).
 const VARIABLE: &str = "SSH_CONNECTION";
-/// How many parents are asked.
+/// Parents searched at most.
 const DEPTH: u32 = 32;
 
 /// The local address: of the environment, or of the parents', where sudo or su left it out.
@@ -22,7 +22,7 @@ pub(super) fn address(root: &Root) -> Option<IpAddr> {
         if pid <= 1 {
             return None;
         }
-        // Another user's may not be looked at: their parent may be this user's again.
+        // Another user's process cannot be read: its parent may be this user's again.
         if root.read(format!("proc/{pid}/environ"), &mut bytes).is_ok()
             && let Some(address) = of_environment(&bytes)
         {

@@ -1,4 +1,4 @@
-//! Which interface has an IPv4 address: no file of the kernel tells.
+//! Which interface has an IPv4 address: no file of the kernel has it.
 #![expect(unsafe_code, reason = "no library wraps getifaddrs")]
 
 use std::ffi::CStr;

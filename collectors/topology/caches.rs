@@ -17,7 +17,7 @@ struct Cache {
     size: Option<u64>,
 }
 
-/// Fills the rows, and the L3 of every CPU. Groups that libhwloc added are put back by whoever has them.
+/// Fills the rows, and the L3 of every CPU. Groups that libhwloc added are restored by their owner.
 pub(super) fn read(
     files: &mut Files<'_>,
     section: &mut Section<Domains>,

@@ -55,7 +55,7 @@ fn sysfs(files: &mut Files<'_>, section: &mut Section<CpuTopology>, slots: &mut 
     }
 }
 
-/// Reads where a CPU stands.
+/// Reads the place of a CPU.
 fn place(files: &mut Files<'_>, section: &mut Section<CpuTopology>, slot: usize, cpu: u32, packages: &mut Siblings) {
     const PATTERN: &str = "sys/devices/system/cpu/cpu*/topology/*";
     let dir = format!("{CPUS}/cpu{cpu}/topology");

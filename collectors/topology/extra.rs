@@ -1,4 +1,4 @@
-//! What libhwloc adds to what sysfs says; where the two differ, sysfs is right.
+//! What libhwloc adds to sysfs; where the two differ, sysfs is right.
 
 use super::renew;
 use crate::hwloc::{Answer, Device};

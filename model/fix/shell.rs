@@ -1,4 +1,5 @@
-//! Quotes words of commands that people copy: a hostile name stays one word.
+//! Quotes words of commands that people copy: a hostile name stays one word. Crates that quote (shlex) leave control
+//! characters as they are, which a terminal would act on.
 
 use std::fmt::Write as _;
 

@@ -62,7 +62,8 @@ mod tests {
     use crate::source::Sample;
     use ratatui::layout::Rect;
     use std::sync::Arc;
-    use topotop_widgets::{Action, Charset, Subject, Theme, demo};
+    use topotop_model::testkit as demo;
+    use topotop_widgets::{Action, Charset, Subject, Theme};
 
     fn app() -> App {
         let look = Look { theme: Theme::default_theme(), charset: Charset::Unicode, mouse: true };

@@ -54,8 +54,7 @@ impl App {
 fn file_name(host: &str, wall_ns: i64) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let host: String = host.chars().take(HOST).map(plain).collect();
-    let time: String = units::date_time(wall_ns).chars().filter(|c| !matches!(c, '-' | ':')).collect();
-    format!("topotop-{host}-{}.rec", time.replace(' ', "-"))
+    format!("topotop-{host}-{}.rec", units::zoned(wall_ns).strftime("%Y%m%d-%H%M%S"))
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 use topotop_model::frame::Frame;
-use topotop_widgets::{Charset, Theme, demo};
+use topotop_model::testkit as demo;
+use topotop_widgets::{Charset, Theme};
 
 fn at(seq: u64) -> Sample {
     let mut frame: Frame = demo::tiny();
@@ -87,7 +88,7 @@ fn jumps_understand_times() {
     // Later than now is yesterday.
     assert_eq!(jump(&mut app, "14:05"), [Effect::Seek(stamp, Target::Wall(50_700_000_000_000))]);
     assert_eq!(jump(&mut app, "soon"), []);
-    assert!(app.notice.unwrap().text.contains("`soon` is no time"));
+    assert!(app.notice.unwrap().text.contains("invalid time `soon`"));
 }
 
 #[test]

@@ -124,10 +124,10 @@ impl App {
             Moment::FromHere(ns) => (shown, Target::Nanoseconds(ns)),
             Moment::Wall(wall_ns) => (newest, Target::Wall(wall_ns)),
             Moment::Share(share) => (newest, Target::Share((share * 10_000.0) as u16)),
-            Moment::TimeOfDay(seconds) => {
-                let day = newest.wall_ns.div_euclid(DAY_NS) * DAY_NS;
-                let today = day + seconds * 1_000_000_000;
-                (newest, Target::Wall(if today > newest.wall_ns { today - DAY_NS } else { today }))
+            // Within the day before the newest sample.
+            moment @ Moment::TimeOfDay(_) => {
+                let wall = moment.wall(newest.wall_ns.saturating_sub(DAY_NS), newest.wall_ns, newest.wall_ns);
+                (newest, Target::Wall(wall.unwrap_or(newest.wall_ns)))
             }
         };
         vec![Effect::Seek(from, target)]

@@ -136,7 +136,8 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let mut findings: Vec<&Finding> = seen.findings.iter().collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     for finding in findings {
-        let since = format!("{} UTC", units::time_of_day(finding.since.wall_ns));
+        let since =
+            format!("{} {}", units::time_of_day(finding.since.wall_ns), units::zone_name(finding.since.wall_ns));
         let beside = sentence(&exclusions(finding, &measured));
         write!(out, "\n{}", report::in_full_beside(finding, &since, &beside))?;
         fix(seen.fixes(finding), out)?;

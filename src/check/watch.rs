@@ -143,7 +143,7 @@ impl<'a> Watch<'a> {
                         break;
                     }
                 }
-                Err(damage) => crate::run::warn(&damage.to_string()),
+                Err(damage) => crate::stderr::warn(&damage.to_string()),
             }
         }
         Ok(host)

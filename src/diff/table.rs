@@ -121,18 +121,8 @@ fn side(name: &str, about: &About) -> String {
 }
 
 fn wrapped(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let mut line = String::new();
-    for word in text.split(' ') {
-        if !line.is_empty() && line.width() + 1 + word.width() > width {
-            writeln!(out, "{line}")?;
-            line.clear();
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    writeln!(out, "{line}")
+    let lines = topotop_widgets::parts::severity::wrapped(text, u16::try_from(width).unwrap_or(u16::MAX));
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn settings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {

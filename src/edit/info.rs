@@ -58,8 +58,8 @@ impl Facts {
         if let Some((first, last)) = reader.span() {
             let seconds = last.mono_ns.saturating_sub(first.mono_ns) / 1_000_000_000;
             let (from, to) = (units::date_time(first.wall_ns), units::date_time(last.wall_ns));
-            let length = units::span(seconds);
-            line(&text::SPAN_LABEL, &text::Span { from: &from, to: &to, length: &length }.to_string());
+            let (zone, length) = (units::zone_name(last.wall_ns), units::span(seconds));
+            line(&text::SPAN_LABEL, &text::Span { from: &from, to: &to, zone: &zone, length: &length }.to_string());
         }
         let per_sample = reader.bytes().checked_div(reader.len()).unwrap_or_default();
         let interval = units::short(Duration::from_nanos(about.interval_ns));

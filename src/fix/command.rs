@@ -153,6 +153,6 @@ fn document(value: &serde_json::Value) -> Result<(), String> {
 
 /// Reports why not; returns the exit status.
 fn refuse(why: &str) -> u8 {
-    crate::run::warn(why);
+    crate::stderr::warn(why);
     REFUSED
 }

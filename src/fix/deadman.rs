@@ -144,7 +144,7 @@ fn revert(number: u64, directory: &Path) -> ExitCode {
     for _ in 0..30 {
         match try_revert(number, directory) {
             Ok(()) => return ExitCode::SUCCESS,
-            Err(why) => crate::run::warn(&text::RollbackFailed { number: &number, why: &why }.to_string()),
+            Err(why) => crate::stderr::warn(&text::RollbackFailed { number: &number, why: &why }.to_string()),
         }
         std::thread::sleep(Duration::from_secs(2));
     }

@@ -74,7 +74,7 @@ pub(crate) fn recorded(path: &Path, plan: &Plan) -> Result<(Observed, String), S
     while let Some(next) = reader.next_sample() {
         match next {
             Ok((_, snapshot)) => mill.take(snapshot, &mut seen),
-            Err(damage) => crate::run::warn(&damage.to_string()),
+            Err(damage) => crate::stderr::warn(&damage.to_string()),
         }
     }
     Ok((seen, boot_id))
@@ -100,7 +100,7 @@ impl Observer {
             lock(&theirs.0).over = true;
             theirs.1.notify_all();
         });
-        Ok(Self { shared, end, thread: Some(thread.map_err(|error| format!("the sampler: {error}"))?) })
+        Ok(Self { shared, end, thread: Some(thread.map_err(|error| format!("cannot start the sampler: {error}"))?) })
     }
 
     /// Frames and findings so far.

@@ -1,6 +1,6 @@
 //! One document per recorded sample, as they were recorded, in constant memory.
 
-use crate::cli::ReplayArgs;
+use super::ReplayArgs;
 use crate::config::Config;
 use crate::export::{Options, json};
 use crate::moment::Moment;

@@ -3,6 +3,7 @@
 mod shown;
 
 use super::terminal;
+use crossterm::clipboard::CopyToClipboard;
 use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
@@ -85,8 +86,7 @@ impl Screen {
 
     /// Hands a text to the terminal's clipboard (OSC 52), as far as the terminal takes one.
     pub(super) fn copy(&mut self, text: &str) -> std::io::Result<()> {
-        write!(self.backend, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
-        Write::flush(&mut self.backend)
+        crossterm::execute!(self.backend, CopyToClipboard::to_clipboard_from(text))
     }
 
     /// Draws a picture over blank cells: what differs from the last one, as one synchronized update.
@@ -124,21 +124,6 @@ impl Screen {
         Write::flush(&mut self.backend)?;
         Ok(())
     }
-}
-
-/// As OSC 52 has it.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let letter = LETTERS.get((bits >> (18 - 6 * place) & 63) as usize).copied().unwrap_or(b'=');
-            text.push(if place > three.len() { '=' } else { char::from(letter) });
-        }
-    }
-    text
 }
 
 impl Drop for Screen {

@@ -1,5 +1,6 @@
 //! What the screen knows of a recording that is played.
 
+use crate::units;
 use std::sync::Arc;
 use topotop_model::recording::When;
 use topotop_widgets::parts::timebar::Bar;
@@ -64,7 +65,7 @@ impl Playback {
 
     /// True if it begins and ends on the same day.
     pub fn is_of_one_day(&self) -> bool {
-        self.first.wall_ns.div_euclid(DAY_NS) == self.last.wall_ns.div_euclid(DAY_NS)
+        units::zoned(self.first.wall_ns).date() == units::zoned(self.last.wall_ns).date()
     }
 
     /// Seconds from what is shown to the newest sample.
@@ -72,8 +73,6 @@ impl Playback {
         between(self.at, self.last)
     }
 }
-
-const DAY_NS: i64 = 86_400_000_000_000;
 
 fn between(from: When, to: When) -> u64 {
     to.wall_ns.saturating_sub(from.wall_ns).max(0) as u64 / 1_000_000_000

@@ -87,19 +87,27 @@ fn clock(app: &App) -> (String, Role) {
     }
     if app.status.about.still {
         let mark = if unicode { "▪" } else { "=" };
-        return (format!("{mark} {} UTC", units::date_time(stamp.wall_ns)), Role::Info);
+        return (format!("{mark} {} {}", units::date_time(stamp.wall_ns), units::zone_name(stamp.wall_ns)), Role::Info);
     }
     if app.held.is_some() {
         let mark = if unicode { "‖" } else { "||" };
         let behind = app.newest.frame.stamp.boot_ns.saturating_sub(stamp.boot_ns) / 1_000_000_000;
         let time = units::time_of_day(stamp.wall_ns);
         let behind = if behind > 0 { format!(" -{}", units::span(behind)) } else { String::new() };
-        return (format!("{mark} {}{behind}", chrome::Paused { time: &time }), Role::Replay);
+        return (
+            format!("{mark} {}{behind}", chrome::Paused { time: &time, zone: &units::zone_name(stamp.wall_ns) }),
+            Role::Replay,
+        );
     }
     let mark = if unicode { "●" } else { "*" };
     match app.overdue() {
         Some(age) => (format!("{mark} {}", chrome::Late { age: &units::span(age) }), Role::Stale),
-        None => (format!("{mark} {}", chrome::Live { interval: &interval }), Role::Ok),
+        None => {
+            // Where times on screen are not UTC, the title says so.
+            let zone = Some(units::zone_name(stamp.wall_ns)).filter(|zone| zone != "UTC");
+            let zone = zone.map_or_else(String::new, |zone| format!(" {zone}"));
+            (format!("{mark} {}{zone}", chrome::Live { interval: &interval }), Role::Ok)
+        }
     }
 }
 

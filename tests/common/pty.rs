@@ -38,6 +38,7 @@ impl Session {
         command.env("HOME", home.path());
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");
+        command.env("TZ", "UTC");
         for (name, value) in environment {
             command.env(name, value);
         }

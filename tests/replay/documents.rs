@@ -106,11 +106,11 @@ fn what_makes_no_sense_is_refused_in_a_line() {
         (&["replay", file, "--interval", "1s"], "--interval: does not apply"),
         (&["replay", file, "--format", "svg"], "--format svg"),
         (&["replay", file, "--from", "soon"], "soon"),
-        (&["replay", file, "--speed", "5000"], "is no speed"),
+        (&["replay", file, "--speed", "5000"], "invalid speed"),
         (&["replay", "/etc/hostname", "--format", "jsonl"], "not a topotop recording"),
         (&["replay", "/no/such.rec", "--format", "jsonl"], "/no/such.rec"),
         (&["replay", file, file, "--format", "jsonl"], "takes one recording"),
-        (&["replay", file], "no terminal"),
+        (&["replay", file], "not a terminal"),
     ] {
         let output = Command::new(TOPOTOP).args(arguments).stdin(Stdio::null()).output().expect("it runs");
         let said = String::from_utf8_lossy(&output.stderr);

@@ -10,8 +10,9 @@ use topotop::source::playback::{End, Playback};
 use topotop_model::history::History;
 use topotop_model::judge::{Change, Timeline};
 use topotop_model::recording::When;
+use topotop_model::testkit as demo;
 use topotop_widgets::parts::timebar::Bar;
-use topotop_widgets::{Charset, Theme, demo};
+use topotop_widgets::{Charset, Theme};
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 15)];
 

@@ -60,6 +60,21 @@ fn keys_go_through_a_recording() {
 }
 
 #[test]
+fn times_are_those_of_the_local_zone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = recorded(dir.path(), 600);
+    let arguments = ["replay", path.to_str().expect("a path"), "--paused"];
+    // A zone as POSIX writes it: no file is needed for it.
+    let mut session = Session::start(TOPOTOP, &arguments, USUAL, &[("TZ", "XYZ-5:30")]);
+    at(&session, "15:30:00 UTC+5:30");
+    session.keys("t15:38\r");
+    at(&session, "15:38:00 UTC+5:30");
+    session.keys("t2026-01-02T10:09Z\r");
+    at(&session, "15:39:00 UTC+5:30");
+    leaves(session);
+}
+
+#[test]
 fn it_plays_at_any_speed_and_loops() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = recorded(dir.path(), 600);

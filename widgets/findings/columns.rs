@@ -46,7 +46,7 @@ pub(super) static COLUMNS: &[Column<Row>] = &[
         |_| Width::fixed(9),
         |cx, row, pen| {
             let Some(finding) = get(cx, row) else { return };
-            match detail::since(finding) {
+            match detail::since(cx, finding) {
                 Some(since) => pen.text(Role::Text, since.as_str()),
                 None => pen.text(Role::Absent, "?"),
             };

@@ -42,10 +42,11 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
 
 /// Severity, subject, since when and how sure.
 fn when(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding) {
-    let since = since(finding).map_or_else(|| "?".to_owned(), |since| since.to_string());
+    let since = since(cx, finding).map_or_else(|| "?".to_owned(), |since| since.to_string());
+    let zone = units::zone_name(finding.since.wall_ns, cx.zone);
     let since = match lasted(cx, finding) {
-        Some(seconds) => text::SinceFor { time: &since, duration: &units::lasted(seconds) }.to_string(),
-        None => text::Since { time: &since }.to_string(),
+        Some(seconds) => text::SinceFor { time: &since, zone: &zone, duration: &units::lasted(seconds) }.to_string(),
+        None => text::Since { time: &since, zone: &zone }.to_string(),
     };
     let dot = if cx.charset == Charset::Unicode { " · " } else { " - " };
     doc.line(vec![
@@ -169,9 +170,9 @@ fn list(cx: &Cx<'_>, doc: &mut Doc, title: &str, items: impl IntoIterator<Item =
     }
 }
 
-/// When it began, in UTC; none where that is not known.
-pub(super) fn since(finding: &Finding) -> Option<Short> {
-    (finding.since.wall_ns != 0).then(|| units::time_of_day(finding.since.wall_ns))
+/// When it began; none where that is not known.
+pub(super) fn since(cx: &Cx<'_>, finding: &Finding) -> Option<Short> {
+    (finding.since.wall_ns != 0).then(|| units::time_of_day(finding.since.wall_ns, cx.zone))
 }
 
 /// How long it has lasted at the frame, in seconds.

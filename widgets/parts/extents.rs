@@ -111,7 +111,7 @@ pub fn marks(cx: &Cx<'_>, area: Rect, marks: &[(u16, &Mark)], buf: &mut Buffer) 
             (false, Charset::Unicode) => ("✗", Role::Critical),
             (false, Charset::Ascii) => ("!", Role::Critical),
         };
-        let text = format!("{} {}", units::time_of_day(mark.wall_ns), mark.text);
+        let text = format!("{} {}", units::time_of_day(mark.wall_ns, cx.zone), mark.text);
         let width = (text.chars().count() as u16 + 1).min(end - column);
         // At the right end it stands to the left of its sign.
         let left = *column + 1 + width > area.width && marks.len() == 1 && *column > width;

@@ -114,36 +114,13 @@ pub fn called(cx: &Cx<'_>, subject: &Subject) -> String {
 
 /// A text in lines of at most so many columns, broken between words where that is possible.
 pub fn wrapped(text: &str, width: u16) -> Vec<String> {
-    let width = usize::from(width.max(1));
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        let mut word = word;
-        while !word.is_empty() {
-            let used = usize::from(names::width(&line));
-            let gap = usize::from(!line.is_empty());
-            let columns = usize::from(names::width(word));
-            if used + gap + columns <= width {
-                line.extend((gap > 0).then_some(' '));
-                line.push_str(word);
-                break;
-            }
-            if !line.is_empty() {
-                lines.push(std::mem::take(&mut line));
-                continue;
-            }
-            // A word that is wider than a line is broken wherever the line ends.
-            let head = names::clean(word, width);
-            let end = if word.starts_with(&head) { head.len() } else { 0 };
-            let end = if end == 0 { word.chars().next().map_or(1, char::len_utf8) } else { end };
-            lines.push(word.get(..end).unwrap_or_default().to_owned());
-            word = word.get(end..).unwrap_or_default();
-        }
-    }
-    if !line.is_empty() || lines.is_empty() {
-        lines.push(line);
-    }
-    lines
+    let options = textwrap::Options::new(usize::from(width.max(1)))
+        .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
+        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation);
+    // One blank between words, and no line ends but those made here.
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    textwrap::wrap(&text, options).into_iter().map(std::borrow::Cow::into_owned).collect()
 }
 
 /// How many of what there are.

@@ -2,6 +2,8 @@
 
 use super::number;
 pub use super::number::{Short, bytes, cores, count, percent, seconds};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use topotop_model::IdSet;
 use topotop_model::locale::screen::shared as text;
 
@@ -19,10 +21,21 @@ pub fn lasted(seconds: f64) -> Short {
     }
 }
 
-/// Time of day in UTC of ns since 1970: `14:05:30`.
-pub fn time_of_day(wall_ns: i64) -> Short {
-    let seconds = wall_ns.div_euclid(1_000_000_000).rem_euclid(86_400);
-    Short::from_display(format_args!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60))
+/// Time of day of ns since 1970: `14:05:30`.
+pub fn time_of_day(wall_ns: i64, zone: &TimeZone) -> Short {
+    let time = Timestamp::from_nanosecond(wall_ns.into()).unwrap_or_default().to_zoned(zone.clone());
+    Short::from_display(format_args!("{}", time.strftime("%H:%M:%S")))
+}
+
+/// A zone at a time by its distance from UTC, unlike `CST` the same everywhere: `UTC`, `UTC+2`, `UTC+5:30`.
+pub fn zone_name(wall_ns: i64, zone: &TimeZone) -> String {
+    let seconds = zone.to_offset(Timestamp::from_nanosecond(wall_ns.into()).unwrap_or_default()).seconds();
+    let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.unsigned_abs() / 60);
+    match (minutes / 60, minutes % 60) {
+        (0, 0) => "UTC".to_owned(),
+        (hours, 0) => format!("UTC{sign}{hours}"),
+        (hours, minutes) => format!("UTC{sign}{hours}:{minutes:02}"),
+    }
 }
 
 /// A CPU: `c17`.
@@ -132,6 +145,15 @@ mod tests {
         assert_eq!(millis(0.123).as_str(), "0.12");
         assert_eq!(signed_bytes(-4096.0).as_str(), "-4.0K");
         assert_eq!(signed_bytes(4096.0).as_str(), "+4.0K");
+    }
+
+    #[test]
+    fn times_are_in_a_zone_that_has_a_name() {
+        let hours = |hours| TimeZone::fixed(jiff::tz::offset(hours));
+        let half = TimeZone::fixed(jiff::tz::Offset::from_seconds(-12_600).expect("an offset"));
+        assert_eq!([hours(0), hours(2), half].map(|zone| zone_name(0, &zone)), ["UTC", "UTC+2", "UTC-3:30"]);
+        assert_eq!(time_of_day(-1, &hours(0)).as_str(), "23:59:59");
+        assert_eq!(time_of_day(0, &hours(8)).as_str(), "08:00:00");
     }
 
     #[test]

@@ -9,8 +9,9 @@ use topotop_model::fix::{Item, Plan, Resolved, Surroundings};
 use topotop_model::frame::NicRates;
 use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::recording::{FixState, What};
+use topotop_model::testkit as demo;
 use topotop_widgets::fix::{Button, Doing, Stage};
-use topotop_widgets::{Charset, Theme, demo};
+use topotop_widgets::{Charset, Theme};
 
 fn sample(second: u64) -> Sample {
     // As the load would be after it: half as much again.

@@ -1,4 +1,5 @@
 use super::*;
+use jiff::civil::time;
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
@@ -132,8 +133,8 @@ fn steps_minutes_and_ends() {
     assert_eq!(go(Order::Go(Moment::Share(0.5))).0, 300);
     assert_eq!(go(Order::Go(Moment::FromStart(60 * SECOND as i64))).0, 60);
     assert_eq!(go(Order::Go(Moment::FromHere(-30 * SECOND as i64))).0, 30);
-    assert_eq!(go(Order::Go(Moment::TimeOfDay(36_000 + 100))).0, 100);
-    assert!(go(Order::Go(Moment::TimeOfDay(1))).1.unwrap().contains("start"));
+    assert_eq!(go(Order::Go(Moment::TimeOfDay(time(10, 1, 40, 0)))).0, 100);
+    assert!(go(Order::Go(Moment::TimeOfDay(time(0, 0, 1, 0)))).1.unwrap().contains("start"));
     assert!(go(Order::Go(Moment::FromHere(7200 * SECOND as i64))).1.is_none());
     assert_eq!(go(Order::Start), (0, None));
 }
@@ -231,7 +232,7 @@ proptest! {
                 3 => Order::Start,
                 4 => Order::End,
                 5 => Order::Go(Moment::Wall(value)),
-                6 => Order::Go(Moment::TimeOfDay(value.rem_euclid(86_400))),
+                6 => Order::Go(Moment::TimeOfDay(time(value.rem_euclid(24) as i8, 5, 0, 0))),
                 7 => Order::Go(Moment::Share(value as f64)),
                 8 => Order::Mark { next: value > 0 },
                 9 => Order::Faster,

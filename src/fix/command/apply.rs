@@ -94,7 +94,7 @@ fn watch_on(context: &Context, observation: &Observation) {
     let enough = |seen: &Observed| seen.samples > FEWEST as u64;
     let left = (FEWEST as u64 + 1).saturating_sub(watch.seen().samples) as u32;
     if left > 0 {
-        crate::run::warn(&text::MoreSamples { count: &left, least: &FEWEST }.to_string());
+        crate::stderr::warn(&text::MoreSamples { count: &left, least: &FEWEST }.to_string());
         watch.wait(2 * left * context.sampling.interval, &AtomicBool::new(false), enough);
     }
 }
@@ -218,7 +218,7 @@ fn finish(
     let json = args.which.format == "json";
     let mut lines = Vec::new();
     if let Some(trouble) = &done.trouble {
-        crate::run::warn(&text::JournalIncomplete { error: &trouble }.to_string());
+        crate::stderr::warn(&text::JournalIncomplete { error: &trouble }.to_string());
     }
     lines.push(result_line(proposal, done));
     if let Some(by) = applied.deadline.filter(|_| done.state != Applied::Failed) {

@@ -13,7 +13,7 @@ pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u
     let directory = context.directory()?;
     let journal = journal::read(&directory)?;
     if journal.damaged > 0 {
-        crate::run::warn(&text::Damaged { directory: &directory.display(), count: &journal.damaged }.to_string());
+        crate::stderr::warn(&text::Damaged { directory: &directory.display(), count: &journal.damaged }.to_string());
     }
     let one = match id.map(|id| journal.find(id).ok_or(id)) {
         Some(Err(id)) => return Ok(refuse(&text::NotInJournal { id: &id }.to_string())),

@@ -66,7 +66,7 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
             Err(refused) => return Ok(refuse(&refused.0)),
         };
     if let Some(trouble) = &returned.trouble {
-        crate::run::warn(&text::JournalIncomplete { error: &trouble }.to_string());
+        crate::stderr::warn(&text::JournalIncomplete { error: &trouble }.to_string());
     }
     if json {
         result_document(application, &returned)?;

@@ -143,7 +143,7 @@ fn conclude(watch: &Observer, verdict: Verdict, why: &Because, how: &How<'_>) ->
         Entry::Verdict { verdict: verdict.name.to_owned(), why: verdict.why.clone(), table: verdict.table.clone() };
     let mut ledger = File::open(how.directory)?;
     if let Err(error) = ledger.append(how.number, &entry, true) {
-        crate::run::warn(&text::VerdictNotSaved { error: &error }.to_string());
+        crate::stderr::warn(&text::VerdictNotSaved { error: &error }.to_string());
     }
     let mut line = text::Verdict { verdict: &verdict.label() }.to_string();
     if !verdict.why.is_empty() {
@@ -173,7 +173,7 @@ fn take_back(ledger: &mut File, why: &Because, how: &How<'_>) -> Result<Option<b
             Ok(Some(returned.whole))
         }
         Err(refused) => {
-            crate::run::warn(&text::NotUndone { why: &refused }.to_string());
+            crate::stderr::warn(&text::NotUndone { why: &refused }.to_string());
             Ok(Some(false))
         }
     }

@@ -2,10 +2,10 @@
 //! number may be another's a moment later.
 
 use super::Trouble;
-use crate::sys::affinity::set_affinity;
 use rustix::io::Errno;
 use topotop_collectors::Root;
 use topotop_collectors::probe::threads::one;
+use topotop_collectors::sys::affinity::set_affinity;
 use topotop_model::{IdSet, Reason};
 
 /// Lets the thread `tid@starttime` of a process run on a list of CPUs.
@@ -145,7 +145,7 @@ mod tests {
         let list = first.to_string();
         for task in std::fs::read_dir(format!("/proc/{pid}/task")).expect("a process").flatten() {
             let tid = task.file_name().to_str().and_then(|tid| tid.parse().ok()).expect("a number");
-            crate::sys::affinity::set_affinity(tid, &topotop_model::IdSet::from_ids([first])).expect("pinned");
+            super::set_affinity(tid, &topotop_model::IdSet::from_ids([first])).expect("pinned");
         }
         let before = masks(pid);
         assert!(before.len() > 40 && before.iter().all(|mask| *mask == list), "{before:?}");

@@ -1,11 +1,11 @@
 //! The I/O priority of a process's threads, one at a time: each is looked for under its process right before the call.
 
 use super::Trouble;
-use crate::sys::ioprio::set_ioprio;
 use rustix::io::Errno;
 use topotop_collectors::Root;
 use topotop_collectors::probe::ioprio::parse;
 use topotop_collectors::probe::threads::one;
+use topotop_collectors::sys::ioprio::set_ioprio;
 
 /// Gives the thread `tid@starttime` of a process a class and a level.
 pub(super) fn write(root: &Root, pid: u32, key: &str, value: &str) -> Result<(), Trouble> {

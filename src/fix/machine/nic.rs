@@ -4,19 +4,18 @@
 mod message;
 
 use super::Trouble;
-use crate::sys::ethtool::{self, Counts};
 use message::{Answer, What};
 use rustix::io::Errno;
 use rustix::net::netlink::GENERIC;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use std::os::fd::OwnedFd;
-use topotop_collectors::sys::ethtool as current;
+use topotop_collectors::sys::ethtool::{self, Counts};
+use topotop_collectors::sys::netlink;
 
 /// Sets how many channels an interface has: `combined 4`, `rx 2 tx 2`. Only what differs is asked for.
 pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
     let wanted = counts(value)?;
     let now =
-        current::channels(nic).map_err(|_| Trouble::because(format!("the channels of {nic} could not be read")))?;
+        ethtool::channels(nic).map_err(|_| Trouble::because(format!("the channels of {nic} could not be read")))?;
     let differs = |wanted: Option<u32>, now: u32| wanted.filter(|wanted| *wanted != now);
     let asked = Counts {
         rx: differs(wanted.rx, now.rx.0),
@@ -35,7 +34,7 @@ pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
         let receive = combined.saturating_add(after(asked.rx, now.rx.0));
         let send = combined.saturating_add(after(asked.tx, now.tx.0));
         let above = [(asked.rx, now.rx.1), (asked.tx, now.tx.1), (asked.combined, now.combined.1)];
-        let last = current::indirection(nic).unwrap_or_default().into_iter().max();
+        let last = ethtool::indirection(nic).unwrap_or_default().into_iter().max();
         let said = match () {
             () if above.iter().any(|(asked, most)| asked.is_some_and(|asked| asked > *most)) => {
                 "requested channel count exceeds maximum"
@@ -55,7 +54,7 @@ pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
 /// Sets how many entries an interface's rings have: `rx 1024`.
 pub(super) fn write_rings(nic: &str, value: &str) -> Result<(), Trouble> {
     let wanted = counts(value)?;
-    let now = current::rings(nic).map_err(|_| Trouble::because(format!("the rings of {nic} could not be read")))?;
+    let now = ethtool::rings(nic).map_err(|_| Trouble::because(format!("the rings of {nic} could not be read")))?;
     let asked = Counts {
         rx: wanted.rx.filter(|rx| *rx != now.rx.0),
         tx: wanted.tx.filter(|tx| *tx != now.tx.0),
@@ -77,7 +76,7 @@ pub(super) fn write_rss_table(nic: &str, value: &str) -> Result<(), Trouble> {
         return ethtool::set_indirection(nic, &[]).map_err(|errno| trouble(errno, ""));
     }
     let now =
-        current::indirection(nic).map_err(|_| Trouble::because(format!("the RSS table of {nic} could not be read")))?;
+        ethtool::indirection(nic).map_err(|_| Trouble::because(format!("the RSS table of {nic} could not be read")))?;
     let table = table(value, now.len())
         .ok_or_else(|| Trouble::because(format!("{value} is no RSS table of {} entries", now.len())))?;
     if table == now {
@@ -124,9 +123,9 @@ fn table(value: &str, entries: usize) -> Option<Vec<u32>> {
 
 /// None where the kernel does not take it so.
 fn by_netlink(what: What, nic: &str, counts: Counts) -> Option<Result<(), Trouble>> {
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(GENERIC)).ok()?;
+    let socket = netlink::open(GENERIC, None).ok()?;
     // Without words a refusal still has its number.
-    let _ = ethtool::ask_for_words(&socket);
+    let _ = netlink::explain_errors(&socket);
     let Answer::Family(family) = ask(&socket, &message::family()).ok()? else { return None };
     // The family is acknowledged as well.
     let _ = receive(&socket);
@@ -144,19 +143,13 @@ fn by_netlink(what: What, nic: &str, counts: Counts) -> Option<Result<(), Troubl
 }
 
 fn ask(socket: &OwnedFd, question: &[u8]) -> Result<Answer, Errno> {
-    send(socket, question, SendFlags::empty())?;
+    netlink::request(socket, question)?;
     receive(socket)
 }
 
 fn receive(socket: &OwnedFd) -> Result<Answer, Errno> {
     let mut buf = vec![0; 16 << 10];
-    loop {
-        match recv(socket, &mut buf[..], RecvFlags::empty()) {
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-            Ok((length, _)) => return Ok(message::answer(buf.get(..length).unwrap_or_default())),
-        }
-    }
+    netlink::receive(socket, &mut buf).map(message::answer)
 }
 
 /// The kernel's number with its words, where it had some.

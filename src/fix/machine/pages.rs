@@ -1,7 +1,6 @@
 //! Pages of a process moved in small steps: the process runs on meanwhile, and whoever asked may stop it at any of them.
 
 use super::{Progress, Trouble};
-use crate::sys::pages::move_pages;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,7 +9,7 @@ use std::os::unix::fs::FileExt as _;
 use std::time::Duration;
 use topotop_collectors::Root;
 use topotop_collectors::probe::pages::{areas, bytes_by_node};
-use topotop_collectors::sys::pages::page_nodes;
+use topotop_collectors::sys::pages::{move_pages, page_nodes};
 use topotop_model::Reason;
 use topotop_model::fix::node_bytes;
 

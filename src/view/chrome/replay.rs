@@ -12,23 +12,27 @@ pub(super) fn clock(playback: &Playback, unicode: bool) -> (String, Role) {
     let mark = |unicode_mark, ascii| if unicode { unicode_mark } else { ascii };
     // Within a day the time alone is what one looks for.
     let format = if playback.is_of_one_day() { units::time_of_day } else { units::date_time };
-    let time = format(playback.at.wall_ns);
+    let (time, zone) = (format(playback.at.wall_ns), units::zone_name(playback.at.wall_ns));
     if playback.following {
         return match playback.quiet_seconds {
             Some(age) => (
-                format!("{} {}", mark("●", "*"), chrome::StreamQuiet { time: &time, age: &units::span(age) }),
+                format!(
+                    "{} {}",
+                    mark("●", "*"),
+                    chrome::StreamQuiet { time: &time, zone: &zone, age: &units::span(age) }
+                ),
                 Role::Stale,
             ),
-            None => (format!("{} {}", mark("●", "*"), chrome::AtEnd { time: &time }), Role::Ok),
+            None => (format!("{} {}", mark("●", "*"), chrome::AtEnd { time: &time, zone: &zone }), Role::Ok),
         };
     }
     let speed = speed(playback.speed, mark("×", "x"));
     match playback.playing {
-        true => (format!("{} {speed} {time} UTC", mark("▶", ">")), Role::Replay),
+        true => (format!("{} {speed} {time} {zone}", mark("▶", ">")), Role::Replay),
         false if playback.end == End::Over && playback.at == playback.last => {
-            (format!("{} {}", mark("■", "="), chrome::StreamEnded { time: &time }), Role::Stale)
+            (format!("{} {}", mark("■", "="), chrome::StreamEnded { time: &time, zone: &zone }), Role::Stale)
         }
-        false => (format!("{} {speed} {time} UTC", mark("‖", "||")), Role::Replay),
+        false => (format!("{} {speed} {time} {zone}", mark("‖", "||")), Role::Replay),
     }
 }
 

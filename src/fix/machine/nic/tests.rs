@@ -4,7 +4,6 @@ use super::super::{Kernel, Machine as _, Trouble};
 use super::{counts, table};
 use crate::fix::applier::{Applier, resolve};
 use crate::fix::journal::File;
-use crate::sys::ethtool::Counts;
 use proptest::prelude::*;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -13,6 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use topotop_collectors::Root;
+use topotop_collectors::sys::ethtool::{Counts, set_channels};
 use topotop_model::Known;
 use topotop_model::fix::{self, Case, Plan, Surroundings, Target};
 use topotop_model::frame::{Channel, Frame, Nic, Queue};
@@ -90,9 +90,9 @@ fn set_in_a_namespace() {
     }
     assert_eq!(read(&channels), old, "what is refused changes nothing");
     // The older way says the same.
-    let exceeded = crate::sys::ethtool::set_channels("v0", Counts { rx: Some(9), ..Counts::default() });
+    let exceeded = set_channels("v0", Counts { rx: Some(9), ..Counts::default() });
     assert_eq!(exceeded, Err(Errno::INVAL));
-    crate::sys::ethtool::set_channels("v0", Counts { rx: Some(3), tx: Some(2), combined: None }).expect("set");
+    set_channels("v0", Counts { rx: Some(3), tx: Some(2), combined: None }).expect("set");
     assert_eq!(read(&channels), "rx 3 tx 2");
     let steering = Target::file("/sys/class/net/v0/queues/rx-0/rps_cpus");
     let before = read(&steering);

@@ -2,8 +2,8 @@
 
 use super::machine::{Shape, Story};
 use super::noise;
-use topotop_model::Known;
-use topotop_model::frame::{Cpu, CpuPlace, CpuShares, Topology};
+use crate::Known;
+use crate::frame::{Cpu, CpuPlace, CpuShares, Topology};
 
 pub(super) fn cpus(shape: &Shape, topology: &Topology, second: u64) -> Vec<Cpu> {
     topology.cpus.iter().map(|place| cpu(shape, place, second)).collect()

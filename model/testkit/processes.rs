@@ -1,9 +1,9 @@
 //! Processes and threads of the made-up machines.
 
 use super::{GIB, noise};
+use crate::frame::{AffinityGroup, Beam, Frame, MemorySource, Process, ProcessMemory, Thread};
+use crate::{IdSet, Known};
 use std::sync::Arc;
-use topotop_model::frame::{AffinityGroup, Beam, Frame, MemorySource, Process, ProcessMemory, Thread};
-use topotop_model::{IdSet, Known};
 
 /// Three brokers whose schedulers are all pinned to the first four CPUs, a database across nodes, and the usual rest.
 pub(super) fn server(frame: &mut Frame, _second: u64) {

@@ -1,9 +1,9 @@
 //! Topology, nodes and memory of the made-up machines.
 
 use super::{GIB, noise};
+use crate::frame::{Cpu, CpuPlace, Domain, Memory, Node, NodePlace, Topology};
+use crate::{IdSet, Known};
 use std::sync::Arc;
-use topotop_model::frame::{Cpu, CpuPlace, Domain, Memory, Node, NodePlace, Topology};
-use topotop_model::{IdSet, Known};
 
 /// How a machine is built.
 pub(super) struct Shape {

@@ -2,9 +2,9 @@
 
 use super::GIB;
 use super::machine::Shape;
+use crate::Known;
+use crate::frame::{Cgroup, CgroupCpu, CgroupMemory, Container, Frame, NodeBytes, PressureStall};
 use std::sync::Arc;
-use topotop_model::Known;
-use topotop_model::frame::{Cgroup, CgroupCpu, CgroupMemory, Container, Frame, NodeBytes, PressureStall};
 
 /// Three brokers with 4 GiB each, the first one full of page cache, and a database.
 pub(super) fn server(frame: &mut Frame, second: u64) {

@@ -2,8 +2,8 @@
 
 use super::GIB;
 use super::machine::Shape;
-use topotop_model::Known;
-use topotop_model::frame::{Disk, Frame, Mount, Writer, WriterId};
+use crate::Known;
+use crate::frame::{Disk, Frame, Mount, Writer, WriterId};
 
 /// A busy system disk, a saturated write-ahead log, an idle store.
 pub(super) fn server(frame: &mut Frame, second: u64) {

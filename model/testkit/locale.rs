@@ -1,7 +1,7 @@
 //! A made-up language in which no letter of a text is ASCII: what stays English on a screen bypasses the catalogue.
 
+use crate::locale::{ENGLISH, Language};
 use std::sync::LazyLock;
-use topotop_model::locale::{ENGLISH, Language};
 
 /// Letters and their look-alikes, one column each.
 const LETTERS: [(char, char); 52] = [

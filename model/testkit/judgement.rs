@@ -1,11 +1,11 @@
 //! What is found on the made-up machines. The rules are named here, so that pictures stay the same as rules are added.
 
 use super::stamp;
+use crate::Stamp;
+use crate::judge::timeline::At;
+use crate::judge::{Change, Judgement, Standing, Timeline};
+use crate::rules::{self, Evidence, Figure, Finding, Severity, Subject, Unchecked};
 use std::sync::Arc;
-use topotop_model::Stamp;
-use topotop_model::judge::timeline::At;
-use topotop_model::judge::{Change, Judgement, Standing, Timeline};
-use topotop_model::rules::{self, Evidence, Figure, Finding, Severity, Subject, Unchecked};
 
 const RULES: [&str; 28] = [
     "CPU-01", "CPU-03", "CPU-05", "BEAM-01", "BEAM-03", "IRQ-01", "IRQ-02", "IRQ-03", "NIC-01", "NIC-02", "NIC-03",

@@ -1,9 +1,9 @@
 //! Interfaces, interrupts and backlog of the made-up machines.
 
 use super::machine::Shape;
+use crate::frame::{ArchIrq, Channel, Frame, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
+use crate::{IdSet, Known};
 use std::sync::Arc;
-use topotop_model::frame::{ArchIrq, Channel, Frame, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
-use topotop_model::{IdSet, Known};
 
 pub(super) fn server(frame: &mut Frame, second: u64) {
     let trouble = Shape::SERVER.trouble(second);

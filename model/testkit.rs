@@ -1,4 +1,5 @@
-//! Frames of made-up machines for tests and pictures: no reading, no clock, the same every time.
+//! Frames of made-up machines for tests and pictures: no reading, no clock, the same every time. Behind a feature that only
+//! dev-dependencies enable: the program does not ship it.
 
 mod cgroups;
 mod cpus;
@@ -9,13 +10,13 @@ mod machine;
 mod network;
 mod processes;
 
+use crate::frame::{CollectorCost, Frame, Host, Memory, Pressure, PressureStall};
+use crate::history::History;
+use crate::{Gap, Known, Reason, Stamp};
 pub use judgement::{healthy, sick, sick_hostile, timeline};
 pub use locale::{AGREED, english_words, pseudo_locale, words_in_strings};
 use machine::Shape;
 use std::sync::{Arc, LazyLock};
-use topotop_model::frame::{CollectorCost, Frame, Host, Memory, Pressure, PressureStall};
-use topotop_model::history::History;
-use topotop_model::{Gap, Known, Reason, Stamp};
 
 const GIB: u64 = 1 << 30;
 
@@ -211,8 +212,8 @@ fn pressure(trouble: f64) -> Vec<Pressure> {
     ]
 }
 
-fn cost() -> topotop_model::frame::Cost {
-    topotop_model::frame::Cost {
+fn cost() -> crate::frame::Cost {
+    crate::frame::Cost {
         sample_ms: Some(2.1),
         cpu_cores: Some(0.003),
         cpu_ms: Some(3.0),

@@ -1,0 +1,45 @@
+//! The interactive program before it runs: the terminal, the look, the keys.
+
+use crate::app::{App, Look, Status};
+use crate::args::Global;
+use crate::config::Config;
+use crate::keymap::Keymap;
+use crate::theme;
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+fn look(global: &Global, config: &Config) -> Result<Look, String> {
+    Ok(Look {
+        theme: theme::load(global.theme.as_deref().or(config.theme.as_deref()), theme::depth())?,
+        charset: theme::charset(config.charset),
+        mouse: config.mouse.unwrap_or(true),
+    })
+}
+
+/// Fails where standard output cannot show screens; `instead` is what to use in its place.
+pub(crate) fn require_terminal(instead: &str) -> Result<(), String> {
+    if !std::io::stdout().is_terminal() {
+        return Err(format!("standard output is not a terminal: use {instead} in scripts and pipes"));
+    }
+    if theme::dumb() {
+        return Err(format!("TERM: this terminal cannot place its cursor: use {instead}"));
+    }
+    Ok(())
+}
+
+/// The program as configured, before its first sample.
+pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
+    let keymap = Keymap::new(&config.keys)?;
+    let keymap_reports = keymap.reports.clone();
+    let status = Status { interval, judging: config.judge(), ..Status::default() };
+    let mut app = App::new(keymap, look(global, config)?, status);
+    app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
+    if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {
+        return Err(format!("screen = {screen:?} in the configuration: use one of {}", app.screens()));
+    }
+    let reports: Vec<String> = config.refused.iter().cloned().chain(keymap_reports).collect();
+    if !reports.is_empty() {
+        app.say(reports.join("; "));
+    }
+    Ok(app)
+}
