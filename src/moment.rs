@@ -3,6 +3,8 @@
 use crate::units;
 use jiff::civil::Time;
 use jiff::{Span, Zoned};
+use topotop_model::locale::{Text, error as errors};
+use topotop_model::text::printable;
 
 /// A time in a recording.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +22,7 @@ pub enum Moment {
 }
 
 /// The accepted forms, for prompts and errors.
-pub const FORMS: &str = "10m, -30s, +2h, 14:05, \"2026-11-21 14:05\" or 50%";
+pub const FORMS: Text = errors::TIME_FORMS;
 
 impl Moment {
     /// Parses one of [`FORMS`].
@@ -39,7 +41,7 @@ impl Moment {
                     .or_else(|| ns(text).map(Self::FromStart)),
             },
         };
-        moment.ok_or_else(|| units::invalid("time", text, FORMS))
+        moment.ok_or_else(|| errors::InvalidTime { text: &printable(text), forms: &FORMS }.to_string())
     }
 
     /// The wall time in a recording from `first` to `last` with the sample at `here` on screen; none for a fraction, which

@@ -7,6 +7,7 @@ use crate::keymap::Keymap;
 use crate::theme;
 use std::io::IsTerminal as _;
 use std::time::Duration;
+use topotop_model::locale::error as errors;
 
 fn look(global: &Global, config: &Config) -> Result<Look, String> {
     Ok(Look {
@@ -19,10 +20,10 @@ fn look(global: &Global, config: &Config) -> Result<Look, String> {
 /// Fails where standard output cannot show screens; `instead` is what to use in its place.
 pub(crate) fn require_terminal(instead: &str) -> Result<(), String> {
     if !std::io::stdout().is_terminal() {
-        return Err(format!("standard output is not a terminal: use {instead} in scripts and pipes"));
+        return Err(errors::NoTerminal { instead: &instead }.to_string());
     }
     if theme::dumb() {
-        return Err(format!("TERM: this terminal cannot place its cursor: use {instead}"));
+        return Err(errors::DumbTerminal { instead: &instead }.to_string());
     }
     Ok(())
 }
@@ -35,7 +36,9 @@ pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Resul
     let mut app = App::new(keymap, look(global, config)?, status);
     app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
     if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {
-        return Err(format!("screen = {screen:?} in the configuration: use one of {}", app.screens()));
+        return Err(
+            errors::UnknownScreenConfigured { screen: &format!("{screen:?}"), known: &app.screens() }.to_string()
+        );
     }
     let reports: Vec<String> = config.refused.iter().cloned().chain(keymap_reports).collect();
     if !reports.is_empty() {

@@ -5,6 +5,8 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use std::sync::OnceLock;
 use std::time::Duration;
+use topotop_model::locale::error as errors;
+use topotop_model::text::printable;
 
 /// `500ms`, `1s`, `1.5s`, `2m`, `1h`; a bare number is seconds.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -14,10 +16,10 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
-        _ => return Err(invalid("duration", text, "500ms, 1s, 2m or 1h")),
+        _ => return Err(errors::InvalidDuration { text: &printable(text) }.to_string()),
     };
     let seconds = number.map(|number| number * scale).filter(|seconds| (0.0..=1e9).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| invalid("duration", text, "500ms, 1s, 2m or 1h"))
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| errors::InvalidDuration { text: &printable(text) }.to_string())
 }
 
 /// The shortest interval: below it the monitor would be the load.
@@ -31,7 +33,7 @@ pub fn interval(text: &str) -> Result<Duration, String> {
     if (SHORTEST..=LONGEST).contains(&interval) {
         Ok(interval)
     } else {
-        Err(invalid("interval", text, "a time from 100ms to 1h"))
+        Err(errors::InvalidInterval { text: &printable(text) }.to_string())
     }
 }
 
@@ -44,10 +46,10 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         "M" => 2,
         "G" => 3,
         "T" => 4,
-        _ => return Err(invalid("size", text, "64M or 2G")),
+        _ => return Err(errors::InvalidSize { text: &printable(text) }.to_string()),
     };
     let bytes = number.map(|number| number * 1024f64.powi(power)).filter(|bytes| (0.0..=1e18).contains(bytes));
-    bytes.map(|bytes| bytes as u64).ok_or_else(|| invalid("size", text, "64M or 2G"))
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| errors::InvalidSize { text: &printable(text) }.to_string())
 }
 
 /// `24Gbit`, `100M`, `2500Mbit/s` in Mbit/s; a bare number is Mbit/s.
@@ -58,17 +60,17 @@ pub fn megabits(text: &str) -> Result<u64, String> {
         "" | "M" => 1.0,
         "G" => 1000.0,
         "T" => 1_000_000.0,
-        _ => return Err(invalid("rate", text, "24Gbit or 800Mbit")),
+        _ => return Err(errors::InvalidRate { text: &printable(text) }.to_string()),
     };
     let megabits = number.map(|number| number * scale).filter(|megabits| (1.0..=1e9).contains(megabits));
-    megabits.map(|megabits| megabits as u64).ok_or_else(|| invalid("rate", text, "24Gbit or 800Mbit"))
+    megabits.map(|megabits| megabits as u64).ok_or_else(|| errors::InvalidRate { text: &printable(text) }.to_string())
 }
 
 /// How many times as fast: `10`, `10x`, `0.5`.
 pub fn times(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches(['x', '×']).parse().ok();
     let times = number.filter(|times| (0.1..=1000.0).contains(times));
-    times.ok_or_else(|| invalid("speed", text, "a number from 0.1 to 1000"))
+    times.ok_or_else(|| errors::InvalidSpeed { text: &printable(text) }.to_string())
 }
 
 /// A short duration: `500ms`, `1s`, `1.5s`, `2m`.
@@ -146,11 +148,6 @@ pub fn parse_date_time(text: &str) -> Option<i64> {
     let civil = || Some(text.parse::<DateTime>().ok()?.to_zoned(zone().clone()).ok()?.timestamp());
     let time = text.contains('-').then(|| text.parse().ok().or_else(civil))??;
     i64::try_from(Timestamp::as_nanosecond(time)).ok()
-}
-
-/// The error for what cannot be read, with what can.
-pub fn invalid(what: &str, text: &str, forms: &str) -> String {
-    format!("invalid {what} `{}`: use {forms}", topotop_model::text::printable(text))
 }
 
 fn split(text: &str) -> (Option<f64>, &str) {
