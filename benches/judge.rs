@@ -47,7 +47,7 @@ fn main() {
 fn works(frame: &mut Frame) {
     for group in &mut frame.cgroups {
         group.cpu.throttled_ratio = group.cpu.throttled_ratio.map(|_| 0.0);
-        group.memory_pressure = group.memory_pressure.map(|_| PressureStall::default());
+        group.pressure.memory = group.pressure.memory.map(|_| PressureStall::default());
         if let Some(memory) = &mut group.memory {
             (memory.limit_bytes, memory.effective_limit_bytes) = (bytes(1.0), bytes(1.0));
             (memory.current_bytes, memory.unreclaimable_bytes) = (bytes(0.5), bytes(0.25));
@@ -176,7 +176,7 @@ fn sicken(group: &mut Cgroup, at: usize, second: u64) {
     group.cpu.quota_cores = Known::Value(2.0);
     group.cpu.throttled_ratio = Some(if at.is_multiple_of(50) { 0.9 } else { 0.01 });
     group.cpu.periods = Some(10);
-    group.memory_pressure = Some(PressureStall { some_ratio: Some(0.01), ..PressureStall::default() });
+    group.pressure.memory = Some(PressureStall { some_ratio: Some(0.01), ..PressureStall::default() });
     if let Some(memory) = &mut group.memory {
         memory.limit_bytes = bytes(1.0);
         memory.effective_limit_bytes = bytes(1.0);

@@ -17,10 +17,13 @@ use crate::frame::Frame;
 use crate::judge::Settings;
 use crate::locale::{Text, resource as text};
 use crate::rules::{Finding, RuleId, Severity, Subject, Threshold};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// What may be the bottleneck.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum ResourceKind {
     /// The hottest core.
     Core,
@@ -35,10 +38,12 @@ pub enum ResourceKind {
     /// The fullest link, sending.
     NicOut,
     /// The control group nearest to its CPU quota.
+    #[serde(rename = "cpu_quota")]
     Quota,
     /// The control group nearest to its memory limit, or the machine.
     Memory,
     /// The large process with the largest share of remote memory.
+    #[serde(rename = "remote_memory")]
     Remote,
 }
 
@@ -102,7 +107,9 @@ impl ResourceKind {
 }
 
 /// The state of a resource.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It was measured and is not limiting.
     HasHeadroom,

@@ -65,7 +65,7 @@ impl Deriver {
             interval_seconds: rates::interval(window),
             topology: Arc::clone(&self.topology),
             gaps: gaps(now),
-            raw: now.clone(),
+            sections: now.states(),
             ..Frame::default()
         };
         host::derive(window, &mut frame);
@@ -79,8 +79,6 @@ impl Deriver {
         limits::derive(window, &mut frame);
         disks::derive(window, &mut frame);
         metrics::derive(window, &mut frame);
-        // What the spare one was made from is nobody's by now either.
-        self.spare.raw.clone_from(now);
         frame
     }
 }

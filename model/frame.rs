@@ -1,6 +1,6 @@
 //! One tick as everybody sees it: rates, shares and joins, derived once and shared by screens, exports and rules.
 //!
-//! Rows carry what is shown or judged; the raw sections behind them are in [`Frame::raw`], found by a row's `slot`.
+//! Rows carry what is shown or judged, and are serialised as they are: `topotop.snapshot/1` is made of them.
 //! Shares and utilisations are fractions 0..1 of the interval. [`Known`](crate::Known) tells "not read" from "known to be none".
 
 mod cgroups;
@@ -15,7 +15,8 @@ mod processes;
 mod sockets;
 
 pub use cgroups::{
-    Cgroup, CgroupCpu, CgroupIoRate, CgroupMemory, CgroupMount, Container, IoLimits, IoThrottle, NodeBytes,
+    Cgroup, CgroupCpu, CgroupEvents, CgroupIoRate, CgroupMemory, CgroupMount, CgroupPressure, Container, IoLimits,
+    IoThrottle, NodeBytes,
 };
 pub use cpus::{ClockPolicy, Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
 pub use disks::{Disk, Mount, Writer, WriterId};
@@ -23,11 +24,11 @@ pub use host::{Applied, CollectorCost, Cost, Host, Pressure, PressureStall};
 pub use limits::{KernelTables, NetNamespace};
 pub use memory::{Memory, Node};
 pub use metrics::{LOAD_SHARE, Metric};
-pub use network::{ArchIrq, Channel, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
+pub use network::{ArchIrq, Channel, Channels, Counts, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
 pub use processes::{AffinityGroup, Beam, MemorySource, Process, ProcessMemory, Thread};
 pub use sockets::{Jvm, Listener, Peer};
 
-use crate::{Gap, Snapshot, Stamp};
+use crate::{Gap, SectionStates, Stamp};
 use std::sync::Arc;
 
 /// Everything derived from the last two generations of each section.
@@ -85,8 +86,12 @@ pub struct Frame {
     pub cost: Cost,
     /// What fixes have written, by fix and target.
     pub applied: Vec<Applied>,
-    /// The raw sections.
-    pub raw: Snapshot,
+    /// Why what fixes have written could not be read.
+    pub applied_gaps: Vec<Gap>,
+    /// Listening sockets whose process is unknown.
+    pub unowned_listeners: Vec<Listener>,
+    /// Whether each section was read.
+    pub sections: SectionStates,
 }
 
 impl Frame {
@@ -135,11 +140,6 @@ impl Frame {
         let start = self.threads.partition_point(|thread| thread.pid < pid);
         let end = self.threads.partition_point(|thread| thread.pid <= pid);
         self.threads.get(start..end).unwrap_or_default()
-    }
-
-    /// Counts of an interrupt by CPU, zeros left out.
-    pub fn irq_per_cpu(&self, irq: &Irq) -> Option<&[(u32, u64)]> {
-        self.raw.irqs.data().per_cpu.get(irq.slot)
     }
 
     /// The pressure of a resource.

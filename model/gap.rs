@@ -1,10 +1,13 @@
 //! What could not be read, and why.
 
+use crate::document::{Absent, Text, absent};
 use serde::Serialize;
+use serde_with::apply;
 use std::sync::Arc;
 
 /// Why something could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// EACCES, EPERM: another user or a capability would see it.
@@ -22,6 +25,8 @@ pub enum Reason {
     /// EMFILE, ENFILE, ENOMEM: nothing is left to read it with.
     Exhausted,
 }
+
+impl Absent for Reason {}
 
 impl Reason {
     /// Every reason, in the order of their codes in recordings.
@@ -60,9 +65,13 @@ impl Reason {
 }
 
 /// Files of one pattern that could not be read for one reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Gap {
     /// The pattern, below the root: `proc/*/numa_maps`.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub path: Arc<str>,
     /// Why.
     pub reason: Reason,

@@ -132,6 +132,7 @@ pub struct Outcome {
 
 /// How an application came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Applied {
     /// Every item reads as it should.
@@ -144,6 +145,7 @@ pub enum Applied {
 
 /// A row of the table of a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measured {
     /// `nic:eth0`.
     pub subject: String,

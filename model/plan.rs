@@ -17,7 +17,6 @@ pub use folders::Folder;
 pub use ports::{Port, Taken};
 
 use crate::IdSet;
-use crate::Table as _;
 use crate::fix::shell::quoted;
 use crate::frame::{Frame, Listener, Process};
 use crate::locale::plan as text;
@@ -91,19 +90,15 @@ pub fn allowed(frame: &Frame, process: &Process) -> IdSet {
 /// The ports in use in the network namespace of a process.
 pub fn taken(frame: &Frame, process: &Process) -> Vec<Taken> {
     let Some(netns) = process.listen.iter().flatten().map(|listener| listener.netns).next() else { return Vec::new() };
-    let table = frame.raw.listeners.data();
-    let mut taken = Vec::new();
-    for slot in table.rows().iter().filter(|slot| table.netns.value(*slot) == Some(netns)) {
-        let pid = table.pid.id(slot).value();
-        let Some(port) = table.port.value(slot).and_then(|port| u16::try_from(port).ok()) else { continue };
-        if pid == Some(process.pid) {
-            continue;
-        }
-        let owner = pid.and_then(|pid| frame.process(pid));
-        let who = owner.map(|owner| format!("{} ({})", owner.comm, owner.pid)).unwrap_or_default();
-        taken.push(Taken { port, protocol: table.protocol.or_empty(slot).to_string(), who });
-    }
-    taken
+    let taken = |listener: &Listener, who: &str| {
+        let here = listener.netns == netns;
+        here.then(|| Taken { port: listener.port, protocol: listener.protocol.to_string(), who: who.to_owned() })
+    };
+    let others = frame.processes.iter().filter(|other| other.pid != process.pid).flat_map(|other| {
+        let who = format!("{} ({})", other.comm, other.pid);
+        other.listen.iter().flatten().filter_map(move |listener| taken(listener, &who))
+    });
+    others.chain(frame.unowned_listeners.iter().filter_map(|listener| taken(listener, ""))).collect()
 }
 
 /// The unit of placement.

@@ -75,6 +75,7 @@ use crate::locale::{Text, Texts};
 
 /// The id of a rule, such as `NIC-01`; ids are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RuleId(&'static str);
 
 impl RuleId {

@@ -28,6 +28,13 @@ pub struct Section<T> {
     data: T,
 }
 
+impl State {
+    /// True if it was read, perhaps with gaps.
+    pub fn is_read(self) -> bool {
+        self == Self::Read
+    }
+}
+
 impl<T: Table> Section<T> {
     /// A section without rows, said to be in a state.
     pub fn bare(state: State) -> Self

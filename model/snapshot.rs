@@ -4,7 +4,7 @@ use crate::tables::{
     applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, network, nics, pressure, processes, sockets,
     topology,
 };
-use crate::{Section, Stamp, Table};
+use crate::{Section, Stamp, State, Table};
 use std::sync::{Arc, OnceLock};
 
 /// Something done to every section of a snapshot, in the order of the list.
@@ -37,7 +37,25 @@ macro_rules! sections {
             }
         }
 
+        /// Whether each section was read.
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct SectionStates {
+            $($(#[$doc])* pub $field: State,)+
+        }
+
+        impl SectionStates {
+            /// All sections in one state.
+            pub fn all(state: State) -> Self {
+                Self { $($field: state,)+ }
+            }
+        }
+
         impl Snapshot {
+            /// Whether each section was read.
+            pub(crate) fn states(&self) -> SectionStates {
+                SectionStates { $($field: self.$field.state,)+ }
+            }
+
             /// Shows every section to a visitor.
             pub fn visit(&self, visitor: &mut impl Visit) {
                 $(visitor.section(stringify!($field), &self.$field);)+

@@ -161,11 +161,17 @@ fn fold(given: &Given, judge: &judge::Settings) -> Result<(About, Side, FoundSid
     };
     said.fixes = reader.events().into_iter().filter_map(|(_, event)| fix(event)).collect();
     let (mut side, mut found, mut judge) = (Side::new(), FoundSide::default(), Judge::new(judge.clone()));
+    let mut newest = None;
     said.damaged = span::windows(&mut reader, (span.first, span.last), |window| {
         let frame = deriver.frame(window);
         found.push(&frame, &judge.step(&frame));
         side.push(&frame);
+        if newest.is_none() {
+            side.note_settings(&frame);
+        }
+        newest = Some(frame);
     });
+    newest.iter().for_each(|frame| side.note_settings(frame));
     let (first, last) = side.span().ok_or_else(|| format!("{}: no sample of it can be read", said.file))?;
     (said.from_wall_ns, said.to_wall_ns) = (first.wall_ns, last.wall_ns);
     said.seconds = last.mono_ns.saturating_sub(first.mono_ns) as f64 / 1e9;

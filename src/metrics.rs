@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::units;
 use serde::{Deserialize, Deserializer};
 use std::time::Duration;
-use topotop_collectors::metrics::{Metric, STALE};
+use topotop_collectors::metrics::{Metric, STALE, Source};
 use topotop_model::locale::error as text;
 
 /// The most of them.

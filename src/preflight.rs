@@ -113,7 +113,7 @@ struct Row {
     state: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     says: String,
-    findings: Vec<json::Finding>,
+    findings: Vec<topotop_model::document::Finding>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_checked: Vec<Missing>,
     #[serde(skip_serializing_if = "texts_are_empty")]

@@ -81,7 +81,7 @@ fn complaints_say_what_where_and_what_to_do() {
     let config = complaint(&["snapshot", "--config", path(&file)]);
     assert!(config.contains("config.toml: line 2: unknown field `colour`"), "{config}");
     let missing = complaint(&["snapshot", "--root", "/nowhere/at/all"]);
-    assert!(missing.contains("--root /nowhere/at/all") && missing.contains("give a directory"), "{missing}");
+    assert!(missing.contains("--root /nowhere/at/all") && missing.contains("use a directory"), "{missing}");
     let empty = complaint(&["snapshot", "--root", path(dir.path())]);
     assert!(empty.contains("proc"), "{empty}");
     assert!(complaint(&[]).contains("topotop snapshot"));

@@ -46,9 +46,9 @@ fn this_process_listens_and_talks() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     };
     let (frame, _sampler) = sampled(Root::live().expect("a root"), 2, &mut ping);
-    if frame.raw.listeners.state == State::Missing {
+    if frame.sections.listeners == State::Missing {
         // A sandbox may neither ask nor read.
-        assert!(!frame.raw.listeners.gaps.is_empty());
+        assert!(!frame.gaps.is_empty());
         return;
     }
     let listen = own(&frame).listen.as_ref().expect("looked at");
@@ -119,7 +119,7 @@ fn what_was_not_captured_is_a_gap() {
     std::fs::remove_dir_all(dir.path().join("proc/8/net")).expect("removed");
     std::fs::remove_dir_all(dir.path().join("proc/8/fd")).expect("removed");
     let (frame, _sampler) = sampled(Root::at(dir.path()).expect("a root"), 1, || {});
-    assert_eq!((&frame.process(8).expect("a process").listen, frame.raw.listeners.state), (&None, State::Missing));
+    assert_eq!((&frame.process(8).expect("a process").listen, frame.sections.listeners), (&None, State::Missing));
     for path in ["proc/*/fd", "proc/*/net/tcp"] {
         assert!(frame.gaps.iter().any(|gap| &*gap.path == path), "{path}");
     }

@@ -6,7 +6,7 @@ use crate::locale::Text;
 use crate::locale::resource::note;
 use crate::rules;
 use crate::rules::Subject;
-use crate::{Known, Reason, State};
+use crate::{Known, Reason};
 use std::sync::Arc;
 
 /// The name of a control group: its pod or container, else the last part of its path.
@@ -27,7 +27,7 @@ fn is_unread(inputs: &Inputs<'_>, files: &[&str]) -> bool {
 
 pub(super) fn quota(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
-    if frame.raw.cgroups.state != State::Read && frame.cgroups.is_empty() {
+    if !frame.sections.cgroups.is_read() && frame.cgroups.is_empty() {
         return Resource::unknown(ResourceKind::Quota, note::NOT_READABLE);
     }
     let (at, throttled) = (QUOTA_FULL, inputs.limit(&rules::cpu_throttled::THROTTLED));
@@ -84,8 +84,7 @@ struct Fill {
 pub(super) fn memory(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
     let at = inputs.limit(&rules::cgroup_unreclaimable::FULL);
-    let mut unread =
-        frame.raw.cgroups.state == State::Read && is_unread(inputs, &["memory.max", "memory.limit_in_bytes"]);
+    let mut unread = frame.sections.cgroups.is_read() && is_unread(inputs, &["memory.max", "memory.limit_in_bytes"]);
     let mut fills: Vec<Fill> = host(inputs).into_iter().collect();
     let unknown_host = fills.is_empty();
     // A control group without a limit is limited by the machine only.

@@ -2,11 +2,11 @@
 
 use super::machine::positive;
 use super::{Inputs, Resource, ResourceKind, Verdict};
+use crate::Known;
 use crate::frame::Nic;
 use crate::locale::resource::note;
 use crate::rules;
 use crate::rules::{Subject, parts};
-use crate::{Known, State};
 use std::sync::Arc;
 
 pub(super) fn nic(inputs: &Inputs<'_>, kind: ResourceKind) -> Resource {
@@ -38,7 +38,7 @@ pub(super) fn nic(inputs: &Inputs<'_>, kind: ResourceKind) -> Resource {
 fn without(inputs: &Inputs<'_>, kind: ResourceKind, is_there: bool) -> Resource {
     let frame = inputs.frame;
     match () {
-        () if frame.raw.nics.state != State::Read => Resource::unknown(kind, note::NOT_READABLE),
+        () if !frame.sections.nics.is_read() => Resource::unknown(kind, note::NOT_READABLE),
         () if is_there => Resource::unknown(kind, inputs.no_rates().unwrap_or(note::NOT_MEASURED)),
         // Traffic of a container leaves through a link that is not visible inside.
         () if frame.host.in_container.value() == Some(true) => Resource::unknown(kind, note::LINK_OUTSIDE),

@@ -23,7 +23,7 @@ fn hottest(inputs: &Inputs<'_>, kind: ResourceKind, share: fn(&CpuShares) -> f64
 }
 
 fn unmeasured(inputs: &Inputs<'_>, kind: ResourceKind, state: State) -> Resource {
-    let note = if state == State::Read { inputs.no_rates().unwrap_or(note::NOT_MEASURED) } else { note::NOT_READABLE };
+    let note = if state.is_read() { inputs.no_rates().unwrap_or(note::NOT_MEASURED) } else { note::NOT_READABLE };
     Resource::unknown(kind, note)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn core(inputs: &Inputs<'_>) -> Resource {
     // Stolen time is not available: busy and steal together fill a CPU.
     let full = |shares: &CpuShares| shares.busy + shares.steal;
     let Some((id, shares)) = hottest(inputs, ResourceKind::Core, full) else {
-        return unmeasured(inputs, ResourceKind::Core, inputs.frame.raw.cpu_times.state);
+        return unmeasured(inputs, ResourceKind::Core, inputs.frame.sections.cpu_times);
     };
     let resource =
         Resource::measured(ResourceKind::Core, full(&shares).min(1.0), inputs.limit(&rules::core_saturated::BUSY));
@@ -42,7 +42,7 @@ pub(super) fn core(inputs: &Inputs<'_>) -> Resource {
 pub(super) fn softirq(inputs: &Inputs<'_>) -> Resource {
     let share = |shares: &CpuShares| shares.softirq + shares.irq;
     let Some((id, shares)) = hottest(inputs, ResourceKind::Softirq, share) else {
-        return unmeasured(inputs, ResourceKind::Softirq, inputs.frame.raw.cpu_times.state);
+        return unmeasured(inputs, ResourceKind::Softirq, inputs.frame.sections.cpu_times);
     };
     let resource =
         Resource::measured(ResourceKind::Softirq, share(&shares), inputs.limit(&rules::softirq_saturated::SOFTIRQ));
@@ -74,7 +74,7 @@ pub(super) fn thread(inputs: &Inputs<'_>) -> Resource {
             Resource { tid: Some(tid), ..resource }
         }
         _ if hidden => Resource::unknown(ResourceKind::Thread, note::THREADS_UNREAD),
-        _ => unmeasured(inputs, ResourceKind::Thread, frame.raw.processes.state),
+        _ => unmeasured(inputs, ResourceKind::Thread, frame.sections.processes),
     }
 }
 
@@ -85,10 +85,10 @@ pub(super) fn disk(inputs: &Inputs<'_>) -> Resource {
     let key = |disk: &Disk| (inputs.is_blamed(ResourceKind::Disk, &Subject::Disk(Arc::clone(&disk.name))), pain(disk));
     let busiest = judged().filter_map(|disk| Some((key(disk), disk.utilisation?, disk)));
     let Some((_, share, disk)) = busiest.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))) else {
-        if frame.raw.disks.state == State::Read && judged().next().is_none() {
+        if frame.sections.disks.is_read() && judged().next().is_none() {
             return Resource::absent(ResourceKind::Disk, note::NO_DISK);
         }
-        return unmeasured(inputs, ResourceKind::Disk, frame.raw.disks.state);
+        return unmeasured(inputs, ResourceKind::Disk, frame.sections.disks);
     };
     let resource = Resource::measured(ResourceKind::Disk, share, inputs.limit(&rules::disk_saturated::UTILISATION));
     // Devices that serve requests in parallel may be always busy: queueing decides.
@@ -106,7 +106,7 @@ pub(super) fn disk(inputs: &Inputs<'_>) -> Resource {
 
 pub(super) fn remote(inputs: &Inputs<'_>) -> Resource {
     let frame = inputs.frame;
-    if frame.raw.node_topology.state != State::Read && frame.topology.nodes.is_empty() {
+    if !frame.sections.node_topology.is_read() && frame.topology.nodes.is_empty() {
         return Resource::unknown(ResourceKind::Remote, note::NODES_UNREAD);
     }
     if frame.topology.nodes.iter().filter(|node| node.has_memory).count() < 2 {
@@ -145,7 +145,7 @@ pub(super) fn remote(inputs: &Inputs<'_>) -> Resource {
             }
         }
         _ if unread => Resource::unknown(ResourceKind::Remote, note::MEMORY_UNSAMPLED),
-        _ if frame.raw.processes.state == State::Read => Resource::absent(ResourceKind::Remote, note::NO_LARGE_PROCESS),
+        _ if frame.sections.processes.is_read() => Resource::absent(ResourceKind::Remote, note::NO_LARGE_PROCESS),
         _ => Resource::unknown(ResourceKind::Remote, note::NOT_READABLE),
     }
 }

@@ -5,19 +5,9 @@ use crate::frame::*;
 use crate::judge::Settings;
 use crate::locale::resource::note;
 use crate::rules::{self, Evidence, Figure, Finding, Severity, Subject};
-use crate::{Gap, Known, Reason, Section, Snapshot, Stamp, State, Table, VisitMut};
+use crate::{Gap, Known, Reason, SectionStates, Stamp, State};
 use proptest::prelude::*;
 use std::sync::Arc;
-
-struct Read;
-
-impl VisitMut for Read {
-    fn section<T: Table>(&mut self, _: &'static str, section: &mut Arc<Section<T>>) {
-        let mut empty = Section::<T>::default();
-        empty.state = State::Read;
-        *section = Arc::new(empty);
-    }
-}
 
 fn cpu(id: u32, busy: f64, softirq: f64) -> Cpu {
     let shares = CpuShares { busy, softirq, user: busy - softirq, idle: 1.0 - busy, ..CpuShares::default() };
@@ -32,8 +22,6 @@ fn nic(name: &str, capacity: Known<u64>, rx: f64, tx: f64) -> Nic {
 
 /// Two CPUs, a link of 10 Gbit/s at 42 %, a disk, 8 GiB of memory, one node.
 fn healthy() -> Frame {
-    let mut raw = Snapshot::default();
-    raw.visit_mut(&mut Read);
     let memory =
         Memory { total_bytes: Known::Value(8 << 30), available_bytes: Known::Value(6 << 30), ..Memory::default() };
     let disk = Disk {
@@ -59,7 +47,7 @@ fn healthy() -> Frame {
         disks: vec![disk],
         processes: vec![process],
         memory,
-        raw,
+        sections: SectionStates::all(State::Read),
         ..Frame::default()
     }
 }

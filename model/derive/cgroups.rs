@@ -4,7 +4,9 @@ mod memory;
 
 use super::rates::{Pair, is_old};
 use crate::counter::per_second;
-use crate::frame::{Cgroup, CgroupCpu, CgroupIoRate, CgroupMount, Container, Frame, IoLimits, PressureStall};
+use crate::frame::{
+    Cgroup, CgroupCpu, CgroupIoRate, CgroupMount, CgroupPressure, Container, Frame, IoLimits, PressureStall,
+};
 use crate::tables::cgroups::{CgroupIo, Cgroups};
 use crate::{Known, Num, Table, Window};
 
@@ -53,21 +55,7 @@ fn cgroup(pair: &Rates<'_>, slot: usize) -> Cgroup {
         container: container(table, slot),
         memory: memory::derive(pair, slot),
         cpu: cpu(pair, slot),
-        cpu_pressure: stall(
-            pair,
-            slot,
-            [|t| &t.cpu_some_us, |t| &t.cpu_full_us, |t| &t.cpu_some_avg10, |t| &t.cpu_full_avg10],
-        ),
-        memory_pressure: stall(
-            pair,
-            slot,
-            [|t| &t.memory_some_us, |t| &t.memory_full_us, |t| &t.memory_some_avg10, |t| &t.memory_full_avg10],
-        ),
-        io_pressure: stall(
-            pair,
-            slot,
-            [|t| &t.io_some_us, |t| &t.io_full_us, |t| &t.io_some_avg10, |t| &t.io_full_avg10],
-        ),
+        pressure: pressure(pair, slot),
         io: Vec::new(),
         processes: table.processes.get(slot),
         pids: table.pids_current.get(slot),
@@ -112,9 +100,20 @@ fn cpu(pair: &Rates<'_>, slot: usize) -> CgroupCpu {
         // Microseconds per second.
         usage_cores: pair.rate(slot, |table| &table.cpu_usage_us).map(|rate| rate / 1e6),
         quota_cores: quota,
+        period_us: table.cpu_period_us.get(slot),
         throttled_ratio: ratio.map(|(periods, throttled)| (throttled as f64 / periods as f64).min(1.0)),
         periods,
         period_seconds: table.cpu_period_us.value(slot).map(|period| period as f64 / 1e6),
+    }
+}
+
+fn pressure(pair: &Rates<'_>, slot: usize) -> CgroupPressure {
+    let memory: [Column; 4] =
+        [|t| &t.memory_some_us, |t| &t.memory_full_us, |t| &t.memory_some_avg10, |t| &t.memory_full_avg10];
+    CgroupPressure {
+        cpu: stall(pair, slot, [|t| &t.cpu_some_us, |t| &t.cpu_full_us, |t| &t.cpu_some_avg10, |t| &t.cpu_full_avg10]),
+        memory: stall(pair, slot, memory),
+        io: stall(pair, slot, [|t| &t.io_some_us, |t| &t.io_full_us, |t| &t.io_some_avg10, |t| &t.io_full_avg10]),
     }
 }
 
@@ -247,14 +246,14 @@ mod tests {
         window.push(snapshot(1, 0));
         let first = Deriver::default().frame(&window);
         assert_eq!(first.cgroups[0].cpu.usage_cores, None, "one sample has no rates");
-        assert!(first.cgroups[0].memory.is_none() && first.cgroups[0].memory_pressure.is_none());
+        assert!(first.cgroups[0].memory.is_none() && first.cgroups[0].pressure.memory.is_none());
         window.push(snapshot(3, 2));
         let frame = Deriver::default().frame(&window);
         let group = &frame.cgroups[0];
         assert_eq!(group.cpu.usage_cores, Some(0.5));
         assert_eq!(group.cpu.quota_cores, Known::Value(0.2));
         assert_eq!((group.cpu.periods, group.cpu.throttled_ratio), (Some(20), Some(0.8)));
-        let io = group.io_pressure.unwrap_or_default();
+        let io = group.pressure.io.unwrap_or_default();
         assert_eq!((io.some_ratio, io.full_ratio), (Some(0.25), Some(1.0)));
         assert_eq!((io.some_avg10_percent, io.full_avg10_percent), (Known::Value(12.5), Known::Missing));
         assert_eq!((group.io[0].read_bytes_per_second, group.io[0].write_bytes_per_second), (4096.0, 0.0));

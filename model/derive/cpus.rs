@@ -19,6 +19,9 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     });
     slots.sort_unstable();
     let topology = std::sync::Arc::clone(&frame.topology);
+    if let Some(pair) = pair.filter(|_| !slots.is_empty()) {
+        frame.host.reports_steal = Some(slots.iter().any(|(_, slot)| pair.now.steal.value(*slot).is_some()));
+    }
     frame.cpus = slots
         .iter()
         .map(|&(id, slot)| {

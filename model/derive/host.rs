@@ -9,6 +9,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     frame.pressure = pressure(window);
     frame.cost = cost(window);
     frame.applied = applied(window);
+    frame.applied_gaps = window.now.applied.gaps.iter().cloned().collect();
 }
 
 fn host(window: &Window) -> Host {

@@ -2,9 +2,9 @@
 //! names over it when they find their interrupts.
 
 use super::rates::Pair;
-use crate::frame::{ArchIrq, Frame, Irq, Irqbalance, Softirq, SoftnetRow};
+use crate::frame::{ArchIrq, Counts, Frame, Irq, Irqbalance, Softirq, SoftnetRow};
 use crate::tables::irqs::{Irqs, Softnet};
-use crate::{Table, Window};
+use crate::{Sparse, Table, Window};
 use std::sync::Arc;
 
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
@@ -15,10 +15,10 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     }
     if let Some(pair) = Pair::new(&now.irqs_arch, &before.irqs_arch) {
         let rows = pair.now.rows().iter().map(|slot| ArchIrq {
-            slot,
             name: pair.now.name.or_empty(slot),
             description: pair.now.description.or_empty(slot),
             total: pair.now.total.get(slot),
+            per_cpu: counts(&pair.now.per_cpu, slot),
             per_second: rate_of(pair.rates_by_id(slot, |table| &table.per_cpu).as_deref(), pair.now.per_cpu.get(slot))
                 .or_else(|| pair.rate(slot, |table| &table.total)),
         });
@@ -28,9 +28,9 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
         let rows = pair.now.rows().iter().map(|slot| {
             let by_cpu = pair.rates_by_id(slot, |table| &table.per_cpu);
             Softirq {
-                slot,
                 name: pair.now.name.or_empty(slot),
                 total: pair.now.total.get(slot),
+                per_cpu: counts(&pair.now.per_cpu, slot),
                 per_second: sum(by_cpu.as_deref()),
                 per_cpu_per_second: by_cpu.unwrap_or_default(),
             }
@@ -47,6 +47,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
         Some(Irqbalance {
             state,
             pid: table.pid.id(slot),
+            installed: table.installed.get(slot).map(|installed| installed == 1),
             banned_cpus: table.banned_cpus.get(slot).cloned(),
             banned_irqs: table.banned_irqs.get(slot).cloned(),
         })
@@ -67,6 +68,7 @@ fn device(pair: &Pair<'_, Irqs>, slot: usize) -> Option<Irq> {
         name: table.name.or_empty(slot),
         chip: table.chip.or_empty(slot),
         total: table.total.get(slot),
+        per_cpu: counts(&table.per_cpu, slot),
         per_second: sum(by_cpu.as_deref()),
         per_cpu_per_second: by_cpu.unwrap_or_default(),
         affinity: table.affinity.get(slot).cloned(),
@@ -75,6 +77,10 @@ fn device(pair: &Pair<'_, Irqs>, slot: usize) -> Option<Irq> {
         node: table.node.id(slot),
         device: function.unwrap_or_default(),
     })
+}
+
+fn counts(column: &Sparse, slot: usize) -> Option<Counts> {
+    column.get(slot).map(|counts| Counts(counts.to_vec()))
 }
 
 /// The sum of rates by CPU: a sum of counters would hide that each of them wraps at 32 bits.

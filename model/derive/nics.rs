@@ -9,7 +9,7 @@ pub(super) use evidence::function_of;
 
 use super::Settings;
 use super::rates::Pair;
-use crate::frame::{Channel, Frame, Nic, NicRates};
+use crate::frame::{Channel, Channels, Frame, Nic, NicRates};
 use crate::tables::nics::Nics;
 use crate::{Known, Num, Table, Window};
 use queues::{Builder, by_nic};
@@ -80,7 +80,6 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
     };
     let channel = |now: &Num, most: &Num| Channel { current: now.get(slot), max: most.get(slot) };
     Some(Nic {
-        slot,
         ifindex: table.ifindex.id(slot).value().unwrap_or_default(),
         driver: table.driver.or_empty(slot),
         bus_info: table.bus_info.or_empty(slot),
@@ -104,10 +103,13 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         rx_fifo_per_second: pair.rate(slot, |table| &table.rx_fifo),
         allowance_exceeded_per_second: pair.rate(slot, |table| &table.allowance_exceeded),
         rss_indirection: table.rss_indirection.get(slot).unwrap_or_default().to_vec(),
-        combined: channel(&table.combined, &table.combined_max),
-        rx_channels: channel(&table.rx_channels, &table.rx_channels_max),
-        tx_channels: channel(&table.tx_channels, &table.tx_channels_max),
-        other_channels: channel(&table.other_channels, &table.other_channels_max),
+        channels: Channels {
+            combined: channel(&table.combined, &table.combined_max),
+            rx: channel(&table.rx_channels, &table.rx_channels_max),
+            tx: channel(&table.tx_channels, &table.tx_channels_max),
+            other: channel(&table.other_channels, &table.other_channels_max),
+        },
+        mtu: table.mtu.get(slot),
         rx_ring: channel(&table.rx_ring, &table.rx_ring_max),
         queues: Vec::new(),
         name,

@@ -35,7 +35,7 @@ pub(super) fn derive(window: &Window, spare: &mut Frame, frame: &mut Frame) {
     ids.sort_unstable();
     let (topology, rows) = (Arc::clone(&frame.topology), take(&mut spare.processes));
     let mut masks = Masks::new(&topology.cpus_online, Arc::ptr_eq(&topology, &spare.topology));
-    let memory = memory::Rows::new(window, &topology, masks.same_online.then(|| spare.raw.processes.value()).flatten());
+    let memory = memory::Rows::new(window, &topology);
     let mut processes = matched(rows, &ids);
     for (process, id) in processes.iter_mut().zip(ids) {
         let threads = threads_of(&frame.threads, id.0);
@@ -45,11 +45,12 @@ pub(super) fn derive(window: &Window, spare: &mut Frame, frame: &mut Frame) {
         if !(unseen && masks.same_online && was.is_still(process)) {
             place(process, threads, frame);
         }
-        memory.fill(process, was.slot, table, frame.stamp.mono_ns);
-        process.beam = beam::derive(process, table, threads, window.now.threads.value());
+        memory.fill(process, id.2, table, frame.stamp.mono_ns);
+        process.beam = beam::derive(process, (table, id.2), threads);
         process.jvm = machines.of(process);
         sockets.add_to(process);
     }
+    frame.unowned_listeners = sockets::unowned(window, &processes);
     frame.processes = processes;
 }
 
@@ -83,7 +84,7 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     let system = by_stat.and_then(|span| span.gain(|table| &table.stime));
     let run = by_counters.and_then(|span| span.gain(|table| &table.run_ns));
     let wait = by_counters.and_then(|span| span.gain(|table| &table.wait_ns));
-    (process.slot, process.pid, process.starttime) = (slot, pid, starttime);
+    (process.pid, process.starttime) = (pid, starttime);
     text(&mut process.comm, table.comm.get(slot));
     text(&mut process.cmdline, table.cmdline.get(slot));
     text(&mut process.cgroup, table.cgroup.get(slot));
@@ -101,6 +102,8 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     process.io_delay_cores = cores(by_stat.and_then(|span| span.gain(|table| &table.io_delay)), None, by_stat)
         .filter(|_| is_single(process));
     process.blocked_threads = u32::from(process.state == 'D');
+    process.has_schedstat = table.run_ns.value(slot).is_some();
+    process.scheduling = table.policy.get(slot);
     process.last_cpu = table.last_cpu.id(slot);
     masks.fill(&mut process.affinity, table.affinity.get(slot));
     shared(&mut process.mems_allowed, table.mems_allowed.get(slot));
@@ -141,7 +144,6 @@ fn shared(cell: &mut Option<Arc<IdSet>>, now: Option<&Arc<IdSet>>) {
 
 /// What place depends on besides the topology where no threads are looked at: without following what it points to.
 struct Place {
-    slot: usize,
     cpu_cores: Option<f64>,
     last_cpu: Known<u32>,
     threads: Known<u64>,
@@ -151,7 +153,7 @@ struct Place {
 impl Place {
     fn of(process: &Process) -> Self {
         let (cpu_cores, last_cpu, threads) = (process.cpu_cores, process.last_cpu, process.threads);
-        Self { slot: process.slot, cpu_cores, last_cpu, threads, affinity: process.affinity.as_ref().map(Arc::as_ptr) }
+        Self { cpu_cores, last_cpu, threads, affinity: process.affinity.as_ref().map(Arc::as_ptr) }
     }
 
     fn is_still(&self, process: &Process) -> bool {

@@ -7,6 +7,7 @@ use super::metric::{Better, Metric};
 use super::side::{Entry, Kind, Side};
 use super::stat::{self, FEWEST, Family, Groups, Noise};
 use super::subject::Subject;
+use serde::Serialize;
 use std::collections::HashMap;
 
 /// Of a hundred findings in thousands of metrics at most one is a false one.
@@ -21,7 +22,10 @@ const HEAVIEST: f64 = 1000.0;
 const UNLIKELY_LEAST: f64 = 0.999_999;
 
 /// What is said of one metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[cfg_attr(test, schemars(rename = "DiffVerdict"))]
 pub enum Verdict {
     /// It changed for the better.
     Improved,
@@ -60,13 +64,16 @@ impl Verdict {
 }
 
 /// Where the values of a side lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Half of the values are below.
     pub median: f64,
     /// A quarter of the values are below.
+    #[serde(rename = "low_quartile")]
     pub low: f64,
     /// A quarter of the values are above.
+    #[serde(rename = "high_quartile")]
     pub high: f64,
     /// Their mean.
     pub mean: f64,
@@ -205,11 +212,7 @@ fn test(rows: &mut [Row], apart: f64) {
 
 /// True if both are of one boot of one machine.
 fn same_boot(before: &Side, after: &Side) -> bool {
-    let boot = |side: &Side| {
-        let host = &side.ends()?.1.host;
-        host.data().boot_id.get(crate::Table::first(host.data())?).cloned()
-    };
-    boot(before).is_some_and(|id| !id.is_empty() && boot(after) == Some(id))
+    !before.boot_id().is_empty() && before.boot_id() == after.boot_id()
 }
 
 /// The time between the middles of two sides, in lengths of one; one where nothing tells.

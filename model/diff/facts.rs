@@ -4,11 +4,41 @@ mod read;
 
 use super::side::Side;
 use super::subject::Subject;
-use crate::Snapshot;
+use crate::frame::Frame;
 use std::collections::BTreeMap;
 
 /// A setting by its subject and its name.
-pub(super) type Facts = BTreeMap<(Subject, String), String>;
+type Facts = BTreeMap<(Subject, String), String>;
+
+/// The settings of one moment.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    facts: Facts,
+    /// True if irqbalance moves interrupts.
+    balances: bool,
+    nics_are_read: bool,
+    disks_are_read: bool,
+}
+
+impl Settings {
+    pub(super) fn of(frame: &Frame) -> Self {
+        Self {
+            facts: read::facts(frame),
+            balances: frame.irqbalance.as_ref().is_some_and(|daemon| &*daemon.state == "running"),
+            nics_are_read: frame.sections.nics.is_read(),
+            disks_are_read: frame.sections.disks.is_read(),
+        }
+    }
+
+    /// True if the section that lists a subject was read: only then is "not there" an answer.
+    fn is_read(&self, subject: &Subject) -> bool {
+        match subject {
+            Subject::Nic(_) => self.nics_are_read,
+            Subject::Disk(_) => self.disks_are_read,
+            _ => false,
+        }
+    }
+}
 
 /// A setting that differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,16 +57,16 @@ pub struct FactChange {
 
 /// What differs, and how many interrupts do because irqbalance moved them.
 pub(super) fn changes(before: &Side, after: &Side) -> (Vec<FactChange>, usize) {
-    let (Some(one), Some(other)) = (before.ends(), after.ends()) else { return (Vec::new(), 0) };
-    let last = (read::facts(one.1), read::facts(other.1));
-    let first = (read::facts(one.0), read::facts(other.0));
-    let balanced = [one.1, other.1].iter().all(|end| read::balances(end));
+    let (Some(one), Some(other)) = (before.settings(), after.settings()) else { return (Vec::new(), 0) };
+    let last = (&one.1.facts, &other.1.facts);
+    let first = (&one.0.facts, &other.0.facts);
+    let balanced = one.1.balances && other.1.balances;
     let mut moved = 0;
     let mut changes = Vec::new();
     let keys = last.0.keys().chain(last.1.keys().filter(|key| !last.0.contains_key(key)));
     for key in keys {
         let (was, is) = (last.0.get(key), last.1.get(key));
-        if was == is || one_sided(key, was, is, (one.1, other.1)) {
+        if was == is || one_sided(key, was, is, (&one.1, &other.1)) {
             continue;
         }
         if balanced && matches!(key.0, Subject::Irq(_)) {
@@ -52,22 +82,22 @@ pub(super) fn changes(before: &Side, after: &Side) -> (Vec<FactChange>, usize) {
             within,
         });
     }
-    changes.retain(|change| !follows(change, &last));
+    changes.retain(|change| !follows(change, last));
     (changes, moved)
 }
 
 /// True for a setting that only one side has and whose absence says nothing: what carries it came, went or was not
 /// read, which is told elsewhere or not known.
-fn one_sided(key: &(Subject, String), was: Option<&String>, is: Option<&String>, ends: (&Snapshot, &Snapshot)) -> bool {
+fn one_sided(key: &(Subject, String), was: Option<&String>, is: Option<&String>, ends: (&Settings, &Settings)) -> bool {
     if was.is_some() && is.is_some() {
         return false;
     }
     let exists = key.1 == read::EXISTS;
-    !(exists && read::is_read(&key.0, ends.0) && read::is_read(&key.0, ends.1))
+    !(exists && ends.0.is_read(&key.0) && ends.1.is_read(&key.0))
 }
 
 /// Where an interrupt goes follows from where it may go.
-fn follows(change: &FactChange, last: &(Facts, Facts)) -> bool {
+fn follows(change: &FactChange, last: (&Facts, &Facts)) -> bool {
     let allowed = (change.subject.clone(), read::AFFINITY.to_owned());
     change.name == read::EFFECTIVE && last.0.get(&allowed) != last.1.get(&allowed)
 }

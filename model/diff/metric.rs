@@ -3,6 +3,7 @@
 use super::stat::Noise;
 use crate::frame::{Cgroup, Cpu, Disk, Frame, Irq, Nic, Node, Process, Queue, Softirq, SoftnetRow};
 use crate::locale::Text;
+use serde::Serialize;
 
 /// What a metric's numbers measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,9 @@ impl Measure {
 }
 
 /// Which way is better, other things being equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Better {
     /// Less.
     Lower,

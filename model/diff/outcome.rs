@@ -5,6 +5,8 @@ use super::metric::Better;
 use super::side::Side;
 use super::stat::{FEWEST, Family, Groups};
 use super::subject::Subject;
+use crate::document::shown;
+use serde::Serialize;
 
 /// Throughput that is so much higher is an improvement.
 const MORE: f64 = 0.10;
@@ -14,9 +16,12 @@ const CHEAPER: f64 = 0.20;
 const LOAD_FELL: f64 = 0.25;
 
 /// A metric of a subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Watch {
     /// Of what.
+    #[serde(serialize_with = "shown")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub subject: Subject,
     /// The metric's id.
     pub metric: &'static str,

@@ -1,12 +1,13 @@
 //! One side of a comparison: frames folded one at a time into bounded series.
 
+use super::facts::Settings;
 use super::metric::{Absent, Join, Metric, Read};
 use super::metrics::{self, Table};
 use super::outcome::Watch;
 use super::series::{Clock, Series};
 use super::subject::{Names, Subject};
+use crate::Stamp;
 use crate::frame::{Cgroup, Frame, Process, Topology};
-use crate::{Snapshot, Stamp, State};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -82,8 +83,10 @@ pub struct Side {
     touched: Vec<usize>,
     names: Names,
     left_out: u64,
-    first: Option<(Stamp, Snapshot)>,
-    last: Option<(Stamp, Snapshot)>,
+    first: Option<Stamp>,
+    last: Option<Stamp>,
+    settings: Option<(Settings, Settings)>,
+    boot_id: Arc<str>,
     topology: Arc<Topology>,
     memory_bytes: f64,
 }
@@ -110,13 +113,20 @@ impl Side {
                 entry.finish(block);
             }
         }
-        let here = (frame.stamp, frame.raw.clone());
-        self.first.get_or_insert_with(|| here.clone());
-        self.last = Some(here);
+        self.first.get_or_insert(frame.stamp);
+        self.last = Some(frame.stamp);
+        self.boot_id = Arc::clone(&frame.host.boot_id);
         self.topology = Arc::clone(&frame.topology);
         if let Some(total) = frame.memory.total_bytes.value() {
             self.memory_bytes = total as f64;
         }
+    }
+
+    /// Notes the settings of a frame: for the first and the last one of a side.
+    pub fn note_settings(&mut self, frame: &Frame) {
+        let here = Settings::of(frame);
+        let first = self.settings.take().map_or_else(|| here.clone(), |ends| ends.0);
+        self.settings = Some((first, here));
     }
 
     /// Samples taken in.
@@ -136,7 +146,7 @@ impl Side {
 
     /// The stamps of its first and last sample.
     pub fn span(&self) -> Option<(Stamp, Stamp)> {
-        Some((self.first.as_ref()?.0, self.last.as_ref()?.0))
+        Some((self.first?, self.last?))
     }
 
     /// Its topology as it was last.
@@ -161,9 +171,14 @@ impl Side {
         entry.series.get(at)?.means().last().copied()
     }
 
-    /// The raw sections of its first and last sample.
-    pub(super) fn ends(&self) -> Option<(&Snapshot, &Snapshot)> {
-        Some((&self.first.as_ref()?.1, &self.last.as_ref()?.1))
+    /// The settings of its first and last sample, where they were noted.
+    pub(super) fn settings(&self) -> Option<&(Settings, Settings)> {
+        self.settings.as_ref()
+    }
+
+    /// The boot of its samples; empty when unread.
+    pub(super) fn boot_id(&self) -> &str {
+        &self.boot_id
     }
 
     /// The machine's memory.
@@ -204,12 +219,12 @@ impl Side {
         if frame.interval_seconds.is_none() {
             return;
         }
-        let raw = &frame.raw;
+        let sections = &frame.sections;
         let read = [
-            (Kind::Irq, raw.irqs.state == State::Read || !frame.irqs.is_empty()),
-            (Kind::Queue, raw.nic_queues.state == State::Read || frame.nics.iter().any(|nic| !nic.queues.is_empty())),
-            (Kind::Cgroup, raw.cgroups.state == State::Read || !frame.cgroups.is_empty()),
-            (Kind::Process, raw.processes.state == State::Read || !frame.processes.is_empty()),
+            (Kind::Irq, sections.irqs.is_read() || !frame.irqs.is_empty()),
+            (Kind::Queue, sections.nic_queues.is_read() || frame.nics.iter().any(|nic| !nic.queues.is_empty())),
+            (Kind::Cgroup, sections.cgroups.is_read() || !frame.cgroups.is_empty()),
+            (Kind::Process, sections.processes.is_read() || !frame.processes.is_empty()),
         ];
         for (kind, read) in read {
             if let Some(series) = self.read.get_mut(kind as usize).filter(|_| read) {

@@ -34,7 +34,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let cores = group.cgroup.cpu.quota_cores.value().filter(|cores| *cores > 0.0);
     let cores = cores.ok_or_else(|| Refusal::because(text::NoQuota { cgroup: &path }.to_string()))?;
     let new = raised(case, &path, cores)?;
-    let period = case.frame.raw.cgroups.data().cpu_period_us.value(group.cgroup.slot).filter(|period| *period > 0);
+    let period = group.cgroup.cpu.period_us.value().filter(|period| *period > 0);
     let period = period.unwrap_or(PERIOD);
     let quota = |cores: f64| (cores * period as f64).round() as u64;
     let figure = |cores: f64| parts::count(Some((cores * 100.0).round() / 100.0));

@@ -206,7 +206,7 @@ pub(super) fn load_of_machine(frame: &Frame) -> Watch {
 pub(super) fn verify(case: &Case<'_>, cgroup: &Cgroup, settle_seconds: u32) -> Verify {
     let path = &cgroup.path;
     let memory = cgroup.memory.as_ref();
-    let waits = cgroup.memory_pressure.is_some_and(|stall| stall.some_ratio.is_some());
+    let waits = cgroup.pressure.memory.is_some_and(|stall| stall.some_ratio.is_some());
     let refaults = memory.is_some_and(|memory| memory.refault_file_per_second.is_some());
     let cost = match (waits, refaults) {
         (true, _) => "cgroup.memory_pressure",

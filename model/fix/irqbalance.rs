@@ -2,12 +2,12 @@
 
 use super::network::{affinity, guards, is_movable, of_host, of_nic};
 use super::{Case, Fix, Need, Parameter, Plan, Refusal, Restore, Risk, Snippet, Step, Target, Verify};
+use crate::IdSet;
 use crate::frame::{Irq, Nic};
 use crate::locale::fix as shared;
 use crate::locale::fix::irqbalance as text;
 use crate::rules;
 use crate::rules::parts;
-use crate::{IdSet, Table as _};
 
 pub(super) const FIX: Fix = Fix {
     id: "F-IRQBAL",
@@ -65,8 +65,8 @@ fn refused(case: &Case<'_>, state: &str) -> Result<(), Refusal> {
     if state == "running" {
         return Err(Refusal::because(text::ALREADY.to_string()));
     }
-    let raw = case.frame.raw.irqbalance.data();
-    let is_known = raw.rows().iter().next().and_then(|slot| raw.installed.value(slot)) == Some(1);
+    let daemon = case.frame.irqbalance.as_ref();
+    let is_known = daemon.is_some_and(|daemon| daemon.installed.value() == Some(true));
     if !is_known && !case.surroundings.programs.iter().any(|program| program == NAME) {
         return Err(Refusal::until(text::NOT_INSTALLED.to_string(), text::NEEDS_PACKAGE.to_string()));
     }

@@ -44,7 +44,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.identity = vec![group.identity()];
     let bytes = new.to_string();
     let undo = if group.version == 1 {
-        of_version_1(case, &group, &mut plan, old, new)
+        of_version_1(&group, &mut plan, old, new)
     } else {
         let named = |name| Named { name, value: &bytes };
         let setting = group.setting(case, &text::STEP, &bytes, &named("memory.max"), &named("MemoryMax"));
@@ -94,10 +94,8 @@ fn available(case: &Case<'_>) -> String {
 }
 
 /// cgroup v1: the limit of memory and swap must not be below that of memory, so it is written first.
-fn of_version_1(case: &Case<'_>, group: &Group<'_>, plan: &mut Plan, old: u64, new: u64) -> String {
-    let table = case.frame.raw.cgroups.data();
-    let slot = group.cgroup.slot;
-    let swap = table.swap_limit_bytes.value(slot);
+fn of_version_1(group: &Group<'_>, plan: &mut Plan, old: u64, new: u64) -> String {
+    let swap = group.cgroup.memory.as_ref().and_then(|memory| memory.swap_limit_bytes.value());
     let mut undo = Vec::new();
     let mut step = |what: &str, name: &str, old: u64, new: u64| {
         let path = group.file(name);
@@ -118,9 +116,8 @@ mod tests {
     use super::super::group::tests::mounted;
     use super::super::testing::{plan, plan_text};
     use super::{FIX, Refusal};
+    use crate::Known;
     use crate::frame::Frame;
-    use crate::{Known, Table};
-    use std::sync::Arc;
 
     const GIB: u64 = 1 << 30;
 
@@ -152,9 +149,7 @@ mod tests {
     fn version_1_raises_both_limits() {
         let one = |frame: &mut Frame| {
             mounted(frame, 1);
-            let table = Arc::make_mut(&mut frame.raw.cgroups).data_mut();
-            frame.cgroups[0].slot = table.insert();
-            table.swap_limit_bytes.set(frame.cgroups[0].slot, GIB);
+            frame.cgroups[0].memory.as_mut().expect("memory").swap_limit_bytes = Known::Value(GIB);
         };
         let plan = plan(&FIX, "MEM-03", &[("limit", "6G")], one).expect("a plan");
         insta::assert_snapshot!(plan_text(&plan));

@@ -90,9 +90,9 @@ fn breaks(nic: &Nic) -> Vec<String> {
 /// The channels by kind, as they are and as wanted.
 fn counts(case: &Case<'_>, nic: &Nic) -> Result<(String, String), Refusal> {
     let wanted = case.finding.number(evidence::WANTED).map_or(1, |wanted| wanted as u64);
-    let kinds = [("combined", nic.combined), ("rx", nic.rx_channels), ("tx", nic.tx_channels)];
+    let kinds = [("combined", nic.channels.combined), ("rx", nic.channels.rx), ("tx", nic.channels.tx)];
     let (mut old, mut new) = (Vec::new(), Vec::new());
-    let is_combined = pair(nic.combined).is_some();
+    let is_combined = pair(nic.channels.combined).is_some();
     // Remaining queues of each direction.
     let (mut receive, mut send) = (0, 0);
     for (kind, channel) in kinds {
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn where_the_driver_splits_them_both_are_set() {
         let split = |frame: &mut Frame| {
-            frame.nics[0].combined = Channel { current: Known::None, max: Known::None };
-            (frame.nics[0].rx_channels, frame.nics[0].tx_channels) = (channel(1, 3), channel(1, 2));
+            frame.nics[0].channels.combined = Channel { current: Known::None, max: Known::None };
+            (frame.nics[0].channels.rx, frame.nics[0].channels.tx) = (channel(1, 3), channel(1, 2));
         };
         let split = plan(&FIX, "NIC-01", &[], split).expect("a plan");
         assert_eq!(
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_stands_beside_combined_channels_stays() {
-        let beside = |frame: &mut Frame| frame.nics[0].rx_channels = channel(0, 4);
+        let beside = |frame: &mut Frame| frame.nics[0].channels.rx = channel(0, 4);
         assert_eq!(plan(&FIX, "NIC-01", &[], beside).expect("a plan").steps[0].new, "combined 4");
         let asked = plan(&FIX, "NIC-01", &[("rx", "2"), ("combined", "2")], beside).expect("a plan");
         assert_eq!(asked.steps[0].new, "combined 2 rx 2");

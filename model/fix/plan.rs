@@ -2,13 +2,18 @@
 
 use super::{Identity, Target, Trip, id};
 use crate::diff::Watch;
+#[cfg(test)]
+use crate::document::OrNull;
+use crate::document::{all_shown, each_line, shown};
 use crate::locale::Text;
 use crate::locale::fix as shared;
 use crate::rules::{RuleId, Subject};
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
 /// What may happen to the running workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
     /// Can be undone, interrupts nothing.
@@ -42,6 +47,7 @@ impl Risk {
 
 /// A privilege that applying a plan requires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Need {
     /// `CAP_NET_ADMIN`; empty where it is something else.
     pub capability: String,
@@ -50,11 +56,15 @@ pub struct Need {
 }
 
 /// Text to copy: what does the same, or makes it permanent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[apply(String => #[serde(serialize_with = "shown")], Vec<String> => #[serde(serialize_with = "all_shown")])]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Snippet {
     /// Where it goes or what runs it: `/etc/sysctl.d/90-topotop.conf`, `as a udev rule`.
     pub place: String,
     /// The text, of any number of lines.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "each_line")]
     pub text: String,
 }
 
@@ -94,17 +104,22 @@ impl Step {
 }
 
 /// How to measure the effect: the window before, then a time to settle, then the window after.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verify {
     /// The load metric, unless the application's own one is given.
+    #[cfg_attr(test, schemars(with = "OrNull<Watch>"))]
     pub load: Option<Watch>,
     /// The cost of the load: it should fall.
+    #[cfg_attr(test, schemars(with = "OrNull<Watch>"))]
     pub cost: Option<Watch>,
     /// What must not get worse.
     pub guards: Vec<Watch>,
     /// Further metrics that the table shows.
+    #[serde(skip)]
     pub shown: Vec<Watch>,
     /// Limits that roll it back at once when exceeded.
+    #[serde(skip)]
     pub trips: Vec<Trip>,
     /// Seconds of the window before, at most.
     pub before_seconds: u32,
@@ -115,25 +130,36 @@ pub struct Verify {
 }
 
 /// What a fix does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[apply(String => #[serde(serialize_with = "shown")], Vec<String> => #[serde(serialize_with = "all_shown")])]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Plan {
     /// `F-CHAN`.
+    #[serde(skip)]
     pub fix: &'static str,
     /// The rule whose finding it answers.
     pub rule: RuleId,
     /// The subject of that finding.
+    #[serde(serialize_with = "shown")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub subject: Subject,
     /// A sentence: `Raise eth0 from 1 to 8 combined channels`; hostile where names are.
     pub title: String,
     /// What it changes.
+    #[serde(rename = "changes", serialize_with = "all_shown")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub identity: Vec<Identity>,
     /// What is written, in order; empty for advice.
+    #[serde(skip)]
     pub steps: Vec<Step>,
     /// Values that change as a side effect: saved before, restored by undo after the steps.
+    #[serde(serialize_with = "all_shown")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub kept: Vec<Target>,
     /// The equivalent commands, one per line; hostile where names are.
     pub commands: Vec<String>,
     /// Advice: configuration and commands, never executed.
+    #[serde(rename = "advice")]
     pub snippets: Vec<Snippet>,
     /// Its risk.
     pub risk: Risk,
@@ -152,6 +178,7 @@ pub struct Plan {
     /// How the effect is measured.
     pub verify: Verify,
     /// The configuration that makes it permanent.
+    #[cfg_attr(test, schemars(with = "OrNull<Snippet>"))]
     pub persistent: Option<Snippet>,
 }
 

@@ -1,15 +1,25 @@
 //! Control groups: memory against its effective limit, CPU against its quota, pressure.
 
 use super::PressureStall;
+#[cfg(test)]
+use crate::document::ById;
+use crate::document::{Absent, Text, absent};
 use crate::{IdSet, Known};
+use serde::{Serialize, Serializer};
+use serde_with::apply;
 use std::sync::Arc;
 
 /// A control group.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cgroup {
     /// Its slot in the raw section.
+    #[serde(skip)]
     pub slot: usize,
     /// Path below the mount; hostile.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub path: Arc<str>,
     /// 1 or 2.
     pub version: u32,
@@ -21,13 +31,13 @@ pub struct Cgroup {
     pub memory: Option<CgroupMemory>,
     /// Its CPU time.
     pub cpu: CgroupCpu,
-    /// Waiting for a CPU; none where the kernel has no pressure for groups.
-    pub cpu_pressure: Option<PressureStall>,
-    /// Waiting for memory.
-    pub memory_pressure: Option<PressureStall>,
-    /// Waiting for a disk.
-    pub io_pressure: Option<PressureStall>,
+    /// How long its tasks wait for resources.
+    #[cfg_attr(test, schemars(with = "Option<CgroupPressure>"))]
+    pub pressure: CgroupPressure,
     /// Bytes read by device number per second.
+    #[serde_with(skip_apply)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Option<Vec<CgroupIoRate>>"))]
     pub io: Vec<CgroupIoRate>,
     /// Processes in it, not below it.
     pub processes: Known<u64>,
@@ -71,9 +81,13 @@ pub struct CgroupMount {
 }
 
 /// I/O of a group on one device.
-#[derive(Clone, Copy, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CgroupIoRate {
     /// Device number: major << 20 | minor.
+    #[serde(rename = "device", serialize_with = "device")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub dev: u64,
     /// Read.
     pub read_bytes_per_second: f64,
@@ -84,20 +98,33 @@ pub struct CgroupIoRate {
     /// Writes.
     pub writes_per_second: f64,
     /// What it may do a second (v2 `io.max`, v1 `blkio.throttle.*_device`).
+    #[cfg_attr(test, schemars(with = "Option<IoLimits>"))]
     pub limits: IoLimits,
 }
 
 /// What a group may do on a device a second; none when unlimited.
-#[derive(Clone, Copy, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct IoLimits {
     /// Bytes read.
+    #[serde(rename = "read_bytes_per_second")]
     pub read_bytes: Known<u64>,
     /// Bytes written.
+    #[serde(rename = "write_bytes_per_second")]
     pub write_bytes: Known<u64>,
     /// Reads.
+    #[serde(rename = "reads_per_second")]
     pub reads: Known<u64>,
     /// Writes.
+    #[serde(rename = "writes_per_second")]
     pub writes: Known<u64>,
+}
+
+impl Absent for IoLimits {
+    fn is_absent(&self) -> bool {
+        [self.read_bytes, self.write_bytes, self.reads, self.writes].iter().all(|limit| limit.value().is_none())
+    }
 }
 
 /// Which of the limits of a device a group is nearest to.
@@ -137,7 +164,9 @@ impl CgroupIoRate {
 }
 
 /// What a path or the machine tells of a container; empty texts are unknown.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Container {
     /// Kubernetes namespace.
     pub namespace: Arc<str>,
@@ -156,7 +185,9 @@ pub struct Container {
 }
 
 /// Memory of a control group.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CgroupMemory {
     /// In use, page cache included.
     pub current_bytes: Known<u64>,
@@ -195,14 +226,9 @@ pub struct CgroupMemory {
     pub growth_bytes_per_second: Option<f64>,
     /// When `current` would reach the effective limit at that growth; none when it does not grow.
     pub time_to_limit_seconds: Known<f64>,
-    /// Times throttled at `memory.high`, since it was made.
-    pub events_high: Known<u64>,
-    /// Times at its limit.
-    pub events_max: Known<u64>,
-    /// Times reclaim could not help.
-    pub events_oom: Known<u64>,
-    /// Processes killed.
-    pub events_oom_kill: Known<u64>,
+    /// Events since the group was made.
+    #[cfg_attr(test, schemars(with = "Option<CgroupEvents>"))]
+    pub events: CgroupEvents,
     /// Kills in the interval.
     pub oom_kills_gained: Option<u64>,
     /// Times at its limit, per second.
@@ -219,6 +245,8 @@ pub struct CgroupMemory {
     pub pgsteal_per_second: Option<f64>,
     /// Mapped file pages.
     pub file_mapped_bytes: Known<u64>,
+    /// Version 1: the limit of memory and swap together.
+    pub swap_limit_bytes: Known<u64>,
     /// Swap in use.
     pub swap_bytes: Known<u64>,
     /// Growth of that in the interval.
@@ -226,13 +254,19 @@ pub struct CgroupMemory {
     /// A limit on page cache alone where the kernel has one; none while it is off.
     pub pagecache_limit_bytes: Known<u64>,
     /// By node; empty when unread.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "by_node", skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "ById<NodeBytes>"))]
     pub by_node: Vec<NodeBytes>,
 }
 
 /// Memory on one node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NodeBytes {
     /// The node.
+    #[serde(skip)]
     pub node: u32,
     /// Page cache; none when unread.
     pub file_bytes: Option<u64>,
@@ -241,16 +275,72 @@ pub struct NodeBytes {
 }
 
 /// CPU time of a control group.
-#[derive(Clone, Copy, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CgroupCpu {
     /// Cores used.
     pub usage_cores: Option<f64>,
     /// Quota; none when unlimited.
     pub quota_cores: Known<f64>,
+    /// Length of a period.
+    pub period_us: Known<u64>,
     /// Throttled periods of all periods in the interval.
     pub throttled_ratio: Option<f64>,
     /// Periods in the interval.
     pub periods: Option<u64>,
-    /// Length of a period.
+    /// Length of a period; none in a sample without one.
+    #[serde(skip)]
     pub period_seconds: Option<f64>,
+}
+
+/// How long the tasks of a group wait; none where the kernel has no pressure for groups.
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CgroupPressure {
+    /// Waiting for a CPU.
+    pub cpu: Option<PressureStall>,
+    /// Waiting for memory.
+    pub memory: Option<PressureStall>,
+    /// Waiting for a disk.
+    pub io: Option<PressureStall>,
+}
+
+impl Absent for CgroupPressure {
+    fn is_absent(&self) -> bool {
+        [self.cpu, self.memory, self.io].iter().all(Option::is_none)
+    }
+}
+
+/// Memory events of a group, counted since it was made.
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CgroupEvents {
+    /// Times throttled at `memory.high`.
+    pub high: Known<u64>,
+    /// Times at its limit.
+    pub max: Known<u64>,
+    /// Times reclaim could not help.
+    pub oom: Known<u64>,
+    /// Processes killed.
+    pub oom_kill: Known<u64>,
+}
+
+impl Absent for CgroupEvents {
+    fn is_absent(&self) -> bool {
+        [self.high, self.max, self.oom, self.oom_kill].iter().all(Known::is_missing)
+    }
+}
+
+impl Absent for CgroupCpu {}
+
+/// Major and minor number: `8:0`.
+fn device<S: Serializer>(dev: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{}:{}", dev >> 20, dev & 0xf_ffff))
+}
+
+fn by_node<S: Serializer>(rows: &[NodeBytes], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(rows.iter().map(|row| (row.node, row)))
 }

@@ -1,10 +1,15 @@
 //! CPUs and the topology that they stand in.
 
+use crate::document::{ById, Text, absent};
 use crate::{IdSet, Known};
+use serde::Serialize;
+use serde_with::apply;
 use std::sync::Arc;
 
 /// One CPU in this interval and its place.
-#[derive(Clone, Copy, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cpu {
     /// Its number.
     pub id: u32,
@@ -15,6 +20,7 @@ pub struct Cpu {
     /// True when isolated from the scheduler.
     pub isolated: bool,
     /// Where its time went; none with one sample, or when the counters cannot be right.
+    #[serde(flatten)]
     pub shares: Option<CpuShares>,
     /// Clock now.
     pub mhz: Option<f64>,
@@ -32,7 +38,9 @@ impl Cpu {
 }
 
 /// Where time went, as fractions of the interval.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuShares {
     /// User, system, irq and softirq; neither iowait nor steal.
     pub busy: f64,
@@ -53,13 +61,18 @@ pub struct CpuShares {
 }
 
 /// Packages, nodes, caches and CPUs as the kernel numbers them.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Topology {
     /// Packages with online CPUs; none where the machine does not say.
     pub packages: Option<u32>,
     /// Cores with online CPUs.
     pub cores: Option<u32>,
     /// Online CPUs.
+    #[serde_with(skip_apply)]
+    #[serde(skip_serializing_if = "IdSet::is_empty")]
+    #[cfg_attr(test, schemars(with = "Option<IdSet>"))]
     pub cpus_online: IdSet,
     /// Possible CPUs.
     pub cpus_possible: Option<IdSet>,
@@ -72,7 +85,9 @@ pub struct Topology {
 }
 
 /// Where a CPU stands.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuPlace {
     /// Its number.
     pub id: u32,
@@ -101,7 +116,9 @@ pub struct CpuPlace {
 }
 
 /// cpufreq's policy of a CPU.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClockPolicy {
     /// Governor.
     pub governor: Arc<str>,
@@ -114,7 +131,9 @@ pub struct ClockPolicy {
 }
 
 /// A node.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NodePlace {
     /// Its number.
     pub id: u32,
@@ -123,6 +142,8 @@ pub struct NodePlace {
     /// Its memory.
     pub memory_total_bytes: Known<u64>,
     /// Distance by node id, as the kernel gives it; empty when unread.
+    #[serde_with(skip_apply)]
+    #[serde(with = "ById::<u32>", skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<(u32, u32)>,
     /// True when some CPU belongs to it.
     pub has_cpus: bool,
@@ -133,9 +154,13 @@ pub struct NodePlace {
 }
 
 /// A cache shared by CPUs, or a group of them.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Domain {
     /// `L2`, `L3`, `Group`.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub kind: Arc<str>,
     /// Its id.
     pub id: u32,

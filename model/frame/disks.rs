@@ -1,20 +1,30 @@
 //! Block devices and who writes to them.
 
 use crate::Known;
+use crate::document::{Absent, Text, absent, texts};
+use serde::Serialize;
+use serde_with::apply;
 use std::sync::Arc;
 
 /// A block device that is no partition.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Disk {
     /// Its slot in the raw section.
+    #[serde(skip)]
     pub slot: usize,
     /// Device number: major << 20 | minor.
+    #[serde(skip)]
     pub dev: u64,
     /// Name.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub name: Arc<str>,
     /// `disk`, `dm`, `md`, `loop`, `zram`, …
     pub kind: Arc<str>,
     /// What it stands on.
+    #[serde(serialize_with = "texts")]
     pub lower: Vec<Arc<str>>,
     /// Model.
     pub model: Arc<str>,
@@ -55,9 +65,13 @@ pub struct Disk {
 }
 
 /// A mount point.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Mount {
     /// Where.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub path: Arc<str>,
     /// File system.
     pub fs: Arc<str>,
@@ -74,9 +88,12 @@ pub struct Mount {
 }
 
 /// Somebody who writes to a disk.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Writer {
     /// Who.
+    #[serde(flatten)]
     pub who: WriterId,
     /// Share of the bytes written in the interval.
     pub bytes_share: Option<f64>,
@@ -87,16 +104,35 @@ pub struct Writer {
 }
 
 /// A writer's identity.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WriterId {
     /// A control group by path: known per device.
-    Cgroup(Arc<str>),
+    Cgroup(#[serde(serialize_with = "Text::serialize")] Arc<str>),
     /// A process: its writes to any disk, named where the machine has one busy disk only.
+    #[serde(rename = "pid")]
     Process(u32),
 }
 
 impl Default for WriterId {
     fn default() -> Self {
         Self::Process(0)
+    }
+}
+
+impl Absent for WriterId {}
+
+/// One of two keys; a choice of schemas would not go with the other keys of a writer.
+#[cfg(test)]
+impl schemars::JsonSchema for WriterId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "WriterId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "object", "properties": {
+            "cgroup": {"type": "string", "description": "A control group by path: known per device."},
+            "pid": {"type": "integer", "minimum": 0, "description": "A process: its writes to any disk."},
+        }})
     }
 }

@@ -1,10 +1,16 @@
 //! The machine as a whole, its pressure, and the monitor's cost.
 
 use crate::Known;
+use crate::document::{Text, absent};
+use crate::text::printable;
+use serde::{Serialize, Serializer};
+use serde_with::apply;
 use std::sync::Arc;
 
 /// Who the machine is and its load.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Host {
     /// Node name; empty when unread.
     pub name: Arc<str>,
@@ -22,6 +28,9 @@ pub struct Host {
     pub boot_id: Arc<str>,
     /// Seconds since boot.
     pub uptime_seconds: Known<u64>,
+    /// Whether the kernel reports the time that the hypervisor takes; none where no CPU was read.
+    #[serde(skip)]
+    pub reports_steal: Option<bool>,
     /// True inside a container.
     pub in_container: Known<bool>,
     /// Load averages over 1, 5 and 15 minutes.
@@ -53,7 +62,9 @@ pub struct Pressure {
 }
 
 /// How long tasks waited for a resource.
-#[derive(Clone, Copy, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PressureStall {
     /// Fraction of the interval in which some task waited.
     pub some_ratio: Option<f64>,
@@ -66,7 +77,9 @@ pub struct PressureStall {
 }
 
 /// What the monitor cost in this tick.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cost {
     /// Wall time of the sampling.
     pub sample_ms: Option<f64>,
@@ -79,6 +92,9 @@ pub struct Cost {
     /// `file`, or what reads instead of files.
     pub backend: Arc<str>,
     /// By collector.
+    #[serde_with(skip_apply)]
+    #[serde(rename = "per_collector", serialize_with = "milliseconds", skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Option<std::collections::BTreeMap<String, f64>>"))]
     pub collectors: Vec<CollectorCost>,
     /// The dearest answer to where a process's memory is, of those that stand.
     pub memory_answer_ms: Option<f64>,
@@ -110,4 +126,8 @@ pub struct CollectorCost {
     pub name: Arc<str>,
     /// Wall time of its last reading.
     pub took_ms: f64,
+}
+
+fn milliseconds<S: Serializer>(rows: &[CollectorCost], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(rows.iter().map(|row| (printable(&row.name), row.took_ms)))
 }

@@ -1,9 +1,14 @@
 //! What network namespaces count, and tables of the kernel that can be full.
 
 use crate::Known;
+use crate::document::absent;
+use serde::Serialize;
+use serde_with::apply;
 
 /// TCP, UDP and connection tracking of a network namespace in this interval.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NetNamespace {
     /// Its inode; zero where it is not known.
     pub netns: u64,
@@ -50,7 +55,9 @@ impl NetNamespace {
 }
 
 /// Tables of the kernel that can be full.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KernelTables {
     /// Open files on the machine (`file-nr`).
     pub files: Known<u64>,

@@ -1,9 +1,14 @@
 //! Memory of the machine and of each node.
 
 use crate::Known;
+use crate::document::absent;
+use serde::Serialize;
+use serde_with::apply;
 
 /// Memory of the machine.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Memory {
     /// All memory.
     pub total_bytes: Known<u64>,
@@ -58,7 +63,9 @@ pub struct Memory {
 }
 
 /// A node's CPUs and memory in this interval.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Node {
     /// Its number.
     pub id: u32,

@@ -1,17 +1,26 @@
 //! The application's own numbers.
 
+use crate::document::{Text, absent};
+use serde::Serialize;
+use serde_with::apply;
 use std::sync::Arc;
 
 /// A number that the user asked for with `--metric`.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Metric {
     /// What the user calls it.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub name: Arc<str>,
     /// The number, of a counter its rate per second; none when none came for long.
     pub value: Option<f64>,
     /// Its unit; empty when nothing was said.
     pub unit: Arc<str>,
     /// Where it comes from, as the user wrote it; hostile.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub source: Arc<str>,
     /// How old the number is.
     pub age_seconds: Option<f64>,
@@ -20,6 +29,7 @@ pub struct Metric {
     /// The least that is load.
     pub least: Option<f64>,
     /// True when it tells whether the machine is under load.
+    #[serde(skip)]
     pub gates: bool,
 }
 

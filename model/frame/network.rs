@@ -1,24 +1,37 @@
 //! Interrupts, the backlog, interfaces and the chain from a queue to the CPU that serves it.
 
+use crate::document::{Absent, ById, Text, absent, known_text, texts};
 use crate::{IdSet, Known};
+use serde::ser::Error as _;
+use serde::{Serialize, Serializer};
+use serde_with::apply;
 use std::sync::Arc;
 
 /// A device interrupt.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Irq {
     /// Its slot in the raw section.
+    #[serde(skip)]
     pub slot: usize,
     /// Its number.
     pub irq: u32,
     /// Its actions.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub name: Arc<str>,
     /// The chip column.
     pub chip: Arc<str>,
     /// Since boot.
     pub total: Known<u64>,
+    /// Since boot by CPU, zeros left out.
+    pub per_cpu: Option<Counts>,
     /// Per second. No load signal: a busy queue polls.
     pub per_second: Option<f64>,
     /// Per second by CPU, zeros left out.
+    #[serde_with(skip_apply)]
+    #[serde(with = "ById::<f64>", skip_serializing_if = "Vec::is_empty")]
     pub per_cpu_per_second: Vec<(u32, f64)>,
     /// Where it may go.
     pub affinity: Option<Arc<IdSet>>,
@@ -33,37 +46,48 @@ pub struct Irq {
 }
 
 /// One of the architecture's interrupts.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ArchIrq {
-    /// Its slot in the raw section.
-    pub slot: usize,
     /// LOC, RES, …
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub name: Arc<str>,
     /// What the kernel calls it.
     pub description: Arc<str>,
     /// Since boot.
     pub total: Known<u64>,
+    /// Since boot by CPU, zeros left out.
+    pub per_cpu: Option<Counts>,
     /// Per second.
     pub per_second: Option<f64>,
 }
 
 /// A kind of soft interrupt.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Softirq {
-    /// Its slot in the raw section.
-    pub slot: usize,
     /// NET_RX, TIMER, …
+    #[serde(skip)]
     pub name: Arc<str>,
     /// Since boot.
     pub total: Known<u64>,
+    /// Since boot by CPU, zeros left out.
+    pub per_cpu: Option<Counts>,
     /// Per second.
     pub per_second: Option<f64>,
     /// Per second by CPU, zeros left out.
+    #[serde_with(skip_apply)]
+    #[serde(with = "ById::<f64>", skip_serializing_if = "Vec::is_empty")]
     pub per_cpu_per_second: Vec<(u32, f64)>,
 }
 
 /// Packet backlog of a CPU.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SoftnetRow {
     /// The CPU.
     pub cpu: u32,
@@ -90,12 +114,16 @@ pub struct SoftnetRow {
 }
 
 /// irqbalance.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Irqbalance {
     /// `running`, `oneshot`, `absent` or `failed`.
     pub state: Arc<str>,
     /// Its process.
     pub pid: Known<u32>,
+    /// True when its program is installed.
+    pub installed: Known<bool>,
     /// CPUs that it must not use.
     pub banned_cpus: Option<Arc<IdSet>>,
     /// Interrupts that it must not move.
@@ -103,7 +131,9 @@ pub struct Irqbalance {
 }
 
 /// Channels of one kind: `Known::None` where the driver has no such kind.
-#[derive(Clone, Copy, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Channel {
     /// Now.
     pub current: Known<u64>,
@@ -112,11 +142,13 @@ pub struct Channel {
 }
 
 /// A network interface.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Nic {
-    /// Its slot in the raw section.
-    pub slot: usize,
     /// Name.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub name: Arc<str>,
     /// Kernel index.
     pub ifindex: u32,
@@ -141,12 +173,18 @@ pub struct Nic {
     /// The fuller direction as a share of the capacity; never their sum.
     pub utilisation: Option<f64>,
     /// Lower interfaces.
+    #[serde(serialize_with = "texts")]
     pub lower: Vec<Arc<str>>,
     /// The bond, team or bridge that it belongs to.
+    #[serde(serialize_with = "known_text")]
     pub master: Known<Arc<str>>,
-    /// Traffic.
+    /// Received.
+    #[serde(flatten, serialize_with = "rx")]
+    #[cfg_attr(test, schemars(schema_with = "rx_schema"))]
     pub rx: NicRates,
-    /// Traffic.
+    /// Sent.
+    #[serde(flatten, serialize_with = "tx")]
+    #[cfg_attr(test, schemars(schema_with = "tx_schema"))]
     pub tx: NicRates,
     /// Packets missed by the NIC, per second: `rx.drops` of /proc/net/dev contains them.
     pub rx_missed_per_second: Option<f64>,
@@ -155,23 +193,26 @@ pub struct Nic {
     /// Times that the driver counted a cloud's allowance as exceeded, per second.
     pub allowance_exceeded_per_second: Option<f64>,
     /// Entries of the RSS indirection table by receive queue; empty where there is none or it is unread.
+    #[serde_with(skip_apply)]
+    #[serde(with = "ById::<u64>", skip_serializing_if = "Vec::is_empty")]
     pub rss_indirection: Vec<(u32, u64)>,
-    /// Combined channels.
-    pub combined: Channel,
-    /// Receive-only channels.
-    pub rx_channels: Channel,
-    /// Send-only channels.
-    pub tx_channels: Channel,
-    /// Other channels.
-    pub other_channels: Channel,
+    /// Channels by kind.
+    #[cfg_attr(test, schemars(with = "Option<Channels>"))]
+    pub channels: Channels,
+    /// Largest packet that it sends.
+    pub mtu: Known<u64>,
     /// Receive ring entries.
+    #[serde(serialize_with = "channel")]
+    #[cfg_attr(test, schemars(with = "Known<Channel>"))]
     pub rx_ring: Channel,
     /// Queues, receive first, by number.
     pub queues: Vec<Queue>,
 }
 
 /// Traffic in one direction, per second.
-#[derive(Clone, Copy, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NicRates {
     /// Bytes since boot.
     pub bytes: Known<u64>,
@@ -190,15 +231,22 @@ pub struct NicRates {
 }
 
 /// A queue and the chain down to the CPU that serves it.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Queue {
     /// Its number.
     pub queue: u32,
     /// `rx`, `tx` or `rxtx` (combined).
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub direction: Arc<str>,
     /// Its interrupt; none where it is known to have none of its own.
     pub irq: Known<u32>,
     /// How the interrupt was found: `msi_irqs`, `chip`, `hwirq`, `name`, `channel`; empty without one.
+    #[serde_with(skip_apply)]
+    #[serde(skip_serializing_if = "str::is_empty")]
+    #[cfg_attr(test, schemars(with = "Text"))]
     pub irq_source: &'static str,
     /// The CPUs that its interrupt goes to: effective where known, else allowed.
     pub cpus: Option<Arc<IdSet>>,
@@ -217,3 +265,68 @@ pub struct Queue {
     /// Softirq share of the busiest CPU that serves it.
     pub softirq: Option<f64>,
 }
+
+/// Channels of a network interface by kind.
+#[apply(Channel => #[serde(serialize_with = "channel", skip_serializing_if = "absent")] #[cfg_attr(test, schemars(with = "Known<Channel>"))])]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Channels {
+    /// Combined channels.
+    pub combined: Channel,
+    /// Receive-only channels.
+    pub rx: Channel,
+    /// Send-only channels.
+    pub tx: Channel,
+    /// Other channels.
+    pub other: Channel,
+}
+
+impl Absent for Channels {
+    fn is_absent(&self) -> bool {
+        [self.combined, self.rx, self.tx, self.other].iter().all(absent)
+    }
+}
+
+impl Absent for Channel {
+    fn is_absent(&self) -> bool {
+        self.current.is_missing() && self.max.is_missing()
+    }
+}
+
+/// Null where the driver has no such kind.
+fn channel<S: Serializer>(channel: &Channel, serializer: S) -> Result<S::Ok, S::Error> {
+    let present = !matches!(channel.max, Known::None);
+    present.then_some(channel).serialize(serializer)
+}
+
+impl Absent for NicRates {}
+
+fn rx<S: Serializer>(rates: &NicRates, serializer: S) -> Result<S::Ok, S::Error> {
+    prefixed("rx_", rates, serializer)
+}
+
+fn tx<S: Serializer>(rates: &NicRates, serializer: S) -> Result<S::Ok, S::Error> {
+    prefixed("tx_", rates, serializer)
+}
+
+fn prefixed<S: Serializer>(prefix: &str, rates: &NicRates, serializer: S) -> Result<S::Ok, S::Error> {
+    let rates = serde_json::to_value(rates).map_err(S::Error::custom)?;
+    serializer
+        .collect_map(rates.as_object().into_iter().flatten().map(|(key, value)| (format!("{prefix}{key}"), value)))
+}
+
+#[cfg(test)]
+fn rx_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    crate::document::prefixed::<NicRates>("rx_", generator)
+}
+
+#[cfg(test)]
+fn tx_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    crate::document::prefixed::<NicRates>("tx_", generator)
+}
+
+/// Counts by CPU; CPUs with none are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(transparent)]
+pub struct Counts(#[serde(with = "ById::<u64>")] pub Vec<(u32, u64)>);

@@ -1,19 +1,24 @@
 //! Processes: where they run, where their memory is, and what pins them.
 
 use super::{Jvm, Listener, Peer};
+use crate::document::{Absent, ById, Text, absent, known_text};
 use crate::{IdSet, Known};
+use serde::Serialize;
+use serde_with::apply;
 use std::sync::Arc;
 
 /// A process in this interval.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Process {
-    /// Its slot in the raw section.
-    pub slot: usize,
     /// Process id.
     pub pid: u32,
     /// Ticks since boot when it started.
     pub starttime: u64,
     /// Name; hostile.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub comm: Arc<str>,
     /// Arguments; hostile.
     pub cmdline: Arc<str>,
@@ -24,6 +29,9 @@ pub struct Process {
     /// Control group of the cpuset controller where that is another one (v1), else empty; hostile.
     pub cpuset_cgroup: Arc<str>,
     /// State letter.
+    #[serde_with(skip_apply)]
+    #[serde(skip_serializing_if = "is_no_letter")]
+    #[cfg_attr(test, schemars(with = "Text"))]
     pub state: char,
     /// True for kernel threads.
     pub kernel: bool,
@@ -34,6 +42,8 @@ pub struct Process {
     /// Cores used in its own interval.
     pub cpu_cores: Option<f64>,
     /// The same by node, summing to `cpu_cores`; empty when unknown.
+    #[serde_with(skip_apply)]
+    #[serde(with = "ById::<f64>", skip_serializing_if = "Vec::is_empty")]
     pub cpu_by_node: Vec<(u32, f64)>,
     /// Waiting for a CPU, of the time it ran or waited.
     pub wait_share: Option<f64>,
@@ -45,11 +55,20 @@ pub struct Process {
     /// Its threads in uninterruptible sleep (D) when they were read; of a process whose threads are not looked at, its
     /// main thread.
     pub blocked_threads: u32,
+    /// True when the kernel tells how long its main thread ran and waited (CONFIG_SCHED_INFO).
+    #[serde(skip)]
+    pub has_schedstat: bool,
+    /// Scheduling policy of its main thread (SCHED_*).
+    #[serde(skip)]
+    pub scheduling: Known<u64>,
     /// CPU that its main thread ran on last.
     pub last_cpu: Known<u32>,
     /// CPUs that its main thread may run on.
     pub affinity: Option<Arc<IdSet>>,
     /// All its threads by the CPUs they may run on, most threads first; empty when not looked at.
+    #[serde_with(skip_apply)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Option<Vec<AffinityGroup>>"))]
     pub thread_affinities: Vec<AffinityGroup>,
     /// Nodes that its cpuset allows.
     pub mems_allowed: Option<Arc<IdSet>>,
@@ -62,6 +81,7 @@ pub struct Process {
     /// Mapped files in that.
     pub rss_file_bytes: Known<u64>,
     /// Where its memory is; none when nobody asked yet.
+    #[serde(flatten)]
     pub memory: Option<ProcessMemory>,
     /// Bytes read from disks per second.
     pub read_bytes_per_second: Option<f64>,
@@ -74,6 +94,9 @@ pub struct Process {
     /// Where it listens; none when its sockets were not looked at.
     pub listen: Option<Vec<Listener>>,
     /// Its connections by the other end, the busiest first; empty when nothing is known of them.
+    #[serde_with(skip_apply)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Option<Vec<Peer>>"))]
     pub peers: Vec<Peer>,
     /// What is special about a Java virtual machine; none when it is none or could not be read.
     pub jvm: Option<Jvm>,
@@ -99,7 +122,9 @@ impl Process {
 }
 
 /// Threads that may run on the same CPUs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AffinityGroup {
     /// The CPUs.
     pub cpus: Arc<IdSet>,
@@ -108,7 +133,9 @@ pub struct AffinityGroup {
 }
 
 /// Which rung of the ladder told where memory is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum MemorySource {
     /// memory.numa_stat of a control group that holds this process alone.
     Cgroup,
@@ -134,17 +161,26 @@ impl MemorySource {
 }
 
 /// Where a process's memory is.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProcessMemory {
     /// Anonymous and shared bytes by node.
+    #[serde_with(skip_apply)]
+    #[serde(rename = "memory_by_node", with = "ById::<u64>")]
     pub by_node: Vec<(u32, u64)>,
     /// File pages by node; empty when unread.
+    #[serde_with(skip_apply)]
+    #[serde(with = "ById::<u64>", skip_serializing_if = "Vec::is_empty")]
     pub file_by_node: Vec<(u32, u64)>,
     /// What told it.
+    #[serde(rename = "memory_source")]
     pub source: MemorySource,
     /// Half the width of the 95 % interval of a node's share; zero when exact.
+    #[serde(rename = "memory_error")]
     pub error: f64,
     /// How old the answer is.
+    #[serde(rename = "memory_age_seconds")]
     pub age_seconds: f64,
     /// Share of accesses that would be remote if they followed CPU time: Σ cpu share(n) × (1 − memory share(n)).
     pub remote_ratio: Option<f64>,
@@ -153,8 +189,6 @@ pub struct ProcessMemory {
 /// A thread that is looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Thread {
-    /// Its slot in the raw section.
-    pub slot: usize,
     /// Thread id.
     pub tid: u32,
     /// Its process.
@@ -173,6 +207,10 @@ pub struct Thread {
     pub io_delay_cores: Option<f64>,
     /// Times it was given a CPU, per second.
     pub slices_per_second: Option<f64>,
+    /// True when the kernel tells how long it ran and waited (CONFIG_SCHED_INFO).
+    pub has_schedstat: bool,
+    /// CPU time since its start.
+    pub run_ns: Known<u64>,
     /// CPU that it ran on last.
     pub last_cpu: Known<u32>,
     /// CPUs that it may run on.
@@ -184,9 +222,12 @@ pub struct Thread {
 }
 
 /// An Erlang virtual machine.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Beam {
     /// Bind type of the command line: `db`, `u`, …; none when it says nothing.
+    #[serde(serialize_with = "known_text")]
     pub bind_type_configured: Known<Arc<str>>,
     /// True when scheduler threads are bound now, whatever the command line says.
     pub bound_now: Known<bool>,
@@ -197,5 +238,13 @@ pub struct Beam {
     /// Those that ran in the interval.
     pub schedulers_active: Option<u64>,
     /// Scheduler threads by the CPU that they are pinned to.
+    #[serde_with(skip_apply)]
+    #[serde(with = "ById::<u32>")]
     pub pinned: Vec<(u32, u32)>,
+}
+
+impl Absent for MemorySource {}
+
+fn is_no_letter(state: &char) -> bool {
+    !state.is_ascii_alphabetic()
 }

@@ -1,25 +1,38 @@
 //! Sockets of processes and the performance data of Java virtual machines.
 
 use crate::Known;
+use crate::document::{Text, absent};
+use serde::Serialize;
+use serde_with::apply;
 use std::sync::Arc;
 
 /// A socket that waits for somebody.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Listener {
     /// Its port.
     pub port: u16,
     /// `tcp` or `udp`.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub protocol: Arc<str>,
     /// Its address: `0.0.0.0`, `::1`.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub address: Arc<str>,
     /// Inode of its network namespace: ports of different ones do not collide.
     pub netns: u64,
 }
 
 /// TCP connections of a process with one other end.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Peer {
     /// The other end's address.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
     pub address: Arc<str>,
     /// The port of the service: the other end's, or the own one of connections that were accepted.
     pub port: u16,
@@ -32,8 +45,10 @@ pub struct Peer {
     /// The least that any of them saw.
     pub min_rtt_us: Known<u64>,
     /// Segments sent per second.
+    #[serde(rename = "segments_out_per_second")]
     pub segs_out_per_second: Option<f64>,
     /// Segments received per second.
+    #[serde(rename = "segments_in_per_second")]
     pub segs_in_per_second: Option<f64>,
     /// Segments with data sent per second.
     pub data_segs_out_per_second: Option<f64>,
@@ -64,7 +79,9 @@ impl Peer {
 }
 
 /// A Java virtual machine.
-#[derive(Clone, Debug, Default)]
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Jvm {
     /// Share of its time in collections that stop it.
     pub gc_time_ratio: Option<f64>,

@@ -2,9 +2,12 @@
 
 use super::{Applied, Because, Intent, Measured, Outcome, Written};
 use crate::fix::{Item, Restore, Target};
+use serde::Serialize;
 
 /// How an application stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum State {
     /// Every item was written and reads so.
     Applied,

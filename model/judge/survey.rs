@@ -134,24 +134,11 @@ mod tests {
     use crate::frame::*;
     use crate::judge::{Judge, Settings};
     use crate::rules::Severity;
-    use crate::snapshot::VisitMut;
-    use crate::{IdSet, Known, Section, Snapshot, State, Table};
+    use crate::{IdSet, Known, SectionStates, State};
     use std::sync::Arc;
-
-    struct Read;
-
-    impl VisitMut for Read {
-        fn section<T: Table>(&mut self, _: &'static str, section: &mut Arc<Section<T>>) {
-            let mut empty = Section::<T>::default();
-            empty.state = State::Read;
-            *section = Arc::new(empty);
-        }
-    }
 
     /// Four CPUs at rest, one sample: a link with as many channels as it can use.
     fn machine(channels: u64) -> Frame {
-        let mut raw = Snapshot::default();
-        raw.visit_mut(&mut Read);
         let place = |id| CpuPlace { id, online: true, ..CpuPlace::default() };
         let topology = Topology {
             cpus_online: IdSet::parse_list("0-3").expect("a list"),
@@ -159,13 +146,14 @@ mod tests {
             ..Topology::default()
         };
         let combined = Channel { current: Known::Value(channels), max: Known::Value(4) };
-        let nic = Nic { name: "eth0".into(), kind: "physical".into(), combined, ..Nic::default() };
+        let channels = Channels { combined, ..Channels::default() };
+        let nic = Nic { name: "eth0".into(), kind: "physical".into(), channels, ..Nic::default() };
         Frame {
             topology: Arc::new(topology),
             cpus: (0..4).map(|id| Cpu { id, online: true, ..Cpu::default() }).collect(),
             nics: vec![nic],
             irqbalance: Some(Irqbalance { state: "running".into(), ..Irqbalance::default() }),
-            raw,
+            sections: SectionStates::all(State::Read),
             ..Frame::default()
         }
     }
@@ -191,7 +179,7 @@ mod tests {
     #[test]
     fn one_queue_without_steering_is_reported_by_the_preflight_only() {
         let mut frame = machine(1);
-        frame.nics[0].combined = Channel { current: Known::Value(1), max: Known::Value(1) };
+        frame.nics[0].channels.combined = Channel { current: Known::Value(1), max: Known::Value(1) };
         frame.nics[0].queues = vec![Queue { direction: "rxtx".into(), ..Queue::default() }];
         assert_eq!(check(&frame, "NIC-05").mark(), Mark::WouldHurt);
         assert!(Judge::default().step(&frame).findings.is_empty());

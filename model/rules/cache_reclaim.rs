@@ -49,7 +49,7 @@ const MOST: usize = 60;
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    if frame.raw.sysctls.value().is_none() {
+    if !frame.sections.sysctls.is_read() {
         context.unchecked(Subject::Host, &text::SETTINGS_UNREAD, &text::SETTINGS_UNREAD_REQUIRES);
         return;
     }

@@ -8,8 +8,7 @@ mod second;
 use crate::frame::*;
 use crate::judge::{Judge, Judgement, Standing};
 use crate::rules::{self, Finding, Severity, report};
-use crate::snapshot::VisitMut;
-use crate::{Gap, IdSet, Known, Reason, Section, Snapshot, Stamp, State, Table};
+use crate::{Gap, IdSet, Known, Reason, SectionStates, Stamp, State};
 use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
@@ -19,25 +18,12 @@ fn set(list: &str) -> Arc<IdSet> {
     Arc::new(IdSet::parse_list(list).expect("a list"))
 }
 
-/// Gives every section a state.
-struct All(State);
-
-impl VisitMut for All {
-    fn section<T: Table>(&mut self, _: &'static str, section: &mut Arc<Section<T>>) {
-        let mut empty = Section::<T>::default();
-        empty.state = self.0;
-        *section = Arc::new(empty);
-    }
-}
-
 fn shares(busy: f64, softirq: f64) -> CpuShares {
     CpuShares { busy, user: busy - softirq, softirq, idle: 1.0 - busy, ..CpuShares::default() }
 }
 
 /// A healthy machine: two nodes of four CPUs, one interface of four queues, one disk, one group with a limit.
 fn healthy() -> Frame {
-    let mut raw = Snapshot::default();
-    raw.visit_mut(&mut All(State::Read));
     let cpu = |id| Cpu {
         id,
         node: Known::Value(id / 4),
@@ -71,7 +57,7 @@ fn healthy() -> Frame {
         sysctls: vec![("vm.zone_reclaim_mode".into(), "0".into())],
         cost: Cost { cpu_cores: Some(0.004), ..Cost::default() },
         memory: memory_of_machine(),
-        raw,
+        sections: SectionStates::all(State::Read),
         ..Frame::default()
     }
 }
@@ -138,7 +124,7 @@ fn nic() -> Nic {
         capacity_mbps: Known::Value(10_000),
         utilisation: Some(0.2),
         rx: NicRates { packets_per_second: Some(80_000.0), drops_per_second: Some(0.0), ..NicRates::default() },
-        combined: four,
+        channels: Channels { combined: four, ..Channels::default() },
         queues: (0..4).map(queue).collect(),
         ..Nic::default()
     }
@@ -370,7 +356,7 @@ fn what_one_rule_cannot_see_it_says() {
 
 #[test]
 fn what_is_hidden_is_not_checked() {
-    let judgement = judged(|frame, _| frame.raw.visit_mut(&mut All(State::Missing)));
+    let judgement = judged(|frame, _| frame.sections = SectionStates::all(State::Missing));
     for (rule, standing) in &judgement.rules {
         let denied = matches!(standing, Standing::NotChecked(unchecked) if !unchecked.is_empty());
         assert!(denied || rule.reads.is_empty(), "{} passes in silence", rule.id.as_str());
@@ -384,7 +370,7 @@ const NEEDLESS: &[&str] = &["META-01", "META-02", "META-03"];
 #[test]
 fn every_rule_has_a_sick_a_quiet_and_a_hidden_machine() {
     let well = judged_for(120, |_, _| ());
-    let dark = judged(|frame, _| frame.raw.visit_mut(&mut All(State::Missing)));
+    let dark = judged(|frame, _| frame.sections = SectionStates::all(State::Missing));
     let stands = |judgement: &Judgement, id: &str| {
         judgement.rules.iter().find(|(rule, _)| rule.id.as_str() == id).map(|(_, standing)| standing.clone())
     };

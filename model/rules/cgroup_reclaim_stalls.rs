@@ -58,7 +58,7 @@ fn judge(context: &mut RuleContext<'_>) {
         if quiet || cache.is_some_and(|cache| cache < context.limit(&FILE)) {
             continue;
         }
-        let stall = cgroup.memory_pressure;
+        let stall = cgroup.pressure.memory;
         let critical =
             stall.and_then(|stall| stall.full_ratio).is_some_and(|full| full >= 0.1) || context.is_open(oom_kill::ID);
         let mut hit = Hit::new(subject.clone(), 0.8)
@@ -89,7 +89,7 @@ fn judge(context: &mut RuleContext<'_>) {
 
 /// How much reclaim stalls the workload: 1 or more is too much. None if unknown.
 fn pain(context: &RuleContext<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Option<f64> {
-    let pressure = cgroup.memory_pressure.and_then(|stall| stall.some_ratio);
+    let pressure = cgroup.pressure.memory.and_then(|stall| stall.some_ratio);
     let (refaults, scanned) = (memory.refault_file_per_second, memory.pgscan_direct_per_second);
     if pressure.is_none() && refaults.is_none() && scanned.is_none() {
         return None;

@@ -52,7 +52,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .known(evidence::USAGE, cgroup.cpu.usage_cores, "cores", "cpu.stat")
             .known(
                 evidence::PRESSURE,
-                cgroup.cpu_pressure.and_then(|stall| stall.some_ratio),
+                cgroup.pressure.cpu.and_then(|stall| stall.some_ratio),
                 "fraction",
                 "cpu.pressure",
             );

@@ -109,7 +109,7 @@ fn groups(context: &mut RuleContext<'_>) {
         let (Some(dirty), Some(limit)) = (memory.dirty_bytes.value(), memory.limit_bytes.value()) else { continue };
         let waiting = dirty.saturating_add(memory.writeback_bytes.value().unwrap_or(0));
         let share = waiting as f64 / limit.max(1) as f64;
-        let pressure = cgroup.io_pressure.and_then(|stall| stall.some_ratio);
+        let pressure = cgroup.pressure.io.and_then(|stall| stall.some_ratio);
         if share < context.limit(&GROUP) * 0.75 || pressure.is_none_or(|ratio| ratio < context.limit(&PRESSURE) / 2.0) {
             continue;
         }

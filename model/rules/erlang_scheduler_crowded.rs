@@ -60,7 +60,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let own_cpus: Vec<u32> = pinned(process).filter(|cpu| owners.get(cpu) == Some(&1)).collect();
         let threads = frame.threads_of(process.pid);
         let crowded: Vec<Crowded> = own_cpus.iter().filter_map(|cpu| crowded(context, *cpu, threads)).collect();
-        let no_wait_time = threads.iter().all(|thread| frame.raw.threads.data().run_ns.value(thread.slot).is_none());
+        let no_wait_time = !threads.iter().any(|thread| thread.has_schedstat);
         let waits = threads.iter().any(|thread| thread.wait_share.is_some());
         if !own_cpus.is_empty() && no_wait_time && !waits && process.cpu_cores.is_some_and(|cores| cores >= 0.1) {
             context.unchecked(subject, &text::UNCHECKED_WAIT, "CONFIG_SCHED_INFO (schedstat)");

@@ -39,7 +39,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    if frame.raw.mounts.value().is_none() {
+    if !frame.sections.mounts.is_read() {
         context.unchecked(Subject::Host, &text::MOUNTS_UNREAD, "/proc/self/mountinfo");
         return;
     }

@@ -1,10 +1,10 @@
 //! META-03: something reverted a fix.
 
 use super::{Finding, Hit, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
+use crate::IdSet;
 use crate::frame::{Applied, Frame};
 use crate::locale::evidence;
 use crate::locale::rule::fix_reverted as text;
-use crate::{IdSet, State};
 use std::collections::BTreeMap;
 
 /// Its id.
@@ -29,10 +29,9 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    let section = &frame.raw.applied;
-    if section.state != State::Read && frame.applied.is_empty() {
+    if !frame.sections.applied.is_read() && frame.applied.is_empty() {
         // Without a journal, as in old recordings, no fix is in force. An unreadable journal is a gap.
-        for gap in &section.gaps {
+        for gap in &frame.applied_gaps {
             context.unchecked(Subject::Host, &text::JournalUnread { path: &gap.path }.to_string(), &gap.needs);
         }
         return;

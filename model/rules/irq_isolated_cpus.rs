@@ -44,7 +44,7 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    if frame.raw.cpu_topology.value().is_none() {
+    if !frame.sections.cpu_topology.is_read() {
         context.unchecked(Subject::Host, &text::UNCHECKED_CPUS, "/sys/devices/system/cpu");
         return;
     }

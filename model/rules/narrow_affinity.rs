@@ -51,7 +51,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let demands = frame.threads_of(process.pid).iter().filter_map(|thread| thread.demand_cores);
         let (Some(wait), runnable) = (process.wait_share, demands.sum::<f64>()) else {
             let has_wait_time = frame.threads_of(process.pid).iter().any(|thread| thread.wait_share.is_some());
-            if !has_wait_time && frame.raw.threads.data().run_ns.value(first_slot(frame, process)).is_none() {
+            if !has_wait_time && !frame.threads_of(process.pid).first().is_some_and(|thread| thread.has_schedstat) {
                 context.unchecked(subject, &text::UNCHECKED_WAIT, "CONFIG_SCHED_INFO (schedstat)");
             }
             continue;
@@ -115,10 +115,6 @@ fn is_on_purpose(frame: &Frame, mask: &IdSet) -> bool {
 /// True for a mask that includes all CPUs of process 1: the container or the machine has no more.
 fn is_inherited(frame: &Frame, mask: &IdSet) -> bool {
     frame.process(1).and_then(|first| first.affinity.as_deref()).is_some_and(|all| all.is_subset(mask))
-}
-
-fn first_slot(frame: &Frame, process: &Process) -> usize {
-    frame.threads_of(process.pid).first().map_or(usize::MAX, |thread| thread.slot)
 }
 
 fn title(finding: &Finding) -> String {

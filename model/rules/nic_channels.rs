@@ -44,7 +44,7 @@ fn judge(context: &mut RuleContext<'_>) {
     for nic in frame.nics.iter().filter(|nic| parts::is_physical(nic)) {
         let subject = Subject::Nic(Arc::clone(&nic.name));
         let Some((kind, current, max)) = channels(nic) else {
-            if nic.carrier.value() == Some(true) && matches!(nic.combined.max, Known::Missing) {
+            if nic.carrier.value() == Some(true) && matches!(nic.channels.combined.max, Known::Missing) {
                 context.unchecked(subject, &text::UNCHECKED_CHANNELS, &text::NEEDS_DRIVER);
             }
             continue;
@@ -99,8 +99,12 @@ fn with_tables(hit: Hit, nic: &Nic) -> Hit {
 
 /// The rows of `ethtool -l`; channels that the driver does not have are not applicable.
 fn ethtool_l(nic: &Nic) -> Grid {
-    let rows =
-        [("RX", nic.rx_channels), ("TX", nic.tx_channels), ("Other", nic.other_channels), ("Combined", nic.combined)];
+    let rows = [
+        ("RX", nic.channels.rx),
+        ("TX", nic.channels.tx),
+        ("Other", nic.channels.other),
+        ("Combined", nic.channels.combined),
+    ];
     let grid = Grid::new([("maximum", ""), ("current", "")]);
     rows.into_iter()
         .fold(grid, |grid, (name, channel)| grid.row(name, [Cell::count(channel.max), Cell::count(channel.current)]))
@@ -135,7 +139,7 @@ fn channel_counts(frame: &Frame) -> String {
 
 /// The receiving channels: kind, current and maximum number.
 fn channels(nic: &Nic) -> Option<(&'static str, u64, u64)> {
-    [("combined", nic.combined), ("rx", nic.rx_channels)].into_iter().find_map(|(kind, channel)| {
+    [("combined", nic.channels.combined), ("rx", nic.channels.rx)].into_iter().find_map(|(kind, channel)| {
         Some((kind, channel.current.value()?, channel.max.value()?)).filter(|(_, _, max)| *max > 0)
     })
 }

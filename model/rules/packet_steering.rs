@@ -38,7 +38,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let one = |channel: &crate::frame::Channel| channel.max.value().is_none_or(|max| max <= 1);
         let receiving: Vec<_> = nic.queues.iter().filter(|queue| &*queue.direction != "tx").collect();
         let steered = receiving.iter().any(|queue| queue.rps_cpus.as_ref().is_some_and(|cpus| !cpus.is_empty()));
-        if receiving.len() != 1 || steered || !one(&nic.combined) || !one(&nic.rx_channels) {
+        if receiving.len() != 1 || steered || !one(&nic.channels.combined) || !one(&nic.channels.rx) {
             continue;
         }
         let Some(hot) = hot.iter().find(|hot| parts::queues_on(nic, hot.id).next().is_some()) else {

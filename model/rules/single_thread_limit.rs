@@ -1,12 +1,11 @@
 //! CPU-02: one thread limits a process.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
+use crate::Known;
 use crate::bottleneck::ResourceKind;
 use crate::frame::{Frame, Process, Thread};
 use crate::locale::evidence;
 use crate::locale::rule::single_thread_limit as text;
-use crate::tables::processes::{Processes, Threads};
-use crate::{Known, Num, Section, Table};
 use std::sync::Arc;
 
 /// The id of the rule.
@@ -53,7 +52,9 @@ fn judge(context: &mut RuleContext<'_>) {
         let Some(cores) = process.cpu_cores.filter(|cores| *cores >= min_cores) else { continue };
         let subject = Subject::Process(process.pid, process.starttime);
         let Some(thread) = busiest(frame, process, cores) else {
-            if frame.threads_of(process.pid).is_empty() && !frame.raw.threads.gaps.is_empty() {
+            if frame.threads_of(process.pid).is_empty()
+                && frame.gaps.iter().any(|gap| gap.path.starts_with("proc/*/task"))
+            {
                 context.unchecked(subject, &text::UNCHECKED_THREADS, &text::NEEDS_SELECTION);
             }
             continue;
@@ -88,7 +89,6 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Busiest<'a>> {
-    let raw = &frame.raw;
     let candidate = |thread: &'a Thread| {
         Some(Busiest {
             name: &thread.comm,
@@ -97,7 +97,7 @@ fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Bus
             wait: thread.wait_share,
             last_cpu: thread.last_cpu,
             policy: thread.policy,
-            has_wait_time: has_value(&raw.threads, thread.slot, |table: &Threads| &table.run_ns),
+            has_wait_time: thread.has_schedstat,
         })
     };
     let threads = frame.threads_of(process.pid);
@@ -108,15 +108,11 @@ fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Bus
             cores,
             wait: process.wait_share,
             last_cpu: process.last_cpu,
-            policy: raw.processes.data().policy.get(process.slot),
-            has_wait_time: has_value(&raw.processes, process.slot, |table: &Processes| &table.run_ns),
+            policy: process.scheduling,
+            has_wait_time: process.has_schedstat,
         });
     }
     threads.iter().filter_map(candidate).max_by(|a, b| a.cores.total_cmp(&b.cores))
-}
-
-fn has_value<T: Table>(section: &Section<T>, slot: usize, column: fn(&T) -> &Num) -> bool {
-    column(section.data()).value(slot).is_some()
 }
 
 fn spins_on_purpose(frame: &Frame, thread: &Busiest<'_>) -> bool {

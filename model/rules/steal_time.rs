@@ -2,7 +2,6 @@
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use super::{core_saturated, pinned_threads};
-use crate::Table;
 use crate::bottleneck::ResourceKind;
 use crate::locale::evidence;
 use crate::locale::rule::steal_time as text;
@@ -37,9 +36,7 @@ fn judge(context: &mut RuleContext<'_>) {
     if stolen.is_empty() {
         return;
     }
-    let times = frame.raw.cpu_times.data();
-    let mut rows = times.rows().iter().peekable();
-    if rows.peek().is_some() && !rows.any(|row| times.steal.value(row).is_some()) {
+    if frame.host.reports_steal == Some(false) {
         context.unchecked(Subject::Host, &text::UNCHECKED_STEAL, "Linux 2.6.11");
         return;
     }

@@ -5,7 +5,7 @@ use super::{
     parts, preflight,
 };
 use crate::bottleneck::ResourceKind;
-use crate::frame::{Frame, Process, Thread};
+use crate::frame::{Process, Thread};
 use crate::locale::rule::threads_over_quota as text;
 use crate::locale::{Text, evidence};
 use std::sync::Arc;
@@ -63,7 +63,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let Some((path, quota)) = parts::quota(frame, process.quota_group()).filter(|(_, quota)| *quota > 0.0) else {
             continue;
         };
-        let demand = demand(frame, process, threads);
+        let demand = demand(process, threads);
         let family = family.filter(|(_, count)| f64::from(*count) > quota.ceil());
         let busy = process.cpu_cores.is_some_and(|cores| cores >= context.limit(&USED) * quota);
         let subject = Subject::Process(process.pid, process.starttime);
@@ -105,7 +105,7 @@ enum Demand {
     NoWaitTime,
 }
 
-fn demand(frame: &Frame, process: &Process, threads: &[Thread]) -> Demand {
+fn demand(process: &Process, threads: &[Thread]) -> Demand {
     let known = threads.iter().filter_map(|thread| thread.demand_cores);
     if known.clone().next().is_some() {
         return Demand::Known(known.sum());
@@ -114,8 +114,7 @@ fn demand(frame: &Frame, process: &Process, threads: &[Thread]) -> Demand {
         // The demand of a single thread is at most one core.
         return Demand::Known(process.cpu_cores.map_or(0.0, |cores| cores.min(1.0)));
     }
-    let table = frame.raw.threads.data();
-    let has_wait_time = threads.iter().any(|thread| table.run_ns.value(thread.slot).is_some());
+    let has_wait_time = threads.iter().any(|thread| thread.has_schedstat);
     if has_wait_time || threads.is_empty() { Demand::Pending } else { Demand::NoWaitTime }
 }
 

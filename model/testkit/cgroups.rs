@@ -3,7 +3,9 @@
 use super::GIB;
 use super::machine::Shape;
 use crate::Known;
-use crate::frame::{Cgroup, CgroupCpu, CgroupMemory, Container, Frame, NodeBytes, PressureStall};
+use crate::frame::{
+    Cgroup, CgroupCpu, CgroupEvents, CgroupMemory, CgroupPressure, Container, Frame, NodeBytes, PressureStall,
+};
 use std::sync::Arc;
 
 /// Three brokers with 4 GiB each, the first one full of page cache, and a database.
@@ -16,7 +18,6 @@ pub(super) fn server(frame: &mut Frame, second: u64) {
         rows.push(broker(index, fill));
     }
     rows.sort_by(|a, b| a.path.cmp(&b.path));
-    rows.iter_mut().enumerate().for_each(|(slot, row)| row.slot = slot);
     frame.cgroups = rows;
 }
 
@@ -62,10 +63,9 @@ fn plain(path: &str, current: u64) -> Cgroup {
             throttled_ratio: Some(0.0),
             periods: Some(0),
             period_seconds: Some(0.1),
+            ..CgroupCpu::default()
         },
-        cpu_pressure: Some(stall(0.01)),
-        memory_pressure: Some(stall(0.0)),
-        io_pressure: Some(stall(0.03)),
+        pressure: CgroupPressure { cpu: Some(stall(0.01)), memory: Some(stall(0.0)), io: Some(stall(0.03)) },
         processes: 14.into(),
         ..Cgroup::default()
     }
@@ -77,7 +77,7 @@ fn broker(index: usize, fill: f64) -> Cgroup {
     let growth = if fill > 0.95 { 0.0 } else { 2.0e6 };
     let mut memory = memory((limit as f64 * fill) as u64, limit, 0.35, Some(growth));
     memory.limited_by = format!("/kubepods.slice/pod{uid}").into();
-    memory.events_max = if fill > 0.95 { 8_812 } else { 0 }.into();
+    memory.events.max = if fill > 0.95 { 8_812 } else { 0 }.into();
     memory.events_max_per_second = Some(if fill > 0.95 { 41.0 } else { 0.0 });
     memory.pgscan_direct_per_second = Some(if fill > 0.95 { 3_700.0 } else { 0.0 });
     memory.refault_file_per_second = Some(if fill > 0.95 { 612.0 } else { 0.0 });
@@ -100,10 +100,13 @@ fn broker(index: usize, fill: f64) -> Cgroup {
             throttled_ratio: Some(if index == 0 { 0.42 } else { 0.03 }),
             periods: Some(10),
             period_seconds: Some(0.1),
+            ..CgroupCpu::default()
         },
-        cpu_pressure: Some(stall(0.22)),
-        memory_pressure: Some(stall(if fill > 0.95 { 0.18 } else { 0.0 })),
-        io_pressure: Some(stall(0.1)),
+        pressure: CgroupPressure {
+            cpu: Some(stall(0.22)),
+            memory: Some(stall(if fill > 0.95 { 0.18 } else { 0.0 })),
+            io: Some(stall(0.1)),
+        },
         processes: 3.into(),
         cpuset_cpus: Some(Arc::new((0..64).collect())),
         cpuset_mems: Some(Arc::new((0..4).collect())),
@@ -137,10 +140,7 @@ fn memory(current: u64, limit: u64, anon: f64, growth: Option<f64>) -> CgroupMem
             Some(_) => Known::None,
             None => Known::Missing,
         },
-        events_high: 0.into(),
-        events_max: 0.into(),
-        events_oom: 0.into(),
-        events_oom_kill: 0.into(),
+        events: CgroupEvents { high: 0.into(), max: 0.into(), oom: 0.into(), oom_kill: 0.into() },
         oom_kills_gained: Some(0),
         events_max_per_second: Some(0.0),
         pgscan_direct_per_second: Some(0.0),

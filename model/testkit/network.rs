@@ -8,12 +8,12 @@ use std::sync::Arc;
 pub(super) fn server(frame: &mut Frame, second: u64) {
     let trouble = Shape::SERVER.trouble(second);
     let mut eth0 = nic("eth0", 2, "mlx5_core", 25_000, Some(2), 94_000.0 * trouble, 41_000.0 * trouble);
-    eth0.combined = channel(1, 8);
+    eth0.channels.combined = channel(1, 8);
     eth0.bus_info = "0000:81:00.0".into();
     eth0.local_cpus = Some(Arc::new([16..24, 48..56].into_iter().flatten().collect()));
     eth0.queues = vec![queue(0, 141, 17, Some(2), 94_000.0 * trouble, 0.08 + 0.88 * trouble)];
     let mut eth1 = nic("eth1", 3, "ixgbe", 10_000, Some(0), 2_100.0, 1_900.0);
-    eth1.combined = channel(4, 63);
+    eth1.channels.combined = channel(4, 63);
     eth1.queues = (0..4).map(|index| queue(index, 160 + index, index * 2, Some(0), 500.0, 0.01)).collect();
     let mut virt = nic("cali7f3a", 9, "veth", 0, None, 880.0, 760.0);
     (virt.kind, virt.speed_mbps, virt.capacity_mbps, virt.utilisation) =
@@ -26,7 +26,7 @@ pub(super) fn server(frame: &mut Frame, second: u64) {
 
 pub(super) fn wide(frame: &mut Frame) {
     let mut eth0 = nic("ens1f0np0", 2, "mlx5_core", 100_000, Some(7), 1_200_000.0, 900_000.0);
-    eth0.combined = channel(64, 64);
+    eth0.channels.combined = channel(64, 64);
     eth0.queues = (0..64).map(|index| queue(index, 200 + index, 224 + index % 32, Some(7), 18_750.0, 0.2)).collect();
     frame.nics = vec![loopback(), eth0];
     irqs(frame);
@@ -39,7 +39,7 @@ pub(super) fn tiny(frame: &mut Frame) {
     let mut ens3 = nic("ens3", 2, "virtio_net", 0, None, 210.0, 180.0);
     (ens3.speed_mbps, ens3.capacity_mbps, ens3.utilisation, ens3.node) =
         (Known::None, Known::None, None, Known::Value(0));
-    ens3.combined = channel(1, 1);
+    ens3.channels.combined = channel(1, 1);
     ens3.queues = vec![queue(0, 27, 1, Some(0), 210.0, 0.01)];
     frame.nics = vec![loopback(), ens3];
     irqs(frame);
@@ -110,7 +110,6 @@ fn irqs(frame: &mut Frame) {
         for queue in &nic.queues {
             let cpu = queue.cpus.as_ref().and_then(|cpus| cpus.first()).unwrap_or_default();
             irqs.push(Irq {
-                slot: irqs.len(),
                 irq: queue.irq.value().unwrap_or_default(),
                 name: format!("{}-{}", nic.name, queue.queue).into(),
                 chip: "IR-PCI-MSIX-0000:81:00.0".into(),
@@ -122,11 +121,11 @@ fn irqs(frame: &mut Frame) {
                 managed: false.into(),
                 node: nic.node,
                 device: Arc::clone(&nic.name),
+                ..Irq::default()
             });
         }
     }
     irqs.push(Irq {
-        slot: irqs.len(),
         irq: 900,
         name: "nvme0q1".into(),
         chip: "IR-PCI-MSIX-0000:01:00.0".into(),
@@ -138,18 +137,19 @@ fn irqs(frame: &mut Frame) {
         managed: true.into(),
         node: 0.into(),
         device: "0000:01:00.0".into(),
+        ..Irq::default()
     });
     irqs.sort_by_key(|irq| irq.irq);
     frame.irqs = irqs;
-    let arch = |slot, name: &str, description: &str, rate| ArchIrq {
-        slot,
+    let arch = |name: &str, description: &str, rate| ArchIrq {
         name: name.into(),
         description: description.into(),
         total: 90_000_000.into(),
         per_second: Some(rate),
+        ..ArchIrq::default()
     };
     frame.irqs_arch =
-        vec![arch(0, "LOC", "Local timer interrupts", 9_800.0), arch(1, "RES", "Rescheduling interrupts", 2_400.0)];
+        vec![arch("LOC", "Local timer interrupts", 9_800.0), arch("RES", "Rescheduling interrupts", 2_400.0)];
 }
 
 fn backlog(frame: &mut Frame, hot: u32, trouble: f64) {
@@ -171,17 +171,13 @@ fn backlog(frame: &mut Frame, hot: u32, trouble: f64) {
             received_rps_per_second: Some(0.0),
         })
         .collect();
-    let kind = |slot, name: &str, rate: f64| Softirq {
-        slot,
+    let kind = |name: &str, rate: f64| Softirq {
         name: name.into(),
         total: 52_000_000.into(),
         per_second: Some(rate),
         per_cpu_per_second: vec![(hot, rate)],
+        ..Softirq::default()
     };
-    frame.softirqs = vec![
-        kind(0, "TIMER", 9_000.0),
-        kind(1, "NET_TX", 120.0),
-        kind(2, "NET_RX", 31_000.0 * trouble),
-        kind(3, "RCU", 4_000.0),
-    ];
+    frame.softirqs =
+        vec![kind("TIMER", 9_000.0), kind("NET_TX", 120.0), kind("NET_RX", 31_000.0 * trouble), kind("RCU", 4_000.0)];
 }

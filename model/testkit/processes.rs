@@ -24,7 +24,6 @@ pub(super) fn server(frame: &mut Frame, _second: u64) {
     frame.threads.push(thread(98, 98, "ksoftirqd/17", 0.96, 17, true));
     rows.extend((0..24).map(|index| background(index, &all)));
     rows.sort_by_key(|process| process.pid);
-    rows.iter_mut().enumerate().for_each(|(slot, row)| row.slot = slot);
     frame.threads.sort_by_key(|thread| (thread.pid, thread.tid));
     frame.processes = rows;
 }
@@ -100,7 +99,7 @@ fn schedulers(pid: u32) -> impl Iterator<Item = Thread> {
 
 fn thread(tid: u32, pid: u32, comm: &str, cores: f64, cpu: u32, fixed: bool) -> Thread {
     Thread {
-        slot: tid as usize,
+        has_schedstat: true,
         tid,
         pid,
         comm: comm.into(),

@@ -1,12 +1,13 @@
 //! What `check` says.
 
 use super::watch::Seen;
-use crate::export::json::{self, Findings};
+use crate::export::json::Findings;
 use crate::units;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, Write};
 use topotop_model::bottleneck::{Resource, Resources, Verdict, exclusions, sentence};
+use topotop_model::document;
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::locale::check as text;
@@ -41,7 +42,7 @@ pub(super) fn short(
         let short = short.map(|(seen, resource)| Short {
             recording: printable(&seen.name).into_owned(),
             said: printable(&resource.summary()).into_owned(),
-            resource: json::resource(&resource),
+            resource: document::Resource::from(&resource),
         });
         serde_json::to_writer(&mut *out, &LimitingMachine { bottleneck: short })?;
         return out.write_all(b"\n");
@@ -185,7 +186,7 @@ struct LimitingMachine {
 struct Short {
     recording: String,
     said: String,
-    resource: json::Resource,
+    resource: document::Resource,
 }
 
 /// The summary, and with `whole` the findings and how the rules stand.

@@ -146,7 +146,7 @@ fn print(text: &str) -> Result<(), String> {
     }
 }
 
-fn document(value: &serde_json::Value) -> Result<(), String> {
+fn print_json(value: &impl serde::Serialize) -> Result<(), String> {
     let text = serde_json::to_string_pretty(value).map_err(|error| format!("the document: {error}"))?;
     print(&(text + "\n"))
 }

@@ -1,9 +1,8 @@
-//! A plan with its values, as text and as JSON.
+//! A plan with its values as text.
 
 use super::applier::Proposal;
-use serde_json::{Map, Value, json};
 use std::io::{self, Write};
-use topotop_model::fix::{Item, Plan, Snippet, Target, together};
+use topotop_model::fix::{Item, Plan, Snippet, together};
 use topotop_model::locale::Text;
 use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
@@ -104,85 +103,4 @@ fn watched(plan: &Plan) -> String {
     let times = text::WatchWindows { settle: &verify.settle_seconds, after: &verify.after_seconds }.to_string();
     parts.push(times);
     parts.join(", ")
-}
-
-/// The same as JSON.
-pub(crate) fn json(proposal: &Proposal) -> Map<String, Value> {
-    let resolved = &proposal.resolved;
-    let plan = &resolved.plan;
-    let strings = |lines: &[String]| lines.iter().map(|line| safe(line)).collect::<Vec<_>>();
-    let snippet = |snippet: &Snippet| json!({"place": safe(&snippet.place), "text": lines(&snippet.text)});
-    let steps = plan.steps.iter().enumerate().map(|(index, step)| {
-        let unread = resolved.unread.iter().find(|(place, _)| *place == index).map(|(_, why)| why.as_str());
-        self::step(
-            &step.what,
-            &step.target,
-            &step.new,
-            resolved.items.get(index).map_or(&[][..], Vec::as_slice),
-            unread,
-        )
-    });
-    let watch = |watch: &topotop_model::diff::Watch| json!({"subject": safe(&watch.subject.to_string()), "metric": watch.metric});
-    let verify = &plan.verify;
-    let document = json!({
-        "id": plan.id(),
-        "rule": plan.rule,
-        "subject": safe(&plan.subject.to_string()),
-        "title": safe(&plan.title),
-        "executable": plan.is_executable(),
-        "changes": plan.identity.iter().map(|who| safe(&who.to_string())).collect::<Vec<_>>(),
-        "commands": strings(&plan.commands),
-        "steps": steps.collect::<Vec<_>>(),
-        "kept": plan.kept.iter().map(|target| safe(&target.to_string())).collect::<Vec<_>>(),
-        "risk": plan.risk.name(),
-        "breaks": strings(&plan.breaks),
-        "cuts_off": strings(&plan.cuts_off),
-        "needs": plan.needs.iter().map(|need| json!({"capability": need.capability, "what": need.what})).collect::<Vec<_>>(),
-        "undo": safe(&plan.undo),
-        "lost": strings(&plan.lost),
-        "reverters": strings(&plan.reverters),
-        "verify": {
-            "load": verify.load.as_ref().map(watch),
-            "cost": verify.cost.as_ref().map(watch),
-            "guards": verify.guards.iter().map(watch).collect::<Vec<_>>(),
-            "before_seconds": verify.before_seconds,
-            "settle_seconds": verify.settle_seconds,
-            "after_seconds": verify.after_seconds,
-        },
-        "advice": plan.snippets.iter().map(snippet).collect::<Vec<_>>(),
-        "persistent": plan.persistent.as_ref().map(snippet),
-        "refused": proposal.refused.as_deref().map(safe),
-    });
-    match document {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
-}
-
-fn step(what: &str, target: &Target, new: &str, items: &[Item], unread: Option<&str>) -> Value {
-    let alike = items.first().filter(|first| items.iter().all(|item| item.old == first.old));
-    let mut step = json!({
-        "what": safe(what),
-        "target": safe(&target.to_string()),
-        "new": safe(new),
-        "items": items.iter().map(|item| json!({"key": safe(&item.key), "old": item.old.as_deref().map(safe), "new": safe(&item.new)})).collect::<Vec<_>>(),
-    });
-    // Absent where the items differ or were not read.
-    if let (Some(map), Some(first)) = (step.as_object_mut(), alike) {
-        map.insert("old".to_owned(), json!(first.old.as_deref().map(safe)));
-    }
-    if let (Some(map), Some(why)) = (step.as_object_mut(), unread) {
-        map.insert("unread".to_owned(), json!(safe(why)));
-    }
-    step
-}
-
-/// Text of the machine for a document, without control characters.
-pub(crate) fn safe(text: &str) -> String {
-    printable(text).into_owned()
-}
-
-/// The same of several lines.
-pub(crate) fn lines(text: &str) -> String {
-    text.split('\n').map(printable).collect::<Vec<_>>().join("\n")
 }

@@ -21,8 +21,12 @@ const ELSEWHERE: [&str; 12] = [
 
 /// Everything in a document that the schema does not allow, as `path: what`.
 pub(crate) fn violations(schema: &Value, document: &Value) -> Vec<String> {
-    let mut checker = Checker { root: schema, found: Vec::new() };
-    checker.check(schema, document, "");
+    violations_below(schema, schema, document)
+}
+
+fn violations_below(root: &Value, schema: &Value, value: &Value) -> Vec<String> {
+    let mut checker = Checker { root, found: Vec::new() };
+    checker.check(schema, value, "");
     checker.found
 }
 
@@ -54,6 +58,12 @@ impl<'a> Checker<'a> {
                 }
                 "pattern" if value.as_str().is_some_and(|text| !matches(rule, text)) => {
                     self.say(path, &format!("{value} does not look like {rule}"));
+                }
+                "anyOf" | "oneOf" => {
+                    let fits = |rule: &Value| violations_below(self.root, rule, value).is_empty();
+                    if !rule.as_array().expect("a list").iter().any(fits) {
+                        self.say(path, &format!("{value} fits none of {rule}"));
+                    }
                 }
                 "items" => self.items(rule, value, path),
                 "required" => self.required(rule, value, path),

@@ -76,7 +76,7 @@ fn a_group_that_was_removed_and_one_of_its_name_are_missed() {
     let session = asked("F-LIMIT", &group.on(), dir.path(), &[]);
     std::fs::remove_dir(&group.0).expect("removed");
     std::fs::create_dir(&group.0).expect("another");
-    refused(session, &format!("{} was removed and made again", group.0.display()), dir.path());
+    refused(session, &format!("{} was removed and created again", group.0.display()), dir.path());
     assert_eq!(limit(), before);
     let session = asked("F-LIMIT", &group.on(), dir.path(), &[]);
     std::fs::remove_dir(&group.0).expect("removed");

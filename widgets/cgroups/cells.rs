@@ -68,7 +68,7 @@ pub(super) fn fill(memory: &CgroupMemory) -> Option<f64> {
 pub(super) fn alarm(group: &Cgroup, memory: &CgroupMemory) -> Role {
     let (Some(limit), Some(fill)) = (bound(memory), fill(memory)) else { return Role::Dim };
     let stuck = memory.unreclaimable_bytes.value().map(|bytes| bytes as f64 / limit);
-    let stall = group.memory_pressure.and_then(|stall| stall.some_ratio).unwrap_or(0.0);
+    let stall = group.pressure.memory.and_then(|stall| stall.some_ratio).unwrap_or(0.0);
     let hurts = stall >= 0.05
         || memory.pgscan_direct_per_second.is_some_and(|rate| rate >= 5_000.0)
         || memory.refault_file_per_second.is_some_and(|rate| rate >= 500.0);
@@ -224,7 +224,7 @@ pub(super) fn kills(memory: &CgroupMemory, pen: &mut Pen<'_>) {
         pen.text(Role::Critical, &format!("+{gained}"));
         return;
     }
-    pen.value(memory.events_oom_kill, "—", "/memory.events", |kills| {
+    pen.value(memory.events.oom_kill, "—", "/memory.events", |kills| {
         (units::full(kills), if kills > 0 { Role::Warn } else { Role::Dim })
     });
 }

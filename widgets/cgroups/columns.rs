@@ -63,10 +63,10 @@ const PSI_MEMORY: Column<Row> = Column::right(
     2,
     |_| Width::fixed(5),
     |cx, row, pen| {
-        with(cx, row, |group| cells::stall(group, group.memory_pressure, "/memory.pressure", false, pen));
+        with(cx, row, |group| cells::stall(group, group.pressure.memory, "/memory.pressure", false, pen));
     },
 )
-.highest(|cx, row| number(cx, row, |group| group.memory_pressure?.some_ratio));
+.highest(|cx, row| number(cx, row, |group| group.pressure.memory?.some_ratio));
 
 pub(super) static MEMORY: &[Column<Row>] = &[
     NAME,
@@ -157,7 +157,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
             memory(cx, row, pen, |_, memory, pen| cells::kills(memory, pen));
         },
     )
-    .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.events_oom_kill.value()? as f64))),
+    .highest(|cx, row| number(cx, row, |group| Some(group.memory.as_ref()?.events.oom_kill.value()? as f64))),
     CORES,
     Column::right(
         text::QUOTA_HEAD,

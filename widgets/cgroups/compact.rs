@@ -66,7 +66,7 @@ fn line(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, name: u16, pen: &mut
 
 /// What hurts most, else when it will be full.
 fn ending(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>) {
-    let stall = group.memory_pressure.and_then(|stall| stall.some_ratio).unwrap_or(0.0);
+    let stall = group.pressure.memory.and_then(|stall| stall.some_ratio).unwrap_or(0.0);
     if let Some(kills) = memory.oom_kills_gained.filter(|&kills| kills > 0) {
         pen.text(Role::Critical, &format!("OOM +{kills}"));
     } else if stall >= 0.01 {

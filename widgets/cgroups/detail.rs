@@ -32,7 +32,7 @@ pub(super) fn doc(cx: &Cx<'_>, id: &Id, width: u16) -> Doc {
     cpu_lines(cx, &mut doc, group, usize::from(width.saturating_sub(18)));
     doc.gap();
     doc.head(text::PRESSURE_SECTION);
-    let stalls = [group.cpu_pressure, group.memory_pressure, group.io_pressure];
+    let stalls = [group.pressure.cpu, group.pressure.memory, group.pressure.io];
     if group.version == 1 && stalls.iter().all(Option::is_none) {
         doc.pair(&text::PRESSURE, text::VERSION_TWO_ONLY, Role::Absent);
     } else {
@@ -136,10 +136,10 @@ fn events(cx: &Cx<'_>, doc: &mut Doc, memory: &CgroupMemory) {
     };
     doc.gap();
     doc.head(text::EVENTS_SECTION);
-    count(doc, &text::EVENTS_HIGH, memory.events_high, None, false);
-    count(doc, &text::EVENTS_MAX, memory.events_max, memory.events_max_per_second, false);
-    count(doc, &text::EVENTS_OOM, memory.events_oom, None, true);
-    count(doc, &text::EVENTS_OOM_KILL, memory.events_oom_kill, None, true);
+    count(doc, &text::EVENTS_HIGH, memory.events.high, None, false);
+    count(doc, &text::EVENTS_MAX, memory.events.max, memory.events_max_per_second, false);
+    count(doc, &text::EVENTS_OOM, memory.events.oom, None, true);
+    count(doc, &text::EVENTS_OOM_KILL, memory.events.oom_kill, None, true);
     let rates = [
         (text::DIRECT_SCANS, memory.pgscan_direct_per_second),
         (text::DIRECT_STEALS, memory.pgsteal_direct_per_second),

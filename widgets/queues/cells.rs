@@ -150,16 +150,16 @@ pub(super) fn matrix(cx: &Cx<'_>, irq: &Irq, pen: &mut Pen<'_>) {
     let strip = Strip::new(cx, pen.left());
     let allowed = irq.effective_affinity.as_deref().or(irq.affinity.as_deref());
     if cx.frame.interval_seconds.is_none() {
-        let Some(counts) = cx.frame.irq_per_cpu(irq) else {
+        let Some(counts) = &irq.per_cpu else {
             pen.unread("proc/interrupts");
             return;
         };
         let floats = |counts: &[(u32, u64)]| -> Vec<(u32, f64)> {
             counts.iter().map(|&(cpu, count)| (cpu, count as f64)).collect()
         };
-        let all = cx.frame.irqs.iter().filter_map(|irq| cx.frame.irq_per_cpu(irq)).flatten();
+        let all = cx.frame.irqs.iter().filter_map(|irq| irq.per_cpu.as_ref()).flat_map(|counts| &counts.0);
         let most = all.map(|entry| entry.1).max().unwrap_or(0) as f64;
-        strip::draw(&strip, &floats(counts), most, allowed, pen);
+        strip::draw(&strip, &floats(&counts.0), most, allowed, pen);
         return;
     }
     if irq.per_second.is_none() && irq.per_cpu_per_second.is_empty() {

@@ -79,8 +79,8 @@ fn head(nic: &Nic, pen: &mut Pen<'_>) {
     if let Some(node) = nic.node.value() {
         pen.text(Role::node(node), &format!("n{node}")).skip(1);
     }
-    if !nic.combined.current.is_missing() {
-        let (channels, role) = nic::channel_text(nic.combined, true);
+    if !nic.channels.combined.current.is_missing() {
+        let (channels, role) = nic::channel_text(nic.channels.combined, true);
         pen.text(Role::Dim, &text::CHANNELS_SHORT).skip(1).text(role, &channels).skip(1);
     }
     // One sample has no rates, which the title says once.

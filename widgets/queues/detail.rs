@@ -65,10 +65,10 @@ fn interface(doc: &mut Doc, nic: &Nic, room: usize) {
     doc.gap();
     doc.head(text::CHANNELS_SECTION);
     let kinds = [
-        (text::COMBINED, nic.combined),
-        (text::RX, nic.rx_channels),
-        (text::TX, nic.tx_channels),
-        (text::OTHER_KIND, nic.other_channels),
+        (text::COMBINED, nic.channels.combined),
+        (text::RX, nic.channels.rx),
+        (text::TX, nic.channels.tx),
+        (text::OTHER_KIND, nic.channels.other),
         (text::RX_RING, nic.rx_ring),
     ];
     for (name, channel) in kinds {

@@ -82,10 +82,10 @@ fn bits(mbps: u64) -> Short {
 /// As `ethtool -l` tells it: current of maximum of every kind that the driver has.
 fn channels(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
     let kinds = [
-        (text::COMBINED, nic.combined),
-        (text::RX, nic.rx_channels),
-        (text::TX, nic.tx_channels),
-        (text::OTHER_KIND, nic.other_channels),
+        (text::COMBINED, nic.channels.combined),
+        (text::RX, nic.channels.rx),
+        (text::TX, nic.channels.tx),
+        (text::OTHER_KIND, nic.channels.other),
     ];
     if kinds.iter().all(|(_, channel)| channel.max.is_missing() && channel.current.is_missing()) {
         let (text, role) = mark::missing(cx, "channels");

@@ -1,7 +1,7 @@
 //! What a group's memory is made of, what could be given back, and when its limit is reached.
 
 use super::{Rates, parent};
-use crate::frame::{Cgroup, CgroupMemory, NodeBytes};
+use crate::frame::{Cgroup, CgroupEvents, CgroupMemory, NodeBytes};
 use crate::tables::cgroups::Cgroups;
 use crate::{Known, Num, Snapshot, Table};
 use std::collections::HashMap;
@@ -32,10 +32,12 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
         reclaimable_bytes: reclaimable,
         unreclaimable_bytes: minus(current, reclaimable),
         growth_bytes_per_second: pair.slope(slot, |table| &table.memory_current_bytes),
-        events_high: table.events_high.get(slot),
-        events_max: table.events_max.get(slot),
-        events_oom: table.events_oom.get(slot),
-        events_oom_kill: table.events_oom_kill.get(slot),
+        events: CgroupEvents {
+            high: table.events_high.get(slot),
+            max: table.events_max.get(slot),
+            oom: table.events_oom.get(slot),
+            oom_kill: table.events_oom_kill.get(slot),
+        },
         oom_kills_gained: pair.gain(slot, |table| &table.events_oom_kill),
         events_max_per_second: pair.rate(slot, |table| &table.events_max),
         pgscan_direct_per_second: pair.rate(slot, |table| &table.pgscan_direct),
@@ -44,6 +46,7 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
         pgmajfault_per_second: pair.rate(slot, |table| &table.pgmajfault),
         pgsteal_per_second: pair.rate(slot, |table| &table.pgsteal),
         file_mapped_bytes: table.file_mapped_bytes.get(slot),
+        swap_limit_bytes: table.swap_limit_bytes.get(slot),
         swap_bytes: table.swap_bytes.get(slot),
         swap_growth_bytes_per_second: pair.slope(slot, |table| &table.swap_bytes),
         pagecache_limit_bytes: table.pagecache_limit_bytes.get(slot),

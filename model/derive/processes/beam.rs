@@ -2,19 +2,14 @@
 
 use crate::Known;
 use crate::frame::{Beam, Process, Thread};
-use crate::tables::processes::{Processes, Threads};
+use crate::tables::processes::Processes;
 use std::sync::Arc;
 
 /// Less CPU time than this, and a scheduler has done nothing but start: the emulator keeps it offline.
 const STARTED_NS: u64 = 5_000_000;
 
-pub(super) fn derive(
-    process: &Process,
-    table: &Processes,
-    threads: &[Thread],
-    thread_table: Option<&Threads>,
-) -> Option<Beam> {
-    let told = table.beam_bind_type.get(process.slot);
+pub(super) fn derive(process: &Process, (table, slot): (&Processes, usize), threads: &[Thread]) -> Option<Beam> {
+    let told = table.beam_bind_type.get(slot);
     if told.is_none() && !(*process.comm == *"beam" || process.comm.starts_with("beam.")) {
         return None;
     }
@@ -41,16 +36,15 @@ pub(super) fn derive(
         },
         bound_now: Known::or_missing(known.then_some(bound)),
         schedulers: Known::or_missing(seen.then_some(schedulers.len() as u64)),
-        schedulers_online: online(&schedulers, thread_table),
+        schedulers_online: online(&schedulers),
         schedulers_active: rates.clone().next().is_some().then(|| rates.filter(|&used| used > 0.0).count() as u64),
         pinned,
     })
 }
 
 /// The schedulers that ever did more than start; unknown if the kernel does not count the CPU time of one of them.
-fn online(schedulers: &[&Thread], table: Option<&Threads>) -> Known<u64> {
-    let ran = |thread: &&Thread| table?.run_ns.value(thread.slot);
-    let all: Option<Vec<u64>> = schedulers.iter().map(ran).collect();
+fn online(schedulers: &[&Thread]) -> Known<u64> {
+    let all: Option<Vec<u64>> = schedulers.iter().map(|thread| thread.run_ns.value()).collect();
     let all = all.filter(|all| !all.is_empty());
     Known::or_missing(all.map(|all| all.iter().filter(|ran| **ran >= STARTED_NS).count() as u64))
 }

@@ -13,12 +13,10 @@ pub(super) struct Rows<'a> {
     by_process: HashMap<(u32, u64), usize>,
     /// Where there is one node with memory, nobody needs to be asked.
     only_node: Option<u32>,
-    /// What the rows that are filled were filled from, where the topology was the same.
-    filled_from: Option<&'a Processes>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(window: &'a Window, topology: &Topology, filled_from: Option<&'a Processes>) -> Self {
+    pub(super) fn new(window: &'a Window, topology: &Topology) -> Self {
         let table = window.now.process_memory.value();
         let keys = |table: &'a MemoryTable| {
             let key = |slot| Some(((table.pid.id(slot).value()?, table.starttime.value(slot)?), slot));
@@ -26,22 +24,22 @@ impl<'a> Rows<'a> {
         };
         let mut nodes = topology.nodes.iter().filter(|node| node.has_memory);
         let only_node = nodes.next().filter(|_| nodes.next().is_none()).map(|node| node.id);
-        Self { table, by_process: table.map(keys).unwrap_or_default(), only_node, filled_from }
+        Self { table, by_process: table.map(keys).unwrap_or_default(), only_node }
     }
 
     fn find(&self, process: &Process) -> Option<(&'a MemoryTable, usize)> {
         Some((self.table?, *self.by_process.get(&(process.pid, process.starttime))?))
     }
 
-    /// The memory of a process, whose slot was another when it was filled last, and its policy, empty when nobody asked.
-    pub(super) fn fill(&self, process: &mut Process, was: usize, processes: &Processes, now_ns: u64) {
+    /// The memory of a process and its policy, empty where it was not sampled.
+    pub(super) fn fill(&self, process: &mut Process, row: usize, processes: &Processes, now_ns: u64) {
         let mut memory = process.memory.take().unwrap_or_default();
         let known = if let Some((table, slot)) = self.find(process) {
             text(&mut process.policy, table.policy.get(slot));
             answer(&mut memory, table, slot, now_ns)
         } else {
             text(&mut process.policy, None);
-            self.only_node.and_then(|node| self.on_one_node(&mut memory, node, processes, (was, process.slot), now_ns))
+            self.only_node.and_then(|node| on_one_node(&mut memory, node, (processes, row), now_ns))
         };
         process.memory = known.map(|()| {
             // Nearly all do nothing: without looking where.
@@ -50,30 +48,17 @@ impl<'a> Rows<'a> {
             memory
         });
     }
+}
 
-    fn on_one_node(
-        &self,
-        memory: &mut ProcessMemory,
-        node: u32,
-        processes: &Processes,
-        (was_slot, slot): (usize, usize),
-        now_ns: u64,
-    ) -> Option<()> {
-        let read = |table: &Processes, slot| {
-            let anon = table.rss_anon_bytes.value(slot)?.saturating_add(table.rss_shmem_bytes.value(slot)?);
-            Some((anon, table.rss_file_bytes.value(slot)?))
-        };
-        let (anon, file) = read(processes, slot)?;
-        let read_at = processes.details_at_ns.value(slot)?;
-        let was = self.filled_from.filter(|_| memory.source == MemorySource::OneNode);
-        if was.and_then(|table| read(table, was_slot)) != Some((anon, file)) {
-            replace(&mut memory.by_node, &[(node, anon)]);
-            replace(&mut memory.file_by_node, &[(node, file)]);
-        }
-        (memory.source, memory.error) = (MemorySource::OneNode, 0.0);
-        memory.age_seconds = now_ns.saturating_sub(read_at) as f64 / 1e9;
-        Some(())
-    }
+fn on_one_node(memory: &mut ProcessMemory, node: u32, (table, slot): (&Processes, usize), now_ns: u64) -> Option<()> {
+    let anon = table.rss_anon_bytes.value(slot)?.saturating_add(table.rss_shmem_bytes.value(slot)?);
+    let file = table.rss_file_bytes.value(slot)?;
+    let read_at = table.details_at_ns.value(slot)?;
+    replace(&mut memory.by_node, &[(node, anon)]);
+    replace(&mut memory.file_by_node, &[(node, file)]);
+    (memory.source, memory.error) = (MemorySource::OneNode, 0.0);
+    memory.age_seconds = now_ns.saturating_sub(read_at) as f64 / 1e9;
+    Some(())
 }
 
 fn answer(memory: &mut ProcessMemory, table: &MemoryTable, slot: usize, now_ns: u64) -> Option<()> {

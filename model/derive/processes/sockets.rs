@@ -40,16 +40,9 @@ impl<'a> Sockets<'a> {
     fn listen(&mut self, owners: &SocketOwners, table: &Listeners) {
         let key = |slot| Some((owners.pid.id(slot).value().zip(owners.starttime.value(slot))?, ()));
         self.owners = sorted(owners.rows().iter().filter_map(key).collect());
-        let listener = |slot| {
-            let listener = Listener {
-                port: table.port.value(slot).and_then(|port| u16::try_from(port).ok())?,
-                protocol: table.protocol.or_empty(slot),
-                address: table.address.or_empty(slot),
-                netns: table.netns.value(slot).unwrap_or_default(),
-            };
-            Some((table.pid.id(slot).value().zip(table.starttime.value(slot))?, listener))
-        };
-        self.listeners = sorted(table.rows().iter().filter_map(listener).collect());
+        let listener = |slot| listener(table, slot).zip(table.pid.id(slot).value().zip(table.starttime.value(slot)));
+        self.listeners =
+            sorted(table.rows().iter().filter_map(listener).map(|(listener, key)| (key, listener)).collect());
     }
 
     /// Adds what is known of a process; they come in the order of their pids and start times.
@@ -71,6 +64,23 @@ impl<'a> Sockets<'a> {
         });
         process.peers = peers;
     }
+}
+
+/// Listening sockets of no process that is there.
+pub(super) fn unowned(window: &Window, processes: &[Process]) -> Vec<Listener> {
+    let Some(table) = window.now.listeners.value() else { return Vec::new() };
+    let owned = |pid: u32| processes.binary_search_by_key(&pid, |process| process.pid).is_ok();
+    let rows = table.rows().iter().filter(|slot| !table.pid.id(*slot).value().is_some_and(owned));
+    rows.filter_map(|slot| listener(table, slot)).collect()
+}
+
+fn listener(table: &Listeners, slot: usize) -> Option<Listener> {
+    Some(Listener {
+        port: table.port.value(slot).and_then(|port| u16::try_from(port).ok())?,
+        protocol: table.protocol.or_empty(slot),
+        address: table.address.or_empty(slot),
+        netns: table.netns.value(slot).unwrap_or_default(),
+    })
 }
 
 fn sorted<T: Ord>(mut rows: Vec<(Key, T)>) -> ByProcess<T> {

@@ -25,11 +25,12 @@ fn one(pair: Pair<'_, Threads>, slot: usize, masks: &mut Masks<'_>) -> Option<Th
     let still = || stood_still(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns);
     let ran = ran.map(|cores| cores.min(1.0)).or_else(still);
     Some(Thread {
-        slot,
         tid: table.tid.id(slot).value()?,
         pid: table.pid.id(slot).value()?,
         comm: table.comm.or_empty(slot),
         cpu_cores: ran,
+        has_schedstat: table.run_ns.value(slot).is_some(),
+        run_ns: table.run_ns.get(slot),
         wait_share: wait_share(run, wait),
         demand_cores: ran.zip(wait.and_then(share)).map(|(ran, waited)| ran + waited),
         state: table.state.value(slot).and_then(|code| char::from_u32(code as u32)).unwrap_or('?'),

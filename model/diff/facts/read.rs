@@ -2,9 +2,8 @@
 
 use super::super::subject::{Names, Subject};
 use super::Facts;
-use crate::derive::Deriver;
 use crate::frame::{Cgroup, Frame, Nic, Process};
-use crate::{IdSet, Known, Snapshot, State, Table, Window};
+use crate::{IdSet, Known};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -16,37 +15,19 @@ pub(super) const AFFINITY: &str = "affinity";
 /// Where an interrupt goes.
 pub(super) const EFFECTIVE: &str = "effective affinity";
 
-/// All settings of a snapshot.
-pub(super) fn facts(snapshot: &Snapshot) -> Facts {
-    let window = Window { now: snapshot.clone(), ..Window::default() };
-    let frame = Deriver::default().frame(&window);
+/// All settings of a frame.
+pub(super) fn facts(frame: &Frame) -> Facts {
     let mut list = List::default();
-    list.host(&frame);
-    list.cpus(&frame);
-    frame.nics.iter().for_each(|nic| list.nic(nic, snapshot));
-    list.irqs(&frame);
+    list.host(frame);
+    list.cpus(frame);
+    frame.nics.iter().for_each(|nic| list.nic(nic));
+    list.irqs(frame);
     let mut names = Names::default();
-    names.learn(&frame);
+    names.learn(frame);
     frame.cgroups.iter().for_each(|group| list.cgroup(group, &mut names));
-    list.disks(&frame);
+    list.disks(frame);
     frame.processes.iter().filter(|process| !process.kernel).for_each(|process| list.process(process, &mut names));
     list.finish()
-}
-
-/// True if irqbalance moves interrupts.
-pub(super) fn balances(snapshot: &Snapshot) -> bool {
-    let table = snapshot.irqbalance.data();
-    let state = snapshot.irqbalance.value().and_then(|_| table.state.get(table.first()?));
-    state.is_some_and(|state| &**state == "running")
-}
-
-/// True if the section that tells of a subject was read: only then is "not there" an answer.
-pub(super) fn is_read(subject: &Subject, snapshot: &Snapshot) -> bool {
-    match subject {
-        Subject::Nic(_) => snapshot.nics.state == State::Read,
-        Subject::Disk(_) => snapshot.disks.state == State::Read,
-        _ => false,
-    }
 }
 
 /// Settings as they are gathered: those of several bearers of one name are all kept, up to a few.
@@ -141,25 +122,24 @@ impl List {
         let nodes: Vec<String> =
             topology.nodes.iter().map(|node| format!("{}: {}", node.id, cpus(&node.cpus))).collect();
         self.put(&subject, "nodes", nodes.join("; "));
-        let table = frame.raw.cpu_topology.data();
-        let mut governors: BTreeMap<Arc<str>, IdSet> = BTreeMap::new();
-        for slot in table.rows().iter() {
-            if let (Some(governor), Some(cpu)) = (table.governor.get(slot), table.cpu.id(slot).value()) {
-                governors.entry(Arc::clone(governor)).or_default().insert(cpu);
+        let mut governors: BTreeMap<&str, IdSet> = BTreeMap::new();
+        for cpu in &topology.cpus {
+            if let Some(clock) = &cpu.clock {
+                governors.entry(&clock.governor).or_default().insert(cpu.id);
             }
         }
         let governors: Vec<String> = governors.iter().map(|(name, cpus)| format!("{name}: {cpus}")).collect();
         self.text(&subject, "governor", &governors.join("; "));
     }
 
-    fn nic(&mut self, nic: &Nic, snapshot: &Snapshot) {
+    fn nic(&mut self, nic: &Nic) {
         let subject = Subject::Nic(Arc::clone(&nic.name));
         self.put(&subject, EXISTS, "yes");
         self.text(&subject, "driver", &nic.driver);
         let channels = [
-            ("combined channels", nic.combined.current),
-            ("rx channels", nic.rx_channels.current),
-            ("tx channels", nic.tx_channels.current),
+            ("combined channels", nic.channels.combined.current),
+            ("rx channels", nic.channels.rx.current),
+            ("tx channels", nic.channels.tx.current),
             ("rx ring", nic.rx_ring.current),
             ("speed (Mbit/s)", nic.speed_mbps),
         ];
@@ -169,7 +149,7 @@ impl List {
         self.known(&subject, "link", nic.carrier.map(yes_no), "none");
         self.known(&subject, "node", nic.node, "none");
         self.known(&subject, "master", nic.master.clone(), "none");
-        self.known(&subject, "MTU", snapshot.nics.data().mtu.get(nic.slot), "none");
+        self.known(&subject, "MTU", nic.mtu, "none");
         for queue in &nic.queues {
             let name = (Arc::clone(&nic.name), Arc::clone(&queue.direction));
             let subject = Subject::Queue { nic: name.0, direction: name.1, queue: queue.queue };
@@ -191,7 +171,7 @@ impl List {
         if let Some(memory) = &group.memory {
             self.known(&subject, "memory limit", memory.limit_bytes.map(mebibytes), "none");
             self.known(&subject, "memory.high", memory.high_bytes.map(mebibytes), "none");
-            self.known(&subject, "OOM kills", memory.events_oom_kill, "0");
+            self.known(&subject, "OOM kills", memory.events.oom_kill, "0");
         }
         self.known(&subject, "CPU quota", group.cpu.quota_cores.map(|cores| format!("{cores:.2} cores")), "none");
         self.set(&subject, "cpuset.cpus", group.cpuset_cpus.as_ref());

@@ -49,23 +49,23 @@ pub(in super::super) const CGROUP: Table = &[
         "cgroup.cpu_pressure",
         text::cgroup::CPU_PRESSURE,
         Lower,
-        Read::Cgroup(|group| group.cpu_pressure?.some_ratio),
+        Read::Cgroup(|group| group.pressure.cpu?.some_ratio),
     )
     .mean(),
     share(
         "cgroup.memory_pressure",
         text::cgroup::MEMORY_PRESSURE,
         Lower,
-        Read::Cgroup(|group| group.memory_pressure?.some_ratio),
+        Read::Cgroup(|group| group.pressure.memory?.some_ratio),
     )
     .mean(),
-    share("cgroup.io_pressure", text::cgroup::IO_PRESSURE, Lower, Read::Cgroup(|group| group.io_pressure?.some_ratio))
+    share("cgroup.io_pressure", text::cgroup::IO_PRESSURE, Lower, Read::Cgroup(|group| group.pressure.io?.some_ratio))
         .mean(),
     share(
         "cgroup.memory_full",
         text::cgroup::MEMORY_FULL,
         Lower,
-        Read::Cgroup(|group| group.memory_pressure?.full_ratio),
+        Read::Cgroup(|group| group.pressure.memory?.full_ratio),
     )
     .mean(),
     rate(

@@ -2,7 +2,7 @@
 
 use crate::diff::{Subject, Watch};
 use crate::frame::Frame;
-use crate::{Section, Snapshot, State, Table};
+use crate::{SectionStates, State};
 use std::sync::Arc;
 
 /// The watched subjects of a frame, and the host.
@@ -44,27 +44,20 @@ pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
         processes: frame.processes.iter().filter(|row| process(&row.comm, &row.cgroup)).cloned().collect(),
         pressure: frame.pressure.clone(),
         metrics: frame.metrics.clone(),
-        raw: states(frame),
+        sections: sections(frame),
         ..Frame::default()
     }
 }
 
-/// The raw sections without their tables: which machine it is, and what was read, so that who is not there any more
-/// counts as nothing, not as unknown.
-fn states(frame: &Frame) -> Snapshot {
-    let raw = &frame.raw;
+/// What was read, so that who is not there any more counts as nothing, not as unknown.
+fn sections(frame: &Frame) -> SectionStates {
+    let sections = &frame.sections;
     let read = |state, rows: bool| if rows { State::Read } else { state };
-    Snapshot {
-        stamp: frame.stamp,
-        host: Arc::clone(&raw.host),
-        irqs: bare(raw.irqs.state),
-        nic_queues: bare(raw.nic_queues.state),
-        cgroups: bare(read(raw.cgroups.state, !frame.cgroups.is_empty())),
-        processes: bare(read(raw.processes.state, !frame.processes.is_empty())),
-        ..Snapshot::default()
+    SectionStates {
+        irqs: sections.irqs,
+        nic_queues: sections.nic_queues,
+        cgroups: read(sections.cgroups, !frame.cgroups.is_empty()),
+        processes: read(sections.processes, !frame.processes.is_empty()),
+        ..SectionStates::default()
     }
-}
-
-fn bare<T: Table + Default>(state: State) -> Arc<Section<T>> {
-    Arc::new(Section::bare(state))
 }

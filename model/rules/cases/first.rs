@@ -366,14 +366,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
             }
         },
     },
-    Hidden {
-        rule: "CPU-09",
-        says: "does not report steal",
-        hide: |frame, _| {
-            let times = Arc::make_mut(&mut frame.raw.cpu_times);
-            times.data_mut().insert();
-        },
-    },
+    Hidden { rule: "CPU-09", says: "does not report steal", hide: |frame, _| frame.host.reports_steal = Some(false) },
     Hidden { rule: "CPU-10", says: "no CPU reports its frequency", hide: |frame, _| no_clocks(frame) },
     Hidden {
         rule: "BEAM-02",
@@ -403,9 +396,9 @@ pub(super) const HIDDEN: &[Hidden] = &[
         rule: "META-03",
         says: "cannot tell which fixes are in force",
         hide: |frame, _| {
-            let applied = Arc::make_mut(&mut frame.raw.applied);
-            applied.state = State::Missing;
-            applied.gaps.add("journal", Reason::PermissionDenied, "root");
+            frame.sections.applied = State::Missing;
+            let (path, needs) = ("journal".into(), "root".into());
+            frame.applied_gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 1, needs }];
         },
     },
 ];

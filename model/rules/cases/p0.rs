@@ -80,7 +80,7 @@ pub(super) const CASES: &[Case] = &[
         says: "nic:eth0 uses 1 of 4 combined channels; CPU 1 is 95% softirq",
         sick: |frame, _| {
             hot(frame, 1);
-            frame.nics[0].combined.current = Known::Value(1);
+            frame.nics[0].channels.combined.current = Known::Value(1);
             frame.nics[0].queues.truncate(1);
             frame.nics[0].queues[0].cpus = Some(set("1"));
         },
@@ -103,7 +103,7 @@ pub(super) const CASES: &[Case] = &[
         says: "nic:eth0 has 1 queue and no RPS; CPU 1 is 95% softirq",
         sick: |frame, _| {
             hot(frame, 1);
-            frame.nics[0].combined = Channel { current: Known::Value(1), max: Known::Value(1) };
+            frame.nics[0].channels.combined = Channel { current: Known::Value(1), max: Known::Value(1) };
             frame.nics[0].queues.truncate(1);
             frame.nics[0].queues[0].cpus = Some(set("1"));
         },
@@ -164,7 +164,7 @@ pub(super) const CASES: &[Case] = &[
         severity: Severity::Warning,
         says: "cgroup:/mq is at 99% of 4.0 GiB, 80% page cache: memory pressure 20%, 3000 refaults/s",
         sick: |frame, _| {
-            frame.cgroups[0].memory_pressure =
+            frame.cgroups[0].pressure.memory =
                 Some(PressureStall { some_ratio: Some(0.2), ..PressureStall::default() });
             let current = 4 * GIB * 99 / 100;
             let memory = memory(frame);

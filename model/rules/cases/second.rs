@@ -173,7 +173,7 @@ pub(super) const QUIET: &[Quiet] = &[
         well: |frame, _| {
             let nic = &mut frame.nics[0];
             nic.queues.truncate(1);
-            nic.combined = Channel { current: Known::Value(1), max: Known::Value(1) };
+            nic.channels.combined = Channel { current: Known::Value(1), max: Known::Value(1) };
             (nic.rx.packets_per_second, nic.rx.drops_per_second) = (Some(0.0), Some(0.0));
         },
     },
@@ -348,9 +348,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
     Hidden {
         rule: "IRQ-05",
         says: "isolated CPUs is unreadable",
-        hide: |frame, _| {
-            Arc::make_mut(&mut frame.raw.cpu_topology).state = State::Missing;
-        },
+        hide: |frame, _| frame.sections.cpu_topology = State::Missing,
     },
     Hidden {
         rule: "NIC-04",
@@ -379,13 +377,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
         says: "cannot read how full /var/lib/mq is",
         hide: |frame, _| frame.disks[0].mounts = vec![Mount { path: "/var/lib/mq".into(), ..Mount::default() }],
     },
-    Hidden {
-        rule: "IO-06",
-        says: "cannot read mounts",
-        hide: |frame, _| {
-            Arc::make_mut(&mut frame.raw.mounts).state = State::Missing;
-        },
-    },
+    Hidden { rule: "IO-06", says: "cannot read mounts", hide: |frame, _| frame.sections.mounts = State::Missing },
 ];
 
 /// A card of node 1 whose interrupts go to node 0.

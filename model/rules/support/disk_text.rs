@@ -63,7 +63,7 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
                 |process| text::Container { container, process: &process.comm }.to_string(),
             );
             let delicate = parts::is_delicate(&name) || parts::is_delicate(path);
-            let waits = cgroup.and_then(|cgroup| cgroup.io_pressure?.some_ratio);
+            let waits = cgroup.and_then(|cgroup| cgroup.pressure.io?.some_ratio);
             Some(Service { name, delicate, waits, ..Service::default() })
         }
         WriterId::Process(pid) => {

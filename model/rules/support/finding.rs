@@ -3,10 +3,13 @@
 use crate::Stamp;
 use crate::locale::{Text, finding as text};
 use crate::rules::{Grid, Rule, RuleId, Subject};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// How bad it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Worth knowing; costs nothing at the moment.
     #[default]

@@ -2,7 +2,6 @@
 
 use crate::frame::Frame;
 use crate::locale::input as text;
-use crate::{Section, Table};
 
 /// A part of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,24 +41,21 @@ impl Input {
     }
 
     fn is_present(self, frame: &Frame) -> bool {
-        fn read<T: Table>(section: &Section<T>) -> bool {
-            section.value().is_some()
-        }
-        let raw = &frame.raw;
+        let sections = &frame.sections;
         match self {
-            Self::CpuTimes => read(&raw.cpu_times),
-            Self::Nodes => read(&raw.node_topology),
-            Self::NodeMemory => read(&raw.node_memory),
-            Self::Memory => read(&raw.memory),
-            Self::Irqs => read(&raw.irqs),
-            Self::Softnet => read(&raw.softnet),
-            Self::Nics => read(&raw.nics),
-            Self::Queues => read(&raw.nic_queues),
-            Self::Cgroups => read(&raw.cgroups),
-            Self::Disks => read(&raw.disks),
-            Self::Processes => read(&raw.processes),
-            Self::Threads => read(&raw.threads),
-            Self::Peers => read(&raw.peers),
+            Self::CpuTimes => sections.cpu_times.is_read(),
+            Self::Nodes => sections.node_topology.is_read(),
+            Self::NodeMemory => sections.node_memory.is_read(),
+            Self::Memory => sections.memory.is_read(),
+            Self::Irqs => sections.irqs.is_read(),
+            Self::Softnet => sections.softnet.is_read(),
+            Self::Nics => sections.nics.is_read(),
+            Self::Queues => sections.nic_queues.is_read(),
+            Self::Cgroups => sections.cgroups.is_read(),
+            Self::Disks => sections.disks.is_read(),
+            Self::Processes => sections.processes.is_read(),
+            Self::Threads => sections.threads.is_read(),
+            Self::Peers => sections.peers.is_read(),
         }
     }
 

@@ -7,13 +7,13 @@ use super::super::journal::File;
 use super::super::machine::Kernel;
 use super::super::observer::Observed;
 use super::super::show;
-use super::{Context, DONE, Observation, REFUSED, ask, document, observe, planned, refuse, verdict};
-use serde_json::{Value, json};
+use super::{Context, DONE, Observation, REFUSED, ask, observe, planned, print_json, refuse, verdict};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use topotop_model::document::{self, OrNull};
 use topotop_model::fix::verification::FEWEST;
 use topotop_model::fix::{Plan, Restore, Risk};
 use topotop_model::journal::{Applied, Outcome};
@@ -39,7 +39,7 @@ pub(super) fn show(context: &Context, which: &Which) -> Result<u8, String> {
 
 fn present(proposal: &Proposal, format: &str, out: &mut dyn Write) -> Result<(), String> {
     if format == "json" {
-        return document(&Value::Object(show::json(proposal)));
+        return print_json(&document::Plan::of(&proposal.resolved, proposal.refused.as_deref()));
     }
     match show::text(proposal, out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
@@ -249,37 +249,27 @@ fn finish(
         )?)
     };
     if json {
-        document(&applied_document(proposal, done, watched.as_ref()))?;
+        print_json(&applied_document(proposal, done, watched.as_ref()))?;
     }
     let is_worse = watched.as_ref().is_some_and(|watched| watched.verdict.is_worse() || watched.undone.is_some());
     Ok(if done.state == Applied::Applied && !is_worse && done.trouble.is_none() { DONE } else { REFUSED })
 }
 
-fn applied_document(proposal: &Proposal, done: &Done, watched: Option<&verdict::Watched>) -> Value {
+fn applied_document(proposal: &Proposal, done: &Done, watched: Option<&verdict::Watched>) -> document::Done {
     let plan = &proposal.resolved.plan;
-    let outcome = |outcome: &Outcome| {
-        json!({
-            "target": plan.steps.get(outcome.step).map(|step| show::safe(&step.target.to_string())),
-            "key": show::safe(&outcome.key),
-            "value": outcome.value.as_deref().map(show::safe),
-            "error": outcome.error.as_deref().map(show::safe),
-        })
-    };
+    let outcome =
+        |outcome: &Outcome| document::Outcome::of(outcome, plan.steps.get(outcome.step).map(|step| &step.target));
     let written = done.outcomes.iter().filter(|outcome| outcome.step < plan.steps.len());
-    json!({
-        "id": plan.id(),
-        "number": done.number,
-        "title": show::safe(&plan.title),
-        "state": match done.state {
-            Applied::Applied => "applied",
-            Applied::Partial => "partial",
-            Applied::Failed => "failed",
-        },
-        "items": written.map(outcome).collect::<Vec<_>>(),
-        "put_back": done.put_back.iter().map(outcome).collect::<Vec<_>>(),
-        "verdict": watched.map(|watched| watched.verdict.name),
-        "why": watched.map(|watched| show::safe(&watched.verdict.why)),
-        "table": watched.map(|watched| json!(watched.verdict.table)),
-        "undone": watched.and_then(|watched| watched.undone),
-    })
+    document::Done {
+        id: plan.id(),
+        number: done.number,
+        title: document::safe(&plan.title),
+        state: done.state,
+        items: written.map(outcome).collect(),
+        put_back: done.put_back.iter().map(outcome).collect(),
+        verdict: OrNull(watched.map(|watched| watched.verdict.name)),
+        why: OrNull(watched.map(|watched| document::safe(&watched.verdict.why))),
+        table: OrNull(watched.map(|watched| watched.verdict.table.clone())),
+        undone: OrNull(watched.and_then(|watched| watched.undone)),
+    }
 }

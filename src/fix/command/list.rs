@@ -1,18 +1,17 @@
 //! `topotop fix list`.
 
 use super::super::args;
-use super::super::show::{lines, safe};
-use super::{Context, DONE, document, observe, print};
-use serde_json::{Value, json};
+use super::{Context, DONE, observe, print, print_json};
 use std::fmt::Write as _;
-use topotop_model::fix::{Offered, offered};
+use topotop_model::document::Offer;
+use topotop_model::fix::offered;
 use topotop_model::locale::cli::fix as text;
 use topotop_model::rules::Finding;
 use topotop_model::text::printable;
 
 pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Result<u8, String> {
     let observation = observe(context, args)?;
-    let (mut objects, mut text) = (Vec::new(), String::new());
+    let (mut offers, mut text) = (Vec::new(), String::new());
     let samples = observation.with(|seen| {
         let Some(frame) = seen.frames.back() else { return 0 };
         let mut findings: Vec<&Finding> =
@@ -20,7 +19,7 @@ pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Resul
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         for finding in findings {
             let (fixes, refused) = offered(finding, frame, &observation.surroundings);
-            objects.extend(fixes.iter().map(|fix| object(finding, fix)));
+            offers.extend(fixes.iter().map(|fix| Offer::of(finding, fix)));
             if fixes.is_empty() && refused.is_empty() {
                 continue;
             }
@@ -48,24 +47,11 @@ pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Resul
         seen.samples
     });
     if format == "json" {
-        document(&Value::Array(objects))?;
+        print_json(&offers)?;
     } else if text.is_empty() {
         print(&(text::NoFixes { count: &samples }.to_string() + "\n"))?;
     } else {
         print(&format!("{text}\n{}\n", text::LIST_HINT))?;
     }
     Ok(DONE)
-}
-
-fn object(finding: &Finding, fix: &Offered) -> Value {
-    json!({
-        "id": fix.id,
-        "rule": finding.rule.id,
-        "subject": safe(&finding.subject.to_string()),
-        "title": safe(&fix.title),
-        "command": lines(&fix.command),
-        "risk": fix.risk.name(),
-        "executable": fix.executable,
-        "persistent": fix.persistent.as_deref().map(lines),
-    })
 }

@@ -1,11 +1,10 @@
 //! `topotop fix journal`.
 
 use super::super::journal;
-use super::super::show::safe;
-use super::{Context, DONE, apply, document, print, refuse};
-use serde_json::{Value, json};
+use super::{Context, DONE, apply, print, print_json, refuse};
 use std::fmt::Write as _;
-use topotop_model::journal::{Application, ItemState};
+use topotop_model::document;
+use topotop_model::journal::Application;
 use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
 
@@ -23,11 +22,11 @@ pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u
     let boot = context.open()?.read_text("proc/sys/kernel/random/boot_id").unwrap_or_default();
     let boot = boot.trim();
     if format == "json" {
-        let document = match one {
-            Some(one) => object(one, boot),
-            None => Value::Array(journal.applications.iter().map(|application| object(application, boot)).collect()),
-        };
-        self::document(&document)?;
+        let of = |application| document::Application::of(application, boot);
+        match one {
+            Some(one) => print_json(&of(one))?,
+            None => print_json(&journal.applications.iter().map(of).collect::<Vec<_>>())?,
+        }
         return Ok(DONE);
     }
     let mut text = String::new();
@@ -114,43 +113,4 @@ fn items(application: &Application, text: &mut String) {
             printable(&judged.why)
         );
     }
-}
-
-fn object(application: &Application, boot: &str) -> Value {
-    let intent = &application.intent;
-    let item = |target: &str, item: &ItemState| {
-        json!({
-            "target": safe(target),
-            "key": safe(&item.item.key),
-            "old": item.item.old.as_deref().map(safe),
-            "new": safe(&item.item.new),
-            "value": item.wrote.as_ref().and_then(|outcome| outcome.value.as_deref()).map(safe),
-            "error": item.wrote.as_ref().and_then(|outcome| outcome.error.as_deref()).map(safe),
-            "put_back": item.put_back.as_ref().map(|outcome| json!({"value": outcome.value.as_deref().map(safe), "error": outcome.error.as_deref().map(safe)})),
-        })
-    };
-    let steps = application.places().take(intent.steps.len());
-    let items: Vec<Value> = steps
-        .flat_map(|(_, written, items)| {
-            items.iter().map(|state| item(&written.target.to_string(), state)).collect::<Vec<_>>()
-        })
-        .collect();
-    json!({
-        "number": application.number,
-        "id": safe(&intent.fix),
-        "rule": safe(application.rule()),
-        "title": safe(&intent.title),
-        "state": application.state().name(),
-        "verdict": application.judged.as_ref().map(|judged| safe(&judged.verdict)),
-        "why": application.judged.as_ref().map(|judged| safe(&judged.why)),
-        "table": application.judged.as_ref().map(|judged| json!(judged.table)),
-        "applied_at": safe(&application.at),
-        "who": safe(&intent.who),
-        "this_boot": application.boot_id == boot,
-        "risk": intent.risk.name(),
-        "commands": intent.commands.iter().map(|command| safe(command)).collect::<Vec<_>>(),
-        "waits_for_confirmation": application.waits_for_confirmation() && application.boot_id == boot,
-        "items": items,
-        "undo": application.undo.as_ref().map(|undo| json!({"at": safe(&undo.at), "why": safe(undo.why.word()), "forced": undo.forced, "whole": undo.whole})),
-    })
 }

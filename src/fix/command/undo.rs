@@ -3,12 +3,11 @@
 use super::super::applier::{Applier, ApplyEvent, Returned};
 use super::super::journal::{self, File, Ledger as _};
 use super::super::machine::Kernel;
-use super::super::show::safe;
-use super::{Context, DONE, REFUSED, apply, document, print, refuse};
-use serde_json::json;
+use super::{Context, DONE, REFUSED, apply, print, print_json, refuse};
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use topotop_model::document::{Outcome, Undone};
 use topotop_model::journal::{Application, Because, Entry, Journal};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
@@ -79,12 +78,13 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
 
 /// The result of an undo for programs.
 fn result_document(application: &Application, returned: &Returned) -> Result<(), String> {
-    let items = returned.outcomes.iter().map(|outcome| {
-        json!({"key": safe(&outcome.key), "value": outcome.value.as_deref().map(safe), "error": outcome.error.as_deref().map(safe)})
-    });
-    document(
-        &json!({"id": application.intent.fix, "number": application.number, "whole": returned.whole, "items": items.collect::<Vec<_>>()}),
-    )
+    let target = |step| application.places().nth(step).map(|(_, written, _)| &written.target);
+    print_json(&Undone {
+        id: application.intent.fix.clone(),
+        number: application.number,
+        whole: returned.whole,
+        items: returned.outcomes.iter().map(|outcome| Outcome::of(outcome, target(outcome.step))).collect(),
+    })
 }
 
 /// Shows what undo would restore.

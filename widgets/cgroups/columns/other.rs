@@ -41,10 +41,10 @@ pub(in super::super) static CPU: &[Column<Row>] = &[
         2,
         |_| Width::range(5, 9),
         |cx, row, pen| {
-            with(cx, row, |group| cells::stall(group, group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
+            with(cx, row, |group| cells::stall(group, group.pressure.cpu, "/cpu.pressure", pen.left() >= 9, pen));
         },
     )
-    .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
+    .highest(|cx, row| number(cx, row, |group| group.pressure.cpu?.some_ratio)),
     Column::right(
         text::PROCESSES_HEAD,
         3,
@@ -140,28 +140,28 @@ pub(in super::super) static IO: &[Column<Row>] = &[
         1,
         |_| Width::range(6, 9),
         |cx, row, pen| {
-            with(cx, row, |group| cells::stall(group, group.io_pressure, "/io.pressure", pen.left() >= 9, pen));
+            with(cx, row, |group| cells::stall(group, group.pressure.io, "/io.pressure", pen.left() >= 9, pen));
         },
     )
-    .highest(|cx, row| number(cx, row, |group| group.io_pressure?.some_ratio)),
+    .highest(|cx, row| number(cx, row, |group| group.pressure.io?.some_ratio)),
     Column::right(
         text::PSI_MEMORY_HEAD,
         1,
         |_| Width::range(7, 9),
         |cx, row, pen| {
-            with(cx, row, |group| cells::stall(group, group.memory_pressure, "/memory.pressure", pen.left() >= 9, pen));
+            with(cx, row, |group| cells::stall(group, group.pressure.memory, "/memory.pressure", pen.left() >= 9, pen));
         },
     )
-    .highest(|cx, row| number(cx, row, |group| group.memory_pressure?.some_ratio)),
+    .highest(|cx, row| number(cx, row, |group| group.pressure.memory?.some_ratio)),
     Column::right(
         text::PSI_CPU_HEAD,
         1,
         |_| Width::range(7, 9),
         |cx, row, pen| {
-            with(cx, row, |group| cells::stall(group, group.cpu_pressure, "/cpu.pressure", pen.left() >= 9, pen));
+            with(cx, row, |group| cells::stall(group, group.pressure.cpu, "/cpu.pressure", pen.left() >= 9, pen));
         },
     )
-    .highest(|cx, row| number(cx, row, |group| group.cpu_pressure?.some_ratio)),
+    .highest(|cx, row| number(cx, row, |group| group.pressure.cpu?.some_ratio)),
     Column::right(
         text::DIRTY_HEAD,
         4,

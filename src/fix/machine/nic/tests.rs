@@ -15,7 +15,7 @@ use topotop_collectors::Root;
 use topotop_collectors::sys::ethtool::{Counts, set_channels};
 use topotop_model::Known;
 use topotop_model::fix::{self, Case, Plan, Surroundings, Target};
-use topotop_model::frame::{Channel, Frame, Nic, Queue};
+use topotop_model::frame::{Channel, Channels, Frame, Nic, Queue};
 use topotop_model::journal::{Applied, State};
 use topotop_model::rules::{self, Evidence, Figure, Finding, Severity, Subject};
 
@@ -145,8 +145,7 @@ fn plan() -> Plan {
         name: "v0".into(),
         ifindex: index.trim().parse().expect("a number"),
         driver: "veth".into(),
-        rx_channels: channel(1),
-        tx_channels: channel(1),
+        channels: Channels { rx: channel(1), tx: channel(1), ..Channels::default() },
         queues: vec![queue("rx"), queue("tx")],
         ..Nic::default()
     };

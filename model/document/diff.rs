@@ -1,0 +1,281 @@
+//! `topotop.diff/1`: what changed between two recordings or spans.
+
+use super::{OrNull, safe};
+use crate::diff::{Better, Comparison, FactChange, Found, FoundChanges, Row, Spread, Verdict};
+use crate::recording::RecordedFix;
+use crate::rules::{RuleId, Severity};
+use serde::Serialize;
+use serde_with::apply;
+
+/// Name and version of the document; it changes only if a key changes its meaning.
+pub const DIFF: &str = "topotop.diff/1";
+
+/// A comparison as a document.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Diff {
+    schema: &'static str,
+    before: Side,
+    after: Side,
+    /// How CPUs and nodes were paired: by number (`by_id`), by package, node and core (`by_place`), or only as a whole
+    /// (`aggregated`).
+    alignment: &'static str,
+    /// True if a metric, a setting or a finding changed; --exit-code reports it by the exit status.
+    changed: bool,
+    summary: String,
+    counts: Counts,
+    findings: Findings,
+    settings: Vec<Setting>,
+    /// The heaviest first; each with what follows from it.
+    changes: Vec<Change>,
+    /// With --all: every metric, changed or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metrics: Option<Vec<Change>>,
+    /// Settings of interrupts that differ because irqbalance ran on both sides.
+    irq_settings_moved_by_irqbalance: usize,
+    /// Rows of processes, groups, interrupts and queues beyond 4,096 of a kind.
+    left_out: u64,
+    /// Fixes that were applied or undone from the beginning of what is compared to its end, as the recordings report.
+    fixes: Vec<FixEvent>,
+}
+
+/// One side of a comparison.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Side {
+    /// The recording.
+    pub file: String,
+    /// Its machine.
+    pub host: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// The boot it is of.
+    pub boot_id: String,
+    /// What was compared, in words.
+    pub span: String,
+    /// RFC 3339, UTC.
+    pub from: String,
+    /// RFC 3339, UTC.
+    pub to: String,
+    /// Its length.
+    pub seconds: f64,
+    /// Its samples.
+    pub samples: u64,
+    /// Quartiles and medians are those of means of so many samples.
+    pub samples_per_block: u64,
+    /// Places that could not be read.
+    pub damaged_places: u64,
+}
+
+/// How many settings and metrics of each verdict there are.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Counts {
+    settings: usize,
+    improved: usize,
+    worse: usize,
+    changed: usize,
+    only_before: usize,
+    only_after: usize,
+    no_change: usize,
+    /// Too few valid samples on a side.
+    inconclusive: usize,
+    /// Metrics that varied by what would be a change of them.
+    tested: usize,
+}
+
+/// The findings of each side, judged again over its span by the rules and limits of this run.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Findings {
+    /// Before only.
+    gone: Vec<Finding>,
+    /// After only.
+    new: Vec<Finding>,
+    /// On both sides, as after.
+    both: Vec<Finding>,
+    /// On one side; its rule could not be checked on the other.
+    unknown: Vec<Finding>,
+}
+
+/// A finding of a side.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "DiffFinding"))]
+struct Finding {
+    /// `topotop rules` lists them.
+    rule: RuleId,
+    /// The worst that it was.
+    severity: Severity,
+    /// What it is about; processes and interrupts by their names.
+    subject: String,
+    title: String,
+    /// Samples in which it was open.
+    samples: u64,
+    /// Samples of the side.
+    of: u64,
+}
+
+/// A setting that differs; null where there was no such setting.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Setting {
+    subject: String,
+    name: String,
+    before: OrNull<String>,
+    after: OrNull<String>,
+    changed_within_a_side: bool,
+}
+
+/// A metric of a subject.
+#[apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Change {
+    /// Containers by pod and name, processes by name and group, interrupts by their actions.
+    subject: String,
+    /// Where it has another number after.
+    subject_after: Option<String>,
+    metric: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    better: Better,
+    verdict: Verdict,
+    before: Option<Spread>,
+    after: Option<Spread>,
+    /// Difference of the means.
+    shift: Option<f64>,
+    /// The smallest change that counts.
+    floor: Option<f64>,
+    /// The shift in floors.
+    weight: Option<f64>,
+    /// Of the shift; autocorrelation and drift included.
+    standard_error: Option<f64>,
+    /// Chance of such a shift without a change; findings share one false discovery rate of 1 %.
+    p: Option<f64>,
+    /// Changes that follow from this one.
+    follows: Option<Vec<Change>>,
+}
+
+/// A fix that was applied or undone.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FixEvent {
+    at: String,
+    /// RULE/SUBJECT/FIX.
+    id: String,
+    title: String,
+    /// `applied`, `partial` or `undone`.
+    state: &'static str,
+}
+
+impl FixEvent {
+    /// An event of a recording with its time.
+    pub fn of(at: String, fix: &RecordedFix) -> Self {
+        Self { at, id: safe(&fix.id), title: safe(&fix.title), state: fix.state.into() }
+    }
+}
+
+impl Diff {
+    /// What two sides differ in; `all` adds every metric.
+    pub fn of((before, after): (Side, Side), comparison: &Comparison, findings: &FoundChanges, all: bool) -> Self {
+        let list = |list: &[Found]| list.iter().map(Finding::from).collect();
+        let rows = |places: Vec<usize>| places.into_iter().filter_map(|at| comparison.rows.get(at)).map(Change::from);
+        let change = |head| {
+            let row = comparison.rows.get(head)?;
+            Some(Change { follows: Some(rows(comparison.under(head)).collect()), ..Change::from(row) })
+        };
+        Self {
+            schema: DIFF,
+            before,
+            after,
+            alignment: comparison.alignment.name(),
+            changed: comparison.is_change() || findings.is_change(),
+            summary: String::new(),
+            counts: Counts::of(comparison),
+            findings: Findings {
+                gone: list(&findings.gone),
+                new: list(&findings.new),
+                both: list(&findings.both),
+                unknown: list(&findings.unknown),
+            },
+            settings: comparison.facts.iter().map(Setting::from).collect(),
+            changes: comparison.heads().into_iter().filter_map(change).collect(),
+            metrics: all.then(|| comparison.rows.iter().map(Change::from).collect()),
+            irq_settings_moved_by_irqbalance: comparison.moved_irqs,
+            left_out: comparison.left_out,
+            fixes: Vec::new(),
+        }
+    }
+
+    /// The same with a summary in one line and the fixes of the time.
+    #[must_use]
+    pub fn with(self, summary: String, fixes: Vec<FixEvent>) -> Self {
+        Self { summary, fixes, ..self }
+    }
+}
+
+impl Counts {
+    fn of(comparison: &Comparison) -> Self {
+        Self {
+            settings: comparison.facts.len(),
+            improved: comparison.count(Verdict::Improved),
+            worse: comparison.count(Verdict::Worse),
+            changed: comparison.count(Verdict::Changed),
+            only_before: comparison.count(Verdict::OnlyBefore),
+            only_after: comparison.count(Verdict::OnlyAfter),
+            no_change: comparison.count(Verdict::NoChange),
+            inconclusive: comparison.count(Verdict::Inconclusive),
+            tested: comparison.tested,
+        }
+    }
+}
+
+impl From<&Found> for Finding {
+    fn from(found: &Found) -> Self {
+        Self {
+            rule: found.rule.id,
+            severity: found.severity,
+            subject: safe(&found.subject),
+            title: safe(&found.title),
+            samples: found.samples,
+            of: found.of,
+        }
+    }
+}
+
+impl From<&FactChange> for Setting {
+    fn from(fact: &FactChange) -> Self {
+        Self {
+            subject: safe(fact.subject.to_string()),
+            name: safe(&fact.name),
+            before: OrNull::text(fact.before.as_deref()),
+            after: OrNull::text(fact.after.as_deref()),
+            changed_within_a_side: fact.within,
+        }
+    }
+}
+
+impl From<&Row> for Change {
+    fn from(row: &Row) -> Self {
+        let judged = row.verdict != Verdict::Inconclusive;
+        // What varied too little to be tested has neither.
+        let tested = judged && row.p < 1.0;
+        Self {
+            subject: safe(row.subject.to_string()),
+            subject_after: row.subject_after.as_ref().map(|after| safe(after.to_string())),
+            metric: row.metric.id,
+            name: row.metric.name.english(),
+            unit: row.metric.measure.name(),
+            better: row.metric.better,
+            verdict: row.verdict,
+            before: row.before,
+            after: row.after,
+            shift: judged.then_some(row.shift),
+            floor: judged.then_some(row.floor),
+            weight: judged.then_some(row.weight),
+            standard_error: tested.then_some(row.error),
+            p: tested.then_some(row.p),
+            follows: None,
+        }
+    }
+}
