@@ -4,6 +4,7 @@ use crate::Options;
 use crate::scenario::Scenario;
 use regex_lite::Regex;
 use serde_json::Value;
+use std::fs::File;
 use std::process::{Child, Command, Stdio};
 
 /// How an answer compares with the truth.
@@ -52,13 +53,13 @@ pub(crate) struct Answer {
     pub(crate) changes: usize,
 }
 
-/// Starts `check`.
-pub(crate) fn start(options: &Options) -> Result<Child, String> {
+/// Starts `check`, its output in a file.
+pub(crate) fn start(options: &Options, output: File) -> Result<Child, String> {
     let arguments = ["check", "--for", "15s", "--format", "jsonl", "--interval", "1s"];
     Command::new(&options.binary)
         .args(arguments)
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(output)
         .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("{}: {error}", options.binary.display()))

@@ -1,12 +1,13 @@
 //! One scenario after the other: load, answer, reliefs.
 
+use crate::Options;
 use crate::answer::{self, Answer};
 use crate::number::Meter;
 use crate::report;
 use crate::scenario::Scenario;
-use crate::shell::Shell;
+use crate::shell::{self, Shell};
 use crate::truth::{self, Truth, Window};
-use crate::{Options, shell::open};
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -16,6 +17,9 @@ use std::time::{Duration, Instant};
 const WARM: Duration = Duration::from_secs(3);
 /// Seconds of numbers under a relief.
 const RELIEF: Duration = Duration::from_millis(4100);
+
+/// `check` has to be through by then.
+const LATEST: Duration = Duration::from_secs(40);
 
 /// How a scenario came out.
 pub(crate) struct Outcome {
@@ -33,11 +37,15 @@ pub(crate) struct Outcome {
 /// Runs them.
 pub(crate) fn all(scenarios: &[Scenario], options: &Options) -> Result<Vec<Outcome>, String> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| error.to_string())?;
+    shell::end_with_signals()?;
     let cache = tempfile::Builder::new().prefix("topotop-limits-cache-").tempdir();
     let cache = cache.map_err(|error| format!("a temporary folder: {error}"))?;
-    open(cache.path())?;
+    shell::open(cache.path())?;
     let mut all = Vec::new();
     for scenario in scenarios {
+        if shell::is_stopped() {
+            return Err("stopped".to_owned());
+        }
         let mut outcome = timed(scenario, cache.path(), options);
         if outcome.truth.as_ref().is_some_and(|truth| truth.is_void) {
             report::one(&outcome);
@@ -70,22 +78,8 @@ fn run(scenario: &Scenario, cache: &Path, options: &Options) -> Result<(Option<T
         _ => None,
     };
     wait(meter.as_mut(), WARM);
-    let mut recording = match &options.keep {
-        Some(folder) => Some(record(options, &folder.join(&scenario.name))?),
-        None => None,
-    };
     let start = Instant::now();
-    let child = answer::start(options)?;
-    let output = thread::spawn(move || child.wait_with_output());
-    while !output.is_finished() && start.elapsed() < Duration::from_secs(40) {
-        wait(meter.as_mut(), Duration::from_millis(500));
-    }
-    let output = output.join().map_err(|_| "check was not waited for")?.map_err(|error| error.to_string())?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    if let Some(child) = &mut recording {
-        child.wait().map_err(|error| error.to_string())?;
-    }
-    let answer = answer::judge(scenario, &text).map_err(with_words)?;
+    let answer = ask(scenario, options, &shell, meter.as_mut()).map_err(with_words)?;
     let truth = match meter {
         Some(meter) if !scenario.relief.is_empty() => {
             Some(reliefs(scenario, &shell, meter, start).map_err(with_words)?)
@@ -95,11 +89,42 @@ fn run(scenario: &Scenario, cache: &Path, options: &Options) -> Result<(Option<T
     Ok((truth, answer))
 }
 
+/// Runs `check` beside the load, and a recording where one is kept.
+fn ask(
+    scenario: &Scenario,
+    options: &Options,
+    shell: &Shell,
+    mut meter: Option<&mut Meter<'_>>,
+) -> Result<Answer, String> {
+    let recording = match &options.keep {
+        Some(folder) => Some(record(options, &folder.join(&scenario.name))?),
+        None => None,
+    };
+    let path = shell.output();
+    let file = File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut child = answer::start(options, file)?;
+    let start = Instant::now();
+    while child.try_wait().map_err(|error| error.to_string())?.is_none() {
+        if start.elapsed() > LATEST || shell::is_stopped() {
+            let _ = child.kill();
+        }
+        wait(meter.as_deref_mut(), Duration::from_millis(500));
+    }
+    if let Some(mut child) = recording {
+        child.wait().map_err(|error| error.to_string())?;
+    }
+    let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    answer::judge(scenario, &text)
+}
+
 /// Applies each relief and takes it back.
 fn reliefs(scenario: &Scenario, shell: &Shell, mut meter: Meter<'_>, start: Instant) -> Result<Truth, String> {
     let before = Window { samples: meter.between(start, Instant::now()) };
     let mut windows = Vec::new();
     for relief in &scenario.relief {
+        if shell::is_stopped() {
+            return Err("stopped".to_owned());
+        }
         shell.run(&relief.apply)?;
         wait(Some(&mut meter), Duration::from_secs(relief.settle.unwrap_or(scenario.settle)));
         let start = Instant::now();
@@ -116,6 +141,7 @@ fn reliefs(scenario: &Scenario, shell: &Shell, mut meter: Meter<'_>, start: Inst
 
 fn wait(meter: Option<&mut Meter<'_>>, time: Duration) {
     match meter {
+        _ if shell::is_stopped() => {}
         Some(meter) => meter.until(Instant::now() + time),
         None => thread::sleep(time),
     }

@@ -4,8 +4,26 @@ use crate::scenario::{Scenario, folder};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
+
+/// Set by a signal that ends this process.
+static STOPPED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Lets signals end it in order, so that nothing is left.
+pub(crate) fn end_with_signals() -> Result<(), String> {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&STOPPED)).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// True after such a signal.
+pub(crate) fn is_stopped() -> bool {
+    STOPPED.load(Ordering::Relaxed)
+}
 
 /// A scenario's folder, groups and processes.
 pub(crate) struct Shell {
@@ -60,6 +78,11 @@ impl Shell {
     /// Output of programs.
     pub(crate) fn logs(&self) -> PathBuf {
         self.folder.path().join("log")
+    }
+
+    /// What `check` prints.
+    pub(crate) fn output(&self) -> PathBuf {
+        self.folder.path().join("check")
     }
 
     /// Runs a step to its end; its output, or why it failed.
