@@ -10,8 +10,8 @@ use crate::truth::{self, Truth, Window};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
 /// Seconds before `check`.
 const WARM: Duration = Duration::from_secs(3);
@@ -37,6 +37,8 @@ pub(crate) struct Outcome {
 /// Runs them.
 pub(crate) fn all(scenarios: &[Scenario], options: &Options) -> Result<Vec<Outcome>, String> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| error.to_string())?;
+    let lock = File::create(env::temp_dir().join("topotop-limits.lock")).map_err(|error| error.to_string())?;
+    lock.try_lock().map_err(|_| "another run of limits goes on")?;
     shell::end_with_signals()?;
     let cache = tempfile::Builder::new().prefix("topotop-limits-cache-").tempdir();
     let cache = cache.map_err(|error| format!("a temporary folder: {error}"))?;
@@ -110,8 +112,10 @@ fn ask(
         }
         wait(meter.as_deref_mut(), Duration::from_millis(500));
     }
-    if let Some(mut child) = recording {
-        child.wait().map_err(|error| error.to_string())?;
+    if let Some(mut child) = recording
+        && !child.wait().map_err(|error| error.to_string())?.success()
+    {
+        return Err("not recorded".to_owned());
     }
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     answer::judge(scenario, &text)
@@ -149,8 +153,12 @@ fn wait(meter: Option<&mut Meter<'_>>, time: Duration) {
 
 /// Records the same time.
 fn record(options: &Options, path: &Path) -> Result<std::process::Child, String> {
+    let path = path.with_extension("rec");
+    if path.exists() {
+        fs::remove_file(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
     let mut command = Command::new(&options.binary);
-    command.args(["record", "--for", "18s", "--interval", "1s", "-o"]).arg(path.with_extension("rec"));
+    command.args(["record", "--for", "18s", "--interval", "1s", "-o"]).arg(path);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map_err(|error| format!("{}: {error}", options.binary.display()))
 }

@@ -85,13 +85,12 @@ pub(crate) fn judge(scenario: &Scenario, before: &Window, after: &Window, relief
 fn broken(designed: Option<usize>, gains: &[Gain]) -> Option<String> {
     let real = gains.iter().filter(|gain| gain.is_real);
     let best = real.max_by(|a, b| a.times.total_cmp(&b.times));
-    match (designed.and_then(|at| gains.get(at)), best) {
-        (None, None) => None,
-        (None, Some(best)) => Some(format!("no relief was to help, {:?} did", best.name)),
-        (Some(own), _) if !own.is_real => Some(format!("{:?} did not help", own.name)),
-        (Some(own), Some(best)) if best.times > own.times * ALIKE => {
-            Some(format!("{:?} helped more than {:?}", best.name, own.name))
-        }
-        _ => None,
+    let Some(own) = designed.and_then(|at| gains.get(at)) else {
+        return best.map(|best| format!("no relief was to help, {:?} did", best.name));
+    };
+    if !own.is_real {
+        return Some(format!("{:?} did not help", own.name));
     }
+    let best = best.filter(|best| best.times > own.times * ALIKE)?;
+    Some(format!("{:?} helped more than {:?}", best.name, own.name))
 }
