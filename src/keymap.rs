@@ -139,7 +139,7 @@ impl Keymap {
                 ),
             };
             if keys.is_empty() && !own.contains_key(row.name) {
-                map.reports.push(format!("[keys] leaves `{}` without a key", row.name));
+                map.reports.push(errors::KeyLost { name: &row.name }.to_string());
             }
             map.always.extend(keys.iter().map(|&key| (key, row.command)));
             map.paused.extend(paused.iter().map(|&key| (key, row.command)));

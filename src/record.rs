@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use topotop_collectors::{Root, Sampler};
 use topotop_model::anonymise::{Anonymiser, Names};
 use topotop_model::derive::Settings;
+use topotop_model::locale::error as errors;
 use topotop_model::recording::{About, Limits};
 use topotop_model::{Snapshot, Table as _};
 
@@ -75,15 +76,14 @@ impl RecordArgs {
     /// What cannot go well, before anything is touched.
     fn check(&self, root: &Root) -> Result<(), String> {
         if self.streams() && std::io::stdout().is_terminal() {
-            return Err("-o -: standard output is a terminal: pipe it to `topotop replay -` or use a file".to_owned());
+            return Err(errors::STREAMS_TO_TERMINAL.to_string());
         }
         if !self.command.is_empty() && !root.is_live() {
-            return Err("a captured machine cannot run a command: omit --root or the command".to_owned());
+            return Err(errors::COMMAND_ON_CAPTURE.to_string());
         }
         // Before the first sample, which costs time; creating the file checks again.
         if !self.streams() && self.output.symlink_metadata().is_ok() {
-            let shown = self.output.display();
-            return Err(format!("-o {shown}: file exists: choose another name or remove it"));
+            return Err(errors::FileExists { path: &self.output.display() }.to_string());
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
         // Whoever waited for it may have stopped waiting.
         let _ = tell.send(Event::Sampled);
     });
-    thread.map_err(|error| own(format!("a thread: {error}")))?;
+    thread.map_err(|error| own(errors::NoThread { error: &error }.to_string()))?;
     Ok(recorder.until_the_end(&events, &end, deadline))
 }
 

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use topotop_collectors::{Options, Root, hwloc};
 use topotop_model::locale::cli::fix as text;
+use topotop_model::locale::error as errors;
 
 /// The default time between samples.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -204,9 +205,9 @@ fn root(global: &Global) -> Result<Root, String> {
     match &global.root {
         None => Root::live().map_err(|error| format!("/: {error}")),
         Some(dir) => {
-            let wrong = |what: &str| format!("--root {}: {what}: use a directory with proc and sys", dir.display());
+            let wrong = |what: &str| errors::NoDirectory { path: &dir.display(), why: &what }.to_string();
             let root = Root::at(dir).map_err(|error| wrong(&error.to_string()))?;
-            if root.exists("proc") || root.exists("sys") { Ok(root) } else { Err(wrong("no proc or sys in it")) }
+            if root.exists("proc") || root.exists("sys") { Ok(root) } else { Err(wrong(&errors::NO_PROC_OR_SYS)) }
         }
     }
 }
@@ -228,7 +229,7 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     app.status.reach = reach(global);
     let hands = LocalWriter::new(own, topotop_collectors::state::directory(global.state_dir.as_deref()));
     let newest = runtime::run(app, Some(Box::new(hands)), move |waker| {
-        Live::start(root, plan, move || waker.wake()).map_err(|error| format!("cannot start the sampler: {error}"))
+        Live::start(root, plan, move || waker.wake()).map_err(|error| errors::NoSampler { error: &error }.to_string())
     })?;
     if global.verbose {
         snapshot::complain(&newest);

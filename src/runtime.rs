@@ -13,6 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 use screen::Screen;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
+use topotop_model::locale::{error as errors, recording as text};
 
 /// What threads tell the loop.
 #[derive(Debug)]
@@ -59,9 +60,9 @@ pub fn run<S: Source>(
     let source = start(Waker(sender.clone()))?;
     app.status.about = source.about();
     app.status.now_ns = now_ns();
-    let screen = Screen::enter(app.look.mouse).map_err(|error| format!("the terminal: {error}"))?;
+    let screen = Screen::enter(app.look.mouse).map_err(|error| errors::TerminalFailed { error: &error }.to_string())?;
     let desk = hands.map(|hands| desk(hands, sender.clone())).transpose()?;
-    input::spawn(sender).map_err(|error| format!("a thread for input: {error}"))?;
+    input::spawn(sender).map_err(|error| errors::NoThread { error: &error }.to_string())?;
     let mut running = Loop { app, screen, source, desk, leaving: false, dirty: true };
     running.order(Order::Look);
     let ended = running.run(&events);
@@ -74,7 +75,7 @@ pub fn run<S: Source>(
     if let Some(recorded) = recorded {
         terminal::tell(&recorded);
     }
-    ended.map(|()| newest).map_err(|error| format!("the terminal: {error}"))
+    ended.map(|()| newest).map_err(|error| errors::TerminalFailed { error: &error }.to_string())
 }
 
 struct Loop<S> {
@@ -178,12 +179,12 @@ impl<S: Source> Loop<S> {
             Effect::Mouse(on) => self.screen.mouse(on)?,
             Effect::Record(Some(name)) => self.record(&name),
             Effect::Record(None) => {
-                let ended = self.source.end_recording().unwrap_or_else(|| "nothing is recorded".to_owned());
+                let ended = self.source.end_recording().unwrap_or_else(|| text::NOT_RECORDING.to_string());
                 self.app.say(ended);
             }
             Effect::Mark(text) => {
                 self.source.mark(text);
-                self.app.say("marked");
+                self.app.say(text::MARKED.to_string());
             }
             Effect::Tell(what) => self.source.tell(what),
             Effect::Copy(text) => self.screen.copy(&text)?,
@@ -204,8 +205,8 @@ impl<S: Source> Loop<S> {
         let (before, after) = (trouble(was.as_ref()), trouble(self.app.status.recording.as_ref()));
         self.dirty |= was.is_some() != self.app.status.recording.is_some() || before != after;
         match (before, after) {
-            (None, Some(trouble)) => self.app.say(format!("recording: {trouble}")),
-            (Some(_), None) if self.app.status.recording.is_some() => self.app.say("recording goes on"),
+            (None, Some(trouble)) => self.app.say(text::Trouble { error: &trouble }.to_string()),
+            (Some(_), None) if self.app.status.recording.is_some() => self.app.say(text::RESUMED_HERE.to_string()),
             _ => {}
         }
     }
@@ -213,7 +214,7 @@ impl<S: Source> Loop<S> {
     fn record(&mut self, name: &str) {
         let path = self.app.recordings.join(name);
         match self.source.record(&path) {
-            Ok(()) => self.app.say(format!("recording to {}", path.display())),
+            Ok(()) => self.app.say(text::RecordingTo { path: &path.display() }.to_string()),
             Err(error) => self.app.say(error),
         }
     }
@@ -230,19 +231,19 @@ impl<S: Source> Loop<S> {
 
     fn suspend(&mut self) -> std::io::Result<()> {
         if !terminal::can_suspend() {
-            self.app.say("there is no shell to suspend to");
+            self.app.say(text::NO_SHELL.to_string());
             self.dirty = true;
             return Ok(());
         }
         self.screen.leave()?;
         if let Some(recording) = &self.app.status.recording {
-            terminal::tell(&format!("{}: recording stands still until `fg`", recording.path));
+            terminal::tell(&text::StandsStill { path: &recording.path }.to_string());
         }
         terminal::stop();
         self.screen.reenter(self.app.look.mouse)?;
         self.message(Msg::Tick(now_ns()))?;
         if self.app.status.recording.is_some() {
-            self.app.say("samples are missing in the recording for as long as it was suspended");
+            self.app.say(text::SUSPENDED_GAP.to_string());
         }
         self.resize();
         Ok(())
@@ -252,7 +253,7 @@ impl<S: Source> Loop<S> {
 fn desk(hands: Box<dyn MachineWriter>, sender: SyncSender<Event>) -> Result<FixSession, String> {
     // Whoever does not listen any more has left.
     let reply = move |reply| drop(sender.send(Event::Msg(Msg::Fix(reply))));
-    FixSession::start(hands, reply).map_err(|error| format!("a thread for fixes: {error}"))
+    FixSession::start(hands, reply).map_err(|error| errors::NoThread { error: &error }.to_string())
 }
 
 fn receive(events: &Receiver<Event>, wait: Option<Duration>) -> Result<Event, RecvTimeoutError> {

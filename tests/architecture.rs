@@ -13,6 +13,11 @@ fn top() -> PathBuf {
 
 /// Source files below a folder, build output left out.
 fn sources(folder: &str) -> Vec<PathBuf> {
+    files(folder).into_iter().filter(|path| !is_test(path)).collect()
+}
+
+/// All Rust files below a folder.
+fn files(folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut todo = vec![top().join(folder)];
     while let Some(dir) = todo.pop() {
@@ -20,7 +25,7 @@ fn sources(folder: &str) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 todo.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test(&path) {
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
                 found.push(path);
             }
         }
@@ -239,6 +244,31 @@ fn the_test_kit_is_not_shipped() {
         let text = fs::read_to_string(top().join(manifest)).expect("a manifest");
         for section in text.split("\n[").filter(|section| !section.starts_with("dev-dependencies]")) {
             assert!(!section.contains("testkit"), "{manifest} ships the test kit: [{section}");
+        }
+    }
+}
+
+/// Statements that assert, each in one line.
+fn assertions(text: &str) -> Vec<String> {
+    let starts = text.match_indices("assert").map(|(at, _)| text.get(at..).unwrap_or_default());
+    let statements = starts.filter_map(|rest| rest.split_once(";\n").map(|(statement, _)| statement));
+    let macros = statements.filter(|statement| statement.lines().next().is_some_and(|line| line.contains("!(")));
+    macros.map(|statement| statement.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// A loaded machine is slow, not wrong: time is measured by benches. A limit on waiting for what has to come is called
+/// patience.
+#[test]
+fn no_test_asserts_on_wall_clock_time() {
+    let clocks = ["elapsed()", "Instant::now()", "SystemTime::now()", "took <", "took >"];
+    for folder in ["model", "collectors", "widgets", "src", "tests"] {
+        for path in files(folder) {
+            let text = fs::read_to_string(&path).expect("a source file");
+            for statement in assertions(&text) {
+                let waits = statement.to_ascii_lowercase().contains("patience");
+                let told = clocks.iter().find(|clock| statement.contains(*clock));
+                assert!(waits || told.is_none(), "{}: {statement}", path.display());
+            }
         }
     }
 }

@@ -207,9 +207,10 @@ fn no_child_stays_behind_over_a_tree_that_never_answers() {
         String::from_utf8_lossy(&line).contains(path(dir.path())).then_some(())
     };
     let left = || std::fs::read_dir("/proc").expect("/proc").filter_map(child_of_ours).count();
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(3);
+    let start = std::time::Instant::now();
+    let patience = std::time::Duration::from_secs(20);
     while left() > 0 {
-        assert!(std::time::Instant::now() < until, "the child that asks libhwloc hangs");
+        assert!(start.elapsed() < patience, "the child that asks libhwloc hangs");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }

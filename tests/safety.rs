@@ -31,9 +31,9 @@ fn give_away(path: &Path) -> bool {
 }
 
 /// The output, and that it came within a time.
-fn within(limit: Duration, run: impl FnOnce() -> Output) -> Output {
+fn within(patience: Duration, run: impl FnOnce() -> Output) -> Output {
     let begun = Instant::now();
     let output = run();
-    assert!(begun.elapsed() < limit, "took {:?}", begun.elapsed());
+    assert!(begun.elapsed() < patience, "took {:?}", begun.elapsed());
     output
 }

@@ -99,8 +99,18 @@ mod tests {
 
     #[test]
     fn one_that_hangs_is_ended_with_what_it_started() {
-        let begun = Instant::now();
-        assert_eq!(run(&["sh", "-c", "sleep 60 & sleep 60"], 200), Err(Reason::TimedOut));
-        assert!(begun.elapsed() < Duration::from_secs(20));
+        let dir = tempfile::tempdir().expect("a directory");
+        let pid = dir.path().join("pid");
+        let script = format!("sleep 600 & echo $! > {}; sleep 600", pid.display());
+        assert_eq!(run(&["sh", "-c", &script], 2000), Err(Reason::TimedOut));
+        let pid = std::fs::read_to_string(pid).expect("a pid");
+        // One that has ended and waits for its parent has no command line any more.
+        let command = format!("/proc/{}/cmdline", pid.trim());
+        let is_gone = || std::fs::read(&command).unwrap_or_default().is_empty();
+        let (start, patience) = (Instant::now(), Duration::from_secs(20));
+        while !is_gone() {
+            assert!(start.elapsed() < patience, "it goes on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 }

@@ -30,15 +30,13 @@ pub(super) fn derive(frame: &mut Frame) {
 /// True where zero of a delay means that there was none.
 fn is_accounted(frame: &Frame) -> bool {
     let setting = frame.sysctls.iter().find(|(name, _)| **name == *DELAY_ACCOUNTING);
-    match setting {
-        Some((_, value)) => &**value == "1",
-        // Where nothing tells, a delay does.
-        None => {
-            let any = |cores: Option<f64>| cores.is_some_and(|cores| cores > 0.0);
-            frame.threads.iter().any(|thread| any(thread.io_delay_cores))
-                || frame.processes.iter().any(|process| any(process.io_delay_cores))
-        }
+    if let Some((_, value)) = setting {
+        return &**value == "1";
     }
+    // Where nothing tells, a delay does.
+    let any = |cores: Option<f64>| cores.is_some_and(|cores| cores > 0.0);
+    frame.threads.iter().any(|thread| any(thread.io_delay_cores))
+        || frame.processes.iter().any(|process| any(process.io_delay_cores))
 }
 
 /// Of a process whose threads are looked at, what all of them waited.

@@ -132,7 +132,8 @@ pub(super) struct Fix {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resource {
-    resource: ResourceKind,
+    #[serde(rename = "resource")]
+    kind: ResourceKind,
     verdict: Verdict,
     /// How full it is: a fraction of its limit.
     share: Option<f64>,
@@ -158,7 +159,7 @@ pub struct Resource {
 impl From<&bottleneck::Resource> for Resource {
     fn from(resource: &bottleneck::Resource) -> Self {
         Self {
-            resource: resource.kind,
+            kind: resource.kind,
             verdict: resource.verdict,
             share: resource.share,
             limit_at: resource.limit_at,

@@ -31,7 +31,7 @@ pub struct Plan<'a> {
     /// False for advice.
     executable: bool,
     #[serde(flatten)]
-    plan: &'a fix::Plan,
+    fields: &'a fix::Plan,
     steps: Vec<Step>,
     /// Why it cannot be applied any more.
     refused: OrNull<String>,
@@ -76,7 +76,7 @@ impl<'a> Plan<'a> {
             Step::of(step, items, unread.map(|(_, why)| why.as_str()))
         };
         let steps = plan.steps.iter().enumerate().map(step).collect();
-        Self { id: plan.id(), executable: plan.is_executable(), plan, steps, refused: OrNull::text(refused) }
+        Self { id: plan.id(), executable: plan.is_executable(), fields: plan, steps, refused: OrNull::text(refused) }
     }
 }
 

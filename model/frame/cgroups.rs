@@ -337,6 +337,7 @@ impl Absent for CgroupEvents {
 impl Absent for CgroupCpu {}
 
 /// Major and minor number: `8:0`.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn device<S: Serializer>(dev: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&format_args!("{}:{}", dev >> 20, dev & 0xf_ffff))
 }

@@ -245,6 +245,7 @@ pub struct Beam {
 
 impl Absent for MemorySource {}
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_no_letter(state: &char) -> bool {
     !state.is_ascii_alphabetic()
 }

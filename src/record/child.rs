@@ -10,6 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use topotop_collectors::metrics::{Metric, Stream, Tap};
 use topotop_collectors::sys::child::with_own_limit;
+use topotop_model::locale::error as errors;
 
 /// A running command. It is not reaped before [`Running::reap`], so that its number stays its own.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub(super) fn start(
     ended: impl FnOnce() + Send + 'static,
 ) -> Result<Running, Failure> {
     let Some((program, arguments)) = command.split_first() else {
-        return Err(Failure { status: 127, text: "no command after --".to_owned() });
+        return Err(Failure { status: 127, text: errors::NO_COMMAND.to_string() });
     };
     let mut command = Command::new(program);
     command.args(arguments);
@@ -44,10 +45,10 @@ pub(super) fn start(
     }
     let mut child = with_own_limit(&mut command).spawn().map_err(|error| {
         let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
-        Failure { status, text: format!("{program}: {error}: no recording was made") }
+        Failure { status, text: errors::CommandFailed { command: &program, error: &error }.to_string() }
     })?;
     let forwarder = pass_on(&mut child, streaming, on_output, on_error)
-        .map_err(|error| Failure { status: 125, text: format!("output of the command: {error}") })?;
+        .map_err(|error| Failure { status: 125, text: errors::CommandOutput { error: &error }.to_string() })?;
     let running = Running { child, forwarder };
     let pid = running.pid();
     let wait = move || {
@@ -64,7 +65,7 @@ pub(super) fn start(
     std::thread::Builder::new()
         .name("command".to_owned())
         .spawn(wait)
-        .map_err(|error| Failure { status: 125, text: format!("a thread: {error}") })?;
+        .map_err(|error| Failure { status: 125, text: errors::NoThread { error: &error }.to_string() })?;
     Ok(running)
 }
 

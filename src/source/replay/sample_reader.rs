@@ -3,6 +3,7 @@
 use crate::recording::{Reader, open};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use topotop_model::locale::replay as text;
 use topotop_model::recording::{About, Damage, Event, Summary, When};
 use topotop_model::{Snapshot, Window};
 
@@ -123,7 +124,7 @@ impl SampleReader for FileReader {
         if written.is_some_and(|at| SystemTime::now().duration_since(at).is_ok_and(|age| age > patience)) {
             return match self.reader.cut_short() {
                 Some(damage) => After::Broken(damage.to_string()),
-                None => After::Broken("truncated: the recorder ended without closing it".to_owned()),
+                None => After::Broken(text::UNCLOSED.to_string()),
             };
         }
         After::More

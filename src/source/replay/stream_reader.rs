@@ -3,6 +3,7 @@
 use super::sample_reader::{After, Next, SampleReader};
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use topotop_model::locale::replay as text;
 use topotop_model::recording::{About, Damage, Event, Item, Stream, Summary, When};
 use topotop_model::ring::{Log as _, Ring};
 use topotop_model::{Snapshot, Stamp, Window, codec};
@@ -39,7 +40,7 @@ impl Received {
         match item {
             Item::Sample(snapshot) => {
                 if let Err(error) = self.ring.append(&snapshot) {
-                    self.trouble = Some(format!("a sample was lost: {error}"));
+                    self.trouble = Some(text::SampleLost { error: &error }.to_string());
                 }
             }
             Item::Event(event) => {
@@ -82,8 +83,10 @@ impl StreamReader {
                 match item {
                     Ok(Some(item)) => received.take(item),
                     Ok(None) if stream.is_closed() => received.over = Some(After::Closed),
-                    Ok(None) => received.over = Some(After::Broken("the stream was interrupted".to_owned())),
-                    Err(error) => received.over = Some(After::Broken(format!("the stream was interrupted: {error}"))),
+                    Ok(None) => received.over = Some(After::Broken(text::STREAM_INTERRUPTED.to_string())),
+                    Err(error) => {
+                        received.over = Some(After::Broken(text::StreamInterruptedBy { error: &error }.to_string()))
+                    }
                 }
                 let over = received.over.is_some();
                 drop(received);
