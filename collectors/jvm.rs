@@ -116,6 +116,7 @@ fn put(table: &mut Jvms, slot: usize, process: Process, at_ns: u64, jvm: &Jvm) {
     table.gc_count.set_or_clear(slot, jvm.gc_count);
     table.safepoint_time_ns.set_or_clear(slot, jvm.safepoint_time_ns);
     table.safepoints.set_or_clear(slot, jvm.safepoints);
+    table.contended_locks.set_or_clear(slot, jvm.contended_locks);
     table.heap_used_bytes.set_or_clear(slot, jvm.heap_used);
     table.heap_capacity_bytes.set_or_clear(slot, jvm.heap_capacity);
     table.heap_max_bytes.set_or_clear(slot, jvm.heap_max);

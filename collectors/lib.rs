@@ -35,6 +35,7 @@ mod mountinfo;
 mod netstat;
 mod nics;
 mod node_memory;
+mod off_cpu;
 mod pick;
 mod pressure;
 mod processes;
@@ -103,6 +104,7 @@ pub(crate) const CALM_NS: u64 = 4_000_000_000;
 
 /// Every collector, in the order of reading: topology first, since others use its CPUs.
 fn all(options: &Options) -> Vec<Box<dyn Collector>> {
+    let connections = sockets::Connections::default();
     vec![
         Box::new(host::HostCollector),
         Box::new(host::SysctlsCollector::default()),
@@ -123,7 +125,8 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(irqbalance::IrqbalanceCollector::default()),
         Box::new(memory_by_node::MemoryByNode::new(options)),
         Box::new(applied::AppliedCollector::new(options)),
-        Box::new(sockets::SocketCollector::default()),
+        Box::new(sockets::SocketCollector::new(connections.clone())),
+        Box::new(off_cpu::OffCpuCollector::new(connections)),
         // Knows from the sockets which network namespaces there are.
         Box::new(netstat::NetstatCollector::default()),
         Box::new(jvm::JvmCollector::default()),

@@ -3,6 +3,7 @@
 
 mod ask;
 mod diag;
+mod line;
 mod message;
 mod owners;
 mod peers;
@@ -11,9 +12,10 @@ mod text;
 use crate::worker::Worker;
 use crate::{Collector, Cx};
 use ask::{Answer, Asker, Job, Listener};
+pub(crate) use line::{Connection, Connections, Line};
 use message::COUNTERS;
 use owners::Target;
-pub(crate) use owners::inode;
+pub(crate) use owners::{cpu_ns, inode};
 use peers::{Key, Process};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -53,6 +55,7 @@ pub(crate) struct SocketCollector {
     asked_ns: Option<u64>,
     rounds: u64,
     wait_ns: u64,
+    connections: Connections,
     ticks: HashMap<Process, u64>,
     owners: Slots<Process>,
     listeners: Slots<ListenerKey>,
@@ -132,6 +135,11 @@ fn owners_to_be(draft: &Draft) -> impl Iterator<Item = (Process, u64)> {
 }
 
 impl SocketCollector {
+    /// One that tells others of the connections that it found.
+    pub(crate) fn new(connections: Connections) -> Self {
+        Self { connections, ..Self::default() }
+    }
+
     /// Every process that may have sockets, with what it used of CPUs since the last round.
     fn targets(&self, draft: &Draft) -> Vec<Target> {
         let used = |(process, ticks): (Process, u64)| {
@@ -161,6 +169,7 @@ impl SocketCollector {
             (draft.listeners.state, draft.peers.state) = (State::Missing, State::Missing);
         }
         self.put_peers(answer, draft.peers.data_mut());
+        self.connections.set(answer.connections.clone());
     }
 
     fn put_owners(&mut self, answer: &Answer, now_ns: u64, draft: &mut Draft) {

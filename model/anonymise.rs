@@ -7,7 +7,7 @@ mod names;
 
 pub use names::Names;
 
-use crate::tables::{applied, cgroups, disks, host, irqs, metrics, nics, processes, sockets, topology};
+use crate::tables::{applied, cgroups, disks, host, irqs, metrics, nics, off_cpu, processes, sockets, topology};
 use crate::{ColumnMut, Section, Snapshot, Table, VisitMut};
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -46,7 +46,7 @@ enum Rule {
 }
 
 /// The columns that may tell whose something is. All other texts are the kernel's words.
-const RULES: [(u16, &[&str], Rule); 21] = [
+const RULES: [(u16, &[&str], Rule); 22] = [
     (host::Host::ID, &["name", "boot_id"], Rule::Words),
     (processes::Processes::ID, &["comm"], Rule::Comm),
     (processes::Threads::ID, &["comm"], Rule::Comm),
@@ -66,6 +66,7 @@ const RULES: [(u16, &[&str], Rule); 21] = [
     (topology::PciDevices::ID, &["name"], Rule::AroundInterface),
     (sockets::Listeners::ID, &["address"], Rule::Host),
     (sockets::Peers::ID, &["address"], Rule::Host),
+    (off_cpu::Waits::ID, &["peer"], Rule::Host),
     // What the user calls a number stays; where it comes from may name hosts and files.
     (metrics::Metrics::ID, &["source"], Rule::Words),
     (applied::Applied::ID, &["fix", "subject", "target"], Rule::Fix),

@@ -9,6 +9,7 @@ mod limits;
 mod memory;
 mod metrics;
 mod nics;
+mod off_cpu;
 mod processes;
 mod rates;
 mod topology;
@@ -77,6 +78,7 @@ impl Deriver {
         processes::derive(window, &mut self.spare, &mut frame);
         waits::derive(&mut frame);
         limits::derive(window, &mut frame);
+        off_cpu::derive(window, &mut frame);
         disks::derive(window, &mut frame);
         metrics::derive(window, &mut frame);
         frame

@@ -11,6 +11,7 @@ mod limits;
 mod memory;
 mod metrics;
 mod network;
+mod off_cpu;
 mod processes;
 mod sockets;
 
@@ -25,6 +26,7 @@ pub use limits::{KernelTables, NetNamespace};
 pub use memory::{Memory, Node};
 pub use metrics::{LOAD_SHARE, Metric};
 pub use network::{ArchIrq, Channel, Channels, Counts, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
+pub use off_cpu::{OffCpu, WaitClass, WaitShare};
 pub use processes::{AffinityGroup, Beam, MemorySource, Process, ProcessMemory, Thread};
 pub use sockets::{Jvm, Listener, Peer};
 

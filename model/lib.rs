@@ -34,6 +34,7 @@ pub mod tables;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 pub mod text;
+pub mod waiting;
 
 pub use column::{Column, ColumnDef, ColumnMut, Meaning, NONE, Num, Sets, Sparse, Text, Unit};
 pub use gap::{Gap, Gaps, Reason};

@@ -1,8 +1,8 @@
 //! All sections of one instant, and the working copy that collectors write.
 
 use crate::tables::{
-    applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, network, nics, pressure, processes, sockets,
-    topology,
+    applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, network, nics, off_cpu, pressure, processes,
+    sockets, topology,
 };
 use crate::{Section, Stamp, State, Table};
 use std::sync::{Arc, OnceLock};
@@ -245,6 +245,10 @@ sections! {
     listeners: sockets::Listeners,
     /// Connections by process and other end.
     peers: sockets::Peers,
+    /// Processes whose threads are sampled.
+    off_cpu: off_cpu::OffCpu,
+    /// What those wait for.
+    waits: off_cpu::Waits,
     /// Java virtual machines.
     jvms: jvm::Jvms,
     /// The application's own numbers.

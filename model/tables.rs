@@ -12,6 +12,7 @@ pub mod memory;
 pub mod metrics;
 pub mod network;
 pub mod nics;
+pub mod off_cpu;
 pub mod pressure;
 pub mod processes;
 pub mod sockets;

@@ -5,6 +5,7 @@ mod columns;
 mod compact;
 mod detail;
 mod sockets;
+mod waits;
 
 pub use compact::compact;
 

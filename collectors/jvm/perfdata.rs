@@ -18,6 +18,7 @@ pub(super) struct Jvm {
     pub(super) gc_count: Option<u64>,
     pub(super) safepoint_time_ns: Option<u64>,
     pub(super) safepoints: Option<u64>,
+    pub(super) contended_locks: Option<u64>,
     pub(super) heap_used: Option<u64>,
     pub(super) heap_capacity: Option<u64>,
     pub(super) heap_max: Option<u64>,
@@ -115,6 +116,7 @@ impl Found {
             ["sun", "gc", "collector", _, "invocations"] => add(&mut jvm.gc_count, value),
             ["sun", "rt", "safepointTime"] => self.safepoint_ticks = Some(value),
             ["sun", "rt", "safepoints"] => jvm.safepoints = Some(value),
+            ["sun", "rt", "_sync_ContendedLockAttempts"] => jvm.contended_locks = Some(value),
             ["sun", "gc", "generation", _, "space", _, "used"] => add(&mut jvm.heap_used, value),
             ["sun", "gc", "generation", _, "capacity"] => add(&mut jvm.heap_capacity, value),
             // Generations that share one heap each name all of it as their most.
@@ -189,7 +191,7 @@ pub(super) mod tests {
         bytes
     }
 
-    pub(in crate::jvm) const NUMBERS: [(&str, u64); 9] = [
+    pub(in crate::jvm) const NUMBERS: [(&str, u64); 10] = [
         ("sun.os.hrt.frequency", 1_000_000_000),
         ("sun.gc.collector.0.time", 300_000_000),
         ("sun.gc.collector.0.invocations", 12),
@@ -197,6 +199,7 @@ pub(super) mod tests {
         ("sun.gc.collector.1.invocations", 3),
         ("sun.rt.safepointTime", 1_200_000_000),
         ("sun.rt.safepoints", 40),
+        ("sun.rt._sync_ContendedLockAttempts", 41),
         ("sun.gc.generation.0.capacity", 64 << 20),
         ("sun.gc.generation.0.space.0.used", 5 << 20),
     ];
@@ -212,6 +215,7 @@ pub(super) mod tests {
             let jvm = parse(&file(&NUMBERS, &TEXTS, little)).expect("a virtual machine");
             assert_eq!((jvm.gc_time_ns, jvm.gc_count), (Some(1_000_000_000), Some(15)));
             assert_eq!((jvm.safepoint_time_ns, jvm.safepoints), (Some(1_200_000_000), Some(40)));
+            assert_eq!(jvm.contended_locks, Some(41));
             assert_eq!((jvm.heap_used, jvm.heap_capacity, jvm.heap_max), (Some(5 << 20), Some(64 << 20), None));
             assert_eq!((jvm.collectors.as_str(), jvm.version.as_str()), ("young, full", "17.0.9"));
         }

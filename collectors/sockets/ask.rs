@@ -1,6 +1,7 @@
 //! One round: whose descriptors are sockets, what sockets there are in each network namespace, and both together.
 
 use super::diag::{self, Found};
+use super::line::Connection;
 use super::message::Socket;
 use super::owners::{Owners, Target, cpu_ns, inode};
 use super::peers::{Key, Ledger, Process, Sum};
@@ -18,6 +19,8 @@ const MOST_SOCKETS: usize = 16_384;
 const MOST_LISTENERS: usize = 4096;
 const MOST_PEERS: usize = 256;
 const MOST_PEERS_EACH: usize = 8;
+/// The most connections that are told one by one.
+const MOST_CONNECTIONS: usize = 2048;
 
 /// What to read.
 #[derive(Debug)]
@@ -56,6 +59,8 @@ pub(super) struct Answer {
     /// None where no namespace could be read.
     pub(super) listeners: Option<Vec<Listener>>,
     pub(super) peers: Vec<(Key, Sum)>,
+    /// Connections whose processes are known.
+    pub(super) connections: Vec<Connection>,
     pub(super) gaps: Gaps,
     pub(super) cpu_ns: u64,
 }
@@ -97,7 +102,7 @@ impl Asker {
         self.ledger.begin();
         for (netns, pid) in self.namespaces(&mut answer.gaps) {
             if let Some(found) = self.sockets(netns, pid, &mut answer.gaps) {
-                self.take(netns, &found, &by_inode, &mut answer);
+                self.take((netns, pid), &found, &by_inode, &mut answer);
             }
         }
         self.ledger.finish(|process| self.owners.has(process));
@@ -176,7 +181,13 @@ impl Asker {
         }
     }
 
-    fn take(&mut self, netns: u64, found: &Found, by_inode: &HashMap<u64, Vec<Process>>, answer: &mut Answer) {
+    fn take(
+        &mut self,
+        (netns, through): (u64, Option<u32>),
+        found: &Found,
+        by_inode: &HashMap<u64, Vec<Process>>,
+        answer: &mut Answer,
+    ) {
         let listeners = answer.listeners.get_or_insert_default();
         let all = found.listeners.iter().map(|socket| (false, socket));
         // A socket without a port receives nothing.
@@ -192,6 +203,7 @@ impl Asker {
         }
         let ports: HashSet<u16> = found.listeners.iter().map(|socket| socket.local.1).collect();
         self.ledger.add(netns, &found.connections, found.cut, |port| ports.contains(&port), by_inode);
+        connected((netns, through), found, &ports, by_inode, &mut answer.connections);
         if found.cut || listeners.len() >= MOST_LISTENERS {
             answer.gaps.add("sockets beyond the first", Reason::TimedOut, "at most 16,384 sockets of one kind");
         }
@@ -216,6 +228,27 @@ impl Asker {
         }
         if self.owners.cut {
             gaps.add("proc/*/fd beyond the first", Reason::TimedOut, "fewer file descriptors in one process");
+        }
+    }
+}
+
+/// The connections of a namespace with their processes.
+fn connected(
+    (netns, through): (u64, Option<u32>),
+    found: &Found,
+    ports: &HashSet<u16>,
+    by_inode: &HashMap<u64, Vec<Process>>,
+    connections: &mut Vec<Connection>,
+) {
+    for socket in &found.connections {
+        for &process in by_inode.get(&socket.inode).into_iter().flatten() {
+            if connections.len() >= MOST_CONNECTIONS {
+                return;
+            }
+            let inbound = ports.contains(&socket.local.1);
+            let name = socket.remote.0.to_string().into();
+            let (inode, local, remote) = (socket.inode, socket.local, socket.remote);
+            connections.push(Connection { process, netns, through, inode, local, remote, inbound, name });
         }
     }
 }

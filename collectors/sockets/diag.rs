@@ -45,6 +45,21 @@ pub(super) fn there(namespace: OwnedFd, most: usize) -> Result<Found, Reason> {
     thread.join().unwrap_or(Err(Reason::Malformed))
 }
 
+/// What asks in another namespace, made by a thread of its own that goes there: it stays there.
+pub(super) fn open_there(namespace: OwnedFd) -> Result<OwnedFd, Reason> {
+    let go = move || {
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(crate::root::reason)?;
+        open()
+    };
+    let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(go).map_err(|_| Reason::Exhausted)?;
+    thread.join().unwrap_or(Err(Reason::Malformed))
+}
+
+/// What asks in the namespace that this thread is in.
+pub(super) fn open() -> Result<OwnedFd, Reason> {
+    netlink::open(SOCK_DIAG, Some(PATIENCE)).map_err(unsupported)
+}
+
 fn all(socket: &OwnedFd, most: usize) -> Result<Found, Reason> {
     let mut found = Found::default();
     for family in FAMILIES {

@@ -27,6 +27,9 @@ pub(super) struct Info {
     pub(super) unacked: u64,
     pub(super) rtt_us: u64,
     pub(super) min_rtt_us: Option<u64>,
+    /// Milliseconds since data were sent and received last.
+    pub(super) sent_ms: Option<u64>,
+    pub(super) received_ms: Option<u64>,
     /// Retransmits, bytes acknowledged and received, segments out and in, the same with data out and in, time with
     /// something unacknowledged.
     pub(super) counters: [Option<u64>; COUNTERS],
@@ -70,6 +73,33 @@ pub(super) fn request(family: u8, protocol: u8, states: u32, info: bool) -> Vec<
     body.extend(states.to_ne_bytes());
     body.resize(REQUEST, 0);
     netlink::message(BY_FAMILY, REQUEST_DUMP, &body)
+}
+
+/// Requests one connection of TCP by its ends; none where they are of two families.
+pub(super) fn one(local: (IpAddr, u16), remote: (IpAddr, u16)) -> Option<Vec<u8>> {
+    if local.0.is_ipv4() != remote.0.is_ipv4() {
+        return None;
+    }
+    // An address takes 16 bytes whatever its family.
+    let put = |body: &mut Vec<u8>, address: IpAddr| {
+        let end = body.len() + 16;
+        match address {
+            IpAddr::V4(address) => body.extend(address.octets()),
+            IpAddr::V6(address) => body.extend(address.octets()),
+        }
+        body.resize(end, 0);
+    };
+    let family = if local.0.is_ipv4() { FAMILIES[0] } else { FAMILIES[1] };
+    let mut body = vec![family, TCP, 1 << (INFO - 1), 0];
+    body.extend(u32::MAX.to_ne_bytes());
+    body.extend(local.1.to_be_bytes());
+    body.extend(remote.1.to_be_bytes());
+    put(&mut body, local.0);
+    put(&mut body, remote.0);
+    // Any interface, and a cookie that is not known.
+    body.extend([0; 4]);
+    body.extend([0xff; 8]);
+    Some(netlink::message(BY_FAMILY, netlink::REQUEST, &body))
 }
 
 /// Calls `take` with each socket of a piece of a reply.
@@ -132,6 +162,8 @@ fn tcp_info(bytes: &[u8]) -> Option<Info> {
         rtt_us: number(68, 4)?,
         // Nothing was measured yet while it is all ones.
         min_rtt_us: number(148, 4).filter(|&rtt| rtt != u64::from(u32::MAX)),
+        sent_ms: number(44, 4),
+        received_ms: number(52, 4),
         counters: PLACES.map(|(at, size)| number(at, size)),
     })
 }

@@ -103,7 +103,7 @@ pub(crate) fn inode(link: &str, kind: &str) -> Option<u64> {
 }
 
 /// CPU time of this thread.
-pub(super) fn cpu_ns() -> u64 {
+pub(crate) fn cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
 }

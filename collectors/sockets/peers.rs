@@ -161,7 +161,8 @@ mod tests {
     const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 
     fn connection(inode: u64, local: u16, remote: u16, segments: u64, rtt_us: u64) -> Socket {
-        let info = Info { rtt_us, min_rtt_us: Some(rtt_us), unacked: 1, counters: [Some(segments); 8] };
+        let info =
+            Info { rtt_us, min_rtt_us: Some(rtt_us), unacked: 1, counters: [Some(segments); 8], ..Info::default() };
         let (local, remote) = ((HERE, local), (THERE, remote));
         Socket { state: ESTABLISHED, local, remote, inode, queues: (0, 0), info: Some(info) }
     }

@@ -14,6 +14,8 @@ const HEAD: usize = 16;
 const ERROR: u16 = 2;
 /// See [`ERROR`].
 pub const DONE: u16 = 3;
+/// NLM_F_REQUEST.
+pub const REQUEST: u16 = 1;
 /// NLM_F_REQUEST and NLM_F_ACK.
 pub const REQUEST_ACK: u16 = 5;
 /// NLM_F_REQUEST and NLM_F_DUMP.

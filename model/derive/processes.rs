@@ -48,6 +48,7 @@ pub(super) fn derive(window: &Window, spare: &mut Frame, frame: &mut Frame) {
         memory.fill(process, id.2, table, frame.stamp.mono_ns);
         process.beam = beam::derive(process, (table, id.2), threads);
         process.jvm = machines.of(process);
+        process.off_cpu = None;
         sockets.add_to(process);
     }
     frame.unowned_listeners = sockets::unowned(window, &processes);

@@ -1,6 +1,6 @@
 //! Processes: where they run, where their memory is, and what pins them.
 
-use super::{Jvm, Listener, Peer};
+use super::{Jvm, Listener, OffCpu, Peer};
 use crate::document::{Absent, ById, Text, absent, known_text};
 use crate::{IdSet, Known};
 use serde::Serialize;
@@ -100,6 +100,8 @@ pub struct Process {
     pub peers: Vec<Peer>,
     /// What is special about a Java virtual machine; none when it is none or could not be read.
     pub jvm: Option<Jvm>,
+    /// Where its time goes; none where its threads were not sampled.
+    pub off_cpu: Option<OffCpu>,
 }
 
 impl Process {

@@ -89,6 +89,8 @@ pub struct Jvm {
     pub gc_per_second: Option<f64>,
     /// Share of its time stopped at safepoints, collections included.
     pub safepoint_ratio: Option<f64>,
+    /// Times a thread found a monitor taken, per second.
+    pub contended_per_second: Option<f64>,
     /// Heap in use, as of the last collection.
     pub heap_used_bytes: Known<u64>,
     /// Heap that is committed.

@@ -29,5 +29,7 @@ table! {
         collectors: Text = 11 (Fact, None, "tmp/hsperfdata_*/*"),
         /// Its version (java.property.java.vm.version or java.rt.vmVersion); hostile.
         version: Text = 12 (Fact, None, "tmp/hsperfdata_*/*"),
+        /// Times a thread found a monitor taken (sun.rt._sync_ContendedLockAttempts).
+        contended_locks: Num = 20 (Counter, Count, "tmp/hsperfdata_*/*"),
     }
 }

@@ -1,6 +1,6 @@
 //! One process in full: what `numactl --show` would say from inside it, its threads, its pins.
 
-use super::{Id, cells, find, sockets};
+use super::{Id, cells, find, sockets, waits};
 use crate::parts::pane::Doc;
 use crate::parts::{mark, names, units};
 use crate::{Cx, Role};
@@ -23,6 +23,7 @@ pub(super) fn doc(cx: &Cx<'_>, id: Id, width: u16) -> Doc {
         beam_lines(cx, &mut doc, beam);
     }
     let room = usize::from(width.saturating_sub(18));
+    waits::lines(cx, &mut doc, process, room);
     if let Some(jvm) = &process.jvm {
         sockets::jvm(cx, &mut doc, jvm, room);
     }

@@ -31,6 +31,7 @@ impl<'a> Machines<'a> {
             gc_time_ratio: share(|table| &table.gc_time_ns),
             gc_per_second: rate(|table| &table.gc_count),
             safepoint_ratio: share(|table| &table.safepoint_time_ns),
+            contended_per_second: rate(|table| &table.contended_locks),
             heap_used_bytes: table.heap_used_bytes.get(slot),
             heap_capacity_bytes: table.heap_capacity_bytes.get(slot),
             heap_max_bytes: table.heap_max_bytes.get(slot),

@@ -1,0 +1,270 @@
+//! What sampled threads wait for, by class: the collector says in which call and for which object, here is what that means.
+
+use crate::frame::{Frame, OffCpu, Process, WaitClass, WaitShare};
+use crate::tables::off_cpu::Waits;
+use crate::{Table, Window};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// Contended lock attempts a second from which threads of a Java virtual machine that park without a timeout are taken
+/// to wait for a lock: it gives every thread a futex of its own.
+const CONTENDED: f64 = 1.0;
+/// Throttled periods of a group from which its tasks wait for the quota rather than for CPUs.
+const THROTTLED: f64 = 0.05;
+/// FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_LOCK_PI2: what locks wait in. Conditions and semaphores use FUTEX_WAIT_BITSET.
+const OF_LOCKS: [u64; 3] = [0, 6, 13];
+
+pub(super) fn derive(window: &Window, frame: &mut Frame) {
+    let Some(totals) = window.now.off_cpu.value() else { return };
+    let mut found: HashMap<(u32, u64), Vec<usize>> = HashMap::new();
+    let waits = window.now.waits.data();
+    for slot in waits.rows().iter() {
+        if let (Some(pid), Some(start)) = (waits.pid.id(slot).value(), waits.starttime.value(slot)) {
+            found.entry((pid, start)).or_default().push(slot);
+        }
+    }
+    for slot in totals.rows().iter() {
+        let (Some(pid), Some(start)) = (totals.pid.id(slot).value(), totals.starttime.value(slot)) else { continue };
+        let at = frame.processes.binary_search_by_key(&pid, |process| process.pid).ok();
+        let Some(process) = at.and_then(|at| frame.processes.get(at)) else { continue };
+        let samples = totals.samples.value(slot).filter(|&samples| samples > 0 && process.starttime == start);
+        let Some(samples) = samples else { continue };
+        let rows = found.get(&(pid, start)).map(Vec::as_slice).unwrap_or_default();
+        let off_cpu = OffCpu {
+            samples,
+            threads: totals.threads.value(slot).unwrap_or_default(),
+            seconds: totals.span_ns.value(slot).unwrap_or_default() as f64 / 1e9,
+            shares: shares(frame, process, waits, rows, samples),
+        };
+        if let Some(process) = at.and_then(|at| frame.processes.get_mut(at)) {
+            process.off_cpu = Some(off_cpu);
+        }
+    }
+}
+
+fn shares(frame: &Frame, process: &Process, waits: &Waits, rows: &[usize], samples: u64) -> Vec<WaitShare> {
+    let mut sums: BTreeMap<(WaitClass, Arc<str>), u64> = BTreeMap::new();
+    for &slot in rows {
+        let key = classify(process, waits, slot);
+        *sums.entry(key).or_default() += waits.samples.value(slot).unwrap_or_default();
+    }
+    let whole = sums.values().sum::<u64>().max(samples) as f64;
+    let mut shares = Vec::new();
+    for ((class, what), count) in sums {
+        let share = count as f64 / whole;
+        if class == WaitClass::Running {
+            shares.extend(split(frame, process, share));
+        } else {
+            shares.push(WaitShare { class, share, what });
+        }
+    }
+    shares.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| (a.class, &a.what).cmp(&(b.class, &b.what))));
+    shares
+}
+
+/// Who is runnable runs or waits for a CPU: the kernel's own clocks of the interval say how much of each.
+fn split(frame: &Frame, process: &Process, share: f64) -> Vec<WaitShare> {
+    let waited = match process.wait_share {
+        Some(waited) => waited.clamp(0.0, 1.0),
+        None => return vec![WaitShare { class: WaitClass::Running, share, what: Arc::default() }],
+    };
+    let throttled = frame.cgroup(process.quota_group()).and_then(|group| group.cpu.throttled_ratio);
+    let class = if throttled.is_some_and(|ratio| ratio >= THROTTLED) { WaitClass::Quota } else { WaitClass::RunQueue };
+    let parts = [(WaitClass::Running, share * (1.0 - waited)), (class, share * waited)];
+    let parts = parts.into_iter().filter(|(_, share)| *share > 0.0);
+    parts.map(|(class, share)| WaitShare { class, share, what: Arc::default() }).collect()
+}
+
+/// What a row means, and more of it.
+fn classify(process: &Process, waits: &Waits, slot: usize) -> (WaitClass, Arc<str>) {
+    let state = waits.state.value(slot).and_then(|code| u8::try_from(code).ok()).unwrap_or(b'?');
+    let Some(call) = waits.call.get(slot) else {
+        return match state {
+            b'R' => (WaitClass::Running, Arc::default()),
+            b'D' => (WaitClass::Disk, waits.wchan.or_empty(slot)),
+            _ => (WaitClass::Unread, Arc::default()),
+        };
+    };
+    let named = |class| (class, Arc::clone(call));
+    match (state, &**call) {
+        (b'R', _) => (WaitClass::Running, Arc::default()),
+        (b'D', _) => (WaitClass::Disk, waits.wchan.get(slot).filter(|name| !name.is_empty()).unwrap_or(call).clone()),
+        (_, "futex") => (futex(process, waits, slot), Arc::default()),
+        (_, "futex_waitv") => named(WaitClass::Thread),
+        (_, "nanosleep" | "clock_nanosleep") => (WaitClass::Sleep, Arc::default()),
+        (_, "accept" | "accept4") => (WaitClass::Requests, Arc::default()),
+        (_, "wait4" | "waitid") => (WaitClass::Child, Arc::default()),
+        (_, "semop" | "semtimedop" | "flock") => named(WaitClass::Lock),
+        (_, "io_getevents" | "io_pgetevents" | "io_uring_enter" | "fsync" | "fdatasync" | "msync" | "sync") => {
+            named(WaitClass::Disk)
+        }
+        (_, "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "poll" | "ppoll" | "select" | "pselect6") => {
+            events(process, waits, slot, call)
+        }
+        _ => descriptor(waits, slot, call),
+    }
+}
+
+fn futex(process: &Process, waits: &Waits, slot: usize) -> WaitClass {
+    let several = waits.threads.value(slot).is_some_and(|threads| threads >= 2);
+    let of_lock = waits.operation.value(slot).is_some_and(|operation| OF_LOCKS.contains(&operation));
+    let contended = process.jvm.as_ref().and_then(|jvm| jvm.contended_per_second).is_some_and(|rate| rate >= CONTENDED);
+    match waits.timed.value(slot) == Some(1) {
+        true if contended => WaitClass::Lock,
+        true => WaitClass::Sleep,
+        false if contended || several && of_lock => WaitClass::Lock,
+        false => WaitClass::Thread,
+    }
+}
+
+/// The other end of a row's connection.
+fn peer(waits: &Waits, slot: usize) -> Arc<str> {
+    waits.peer.get(slot).map(|address| name(address, waits.port.value(slot))).unwrap_or_default()
+}
+
+fn name(address: &Arc<str>, port: Option<u64>) -> Arc<str> {
+    match port {
+        Some(port) if address.contains(':') => format!("[{address}]:{port}").into(),
+        Some(port) => format!("{address}:{port}").into(),
+        None => Arc::clone(address),
+    }
+}
+
+/// The other end of a process that only talks with one that it called.
+fn of_client(process: &Process) -> Option<Arc<str>> {
+    let [peer] = &*process.peers else { return None };
+    let busy = !peer.inbound && peer.data_segs_out_per_second.is_some_and(|rate| rate > 1.0);
+    busy.then(|| name(&peer.address, Some(u64::from(peer.port))))
+}
+
+/// Waiting for any of several descriptors.
+fn events(process: &Process, waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {
+    let serves = process.listen.as_ref().is_some_and(|list| !list.is_empty());
+    match waits.outstanding.value(slot) {
+        Some(1 | 2) => (WaitClass::Peer, peer(waits, slot)),
+        Some(3) => (WaitClass::Requests, Arc::default()),
+        _ if serves => (WaitClass::Requests, Arc::default()),
+        // Its connections come and go too fast to be asked one by one.
+        None if of_client(process).is_some() => (WaitClass::Peer, of_client(process).unwrap_or_default()),
+        // Nothing is asked of anybody, and it wakes up by itself.
+        Some(0) if waits.timed.value(slot) == Some(1) => (WaitClass::Sleep, Arc::default()),
+        _ => (WaitClass::Other, Arc::clone(call)),
+    }
+}
+
+/// Waiting for one descriptor.
+fn descriptor(waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {
+    let target = waits.target.or_empty(slot);
+    match (&*target, waits.outstanding.value(slot)) {
+        ("socket", Some(3)) => (WaitClass::Requests, Arc::default()),
+        // Who reads from a connection waits for what comes of it, asked for or not.
+        ("socket", _) if waits.peer.get(slot).is_some() => (WaitClass::Peer, peer(waits, slot)),
+        ("socket" | "pipe", _) => (WaitClass::Local, target),
+        ("timerfd", _) => (WaitClass::Sleep, Arc::default()),
+        ("eventfd", _) => (WaitClass::Thread, Arc::default()),
+        _ => (WaitClass::Other, Arc::clone(call)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::derive::Deriver;
+    use crate::frame::{Frame, OffCpu, WaitClass};
+    use crate::{Snapshot, Table, Window};
+    use std::sync::Arc;
+
+    /// state, call, target, operation, timed, outstanding, threads, samples.
+    type Row<'a> = (char, Option<&'a str>, &'a str, u64, bool, Option<u64>, u64, u64);
+
+    fn frame(rows: &[Row<'_>]) -> Frame {
+        let mut snapshot = Snapshot::default();
+        snapshot.stamp.mono_ns = 1;
+        let section = Arc::make_mut(&mut snapshot.processes);
+        section.begin(1);
+        let slot = section.data_mut().insert();
+        section.data_mut().pid.set(slot, 7);
+        section.data_mut().starttime.set(slot, 70);
+        let section = Arc::make_mut(&mut snapshot.off_cpu);
+        section.begin(1);
+        let slot = section.data_mut().insert();
+        let table = section.data_mut();
+        table.pid.set(slot, 7);
+        table.starttime.set(slot, 70);
+        table.samples.set(slot, rows.iter().map(|row| row.7).sum());
+        table.threads.set(slot, 4);
+        let section = Arc::make_mut(&mut snapshot.waits);
+        section.begin(1);
+        for &(state, call, target, operation, timed, outstanding, threads, samples) in rows {
+            let slot = section.data_mut().insert();
+            let table = section.data_mut();
+            table.pid.set(slot, 7);
+            table.starttime.set(slot, 70);
+            table.state.set(slot, u64::from(u32::from(state)));
+            if let Some(call) = call {
+                table.call.set(slot, call);
+            }
+            table.target.set(slot, target);
+            table.operation.set(slot, operation);
+            table.timed.set(slot, u64::from(timed));
+            if let Some(outstanding) = outstanding {
+                table.outstanding.set(slot, outstanding);
+                table.peer.set(slot, "10.0.0.5");
+                table.port.set(slot, 5432);
+            }
+            table.threads.set(slot, threads);
+            table.samples.set(slot, samples);
+        }
+        let mut window = Window::default();
+        window.push(snapshot);
+        Deriver::default().frame(&window)
+    }
+
+    fn off_cpu(rows: &[Row<'_>]) -> OffCpu {
+        frame(rows).process(7).and_then(|process| process.off_cpu.clone()).expect("sampled")
+    }
+
+    fn class(row: Row<'_>) -> WaitClass {
+        off_cpu(&[row]).shares[0].class
+    }
+
+    #[test]
+    fn a_lock_is_one_futex_of_several_threads() {
+        let futex = |operation, timed, threads| class(('S', Some("futex"), "", operation, timed, None, threads, 5));
+        assert_eq!(futex(0, false, 3), WaitClass::Lock);
+        assert_eq!(futex(0, false, 1), WaitClass::Thread);
+        assert_eq!(futex(9, false, 3), WaitClass::Thread, "a pool that waits for work");
+        assert_eq!(futex(0, true, 3), WaitClass::Sleep);
+    }
+
+    #[test]
+    fn a_peer_is_waited_for_while_its_answer_is_outstanding() {
+        let events = |outstanding| class(('S', Some("epoll_wait"), "", 0, true, outstanding, 1, 5));
+        assert_eq!(events(Some(1)), WaitClass::Peer);
+        assert_eq!(events(Some(2)), WaitClass::Peer);
+        assert_eq!(events(Some(0)), WaitClass::Sleep);
+        assert_eq!(events(Some(3)), WaitClass::Requests);
+        assert_eq!(events(None), WaitClass::Other);
+        let read = |outstanding| class(('S', Some("recvfrom"), "socket", 0, false, outstanding, 1, 5));
+        assert_eq!(
+            (read(Some(1)), read(Some(3)), read(None)),
+            (WaitClass::Peer, WaitClass::Requests, WaitClass::Local)
+        );
+    }
+
+    #[test]
+    fn shares_sum_to_one_and_the_largest_is_first() {
+        let off_cpu = off_cpu(&[
+            ('R', Some(""), "", 0, false, None, 1, 10),
+            ('S', Some("epoll_wait"), "", 0, true, Some(1), 1, 60),
+            ('D', Some("pread64"), "file", 0, false, None, 1, 20),
+            ('D', None, "", 0, false, None, 1, 5),
+            ('S', None, "", 0, false, None, 1, 5),
+        ]);
+        let shares: Vec<_> = off_cpu.shares.iter().map(|row| (row.class, &*row.what, row.share)).collect();
+        assert_eq!(shares[0], (WaitClass::Peer, "10.0.0.5:5432", 0.6));
+        assert_eq!(shares[1], (WaitClass::Disk, "pread64", 0.2));
+        assert!((shares.iter().map(|share| share.2).sum::<f64>() - 1.0).abs() < 1e-9);
+        assert_eq!((off_cpu.share(WaitClass::Disk), off_cpu.share(WaitClass::Unread)), (0.25, 0.05));
+        assert_eq!(off_cpu.longest().map(|share| share.class), Some(WaitClass::Peer));
+    }
+}

@@ -1,0 +1,180 @@
+//! What the load waits for where nothing on the machine is at its limit, as a sentence: another machine, a lock, nothing.
+
+use crate::frame::{Frame, Peer, Process, WaitClass, WaitShare};
+use crate::locale::waiting as text;
+use crate::rules::parts;
+use crate::text::printable;
+
+/// The least share of a process's time that is told.
+const LEAST: f64 = 0.3;
+/// The fewest samples that say something.
+const SAMPLES: u64 = 10;
+/// The least part of what all processes want that a process must want to be what the load is about.
+const BEARS: f64 = 0.1;
+/// A request counts as one by one where the answer takes so many times the round trip.
+const GAPS: f64 = 4.0;
+
+/// What a process of the load waits for most.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting<'a> {
+    /// The process.
+    pub process: &'a Process,
+    /// What for.
+    pub wait: &'a WaitShare,
+}
+
+/// The process that bears most of the load and waits; none where nothing was sampled or everything runs.
+pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
+    let sampled = frame.processes.iter().filter(|process| !process.kernel);
+    let sampled: Vec<(&Process, f64)> = sampled
+        .filter(|process| process.off_cpu.as_ref().is_some_and(|off_cpu| off_cpu.samples >= SAMPLES))
+        .map(|process| (process, wants(process)))
+        .collect();
+    let all: f64 = sampled.iter().map(|(_, wants)| wants).sum();
+    let bears = sampled.into_iter().filter(|(_, wants)| *wants >= all * BEARS && all > 0.0);
+    let told = bears.filter_map(|(process, wants)| {
+        let wait = process.off_cpu.as_ref()?.longest().filter(|wait| wait.share >= LEAST)?;
+        Some((rank(wait.class), wants, Waiting { process, wait }))
+    });
+    told.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| waiting)
+}
+
+/// Cores that a process used or wanted, and threads of it that waited for disks.
+fn wants(process: &Process) -> f64 {
+    let disk = process.off_cpu.as_ref().map_or(0.0, |off_cpu| off_cpu.share(WaitClass::Disk) * off_cpu.threads as f64);
+    process.cpu_cores.unwrap_or(0.0) + process.run_wait_cores.unwrap_or(0.0) + disk
+}
+
+/// Who waits for requests or time is not held up by anything; a cause goes before those.
+fn rank(class: WaitClass) -> u8 {
+    match class {
+        WaitClass::Lock | WaitClass::Disk | WaitClass::Peer | WaitClass::Quota | WaitClass::RunQueue => 3,
+        WaitClass::Local => 2,
+        WaitClass::Sleep | WaitClass::Requests | WaitClass::Child => 1,
+        _ => 0,
+    }
+}
+
+impl Waiting<'_> {
+    /// The sentence: `beam.smp 4121 waits 71% of its time for its network peer 10.0.0.5:5432`.
+    pub fn sentence(&self) -> String {
+        let name = printable(&self.process.comm);
+        let (pid, share) = (&self.process.pid, &parts::percent(Some(self.wait.share)));
+        let what = printable(&self.wait.what);
+        let said = match self.wait.class {
+            WaitClass::Peer => match self.one_by_one() {
+                Some((requests, ms)) => text::SingleFlight {
+                    name: &name,
+                    pid,
+                    share,
+                    peer: &what,
+                    requests: &parts::count(Some(requests.round())),
+                    time: &format!("{ms:.1}"),
+                }
+                .to_string(),
+                None => text::Peer { name: &name, pid, share, peer: &what }.to_string(),
+            },
+            class => text::Waits { name: &name, pid, share, what: &label(class) }.to_string(),
+        };
+        said
+    }
+
+    /// Requests a second and what each takes in milliseconds, where one connection has them one after the other and the
+    /// round trip is but a small part of that.
+    pub fn one_by_one(&self) -> Option<(f64, f64)> {
+        let of_peer = |peer: &&Peer| {
+            let name =
+                if peer.address.contains(':') { format!("[{}]", peer.address) } else { peer.address.to_string() };
+            format!("{name}:{}", peer.port) == *self.wait.what
+        };
+        let peer = self.process.peers.iter().find(of_peer)?;
+        single_flight(peer, self.wait.share)
+    }
+}
+
+/// Requests a second of each connection and their time in milliseconds where they go one by one: most of the time an
+/// answer is outstanding, and one message goes for each that comes.
+pub fn single_flight(peer: &Peer, waits: f64) -> Option<(f64, f64)> {
+    let (sent, received) = (peer.data_segs_out_per_second?, peer.data_segs_in_per_second?);
+    let each = sent.min(received) / peer.connections.max(1) as f64;
+    let even = each > 0.0 && sent.max(received) <= 3.0 * sent.min(received);
+    let ms = waits * 1000.0 / each;
+    let rtt_ms = peer.rtt_us.value()? as f64 / 1000.0;
+    (even && !peer.inbound && waits >= 0.5 && each >= 5.0 && ms >= GAPS * rtt_ms).then_some((each, ms))
+}
+
+/// What a class is called in a sentence or a line.
+pub fn label(class: WaitClass) -> String {
+    let label = match class {
+        WaitClass::Running => text::RUNNING,
+        WaitClass::RunQueue => text::RUN_QUEUE,
+        WaitClass::Quota => text::QUOTA,
+        WaitClass::Lock => text::LOCK,
+        WaitClass::Disk => text::DISK,
+        WaitClass::Peer => text::PEER_LABEL,
+        WaitClass::Local => text::LOCAL,
+        WaitClass::Requests => text::REQUESTS,
+        WaitClass::Thread => text::THREAD,
+        WaitClass::Child => text::CHILD,
+        WaitClass::Sleep => text::SLEEP,
+        WaitClass::Other => text::IN_CALL,
+        WaitClass::Unread => text::UNREAD,
+    };
+    label.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{single_flight, waiting};
+    use crate::frame::{Frame, OffCpu, Peer, Process, WaitClass, WaitShare};
+
+    fn process(pid: u32, cores: f64, class: WaitClass, share: f64) -> Process {
+        let what = if class == WaitClass::Peer { "10.0.0.5:5432" } else { "" };
+        let shares = vec![
+            WaitShare { class, share, what: what.into() },
+            WaitShare { class: WaitClass::Running, share: 1.0 - share, what: "".into() },
+        ];
+        let off_cpu = Some(OffCpu { samples: 50, threads: 1, seconds: 10.0, shares });
+        Process { pid, comm: "app\u{1b}".into(), cpu_cores: Some(cores), off_cpu, ..Process::default() }
+    }
+
+    fn peer(out: f64, back: f64, rtt_us: u64) -> Peer {
+        Peer {
+            address: "10.0.0.5".into(),
+            port: 5432,
+            connections: 1,
+            rtt_us: rtt_us.into(),
+            data_segs_out_per_second: Some(out),
+            data_segs_in_per_second: Some(back),
+            ..Peer::default()
+        }
+    }
+
+    #[test]
+    fn the_load_is_what_is_told_of() {
+        let processes = vec![
+            process(7, 0.3, WaitClass::Peer, 0.71),
+            process(8, 0.01, WaitClass::Lock, 0.9),
+            process(9, 0.5, WaitClass::Requests, 0.4),
+        ];
+        let frame = Frame { processes, ..Frame::default() };
+        let told = waiting(&frame).expect("something waits");
+        assert_eq!((told.process.pid, told.wait.class), (7, WaitClass::Peer), "a cause goes before idling");
+        let sentence = told.sentence();
+        assert!(sentence.contains("7") && sentence.contains("71%") && sentence.contains("10.0.0.5:5432"), "{sentence}");
+        assert!(!sentence.contains('\u{1b}'));
+        assert!(waiting(&Frame::default()).is_none());
+    }
+
+    #[test]
+    fn requests_one_by_one_are_told_with_their_time() {
+        assert_eq!(single_flight(&peer(300.0, 300.0, 100), 0.9), Some((300.0, 3.0)));
+        assert_eq!(single_flight(&peer(300.0, 300.0, 2900), 0.9), None, "the network is all that takes time");
+        assert_eq!(single_flight(&peer(30_000.0, 300.0, 100), 0.9), None, "a stream");
+        let mut waits = process(7, 0.3, WaitClass::Peer, 0.9);
+        waits.peers = vec![peer(300.0, 310.0, 100)];
+        let frame = Frame { processes: vec![waits], ..Frame::default() };
+        let sentence = waiting(&frame).map(|told| told.sentence()).unwrap_or_default();
+        assert!(sentence.contains("300") && sentence.contains("3.0 ms"), "{sentence}");
+    }
+}
