@@ -144,7 +144,7 @@ pub enum Applied {
 }
 
 /// A row of the table of a verdict.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measured {
     /// `nic:eth0`.
@@ -159,4 +159,16 @@ pub struct Measured {
     pub after: Option<[f64; 3]>,
     /// `improved`, `worse`, `changed`, `no_change`, `inconclusive`, `only_before`, `only_after`.
     pub verdict: String,
+    /// The 95 % interval of the difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+    /// No difference is larger than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+    /// Why it is inconclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Samples before and after that were used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub samples_used: Option<[u64; 2]>,
 }

@@ -1,118 +1,23 @@
 //! From two sides to rows: one per metric and subject, each with its verdict.
 
 use super::align::Alignment;
+use super::bias::{self, Bias};
+use super::cost::{CostChange, costs};
 use super::explain;
 use super::facts::{self, FactChange};
-use super::metric::{Better, Metric};
+use super::outcome::Watch;
+use super::part::{Part, Window, parts};
+use super::reason::Reason;
+use super::row::{Row, Verdict, spread};
 use super::side::{Entry, Kind, Side};
-use super::stat::{self, FEWEST, Family, Groups, Noise};
+use super::stat::{self, FEWEST, Family};
 use super::subject::Subject;
-use serde::Serialize;
 use std::collections::HashMap;
 
 /// Of a hundred findings in thousands of metrics at most one is a false one.
 const FALSE_RATE: f64 = 0.01;
-/// A metric that is asked about by itself is that unlikely to have changed by chance.
-pub(super) const ALONE: f64 = 0.01;
 /// Lengths of a span that a drift is followed over at most.
 const FARTHEST: f64 = 16.0;
-/// The weight of a change that could hardly be larger.
-const HEAVIEST: f64 = 1000.0;
-/// Tested, however likely it is by chance.
-const UNLIKELY_LEAST: f64 = 0.999_999;
-
-/// What is said of one metric.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(test, schemars(rename = "DiffVerdict"))]
-pub enum Verdict {
-    /// It changed for the better.
-    Improved,
-    /// It changed for the worse.
-    Worse,
-    /// It changed, and nobody knows which way is better.
-    Changed,
-    /// No change beyond its own noise.
-    NoChange,
-    /// Too few valid samples on a side.
-    Inconclusive,
-    /// There is such a subject before only.
-    OnlyBefore,
-    /// There is such a subject after only.
-    OnlyAfter,
-}
-
-impl Verdict {
-    /// Its name in documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Improved => "improved",
-            Self::Worse => "worse",
-            Self::Changed => "changed",
-            Self::NoChange => "no_change",
-            Self::Inconclusive => "inconclusive",
-            Self::OnlyBefore => "only_before",
-            Self::OnlyAfter => "only_after",
-        }
-    }
-
-    /// True if something is different.
-    pub fn is_change(self) -> bool {
-        !matches!(self, Self::NoChange | Self::Inconclusive)
-    }
-}
-
-/// Where the values of a side lie.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Spread {
-    /// Half of the values are below.
-    pub median: f64,
-    /// A quarter of the values are below.
-    #[serde(rename = "low_quartile")]
-    pub low: f64,
-    /// A quarter of the values are above.
-    #[serde(rename = "high_quartile")]
-    pub high: f64,
-    /// Their mean.
-    pub mean: f64,
-    /// Valid samples.
-    pub samples: u64,
-}
-
-/// One metric of one subject.
-#[derive(Clone, Debug)]
-pub struct Row {
-    /// Of what, as it is called before.
-    pub subject: Subject,
-    /// As it is called after, where that is something else.
-    pub subject_after: Option<Subject>,
-    /// What.
-    pub metric: &'static Metric,
-    /// Before; none without valid samples.
-    pub before: Option<Spread>,
-    /// After.
-    pub after: Option<Spread>,
-    /// Difference of the means.
-    pub shift: f64,
-    /// Standard error of that.
-    pub error: f64,
-    /// Chance of such a shift without a change; 1 where none was worth testing.
-    pub p: f64,
-    /// The shift in floors of the metric: how much it matters.
-    pub weight: f64,
-    /// The smallest change of it that is worth a word, in its own unit.
-    pub floor: f64,
-    /// What is said of it.
-    pub verdict: Verdict,
-    /// The row that it follows from.
-    pub under: Option<usize>,
-    pub(super) owner: Option<Subject>,
-    separated: bool,
-    one_sided: Option<Verdict>,
-    groups: Option<Groups>,
-}
 
 /// Everything that two sides differ in, and everything in which they do not.
 #[derive(Clone, Debug, Default)]
@@ -127,10 +32,16 @@ pub struct Comparison {
     pub moved_irqs: usize,
     /// Metrics that varied enough to be tested.
     pub tested: usize,
+    /// What measures the work that is done; none where nothing does.
+    pub load: Option<Watch>,
+    /// What of each side was measured.
+    pub windows: [Window; 2],
+    /// Costs per unit of the load.
+    pub costs: Vec<CostChange>,
+    /// What else differed and speaks against an answer in one direction.
+    pub biases: Vec<Bias>,
     /// Subjects that were left out of either side because there were too many.
     pub left_out: u64,
-    /// The time between the middles of the two sides, in lengths of one.
-    pub(super) apart: f64,
 }
 
 impl Comparison {
@@ -161,6 +72,25 @@ impl Comparison {
         self.rows.iter().find(|row| row.metric.id == metric && row.subject == *subject)
     }
 
+    /// The application's own metrics that both sides have, load first, then as they are named.
+    pub fn own(&self) -> Vec<usize> {
+        let own = self.rows.iter().enumerate().filter(|(_, row)| row.is_own());
+        let mut own: Vec<(bool, usize)> = own.map(|(at, row)| (!self.is_load(row), at)).collect();
+        own.sort_unstable();
+        own.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// True if a row is of the load.
+    pub fn is_load(&self, row: &Row) -> bool {
+        self.load.as_ref().is_some_and(|load| load.subject == row.subject && load.metric == row.metric.id)
+    }
+
+    /// How many rows are not decided although there are enough samples.
+    pub fn noisy(&self) -> usize {
+        let noisy = |row: &&Row| row.verdict == Verdict::Inconclusive && row.decision.is_some();
+        self.rows.iter().filter(noisy).count()
+    }
+
     fn by_weight(&self, mut rows: Vec<usize>) -> Vec<usize> {
         let weight = |at: &usize| self.rows.get(*at).map_or(0.0, |row| row.weight);
         // What the application itself says is what the rest is about.
@@ -170,33 +100,73 @@ impl Comparison {
     }
 }
 
-/// Compares two sides.
+/// The line on which a trend leads from one side to the other: seconds between two values of each, and between their
+/// middles.
+pub(super) type Line = ([f64; 2], f64);
+
+/// Compares two sides; the application's own metric of work is the load where there is one.
 pub fn compare(before: &Side, after: &Side) -> Comparison {
-    let same_boot = same_boot(before, after);
+    compared(before, after, None, same_boot(before, after))
+}
+
+/// Compares two sides of one boot by a load, of which only the steady part is measured.
+pub fn compare_by(before: &Side, after: &Side, load: Option<&Watch>) -> Comparison {
+    compared(before, after, load, true)
+}
+
+fn compared(before: &Side, after: &Side, load: Option<&Watch>, same_boot: bool) -> Comparison {
     let alignment = Alignment::of(before.topology(), after.topology(), same_boot);
     let apart = apart(before, after, same_boot);
+    let load = load.cloned().or_else(|| own_load(before, after));
+    let parts = parts([before, after], load.as_ref());
     let memory = before.memory_bytes().max(after.memory_bytes());
     let mut rows = Vec::new();
     for pair in pairs(before, after, &alignment) {
         for at in 0..pair.kind.table().len() {
-            rows.extend(pair.row(before, after, at, memory));
+            rows.extend(pair.row(&parts, at, memory));
         }
     }
-    test(&mut rows, apart);
-    let mut ps: Vec<f64> = rows.iter().map(|row| row.p).filter(|&p| p < 1.0).collect();
+    test(&mut rows, same_boot.then(|| line(&parts)).flatten(), apart);
+    let mut ps: Vec<f64> = rows.iter().filter(|row| !row.is_own()).map(|row| row.p).filter(|&p| p < 1.0).collect();
     let tested = ps.len();
     let threshold = stat::threshold(&mut ps, FALSE_RATE);
     for row in &mut rows {
         row.judge(threshold);
     }
+    let mut costs = load.as_ref().map_or_else(Vec::new, |load| costs(&parts, load));
+    let biases = bias::biases(&rows, &costs, &parts, load.as_ref());
+    bias::apply(&biases, &mut rows, &mut costs);
     explain::explain(&mut rows, after.topology());
     let (facts, moved_irqs) = facts::changes(before, after);
     let left_out = before.left_out() + after.left_out();
-    Comparison { alignment, rows, facts, moved_irqs, tested, left_out, apart }
+    let windows = parts.map(|part| part.window());
+    Comparison { alignment, rows, facts, moved_irqs, tested, load, windows, costs, biases, left_out }
+}
+
+/// The application's own metric of work that both sides have most values of.
+fn own_load(before: &Side, after: &Side) -> Option<Watch> {
+    let watch = |entry: &Entry| Watch { subject: entry.subject.clone(), metric: "metric.work" };
+    let count = |side: &Side, watch: &Watch| side.by_block(watch).iter().flatten().count();
+    let own = before.entries.iter().filter(|entry| entry.kind == Kind::Metric).map(watch);
+    let counted = own.map(|watch| (count(before, &watch).min(count(after, &watch)), watch));
+    let most = counted
+        .filter(|(count, _)| *count > 0)
+        .max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.subject.cmp(&a.1.subject)));
+    most.map(|(_, watch)| watch)
+}
+
+/// The line between two parts of one boot.
+fn line(parts: &[Part<'_>; 2]) -> Option<Line> {
+    let [one, other] = parts;
+    if one.side.between {
+        return None;
+    }
+    let distance = (other.middle_seconds()? - one.middle_seconds()?).abs();
+    Some(([one.block_seconds()?, other.block_seconds()?], distance))
 }
 
 /// Tests every row that varied, each beside its fellows of the same metric.
-fn test(rows: &mut [Row], apart: f64) {
+fn test(rows: &mut [Row], line: Option<Line>, apart: f64) {
     let mut families: HashMap<&str, Family> = HashMap::new();
     for row in rows.iter() {
         families.entry(row.metric.id).or_insert_with(|| {
@@ -206,7 +176,7 @@ fn test(rows: &mut [Row], apart: f64) {
     }
     for row in rows {
         let family = families.get(row.metric.id).copied().unwrap_or_default();
-        row.test(family, apart);
+        row.test(family, line, apart);
     }
 }
 
@@ -273,10 +243,10 @@ fn pairs<'a>(before: &'a Side, after: &'a Side, alignment: &Alignment) -> Vec<Pa
 }
 
 impl Pair<'_> {
-    fn row(&self, before: &Side, after: &Side, at: usize, memory: f64) -> Option<Row> {
+    fn row(&self, parts: &[Part<'_>; 2], at: usize, memory: f64) -> Option<Row> {
         let metric = self.kind.table().get(at)?;
-        let (one, one_samples) = before.values(self.before, self.kind, at, metric);
-        let (other, other_samples) = after.values(self.after, self.kind, at, metric);
+        let (one, one_samples) = parts[0].values(self.before, self.kind, at, metric);
+        let (other, other_samples) = parts[1].values(self.after, self.kind, at, metric);
         let gone = |entry: Option<&Entry>| entry.is_none();
         let mut row = Row {
             subject: self.subject.clone(),
@@ -290,10 +260,13 @@ impl Pair<'_> {
             weight: 0.0,
             floor: 0.0,
             verdict: Verdict::Inconclusive,
+            reason: None,
+            decision: None,
             under: None,
             owner: self.before.or(self.after).and_then(|entry| entry.owner.clone()),
             separated: false,
             groups: None,
+            values: [Vec::new(), Vec::new()],
             one_sided: match (gone(self.before), gone(self.after)) {
                 (true, _) => Some(Verdict::OnlyAfter),
                 (_, true) => Some(Verdict::OnlyBefore),
@@ -304,80 +277,18 @@ impl Pair<'_> {
             return None;
         }
         if one.len().min(other.len()) < FEWEST {
+            row.reason = Some(self.too_few(parts, one_samples.min(other_samples)));
             return Some(row);
         }
-        row.prepare(&one, &other, memory);
+        row.prepare([one, other], memory);
         Some(row)
     }
-}
 
-impl Row {
-    /// What the test needs of the values of the two sides; none where they never left a floor's width: such a metric
-    /// cannot have changed by as much, and costs the others nothing.
-    fn prepare(&mut self, before: &[f64], after: &[f64], memory: f64) {
-        self.verdict = Verdict::NoChange;
-        let (Some(one), Some(other)) = (self.before, self.after) else { return };
-        self.floor = self.metric.floor.between(one.mean, other.mean, memory);
-        let all = || before.iter().chain(after).copied();
-        let range = all().fold(f64::MIN, f64::max) - all().fold(f64::MAX, f64::min);
-        self.shift = other.mean - one.mean;
-        self.weight = (self.shift.abs() / self.floor).min(HEAVIEST);
-        self.groups = (range >= self.floor).then(|| Groups::new(before, after));
-    }
-
-    /// Tests the two sides; the verdict waits for the other tests.
-    fn test(&mut self, family: Family, apart: f64) {
-        let (Some(groups), Some(one), Some(other)) = (self.groups.take(), self.before, self.after) else { return };
-        let test = groups.test(family, self.metric.noise, apart);
-        self.error = test.error;
-        self.p = test.p.min(UNLIKELY_LEAST);
-        let median = other.median - one.median;
-        // A shift that only a few moments make is none of what happens most of the time.
-        let lasts = median.signum() == test.shift.signum() && median.abs() >= self.floor / 2.0;
-        self.separated = lasts && test.separated();
-    }
-
-    fn judge(&mut self, threshold: f64) {
-        if self.verdict == Verdict::NoChange && self.separated && self.weight >= 1.0 && self.p <= threshold {
-            self.verdict = self.way();
+    /// Why there are too few values.
+    fn too_few(&self, parts: &[Part<'_>; 2], samples: u64) -> Reason {
+        match parts.iter().position(Part::ended_early) {
+            Some(side) => Reason::LoadEnded { after: side == 1 },
+            None => Reason::TooFew { samples },
         }
     }
-
-    /// What is said of it where it is asked about by itself, not found among thousands: then neither those count, nor
-    /// has it to be another one nearly all the time, unless that is wanted.
-    pub fn alone(&self, throughout: bool) -> Verdict {
-        match self.verdict {
-            Verdict::Inconclusive => Verdict::Inconclusive,
-            _ if self.weight < 1.0 || self.p > ALONE || (throughout && !self.separated) => Verdict::NoChange,
-            _ => self.way(),
-        }
-    }
-
-    /// Which way a change of it goes.
-    fn way(&self) -> Verdict {
-        match (self.one_sided, self.metric.better) {
-            (Some(verdict), _) => verdict,
-            (None, Better::Neither) => Verdict::Changed,
-            (None, Better::Higher) if self.shift > 0.0 => Verdict::Improved,
-            (None, Better::Lower) if self.shift < 0.0 => Verdict::Improved,
-            (None, Better::Higher | Better::Lower) => Verdict::Worse,
-        }
-    }
-
-    /// True if it drifts: its level is history.
-    pub fn drifts(&self) -> bool {
-        self.metric.noise == Noise::Drifting
-    }
-}
-
-fn spread(values: &[f64], samples: u64) -> Option<Spread> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let quantile = |share: f64| {
-        let place = share * (sorted.len().checked_sub(1)?) as f64;
-        let (low, high) = (*sorted.get(place.floor() as usize)?, *sorted.get(place.ceil() as usize)?);
-        Some(low + (high - low) * place.fract())
-    };
-    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    Some(Spread { median: quantile(0.5)?, low: quantile(0.25)?, high: quantile(0.75)?, mean, samples })
 }

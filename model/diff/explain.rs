@@ -1,6 +1,6 @@
 //! What follows from what: changes that another one makes stand under it, not beside it.
 
-use super::compare::{Row, Verdict};
+use super::row::{Row, Verdict};
 use super::subject::Subject;
 use crate::frame::Topology;
 use std::collections::HashMap;

@@ -1,19 +1,23 @@
 //! The verdict on a fix: did what it is meant to help get better, and nothing that matters worse?
 
-use super::compare::{ALONE, Comparison, Row, Verdict};
-use super::metric::Better;
+use super::compare::Comparison;
+use super::cost::{pairs, per_unit};
+use super::decide::{ALONE, Answer};
+use super::part::parts;
+use super::reason::Reason;
+use super::row::{Row, Verdict};
 use super::side::Side;
-use super::stat::{FEWEST, Family, Groups};
 use super::subject::Subject;
+use super::window::End;
 use crate::document::shown;
 use serde::Serialize;
 
-/// Throughput that is so much higher is an improvement.
+/// Throughput that is so much higher is an improvement, and so much lower is worse.
 const MORE: f64 = 0.10;
 /// Cost per unit of load that is so much lower is one, too.
 const CHEAPER: f64 = 0.20;
-/// A load that fell by more than this was no fair test.
-const LOAD_FELL: f64 = 0.25;
+/// "No change" says that none is larger than this part of the load.
+const SAME: f64 = 0.10;
 
 /// A metric of a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,21 +32,27 @@ pub struct Watch {
 }
 
 /// What a fix came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Better, and nothing guarded got worse.
-    Improved,
-    /// Something guarded got worse, or the load's metric itself did.
+    Improved {
+        /// True where a unit of load costs less; else there is more of it.
+        cheaper: bool,
+    },
+    /// Something guarded got worse, or the load itself fell.
     Worse {
         /// The rows that did, by their place in the comparison.
         rows: Vec<usize>,
     },
-    /// Neither.
-    NoChange,
-    /// Nobody can tell.
+    /// No difference of the load larger than a small one.
+    NoChange {
+        /// That, as a part of the load before.
+        bound: f64,
+    },
+    /// Not decided.
     Inconclusive {
         /// Why not.
-        why: &'static str,
+        why: Reason,
     },
 }
 
@@ -53,81 +63,89 @@ pub struct Tried<'a> {
     pub before: &'a Side,
     /// After.
     pub after: &'a Side,
-    /// The two compared.
+    /// The two compared by the load.
     pub comparison: &'a Comparison,
 }
 
 /// Judges a change by what carries the load, what it costs, and what must not suffer.
 ///
-/// Improved: the load's metric is at least 10 % higher, or the cost per unit of load at least 20 % lower, and no guard
-/// got worse. Inconclusive: there is no load metric, or the load fell by more than a quarter.
+/// Improved: the load is at least 10 % higher, or the cost per unit of it at least 20 % lower, and no guard got worse.
+/// Worse: a guard did, or the load fell by 10 %. What biases one of them leaves it open. No change: the load changed by
+/// less than 10 %, whatever noise there is. Else it is not decided.
 ///
 /// These metrics were named before anything was measured, so that each is tested by itself: what may happen by chance
 /// in thousands of others says nothing about them.
 pub fn outcome(tried: Tried<'_>, load: Option<&Watch>, cost: Option<&Watch>, guards: &[Watch]) -> Outcome {
     let comparison = tried.comparison;
     let find = |watch: &Watch| comparison.row(&watch.subject, watch.metric);
-    let Some((load, row)) = load.and_then(|load| Some((load, find(load)?))) else {
-        return Outcome::Inconclusive { why: "nothing measures the load" };
+    let (load, row) = match load.map(|load| (load, find(load))) {
+        Some((load, Some(row))) => (load, row),
+        _ => return Outcome::Inconclusive { why: Reason::NoLoad },
     };
-    let Some((before, after)) = means(row) else {
-        return Outcome::Inconclusive { why: "nothing measures the load" };
+    let measured = match measured(row, comparison) {
+        Ok(measured) => measured,
+        Err(why) => return Outcome::Inconclusive { why },
     };
-    if row.verdict == Verdict::Inconclusive {
-        return Outcome::Inconclusive { why: "too few valid samples of the load" };
-    }
-    if before <= 0.0 {
-        return Outcome::Inconclusive { why: "there was no load before" };
-    }
-    if after < before * (1.0 - LOAD_FELL) {
-        return Outcome::Inconclusive { why: "the load fell by more than a quarter" };
-    }
-    let guarded = |row: &Row| guards.iter().any(|guard| guard.subject == row.subject && guard.metric == row.metric.id);
-    let worse = |row: &Row| guarded(row) && row.alone(true) == Verdict::Worse;
-    let worse: Vec<usize> =
-        comparison.rows.iter().enumerate().filter(|(_, row)| worse(row)).map(|(at, _)| at).collect();
+    let open = |verdict| {
+        let fits = |reason: &Reason| !matches!(reason, Reason::Offered);
+        let bias = comparison.biases.iter().filter(|bias| fits(&bias.reason)).find(|bias| bias.against == verdict);
+        bias.map(|bias| Outcome::Inconclusive { why: bias.reason.clone() })
+    };
+    let worse = worse(comparison, guards, (row, measured));
     if !worse.is_empty() {
-        return Outcome::Worse { rows: worse };
+        return open(Verdict::Worse).unwrap_or(Outcome::Worse { rows: worse });
     }
-    let more = row.p <= ALONE && after >= before * (1.0 + MORE);
-    let cheaper =
-        |cost: &Watch| find(cost).is_some_and(|paid| is_cheaper(tried, (load, (before, after)), (cost, paid)));
-    if more || cost.is_some_and(cheaper) { Outcome::Improved } else { Outcome::NoChange }
+    let (answer, why) = row.alone(ALONE, false);
+    let changed = answer.is_change();
+    let cheaper = cost.and_then(|cost| find(cost).map(|paid| is_cheaper(tried, load, cost, paid)));
+    if changed && measured >= 1.0 + MORE {
+        return open(Verdict::Improved).unwrap_or(Outcome::Improved { cheaper: false });
+    }
+    if cheaper == Some(true) {
+        return open(Verdict::Improved).unwrap_or(Outcome::Improved { cheaper: true });
+    }
+    let bound = row.decision.as_ref().map_or(0.0, |decision| decision.bound / row.before.map_or(1.0, |side| side.mean));
+    match why.or_else(|| (bound > SAME).then(|| row.decision.as_ref().map(|decision| decision.noise())).flatten()) {
+        Some(why) => Outcome::Inconclusive { why },
+        None => Outcome::NoChange { bound },
+    }
 }
 
-/// Whether a unit of load costs so much less, and not by chance: the cost itself fell, or what it is above or below
-/// its due, which is the same part of the load before and after unless something changed.
-fn is_cheaper(tried: Tried<'_>, load: (&Watch, (f64, f64)), cost: (&Watch, &Row)) -> bool {
-    let ((load, (before, after)), (cost, row)) = (load, cost);
-    let Some((one, other)) = means(row) else { return false };
-    let lower = one > 0.0 && after > 0.0 && other / after <= one / before * (1.0 - CHEAPER);
-    if row.metric.better == Better::Higher || !lower {
-        return false;
+/// After as a multiple of before, or why that is unknown.
+fn measured(row: &Row, comparison: &Comparison) -> Result<f64, Reason> {
+    let before = row.before.ok_or(Reason::NoLoadOn { after: false })?;
+    let after = row.after.ok_or(Reason::NoLoadOn { after: true })?;
+    if row.decision.is_none() && row.verdict == Verdict::Inconclusive {
+        let samples = before.samples.min(after.samples);
+        return Err(row.reason.clone().unwrap_or(Reason::TooFew { samples }));
     }
-    (row.p <= ALONE && other < one) || per_load(tried, load, cost, row).is_some_and(|p| p <= ALONE)
+    if before.mean <= 0.0 {
+        return Err(if comparison.windows[0].end == End::Ended {
+            Reason::LoadEnded { after: false }
+        } else {
+            Reason::Idle
+        });
+    }
+    Ok(after.mean / before.mean)
 }
 
-/// Chance of such a difference of the cost per unit of load without a change. The ratio itself would be ruled by the
-/// moments with hardly any load.
-fn per_load(tried: Tried<'_>, load: &Watch, cost: &Watch, row: &Row) -> Option<f64> {
-    let pairs = |side: &Side| {
-        let pairs = side.by_block(cost).into_iter().zip(side.by_block(load));
-        pairs.filter_map(|(cost, load)| cost.zip(load)).collect::<Vec<(f64, f64)>>()
-    };
-    let (before, after) = (pairs(tried.before), pairs(tried.after));
-    if before.len().min(after.len()) < FEWEST {
-        return None;
-    }
-    let all = || before.iter().chain(&after);
-    let due = all().map(|pair| pair.0).sum::<f64>() / all().map(|pair| pair.1).sum::<f64>();
-    if !due.is_finite() {
-        return None;
-    }
-    let beside = |pairs: &[(f64, f64)]| pairs.iter().map(|(cost, load)| cost - due * load).collect::<Vec<f64>>();
-    let groups = Groups::new(&beside(&before), &beside(&after));
-    Some(groups.test(Family::default(), row.metric.noise, tried.comparison.apart).p)
+/// The guards that got worse, and the load itself where it fell.
+fn worse(comparison: &Comparison, guards: &[Watch], (load, ratio): (&Row, f64)) -> Vec<usize> {
+    let chance = ALONE / guards.len().max(1) as f64;
+    let guarded = |row: &Row| guards.iter().any(|guard| guard.subject == row.subject && guard.metric == row.metric.id);
+    let fell = |row: &Row| std::ptr::eq(row, load) && ratio <= 1.0 - MORE && row.alone(ALONE, false).0.is_change();
+    let worse = |row: &Row| (guarded(row) && row.alone(chance, true).0 == Verdict::Worse) || fell(row);
+    comparison.rows.iter().enumerate().filter(|(_, row)| worse(row)).map(|(at, _)| at).collect()
 }
 
-fn means(row: &Row) -> Option<(f64, f64)> {
-    Some((row.before?.mean, row.after?.mean))
+/// Whether a unit of load costs so much less, and not by chance: the cost itself fell and the load did not, or what it
+/// is beside its due.
+fn is_cheaper(tried: Tried<'_>, load: &Watch, cost: &Watch, row: &Row) -> bool {
+    let parts = parts([tried.before, tried.after], Some(load));
+    let paid = |side: usize| pairs(&parts[side].by_block(cost), &parts[side].by_block(load));
+    let Some((decision, reason)) = per_unit(&paid(0), &paid(1), CHEAPER) else { return false };
+    let cheaper = decision.ratio.is_some_and(|ratio| ratio[0] <= 1.0 - CHEAPER);
+    let fell = row.alone(ALONE, false).0.is_change() && row.shift < 0.0;
+    let by_unit = decision.answer == Answer::Changed && reason.is_none();
+    cheaper && row.metric.better != super::metric::Better::Higher && (by_unit || fell)
 }

@@ -61,6 +61,23 @@ impl Series {
         self.blocks = joined.collect();
     }
 
+    /// The mean of two series, block by block as far as both go; where one has no value, that of the other.
+    pub(super) fn between(&self, other: &Self) -> Self {
+        let mean = |block: &(f64, u32)| (block.1 > 0).then(|| block.0 / f64::from(block.1));
+        let joined = self.blocks.iter().zip(&other.blocks).map(|(one, two)| match (mean(one), mean(two)) {
+            (Some(a), Some(b)) => (f64::midpoint(a, b), 1),
+            (Some(value), None) | (None, Some(value)) => (value, 1),
+            (None, None) => (0.0, 0),
+        });
+        Self { blocks: joined.collect() }
+    }
+
+    /// Its blocks from one to before another.
+    pub(super) fn part(&self, first: usize, last: usize) -> Self {
+        let last = last.min(self.blocks.len());
+        Self { blocks: self.blocks.get(first.min(last)..last).unwrap_or_default().to_vec() }
+    }
+
     /// Valid samples.
     pub(super) fn samples(&self) -> u64 {
         self.blocks.iter().map(|block| u64::from(block.1)).sum()

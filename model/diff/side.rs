@@ -89,6 +89,8 @@ pub struct Side {
     boot_id: Arc<str>,
     topology: Arc<Topology>,
     memory_bytes: f64,
+    /// True for the mean of two sides: no trend leads from it to what is between them.
+    pub(super) between: bool,
 }
 
 impl Side {
@@ -164,6 +166,28 @@ impl Side {
         }
     }
 
+    /// True where a metric was measured at all.
+    pub fn measures(&self, watch: &Watch) -> bool {
+        let known = Watch { subject: self.called(&watch.subject), metric: watch.metric };
+        self.by_block(&known).iter().flatten().next().is_some()
+    }
+
+    /// The mean of two sides, block by block: what drifts in a straight line through both and what is between them is
+    /// the same in the mean.
+    #[must_use]
+    pub fn around(mut self, later: &Self) -> Self {
+        for entry in &mut self.entries {
+            let other = later.index.get(&entry.subject).and_then(|at| later.entries.get(*at));
+            for (at, series) in entry.series.iter_mut().enumerate() {
+                if let Some(other) = other.and_then(|other| other.series.get(at)) {
+                    *series = series.between(other);
+                }
+            }
+        }
+        self.between = true;
+        self
+    }
+
     /// The newest value of a metric, where its sample had one.
     pub(super) fn newest(&self, watch: &Watch) -> Option<f64> {
         let entry = self.entries.get(*self.index.get(&self.called(&watch.subject))?)?;
@@ -186,31 +210,25 @@ impl Side {
         self.memory_bytes
     }
 
-    /// The means of a metric's blocks and how many samples they are of.
-    pub(super) fn values(&self, entry: Option<&Entry>, kind: Kind, at: usize, metric: &Metric) -> (Vec<f64>, u64) {
-        let (series, samples) = self.series(entry, kind, at, metric);
-        (series.means(), samples)
-    }
-
     /// A metric of a subject, as that is called here, block by block; nothing where it is not known.
     pub(super) fn by_block(&self, watch: &Watch) -> Vec<Option<f64>> {
         let entry = self.index.get(&watch.subject).and_then(|at| self.entries.get(*at));
         let Some(entry) = entry else { return Vec::new() };
         let mut metrics = entry.kind.table().iter().enumerate();
         let Some((at, metric)) = metrics.find(|(_, metric)| metric.id == watch.metric) else { return Vec::new() };
-        self.series(Some(entry), entry.kind, at, metric).0.by_block().collect()
+        self.series(Some(entry), entry.kind, at, metric).by_block().collect()
     }
 
-    fn series(&self, entry: Option<&Entry>, kind: Kind, at: usize, metric: &Metric) -> (Series, u64) {
+    /// A metric of a subject, where who is not there may count as zero.
+    pub(super) fn series(&self, entry: Option<&Entry>, kind: Kind, at: usize, metric: &Metric) -> Series {
         let series = entry.and_then(|entry| entry.series.get(at)).cloned().unwrap_or_default();
-        let samples = series.samples();
         match metric.absent {
-            Absent::Unknown => (series, samples),
+            Absent::Unknown => series,
             // Nobody's value was ever read: that is no zero.
-            Absent::Zero if entry.is_some() && samples == 0 => (Series::default(), 0),
+            Absent::Zero if entry.is_some() && series.samples() == 0 => Series::default(),
             Absent::Zero => {
                 let read = self.read.get(kind as usize).cloned().unwrap_or_default();
-                (series.or_zero(&read), read.samples().max(samples))
+                series.or_zero(&read)
             }
         }
     }
@@ -238,7 +256,10 @@ impl Side {
             Read::Host(value) => value(frame),
             _ => None,
         });
-        for number in &frame.metrics {
+        // A reading that is shown again is no new sample.
+        let interval = frame.interval_seconds.unwrap_or(f64::INFINITY);
+        let fresh = frame.metrics.iter().filter(|number| number.age_seconds.is_none_or(|age| age < interval));
+        for number in fresh {
             self.take(Kind::Metric, Subject::Metric(Arc::clone(&number.name)), true, |read| match read {
                 Read::Metric(value) => value(number),
                 _ => None,

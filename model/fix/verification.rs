@@ -3,6 +3,7 @@
 //! Takes frames, live or from a history; knows no clock.
 
 mod narrow;
+mod settle;
 mod trips;
 mod verdict;
 
@@ -10,35 +11,40 @@ pub use trips::{Trip, Tripped};
 pub use verdict::Verdict;
 
 use super::Verify;
-use crate::diff::{Subject, Watch};
+use crate::diff::{Subject, Watch, reading};
 use crate::frame::Frame;
 use crate::journal::Measured;
 use crate::locale::Text;
 use crate::locale::fix::verification as text;
 use narrow::narrow;
+use settle::Settle;
 use std::collections::VecDeque;
 use trips::Wire;
 
 /// Samples of a window, at least: fewer cannot be distinguished from noise.
-pub const FEWEST: usize = 12;
+pub const FEWEST: usize = 20;
 /// Samples of the window before, at most.
 const MOST: usize = 1200;
 /// Samples shown while it settles.
 const LOOK: usize = 5;
 /// The longest wait for a window, as a multiple of its length, where samples are rare.
 const PATIENCE: f64 = 4.0;
+/// Seconds by which samples may be early: they are not exact to the millisecond.
+const EARLY: f64 = 0.05;
 
 /// The phase of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// Not applied yet: frames fill the window before.
     Before,
-    /// Applied; waiting for the effect.
+    /// Applied; waiting for the effect, as long as the load still moves.
     Settling,
     /// The window after is filling.
     Measuring,
     /// There is a verdict.
     Done,
+    /// Undone again: the window after the undo is filling.
+    Undone,
 }
 
 impl Phase {
@@ -49,6 +55,7 @@ impl Phase {
             Self::Settling => text::PHASE_SETTLING,
             Self::Measuring => text::PHASE_MEASURING,
             Self::Done => text::PHASE_DONE,
+            Self::Undone => text::PHASE_UNDONE,
         }
     }
 }
@@ -82,6 +89,11 @@ pub struct Verification {
     settling: VecDeque<Frame>,
     /// CLOCK_MONOTONIC in ns when it was applied.
     applied_ns: Option<u64>,
+    /// When the effect is there.
+    settle: Settle,
+    /// CLOCK_MONOTONIC in ns when it was undone to compare.
+    undone_ns: Option<u64>,
+    undone: Vec<Frame>,
     /// The newest frame.
     last_ns: u64,
     done: bool,
@@ -104,6 +116,9 @@ impl Verification {
             after: Vec::new(),
             settling: VecDeque::new(),
             applied_ns: None,
+            settle: Settle::new(f64::from(verify.settle_seconds)),
+            undone_ns: None,
+            undone: Vec::new(),
             last_ns: 0,
             done: false,
             wires: verify.trips.iter().cloned().map(Wire::new).collect(),
@@ -122,9 +137,21 @@ impl Verification {
         match self.applied_ns {
             None => self.push_before(frame),
             Some(applied_ns) if !self.done => self.push_after(frame, applied_ns),
-            Some(_) => {}
+            Some(_) => self.push_undone(frame),
         }
         self.progress()
+    }
+
+    /// It was undone to compare: later frames belong to the time after the undo.
+    pub fn undone(&mut self, mono_ns: u64) {
+        if self.done {
+            self.undone_ns.get_or_insert(mono_ns);
+        }
+    }
+
+    /// The verdict by the windows before, after and after the undo; none before the last is full.
+    pub fn compared(&self) -> Option<Verdict> {
+        (self.undone_ns.is_some() && self.undone.len() >= self.after.len()).then(|| self.so_far())
     }
 
     /// Prepends the window before of another verification, which saw earlier frames.
@@ -147,10 +174,15 @@ impl Verification {
         let counts = (self.before.len(), self.after.len());
         let (phase, left, done) = match self.applied_ns {
             None => (Phase::Before, None, 0.0),
+            Some(_) if self.undone_ns.is_some() && self.undone.len() < self.after.len() => {
+                let seconds = self.last_ns.saturating_sub(self.undone_ns.unwrap_or_default()) as f64 / 1e9;
+                let left = (f64::from(self.verify.settle_seconds + self.verify.after_seconds) - seconds).max(0.0);
+                (Phase::Undone, Some(left), self.undone.len() as f64 / self.after.len().max(1) as f64)
+            }
             Some(_) if self.done => (Phase::Done, Some(0.0), 1.0),
             Some(applied_ns) => {
                 let gone = self.last_ns.saturating_sub(applied_ns) as f64 / 1e9;
-                let (settle, whole) = (f64::from(self.verify.settle_seconds), self.whole());
+                let (settle, whole) = (self.settle.seconds(), self.whole());
                 let phase = if gone < settle { Phase::Settling } else { Phase::Measuring };
                 (phase, Some((whole - gone).max(0.0)), (gone / whole.max(1e-9)).min(0.99))
             }
@@ -172,7 +204,10 @@ impl Verification {
 
     /// The verdict if it ended here.
     pub fn so_far(&self) -> Verdict {
-        verdict::judge(&self.verify, self.metric.as_ref(), &self.before, &self.after)
+        let undone: &[Frame] = if self.undone.len() >= self.after.len() { &self.undone } else { &[] };
+        let ran_on = self.settle.ran_on();
+        let windows = verdict::Windows { before: &self.before, after: &self.after, undone, ran_on };
+        verdict::judge(&self.verify, self.metric.as_ref(), &windows)
     }
 
     /// The limit whose violation requires an immediate rollback.
@@ -182,12 +217,26 @@ impl Verification {
 
     /// Seconds from applying to the verdict.
     fn whole(&self) -> f64 {
-        f64::from(self.verify.settle_seconds) + f64::from(self.verify.after_seconds)
+        self.settle.seconds() + f64::from(self.verify.after_seconds)
+    }
+
+    /// What the load is read by.
+    fn load(&self) -> Option<&Watch> {
+        let measured = |watch: &&Watch| self.before.back().is_some_and(|frame| reading(frame, watch).is_some());
+        self.metric.as_ref().filter(measured).or(self.verify.load.as_ref())
     }
 
     fn push_before(&mut self, frame: &Frame) {
         self.before.push_back(narrow(frame, &self.watches));
         self.forget();
+    }
+
+    fn push_undone(&mut self, frame: &Frame) {
+        let Some(undone_ns) = self.undone_ns.filter(|_| self.undone.len() < self.after.len()) else { return };
+        let gone = frame.stamp.mono_ns.saturating_sub(undone_ns) as f64 / 1e9;
+        if gone - frame.interval_seconds.unwrap_or_default() >= f64::from(self.verify.settle_seconds) - EARLY {
+            self.undone.push(narrow(frame, &self.watches));
+        }
     }
 
     /// Drops what is too old for the window before.
@@ -210,8 +259,15 @@ impl Verification {
         let gone = frame.stamp.mono_ns.saturating_sub(applied_ns) as f64 / 1e9;
         // A sample covers the interval before it.
         let from = gone - frame.interval_seconds.unwrap_or_default();
-        // Samples are not exact to the millisecond.
-        if from >= f64::from(self.verify.settle_seconds) - 0.05 {
+        if self.after.is_empty()
+            && from >= -EARLY
+            && let Some(value) = self.load().and_then(|load| reading(&frame, load))
+        {
+            let mut settle = std::mem::take(&mut self.settle);
+            settle.push(value, gone, || self.before.iter().filter_map(|frame| reading(frame, self.load()?)).collect());
+            self.settle = settle;
+        }
+        if from >= self.settle.seconds() - EARLY {
             self.after.push(frame);
         } else {
             self.settling.push_back(frame);

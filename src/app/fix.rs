@@ -231,7 +231,7 @@ impl App {
         let Some(number) = run.number.filter(|_| run.doing == Doing::Watching) else { return Vec::new() };
         let tripped = verification.tripped().map(topotop_model::fix::verification::Tripped::text);
         let verdict = match &tripped {
-            Some(why) => Some(Verdict { name: "worse", why: why.clone(), table: verification.table() }),
+            Some(why) => Some(Verdict::tripped(why.clone(), verification.table())),
             None => verification.verdict(),
         };
         let Some(verdict) = verdict else { return Vec::new() };

@@ -95,7 +95,7 @@ fn dialog(stage: Stage) -> Dialog {
 fn measured(role: &str, metric: &str, before: Option<[f64; 3]>, after: Option<[f64; 3]>, verdict: &str) -> Measured {
     let subject = if metric.starts_with("host.") { "host" } else { "nic:eth0" }.to_owned();
     let (metric, role, verdict) = (metric.to_owned(), role.to_owned(), verdict.to_owned());
-    Measured { subject, metric, role, before, after, verdict }
+    Measured { subject, metric, role, before, after, verdict, ..Measured::default() }
 }
 
 /// Applied, and measured.
@@ -126,6 +126,7 @@ fn run() -> Run {
             measured("guard", "nic.rx_errors", Some([0.0; 3]), Some([0.0; 3]), "no_change"),
             measured("guard", "nic.rx_drops", None, None, "inconclusive"),
         ],
+        ..Verdict::unmeasured("")
     });
     run
 }

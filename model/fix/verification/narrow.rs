@@ -1,9 +1,12 @@
 //! Reduces a frame to the measured subjects, so that windows of frames stay small.
 
 use crate::diff::{Subject, Watch};
-use crate::frame::Frame;
+use crate::frame::{Frame, Process};
 use crate::{SectionStates, State};
 use std::sync::Arc;
+
+/// Processes of others that are kept.
+const OTHERS: usize = 64;
 
 /// The watched subjects of a frame, and the host.
 pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
@@ -41,12 +44,34 @@ pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
         nics: frame.nics.iter().filter(|row| nic(&row.name)).cloned().collect(),
         disks: frame.disks.iter().filter(|row| disk(&row.name)).cloned().collect(),
         cgroups: frame.cgroups.iter().filter(|row| group(&row.path)).cloned().collect(),
-        processes: frame.processes.iter().filter(|row| process(&row.comm, &row.cgroup)).cloned().collect(),
+        processes: processes(frame, process),
         pressure: frame.pressure.clone(),
         metrics: frame.metrics.clone(),
         sections: sections(frame),
         ..Frame::default()
     }
+}
+
+/// The watched processes whole; of others that use a CPU or disks only what tells whether another load came.
+fn processes(frame: &Frame, watched: impl Fn(&Arc<str>, &Arc<str>) -> bool) -> Vec<Process> {
+    let busy = |row: &Process| {
+        let bytes = row.read_bytes_per_second.unwrap_or_default() + row.write_bytes_per_second.unwrap_or_default();
+        !row.kernel && (row.cpu_cores >= Some(0.02) || bytes >= 100_000.0)
+    };
+    let reduced = |row: &Process| Process {
+        pid: row.pid,
+        starttime: row.starttime,
+        comm: Arc::clone(&row.comm),
+        cgroup: Arc::clone(&row.cgroup),
+        cpu_cores: row.cpu_cores,
+        read_bytes_per_second: row.read_bytes_per_second,
+        write_bytes_per_second: row.write_bytes_per_second,
+        ..Process::default()
+    };
+    let (watched, others): (Vec<&Process>, Vec<&Process>) =
+        frame.processes.iter().partition(|row| watched(&row.comm, &row.cgroup));
+    let others = others.into_iter().filter(|row| busy(row)).take(OTHERS);
+    watched.into_iter().cloned().chain(others.map(reduced)).collect()
 }
 
 /// What was read, so that who is not there any more counts as nothing, not as unknown.

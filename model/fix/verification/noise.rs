@@ -68,7 +68,7 @@ fn verdict(verify: &Verify, frame: fn(u64, Sample) -> Frame, before: &[Sample], 
     verification.applied(applied * 1_000_000_000);
     let settled = applied + u64::from(verify.settle_seconds) + 1;
     (settled..).zip(after).for_each(|(second, sample)| _ = verification.push(&frame(second, *sample)));
-    verification.verdict().expect("a verdict").name
+    verification.so_far().name
 }
 
 /// One queue of an emulated card and then four: the machine is so slow that watching it takes packets from it.
@@ -116,18 +116,6 @@ fn a_quota_that_was_raised() {
     let after: Vec<Sample> =
         (0..).zip(shares).map(|(at, share)| (0.55 + 0.09 * f64::from(at % 5 - 2), share)).collect();
     assert_eq!(verdict(&of_group(), group, &before, &after), "improved");
-}
-
-impl Noise {
-    /// So many values about zero, neighbours of which are as alike as that.
-    fn series(&mut self, count: usize, alike: f64) -> Vec<f64> {
-        let mut state = self.normal();
-        let mut next = || {
-            state = alike * state + (1.0 - alike * alike).sqrt() * self.normal();
-            state
-        };
-        (0..count).map(|_| next()).collect()
-    }
 }
 
 /// How noise behaves.

@@ -1,14 +1,18 @@
 //! Compares the two windows: the verdict and its table.
 
 use super::super::Verify;
-use crate::diff::{self, Comparison, Outcome, Row, Side, Spread, Tried, Verdict as Change, Watch, compare};
+use crate::diff::{
+    self, ALONE, Comparison, Outcome, Reason, Row, Side, Spread, Tried, Verdict as Change, Watch, compare_by,
+};
 use crate::frame::Frame;
 use crate::journal::Measured;
-use crate::locale::Text;
 use crate::locale::fix::verification as text;
+use std::collections::VecDeque;
 
-/// A load that falls by this share, beyond noise, is worse in itself.
-const LESS: f64 = 0.10;
+/// Below this part of what it was, a load is gone.
+const GONE: f64 = 0.1;
+/// An effect below this is worth comparing with an undone window, too.
+const SMALL: f64 = 0.20;
 
 /// The verdict on a fix.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,12 +23,21 @@ pub struct Verdict {
     pub why: String,
     /// The measurements, load first.
     pub table: Vec<Measured>,
+    /// Of the load: no difference is larger than this part.
+    pub bound: Option<f64>,
+    /// True where comparing with the time after an undo, too, would decide or make sure.
+    pub undo_decides: bool,
 }
 
 impl Verdict {
     /// Nothing was measured.
     pub fn unmeasured(why: impl Into<String>) -> Self {
-        Self { name: "inconclusive", why: why.into(), table: Vec::new() }
+        Self { name: "inconclusive", why: why.into(), table: Vec::new(), bound: None, undo_decides: false }
+    }
+
+    /// A limit was exceeded.
+    pub fn tripped(why: impl Into<String>, table: Vec<Measured>) -> Self {
+        Self { name: "worse", table, ..Self::unmeasured(why) }
     }
 
     /// True where the fix should be undone.
@@ -37,13 +50,14 @@ impl Verdict {
         self.name == "improved"
     }
 
-    /// Its name on screens.
-    pub fn label(&self) -> Text {
-        match self.name {
-            "improved" => text::IMPROVED,
-            "worse" => text::WORSE,
-            "no_change" => text::NO_CHANGE,
-            _ => text::INCONCLUSIVE,
+    /// Its words on screens.
+    pub fn label(&self) -> String {
+        match (self.name, self.bound) {
+            ("improved", _) => text::IMPROVED.to_string(),
+            ("worse", _) => text::WORSE.to_string(),
+            ("no_change", Some(bound)) => text::NoLarger { bound: &percent(bound) }.to_string(),
+            ("no_change", None) => text::NO_CHANGE.to_string(),
+            _ => text::INCONCLUSIVE.to_string(),
         }
     }
 }
@@ -56,15 +70,25 @@ struct Compared {
 }
 
 impl Compared {
-    fn of<'a>(before: impl IntoIterator<Item = &'a Frame>, after: &[Frame]) -> Self {
+    fn of<'a>(
+        verify: &Verify,
+        metric: Option<&Watch>,
+        before: impl IntoIterator<Item = &'a Frame>,
+        (after, undone): (&[Frame], &[Frame]),
+    ) -> Self {
         let fold = |frames: &mut dyn Iterator<Item = &Frame>| {
             let mut side = Side::new();
             frames.for_each(|frame| side.push(frame));
             side
         };
-        let before = fold(&mut before.into_iter().map(|frame| frame as &Frame));
+        let mut before = fold(&mut before.into_iter().map(|frame| frame as &Frame));
         let after = fold(&mut after.iter());
-        Self { comparison: compare(&before, &after), before, after }
+        if !undone.is_empty() {
+            before = before.around(&fold(&mut undone.iter()));
+        }
+        let own = metric.filter(|watch| [&before, &after].into_iter().all(|side| side.measures(watch)));
+        let load = own.or(verify.load.as_ref());
+        Self { comparison: compare_by(&before, &after, load), before, after }
     }
 
     /// A watch with the subject as the comparison names it.
@@ -83,60 +107,82 @@ impl Compared {
     }
 }
 
-pub(super) fn judge<'a>(
-    verify: &Verify,
-    metric: Option<&Watch>,
-    before: impl IntoIterator<Item = &'a Frame>,
-    after: &[Frame],
-) -> Verdict {
-    let compared = Compared::of(before, after);
+/// The windows of a verdict: before, after, and after an undo where there was one.
+pub(super) struct Windows<'a> {
+    pub(super) before: &'a VecDeque<Frame>,
+    pub(super) after: &'a [Frame],
+    pub(super) undone: &'a [Frame],
+    /// True where the load ran on for a while after the fix.
+    pub(super) ran_on: bool,
+}
+
+pub(super) fn judge(verify: &Verify, metric: Option<&Watch>, windows: &Windows<'_>) -> Verdict {
+    // As long as the other neighbour, so that what drifts is the same in the mean of both.
+    let longer = windows.before.len().saturating_sub(windows.undone.len());
+    let skipped = if windows.undone.is_empty() { 0 } else { longer };
+    let before = windows.before.iter().skip(skipped);
+    let compared = Compared::of(verify, metric, before, (windows.after, windows.undone));
     let load = compared.load(verify, metric).map(|load| compared.known(load));
     let cost = verify.cost.as_ref().map(|cost| compared.known(cost));
     let guards: Vec<Watch> = verify.guards.iter().map(|guard| compared.known(guard)).collect();
     let tried = Tried { before: &compared.before, after: &compared.after, comparison: &compared.comparison };
-    let outcome = diff::outcome(tried, load.as_ref(), cost.as_ref(), &guards);
+    let mut outcome = diff::outcome(tried, load.as_ref(), cost.as_ref(), &guards);
     let row = |watch: &Option<Watch>| watch.as_ref().and_then(|watch| compared.row(watch));
     let (load, cost) = (row(&load), row(&cost));
-    let (name, why) = match outcome {
-        Outcome::Improved => {
+    // It was there after the fix and is not any more: that says nothing of the fix.
+    if windows.ran_on && load.is_some_and(is_gone) {
+        outcome = Outcome::Inconclusive { why: Reason::LoadEnded { after: true } };
+    }
+    let (name, why) = match &outcome {
+        Outcome::Improved { .. } => {
             ("improved", [load, cost].into_iter().flatten().map(change).collect::<Vec<_>>().join(", "))
         }
         Outcome::Worse { rows } => {
             let rows = rows.iter().filter_map(|row| compared.comparison.rows.get(*row));
             ("worse", rows.map(change).collect::<Vec<_>>().join(", "))
         }
-        Outcome::NoChange if load.is_some_and(fell) => ("worse", load.map(change).unwrap_or_default()),
-        Outcome::NoChange => ("no_change", load.map(change).unwrap_or_default()),
-        Outcome::Inconclusive { why } => {
-            ("inconclusive", missing(load).map_or_else(|| why.to_owned(), |text| text.to_string()))
-        }
+        Outcome::NoChange { .. } => ("no_change", load.map(change).unwrap_or_default()),
+        Outcome::Inconclusive { why } => ("inconclusive", reason(why, load)),
     };
-    Verdict { name, why, table: rows(&compared, verify, metric) }
+    let bound = if let Outcome::NoChange { bound } = outcome { Some(bound) } else { None };
+    let undo_decides = windows.undone.is_empty() && undo_decides(&outcome, load);
+    Verdict { name, why, table: rows(&compared, verify, metric), bound, undo_decides }
 }
 
-pub(super) fn table<'a>(
+pub(super) fn table(
     verify: &Verify,
     metric: Option<&Watch>,
-    before: impl IntoIterator<Item = &'a Frame>,
+    before: &VecDeque<Frame>,
     after: &[Frame],
 ) -> Vec<Measured> {
-    rows(&Compared::of(before, after), verify, metric)
+    rows(&Compared::of(verify, metric, before, (after, &[])), verify, metric)
 }
 
-/// True where the load itself fell.
-fn fell(row: &Row) -> bool {
-    let means = row.before.zip(row.after);
-    row.alone(false).is_change() && means.is_some_and(|(before, after)| after.mean < before.mean * (1.0 - LESS))
+/// True where hardly anything is left of the load.
+fn is_gone(row: &Row) -> bool {
+    let before = row.before.map_or(0.0, |side| side.mean);
+    row.after.is_none_or(|after| after.mean < before * GONE)
 }
 
-/// The window without a load measurement.
-fn missing(load: Option<&Row>) -> Option<Text> {
-    let load = load?;
-    match (load.before, load.after) {
-        (None, _) => Some(text::NO_LOAD_BEFORE),
-        (_, None) => Some(text::NO_LOAD_AFTER),
-        _ => None,
+/// True where the same window compared with its neighbours on both sides tells more: a trend, noise, a small effect.
+fn undo_decides(outcome: &Outcome, load: Option<&Row>) -> bool {
+    let ratio = load.and_then(|row| row.decision.as_ref()?.ratio).map_or(1.0, |ratio| ratio[0]);
+    match outcome {
+        Outcome::Inconclusive { why } => matches!(why, Reason::Trend | Reason::Noise { .. } | Reason::LevelShift),
+        Outcome::Improved { cheaper } => !cheaper && ratio < 1.0 + SMALL,
+        Outcome::Worse { .. } | Outcome::NoChange { .. } => false,
     }
+}
+
+/// A reason in words, its numbers as parts of the load.
+fn reason(why: &Reason, load: Option<&Row>) -> String {
+    let level = load.and_then(|row| row.before).map_or(0.0, |side| side.mean.abs());
+    why.text(|value| if level > 0.0 { percent(value / level) } else { format!("{value:.3}") })
+}
+
+/// `4.2 %`.
+fn percent(part: f64) -> String {
+    if part < 0.1 { format!("{:.1} %", part * 100.0) } else { format!("{:.0} %", part * 100.0) }
 }
 
 /// `packets received of nic:eth0 +18%`.
@@ -145,6 +191,12 @@ fn change(row: &Row) -> String {
     match (row.before, row.after) {
         (Some(before), Some(after)) if before.mean.abs() > 0.0 => {
             let change = format!("{:+.0}%", (after.mean / before.mean - 1.0) * 100.0);
+            let interval = row.decision.as_ref().and_then(|decision| decision.ratio);
+            let interval = interval.map(|[_, low, high]| {
+                let (low, high) = (format!("{:+.0}", (low - 1.0) * 100.0), format!("{:+.0}%", (high - 1.0) * 100.0));
+                text::Interval { low: &low, high: &high }.to_string()
+            });
+            let change = interval.map_or(change.clone(), |interval| format!("{change} {interval}"));
             text::Change { metric: &metric, subject: &subject, change: &change }.to_string()
         }
         (Some(_), Some(after)) if after.mean.abs() > 0.0 => {
@@ -166,21 +218,30 @@ fn rows(compared: &Compared, verify: &Verify, metric: Option<&Watch>) -> Vec<Mea
     for (watch, role) in named {
         if !seen.contains(&watch) {
             seen.push(watch);
-            table.push(measured(compared, watch, role));
+            table.push(measured(compared, watch, role, verify.guards.len()));
         }
     }
     table
 }
 
-fn measured(compared: &Compared, watch: &Watch, role: &str) -> Measured {
+fn measured(compared: &Compared, watch: &Watch, role: &str, guards: usize) -> Measured {
     let row = compared.row(watch);
     let spread = |spread: Option<Spread>| spread.map(|spread| [spread.mean, spread.low, spread.high]);
+    let samples = |row: &Row| Some([row.before?.samples, row.after?.samples]);
+    let guard = role == "guard";
+    let chance = if guard { ALONE / guards.max(1) as f64 } else { ALONE };
+    let (verdict, reason) = row.map_or((Change::Inconclusive, None), |row| row.alone(chance, guard));
+    let decision = row.and_then(|row| row.decision.as_ref());
     Measured {
         subject: watch.subject.to_string(),
         metric: watch.metric.to_owned(),
         role: role.to_owned(),
         before: row.and_then(|row| spread(row.before)),
         after: row.and_then(|row| spread(row.after)),
-        verdict: row.map_or(Change::Inconclusive, |row| row.alone(role == "guard")).name().to_owned(),
+        verdict: verdict.name().to_owned(),
+        interval: decision.map(|decision| decision.interval),
+        bound: decision.map(|decision| decision.bound),
+        reason: reason.map(|reason| reason.name().to_owned()),
+        samples_used: row.and_then(samples),
     }
 }

@@ -59,9 +59,7 @@ pub(super) fn wait(
     }
     let ended = follow(&watch, &mut verification, Duration::from_secs(5 * seconds + 30), how);
     let (verdict, why) = match (&ended, verification.tripped(), verification.verdict()) {
-        (_, Some(tripped), _) => {
-            (Verdict { name: "worse", why: tripped.text(), table: verification.table() }, Because::Pressure)
-        }
+        (_, Some(tripped), _) => (Verdict::tripped(tripped.text(), verification.table()), Because::Pressure),
         (Ended::Gone, ..) => (Verdict::unmeasured(text::ROLLED_BACK.to_string()), Because::Worse),
         (_, None, Some(verdict)) => (verdict, Because::Worse),
         (Ended::Stopped, None, None) => (Verdict::unmeasured(text::STOPPED.to_string()), Because::Worse),

@@ -1,0 +1,147 @@
+//! What differs between two windows besides what is asked about, and in which direction that misleads.
+
+use super::cost::{Cost, CostChange};
+use super::decide::Answer;
+use super::outcome::Watch;
+use super::part::Part;
+use super::reason::Reason;
+use super::row::{Row, Verdict};
+use super::subject::Subject;
+
+/// Cores from which foreign load counts, and that part of the machine.
+const FOREIGN_CORES: f64 = 0.25;
+const FOREIGN_PART: f64 = 0.02;
+/// Who uses fewer cores is not there.
+const ABSENT_CORES: f64 = 0.05;
+/// Bytes per second from which foreign I/O counts, and that part of all.
+const FOREIGN_BYTES: f64 = 1e6;
+const FOREIGN_BYTES_PART: f64 = 0.2;
+/// A difference of steal time that counts.
+const STEAL: f64 = 0.05;
+/// Bytes per unit of work that differ by so much are other requests.
+const MIX: f64 = 0.25;
+/// Below such a share of waiting nothing waited.
+const WAITED: f64 = 0.05;
+
+/// Something that speaks against an answer in one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bias {
+    /// `Worse` or `Improved`: the verdict that it may be the cause of.
+    pub against: Verdict,
+    /// What it is.
+    pub reason: Reason,
+}
+
+/// Everything of the kind.
+pub(super) fn biases(rows: &[Row], costs: &[CostChange], parts: &[Part<'_>; 2], load: Option<&Watch>) -> Vec<Bias> {
+    let cpus = parts[1].side.topology().cpus_online.len() as f64;
+    let cores = foreign(rows, "process.cores", load, FOREIGN_CORES.max(FOREIGN_PART * cpus), ABSENT_CORES);
+    let cores = cores.map(|(name, cores)| (cores, Reason::Foreign { name, cores }));
+    let bytes = foreign_bytes(rows, load).map(|(name, bytes)| (bytes, Reason::ForeignBytes { name, bytes }));
+    let steal = shift(rows, &Subject::Host, "host.steal").filter(|points| points.abs() >= STEAL);
+    let steal = steal.map(|points| (points, Reason::Steal { points }));
+    let mix = mix(costs).map(|ratio| (ratio - 1.0, Reason::Mix { ratio }));
+    // More of each makes the load worse.
+    let signed = [cores, bytes, steal, mix].into_iter().flatten().map(|(more, reason)| {
+        let against = if more > 0.0 { Verdict::Worse } else { Verdict::Improved };
+        Bias { against, reason }
+    });
+    let offered = offered(rows, costs).then_some(Bias { against: Verdict::Improved, reason: Reason::Offered });
+    signed.chain(offered).collect()
+}
+
+/// Turns verdicts that a bias may be the cause of into open ones: of the application's own metrics, and of costs, which
+/// are the machine's.
+pub(super) fn apply(biases: &[Bias], rows: &mut [Row], costs: &mut [CostChange]) {
+    for row in rows.iter_mut().filter(|row| row.is_own()) {
+        if let Some(bias) = against(biases, row.verdict) {
+            (row.verdict, row.reason) = (Verdict::Inconclusive, Some(bias.reason.clone()));
+        }
+    }
+    for cost in costs {
+        let is_other = |bias: &&Bias| !matches!(bias.reason, Reason::Mix { .. } | Reason::Offered);
+        let verdict = cost.verdict();
+        let bias = biases.iter().filter(is_other).find(|bias| bias.against == verdict);
+        if let Some(bias) = bias {
+            cost.reason = Some(bias.reason.clone());
+        }
+    }
+}
+
+/// What speaks against a verdict.
+fn against(biases: &[Bias], verdict: Verdict) -> Option<&Bias> {
+    biases.iter().find(|bias| bias.against == verdict)
+}
+
+fn mean(row: Option<super::row::Spread>) -> f64 {
+    row.map_or(0.0, |spread| spread.mean)
+}
+
+fn shift(rows: &[Row], subject: &Subject, metric: &str) -> Option<f64> {
+    let row = rows.iter().find(|row| row.metric.id == metric && row.subject == *subject)?;
+    Some(row.after?.mean - row.before?.mean)
+}
+
+/// Processes that are there on one side only, by the one with most: those are not the load's, unless others left for
+/// them.
+fn foreign(rows: &[Row], metric: &str, load: Option<&Watch>, least: f64, absent: f64) -> Option<(Name, f64)> {
+    let change = |row: &Row| -> Option<(Name, f64)> {
+        let Subject::Process { comm, cgroup } = &row.subject else { return None };
+        let (before, after) = (mean(row.before), mean(row.after));
+        let of_load = load.is_some_and(|load| matches!(&load.subject, Subject::Cgroup(path) if path == cgroup));
+        let own = comm.starts_with("topotop") || comm.starts_with('[') || of_load;
+        (row.metric.id == metric && !own && before.min(after) <= absent).then(|| (comm.clone(), after - before))
+    };
+    let changes: Vec<(Name, f64)> = rows.iter().filter_map(change).collect();
+    let sum = |sign: f64| changes.iter().map(|one| (one.1 * sign).max(0.0)).sum::<f64>();
+    let (came, left) = (sum(1.0), sum(-1.0));
+    let sign = match (came >= least, left >= least) {
+        (true, false) => 1.0,
+        (false, true) => -1.0,
+        _ => return None,
+    };
+    let most = changes.into_iter().max_by(|a, b| (a.1 * sign).total_cmp(&(b.1 * sign)))?;
+    Some((most.0, sign * came.max(left)))
+}
+
+type Name = std::sync::Arc<str>;
+
+fn foreign_bytes(rows: &[Row], load: Option<&Watch>) -> Option<(Name, f64)> {
+    let total = |side: fn(&Row) -> f64| {
+        let disks = rows.iter().filter(|row| matches!(row.metric.id, "disk.read_bytes" | "disk.write_bytes"));
+        disks.map(side).sum::<f64>()
+    };
+    let total = total(|row| mean(row.before)).max(total(|row| mean(row.after)));
+    let least = FOREIGN_BYTES.max(FOREIGN_BYTES_PART * total);
+    let kinds = ["process.read_bytes", "process.write_bytes"];
+    kinds.into_iter().find_map(|kind| foreign(rows, kind, load, least, FOREIGN_BYTES / 10.0))
+}
+
+/// Bytes per unit of work where they changed by more than other framing explains.
+fn mix(costs: &[CostChange]) -> Option<f64> {
+    let network = costs.iter().find(|cost| cost.cost == Cost::NetworkBytes)?;
+    let ratio = network.after / network.before;
+    let changed = network.decision.answer == Answer::Changed && ratio.is_finite();
+    (changed && !((1.0 - MIX)..=(1.0 + MIX)).contains(&ratio)).then_some(ratio)
+}
+
+/// True if nothing waited before and a unit costs as much CPU time as it did: a machine with headroom does as much as
+/// it is asked for.
+fn offered(rows: &[Row], costs: &[CostChange]) -> bool {
+    let full = |row: &Row| {
+        let least = match row.metric.id {
+            "host.busiest_cpu" => 0.85,
+            "disk.utilisation" => 0.8,
+            "cgroup.throttled" => WAITED,
+            _ => return false,
+        };
+        mean(row.before) >= least
+    };
+    let mut pressure =
+        rows.iter().filter(|row| row.metric.id == "pressure.some").filter_map(|row| row.before).peekable();
+    let known = pressure.peek().is_some();
+    let waited = pressure.any(|spread| spread.mean >= WAITED);
+    let cpu = costs.iter().find(|cost| cost.cost == Cost::Cpu);
+    let cheaper = cpu.is_some_and(|cost| cost.after <= cost.before * 0.9);
+    known && !waited && !rows.iter().any(full) && cpu.is_some() && !cheaper
+}
