@@ -1,5 +1,6 @@
 //! `topotop diff`: what changed between two recordings, or two spans of one.
 
+mod application;
 mod html;
 mod json;
 mod number;
@@ -28,7 +29,7 @@ pub struct DiffArgs {
     /// The recording after, or a span of it; @10:05-10:10 is one of A's file.
     #[arg(value_name = "B")]
     pub after: OsString,
-    /// Exit with 1 when something changed.
+    /// Exit with 1 when something changed, with 3 when that is not decided.
     #[arg(long)]
     pub exit_code: bool,
     /// text, json or html [default: text].
@@ -41,6 +42,9 @@ pub struct DiffArgs {
     #[arg(long)]
     pub all: bool,
 }
+
+/// The status where it is not decided whether something changed.
+const OPEN: u8 = 3;
 
 /// One side as it is told of.
 #[derive(Clone, Debug, Default)]
@@ -79,12 +83,12 @@ enum Format {
     Html,
 }
 
-/// Compares and writes; true if something changed.
+/// Compares and writes; gives the status for --exit-code: 0 the same, 1 changed, 3 not decided.
 pub(crate) fn run(
     args: &DiffArgs,
     charset: crate::config::CharsetChoice,
     judge: &judge::Settings,
-) -> Result<bool, String> {
+) -> Result<u8, String> {
     let format = format(args)?;
     let is_file = |path: &Path| path.is_file();
     let before = Given::parse(&args.before, is_file);
@@ -95,13 +99,13 @@ pub(crate) fn run(
     let (one, other) = (fold(&before, judge)?, fold(&after, judge)?);
     let (comparison, findings) = (compare(&one.1, &other.1), FoundChanges::of(&one.2, &other.2));
     let report = Report { before: one.0, after: other.0, comparison, findings, all: args.all };
-    let changed = report.is_change();
+    let status = report.status();
     if let Some(path) = &args.output {
         let wrong = |error: std::io::Error| format!("-o {}: {error}", path.display());
         let mut out = BufWriter::new(std::fs::File::create(path).map_err(wrong)?);
         // A file is UTF-8 wherever it was made, and as wide as it needs.
         write(&report, format, table::WIDE, Charset::Unicode, &mut out).and_then(|()| out.flush()).map_err(wrong)?;
-        return Ok(changed);
+        return Ok(status);
     }
     let width = if std::io::stdout().is_terminal() { width() } else { table::WIDE };
     let mut out = BufWriter::new(std::io::stdout().lock());
@@ -110,7 +114,7 @@ pub(crate) fn run(
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         result => result.map_err(|error| format!("standard output: {error}"))?,
     }
-    Ok(changed)
+    Ok(status)
 }
 
 fn format(args: &DiffArgs) -> Result<Format, String> {
@@ -210,6 +214,22 @@ impl Report {
         self.comparison.is_change() || self.findings.is_change()
     }
 
+    /// The status for --exit-code: what the application measures is the answer where there is such a thing.
+    fn status(&self) -> u8 {
+        use topotop_model::diff::Verdict;
+        let own: Vec<Verdict> = self.comparison.own().into_iter().filter_map(|at| self.verdict(at)).collect();
+        let judged = self.comparison.rows.len() > self.comparison.count(Verdict::Inconclusive);
+        let open = if own.is_empty() { !judged } else { own.contains(&Verdict::Inconclusive) };
+        let changed = own.iter().any(|verdict| verdict.is_change());
+        if open && !changed { OPEN } else { u8::from(self.is_change()) }
+    }
+
+    /// The changes besides the application's own metrics, which come first.
+    fn effects(&self) -> Vec<usize> {
+        let own = |at: &usize| self.comparison.rows.get(*at).is_some_and(topotop_model::diff::Row::is_own);
+        self.comparison.heads().into_iter().filter(|at| !own(at)).collect()
+    }
+
     /// The findings with what became of them.
     fn findings(&self) -> Vec<(Fate, &Found)> {
         let FoundChanges { gone, new, both, unknown } = &self.findings;
@@ -234,14 +254,14 @@ impl Report {
         ];
         let changes: Vec<String> = parts.into_iter().filter(|part| part.0 > 0).map(|part| part.1).collect();
         let judged = self.comparison.rows.len() - self.comparison.count(Verdict::Inconclusive);
-        if changes.is_empty() && judged == 0 {
+        let (same, open) = (self.comparison.count(Verdict::NoChange), self.comparison.noisy());
+        if changes.is_empty() && judged + open == 0 {
             return text::TOO_FEW.to_string();
         }
-        let same = self.comparison.count(Verdict::NoChange);
         if changes.is_empty() {
-            return text::Nothing { same: &same, tested: &self.comparison.tested }.to_string();
+            return text::Nothing { same: &same, open: &open }.to_string();
         }
-        text::Summary { changes: &changes.join(", "), same: &same }.to_string()
+        text::Summary { changes: &changes.join(", "), same: &same, open: &open }.to_string()
     }
 
     /// Settings to show, each with how many more subjects of its kind changed alike.
@@ -275,7 +295,7 @@ impl Report {
             Alignment::ByPlace { .. } => notes.push(text::PAIRED_BY_PLACE.to_string()),
             Alignment::Aggregated => notes.push(text::AGGREGATED.to_string()),
         }
-        let few = self.comparison.count(Verdict::Inconclusive);
+        let few = self.comparison.count(Verdict::Inconclusive) - self.comparison.noisy();
         if few > 0 {
             notes.push(text::FewValid { count: &few }.to_string());
         }

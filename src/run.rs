@@ -92,10 +92,10 @@ fn record(global: &Global, args: &RecordArgs) -> ExitCode {
     }
 }
 
-/// 0, or 1 for a change with --exit-code.
+/// 0; with --exit-code 1 for a change, 3 where that is not decided.
 fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
     match config(global).and_then(|config| diff::run(args, config.charset, &config.judge())) {
-        Ok(changed) => ExitCode::from(u8::from(changed && args.exit_code)),
+        Ok(status) => ExitCode::from(if args.exit_code { status } else { 0 }),
         Err(error) => status(Err(error)),
     }
 }

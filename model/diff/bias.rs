@@ -1,6 +1,6 @@
 //! What differs between two windows besides what is asked about, and in which direction that misleads.
 
-use super::cost::{Cost, CostChange};
+use super::cost::{Cost, CostChange, is_own};
 use super::decide::Answer;
 use super::outcome::Watch;
 use super::part::Part;
@@ -40,7 +40,9 @@ pub(super) fn biases(rows: &[Row], costs: &[CostChange], parts: &[Part<'_>; 2], 
     let bytes = foreign_bytes(rows, load).map(|(name, bytes)| (bytes, Reason::ForeignBytes { name, bytes }));
     let steal = shift(rows, &Subject::Host, "host.steal").filter(|points| points.abs() >= STEAL);
     let steal = steal.map(|points| (points, Reason::Steal { points }));
-    let mix = mix(costs).map(|ratio| (ratio - 1.0, Reason::Mix { ratio }));
+    // What a fix watches may itself be packets or bytes: only work that the application counts has a mix.
+    let own = load.is_some_and(|load| is_own(&load.subject));
+    let mix = mix(costs).filter(|_| own).map(|ratio| (ratio - 1.0, Reason::Mix { ratio }));
     // More of each makes the load worse.
     let signed = [cores, bytes, steal, mix].into_iter().flatten().map(|(more, reason)| {
         let against = if more > 0.0 { Verdict::Worse } else { Verdict::Improved };

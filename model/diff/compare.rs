@@ -13,6 +13,7 @@ use super::side::{Entry, Kind, Side};
 use super::stat::{self, FEWEST, Family};
 use super::subject::Subject;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Of a hundred findings in thousands of metrics at most one is a false one.
 const FALSE_RATE: f64 = 0.01;
@@ -252,6 +253,7 @@ impl Pair<'_> {
             subject: self.subject.clone(),
             subject_after: self.subject_after.clone(),
             metric,
+            unit: self.after.or(self.before).map_or_else(|| "".into(), |entry| Arc::clone(&entry.unit)),
             before: spread(&one, one_samples),
             after: spread(&other, other_samples),
             shift: 0.0,

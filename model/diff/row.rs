@@ -8,6 +8,7 @@ use super::reason::Reason;
 use super::stat::{Family, Groups, Noise};
 use super::subject::Subject;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// Tested, however likely it is by chance.
 const UNLIKELY_LEAST: f64 = 0.999_999;
@@ -85,6 +86,8 @@ pub struct Row {
     pub subject_after: Option<Subject>,
     /// What.
     pub metric: &'static Metric,
+    /// The unit of the application's own metric, as its user gave it; hostile.
+    pub unit: Arc<str>,
     /// Before; none without valid samples.
     pub before: Option<Spread>,
     /// After.

@@ -50,6 +50,8 @@ pub(super) struct Entry {
     pub(super) subject: Subject,
     /// What it belongs to where its name does not say: the interface of an interrupt.
     pub(super) owner: Option<Subject>,
+    /// The unit that its user gave it; hostile.
+    pub(super) unit: Arc<str>,
     /// By the place of the metric in the kind's table.
     pub(super) series: Vec<Series>,
     now: Vec<(f64, u32)>,
@@ -58,7 +60,14 @@ pub(super) struct Entry {
 impl Entry {
     fn new(kind: Kind, subject: Subject) -> Self {
         let count = kind.table().len();
-        Self { kind, subject, owner: None, series: vec![Series::default(); count], now: vec![(0.0, 0); count] }
+        Self {
+            kind,
+            subject,
+            owner: None,
+            unit: "".into(),
+            series: vec![Series::default(); count],
+            now: vec![(0.0, 0); count],
+        }
     }
 
     fn finish(&mut self, block: usize) {
@@ -260,10 +269,13 @@ impl Side {
         let interval = frame.interval_seconds.unwrap_or(f64::INFINITY);
         let fresh = frame.metrics.iter().filter(|number| number.age_seconds.is_none_or(|age| age < interval));
         for number in fresh {
-            self.take(Kind::Metric, Subject::Metric(Arc::clone(&number.name)), true, |read| match read {
+            let at = self.take(Kind::Metric, Subject::Metric(Arc::clone(&number.name)), true, |read| match read {
                 Read::Metric(value) => value(number),
                 _ => None,
             });
+            if let Some(entry) = at.and_then(|at| self.entries.get_mut(at)).filter(|_| !number.unit.is_empty()) {
+                entry.unit = Arc::clone(&number.unit);
+            }
         }
         for cpu in frame.cpus.iter().filter(|cpu| cpu.online) {
             self.take(Kind::Cpu, Subject::Cpu(cpu.id), true, |read| match read {

@@ -1,7 +1,10 @@
 //! `topotop.diff/1`: what changed between two recordings or spans.
 
 use super::{OrNull, safe};
-use crate::diff::{Better, Comparison, FactChange, Found, FoundChanges, Row, Spread, Verdict};
+use crate::diff::window::End;
+use crate::diff::{
+    Better, Bias, Comparison, CostChange, FactChange, Found, FoundChanges, Reason, Row, Spread, Verdict, Window,
+};
 use crate::recording::RecordedFix;
 use crate::rules::{RuleId, Severity};
 use serde::Serialize;
@@ -15,8 +18,18 @@ pub const DIFF: &str = "topotop.diff/1";
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Diff {
     schema: &'static str,
+    /// The application's own metrics, the load first.
+    application: Vec<Change>,
+    /// The metric of the work that costs are per unit of; null where there is none.
+    work: OrNull<String>,
+    /// Costs per unit of work.
+    costs: Vec<UnitCost>,
+    /// What else differed between the sides and leaves a verdict open.
+    biases: Vec<BiasNote>,
     before: Side,
     after: Side,
+    /// What of each side was measured.
+    windows: Windows,
     /// How CPUs and nodes were paired: by number (`by_id`), by package, node and core (`by_place`), or only as a whole
     /// (`aggregated`).
     alignment: &'static str,
@@ -67,6 +80,105 @@ pub struct Side {
     pub damaged_places: u64,
 }
 
+/// What of each side was measured.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Windows {
+    before: UsedWindow,
+    after: UsedWindow,
+}
+
+/// The steady part of a side.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UsedWindow {
+    samples_used: u64,
+    /// Left out while the load ramped up.
+    ramp_samples: u64,
+    /// Left out at the end.
+    tail_samples: u64,
+    /// True if the load ended within the side.
+    load_ended: bool,
+}
+
+impl From<&Window> for UsedWindow {
+    fn from(window: &Window) -> Self {
+        let load_ended = window.end == End::Ended;
+        Self { samples_used: window.samples, ramp_samples: window.ramp, tail_samples: window.tail, load_ended }
+    }
+}
+
+/// What a unit of work costs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UnitCost {
+    /// `cpu_seconds`, `packets`, `network_bytes`, `disk_bytes` or `waiting_seconds`.
+    cost: &'static str,
+    before: f64,
+    after: f64,
+    verdict: Verdict,
+    /// 95 % interval of the difference.
+    interval: [f64; 2],
+    /// No difference is larger than this.
+    bound: f64,
+    /// Why it is not decided.
+    reason: OrNull<&'static str>,
+    /// Samples before and after.
+    samples_used: [u64; 2],
+}
+
+impl From<&CostChange> for UnitCost {
+    fn from(change: &CostChange) -> Self {
+        Self {
+            cost: change.cost.name(),
+            before: rounded(change.before),
+            after: rounded(change.after),
+            verdict: change.verdict(),
+            interval: change.decision.interval.map(rounded),
+            bound: rounded(change.decision.bound),
+            reason: OrNull(change.reason.as_ref().map(Reason::name)),
+            samples_used: change.samples,
+        }
+    }
+}
+
+/// Something that differed besides what is asked about.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct BiasNote {
+    reason: &'static str,
+    text: String,
+    /// The verdict that it leaves open.
+    against: Verdict,
+}
+
+impl From<&Bias> for BiasNote {
+    fn from(bias: &Bias) -> Self {
+        let text = safe(bias.reason.text(|value| format!("{value:.3}")));
+        Self { reason: bias.reason.name(), text, against: bias.against }
+    }
+}
+
+/// A number without digits that mean nothing.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let digits = 5.0 - value.abs().log10().floor();
+    let scale = 10f64.powf(digits.abs());
+    match () {
+        () if !scale.is_finite() => value,
+        () if digits >= 0.0 => (value * scale).round() / scale,
+        () => (value / scale).round() * scale,
+    }
+}
+
+fn rounded_spread(spread: Spread) -> Spread {
+    let Spread { median, low, high, mean, samples } = spread;
+    let [median, low, high, mean] = [median, low, high, mean].map(rounded);
+    Spread { median, low, high, mean, samples }
+}
+
 /// How many settings and metrics of each verdict there are.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -78,7 +190,7 @@ struct Counts {
     only_before: usize,
     only_after: usize,
     no_change: usize,
-    /// Too few valid samples on a side.
+    /// Not decided: too few valid samples, or too much noise.
     inconclusive: usize,
     /// Metrics that varied by what would be a change of them.
     tested: usize,
@@ -138,8 +250,12 @@ struct Change {
     metric: &'static str,
     name: &'static str,
     unit: &'static str,
+    /// The unit that the user gave the application's own metric.
+    own_unit: Option<String>,
     better: Better,
     verdict: Verdict,
+    /// Why it is inconclusive.
+    reason: Option<&'static str>,
     before: Option<Spread>,
     after: Option<Spread>,
     /// Difference of the means.
@@ -152,6 +268,14 @@ struct Change {
     standard_error: Option<f64>,
     /// Chance of such a shift without a change; findings share one false discovery rate of 1 %.
     p: Option<f64>,
+    /// 95 % interval of the shift.
+    interval: Option<[f64; 2]>,
+    /// No difference is larger than this.
+    bound: Option<f64>,
+    /// After as a multiple of before, and its 95 % interval.
+    ratio: Option<[f64; 3]>,
+    /// Samples before and after that were used.
+    samples_used: Option<[u64; 2]>,
     /// Changes that follow from this one.
     follows: Option<Vec<Change>>,
 }
@@ -186,6 +310,11 @@ impl Diff {
         };
         Self {
             schema: DIFF,
+            application: rows(comparison.own()).collect(),
+            work: OrNull(comparison.load.as_ref().map(|load| safe(load.subject.to_string()))),
+            costs: comparison.costs.iter().map(UnitCost::from).collect(),
+            biases: comparison.biases.iter().map(BiasNote::from).collect(),
+            windows: Windows { before: (&comparison.windows[0]).into(), after: (&comparison.windows[1]).into() },
             before,
             after,
             alignment: comparison.alignment.name(),
@@ -257,24 +386,32 @@ impl From<&FactChange> for Setting {
 
 impl From<&Row> for Change {
     fn from(row: &Row) -> Self {
-        let judged = row.verdict != Verdict::Inconclusive;
+        let decision = row.decision.as_ref();
+        let judged = row.verdict != Verdict::Inconclusive || decision.is_some();
+        let known = |value: f64| judged.then(|| rounded(value));
         // What varied too little to be tested has neither.
-        let tested = judged && row.p < 1.0;
+        let tested = |value: f64| (judged && row.p < 1.0).then(|| rounded(value));
         Self {
             subject: safe(row.subject.to_string()),
             subject_after: row.subject_after.as_ref().map(|after| safe(after.to_string())),
             metric: row.metric.id,
             name: row.metric.name.english(),
             unit: row.metric.measure.name(),
+            own_unit: (!row.unit.is_empty()).then(|| safe(&row.unit)),
             better: row.metric.better,
             verdict: row.verdict,
-            before: row.before,
-            after: row.after,
-            shift: judged.then_some(row.shift),
-            floor: judged.then_some(row.floor),
-            weight: judged.then_some(row.weight),
-            standard_error: tested.then_some(row.error),
-            p: tested.then_some(row.p),
+            reason: row.reason.as_ref().map(Reason::name),
+            before: row.before.map(rounded_spread),
+            after: row.after.map(rounded_spread),
+            shift: known(row.shift),
+            floor: known(row.floor),
+            weight: known(row.weight),
+            standard_error: tested(row.error),
+            p: tested(row.p),
+            interval: decision.map(|decision| decision.interval.map(rounded)),
+            bound: decision.map(|decision| rounded(decision.bound)),
+            ratio: decision.and_then(|decision| decision.ratio).map(|ratio| ratio.map(rounded)),
+            samples_used: row.before.zip(row.after).map(|(before, after)| [before.samples, after.samples]),
             follows: None,
         }
     }

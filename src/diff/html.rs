@@ -1,6 +1,6 @@
 //! The comparison as a page of its own.
 
-use super::{About, Fate, Report, number, table};
+use super::{About, Fate, Report, application, number, table};
 use crate::export::escape;
 use std::io::{self, Write};
 use topotop_model::diff::{Row, Spread, Verdict};
@@ -31,13 +31,46 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         side(&name, about, out)?;
     }
     writeln!(out, "</table>")?;
-    findings(report, out)?;
+    own(report, out)?;
     settings(report, out)?;
+    findings(report, out)?;
     changes(report, out)?;
     for note in report.notes() {
         writeln!(out, "<p>{}</p>", escape(&note))?;
     }
     writeln!(out, "</body>\n</html>")
+}
+
+/// What the application measures, and what a unit of its work costs.
+fn own(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let lines = application::lines(report, "\u{2212}");
+    if lines.is_empty() {
+        return Ok(());
+    }
+    own_table(&text::APPLICATION, &lines, out)?;
+    let costs = application::costs(report, "\u{2212}");
+    if let Some(load) = application::load(report).filter(|_| !costs.is_empty()) {
+        own_table(&text::PerUnit { load: &load }.to_string(), &costs, out)?;
+    }
+    application::notes(report).iter().try_for_each(|note| writeln!(out, "<p>{}</p>", escape(note)))
+}
+
+fn own_table(title: &str, lines: &[application::Line], out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<h2>{}</h2>\n<table>", escape(title))?;
+    write!(out, "<tr><th></th><th>{}</th>", text::COLUMN_METRIC)?;
+    let numbers = [text::COLUMN_BEFORE, text::COLUMN_AFTER, text::COLUMN_CHANGE];
+    numbers.iter().try_for_each(|head| write!(out, "<th class=\"n\">{head}</th>"))?;
+    writeln!(out, "<th></th></tr>")?;
+    for line in lines {
+        let (glyph, word) = table::mark(line.verdict, Charset::Unicode);
+        let class = if line.verdict.is_change() { line.verdict.name() } else { "" };
+        write!(out, "<tr><td class=\"{class}\">{glyph} {word}</td><td class=\"s\">{}</td>", escape(&line.name))?;
+        for cell in [&line.before, &line.after, &line.change] {
+            write!(out, "<td class=\"n\">{}</td>", escape(cell))?;
+        }
+        writeln!(out, "<td>{}</td></tr>", escape(&line.note))?;
+    }
+    writeln!(out, "</table>")
 }
 
 fn side(name: &str, about: &About, out: &mut dyn Write) -> io::Result<()> {
@@ -100,7 +133,7 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 fn changes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let comparison = &report.comparison;
-    let heads = comparison.heads();
+    let heads = report.effects();
     if heads.is_empty() {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! Values with three digits and their unit, and differences of values.
 
-use topotop_model::diff::Measure;
+use topotop_model::diff::{Cost, Measure};
 
 /// A value of a metric: `93%`, `4.2%`, `12.1k/s`, `1.20 GiB`.
 pub(super) fn value(measure: Measure, value: f64) -> String {
@@ -30,6 +30,53 @@ pub(super) fn change(measure: Measure, before: f64, after: f64, minus: &str) -> 
     match ratio {
         ratio if ratio < 10.0 => format!("{sign}{}%", digits(ratio * 100.0)),
         _ => format!("{sign}{}", value(measure, shift.abs())),
+    }
+}
+
+/// A number of the application with three digits and the unit that its user gave it.
+pub(super) fn own(value: f64, unit: &str) -> String {
+    let (scaled, prefix) = scaled(value, 1000.0, ["", "k", "M", "G", "T"]);
+    let space = if unit.is_empty() || unit.starts_with('/') { "" } else { " " };
+    format!("{}{prefix}{space}{unit}", significant(scaled))
+}
+
+/// A cost of a unit of work: `26.3 ms`, `1.20 kB`, `4.10`.
+pub(super) fn cost(cost: Cost, value: f64) -> String {
+    let (scaled, unit) = match cost {
+        Cost::Cpu | Cost::Waiting => {
+            let units = [(1.0, " s"), (1e3, " ms"), (1e6, " \u{b5}s"), (1e9, " ns")];
+            let unit = units.into_iter().find(|(factor, _)| (value * factor).abs() >= 1.0).unwrap_or((1e9, " ns"));
+            (value * unit.0, unit.1)
+        }
+        Cost::NetworkBytes | Cost::DiskBytes => scaled(value, 1000.0, [" B", " kB", " MB", " GB", " TB"]),
+        Cost::Packets => (value, ""),
+    };
+    format!("{}{unit}", significant(scaled))
+}
+
+/// A ratio as a change: `-85%`, `+1.2%`, `235x`.
+pub(super) fn ratio(ratio: f64, minus: &str) -> String {
+    let change = ratio - 1.0;
+    if change >= 10.0 {
+        return format!("{}x", significant(ratio));
+    }
+    format!("{}{}", if change < 0.0 { minus } else { "+" }, part(change.abs()))
+}
+
+/// A part of a whole: `4.2%`, `85%`.
+pub(super) fn part(part: f64) -> String {
+    let percent = part * 100.0;
+    if percent.abs() < 9.95 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
+}
+
+/// Three digits.
+fn significant(value: f64) -> String {
+    match value.abs() {
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.9995 || size < 1e-12 => format!("{value:.2}"),
+        size if size >= 0.001 => format!("{value:.4}"),
+        _ => format!("{value:.2e}"),
     }
 }
 
@@ -75,8 +122,15 @@ fn digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{change, range, value};
-    use topotop_model::diff::Measure;
+    use super::{change, cost, own, range, ratio, value};
+    use topotop_model::diff::{Cost, Measure};
+
+    #[test]
+    fn numbers_of_applications_and_their_costs() {
+        assert_eq!([own(67_634.2, "tps"), own(10.0, "/s"), own(0.25, "")], ["67.6k tps", "10.0/s", "0.2500"]);
+        assert_eq!([cost(Cost::Cpu, 26.3e-6), cost(Cost::DiskBytes, 8192.0)], ["26.3 \u{b5}s", "8.19 kB"]);
+        assert_eq!([ratio(0.152, "-"), ratio(1.012, "-"), ratio(235.0, "-")], ["-85%", "+1.2%", "235x"]);
+    }
 
     #[test]
     fn as_people_write_them() {

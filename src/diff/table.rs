@@ -1,5 +1,6 @@
 //! The comparison as aligned text.
 
+use super::application::{self, Line};
 use super::{About, Report, number};
 use std::io::{self, Write};
 use topotop_model::diff::{Row, Spread, Verdict};
@@ -25,8 +26,8 @@ pub(super) fn mark(verdict: Verdict, charset: Charset) -> (&'static str, Text) {
         Verdict::Changed => (glyph("\u{25cf}", "*"), text::CHANGED),
         Verdict::OnlyBefore => (glyph("\u{25cb}", "-"), text::GONE_WORD),
         Verdict::OnlyAfter => (glyph("\u{25c6}", ">"), text::NEW_WORD),
-        Verdict::NoChange => (" ", text::SAME),
-        Verdict::Inconclusive => ("?", text::UNKNOWN),
+        Verdict::NoChange => ("=", text::SAME),
+        Verdict::Inconclusive => ("?", text::OPEN_WORD),
     }
 }
 
@@ -86,10 +87,11 @@ pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut d
     for (name, about) in [("A", &report.before), ("B", &report.after)] {
         writeln!(out, "{}", signs.fit(&side(name, about), width))?;
     }
+    own(report, width, &signs, out)?;
     writeln!(out)?;
     wrapped(&report.summary(), width, out)?;
-    findings(report, width, &signs, out)?;
     settings(report, width, &signs, out)?;
+    findings(report, width, &signs, out)?;
     changes(report, width, &signs, out)?;
     let notes = report.notes();
     if !notes.is_empty() {
@@ -97,6 +99,43 @@ pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut d
     }
     for note in notes {
         wrapped(&note, width, out)?;
+    }
+    Ok(())
+}
+
+/// What the application measures, and what a unit of its work costs.
+fn own(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
+    let lines = application::lines(report, signs.minus);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
+    wrapped(&text::APPLICATION, width, out)?;
+    own_lines(&lines, width, signs, out)?;
+    let costs = application::costs(report, signs.minus);
+    if let Some(load) = application::load(report).filter(|_| !costs.is_empty()) {
+        writeln!(out, "{}", signs.fit(&text::PerUnit { load: &load }.to_string(), width))?;
+        own_lines(&costs, width, signs, out)?;
+    }
+    application::notes(report).iter().try_for_each(|note| wrapped(note, width, out))
+}
+
+fn own_lines(lines: &[Line], width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
+    let words: Vec<String> = lines.iter().map(|line| mark(line.verdict, signs.charset).1.to_string()).collect();
+    let word = words.iter().map(|word| word.width()).max().unwrap_or(0);
+    let name = lines.iter().map(|line| line.name.width()).max().unwrap_or(0).min(width / 4);
+    for (line, said) in lines.iter().zip(&words) {
+        let (glyph, _) = mark(line.verdict, signs.charset);
+        let numbers = format!("{} {} {}  {}", line.before, signs.arrow, line.after, line.change);
+        let numbers = if signs.charset == Charset::Ascii { numbers.replace('\u{b5}', "u") } else { numbers };
+        let text = format!("  {glyph} {} {}  {numbers}", pad(said, word), pad(&signs.fit(&line.name, name), name));
+        let whole = format!("{}  {}", text.trim_end(), line.note);
+        if line.note.is_empty() || whole.trim_end().width() <= width {
+            writeln!(out, "{}", signs.fit(whole.trim_end(), width))?;
+        } else {
+            writeln!(out, "{}", signs.fit(text.trim_end(), width))?;
+            writeln!(out, "      {}", signs.fit(&line.note, width.saturating_sub(6)))?;
+        }
     }
     Ok(())
 }
@@ -166,7 +205,7 @@ type Cells = [String; 9];
 
 fn changes(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
     let comparison = &report.comparison;
-    let heads = comparison.heads();
+    let heads = report.effects();
     if heads.is_empty() {
         return Ok(());
     }
