@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test guest guest-change measured limits soak build setup setup-test lint bench picture clean
+.PHONY: run test guest guest-change measured limits soak calibrate build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -53,6 +53,10 @@ setup-test:
 	@./scripts/test-tools.sh python3=python3 unshare=util-linux setpriv=util-linux nsenter=util-linux taskset=util-linux \
 	    ionice=util-linux flock=util-linux ip=iproute2 xz=xz-utils ethtool=ethtool strace=strace git=git \
 	    systemd-analyze=systemd
+
+# False alarms, power and coverage of verdicts over recorded noise with known effects.
+calibrate: setup ## writes the tables of docs/diff.md again
+	@$(CARGO) test -q -p topotop-model --locked --lib -- --ignored --exact diff::calibration::writes_the_tables
 
 lint: setup ## formatting, lints and documentation, warnings denied
 	@$(CARGO) fmt --all --check

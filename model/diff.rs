@@ -7,6 +7,8 @@
 mod align;
 mod bias;
 #[cfg(test)]
+mod calibration;
+#[cfg(test)]
 pub(crate) mod check;
 mod compare;
 mod cost;

@@ -99,10 +99,13 @@ pub fn resolve<S: ReadAt>(reader: &mut Reader<S>, part: Option<&str>) -> Result<
     let (ends, what) = match part.map(str::trim) {
         Some("" | "all") => return Ok(whole("all of it")),
         None => match command(&events) {
-            Some((ends, what)) => (ends, what),
+            Some((ends, what)) => return bracketed(reader, ends, what),
             None => return Ok(whole("all of it")),
         },
-        Some("command") => command(&events).ok_or("no command was recorded in it")?,
+        Some("command") => {
+            let (ends, what) = command(&events).ok_or("no command was recorded in it")?;
+            return bracketed(reader, ends, what);
+        }
         Some(text) => (ends(reader, &events, text)?, printable(text).into_owned()),
     };
     within(reader, ends).map(|(first, last)| Span { first, last, what })
@@ -131,6 +134,16 @@ fn command(events: &[(u64, Event)]) -> Option<((End, End), String)> {
     let exit = later.find(|event| matches!(event.1.what, What::Exit { .. }));
     let shown: String = printable(&command.join(" ")).chars().take(60).collect();
     Some(((Some(event.wall_ns), exit.map(|exit| exit.1.wall_ns)), format!("command `{shown}`")))
+}
+
+/// The samples of a command with the one that was taken right after its end: what it printed last is in that.
+fn bracketed<S: ReadAt>(reader: &mut Reader<S>, ends: (End, End), what: String) -> Result<Span, String> {
+    let (first, mut last) = within(reader, ends)?;
+    if let (Some(end), Some(next)) = (ends.1, reader.when(last + 1)) {
+        let soon = end.saturating_add(i64::try_from(reader.about().interval_ns / 2).unwrap_or(0));
+        last += u64::from(next.wall_ns <= soon);
+    }
+    Ok(Span { first, last, what })
 }
 
 /// Two ends with `-` or `..` between them; dates and marks may hold a `-` themselves.
@@ -279,7 +292,7 @@ mod tests {
         let mut reader = recording(&events);
         let mut of = |part: Option<&str>| resolve(&mut reader, part).map(|span| (span.first, span.last, span.what));
         assert_eq!(of(Some("all")), Ok((0, 599, "all of it".to_owned())));
-        assert_eq!(of(None).unwrap(), (200, 299, "command `pgbench -c`".to_owned()));
+        assert_eq!(of(None).unwrap(), (200, 300, "command `pgbench -c`".to_owned()));
         assert_eq!(of(Some("command")).unwrap().0, 200);
         for part in
             ["10:01-10:02", "1m-2m", "60s..120s", "10:01:00\u{2013}10:02", "2024-10-04T10:01:00-2024-10-04T10:02:00"]

@@ -119,7 +119,7 @@ fn spans_are_compared_and_named() {
     let text = written(dir.path(), &["diff", "one.rec@start-mark:fixed", "@mark:fixed-end"]);
     assert!(text.contains("60 samples  start-mark:fixed") && text.contains("cpu:2"), "{text}");
     let command = written(dir.path(), &["diff", "one.rec", "one.rec"]);
-    assert!(command.contains("90 samples  command `pgbench -c\\x1b[31m`"), "{command}");
+    assert!(command.contains("91 samples  command `pgbench -c\\x1b[31m`"), "{command}");
 }
 
 #[test]

@@ -102,8 +102,26 @@ impl Drop for Application {
     }
 }
 
-/// Applies a fix that the application does not like; its quota while it was in force, and afterwards, and what was said.
+/// Times that are tried on a machine where other load comes and goes: then nothing is decided, which is right.
+const TRIES: usize = 3;
+
+/// Applies a fix that the application does not like, again where other load came meanwhile.
 fn applied(name: &str, more: &[&str]) -> Option<(Held, PathBuf, tempfile::TempDir, std::process::Output)> {
+    for _ in 1..TRIES {
+        let tried = applied_once(name, more)?;
+        let why = document(&tried.3)["why"].as_str().unwrap_or_default().to_owned();
+        if !why.starts_with("another load") && !why.starts_with("steal time") {
+            return Some(tried);
+        }
+        let (held, state, ..) = tried;
+        assert!(fix(&["undo"], &state).status.success());
+        assert_eq!(held.quota(), held.before);
+    }
+    applied_once(name, more)
+}
+
+/// Applies it; its quota while it was in force, and afterwards, and what was said.
+fn applied_once(name: &str, more: &[&str]) -> Option<(Held, PathBuf, tempfile::TempDir, std::process::Output)> {
     let held = Held::new(name)?;
     let dir = tempfile::tempdir().expect("a directory");
     let state = dir.path().join("state");
