@@ -238,6 +238,46 @@ fn every_rule_and_fix_is_registered() {
     }
 }
 
+/// The table "Adding something" of the README: files by what is added.
+fn additions() -> BTreeMap<String, Vec<String>> {
+    let readme = fs::read_to_string(top().join("README.md")).expect("a README");
+    let table =
+        readme.split("### Adding something").nth(1).and_then(|rest| rest.split("\n###").next()).expect("a table");
+    let rows = table.lines().filter(|line| line.starts_with("| a ") || line.starts_with("| an "));
+    let file = |word: &str| (word.contains('/') && !word.contains(' ')).then(|| word.to_owned());
+    rows.map(|row| {
+        let what = row.split('|').nth(1).unwrap_or_default().trim().to_owned();
+        (what, row.split('`').skip(1).step_by(2).filter_map(file).collect())
+    })
+    .collect()
+}
+
+#[test]
+fn what_is_added_takes_few_files_and_they_exist() {
+    let additions = additions();
+    for (what, most) in [("a rule", 4), ("a value of a known subject", 6)] {
+        let files: BTreeSet<&String> = additions.get(what).expect(what).iter().collect();
+        assert!((2..=most).contains(&files.len()), "{what}: {files:?}");
+    }
+    for (what, files) in additions {
+        for file in files {
+            // A file of a new name goes into a folder that exists.
+            let named = file.replace("CODE", "NAME");
+            let place = named.split("NAME").next().unwrap_or_default();
+            assert!(top().join(place).exists(), "{what}: {file}");
+        }
+    }
+    // What a rule is made of beside its file and its cases.
+    let registry = fs::read_to_string(top().join("model/rules.rs")).expect("the registry");
+    let texts = fs::read_to_string(top().join("model/locale/en.toml")).expect("the catalogue");
+    for rule in registry.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')) {
+        let lines =
+            registry.lines().filter(|line| line.contains(&format!(" {rule};")) || line.contains(&format!("&{rule}::")));
+        assert_eq!(lines.count(), 2, "{rule} takes two lines in model/rules.rs");
+        assert!(texts.contains(&format!("[rule.{rule}]")), "{rule} has no texts");
+    }
+}
+
 #[test]
 fn the_test_kit_is_not_shipped() {
     for manifest in ["Cargo.toml", "collectors/Cargo.toml", "widgets/Cargo.toml"] {
