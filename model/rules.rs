@@ -5,6 +5,7 @@ pub mod backlog_drops;
 pub mod cache_reclaim;
 #[cfg(test)]
 mod cases;
+pub mod cgroup_cache_full;
 pub mod cgroup_reclaim_stalls;
 pub mod cgroup_time_to_limit;
 pub mod cgroup_unreclaimable;
@@ -310,6 +311,7 @@ pub const ALL: &[&Rule] = &[
     &cache_reclaim::RULE,
     &swapping::RULE,
     &refaults::RULE,
+    &cgroup_cache_full::RULE,
     &disk_saturated::RULE,
     &disk_shared::RULE,
     &iowait::RULE,

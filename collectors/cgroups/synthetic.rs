@@ -299,7 +299,7 @@ proptest! {
         let cut = cut % text.len();
         // A lone number has no second line that would tell; a file that ends after a whole line is no damage.
         prop_assume!(text.lines().count() > 1 && cut > 0 && !text[..cut].ends_with('\n'));
-        let files = if which < V1.len() { &super::v1::FILES } else { &super::v2::FILES };
+        let files = if which < V1.len() { super::v1::FILES.as_slice() } else { super::v2::FILES.as_slice() };
         for def in files.iter().filter(|def| def.names.contains(&name)) {
             let (table, whole) = alone(def, &text.as_bytes()[..cut]);
             let (expected, _) = alone(def, text.as_bytes());

@@ -195,7 +195,7 @@ pub(super) fn processes(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
 }
 
 /// Takes a pressure file into four columns: totals of some and full, averages of some and full.
-pub(super) fn stall(bytes: &[u8], columns: [&mut Num; 4], slot: usize) -> bool {
+fn stall(bytes: &[u8], columns: [&mut Num; 4], slot: usize) -> bool {
     let (stall, whole) = pressure::parse(bytes);
     let totals = [stall.some, stall.full].map(|line| line.map(|line| line.total_us));
     let averages = [stall.some, stall.full].map(|line| line.map(|line| line.avg10));
@@ -203,6 +203,33 @@ pub(super) fn stall(bytes: &[u8], columns: [&mut Num; 4], slot: usize) -> bool {
     let [some_avg10, full_avg10] = averages;
     into([some, full, some_avg10, full_avg10], columns, slot);
     whole
+}
+
+/// Takes the pressure on CPUs.
+pub(super) fn cpu_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let table = &mut *cells.table;
+    let columns =
+        [&mut table.cpu_some_us, &mut table.cpu_full_us, &mut table.cpu_some_avg10, &mut table.cpu_full_avg10];
+    stall(bytes, columns, cells.slot)
+}
+
+/// Takes the pressure on memory.
+pub(super) fn memory_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let table = &mut *cells.table;
+    let columns = [
+        &mut table.memory_some_us,
+        &mut table.memory_full_us,
+        &mut table.memory_some_avg10,
+        &mut table.memory_full_avg10,
+    ];
+    stall(bytes, columns, cells.slot)
+}
+
+/// Takes the pressure on disks.
+pub(super) fn io_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let table = &mut *cells.table;
+    let columns = [&mut table.io_some_us, &mut table.io_full_us, &mut table.io_some_avg10, &mut table.io_full_avg10];
+    stall(bytes, columns, cells.slot)
 }
 
 /// Takes the limit on page cache that some distributions' kernels have: none while it is zero.

@@ -15,7 +15,7 @@ const fn file(names: &'static [&'static str], of: u8, pace: Pace, take: fn(&[u8]
 const UNLIMITED: u64 = 0x7fff_ffff_ffff_0000;
 
 /// What is read of a group. `memory.memsw` comes after `memory.limit`: it includes that.
-pub(super) static FILES: [FileDef; 27] = [
+pub(super) static FILES: [FileDef; 30] = [
     file(&["memory.usage_in_bytes"], MEMORY, Pace::Probe, |b, c| single(b, &mut c.table.memory_current_bytes, c.slot)),
     file(&["cpuacct.usage"], CPUACCT, Pace::Probe, cpu_usage),
     file(&["memory.stat"], MEMORY, Pace::Often, memory_stat),
@@ -23,6 +23,10 @@ pub(super) static FILES: [FileDef; 27] = [
     file(&["memory.oom_control"], MEMORY, Pace::Often, oom_control),
     file(&["memory.numa_stat"], MEMORY, Pace::Seldom, numa_stat),
     file(&["cpu.stat"], CPU, Pace::Often, cpu_stat),
+    // Kernels of openEuler, Alibaba and others have pressure by group here.
+    file(&["memory.pressure"], CPUACCT, Pace::Often, take::memory_pressure),
+    file(&["io.pressure"], CPUACCT, Pace::Often, take::io_pressure),
+    file(&["cpu.pressure"], CPUACCT, Pace::Often, take::cpu_pressure),
     file(
         &[
             "blkio.throttle.io_service_bytes_recursive",
@@ -129,7 +133,7 @@ fn oom_control(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
 }
 
 /// What is read of `memory.stat`.
-const STAT: [&[u8]; 12] = [
+const STAT: [&[u8]; 14] = [
     b"rss",
     b"cache",
     b"shmem",
@@ -142,10 +146,12 @@ const STAT: [&[u8]; 12] = [
     b"swap",
     b"pgmajfault",
     b"workingset_refault_file",
+    b"pgpgin",
+    b"pgpgout",
 ];
 
 /// Where it goes.
-fn stat_columns(table: &mut Cgroups) -> [&mut Num; 12] {
+fn stat_columns(table: &mut Cgroups) -> [&mut Num; 14] {
     [
         &mut table.anon_bytes,
         &mut table.file_bytes,
@@ -159,6 +165,8 @@ fn stat_columns(table: &mut Cgroups) -> [&mut Num; 12] {
         &mut table.swap_bytes,
         &mut table.pgmajfault,
         &mut table.refault_file,
+        &mut table.pgpgin,
+        &mut table.pgpgout,
     ]
 }
 
@@ -166,7 +174,7 @@ fn stat_columns(table: &mut Cgroups) -> [&mut Num; 12] {
 /// totals is no such kernel.
 fn memory_stat(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     let (bytes, cut) = whole_lines(bytes);
-    let (mut plain, mut total) = ([None; 12], [None; 12]);
+    let (mut plain, mut total) = ([None; 14], [None; 14]);
     let mut whole = !cut && !bytes.is_empty();
     let mut has_totals = cut;
     let mut hierarchical_limit = None;

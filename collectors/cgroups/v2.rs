@@ -2,7 +2,7 @@
 
 use super::files::{FileDef, Pace};
 use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY};
-use super::take::{self, Cells, device, into, keyed, set, single, stall};
+use super::take::{self, Cells, device, into, keyed, set, single};
 use crate::parse::{fields, lines, number, trim, whole_lines};
 use topotop_model::Num;
 use topotop_model::tables::cgroups::{CgroupIo, Cgroups};
@@ -19,9 +19,9 @@ const fn stalls(names: &'static [&'static str], pace: Pace, take: fn(&[u8], &mut
 pub(super) static FILES: [FileDef; 27] = [
     file(&["memory.current"], MEMORY, Pace::Probe, |b, c| single(b, &mut c.table.memory_current_bytes, c.slot)),
     file(&["cpu.stat"], CPU | CPUACCT, Pace::Probe, cpu_stat),
-    stalls(&["io.pressure"], Pace::Probe, io_pressure),
-    stalls(&["memory.pressure"], Pace::Often, memory_pressure),
-    stalls(&["cpu.pressure"], Pace::Often, cpu_pressure),
+    stalls(&["io.pressure"], Pace::Probe, take::io_pressure),
+    stalls(&["memory.pressure"], Pace::Often, take::memory_pressure),
+    stalls(&["cpu.pressure"], Pace::Often, take::cpu_pressure),
     file(&["memory.stat"], MEMORY, Pace::Often, memory_stat),
     file(&["memory.events"], MEMORY, Pace::Often, memory_events),
     file(&["memory.numa_stat"], MEMORY, Pace::Seldom, numa_stat),
@@ -162,30 +162,6 @@ fn partition(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
         text => cells.table.cpuset_partition.set(cells.slot, &crate::parse::text(text)),
     }
     true
-}
-
-fn cpu_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
-    let table = &mut *cells.table;
-    let columns =
-        [&mut table.cpu_some_us, &mut table.cpu_full_us, &mut table.cpu_some_avg10, &mut table.cpu_full_avg10];
-    stall(bytes, columns, cells.slot)
-}
-
-fn memory_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
-    let table = &mut *cells.table;
-    let columns = [
-        &mut table.memory_some_us,
-        &mut table.memory_full_us,
-        &mut table.memory_some_avg10,
-        &mut table.memory_full_avg10,
-    ];
-    stall(bytes, columns, cells.slot)
-}
-
-fn io_pressure(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
-    let table = &mut *cells.table;
-    let columns = [&mut table.io_some_us, &mut table.io_full_us, &mut table.io_some_avg10, &mut table.io_full_avg10];
-    stall(bytes, columns, cells.slot)
 }
 
 /// `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0`; a device without I/O may have no values.

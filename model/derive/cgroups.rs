@@ -1,6 +1,7 @@
 //! Control groups: what their memory is made of and limited by, CPU against quota, pressure, I/O.
 
 mod memory;
+mod version_1;
 
 use super::rates::{Pair, is_old};
 use crate::counter::per_second;
@@ -17,10 +18,11 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     frame.cgroup_mounts = mounts(window);
     let Some(pair) = Pair::new(&window.now.cgroups, &window.before.cgroups) else { return };
     let table = pair.now;
+    let slab_share = version_1::slab_share(&window.now);
     let path = |slot: usize| table.path.get(slot).map(|path| &**path).unwrap_or_default();
     let mut slots: Vec<usize> = table.rows().iter().collect();
     slots.sort_unstable_by(|&a, &b| path(a).cmp(path(b)).then(a.cmp(&b)));
-    frame.cgroups = slots.iter().map(|&slot| cgroup(&pair, slot)).collect();
+    frame.cgroups = slots.iter().map(|&slot| cgroup(&pair, slot, slab_share)).collect();
     memory::effective_limits(table, &window.now, &mut frame.cgroups);
     let old = is_old(window, &window.now.cgroups);
     for cgroup in &mut frame.cgroups {
@@ -33,6 +35,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     if let Some(io) = Pair::new(&window.now.cgroup_io, &window.before.cgroup_io) {
         io_rates(&io, &mut frame.cgroups);
     }
+    version_1::estimate(frame);
 }
 
 fn mounts(window: &Window) -> Vec<CgroupMount> {
@@ -45,7 +48,7 @@ fn mounts(window: &Window) -> Vec<CgroupMount> {
     table.rows().iter().map(mount).collect()
 }
 
-fn cgroup(pair: &Rates<'_>, slot: usize) -> Cgroup {
+fn cgroup(pair: &Rates<'_>, slot: usize, slab_share: Option<f64>) -> Cgroup {
     let table = pair.now;
     Cgroup {
         slot,
@@ -53,7 +56,7 @@ fn cgroup(pair: &Rates<'_>, slot: usize) -> Cgroup {
         version: table.version.id(slot).value().unwrap_or_default(),
         inode: table.inode.get(slot),
         container: container(table, slot),
-        memory: memory::derive(pair, slot),
+        memory: memory::derive(pair, slot, slab_share),
         cpu: cpu(pair, slot),
         pressure: pressure(pair, slot),
         io: Vec::new(),

@@ -112,6 +112,11 @@ impl<'a> Group<'a> {
             Some("scope") => return None,
             _ => "Service",
         };
+        // systemd has another name for the limit of version 1.
+        let unit = unit
+            .strip_prefix("MemoryMax=")
+            .filter(|_| self.version == 1)
+            .map_or_else(|| unit.to_owned(), |bytes| format!("MemoryLimit={bytes}"));
         let place = format!("/etc/systemd/system/{name}.d/90-topotop.conf");
         Some(Snippet { place, text: format!("[{section}]\n{unit}\n") })
     }

@@ -68,7 +68,11 @@ fn floor(memory: &CgroupMemory) -> Result<u64, Refusal> {
     let all =
         [memory.anon_bytes, memory.shmem_bytes, memory.unevictable_bytes, memory.active_file_bytes, memory.dirty_bytes];
     let sum = all.iter().try_fold(0u64, |sum, bytes| Some(sum.saturating_add(bytes.value()?)));
-    sum.ok_or_else(|| Refusal::until(text::UNREAD.to_string(), "memory.stat"))
+    // Kernel memory is none of these: page tables, stacks, slab in use.
+    let stays = memory.unreclaimable_bytes.value().unwrap_or(0);
+    let active = memory.active_file_bytes.value().unwrap_or(0);
+    sum.map(|sum| sum.max(stays.saturating_add(active)))
+        .ok_or_else(|| Refusal::until(text::UNREAD.to_string(), "memory.stat"))
 }
 
 fn mark(case: &Case<'_>, limit: u64, old: Option<u64>, floor: u64) -> Result<u64, Refusal> {
@@ -101,6 +105,7 @@ mod tests {
         (memory.anon_bytes, memory.high_bytes) = (Known::Value(anon), high);
         (memory.shmem_bytes, memory.unevictable_bytes) = (Known::Value(0), Known::Value(0));
         (memory.active_file_bytes, memory.dirty_bytes) = (Known::Value(200 * MIB), Known::Value(20 * MIB));
+        memory.unreclaimable_bytes = Known::Value(anon + 20 * MIB);
     }
 
     fn why(plan: Result<super::Plan, Refusal>) -> String {
@@ -131,6 +136,11 @@ mod tests {
         );
         assert_eq!(why(of(&[("high", "512M")], 512 * MIB)), "invalid high=512M: use a size from 806.0 MiB to 4.0 GiB");
         assert_eq!(of(&[("high", "1G")], 512 * MIB).expect("a plan").steps[0].new, (1u64 << 30).to_string());
+        let kernel = plan(&FIX, "MEM-02", &[], |frame| {
+            with(frame, 512 * MIB, Known::None);
+            frame.cgroups[0].memory.as_mut().expect("memory").unreclaimable_bytes = Known::Value(3500 * MIB);
+        });
+        assert!(why(kernel).contains("unreclaimable and active memory (3.6 GiB)"), "page tables and stacks stay");
         let unread = plan(&FIX, "MEM-02", &[], |frame| mounted(frame, 2));
         assert_eq!(why(unread), "its unreclaimable memory could not be read");
     }

@@ -3,11 +3,12 @@
 use super::group::{self, Group, MIB, Named, show};
 use super::shell::quoted;
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target};
-use crate::frame::CgroupMemory;
+use crate::frame::Cgroup;
 use crate::locale::fix as shared;
 use crate::locale::fix::memory_limit as text;
 use crate::rules;
-use crate::rules::Subject;
+use crate::rules::{Subject, parts};
+use std::sync::Arc;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-LIMIT",
@@ -30,6 +31,8 @@ const MORE: f64 = 0.25;
 const OF_AVAILABLE: f64 = 0.5;
 /// The smallest useful increase, as a share of the limit.
 const LEAST: f64 = 0.02;
+/// Usage from which the limit of a container holds its pod.
+const FULL: f64 = 0.9;
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     if case.finding.subject == Subject::Host {
@@ -38,23 +41,24 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let group = Group::of(case, "memory")?;
     let memory = group.memory()?;
     let old = memory.limit_bytes.value().ok_or_else(|| Refusal::because(shared::NO_LIMIT.to_string()))?;
-    let new = raised(case, &group, memory, old)?;
+    let pair = pair(case, &group, old)?;
+    let new = raised(case, &group, &pair, old)?;
     let path = &group.cgroup.path;
     let mut plan = case.plan(FIX.id, text::Title { cgroup: &path, old: &show(old), new: &show(new) }.to_string());
     plan.identity = vec![group.identity()];
-    let bytes = new.to_string();
-    let undo = if group.version == 1 {
-        of_version_1(&group, &mut plan, old, new)
-    } else {
-        let named = |name| Named { name, value: &bytes };
-        let setting = group.setting(case, &text::STEP, &bytes, &named("memory.max"), &named("MemoryMax"));
-        let undo = setting.undo(&old.to_string(), &old.to_string());
-        plan.steps = vec![setting.step];
-        plan.commands = vec![setting.command];
-        undo
-    };
-    plan.risk = Risk::Safe;
     plan.breaks = vec![text::Breaks { size: &available(case) }.to_string()];
+    let mut undo = Vec::new();
+    for (other, limit) in &pair {
+        // What one may have more, the other has to allow.
+        let raised = limit.saturating_add(new - old);
+        undo.insert(0, set(case, other, &mut plan, *limit, raised));
+        plan.identity.push(other.identity());
+        let (path, old, new) = (&other.cgroup.path, &show(*limit), &show(raised));
+        plan.breaks.push(text::BreaksPair { cgroup: &path, old, new }.to_string());
+    }
+    undo.insert(0, set(case, &group, &mut plan, old, new));
+    let undo = undo.join(", ");
+    plan.risk = Risk::Safe;
     plan.needs = vec![group::need()];
     plan.undo = if group.version == 1 {
         text::UndoV1 { command: &undo }.to_string()
@@ -64,21 +68,70 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.reverters = group.reverters(None);
     plan.verify = group::verify(case, group.cgroup, 60);
     plan.persistent =
-        group.lasting(&format!("MemoryMax={bytes}"), &format!("resources:\n  limits:\n    memory: {}Mi", new / MIB));
+        group.lasting(&format!("MemoryMax={new}"), &format!("resources:\n  limits:\n    memory: {}Mi", new / MIB));
     Ok(plan)
 }
 
+/// Adds the steps that set a limit; returns the command that undoes them.
+fn set(case: &Case<'_>, group: &Group<'_>, plan: &mut Plan, old: u64, new: u64) -> String {
+    if group.version == 1 {
+        return of_version_1(group, plan, old, new);
+    }
+    let bytes = new.to_string();
+    let named = |name| Named { name, value: &bytes };
+    let setting = group.setting(case, &text::STEP, &bytes, &named("memory.max"), &named("MemoryMax"));
+    let undo = setting.undo(&old.to_string(), &old.to_string());
+    plan.steps.push(setting.step);
+    plan.commands.push(setting.command);
+    undo
+}
+
+/// The groups of a Kubernetes pod that have to be raised with this one, with their limits: the pod of a container whose
+/// limit it would exceed, the container of a pod whose limit holds it first.
+fn pair<'a>(case: &Case<'a>, group: &Group<'_>, old: u64) -> Result<Vec<(Group<'a>, u64)>, Refusal> {
+    let frame = case.frame;
+    let path = &*group.cgroup.path;
+    let limit = |cgroup: &Cgroup| cgroup.memory.as_ref().and_then(|memory| memory.limit_bytes.value());
+    let full = |cgroup: &&Cgroup| {
+        let current = cgroup.memory.as_ref().and_then(|memory| memory.current_bytes.value());
+        limit(cgroup).zip(current).is_some_and(|(limit, current)| limit <= old && current as f64 >= FULL * limit as f64)
+    };
+    let pods = parts::above(path).skip(1).filter(|above| is_pod(above)).filter_map(|above| frame.cgroup(above));
+    let containers = frame.cgroups.iter().filter(|other| is_pod(path) && parts::is_below(&other.path, path));
+    let others = pods.chain(containers.filter(full)).filter_map(|other| Some((other, limit(other)?)));
+    others.map(|(other, limit)| Ok((Group::at(frame, &other.path, "memory")?, limit))).collect()
+}
+
+/// True for the path of a Kubernetes pod: `…/kubepods-burstable-pod8a1c.slice`, `/kubepods/burstable/pod8a1c`.
+fn is_pod(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let is_named = parts.next().is_some_and(|name| name.starts_with("pod") || name.contains("-pod"));
+    is_named && path.contains("kubepods")
+}
+
 /// The new limit.
-fn raised(case: &Case<'_>, group: &Group<'_>, memory: &CgroupMemory, old: u64) -> Result<u64, Refusal> {
-    let above = &memory.limited_by;
-    let by_another = !above.is_empty() && **above != *group.cgroup.path;
-    if let Some(effective) = memory.effective_limit_bytes.value().filter(|limit| by_another && *limit <= old) {
-        return Err(Refusal::because(text::Parent { cgroup: &above, size: &show(effective) }.to_string()));
+fn raised(case: &Case<'_>, group: &Group<'_>, pair: &[(Group<'_>, u64)], old: u64) -> Result<u64, Refusal> {
+    // The lowest limit above that is not raised too.
+    let above = parts::above(&group.cgroup.path).skip(1).filter_map(|path| case.frame.cgroup(path));
+    let above = above.filter(|above| !pair.iter().any(|(other, _)| other.cgroup.path == above.path));
+    let above = above.filter_map(|above| Some((above.memory.as_ref()?.limit_bytes.value()?, &above.path)));
+    let seen = above.min_by_key(|(limit, _)| *limit);
+    let memory = group.memory()?;
+    // The kernel knows limits that are hidden.
+    let hidden = memory.effective_limit_bytes.value().filter(|limit| *limit < old && memory.is_limited());
+    let lowest =
+        hidden.map(|limit| (limit, &memory.limited_by)).into_iter().chain(seen).min_by_key(|(limit, _)| *limit);
+    let held = |(limit, path): &(u64, &Arc<str>)| {
+        Refusal::because(text::Parent { cgroup: path, size: &show(*limit) }.to_string())
+    };
+    if let Some(lowest) = lowest.filter(|(limit, _)| (*limit as f64) < old as f64 * (1.0 + LEAST)) {
+        return Err(held(&lowest));
     }
     let memory = &case.frame.memory;
     let available = memory.available_bytes.value();
     let available = available.ok_or_else(|| Refusal::until(text::UNREAD.to_string(), "Linux 3.14"))?;
     let most = old.saturating_add((available as f64 * OF_AVAILABLE) as u64) / MIB * MIB;
+    let most = lowest.map_or(most, |(limit, _)| most.min(limit / MIB * MIB));
     let least = (old / MIB + 1) * MIB;
     if (most as f64) < old as f64 * (1.0 + LEAST) {
         return Err(Refusal::because(text::HostLow { size: &show(available) }.to_string()));
@@ -180,5 +233,44 @@ mod tests {
             memory.unreclaimable_bytes = Known::Value(2 * GIB);
         });
         assert_eq!(why(held), "the limit of / (2.0 GiB) restricts it, not its own");
+    }
+
+    #[test]
+    fn never_above_the_limit_above_it() {
+        let below = |parent: u64| {
+            plan(&FIX, "MEM-01", &[], move |frame| {
+                mounted(frame, 2);
+                let mut slice = frame.cgroups[0].clone();
+                frame.cgroups[0].path = "/mq/a".into();
+                slice.memory.as_mut().expect("memory").limit_bytes = Known::Value(parent);
+                frame.cgroups.insert(0, slice);
+                let memory = frame.cgroups[1].memory.as_mut().expect("memory");
+                memory.limited_by = "/mq/a".into();
+                // Only the lower one is full.
+                frame.cgroups[0].memory.as_mut().expect("memory").unreclaimable_bytes = Known::Value(0);
+            })
+        };
+        assert_eq!(below(GIB * 9 / 2).expect("a plan").steps[0].new, (GIB * 9 / 2).to_string());
+        assert_eq!(why(below(4 * GIB)), "the limit of /mq (4.0 GiB) restricts it, not its own");
+    }
+
+    #[test]
+    fn a_container_is_raised_with_its_pod() {
+        let plan = plan(&FIX, "MEM-01", &[], |frame| {
+            mounted(frame, 2);
+            let mut pod = frame.cgroups[0].clone();
+            pod.path = "/kubepods/burstable/pod8a".into();
+            pod.memory.as_mut().expect("memory").unreclaimable_bytes = Known::Value(0);
+            frame.cgroups[0].path = "/kubepods/burstable/pod8a/c1".into();
+            let memory = frame.cgroups[0].memory.as_mut().expect("memory");
+            memory.limited_by = "/kubepods/burstable/pod8a".into();
+            frame.cgroups.insert(0, pod);
+        });
+        let plan = plan.expect("a plan");
+        let steps: Vec<_> = plan.steps.iter().map(|step| (step.target.to_string(), step.new.clone())).collect();
+        let five = (5 * GIB).to_string();
+        let files = ["/kubepods/burstable/pod8a/memory.max", "/kubepods/burstable/pod8a/c1/memory.max"];
+        assert_eq!(steps, files.map(|file| (format!("/sys/fs/cgroup{file}"), five.clone())));
+        assert!(plan.breaks.iter().any(|line| line.contains("pod8a") && line.contains("5.0 GiB")), "{:?}", plan.breaks);
     }
 }

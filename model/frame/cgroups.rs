@@ -231,6 +231,9 @@ pub struct CgroupMemory {
     pub events: CgroupEvents,
     /// Kills in the interval.
     pub oom_kills_gained: Option<u64>,
+    /// Times out of memory in the interval.
+    #[serde(skip)]
+    pub ooms_gained: Option<u64>,
     /// Times at its limit, per second.
     pub events_max_per_second: Option<f64>,
     /// Pages scanned by its own tasks, per second.
@@ -239,16 +242,23 @@ pub struct CgroupMemory {
     pub pgsteal_direct_per_second: Option<f64>,
     /// File pages read back, per second.
     pub refault_file_per_second: Option<f64>,
+    /// True if that and the pages reclaimed are of the machine's counters, because version 1 has none of groups: this
+    /// group alone is at its limit.
+    #[serde(skip)]
+    pub is_estimated: bool,
+    /// Version 1: pages uncharged, reclaimed or freed, per second.
+    #[serde(skip)]
+    pub uncharged_per_second: Option<f64>,
     /// Faults that read from a disk, per second.
     pub pgmajfault_per_second: Option<f64>,
     /// Pages reclaimed, by whomever, per second.
     pub pgsteal_per_second: Option<f64>,
     /// Mapped file pages.
     pub file_mapped_bytes: Known<u64>,
-    /// Version 1: the limit of memory and swap together.
-    pub swap_limit_bytes: Known<u64>,
     /// Swap in use.
     pub swap_bytes: Known<u64>,
+    /// Limit of that; none when unlimited.
+    pub swap_limit_bytes: Known<u64>,
     /// Growth of that in the interval.
     pub swap_growth_bytes_per_second: Option<f64>,
     /// A limit on page cache alone where the kernel has one; none while it is off.

@@ -87,6 +87,15 @@ pub struct Mount {
     pub inodes_free: Known<u64>,
 }
 
+impl Mount {
+    /// Share of its space in use, as df counts: of what ordinary users may have, without the blocks that are kept back.
+    pub fn full(&self) -> Option<f64> {
+        let free = self.free_bytes.value()?;
+        let usable = self.used_bytes.value().map(|used| used.saturating_add(free)).or(self.total_bytes.value())?;
+        (usable > 0).then(|| 1.0 - free.min(usable) as f64 / usable as f64)
+    }
+}
+
 /// Somebody who writes to a disk.
 #[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
 #[derive(Clone, Debug, Default, Serialize)]

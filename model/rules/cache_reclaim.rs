@@ -142,10 +142,7 @@ impl Growth {
         let recent = series::newest(&values, MOST);
         let steady = (recent.len() >= 5).then(|| series::theil_sen(recent)).flatten();
         // The machine counts its own reclaim; control groups count that and what they reclaim at their own limits.
-        let groups =
-            frame.cgroups.iter().filter(|cgroup| cgroup.path.matches('/').count() == 1 && cgroup.path.len() > 1);
-        let by_groups: f64 = groups.filter_map(|cgroup| cgroup.memory.as_ref()?.pgsteal_per_second).sum();
-        let stolen = memory.pgsteal_per_second.unwrap_or(0.0).max(by_groups);
+        let stolen = memory.pgsteal_per_second.unwrap_or(0.0).max(by_groups(frame));
         let taken = context.remember(&Subject::Cgroup("//reclaimed".into()), stolen * page);
         Self {
             net: steady.or(memory.cached_growth_bytes_per_second),
@@ -156,6 +153,22 @@ impl Growth {
     fn whole(&self) -> f64 {
         (self.net.unwrap_or(0.0) + self.reclaimed).max(0.0)
     }
+}
+
+/// Pages that control groups reclaim, per second: of those that count it the topmost ones, which include those below
+/// them. Version 1 has it only of groups at their limits.
+fn by_groups(frame: &Frame) -> f64 {
+    let mut topmost: Vec<&str> = Vec::new();
+    let mut sum = 0.0;
+    for cgroup in frame.cgroups.iter().filter(|cgroup| &*cgroup.path != "/") {
+        let Some(stolen) = cgroup.memory.as_ref().and_then(|memory| memory.pgsteal_per_second) else { continue };
+        // Sorted by path: those above come first.
+        if !topmost.iter().any(|above| parts::is_below(&cgroup.path, above)) {
+            topmost.push(&cgroup.path);
+            sum += stolen;
+        }
+    }
+    sum
 }
 
 /// Period and weight.

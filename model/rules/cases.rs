@@ -1,6 +1,7 @@
 //! Every rule: a machine on which it fires and what it says, the same machine well, and one that hides it.
 
 mod first;
+mod limits;
 mod p0;
 mod placement;
 mod second;

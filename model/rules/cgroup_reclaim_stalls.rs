@@ -13,7 +13,6 @@ use std::sync::Arc;
 pub const ID: RuleId = RuleId::new("MEM-02");
 pub(crate) const FULL: Threshold = ID.threshold(text::threshold::FULL, 0.97, "fraction");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.93, "fraction");
-pub(crate) const FILE: Threshold = ID.threshold(text::threshold::FILE, 0.3, "fraction");
 pub(crate) const PRESSURE: Threshold = ID.threshold(text::threshold::PRESSURE, 0.05, "fraction");
 pub(crate) const REFAULTS: Threshold = ID.threshold(text::threshold::REFAULTS, 500.0, "1/s");
 pub(crate) const SCANNED: Threshold = ID.threshold(text::threshold::SCANNED, 5000.0, "1/s");
@@ -28,8 +27,8 @@ pub(crate) const RULE: Rule = Rule {
     gained: text::GAINED,
     limits: |_| &[ResourceKind::Memory],
     reads: &[Input::Cgroups],
-    sources: &["memory.current", "memory.max", "memory.stat", "memory.pressure"],
-    thresholds: &[FULL, EXIT, FILE, PRESSURE, REFAULTS, SCANNED, EFFICIENCY],
+    sources: &["memory.current", "memory.max", "memory.high", "memory.stat", "memory.pressure"],
+    thresholds: &[FULL, EXIT, PRESSURE, REFAULTS, SCANNED, EFFICIENCY],
     references: &["Documentation/admin-guide/cgroup-v2.rst", "Documentation/accounting/psi.rst"],
     pace: Pace::QUICK,
     judge,
@@ -39,10 +38,10 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(context: &mut RuleContext<'_>) {
     let throughput = Throughput::remember(context);
-    for cgroup in context.frame().cgroups.iter().filter(|cgroup| parts::has_own_limit(cgroup)) {
-        let subject = Subject::Cgroup(Arc::clone(&cgroup.path));
+    for cgroup in &context.frame().cgroups {
         let Some(memory) = &cgroup.memory else { continue };
-        let (Some(current), Some(limit)) = (memory.current_bytes.value(), memory.limit_bytes.value()) else { continue };
+        let (Some(current), Some(bound)) = (memory.current_bytes.value(), parts::bound(memory)) else { continue };
+        let (subject, limit) = (Subject::Cgroup(Arc::clone(&cgroup.path)), bound.bytes);
         let full = current as f64 / limit.max(1) as f64;
         let Some(pain) = pain(context, cgroup, memory) else {
             if full >= context.limit(&EXIT) {
@@ -55,7 +54,7 @@ fn judge(context: &mut RuleContext<'_>) {
         // Bursts that stall the workload count between bursts too.
         let again = rhythm.as_ref().is_some_and(|rhythm| rhythm.hurts);
         let quiet = (full < context.limit(&EXIT) || pain < 1.0 / 3.0) && !again;
-        if quiet || cache.is_some_and(|cache| cache < context.limit(&FILE)) {
+        if quiet {
             continue;
         }
         let stall = cgroup.pressure.memory;
@@ -65,10 +64,10 @@ fn judge(context: &mut RuleContext<'_>) {
             .enters((full >= context.limit(&FULL) && pain >= 1.0) || again)
             .severity(if critical { Severity::Critical } else { Severity::Warning })
             .number(evidence::FULL, full, "fraction", "memory.current")
-            .number(evidence::LIMIT, limit as f64, "bytes", "memory.max")
+            .number(evidence::LIMIT, limit as f64, "bytes", bound.file)
             .known(evidence::RECLAIMABLE, cache, "fraction", "memory.stat")
             .known(evidence::PRESSURE, stall.and_then(|stall| stall.some_ratio), "fraction", "memory.pressure")
-            .known(evidence::REFAULTS, memory.refault_file_per_second, "1/s", "memory.stat workingset_refault_file")
+            .known(evidence::REFAULTS, memory.refault_file_per_second, "1/s", refaults_of(memory))
             .known(evidence::SCANNED, memory.pgscan_direct_per_second, "1/s", "memory.stat pgscan_direct")
             .covers(dirty_throttling::ID, subject.clone())
             .covers(refaults::ID, subject)
@@ -83,12 +82,21 @@ fn judge(context: &mut RuleContext<'_>) {
             }
         }
         let hit = reclaim::details(hit, context, cgroup, memory);
-        context.hit(hit);
+        context.hit(hit.in_version(cgroup.version));
+    }
+}
+
+/// Where refaults of a group are counted.
+fn refaults_of(memory: &CgroupMemory) -> &'static str {
+    if memory.is_estimated {
+        "/proc/vmstat workingset_refault, memory.failcnt"
+    } else {
+        "memory.stat workingset_refault_file"
     }
 }
 
 /// How much reclaim stalls the workload: 1 or more is too much. None if unknown.
-fn pain(context: &RuleContext<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Option<f64> {
+pub(super) fn pain(context: &RuleContext<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Option<f64> {
     let pressure = cgroup.pressure.memory.and_then(|stall| stall.some_ratio);
     let (refaults, scanned) = (memory.refault_file_per_second, memory.pgscan_direct_per_second);
     if pressure.is_none() && refaults.is_none() && scanned.is_none() {

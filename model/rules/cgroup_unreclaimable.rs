@@ -3,8 +3,9 @@
 use super::{
     Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts, preflight,
 };
-use super::{refaults, swapping};
+use super::{cgroup_reclaim_stalls, refaults, swapping};
 use crate::bottleneck::ResourceKind;
+use crate::frame::Frame;
 use crate::locale::evidence;
 use crate::locale::rule::cgroup_unreclaimable as text;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ fn judge(context: &mut RuleContext<'_>) {
         let subject = Subject::Cgroup(Arc::clone(&cgroup.path));
         let Some(memory) = &cgroup.memory else { continue };
         let Some(limit) = memory.effective_limit_bytes.value().or(memory.limit_bytes.value()) else { continue };
-        let Some(used) = parts::stuck_bytes(memory) else {
+        let Some(used) = parts::pressing_bytes(context.frame(), memory) else {
             context.unchecked(subject, &text::UNREAD, "memory.stat");
             continue;
         };
@@ -56,13 +57,20 @@ fn judge(context: &mut RuleContext<'_>) {
             .known(evidence::ANON, bytes(memory.anon_bytes), "bytes", "memory.stat")
             .known(evidence::SHMEM, bytes(memory.shmem_bytes), "bytes", "memory.stat")
             .known(evidence::DIRTY, bytes(memory.dirty_bytes), "bytes", "memory.stat")
+            .known(evidence::SWAP_FREE, swap(context.frame()), "bytes", "/proc/meminfo SwapFree")
             .known(evidence::RECLAIMABLE, bytes(memory.reclaimable_bytes), "bytes", "memory.stat");
-        hit = hit.covers(refaults::ID, subject);
+        hit = hit.covers(refaults::ID, subject.clone()).covers(cgroup_reclaim_stalls::ID, subject);
         if memory.swap_growth_bytes_per_second.is_some_and(|growth| growth > 0.0) {
             hit = hit.covers(swapping::ID, Subject::Host);
         }
-        context.hit(hit);
+        context.hit(hit.in_version(cgroup.version));
     }
+}
+
+/// Free swap; none on a machine without swap.
+fn swap(frame: &Frame) -> Option<f64> {
+    frame.memory.swap_total_bytes.value().filter(|total| *total > 0)?;
+    frame.memory.swap_free_bytes.value().map(|free| free as f64)
 }
 
 fn title(finding: &Finding) -> String {

@@ -112,12 +112,7 @@ fn full(mount: &Mount) -> Option<(f64, &'static str)> {
         let (total, free) = (total.value().filter(|total| *total > 0)?, free.value()?);
         Some(1.0 - free.min(total) as f64 / total as f64)
     };
-    // As df counts: of the usable space, which excludes reserved blocks.
-    let usable = match (mount.used_bytes, mount.free_bytes) {
-        (Known::Value(used), Known::Value(free)) => Known::Value(used.saturating_add(free)),
-        _ => mount.total_bytes,
-    };
-    let space = used(usable, mount.free_bytes)?;
+    let space = mount.full()?;
     // Some file systems create inodes on demand: they cannot run out of them.
     match used(mount.inodes_total, mount.inodes_free) {
         Some(inodes) if inodes > space => Some((inodes, "inodes")),

@@ -1,8 +1,8 @@
 //! MEM-04: the OOM killer killed a process.
 
-use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold};
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
-use crate::frame::Cgroup;
+use crate::frame::{Cgroup, CgroupMemory, Frame};
 use crate::locale::evidence;
 use crate::locale::rule::oom_kill as text;
 use std::sync::Arc;
@@ -35,36 +35,60 @@ fn judge(context: &mut RuleContext<'_>) {
     if let Some((reason, needs)) = unread.into_iter().flatten().next() {
         context.unchecked(Subject::Host, &reason, needs);
     }
-    let killed = |cgroup: &Cgroup| cgroup.memory.as_ref().and_then(|memory| memory.oom_kills_gained).unwrap_or(0);
     let mut in_groups = 0;
-    for (at, cgroup) in frame.cgroups.iter().enumerate() {
+    let mut of_machine: Vec<&str> = Vec::new();
+    for cgroup in lowest(frame, context.limit(&KILLS)) {
         let kills = killed(cgroup);
-        if (kills as f64) < context.limit(&KILLS) || kills == 0 {
-            continue;
-        }
-        // Control groups are sorted by path: those below this one follow it.
-        let below = frame.cgroups.iter().skip(at + 1).take_while(|other| other.path.starts_with(&*cgroup.path));
-        if below.into_iter().any(|other| killed(other) > 0) {
-            continue;
-        }
         in_groups += kills;
-        let limit = cgroup.memory.as_ref().and_then(|memory| memory.limit_bytes.value());
-        let hit = Hit::new(Subject::Cgroup(Arc::clone(&cgroup.path)), 1.0)
+        let Some(owner) = owner(frame, cgroup) else {
+            // Out of memory was somebody else: the machine, or the nodes that a policy allows.
+            of_machine.push(&cgroup.path);
+            in_groups -= kills;
+            continue;
+        };
+        let limit = owner.memory.as_ref().and_then(|memory| memory.limit_bytes.value());
+        let victim = if owner.path == cgroup.path { "" } else { &*cgroup.path };
+        let hit = Hit::new(Subject::Cgroup(Arc::clone(&owner.path)), 1.0)
             .severity(Severity::Critical)
             .number(evidence::KILLS, kills as f64, "", "memory.events")
+            .some_text(evidence::VICTIM, victim, "memory.events")
             .known(evidence::LIMIT, limit.map(|limit| limit as f64), "bytes", "memory.max");
-        context.hit(hit);
+        context.hit(hit.in_version(owner.version));
     }
-    let all = frame.memory.oom_kills_gained.unwrap_or(0);
+    let all = frame.memory.oom_kills_gained.unwrap_or(of_machine.len() as u64);
     if all > in_groups {
-        let hit = Hit::new(Subject::Host, 1.0).severity(Severity::Critical).number(
-            evidence::KILLS,
-            (all - in_groups) as f64,
-            "",
-            "/proc/vmstat oom_kill",
-        );
+        let hit = Hit::new(Subject::Host, 1.0)
+            .severity(Severity::Critical)
+            .number(evidence::KILLS, (all - in_groups) as f64, "", "/proc/vmstat oom_kill")
+            .some_text(evidence::VICTIM, parts::list(of_machine, 4), "memory.events oom_kill without oom");
         context.hit(hit);
     }
+}
+
+fn killed(cgroup: &Cgroup) -> u64 {
+    cgroup.memory.as_ref().and_then(|memory| memory.oom_kills_gained).unwrap_or(0)
+}
+
+/// The groups that lost a process, without those above them, which count it too. Groups are sorted by path.
+fn lowest(frame: &Frame, least: f64) -> Vec<&Cgroup> {
+    let losers: Vec<&Cgroup> = frame.cgroups.iter().filter(|cgroup| killed(cgroup) > 0).collect();
+    let is_lowest = |cgroup: &&Cgroup| !losers.iter().any(|other| parts::is_below(&other.path, &cgroup.path));
+    losers.iter().copied().filter(is_lowest).filter(|cgroup| killed(cgroup) as f64 >= least).collect()
+}
+
+/// The group whose limit the kill was for: the lowest one that was out of memory, from the one that lost a process up.
+/// None if all of them tell and none was: a kill for lack of memory on the machine counts in the group of its victim too.
+fn owner<'a>(frame: &'a Frame, victim: &'a Cgroup) -> Option<&'a Cgroup> {
+    let groups = || parts::above(&victim.path).filter_map(|path| frame.cgroup(path));
+    let was_out = |cgroup: &&Cgroup| cgroup.memory.as_ref().and_then(was_out_of_memory);
+    let unknown = groups().next().is_some_and(|cgroup| was_out(&cgroup).is_none());
+    groups().find(|cgroup| was_out(cgroup) == Some(true)).or(Some(victim).filter(|_| unknown))
+}
+
+/// True if it was out of memory in the interval. Version 1 counts only how often it hit its limit.
+fn was_out_of_memory(memory: &CgroupMemory) -> Option<bool> {
+    let hits = memory.events_max_per_second.map(|rate| rate > 0.0);
+    memory.ooms_gained.map(|ooms| ooms > 0).or(hits)
 }
 
 fn title(finding: &Finding) -> String {

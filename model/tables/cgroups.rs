@@ -144,6 +144,10 @@ table! {
         /// v1: the lowest limit of it and its ancestors as the kernel tells it, hidden ones included; none when
         /// unlimited.
         memory_hierarchical_limit_bytes: Num = 69 (Fact, Bytes, "memory.stat"),
+        /// v1: pages charged to it, of whatever kind.
+        pgpgin: Num = 80 (Counter, Pages, "memory.stat"),
+        /// v1: pages uncharged: reclaimed or freed.
+        pgpgout: Num = 81 (Counter, Pages, "memory.stat"),
         /// Tasks in it and below it.
         pids_current: Num = 90 (Gauge, Count, "pids.current"),
         /// Tasks that may be in it and below it; none when unlimited.

@@ -80,11 +80,9 @@ pub(super) fn mounts(cx: &Cx<'_>, disk: &Disk, pen: &mut Pen<'_>) {
 
 /// How full a file system is.
 pub(super) fn fullness(mount: &Mount) -> (Short, Role) {
-    let (Some(total), Some(free)) = (mount.total_bytes.value().filter(|&total| total > 0), mount.free_bytes.value())
-    else {
+    let Some(used) = mount.full() else {
         return (units::or_unknown(None::<f64>, units::percent), Role::Absent);
     };
-    let used = 1.0 - free.min(total) as f64 / total as f64;
     let role = match used {
         used if used >= 0.98 => Role::Critical,
         used if used >= 0.9 => Role::Warn,

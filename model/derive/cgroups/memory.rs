@@ -7,7 +7,7 @@ use crate::{Known, Num, Snapshot, Table};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
+pub(super) fn derive(pair: &Rates<'_>, slot: usize, slab_share: Option<f64>) -> Option<CgroupMemory> {
     let table = pair.now;
     let current = table.memory_current_bytes.get(slot);
     let (anon, file) = (table.anon_bytes.get(slot), table.file_bytes.get(slot));
@@ -15,7 +15,7 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
         return None;
     }
     let inactive_file = table.inactive_file_bytes.get(slot);
-    let reclaimable = Known::or_missing(reclaimable(table, slot));
+    let reclaimable = Known::or_missing(reclaimable(table, slot, slab_share));
     Some(CgroupMemory {
         current_bytes: current,
         working_set_bytes: minus(current, inactive_file),
@@ -39,15 +39,17 @@ pub(super) fn derive(pair: &Rates<'_>, slot: usize) -> Option<CgroupMemory> {
             oom_kill: table.events_oom_kill.get(slot),
         },
         oom_kills_gained: pair.gain(slot, |table| &table.events_oom_kill),
+        ooms_gained: pair.gain(slot, |table| &table.events_oom),
         events_max_per_second: pair.rate(slot, |table| &table.events_max),
         pgscan_direct_per_second: pair.rate(slot, |table| &table.pgscan_direct),
         pgsteal_direct_per_second: pair.rate(slot, |table| &table.pgsteal_direct),
         refault_file_per_second: pair.rate(slot, |table| &table.refault_file),
+        uncharged_per_second: pair.rate(slot, |table| &table.pgpgout),
         pgmajfault_per_second: pair.rate(slot, |table| &table.pgmajfault),
         pgsteal_per_second: pair.rate(slot, |table| &table.pgsteal),
         file_mapped_bytes: table.file_mapped_bytes.get(slot),
-        swap_limit_bytes: table.swap_limit_bytes.get(slot),
         swap_bytes: table.swap_bytes.get(slot),
+        swap_limit_bytes: table.swap_limit_bytes.get(slot),
         swap_growth_bytes_per_second: pair.slope(slot, |table| &table.swap_bytes),
         pagecache_limit_bytes: table.pagecache_limit_bytes.get(slot),
         by_node: by_node(table, slot),
@@ -73,7 +75,7 @@ fn minus(from: Known<u64>, what: Known<u64>) -> Known<u64> {
 /// What reclaim could give back now: file pages that are neither tmpfs, locked, dirty nor being written, and slab that
 /// says so. The two lists of file pages are just what is neither tmpfs nor locked; where they are unread, the page
 /// cache without tmpfs and without whatever is locked is no more than that.
-fn reclaimable(table: &Cgroups, slot: usize) -> Option<u64> {
+fn reclaimable(table: &Cgroups, slot: usize, slab_share: Option<f64>) -> Option<u64> {
     let value = |column: &Num| column.value(slot);
     let lists = value(&table.active_file_bytes).zip(value(&table.inactive_file_bytes));
     let lists = lists.map(|(active, inactive)| active.saturating_add(inactive));
@@ -87,7 +89,10 @@ fn reclaimable(table: &Cgroups, slot: usize) -> Option<u64> {
     };
     // Version 1 tells of neither on many kernels: then this is an upper bound.
     let busy = value(&table.dirty_bytes).unwrap_or(0).saturating_add(value(&table.writeback_bytes).unwrap_or(0));
-    Some(evictable.saturating_sub(busy).saturating_add(value(&table.slab_reclaimable_bytes).unwrap_or(0)))
+    // Version 1 counts kernel memory as one: what of it are dentries and inodes is as on the machine.
+    let estimated = || Some((value(&table.kernel_bytes)? as f64 * slab_share?) as u64);
+    let slab = value(&table.slab_reclaimable_bytes).or_else(estimated).unwrap_or(0);
+    Some(evictable.saturating_sub(busy).saturating_add(slab))
 }
 
 fn by_node(table: &Cgroups, slot: usize) -> Vec<NodeBytes> {
@@ -185,17 +190,17 @@ fn at_limit(memory: &CgroupMemory, limit: u64, current: u64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use crate::derive::Deriver;
     use crate::frame::Frame;
     use crate::{Known, Snapshot, Table, Window};
     use std::sync::Arc;
 
     const SECOND: u64 = 1_000_000_000;
-    const MIB: u64 = 1 << 20;
+    pub(in super::super) const MIB: u64 = 1 << 20;
 
     /// A snapshot with a machine of 1 GiB and the groups that `fill` makes.
-    fn snapshot(second: u64, fill: impl FnOnce(&mut crate::tables::cgroups::Cgroups)) -> Snapshot {
+    pub(in super::super) fn snapshot(second: u64, fill: impl FnOnce(&mut crate::tables::cgroups::Cgroups)) -> Snapshot {
         let mut snapshot = Snapshot::default();
         snapshot.stamp.mono_ns = second * SECOND;
         let memory = Arc::make_mut(&mut snapshot.memory);
@@ -208,7 +213,12 @@ mod tests {
         snapshot
     }
 
-    fn group(table: &mut crate::tables::cgroups::Cgroups, path: &str, current: u64, limit: Known<u64>) -> usize {
+    pub(in super::super) fn group(
+        table: &mut crate::tables::cgroups::Cgroups,
+        path: &str,
+        current: u64,
+        limit: Known<u64>,
+    ) -> usize {
         let slot = table.insert();
         table.path.set(slot, path);
         table.version.set(slot, 2);
@@ -221,7 +231,7 @@ mod tests {
         slot
     }
 
-    fn frame(snapshots: Vec<Snapshot>) -> Frame {
+    pub(in super::super) fn frame(snapshots: Vec<Snapshot>) -> Frame {
         let mut window = Window::default();
         for snapshot in snapshots {
             window.push(snapshot);

@@ -120,3 +120,54 @@ fn threads_that_sleep_are_not_crowded() {
     let finding = find(&judgement.findings, "CPU-03").expect("CPU-03");
     assert_eq!(finding.number(crate::locale::evidence::THREADS), Some(2.0));
 }
+
+/// A saturated disk: `fio` of a group of its own writes nearly all, `postgres` of another one waits for each commit.
+fn hog(frame: &mut Frame, waits: f64) {
+    p0::slow(frame);
+    let group = |path: &str, waits: f64| {
+        let mut group = Cgroup { path: path.into(), ..Cgroup::default() };
+        group.pressure.io = Some(PressureStall { some_ratio: Some(waits), ..PressureStall::default() });
+        group
+    };
+    frame.cgroups = vec![group("/bulk", 0.9), group("/db", waits)];
+    let writer = |path: &str, share| Writer {
+        who: WriterId::Cgroup(path.into()),
+        bytes_share: Some(share),
+        ops_share: Some(share),
+        ..Writer::default()
+    };
+    frame.disks[0].writers = vec![writer("/bulk", 0.9995), writer("/db", 0.0005)];
+}
+
+#[test]
+fn a_bulk_writer_that_starves_a_database_is_named() {
+    let judgement = judged(|frame, _| hog(frame, 0.8));
+    let finding = find(&judgement.findings, "IO-02").expect("IO-02");
+    assert_eq!(
+        finding.title(),
+        "disk:sdb is saturated by writes of /bulk 100%; waiting for it: /db 80%; request latency 60 ms"
+    );
+    let alone = judged(|frame, _| hog(frame, 0.02));
+    assert_eq!(severity(&alone, "IO-02"), None, "nobody waits for the bulk writer");
+}
+
+#[test]
+fn a_starved_service_is_found_by_its_waiting_tasks_too() {
+    let judgement = judged(|frame, second| {
+        hog(frame, 0.0);
+        frame.cgroups.iter_mut().for_each(|cgroup| cgroup.pressure.io = None);
+        frame.disks[0].writers.truncate(1);
+        // Found waiting in two of three samples: its commits are short and many.
+        let blocked = u32::from(!second.is_multiple_of(3));
+        let of = |pid, comm, cgroup: &str| Process {
+            cgroup: cgroup.into(),
+            blocked_threads: blocked,
+            write_bytes_per_second: Some(0.0),
+            ..process(pid, comm)
+        };
+        frame.processes = vec![of(300, "fio", "/bulk"), of(400, "postgres", "/db")];
+    });
+    let finding = find(&judgement.findings, "IO-02").expect("IO-02");
+    assert!(finding.title().contains("waiting for it: postgres in db"), "{}", finding.title());
+    assert_eq!(finding.severity, Severity::Critical, "a database");
+}

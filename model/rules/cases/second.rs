@@ -70,6 +70,15 @@ pub(super) const CASES: &[Case] = &[
         sick: |frame, _| thrashing(frame, 900.0, Some(3000.0), Some(5000.0)),
     },
     Case {
+        rule: "MEM-11",
+        severity: Severity::Info,
+        says: "cgroup:/mq is at 99% of 4.0 GiB: page cache fills it (3.0 GiB reclaimable), harmless so far",
+        sick: |frame, _| {
+            at_limit(frame);
+            memory(frame).unreclaimable_bytes = Known::Value(GIB * 96 / 100);
+        },
+    },
+    Case {
         rule: "IO-05",
         severity: Severity::Warning,
         says: "disk:vdb stays at 3006 requests/s for 30 s (±0.1%) while requests queue: probably a rate limit",

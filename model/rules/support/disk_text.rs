@@ -2,7 +2,7 @@
 
 use crate::frame::{Disk, Frame, Process, WriterId};
 use crate::locale::{evidence, writers as text};
-use crate::rules::{Cell, Grid, Hit, RuleContext, parts};
+use crate::rules::{Cell, Grid, Hit, RuleContext, Subject, parts};
 
 /// A service that writes to a disk, with all its processes and control groups.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,8 @@ pub(in crate::rules) struct Service {
     bytes_share: Option<f64>,
     ops_share: Option<f64>,
     bytes_per_second: f64,
-    waits: Option<f64>,
+    /// Share of time in which some task of it waits for disks.
+    pub(in crate::rules) waits: Option<f64>,
 }
 
 /// The services that write at least a share to a disk, sorted by name.
@@ -43,6 +44,66 @@ pub(in crate::rules) fn services(frame: &Frame, disk: &Disk, least: f64) -> Vec<
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
+}
+
+/// Samples over which tasks that wait for disks are counted where nobody measures how long they wait.
+const COUNTED: usize = 10;
+/// Share of the written bytes from which a process is no victim: it waits for its own requests.
+const WRITES_MUCH: f64 = 0.15;
+
+/// Services that wait for disks and hardly write to this one, the longest wait first. A service that nobody measures the
+/// wait of counts by how often its tasks were found waiting.
+pub(in crate::rules) fn starved(context: &mut RuleContext<'_>, disk: &Disk, most: f64, least: f64) -> Vec<Service> {
+    let key = |service: &Service| Subject::Disk(format!("{}//{}", disk.name, service.name).into());
+    let mut long: Vec<Service> = Vec::new();
+    for mut service in light(context.frame(), disk, most) {
+        let key = key(&service);
+        // A service is tracked from its first wait on.
+        if service.waits.is_none_or(|waits| waits <= 0.0) && context.recall(&key).is_none() {
+            continue;
+        }
+        let waits = context.remember_newest(&key, service.waits.unwrap_or(0.0), COUNTED);
+        let mean = waits.iter().map(|(_, value)| value).sum::<f64>() / waits.len().max(1) as f64;
+        service.waits = Some(mean);
+        if mean >= least && waits.len() >= COUNTED / 2 {
+            long.push(service);
+        }
+    }
+    long.sort_by(|a, b| b.waits.unwrap_or(0.0).total_cmp(&a.waits.unwrap_or(0.0)).then_with(|| a.name.cmp(&b.name)));
+    long
+}
+
+/// The services that write less than a share to a disk or not at all, with how long they wait now.
+fn light(frame: &Frame, disk: &Disk, most: f64) -> Vec<Service> {
+    let written = disk.write_bytes_per_second.unwrap_or(0.0);
+    let (heavy, mut all): (Vec<Service>, Vec<Service>) =
+        services(frame, disk, 0.0).into_iter().partition(|service| service.share >= most);
+    let measured: Vec<String> = all.iter().filter(|one| one.waits.is_some()).map(|one| one.name.clone()).collect();
+    for process in frame.processes.iter().filter(|process| !process.kernel) {
+        let writes = process.write_bytes_per_second.unwrap_or(0.0);
+        let Some(service) = service(frame, &WriterId::Process(process.pid)).filter(|_| writes <= WRITES_MUCH * written)
+        else {
+            continue;
+        };
+        let owner = container_or_path(frame, &process.cgroup);
+        let is_of = |name: &str| name == service.name || owner.as_ref().is_some_and(|owner| name.starts_with(&**owner));
+        if heavy.iter().any(|one| is_of(&one.name)) || measured.iter().any(|name| is_of(name)) {
+            continue;
+        }
+        let blocked = f64::from(u8::from(process.blocked_threads > 0));
+        let waits = process.io_delay_cores.map_or(blocked, |cores| cores.min(1.0));
+        match all.iter_mut().find(|known| known.name == service.name) {
+            Some(known) => known.waits = Some(known.waits.unwrap_or(0.0).max(waits)),
+            None => all.push(Service { waits: Some(waits), ..service }),
+        }
+    }
+    all
+}
+
+/// What the name of a service of a control group starts with; none for the top.
+fn container_or_path(frame: &Frame, path: &str) -> Option<String> {
+    let cgroup = frame.cgroup(path).filter(|cgroup| &*cgroup.path != "/")?;
+    Some(parts::container_name(cgroup).unwrap_or_else(|| cgroup.path.to_string()))
 }
 
 /// The service of a writer: its control group with its largest writer, or process and control group where the kernel
@@ -106,6 +167,11 @@ pub(in crate::rules) fn table(services: &[Service]) -> Grid {
 /// Names with their shares in one line.
 pub(in crate::rules) fn names(services: &[Service]) -> String {
     parts::list(services.iter().map(|service| format!("{} {}", service.name, parts::percent(Some(service.share)))), 6)
+}
+
+/// Names of services that wait, with the share of time in which they do.
+pub(in crate::rules) fn waiting(services: &[Service]) -> String {
+    parts::list(services.iter().map(|service| format!("{} {}", service.name, parts::percent(service.waits))), 4)
 }
 
 /// Adds mounts, flushes, waiting processes and iowait of a disk.

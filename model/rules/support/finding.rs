@@ -156,6 +156,15 @@ impl Hit {
         self
     }
 
+    /// With the file names of a version of control groups.
+    #[must_use]
+    pub(crate) fn in_version(mut self, version: u32) -> Self {
+        for evidence in self.evidence.iter_mut().filter(|_| version == 1) {
+            evidence.source = version_1(evidence.source);
+        }
+        self
+    }
+
     /// Costing performance under load, whatever it costs now: reported by a preflight.
     #[must_use]
     pub fn would_hurt(mut self) -> Self {
@@ -168,6 +177,19 @@ impl Hit {
     pub fn covers(mut self, rule: RuleId, subject: Subject) -> Self {
         self.covers.push((rule, subject));
         self
+    }
+}
+
+/// What version 1 of control groups calls a file of version 2.
+fn version_1(source: &'static str) -> &'static str {
+    match source {
+        "memory.current" => "memory.usage_in_bytes",
+        "memory.max" => "memory.limit_in_bytes",
+        "memory.events max" => "memory.failcnt",
+        "memory.events" => "memory.oom_control",
+        "memory.stat pgscan_direct, memory.events max" => "memory.failcnt",
+        "cpu.max" => "cpu.cfs_quota_us, cpu.cfs_period_us",
+        other => other,
     }
 }
 

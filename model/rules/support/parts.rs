@@ -105,6 +105,11 @@ pub(crate) fn quota<'a>(frame: &Frame, path: &'a str) -> Option<(&'a str, f64)> 
     quotas.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
+/// The version of the hierarchy of a control group.
+pub(in crate::rules) fn version(frame: &Frame, path: &str) -> u32 {
+    frame.cgroup(path).map_or(2, |cgroup| cgroup.version)
+}
+
 /// A path and those above it, the root last.
 pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
     let mut next = Some(path);
@@ -122,6 +127,34 @@ pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
 /// True for a control group with its own limit: findings are reported where the limit is set.
 pub(in crate::rules) fn has_own_limit(cgroup: &Cgroup) -> bool {
     cgroup.memory.as_ref().is_some_and(|memory| memory.limit_bytes.value().is_some_and(|limit| limit > 0))
+}
+
+/// The memory from which the kernel reclaims from a control group: the lower of its limit and its throttling mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bound {
+    pub(crate) bytes: u64,
+    /// The file that sets it.
+    pub(crate) file: &'static str,
+}
+
+/// The own bound of a control group; none without one.
+pub(crate) fn bound(memory: &CgroupMemory) -> Option<Bound> {
+    let limit = memory.limit_bytes.value().map(|bytes| Bound { bytes, file: "memory.max" });
+    let high = memory.high_bytes.value().map(|bytes| Bound { bytes, file: "memory.high" });
+    limit.into_iter().chain(high).filter(|bound| bound.bytes > 0).min_by_key(|bound| bound.bytes)
+}
+
+/// Swap that a control group may still use.
+fn swap_room(frame: &Frame, memory: &CgroupMemory) -> u64 {
+    let of_machine = frame.memory.swap_free_bytes.value().unwrap_or(0);
+    let of_group = memory.swap_limit_bytes.value();
+    of_group.map_or(of_machine, |limit| of_machine.min(limit.saturating_sub(memory.swap_bytes.value().unwrap_or(0))))
+}
+
+/// Memory of a control group that has nowhere to go. Half of what fits into swap counts: it can go, at a price.
+pub(in crate::rules) fn pressing_bytes(frame: &Frame, memory: &CgroupMemory) -> Option<u64> {
+    let swappable = [memory.anon_bytes, memory.shmem_bytes].iter().filter_map(|bytes| bytes.value()).sum::<u64>();
+    Some(stuck_bytes(memory)?.saturating_sub(swappable.min(swap_room(frame, memory)) / 2))
 }
 
 /// Unreclaimable memory of a control group, without dirty pages: those are reclaimable after writeback.
@@ -214,7 +247,7 @@ pub(crate) fn is_delicate(name: &str) -> bool {
 }
 
 /// True for a path below another one.
-pub(in crate::rules) fn is_below(path: &str, above: &str) -> bool {
+pub(crate) fn is_below(path: &str, above: &str) -> bool {
     path != above && (above == "/" || path.strip_prefix(above).is_some_and(|rest| rest.starts_with('/')))
 }
 

@@ -102,11 +102,11 @@ pub(in crate::rules) fn isolated(frame: &Frame) -> String {
 }
 
 pub(in crate::rules) fn space(frame: &Frame) -> String {
-    let mounts = frame.disks.iter().flat_map(|disk| &disk.mounts).filter_map(|mount| {
-        let total = mount.total_bytes.value().filter(|total| *total > 0)?;
-        let free = mount.free_bytes.value()?.min(total);
-        Some((1.0 - free as f64 / total as f64, free, mount))
-    });
+    let mounts = frame
+        .disks
+        .iter()
+        .flat_map(|disk| &disk.mounts)
+        .filter_map(|mount| Some((mount.full()?, mount.free_bytes.value()?, mount)));
     let writable = mounts.filter(|(_, _, mount)| !["squashfs", "iso9660", "erofs"].contains(&&*mount.fs));
     writable.max_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(String::new, |(full, free, mount)| {
         let (full, free) = (&parts::percent(Some(full)), &parts::bytes(Some(free as f64)));
