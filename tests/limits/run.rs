@@ -39,6 +39,7 @@ pub(crate) fn all(scenarios: &[Scenario], options: &Options) -> Result<Vec<Outco
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| error.to_string())?;
     let lock = File::create(env::temp_dir().join("topotop-limits.lock")).map_err(|error| error.to_string())?;
     lock.try_lock().map_err(|_| "another run of limits goes on")?;
+    shell::refuse_left_overs()?;
     shell::end_with_signals()?;
     let cache = tempfile::Builder::new().prefix("topotop-limits-cache-").tempdir();
     let cache = cache.map_err(|error| format!("a temporary folder: {error}"))?;

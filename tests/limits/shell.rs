@@ -25,6 +25,21 @@ pub(crate) fn is_stopped() -> bool {
     STOPPED.load(Ordering::Relaxed)
 }
 
+/// A run that was killed left its programs, which would be part of every load.
+pub(crate) fn refuse_left_overs() -> Result<(), String> {
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        if variables.any(|variable| variable.starts_with(b"TREE=topotop-limits-")) {
+            return Err(format!(
+                "process {} is left from a run that was killed: end it first",
+                entry.file_name().display()
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// A scenario's folder, groups and processes.
 pub(crate) struct Shell {
     folder: tempfile::TempDir,
