@@ -4,6 +4,7 @@
 mod config;
 
 use crate::parse::text;
+use crate::rights::{self, Needs};
 use crate::worker::Worker;
 use crate::{Collector, Cx, Root};
 use config::{Banned, oneshot_configured};
@@ -137,7 +138,7 @@ fn running(cx: &mut Cx<'_>, section: &mut Section<Irqbalance>, slot: usize, pid:
             Banned::Cpus(set) => banned_cpus = Some(set),
             Banned::Unreadable => section.gaps.add("proc/*/environ", Reason::Malformed, ""),
         },
-        Err(reason) => section.gaps.add("proc/*/environ", reason, "CAP_SYS_PTRACE or root"),
+        Err(reason) => section.gaps.add("proc/*/environ", reason, &rights::needs(cx.root, Needs::Ptrace)),
     }
     let table = section.data_mut();
     table.state.set(slot, state);

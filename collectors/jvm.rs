@@ -3,6 +3,7 @@
 
 mod perfdata;
 
+use crate::rights::{self, Needs};
 use crate::worker::Worker;
 use crate::{Collector, Cx, Root};
 use perfdata::{Jvm, MOST_BYTES};
@@ -97,7 +98,7 @@ impl JvmCollector {
                     put(table, slot, *process, *at_ns, jvm);
                 }
                 Err(reason @ Reason::PermissionDenied) => {
-                    gaps.add(PATTERN, *reason, "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root");
+                    gaps.add(PATTERN, *reason, &rights::needs(cx.root, Needs::PtraceAndFiles));
                 }
                 Err(reason @ Reason::NotFound) => gaps.add(PATTERN, *reason, "a JVM started with -XX:+UsePerfData"),
                 Err(reason) => gaps.add(PATTERN, *reason, ""),

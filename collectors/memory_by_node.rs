@@ -11,6 +11,7 @@ mod vmas;
 
 pub use exact::{areas, bytes_by_node};
 
+use crate::rights::{self, Needs};
 use crate::worker::Worker;
 use crate::{Collector, Cx, Options};
 use ask::{Answer, Asker, Target, What};
@@ -257,9 +258,13 @@ impl MemoryByNode {
     fn publish(&self, cx: &Cx<'_>, section: &mut Section<ProcessMemory>) {
         section.begin(cx.now_ns);
         for (path, reason) in self.known.values().filter_map(|known| known.refused) {
+            let denied;
             let needs = match (path, reason) {
                 (_, Reason::Vanished) => continue,
-                (_, Reason::PermissionDenied) => "CAP_SYS_PTRACE or root",
+                (_, Reason::PermissionDenied) => {
+                    denied = rights::needs(cx.root, Needs::Ptrace);
+                    &denied
+                }
                 // With one node it is not missed.
                 ("proc/*/numa_maps", Reason::NotFound) if self.one_node => continue,
                 (_, Reason::NotFound) if !cx.root.is_live() => "a capture that includes it",

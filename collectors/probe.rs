@@ -64,6 +64,7 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::Pages { pid, starttime } => one(pages::value(root, *pid, *starttime)),
         Target::IoPriority { pid, starttime } => ioprio::values(root, *pid, *starttime),
         Target::UnitProperty { unit, property } => one(unit::value(root, unit, property)),
+        Target::UnitDropIn { unit, property } => one(unit::drop_in(root, unit, property)),
     }
 }
 

@@ -119,7 +119,7 @@ impl Collector for ProcessCollector {
         for proc in self.procs.values() {
             counts.add(proc.failed);
         }
-        counts.write(&mut draft.processes.gaps, cx.root.is_live());
+        counts.write(&mut draft.processes.gaps, cx.root);
         self.details.overdue(cx.now_ns, &mut draft.processes.gaps);
         if cx.root.is_live() && !self.procs.is_empty() && !self.procs.contains_key(&1) {
             let needs = "root, or proc mounted without hidepid";

@@ -100,7 +100,7 @@ pub fn capabilities(root: &Root) -> Vec<String> {
 }
 
 /// Effective capabilities and user.
-fn holder(root: &Root) -> (Vec<String>, u32) {
+pub(crate) fn holder(root: &Root) -> (Vec<String>, u32) {
     let mut bytes = Vec::new();
     if root.read("proc/self/status", &mut bytes).is_err() {
         return (Vec::new(), rustix::process::geteuid().as_raw());

@@ -4,6 +4,7 @@ mod cgroups;
 mod cpus;
 mod disks;
 mod host;
+mod interrupt_threads;
 mod irqs;
 mod limits;
 mod memory;

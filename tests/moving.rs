@@ -5,7 +5,10 @@
 //! takes no longer than reading it.
 
 mod devices;
+mod disks;
 mod machine;
+mod network;
+mod numa;
 mod plain;
 mod text;
 mod work;

@@ -2,7 +2,7 @@
 
 use crate::Cx;
 use crate::files::{Files, put};
-use crate::parse::text;
+use crate::parse::{number, text};
 use std::collections::HashSet;
 use topotop_model::tables::disks::Disks;
 use topotop_model::{Gaps, Known};
@@ -26,6 +26,8 @@ pub(super) struct Facts {
     size_bytes: Option<u64>,
     node: Known<u64>,
     model: Option<String>,
+    write_cache: Option<String>,
+    depth: Option<u64>,
 }
 
 impl Facts {
@@ -59,6 +61,7 @@ impl Facts {
             _ => line("device/model"),
         };
         let file = if kind == "loop" { line("loop/backing_file") } else { None };
+        let write_cache = line("queue/write_cache");
         let scheduler = line("queue/scheduler").map(|line| chosen(&line).to_owned());
         let rotational = files.number(&format!("{dir}/queue/rotational"), "sys/block/*/queue/rotational", gaps);
         let slaves = files.root.names(format!("{dir}/slaves")).ok().filter(|names| names.len() <= MOST_LOWER);
@@ -71,6 +74,8 @@ impl Facts {
             size_bytes: sectors.and_then(super::bytes),
             node: node(files, dir, gaps),
             model,
+            write_cache,
+            depth: depth(files, dir),
         }
     }
 
@@ -82,6 +87,7 @@ impl Facts {
             (&mut table.lower, &self.lower),
             (&mut table.scheduler, &self.scheduler),
             (&mut table.model, &self.model),
+            (&mut table.write_cache, &self.write_cache),
         ];
         for (column, value) in texts {
             match value {
@@ -91,8 +97,17 @@ impl Facts {
         }
         table.rotational.set_or_clear(slot, self.rotational);
         table.size_bytes.set_or_clear(slot, self.size_bytes);
+        table.depth.set_or_clear(slot, self.depth);
         put(&mut table.node, slot, self.node);
     }
+}
+
+/// Requests that all hardware queues of a disk take together; none where it has no queues of its own.
+fn depth(files: &mut Files<'_>, dir: &str) -> Option<u64> {
+    let each = files.bytes(&format!("{dir}/queue/nr_requests")).ok().and_then(number)?;
+    // Devices on top of others hand bios on: they have no hardware queues.
+    let queues = files.root.names(format!("{dir}/mq")).ok()?.len();
+    each.checked_mul(u64::try_from(queues).ok()?).filter(|depth| *depth > 0)
 }
 
 /// The node of the nearest parent device that has one: a virtio or NVMe disk has that of its PCI function.

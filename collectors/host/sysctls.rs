@@ -2,6 +2,7 @@
 
 use crate::files::{Files, note};
 use crate::parse::text;
+use crate::rights::{self, Needs};
 use crate::{Collector, Cx};
 use topotop_model::{Draft, Gaps, Reason, Slots, State};
 
@@ -122,7 +123,9 @@ impl Collector for SysctlsCollector {
                     rows += 1;
                 }
                 Ok(None) => gaps.add(&path, Reason::Malformed, ""),
-                Err(Reason::PermissionDenied) => gaps.add(&path, Reason::PermissionDenied, "root"),
+                Err(Reason::PermissionDenied) => {
+                    gaps.add(&path, Reason::PermissionDenied, &rights::needs(files.root, Needs::Files))
+                }
                 Err(reason) => note(&mut gaps, &path, reason),
             }
         }

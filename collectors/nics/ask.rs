@@ -60,6 +60,8 @@ pub(super) struct Nic {
     pub(super) pci: Option<String>,
     pub(super) virtio: Option<String>,
     pub(super) msi_irqs: Option<IdSet>,
+    pub(super) vfs: Option<u64>,
+    pub(super) port: Option<String>,
     pub(super) queues: Vec<Queue>,
     /// Counters of sysfs in the order of /proc/net/dev, for where that cannot be read.
     pub(super) counters: Option<[Option<u64>; super::dev::COLUMNS]>,
@@ -192,6 +194,8 @@ fn link_level(files: &mut Files<'_>, dir: &str, nic: &mut Nic, gaps: &mut Gaps) 
     nic.mtu = files.number(&format!("{dir}/mtu"), "sys/class/net/*/mtu", gaps);
     nic.operstate = word(files, "operstate");
     nic.address = word(files, "address");
+    // Most interfaces have no name of a port: the file answers EOPNOTSUPP.
+    nic.port = Some(word(files, "phys_port_name").unwrap_or_default());
     nic.carrier = asked(files, &format!("{dir}/carrier"), "sys/class/net/*/carrier", gaps, |value| {
         matches!(value, 0 | 1).then_some(Known::Value(value as u64))
     });
@@ -285,6 +289,8 @@ fn device_level(files: &mut Files<'_>, dir: &str, place: &Place, nic: &mut Nic, 
         }
         set
     });
+    // Functions that cannot have virtual ones lack the file.
+    nic.vfs = files.bytes(&format!("{device}/sriov_numvfs")).ok().and_then(number);
     nic.msi_irqs = match files.root.list(format!("{device}/msi_irqs")) {
         Ok(names) => {
             let ids = names.iter().filter_map(|name| u32::try_from(number(name.as_encoded_bytes())?).ok());

@@ -59,10 +59,12 @@ fn facts(table: &mut Nics, slot: usize, nic: Nic) {
         (&mut table.address, nic.address.as_deref()),
         (&mut table.pci, nic.pci.as_deref()),
         (&mut table.virtio, nic.virtio.as_deref()),
+        (&mut table.port, nic.port.as_deref()),
     ] {
         put_text(column, slot, value);
     }
     put(&mut table.node, slot, nic.node);
+    table.vfs.set_or_clear(slot, nic.vfs);
     put(&mut table.carrier, slot, nic.carrier);
     put(&mut table.speed_mbps, slot, nic.speed);
     put_set(&mut table.local_cpus, slot, nic.local_cpus);

@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use topotop_model::Reason;
 use topotop_model::text::from_bytes;
 
 /// The longest that systemd may take.
@@ -29,6 +30,16 @@ pub(super) fn value(root: &Root, unit: &str, property: &str) -> Result<String, U
     let said = systemctl(&arguments).map_err(|why| Unread { why, needs: "systemd as pid 1".to_owned() })?;
     words(property, &said)
         .ok_or_else(|| Unread::because(format!("{property} of {unit} is {}: unknown format", said.trim())))
+}
+
+/// The text of the drop-in of a property; nothing where there is none.
+pub(super) fn drop_in(root: &Root, unit: &str, property: &str) -> Result<String, Unread> {
+    let path = topotop_model::fix::drop_in(unit, property);
+    match root.read_text(&path) {
+        Ok(text) => Ok(text),
+        Err(Reason::NotFound) => Ok(String::new()),
+        Err(reason) => Err(Unread::file(&path, reason)),
+    }
 }
 
 /// A value of `systemctl show` as `systemctl set-property` takes it: lists with ` ; ` between, nothing where there is none.

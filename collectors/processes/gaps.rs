@@ -1,5 +1,8 @@
 //! What could not be read of processes, one row per file and reason, however many processes there are.
 
+use crate::Root;
+use crate::rights::{self, Needs};
+use std::borrow::Cow;
 use topotop_model::{Gaps, Reason};
 
 /// The files that are tried per process.
@@ -36,15 +39,16 @@ impl File {
         }
     }
 
-    fn needs(self, reason: Reason, live: bool) -> &'static str {
+    fn needs(self, reason: Reason, root: &Root) -> Cow<'static, str> {
+        let ptrace = || rights::needs(root, Needs::Ptrace);
         match (self, reason) {
-            (_, Reason::NotFound) if !live => "a capture that includes it",
-            (Self::Io, Reason::PermissionDenied) => "CAP_SYS_PTRACE or root",
-            (Self::Io, Reason::NotFound) => "CONFIG_TASK_IO_ACCOUNTING",
-            (Self::Schedstat, Reason::NotFound) => "CONFIG_SCHED_INFO",
-            (Self::Cgroup, Reason::NotFound) => "CONFIG_CGROUPS",
-            (_, Reason::PermissionDenied) => "root, or proc mounted without hidepid",
-            _ => "",
+            (_, Reason::NotFound) if !root.is_live() => "a capture that includes it".into(),
+            (Self::Io, Reason::PermissionDenied) => ptrace().into(),
+            (Self::Io, Reason::NotFound) => "CONFIG_TASK_IO_ACCOUNTING".into(),
+            (Self::Schedstat, Reason::NotFound) => "CONFIG_SCHED_INFO".into(),
+            (Self::Cgroup, Reason::NotFound) => "CONFIG_CGROUPS".into(),
+            (_, Reason::PermissionDenied) => format!("{}, or proc mounted without hidepid", ptrace()).into(),
+            _ => "".into(),
         }
     }
 }
@@ -91,11 +95,11 @@ impl Counts {
     }
 
     /// Writes them down; processes that end are no gap.
-    pub(super) fn write(&self, gaps: &mut Gaps, live: bool) {
+    pub(super) fn write(&self, gaps: &mut Gaps, root: &Root) {
         for (file, row) in FILES.iter().zip(&self.0) {
             for (&count, reason) in row.iter().zip(Reason::ALL) {
                 if count > 0 && reason != Reason::Vanished {
-                    gaps.add_many(file.pattern(), reason, file.needs(reason, live), count);
+                    gaps.add_many(file.pattern(), reason, &file.needs(reason, root), count);
                 }
             }
         }

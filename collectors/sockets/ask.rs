@@ -7,6 +7,7 @@ use super::owners::{Owners, Target, cpu_ns, inode};
 use super::peers::{Key, Ledger, Process, Sum};
 use super::text;
 use crate::Root;
+use crate::rights::{self, Needs};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use topotop_model::{Gaps, Reason};
@@ -157,8 +158,12 @@ impl Asker {
                 // The last process in it has ended.
                 Err(Reason::Vanished | Reason::NotFound) => return None,
                 Err(reason) => {
+                    let denied;
                     let needs = match (reason, pid) {
-                        (Reason::PermissionDenied, Some(_)) => "CAP_SYS_ADMIN and CAP_SYS_PTRACE, or root",
+                        (Reason::PermissionDenied, Some(_)) => {
+                            denied = rights::needs(&self.root, Needs::Namespaces);
+                            &denied
+                        }
                         (Reason::NotSupported, _) => "CONFIG_INET_DIAG, the modules tcp_diag and udp_diag",
                         _ => "",
                     };
@@ -218,7 +223,9 @@ impl Asker {
                 // What is gone by now is no gap.
                 Some(Err(Reason::NotFound | Reason::Vanished)) if self.root.is_live() => {}
                 Some(Err(Reason::NotFound)) => gaps.add("proc/*/fd", Reason::NotFound, "a capture that includes it"),
-                Some(Err(reason)) => gaps.add("proc/*/fd", reason, "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root"),
+                Some(Err(reason)) => {
+                    gaps.add("proc/*/fd", reason, &rights::needs(&self.root, Needs::PtraceAndFiles));
+                }
                 _ => {}
             }
         }

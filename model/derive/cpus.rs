@@ -50,6 +50,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
         });
     }
     frame.cpus.sort_unstable_by_key(|cpu| cpu.id);
+    super::interrupt_threads::reassign(window, &mut frame.cpus);
 }
 
 /// Shares of the ticks that passed. Single counters may step back (iowait and idle do, proc(5)): they count as zero.

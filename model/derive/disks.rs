@@ -58,6 +58,12 @@ fn disk(pair: &Pair<'_, Disks>, slot: usize, stack: &Stack<'_>) -> Option<Disk> 
         model: table.model.or_empty(slot),
         scheduler: table.scheduler.or_empty(slot),
         rotational: table.rotational.get(slot).map(|value| value == 1),
+        write_through: match table.write_cache.get(slot).map(|cache| &**cache) {
+            Some("write through") => Known::Value(true),
+            Some("write back") => Known::Value(false),
+            _ => Known::Missing,
+        },
+        depth: table.depth.value(slot),
         node: table.node.id(slot),
         size_bytes: table.size_bytes.get(slot),
         utilisation: share(|table| &table.io_ms).map(|share| share.min(1.0)),

@@ -30,6 +30,13 @@ fn machine(window: &Window) -> Memory {
         swap_total_bytes: table.swap_total_bytes.get(slot),
         swap_free_bytes: table.swap_free_bytes.get(slot),
         allocstall_per_second: pair.rate(slot, |memory| &memory.allocstall),
+        zone_reclaims_per_second: match (
+            pair.rate(slot, |memory| &memory.zone_reclaim_success),
+            pair.rate(slot, |memory| &memory.zone_reclaim_failed),
+        ) {
+            (Some(success), Some(failed)) => Some(success + failed),
+            (success, failed) => success.or(failed),
+        },
         pgscan_direct_per_second: pair.rate(slot, |memory| &memory.pgscan_direct),
         pgsteal_per_second: match (
             pair.rate(slot, |memory| &memory.pgsteal_kswapd),

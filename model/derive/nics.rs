@@ -83,7 +83,8 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         ifindex: table.ifindex.id(slot).value().unwrap_or_default(),
         driver: table.driver.or_empty(slot),
         bus_info: table.bus_info.or_empty(slot),
-        kind: table.kind.or_empty(slot),
+        kind: kind(table, slot),
+        vfs: table.vfs.value(slot),
         node: table.node.id(slot),
         local_cpus: table.local_cpus.get(slot).cloned(),
         carrier: table.carrier.get(slot).map(|carrier| carrier != 0),
@@ -114,6 +115,36 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         queues: Vec::new(),
         name,
     })
+}
+
+/// The kind that the kernel's tree tells, but what stands for hardware of another interface is virtual: its traffic would
+/// count twice.
+fn kind(table: &Nics, slot: usize) -> Arc<str> {
+    let kind = table.kind.or_empty(slot);
+    if &*kind != "physical" {
+        return kind;
+    }
+    let is_physical = |name: &str| {
+        let named = |other: &usize| table.name.get(*other).is_some_and(|known| **known == *name);
+        let mut rows = table.rows().iter();
+        rows.find(named).is_some_and(|other| table.kind.get(other).is_some_and(|kind| &**kind == "physical"))
+    };
+    // Azure's netvsc and virtio's failover: packets go by the virtual function below while it is there.
+    let hands_on = table.lower.get(slot).is_some_and(|lower| lower.split_whitespace().any(is_physical));
+    let represents = table.port.get(slot).is_some_and(|port| is_representor(port));
+    if hands_on || represents { Arc::from("virtual") } else { kind }
+}
+
+/// True for names of ports inside a card: `pf0vf3`, `c1pf0vf3`, `pf0sf88`; `p0` and `p1s2` are outside.
+fn is_representor(port: &str) -> bool {
+    let numbered = |text: &str, word: &str| -> Option<String> {
+        let rest = text.strip_prefix(word)?;
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        (digits > 0).then(|| rest.get(digits..).unwrap_or_default().to_owned())
+    };
+    let port = numbered(port, "c").unwrap_or_else(|| port.to_owned());
+    let function = numbered(&port, "pf");
+    function.is_some_and(|rest| rest.is_empty() || ["vf", "sf"].iter().any(|word| numbered(&rest, word).is_some()))
 }
 
 fn rates(pair: &Pair<'_, Nics>, slot: usize) -> (NicRates, NicRates) {

@@ -292,11 +292,11 @@ fn stood_still<T: Table>(pair: Pair<'_, T>, slot: usize, read: fn(&T) -> &Num, q
 
 /// One row in two readings of its own.
 #[derive(Debug)]
-struct Span<'a, T> {
+pub(super) struct Span<'a, T> {
     now: &'a T,
     before: &'a T,
     slot: usize,
-    elapsed_ns: u64,
+    pub(super) elapsed_ns: u64,
 }
 
 impl<T> Clone for Span<'_, T> {
@@ -316,7 +316,7 @@ impl<'a, T: Table> Span<'a, T> {
     }
 
     /// The same where a row that stood still was not read: what it gained, it gained since that was last known.
-    fn since_quiet(
+    pub(super) fn since_quiet(
         pair: Pair<'a, T>,
         slot: usize,
         clock: impl Fn(&T) -> &Num,
@@ -328,7 +328,7 @@ impl<'a, T: Table> Span<'a, T> {
         Some(Self { elapsed_ns: elapsed_ns.map_or(span.elapsed_ns, |elapsed| elapsed.min(span.elapsed_ns)), ..span })
     }
 
-    fn gain(&self, column: impl Fn(&T) -> &Num) -> Option<u64> {
+    pub(super) fn gain(&self, column: impl Fn(&T) -> &Num) -> Option<u64> {
         gain(column(self.before).value(self.slot)?, column(self.now).value(self.slot)?)
     }
 

@@ -56,6 +56,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let was = if group.version == 1 { quota(cores).to_string() } else { format!("{} {period}", quota(cores)) };
     plan.undo = setting.undo(&was, &percent(cores));
     plan.steps = vec![setting.step];
+    plan.kept = setting.kept;
     plan.commands = vec![setting.command];
     plan.risk = Risk::Safe;
     plan.breaks = vec![text::BREAKS.to_string()];

@@ -80,12 +80,16 @@ impl<'a> Group<'a> {
             let path = self.file(file.name);
             let command = format!("echo {} > {}", quoted(file.value), quoted(&path));
             let step = Step::new(what, Target::file(path), new);
-            return Setting { step, command, undo: Undo::Echo };
+            return Setting { step, command, kept: Vec::new(), undo: Undo::Echo };
         };
         let property = unit.name.to_owned();
         let command = format!("systemctl set-property --runtime {} {property}={}", quoted(name), unit.value);
         let step = Step::new(what, Target::UnitProperty { unit: name.to_owned(), property }, unit.value);
-        Setting { step, command, undo: Undo::Systemd }
+        // Undo leaves no drop-in that was not there, and a value that somebody wrote to the file beside systemd.
+        let mut kept = vec![Target::UnitDropIn { unit: name.to_owned(), property: unit.name.to_owned() }];
+        let is_plain = ["cpu.", "cpuset.", "memory."].iter().any(|controller| file.name.starts_with(controller));
+        kept.extend(is_plain.then(|| Target::file(self.file(file.name))));
+        Setting { step, command, kept, undo: Undo::Systemd }
     }
 
     /// What may write its settings; `kubelet` says what the kubelet does.
@@ -95,7 +99,8 @@ impl<'a> Group<'a> {
             who.push(shared::REVERTER_RUNTIME.to_string());
             who.extend(kubelet.map(|text| text.to_string()));
         }
-        if self.unit().is_some() {
+        // Container runtimes with the systemd cgroup driver leave their cgroups to it.
+        if is_unit(&self.cgroup.path) {
             who.push(shared::REVERTER_SYSTEMD.to_string());
         }
         who
@@ -141,6 +146,8 @@ enum Undo {
 pub(super) struct Setting {
     pub(super) step: Step,
     pub(super) command: String,
+    /// What changes with it, to be restored after it.
+    pub(super) kept: Vec<Target>,
     undo: Undo,
 }
 
@@ -161,13 +168,18 @@ pub(super) fn need() -> Need {
     Need { capability: String::new(), what: shared::NEED_CGROUP.to_string() }
 }
 
-/// The systemd unit of a cgroup path: its last part, where all parts above are slices of systemd.
+/// The systemd unit of a cgroup path that nobody else manages: its last part, where all parts above are slices of systemd.
 fn unit(path: &str) -> Option<&str> {
-    let (above, name) = path.rsplit_once('/')?;
+    let name = path.rsplit('/').next()?;
+    (is_unit(path) && !is_of_containers(path)).then_some(name)
+}
+
+/// True where systemd made the cgroup.
+fn is_unit(path: &str) -> bool {
+    let Some((above, name)) = path.rsplit_once('/') else { return false };
     let ends = |name: &str, suffix: &str| name.len() > suffix.len() && name.ends_with(suffix);
-    let is_unit = [".service", ".scope", ".slice"].iter().any(|suffix| ends(name, suffix));
     let in_slices = above.split('/').filter(|part| !part.is_empty()).all(|part| ends(part, ".slice"));
-    (is_unit && in_slices && !is_of_containers(path)).then_some(name)
+    in_slices && [".service", ".scope", ".slice"].iter().any(|suffix| ends(name, suffix))
 }
 
 /// True for the cgroups of Kubernetes and of container runtimes, which manage them.
@@ -266,7 +278,7 @@ pub(super) fn show(bytes: u64) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Group, is_of_containers, size, unit};
+    use super::{Group, is_of_containers, is_unit, size, unit};
     use crate::Known;
     use crate::frame::{Cgroup, CgroupMount, Frame};
     use proptest::prelude::*;
@@ -304,6 +316,9 @@ pub(super) mod tests {
             assert_eq!(unit(path), None, "{path}");
         }
         assert_eq!(unit("/system.slice/docker.service"), Some("docker.service"));
+        assert!(
+            is_unit("/kubepods.slice/kubepods-pod1.slice/cri-containerd-8a.scope") && !is_unit("/kubepods/pod1/8a")
+        );
         assert!(is_of_containers("/kubepods/burstable/pod1/8a") && !is_of_containers("/system.slice/kubelet.service"));
     }
 

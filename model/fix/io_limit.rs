@@ -93,6 +93,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         plan.undo = text::UndoUnit { property: &property }.to_string();
         plan.breaks.push(text::BreaksUnit { property: &property }.to_string());
         plan.steps = vec![setting.step];
+        plan.kept = setting.kept;
+        plan.kept.push(Target::Line { path: group.file(file), key: number.clone() });
     } else {
         let path = group.file(file);
         let none = if group.version == 1 {

@@ -19,7 +19,7 @@ pub(super) const FIX: Fix = Fix {
     plan,
 };
 
-/// Schedulers that honour priorities; mq-deadline does since Linux 5.14.
+/// Schedulers that honour priorities: BFQ by class and level, mq-deadline by class alone, and that since Linux 5.14.
 const HONOUR: [&str; 2] = ["bfq", "mq-deadline"];
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
@@ -33,19 +33,27 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     }
     let unknown = || Refusal::until(text::UNREAD.to_string(), text::NEEDS_ROOT.to_string());
     let process = shared.disturber.process.ok_or_else(unknown)?;
-    let level = case.number("level", 0..=7)?.unwrap_or(7);
+    let level = case.number("level", 0..=7)?;
     let (pid, starttime) = (process.pid, process.starttime);
-    let mut plan = case.plan(
-        FIX.id,
-        text::Title { process: &process.comm, pid: &pid, level: &level, victim: &shared.victim.group }.to_string(),
-    );
+    let by_class = &*shared.disk.scheduler == "mq-deadline";
+    if by_class {
+        by_class_only(case, name, level)?;
+    }
+    let (comm, victim) = (&process.comm, &shared.victim.group);
+    let level = level.unwrap_or(7);
+    let (title, value, options) = if by_class {
+        (text::TitleIdle { process: comm, pid: &pid, victim }.to_string(), "idle 0".to_owned(), "-c 3".to_owned())
+    } else {
+        let title = text::Title { process: comm, pid: &pid, level: &level, victim }.to_string();
+        (title, format!("best-effort {level}"), format!("-c 2 -n {level}"))
+    };
+    let mut plan = case.plan(FIX.id, title);
     plan.identity = vec![
         Identity::Process { pid, starttime, comm: process.comm.to_string() },
         Identity::Disk { name: name.to_string(), number: shared.number() },
     ];
-    plan.steps =
-        vec![Step::new(text::STEP.to_string(), Target::IoPriority { pid, starttime }, format!("best-effort {level}"))];
-    plan.commands = vec![format!("for t in /proc/{pid}/task/*; do ionice -c 2 -n {level} -p ${{t##*/}}; done")];
+    plan.steps = vec![Step::new(text::STEP.to_string(), Target::IoPriority { pid, starttime }, value)];
+    plan.commands = vec![format!("for t in /proc/{pid}/task/*; do ionice {options} -p ${{t##*/}}; done")];
     plan.risk = Risk::Safe;
     plan.breaks = vec![text::BREAKS_LATE.to_string(), text::BREAKS_WRITEBACK.to_string()];
     plan.needs = needs(case, &[process], text::NEED);
@@ -53,6 +61,23 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.reverters = vec![shared::REVERTER_PROCESS.to_string()];
     plan.verify = shared.verify(case);
     Ok(plan)
+}
+
+/// Refused where a class changes nothing, or where a level is asked for.
+fn by_class_only(case: &Case<'_>, disk: &str, level: Option<u64>) -> Result<(), Refusal> {
+    let needs = || text::Needs { disk: &disk }.to_string();
+    if level.is_some() {
+        return Err(Refusal::until(text::ClassOnly { disk: &disk }.to_string(), needs()));
+    }
+    let kernel = &case.frame.host.kernel;
+    let mut numbers = kernel.trim_start_matches("Linux ").split(|c: char| !c.is_ascii_digit());
+    let mut next = || numbers.next().and_then(|number| number.parse::<u32>().ok());
+    match next().zip(next()) {
+        Some(version) if version < (5, 14) => {
+            Err(Refusal::until(text::TooOld { disk: &disk, kernel: &kernel }.to_string(), needs()))
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -80,6 +105,21 @@ mod tests {
     fn the_largest_writer_of_the_group() {
         let plan = plan(&FIX, "IO-02", &[], |frame| writer(frame, "mq-deadline")).expect("a plan");
         insta::assert_snapshot!(plan_text(&plan));
+    }
+
+    #[test]
+    fn levels_count_with_bfq_and_classes_with_mq_deadline() {
+        let on = |scheduler: &'static str, set: &[(&str, &str)], kernel: &'static str| {
+            plan(&FIX, "IO-02", set, |frame| {
+                writer(frame, scheduler);
+                frame.host.kernel = kernel.into();
+            })
+        };
+        assert_eq!(on("bfq", &[], "Linux 6.1.0").expect("a plan").steps[0].new, "best-effort 7");
+        let idle = on("mq-deadline", &[], "Linux 5.14.0-503.el9").expect("a plan");
+        assert_eq!((&*idle.steps[0].new, idle.commands[0].contains("ionice -c 3 -p")), ("idle 0", true));
+        assert!(on("mq-deadline", &[], "Linux 5.10.0").is_err(), "its kernel ignores classes");
+        assert!(on("mq-deadline", &[("level", "3")], "Linux 6.1.0").is_err(), "it has no levels");
     }
 
     #[test]

@@ -92,6 +92,13 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         plan.undo = setting.undo("", "");
         plan.commands = vec![setting.command];
         plan.steps = vec![setting.step];
+        plan.kept = setting.kept;
+        let path = group.file(honours.file(group.version));
+        plan.kept.push(if group.version == 1 {
+            Target::file(path)
+        } else {
+            Target::Line { path, key: "default".to_owned() }
+        });
     } else {
         let one = group.version == 1;
         let path = group.file(honours.file(group.version));

@@ -120,12 +120,15 @@ fn spread<'a>(case: &Case<'a>, nic: &Nic, turn: &[u32], moves: &mut Vec<Move<'a>
     let queues: Vec<(&Irq, Option<u32>)> = receiving(nic)
         .filter_map(|queue| Some((case.frame.irq(queue.irq.value()?)?, network::cpu_of(queue).value())))
         .collect();
-    // An IRQ that already has a suitable CPU of its own keeps it.
+    // An IRQ that already has a suitable CPU keeps it, as long as the CPU has no more than its share of them.
+    let distinct: std::collections::BTreeSet<u32> = queues.iter().map(|(irq, _)| irq.irq).collect();
+    let share = distinct.len().div_ceil(turn.len().max(1)).max(1);
     let mut taken: Vec<u32> = Vec::new();
+    let of = |cpu: u32, taken: &[u32]| taken.iter().filter(|known| **known == cpu).count();
     let keeps = |irq: &Irq, cpu: Option<u32>, taken: &mut Vec<u32>| {
         let stays = cpu.filter(|cpu| {
             turn.contains(cpu)
-                && !taken.contains(cpu)
+                && of(*cpu, taken) < share
                 && irq.affinity.as_deref().is_some_and(|mask| mask.single() == Some(*cpu))
         });
         taken.extend(stays);
@@ -133,9 +136,7 @@ fn spread<'a>(case: &Case<'a>, nic: &Nic, turn: &[u32], moves: &mut Vec<Move<'a>
     };
     let rest: Vec<&Irq> =
         queues.iter().filter(|(irq, cpu)| !keeps(irq, *cpu, &mut taken)).map(|queue| queue.0).collect();
-    let free = turn.iter().filter(|cpu| !taken.contains(cpu)).chain(turn.iter().cycle());
     let mut seen = Vec::new();
-    let mut free = free.copied();
     for irq in rest {
         if seen.contains(&irq.irq) {
             continue;
@@ -143,8 +144,13 @@ fn spread<'a>(case: &Case<'a>, nic: &Nic, turn: &[u32], moves: &mut Vec<Move<'a>
         seen.push(irq.irq);
         if !is_movable(irq) {
             managed.push(format!("{} ({})", irq.irq, irq.name));
-        } else if let Some(cpu) = free.next() {
-            moves.push((irq, IdSet::from_ids([cpu])));
+        } else if let Some(cpu) = turn.iter().copied().min_by_key(|cpu| of(*cpu, &taken)) {
+            taken.push(cpu);
+            let cpus = IdSet::from_ids([cpu]);
+            // Where it is already, nothing is written.
+            if irq.affinity.as_deref() != Some(&cpus) {
+                moves.push((irq, cpus));
+            }
         }
     }
 }

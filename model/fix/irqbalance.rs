@@ -145,7 +145,11 @@ pub(super) fn start(case: &Case<'_>, banned: &IdSet) -> (Step, Vec<String>) {
     let commands = match banned.is_empty() {
         false if place.systemd => vec![
             "mkdir -p /run/systemd/system/irqbalance.service.d".to_owned(),
-            format!("(. /etc/default/irqbalance; echo \"IRQBALANCE_ARGS=\\\"$IRQBALANCE_ARGS {bans}\\\"\") > {RUN}"),
+            // Debian has its arguments in the first file, RHEL and openEuler in the second.
+            format!(
+                "(for f in /etc/default/irqbalance /etc/sysconfig/irqbalance; do [ -r $f ] && . $f; done; \
+                 echo \"IRQBALANCE_ARGS=\\\"$IRQBALANCE_ARGS {bans}\\\"\") > {RUN}"
+            ),
             format!(
                 "printf '[Service]\\nEnvironmentFile={RUN}\\n' > /run/systemd/system/irqbalance.service.d/90-topotop.conf"
             ),

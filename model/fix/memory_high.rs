@@ -43,6 +43,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let old = |none: &str| old.map_or_else(|| none.to_owned(), |old| old.to_string());
     plan.undo = setting.undo(&old("max"), &old("infinity"));
     plan.steps = vec![setting.step];
+    plan.kept = setting.kept;
     plan.commands = vec![setting.command];
     plan.risk = Risk::Disruptive;
     plan.breaks = vec![

@@ -82,6 +82,7 @@ fn set(case: &Case<'_>, group: &Group<'_>, plan: &mut Plan, old: u64, new: u64) 
     let setting = group.setting(case, &text::STEP, &bytes, &named("memory.max"), &named("MemoryMax"));
     let undo = setting.undo(&old.to_string(), &old.to_string());
     plan.steps.push(setting.step);
+    plan.kept.extend(setting.kept);
     plan.commands.push(setting.command);
     undo
 }

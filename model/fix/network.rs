@@ -33,6 +33,9 @@ pub(super) fn risks(case: &Case<'_>, nic: &Nic) -> Vec<String> {
             risks.push(shared::RiskBond { master: &master }.to_string());
         }
     }
+    if let Some(count) = nic.vfs.filter(|count| *count > 0) {
+        risks.push(shared::RiskVfs { count: &count }.to_string());
+    }
     risks
 }
 

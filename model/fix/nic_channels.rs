@@ -92,7 +92,8 @@ fn counts(case: &Case<'_>, nic: &Nic) -> Result<(String, String), Refusal> {
     let wanted = case.finding.number(evidence::WANTED).map_or(1, |wanted| wanted as u64);
     let kinds = [("combined", nic.channels.combined), ("rx", nic.channels.rx), ("tx", nic.channels.tx)];
     let (mut old, mut new) = (Vec::new(), Vec::new());
-    let is_combined = pair(nic.channels.combined).is_some();
+    // Drivers with both ways use one of them at a time: what has receive channels of its own has no combined ones.
+    let is_combined = pair(nic.channels.combined).is_some() && !is_split(nic);
     // Remaining queues of each direction.
     let (mut receive, mut send) = (0, 0);
     for (kind, channel) in kinds {
@@ -104,7 +105,8 @@ fn counts(case: &Case<'_>, nic: &Nic) -> Result<(String, String), Refusal> {
         };
         let set = case.number(kind, 0..=max)?;
         // A driver with combined channels may have others as well: they stay unless set.
-        let by_itself = (kind == "combined" || !is_combined).then(|| wanted.min(max).max(current));
+        let grows = if kind == "combined" { is_combined } else { !is_combined };
+        let by_itself = grows.then(|| wanted.min(max).max(current));
         let count = set.or(by_itself).unwrap_or(current);
         receive += if kind == "tx" { 0 } else { count };
         send += if kind == "rx" { 0 } else { count };
@@ -140,6 +142,11 @@ fn kept(case: &Case<'_>, nic: &Nic) -> Vec<Target> {
     let of_it = |irq: &&Irq| (irq.device == nic.name || queues.contains(&irq.irq)) && is_movable(irq);
     kept.extend(case.frame.irqs.iter().filter(of_it).map(affinity));
     kept
+}
+
+/// True where receive and transmit channels are separate although the driver could combine them.
+fn is_split(nic: &Nic) -> bool {
+    nic.channels.combined.current.value() == Some(0) && nic.channels.rx.current.value().is_some_and(|count| count > 0)
 }
 
 fn verify(case: &Case<'_>, nic: &Nic) -> Verify {
@@ -197,6 +204,23 @@ mod tests {
         );
         assert_eq!(split.commands, ["ethtool -L eth0 rx 3 tx 2"]);
         assert!(split.persistent.expect("one").text.contains("RxChannels=3\nTxChannels=2\n"));
+    }
+
+    #[test]
+    fn a_split_card_stays_split() {
+        let split = |frame: &mut Frame| {
+            frame.nics[0].channels.combined = channel(0, 8);
+            (frame.nics[0].channels.rx, frame.nics[0].channels.tx) = (channel(1, 8), channel(1, 8));
+        };
+        assert_eq!(plan(&FIX, "NIC-01", &[], split).expect("a plan").steps[0].new, "rx 4 tx 4");
+    }
+
+    #[test]
+    fn a_reset_takes_the_links_of_guests_down() {
+        let (frame, finding) = sick("NIC-01", |frame| frame.nics[0].vfs = Some(4));
+        let plan = plan_for(&FIX, &frame, &finding, &[], &surroundings()).expect("a plan");
+        assert_eq!(plan.risk, Risk::Dangerous);
+        assert!(plan.cuts_off.iter().any(|why| why.starts_with("4 SR-IOV virtual functions")), "{:?}", plan.cuts_off);
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use super::network::{guards, identity, link_file, net_admin, of_nic, pair, risks, word};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target, Verify, network};
+use crate::frame::Nic;
 use crate::locale::fix as shared;
 use crate::locale::fix::nic_rings as text;
 use crate::rules;
+use crate::rules::parts;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-RING",
@@ -35,7 +37,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.steps =
         vec![Step::new(text::STEP.to_string(), Target::Rings { nic: name.to_string() }, format!("rx {wanted}"))];
     plan.breaks =
-        vec![text::BREAKS_LINK.to_string(), text::BREAKS_MEMORY.to_string(), shared::BREAKS_MEASUREMENT.to_string()];
+        vec![text::BREAKS_LINK.to_string(), memory(nic, current, wanted), shared::BREAKS_MEASUREMENT.to_string()];
     plan.cuts_off = risks(case, nic);
     plan.risk = if plan.cuts_off.is_empty() { Risk::Disruptive } else { Risk::Dangerous };
     plan.needs = vec![net_admin(text::NEED)];
@@ -50,6 +52,16 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     };
     plan.persistent = link_file(nic, &format!("RxBufferSize={wanted}"));
     Ok(plan)
+}
+
+/// A receive buffer of most drivers: a page, or what a large MTU takes.
+const BUFFER: u64 = 4096;
+
+/// What the rings take: the driver fills each entry of each queue with a buffer.
+fn memory(nic: &Nic, current: u64, wanted: u64) -> String {
+    let queues = network::receiving(nic).count().max(1) as u64;
+    let size = parts::bytes(Some((wanted.saturating_sub(current) * queues).saturating_mul(BUFFER) as f64));
+    text::BreaksMemory { queues: &queues, entries: &wanted, size: &size }.to_string()
 }
 
 #[cfg(test)]

@@ -90,7 +90,8 @@ fn by_group(case: &Case<'_>, process: &Process, group: &Group<'_>, cpus: &IdSet,
     let pages = Step { essential: false, ..step(process, node) };
     plan.steps = [first.step, pages, last.step].map(|step| Step { restore: Restore::Roughly, ..step }).to_vec();
     // Kernels before 6.2 forget the masks that threads had.
-    plan.kept = vec![Target::Affinity { pid: process.pid, starttime: process.starttime }];
+    plan.kept = first.kept.into_iter().chain(last.kept).collect();
+    plan.kept.push(Target::Affinity { pid: process.pid, starttime: process.starttime });
     plan.needs.push(need());
     plan.breaks.push(text::BREAKS_REST.to_string());
     if process.policy.starts_with("bind") && parts::policy_nodes(&process.policy) != IdSet::from_ids([node]) {

@@ -44,9 +44,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
             settings.push((format!("queues/rx-{}/rps_cpus", queue.queue), mask(&cpus)));
         }
     }
-    let flows = case.number("flows", 0..=1 << 20)?;
+    // The kernel rounds both tables up to powers of two: other numbers would not read back.
+    let flows = case.number("flows", 0..=1 << 20)?.map(power_of_two);
     if let Some(flows) = flows {
-        let each = flows / queues.len().max(1) as u64;
+        let each = power_of_two(flows.div_ceil(queues.len().max(1) as u64));
         settings
             .extend(queues.iter().map(|queue| (format!("queues/rx-{}/rps_flow_cnt", queue.queue), each.to_string())));
     }
@@ -80,6 +81,11 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let files: Vec<String> = settings.iter().map(|(file, value)| format!("ATTR{{{file}}}=\"{value}\"")).collect();
     plan.persistent = udev_rule(nic, &files);
     Ok(plan)
+}
+
+/// At least so many, in a number that the kernel takes as it is; none stays none.
+fn power_of_two(flows: u64) -> u64 {
+    if flows == 0 { 0 } else { flows.next_power_of_two() }
 }
 
 /// The interface and the queues whose packets are steered.
@@ -140,7 +146,7 @@ fn sock_flows(case: &Case<'_>, flows: Option<u64>, plan: &mut Plan) {
     if sysctl(case.frame, NAME).is_none_or(|now| now < flows) {
         plan.commands.push(format!("sysctl -w {NAME}={flows}"));
         let target = Target::file(format!("/proc/sys/{}", NAME.replace('.', "/")));
-        plan.steps.push(Step::new(NAME, target, flows.next_power_of_two().to_string()));
+        plan.steps.push(Step::new(NAME, target, flows.to_string()));
     }
 }
 
@@ -200,6 +206,23 @@ mod tests {
         let plan = plan(&FIX, "NIC-04", &[("flows", "30000"), ("xps", "yes")], four).expect("a plan");
         let written: Vec<String> = plan.steps.iter().map(|step| format!("{} {}", step.target, step.new)).collect();
         insta::assert_snapshot!(written.join("\n"));
+    }
+
+    #[test]
+    fn flows_are_powers_of_two_in_commands_and_values() {
+        let one = |frame: &mut Frame| {
+            off(frame);
+            frame.sysctls.push(("net.core.rps_sock_flow_entries".into(), "0".into()));
+        };
+        let plan = plan(&FIX, "NIC-05", &[("flows", "30000")], one).expect("a plan");
+        let of =
+            |name: &str| plan.steps.iter().find(|step| step.target.to_string().ends_with(name)).map(|step| &*step.new);
+        assert_eq!(of("rps_sock_flow_entries"), Some("32768"));
+        let each: u64 = of("rps_flow_cnt").and_then(|each| each.parse().ok()).expect("a number");
+        assert!(each.is_power_of_two() && each <= 32_768, "{each}");
+        assert!(plan.commands.iter().any(|line| line == "sysctl -w net.core.rps_sock_flow_entries=32768"));
+        let none = super::power_of_two(0);
+        assert_eq!(none, 0, "off stays off");
     }
 
     #[test]

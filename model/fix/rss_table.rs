@@ -22,7 +22,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     if nic.rss_indirection.is_empty() {
         return Err(Refusal::until(text::Unread { nic: &name }.to_string(), text::NEEDS_DRIVER.to_string()));
     }
-    let queues = case.number("queues", 1..=all)?.unwrap_or(all);
+    // A queue without an entry receives nothing, and drivers refuse to spread over more queues than they have entries.
+    let entries: u64 = nic.rss_indirection.iter().map(|entry| entry.1).sum();
+    let most = all.min(entries).max(1);
+    let queues = case.number("queues", 1..=most)?.unwrap_or(most);
     if is_even(nic, queues) {
         let why = text::Even { nic: &name, queues: &queues }.to_string();
         let needs = text::NeedsFlows { nic: &word(nic) }.to_string();
@@ -77,6 +80,14 @@ mod tests {
         let three = plan(&FIX, "NIC-04", &[("queues", "3")], favours).expect("a plan");
         assert_eq!(three.steps[0].new, "equal 3");
         assert!(plan(&FIX, "NIC-04", &[("queues", "5")], favours).is_err());
+    }
+
+    #[test]
+    fn never_more_queues_than_entries() {
+        let small = |frame: &mut Frame| frame.nics[0].rss_indirection = vec![(0, 1), (2, 1), (3, 1)];
+        assert_eq!(plan(&FIX, "NIC-04", &[], small).expect("a plan").steps[0].new, "equal 3");
+        let Err(Refusal::Refused { why, .. }) = plan(&FIX, "NIC-04", &[("queues", "4")], small) else { panic!() };
+        assert_eq!(why, "invalid queues=4: use a number from 1 to 3");
     }
 
     #[test]

@@ -73,6 +73,14 @@ pub enum Target {
         /// `MemoryHigh`.
         property: String,
     },
+    /// The drop-in that `systemctl set-property --runtime` writes for a property of a unit: its text, or nothing where there
+    /// is none.
+    UnitDropIn {
+        /// `rabbitmq.service`.
+        unit: String,
+        /// `MemoryHigh`.
+        property: String,
+    },
     /// Whether a daemon runs: `stopped`, `running`, or `running without 24,26` where it leaves interrupts alone; known
     /// by its process, not by an exit status.
     Service {
@@ -124,6 +132,11 @@ impl Target {
             _ => is_same("", wanted, value),
         }
     }
+}
+
+/// Where systemd keeps a property that was set until the next boot, below the root.
+pub fn drop_in(unit: &str, property: &str) -> String {
+    format!("run/systemd/system.control/{unit}.d/50-{property}.conf")
 }
 
 /// Bytes by node as they are wanted of so many in all: `0:1048576 3:4096`, or a list of nodes that share them alike.
@@ -197,6 +210,7 @@ impl fmt::Display for Target {
             Self::IoPriority { pid, .. } => write!(f, "I/O priority of {pid}"),
             Self::Pages { pid, .. } => write!(f, "pages of {pid}"),
             Self::UnitProperty { unit, property } => write!(f, "{property} of {unit}"),
+            Self::UnitDropIn { unit, property } => write!(f, "/{}", drop_in(unit, property)),
             Self::DirtyLimit { background: true } => f.write_str("vm.dirty_background_bytes or _ratio"),
             Self::DirtyLimit { background: false } => f.write_str("vm.dirty_bytes or _ratio"),
             Self::Service { name } => f.write_str(name),

@@ -138,9 +138,11 @@ fn target(frame: &Frame, process: &Process, set: Option<&IdSet>, taken: &mut Vec
         return Err(text::Offline { process: &who }.to_string());
     }
     let movable: Vec<&Thread> = threads.iter().filter(|thread| is_movable(thread)).collect();
-    let there = |thread: &&Thread| thread.affinity.as_deref() == Some(&cpus);
+    // A mask may name CPUs that are offline or outside the cpuset: the kernel uses the rest.
+    let is_so = |mask: &IdSet| mask.intersection(&allowed) == cpus;
+    let there = |thread: &&Thread| thread.affinity.as_deref().is_some_and(is_so);
     let read: Vec<&IdSet> = process.thread_affinities.iter().map(|group| &*group.cpus).collect();
-    let are_all = !read.is_empty() && read.iter().all(|mask| **mask == cpus);
+    let are_all = !read.is_empty() && read.iter().all(|mask| is_so(mask));
     if (!movable.is_empty() && movable.iter().all(there)) || (movable.is_empty() && are_all) {
         return Err(if allowed == cpus {
             text::HasCpuset { process: &who, cpus: &cpus }.to_string()

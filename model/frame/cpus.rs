@@ -186,6 +186,23 @@ impl Topology {
         self.nodes.iter().filter(|node| node.has_cpus)
     }
 
+    /// Where memory is local to CPUs of a node: the node itself, or the nearest ones with memory if it has none.
+    pub fn memory_homes(&self, node: u32) -> IdSet {
+        let has_memory = |id: u32| self.node(id).is_none_or(|node| node.has_memory);
+        if has_memory(node) {
+            return IdSet::from_ids([node]);
+        }
+        let distances = self.node(node).map(|node| node.distances.as_slice()).unwrap_or_default();
+        let others = || distances.iter().filter(|(id, _)| *id != node && has_memory(*id));
+        let nearest = others().map(|(_, distance)| *distance).min();
+        IdSet::from_ids(others().filter(|(_, distance)| Some(*distance) == nearest).map(|(id, _)| *id))
+    }
+
+    /// The distance between two nodes; none where it is not known.
+    pub fn distance(&self, from: u32, to: u32) -> Option<u32> {
+        self.node(from)?.distances.iter().find(|(id, _)| *id == to).map(|(_, distance)| *distance)
+    }
+
     /// The node of a CPU.
     pub fn node_of(&self, cpu: u32) -> Option<u32> {
         self.cpu(cpu)?.node.value()

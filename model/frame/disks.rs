@@ -32,6 +32,10 @@ pub struct Disk {
     pub scheduler: Arc<str>,
     /// True when it spins.
     pub rotational: Known<bool>,
+    /// True where its cache is write-through or kept up by a capacitor: the kernel sends it no flushes.
+    pub write_through: Known<bool>,
+    /// Requests that its hardware queues take together.
+    pub depth: Option<u64>,
     /// Node of its controller.
     pub node: Known<u32>,
     /// Size.

@@ -34,6 +34,8 @@ pub struct Memory {
     pub swap_free_bytes: Known<u64>,
     /// Allocations that had to reclaim first.
     pub allocstall_per_second: Option<f64>,
+    /// Reclaims on a full node before another one was tried (`vm.zone_reclaim_mode`), per second.
+    pub zone_reclaims_per_second: Option<f64>,
     /// Pages scanned by allocating tasks.
     pub pgscan_direct_per_second: Option<f64>,
     /// Pages reclaimed by kswapd and allocating tasks, per second; what groups reclaim at limits of their own is not in it.

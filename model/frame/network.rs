@@ -156,8 +156,11 @@ pub struct Nic {
     pub driver: Arc<str>,
     /// Bus address.
     pub bus_info: Arc<str>,
-    /// `physical`, `virtual`, `loopback`; empty when unread.
+    /// `physical`, `virtual`, `loopback`; empty when unread. What stands for a port of a switch in the card, and what
+    /// hands its traffic to a virtual function, is virtual: the traffic counts where the hardware is.
     pub kind: Arc<str>,
+    /// Virtual functions of its device that are switched on; guests lose their links when it is reset.
+    pub vfs: Option<u64>,
     /// Node of its device.
     pub node: Known<u32>,
     /// CPUs next to its device.

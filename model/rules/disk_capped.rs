@@ -13,6 +13,7 @@ pub(crate) const UTILISATION: Threshold = ID.threshold(text::threshold::UTILISAT
 pub(crate) const VARIATION: Threshold = ID.threshold(text::threshold::VARIATION, 0.03, "fraction");
 pub(crate) const SECONDS: Threshold = ID.threshold(text::threshold::SECONDS, 30.0, "s");
 pub(crate) const QUEUE: Threshold = ID.threshold(text::threshold::QUEUE, 2.0, "");
+pub(crate) const AWAIT: Threshold = ID.threshold(text::threshold::AWAIT, 2.0, "ms");
 pub(crate) const REQUESTS: Threshold = ID.threshold(text::threshold::REQUESTS, 50.0, "1/s");
 
 pub(crate) const RULE: Rule = Rule {
@@ -24,7 +25,7 @@ pub(crate) const RULE: Rule = Rule {
     limits: |_| &[ResourceKind::Disk],
     reads: &[Input::Disks],
     sources: &["/proc/diskstats"],
-    thresholds: &[UTILISATION, VARIATION, SECONDS, QUEUE, REQUESTS],
+    thresholds: &[UTILISATION, VARIATION, SECONDS, QUEUE, REQUESTS, AWAIT],
     references: &["Documentation/admin-guide/iostats.rst"],
     pace: Pace { warm_up: 30, ..Pace::USUAL },
     judge,
@@ -42,7 +43,8 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         };
         let full = disk.utilisation.is_some_and(|share| share >= context.limit(&UTILISATION))
-            && disk.queue_depth.is_some_and(|depth| depth >= context.limit(&QUEUE));
+            && disk.queue_depth.is_some_and(|depth| depth >= context.limit(&QUEUE))
+            && disk.await_ms.value().is_some_and(|ms| ms >= context.limit(&AWAIT));
         if !full || requests < context.limit(&REQUESTS) {
             continue;
         }

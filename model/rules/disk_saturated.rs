@@ -14,6 +14,8 @@ pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.7, "fra
 pub(crate) const QUEUE: Threshold = ID.threshold(text::threshold::QUEUE, 4.0, "");
 pub(crate) const AWAIT: Threshold = ID.threshold(text::threshold::AWAIT, 20.0, "ms");
 pub(crate) const AWAIT_ROTATING: Threshold = ID.threshold(text::threshold::AWAIT_ROTATING, 50.0, "ms");
+pub(crate) const AWAIT_QUEUED: Threshold = ID.threshold(text::threshold::AWAIT_QUEUED, 5.0, "ms");
+pub(crate) const CAPACITY: Threshold = ID.threshold(text::threshold::CAPACITY, 0.5, "fraction");
 pub(crate) const CRITICAL: Threshold = ID.threshold(text::threshold::CRITICAL, 0.2, "fraction");
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,7 +27,7 @@ pub(crate) const RULE: Rule = Rule {
     limits: |_| &[ResourceKind::Disk],
     reads: &[Input::Disks],
     sources: &["/proc/diskstats"],
-    thresholds: &[UTILISATION, EXIT, QUEUE, AWAIT, AWAIT_ROTATING, CRITICAL],
+    thresholds: &[UTILISATION, EXIT, QUEUE, AWAIT, AWAIT_ROTATING, AWAIT_QUEUED, CAPACITY, CRITICAL],
     references: &["Documentation/admin-guide/iostats.rst"],
     pace: Pace::USUAL,
     judge,

@@ -13,6 +13,7 @@ pub(crate) const SIZE: Threshold = ID.threshold(text::threshold::SIZE, 16384.0, 
 pub(crate) const WRITES: Threshold = ID.threshold(text::threshold::WRITES, 50.0, "1/s");
 pub(crate) const UTILISATION: Threshold = ID.threshold(text::threshold::UTILISATION, 0.6, "fraction");
 pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.4, "fraction");
+pub(crate) const SINGLE: Threshold = ID.threshold(text::threshold::SINGLE, 2.0, "");
 pub(crate) const PRESSURE: Threshold = ID.threshold(text::threshold::PRESSURE, 0.1, "fraction");
 
 pub(crate) const RULE: Rule = Rule {
@@ -25,7 +26,7 @@ pub(crate) const RULE: Rule = Rule {
     limits: |_| &[ResourceKind::Disk],
     reads: &[Input::Disks],
     sources: &["/proc/diskstats"],
-    thresholds: &[FLUSHES, SIZE, WRITES, UTILISATION, EXIT, PRESSURE],
+    thresholds: &[FLUSHES, SIZE, WRITES, UTILISATION, EXIT, PRESSURE, SINGLE],
     references: &["Documentation/admin-guide/iostats.rst", "https://www.rabbitmq.com/docs/confirms"],
     pace: Pace::QUICK,
     judge,
@@ -47,15 +48,25 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         };
         let size = written / writes.max(1.0);
-        let many = writes >= context.limit(&WRITES)
-            && flushes >= context.limit(&FLUSHES) * writes
-            && size <= context.limit(&SIZE);
-        if !many {
+        let small = writes >= context.limit(&WRITES) && size <= context.limit(&SIZE);
+        // The kernel sends no flushes to such a cache: whoever waits for each write shows as one request at a time.
+        let through = disk.write_through.value() == Some(true) && flushes < context.limit(&FLUSHES) * writes;
+        let single = disk.queue_depth.is_some_and(|depth| depth <= context.limit(&SINGLE));
+        if !small || (if through { !single } else { flushes < context.limit(&FLUSHES) * writes }) {
+            continue;
+        }
+        if through && pressure.is_none() {
+            context.unchecked(subject, &text::WRITE_THROUGH, &text::WRITE_THROUGH_REQUIRES);
             continue;
         }
         let felt = pressure.is_none_or(|ratio| ratio >= context.limit(&PRESSURE));
         let writers = disk_text::services(frame, disk, 0.1);
-        let hit = Hit::new(subject.clone(), 0.7)
+        let hit = Hit::new(subject.clone(), if through { 0.5 } else { 0.7 })
+            .text(
+                evidence::CACHE,
+                if through { "write through" } else { "write back" },
+                "/sys/block/*/queue/write_cache",
+            )
             .enters(utilisation >= context.limit(&UTILISATION) && felt)
             .number(evidence::FLUSHES, flushes, "1/s", "/proc/diskstats")
             .number(evidence::WRITES, writes, "1/s", "/proc/diskstats")
@@ -75,6 +86,12 @@ fn title(finding: &Finding) -> String {
     let (subject, size) = (&finding.subject, &parts::bytes(finding.number(evidence::SIZE)));
     let flushes = &parts::count(finding.number(evidence::FLUSHES));
     let writes = &parts::count(finding.number(evidence::WRITES));
+    if finding.text(evidence::CACHE) == "write through" {
+        return match &finding.text(evidence::WRITERS) {
+            &"" => text::TitleThrough { subject, writes, size }.to_string(),
+            writers => text::TitleThroughWriters { subject, writes, size, writers }.to_string(),
+        };
+    }
     match &finding.text(evidence::WRITERS) {
         &"" => text::Title { subject, flushes, writes, size }.to_string(),
         writers => text::TitleWriters { subject, flushes, writes, size, writers }.to_string(),

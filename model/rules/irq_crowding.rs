@@ -61,7 +61,7 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// CPUs that alone serve several busy receive queues of an interface, with the number of queues. A queue that never runs
+/// CPUs that alone serve more busy receive queues of an interface than an even spread gives them, with their number. A queue that never runs
 /// empty polls and raises no interrupts: without a packet counter it counts as busy if it raised interrupts before and
 /// its CPU is busy with softirq.
 pub(super) fn crowded(frame: &Frame, nic: &Nic) -> BTreeMap<u32, usize> {
@@ -81,7 +81,19 @@ pub(super) fn crowded(frame: &Frame, nic: &Nic) -> BTreeMap<u32, usize> {
             queues.entry(cpu).or_default().insert(queue.queue);
         }
     }
-    queues.into_iter().map(|(cpu, queues)| (cpu, queues.len())).filter(|(_, queues)| *queues > 1).collect()
+    let busy: usize = queues.values().map(BTreeSet::len).sum();
+    // With more queues than CPUs some CPU has to serve several.
+    let even = busy.div_ceil(usable(frame, nic).max(1)).max(1);
+    queues.into_iter().map(|(cpu, queues)| (cpu, queues.len())).filter(|(_, queues)| *queues > even).collect()
+}
+
+/// CPUs that the queues of an interface could use: those of its node that are not isolated, else all.
+fn usable(frame: &Frame, nic: &Nic) -> usize {
+    let open = |cpus: &IdSet| cpus.iter().filter(|cpu| frame.cpu(*cpu).is_none_or(|cpu| !cpu.isolated)).count();
+    let online = &frame.topology.cpus_online;
+    let node = nic.node.value().and_then(|node| frame.topology.node(node)).map(|node| &node.cpus);
+    let near = node.map_or(0, |cpus| open(&cpus.intersection(online)));
+    if near > 0 { near } else { open(online) }
 }
 
 /// Softirq share from which a CPU polls its queues.
@@ -101,7 +113,7 @@ fn title(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::crowded;
-    use crate::frame::{Cpu, CpuShares, Frame, Nic, Queue};
+    use crate::frame::{Cpu, CpuShares, Frame, Nic, Queue, Topology};
     use crate::{IdSet, Known};
     use std::sync::Arc;
 
@@ -121,9 +133,31 @@ mod tests {
         let frame = |softirq| {
             let shares = CpuShares { softirq, ..CpuShares::default() };
             let cpus = vec![Cpu { id: 1, shares: Some(shares), ..Cpu::default() }];
-            Frame { interval_seconds: Some(1.0), cpus, ..Frame::default() }
+            let topology = Topology { cpus_online: IdSet::from_ids(0..4), ..Topology::default() };
+            Frame { interval_seconds: Some(1.0), cpus, topology: Arc::new(topology), ..Frame::default() }
         };
         assert_eq!(crowded(&frame(0.9), &nic).get(&1), Some(&2));
         assert!(crowded(&frame(0.1), &nic).is_empty());
+    }
+
+    #[test]
+    fn an_even_card_with_more_queues_than_cpus_crowds_nobody() {
+        let queue = |queue, cpu| Queue {
+            queue,
+            direction: "rx".into(),
+            irq: Known::Value(60 + queue),
+            cpus: Some(Arc::new(IdSet::from_ids([cpu]))),
+            packets_per_second: Some(1000.0),
+            ..Queue::default()
+        };
+        let topology = Topology { cpus_online: IdSet::from_ids(0..8), ..Topology::default() };
+        let frame = Frame { interval_seconds: Some(1.0), topology: Arc::new(topology), ..Frame::default() };
+        let even = Nic { queues: (0..16).map(|id| queue(id, id % 8)).collect(), ..Nic::default() };
+        assert!(crowded(&frame, &even).is_empty());
+        let uneven =
+            Nic { queues: (0..16).map(|id| queue(id, if id < 5 { 0 } else { id % 8 })).collect(), ..Nic::default() };
+        assert_eq!(crowded(&frame, &uneven).into_iter().collect::<Vec<_>>(), [(0, 6)]);
+        let half = Nic { queues: (0..8).map(|id| queue(id, id % 4)).collect(), ..Nic::default() };
+        assert_eq!(crowded(&frame, &half).len(), 4, "four CPUs have none");
     }
 }

@@ -50,8 +50,9 @@ fn judge(context: &mut RuleContext<'_>) {
         };
         let places = frame.topology.cpus.iter().filter(|cpu| affinity.contains(cpu.id));
         let mut runs = places.filter_map(|cpu| cpu.node.value());
-        // Nearly every process may allocate on the node of its first CPU.
-        if runs.clone().any(allowed) {
+        // Nearly every process may allocate on the node of its first CPU. A node without memory has none to give: its
+        // nearest ones do.
+        if runs.clone().any(|node| frame.topology.memory_homes(node).iter().any(allowed)) {
             continue;
         }
         let memory: Vec<u32> = frame.topology.nodes.iter().map(|node| node.id).filter(|node| allowed(*node)).collect();

@@ -58,7 +58,7 @@ fn judge(context: &mut RuleContext<'_>) {
         }
         let Some(memory) = &process.memory else { continue };
         let balanced = frame.memory.numa_hint_local_ratio.is_some_and(|local| local >= context.limit(&LOCAL));
-        let near = f64::from(farthest(frame)) <= context.limit(&DISTANCE);
+        let near = f64::from(farthest(frame, process)) <= context.limit(&DISTANCE);
         let hit = Hit::new(Subject::Process(process.pid, process.starttime), 0.6)
             .severity(if balanced || near { Severity::Info } else { Severity::Warning })
             .known(evidence::REMOTE, memory.remote_ratio, "fraction", memory.source.name())
@@ -83,7 +83,9 @@ fn online_each(frame: &Frame) -> u64 {
 /// True if each of two nodes has a large share of its CPU time and of its memory.
 pub(super) fn is_spread(frame: &Frame, process: &Process) -> bool {
     let Some(memory) = &process.memory else { return false };
-    let least = SHARE.value;
+    let nodes = frame.topology.cpu_nodes().filter(|node| node.has_memory).count().max(1);
+    // An even share of many nodes is a small one.
+    let least = SHARE.value.min(EVEN / nodes as f64);
     let cpu: f64 = process.cpu_by_node.iter().map(|(_, cores)| cores).sum();
     let bytes: u64 = memory.by_node.iter().map(|(_, bytes)| bytes).sum();
     let both = |node: &crate::frame::NodePlace| {
@@ -94,9 +96,25 @@ pub(super) fn is_spread(frame: &Frame, process: &Process) -> bool {
     frame.topology.cpu_nodes().filter(|node| both(node)).count() >= 2
 }
 
-/// The largest distance between two nodes; zero if unknown.
-pub(super) fn farthest(frame: &Frame) -> u32 {
-    frame.topology.nodes.iter().flat_map(|node| &node.distances).map(|(_, distance)| *distance).max().unwrap_or(0)
+/// Part of an even share that is enough where there are many nodes.
+const EVEN: f64 = 0.8;
+/// Share of CPU time or memory from which a node counts for the distance.
+const COUNTS: f64 = 0.05;
+
+/// The largest distance between a node that a process runs on and one that it has its memory on; zero if unknown.
+pub(super) fn farthest(frame: &Frame, process: &Process) -> u32 {
+    let Some(memory) = &process.memory else { return 0 };
+    let cores: f64 = process.cpu_by_node.iter().map(|(_, cores)| cores).sum();
+    let bytes: u64 = memory.by_node.iter().map(|(_, bytes)| bytes).sum();
+    let runs = process.cpu_by_node.iter().filter(|(_, here)| *here >= COUNTS * cores && *here > 0.0);
+    let lives: Vec<u32> = memory
+        .by_node
+        .iter()
+        .filter(|(_, here)| *here > 0 && *here as f64 >= COUNTS * bytes as f64)
+        .map(|(node, _)| *node)
+        .collect();
+    let pairs = runs.flat_map(|(from, _)| lives.iter().map(move |to| (*from, *to)));
+    pairs.filter_map(|(from, to)| frame.topology.distance(from, to)).max().unwrap_or(0)
 }
 
 /// `n0 1.9 cores, n1 0.1 cores`.

@@ -137,11 +137,15 @@ fn channel_counts(frame: &Frame) -> String {
     if counts.is_empty() { text::PREFLIGHT_NONE.to_string() } else { counts }
 }
 
-/// The receiving channels: kind, current and maximum number.
+/// The receiving channels: kind, current and maximum number. A driver that could combine them and has none combined uses
+/// separate ones.
 fn channels(nic: &Nic) -> Option<(&'static str, u64, u64)> {
-    [("combined", nic.channels.combined), ("rx", nic.channels.rx)].into_iter().find_map(|(kind, channel)| {
-        Some((kind, channel.current.value()?, channel.max.value()?)).filter(|(_, _, max)| *max > 0)
-    })
+    let kinds =
+        [("combined", nic.channels.combined), ("rx", nic.channels.rx)].into_iter().filter_map(|(kind, channel)| {
+            Some((kind, channel.current.value()?, channel.max.value()?)).filter(|(_, _, max)| *max > 0)
+        });
+    let kinds: Vec<_> = kinds.collect();
+    kinds.iter().find(|kind| kind.1 > 0).or(kinds.first()).copied()
 }
 
 /// Cores that can use a channel: those of the node of the interface, else all.

@@ -60,10 +60,16 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         }
         let enters = remote - memory.error >= context.limit(&REMOTE);
-        let far = remote >= context.limit(&CRITICAL) && memory_spread::farthest(frame) >= 20;
+        let distance = memory_spread::farthest(frame, process);
+        let severity = match distance {
+            // Halves of one package (SNC, NPS) are hardly farther than the node itself.
+            1.. if f64::from(distance) <= memory_spread::DISTANCE.value => Severity::Info,
+            20.. if remote >= context.limit(&CRITICAL) => Severity::Critical,
+            _ => Severity::Warning,
+        };
         let hit = Hit::new(subject.clone(), 0.8)
             .enters(enters)
-            .severity(if far { Severity::Critical } else { Severity::Warning })
+            .severity(severity)
             .number(evidence::REMOTE, remote, "fraction", memory.source.name())
             .number(evidence::ERROR, memory.error, "fraction", memory.source.name())
             .known(evidence::CPU, process.cpu_cores, "cores", "/proc/PID/stat")

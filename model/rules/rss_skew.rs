@@ -56,12 +56,15 @@ fn judge(context: &mut RuleContext<'_>) {
             context.unchecked(subject, &text::UNCHECKED_CPUS, "/proc/irq/N/effective_affinity_list");
             continue;
         };
-        let (share, count) = (most / sum.max(1.0), queues.len() as f64);
+        // Queues that the table leaves out receive nothing by design: they are no peers.
+        let peers = nic.rss_indirection.iter().filter(|entry| entry.1 > 0).count();
+        let peers = if peers == 0 { queues.len() } else { peers.min(queues.len()) };
+        let (share, count) = (most / sum.max(1.0), peers as f64);
         let skew = share * count;
         if skew < context.limit(&EXIT) || busy < context.limit(&BUSY) * 0.75 {
             continue;
         }
-        let (table, evenness) = indirection(nic, hottest.queue, queues.len());
+        let (table, evenness) = indirection(nic, hottest.queue, peers);
         let hit = Hit::new(subject, if evenness == Evenness::Uneven { 0.8 } else { 0.6 })
             .enters((skew >= context.limit(&SKEW) || share >= 0.9) && busy >= context.limit(&BUSY))
             .number(evidence::QUEUE, f64::from(hottest.queue), "", "ethtool -S")
@@ -99,14 +102,14 @@ impl Evenness {
 }
 
 /// The share of each queue in the table, and whether the table favours the busiest.
-fn indirection(nic: &Nic, hottest: u32, queues: usize) -> (String, Evenness) {
+fn indirection(nic: &Nic, hottest: u32, peers: usize) -> (String, Evenness) {
     let entries = &nic.rss_indirection;
     let sum: u64 = entries.iter().map(|entry| entry.1).sum();
     if sum == 0 {
         return (text::TABLE_UNKNOWN.to_string(), Evenness::Unknown);
     }
     let own = entries.iter().find(|entry| entry.0 == hottest).map_or(0, |entry| entry.1);
-    let uneven = own as f64 / sum as f64 * queues as f64 >= 2.0;
+    let uneven = own as f64 / sum as f64 * peers as f64 >= 2.0;
     let shares =
         entries.iter().map(|(queue, count)| format!("{queue}: {}", parts::percent(Some(*count as f64 / sum as f64))));
     (parts::list(shares, 16), if uneven { Evenness::Uneven } else { Evenness::Even })

@@ -1,9 +1,11 @@
 //! META-01: some data is unreadable.
 
 use super::{Finding, Hit, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
+use crate::frame::{Frame, Process};
 use crate::locale::evidence;
 use crate::locale::rule::unreadable_data as text;
 use crate::{Gap, Reason};
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// Its id.
@@ -43,9 +45,34 @@ fn judge(context: &mut RuleContext<'_>) {
             ),
             "gaps",
         );
-    context.hit(hit);
+    let hidden = hidden(context.frame());
+    context.hit(if hidden.is_empty() {
+        hit
+    } else {
+        hit.text(evidence::PROCESSES, parts::list(hidden, 4), "/proc/PID/io")
+    });
 }
 
+/// Busy processes whose counters could not be read, the busiest first.
+fn hidden(frame: &Frame) -> Vec<String> {
+    let denied = |gap: &Gap| gap.reason == Reason::PermissionDenied && &*gap.path == "proc/*/io";
+    if !frame.gaps.iter().any(denied) {
+        return Vec::new();
+    }
+    let busy = |process: &&Process| process.cpu_cores.is_some_and(|cores| cores >= BUSY) && !process.kernel;
+    let unread = |process: &&Process| process.read_bytes_per_second.is_none();
+    let mut processes: Vec<&Process> = frame.processes.iter().filter(busy).filter(unread).collect();
+    processes.sort_by(|a, b| b.cpu_cores.partial_cmp(&a.cpu_cores).unwrap_or(Ordering::Equal).then(a.pid.cmp(&b.pid)));
+    processes.iter().map(|process| format!("{} ({})", process.comm, process.pid)).collect()
+}
+
+/// CPUs that a process uses whose missing counters matter.
+const BUSY: f64 = 0.05;
+
 fn title(finding: &Finding) -> String {
-    text::Title { files: &finding.text(evidence::FILES), needs: &finding.text(evidence::NEEDS) }.to_string()
+    let (files, needs) = (&finding.text(evidence::FILES), &finding.text(evidence::NEEDS));
+    match &finding.text(evidence::PROCESSES) {
+        &"" => text::Title { files, needs }.to_string(),
+        processes => text::TitleProcesses { files, processes, needs }.to_string(),
+    }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 /// Its id.
 pub const ID: RuleId = RuleId::new("NUMA-07");
 pub(crate) const SCANNED: Threshold = ID.threshold(text::threshold::SCANNED, 100.0, "1/s");
+pub(crate) const RECLAIMS: Threshold = ID.threshold(text::threshold::RECLAIMS, 10.0, "1/s");
 pub(crate) const OTHERS: Threshold = ID.threshold(text::threshold::OTHERS, 0.25, "fraction");
 
 pub(crate) const RULE: Rule = Rule {
@@ -20,8 +21,8 @@ pub(crate) const RULE: Rule = Rule {
     limits: |_| &[ResourceKind::Remote],
     needs_load: true,
     reads: &[Input::Nodes],
-    sources: &["/proc/sys/vm/zone_reclaim_mode", "node*/vmstat"],
-    thresholds: &[SCANNED, OTHERS],
+    sources: &["/proc/sys/vm/zone_reclaim_mode", "/proc/vmstat zone_reclaim_*", "node*/vmstat"],
+    thresholds: &[SCANNED, RECLAIMS, OTHERS],
     references: &["Documentation/admin-guide/sysctl/vm.rst"],
     pace: Pace { at_once: true, ..Pace::QUICK },
     preflight: Some(Preflight { name: text::PREFLIGHT, says: preflight::zone_reclaim }),
@@ -49,11 +50,15 @@ fn judge(context: &mut RuleContext<'_>) {
     };
     let scanned = frame.nodes.iter().filter_map(|node| node.pgscan_direct_per_second).fold(0.0, f64::max);
     let roomy = frame.nodes.iter().filter_map(free).any(|share| share >= context.limit(&OTHERS));
-    let hurts = scanned >= context.limit(&SCANNED) && roomy;
+    // Most kernels count direct reclaim of the machine only, but reclaims for this setting apart.
+    let reclaims = frame.memory.zone_reclaims_per_second;
+    let many = reclaims.is_some_and(|reclaims| reclaims >= context.limit(&RECLAIMS));
+    let hurts = (many || scanned >= context.limit(&SCANNED)) && roomy;
     let hit = Hit::new(Subject::Host, 0.8)
         .severity(if hurts { Severity::Warning } else { Severity::Info })
         .would_hurt()
         .text(evidence::MODE, Arc::clone(mode), "/proc/sys/vm/zone_reclaim_mode")
+        .known(evidence::RECLAIMS, reclaims, "1/s", "/proc/vmstat zone_reclaim_*")
         .number(evidence::SCANNED, scanned, "1/s", "node*/vmstat");
     context.hit(hit);
 }

@@ -49,6 +49,10 @@ table! {
         node: Num = 21 (Fact, None, "sys/block/*/device/numa_node"),
         /// Model as the device names itself.
         model: Text = 22 (Fact, None, "sys/block/*/device/model"),
+        /// `write back` or `write through`.
+        write_cache: Text = 23 (Fact, None, "sys/block/*/queue/write_cache"),
+        /// Requests that its hardware queues take together.
+        depth: Num = 24 (Fact, Count, "sys/block/*/queue/nr_requests"),
     }
 }
 

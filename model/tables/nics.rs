@@ -85,6 +85,10 @@ table! {
         allowance_exceeded: Num = 39 (Counter, Count, "ETHTOOL_GSTATS"),
         /// Entries of the RSS indirection table by receive queue.
         rss_indirection: Sparse = 40 (Fact, Count, "ETHTOOL_GRXFHINDIR"),
+        /// Virtual functions that are switched on.
+        vfs: Num = 41 (Fact, Count, "sys/class/net/*/device/sriov_numvfs"),
+        /// The port of its device that it stands for: `p0`, `pf0vf3`; empty where it has no name.
+        port: Text = 42 (Fact, None, "sys/class/net/*/phys_port_name"),
     }
 }
 

@@ -22,6 +22,7 @@ pub use hold::Hold;
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use topotop_collectors::probe::{self, Unread};
 use topotop_collectors::{Root, surroundings};
@@ -177,6 +178,7 @@ impl Machine for Kernel {
             Target::Pages { pid, starttime } => pages::write(&self.root, *pid, *starttime, value, tell),
             Target::IoPriority { pid, .. } => ioprio::write(&self.root, *pid, key, value),
             Target::UnitProperty { unit, property } => unit::write(&self.root, unit, property, value),
+            Target::UnitDropIn { unit, property } => unit::write_drop_in(Path::new("/"), unit, property, value),
         }
     }
 }

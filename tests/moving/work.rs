@@ -109,12 +109,13 @@ impl Machine {
         let count = process.threads.len();
         let flags = if process.kernel { 0x0020_8040 } else { 0x0040_0000 };
         let stat = |id: u32, thread: &Thread, run: f64| {
+            let ticks = format!("{{100+{}}}", run * 100.0);
+            let (user, system) = if process.kernel { ("0", ticks.as_str()) } else { (ticks.as_str(), "50") };
             format!(
-                "{id} ({}) {} 1 {pid} {pid} 0 -1 {flags} 1 0 2 0 {{100+{}}} 50 0 0 20 0 {count} 0 {} 104857600 {} \
+                "{id} ({}) {} 1 {pid} {pid} 0 -1 {flags} 1 0 2 0 {user} {system} 0 0 20 0 {count} 0 {} 104857600 {} \
                  18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 {} 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
                 thread.comm,
                 thread.state,
-                run * 100.0,
                 500 + pid,
                 process.rss_mib * 256,
                 thread.cpu

@@ -7,7 +7,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::fix::offered;
 use topotop_model::locale::screen::findings as text;
-use topotop_model::rules::Finding;
+use topotop_model::rules::{Finding, unreadable_data};
 
 /// Lines of a title before it is cut.
 const TITLE: usize = 2;
@@ -29,13 +29,13 @@ impl Room {
 
 /// Draws the worst findings: each in up to two lines, with the first thing to do where there is room.
 pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-    if cx.judgement.findings.is_empty() {
+    if shown(cx).next().is_none() {
         Pen::new(cx, area, 0, buf).all_clear();
         return;
     }
     let (rooms, more) = share_out(cx, area);
     let mut y = 0;
-    for (finding, room) in cx.judgement.findings.iter().zip(rooms) {
+    for (finding, room) in shown(cx).zip(rooms) {
         one(cx, finding, room, Rect { y: area.y + y, height: room.rows(), ..area }, buf);
         y += room.rows();
     }
@@ -45,9 +45,15 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
+/// Findings about the machine. What this program may not read is no news while it lasts: the title line and the list of
+/// gaps tell it, and the list of findings.
+fn shown<'a>(cx: &'a Cx<'_>) -> impl Iterator<Item = &'a Finding> {
+    cx.judgement.findings.iter().filter(|finding| finding.rule.id != unreadable_data::ID)
+}
+
 /// The rows that it could use at a width.
 pub fn compact_rows(cx: &Cx<'_>, width: u16) -> u16 {
-    cx.judgement.findings.iter().map(|finding| whole(cx, finding, width).rows()).sum::<u16>().max(1)
+    shown(cx).map(|finding| whole(cx, finding, width).rows()).sum::<u16>().max(1)
 }
 
 /// All of a finding's lines.
@@ -58,12 +64,12 @@ fn whole(cx: &Cx<'_>, finding: &Finding, width: u16) -> Room {
 
 /// A line for each finding, then the rest of their lines, the worst first; and how many there is no room for.
 fn share_out(cx: &Cx<'_>, area: Rect) -> (Vec<Room>, usize) {
-    let findings = &cx.judgement.findings;
+    let findings: Vec<&Finding> = shown(cx).collect();
     let rows = usize::from(area.height);
-    let shown = if findings.len() <= rows { findings.len() } else { rows.saturating_sub(1).max(1) };
-    let mut left = area.height.saturating_sub(shown as u16 + u16::from(shown < findings.len()));
-    let mut rooms = Vec::with_capacity(shown);
-    for finding in findings.iter().take(shown) {
+    let room_for = if findings.len() <= rows { findings.len() } else { rows.saturating_sub(1).max(1) };
+    let mut left = area.height.saturating_sub(room_for as u16 + u16::from(room_for < findings.len()));
+    let mut rooms = Vec::with_capacity(room_for);
+    for finding in findings.iter().copied().take(room_for) {
         let all = whole(cx, finding, area.width);
         let title = 1 + (all.title - 1).min(left);
         left -= title - 1;
@@ -71,7 +77,7 @@ fn share_out(cx: &Cx<'_>, area: Rect) -> (Vec<Room>, usize) {
         left -= u16::from(advice);
         rooms.push(Room { title, advice });
     }
-    let more = if area.height > shown as u16 { findings.len() - shown } else { 0 };
+    let more = if area.height > room_for as u16 { findings.len() - room_for } else { 0 };
     (rooms, more)
 }
 
@@ -109,12 +115,12 @@ fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer)
 pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let mut pen = Pen::new(cx, area, 0, buf);
     pen.skip(1);
-    let Some(worst) = cx.judgement.findings.first() else {
+    let Some(worst) = shown(cx).next() else {
         pen.all_clear();
         return;
     };
     let counts = severity::severities_width(cx);
-    let several = cx.judgement.findings.len() > 1;
+    let several = shown(cx).nth(1).is_some();
     let tail = if several { counts + 2 } else { 0 };
     let room = pen.left().saturating_sub(tail + 1);
     let mut head = pen.sub(room);

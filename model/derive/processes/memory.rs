@@ -13,10 +13,11 @@ pub(super) struct Rows<'a> {
     by_process: HashMap<(u32, u64), usize>,
     /// Where there is one node with memory, nobody needs to be asked.
     only_node: Option<u32>,
+    topology: &'a Topology,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(window: &'a Window, topology: &Topology) -> Self {
+    pub(super) fn new(window: &'a Window, topology: &'a Topology) -> Self {
         let table = window.now.process_memory.value();
         let keys = |table: &'a MemoryTable| {
             let key = |slot| Some(((table.pid.id(slot).value()?, table.starttime.value(slot)?), slot));
@@ -24,7 +25,7 @@ impl<'a> Rows<'a> {
         };
         let mut nodes = topology.nodes.iter().filter(|node| node.has_memory);
         let only_node = nodes.next().filter(|_| nodes.next().is_none()).map(|node| node.id);
-        Self { table, by_process: table.map(keys).unwrap_or_default(), only_node }
+        Self { table, by_process: table.map(keys).unwrap_or_default(), only_node, topology }
     }
 
     fn find(&self, process: &Process) -> Option<(&'a MemoryTable, usize)> {
@@ -44,7 +45,8 @@ impl<'a> Rows<'a> {
         process.memory = known.map(|()| {
             // Nearly all do nothing: without looking where.
             let ran = process.cpu_cores.is_some_and(|cores| cores > 0.0);
-            memory.remote_ratio = ran.then(|| remote_ratio(&process.cpu_by_node, &memory.by_node)).flatten();
+            memory.remote_ratio =
+                ran.then(|| remote_ratio(self.topology, &process.cpu_by_node, &memory.by_node)).flatten();
             memory
         });
     }
@@ -80,20 +82,48 @@ fn replace(row: &mut Vec<(u32, u64)>, by: &[(u32, u64)]) {
     row.extend_from_slice(by);
 }
 
-/// Σ cpu share(n) × (1 − memory share(n)): what share of accesses would be remote if they followed CPU time.
-fn remote_ratio(cpu: &[(u32, f64)], memory: &[(u32, u64)]) -> Option<f64> {
+/// Σ cpu share(n) × (1 − memory share(n)): what share of accesses would be remote if they followed CPU time. To CPUs of a
+/// node without memory that of the nearest node is local: there is none nearer.
+fn remote_ratio(topology: &Topology, cpu: &[(u32, f64)], memory: &[(u32, u64)]) -> Option<f64> {
     let used: f64 = cpu.iter().map(|pair| pair.1).sum();
     let bytes = memory.iter().map(|pair| pair.1 as f64).sum::<f64>();
     if used <= 0.0 || bytes <= 0.0 {
         return None;
     }
-    let share = |node| memory.iter().find(|pair| pair.0 == node).map_or(0.0, |pair| pair.1 as f64 / bytes);
+    let share = |node| {
+        let homes = topology.memory_homes(node);
+        memory.iter().filter(|pair| homes.contains(pair.0)).map(|pair| pair.1 as f64 / bytes).sum::<f64>()
+    };
     Some(cpu.iter().map(|&(node, cores)| cores / used * (1.0 - share(node))).sum::<f64>().clamp(0.0, 1.0))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::remote_ratio;
+    use super::remote_ratio as ratio;
+    use crate::frame::{NodePlace, Topology};
+
+    fn remote_ratio(cpu: &[(u32, f64)], memory: &[(u32, u64)]) -> Option<f64> {
+        ratio(&Topology::default(), cpu, memory)
+    }
+
+    #[test]
+    fn memory_of_the_nearest_node_is_local_to_cpus_that_have_none() {
+        let node = |id, has_memory, distances: &[(u32, u32)]| NodePlace {
+            id,
+            has_memory,
+            has_cpus: true,
+            distances: distances.to_vec(),
+            ..NodePlace::default()
+        };
+        let nodes = vec![
+            node(0, true, &[(0, 10), (1, 12), (2, 32)]),
+            node(1, false, &[(0, 12), (1, 10), (2, 32)]),
+            node(2, true, &[(0, 32), (1, 32), (2, 10)]),
+        ];
+        let topology = Topology { nodes, ..Topology::default() };
+        assert_eq!(ratio(&topology, &[(1, 1.0)], &[(0, 100)]), Some(0.0));
+        assert_eq!(ratio(&topology, &[(1, 1.0)], &[(2, 100)]), Some(1.0));
+    }
 
     #[test]
     fn remote_is_what_runs_where_the_memory_is_not() {

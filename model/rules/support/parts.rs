@@ -174,9 +174,18 @@ pub(crate) fn disk_pain(overrides: &Overrides, disk: &Disk) -> (bool, bool) {
     });
     let slowest = [disk.write_await_ms, disk.read_await_ms].iter().filter_map(|ms| ms.value()).max_by(f64::total_cmp);
     let slow = slowest.is_some_and(|ms| ms >= slow_ms);
-    let deep = disk.queue_depth.is_some_and(|depth| depth >= limit(&disk_saturated::QUEUE));
-    let enter = utilisation >= limit(&disk_saturated::UTILISATION) && (slow || deep);
-    let over = utilisation < limit(&disk_saturated::EXIT) || !(deep || slowest.is_some_and(|ms| ms >= slow_ms / 2.0));
+    let queues = disk.queue_depth.is_some_and(|depth| depth >= limit(&disk_saturated::QUEUE));
+    // What does not spin serves many requests at once: a queue is pain where it costs time, or fills the hardware.
+    let costs = |part: f64| slowest.is_some_and(|ms| ms >= limit(&disk_saturated::AWAIT_QUEUED) * part);
+    let fills = disk
+        .queue_depth
+        .zip(disk.depth)
+        .is_some_and(|(depth, most)| depth >= most as f64 * limit(&disk_saturated::CAPACITY));
+    let spins = disk.rotational.value() != Some(false);
+    let deep = |part: f64| queues && (spins || fills || costs(part));
+    let enter = utilisation >= limit(&disk_saturated::UTILISATION) && (slow || deep(1.0));
+    let over =
+        utilisation < limit(&disk_saturated::EXIT) || !(deep(0.5) || slowest.is_some_and(|ms| ms >= slow_ms / 2.0));
     (enter, over)
 }
 

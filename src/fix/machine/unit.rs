@@ -1,8 +1,11 @@
 //! Properties of systemd's units, set until the next boot.
 
 use super::{Trouble, limit};
+use std::fs;
+use std::path::Path;
 use topotop_collectors::Root;
 use topotop_collectors::probe::unit::systemctl;
+use topotop_model::fix::drop_in;
 
 /// Has systemd set a property; nothing takes it away.
 pub(super) fn write(root: &Root, unit: &str, property: &str, value: &str) -> Result<(), Trouble> {
@@ -10,6 +13,35 @@ pub(super) fn write(root: &Root, unit: &str, property: &str, value: &str) -> Res
         may_fall(root, unit, value)?;
     }
     systemctl(&arguments(unit, property, value)).map(|_| ()).map_err(Trouble::because)
+}
+
+/// Puts the drop-in of a property back, or takes it away; systemd reads it again.
+pub(super) fn write_drop_in(top: &Path, unit: &str, property: &str, text: &str) -> Result<(), Trouble> {
+    if put_drop_in(top, unit, property, text)? {
+        systemctl(&["daemon-reload".to_owned()]).map_err(Trouble::because)?;
+    }
+    Ok(())
+}
+
+/// The same in the file system only, with the directory that came with it; false where nothing changes.
+fn put_drop_in(top: &Path, unit: &str, property: &str, text: &str) -> Result<bool, Trouble> {
+    let path = top.join(drop_in(unit, property));
+    let failed = |error: std::io::Error| Trouble::because(format!("{}: {error}", path.display()));
+    let is_word = |word: &str| !word.is_empty() && !word.contains('/') && !word.starts_with('.');
+    if !is_word(unit) || !is_word(property) {
+        return Err(Trouble::because(format!("{property} of {unit} is no property of a unit")));
+    }
+    if text.is_empty() {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            removed => removed.map_err(failed)?,
+        }
+        // Other properties may have drop-ins there.
+        let _ = path.parent().map(fs::remove_dir);
+    } else {
+        fs::write(&path, format!("{text}\n")).map_err(failed)?;
+    }
+    Ok(true)
 }
 
 /// A list is taken away before its entries are set: else they would be added to what there is.
@@ -35,7 +67,24 @@ fn may_fall(root: &Root, unit: &str, value: &str) -> Result<(), Trouble> {
 
 #[cfg(test)]
 mod tests {
-    use super::arguments;
+    use super::{arguments, put_drop_in};
+    use topotop_model::fix::drop_in;
+
+    #[test]
+    fn a_drop_in_is_taken_away_with_its_directory() {
+        let top = tempfile::tempdir().expect("a directory");
+        let path = top.path().join(drop_in("a.service", "CPUQuota"));
+        let folder = path.parent().expect("a folder");
+        std::fs::create_dir_all(folder).expect("made");
+        std::fs::write(&path, "[Service]\nCPUQuota=\n").expect("written");
+        let put = |unit: &str, text: &str| put_drop_in(top.path(), unit, "CPUQuota", text);
+        assert_eq!(put("a.service", "[Service]\nCPUQuota=50%"), Ok(true));
+        assert_eq!(std::fs::read_to_string(&path).expect("read"), "[Service]\nCPUQuota=50%\n");
+        assert_eq!(put("a.service", ""), Ok(true));
+        assert!(!folder.exists());
+        assert_eq!(put("a.service", ""), Ok(false), "there is none");
+        assert!(put("../a", "").is_err());
+    }
 
     #[test]
     fn what_systemctl_is_told() {
