@@ -1,214 +1,160 @@
-//! The resources of a machine and its bottleneck. Each resource is limiting, has headroom or is unknown.
+//! What limits the machine now.
 //!
-//! A resource is limiting while a finding about it is open, or when its own measure is above the same thresholds that
-//! the rules use. A resource that could not be measured, or whose capacity is unknown, is unknown and never has headroom.
+//! A resource limits when it is at its capacity and work waits for it, long enough to matter; at its capacity without a
+//! wait it is full and limits nobody. The answer names it, or says that one member is full while its peers are idle, that
+//! nothing is at its limit, or which unknown resources could be. Findings have no part in it: they are attached to it.
 
+mod causes;
+mod core;
+mod cpus;
+mod cpuset;
+mod decide;
+mod demand;
+mod disk;
 mod exclusions;
-mod groups;
+mod io_throttle;
+mod kind;
 mod links;
-mod machine;
+mod member_names;
+mod memory;
+mod quota;
+mod remote;
+mod resource;
+mod run_queue;
+mod sections;
+mod softirq;
+mod state;
+mod tables;
 mod tally;
+mod tcp;
+mod thread;
 mod words;
 
 pub use exclusions::{exclusions, sentence};
+pub use kind::ResourceKind;
+pub use resource::{Resource, Verdict, Waits};
+pub use state::State;
+pub(crate) use state::{Held, Window};
 pub use tally::Tally;
 
+use crate::Stamp;
 use crate::frame::Frame;
 use crate::judge::Settings;
-use crate::locale::{Text, resource as text};
-use crate::rules::{Finding, RuleId, Severity, Subject, Threshold};
+use crate::locale::Text;
+use crate::locale::resource::note;
+use crate::rules::{Finding, RuleId, Subject, Threshold};
+use demand::Demand;
+use resource::Member;
+use run_queue::RunQueue;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What may be the bottleneck.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+/// Samples with rates that an answer needs.
+pub const SAMPLES: u64 = state::ENTER as u64;
+
+/// What the answer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum ResourceKind {
-    /// The hottest core.
-    Core,
-    /// The hottest thread: a thread cannot use more than one core.
-    Thread,
-    /// The core with the largest share of soft and hard interrupts.
-    Softirq,
-    /// The busiest disk.
-    Disk,
-    /// The fullest link, receiving.
-    NicIn,
-    /// The fullest link, sending.
-    NicOut,
-    /// The control group nearest to its CPU quota.
-    #[serde(rename = "cpu_quota")]
-    Quota,
-    /// The control group nearest to its memory limit, or the machine.
-    Memory,
-    /// The large process with the largest share of remote memory.
-    #[serde(rename = "remote_memory")]
-    Remote,
+pub enum Outcome {
+    /// A resource is at its capacity and waited for.
+    Limited,
+    /// One member is, while its peers are idle.
+    Imbalance,
+    /// Nothing is at its limit under load.
+    NotSaturated,
+    /// Nobody wants anything.
+    Idle,
+    /// What is unknown could be what limits.
+    #[default]
+    Inconclusive,
 }
 
-impl ResourceKind {
-    /// All of them, in display order.
-    pub const ALL: [Self; 9] = [
-        Self::Core,
-        Self::Thread,
-        Self::Softirq,
-        Self::Disk,
-        Self::NicIn,
-        Self::NicOut,
-        Self::Quota,
-        Self::Memory,
-        Self::Remote,
-    ];
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Limited, Self::Imbalance, Self::NotSaturated, Self::Idle, Self::Inconclusive];
 
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Core => "core",
-            Self::Thread => "thread",
-            Self::Softirq => "softirq",
-            Self::Disk => "disk",
-            Self::NicIn => "nic_in",
-            Self::NicOut => "nic_out",
-            Self::Quota => "cpu_quota",
-            Self::Memory => "memory",
-            Self::Remote => "remote_memory",
-        }
-    }
-
-    /// Its label.
-    pub fn label(self) -> Text {
-        match self {
-            Self::Core => text::CORE,
-            Self::Thread => text::THREAD,
-            Self::Softirq => text::SOFTIRQ,
-            Self::Disk => text::DISK,
-            Self::NicIn => text::NIC_IN,
-            Self::NicOut => text::NIC_OUT,
-            Self::Quota => text::CPU_QUOTA,
-            Self::Memory => text::MEMORY,
-            Self::Remote => text::REMOTE_MEMORY,
-        }
-    }
-
-    /// The more specific cause ranks higher: a core full of interrupts is a softirq bottleneck.
-    fn rank(self) -> u8 {
-        match self {
-            Self::Core => 0,
-            Self::Thread => 1,
-            Self::Remote => 2,
-            Self::Softirq => 3,
-            Self::Quota => 4,
-            Self::Disk => 5,
-            Self::Memory => 6,
-            Self::NicIn | Self::NicOut => 7,
+            Self::Limited => "limited",
+            Self::Imbalance => "imbalance",
+            Self::NotSaturated => "not_saturated",
+            Self::Idle => "idle",
+            Self::Inconclusive => "inconclusive",
         }
     }
 }
 
-/// The state of a resource.
+/// How sure the answer is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It was measured and is not limiting.
-    HasHeadroom,
-    /// It could not be measured.
+pub enum Confidence {
+    /// By elimination.
     #[default]
-    Unknown,
-    /// It is limiting.
-    Limiting,
+    Low,
+    /// One of utilisation and wait stands for another measure.
+    Medium,
+    /// By its own utilisation and its own wait.
+    High,
 }
 
-impl Verdict {
+impl Confidence {
     /// Its name in JSON.
     pub fn name(self) -> &'static str {
         match self {
-            Self::HasHeadroom => "has_headroom",
-            Self::Unknown => "unknown",
-            Self::Limiting => "limiting",
-        }
-    }
-
-    /// Its label.
-    pub fn label(self) -> Text {
-        match self {
-            Self::HasHeadroom => text::HAS_HEADROOM,
-            Self::Unknown => text::UNKNOWN,
-            Self::Limiting => text::LIMITING,
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
         }
     }
 }
 
-/// A resource of a machine.
+/// The next limit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resource {
-    /// Its kind.
-    pub kind: ResourceKind,
-    /// Its state.
-    pub verdict: Verdict,
-    /// Its utilisation, 0 to 1; none if unknown or without capacity.
-    pub share: Option<f64>,
-    /// The utilisation from which it is limiting by its own measure.
-    pub limit_at: f64,
-    /// What is used, with its unit: bytes/s of a link, cores of a quota, bytes of a limit, ms of a disk's requests.
-    pub used: Option<(f64, &'static str)>,
-    /// What that is measured against, in the same unit.
-    pub limit: Option<(f64, &'static str)>,
-    /// Its subject.
-    pub subject: Option<Subject>,
-    /// The name of its subject; hostile, and empty if the subject is a number.
-    pub name: Arc<str>,
-    /// The thread, if it is about one.
-    pub tid: Option<u32>,
-    /// The open finding that makes it limiting, and its severity.
-    pub rule: Option<(RuleId, Severity)>,
-    /// Why it is unknown or absent; else a remark.
-    pub note: Text,
+pub struct Next {
+    /// What it is.
+    pub resource: Resource,
+    /// So many times of the load fit at most.
+    pub headroom: f64,
 }
 
-impl Resource {
-    /// An unknown one.
-    pub(crate) fn unknown(kind: ResourceKind, note: Text) -> Self {
-        Self {
-            kind,
-            verdict: Verdict::Unknown,
-            share: None,
-            limit_at: 1.0,
-            used: None,
-            limit: None,
-            subject: None,
-            name: Arc::default(),
-            tid: None,
-            rule: None,
-            note,
-        }
+/// The answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bottleneck {
+    /// What it is.
+    pub verdict: Outcome,
+    /// The resource that limits, or is full on one member.
+    pub resource: Option<Resource>,
+    /// Of an imbalance: the median utilisation of the peers.
+    pub peers: Option<f64>,
+    /// What tasks wait for although it has capacity left.
+    pub latency: Option<Resource>,
+    /// The first sample since which it is so.
+    pub since: Option<Stamp>,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Inconclusive: the unknown resources that could be what limits, with the reason.
+    pub unknown: Vec<Resource>,
+    /// What would limit next.
+    pub next: Option<Next>,
+    /// The open finding that explains it.
+    pub finding: Option<(RuleId, Subject)>,
+    /// Samples that it is based on, [`SAMPLES`] or more of them for an answer.
+    pub samples: u64,
+}
+
+impl Bottleneck {
+    /// True while there are too few samples for an answer.
+    pub fn is_collecting(&self) -> bool {
+        self.samples < SAMPLES
     }
 
-    /// One that the machine does not have.
-    fn absent(kind: ResourceKind, note: Text) -> Self {
-        Self { verdict: Verdict::HasHeadroom, ..Self::unknown(kind, note) }
-    }
-
-    /// A measured one: limiting from `at` on.
-    fn measured(kind: ResourceKind, share: f64, at: f64) -> Self {
-        let verdict = if share >= at { Verdict::Limiting } else { Verdict::HasHeadroom };
-        Self { verdict, share: Some(share), limit_at: at, ..Self::unknown(kind, Text::EMPTY) }
-    }
-
-    fn about(self, subject: Subject, name: &Arc<str>) -> Self {
-        Self { subject: Some(subject), name: Arc::clone(name), ..self }
-    }
-
-    /// Its headroom: 2.0 if twice as much would fit; none if unknown.
-    pub fn headroom(&self) -> Option<f64> {
-        self.share.filter(|share| *share > 0.0).map(|share| self.limit_at / share)
-    }
-
-    /// The order of limiting resources.
-    fn weight(&self) -> (Option<Severity>, u8, f64) {
-        let over = self.share.map_or(0.0, |share| share / self.limit_at.max(f64::MIN_POSITIVE));
-        (self.rule.map(|(_, severity)| severity), self.kind.rank(), over)
+    /// True if something limits.
+    pub fn is_limit(&self) -> bool {
+        matches!(self.verdict, Outcome::Limited | Outcome::Imbalance)
     }
 }
 
@@ -217,36 +163,13 @@ impl Resource {
 pub struct Resources(Vec<Resource>);
 
 impl Resources {
-    /// Of a frame and its findings, by the configured thresholds.
-    pub fn of(frame: &Frame, findings: &[Finding], settings: &Settings) -> Self {
-        let inputs = Inputs { frame, findings, settings };
-        let mut resources = vec![
-            machine::core(&inputs),
-            machine::thread(&inputs),
-            machine::softirq(&inputs),
-            machine::disk(&inputs),
-            links::nic(&inputs, ResourceKind::NicIn),
-            links::nic(&inputs, ResourceKind::NicOut),
-            groups::quota(&inputs),
-            groups::memory(&inputs),
-            machine::remote(&inputs),
-        ];
-        for resource in &mut resources {
-            if let Some(finding) = inputs.blamed(resource.kind) {
-                resource.verdict = Verdict::Limiting;
-                resource.rule = Some((finding.rule.id, finding.severity));
-                let known = resource.share.is_some();
-                if !known {
-                    resource.subject = Some(finding.subject.clone());
-                }
-            }
-        }
-        Self(resources)
-    }
-
     /// Each of them, in the order of [`ResourceKind::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = &Resource> {
         self.0.iter()
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = &mut Resource> {
+        self.0.iter_mut()
     }
 
     /// One of them.
@@ -258,30 +181,6 @@ impl Resources {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    /// The bottleneck: of the limiting resources the one with the worst finding, then the most specific one.
-    pub fn bottleneck(&self) -> Option<&Resource> {
-        let limiting = self.0.iter().filter(|resource| resource.verdict == Verdict::Limiting);
-        limiting.max_by(|a, b| Self::compare(a, b))
-    }
-
-    fn compare(a: &Resource, b: &Resource) -> std::cmp::Ordering {
-        let (a, b) = (a.weight(), b.weight());
-        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
-    }
-
-    /// The resource with the least headroom.
-    pub fn next(&self) -> Option<&Resource> {
-        let measured =
-            self.0.iter().filter(|resource| resource.verdict == Verdict::HasHeadroom && resource.headroom().is_some());
-        measured.min_by(|a, b| a.headroom().unwrap_or(f64::MAX).total_cmp(&b.headroom().unwrap_or(f64::MAX)))
-    }
-}
-
-/// Of the machines of one test, the one with the bottleneck and that resource.
-pub fn limiting_machine(machines: &[Resources]) -> Option<(usize, Resource)> {
-    let limiting = machines.iter().enumerate().filter_map(|(at, resources)| Some((at, resources.bottleneck()?)));
-    limiting.max_by(|a, b| Resources::compare(a.1, b.1)).map(|(at, resource)| (at, resource.clone()))
 }
 
 impl FromIterator<Resource> for Resources {
@@ -290,11 +189,72 @@ impl FromIterator<Resource> for Resources {
     }
 }
 
+impl State {
+    /// The resources of a frame and the answer, with what earlier frames left.
+    pub fn judge_frame(&mut self, frame: &Frame, findings: &[Finding], settings: &Settings) -> (Resources, Bottleneck) {
+        if frame.interval_seconds.is_some() {
+            self.observe(frame);
+        }
+        let demand = Demand::of(frame, self);
+        let queues = RunQueue::of(frame, &demand);
+        let quiet_ms = std::mem::take(&mut self.quiet_ms);
+        let inputs = Inputs { frame, findings, settings, quiet_ms, demand, queues };
+        let mut members = members(&inputs);
+        let result = if frame.interval_seconds.is_some() {
+            decide::decide(&inputs, &mut members, self)
+        } else {
+            // Nothing of one sample alone is a rate.
+            let unknown = decide::unknown(&members, |_| true);
+            (decide::listed(&members), Bottleneck { samples: self.samples, unknown, ..Bottleneck::default() })
+        };
+        self.quiet_ms = inputs.quiet_ms;
+        result
+    }
+}
+
+/// The resources of a frame and the answer as if it had been so for long: for pictures of a single moment.
+pub fn settled(frame: &Frame, findings: &[Finding], settings: &Settings) -> (Resources, Bottleneck) {
+    let mut state = State::default();
+    let mut result = state.judge_frame(frame, findings, settings);
+    for _ in 1..SAMPLES {
+        result = state.judge_frame(frame, findings, settings);
+    }
+    result
+}
+
+/// Every resource of the machine, as measured in this sample.
+fn members(inputs: &Inputs<'_>) -> Vec<Member> {
+    let measures: [fn(&Inputs<'_>) -> Vec<Member>; 16] = [
+        cpus::cpus,
+        cpuset::cpuset,
+        core::core,
+        thread::thread,
+        softirq::softirq,
+        cpus::steal,
+        quota::quota,
+        memory::memory,
+        memory::swap,
+        remote::remote,
+        disk::disk,
+        io_throttle::io_throttle,
+        tcp::tcp,
+        tables::conntrack,
+        tables::files,
+        tables::pids,
+    ];
+    let links = [ResourceKind::NicIn, ResourceKind::NicOut].into_iter().flat_map(|kind| links::nic(inputs, kind));
+    measures.iter().flat_map(|measure| measure(inputs)).chain(links).collect()
+}
+
 /// The inputs of the measurement.
 struct Inputs<'a> {
     frame: &'a Frame,
     findings: &'a [Finding],
     settings: &'a Settings,
+    /// The least latency of each disk without a queue.
+    quiet_ms: BTreeMap<Arc<str>, f64>,
+    demand: Demand<'a>,
+    queues: RunQueue,
 }
 
 impl Inputs<'_> {
@@ -303,22 +263,51 @@ impl Inputs<'_> {
         threshold.configured(&self.settings.thresholds)
     }
 
-    /// The worst open finding about a resource, of severity warning or above.
-    fn blamed(&self, kind: ResourceKind) -> Option<&Finding> {
-        let open = self.findings.iter().filter(|finding| finding.severity >= Severity::Warning);
-        open.filter(|finding| (finding.rule.limits)(finding).contains(&kind)).max_by_key(|finding| finding.severity)
-    }
-
-    /// True for the subject of such a finding.
-    fn is_blamed(&self, kind: ResourceKind, subject: &Subject) -> bool {
-        let about = |finding: &&Finding| finding.severity >= Severity::Warning && finding.subject == *subject;
-        self.findings.iter().filter(about).any(|finding| (finding.rule.limits)(finding).contains(&kind))
-    }
-
     /// The note of a resource that needs rates, while there are none.
     fn no_rates(&self) -> Option<Text> {
-        self.frame.interval_seconds.is_none().then_some(text::note::NO_RATES)
+        self.frame.interval_seconds.is_none().then_some(note::NO_RATES)
     }
+
+    /// A kind that was not measured; `suspect` if it could be what limits.
+    fn unmeasured(&self, kind: ResourceKind, read: bool, suspect: bool) -> Member {
+        let reason = if read { self.no_rates().unwrap_or(note::NOT_MEASURED) } else { note::NOT_READABLE };
+        Member::unknown(kind, reason, suspect)
+    }
+
+    /// True if a file of some control group exists but is not readable.
+    fn is_unread(&self, files: &[&str]) -> bool {
+        memory::is_unread(self.frame, files)
+    }
+
+    /// True if load-bearing tasks wait for CPUs although none that they may use is full, or nobody can tell.
+    fn waits_for_cpus(&self) -> bool {
+        let free = self.queues.get(&run_queue::Cause::None).map_or(0.0, run_queue::Queue::share);
+        free >= resource::WAIT || !self.demand.waits_known && self.demand.total > 0.2
+    }
+
+    /// True if load-bearing tasks wait for disks, or nobody can tell.
+    fn waits_for_disks(&self) -> bool {
+        self.demand.io_wait().is_none_or(|(wait, _)| wait >= resource::WAIT)
+    }
+
+    /// Share of the time that tasks of the machine wait for memory.
+    fn memory_wait(&self) -> Option<f64> {
+        memory::wait(self)
+    }
+}
+
+/// Of the machines of one test, the one with the bottleneck, and its answer.
+pub fn limiting_machine(machines: &[Bottleneck]) -> Option<(usize, &Bottleneck)> {
+    let weight = |answer: &Bottleneck| {
+        let resource = answer.resource.as_ref();
+        let over = resource.and_then(|resource| Some(resource.share? / resource.limit_at.max(f64::MIN_POSITIVE)));
+        (answer.confidence, over.unwrap_or(0.0))
+    };
+    let limiting = machines.iter().enumerate().filter(|(_, answer)| answer.is_limit());
+    limiting.max_by(|a, b| {
+        let (a, b) = (weight(a.1), weight(b.1));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })
 }
 
 #[cfg(test)]

@@ -7,14 +7,16 @@
 mod diff;
 mod findings;
 mod fix;
+mod resources;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod value;
 
 pub use diff::{DIFF, Diff, FixEvent, Side as DiffSide};
-pub use findings::{Finding, Resource, RuleState, finding, resources, rules};
+pub use findings::{Finding, RuleState, finding, rules};
 pub use fix::{Application, Done, Offer, Outcome, Plan, Undone};
+pub use resources::{Bottleneck, Resource, bottleneck, resources};
 pub use snapshot::{Named, SNAPSHOT, Snapshot};
 #[cfg(test)]
 pub(crate) use tests::prefixed;

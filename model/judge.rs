@@ -16,6 +16,7 @@ pub use memory::Memory;
 pub use survey::{Check, Mark, survey};
 pub use timeline::{Change, Timeline};
 
+use crate::bottleneck::{self, Bottleneck, Resources};
 use crate::frame::Frame;
 use crate::locale::judge as text;
 use crate::rules::RuleId;
@@ -63,10 +64,14 @@ pub enum Basis {
 /// The findings and rule states after a frame.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// The findings, the worst first.
+    /// The findings: the one that explains the bottleneck, then the worst first.
     pub findings: Vec<Finding>,
     /// Every rule with its state.
     pub rules: Vec<(&'static Rule, Standing)>,
+    /// What limits the machine.
+    pub bottleneck: Bottleneck,
+    /// The resources of the machine; none where they were not judged.
+    pub resources: Resources,
     /// What it is based on.
     pub basis: Basis,
 }
@@ -97,6 +102,7 @@ pub struct Judge {
     settings: Settings,
     states: BTreeMap<Key, State>,
     memory: Memory,
+    limits: bottleneck::State,
     /// Valid samples seen.
     samples: u64,
 }
@@ -135,7 +141,9 @@ impl Judge {
             standings.push((*rule, standing));
         }
         self.forget(frame);
-        let findings = self.findings();
+        let mut findings = self.findings();
+        let (resources, bottleneck) = self.limits.judge_frame(frame, &findings, &self.settings);
+        explaining_first(&mut findings, &bottleneck);
         let mut firing = BTreeSet::new();
         firing_rules(&findings, &mut firing);
         for (rule, standing) in &mut standings {
@@ -143,7 +151,7 @@ impl Judge {
                 *standing = Standing::Firing;
             }
         }
-        Judgement { findings, rules: standings, basis: Basis::Judged }
+        Judgement { findings, rules: standings, bottleneck, resources, basis: Basis::Judged }
     }
 
     /// Why a rule without findings has too few samples to exclude any.
@@ -218,6 +226,15 @@ impl Judge {
         let mut findings = fold::under_causes(open);
         findings.sort_by(|a, b| b.severity.cmp(&a.severity).then(b.confidence.total_cmp(&a.confidence)));
         findings
+    }
+}
+
+/// Moves the finding that explains the bottleneck to the front.
+fn explaining_first(findings: &mut [Finding], bottleneck: &Bottleneck) {
+    let Some((rule, subject)) = &bottleneck.finding else { return };
+    let at = findings.iter().position(|finding| finding.rule.id == *rule && finding.subject == *subject);
+    if let Some(first) = at.and_then(|at| findings.get_mut(..=at)) {
+        first.rotate_right(1);
     }
 }
 

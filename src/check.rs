@@ -28,15 +28,38 @@ pub struct CheckArgs {
     /// resource is short.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub from: Vec<PathBuf>,
-    /// Exit with 1 for findings of this severity and worse: info, warning or critical.
-    #[arg(long, value_name = "SEVERITY", default_value = "warning", value_parser = severity)]
-    pub fail_on: Severity,
-    /// Exit with 2 if a rule could not be judged.
+    /// Exit with 1 for findings of this severity and worse: info, warning or critical; limited: for warnings, and if
+    /// something limited the machine at any time.
+    #[arg(long, value_name = "SEVERITY", default_value = "warning", value_parser = fail_on)]
+    pub fail_on: FailOn,
+    /// Exit with 2 if a rule could not be judged, or the answer is inconclusive.
     #[arg(long)]
     pub strict: bool,
     /// text, json, or jsonl: a document per sample and a summary.
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json", "jsonl"])]
     pub format: String,
+}
+
+/// What makes `check` fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailOn {
+    /// A finding of this severity or worse.
+    Severity(Severity),
+    /// A warning, or a limit.
+    Limited,
+}
+
+impl FailOn {
+    pub(crate) fn severity(self) -> Severity {
+        match self {
+            Self::Severity(severity) => severity,
+            Self::Limited => Severity::Warning,
+        }
+    }
+}
+
+fn fail_on(text: &str) -> Result<FailOn, String> {
+    if text == "limited" { Ok(FailOn::Limited) } else { severity(text).map(FailOn::Severity) }
 }
 
 pub(crate) fn severity(text: &str) -> Result<Severity, String> {
@@ -56,6 +79,7 @@ pub(crate) fn run(
     let all = if args.from.is_empty() {
         let mut watch = Watch::new(config.judge(), &plan.settings, lines(args, &mut out));
         let root = root()?;
+        watch.seen.captured = !root.is_live();
         watch.seen.surroundings = topotop_collectors::surroundings::read(&root);
         let complete = watch::sample(root, plan, args.watch, |snapshot| watch.take(snapshot))?;
         watch.seen.complete = complete;
@@ -97,8 +121,9 @@ fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Wri
         if from > to {
             crate::stderr::warn(&text::NotSameTime { one: &first.name, two: &last.name }.to_string());
         }
-        let resources: Vec<_> = all.iter().map(|seen| seen.tally.resources()).collect();
-        written(report::short(&all, limiting_machine(&resources), &args.format, out))?;
+        let answers: Vec<_> = all.iter().map(|seen| seen.tally.last().clone()).collect();
+        let machine = limiting_machine(&answers).map(|(machine, _)| machine);
+        written(report::limiting(machine.and_then(|machine| all.get(machine)), &args.format, out))?;
     }
     Ok(all)
 }

@@ -3,9 +3,8 @@
 use crate::testing::{drawn, text, with_cx};
 use crate::{Action, Charset, Cx, all, demo};
 use std::collections::{BTreeMap, BTreeSet};
-use topotop_model::bottleneck::Resources;
 use topotop_model::frame::Frame;
-use topotop_model::judge::{Judgement, Settings, Timeline};
+use topotop_model::judge::{Judgement, Timeline};
 use topotop_model::locale;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
@@ -25,9 +24,12 @@ fn english(frame: &Frame, judgement: &Judgement) -> BTreeMap<String, String> {
     let history = demo::history();
     let timeline = if judgement.findings.is_empty() { Timeline::default() } else { demo::timeline() };
     // Summaries and notes of resources come from the model.
-    let resources: Vec<String> = Resources::of(frame, &judgement.findings, &Settings::default())
+    let judgement = &crate::testing::settled(frame, judgement);
+    let resources: Vec<String> = judgement
+        .resources
         .iter()
         .map(|resource| format!("{:?}{:?}{:?}", resource.summary(), resource.note, resource.owner()))
+        .chain([judgement.bottleneck.line()])
         .collect();
     let debug = format!("{frame:?}{judgement:?}{timeline:?}{}", resources.concat());
     let names: BTreeSet<&str> = demo::words_in_strings(&debug).collect();

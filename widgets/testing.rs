@@ -12,7 +12,8 @@ use topotop_model::judge::{Judgement, Settings, Timeline};
 pub(crate) fn with_cx<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<'_>) -> R) -> R {
     let theme = Theme::default_theme();
     let history = History::default();
-    let (judgement, timeline, settings) = (Judgement::default(), Timeline::default(), Settings::default());
+    let (timeline, settings) = (Timeline::default(), Settings::default());
+    let judgement = settled(frame, &Judgement::default());
     call(&Cx {
         frame,
         history: &history,
@@ -31,7 +32,14 @@ pub(crate) fn with_cx<R>(frame: &Frame, charset: Charset, call: impl FnOnce(&Cx<
 
 /// Calls with a context over a frame and what was found in it.
 pub(crate) fn judged<R>(frame: &Frame, judgement: &Judgement, charset: Charset, call: impl FnOnce(&Cx<'_>) -> R) -> R {
-    with_cx(frame, charset, |cx| call(&Cx { judgement, ..*cx }))
+    let judgement = settled(frame, judgement);
+    with_cx(frame, charset, |cx| call(&Cx { judgement: &judgement, ..*cx }))
+}
+
+/// The same with what limits the machine.
+pub(crate) fn settled(frame: &Frame, judgement: &Judgement) -> Judgement {
+    let (resources, bottleneck) = topotop_model::bottleneck::settled(frame, &judgement.findings, &Settings::default());
+    Judgement { resources, bottleneck, ..judgement.clone() }
 }
 
 /// A panel's picture.

@@ -11,22 +11,34 @@ pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Re
         return Vec::new();
     }
     let kinds: &[ResourceKind] = match (finding.rule.limits)(finding).first() {
-        Some(ResourceKind::Core | ResourceKind::Thread | ResourceKind::Softirq | ResourceKind::Quota) => {
-            &[ResourceKind::NicIn, ResourceKind::NicOut, ResourceKind::Disk, ResourceKind::Memory]
-        }
-        Some(ResourceKind::Disk) => {
+        Some(
+            ResourceKind::Cpus
+            | ResourceKind::Cpuset
+            | ResourceKind::Core
+            | ResourceKind::Thread
+            | ResourceKind::Softirq
+            | ResourceKind::Steal
+            | ResourceKind::Quota,
+        ) => &[ResourceKind::NicIn, ResourceKind::NicOut, ResourceKind::Disk, ResourceKind::Memory],
+        Some(ResourceKind::Disk | ResourceKind::IoThrottle) => {
             &[ResourceKind::Core, ResourceKind::NicIn, ResourceKind::NicOut, ResourceKind::Memory]
         }
-        Some(ResourceKind::Memory | ResourceKind::Remote) => {
+        Some(ResourceKind::Memory | ResourceKind::Swap | ResourceKind::Remote) => {
             &[ResourceKind::Core, ResourceKind::NicIn, ResourceKind::NicOut, ResourceKind::Disk]
         }
-        Some(ResourceKind::NicIn | ResourceKind::NicOut) => {
-            &[ResourceKind::Core, ResourceKind::Disk, ResourceKind::Memory]
-        }
+        Some(
+            ResourceKind::NicIn
+            | ResourceKind::NicOut
+            | ResourceKind::Tcp
+            | ResourceKind::Conntrack
+            | ResourceKind::Files
+            | ResourceKind::Pids,
+        ) => &[ResourceKind::Core, ResourceKind::Disk, ResourceKind::Memory],
         None => &[],
     };
     let others = kinds.iter().filter_map(|kind| resources.get(*kind));
-    others.filter(|resource| resource.verdict != Verdict::Limiting).collect()
+    let beside = [Verdict::HasHeadroom, Verdict::LatencyBound, Verdict::Unknown];
+    others.filter(|resource| beside.contains(&resource.verdict)).collect()
 }
 
 /// The same as a line: `has headroom: NIC (eth0 in 12%, eth0 out 42% of 25.0 Gbit/s), disk (sda 3% busy); unknown: memory
@@ -44,7 +56,7 @@ pub fn sentence(others: &[&Resource]) -> String {
 /// Resources with headroom and their figures.
 fn with_headroom(others: &[&Resource]) -> String {
     let mut items: Vec<(&str, Vec<String>)> = Vec::new();
-    for resource in others.iter().filter(|resource| resource.verdict == Verdict::HasHeadroom) {
+    for resource in others.iter().filter(|resource| resource.verdict != Verdict::Unknown) {
         let (label, details) = (label(resource.kind), details(resource));
         match items.iter_mut().find(|(known, _)| *known == label) {
             // Both directions of no link are one.

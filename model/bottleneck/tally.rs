@@ -1,80 +1,57 @@
-//! Resources over many samples: the summary of a whole test.
+//! Answers over many samples: the summary of a whole test.
 
-use super::{Resource, ResourceKind, Resources, Verdict};
-use std::collections::BTreeMap;
+use super::{Bottleneck, Confidence, Outcome, ResourceKind, Resources};
+use crate::rules::Subject;
 
-/// The samples of one resource.
-#[derive(Clone, Debug, Default)]
-struct ResourceTally {
-    /// Samples by verdict: has headroom, unknown, limiting.
-    counts: [u64; 3],
-    /// The fullest sample of each verdict.
-    most: [Option<Resource>; 3],
-    /// The newest sample without rates.
-    early: Option<Resource>,
-}
+/// Different answers that are counted.
+const MOST: usize = 64;
 
-/// Resources summed up over samples.
+/// The answers of a test, and the resources at its end.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    resources: BTreeMap<ResourceKind, ResourceTally>,
+    answers: Vec<(Bottleneck, u64)>,
+    last: Bottleneck,
+    resources: Resources,
 }
 
 impl Tally {
-    /// Adds the resources of a sample; `rates` is false for one without rates.
-    pub fn take(&mut self, resources: &Resources, rates: bool) {
-        for resource in resources.iter() {
-            let tally = self.resources.entry(resource.kind).or_default();
-            if !rates && resource.verdict == Verdict::Unknown {
-                tally.early = Some(resource.clone());
-                continue;
-            }
-            let at = resource.verdict as usize;
-            if let Some(count) = tally.counts.get_mut(at) {
-                *count += 1;
-            }
-            let key =
-                |resource: &Resource| (resource.rule.map(|(_, severity)| severity), resource.share.unwrap_or(0.0));
-            if let Some(most) = tally.most.get_mut(at) {
-                let beats = most.as_ref().is_none_or(|known| {
-                    let (old, new) = (key(known), key(resource));
-                    new.0.cmp(&old.0).then(new.1.total_cmp(&old.1)).is_ge()
-                });
-                if beats {
-                    *most = Some(resource.clone());
-                }
-            }
+    /// Adds the answer of a sample.
+    pub fn take(&mut self, bottleneck: &Bottleneck, resources: &Resources) {
+        self.last = bottleneck.clone();
+        self.resources = resources.clone();
+        if bottleneck.is_collecting() {
+            return;
+        }
+        if let Some((known, count)) = self.answers.iter_mut().find(|(known, _)| key(known) == key(bottleneck)) {
+            *known = bottleneck.clone();
+            *count += 1;
+        } else if self.answers.len() < MOST {
+            self.answers.push((bottleneck.clone(), 1));
         }
     }
 
-    /// The resources of the whole time: limiting if a finding made them so at any time or in most samples, else as in most
-    /// samples; each as in its fullest sample.
-    pub fn resources(&self) -> Resources {
-        ResourceKind::ALL
-            .iter()
-            .filter_map(|kind| self.resources.get(kind))
-            .filter_map(ResourceTally::resource)
-            .collect()
+    /// The answer at the end.
+    pub fn last(&self) -> &Bottleneck {
+        &self.last
     }
 
-    /// Samples in which a resource was limiting, and all samples of it.
-    pub fn limiting_in(&self, kind: ResourceKind) -> (u64, u64) {
-        let counts = self.resources.get(&kind).map_or([0; 3], |tally| tally.counts);
-        let [_, _, limiting] = counts;
-        (limiting, counts.iter().sum())
+    /// The resources at the end.
+    pub fn resources(&self) -> &Resources {
+        &self.resources
+    }
+
+    /// Every answer with the number of samples that it stood for, in the order of their first.
+    pub fn answers(&self) -> &[(Bottleneck, u64)] {
+        &self.answers
+    }
+
+    /// True if something limited at any time, and not only by elimination.
+    pub fn was_limited(&self) -> bool {
+        self.answers.iter().any(|(answer, _)| answer.is_limit() && answer.confidence > Confidence::Low)
     }
 }
 
-impl ResourceTally {
-    fn resource(&self) -> Option<Resource> {
-        let [headroom, unknown, limiting] = self.counts;
-        let blamed = self.most.get(2).and_then(Option::as_ref).is_some_and(|resource| resource.rule.is_some());
-        let at = match () {
-            () if blamed || (limiting > 0 && limiting >= headroom && limiting >= unknown) => 2,
-            () if unknown > 0 && unknown >= headroom => 1,
-            () if headroom > 0 => 0,
-            () => return self.early.clone(),
-        };
-        self.most.get(at).cloned().flatten()
-    }
+/// What makes two answers the same.
+fn key(answer: &Bottleneck) -> (Outcome, Option<(ResourceKind, Option<&Subject>)>) {
+    (answer.verdict, answer.resource.as_ref().map(|resource| (resource.kind, resource.subject.as_ref())))
 }

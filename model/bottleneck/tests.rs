@@ -1,10 +1,13 @@
-//! The states of resources: measured, blamed, and unknown rather than with headroom.
+//! The states of resources, and the answers for machines whose limit is known.
 
-use super::{Resource, ResourceKind, Resources, Tally, Verdict, exclusions, sentence};
+mod answers;
+
+use super::{Bottleneck, Confidence, Outcome, Resource, ResourceKind, Resources, State as Limits, Tally, Verdict};
+use super::{exclusions, sentence, settled};
 use crate::frame::*;
 use crate::judge::Settings;
 use crate::locale::resource::note;
-use crate::rules::{self, Evidence, Figure, Finding, Severity, Subject};
+use crate::rules::{self, Evidence, Finding, Severity, Subject};
 use crate::{Gap, Known, Reason, SectionStates, Stamp, State};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -22,8 +25,13 @@ fn nic(name: &str, capacity: Known<u64>, rx: f64, tx: f64) -> Nic {
 
 /// Two CPUs, a link of 10 Gbit/s at 42 %, a disk, 8 GiB of memory, one node.
 fn healthy() -> Frame {
-    let memory =
-        Memory { total_bytes: Known::Value(8 << 30), available_bytes: Known::Value(6 << 30), ..Memory::default() };
+    let memory = Memory {
+        total_bytes: Known::Value(8 << 30),
+        available_bytes: Known::Value(6 << 30),
+        swap_total_bytes: Known::Value(0),
+        swap_free_bytes: Known::Value(0),
+        ..Memory::default()
+    };
     let disk = Disk {
         name: "sda".into(),
         kind: "disk".into(),
@@ -46,6 +54,19 @@ fn healthy() -> Frame {
         nics: vec![nic("eth0", Known::Value(10_000), 1e8, 525e6)],
         disks: vec![disk],
         processes: vec![process],
+        net_namespaces: vec![NetNamespace {
+            listen_overflows_per_second: Some(0.0),
+            conntrack_drops_per_second: Some(0.0),
+            ..NetNamespace::default()
+        }],
+        kernel_tables: KernelTables {
+            files: Known::Value(1000),
+            files_limit: Known::Value(100_000),
+            conntrack: Known::Value(10),
+            conntrack_limit: Known::Value(1000),
+            tasks: Known::Value(100),
+            tasks_limit: Known::Value(10_000),
+        },
         memory,
         sections: SectionStates::all(State::Read),
         ..Frame::default()
@@ -53,7 +74,15 @@ fn healthy() -> Frame {
 }
 
 fn of(frame: &Frame) -> Resources {
-    Resources::of(frame, &[], &Settings::default())
+    settled(frame, &[], &Settings::default()).0
+}
+
+fn answer(frame: &Frame) -> Bottleneck {
+    settled(frame, &[], &Settings::default()).1
+}
+
+fn limit(frame: &Frame) -> Option<ResourceKind> {
+    answer(frame).resource.map(|resource| resource.kind)
 }
 
 fn verdict(frame: &Frame, kind: ResourceKind) -> Verdict {
@@ -83,30 +112,42 @@ fn group(quota: f64, used: f64, throttled: f64) -> Cgroup {
     Cgroup { path: "/db.service".into(), version: 2, cpu, ..Cgroup::default() }
 }
 
-#[test]
-fn a_healthy_machine_has_headroom_everywhere() {
-    let resources = of(&healthy());
-    let wrong: Vec<_> = resources.iter().filter(|resource| resource.verdict != Verdict::HasHeadroom).collect();
-    assert!(wrong.is_empty(), "{wrong:?}");
-    assert_eq!(resources.bottleneck(), None);
-    assert_eq!(resources.iter().map(|resource| resource.kind).collect::<Vec<_>>(), ResourceKind::ALL);
-    let next = resources.next().expect("something is nearest");
-    assert_eq!((next.kind, next.headroom().map(|times| (times * 10.0).round())), (ResourceKind::NicOut, Some(21.0)));
+/// A single-threaded process with one third of a core more of waiting for each such share.
+fn process(pid: u32, comm: &str, cores: f64, wait_share: f64) -> Process {
+    Process {
+        pid,
+        comm: comm.into(),
+        threads: Known::Value(1),
+        cpu_cores: Some(cores),
+        wait_share: Some(wait_share),
+        ..Process::default()
+    }
 }
 
 #[test]
-fn a_full_resource_is_limiting_by_its_own_measure() {
+fn a_healthy_machine_has_headroom_everywhere() {
+    let frame = healthy();
+    let resources = of(&frame);
+    let wrong: Vec<_> = resources.iter().filter(|resource| resource.verdict != Verdict::HasHeadroom).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert_eq!(resources.iter().map(|resource| resource.kind).collect::<Vec<_>>(), ResourceKind::ALL);
+    let answer = answer(&frame);
+    assert_eq!((answer.verdict, answer.resource), (Outcome::NotSaturated, None));
+    let next = answer.next.expect("something is nearest");
+    assert_eq!((next.resource.kind, (next.headroom * 10.0).round()), (ResourceKind::NicOut, 23.0));
+}
+
+#[test]
+fn a_full_core_limits_only_those_who_may_not_leave_it() {
     let mut frame = healthy();
     frame.cpus[1] = cpu(3, 0.98, 0.1);
-    let resources = of(&frame);
-    assert_eq!(resources.bottleneck().map(Resource::summary), Some("core 3 98%".to_owned()));
-    // Interrupts are why the core is full.
-    frame.cpus[1] = cpu(3, 0.98, 0.95);
-    assert_eq!(of(&frame).bottleneck().map(Resource::summary), Some("softirq core 3 95%".to_owned()));
-    // Steal fills a CPU as much as use does.
-    let mut frame = healthy();
-    frame.cpus[1].shares = Some(CpuShares { busy: 0.6, steal: 0.4, ..CpuShares::default() });
-    assert_eq!(verdict(&frame, ResourceKind::Core), Verdict::Limiting);
+    frame.processes = vec![process(7, "java", 0.5, 0.0), process(8, "ruby", 0.4, 0.0)];
+    // Nobody waits: full, and no bottleneck.
+    assert_eq!((verdict(&frame, ResourceKind::Core), answer(&frame).verdict), (Verdict::Full, Outcome::NotSaturated));
+    // Whether anybody waits is not known.
+    frame.processes.iter_mut().for_each(|process| process.wait_share = None);
+    assert_eq!(verdict(&frame, ResourceKind::Core), Verdict::Unknown);
+    assert_eq!((answer(&frame).verdict, answer(&frame).unknown[0].kind), (Outcome::Inconclusive, ResourceKind::Core));
     // A poller on an isolated CPU is there on purpose.
     let mut frame = healthy();
     frame.cpus[1] = Cpu { isolated: true, ..cpu(3, 1.0, 0.0) };
@@ -114,15 +155,43 @@ fn a_full_resource_is_limiting_by_its_own_measure() {
 }
 
 #[test]
-fn thresholds_are_those_of_the_rules_as_configured() {
+fn interrupts_limit_where_packets_are_lost() {
+    let mut frame = healthy();
+    frame.cpus[1] = cpu(3, 0.98, 0.95);
+    frame.processes = vec![process(7, "java", 0.2, 0.0)];
+    let lost = |lost| vec![SoftnetRow { cpu: 3, dropped_per_second: Some(lost), ..SoftnetRow::default() }];
+    frame.softnet = lost(0.0);
+    assert_eq!(verdict(&frame, ResourceKind::Softirq), Verdict::Full);
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
+    frame.softnet = lost(500.0);
+    let answer = answer(&frame);
+    assert_eq!(
+        (answer.verdict, answer.headline().as_str()),
+        (Outcome::Imbalance, "imbalance: softirq core 3 95%, tasks wait 95% of their time, its peers are 20% busy")
+    );
+}
+
+#[test]
+fn stolen_time_limits_who_wants_it() {
+    let mut frame = healthy();
+    let stolen = |busy, steal| Some(CpuShares { busy, steal, ..CpuShares::default() });
+    frame.cpus[1].shares = stolen(0.6, 0.4);
+    frame.processes = vec![process(7, "java", 0.6, 0.05)];
+    assert_eq!(limit(&frame), Some(ResourceKind::Steal));
+    // An idle guest loses nothing.
+    (frame.cpus[0].shares, frame.cpus[1].shares) = (stolen(0.01, 0.0), stolen(0.02, 0.05));
+    frame.processes.clear();
+    frame.nics.clear();
+    assert_eq!(answer(&frame).verdict, Outcome::Idle);
+}
+
+#[test]
+fn thresholds_of_rules_move_no_limit() {
     let mut frame = healthy();
     frame.cpus[1] = cpu(3, 0.8, 0.0);
     let mut settings = Settings::default();
-    let limiting =
-        |settings: &Settings| Resources::of(&frame, &[], settings).bottleneck().map(|resource| resource.kind);
-    assert_eq!(limiting(&settings), None);
     settings.thresholds.insert(("CPU-01".to_owned(), "busy".to_owned()), 0.75);
-    assert_eq!(limiting(&settings), Some(ResourceKind::Core));
+    assert_eq!(settled(&frame, &[], &settings).1.verdict, Outcome::NotSaturated);
 }
 
 #[test]
@@ -135,12 +204,19 @@ fn a_link_of_unknown_capacity_is_never_headroom() {
     frame.nics.push(nic("eth1", Known::None, 0.0, 5e6));
     assert_eq!(verdict(&frame, ResourceKind::NicOut), Verdict::Unknown);
     assert_eq!(of(&frame).get(ResourceKind::NicOut).map(Resource::summary), Some("NIC out eth1 40 Mbit/s".to_owned()));
+    // It carries traffic, so it could be what limits; one that carries none could not.
+    let answer_now = answer(&frame);
+    assert_eq!(
+        (answer_now.verdict, answer_now.headline().as_str()),
+        (Outcome::Inconclusive, "inconclusive: NIC out eth1 (link capacity unknown) could be the limit")
+    );
     // Unless another one is full.
     frame.nics[0] = nic("eth0", Known::Value(10_000), 1e8, 1.2e9);
     assert_eq!(
         (verdict(&frame, ResourceKind::NicIn), verdict(&frame, ResourceKind::NicOut)),
         (Verdict::Unknown, Verdict::Limiting)
     );
+    assert_eq!(limit(&frame), Some(ResourceKind::NicOut));
     // One without a link carries nothing.
     frame.nics.truncate(1);
     frame.nics.push(Nic { carrier: Known::Value(false), ..nic("eth1", Known::Missing, 0.0, 0.0) });
@@ -152,15 +228,37 @@ fn a_link_of_unknown_capacity_is_never_headroom() {
 }
 
 #[test]
-fn a_disk_is_limiting_if_requests_queue() {
+fn a_busy_disk_is_at_its_limit_if_requests_take_longer() {
     let mut frame = healthy();
-    frame.disks[0].utilisation = Some(1.0);
+    frame.host.blocked = Known::Value(4);
+    frame.processes = vec![Process { state: 'D', ..process(7, "postgres", 0.2, 0.0) }];
+    let set = |frame: &mut Frame, utilisation, ms, depth| {
+        let disk = &mut frame.disks[0];
+        (disk.utilisation, disk.await_ms, disk.queue_depth) = (Some(utilisation), Known::Value(ms), Some(depth));
+    };
+    // Busy with one request at a time: more in flight would help.
+    set(&mut frame, 1.0, 0.4, 1.0);
     let resource = of(&frame).get(ResourceKind::Disk).cloned().expect("a resource");
-    assert_eq!((resource.verdict, resource.note), (Verdict::HasHeadroom, note::NOT_QUEUEING));
+    assert_eq!((resource.verdict, resource.note), (Verdict::LatencyBound, note::NOT_QUEUEING));
+    assert_eq!(
+        answer(&frame).headline(),
+        "nothing at its limit; tasks wait for disk sda 100% busy, 0.4 ms, which has capacity left"
+    );
+    // A drive that serves hundreds at once.
+    set(&mut frame, 1.0, 0.15, 60.0);
+    assert_eq!(verdict(&frame, ResourceKind::Disk), Verdict::LatencyBound);
+    set(&mut frame, 1.0, 80.0, 32.0);
+    assert_eq!((verdict(&frame, ResourceKind::Disk), limit(&frame)), (Verdict::Limiting, Some(ResourceKind::Disk)));
+    // Against what it needs without a queue.
+    let mut state = Limits::default();
+    frame.disks[0].reads_per_second = Some(2000.0);
+    set(&mut frame, 0.3, 0.1, 0.3);
+    state.judge_frame(&frame, &[], &Settings::default());
+    set(&mut frame, 1.0, 0.9, 64.0);
+    let judged = (0..10).map(|_| state.judge_frame(&frame, &[], &Settings::default())).last().expect("one");
+    assert_eq!(judged.1.resource.map(|resource| resource.kind), Some(ResourceKind::Disk));
     (frame.disks[0].await_ms, frame.disks[0].queue_depth) = (Known::Missing, None);
     assert_eq!(verdict(&frame, ResourceKind::Disk), Verdict::Unknown);
-    frame.disks[0].queue_depth = Some(9.0);
-    assert_eq!(verdict(&frame, ResourceKind::Disk), Verdict::Limiting);
 }
 
 #[test]
@@ -180,28 +278,44 @@ fn unreadable_limits_are_unknown() {
     let unread = CgroupMemory { current_bytes: Known::Value(5), ..CgroupMemory::default() };
     frame.cgroups[0].memory = Some(unread);
     assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Unknown);
-    frame.memory.available_bytes = Known::Value(1 << 20);
-    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Limiting);
 }
 
 #[test]
 fn page_cache_at_a_limit_is_not_limiting() {
     let mut frame = healthy();
     let full = CgroupMemory {
-        current_bytes: Known::Value(1000),
-        limit_bytes: Known::Value(1000),
-        effective_limit_bytes: Known::Value(1000),
-        unreclaimable_bytes: Known::Value(100),
+        current_bytes: Known::Value(1000 << 20),
+        limit_bytes: Known::Value(1000 << 20),
+        effective_limit_bytes: Known::Value(1000 << 20),
+        unreclaimable_bytes: Known::Value(100 << 20),
+        refault_file_per_second: Some(0.0),
         ..CgroupMemory::default()
     };
     frame.cgroups = vec![Cgroup { memory: Some(full.clone()), ..group(9.0, 0.1, 0.0) }];
-    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::HasHeadroom);
-    frame.cgroups[0].memory = Some(CgroupMemory { unreclaimable_bytes: Known::Value(900), ..full });
+    frame.processes = vec![Process { cgroup: "/db.service".into(), ..process(7, "java", 0.5, 0.0) }];
+    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Full);
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
+    // What it read and lost has to be read again, and is waited for.
+    let thrashing = CgroupMemory { refault_file_per_second: Some(41_000.0), ..full };
+    frame.cgroups[0].memory = Some(thrashing);
+    frame.processes[0].state = 'D';
+    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Limiting);
+    assert!(answer(&frame).headline().starts_with("limited by memory limit db.service 100% of 1000.0 MiB"));
+}
+
+#[test]
+fn host_memory_limits_if_tasks_wait_for_it() {
+    let mut frame = healthy();
+    frame.memory.available_bytes = Known::Value(1 << 20);
+    let stall = |some| PressureStall { some_ratio: Some(some), ..PressureStall::default() };
+    frame.pressure = vec![Pressure { resource: "memory".into(), stall: stall(0.0) }];
+    assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Full);
+    frame.pressure[0].stall = stall(0.3);
     assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Limiting);
 }
 
 #[test]
-fn remote_memory_requires_two_nodes_and_a_large_process() {
+fn remote_memory_requires_two_nodes_and_a_large_process_and_never_limits() {
     let mut frame = healthy();
     let node = |id| NodePlace { id, has_cpus: true, has_memory: true, ..NodePlace::default() };
     frame.topology = Arc::new(Topology { nodes: vec![node(0), node(1)], ..Topology::default() });
@@ -210,7 +324,8 @@ fn remote_memory_requires_two_nodes_and_a_large_process() {
     assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::Unknown);
     let memory = |remote, error| Some(ProcessMemory { remote_ratio: Some(remote), error, ..ProcessMemory::default() });
     frame.processes[0].memory = memory(0.9, 0.03);
-    assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::Limiting);
+    assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::LatencyBound);
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
     frame.processes[0].memory = memory(0.52, 0.1);
     assert_eq!(verdict(&frame, ResourceKind::Remote), Verdict::Unknown);
     frame.processes[0].memory = memory(0.1, 0.1);
@@ -227,6 +342,7 @@ fn one_sample_has_no_rates_and_excludes_nothing() {
     (frame.nics[0].rx, frame.nics[0].tx) = (NicRates::default(), NicRates::default());
     let resources = of(&frame);
     for kind in [
+        ResourceKind::Cpus,
         ResourceKind::Core,
         ResourceKind::Thread,
         ResourceKind::Softirq,
@@ -237,46 +353,55 @@ fn one_sample_has_no_rates_and_excludes_nothing() {
         let resource = resources.get(kind).expect("a resource");
         assert_eq!((resource.verdict, resource.note), (Verdict::Unknown, note::NO_RATES), "{kind:?}");
     }
-    let nothing = of(&Frame::default());
-    assert!(nothing.iter().all(|resource| resource.verdict == Verdict::Unknown), "{nothing:?}");
+    assert_eq!(answer(&frame).verdict, Outcome::Inconclusive);
 }
 
 #[test]
-fn an_open_finding_makes_its_resource_limiting() {
+fn a_machine_that_nobody_could_read_is_inconclusive_and_says_of_what() {
+    let mut frame = Frame { interval_seconds: Some(1.0), ..Frame::default() };
+    let nothing = of(&frame);
+    let known = [ResourceKind::Cpuset, ResourceKind::Steal, ResourceKind::Conntrack];
+    let mut others = nothing.iter().filter(|resource| !known.contains(&resource.kind));
+    assert!(others.all(|resource| resource.verdict == Verdict::Unknown), "{nothing:?}");
+    let blind = answer(&frame);
+    assert_eq!(blind.verdict, Outcome::Inconclusive);
+    assert!(blind.headline().starts_with("inconclusive: CPUs (no data), core (no data)"), "{}", blind.headline());
+    // Seven of eight are unknown, and the eighth is a full disk cache: no green tick.
+    frame.memory = Memory { total_bytes: Known::Value(8), available_bytes: Known::Value(6), ..Memory::default() };
+    assert_eq!(answer(&frame).verdict, Outcome::Inconclusive);
+}
+
+#[test]
+fn findings_make_no_resource_limiting_and_explain_the_one_that_limits() {
     let mut frame = healthy();
     let open = [finding("BEAM-01", Severity::Critical, Subject::Cpu(0))];
-    let resources = Resources::of(&frame, &open, &Settings::default());
-    let bottleneck = resources.bottleneck().expect("one is limiting");
+    let (resources, answer) = settled(&frame, &open, &Settings::default());
+    assert_eq!(resources.get(ResourceKind::Core).map(|resource| resource.verdict), Some(Verdict::HasHeadroom));
+    assert_eq!((answer.verdict, answer.finding), (Outcome::NotSaturated, None));
+    // Two threads that may run on core 3 only.
+    frame.cpus[1] = cpu(3, 0.99, 0.0);
+    frame.topology = Arc::new(Topology { cpus_online: crate::IdSet::from_ids([0, 3]), ..Topology::default() });
+    let pinned =
+        |pid| Process { affinity: Some(Arc::new(crate::IdSet::from_ids([3]))), ..process(pid, "beam.smp", 0.5, 0.5) };
+    frame.processes = vec![pinned(7), pinned(8)];
+    let open = [
+        finding("BEAM-01", Severity::Warning, Subject::Cpu(3)),
+        finding("IO-01", Severity::Critical, Subject::Disk("sda".into())),
+    ];
+    let (resources, answer) = settled(&frame, &open, &Settings::default());
     assert_eq!(
-        (bottleneck.summary().as_str(), bottleneck.rule),
-        ("core 0 20%", Some((crate::rules::erlang_bind_overlap::ID, Severity::Critical)))
+        answer.headline(),
+        "imbalance: core 3 99%, tasks wait 50% of their time (BEAM-01), its peers are 20% busy"
     );
-    // Info makes no resource limiting.
-    let info = [finding("NIC-01", Severity::Info, Subject::Nic("eth0".into()))];
-    assert_eq!(Resources::of(&frame, &info, &Settings::default()).bottleneck(), None);
-    // The worst finding wins over what is narrower.
-    frame.cpus[1] = cpu(3, 0.98, 0.95);
-    assert_eq!(
-        Resources::of(&frame, &open, &Settings::default()).bottleneck().map(|resource| resource.kind),
-        Some(ResourceKind::Core)
-    );
-    let mut full = [finding("NIC-07", Severity::Warning, Subject::Nic("eth0".into()))];
-    let number = |name, value| Evidence { name, value: Figure::Number(value), unit: "bytes/s", source: "" };
-    full[0].evidence = vec![number("received", 1.0), number("sent", 2.0)];
-    assert_eq!(
-        Resources::of(&frame, &full, &Settings::default()).bottleneck().map(|resource| resource.kind),
-        Some(ResourceKind::NicOut)
-    );
+    let rule = resources.get(ResourceKind::Core).and_then(|resource| resource.rule);
+    assert_eq!(rule, Some((rules::erlang_bind_overlap::ID, Severity::Warning)));
 }
 
 #[test]
 fn exclusions_are_one_line() {
     let mut frame = healthy();
     let open = finding("BEAM-01", Severity::Warning, Subject::Cpu(0));
-    let line = |frame: &Frame, finding: &Finding| {
-        let resources = Resources::of(frame, std::slice::from_ref(finding), &Settings::default());
-        sentence(&exclusions(finding, &resources))
-    };
+    let line = |frame: &Frame, finding: &Finding| sentence(&exclusions(finding, &of(frame)));
     assert_eq!(
         line(&frame, &open),
         "has headroom: NIC (eth0 in 8% of 10.0 Gbit/s, eth0 out 42% of 10.0 Gbit/s), disk (sda 3% busy, 0.4 ms), \
@@ -295,24 +420,30 @@ fn exclusions_are_one_line() {
 #[test]
 fn a_whole_test_is_summed_up() {
     let mut tally = Tally::default();
-    let mut early = healthy();
-    early.interval_seconds = None;
-    early.cpus.clear();
-    tally.take(&of(&early), false);
-    assert_eq!(tally.resources().get(ResourceKind::Core).map(|resource| resource.verdict), Some(Verdict::Unknown));
-    for busy in [0.3, 0.97, 0.98, 0.99] {
-        let mut frame = healthy();
-        frame.cpus[1] = cpu(3, busy, 0.0);
-        tally.take(&of(&frame), true);
-    }
-    assert_eq!(tally.limiting_in(ResourceKind::Core), (3, 4));
-    assert_eq!(tally.resources().bottleneck().map(Resource::summary), Some("core 3 99%".to_owned()));
-    // One peak in a long calm is no bottleneck; a finding is.
-    (0..9).for_each(|_| tally.take(&of(&healthy()), true));
-    assert_eq!(tally.resources().bottleneck(), None);
-    let open = [finding("CPU-01", Severity::Warning, Subject::Cpu(3))];
-    tally.take(&Resources::of(&healthy(), &open, &Settings::default()), true);
-    assert_eq!(tally.resources().bottleneck().map(|resource| resource.kind), Some(ResourceKind::Core));
+    let mut state = Limits::default();
+    let mut second = 0;
+    let mut run = |tally: &mut Tally, seconds: u64, frame: &Frame| {
+        for _ in 0..seconds {
+            second += 1;
+            let mut frame = frame.clone();
+            frame.stamp = Stamp { seq: second, mono_ns: second * 1_000_000_000, ..Stamp::default() };
+            let (resources, answer) = state.judge_frame(&frame, &[], &Settings::default());
+            tally.take(&answer, &resources);
+        }
+    };
+    run(&mut tally, 5, &healthy());
+    assert!(tally.last().is_collecting() && tally.answers().is_empty() && !tally.was_limited());
+    run(&mut tally, 10, &healthy());
+    let mut full = healthy();
+    full.cpus = vec![cpu(0, 0.99, 0.0), cpu(3, 1.0, 0.0)];
+    run(&mut tally, 20, &full);
+    assert_eq!(tally.last().headline(), "limited by the machine's CPUs 100%");
+    run(&mut tally, 20, &healthy());
+    // The answer at the end, and what was so before.
+    assert_eq!(tally.last().headline(), "nothing at its limit");
+    assert!(tally.was_limited());
+    let counts: Vec<_> = tally.answers().iter().map(|(answer, count)| (answer.verdict, *count)).collect();
+    assert_eq!(counts, [(Outcome::NotSaturated, 28), (Outcome::Limited, 20)]);
 }
 
 proptest! {
@@ -333,10 +464,11 @@ proptest! {
             ..CgroupMemory::default()
         };
         frame.cgroups = vec![Cgroup { memory: Some(memory), ..group(quota, busy, busy) }];
-        let resources = of(&frame);
+        frame.processes = vec![process(7, "java", busy, busy)];
+        let (resources, answer) = settled(&frame, &[], &Settings::default());
         for resource in resources.iter() {
             let _ = (resource.summary(), resource.headroom());
         }
-        let _ = (resources.bottleneck(), resources.next());
+        let _ = answer.line();
     }
 }

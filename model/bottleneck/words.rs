@@ -1,8 +1,88 @@
-//! Resources as text.
+//! Resources and the answer as text.
 
-use super::{Resource, ResourceKind};
+use super::{Bottleneck, Confidence, Outcome, Resource, ResourceKind, SAMPLES};
 use crate::locale::resource as text;
 use crate::rules::{Subject, parts};
+
+impl Bottleneck {
+    /// The answer as every screen, `check` and JSON say it: `limited by disk sda 98% busy, 12.0 ms; …`.
+    pub fn headline(&self) -> String {
+        let about = self.resource.as_ref().map(|resource| self.detail(resource)).unwrap_or_default();
+        match self.verdict {
+            _ if self.is_collecting() && self.unknown.is_empty() => {
+                text::Collecting { samples: &self.samples, needed: &SAMPLES }.to_string()
+            }
+            _ if self.is_collecting() => {
+                let (samples, needed, unknown) = (&self.samples, &SAMPLES, &self.unknown_text());
+                text::CollectingUnknown { samples, needed, unknown }.to_string()
+            }
+            Outcome::Limited if self.confidence == Confidence::Low => {
+                text::ProbablyLimited { resource: &about }.to_string()
+            }
+            Outcome::Limited => text::Limited { resource: &about }.to_string(),
+            Outcome::Imbalance => {
+                let peers = parts::percent(self.peers);
+                text::Imbalance { resource: &about, peers: &peers }.to_string()
+            }
+            Outcome::NotSaturated => match &self.latency {
+                Some(resource) => text::NotSaturatedLatency { resource: &resource.summary() }.to_string(),
+                None => text::NOT_SATURATED.to_string(),
+            },
+            Outcome::Idle => text::IDLE.to_string(),
+            Outcome::Inconclusive => text::Inconclusive { unknown: &self.unknown_text() }.to_string(),
+        }
+    }
+
+    /// The resource, what waits for it, and the finding that explains it.
+    fn detail(&self, resource: &Resource) -> String {
+        let summary = resource.summary();
+        let share = parts::percent(resource.wait);
+        let waiting = resource.wait.filter(|wait| *wait >= 0.01);
+        let about =
+            if waiting.is_some() { text::Waiting { resource: &summary, share: &share }.to_string() } else { summary };
+        match &self.finding {
+            Some((rule, _)) => text::Explained { resource: &about, rule }.to_string(),
+            None => about,
+        }
+    }
+
+    /// The unknown resources that could be what limits, and why they are unknown.
+    fn unknown_text(&self) -> String {
+        let one = |resource: &Resource| {
+            let owner = resource.owner();
+            let label = resource.kind.label();
+            let named =
+                [label.as_str(), &owner].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+            text::Detail { resource: &named, details: &resource.note }.to_string()
+        };
+        let mut all: Vec<String> = self.unknown.iter().map(one).collect();
+        all.dedup();
+        all.join(", ")
+    }
+
+    /// What would limit next: `next: disk sda 42% busy, at most ≈ 2.1×`.
+    pub fn next_text(&self) -> Option<String> {
+        let next = self.next.as_ref()?;
+        let summary = next.resource.summary();
+        let nearest = matches!(self.verdict, Outcome::NotSaturated | Outcome::Idle | Outcome::Inconclusive);
+        // Far away is not worth a number.
+        let times = format!("{:.1}", next.headroom);
+        Some(match (nearest, next.headroom >= 100.0) {
+            (true, true) => text::Nearest { resource: &summary }.to_string(),
+            (false, true) => text::Next { resource: &summary }.to_string(),
+            (true, false) => text::NearestHeadroom { resource: &summary, times: &times }.to_string(),
+            (false, false) => text::NextHeadroom { resource: &summary, times: &times }.to_string(),
+        })
+    }
+
+    /// Both in one line.
+    pub fn line(&self) -> String {
+        match self.next_text().filter(|_| !self.is_collecting()) {
+            Some(next) => format!("{}; {next}", self.headline()),
+            None => self.headline(),
+        }
+    }
+}
 
 impl Resource {
     /// Its owner: `core 3`, `beam.smp 4121`, `eth0`; hostile where names are, empty without one.
@@ -11,6 +91,7 @@ impl Resource {
             (Some(Subject::Cpu(cpu)), _) => text::OwnerCore { cpu }.to_string(),
             (Some(Subject::Process(..)), Some(tid)) => text::OwnerId { name: &self.name, id: &tid }.to_string(),
             (Some(Subject::Process(pid, _)), None) => text::OwnerId { name: &self.name, id: pid }.to_string(),
+            (Some(Subject::Host), _) if self.name.is_empty() => String::new(),
             (Some(subject), _) if self.name.is_empty() => subject.to_string(),
             _ => self.name.to_string(),
         }
@@ -27,10 +108,18 @@ impl Resource {
         let of = |limit: String| text::OfLimit { share: &share, limit: &limit }.to_string();
         match (self.kind, used, limit) {
             (ResourceKind::NicIn | ResourceKind::NicOut, _, Some(limit)) => of(bits(limit)),
-            (ResourceKind::Quota, _, Some(limit)) => {
+            (ResourceKind::Quota | ResourceKind::Cpuset, _, Some(limit)) => {
                 text::OfCores { share: &share, cores: &parts::count(Some(limit)) }.to_string()
             }
-            (ResourceKind::Memory, _, Some(limit)) => of(parts::bytes(Some(limit))),
+            (ResourceKind::Memory | ResourceKind::Swap, _, Some(limit)) => of(parts::bytes(Some(limit))),
+            (ResourceKind::Conntrack | ResourceKind::Files | ResourceKind::Pids, _, Some(limit)) => {
+                of(parts::count(Some(limit)))
+            }
+            (ResourceKind::IoThrottle, _, Some(limit)) => {
+                let bytes = self.limit.is_some_and(|(_, unit)| unit == "bytes/s");
+                let rate = if bytes { parts::bytes(Some(limit)) } else { parts::count(Some(limit)) };
+                text::OfRate { share: &share, rate: &rate }.to_string()
+            }
             (ResourceKind::Disk, Some(wait), _) => {
                 text::BusyLatency { share: &share, latency: &format!("{wait:.1}") }.to_string()
             }
@@ -42,7 +131,12 @@ impl Resource {
     /// Its label, owner and figure: `core 3 98%`, `NIC out eth0 42% of 25.0 Gbit/s`.
     pub fn summary(&self) -> String {
         let (owner, figure) = (self.owner(), self.figure());
-        let label = if self.kind == ResourceKind::Core { "" } else { self.kind.label().as_str() };
+        let label = match (self.kind, &self.subject) {
+            (ResourceKind::Core, _) => "",
+            (ResourceKind::Cpus, _) => text::THE_CPUS.as_str(),
+            (ResourceKind::Memory, Some(Subject::Cgroup(_))) => text::MEMORY_LIMIT.as_str(),
+            _ => self.kind.label().as_str(),
+        };
         let parts: Vec<&str> = [label, &owner, &figure].into_iter().filter(|part| !part.is_empty()).collect();
         if parts.is_empty() { self.kind.label().to_string() } else { parts.join(" ") }
     }

@@ -1,7 +1,8 @@
-//! Findings, rules and resources.
+//! Findings and rules.
 
+use super::resources::Resource;
 use super::{OrNull, absent, lines, safe};
-use crate::bottleneck::{self, ResourceKind, Resources, Verdict, exclusions};
+use crate::bottleneck::{Resources, Verdict, exclusions};
 use crate::fix::{Offered, Risk};
 use crate::judge::{Judgement, Standing};
 use crate::rules::{self, Figure, RuleId, Severity, Unchecked};
@@ -127,63 +128,10 @@ pub(super) struct Fix {
     persistent: OrNull<String>,
 }
 
-/// A resource of the machine: limiting, with headroom or unknown.
-#[apply(_ => #[serde(skip_serializing_if = "absent")])]
-#[derive(Clone, Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Resource {
-    #[serde(rename = "resource")]
-    kind: ResourceKind,
-    verdict: Verdict,
-    /// How full it is: a fraction of its limit.
-    share: Option<f64>,
-    /// The share from which on it limits without a finding.
-    limit_at: f64,
-    /// What is used, in its unit; of a disk the time of a request.
-    used: Option<f64>,
-    /// What that is measured against, in the same unit.
-    limit: Option<f64>,
-    unit: Option<&'static str>,
-    /// Whose it is.
-    subject: Option<String>,
-    /// What people call it.
-    name: Option<String>,
-    /// The thread, where it is about one.
-    thread: Option<u32>,
-    /// The open finding that makes it limiting.
-    rule: Option<RuleId>,
-    /// Why it is unknown, or what else there is to know.
-    note: Option<&'static str>,
-}
-
-impl From<&bottleneck::Resource> for Resource {
-    fn from(resource: &bottleneck::Resource) -> Self {
-        Self {
-            kind: resource.kind,
-            verdict: resource.verdict,
-            share: resource.share,
-            limit_at: resource.limit_at,
-            used: resource.used.map(|used| used.0),
-            limit: resource.limit.map(|limit| limit.0),
-            unit: resource.used.or(resource.limit).map(|used| used.1),
-            subject: resource.subject.as_ref().map(|subject| safe(subject.to_string())),
-            name: (!resource.name.is_empty()).then(|| safe(&resource.name)),
-            thread: resource.tid,
-            rule: resource.rule.map(|(rule, _)| rule),
-            note: (!resource.note.is_empty()).then(|| resource.note.english()),
-        }
-    }
-}
-
-/// All resources.
-pub fn resources(resources: &Resources) -> Vec<Resource> {
-    resources.iter().map(Resource::from).collect()
-}
-
 /// A finding, with the resources beside it that have headroom, its fixes and the time since when it holds.
 pub fn finding(finding: &rules::Finding, since: String, resources: Option<&Resources>, fixes: &[Offered]) -> Finding {
     let beside = resources.map(|resources| exclusions(finding, resources)).unwrap_or_default();
-    let beside = beside.into_iter().filter(|resource| resource.verdict == Verdict::HasHeadroom);
+    let beside = beside.into_iter().filter(|resource| resource.verdict != Verdict::Unknown);
     let evidence = finding.evidence.iter().filter_map(|evidence| {
         let value = match &evidence.value {
             Figure::Number(value) => Cell::Number(*value),

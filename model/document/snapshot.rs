@@ -1,6 +1,6 @@
 //! `topotop.snapshot/1`: one frame with its findings.
 
-use super::{Finding, OrNull, Resource, RuleState, absent};
+use super::{Bottleneck, Finding, OrNull, Resource, RuleState, absent};
 use crate::frame::{
     ArchIrq, Cgroup, Cost, Cpu, Disk, Frame, Host, Irq, Irqbalance, KernelTables, Memory, Metric, NetNamespace, Nic,
     Node, PressureStall, Process, Softirq, SoftnetRow, Topology,
@@ -69,7 +69,9 @@ pub struct Snapshot<'a> {
     pub rules: Option<Vec<RuleState>>,
     /// The open findings.
     pub findings: Option<Vec<Finding>>,
-    /// What may be the limit of the machine.
+    /// What limits the machine.
+    pub bottleneck: Option<Bottleneck>,
+    /// What may limit it.
     pub resources: Option<Vec<Resource>>,
     /// What was tried and could not be read.
     pub gaps: &'a [Gap],
@@ -113,6 +115,7 @@ impl<'a> Snapshot<'a> {
             metrics: is_known(read.metrics, &frame.metrics).then(|| metrics.collect()),
             rules: None,
             findings: None,
+            bottleneck: None,
             resources: None,
             gaps: &frame.gaps,
             cost: &frame.cost,

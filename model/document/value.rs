@@ -1,6 +1,6 @@
 //! Values as documents write them: texts that cannot steer a terminal, ids as keys, absence by type.
 
-use crate::bottleneck::{ResourceKind, Verdict};
+use crate::bottleneck::{Confidence, Outcome, ResourceKind, Verdict};
 use crate::rules::RuleId;
 use crate::text::printable;
 use crate::{IdSet, Known};
@@ -43,7 +43,21 @@ impl Absent for Arc<str> {
 macro_rules! always_present {
     ($($type:ty),+) => { $(impl Absent for $type {})+ };
 }
-always_present!(ResourceKind, RuleId, Verdict, Arc<IdSet>, IdSet, String, bool, f64, u16, u32, u64);
+always_present!(
+    Confidence,
+    Outcome,
+    ResourceKind,
+    RuleId,
+    Verdict,
+    Arc<IdSet>,
+    IdSet,
+    String,
+    bool,
+    f64,
+    u16,
+    u32,
+    u64
+);
 
 impl<T> Absent for Vec<T> {}
 impl<T: ?Sized> Absent for &T {}

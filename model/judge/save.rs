@@ -5,6 +5,7 @@
 //! with the same limits.
 
 mod form;
+mod limits;
 
 use super::{Judge, Settings};
 pub(crate) use form::word;
@@ -16,7 +17,7 @@ const MAX_UNPACKED: usize = 8 << 20;
 /// The most values of series: more take too long to write between two samples.
 const MAX_VALUES: usize = 1 << 17;
 /// The form of the bytes.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// The version of the rules and the limits, in a number (FNV-1a).
 pub fn fingerprint(settings: &Settings) -> u64 {

@@ -208,7 +208,7 @@ impl RecordedFindings {
         }
         let mut findings: Vec<Finding> = open.into_iter().filter_map(RecordedFinding::finding).collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-        Judgement { findings, rules: Vec::new(), basis: Basis::Noted }
+        Judgement { findings, basis: Basis::Noted, ..Judgement::default() }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::units;
 use serde::Serialize;
 use std::fmt::Display;
 use std::io::{self, Write};
-use topotop_model::bottleneck::{Resource, Resources, Verdict, exclusions, sentence};
+use topotop_model::bottleneck::{Resources, SAMPLES, exclusions, sentence};
 use topotop_model::document;
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
@@ -31,67 +31,56 @@ pub(super) fn one(seen: &Seen, format: &str, out: &mut impl Write) -> io::Result
 }
 
 /// Over several recordings of one test, the machine that limits.
-pub(super) fn short(
-    all: &[Seen],
-    short: Option<(usize, Resource)>,
-    format: &str,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let short = short.and_then(|(at, resource)| Some((all.get(at)?, resource)));
+pub(super) fn limiting(machine: Option<&Seen>, format: &str, out: &mut impl Write) -> io::Result<()> {
     if format != "text" {
-        let short = short.map(|(seen, resource)| Short {
-            recording: printable(&seen.name).into_owned(),
-            said: printable(&resource.summary()).into_owned(),
-            resource: document::Resource::from(&resource),
-        });
-        serde_json::to_writer(&mut *out, &LimitingMachine { bottleneck: short })?;
+        let machine = machine
+            .map(|seen| Limiting { recording: printable(&seen.name).into_owned(), bottleneck: bottleneck(seen) });
+        serde_json::to_writer(&mut *out, &LimitingMachine { bottleneck: machine })?;
         return out.write_all(b"\n");
     }
-    match short {
+    match machine {
         None => writeln!(out, "\n{}", text::NO_BOTTLENECK_ANYWHERE),
-        Some((seen, resource)) => {
-            let line = text::BottleneckOf { machine: &seen.name, bottleneck: &share(seen, &resource) }.to_string();
+        Some(seen) => {
+            let line = text::BottleneckOf { machine: &seen.name, bottleneck: &seen.tally.last().line() }.to_string();
             writeln!(out, "\n{}", printable(&line))
         }
     }
 }
 
-/// A resource with the finding about it, and in how many samples it was limiting.
-fn share(seen: &Seen, resource: &Resource) -> String {
-    let rule = resource.rule.map_or_else(String::new, |(rule, _)| format!(", {rule}"));
-    let resource_text = format!("{}{rule}", resource.summary());
-    let (limiting, samples) = seen.tally.limiting_in(resource.kind);
-    if resource.verdict == Verdict::Limiting {
-        text::LimitingShare { resource: &resource_text, limiting: &limiting, samples: &samples }.to_string()
-    } else {
-        resource_text
+fn bottleneck(seen: &Seen) -> document::Bottleneck {
+    let last = seen.tally.last();
+    document::bottleneck(last, last.since.map(|since| units::rfc3339(since.wall_ns)))
+}
+
+/// The answer in one line; that the time was too short for it; what was the answer before.
+fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
+    let last = seen.tally.last();
+    writeln!(out, "{}", printable(&last.line()))?;
+    if seen.is_too_short() {
+        let time = format!("{}s", SAMPLES + 2);
+        let (samples, needed) = (&last.samples, &SAMPLES);
+        writeln!(out, "{}", text::TooShort { samples, needed, time: &time })?;
     }
+    let answers = seen.tally.answers();
+    let all: u64 = answers.iter().map(|(_, count)| count).sum();
+    let others = answers.iter().filter(|(other, count)| other.headline() != last.headline() && count * 10 >= all);
+    for (other, count) in others {
+        let line = text::Earlier { count, samples: &all, answer: &other.headline() }.to_string();
+        writeln!(out, "  {}", printable(&line))?;
+    }
+    Ok(())
 }
 
-/// The bottleneck as a line.
-fn bottleneck(seen: &Seen, resource: &Resource) -> String {
-    text::Bottleneck { resource: &share(seen, resource) }.to_string()
-}
-
-/// The resources, the bottleneck and the next limit.
-fn resources(seen: &Seen, resources: &Resources, out: &mut impl Write) -> io::Result<()> {
+/// The resources.
+fn resources(resources: &Resources, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "\n{}", text::RESOURCES)?;
     for resource in resources.iter() {
         let about = [resource.owner(), resource.figure(), resource.note.to_string()];
         let about: Vec<&str> = about.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
         let (label, verdict) = (resource.kind.label(), resource.verdict.label());
-        writeln!(out, "  {label:<14} {verdict:<10} {}", printable(&about.join("  ")))?;
+        writeln!(out, "  {label:<14} {verdict:<13} {}", printable(&about.join("  ")))?;
     }
-    if let Some(resource) = resources.bottleneck() {
-        writeln!(out, "  {}", printable(&bottleneck(seen, resource)))?;
-    }
-    match resources.next().and_then(|resource| Some((resource, resource.headroom()?))) {
-        Some((resource, headroom)) => {
-            let (resource, times) = (resource.summary(), format!("{headroom:.1}"));
-            writeln!(out, "  {}", text::Next { resource: &printable(&resource), times: &times })
-        }
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Why something was not checked, and what would let it.
@@ -125,6 +114,7 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "== {} ==", printable(&seen.name))?;
     }
     let measured = seen.tally.resources();
+    answer(seen, out)?;
     let samples = seen.samples;
     let time = units::span(seen.seconds.round() as u64);
     let (time, samples): (&dyn Display, &dyn Display) = (&time, &samples);
@@ -135,15 +125,20 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
         (count, false) => writeln!(out, "{}", text::FindingsCut { count, time, samples })?,
     }
     let mut findings: Vec<&Finding> = seen.findings.iter().collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    // The finding that explains the answer, then the worst.
+    let explaining = |finding: &Finding| {
+        let about = seen.tally.last().finding.as_ref();
+        about.is_some_and(|(rule, subject)| *rule == finding.rule.id && *subject == finding.subject)
+    };
+    findings.sort_by_key(|finding| std::cmp::Reverse((explaining(finding), finding.severity)));
     for finding in findings {
         let since =
             format!("{} {}", units::time_of_day(finding.since.wall_ns), units::zone_name(finding.since.wall_ns));
-        let beside = sentence(&exclusions(finding, &measured));
+        let beside = sentence(&exclusions(finding, measured));
         write!(out, "\n{}", report::in_full_beside(finding, &since, &beside))?;
         fix(seen.fixes(finding), out)?;
     }
-    resources(seen, &measured, out)?;
+    resources(measured, out)?;
     let mut rows = not_checked(&seen.last).peekable();
     if rows.peek().is_some() {
         writeln!(out, "\n{}", text::NOT_CHECKED)?;
@@ -171,7 +166,7 @@ struct Summary {
     samples: u64,
     complete: bool,
     worst: Option<&'static str>,
-    bottleneck: Option<String>,
+    bottleneck: document::Bottleneck,
     not_checked: Vec<&'static str>,
     findings: Vec<String>,
 }
@@ -179,14 +174,14 @@ struct Summary {
 /// The machine that limits over several recordings.
 #[derive(Serialize)]
 struct LimitingMachine {
-    bottleneck: Option<Short>,
+    bottleneck: Option<Limiting>,
 }
 
 #[derive(Serialize)]
-struct Short {
+struct Limiting {
     recording: String,
-    said: String,
-    resource: document::Resource,
+    #[serde(flatten)]
+    bottleneck: document::Bottleneck,
 }
 
 /// The summary, and with `whole` the findings and how the rules stand.
@@ -198,13 +193,13 @@ pub(super) fn summary(seen: &Seen, whole: bool, out: &mut impl Write) -> io::Res
         samples: seen.samples,
         complete: seen.complete,
         worst: seen.worst().map(Severity::name),
-        bottleneck: resources.bottleneck().map(|resource| printable(&resource.summary()).into_owned()),
+        bottleneck: bottleneck(seen),
         not_checked: not_checked(&seen.last).map(|(rule, _)| rule.id.as_str()).collect(),
         findings: seen.findings.iter().map(name).collect(),
     };
     let all = whole.then(|| {
         let found = seen.findings.iter().map(|finding| (finding, seen.fixes(finding)));
-        Findings::of(found, &seen.last, &resources)
+        Findings::of(found, &seen.last, resources)
     });
     serde_json::to_writer(&mut *out, &Line { summary, whole: all.as_ref() })?;
     out.write_all(b"\n")

@@ -1,6 +1,6 @@
 //! What `check` and `preflight` see while they look.
 
-use super::report;
+use super::{FailOn, report};
 use crate::export::{Options, json};
 use crate::recording;
 use crate::source::live::Plan;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Root, Sampler};
-use topotop_model::bottleneck::{Resources, Tally};
+use topotop_model::bottleneck::{Outcome, Tally};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::fix::{Offered, Surroundings, offered};
 use topotop_model::frame::Frame;
@@ -36,16 +36,18 @@ pub(crate) struct Seen {
     /// What is known of the place that fixes would be applied from.
     pub(super) surroundings: Surroundings,
     pub(super) last: Judgement,
-    /// How the resources stood.
+    /// A capture has the samples that it has.
+    pub(super) captured: bool,
+    /// What limited.
     pub(super) tally: Tally,
 }
 
 impl Seen {
-    fn take(&mut self, frame: &Frame, judgement: Judgement, settings: &judge::Settings, first: &mut Option<u64>) {
+    fn take(&mut self, frame: &Frame, judgement: Judgement, first: &mut Option<u64>) {
         self.samples += 1;
         let wall = frame.stamp.wall_ns;
         self.span = if self.samples == 1 { (wall, wall) } else { (self.span.0, wall) };
-        self.tally.take(&Resources::of(frame, &judgement.findings, settings), frame.interval_seconds.is_some());
+        self.tally.take(&judgement.bottleneck, &judgement.resources);
         let start = *first.get_or_insert(frame.stamp.mono_ns);
         self.seconds = frame.stamp.mono_ns.saturating_sub(start) as f64 / 1e9;
         for finding in &judgement.findings {
@@ -77,14 +79,22 @@ impl Seen {
         self.fixes.get(&(finding.rule.id, finding.subject.clone())).map_or(&[], Vec::as_slice)
     }
 
+    /// True where there were fewer samples than an answer needs.
+    pub(super) fn is_too_short(&self) -> bool {
+        self.tally.last().is_collecting() && !self.captured
+    }
+
     pub(super) fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 
     /// 0 without findings that matter, 1 with some, 2 when it could not be told.
-    pub(super) fn status(&self, fail_on: Severity, strict: bool) -> u8 {
-        let found = self.worst().is_some_and(|worst| worst >= fail_on);
-        let unjudged = strict && report::not_checked(&self.last).next().is_some();
+    pub(super) fn status(&self, fail_on: FailOn, strict: bool) -> u8 {
+        let found = self.worst().is_some_and(|worst| worst >= fail_on.severity());
+        let found = found || fail_on == FailOn::Limited && self.tally.was_limited();
+        let answer = self.tally.last();
+        let open = report::not_checked(&self.last).next().is_some() || answer.verdict == Outcome::Inconclusive;
+        let unjudged = strict && open || self.is_too_short();
         match (found, self.complete && !unjudged) {
             (true, _) => 1,
             (false, true) => 0,
@@ -124,7 +134,7 @@ impl<'a> Watch<'a> {
         let settings = Some(self.judge.settings());
         let options = Options { judgement: Some(&judgement), settings, ..Options::default() };
         let told = self.lines.as_mut().map(|out| json::write(&frame, &options, out).and_then(|()| out.flush()));
-        self.seen.take(&frame, judgement, self.judge.settings(), &mut self.first);
+        self.seen.take(&frame, judgement, &mut self.first);
         !matches!(told, Some(Err(_)))
     }
 

@@ -20,14 +20,15 @@ pub fn write(frame: &Frame, options: &Options<'_>, out: &mut dyn Write) -> io::R
     let (processes, cgroups) = (top::processes(frame, options.top), top::cgroups(frame, options.top));
     let mut document = Snapshot::of(frame, taken_at, processes, cgroups);
     if let Some(judgement) = options.judgement {
-        let settings = options.settings.cloned().unwrap_or_default();
-        let resources = Resources::of(frame, &judgement.findings, &settings);
+        let resources = Some(&judgement.resources).filter(|resources| !resources.is_empty());
         let surroundings = options.surroundings.cloned().unwrap_or_default();
         let fixes = |finding| offered(finding, frame, &surroundings).0;
         let findings = judgement.findings.iter();
         document.rules = Some(document::rules(judgement));
-        document.findings = Some(findings.map(|row| finding(row, Some(&resources), &fixes(row))).collect());
-        document.resources = Some(document::resources(&resources));
+        document.findings = Some(findings.map(|row| finding(row, resources, &fixes(row))).collect());
+        let since = judgement.bottleneck.since.map(|since| crate::units::rfc3339(since.wall_ns));
+        document.bottleneck = resources.map(|_| document::bottleneck(&judgement.bottleneck, since));
+        document.resources = resources.map(document::resources);
     }
     if options.pretty {
         serde_json::to_writer_pretty(&mut *out, &document)?;

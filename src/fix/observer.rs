@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Root, Sampler};
+use topotop_model::bottleneck::Bottleneck;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::frame::Frame;
 use topotop_model::judge::Judge;
@@ -25,6 +26,8 @@ pub(crate) struct Observed {
     pub(crate) frames: VecDeque<Arc<Frame>>,
     /// Every finding so far, in its last state.
     pub(crate) findings: Vec<Finding>,
+    /// The answer of the newest sample.
+    pub(crate) bottleneck: Bottleneck,
     /// The number of samples.
     pub(crate) samples: u64,
     /// True at the end: a capture is exhausted, or the sampler failed.
@@ -48,6 +51,7 @@ impl Pipeline {
         self.window.push(snapshot);
         let frame = self.deriver.frame(&self.window);
         let judgement = self.judge.step(&frame);
+        seen.bottleneck = judgement.bottleneck;
         for finding in judgement.findings {
             let same = |known: &Finding| known.rule.id == finding.rule.id && known.subject == finding.subject;
             seen.findings.retain(|known| !same(known));

@@ -23,7 +23,7 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
         (" topotop ".to_owned(), Role::Title, 0u8),
         (replay::name(app).unwrap_or_else(|| frame.host.name.chars().take(32).collect()), Role::Focus, 1),
         (replay::other(app), Role::Dim, 2),
-        (replay::short(app, area.width), Role::Critical, 3),
+        (replay::short(app), Role::Critical, 3),
         (replay::clocks(app), Role::Info, 4),
         (summary(&frame.topology), Role::Text, if app.playback.is_some() { 6 } else { 2 }),
         (kernel(frame), Role::Dim, 7),

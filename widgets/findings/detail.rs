@@ -6,7 +6,7 @@ use crate::parts::number::Short;
 use crate::parts::pane::Doc;
 use crate::parts::{names, severity, units};
 use crate::{Charset, Cx, Role};
-use topotop_model::bottleneck::{Resources, exclusions, sentence};
+use topotop_model::bottleneck::{exclusions, sentence};
 use topotop_model::fix::{Offered, Risk, offered};
 use topotop_model::judge::Basis;
 use topotop_model::locale::Text;
@@ -86,8 +86,7 @@ fn related(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
 
 /// What was measured beside it and is not the limit.
 fn beside(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
-    let resources = Resources::of(cx.frame, &cx.judgement.findings, cx.settings);
-    let exclusion = sentence(&exclusions(finding, &resources));
+    let exclusion = sentence(&exclusions(finding, &cx.judgement.resources));
     if !exclusion.is_empty() {
         doc.gap();
         doc.head(text::EXCLUSION);

@@ -5,7 +5,7 @@ use crate::parts::number;
 use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
-use topotop_model::bottleneck::{Resources, Verdict as Stands};
+use topotop_model::bottleneck::Verdict as Stands;
 use topotop_model::fix::Verdict;
 use topotop_model::fix::verification::Phase;
 use topotop_model::journal::{Applied, Because, Outcome};
@@ -191,26 +191,10 @@ fn bar(cx: &Cx<'_>, doc: &mut Doc, share: f64, label: &str, width: u16) {
 
 /// The bottleneck now, and the headroom of the next one.
 fn next(cx: &Cx<'_>, doc: &mut Doc, width: u16) {
-    let resources = Resources::of(cx.frame, &cx.judgement.findings, cx.settings);
-    match resources.bottleneck() {
-        Some(resource) => {
-            let rule = resource.rule.map_or_else(String::new, |(rule, _)| format!(" ({rule})"));
-            text(
-                doc,
-                Role::Warn,
-                &text::Bottleneck { resource: &format!("{}{rule}", resource.summary()) }.to_string(),
-                width,
-            );
-        }
-        None => text(doc, Role::Ok, text::NO_BOTTLENECK.as_str(), width),
-    }
-    if let Some((resource, room)) = resources.next().and_then(|resource| Some((resource, resource.headroom()?))) {
-        text(
-            doc,
-            Role::Text,
-            &text::Next { resource: &resource.summary(), factor: &format!("{room:.1}") }.to_string(),
-            width,
-        );
+    let (answer, resources) = (&cx.judgement.bottleneck, &cx.judgement.resources);
+    if !answer.is_collecting() {
+        let role = if answer.is_limit() { Role::Warn } else { Role::Ok };
+        text(doc, role, &text::Bottleneck { answer: &printable(&answer.line()) }.to_string(), width);
     }
     let unknown: Vec<&str> = resources
         .iter()

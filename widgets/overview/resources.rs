@@ -1,15 +1,16 @@
-//! The resources of the machine: a line that names the bottleneck and the next limit, and a cell for each resource.
+//! The resources of the machine: the answer and the next limit in a line, and a cell for each resource.
 
 use crate::parts::{Pen, names, number};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::bottleneck::{Resource, ResourceKind, Resources, Verdict};
+use topotop_model::bottleneck::{Bottleneck, Outcome, Resource, ResourceKind, Resources, Verdict};
 use topotop_model::frame::Cgroup;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::overview as text;
 use topotop_model::locale::screen::shared;
 use topotop_model::rules::Subject;
+use topotop_model::text::printable;
 
 /// The width that a resource needs to say something.
 const WIDTH: u16 = 19;
@@ -74,14 +75,14 @@ fn cells(resources: &Resources) -> Vec<Cell<'_>> {
 }
 
 pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-    let resources = Resources::of(cx.frame, &cx.judgement.findings, cx.settings);
+    let resources = &cx.judgement.resources;
     let columns = columns(area.width);
     let headed = area.height > 8_u16.div_ceil(columns);
     if headed {
-        head(&mut Pen::new(cx, area, 0, buf), &resources);
+        head(&mut Pen::new(cx, area, 0, buf));
     }
     let widths: [u16; 8] = if columns == 4 { NAMES } else { [8; 8] };
-    for (at, cell) in cells(&resources).iter().enumerate() {
+    for (at, cell) in cells(resources).iter().enumerate() {
         let (column, row) = (at as u16 % columns, at as u16 / columns);
         let (from, to) = (edge(area.width, columns, column), edge(area.width, columns, column + 1));
         let place = Rect { x: area.x + from, width: (to - from).saturating_sub(1), ..area };
@@ -95,6 +96,10 @@ fn mark(verdict: Verdict, charset: Charset) -> (Role, &'static str) {
     match (verdict, charset) {
         (Verdict::Limiting, Charset::Unicode) => (Role::Critical, "▲"),
         (Verdict::Limiting, Charset::Ascii) => (Role::Critical, "!"),
+        (Verdict::Full, Charset::Unicode) => (Role::Warn, "●"),
+        (Verdict::Full, Charset::Ascii) => (Role::Warn, "*"),
+        (Verdict::LatencyBound, Charset::Unicode) => (Role::Info, "◦"),
+        (Verdict::LatencyBound, Charset::Ascii) => (Role::Info, "o"),
         (Verdict::HasHeadroom, Charset::Unicode) => (Role::Ok, "✓"),
         (Verdict::HasHeadroom, Charset::Ascii) => (Role::Ok, "+"),
         (Verdict::Unknown, _) => (Role::Absent, "?"),
@@ -113,62 +118,37 @@ fn pieces(pen: &mut Pen<'_>, pieces: &[(Role, String)]) -> bool {
     true
 }
 
-/// The short resource, what is unknown, and what would be short next.
-fn head(pen: &mut Pen<'_>, resources: &Resources) {
-    let charset = pen.cx().charset;
-    let word = |verdict: Verdict, text: &str| {
-        let (role, glyph) = mark(verdict, charset);
-        (role, format!("{glyph} {text}"))
-    };
-    let short = resources.bottleneck();
-    let all_unknown = resources.iter().all(|resource| resource.verdict == Verdict::Unknown);
-    match short {
-        Some(resource) => {
-            let rule = resource.rule.map_or_else(String::new, |(rule, _)| format!(" {rule}"));
-            let summary = resource.summary();
-            let (role, glyph) = mark(Verdict::Limiting, charset);
-            let full = format!("{glyph} {}", text::Bottleneck { resource: &summary });
-            if !pieces(pen, &[(role, full), (Role::Dim, rule)]) {
-                pieces(pen, &[(role, format!("{glyph} {summary}"))]);
-            }
-        }
-        None if all_unknown => {
-            pieces(pen, &[word(Verdict::Unknown, &text::COLLECTING)]);
-        }
-        None => {
-            pieces(pen, &[word(Verdict::HasHeadroom, &text::NO_BOTTLENECK)]);
-        }
+/// The answer and what would limit next.
+fn head(pen: &mut Pen<'_>) {
+    let (charset, judgement) = (pen.cx().charset, pen.cx().judgement);
+    let answer = &judgement.bottleneck;
+    if judgement.resources.is_empty() {
+        pieces(pen, &[(Role::Absent, format!("? {}", text::COLLECTING))]);
+        return;
     }
-    let unknown =
-        resources.iter().filter(|resource| resource.verdict == Verdict::Unknown).map(|resource| resource.kind);
-    let mut unknown: Vec<Text> = unknown.map(short_name).collect();
-    unknown.dedup();
-    if !unknown.is_empty() && !all_unknown {
-        let names: Vec<&str> = unknown.iter().map(|name| name.as_str()).collect();
-        let unknown = text::UnknownResources { resources: &names.join(", ") }.to_string();
-        pieces(pen, &[(Role::Dim, "   ".to_owned()), word(Verdict::Unknown, &unknown)]);
+    let (role, glyph) = sign(answer, charset);
+    let headline = printable(&answer.headline()).into_owned();
+    let headline = if charset == Charset::Ascii { headline.replace('≈', "~").replace('×', "x") } else { headline };
+    let whole = (role, format!("{glyph} {headline}"));
+    if !pieces(pen, std::slice::from_ref(&whole)) {
+        pen.text(role, &whole.1);
+        return;
     }
-    if let Some((next, room)) = resources.next().and_then(|next| Some((next, next.headroom()?))) {
-        let summary = next.summary();
-        let short = format!("   {}", text::Next { resource: &summary });
-        let times = format!("{}{room:.1}×", if charset == Charset::Ascii { "" } else { "≈ " });
-        let full = format!("   {}", text::NextHeadroom { resource: &summary, times: &times });
-        if room >= 100.0 || !pieces(pen, &[(Role::Text, full)]) {
-            pieces(pen, &[(Role::Text, short)]);
-        }
+    let next = answer.next_text().filter(|_| !answer.is_collecting()).map(|next| printable(&next).into_owned());
+    if let Some(next) = next {
+        let next = if charset == Charset::Ascii { next.replace("≈ ", "").replace('×', "x") } else { next };
+        pieces(pen, &[(Role::Text, format!("   {next}"))]);
     }
 }
 
-fn short_name(kind: ResourceKind) -> Text {
-    match kind {
-        ResourceKind::NicIn | ResourceKind::NicOut => text::SERIES_NIC,
-        ResourceKind::Core => text::SERIES_CORE,
-        ResourceKind::Thread => text::RESOURCE_THREAD,
-        ResourceKind::Softirq => text::SERIES_SOFTIRQ,
-        ResourceKind::Disk => text::SERIES_DISK,
-        ResourceKind::Memory => text::SERIES_MEMORY,
-        ResourceKind::Quota => text::RESOURCE_QUOTA,
-        ResourceKind::Remote => text::RESOURCE_REMOTE,
+/// How an answer looks.
+fn sign(answer: &Bottleneck, charset: Charset) -> (Role, &'static str) {
+    let of = |verdict| mark(verdict, charset);
+    match answer.verdict {
+        Outcome::Limited | Outcome::Imbalance => of(Verdict::Limiting),
+        Outcome::NotSaturated => of(Verdict::HasHeadroom),
+        Outcome::Idle => (Role::Text, if charset == Charset::Ascii { "-" } else { "·" }),
+        Outcome::Inconclusive => of(Verdict::Unknown),
     }
 }
 
@@ -209,7 +189,7 @@ fn brief(resource: &Resource, width: u16) -> &'static str {
     if width >= names::width(note) {
         return note;
     }
-    if resource.verdict == Verdict::HasHeadroom { shared::NONE.as_str() } else { shared::UNKNOWN.as_str() }
+    if resource.verdict == Verdict::Unknown { shared::UNKNOWN.as_str() } else { shared::NONE.as_str() }
 }
 
 /// A name; of one that is too long both ends, since the end tells one of many from the others.

@@ -1,6 +1,8 @@
 //! What a state has in it, as JSON arrays: zstd packs them.
 
+use super::limits::LimitsForm;
 use crate::Stamp;
+use crate::bottleneck;
 use crate::judge::memory::Memory;
 use crate::judge::state::{Key, State};
 use crate::judge::{Judge, Settings};
@@ -15,9 +17,9 @@ const MAX_WORDS: usize = 4096;
 const MAX_WORD: usize = 256;
 const SEVERITIES: [Severity; 3] = [Severity::Info, Severity::Warning, Severity::Critical];
 
-/// Samples with rates, states, series.
+/// Samples with rates, states, series, what limits.
 #[derive(Serialize, Deserialize)]
-struct JudgeForm(u64, Vec<StateForm>, Vec<SeriesForm>);
+struct JudgeForm(u64, Vec<StateForm>, Vec<SeriesForm>, Option<LimitsForm>);
 
 /// Rule, subject, times, and what the rule found.
 #[derive(Serialize, Deserialize)]
@@ -72,7 +74,7 @@ struct SeriesForm(String, String, Vec<(i64, Number)>);
 /// A number; what JSON does not have by its bits.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Number {
+pub(super) enum Number {
     Finite(f64),
     Bits([u64; 1]),
 }
@@ -107,13 +109,18 @@ pub(super) fn write(judge: &Judge) -> Vec<u8> {
         SeriesForm(rule.to_string(), subject.to_string(), values.collect())
     });
     // Writing numbers and texts to memory cannot fail.
-    serde_json::to_vec(&JudgeForm(judge.samples, states, series.collect())).unwrap_or_default()
+    serde_json::to_vec(&JudgeForm(judge.samples, states, series.collect(), LimitsForm::of(&judge.limits)))
+        .unwrap_or_default()
 }
 
 pub(super) fn read(settings: &Settings, text: &[u8]) -> Option<Judge> {
-    let JudgeForm(samples, states, series) = serde_json::from_slice(text).ok()?;
+    let JudgeForm(samples, states, series, limits) = serde_json::from_slice(text).ok()?;
     let samples = samples.min(u64::MAX / 2);
-    let mut judge = Judge { settings: settings.clone(), samples, ..Judge::default() };
+    let limits = match limits {
+        Some(limits) => limits.state()?,
+        None => bottleneck::State::default(),
+    };
+    let mut judge = Judge { settings: settings.clone(), samples, limits, ..Judge::default() };
     for form in states {
         let (key, state) = state(form)?;
         judge.states.insert(key, state);

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use topotop_model::bottleneck::Resources;
 use topotop_model::fix::verification::{Verdict, Verification};
 use topotop_model::journal::{Because, Entry, Measured};
 use topotop_model::locale::cli::fix as text;
@@ -198,15 +197,10 @@ fn short(value: f64) -> String {
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }
 
-/// The next bottleneck and its headroom.
+/// What limits now, and what would next.
 fn resources(watch: &Observer, how: &How<'_>) {
     let seen = watch.seen();
-    let Some(frame) = seen.frames.back() else { return };
-    let resources = Resources::of(frame, &seen.findings, &topotop_model::judge::Settings::default());
-    if let Some(resource) = resources.bottleneck() {
-        (how.note)(&text::Bottleneck { resource: &resource.summary() }.to_string());
-    }
-    if let Some((resource, room)) = resources.next().and_then(|resource| Some((resource, resource.headroom()?))) {
-        (how.note)(&text::Next { resource: &resource.summary(), factor: &format!("{room:.1}") }.to_string());
+    if !seen.bottleneck.is_collecting() {
+        (how.note)(&text::Bottleneck { answer: &seen.bottleneck.line() }.to_string());
     }
 }

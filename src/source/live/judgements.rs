@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use topotop_model::Stamp;
+use topotop_model::bottleneck::{Bottleneck, Resource, Resources};
 use topotop_model::judge::timeline::{At, changes};
 use topotop_model::judge::{Basis, Judgement, Standing, Timeline};
 use topotop_model::recording::{Event, finding_events};
 use topotop_model::rules::{Figure, Finding, Rule};
 
 /// Memory for judgements, in bytes: beyond it every second one of the older half goes, unless something came or went.
-const MOST: usize = 2 << 20;
+const MOST: usize = 4 << 20;
 
 /// The standings of all rules: they stay the same for minutes and are shared.
 type Standings = Arc<Vec<(&'static Rule, Standing)>>;
@@ -20,6 +21,7 @@ struct JudgedSample {
     stamp: Stamp,
     findings: Vec<Finding>,
     rules: Standings,
+    limits: Arc<(Resources, Bottleneck)>,
     bytes: usize,
     /// True where something came or went.
     change: bool,
@@ -60,8 +62,10 @@ impl Judgements {
         let own = if same.is_some() { 0 } else { rules.len() * size_of::<(&Rule, Standing)>() };
         let findings = judgement.findings.clone();
         let bytes = size_of::<JudgedSample>() + own + findings.iter().map(bytes).sum::<usize>();
+        let limits = Arc::new((judgement.resources.clone(), judgement.bottleneck.clone()));
+        let bytes = bytes + size_of::<(Resources, Bottleneck)>() + limits.0.iter().count() * size_of::<Resource>();
         self.bytes += bytes;
-        self.kept.push_back(JudgedSample { stamp, findings, rules, bytes, change });
+        self.kept.push_back(JudgedSample { stamp, findings, rules, limits, bytes, change });
         self.last = Arc::new(judgement);
         if self.bytes > MOST {
             self.thin();
@@ -118,7 +122,8 @@ impl Judgements {
             return Judgement { basis: Basis::Pending, ..Judgement::default() };
         };
         let basis = if kept.stamp.seq == seq { Basis::Judged } else { Basis::Noted };
-        Judgement { findings: kept.findings.clone(), rules: kept.rules.to_vec(), basis }
+        let (resources, bottleneck) = (*kept.limits).clone();
+        Judgement { findings: kept.findings.clone(), rules: kept.rules.to_vec(), bottleneck, resources, basis }
     }
 
     fn thin(&mut self) {

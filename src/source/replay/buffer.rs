@@ -7,7 +7,7 @@ use crate::app::transport::{RecordingIndex, by_own_time};
 use crate::source::Sample;
 use std::sync::Arc;
 use topotop_model::Window;
-use topotop_model::bottleneck::Resources;
+use topotop_model::bottleneck::Bottleneck;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::history::Headline;
@@ -234,9 +234,9 @@ impl ReplayBuffer {
         Some(Sample { frame: Arc::clone(&self.frame), history, judgement, timeline })
     }
 
-    /// Its resources at the sample that is shown.
-    pub(super) fn resources(&self) -> Resources {
-        Resources::of(&self.frame, &self.judging.judgement().findings, self.judging.settings())
+    /// What limits at the sample that is shown.
+    pub(super) fn bottleneck(&self) -> Bottleneck {
+        self.judging.judgement().bottleneck.clone()
     }
 
     /// The recording as a whole.

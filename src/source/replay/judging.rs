@@ -53,11 +53,6 @@ impl ReplayJudge {
         }
     }
 
-    /// Its settings.
-    pub(super) fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Another sample is to be shown: judging has its time from now on.
     pub(super) fn begin(&mut self) {
         self.until = Instant::now() + BUDGET;

@@ -60,10 +60,8 @@ pub(super) fn clocks(app: &App) -> String {
 }
 
 /// Of two machines the one whose resource is short.
-pub(super) fn short(app: &App, width: u16) -> String {
-    let short = app.playback.as_ref().map_or_else(String::new, |playback| printable(&playback.short).into_owned());
-    // A narrow line has no room for the word beside the clocks.
-    if width < 150 || short.is_empty() { short } else { chrome::Bottleneck { resource: &short }.to_string() }
+pub(super) fn short(app: &App) -> String {
+    app.playback.as_ref().map_or_else(String::new, |playback| printable(&playback.short).into_owned())
 }
 
 /// The machine of two that is shown; none where there are not two.

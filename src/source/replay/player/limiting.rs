@@ -4,7 +4,7 @@ use super::super::Clocks;
 use super::super::buffer::ReplayBuffer;
 use super::{APART_NS, Player};
 use crate::app::transport::RecordingIndex as _;
-use topotop_model::bottleneck::{Resources, limiting_machine};
+use topotop_model::bottleneck::{Bottleneck, limiting_machine};
 use topotop_model::recording::When;
 
 impl Player {
@@ -16,14 +16,14 @@ impl Player {
         }
         let (shown, clocks, sample) = (self.machine, self.clocks.clone(), self.transport.sample);
         let when = self.buffers.get_mut(shown)?.when(sample)?;
-        let mut resources = Vec::with_capacity(self.buffers.len());
+        let mut answers = Vec::with_capacity(self.buffers.len());
         for (machine, buffer) in self.buffers.iter_mut().enumerate() {
             let there = machine == shown || brought(buffer, when, &clocks, shown);
-            // A machine without a sample at that time has no resources to compare.
-            resources.push(if there { buffer.resources() } else { Resources::default() });
+            // A machine without a sample at that time has no answer.
+            answers.push(if there { buffer.bottleneck() } else { Bottleneck::default() });
         }
-        let (machine, resource) = limiting_machine(&resources)?;
-        Some(format!("{}: {}", self.names.get(machine)?, resource.summary()))
+        let (machine, answer) = limiting_machine(&answers)?;
+        Some(format!("{}: {}", self.names.get(machine)?, answer.headline()))
     }
 }
 

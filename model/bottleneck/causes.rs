@@ -1,0 +1,109 @@
+//! Which saturated resources are the effect of others.
+
+use super::resource::Member;
+use super::{Inputs, ResourceKind};
+use crate::frame::Process;
+use crate::rules::Subject;
+use crate::rules::parts::is_below;
+
+/// Share of an effect that a cause has to explain.
+const EXPLAINED: f64 = 0.5;
+
+/// Utilisation of a device from which on an I/O limit does not explain it.
+const DEVICE: f64 = 0.5;
+
+/// True if one saturated resource explains another one.
+pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> bool {
+    match (cause.resource.kind, effect.resource.kind) {
+        // What the hypervisor takes is missing to all that run.
+        (ResourceKind::Steal, ResourceKind::Cpus | ResourceKind::Core | ResourceKind::Thread) => {
+            let stolen = cause.resource.waits.map_or(0.0, |waits| waits.value);
+            let queued = effect.resource.wait.unwrap_or(0.0) * effect.demand;
+            stolen >= EXPLAINED * (stolen + queued)
+        }
+        // Where every CPU is full, each core and thread is.
+        (ResourceKind::Cpus, ResourceKind::Core | ResourceKind::Thread | ResourceKind::Cpuset) => true,
+        (ResourceKind::Cpus, ResourceKind::Softirq) => !is_uneven(inputs, effect),
+        // A core full of interrupts is full.
+        (ResourceKind::Softirq, ResourceKind::Core) => cause.resource.subject == effect.resource.subject,
+        // A core that is crowded, or a group that is held, is why its threads do not get on.
+        (ResourceKind::Quota | ResourceKind::Cpuset, ResourceKind::Thread) => belongs(inputs, effect, cause),
+        // What a limit drives out has to be read again.
+        (ResourceKind::Memory, ResourceKind::Disk) => {
+            refaulted(inputs, cause) >= EXPLAINED * disk_bytes(inputs, effect)
+        }
+        (ResourceKind::Memory, ResourceKind::Thread | ResourceKind::Core) => belongs(inputs, effect, cause),
+        (ResourceKind::Memory, ResourceKind::IoThrottle) => {
+            cause.resource.subject == effect.resource.subject || is_inside(effect, cause)
+        }
+        // What an I/O limit holds back never reaches the device.
+        (ResourceKind::IoThrottle, ResourceKind::Disk) => effect.resource.share.is_none_or(|share| share < DEVICE),
+        // Who accepts too late waits for something else.
+        (
+            ResourceKind::Cpus | ResourceKind::Core | ResourceKind::Thread | ResourceKind::Quota | ResourceKind::Cpuset,
+            ResourceKind::Tcp,
+        ) => true,
+        (ResourceKind::Conntrack, ResourceKind::Tcp) => true,
+        (ResourceKind::Memory, ResourceKind::Swap) => true,
+        (ResourceKind::Memory, ResourceKind::Memory) => {
+            cause.resource.subject != Some(Subject::Host) && effect.resource.subject == Some(Subject::Host)
+                || is_inside(cause, effect)
+        }
+        _ => false,
+    }
+}
+
+/// True for interrupts that other CPUs have much less of.
+fn is_uneven(inputs: &Inputs<'_>, softirq: &Member) -> bool {
+    let shares: Vec<f64> =
+        inputs.frame.cpus.iter().filter_map(|cpu| cpu.shares).map(|shares| shares.softirq + shares.irq).collect();
+    let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+    softirq.resource.share.is_some_and(|share| share >= 2.0 * mean)
+}
+
+/// True for a thread or core of a process that belongs to the group or process of another resource.
+fn belongs(inputs: &Inputs<'_>, effect: &Member, cause: &Member) -> bool {
+    let process = match &effect.resource.subject {
+        Some(Subject::Process(pid, _)) => inputs.frame.process(*pid),
+        // The one that uses most of a core.
+        Some(Subject::Cpu(id)) => {
+            let here = |process: &&Process| process.last_cpu.value() == Some(*id) && !process.kernel;
+            let cores = |process: &Process| process.cpu_cores.unwrap_or(0.0);
+            inputs.frame.processes.iter().filter(here).max_by(|a, b| cores(a).total_cmp(&cores(b)))
+        }
+        _ => None,
+    };
+    match (process, &cause.resource.subject) {
+        (Some(process), Some(Subject::Cgroup(path))) => {
+            let groups = [&process.cgroup, process.quota_group(), process.cpuset_group()];
+            groups.iter().any(|group| ***group == **path || is_below(group, path))
+        }
+        (Some(process), Some(Subject::Process(pid, _))) => process.pid == *pid,
+        (Some(_), Some(Subject::Host)) => cause.resource.kind == ResourceKind::Memory,
+        _ => false,
+    }
+}
+
+/// True if the group of one is below the group of the other: the inner limit is the narrower cause.
+fn is_inside(inner: &Member, outer: &Member) -> bool {
+    match (&inner.resource.subject, &outer.resource.subject) {
+        (Some(Subject::Cgroup(inner)), Some(Subject::Cgroup(outer))) => is_below(inner, outer),
+        _ => false,
+    }
+}
+
+/// Bytes per second that memory lost and had to read again.
+fn refaulted(inputs: &Inputs<'_>, memory: &Member) -> f64 {
+    let page = inputs.frame.memory.page_bytes.value().unwrap_or(4096) as f64;
+    let swapped = inputs.frame.memory.pswpin_per_second.unwrap_or(0.0);
+    (memory.resource.waits.map_or(0.0, |waits| waits.value) + swapped) * page
+}
+
+fn disk_bytes(inputs: &Inputs<'_>, disk: &Member) -> f64 {
+    let Some(Subject::Disk(name)) = &disk.resource.subject else { return f64::MAX };
+    let disk = inputs.frame.disks.iter().find(|disk| disk.name == *name);
+    let bytes = |disk: &crate::frame::Disk| {
+        disk.read_bytes_per_second.unwrap_or(0.0) + disk.write_bytes_per_second.unwrap_or(0.0)
+    };
+    disk.map_or(f64::MAX, bytes)
+}

@@ -1,0 +1,71 @@
+//! The machine's CPUs as a whole, and what the hypervisor takes of them.
+
+use super::resource::{FULL_LEAVES, Member, Waits};
+use super::run_queue::{Cause, full, utilisation};
+use super::{Inputs, ResourceKind};
+use crate::locale::resource::note;
+use crate::rules::Subject;
+use std::sync::Arc;
+
+/// Share of the time that CPUs are wanted which the hypervisor takes: high, and high still.
+const STEAL: (f64, f64) = (0.10, 0.05);
+/// Demand in cores below which stolen time hurts nobody.
+const LEAST: f64 = 0.2;
+
+pub(super) fn cpus(inputs: &Inputs<'_>) -> Vec<Member> {
+    let frame = inputs.frame;
+    let Some(share) = utilisation(frame, None) else {
+        return vec![inputs.unmeasured(ResourceKind::Cpus, super::sections::cpu_times(frame), true)];
+    };
+    let mut member = Member::measured(ResourceKind::Cpus, share).about(Subject::Host, &Arc::default());
+    let online: Vec<f64> = frame
+        .cpus
+        .iter()
+        .filter(|cpu| cpu.online && !cpu.isolated)
+        .filter_map(|cpu| Some(full(&cpu.shares?)))
+        .collect();
+    // Each CPU full is the machine full: nothing has to queue.
+    member.alone = online.iter().all(|share| *share >= FULL_LEAVES);
+    let (wait, proxy) = queue(inputs, online.iter().sum());
+    member.proxy = proxy;
+    let demand = inputs.demand.total.max(online.iter().sum());
+    let waits = Waits { what: "run_queue", value: wait.unwrap_or(0.0) * demand, unit: "tasks" };
+    let member = member.waits(wait, demand, waits).of(Some(online.iter().sum()), Some(online.len() as f64), "cores");
+    vec![member]
+}
+
+/// Share of their time that tasks wait for any CPU, and whether that is a stand-in.
+fn queue(inputs: &Inputs<'_>, used: f64) -> (Option<f64>, bool) {
+    let queues = [Cause::Cpus, Cause::None].map(|cause| inputs.queues.get(&cause).cloned().unwrap_or_default());
+    let (wait, demand): (f64, f64) =
+        (queues.iter().map(|queue| queue.wait).sum(), queues.iter().map(|queue| queue.demand).sum());
+    if inputs.demand.waits_known && demand > 0.0 {
+        return (Some(wait / demand), false);
+    }
+    // Runnable tasks beyond those that run; one of them is this program.
+    let running = inputs.frame.host.running.value().map(|running| (running as f64 - 1.0 - used).max(0.0));
+    let pressure = inputs.frame.pressure("cpu").and_then(|row| row.stall.some_ratio);
+    let running = running.map(|waiting| waiting / (waiting + used).max(1.0));
+    match (running, pressure) {
+        (None, None) if inputs.demand.total < LEAST => (Some(0.0), true),
+        // Both are right at times only: the lesser does not claim what is not there.
+        (Some(one), Some(other)) => (Some(one.min(other)), true),
+        (one, other) => (one.or(other), true),
+    }
+}
+
+pub(super) fn steal(inputs: &Inputs<'_>) -> Vec<Member> {
+    let shares = inputs.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated).filter_map(|cpu| cpu.shares);
+    let (busy, steal) = shares.fold((0.0, 0.0), |(busy, steal), share| (busy + share.busy, steal + share.steal));
+    if steal <= 0.0 || busy + steal <= 0.0 {
+        return vec![Member::absent(ResourceKind::Steal, note::NO_STEAL)];
+    }
+    let share = steal / (busy + steal);
+    let mut member = Member::between(ResourceKind::Steal, share, STEAL.0, STEAL.1);
+    member.scales = false;
+    // A machine that wants nothing loses nothing.
+    let wanted = busy + steal >= LEAST;
+    let waits = Waits { what: "steal", value: steal, unit: "cores" };
+    let member = member.about(Subject::Host, &Arc::default());
+    vec![member.waits(Some(if wanted { share } else { 0.0 }), busy + steal, waits)]
+}

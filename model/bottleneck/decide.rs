@@ -1,0 +1,231 @@
+//! The decision: of what is saturated the one that explains the most waiting, else why there is none.
+
+use super::resource::Member;
+use super::state::{CHANGE_NS, ENTER, Held, State};
+use super::{Bottleneck, Confidence, Inputs, Next, Outcome, Resource, ResourceKind, Resources, Verdict, causes};
+use crate::rules::{Finding, RuleId, Severity, Subject};
+use std::cmp::Ordering;
+
+/// Cores' worth of demand, tasks in uninterruptible sleep, and packets per second below which a machine is idle.
+const IDLE: (f64, f64, f64) = (0.2, 0.2, 1000.0);
+/// Median utilisation of peers below which one full member is an imbalance.
+const PEERS: f64 = 0.5;
+/// The answer stands while another resource explains little more.
+const KEEPS: f64 = 0.8;
+
+pub(super) fn decide(inputs: &Inputs<'_>, members: &mut [Member], state: &mut State) -> (Resources, Bottleneck) {
+    let stamp = inputs.frame.stamp;
+    state.step(members, stamp);
+    state.judge(!is_idle(inputs), members, stamp);
+    let mut resources = listed(members);
+    let held = state.held.clone();
+    let limiting = limiting(inputs, members, held.as_ref());
+    let outcome = outcome(state, limiting);
+    let mut wanted = Held { outcome, resource: limiting.map(key), since: stamp, changed_ns: None };
+    let same = |held: &Held| held.outcome == wanted.outcome && held.resource == wanted.resource;
+    let (held, limiting) = match held {
+        Some(held) if same(&held) => (held, limiting),
+        // The answer that stands does not change again so soon, unless what it is about is gone.
+        Some(held) => {
+            let event = Held::is_event(&held, &wanted);
+            let soon = held.changed_ns.is_some_and(|last| stamp.mono_ns.saturating_sub(last) < CHANGE_NS);
+            let member = members.iter().find(|member| held.resource.as_ref() == Some(&key(member)));
+            let gone = held.resource.is_some() && member.is_none();
+            wanted.changed_ns = if event { Some(stamp.mono_ns) } else { held.changed_ns };
+            if event && soon && !gone { (held, member) } else { (wanted, limiting) }
+        }
+        None => (wanted, limiting),
+    };
+    state.held = (outcome_is_known(state)).then(|| held.clone());
+    let bottleneck = answer(inputs, members, state, &held, limiting);
+    explain(inputs.findings, &mut resources);
+    (resources, bottleneck)
+}
+
+fn outcome_is_known(state: &State) -> bool {
+    state.samples >= u64::from(ENTER)
+}
+
+fn key(member: &Member) -> (ResourceKind, Subject) {
+    (member.resource.kind, member.subject())
+}
+
+/// One member of each kind: the one that limits most, else one that is unknown, else the one nearest to its limit.
+pub(super) fn listed(members: &[Member]) -> Resources {
+    let nearness = |member: &Member| {
+        let share = member.resource.share.map_or(0.0, |share| share / member.resource.limit_at.max(f64::MIN_POSITIVE));
+        (member.resource.verdict == Verdict::Limiting, member.weight(), share)
+    };
+    let rank = |member: &Member| match member.resource.verdict {
+        Verdict::Limiting => 4,
+        Verdict::Unknown => 3,
+        Verdict::Full => 2,
+        Verdict::LatencyBound => 1,
+        Verdict::HasHeadroom => 0,
+    };
+    let compare = |a: &&Member, b: &&Member| -> Ordering {
+        let (one, other) = (nearness(a), nearness(b));
+        let waiting = if one.0 && other.0 { one.1.total_cmp(&other.1) } else { Ordering::Equal };
+        rank(a).cmp(&rank(b)).then(waiting).then(one.2.total_cmp(&other.2))
+    };
+    let of = |kind| members.iter().filter(move |member| member.resource.kind == kind).max_by(compare);
+    ResourceKind::ALL.into_iter().filter_map(of).map(|member| member.resource.clone()).collect()
+}
+
+/// What limits: effects of others dropped, the most waiting; the one that stands if it is little less.
+fn limiting<'a>(inputs: &Inputs<'_>, members: &'a [Member], held: Option<&Held>) -> Option<&'a Member> {
+    let all: Vec<&Member> = members.iter().filter(|member| member.resource.verdict == Verdict::Limiting).collect();
+    let is_effect = |effect: &Member| {
+        let explains = |cause: &&&Member| !std::ptr::eq(**cause, effect) && causes::explains(inputs, cause, effect);
+        all.iter().any(|cause| explains(&cause))
+    };
+    let left: Vec<&Member> = all.iter().filter(|member| !is_effect(member)).copied().collect();
+    // Two that explain each other leave both.
+    let left = if left.is_empty() { all.clone() } else { left };
+    let most = left.iter().max_by(|a, b| a.weight().total_cmp(&b.weight())).copied()?;
+    let stands = held.and_then(|held| left.iter().find(|member| held.resource.as_ref() == Some(&key(member))).copied());
+    Some(stands.filter(|member| member.weight() >= KEEPS * most.weight()).unwrap_or(most))
+}
+
+fn outcome(state: &State, limiting: Option<&Member>) -> Outcome {
+    match limiting {
+        _ if !outcome_is_known(state) => Outcome::Inconclusive,
+        Some(member) if is_imbalance(member) => Outcome::Imbalance,
+        Some(_) => Outcome::Limited,
+        None if state.suspects.values().any(|window| window.limiting) => Outcome::Inconclusive,
+        None if !state.busy.limiting => Outcome::Idle,
+        None => Outcome::NotSaturated,
+    }
+}
+
+/// One member is full while those that its tasks may use as well are not.
+fn is_imbalance(member: &Member) -> bool {
+    // A full thread is one thread, wherever it runs.
+    member.resource.kind != ResourceKind::Thread && member.peers.is_some_and(|peers| peers < PEERS)
+}
+
+/// True if nobody wants anything.
+fn is_idle(inputs: &Inputs<'_>) -> bool {
+    let packets: f64 =
+        inputs.frame.nics.iter().filter_map(|nic| Some(nic.rx.packets_per_second? + nic.tx.packets_per_second?)).sum();
+    let blocked = inputs.demand.blocked.unwrap_or(0.0);
+    inputs.demand.total < IDLE.0 && blocked < IDLE.1 && packets < IDLE.2
+}
+
+fn answer(
+    inputs: &Inputs<'_>,
+    members: &[Member],
+    state: &State,
+    held: &Held,
+    limiting: Option<&Member>,
+) -> Bottleneck {
+    let is_limit = matches!(held.outcome, Outcome::Limited | Outcome::Imbalance);
+    let limiting = limiting.filter(|_| is_limit);
+    let lasts = |kind| state.suspects.get(&kind).is_some_and(|window| window.limiting) || !outcome_is_known(state);
+    let unknown = unknown(members, lasts);
+    let next = next(inputs, members, limiting);
+    let mut resource = limiting.map(|member| member.resource.clone());
+    let finding = resource.as_mut().and_then(|resource| {
+        let found = finding(inputs.findings, resource);
+        resource.rule = found.as_ref().map(|(rule, _, severity)| (*rule, *severity));
+        found.map(|(rule, subject, _)| (rule, subject))
+    });
+    let since = limiting.and_then(|member| member.resource.since).unwrap_or(held.since);
+    let confidence = match limiting {
+        Some(member) if member.proxy => Confidence::Medium,
+        _ if !outcome_is_known(state) => Confidence::Low,
+        _ => Confidence::High,
+    };
+    Bottleneck {
+        verdict: held.outcome,
+        peers: limiting.filter(|_| held.outcome == Outcome::Imbalance).and_then(|member| member.peers),
+        latency: members
+            .iter()
+            .filter(|member| {
+                member.resource.verdict == Verdict::LatencyBound && member.resource.kind != ResourceKind::Remote
+            })
+            .max_by(|a, b| a.weight().total_cmp(&b.weight()))
+            .map(|member| member.resource.clone()),
+        resource,
+        since: Some(since),
+        confidence,
+        unknown: if held.outcome == Outcome::Inconclusive { unknown } else { Vec::new() },
+        next,
+        finding,
+        samples: state.samples,
+    }
+}
+
+/// The unknown resources that could be what limits.
+pub(super) fn unknown(members: &[Member], counts: impl Fn(ResourceKind) -> bool) -> Vec<Resource> {
+    let suspect = |member: &&Member| {
+        member.suspect && member.resource.verdict == Verdict::Unknown && counts(member.resource.kind)
+    };
+    let mut unknown: Vec<Resource> = members.iter().filter(suspect).map(|member| member.resource.clone()).collect();
+    unknown.dedup_by_key(|resource| (resource.kind, resource.note.as_str()));
+    unknown
+}
+
+/// What would be at its limit next with more of the same load, and how much more that is at most.
+fn next(inputs: &Inputs<'_>, members: &[Member], limiting: Option<&Member>) -> Option<Next> {
+    let is_open = |member: &&Member| {
+        let covered =
+            limiting.is_some_and(|cause| std::ptr::eq(cause, *member) || causes::explains(inputs, cause, member));
+        member.scales && !covered && member.resource.verdict != Verdict::Unknown
+    };
+    let rooms = members.iter().filter(is_open).filter_map(|member| Some((member.resource.headroom()?, member)));
+    // More than the machine's CPUs have left is never possible: they are one of them, full or not.
+    let (headroom, member) = rooms.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (headroom > 1.0).then(|| Next { resource: member.resource.clone(), headroom })
+}
+
+/// The findings that explain the resources that limit or are full.
+fn explain(findings: &[Finding], resources: &mut Resources) {
+    for resource in
+        resources.iter_mut().filter(|resource| matches!(resource.verdict, Verdict::Limiting | Verdict::Full))
+    {
+        resource.rule = finding(findings, resource).map(|(rule, _, severity)| (rule, severity));
+    }
+}
+
+/// The open finding that explains a resource: about the same subject, else the worst about its kind.
+fn finding(findings: &[Finding], resource: &Resource) -> Option<(RuleId, Subject, Severity)> {
+    let kinds = related(resource.kind);
+    let about = |finding: &&Finding| (finding.rule.limits)(finding).iter().any(|kind| kinds.contains(kind));
+    let rank = |finding: &Finding| {
+        let own = (finding.rule.limits)(finding).contains(&resource.kind);
+        (resource.subject.as_ref() == Some(&finding.subject), own, finding.severity)
+    };
+    // A group's finding does not explain another group, nor one disk another.
+    let foreign = |finding: &&Finding| {
+        let same = resource.subject.as_ref() == Some(&finding.subject);
+        !same
+            && matches!(resource.kind, ResourceKind::Disk | ResourceKind::Quota | ResourceKind::Memory)
+            && finding.subject != Subject::Host
+    };
+    let found =
+        findings.iter().filter(about).filter(|finding| !foreign(finding)).max_by_key(|finding| rank(finding))?;
+    Some((found.rule.id, found.subject.clone(), found.severity))
+}
+
+/// The kinds whose findings explain a kind as well.
+fn related(kind: ResourceKind) -> &'static [ResourceKind] {
+    match kind {
+        ResourceKind::Core | ResourceKind::Cpuset => &[ResourceKind::Core, ResourceKind::Cpuset],
+        ResourceKind::Thread => &[ResourceKind::Thread],
+        ResourceKind::Softirq => &[ResourceKind::Softirq],
+        ResourceKind::Cpus => &[ResourceKind::Cpus],
+        ResourceKind::Steal => &[ResourceKind::Steal],
+        ResourceKind::Quota => &[ResourceKind::Quota],
+        ResourceKind::Memory | ResourceKind::Swap => &[ResourceKind::Memory, ResourceKind::Swap],
+        ResourceKind::Remote => &[ResourceKind::Remote],
+        ResourceKind::Disk => &[ResourceKind::Disk],
+        ResourceKind::NicIn => &[ResourceKind::NicIn],
+        ResourceKind::NicOut => &[ResourceKind::NicOut],
+        ResourceKind::IoThrottle => &[ResourceKind::IoThrottle],
+        ResourceKind::Tcp => &[ResourceKind::Tcp],
+        ResourceKind::Conntrack => &[ResourceKind::Conntrack],
+        ResourceKind::Files => &[ResourceKind::Files],
+        ResourceKind::Pids => &[ResourceKind::Pids],
+    }
+}

@@ -1,0 +1,95 @@
+//! Disks: at their capacity when requests take longer because there are others.
+
+use super::resource::{FULL, FULL_LEAVES, Member, Waits};
+use super::{Inputs, ResourceKind, sections};
+use crate::frame::Disk;
+use crate::locale::resource::note;
+use crate::rules::{Subject, disk_saturated, parts};
+use std::sync::Arc;
+
+/// A queue of so many requests is one; half of that still.
+const DEEP: f64 = 4.0;
+/// Against its latency without a queue.
+const SLOWER: f64 = 3.0;
+/// Utilisation from which on an unreadable queue could be what limits.
+const BUSY: f64 = 0.3;
+
+pub(super) fn disk(inputs: &Inputs<'_>) -> Vec<Member> {
+    let frame = inputs.frame;
+    let judged = || frame.disks.iter().filter(|disk| parts::is_judged(disk));
+    let members: Vec<Member> = judged().filter_map(|disk| one(inputs, disk)).collect();
+    if !members.is_empty() {
+        return members;
+    }
+    if sections::disks(frame) && judged().next().is_none() {
+        return vec![Member::absent(ResourceKind::Disk, note::NO_DISK)];
+    }
+    let suspect = inputs.waits_for_disks();
+    vec![inputs.unmeasured(ResourceKind::Disk, sections::disks(frame), suspect)]
+}
+
+fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
+    let share = disk.utilisation?;
+    let mut member = Member::measured(ResourceKind::Disk, share);
+    let spins = disk.rotational.value() == Some(true);
+    // What serves many requests at once may be busy all the time and take much more.
+    member.scales = spins;
+    let (ms, depth) = (disk.await_ms.value(), disk.queue_depth);
+    let unknown = ms.is_none() && depth.is_none() && share >= FULL;
+    let quiet = inputs.quiet_ms.get(&disk.name).copied();
+    let least = disk_saturated_await(inputs, spins);
+    let slow = |times: f64| match (ms, quiet) {
+        (Some(ms), Some(quiet)) => ms >= times * quiet && ms >= 0.3,
+        (Some(ms), None) => ms >= least * times / SLOWER,
+        (None, _) => true,
+    };
+    let deep = |least: f64| depth.is_none_or(|depth| depth >= least);
+    let busy = (member.enters, member.stays);
+    member.enters = share >= FULL && deep(if spins { DEEP / 2.0 } else { DEEP }) && slow(SLOWER);
+    member.stays = share >= FULL_LEAVES && deep(if spins { 1.0 } else { DEEP / 2.0 }) && slow(SLOWER / 2.0);
+    let (wait, demand) = waiting(inputs, disk);
+    member.proxy = quiet.is_none() || wait.is_some_and(|(_, proxy)| proxy);
+    let wait = wait.map(|(wait, _)| wait).filter(|_| !unknown);
+    member.suspect = (unknown || wait.is_none()) && share >= BUSY;
+    let remark = match () {
+        () if unknown => note::QUEUEING_UNKNOWN,
+        () if busy.0 && !member.enters => note::NOT_QUEUEING,
+        () => crate::locale::Text::EMPTY,
+    };
+    if unknown {
+        member.resource.verdict = super::Verdict::Unknown;
+    }
+    let member = member.about(Subject::Disk(Arc::clone(&disk.name)), &disk.name).note(remark);
+    let waits = Waits { what: "requests", value: depth.unwrap_or(0.0), unit: "requests" };
+    let mut member = member.waits(wait, demand, waits);
+    member.resource.used = ms.map(|ms| (ms, "ms"));
+    Some(member)
+}
+
+fn disk_saturated_await(inputs: &Inputs<'_>, spins: bool) -> f64 {
+    inputs.limit(if spins { &disk_saturated::AWAIT_ROTATING } else { &disk_saturated::AWAIT })
+}
+
+/// Share of their time that load-bearing tasks wait for a disk, whether that is a stand-in, and their demand.
+fn waiting(inputs: &Inputs<'_>, disk: &Disk) -> (Option<(f64, bool)>, f64) {
+    let share = disk.utilisation.unwrap_or(0.0);
+    let known = inputs.demand.io_wait();
+    // Nobody waits for a disk that does nothing.
+    let known = if share < 0.05 { Some((0.0, 0.0)) } else { known };
+    // Requests that no task sleeps for (asynchronous I/O) are waited for as well, except writeback, which nobody awaits.
+    let reads = disk.reads_per_second.unwrap_or(0.0);
+    let writes = disk.writes_per_second.unwrap_or(0.0);
+    let writeback = inputs.frame.memory.writeback_bytes.value().is_none_or(|bytes| bytes > 1 << 20);
+    let awaited = if writeback { reads } else { reads + writes };
+    let outstanding = disk.queue_depth.unwrap_or(0.0) * awaited / (reads + writes).max(f64::MIN_POSITIVE);
+    let asleep = known.map_or(0.0, |(share, demand)| share * demand);
+    if outstanding >= DEEP && outstanding > 4.0 * asleep.max(0.25) {
+        return (Some((0.5, true)), known.map_or(1.0, |(_, demand)| demand.max(2.0)));
+    }
+    let pressure = inputs.frame.pressure("io").and_then(|row| row.stall.some_ratio);
+    match (known, pressure) {
+        (Some((wait, demand)), _) => (Some((wait, false)), demand),
+        (None, Some(pressure)) => (Some((pressure, true)), inputs.demand.total),
+        (None, None) => (None, 0.0),
+    }
+}

@@ -1,0 +1,155 @@
+//! Memory limits of control groups, the machine's memory, and swap.
+
+use super::demand::Sum;
+use super::member_names::group_name;
+use super::resource::{FULL, Member, Waits};
+use super::{Inputs, ResourceKind, sections};
+use crate::frame::{Cgroup, CgroupMemory, Frame, Process};
+use crate::locale::resource::note;
+use crate::rules::Subject;
+use crate::{Known, Reason};
+use std::sync::Arc;
+
+/// Share of a limit at which a group is at it, and still at it.
+const LIMIT: (f64, f64) = (0.97, 0.90);
+/// Share of `memory.high`, where tasks are throttled.
+const HIGH: (f64, f64) = (0.98, 0.95);
+/// Share of the machine's memory that is not available.
+const HOST: (f64, f64) = (0.90, 0.85);
+/// Share of what a group reads that it had read before and lost: its cache is too small.
+const REFAULTED: f64 = 0.5;
+/// CPU time of a page that comes back: it is reclaimed, allocated and read, in seconds (measured: 3 µs and more).
+const REFAULT_SECONDS: f64 = 2e-6;
+/// Pages swapped in per second that somebody notices.
+const SWAPPED: f64 = 20.0;
+
+pub(super) fn memory(inputs: &Inputs<'_>) -> Vec<Member> {
+    let frame = inputs.frame;
+    let mut members: Vec<Member> = Vec::new();
+    let mut unread = sections::cgroups(frame) && inputs.is_unread(&["memory.max", "memory.limit_in_bytes"]);
+    for group in frame.cgroups.iter().filter(|group| &*group.path != "/") {
+        let Some(memory) = &group.memory else { continue };
+        match (memory.is_limited(), memory.effective_limit_bytes) {
+            (_, Known::Missing) => unread = true,
+            (true, Known::Value(limit)) if limit > 0 && memory.current_bytes.value().is_none() => unread = true,
+            _ => {}
+        }
+        members.extend(nearest(inputs, group, memory));
+    }
+    let suspect = inputs.memory_wait().is_none_or(|wait| wait >= super::resource::WAIT);
+    if unread {
+        members.push(Member::unknown(ResourceKind::Memory, note::LIMIT_UNREAD, suspect));
+    }
+    members.push(host(inputs).unwrap_or_else(|| Member::unknown(ResourceKind::Memory, note::NOT_READABLE, suspect)));
+    members
+}
+
+/// A group against the nearer of its limit and `memory.high`.
+fn nearest(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory) -> Option<Member> {
+    let current = memory.current_bytes.value()? as f64;
+    let positive = |limit: Known<u64>| limit.value().filter(|limit| *limit > 0).map(|limit| limit as f64);
+    let limit = positive(memory.effective_limit_bytes).filter(|_| memory.is_limited()).map(|limit| (limit, LIMIT));
+    let high = positive(memory.high_bytes).map(|high| (high, HIGH));
+    let least = limit.into_iter().chain(high).min_by(|a, b| a.0.total_cmp(&b.0));
+    least.map(|(limit, at)| of_group(inputs, group, memory, (current, limit, at)))
+}
+
+/// A group against a limit.
+fn of_group(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, against: (f64, f64, (f64, f64))) -> Member {
+    let (current, limit, (enter, leave)) = against;
+    let mut member = Member::between(ResourceKind::Memory, current / limit, enter, leave);
+    member.scales = false;
+    let sum = inputs.demand.within(&group.path, |process: &Process| &process.cgroup);
+    let refaults = memory.refault_file_per_second.unwrap_or(0.0);
+    let (wait, proxy) = group_wait(inputs, group, memory, &sum);
+    member.proxy = proxy;
+    // Without load nothing is lost.
+    let bears = sum.bears || sum.demand() >= 0.1 * inputs.demand.total;
+    let wait = wait.map(|wait| if bears { wait } else { 0.0 });
+    // What cannot be told of one that is full.
+    member.suspect = member.enters && wait.is_none();
+    let member = member.about(Subject::Cgroup(Arc::clone(&group.path)), &group_name(group));
+    let full = member.enters && wait.is_some_and(|wait| wait < super::resource::WAIT);
+    let member = member.waits(wait, sum.demand(), Waits { what: "refaults", value: refaults, unit: "1/s" });
+    let member = member.of(Some(current), Some(limit), "bytes");
+    if full { member.note(note::CACHE_FILLS) } else { member }
+}
+
+/// Share of their time that the tasks of a group wait for its memory, and whether that is a stand-in.
+fn group_wait(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, sum: &Sum) -> (Option<f64>, bool) {
+    let page = inputs.frame.memory.page_bytes.value().unwrap_or(4096) as f64;
+    let refaults = memory.refault_file_per_second;
+    let swapping = memory.swap_bytes.value().unwrap_or(0) > 0 && memory.pgmajfault_per_second.unwrap_or(0.0) >= SWAPPED;
+    let read: f64 = group.io.iter().map(|io| io.read_bytes_per_second).sum();
+    let lost = refaults.unwrap_or(0.0) * page;
+    // Where no reads are known, cache that comes back at all was read before.
+    let churns = lost > 0.0 && (read <= 0.0 || lost >= REFAULTED * read);
+    if !churns && !swapping {
+        // Reads of what was never there, and reclaim of what nobody wants back, are no sign of a limit.
+        return (refaults.or(memory.pgmajfault_per_second).map(|_| 0.0), false);
+    }
+    let stall = |stall: &Option<crate::frame::PressureStall>| stall.as_ref().and_then(|stall| stall.some_ratio);
+    let pressure = stall(&group.pressure.memory).map(|memory| memory + stall(&group.pressure.io).unwrap_or(0.0));
+    let demand = sum.demand().max(f64::MIN_POSITIVE);
+    // The CPU time of what comes back is lost as well.
+    let estimate = (sum.blocked + refaults.unwrap_or(0.0) * REFAULT_SECONDS) / demand;
+    match pressure {
+        Some(pressure) => (Some(pressure.max(estimate).min(1.0)), false),
+        None => (Some(estimate.min(1.0)), true),
+    }
+}
+
+/// The memory of the machine that is not available.
+fn host(inputs: &Inputs<'_>) -> Option<Member> {
+    let memory = &inputs.frame.memory;
+    let total = memory.total_bytes.value().filter(|total| *total > 0)? as f64;
+    let used = (total - memory.available_bytes.value()? as f64).max(0.0);
+    let mut member = Member::between(ResourceKind::Memory, used / total, HOST.0, HOST.1);
+    member.scales = false;
+    member.proxy = inputs.frame.pressure("memory").is_none();
+    let member = member.about(Subject::Host, &Arc::from(note::HOST.as_str()));
+    let waits = Waits { what: "refaults", value: memory.refault_file_per_second.unwrap_or(0.0), unit: "1/s" };
+    Some(member.waits(inputs.memory_wait(), inputs.demand.total, waits).of(Some(used), Some(total), "bytes"))
+}
+
+/// Share of the time that tasks of the whole machine wait for memory; none if nothing tells.
+pub(super) fn wait(inputs: &Inputs<'_>) -> Option<f64> {
+    let memory = &inputs.frame.memory;
+    if let Some(share) = inputs.frame.pressure("memory").and_then(|row| row.stall.some_ratio) {
+        return Some(share);
+    }
+    let swapped = memory.pswpin_per_second;
+    let (stalls, refaults) = (memory.allocstall_per_second, memory.refault_file_per_second);
+    if swapped.is_none() && stalls.is_none() && refaults.is_none() {
+        return None;
+    }
+    let hurts = swapped.unwrap_or(0.0) >= SWAPPED || stalls.unwrap_or(0.0) >= 1.0 && refaults.unwrap_or(0.0) >= 1000.0;
+    // Those in uninterruptible sleep wait for what comes back.
+    Some(if hurts { inputs.demand.io_wait().map_or(0.0, |(share, _)| share) } else { 0.0 })
+}
+
+pub(super) fn swap(inputs: &Inputs<'_>) -> Vec<Member> {
+    let memory = &inputs.frame.memory;
+    let (Some(total), Some(free)) = (memory.swap_total_bytes.value(), memory.swap_free_bytes.value()) else {
+        return vec![Member::unknown(ResourceKind::Swap, note::NOT_READABLE, false)];
+    };
+    if total == 0 {
+        return vec![Member::absent(ResourceKind::Swap, note::NO_SWAP)];
+    }
+    let (used, total) = (total.saturating_sub(free) as f64, total as f64);
+    let mut member = Member::measured(ResourceKind::Swap, used / total);
+    member.scales = false;
+    // Space is no capacity: pages that come back are.
+    let swapped = memory.pswpin_per_second.unwrap_or(0.0);
+    (member.enters, member.stays) = (used / total >= FULL || swapped >= SWAPPED, swapped >= SWAPPED / 2.0);
+    let wait = if swapped > 0.0 { inputs.memory_wait() } else { Some(0.0) };
+    let member = member.about(Subject::Host, &Arc::default());
+    let waits = Waits { what: "swap_in", value: swapped, unit: "1/s" };
+    vec![member.waits(wait, inputs.demand.total, waits).of(Some(used), Some(total), "bytes")]
+}
+
+/// True if a file of some control group exists but is not readable.
+pub(super) fn is_unread(frame: &Frame, files: &[&str]) -> bool {
+    let about = |path: &str| files.iter().any(|file| path.ends_with(file));
+    frame.gaps.iter().any(|gap| gap.reason != Reason::NotFound && about(&gap.path))
+}

@@ -1,0 +1,65 @@
+//! Tables of the kernel and of groups that can be full: tracked connections, open files, tasks.
+
+use super::member_names::group_name;
+use super::resource::{Member, Waits};
+use super::{Inputs, ResourceKind};
+use crate::Known;
+use crate::locale::resource::note;
+use crate::rules::Subject;
+use std::sync::Arc;
+
+pub(super) fn conntrack(inputs: &Inputs<'_>) -> Vec<Member> {
+    let tables = &inputs.frame.kernel_tables;
+    let Some(mut member) = against(ResourceKind::Conntrack, tables.conntrack, tables.conntrack_limit) else {
+        return vec![Member::absent(ResourceKind::Conntrack, note::NO_CONNTRACK)];
+    };
+    let lost = inputs.frame.net_namespaces.iter().filter_map(|namespace| namespace.conntrack_drops_per_second);
+    let lost = lost.reduce(|sum, lost| sum + lost);
+    // A full table whose drops nobody counted may turn connections away.
+    member.suspect = true;
+    let wait = lost.map(|lost| if lost > 0.0 { 1.0 } else { 0.0 });
+    vec![member.waits(wait, 1.0, Waits { what: "drops", value: lost.unwrap_or(0.0), unit: "1/s" })]
+}
+
+pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
+    let tables = &inputs.frame.kernel_tables;
+    let member = against(ResourceKind::Files, tables.files, tables.files_limit);
+    // Refusals are not counted: at the limit each open fails.
+    let refused = |mut member: Member| {
+        (member.alone, member.proxy) = (member.resource.share >= Some(0.999), true);
+        member.waits(Some(0.0), 1.0, Waits { what: "refused", value: 0.0, unit: "1/s" })
+    };
+    vec![member.map_or_else(|| Member::unknown(ResourceKind::Files, note::NOT_READABLE, false), refused)]
+}
+
+pub(super) fn pids(inputs: &Inputs<'_>) -> Vec<Member> {
+    let mut members: Vec<Member> = Vec::new();
+    for group in &inputs.frame.cgroups {
+        let Some(member) = against(ResourceKind::Pids, group.pids, group.pids_limit) else { continue };
+        let refused = group.pids_refused_per_second;
+        let wait = refused.map(|refused| if refused > 0.0 { 1.0 } else { 0.0 });
+        let waits = Waits { what: "refused", value: refused.unwrap_or(0.0), unit: "1/s" };
+        members
+            .push(member.about(Subject::Cgroup(Arc::clone(&group.path)), &group_name(group)).waits(wait, 1.0, waits));
+    }
+    let tables = &inputs.frame.kernel_tables;
+    let host = against(ResourceKind::Pids, tables.tasks, tables.tasks_limit);
+    let waits = Waits { what: "refused", value: 0.0, unit: "1/s" };
+    members.extend(host.map(|mut member| {
+        (member.alone, member.proxy) = (member.resource.share >= Some(0.999), true);
+        member.waits(Some(0.0), 1.0, waits)
+    }));
+    if members.is_empty() {
+        members.push(Member::unknown(ResourceKind::Pids, note::NOT_READABLE, false));
+    }
+    members
+}
+
+/// A table against its size.
+fn against(kind: ResourceKind, used: Known<u64>, limit: Known<u64>) -> Option<Member> {
+    let (used, limit) = (used.value()? as f64, limit.value().filter(|limit| *limit > 0)? as f64);
+    let mut member = Member::measured(kind, used / limit).about(Subject::Host, &Arc::from(note::HOST.as_str()));
+    // Entries do not grow with the load alone: time until it is full, no factor.
+    member.scales = false;
+    Some(member.of(Some(used), Some(limit), "entries"))
+}

@@ -1,0 +1,225 @@
+//! Machines whose limit is known, and what is said of them.
+
+use super::*;
+use crate::IdSet;
+
+fn online(frame: &mut Frame, cpus: impl IntoIterator<Item = u32>) {
+    frame.topology = Arc::new(Topology { cpus_online: IdSet::from_ids(cpus), ..Topology::default() });
+}
+
+/// A machine with CPUs that are so busy, and nothing else to it.
+fn machine(busy: &[f64]) -> Frame {
+    let mut frame = healthy();
+    frame.nics.clear();
+    frame.cpus = busy.iter().enumerate().map(|(id, busy)| cpu(id as u32, *busy, 0.0)).collect();
+    online(&mut frame, 0..busy.len() as u32);
+    frame.host.blocked = Known::Value(0);
+    frame
+}
+
+#[test]
+fn an_idle_machine_is_idle() {
+    let mut frame = machine(&[0.04, 0.02]);
+    frame.processes = vec![process(7, "beam.smp", 0.03, 0.4)];
+    let open = [finding("BEAM-01", Severity::Critical, Subject::Cpu(0))];
+    let (_, answer) = settled(&frame, &open, &Settings::default());
+    assert_eq!((answer.verdict, answer.headline().as_str()), (Outcome::Idle, "idle, nothing at its limit"));
+}
+
+#[test]
+fn every_cpu_full_is_the_machine_full() {
+    let mut frame = machine(&[1.0, 0.99]);
+    frame.processes = (0..4).map(|at| process(10 + at, "sysbench", 0.5, 0.5)).collect();
+    let answer = answer(&frame);
+    assert_eq!(answer.line(), "limited by the machine's CPUs 100%, tasks wait 50% of their time");
+    assert_eq!(answer.next, None, "there is no room for more");
+    // As many threads as CPUs: nothing queues, and more CPUs would help all the same.
+    frame.processes = (0..2).map(|at| process(10 + at, "sysbench", 1.0, 0.0)).collect();
+    assert_eq!(super::answer(&frame).headline(), "limited by the machine's CPUs 100%");
+}
+
+#[test]
+fn one_busy_thread_is_what_limits() {
+    let mut frame = machine(&[0.99, 0.05, 0.04, 0.03]);
+    frame.processes = vec![process(10, "redis-server", 0.98, 0.0)];
+    let answer = answer(&frame);
+    assert_eq!(
+        (answer.verdict, answer.headline().as_str()),
+        (Outcome::Limited, "limited by thread redis-server 10 98%")
+    );
+    assert_eq!(answer.next.map(|next| next.resource.kind), Some(ResourceKind::Cpus));
+}
+
+#[test]
+fn an_even_load_limits_nothing() {
+    let mut frame = machine(&[0.8, 0.82, 0.79, 0.81]);
+    frame.processes = (0..8).map(|at| process(10 + at, "nginx", 0.4, 0.03)).collect();
+    let answer = answer(&frame);
+    assert_eq!(answer.line(), "nothing at its limit; nearest: the machine's CPUs 80%, at most ≈ 1.2× the load");
+}
+
+#[test]
+fn a_pinned_pair_is_an_imbalance() {
+    let mut frame = machine(&[1.0, 0.1]);
+    let pinned =
+        |pid| Process { affinity: Some(Arc::new(IdSet::from_ids([0]))), ..process(pid, "stress-ng", 0.5, 0.5) };
+    frame.processes = vec![pinned(10), pinned(11)];
+    let answer = answer(&frame);
+    assert_eq!(
+        (answer.verdict, answer.headline().as_str()),
+        (Outcome::Imbalance, "imbalance: core 0 100%, tasks wait 50% of their time, its peers are 10% busy")
+    );
+    // With the other one full as well, it is the machine.
+    let mut frame = machine(&[1.0, 1.0]);
+    frame.processes = vec![pinned(10), pinned(11), process(12, "stress-ng", 1.0, 0.0)];
+    assert_eq!(limit(&frame), Some(ResourceKind::Cpus));
+}
+
+#[test]
+fn a_cpuset_limits_its_group() {
+    let mut frame = machine(&[1.0, 0.1]);
+    let cpus = Some(Arc::new(IdSet::from_ids([0])));
+    frame.cgroups = vec![Cgroup { path: "/web".into(), version: 2, cpuset_cpus: cpus, ..Cgroup::default() }];
+    let inside = |pid| Process { cgroup: "/web".into(), ..process(pid, "sysbench", 0.25, 0.75) };
+    frame.processes = (0..4).map(|at| inside(10 + at)).collect();
+    let answer = answer(&frame);
+    assert_eq!(
+        (answer.verdict, answer.headline().as_str()),
+        (Outcome::Limited, "limited by cpuset web 100% of 1 cores, tasks wait 75% of their time")
+    );
+}
+
+#[test]
+fn a_quota_explains_what_its_group_waits_for() {
+    let mut frame = machine(&[0.3, 0.3]);
+    frame.cgroups = vec![group(0.5, 0.5, 1.0)];
+    frame.processes = vec![Process { cgroup: "/db.service".into(), ..process(10, "sysbench", 0.5, 0.5) }];
+    let answer = answer(&frame);
+    assert_eq!(
+        (answer.verdict, answer.headline().as_str()),
+        (Outcome::Limited, "limited by CPU quota db.service 100% of 0.5 cores, tasks wait 50% of their time")
+    );
+    // A sidecar that is throttled is not what the machine waits for.
+    frame.cpus = vec![cpu(0, 0.6, 0.0), cpu(1, 0.5, 0.0)];
+    frame.cgroups = vec![group(0.02, 0.02, 1.0)];
+    frame.processes = vec![
+        Process { cgroup: "/db.service".into(), ..process(10, "agent", 0.02, 0.5) },
+        process(11, "java", 1.0, 0.0),
+    ];
+    assert_eq!(super::answer(&frame).verdict, Outcome::Limited, "one thread of java");
+    assert_eq!(limit(&frame), Some(ResourceKind::Thread));
+}
+
+#[test]
+fn what_a_small_limit_drives_out_explains_disk_and_system_time() {
+    let mut frame = machine(&[0.9, 0.3]);
+    let memory = CgroupMemory {
+        current_bytes: Known::Value(128 << 20),
+        limit_bytes: Known::Value(128 << 20),
+        effective_limit_bytes: Known::Value(128 << 20),
+        refault_file_per_second: Some(50_000.0),
+        ..CgroupMemory::default()
+    };
+    frame.cgroups = vec![Cgroup { path: "/job".into(), version: 1, memory: Some(memory), ..Cgroup::default() }];
+    frame.processes = vec![Process { cgroup: "/job".into(), ..process(10, "fio", 0.97, 0.0) }];
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.queue_depth, disk.await_ms) = (Some(1.0), Some(32.0), Known::Value(60.0));
+    (disk.reads_per_second, disk.read_bytes_per_second) = (Some(1600.0), Some(200e6));
+    let answer = answer(&frame);
+    assert_eq!(
+        answer.resource.map(|resource| (resource.kind, resource.name.to_string())),
+        Some((ResourceKind::Memory, "job".into()))
+    );
+}
+
+#[test]
+fn eight_nodes_evenly_used_and_an_even_card_limit_nothing() {
+    let mut frame = machine(&[0.4; 64]);
+    frame.processes = (0..32).map(|at| process(10 + at, "worker", 0.8, 0.02)).collect();
+    frame.cpus.iter_mut().take(16).for_each(|cpu| {
+        cpu.shares = Some(CpuShares { busy: 0.45, softirq: 0.3, user: 0.15, idle: 0.55, ..CpuShares::default() });
+    });
+    frame.softnet =
+        (0..16).map(|cpu| SoftnetRow { cpu, dropped_per_second: Some(0.0), ..SoftnetRow::default() }).collect();
+    frame.nics = vec![nic("eth0", Known::Value(25_000), 1e9, 1e8)];
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
+    assert!(of(&frame).iter().all(|resource| resource.verdict == Verdict::HasHeadroom), "{:?}", of(&frame));
+}
+
+#[test]
+fn a_fast_drive_at_its_ease_limits_nothing() {
+    let mut frame = machine(&[0.5, 0.5]);
+    frame.host.blocked = Known::Value(8);
+    frame.processes = (0..8).map(|at| Process { state: 'D', ..process(10 + at, "fio", 0.1, 0.0) }).collect();
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.queue_depth, disk.await_ms) = (Some(1.0), Some(15.0), Known::Value(0.15));
+    disk.reads_per_second = Some(100_000.0);
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
+}
+
+#[test]
+fn headroom_is_never_more_than_the_cpus_have_left() {
+    let mut frame = machine(&[0.7, 0.6, 0.65, 0.6]);
+    frame.processes = (0..10).map(|at| process(10 + at, "worker", 0.25, 0.02)).collect();
+    frame.nics = vec![nic("eth0", Known::Value(10_000), 1e6, 1e6)];
+    let next = answer(&frame).next.expect("the CPUs");
+    assert!(next.resource.kind == ResourceKind::Cpus && next.headroom < 1.5, "{next:?}");
+}
+
+#[test]
+fn the_answer_does_not_flicker() {
+    let mut state = Limits::default();
+    let mut changes = Vec::new();
+    for second in 0..120u64 {
+        let mut frame = if second % 3 == 0 { machine(&[0.9, 0.8]) } else { machine(&[1.0, 1.0]) };
+        frame.stamp = Stamp { seq: second, mono_ns: second * 1_000_000_000, ..Stamp::default() };
+        let (_, answer) = state.judge_frame(&frame, &[], &Settings::default());
+        if changes.last().is_none_or(|(_, verdict)| *verdict != answer.verdict) {
+            changes.push((second, answer.verdict));
+        }
+    }
+    // Seven of ten samples are too few.
+    assert_eq!(changes, [(0, Outcome::Inconclusive), (7, Outcome::NotSaturated)]);
+    let mut state = Limits::default();
+    let mut changes = Vec::new();
+    for second in 0..300u64 {
+        // Another one of two every four seconds.
+        let mut frame = if second / 4 % 2 == 0 { machine(&[1.0, 1.0]) } else { machine(&[0.0, 0.0]) };
+        frame.stamp = Stamp { seq: second, mono_ns: second * 1_000_000_000, ..Stamp::default() };
+        let (_, answer) = state.judge_frame(&frame, &[], &Settings::default());
+        if changes.last().is_none_or(|(_, verdict)| *verdict != answer.verdict) {
+            changes.push((second, answer.verdict));
+        }
+    }
+    assert!(changes.windows(2).skip(1).all(|pair| pair[1].0 - pair[0].0 >= 10), "{changes:?}");
+}
+
+#[test]
+fn an_io_limit_holds_a_group_while_the_device_has_time() {
+    let mut frame = machine(&[0.1, 0.05]);
+    let limits = IoLimits { reads: Known::Value(100), ..IoLimits::default() };
+    let io =
+        CgroupIoRate { dev: 7, reads_per_second: 100.0, read_bytes_per_second: 4e5, limits, ..CgroupIoRate::default() };
+    frame.cgroups = vec![Cgroup { path: "/job".into(), version: 1, io: vec![io], ..Cgroup::default() }];
+    frame.disks[0].dev = 7;
+    frame.disks[0].utilisation = Some(0.02);
+    frame.processes = vec![Process { cgroup: "/job".into(), state: 'D', ..process(10, "fio", 0.01, 0.0) }];
+    let held = answer(&frame);
+    assert_eq!(held.headline(), "limited by I/O throttle job 100% of 100/s, tasks wait 99% of their time");
+    assert_eq!(held.confidence, Confidence::Medium);
+    // Below its limit it is not held.
+    frame.cgroups[0].io[0].reads_per_second = 60.0;
+    frame.processes[0].state = 'S';
+    assert_eq!(answer(&frame).verdict, Outcome::Idle);
+}
+
+#[test]
+fn a_full_accept_queue_limits_unless_who_accepts_is_held_up() {
+    let mut frame = machine(&[0.3, 0.2]);
+    frame.processes = vec![process(10, "nginx", 0.4, 0.02)];
+    frame.net_namespaces[0].listen_overflows_per_second = Some(50.0);
+    frame.net_namespaces[0].passive_opens_per_second = Some(150.0);
+    assert_eq!(limit(&frame), Some(ResourceKind::Tcp));
+    frame.processes = vec![process(10, "nginx", 0.97, 0.02)];
+    assert_eq!(limit(&frame), Some(ResourceKind::Thread));
+}

@@ -1,0 +1,68 @@
+//! Threads: one cannot use more than one core.
+
+use super::resource::{Member, Waits};
+use super::run_queue::{peers, utilisation};
+use super::{Inputs, ResourceKind};
+use crate::IdSet;
+use crate::frame::Process;
+use crate::locale::resource::note;
+use crate::rules::Subject;
+use std::sync::Arc;
+
+/// Share of a core at which a thread is at its limit, and still at it.
+const FULL: (f64, f64) = (0.90, 0.80);
+/// Utilisation of all CPUs from which on they are what a thread is short of.
+const CPUS: f64 = 0.90;
+
+struct Hot<'a> {
+    cores: f64,
+    name: &'a Arc<str>,
+    tid: u32,
+    process: &'a Process,
+}
+
+pub(super) fn thread(inputs: &Inputs<'_>) -> Vec<Member> {
+    let frame = inputs.frame;
+    let user = |pid: u32| frame.process(pid).filter(|process| !process.kernel);
+    // A poller on an isolated CPU is always busy, on purpose.
+    let polls = |cpu: Option<u32>| cpu.and_then(|cpu| frame.cpu(cpu)).is_some_and(|cpu| cpu.isolated);
+    let sampled = frame.threads.iter().filter_map(|thread| {
+        let process = user(thread.pid).filter(|_| !thread.fixed && !polls(thread.last_cpu.value()))?;
+        Some(Hot { cores: thread.cpu_cores?, name: &thread.comm, tid: thread.tid, process })
+    });
+    // A single-threaded process is its thread.
+    let single = frame.processes.iter().filter(|process| !process.kernel && process.threads.value() == Some(1));
+    let single = single.filter(|process| !polls(process.last_cpu.value()));
+    let single = single
+        .filter_map(|process| Some(Hot { cores: process.cpu_cores?, name: &process.comm, tid: process.pid, process }));
+    let hottest = sampled.chain(single).filter(|hot| hot.cores.is_finite()).max_by(|a, b| a.cores.total_cmp(&b.cores));
+    let hidden = frame.processes.iter().any(|process| hides(inputs, process));
+    match hottest {
+        Some(hot) if hot.cores >= FULL.1 || !hidden => vec![one(inputs, &hot)],
+        _ if hidden => vec![Member::unknown(ResourceKind::Thread, note::THREADS_UNREAD, true)],
+        _ => {
+            let read = super::sections::processes(frame);
+            vec![inputs.unmeasured(ResourceKind::Thread, read, !read || inputs.demand.total >= FULL.0)]
+        }
+    }
+}
+
+/// True for a busy process whose threads are not looked at: one of them may be full.
+fn hides(inputs: &Inputs<'_>, process: &Process) -> bool {
+    let several = process.threads.value().is_none_or(|threads| threads > 1);
+    let busy = process.cpu_cores.is_some_and(|cores| cores >= FULL.0);
+    !process.kernel && several && busy && inputs.frame.threads_of(process.pid).is_empty()
+}
+
+fn one(inputs: &Inputs<'_>, hot: &Hot<'_>) -> Member {
+    let subject = Subject::Process(hot.process.pid, hot.process.starttime);
+    let mut member = Member::between(ResourceKind::Thread, hot.cores.min(1.0), FULL.0, FULL.1);
+    member.resource.tid = Some(hot.tid);
+    // Where every CPU is full, another thread would not help; what bears no load limits nobody.
+    let bears = inputs.demand.bearing().any(|task| task.subject() == subject);
+    let idle = utilisation(inputs.frame, None).is_none_or(|share| share < CPUS);
+    member.alone = bears && idle;
+    member.peers = peers(inputs.frame, None, &IdSet::new());
+    let waits = Waits { what: "run_queue", value: 0.0, unit: "tasks" };
+    member.about(subject, hot.name).waits(Some(0.0), 1.0, waits).of(Some(hot.cores.min(1.0)), Some(1.0), "cores")
+}

@@ -1,0 +1,166 @@
+//! What limits the machine, and its resources.
+
+use super::{OrNull, absent, safe};
+use crate::bottleneck::{self, Confidence, Outcome, ResourceKind, Resources, Verdict};
+use crate::rules::RuleId;
+use serde::Serialize;
+use serde_with::apply;
+
+/// What waits for a resource, and how much.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Waits {
+    /// `run_queue`, `throttled`, `refaults`, `requests`, `drops`, `swap_in`, …
+    what: &'static str,
+    value: f64,
+    unit: &'static str,
+}
+
+impl From<bottleneck::Waits> for Waits {
+    fn from(waits: bottleneck::Waits) -> Self {
+        Self { what: waits.what, value: waits.value, unit: waits.unit }
+    }
+}
+
+/// A resource of the machine.
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Resource {
+    resource: ResourceKind,
+    verdict: Verdict,
+    /// Its utilisation: a fraction of its capacity.
+    share: Option<f64>,
+    /// The share from which on it is at its capacity.
+    limit_at: f64,
+    /// Share of their time that load-bearing tasks wait for it.
+    wait_share: Option<f64>,
+    /// What that is measured by.
+    waits: Option<Waits>,
+    /// What is used, in its unit; of a disk the time of a request.
+    used: Option<f64>,
+    /// What that is measured against, in the same unit.
+    limit: Option<f64>,
+    unit: Option<&'static str>,
+    /// Whose it is.
+    subject: Option<String>,
+    /// What people call it.
+    name: Option<String>,
+    /// The thread, where it is about one.
+    thread: Option<u32>,
+    /// The open finding that explains it.
+    rule: Option<RuleId>,
+    /// Why it is unknown, or what else there is to know.
+    note: Option<&'static str>,
+}
+
+impl From<&bottleneck::Resource> for Resource {
+    fn from(resource: &bottleneck::Resource) -> Self {
+        Self {
+            resource: resource.kind,
+            verdict: resource.verdict,
+            share: resource.share,
+            limit_at: resource.limit_at,
+            wait_share: resource.wait,
+            waits: resource.waits.map(Waits::from),
+            used: resource.used.map(|used| used.0),
+            limit: resource.limit.map(|limit| limit.0),
+            unit: resource.used.or(resource.limit).map(|used| used.1),
+            subject: resource.subject.as_ref().map(|subject| safe(subject.to_string())),
+            name: (!resource.name.is_empty()).then(|| safe(&resource.name)),
+            thread: resource.tid,
+            rule: resource.rule.map(|(rule, _)| rule),
+            note: (!resource.note.is_empty()).then(|| resource.note.english()),
+        }
+    }
+}
+
+/// All resources.
+pub fn resources(resources: &Resources) -> Vec<Resource> {
+    resources.iter().map(Resource::from).collect()
+}
+
+/// The next limit.
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Next {
+    resource: ResourceKind,
+    subject: Option<String>,
+    name: Option<String>,
+    /// Its utilisation now.
+    share: Option<f64>,
+    /// So many times of the load fit at most.
+    headroom: f64,
+}
+
+/// What limits the machine.
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Bottleneck {
+    verdict: Outcome,
+    /// The answer in one line, as every screen says it.
+    headline: String,
+    /// What limits, or is full on one member; null if nothing does.
+    resource: OrNull<ResourceKind>,
+    subject: Option<String>,
+    name: Option<String>,
+    /// The thread, where it is about one.
+    thread: Option<u32>,
+    /// Its utilisation.
+    share: Option<f64>,
+    /// Share of their time that load-bearing tasks wait for it.
+    wait_share: Option<f64>,
+    /// What that is measured by.
+    waits: Option<Waits>,
+    /// Of an imbalance: the median utilisation of its peers.
+    peers_share: Option<f64>,
+    /// The first sample since which it is so: RFC 3339, UTC.
+    since: Option<String>,
+    confidence: Confidence,
+    /// Samples that it is based on.
+    samples: u64,
+    /// The rule of the open finding that explains it, and the subject of that.
+    rule: Option<RuleId>,
+    rule_subject: Option<String>,
+    /// Inconclusive: the resources that could be what limits.
+    unknown: Option<Vec<ResourceKind>>,
+    /// What would limit next; null if there is no room for more, or nothing is known.
+    next: OrNull<Next>,
+}
+
+/// The answer, with the time since when it holds.
+pub fn bottleneck(answer: &bottleneck::Bottleneck, since: Option<String>) -> Bottleneck {
+    let resource = answer.resource.as_ref();
+    let subject = |resource: &bottleneck::Resource| resource.subject.as_ref().map(|subject| safe(subject.to_string()));
+    let name = |resource: &bottleneck::Resource| (!resource.name.is_empty()).then(|| safe(&resource.name));
+    let next = answer.next.as_ref().map(|next| Next {
+        resource: next.resource.kind,
+        subject: subject(&next.resource),
+        name: name(&next.resource),
+        share: next.resource.share,
+        headroom: next.headroom,
+    });
+    let mut unknown: Vec<ResourceKind> = answer.unknown.iter().map(|resource| resource.kind).collect();
+    unknown.dedup();
+    Bottleneck {
+        verdict: answer.verdict,
+        headline: safe(answer.line()),
+        resource: OrNull(resource.map(|resource| resource.kind)),
+        subject: resource.and_then(subject),
+        name: resource.and_then(name),
+        thread: resource.and_then(|resource| resource.tid),
+        share: resource.and_then(|resource| resource.share),
+        wait_share: resource.and_then(|resource| resource.wait),
+        waits: resource.and_then(|resource| resource.waits).map(Waits::from),
+        peers_share: answer.peers,
+        since,
+        confidence: answer.confidence,
+        samples: answer.samples,
+        rule: answer.finding.as_ref().map(|(rule, _)| *rule),
+        rule_subject: answer.finding.as_ref().map(|(_, subject)| safe(subject.to_string())),
+        unknown: (answer.verdict == Outcome::Inconclusive).then_some(unknown),
+        next: OrNull(next),
+    }
+}

@@ -1,0 +1,105 @@
+//! What the decision about the bottleneck remembers, as JSON arrays.
+
+use super::form::Number;
+use crate::Stamp;
+use crate::bottleneck::{Held, Outcome, ResourceKind, State, Window};
+use crate::rules::Subject;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Entries of each list: more were never written.
+const MOST: usize = 4096;
+
+type StampForm = (u64, i64, u64, u64);
+/// Bits, limiting, since.
+type WindowForm = (u16, bool, StampForm);
+/// Verdict, kind and subject of the resource, since, last change.
+type HeldForm = (String, Option<(String, String)>, StampForm, Option<u64>);
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct LimitsForm {
+    samples: u64,
+    windows: Vec<(String, String, WindowForm)>,
+    blocked: Vec<(u32, u64, Number)>,
+    blocked_host: Number,
+    quiet_ms: Vec<(String, Number)>,
+    busy: WindowForm,
+    suspects: Vec<(String, WindowForm)>,
+    held: Option<HeldForm>,
+}
+
+impl LimitsForm {
+    /// None where nothing was seen yet.
+    pub(super) fn of(state: &State) -> Option<Self> {
+        if *state == State::default() {
+            return None;
+        }
+        let State { samples, windows, blocked, blocked_host, quiet_ms, busy, suspects, held } = state;
+        let windows = windows.iter();
+        Some(Self {
+            samples: *samples,
+            windows: windows
+                .map(|((kind, subject), window)| (kind.name().to_owned(), subject.to_string(), window_form(window)))
+                .collect(),
+            blocked: blocked.iter().map(|((pid, start), share)| (*pid, *start, (*share).into())).collect(),
+            blocked_host: (*blocked_host).into(),
+            quiet_ms: quiet_ms.iter().map(|(name, ms)| (name.to_string(), (*ms).into())).collect(),
+            busy: window_form(busy),
+            suspects: suspects.iter().map(|(kind, window)| (kind.name().to_owned(), window_form(window))).collect(),
+            held: held.as_ref().map(held_form),
+        })
+    }
+
+    pub(super) fn state(self) -> Option<State> {
+        let mut state = State { samples: self.samples.min(u64::MAX / 2), ..State::default() };
+        for (kind, subject, form) in self.windows.into_iter().take(MOST) {
+            state.windows.insert((ResourceKind::find(&kind)?, Subject::parse(&subject)?), window(form));
+        }
+        let blocked = self.blocked.into_iter().take(MOST);
+        state.blocked = blocked.map(|(pid, start, share)| ((pid, start), share.into())).collect();
+        state.blocked_host = self.blocked_host.into();
+        let quiet: BTreeMap<Arc<str>, f64> =
+            self.quiet_ms.into_iter().take(MOST).map(|(name, ms)| (name.into(), ms.into())).collect();
+        state.quiet_ms = quiet;
+        state.busy = window(self.busy);
+        for (kind, form) in self.suspects {
+            state.suspects.insert(ResourceKind::find(&kind)?, window(form));
+        }
+        state.held = match self.held {
+            Some(form) => Some(held(form)?),
+            None => None,
+        };
+        Some(state)
+    }
+}
+
+fn window_form(Window { bits, limiting, since }: &Window) -> WindowForm {
+    (*bits, *limiting, stamp_form(since))
+}
+
+fn window((bits, limiting, since): WindowForm) -> Window {
+    Window { bits, limiting, since: stamp(since) }
+}
+
+fn held_form(Held { outcome, resource, since, changed_ns }: &Held) -> HeldForm {
+    let resource = resource.as_ref().map(|(kind, subject)| (kind.name().to_owned(), subject.to_string()));
+    (outcome.name().to_owned(), resource, stamp_form(since), *changed_ns)
+}
+
+fn held((outcome, resource, since, changed_ns): HeldForm) -> Option<Held> {
+    let outcome = Outcome::ALL.into_iter().find(|known| known.name() == outcome)?;
+    let resource = match resource {
+        Some((kind, subject)) => Some((ResourceKind::find(&kind)?, Subject::parse(&subject)?)),
+        None => None,
+    };
+    Some(Held { outcome, resource, since: stamp(since), changed_ns })
+}
+
+fn stamp_form(Stamp { seq, wall_ns, mono_ns, boot_ns }: &Stamp) -> StampForm {
+    (*seq, *wall_ns, *mono_ns, *boot_ns)
+}
+
+fn stamp((seq, wall_ns, mono_ns, boot_ns): StampForm) -> Stamp {
+    Stamp { seq, wall_ns, mono_ns, boot_ns }
+}
