@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test guest guest-change measured limits soak calibrate build setup setup-test lint bench picture clean
+.PHONY: run test guest guest-change measured limits soak attack calibrate build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -40,6 +40,11 @@ limits: build setup-test ## whether the headline names what limits: 28 loads, ea
 soak: setup setup-test ## tests that take long or disturb the machine
 	@./scripts/test-tools.sh erl=erlang-base taskset=util-linux
 	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 record:: log:: trouble::
+
+# ARGS="minutes=20 seed=7"; links, full disks, kills and signals of the ordinary tests run before.
+attack: setup setup-test ## hostile recordings, roots, signals, pages and files, for so many minutes
+	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- safety:: fixes::killed:: record::faults:: hostile:: fuzzed::
+	@TOPOTOP_ATTACK="$(ARGS)" $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 safety::attack::
 
 setup:
 	@command -v $(CARGO) >/dev/null || { echo "topotop: cargo is missing: install Rust 1.95 or later, https://rustup.rs" >&2; exit 2; }

@@ -6,7 +6,7 @@ mod config;
 use crate::parse::text;
 use crate::rights::{self, Needs};
 use crate::worker::Worker;
-use crate::{Collector, Cx, Root};
+use crate::{Collector, Cx, Root, daemon};
 use config::{Banned, oneshot_configured};
 pub(crate) use config::{banned_irqs, is_oneshot};
 use std::time::Duration;
@@ -39,7 +39,8 @@ impl Collector for IrqbalanceCollector {
     }
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
-        let (found, whole) = search(draft);
+        let (named, whole) = search(draft);
+        let found = named.into_iter().find(|&pid| daemon::is(cx.root, pid, "irqbalance", cx.buf));
         let section = &mut draft.irqbalance;
         section.begin(cx.now_ns);
         let table = section.data_mut();
@@ -97,20 +98,21 @@ impl IrqbalanceCollector {
     }
 }
 
-/// Its process among those just read, and whether all of the machine's are among them: kernel threads are seen only
+/// Processes of its name among those just read, and whether all of the machine's are among them: kernel threads are seen only
 /// from the first pid namespace.
-fn search(draft: &Draft) -> (Option<u32>, bool) {
-    let Some(processes) = draft.processes.value() else { return (None, false) };
+fn search(draft: &Draft) -> (Vec<u32>, bool) {
+    let Some(processes) = draft.processes.value() else { return (Vec::new(), false) };
     let named = |slot: usize, name: &str| processes.comm.get(slot).is_some_and(|comm| **comm == *name);
-    let mut found = None;
+    let mut found = Vec::new();
     let mut whole = false;
     for slot in processes.rows().iter() {
         let Some(pid) = processes.pid.id(slot).value() else { continue };
         whole |= pid == 2 && named(slot, "kthreadd");
-        if named(slot, "irqbalance") && found.is_none_or(|other| pid < other) {
-            found = Some(pid);
+        if named(slot, "irqbalance") {
+            found.push(pid);
         }
     }
+    found.sort_unstable();
     (found, whole)
 }
 

@@ -25,6 +25,7 @@ pub mod worker;
 mod applied;
 mod cgroups;
 mod cpu;
+mod daemon;
 mod disks;
 mod host;
 mod irqbalance;

@@ -10,12 +10,15 @@ mod tap;
 
 pub use http::Url;
 pub use pick::{Pick, Picked, Selector};
+pub use program::{OwnChild, Started, Starter, start};
 pub use source::{FORMS, Metric, STALE, Source, Stream};
 pub use tap::Tap;
 
 use crate::worker::Worker;
 use crate::{Collector, Cx, Options};
 use file::Follow;
+use pick::Work;
+use std::sync::Arc;
 use std::time::Duration;
 use topotop_model::tables::metrics::Metrics;
 use topotop_model::{Draft, Reason, Table as _};
@@ -39,6 +42,7 @@ pub(crate) struct MetricCollector {
 #[derive(Debug)]
 struct Number {
     metric: Metric,
+    starter: Option<Arc<dyn Starter>>,
     worker: Option<Worker<(), Answer>>,
     slot: Option<usize>,
     newest: Option<(Picked, u64)>,
@@ -51,6 +55,7 @@ impl MetricCollector {
     pub(crate) fn new(options: &Options) -> Self {
         let number = |metric: &Metric| Number {
             metric: metric.clone(),
+            starter: options.starter.clone(),
             worker: None,
             slot: None,
             newest: None,
@@ -92,6 +97,7 @@ impl Collector for MetricCollector {
 /// What would fill the gap of a number.
 fn needs(metric: &Metric, reason: Reason) -> &'static str {
     match (&metric.source, reason) {
+        (_, Reason::Exhausted) => "fewer and shorter lines, or a pattern that looks at less of them",
         (Source::Stream(..), _) => "record -- COMMAND, and a line of it that matches",
         (Source::Command(..), Reason::NotSupported) => "a command that ends with status 0",
         (Source::Command(..), Reason::NotFound) => "an installed program",
@@ -108,7 +114,7 @@ impl Number {
     /// Asks again, unless the last question has no answer yet.
     fn ask(&mut self) {
         if self.worker.is_none() {
-            self.worker = spawn(&self.metric.source);
+            self.worker = spawn(&self.metric, self.starter.clone());
         }
         if let Some(worker) = self.worker.as_mut().filter(|worker| worker.pending() == 0) {
             worker.submit(());
@@ -117,8 +123,10 @@ impl Number {
 
     fn answers(&mut self, patience: Duration) {
         if let Source::Stream(_, tap) = &self.metric.source {
+            let exhausted = tap.is_exhausted();
             let newest = tap.newest().map(|(value, at_ns)| (Picked { value, counter: false }, at_ns));
-            self.failed = newest.is_none().then_some(Reason::NotFound);
+            let reason = if exhausted { Reason::Exhausted } else { Reason::NotFound };
+            self.failed = newest.is_none().then_some(reason);
             return self.take(newest);
         }
         let Some(worker) = &mut self.worker else {
@@ -190,16 +198,29 @@ impl Number {
 }
 
 /// The thread that asks; none for what comes by itself.
-fn spawn(source: &Source) -> Option<Worker<(), Answer>> {
+fn spawn(metric: &Metric, starter: Option<Arc<dyn Starter>>) -> Option<Worker<(), Answer>> {
     let now = crate::clock::monotonic_ns;
-    let whole = move |text: Result<String, Reason>, pick: &Pick| Ok(pick.text(&text?).map(|picked| (picked, now())));
-    match source.clone() {
+    let whole = move |text: Result<String, Reason>, pick: &Pick| {
+        let mut work = Work::default();
+        match pick.text(&text?, &mut work) {
+            None if work.is_exhausted() => Err(Reason::Exhausted),
+            picked => Ok(picked.map(|picked| (picked, now()))),
+        }
+    };
+    match metric.source.clone() {
         Source::Stream(..) => None,
         Source::File(path, pick) => {
             let mut follow = Follow::new(path, pick);
             Worker::spawn("metric", move |()| follow.read(now())).ok()
         }
-        Source::Command(words, pick) => Worker::spawn("metric", move |()| whole(program::output(&words), &pick)).ok(),
+        Source::Command(words, pick) => {
+            let name = metric.name.clone();
+            let start = move |output| match &starter {
+                Some(starter) => starter.start(&name, output),
+                None => start(&words, output).map(|child| Box::new(child) as Box<dyn Started>),
+            };
+            Worker::spawn("metric", move |()| whole(program::output(&start), &pick)).ok()
+        }
         Source::Url(url, pick) => Worker::spawn("metric", move |()| whole(url.get(), &pick)).ok(),
     }
 }

@@ -21,6 +21,8 @@ pub struct Options {
     pub state_dir: Option<PathBuf>,
     /// The application's own numbers.
     pub metrics: Vec<crate::metrics::Metric>,
+    /// Starts their programs; without it this process does, with the rights that it has.
+    pub starter: Option<Arc<dyn crate::metrics::Starter>>,
 }
 
 /// Takes samples of one machine.

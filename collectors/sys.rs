@@ -5,6 +5,7 @@ pub mod addresses;
 pub mod affinity;
 pub mod child;
 pub mod ethtool;
+pub mod inherited;
 pub mod ioprio;
 pub mod netlink;
 pub mod pages;

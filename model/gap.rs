@@ -108,8 +108,8 @@ impl Gaps {
             gap.count += count;
         } else {
             // Whatever file it is, the same would fill it.
-            let needs =
-                if reason == Reason::Exhausted { "a higher limit on open files (ulimit -n), or memory" } else { needs };
+            let of_files = reason == Reason::Exhausted && !path.starts_with("metric:");
+            let needs = if of_files { "a higher limit on open files (ulimit -n), or memory" } else { needs };
             self.list.push(Gap { path: path.into(), reason, count, needs: needs.into() });
         }
     }

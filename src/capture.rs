@@ -1,8 +1,7 @@
 //! `topotop capture`: the files that the collectors read, as an archive that unpacks to a tree for `--root`.
 
-use std::fs::OpenOptions;
+use crate::output::{Output, is_stdout};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use topotop_collectors::Root;
@@ -29,27 +28,17 @@ const LEVEL: i32 = 6;
 /// Captures the machine below `root`.
 pub(crate) fn run(root: Root, args: &CaptureArgs, interval: Duration) -> Result<(), String> {
     let settings = Settings { second_after: (args.samples > 1).then_some(interval), anonymise: args.anonymise };
-    if args.output == Path::new("-") {
-        let report = archive(root, settings, Path::new("capture"), io::stdout().lock());
-        say(report.map_err(|error| format!("standard output: {error}"))?);
-        return Ok(());
-    }
     let shown = args.output.display();
-    let top = top_directory(&args.output).ok_or_else(|| text::NoArchiveName { path: &shown }.to_string())?;
-    // What processes are called and told may be secret: the archive is for its owner.
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&args.output);
-    let file = file.map_err(|error| format!("{shown}: {error}"))?;
-    match archive(root, settings, &top, io::BufWriter::new(file)) {
-        Ok(report) => {
-            say(report);
-            Ok(())
-        }
-        Err(error) => {
-            // Half an archive helps nobody.
-            let _ = std::fs::remove_file(&args.output);
-            Err(format!("{shown}: {error}"))
-        }
-    }
+    let top = if is_stdout(&args.output) { Some(PathBuf::from("capture")) } else { top_directory(&args.output) };
+    let top = top.ok_or_else(|| text::NoArchiveName { path: &shown }.to_string())?;
+    let mut out = Output::create(Some(&args.output))?;
+    let (report, written) = match archive(root, settings, &top, &mut out) {
+        Ok(report) => (Some(report), Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    out.finish(written)?;
+    report.into_iter().for_each(say);
+    Ok(())
 }
 
 /// The directory that everything is in, so that unpacking fills no other: `a/machine.tar.zst` has `machine`.

@@ -6,11 +6,12 @@ mod json;
 mod number;
 mod table;
 
+use crate::output::{Output, is_stdout};
 use crate::span::{self, Given};
 use crate::{recording, theme, units};
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::io::{BufWriter, IsTerminal as _, Write};
+use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::diff::{Comparison, FactChange, Found, FoundChanges, FoundSide, Side, compare};
@@ -100,20 +101,15 @@ pub(crate) fn run(
     let (comparison, findings) = (compare(&one.1, &other.1), FoundChanges::of(&one.2, &other.2));
     let report = Report { before: one.0, after: other.0, comparison, findings, all: args.all };
     let status = report.status();
-    if let Some(path) = &args.output {
-        let wrong = |error: std::io::Error| format!("-o {}: {error}", path.display());
-        let mut out = BufWriter::new(std::fs::File::create(path).map_err(wrong)?);
+    let mut out = Output::create(args.output.as_deref())?;
+    let written = if args.output.as_deref().is_none_or(is_stdout) {
+        let width = if std::io::stdout().is_terminal() { width() } else { table::WIDE };
+        write(&report, format, width, theme::charset(charset), &mut out)
+    } else {
         // A file is UTF-8 wherever it was made, and as wide as it needs.
-        write(&report, format, table::WIDE, Charset::Unicode, &mut out).and_then(|()| out.flush()).map_err(wrong)?;
-        return Ok(status);
-    }
-    let width = if std::io::stdout().is_terminal() { width() } else { table::WIDE };
-    let mut out = BufWriter::new(std::io::stdout().lock());
-    match write(&report, format, width, theme::charset(charset), &mut out).and_then(|()| out.flush()) {
-        // Whoever read has read enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-        result => result.map_err(|error| format!("standard output: {error}"))?,
-    }
+        write(&report, format, table::WIDE, Charset::Unicode, &mut out)
+    };
+    out.finish(written)?;
     Ok(status)
 }
 
@@ -124,7 +120,7 @@ fn format(args: &DiffArgs) -> Result<Format, String> {
         "html" | "htm" => Some(Format::Html),
         _ => None,
     };
-    match (&args.format, &args.output) {
+    match (&args.format, args.output.as_ref().filter(|path| !is_stdout(path))) {
         (Some(name), _) => {
             named(name).ok_or_else(|| error::UnknownFormat { format: &name, known: &"text, json, html" }.to_string())
         }

@@ -1,11 +1,11 @@
 //! `topotop export`: the raw columns of a recording as CSV, a section to standard output or a file each.
 
 use crate::export::csv;
+use crate::output::{Output, print};
 use crate::span::{self, Given};
 use crate::{recording, units};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use topotop_model::locale::error as text;
@@ -32,7 +32,7 @@ pub struct ExportArgs {
 /// Writes what is asked for.
 pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
     if args.list {
-        return quiet(io::stdout().write_all(&list()));
+        return print(&list());
     }
     let Some(given) = &args.recording else { return Err(text::NO_RECORDING.to_string()) };
     if args.section != "all" && !sections().contains(&args.section.as_str()) {
@@ -43,30 +43,18 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
     let mut reader = recording::open(&given.path)?;
     let part = given.part.as_deref().or(Some("all"));
     let span = span::resolve(&mut reader, part).map_err(|error| format!("{name}: {error}"))?;
-    let mut files = Files::open(args)?;
+    let Some(mut files) = Files::open(args)? else { return Ok(()) };
     let mut failed = None;
     let damaged = span::samples(&mut reader, (span.first, span.last), |_, snapshot| {
         failed = files.put(&snapshot).err();
         failed.is_none()
     });
-    match failed.or_else(|| files.finish().err()) {
-        Some(error) if error.kind() == io::ErrorKind::BrokenPipe && args.output.is_none() => return Ok(()),
-        Some(error) => return Err(format!("{}: {error}", files.shown)),
-        None => {}
-    }
+    files.finish(failed.map_or(Ok(()), Err))?;
     if damaged > 0 {
         // Standard error may be closed; what could be read is written all the same.
         let _ = writeln!(io::stderr(), "topotop: {name}: damaged, {damaged} times: samples are missing");
     }
     Ok(())
-}
-
-/// A closed pipe is no error.
-fn quiet(result: io::Result<()>) -> Result<(), String> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
-        _ => Ok(()),
-    }
 }
 
 /// Calls a function for every section, in the order of the list.
@@ -112,48 +100,36 @@ fn list() -> Vec<u8> {
 /// Where each section goes and what was written of it last.
 struct Files {
     /// By section, in the order of the list.
-    open: Vec<(&'static str, Box<dyn Write>, u64)>,
-    shown: String,
+    open: Vec<(&'static str, Output, u64)>,
 }
 
 impl Files {
-    fn open(args: &ExportArgs) -> Result<Self, String> {
+    /// Opened, with their first lines; none where nobody reads them any more.
+    fn open(args: &ExportArgs) -> Result<Option<Self>, String> {
         let wanted: Vec<&'static str> =
             sections().into_iter().filter(|name| args.section == "all" || args.section == *name).collect();
-        let mut files = Self { open: Vec::new(), shown: "standard output".to_owned() };
-        match (&args.output, args.section.as_str()) {
-            (None, "all") => {
-                return Err(text::NoOutput { known: &sections().join("|") }.to_string());
+        let folder = match (&args.output, args.section.as_str()) {
+            (None, "all") => return Err(text::NoOutput { known: &sections().join("|") }.to_string()),
+            (Some(path), "all") => {
+                std::fs::create_dir_all(path).map_err(|error| format!("-o {}: {error}", path.display()))?;
+                Some(path)
             }
-            (None, _) => files.add(&wanted, |_| Ok(Box::new(BufWriter::new(io::stdout())) as Box<dyn Write>))?,
-            (Some(path), section) => {
-                files.shown = printable(&path.display().to_string()).into_owned();
-                let wrong = |path: &Path, error: io::Error| format!("-o {}: {error}", path.display());
-                if section == "all" {
-                    std::fs::create_dir_all(path).map_err(|error| wrong(path, error))?;
-                }
-                let of = |name: &str| if section == "all" { path.join(format!("{name}.csv")) } else { path.clone() };
-                files.add(&wanted, |name| {
-                    let file = File::create(of(name)).map_err(|error| wrong(&of(name), error))?;
-                    Ok(Box::new(BufWriter::new(file)) as Box<dyn Write>)
-                })?;
-            }
-        }
-        Ok(files)
-    }
-
-    fn add(
-        &mut self,
-        wanted: &[&'static str],
-        open: impl Fn(&str) -> Result<Box<dyn Write>, String>,
-    ) -> Result<(), String> {
+            _ => None,
+        };
+        let mut files = Self { open: Vec::new() };
         for name in wanted {
-            self.open.push((name, open(name)?, 0));
+            let output = match folder {
+                Some(folder) => Output::create(Some(&folder.join(format!("{name}.csv"))))?,
+                None => Output::create(args.output.as_deref())?,
+            };
+            files.open.push((name, output, 0));
         }
-        let mut headers = Headers(self, Ok(()));
+        let mut headers = Headers(&mut files, Ok(()));
         each(&mut headers);
-        let written = headers.1;
-        written.map_err(|error| format!("{}: {error}", self.shown))
+        match headers.1 {
+            Ok(()) => Ok(Some(files)),
+            Err(error) => files.finish(Err(error)).map(|()| None),
+        }
     }
 
     /// The sections that were read anew since the sample before.
@@ -163,9 +139,19 @@ impl Files {
         rows.2
     }
 
-    fn finish(&mut self) -> io::Result<()> {
-        self.open.iter_mut().try_for_each(|file| file.1.flush())
+    /// All of them are whole, or none gets its name.
+    fn finish(mut self, written: io::Result<()>) -> Result<(), String> {
+        let flushed = written.and_then(|()| self.open.iter_mut().try_for_each(|file| file.1.flush()));
+        let failed = flushed.err();
+        for (_, output, _) in self.open {
+            output.finish(failed.as_ref().map_or(Ok(()), |error| Err(copied(error))))?;
+        }
+        Ok(())
     }
+}
+
+fn copied(error: &io::Error) -> io::Error {
+    error.raw_os_error().map_or_else(|| io::Error::new(error.kind(), error.to_string()), io::Error::from_raw_os_error)
 }
 
 /// Writes the line of names of each section.

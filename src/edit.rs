@@ -49,6 +49,16 @@ pub enum Edit {
     },
 }
 
+impl Edit {
+    /// The recording that it writes.
+    pub(crate) fn output(&self) -> Option<&Path> {
+        match self {
+            Self::Cut { output, .. } | Self::Merge { output, .. } => Some(output),
+            Self::Info { .. } => None,
+        }
+    }
+}
+
 /// Does it.
 pub(crate) fn run(edit: &Edit) -> Result<(), String> {
     match edit {
@@ -124,13 +134,7 @@ fn beginning(reader: &mut Reader, first: u64) -> About {
 }
 
 fn finish(copy: Copy, damaged: Result<u64, String>, output: &Path) -> Result<(), String> {
-    let damaged = match damaged {
-        Ok(damaged) => damaged,
-        Err(error) => {
-            copy.abandon();
-            return Err(error);
-        }
-    };
+    let damaged = damaged?;
     let (samples, bytes) = copy.finish()?;
     let kib = bytes.div_ceil(1024);
     let path = shown(output);

@@ -39,11 +39,15 @@ pub mod view;
 mod catalogue;
 mod help;
 mod manual;
+mod output;
+mod privilege;
 mod replay;
 mod run;
 mod snapshot;
+mod starter;
 mod startup;
 mod stderr;
+mod sys;
 mod trust;
 
 pub use run::run;

@@ -2,7 +2,6 @@
 
 use crate::source::live;
 use crate::units;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_collectors::{Demand, Root, Sampler};
@@ -217,8 +216,5 @@ fn write(plan: &Numa, format: &str) -> Result<(), String> {
         "json" => serde_json::to_string(plan).map_err(|error| format!("the plan: {error}"))? + "\n",
         _ => plan.text(),
     };
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
-        _ => Ok(()),
-    }
+    crate::output::print(text.as_bytes())
 }

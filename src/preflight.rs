@@ -83,12 +83,14 @@ fn recorded(path: &Path, settings: &Settings) -> Result<(Option<Snapshot>, Setti
     let known = reader.about().nic_capacity_mbps.clone();
     let settings = if known.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: known } };
     let mut last = None;
+    let mut damaged = recording::Damaged::default();
     while let Some(next) = reader.next_sample() {
         match next {
             Ok((_, snapshot)) => last = Some(snapshot),
-            Err(damage) => crate::stderr::warn(&damage.to_string()),
+            Err(damage) => damaged.add(damage),
         }
     }
+    damaged.report(path);
     Ok((last, settings))
 }
 

@@ -8,6 +8,7 @@ mod recorder;
 mod sampling;
 mod signals;
 
+use crate::privilege::{self, Task};
 use crate::recording::{Target, Writer};
 use crate::source::live::Plan;
 use crate::units;
@@ -101,6 +102,11 @@ impl RecordArgs {
 pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> Result<u8, Failure> {
     let own = |text: String| args.failure(text);
     args.check(&root).map_err(own)?;
+    // With the rights of the caller, before this program gives its own away.
+    let command = Some(&args.command).filter(|command| !command.is_empty());
+    let held = command.map(|command| child::hold(command, args.streams(), &plan.options.metrics)).transpose()?;
+    let task = if root.is_live() { Task::Observe } else { Task::Captured };
+    privilege::restrict(task, Some(&args.output)).map_err(own)?;
     let (tell, events) = channel();
     let (stopped, signals) = (Arc::new(AtomicBool::new(false)), tell.clone());
     let watched = signals::watch(!args.command.is_empty(), move |signal| signals.send(Event::Signal(signal)).is_ok())
@@ -129,10 +135,10 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
         recorder.discard();
         return Err(own(refusal));
     }
-    if !args.command.is_empty() {
+    if let Some(held) = held {
         let recorded_as =
             anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
-        recorder.bracket(args, recorded_as, &plan.options.metrics, tell.clone())?;
+        recorder.bracket(held, recorded_as, tell.clone())?;
     }
     let deadline = args.duration.map(|duration| begun + duration);
     let (end, ending) = channel();

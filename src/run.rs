@@ -5,18 +5,20 @@ use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
 use crate::fix::order::Reach;
 use crate::fix::writer::LocalWriter;
+use crate::output::print;
+use crate::privilege::{Task, restrict};
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
 use crate::{
     capture, catalogue, check, diff, dump, edit, fix, help, manual, metrics, preflight, replay, runtime, snapshot,
-    startup,
+    starter, startup,
 };
-use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
+use topotop_collectors::metrics::{Metric, Source};
 use topotop_collectors::{Options, Root, hwloc};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::locale::error as errors;
@@ -32,6 +34,12 @@ pub fn run() -> ExitCode {
         let root = arguments.next().map(PathBuf::from);
         return status(print(hwloc::child(root.as_deref()).as_bytes()));
     }
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next() {
+        Some(verb) if verb == starter::VERB => return starter::helper(arguments),
+        Some(verb) if verb == starter::GATE => return starter::gate(arguments),
+        _ => {}
+    }
     if let Some(code) = fix::deadman::verb(std::env::args_os().skip(1)) {
         return code;
     }
@@ -45,7 +53,7 @@ pub fn run() -> ExitCode {
     }
     match cli {
         Ok(Cli { command: Some(Command::Record(RecordCommand { edit: Some(edit), .. })), .. }) => {
-            status(edit::run(&edit))
+            status(restrict(Task::Decode, edit.output()).and_then(|()| edit::run(&edit)))
         }
         Ok(Cli { command: Some(Command::Record(RecordCommand { args: Some(args), .. })), global }) => {
             record(&global, &args)
@@ -56,9 +64,8 @@ pub fn run() -> ExitCode {
         Ok(Cli { command: Some(Command::Fix(args)), global }) => cure(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
-            // Help and version: a closed pipe is no error.
-            let _ = error.print();
-            ExitCode::SUCCESS
+            // Help and version.
+            status(print(error.render().to_string().as_bytes()))
         }
         Err(error) => {
             fail(&one_line(&error.to_string()));
@@ -80,7 +87,7 @@ fn config(global: &Global) -> Result<Config, String> {
 
 fn record(global: &Global, args: &RecordArgs) -> ExitCode {
     let recorded = config(global)
-        .and_then(|config| Ok((root(global)?, plan(global, &config)?)))
+        .and_then(|config| Ok((root(global)?, plan_of(global, &config, global.root.is_none())?)))
         .map_err(|error| args.failure(error))
         .and_then(|(root, plan)| crate::record::run(root, &plan, args, global.verbose));
     match recorded {
@@ -94,7 +101,11 @@ fn record(global: &Global, args: &RecordArgs) -> ExitCode {
 
 /// 0; with --exit-code 1 for a change, 3 where that is not decided.
 fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
-    match config(global).and_then(|config| diff::run(args, config.charset, &config.judge())) {
+    let compared = config(global).and_then(|config| {
+        restrict(Task::Decode, args.output.as_deref())?;
+        diff::run(args, config.charset, &config.judge())
+    });
+    match compared {
         Ok(status) => ExitCode::from(if args.exit_code { status } else { 0 }),
         Err(error) => status(Err(error)),
     }
@@ -126,8 +137,10 @@ fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
     });
     let done = loaded.and_then(|config| {
         let checked = root(global)?;
+        // Also a plan that is only shown says which rights it would lack.
+        let sampling = plan_of(global, &config, global.root.is_none() && args.verb.from().is_none())?;
         let context = fix::command::Context {
-            sampling: plan(global, &config)?,
+            sampling,
             live: checked.is_live(),
             root: checked.path().to_path_buf(),
             read_only: global.read_only,
@@ -162,7 +175,10 @@ fn command(cli: &Cli) -> Result<(), String> {
     match &cli.command {
         Some(Command::Completions { shell }) => return print(&manual::completions(*shell)),
         Some(Command::Man) => return print(&manual::page()?),
-        Some(Command::Export(args)) => return dump::run(args),
+        Some(Command::Export(args)) => {
+            restrict(Task::Decode, args.output.as_deref())?;
+            return dump::run(args);
+        }
         _ => {}
     }
     if global.print_config {
@@ -170,21 +186,47 @@ fn command(cli: &Cli) -> Result<(), String> {
     }
     let config = config(global)?;
     match &cli.command {
-        Some(Command::Snapshot(args)) => snapshot::run(global, &config, args, || root(global), &plan(global, &config)?),
-        Some(Command::Replay(args)) => replay::run(global, &config, args),
+        Some(Command::Snapshot(args)) => {
+            let plan = reading(global, &config, args.from.is_some(), args.output.as_deref())?;
+            snapshot::run(global, &config, args, || root(global), &plan)
+        }
+        Some(Command::Replay(args)) => {
+            restrict(Task::Decode, None)?;
+            replay::run(global, &config, args)
+        }
         Some(Command::Rules { id }) => print(catalogue::text(id.as_deref(), &config.judge())?.as_bytes()),
-        Some(Command::Plan(args)) => crate::plan::run(args, || root(global), &plan(global, &config)?),
-        Some(Command::Capture(args)) => capture::run(root(global)?, args, plan(global, &config)?.interval),
+        Some(Command::Plan(args)) => {
+            let plan = reading(global, &config, false, None)?;
+            crate::plan::run(args, || root(global), &plan)
+        }
+        Some(Command::Capture(args)) => {
+            let plan = reading(global, &config, false, Some(&args.output))?;
+            capture::run(root(global)?, args, plan.interval)
+        }
         _ => tui(global, &config),
     }
 }
 
-/// Writes to standard output; a closed pipe is no error.
-fn print(bytes: &[u8]) -> Result<(), String> {
-    match std::io::stdout().write_all(bytes) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
-        _ => Ok(()),
+/// What to sample and how, by a process that goes on to read only.
+fn reading(global: &Global, config: &Config, recorded: bool, output: Option<&Path>) -> Result<Plan, String> {
+    let plan = plan_of(global, config, global.root.is_none() && !recorded)?;
+    let task = match (recorded, &global.root) {
+        (true, _) => Task::Decode,
+        (false, Some(_)) => Task::Captured,
+        (false, None) => Task::Observe,
+    };
+    restrict(task, output)?;
+    Ok(plan)
+}
+
+/// What to sample and how; programs of metrics get a process that starts them.
+fn plan_of(global: &Global, config: &Config, live: bool) -> Result<Plan, String> {
+    let mut plan = plan(global, config)?;
+    let is_program = |metric: &Metric| matches!(metric.source, Source::Command(..));
+    if live && plan.options.metrics.iter().any(is_program) {
+        plan.options.starter = Some(starter::spawn()?);
     }
+    Ok(plan)
 }
 
 /// What to sample, and how often.
@@ -224,8 +266,12 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     startup::require_terminal("`topotop snapshot`")?;
     // Fixes read and write through a root of their own, so that they never delay the sampler.
     let (root, own) = (root(global)?, Arc::new(root(global)?));
-    let plan = plan(global, config)?;
-    let mut app = startup::app(global, config, plan.interval)?;
+    let mut app = startup::app(global, config, global.interval.or(config.interval).unwrap_or(INTERVAL))?;
+    let plan = if global.read_only || global.root.is_some() {
+        reading(global, config, false, Some(&app.recordings))?
+    } else {
+        plan_of(global, config, true)?
+    };
     app.status.reach = reach(global);
     let hands = LocalWriter::new(own, topotop_collectors::state::directory(global.state_dir.as_deref()));
     let newest = runtime::run(app, Some(Box::new(hands)), move |waker| {

@@ -5,11 +5,12 @@ use crate::args::Global;
 use crate::config::Config;
 use crate::export::{self, Format, Writer};
 use crate::keymap::Keymap;
+use crate::output::{self, Output};
 use crate::source::Sample;
 use crate::source::live::Plan;
 use crate::{recording, span, theme};
 use clap::Args;
-use std::io::{BufWriter, IsTerminal as _, Write};
+use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -89,18 +90,9 @@ pub(crate) fn run(
     if global.verbose {
         complain(&app.newest);
     }
-    match &args.output {
-        Some(path) => {
-            let file = std::fs::File::create(path).map_err(|error| format!("-o {}: {error}", path.display()))?;
-            write(&mut app, args, format, &mut BufWriter::new(file))
-                .map_err(|error| format!("-o {}: {error}", path.display()))
-        }
-        None => match write(&mut app, args, format, &mut BufWriter::new(std::io::stdout().lock())) {
-            // Whoever read has read enough.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            result => result.map_err(|error| format!("standard output: {error}")),
-        },
-    }
+    let mut out = Output::create(args.output.as_deref())?;
+    let written = write(&mut app, args, format, &mut out);
+    out.finish(written)
 }
 
 /// The format that is asked for, by name, by the file's extension, or by who reads.
@@ -109,7 +101,7 @@ fn format(args: &SnapshotArgs) -> Result<&'static Format, String> {
         let names: Vec<&str> = export::ALL.iter().map(|format| format.name).collect();
         export::named(name).ok_or_else(|| text::UnknownFormat { format: &name, known: &names.join(", ") }.to_string())
     };
-    match (&args.format, &args.output) {
+    match (&args.format, args.output.as_ref().filter(|path| !output::is_stdout(path))) {
         (Some(given), _) => name(given),
         (None, Some(path)) => {
             let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -192,7 +184,7 @@ fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Writ
     match format.writer {
         Writer::Data(write) => {
             // People look at it where it goes to a terminal.
-            let pretty = args.output.is_none() && std::io::stdout().is_terminal();
+            let pretty = args.output.as_deref().is_none_or(output::is_stdout) && std::io::stdout().is_terminal();
             write(
                 &app.newest.frame,
                 &export::Options {

@@ -1,6 +1,12 @@
 //! Safe to run as root on somebody's server: what others can put before it neither runs, nor is overwritten, nor hangs it.
 
+mod attack;
 mod config;
+mod output;
+mod programs;
+mod recordings;
+mod rights;
+mod terminal;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -36,4 +42,13 @@ fn within(patience: Duration, run: impl FnOnce() -> Output) -> Output {
     let output = run();
     assert!(begun.elapsed() < patience, "took {:?}", begun.elapsed());
     output
+}
+
+/// A recording of this machine, some samples long.
+fn recording() -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("a.rec").display().to_string();
+    let output = run(&["record", "--no-hwloc", "-o", &path, "--for", "700ms", "--interval", "100ms"], &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    (dir, path)
 }

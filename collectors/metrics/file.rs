@@ -1,6 +1,6 @@
 //! A file that grows, as logs do, or is written again, as a file with one number is.
 
-use super::pick::{Pick, Picked};
+use super::pick::{Pick, Picked, Work};
 use super::tap::Lines;
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use std::os::fd::OwnedFd;
@@ -54,7 +54,11 @@ impl Follow {
 
     fn whole(&mut self, file: &OwnedFd, stat: &Stat, now_ns: u64) -> Result<Option<(Picked, u64)>, Reason> {
         let bytes = read_at(file, 0, MOST_BYTES)?;
-        let picked = self.pick.text(&String::from_utf8_lossy(&bytes));
+        let mut work = Work::default();
+        let picked = self.pick.text(&String::from_utf8_lossy(&bytes), &mut work);
+        if picked.is_none() && work.is_exhausted() {
+            return Err(Reason::Exhausted);
+        }
         // A page that is no longer written is as old as it is; files of the kernel are made when they are read.
         let at_ns = if stat.st_size == 0 { now_ns } else { written_ns(stat, now_ns) };
         self.newest = picked.map(|picked| (picked, at_ns));
@@ -75,6 +79,7 @@ impl Follow {
         if from != Some(start) {
             self.lines.restart(start > 0);
         }
+        self.lines.work = Work::default();
         let bytes = read_at(file, start, MOST_BYTES)?;
         self.place = Some((id, start + bytes.len() as u64));
         self.lines.feed(&self.pick, &bytes, at_ns);
@@ -88,6 +93,9 @@ impl Follow {
         // A line without an end is complete when it did not grow since.
         if resting && self.lines.has_part() {
             self.lines.end(&self.pick, at_ns);
+        }
+        if self.lines.work.is_exhausted() {
+            return Err(Reason::Exhausted);
         }
         self.newest = self.lines.newest.map(|(value, at_ns)| (Picked { value, counter: false }, at_ns));
         Ok(self.newest)

@@ -13,6 +13,8 @@ use topotop_model::Reason;
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 /// The size limit of a reply.
 const MAX_BYTES: usize = 16 << 20;
+/// The size limit of the head of a reply.
+const MAX_HEAD: usize = 64 << 10;
 /// Header fields of a reply at most.
 const MAX_FIELDS: usize = 64;
 
@@ -120,7 +122,8 @@ fn page(bytes: &[u8], closed: bool) -> Result<Option<String>, Reason> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut head = httparse::Response::new(&mut fields);
     let Status::Complete(length) = head.parse(bytes).map_err(|_| Reason::Malformed)? else {
-        return if closed { Err(Reason::Malformed) } else { Ok(None) };
+        // A head without end is not parsed again and again.
+        return if closed || bytes.len() > MAX_HEAD { Err(Reason::Malformed) } else { Ok(None) };
     };
     match head.code {
         Some(200) => {}
@@ -211,6 +214,20 @@ mod tests {
         assert!(server.join().expect("served").starts_with("GET /metrics?a=b HTTP/1.1\r\nHost: localhost:"));
         let gone = Url::parse(&format!("http://127.0.0.1:{port}")).expect("a url");
         assert_eq!(gone.get(), Err(Reason::NotFound));
+    }
+
+    #[test]
+    fn a_head_without_end_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let port = listener.local_addr().expect("an address").port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("accepted");
+            let line = b"X-Field: 0123456789012345678901234567890123456789012345678901\r\n".repeat(256);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+            while stream.write_all(&line).is_ok() {}
+        });
+        let url = Url::parse(&format!("http://127.0.0.1:{port}/")).expect("a url");
+        assert_eq!(url.get(), Err(Reason::Malformed));
     }
 
     proptest! {

@@ -23,26 +23,71 @@ pub struct Picked {
     pub counter: bool,
 }
 
+/// Bytes that a sample may still search: each match looks at the rest of its line again, and some texts are made of
+/// nothing but matches.
+#[derive(Debug)]
+pub(super) struct Work(u64);
+
+impl Default for Work {
+    fn default() -> Self {
+        Self(2 << 20)
+    }
+}
+
+impl Work {
+    fn takes(&mut self, bytes: usize) -> bool {
+        // A search costs something even where nothing is left of the line.
+        let left = self.0.checked_sub(bytes as u64 + 16);
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+
+    /// True where something was left out.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.0 == 0
+    }
+}
+
 impl Pick {
-    /// The number of one line, for what comes line by line.
-    pub(super) fn line(&self, line: &str) -> Option<f64> {
+    /// The number of one line, for what comes line by line; none where the work is too much.
+    pub(super) fn line(&self, line: &str, work: &mut Work) -> Option<f64> {
         match self {
-            Self::Last => numbers()?.find_iter(line).filter_map(|found| finite(found.as_str())).last(),
-            Self::Line(regex) => {
-                let groups = regex.captures_iter(line);
-                groups.filter_map(|groups| finite(groups.get(1).or_else(|| groups.get(0))?.as_str())).last()
-            }
+            Self::Last => last(numbers()?, line, work),
+            Self::Line(regex) => last(regex, line, work),
             Self::Sample(selector) => selector.sample(line),
         }
     }
 
     /// The number of a whole text.
-    pub(super) fn text(&self, text: &str) -> Option<Picked> {
+    pub(super) fn text(&self, text: &str, work: &mut Work) -> Option<Picked> {
         match self {
             Self::Sample(selector) => selector.text(text),
-            _ => text.lines().rev().find_map(|line| self.line(line)).map(|value| Picked { value, counter: false }),
+            _ => text
+                .lines()
+                .rev()
+                .map_while(|line| (!work.is_exhausted()).then(|| self.line(line, work)))
+                .flatten()
+                .next()
+                .map(|value| Picked { value, counter: false }),
         }
     }
+}
+
+/// The last match of a line that is a number.
+fn last(regex: &Regex, line: &str, work: &mut Work) -> Option<f64> {
+    let (mut at, mut found) = (0, None);
+    while at <= line.len() {
+        if !work.takes(line.len() - at) {
+            return None;
+        }
+        let Some(groups) = regex.captures_at(line, at) else { break };
+        let (Some(whole), Some(number)) = (groups.get(0), groups.get(1).or_else(|| groups.get(0))) else { break };
+        found = finite(number.as_str()).or(found);
+        let empty = whole.start() == whole.end();
+        let next = line.get(whole.end()..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        at = if empty { whole.end() + next } else { whole.end() };
+    }
+    found
 }
 
 fn numbers() -> Option<&'static Regex> {
@@ -142,7 +187,7 @@ fn labels(text: &str) -> Option<(Vec<(String, String)>, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pick, Picked, Selector};
+    use super::{Pick, Picked, Selector, Work};
     use proptest::prelude::*;
     use regex_lite::Regex;
 
@@ -153,22 +198,39 @@ mod tests {
     #[test]
     fn numbers_are_found_in_lines() {
         let pick = by("tps = ([0-9.]+)");
-        assert_eq!(pick.line("tps = 287513.5 (without initial connection time)"), Some(287_513.5));
-        assert_eq!(pick.line("tps = 1 tps = 2"), Some(2.0));
-        assert_eq!(pick.line("tps = ..."), None);
-        assert_eq!(by("[0-9]+ms").line("12ms"), None, "what is matched must be a number");
-        assert_eq!(by("[0-9]+").line("took 12 ms"), Some(12.0));
-        assert_eq!(Pick::Last.line("progress: 5.0 s, 1234.5 tps, lat -0.4e1"), Some(-4.0));
-        assert_eq!(Pick::Last.line("nothing"), None);
-        let picked = Pick::Last.text("a 1\nb 2\nno number\n");
+        assert_eq!(
+            pick.line("tps = 287513.5 (without initial connection time)", &mut Work::default()),
+            Some(287_513.5)
+        );
+        assert_eq!(pick.line("tps = 1 tps = 2", &mut Work::default()), Some(2.0));
+        assert_eq!(pick.line("tps = ...", &mut Work::default()), None);
+        assert_eq!(by("[0-9]+ms").line("12ms", &mut Work::default()), None, "what is matched must be a number");
+        assert_eq!(by("[0-9]+").line("took 12 ms", &mut Work::default()), Some(12.0));
+        assert_eq!(Pick::Last.line("progress: 5.0 s, 1234.5 tps, lat -0.4e1", &mut Work::default()), Some(-4.0));
+        assert_eq!(Pick::Last.line("nothing", &mut Work::default()), None);
+        let picked = Pick::Last.text("a 1\nb 2\nno number\n", &mut Work::default());
         assert_eq!(picked, Some(Picked { value: 2.0, counter: false }));
+    }
+
+    #[test]
+    fn hostile_lines_take_no_longer_than_others() {
+        let begun = std::time::Instant::now();
+        // Each match is short, and each looks at all that follows it.
+        let pick = by("([0-9])(.*x)?");
+        let line = "1 ".repeat(32 << 10);
+        let mut work = Work::default();
+        assert_eq!(pick.line(&line, &mut work), None);
+        assert!(work.is_exhausted());
+        assert_eq!(pick.text(&line.repeat(4), &mut Work::default()), None);
+        assert_eq!(pick.text(&(line + "\n7\n"), &mut Work::default()).map(|picked| picked.value), Some(7.0));
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
     const PAGE: &str = "# HELP x_total Things.\n# TYPE x_total counter\nx_total{code=\"200\",m=\"a\"} 10\n\
         x_total{code=\"500\",m=\"a \\\"q\\\" }\"} 1 1700000000\nx 7\nlag_seconds{q=\"1\"} NaN\nlag_seconds{q=\"2\"} 0.5\n# EOF\n";
 
     fn sample(selector: &str) -> Option<Picked> {
-        Pick::Sample(Selector::parse(selector).expect("a selector")).text(PAGE)
+        Pick::Sample(Selector::parse(selector).expect("a selector")).text(PAGE, &mut Work::default())
     }
 
     #[test]
@@ -183,14 +245,14 @@ mod tests {
             assert!(Selector::parse(wrong).is_err(), "{wrong}");
         }
         let family = Pick::Sample(Selector::parse("y_total").expect("a selector"));
-        let picked = family.text("# TYPE y counter\ny_total 3\n");
+        let picked = family.text("# TYPE y counter\ny_total 3\n", &mut Work::default());
         assert_eq!(picked, Some(Picked { value: 3.0, counter: true }), "OpenMetrics names the family");
     }
 
     proptest! {
         #[test]
         fn no_text_panics(line in ".{0,80}", selector in "[a-z_]{1,3}(\\{[a-z]=\"[^\"\\\\]{0,3}\"\\})?") {
-            let line_of = |pick: &Pick| (pick.line(&line), pick.text(&line));
+            let line_of = |pick: &Pick| (pick.line(&line, &mut Work::default()), pick.text(&line, &mut Work::default()));
             let _ = line_of(&Pick::Last);
             let _ = line_of(&by("([0-9.]+)"));
             let _ = line_of(&Pick::Sample(Selector::parse(&selector).expect("a selector")));
@@ -203,7 +265,7 @@ mod tests {
             let text = format!("m{{a=\"{escaped}\"}} 5");
             if !value.contains(['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']) {
                 let pick = Pick::Sample(Selector { name: "m".to_owned(), labels: vec![("a".to_owned(), value)] });
-                prop_assert_eq!(pick.text(&text).map(|picked| picked.value), Some(5.0));
+                prop_assert_eq!(pick.text(&text, &mut Work::default()).map(|picked| picked.value), Some(5.0));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Lines that come in pieces: the newest number of them.
 
-use super::pick::Pick;
+use super::pick::{Pick, Work};
 use std::sync::{Mutex, PoisonError};
 
 /// The longest line that is searched, in bytes.
@@ -24,9 +24,16 @@ impl Tap {
         lines.feed(&self.pick, bytes, at_ns);
     }
 
-    /// The newest number and when it came.
+    /// The newest number and when it came. Until it is asked again as much is searched as for one sample.
     pub(super) fn newest(&self) -> Option<(f64, u64)> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).newest
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.work = Work::default();
+        lines.newest
+    }
+
+    /// True where more was printed since the last sample than is searched for one.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).work.is_exhausted()
     }
 }
 
@@ -36,6 +43,8 @@ pub(super) struct Lines {
     part: Vec<u8>,
     /// True in a line that is too long.
     lost: bool,
+    /// What may still be searched until the next sample.
+    pub(super) work: Work,
     pub(super) newest: Option<(f64, u64)>,
 }
 
@@ -59,9 +68,9 @@ impl Lines {
 
     /// Takes what there is of a line for the whole of it.
     pub(super) fn end(&mut self, pick: &Pick, at_ns: u64) {
-        if !self.lost && !self.part.is_empty() {
+        if !self.lost && !self.part.is_empty() && !self.work.is_exhausted() {
             let line = String::from_utf8_lossy(&self.part);
-            self.newest = pick.line(&line).map(|value| (value, at_ns)).or(self.newest);
+            self.newest = pick.line(&line, &mut self.work).map(|value| (value, at_ns)).or(self.newest);
         }
         self.part.clear();
         self.lost = false;
@@ -73,7 +82,7 @@ impl Lines {
 
     /// Goes on elsewhere: in the middle of a line, or where one begins.
     pub(super) fn restart(&mut self, middle: bool) {
-        *self = Self { newest: self.newest, lost: middle, part: Vec::new() };
+        *self = Self { newest: self.newest, lost: middle, ..Self::default() };
     }
 }
 
@@ -98,6 +107,21 @@ mod tests {
         assert_eq!(tap.newest(), Some((7.0, 3)));
         tap.feed(b"\xff\xfe binary \0 \n", 4);
         assert_eq!(tap.newest(), Some((7.0, 3)));
+    }
+
+    #[test]
+    fn hostile_lines_do_not_hold_a_command_up() {
+        let tap = Tap::new(Pick::Line(Regex::new("([0-9])(.*x)?").expect("a pattern")));
+        let begun = std::time::Instant::now();
+        for _ in 0..64 {
+            tap.feed("1 ".repeat(16 << 10).as_bytes(), 1);
+            tap.feed(b"\n", 1);
+        }
+        assert!(tap.is_exhausted());
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert_eq!(tap.newest(), None);
+        tap.feed(b"5\n", 2);
+        assert_eq!(tap.newest(), Some((5.0, 2)));
     }
 
     #[test]

@@ -34,7 +34,10 @@ pub(super) fn running(root: &Root, name: &str) -> Result<Option<Running>, Unread
         }
         let is_it =
             stat::parse(&bytes).is_some_and(|stat| stat.comm == name.as_bytes() && !matches!(stat.state, b'Z' | b'X'));
-        if !is_it || root.read(format!("proc/{pid}/cmdline"), &mut bytes).is_err() {
+        if !is_it
+            || !crate::daemon::is(root, pid, name, &mut bytes)
+            || root.read(format!("proc/{pid}/cmdline"), &mut bytes).is_err()
+        {
             continue;
         }
         if !is_oneshot(&bytes) {

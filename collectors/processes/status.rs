@@ -65,6 +65,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Status<'_> {
     status
 }
 
+/// The user whose rights the process has.
+pub(crate) fn effective_uid(bytes: &[u8]) -> Option<u64> {
+    let line = lines(whole_lines(bytes).0).find_map(|line| line.strip_prefix(b"Uid:"))?;
+    fields(line).nth(1).and_then(number)
+}
+
 fn first(value: &[u8]) -> Option<u64> {
     fields(value).next().and_then(number)
 }

@@ -13,6 +13,18 @@ pub fn with_own_limit(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(restore) }
 }
 
+/// Ends what `command` starts when the thread that starts it ends, whatever ends that.
+pub fn dies_with_parent(command: &mut Command) -> &mut Command {
+    let parent = rustix::process::getpid();
+    let tie = move || {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        // It may have ended since the fork: nobody would say so any more.
+        if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
+    };
+    // SAFETY: between fork and exec this makes two system calls and touches no memory but its own copy of a number.
+    unsafe { command.pre_exec(tie) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::with_own_limit;

@@ -1,11 +1,14 @@
 //! A recording read back: opened at once whatever its length, sought by time, played on, followed while it grows.
 
 mod contents;
+mod find;
 mod play;
 mod scan;
 
 use super::{About, Error, HEAD_BYTES, HEADER_BYTES, Head, Header, Kind};
+use find::Searched;
 use scan::{Table, Window as Bytes};
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// The most slots that a file may have: half a terabyte of the usual ones.
@@ -27,6 +30,11 @@ pub trait ReadAt {
 
     /// How many bytes there are.
     fn size(&self) -> std::io::Result<u64>;
+
+    /// The first offset from this one on that is not in a hole; the size where there is none.
+    fn next_data(&self, offset: u64) -> u64 {
+        offset
+    }
 }
 
 impl ReadAt for Vec<u8> {
@@ -105,18 +113,27 @@ pub struct Reader<S> {
     last: Option<(u32, When)>,
     /// How far a stream was searched.
     stream_to: u64,
+    /// Slots that do not begin with a key frame: how they begin, where they end, and the first key frame in them.
+    searched: BTreeMap<u64, Searched>,
 }
 
 impl<S: ReadAt> Reader<S> {
     /// Opens a recording; reads its header and where its segments begin.
     pub fn open(source: S) -> Result<Self, Error> {
+        let mut reader = Self::begin(source)?;
+        reader.refresh()?;
+        Ok(reader)
+    }
+
+    /// Opens a recording; reads its header only: it has no samples before it is refreshed.
+    pub fn begin(source: S) -> Result<Self, Error> {
         let mut block = vec![0; HEADER_BYTES];
         let count = read_full(&source, 0, &mut block)?;
         let header = Header::parse(block.get(..count).unwrap_or_default())?;
         if header.segment_bytes != 0 && header.segment_bytes < LEAST_SLOT {
             return Err(Error::Header);
         }
-        let mut reader = Self {
+        Ok(Self {
             source,
             header,
             size: 0,
@@ -127,9 +144,8 @@ impl<S: ReadAt> Reader<S> {
             damage: Vec::new(),
             last: None,
             stream_to: HEADER_BYTES as u64,
-        };
-        reader.refresh()?;
-        Ok(reader)
+            searched: BTreeMap::new(),
+        })
     }
 
     /// What was recorded.
@@ -188,10 +204,14 @@ impl<S: ReadAt> Reader<S> {
     /// Looks whether the file has more than before; true if it has.
     pub fn refresh(&mut self) -> Result<bool, Error> {
         let before = (self.segments.first().copied(), self.last);
+        let known = self.size;
         self.size = self.source.size().map_err(|error| Error::Read(error.to_string()))?;
         self.bytes.forget(self.size);
         if self.header.segment_bytes == 0 {
-            self.find_stream_segments();
+            // What was searched in vain is searched again when there is more.
+            if self.size != known {
+                self.find_stream_segments();
+            }
         } else {
             self.find_slots();
         }
@@ -239,74 +259,6 @@ impl<S: ReadAt> Reader<S> {
     /// The segment that a sample would be in.
     fn segment_of(&self, number: u32) -> Option<usize> {
         self.segments.partition_point(|segment| segment.number <= number).checked_sub(1)
-    }
-
-    /// Slots by the heads that they begin with.
-    fn find_slots(&mut self) {
-        let slot_bytes = self.header.segment_bytes;
-        let count = self.size.saturating_sub(HEADER_BYTES as u64).div_ceil(slot_bytes).min(MAX_SLOTS);
-        let mut found = Vec::new();
-        for slot in 0..count {
-            let start = HEADER_BYTES as u64 + slot * slot_bytes;
-            let end = (start + slot_bytes).min(self.size);
-            match self.first_key(start, end) {
-                Some((at, head)) => {
-                    if at > start {
-                        self.note(start, at - start, "the start of a segment is lost");
-                    }
-                    found.push(Segment { id: head.segment, start: at, end, number: head.number, when: when(&head) });
-                }
-                None if !self.is_blank(start, end) => self.note(start, end - start, "a segment without a key frame"),
-                None => {}
-            }
-        }
-        found.sort_by_key(|segment| segment.id);
-        // Samples are numbered on through all segments: what does not fit in was not written here.
-        let mut last: Option<Segment> = None;
-        found.retain(|segment| {
-            let fits = last.is_none_or(|last| last.id < segment.id && last.number < segment.number);
-            if fits {
-                last = Some(*segment);
-            }
-            fits
-        });
-        self.segments = found;
-    }
-
-    /// A stream has no slots: pieces of it that begin with key frames serve instead.
-    fn find_stream_segments(&mut self) {
-        let mut at = self.stream_to;
-        while at + HEAD_BYTES as u64 <= self.size {
-            let head = self.bytes.get(&self.source, at, HEAD_BYTES).and_then(Head::parse);
-            let Some(head) = head.filter(|head| at + head.bytes() <= self.size) else {
-                let Some((next, _)) = self.bytes.resync(&self.source, at + 1, self.size, |_| true) else { break };
-                at = next;
-                continue;
-            };
-            let far = self.segments.last().is_none_or(|last| at - last.start >= PIECE && last.number < head.number);
-            if head.kind == Kind::Key && far {
-                let segment = Segment { id: 0, start: at, end: self.size, number: head.number, when: when(&head) };
-                self.segments.push(segment);
-            }
-            at += head.bytes();
-        }
-        self.stream_to = at;
-        let ends: Vec<u64> = self.segments.iter().skip(1).map(|next| next.start).chain([self.size]).collect();
-        self.segments.iter_mut().zip(ends).for_each(|(segment, end)| segment.end = end);
-    }
-
-    /// The first whole key frame between two offsets.
-    fn first_key(&mut self, start: u64, end: u64) -> Option<(u64, Head)> {
-        let head = self.bytes.get(&self.source, start, HEAD_BYTES).and_then(Head::parse);
-        match head.filter(|head| head.kind == Kind::Key && start + head.bytes() <= end) {
-            Some(head) => Some((start, head)),
-            None => self.bytes.resync(&self.source, start, end, |head| head.kind == Kind::Key),
-        }
-    }
-
-    fn is_blank(&mut self, start: u64, end: u64) -> bool {
-        let len = usize::try_from(end - start).unwrap_or(usize::MAX).min(64);
-        self.bytes.get(&self.source, start, len).is_none_or(|bytes| bytes.iter().all(|&byte| byte == 0))
     }
 
     fn find_last(&mut self) {

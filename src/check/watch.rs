@@ -146,6 +146,7 @@ impl<'a> Watch<'a> {
         if !recorded.is_empty() {
             self.deriver = Deriver::new(Settings { nic_capacity_mbps: recorded });
         }
+        let mut damaged = recording::Damaged::default();
         while let Some(next) = reader.next_sample() {
             match next {
                 Ok((_, snapshot)) => {
@@ -153,9 +154,10 @@ impl<'a> Watch<'a> {
                         break;
                     }
                 }
-                Err(damage) => crate::stderr::warn(&damage.to_string()),
+                Err(damage) => damaged.add(damage),
             }
         }
+        damaged.report(path);
         Ok(host)
     }
 }

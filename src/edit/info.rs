@@ -1,7 +1,8 @@
 //! What is in a recording.
 
 use super::shown;
-use crate::recording::{self, Reader, print};
+use crate::output::print;
+use crate::recording::{self, Reader};
 use crate::units;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -29,9 +30,9 @@ pub(super) fn run(path: &Path, as_json: bool) -> Result<(), String> {
         events,
     };
     if as_json {
-        return print(&format!("{}\n", facts.json(&reader)));
+        return print(format!("{}\n", facts.json(&reader)).as_bytes());
     }
-    print(&facts.text(&reader))
+    print(facts.text(&reader).as_bytes())
 }
 
 struct Facts {

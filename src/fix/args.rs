@@ -59,6 +59,15 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// The recording that findings are judged from.
+    pub fn from(&self) -> Option<&PathBuf> {
+        match self {
+            Self::List { source, .. } => source.from.as_ref(),
+            Self::Show(which) | Self::Apply(ApplyArgs { which, .. }) => which.source.from.as_ref(),
+            Self::Undo { .. } | Self::Journal { .. } | Self::Confirm { .. } => None,
+        }
+    }
+
     /// True where findings are judged, which the configuration has a say in.
     pub fn needs_findings(&self) -> bool {
         matches!(self, Self::List { .. } | Self::Show(_) | Self::Apply(_))

@@ -11,7 +11,6 @@ use super::args::{FixArgs, Source, Verb, Which};
 use super::observer::{Observed, Observer, recorded};
 use crate::source::live::Plan as Sampling;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use topotop_collectors::{Root, state, surroundings};
@@ -140,10 +139,7 @@ fn planned(context: &Context, observation: &Observation, which: &Which) -> Resul
 
 /// Writes to standard output; a closed pipe is not an error.
 fn print(text: &str) -> Result<(), String> {
-    match io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
-        _ => Ok(()),
-    }
+    crate::output::print(text.as_bytes())
 }
 
 fn print_json(value: &impl serde::Serialize) -> Result<(), String> {

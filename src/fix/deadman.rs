@@ -23,6 +23,8 @@ pub const REVERT: &str = "__fix-revert";
 pub const GUARD: &str = "__fix-guard";
 /// Seconds to confirm in.
 pub const SECONDS: u32 = 60;
+/// Where systemd-run is.
+const PLACES: [&str; 2] = ["/usr/bin/systemd-run", "/bin/systemd-run"];
 /// The line that the guard prints once it is detached.
 const READY: &str = "ready";
 
@@ -64,7 +66,9 @@ pub(crate) fn arm_this(directory: &Path, number: u64, seconds: u32) -> Result<Ar
 }
 
 fn timer(program: &Path, directory: &Path, number: u64, seconds: u32) -> bool {
-    let mut command = Command::new("systemd-run");
+    // From fixed folders: PATH is the caller's.
+    let Some(runner) = PLACES.iter().map(Path::new).find(|path| path.exists()) else { return false };
+    let mut command = Command::new(runner);
     command.args(["--quiet", "--collect", "--timer-property=AccuracySec=100ms"]);
     command.arg(format!("--on-active={seconds}")).arg(format!("--unit=topotop-revert-{number}-{}", std::process::id()));
     command.arg(program).args([OsStr::new(REVERT), OsStr::new(&number.to_string()), directory.as_os_str()]);

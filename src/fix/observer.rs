@@ -75,12 +75,14 @@ pub(crate) fn recorded(path: &Path, plan: &Plan) -> Result<(Observed, String), S
         mill.deriver = Deriver::new(Settings { nic_capacity_mbps: known });
     }
     let mut seen = Observed { over: true, ..Observed::default() };
+    let mut damaged = recording::Damaged::default();
     while let Some(next) = reader.next_sample() {
         match next {
             Ok((_, snapshot)) => mill.take(snapshot, &mut seen),
-            Err(damage) => crate::stderr::warn(&damage.to_string()),
+            Err(damage) => damaged.add(damage),
         }
     }
+    damaged.report(path);
     Ok((seen, boot_id))
 }
 

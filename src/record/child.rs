@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::forward::{self, Forwarder};
+use crate::starter::Gate;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use std::io::ErrorKind;
 use std::os::fd::AsFd as _;
@@ -9,7 +10,6 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use topotop_collectors::metrics::{Metric, Stream, Tap};
-use topotop_collectors::sys::child::with_own_limit;
 use topotop_model::locale::error as errors;
 
 /// A running command. It is not reaped before [`Running::reap`], so that its number stays its own.
@@ -19,31 +19,42 @@ pub(super) struct Running {
     forwarder: Option<Forwarder>,
 }
 
-/// Starts a command with this program's own standard streams, and tells when it has ended; 126 and 127 as a shell says
-/// that it could not. Where samples go to standard output, what the command prints goes to standard error. Streams that
-/// numbers are read out of are pipes, and passed on.
-pub(super) fn start(
-    command: &[String],
+/// A command that waits for its recording to begin.
+pub(super) struct Held {
+    gate: Gate,
+    program: String,
     streaming: bool,
-    metrics: &[Metric],
-    ended: impl FnOnce() + Send + 'static,
-) -> Result<Running, Failure> {
-    let Some((program, arguments)) = command.split_first() else {
+    on_output: Vec<Arc<Tap>>,
+    on_error: Vec<Arc<Tap>>,
+}
+
+/// Prepares a command with this program's own standard streams and rights. Where samples go to standard output, what the
+/// command prints goes to standard error. Streams that numbers are read out of are pipes, and passed on.
+pub(super) fn hold(words: &[String], streaming: bool, metrics: &[Metric]) -> Result<Held, Failure> {
+    let Some(program) = words.first().cloned() else {
         return Err(Failure { status: 127, text: errors::NO_COMMAND.to_string() });
     };
-    let mut command = Command::new(program);
-    command.args(arguments);
     let (on_output, on_error) = (forward::taps(metrics, Stream::Output), forward::taps(metrics, Stream::Error));
-    if !on_output.is_empty() {
-        command.stdout(Stdio::piped());
-    } else if streaming {
-        let error = std::io::stderr().as_fd().try_clone_to_owned();
-        command.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
-    }
-    if !on_error.is_empty() {
-        command.stderr(Stdio::piped());
-    }
-    let mut child = with_own_limit(&mut command).spawn().map_err(|error| {
+    let streams = |command: &mut Command| {
+        if !on_output.is_empty() {
+            command.stdout(Stdio::piped());
+        } else if streaming {
+            let error = std::io::stderr().as_fd().try_clone_to_owned();
+            command.stdout(error.map_or_else(|_| Stdio::null(), Stdio::from));
+        }
+        if !on_error.is_empty() {
+            command.stderr(Stdio::piped());
+        }
+    };
+    let gate = Gate::hold(words, streams)
+        .map_err(|error| Failure { status: 126, text: format!("{program}: {error}: no recording was made") })?;
+    Ok(Held { gate, program, streaming, on_output, on_error })
+}
+
+/// Starts it, and tells when it has ended; 126 and 127 as a shell says that it could not.
+pub(super) fn start(held: Held, ended: impl FnOnce() + Send + 'static) -> Result<Running, Failure> {
+    let Held { gate, program, streaming, on_output, on_error } = held;
+    let mut child = gate.open().map_err(|error| {
         let status = if error.kind() == ErrorKind::NotFound { 127 } else { 126 };
         Failure { status, text: errors::CommandFailed { command: &program, error: &error }.to_string() }
     })?;

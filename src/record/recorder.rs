@@ -1,6 +1,6 @@
 //! What a recording waits for and reports: signals, the end of the command, trouble with the file.
 
-use super::child::{self, Running};
+use super::child::{self, Held, Running};
 use super::sampling::Sink;
 use super::{Failure, RecordArgs, signals};
 use crate::recording::Status;
@@ -11,8 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
-use topotop_collectors::metrics::Metric;
-use topotop_model::locale::recording as text;
+use topotop_model::locale::{output, recording as text};
 use topotop_model::recording::What;
 use topotop_model::text::printable;
 
@@ -57,7 +56,7 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn new(args: &RecordArgs, sink: Sink, verbose: bool) -> Self {
         let path = (!args.streams()).then(|| args.output.clone());
-        let shown = path.as_ref().map_or_else(|| text::STANDARD_OUTPUT.to_string(), |path| path.display().to_string());
+        let shown = path.as_ref().map_or_else(|| output::STANDARD_OUTPUT.to_string(), |path| path.display().to_string());
         let name = printable(&shown).into_owned();
         let verbose = verbose || (path.is_some() && std::io::stderr().is_terminal());
         let (later, begun) = (VecDeque::new(), Instant::now());
@@ -65,16 +64,10 @@ impl Recorder {
     }
 
     /// Starts the command, which is recorded as `recorded_as`.
-    pub(super) fn bracket(
-        &mut self,
-        args: &RecordArgs,
-        recorded_as: Vec<String>,
-        metrics: &[Metric],
-        tell: Sender<Event>,
-    ) -> Result<(), Failure> {
+    pub(super) fn bracket(&mut self, held: Held, recorded_as: Vec<String>, tell: Sender<Event>) -> Result<(), Failure> {
         self.sink.event(What::Start { command: recorded_as });
         // A recorder that is gone needs no news.
-        let started = child::start(&args.command, args.streams(), metrics, move || drop(tell.send(Event::Ended)));
+        let started = child::start(held, move || drop(tell.send(Event::Ended)));
         self.running = Some(started.inspect_err(|_| self.discard())?);
         Ok(())
     }
@@ -115,7 +108,11 @@ impl Recorder {
                 Ok(Event::Ended) => {
                     let ended = self.running.take().and_then(|mut running| running.reap().ok());
                     self.close(ended, events, end);
-                    return ended.map_or(super::OWN, child::status);
+                    // A command that did well does not hide that its recording did not.
+                    return match ended.map_or(super::OWN, child::status) {
+                        0 if self.status != 0 => super::OWN,
+                        status => status,
+                    };
                 }
                 Ok(Event::Sampled) => {
                     self.sampled = true;
@@ -191,6 +188,13 @@ impl Recorder {
         if let Some(path) = self.path.as_ref().filter(|_| trouble.is_some() && status.samples == 0) {
             // Not one sample got into it.
             let _ = std::fs::remove_file(path);
+        }
+        if let Some(error) = &status.broken {
+            self.status = 2;
+            report_line(&output::Broken { name: &self.name, error: &error }.to_string());
+            return;
+        }
+        if trouble.is_some() {
             self.status = 2;
         }
         match trouble {
@@ -219,5 +223,5 @@ pub(crate) fn summary(name: &str, status: &Status, over: Duration) -> String {
 
 fn report_line(text: &str) {
     // Without standard error there is no place for it.
-    let _ = writeln!(std::io::stderr(), "topotop: {}", text.replace('\n', " "));
+    let _ = writeln!(std::io::stderr(), "topotop: {}", printable(&text.replace('\n', " ")));
 }

@@ -1,10 +1,10 @@
 //! Recordings made of others: a part of one, or several one after the other. Nothing is skipped, since nothing hurries.
 
 use super::Reader;
+use crate::output::Draft;
 use crate::span;
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use crate::trust::said;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use topotop_model::recording::{About, Chunk, Composer, Event, Join, Limits, What};
 use topotop_model::text::printable;
@@ -13,7 +13,7 @@ use topotop_model::text::printable;
 #[derive(Debug)]
 pub struct Copy {
     path: PathBuf,
-    file: File,
+    draft: Draft,
     composer: Composer,
     join: Join,
     last_mono_ns: u64,
@@ -25,15 +25,10 @@ impl Copy {
     /// A new file, which must not exist, readable by its owner alone.
     pub fn create(path: &Path, about: About) -> Result<Self, String> {
         let wrong = |what: &str| format!("{}: {what}", printable(&path.display().to_string()));
-        let file = File::options().write(true).create_new(true).mode(0o600).open(path).map_err(|error| {
-            wrong(&match error.kind() {
-                io::ErrorKind::AlreadyExists => "file exists: choose another name or remove it".to_owned(),
-                _ => error.to_string(),
-            })
-        })?;
+        let draft = Draft::beside(path, false).map_err(|error| wrong(&said(&error)))?;
         let composer = Composer::new(about, Some(Limits::default()));
         let path = path.to_owned();
-        Ok(Self { path, file, composer, join: Join::default(), last_mono_ns: 0, samples: 0, bytes: 0 })
+        Ok(Self { path, draft, composer, join: Join::default(), last_mono_ns: 0, samples: 0, bytes: 0 })
     }
 
     /// Appends samples of a recording with the events among them; returns how often something could not be read.
@@ -84,13 +79,9 @@ impl Copy {
         if let Some(chunk) = self.composer.finish() {
             self.write(&chunk)?;
         }
-        self.file.sync_all().map_err(|error| self.wrong(&error.to_string()))?;
-        Ok((self.samples, self.bytes))
-    }
-
-    /// Removes an unfinished recording.
-    pub fn abandon(self) {
-        let _ = std::fs::remove_file(&self.path);
+        let Self { path, draft, samples, bytes, .. } = self;
+        draft.publish().map_err(|error| format!("{}: {}", printable(&path.display().to_string()), said(&error)))?;
+        Ok((samples, bytes))
     }
 
     fn event(&mut self, event: Event) -> Result<(), String> {
@@ -102,7 +93,7 @@ impl Copy {
 
     fn write(&mut self, chunk: &Chunk) -> Result<(), String> {
         for (offset, bytes) in &chunk.writes {
-            self.file.write_all_at(bytes, *offset).map_err(|error| self.wrong(&error.to_string()))?;
+            self.draft.file.write_all_at(bytes, *offset).map_err(|error| self.wrong(&said(&error)))?;
             self.bytes = self.bytes.max(offset + bytes.len() as u64);
         }
         Ok(())
@@ -110,14 +101,5 @@ impl Copy {
 
     fn wrong(&self, what: &str) -> String {
         format!("{}: {what}", printable(&self.path.display().to_string()))
-    }
-}
-
-/// Writes lines to standard output; whoever reads may have read enough.
-pub fn print(text: &str) -> Result<(), String> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
-        _ => Ok(()),
     }
 }

@@ -19,6 +19,15 @@ impl ReadAt for FileAt {
     fn size(&self) -> io::Result<u64> {
         self.0.metadata().map(|metadata| metadata.len())
     }
+
+    fn next_data(&self, offset: u64) -> u64 {
+        // Reading is by places: where the descriptor stands does not matter.
+        match rustix::fs::seek(&self.0, rustix::fs::SeekFrom::Data(offset)) {
+            Ok(data) => data.max(offset),
+            Err(rustix::io::Errno::NXIO) => self.size().unwrap_or(offset).max(offset),
+            Err(_) => offset,
+        }
+    }
 }
 
 /// A recording in a file.
@@ -26,6 +35,14 @@ pub type Reader = recording::Reader<FileAt>;
 
 /// Opens a recording; the error is one line with the file and what is wrong.
 pub fn open(path: &Path) -> Result<Reader, String> {
+    let mut reader = begin(path)?;
+    let refreshed = reader.refresh();
+    refreshed.map_err(|error| format!("{}: {error}", printable(&path.display().to_string())))?;
+    Ok(reader)
+}
+
+/// The same without a look at what is in it: refreshing it does that.
+pub fn begin(path: &Path) -> Result<Reader, String> {
     let wrong = |what: &str| format!("{}: {what}", printable(&path.display().to_string()));
     // A FIFO must not be waited for, nor a device be read.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
@@ -34,5 +51,5 @@ pub fn open(path: &Path) -> Result<Reader, String> {
     if !metadata.is_file() {
         return Err(wrong("not a regular file: use - to read a recording from standard input"));
     }
-    recording::Reader::open(FileAt(file)).map_err(|error| wrong(&error.to_string()))
+    recording::Reader::begin(FileAt(file)).map_err(|error| wrong(&error.to_string()))
 }

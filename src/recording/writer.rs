@@ -48,8 +48,10 @@ pub struct Status {
     pub skipped: u64,
     /// Why nothing can be written at the moment.
     pub trouble: Option<String>,
-    /// True once the reader of the stream has gone.
+    /// True once the reader of the stream has gone, or it is broken.
     pub gone: bool,
+    /// Why the stream ended before its time.
+    pub broken: Option<String>,
 }
 
 /// What the thread shares with the caller.
@@ -61,6 +63,7 @@ struct Shared {
     lost: AtomicU64,
     gone: AtomicBool,
     failure: Mutex<Option<Failure>>,
+    broken: Mutex<Option<String>>,
     /// The last chunk that was written.
     written: AtomicU64,
 }
@@ -245,6 +248,7 @@ impl Writer {
             skipped: self.missing(),
             trouble: failure.or(failed).or(recovering).or_else(|| self.trouble.clone()),
             gone: self.shared.gone.load(Ordering::Relaxed),
+            broken: lock(&self.shared.broken).clone(),
         }
     }
 
@@ -334,6 +338,11 @@ impl Thread {
                     shared.samples.fetch_add(chunk.samples, Ordering::Relaxed);
                 }
                 Outcome::Gone => {
+                    shared.gone.store(true, Ordering::Relaxed);
+                    shared.lost.fetch_add(chunk.samples, Ordering::Relaxed);
+                }
+                Outcome::Broken(error) => {
+                    *lock(&shared.broken) = Some(error);
                     shared.gone.store(true, Ordering::Relaxed);
                     shared.lost.fetch_add(chunk.samples, Ordering::Relaxed);
                 }

@@ -4,12 +4,12 @@ use super::ReplayArgs;
 use crate::config::Config;
 use crate::export::{Options, json};
 use crate::moment::Moment;
-use crate::recording::{Reader, judge_before, open};
+use crate::recording::{Damaged, Reader, judge_before, open};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::judge::{self, Judge};
-use topotop_model::recording::{About, Damage, Item, Stream};
+use topotop_model::recording::{About, Item, Stream};
 use topotop_model::{Snapshot, Window};
 
 /// Writes them.
@@ -27,7 +27,9 @@ pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
     let written = if is_file {
         let mut reader = open(path)?;
         let mut lines = Lines::new(&settings, reader.about(), given);
-        file(&mut reader, args, &mut lines, &mut out)
+        let written = file(&mut reader, args, &mut lines, &mut out);
+        lines.damaged.report(path);
+        written
     } else {
         stream(path, args, &settings, given, &mut out)
     };
@@ -47,6 +49,7 @@ enum Failure {
 
 /// What becomes of samples.
 struct Lines {
+    damaged: Damaged,
     window: Window,
     deriver: Deriver,
     judge: Judge,
@@ -68,7 +71,7 @@ impl Lines {
         let settings =
             if recorded.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: recorded.clone() } };
         let (window, deriver, judge) = (Window::default(), Deriver::new(settings), Judge::new(given.judge.clone()));
-        Self { window, deriver, judge, limits: given.judge, top: given.top }
+        Self { damaged: Damaged::default(), window, deriver, judge, limits: given.judge, top: given.top }
     }
 
     fn push(&mut self, snapshot: Snapshot) {
@@ -91,12 +94,6 @@ impl Lines {
         };
         json::write(&frame, &options, out).map_err(Failure::Out)
     }
-}
-
-/// Says what is damaged; the rest goes on.
-fn complain(damage: &Damage) {
-    // Without standard error there is no place for it.
-    let _ = writeln!(std::io::stderr(), "topotop: {damage}");
 }
 
 fn file(reader: &mut Reader, args: &ReplayArgs, lines: &mut Lines, out: &mut dyn Write) -> Result<(), Failure> {
@@ -127,7 +124,7 @@ fn file(reader: &mut Reader, args: &ReplayArgs, lines: &mut Lines, out: &mut dyn
             lines.window = window;
             number = Some(start);
         }
-        Err(damage) => complain(&damage),
+        Err(damage) => lines.damaged.add(damage),
     }
     loop {
         if let Some(number) = number {
@@ -141,12 +138,12 @@ fn file(reader: &mut Reader, args: &ReplayArgs, lines: &mut Lines, out: &mut dyn
             Some(Ok((next, snapshot))) => {
                 // Records that cannot even be found are no error of decoding.
                 let is_next = number.is_none_or(|number| number + 1 == next);
-                reader.lost_before(next).filter(|_| !is_next).iter().for_each(complain);
+                reader.lost_before(next).filter(|_| !is_next).into_iter().for_each(|damage| lines.damaged.add(damage));
                 lines.push(snapshot);
                 number = Some(next);
             }
             Some(Err(damage)) => {
-                complain(&damage);
+                lines.damaged.add(damage);
                 number = None;
             }
             None => return Ok(()),
@@ -198,6 +195,17 @@ fn stream(
     };
     let mut stream = Stream::open(input).map_err(|error| wrong(&error))?;
     let mut lines = Lines::new(settings, stream.about(), given);
+    let read = read(&mut stream, &mut lines, out, wrong);
+    lines.damaged.report(path);
+    read
+}
+
+fn read<R: std::io::Read>(
+    stream: &mut Stream<R>,
+    lines: &mut Lines,
+    out: &mut dyn Write,
+    wrong: impl Fn(&dyn std::fmt::Display) -> Failure,
+) -> Result<(), Failure> {
     while let Some(item) = stream.next_item().map_err(|error| wrong(&error))? {
         match item {
             Item::Sample(snapshot) => {
@@ -206,7 +214,7 @@ fn stream(
                 // Whoever reads a live stream wants each sample when it comes.
                 out.flush().map_err(Failure::Out)?;
             }
-            Item::Damage(damage) => complain(&damage),
+            Item::Damage(damage) => lines.damaged.add(damage),
             Item::Event(_) => {}
         }
     }

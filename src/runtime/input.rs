@@ -4,7 +4,10 @@ use super::Event;
 use crate::app::Msg;
 use crossterm::event::Event as TerminalEvent;
 use rustix::event::{PollFd, PollFlags, poll};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
+use signal_hook::consts::{
+    SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGTRAP, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM,
+    SIGWINCH, SIGXCPU, SIGXFSZ,
+};
 use std::fs::File;
 use std::io::{IsTerminal as _, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -12,8 +15,15 @@ use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{SendError, SyncSender};
 use std::time::Duration;
 
-/// Signals that are waited for.
-const SIGNALS: [i32; 7] = [SIGWINCH, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT];
+/// Signals that are waited for: the others that would end the program as well, since the terminal is given back first.
+const SIGNALS: [i32; 18] = [
+    SIGWINCH, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGCONT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO,
+    SIGTRAP, SIGXCPU, SIGXFSZ, SIGSTKFLT, SIGPWR,
+];
+
+/// Two that no terminal sends, by their numbers on Linux.
+const SIGSTKFLT: i32 = 16;
+const SIGPWR: i32 = 30;
 
 /// Starts the thread. When it ends, however it ends, the loop is told to leave.
 pub(super) fn spawn(sender: SyncSender<Event>) -> std::io::Result<()> {

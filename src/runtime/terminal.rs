@@ -17,6 +17,7 @@ static OURS: AtomicBool = AtomicBool::new(false);
 
 /// Takes the terminal.
 pub(super) fn enter(mouse: bool) -> std::io::Result<()> {
+    crate::sys::crash::restore_on_crash(LEAVE);
     crossterm::terminal::enable_raw_mode()?;
     OURS.store(true, Ordering::SeqCst);
     let mut out = std::io::stdout();
@@ -28,6 +29,7 @@ pub(super) fn enter(mouse: bool) -> std::io::Result<()> {
 /// Gives the terminal back; does nothing when it is not ours.
 pub(super) fn restore() {
     if OURS.swap(false, Ordering::SeqCst) {
+        crate::sys::crash::forget();
         let mut out = std::io::stdout();
         // A terminal that is gone needs nothing.
         let _ = out.write_all(LEAVE);

@@ -144,7 +144,7 @@ fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn Sampl
     let name = if stdin { "standard input".to_owned() } else { path.display().to_string() };
     let metadata = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?;
     if metadata.is_file() {
-        return Ok(Box::new(FileReader::open(path)?));
+        return Ok(Box::new(FileReader::begin(path)?));
     }
     if stdin && std::io::stdin().is_terminal() {
         return Err("standard input is a terminal: pipe `topotop record -o -` into it or give a file".to_owned());

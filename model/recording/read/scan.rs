@@ -10,6 +10,8 @@ const CHUNK: usize = 64 << 10;
 const PROOF_RATIO: u64 = 4;
 /// The same beside it.
 const FREE_PROOF: u64 = 64 << 20;
+/// A record that was not written to its end is waited for up to this size.
+pub(super) const MOST_RECORD: u64 = 64 << 20;
 
 /// A piece of the file.
 #[derive(Debug, Default)]
@@ -20,12 +22,15 @@ pub(super) struct Window {
     proof: u64,
     /// The size of the file that this was reckoned from.
     size: u64,
+    /// How often the file was looked at anew.
+    looks: u64,
 }
 
 impl Window {
     /// Looks again: the file may have changed, and have this size now.
     pub(super) fn forget(&mut self, size: u64) {
         self.bytes.clear();
+        self.looks += 1;
         let free = if self.size == 0 { FREE_PROOF } else { 0 };
         let grown = size.saturating_sub(self.size).saturating_mul(PROOF_RATIO);
         self.proof = self.proof.saturating_add(grown).saturating_add(free);
@@ -47,32 +52,46 @@ impl Window {
         rest.get(..len.min(rest.len())).filter(|rest| !rest.is_empty())
     }
 
-    /// The first record from `start` on that is what was written and that pleases.
+    /// The first record from `start` on that is what was written and that pleases; where to go on when there is more of
+    /// the file otherwise.
     pub(super) fn resync(
         &mut self,
         source: &impl ReadAt,
         start: u64,
         end: u64,
         pleases: impl Fn(&Head) -> bool,
-    ) -> Option<(u64, Head)> {
+    ) -> Result<(u64, Head), u64> {
         let mut at = start;
+        let mut unfinished = None;
         while at + HEAD_BYTES as u64 <= end {
-            let bytes = self.get(source, at, CHUNK)?;
+            let Some(bytes) = self.get(source, at, CHUNK) else { break };
             let Some(found) = bytes.windows(SYNC.len()).position(|window| window == SYNC) else {
+                let blank = bytes.iter().all(|&byte| byte == 0);
                 at += bytes.len().saturating_sub(SYNC.len() - 1).max(1) as u64;
+                if blank {
+                    // A hole of gigabytes costs no more than one of bytes.
+                    at = at.max(source.next_data(at));
+                }
                 continue;
             };
             at += found as u64;
             let head = self.get(source, at, HEAD_BYTES).and_then(Head::parse);
-            if let Some(head) = head.filter(|head| pleases(head) && at + head.bytes() <= end) {
-                self.proof = self.proof.checked_sub(head.bytes())?;
-                if read_record(source, at, &head).is_some() {
-                    return Some((at, head));
+            if let Some(head) = head.filter(&pleases) {
+                if at + head.bytes() > end {
+                    // It may be whole one day, if it promises no more than records have.
+                    unfinished = unfinished.or((head.bytes() <= MOST_RECORD).then_some(at));
+                } else if let Some(proof) = self.proof.checked_sub(head.bytes()) {
+                    self.proof = proof;
+                    if read_record(source, at, &head).is_some() {
+                        return Ok((at, head));
+                    }
+                } else {
+                    return Err(unfinished.unwrap_or(at));
                 }
             }
             at += 1;
         }
-        None
+        Err(unfinished.unwrap_or(at.min(end)))
     }
 }
 
@@ -103,6 +122,8 @@ pub(super) struct Table {
     /// True when nothing can follow.
     done: bool,
     next_number: u32,
+    /// The look at the file at which nothing was found from `scanned_to` on.
+    vain: Option<u64>,
 }
 
 impl Table {
@@ -160,6 +181,9 @@ impl Table {
         is_newest: bool,
     ) -> Vec<Damage> {
         let mut damage = Vec::new();
+        if self.vain == Some(bytes.looks) {
+            return damage;
+        }
         let mut at = self.scanned_to.max(segment.start);
         while !self.done && at + HEAD_BYTES as u64 <= segment.end {
             let head = bytes.get(source, at, HEAD_BYTES).and_then(Head::parse);
@@ -168,12 +192,13 @@ impl Table {
                 at += head.bytes();
                 continue;
             }
-            let Some((next, _)) = bytes.resync(source, at + 1, segment.end, |head| head.segment == segment.id) else {
+            let Ok((next, _)) = bytes.resync(source, at + 1, segment.end, |head| head.segment == segment.id) else {
                 // What was not overwritten yet of an older segment may follow the newest one.
                 if !is_newest {
                     damage.push(lost(at, segment.end - at, "the end of a segment is lost"));
                     self.done = true;
                 }
+                self.vain = Some(bytes.looks);
                 break;
             };
             damage.push(lost(at, next - at, "records are lost"));

@@ -32,6 +32,11 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
         return Ok(refuse(&why));
     }
     let directory = context.directory()?;
+    let damaged = journal::read(&directory)?.damaged;
+    if damaged > 0 {
+        // What is left of it is undone; what is lost is said.
+        crate::stderr::warn(&text::Damaged { directory: &directory.display(), count: &damaged }.to_string());
+    }
     if how.dry_run {
         let journal = journal::read(&directory)?;
         return match find(&journal, id) {

@@ -19,6 +19,8 @@ pub(super) enum Outcome {
     Failed(String),
     /// Nobody reads any more.
     Gone,
+    /// Nothing more can follow, for a reason.
+    Broken(String),
 }
 
 /// Where bytes go.
@@ -64,7 +66,9 @@ impl Sink {
                 for (_, bytes) in &chunk.writes {
                     match write_all(bytes) {
                         Ok(()) => *sent += bytes.len() as u64,
-                        Err(_) => return Outcome::Gone,
+                        Err(rustix::io::Errno::PIPE) => return Outcome::Gone,
+                        // Half a chunk may be out: what follows would be no record.
+                        Err(errno) => return Outcome::Broken(topotop_collectors::state::words(errno)),
                     }
                 }
                 Outcome::Written(*sent)

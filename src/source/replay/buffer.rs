@@ -44,11 +44,10 @@ pub(super) struct ReplayBuffer {
 }
 
 impl ReplayBuffer {
-    pub(super) fn new(mut reader: Box<dyn SampleReader>, deriver: Deriver, judge: judge::Settings) -> Self {
-        let after = reader.after();
+    pub(super) fn new(reader: Box<dyn SampleReader>, deriver: Deriver, judge: judge::Settings) -> Self {
         Self {
             reader,
-            after,
+            after: After::More,
             headlines: Headlines::default(),
             survey: Survey::default(),
             deriver,

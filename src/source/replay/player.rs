@@ -58,6 +58,13 @@ pub(super) struct Player {
 
 impl Player {
     pub(super) fn run(mut self, start: &Start) {
+        // On this thread: the screen answers keys meanwhile.
+        let mut troubles = Vec::new();
+        for buffer in &mut self.buffers {
+            troubles.extend(buffer.reader.refresh());
+            buffer.after = buffer.reader.after();
+        }
+        self.report_all(troubles);
         self.begin(start);
         let mut changed = true;
         loop {

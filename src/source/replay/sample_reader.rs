@@ -1,6 +1,6 @@
 //! Samples by their numbers: from a file, or from a stream that is held in memory.
 
-use crate::recording::{Reader, open};
+use crate::recording::{Reader, begin};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use topotop_model::locale::replay as text;
@@ -67,9 +67,9 @@ pub(super) struct FileReader {
 }
 
 impl FileReader {
-    /// Opens a recording.
-    pub(super) fn open(path: &Path) -> Result<Self, String> {
-        Ok(Self { path: path.to_owned(), reader: open(path)? })
+    /// Opens a recording; what is in it is known once it is refreshed.
+    pub(super) fn begin(path: &Path) -> Result<Self, String> {
+        Ok(Self { path: path.to_owned(), reader: begin(path)? })
     }
 }
 
@@ -143,6 +143,6 @@ impl SampleReader for FileReader {
     }
 
     fn again(&self) -> Result<Box<dyn SampleReader>, String> {
-        Ok(Box::new(Self::open(&self.path)?))
+        Ok(Box::new(Self::begin(&self.path)?))
     }
 }

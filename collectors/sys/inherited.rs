@@ -1,0 +1,18 @@
+//! Descriptors that a process was started with, taken by their numbers.
+#![expect(unsafe_code, reason = "a number becomes a descriptor with an owner")]
+
+use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+
+/// Takes a descriptor that nobody else in this process uses; none where there is none of that number, or where it is a
+/// standard stream.
+pub fn take(number: RawFd) -> Option<OwnedFd> {
+    if number <= 2 {
+        return None;
+    }
+    // SAFETY: asking for the flags of any number is harmless.
+    if unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
+        return None;
+    }
+    // SAFETY: it is open, and the only thread there is at a program's start has not opened it: it was inherited.
+    Some(unsafe { OwnedFd::from_raw_fd(number) })
+}

@@ -1,0 +1,288 @@
+//! Where documents go: standard output, or a file that nobody sees before it is whole.
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+use topotop_model::locale::output as text;
+
+/// Attempts to find a name that nobody uses.
+const NAMES: u32 = 64;
+
+/// True for the names of standard output.
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// True for a name that leads to an open descriptor or to nowhere: the user asked for it.
+fn is_descriptor(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    let number = [&b"/dev/fd/"[..], b"/proc/self/fd/"].iter().find_map(|start| bytes.strip_prefix(*start));
+    number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
+        || path == Path::new("/dev/stderr")
+        || path == Path::new("/dev/null")
+}
+
+/// A document on its way.
+#[derive(Debug)]
+pub(crate) struct Output {
+    to: Option<To>,
+    name: String,
+}
+
+#[derive(Debug)]
+enum To {
+    Stream(BufWriter<io::Stdout>),
+    Descriptor(BufWriter<File>),
+    Draft(BufWriter<File>, Draft),
+}
+
+impl Output {
+    /// Standard output.
+    pub(crate) fn stdout() -> Self {
+        Self { to: Some(To::Stream(BufWriter::new(io::stdout()))), name: text::STANDARD_OUTPUT.to_string() }
+    }
+
+    /// What `-o` names, or standard output.
+    pub(crate) fn create(path: Option<&Path>) -> Result<Self, String> {
+        let Some(path) = path.filter(|path| !is_stdout(path)) else { return Ok(Self::stdout()) };
+        let name = format!("-o {}", path.display());
+        let to = if is_descriptor(path) {
+            let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+            let fd = rustix::fs::open(path, flags, Mode::empty());
+            fd.map(|fd| To::Descriptor(BufWriter::new(File::from(fd)))).map_err(io::Error::from)
+        } else {
+            Draft::beside(path, true).and_then(|draft| Ok(To::Draft(BufWriter::new(draft.file.try_clone()?), draft)))
+        };
+        let to = to.map_err(|error| format!("{name}: {}", crate::trust::said(&error)))?;
+        Ok(Self { to: Some(to), name })
+    }
+
+    /// What is written goes to whom it was meant; a file gets its name. A pipe that nobody reads any more is no error.
+    pub(crate) fn finish(mut self, written: io::Result<()>) -> Result<(), String> {
+        let streams = matches!(self.to, Some(To::Stream(_) | To::Descriptor(_)));
+        let finished = written.and_then(|()| self.flush()).and_then(|()| match self.to.take() {
+            Some(To::Draft(_, draft)) => draft.publish(),
+            _ => Ok(()),
+        });
+        // What a buffer still holds would fail again, or get through after all.
+        match self.to.take() {
+            Some(To::Stream(buffer)) => drop(buffer.into_parts()),
+            Some(To::Descriptor(buffer) | To::Draft(buffer, _)) => drop(buffer.into_parts()),
+            None => {}
+        }
+        match finished {
+            Err(error) if streams && error.kind() == ErrorKind::BrokenPipe => Ok(()),
+            result => result.map_err(|error| format!("{}: {}", self.name, crate::trust::said(&error))),
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.to {
+            Some(To::Stream(to)) => to.write(bytes),
+            Some(To::Descriptor(to) | To::Draft(to, _)) => to.write(bytes),
+            None => Err(ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            Some(To::Stream(to)) => to.flush(),
+            Some(To::Descriptor(to) | To::Draft(to, _)) => to.flush(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes all of a document.
+pub(crate) fn print(bytes: &[u8]) -> Result<(), String> {
+    let mut out = Output::stdout();
+    let written = out.write_all(bytes);
+    out.finish(written)
+}
+
+/// A file of its owner's that has no name yet, or one that nobody knows.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) file: File,
+    folder: OwnedFd,
+    name: OsString,
+    /// The name until it is whole, where the file system knows no file without one.
+    temporary: Option<OsString>,
+    replace: bool,
+}
+
+impl Draft {
+    /// A draft of `path`, which is no link and nothing but a regular file, if anything; nothing unless it may be replaced.
+    pub(crate) fn beside(path: &Path, replace: bool) -> io::Result<Self> {
+        let wrong = |text: String| io::Error::new(ErrorKind::InvalidInput, text);
+        let name = path.file_name().ok_or_else(|| wrong(text::NO_FILE_NAME.to_string()))?.to_owned();
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // A folder that may only be searched and written to is good enough.
+        let folder = rustix::fs::open(parent, flags, Mode::empty())
+            .or_else(|_| rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()))?;
+        match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno.into()),
+            Ok(_) if !replace => return Err(wrong(text::EXISTS.to_string())),
+            Ok(facts) => match FileType::from_raw_mode(facts.st_mode) {
+                FileType::RegularFile => {}
+                FileType::Symlink => return Err(wrong(text::LINK.to_string())),
+                _ => return Err(wrong(text::NOT_REGULAR.to_string())),
+            },
+        }
+        let (file, temporary) = unnamed(&folder).map(|file| (file, None)).or_else(|_| named(&folder))?;
+        Ok(Self { file, folder, name, temporary, replace })
+    }
+
+    /// Gives it its name, once it is on the disk.
+    pub(crate) fn publish(mut self) -> io::Result<()> {
+        self.file.sync_data()?;
+        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let link = |name: &OsStr| rustix::fs::linkat(CWD, own.as_str(), &self.folder, name, AtFlags::SYMLINK_FOLLOW);
+        if self.temporary.is_none() && !self.replace {
+            return Ok(link(&self.name)?);
+        }
+        if self.temporary.is_none() {
+            match link(&self.name) {
+                Err(Errno::EXIST) => self.temporary = Some(first_free(link)?),
+                linked => return Ok(linked?),
+            }
+        }
+        let Some(temporary) = self.temporary.take() else { return Ok(()) };
+        let renamed = if self.replace {
+            rustix::fs::renameat(&self.folder, &temporary, &self.folder, &self.name)
+        } else {
+            rustix::fs::renameat_with(
+                &self.folder,
+                &temporary,
+                &self.folder,
+                &self.name,
+                rustix::fs::RenameFlags::NOREPLACE,
+            )
+        };
+        if renamed.is_err() {
+            self.temporary = Some(temporary);
+        }
+        Ok(renamed?)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = rustix::fs::unlinkat(&self.folder, temporary, AtFlags::empty());
+        }
+    }
+}
+
+const MODE: Mode = Mode::from_raw_mode(0o600);
+
+fn unnamed(folder: &OwnedFd) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+    Ok(File::from(rustix::fs::openat(folder, ".", flags, MODE)?))
+}
+
+fn named(folder: &OwnedFd) -> io::Result<(File, Option<OsString>)> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = None;
+    let name = first_free(|name| rustix::fs::openat(folder, name, flags, MODE).map(|fd| file = Some(File::from(fd))))?;
+    Ok((file.ok_or(ErrorKind::NotFound)?, Some(name)))
+}
+
+/// Tries names until one is nobody's.
+fn first_free(mut make: impl FnMut(&OsStr) -> Result<(), Errno>) -> io::Result<OsString> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    for _ in 0..NAMES {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let salt = topotop_collectors::now().mono_ns;
+        let name = OsString::from(format!(".topotop-{}-{number}-{salt:x}.tmp", std::process::id()));
+        match make(&name) {
+            Err(Errno::EXIST) => {}
+            made => return Ok(made.map(|()| name)?),
+        }
+    }
+    Err(Errno::EXIST.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Draft, Output, named};
+    use std::io::Write as _;
+    use std::os::unix::fs::{MetadataExt as _, symlink};
+    use std::path::Path;
+
+    fn put(path: &Path, text: &str) -> Result<(), String> {
+        let mut out = Output::create(Some(path))?;
+        let written = out.write_all(text.as_bytes());
+        out.finish(written)
+    }
+
+    fn entries(dir: &Path) -> usize {
+        std::fs::read_dir(dir).expect("read").count()
+    }
+
+    #[test]
+    fn a_file_is_whole_or_not_there() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a");
+        let mut out = Output::create(Some(&path)).expect("made");
+        out.write_all(b"half").expect("written");
+        assert!(!path.exists());
+        drop(out);
+        assert_eq!(entries(dir.path()), 0, "nothing is left");
+        for text in ["one", "two"] {
+            put(&path, text).expect("written");
+            assert_eq!(std::fs::read_to_string(&path).expect("read"), text);
+        }
+        let mut out = Output::create(Some(&path)).expect("made");
+        out.write_all(b"three").expect("written");
+        assert!(out.finish(Err(std::io::Error::other("no"))).is_err());
+        assert_eq!((std::fs::read_to_string(&path).expect("read").as_str(), entries(dir.path())), ("two", 1));
+        assert_eq!(std::fs::metadata(&path).expect("there").mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn no_link_no_device_no_folder() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (target, link) = (dir.path().join("target"), dir.path().join("link"));
+        std::fs::write(&target, "kept").expect("written");
+        symlink(&target, &link).expect("linked");
+        assert!(put(&link, "x").is_err_and(|error| error.contains("link")));
+        let dangling = dir.path().join("dangling");
+        symlink(dir.path().join("new"), &dangling).expect("linked");
+        assert!(put(&dangling, "x").is_err());
+        assert!(!dir.path().join("new").exists());
+        assert!(put(dir.path(), "x").is_err_and(|error| error.contains("not a regular file")));
+        assert!(put("/dev/zero".as_ref(), "x").is_err_and(|error| error.contains("not a regular file")));
+        assert_eq!(put("/dev/null".as_ref(), "x"), Ok(()));
+        assert_eq!(std::fs::read_to_string(&target).expect("read"), "kept");
+    }
+
+    #[test]
+    fn what_must_be_new_stays_what_it_is() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a");
+        let draft = Draft::beside(&path, false).expect("nothing there");
+        std::fs::write(&path, "quicker").expect("written");
+        assert!(draft.publish().is_err());
+        assert!(Draft::beside(&path, false).is_err());
+        // Where files need a name from the beginning.
+        for replace in [false, true] {
+            let mut draft = Draft::beside(&dir.path().join("b"), replace).expect("made");
+            let folder = std::fs::File::open(dir.path()).expect("opened").into();
+            (draft.file, draft.temporary) = named(&folder).expect("made");
+            std::fs::write(dir.path().join("b"), "quicker").expect("written");
+            assert_eq!(draft.publish().is_ok(), replace);
+            assert_eq!(entries(dir.path()), 2);
+        }
+    }
+}

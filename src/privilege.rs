@@ -1,0 +1,82 @@
+//! Rights that a verb does not need are given away before it reads anything: what reads as root cannot write as root.
+
+use crate::output::is_stdout;
+use rustix::io::Errno;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, remove_capability_from_bounding_set,
+    set_capabilities, set_no_new_privs,
+};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use topotop_model::locale::error as text;
+
+/// What a process goes on to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// It reads this machine.
+    Observe,
+    /// It reads a captured machine.
+    Captured,
+    /// It reads recordings.
+    Decode,
+}
+
+impl Task {
+    /// The capabilities that it uses.
+    fn capabilities(self) -> CapabilitySet {
+        match self {
+            // Files that others may not read; other users' processes; sockets in other network namespaces.
+            Self::Observe => CapabilitySet::DAC_READ_SEARCH | CapabilitySet::SYS_PTRACE | CapabilitySet::SYS_ADMIN,
+            Self::Captured | Self::Decode => CapabilitySet::DAC_READ_SEARCH,
+        }
+    }
+}
+
+/// Keeps what a task needs of the capabilities that this process has, for itself and for all that it starts. Before any
+/// other thread starts: each has capabilities of its own.
+pub(crate) fn restrict(task: Task, output: Option<&Path>) -> Result<(), String> {
+    let failed = |errno: Errno| text::PrivilegesKept { error: &topotop_collectors::state::words(errno) }.to_string();
+    let own = capabilities(None).map_err(failed)?;
+    if own.permitted.is_empty() {
+        return Ok(());
+    }
+    let mut keep = task.capabilities();
+    if output.is_some_and(is_elsewhere) {
+        keep |= CapabilitySet::DAC_OVERRIDE;
+    }
+    keep &= own.permitted;
+    set_no_new_privs(true).map_err(failed)?;
+    clear_ambient_capability_set().or_else(unless(Errno::INVAL)).map_err(failed)?;
+    for bit in 0..u64::BITS {
+        let capability = CapabilitySet::from_bits_retain(1 << bit);
+        if !keep.contains(capability) {
+            match remove_capability_from_bounding_set(capability) {
+                // Kernels know as many as they know; without CAP_SETPCAP the set stays, and nothing that is started gains
+                // rights all the same.
+                Ok(()) | Err(Errno::PERM) => {}
+                Err(Errno::INVAL) => break,
+                Err(errno) => return Err(failed(errno)),
+            }
+        }
+    }
+    crate::sys::seccomp::forbid(task == Task::Decode)
+        .map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
+    let sets = CapabilitySets { effective: keep, permitted: keep, inheritable: CapabilitySet::empty() };
+    set_capabilities(None, sets).map_err(failed)
+}
+
+fn unless(known: Errno) -> impl FnOnce(Errno) -> Result<(), Errno> {
+    move |errno| if errno == known { Ok(()) } else { Err(errno) }
+}
+
+/// True for a file in a folder of another user's, which root may write to by a capability only.
+fn is_elsewhere(path: &Path) -> bool {
+    if is_stdout(path) || path.starts_with("/dev") || path.starts_with("/proc") {
+        return false;
+    }
+    // The folder itself for documents of several files.
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let own = rustix::process::geteuid().as_raw();
+    let foreign = |path: &Path| std::fs::metadata(path).is_ok_and(|facts| facts.uid() != own);
+    foreign(parent) || foreign(path)
+}

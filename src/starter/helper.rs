@@ -1,0 +1,131 @@
+//! The helper's side: a thread for each program.
+
+use super::{BADLY, DENIED, EXHAUSTED, NOT_FOUND, STARTED, WELL};
+use crate::config::Config;
+use crate::{help, metrics};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{IoSliceMut, PipeWriter, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use topotop_collectors::metrics::{OwnChild, Source, Started as _, start};
+use topotop_model::Reason;
+
+/// The hidden verb.
+pub(crate) const VERB: &str = "__start-programs";
+/// How often a program is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Runs it: the number of a descriptor, then the command line that topotop was started with.
+pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let number = arguments.next().and_then(|word| word.to_str()?.parse().ok());
+    let Some(socket) = number.and_then(topotop_collectors::sys::inherited::take) else { return ExitCode::from(2) };
+    // What the terminal's keys end is topotop; this process ends after it. Programs that are started have the usual
+    // actions again.
+    let ignored = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
+        if signal_hook::flag::register(signal, Arc::clone(&ignored)).is_err() {
+            return ExitCode::from(2);
+        }
+    }
+    let words = std::iter::once(OsString::from("topotop")).chain(arguments);
+    let Ok(cli) = help::parse(words) else { return ExitCode::from(2) };
+    let Ok(config) = Config::load(cli.global.config.as_deref()) else { return ExitCode::from(2) };
+    let Ok(metrics) = metrics::asked(&cli.global, &config) else { return ExitCode::from(2) };
+    let programs: BTreeMap<String, Vec<String>> = metrics
+        .into_iter()
+        .filter_map(|metric| match metric.source {
+            Source::Command(words, _) => Some((metric.name, words)),
+            _ => None,
+        })
+        .collect();
+    serve(&UnixStream::from(socket), &programs);
+    ExitCode::SUCCESS
+}
+
+/// Starts what is asked for until nobody asks any more, and waits until all of it has ended.
+fn serve(socket: &UnixStream, programs: &BTreeMap<String, Vec<String>>) {
+    let mut threads = Vec::new();
+    while let Some((name, output, control)) = request(socket) {
+        threads.retain(|thread: &std::thread::JoinHandle<()>| !thread.is_finished());
+        let Some(words) = programs.get(&name).cloned() else { continue };
+        let thread = std::thread::Builder::new().name("program".to_owned());
+        threads.extend(thread.spawn(move || watch(&words, output, control)));
+    }
+    for thread in threads {
+        // One that panicked has nothing left to end.
+        let _ = thread.join();
+    }
+}
+
+/// The name of a metric, where its program prints to, and who waits for it.
+fn request(socket: &UnixStream) -> Option<(String, PipeWriter, UnixStream)> {
+    let mut name = [0; 256];
+    let (length, fds) = receive(socket, &mut name)?;
+    let [output, control] = <[OwnedFd; 2]>::try_from(fds).ok()?;
+    let name = name.get(1..length).filter(|rest| usize::from(name[0]) == rest.len())?;
+    Some((std::str::from_utf8(name).ok()?.to_owned(), PipeWriter::from(output), UnixStream::from(control)))
+}
+
+fn receive(socket: &UnixStream, name: &mut [u8]) -> Option<(usize, Vec<OwnedFd>)> {
+    loop {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        match recvmsg(socket, &mut [IoSliceMut::new(name)], &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return None,
+            Ok(received) if received.bytes == 0 => return None,
+            Ok(received) => {
+                let fds = ancillary.drain().filter_map(|message| match message {
+                    RecvAncillaryMessage::ScmRights(fds) => Some(fds),
+                    _ => None,
+                });
+                return Some((received.bytes, fds.flatten().collect()));
+            }
+        }
+    }
+}
+
+/// Runs one program; ends it when nobody waits for it any more.
+fn watch(words: &[String], output: PipeWriter, mut control: UnixStream) {
+    let mut child: OwnChild = match start(words, output) {
+        Ok(child) => child,
+        Err(reason) => {
+            let answer = match reason {
+                Reason::NotFound => NOT_FOUND,
+                Reason::PermissionDenied => DENIED,
+                _ => EXHAUSTED,
+            };
+            // Who asked may have gone.
+            let _ = control.write_all(&[answer]);
+            return;
+        }
+    };
+    let _ = control.write_all(&[STARTED]);
+    loop {
+        if let Some(well) = child.ended(Duration::ZERO) {
+            let _ = control.write_all(&[if well { WELL } else { BADLY }]);
+            return;
+        }
+        if is_given_up(&control) {
+            // Dropped here: ended, and waited for, before the other side sees this one closed.
+            return;
+        }
+    }
+}
+
+/// Waits a moment; true once nobody waits for the program.
+fn is_given_up(control: &UnixStream) -> bool {
+    let wait = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+    let mut polled = [PollFd::new(control, PollFlags::IN)];
+    // Nothing is ever sent to this side: what can be read is its end.
+    !matches!(poll(&mut polled, Some(&wait)), Ok(0) | Err(rustix::io::Errno::INTR))
+}

@@ -1,0 +1,165 @@
+//! Where documents go: full disks are said, links and devices are not followed, no file is half there.
+
+use super::{recording, run, text};
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A verb of each kind that writes to standard output.
+fn verbs(recording: &str, root: &str) -> Vec<Vec<String>> {
+    let lines = [
+        "--help",
+        "--version",
+        "--print-config",
+        "completions bash",
+        "man",
+        "rules",
+        "rules NIC-01",
+        "export --list",
+        "export REC -s cpu_times",
+        "record info REC",
+        "record info --json REC",
+        "snapshot --from REC --format json",
+        "snapshot --from REC --format text",
+        "snapshot --from REC --format svg -o -",
+        "snapshot --from REC --format html -o /dev/stdout",
+        "snapshot --root ROOT --format ansi",
+        "diff REC REC",
+        "diff REC REC --format json",
+        "check --from REC",
+        "check --from REC --format jsonl",
+        "preflight --from REC",
+        "preflight --from REC --format json",
+        "replay REC --format jsonl",
+        "fix list --from REC --format json",
+        "fix journal --format json --state-dir ROOT",
+        "capture - --root ROOT",
+        "record -o - --root ROOT",
+        "record -o - --for 300ms --interval 100ms --no-hwloc",
+    ];
+    let word = |word: &str| word.replace("REC", recording).replace("ROOT", root);
+    lines.iter().map(|line| line.split(' ').map(word).collect()).collect()
+}
+
+#[test]
+fn a_full_disk_is_said_by_every_verb() {
+    let (dir, recording) = recording();
+    let root = dir.path().join("root");
+    crate::common::synthetic::Machine::SMALL.write(&root, 0);
+    for arguments in verbs(&recording, root.to_str().expect("a path")) {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+        let mut command = Command::new(crate::common::pty::TOPOTOP);
+        let output = command.args(&arguments).stdin(Stdio::null()).stdout(full).output().expect("it runs");
+        let said = text(&output.stderr);
+        assert!(output.status.code().is_some_and(|code| code > 0), "{arguments:?}: {:?} {said}", output.status);
+        assert!(said.contains("No space left on device"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_command_that_did_well_does_not_hide_a_lost_recording() {
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+    let mut command = Command::new(crate::common::pty::TOPOTOP);
+    command.args(["record", "--no-hwloc", "-o", "-", "--", "sleep", "0.3"]).stdin(Stdio::null()).stdout(full);
+    let output = command.output().expect("it runs");
+    assert_eq!(output.status.code(), Some(125), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the recording ends here"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_closed_pipe_is_quiet() {
+    let (_dir, recording) = recording();
+    for arguments in [&["man"][..], &["replay", &recording, "--format", "jsonl"], &["--help"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = Command::new(crate::common::pty::TOPOTOP);
+        let output = command.args(arguments).stdin(Stdio::null()).stdout(writer).output().expect("it runs");
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+/// Verbs that write to a file that they are given, without its name.
+fn writers(recording: &str, root: &str) -> Vec<(Vec<String>, &'static str)> {
+    let lines = [
+        ("snapshot --from REC --format json -o", "a.json"),
+        ("snapshot --from REC --format svg -o", "a.svg"),
+        ("diff REC REC --format html -o", "a.html"),
+        ("export REC -s cpu_times -o", "a.csv"),
+        ("record cut REC@0s-1s -o", "a.rec"),
+        ("record merge REC REC -o", "b.rec"),
+        ("record --root ROOT -o", "c.rec"),
+        ("capture --root ROOT", "a.tar.zst"),
+    ];
+    let word = |word: &str| word.replace("REC", recording).replace("ROOT", root);
+    lines.iter().map(|(line, name)| (line.split(' ').map(word).collect(), *name)).collect()
+}
+
+#[test]
+fn no_link_is_followed_and_no_file_is_half_there() {
+    let (dir, recording) = recording();
+    let root = dir.path().join("root");
+    crate::common::synthetic::Machine::SMALL.write(&root, 0);
+    for (arguments, name) in writers(&recording, root.to_str().expect("a path")) {
+        let place = tempfile::tempdir().expect("a directory");
+        let put = |to: &Path| {
+            let to = to.display().to_string();
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain([to.as_str()]).collect();
+            run(&arguments, &[])
+        };
+        // A link to what somebody else needs, one to what is not there, a FIFO, a folder.
+        let (precious, link) = (place.path().join("precious"), place.path().join(name));
+        std::fs::write(&precious, "kept").expect("written");
+        for target in [&precious, &place.path().join("absent")] {
+            symlink(target, &link).expect("linked");
+            let output = put(&link);
+            assert!(!output.status.success(), "{arguments:?} followed a link");
+            assert_eq!(text(&output.stderr).lines().count(), 1, "{}", text(&output.stderr));
+            std::fs::remove_file(&link).expect("removed");
+        }
+        assert_eq!(std::fs::read_to_string(&precious).expect("read"), "kept", "{arguments:?}");
+        rustix::fs::mknodat(rustix::fs::CWD, &link, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0)
+            .expect("made");
+        assert!(!put(&link).status.success(), "{arguments:?} wrote to a FIFO");
+        std::fs::remove_file(&link).expect("removed");
+        let output = put(&link);
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        assert_eq!(std::fs::metadata(&link).expect("a file").mode() & 0o777, 0o600, "{arguments:?}");
+        // Nothing beside it is left.
+        let entries = std::fs::read_dir(place.path()).expect("read").count();
+        assert_eq!(entries, 2, "{arguments:?}");
+    }
+}
+
+/// A small file system with the rest of it full; what is said of writing there, and what is there afterwards.
+const SMALL: &str = r#"
+mount -t tmpfs -o size=64k tmpfs "$1" && cd "$1" || exit 9
+dd if=/dev/zero of=fill bs=4k count=16 2> /dev/null
+shift
+"$@" 2>&1 > /dev/null
+status=$?
+ls -A
+exit $status
+"#;
+
+#[test]
+fn a_small_disk_keeps_no_half_file() {
+    let needs = "unshare -m sh -c 'mount -t tmpfs tmpfs /tmp'";
+    if !Command::new("sh").args(["-c", needs]).output().is_ok_and(|output| output.status.success()) {
+        crate::common::not_tested(&format!("this machine does not allow `{needs}`"));
+        return;
+    }
+    let (dir, recording) = recording();
+    let root = dir.path().join("root");
+    crate::common::synthetic::Machine::SMALL.write(&root, 0);
+    let disk = dir.path().join("disk");
+    std::fs::create_dir(&disk).expect("made");
+    for (arguments, name) in writers(&recording, root.to_str().expect("a path")) {
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", SMALL, "sh"]).arg(&disk).arg(crate::common::pty::TOPOTOP);
+        let output = command.args(&arguments).arg(name).stdin(Stdio::null()).output().expect("it runs");
+        let said = text(&output.stdout);
+        assert!(output.status.code().is_some_and(|code| code > 0 && code != 9), "{arguments:?}: {said}");
+        assert!(said.contains("No space left on device"), "{arguments:?}: {said}");
+        assert!(said.ends_with("fill\n") && !said.contains(&format!("\n{name}\n")), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,255 @@
+//! What each process of the program may still do as root, and what it opens for writing.
+
+use super::{recording, text};
+use crate::common::pty::{Session, TOPOTOP};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn is_root() -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        crate::common::not_tested("only root has capabilities to give away");
+    }
+    root
+}
+
+/// The names of capabilities in a line of `/proc/PID/status`, sorted; the bits have the names that the README uses.
+fn names(line: &str) -> String {
+    const NAMES: [(u32, &str); 3] = [(2, "CAP_DAC_READ_SEARCH"), (19, "CAP_SYS_PTRACE"), (21, "CAP_SYS_ADMIN")];
+    let bits = u64::from_str_radix(line, 16).expect("a mask");
+    let named: Vec<&str> = NAMES.iter().filter(|(bit, _)| bits & 1 << bit != 0).map(|(_, name)| *name).collect();
+    assert_eq!(bits.count_ones() as usize, named.len(), "more than is named in {line}");
+    named.join(", ")
+}
+
+/// Fields of `/proc/PID/status` by name.
+fn status(path: &str) -> BTreeMap<String, String> {
+    let text = std::fs::read_to_string(path).expect("a process");
+    let fields = text.lines().filter_map(|line| line.split_once(":\t"));
+    fields.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect()
+}
+
+/// Waits until the main thread of a process has given its rights away; all of its threads, and what it started.
+fn rights(pid: u32) -> Vec<(String, String)> {
+    let begun = Instant::now();
+    while status(&format!("/proc/{pid}/status"))["NoNewPrivs"] == "0" {
+        assert!(begun.elapsed() < Duration::from_secs(30), "rights are kept");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(700));
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
+    let mut found: Vec<(String, String)> = tasks
+        .filter_map(|task| {
+            let fields = status(&format!("{}/status", task.expect("a thread").path().display()));
+            assert_eq!(fields["CapEff"], fields["CapPrm"]);
+            assert_eq!(fields["CapBnd"], fields["CapPrm"], "{fields:?}");
+            assert_eq!(
+                (fields["CapInh"].as_str(), fields["CapAmb"].as_str()),
+                ("0000000000000000", "0000000000000000")
+            );
+            assert_eq!((fields["NoNewPrivs"].as_str(), fields["Seccomp"].as_str()), ("1", "2"));
+            Some((fields["Name"].clone(), names(&fields["CapPrm"])))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+/// The table of the README: verbs, and the capabilities that they keep.
+fn documented() -> BTreeMap<String, String> {
+    let readme = std::fs::read_to_string("README.md").expect("a README");
+    let (_, table) = readme.split_once("| process | capabilities it keeps |").expect("the table");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    cells.map(|cells| (cells[0].replace('`', ""), cells[1].replace('`', ""))).collect()
+}
+
+fn start(arguments: &[&str]) -> Child {
+    let mut command = Command::new(TOPOTOP);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().expect("it runs")
+}
+
+#[test]
+fn processes_keep_what_the_readme_says() {
+    if !is_root() {
+        return;
+    }
+    let documented = documented();
+    let (dir, recording) = recording();
+    let output = dir.path().join("b.rec").display().to_string();
+    let live = [
+        ("record", vec!["record", "--no-hwloc", "-o", &output, "--for", "20s"]),
+        ("check", vec!["check", "--no-hwloc", "--for", "20s"]),
+        ("snapshot", vec!["snapshot", "--no-hwloc", "--interval", "20s"]),
+        ("preflight", vec!["preflight", "--no-hwloc", "--for", "20s"]),
+    ];
+    for (verb, arguments) in live {
+        let mut child = start(&arguments);
+        let found = rights(child.id());
+        let _ = child.kill();
+        let _ = child.wait();
+        let row = documented.iter().find(|(names, _)| names.split(", ").any(|name| name == verb));
+        let (_, expected) = row.unwrap_or_else(|| panic!("{verb} is not in the README"));
+        for (thread, capabilities) in found {
+            assert_eq!(capabilities, *expected, "{verb}, thread {thread}");
+        }
+    }
+    for (row, arguments) in
+        [("topotop --read-only", vec!["--read-only", "--no-hwloc"]), ("replay", vec!["replay", recording.as_str()])]
+    {
+        let mut session = Session::topotop(&arguments, (120, 40));
+        session.entered();
+        let found = rights(session.pid().cast_unsigned());
+        let row =
+            documented.iter().find(|(names, _)| names.split(", ").any(|name| name == row)).expect("in the README");
+        for (thread, capabilities) in found {
+            assert_eq!(capabilities, *row.1, "{arguments:?}, thread {thread}");
+        }
+        session.keys("q");
+        assert_eq!(session.ends(), 0);
+    }
+}
+
+#[test]
+fn everything_is_seen_with_what_is_kept() {
+    if !is_root() {
+        return;
+    }
+    let mut command = Command::new(TOPOTOP);
+    let output = command.args(["snapshot", "--format", "json", "--interval", "300ms"]).output().expect("it runs");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let gaps = json["gaps"].as_array().cloned().unwrap_or_default();
+    let denied: Vec<_> = gaps.iter().filter(|gap| gap["reason"] == "permission_denied").collect();
+    assert!(denied.is_empty(), "{denied:?}");
+    // Other users' processes too.
+    assert!(json["processes"].as_array().is_some_and(|processes| processes.len() > 1));
+}
+
+#[test]
+fn a_command_of_a_recording_and_programs_of_metrics_have_the_rights_of_the_caller() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (own, metric) = (status("/proc/self/status")["CapPrm"].clone(), path("metric"));
+    let program = format!("x=command:sh -c 'grep -E \"CapPrm|NoNewPrivs\" /proc/self/status > {metric}; echo 1'");
+    let script = format!("grep -E 'CapPrm|NoNewPrivs' /proc/self/status > {}; sleep 1", path("command"));
+    let recorded = path("a.rec");
+    let mut command = Command::new(TOPOTOP);
+    command.args([
+        "record",
+        "--no-hwloc",
+        "-o",
+        &recorded,
+        "--interval",
+        "200ms",
+        "--metric",
+        &program,
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    let output = command.stdin(Stdio::null()).output().expect("it runs");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for name in ["command", "metric"] {
+        let said = std::fs::read_to_string(path(name)).expect(name);
+        assert!(said.contains(&own) && said.contains("NoNewPrivs:\t0"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_written_to_by_root() {
+    if !is_root() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let home = dir.path().join("home");
+    std::fs::create_dir(&home).expect("made");
+    assert!(super::give_away(&home));
+    for arguments in
+        [&["snapshot", "--format", "json", "-o"][..], &["record", "--for", "300ms", "--interval", "100ms", "-o"]]
+    {
+        let to = home.join(arguments[0]).display().to_string();
+        let output = super::run(&[arguments, &["--no-hwloc", &to]].concat(), &[]);
+        assert!(output.status.success() && Path::new(&to).is_file(), "{}", text(&output.stderr));
+    }
+}
+
+/// What a run opened for writing, made, renamed or removed, as strace has it.
+fn written(arguments: &[&str], log: &Path) -> Vec<String> {
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-e", "trace=%file,%process,write", "-o"]).arg(log).arg(TOPOTOP).args(arguments);
+    let output = command.stdin(Stdio::null()).output().expect("strace runs");
+    let log = std::fs::read_to_string(log).expect("a log");
+    assert!(log.contains("openat"), "{arguments:?}: {}", text(&output.stderr));
+    let changes = [
+        "rename", "unlink", "link(", "linkat", "mkdir", "rmdir", "mknod", "chmod", "chown", "truncate", "symlink",
+        "mount",
+    ];
+    let opened = |line: &str| ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC"].iter().any(|flag| line.contains(flag));
+    let call = |line: &str| line.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    let wrote = |line: &&str| {
+        let call = call(line);
+        let failed = line.contains(" = -1 ");
+        !failed && ((call.starts_with("open") && opened(line)) || changes.iter().any(|change| call.starts_with(change)))
+    };
+    log.lines().filter(wrote).map(str::to_owned).collect()
+}
+
+#[test]
+fn verbs_that_read_open_nothing_but_their_own_output_for_writing() {
+    if !Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success()) {
+        crate::common::not_tested("no strace");
+        return;
+    }
+    let (dir, recording) = recording();
+    let root = dir.path().join("root");
+    crate::common::synthetic::Machine::SMALL.write(&root, 0);
+    let place = tempfile::Builder::new().prefix("topotop-own-output").tempdir().expect("a directory");
+    let own = place.path().display().to_string();
+    let lines = [
+        "rules",
+        "man",
+        "export REC -s cpu_times",
+        "export REC -s cpu_times -o OWN/a.csv",
+        "export REC -o OWN/all",
+        "record info REC",
+        "record cut REC@0s-1s -o OWN/cut.rec",
+        "record merge REC REC -o OWN/merged.rec",
+        "snapshot --format json --interval 200ms",
+        "snapshot --from REC --format svg -o OWN/a.svg",
+        "snapshot --root ROOT --format html -o OWN/a.html",
+        "diff REC REC -o OWN/a.html",
+        "check --for 1s --interval 200ms",
+        "check --from REC",
+        "preflight --for 1s",
+        "preflight --from REC",
+        "replay REC --format jsonl",
+        "fix list --for 1s",
+        "fix journal",
+        "plan numa --pid 1",
+        "capture OWN/a.tar.zst",
+        "record --for 500ms --interval 100ms -o OWN/b.rec",
+    ];
+    for line in lines {
+        let word = |word: &str| {
+            word.replace("REC", &recording).replace("ROOT", &root.display().to_string()).replace("OWN", &own)
+        };
+        let arguments: Vec<String> = line.split(' ').map(word).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        for opened in written(&arguments, &dir.path().join("strace")) {
+            // Its own output; a file without a name beside it; a FIFO, device or terminal that cannot keep anything.
+            let harmless = opened.contains(&own)
+                || opened.contains("/proc/self/fd/")
+                || opened.contains("O_TMPFILE")
+                || opened.contains("\"/dev/null\"")
+                || opened.contains("\"/dev/tty\"");
+            assert!(harmless, "{line}: {opened}");
+        }
+    }
+}
