@@ -1,4 +1,4 @@
 //! System calls that no library wraps safely, each behind a safe function.
 
-pub mod crash;
+pub(crate) mod crash;
 pub(crate) mod seccomp;

@@ -56,7 +56,8 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn new(args: &RecordArgs, sink: Sink, verbose: bool) -> Self {
         let path = (!args.streams()).then(|| args.output.clone());
-        let shown = path.as_ref().map_or_else(|| output::STANDARD_OUTPUT.to_string(), |path| path.display().to_string());
+        let shown =
+            path.as_ref().map_or_else(|| output::STANDARD_OUTPUT.to_string(), |path| path.display().to_string());
         let name = printable(&shown).into_owned();
         let verbose = verbose || (path.is_some() && std::io::stderr().is_terminal());
         let (later, begun) = (VecDeque::new(), Instant::now());

@@ -13,7 +13,7 @@ static BEFORE: OnceLock<(libc::termios, &'static [u8])> = OnceLock::new();
 static OURS: AtomicBool = AtomicBool::new(false);
 
 /// Remembers the modes of standard output's terminal, which is about to be changed, and gives it back in a crash.
-pub fn restore_on_crash(leave: &'static [u8]) {
+pub(crate) fn restore_on_crash(leave: &'static [u8]) {
     let mut modes = std::mem::MaybeUninit::<libc::termios>::zeroed();
     // SAFETY: the structure outlives the call, which writes no more than it.
     if unsafe { libc::tcgetattr(libc::STDOUT_FILENO, modes.as_mut_ptr()) } != 0 {
@@ -28,7 +28,7 @@ pub fn restore_on_crash(leave: &'static [u8]) {
 }
 
 /// The terminal is given back: a crash leaves it alone.
-pub fn forget() {
+pub(crate) fn forget() {
     OURS.store(false, Ordering::SeqCst);
 }
 
