@@ -61,7 +61,7 @@ impl Waiting<'_> {
         let name = printable(&self.process.comm);
         let (pid, share) = (&self.process.pid, &parts::percent(Some(self.wait.share)));
         let what = printable(&self.wait.what);
-        let said = match self.wait.class {
+        match self.wait.class {
             WaitClass::Peer => match self.one_by_one() {
                 Some((requests, ms)) => text::SingleFlight {
                     name: &name,
@@ -75,8 +75,7 @@ impl Waiting<'_> {
                 None => text::Peer { name: &name, pid, share, peer: &what }.to_string(),
             },
             class => text::Waits { name: &name, pid, share, what: &label(class) }.to_string(),
-        };
-        said
+        }
     }
 
     /// Requests a second and what each takes in milliseconds, where one connection has them one after the other and the
@@ -161,7 +160,7 @@ mod tests {
         let told = waiting(&frame).expect("something waits");
         assert_eq!((told.process.pid, told.wait.class), (7, WaitClass::Peer), "a cause goes before idling");
         let sentence = told.sentence();
-        assert!(sentence.contains("7") && sentence.contains("71%") && sentence.contains("10.0.0.5:5432"), "{sentence}");
+        assert!(sentence.contains('7') && sentence.contains("71%") && sentence.contains("10.0.0.5:5432"), "{sentence}");
         assert!(!sentence.contains('\u{1b}'));
         assert!(waiting(&Frame::default()).is_none());
     }

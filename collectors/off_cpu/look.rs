@@ -30,6 +30,9 @@ pub(super) struct Job {
     pub(super) gap: Duration,
 }
 
+/// The other end of a connection: its address, and the port of the service.
+type End = (Arc<str>, u16);
+
 /// What a thread was found at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct At {
@@ -42,7 +45,7 @@ pub(super) struct At {
     pub(super) object: Option<u64>,
     pub(super) operation: Option<u64>,
     pub(super) timed: bool,
-    pub(super) peer: Option<(Arc<str>, u16)>,
+    pub(super) peer: Option<End>,
     pub(super) outstanding: Option<u8>,
 }
 
@@ -269,7 +272,7 @@ impl Looker {
 }
 
 /// Says what a connection waits for.
-fn connected(told: Option<((Arc<str>, u16), Option<u8>)>, at: &mut At) {
+fn connected(told: Option<(End, Option<u8>)>, at: &mut At) {
     if let Some((peer, state)) = told {
         (at.peer, at.outstanding) = (Some(peer), state);
     }

@@ -113,6 +113,8 @@ mod tests {
         let connection =
             Connection { process: (1, 1), netns: 0, through: None, inode, local, remote, inbound: false, name };
         let Ok(line) = Line::open(&Root::live().expect("a root"), None) else { return };
+        // Before anything is received the kernel counts from when it was connected.
+        std::thread::sleep(Duration::from_millis(30));
         client.write_all(b"question").expect("sent");
         std::thread::sleep(Duration::from_millis(30));
         let Ok(Some((sent, received))) = line.recent(&connection) else { return };
