@@ -142,7 +142,7 @@ fn answer(
         latency: members
             .iter()
             .filter(|member| {
-                member.resource.verdict == Verdict::LatencyBound && member.resource.kind != ResourceKind::Remote
+                member.resource.verdict == Verdict::LatencyBound && member.resource.kind == ResourceKind::Disk
             })
             .max_by(|a, b| a.weight().total_cmp(&b.weight()))
             .map(|member| member.resource.clone()),
@@ -174,8 +174,10 @@ fn next(inputs: &Inputs<'_>, members: &[Member], limiting: Option<&Member>) -> O
         member.scales && !covered && member.resource.verdict != Verdict::Unknown
     };
     let rooms = members.iter().filter(is_open).filter_map(|member| Some((member.resource.headroom()?, member)));
-    // More than the machine's CPUs have left is never possible: they are one of them, full or not.
     let (headroom, member) = rooms.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    // More than the machine's CPUs have left is never possible, whatever limits now.
+    let cpus = members.iter().find(|member| member.resource.kind == ResourceKind::Cpus);
+    let headroom = cpus.and_then(|cpus| cpus.resource.headroom()).map_or(headroom, |left| left.min(headroom));
     (headroom > 1.0).then(|| Next { resource: member.resource.clone(), headroom })
 }
 

@@ -52,6 +52,7 @@ impl<'a> Demand<'a> {
     pub(super) fn of(frame: &'a Frame, state: &State) -> Self {
         let mut tasks: Vec<Task<'a>> =
             frame.processes.iter().filter_map(|process| task(frame, process, state)).collect();
+        share_stall(frame, &mut tasks);
         let busy: f64 = frame.cpus.iter().filter_map(|cpu| cpu.shares).map(|shares| shares.busy).sum();
         let known: f64 = tasks.iter().map(Task::demand).sum();
         let waited: f64 = tasks.iter().map(|task| task.wait.unwrap_or(0.0) + task.blocked).sum();
@@ -124,6 +125,23 @@ impl Sum {
 
     pub(super) fn demand(&self) -> f64 {
         self.run + self.wait + self.blocked
+    }
+}
+
+/// Waiting for disks that samples of states miss, since each wait is shorter than they are apart, to those that read and
+/// write, by their bytes.
+fn share_stall(frame: &Frame, tasks: &mut [Task<'_>]) {
+    let iowait: f64 = frame.cpus.iter().filter_map(|cpu| cpu.shares).map(|shares| shares.iowait).sum();
+    let pressure = frame.pressure("io").and_then(|row| row.stall.some_ratio).unwrap_or(0.0);
+    let missed = iowait.max(pressure) - tasks.iter().map(|task| task.blocked).sum::<f64>();
+    let bytes = |process: &Process| {
+        process.read_bytes_per_second.unwrap_or(0.0) + process.write_bytes_per_second.unwrap_or(0.0)
+    };
+    let all: f64 = tasks.iter().map(|task| bytes(task.process)).sum();
+    if missed > 0.02 && missed.is_finite() && all > 0.0 && all.is_finite() {
+        for task in tasks {
+            task.blocked += missed * bytes(task.process) / all;
+        }
     }
 }
 

@@ -4,13 +4,16 @@ use super::resource::{FULL, FULL_LEAVES, Member, Waits};
 use super::{Inputs, ResourceKind, sections};
 use crate::frame::Disk;
 use crate::locale::resource::note;
-use crate::rules::{Subject, disk_saturated, parts};
+use crate::rules::{Subject, parts};
 use std::sync::Arc;
 
 /// A queue of so many requests is one; half of that still.
 const DEEP: f64 = 4.0;
 /// Against its latency without a queue.
 const SLOWER: f64 = 3.0;
+/// Latency in ms of a drive that requests queue for where its latency without a queue was never seen: without moving
+/// parts, and with them.
+const SLOW: (f64, f64) = (5.0, 30.0);
 /// Utilisation from which on an unreadable queue could be what limits.
 const BUSY: f64 = 0.3;
 
@@ -37,7 +40,7 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     let (ms, depth) = (disk.await_ms.value(), disk.queue_depth);
     let unknown = ms.is_none() && depth.is_none() && share >= FULL;
     let quiet = inputs.quiet_ms.get(&disk.name).copied();
-    let least = disk_saturated_await(inputs, spins);
+    let least = if spins { SLOW.1 } else { SLOW.0 };
     let slow = |times: f64| match (ms, quiet) {
         (Some(ms), Some(quiet)) => ms >= times * quiet && ms >= 0.3,
         (Some(ms), None) => ms >= least * times / SLOWER,
@@ -64,10 +67,6 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     let mut member = member.waits(wait, demand, waits);
     member.resource.used = ms.map(|ms| (ms, "ms"));
     Some(member)
-}
-
-fn disk_saturated_await(inputs: &Inputs<'_>, spins: bool) -> f64 {
-    inputs.limit(if spins { &disk_saturated::AWAIT_ROTATING } else { &disk_saturated::AWAIT })
 }
 
 /// Share of their time that load-bearing tasks wait for a disk, whether that is a stand-in, and their demand.

@@ -38,7 +38,9 @@ pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Re
     };
     let others = kinds.iter().filter_map(|kind| resources.get(*kind));
     let beside = [Verdict::HasHeadroom, Verdict::LatencyBound, Verdict::Unknown];
-    others.filter(|resource| beside.contains(&resource.verdict)).collect()
+    // A disk that is always busy may take more, but nobody would call that headroom.
+    let busy = |resource: &Resource| resource.share.is_some_and(|share| share >= resource.limit_at);
+    others.filter(|resource| beside.contains(&resource.verdict) && !busy(resource)).collect()
 }
 
 /// The same as a line: `has headroom: NIC (eth0 in 12%, eth0 out 42% of 25.0 Gbit/s), disk (sda 3% busy); unknown: memory

@@ -27,7 +27,8 @@ impl From<bottleneck::Waits> for Waits {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Resource {
-    resource: ResourceKind,
+    #[serde(rename = "resource")]
+    kind: ResourceKind,
     verdict: Verdict,
     /// Its utilisation: a fraction of its capacity.
     share: Option<f64>,
@@ -57,7 +58,7 @@ pub struct Resource {
 impl From<&bottleneck::Resource> for Resource {
     fn from(resource: &bottleneck::Resource) -> Self {
         Self {
-            resource: resource.kind,
+            kind: resource.kind,
             verdict: resource.verdict,
             share: resource.share,
             limit_at: resource.limit_at,
@@ -85,7 +86,8 @@ pub fn resources(resources: &Resources) -> Vec<Resource> {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct Next {
-    resource: ResourceKind,
+    #[serde(rename = "resource")]
+    kind: ResourceKind,
     subject: Option<String>,
     name: Option<String>,
     /// Its utilisation now.
@@ -136,7 +138,7 @@ pub fn bottleneck(answer: &bottleneck::Bottleneck, since: Option<String>) -> Bot
     let subject = |resource: &bottleneck::Resource| resource.subject.as_ref().map(|subject| safe(subject.to_string()));
     let name = |resource: &bottleneck::Resource| (!resource.name.is_empty()).then(|| safe(&resource.name));
     let next = answer.next.as_ref().map(|next| Next {
-        resource: next.resource.kind,
+        kind: next.resource.kind,
         subject: subject(&next.resource),
         name: name(&next.resource),
         share: next.resource.share,

@@ -1,10 +1,13 @@
 //! When findings opened and cleared.
 
 use super::Judgement;
+use crate::bottleneck::Bottleneck;
 use crate::locale::judge as text;
 use crate::rules::{Finding, Severity, Subject};
 use std::sync::Arc;
 
+/// Stands for a rule where the answer changed: a limit was reached or left.
+pub const LIMIT: &str = "limit";
 /// Maximum changes; the oldest are dropped first.
 pub const MAX_CHANGES: usize = 4096;
 
@@ -46,6 +49,9 @@ impl Change {
     /// `NIC-01 opened: …`.
     pub fn text(&self) -> String {
         let (rule, title) = (&self.rule, &self.title);
+        if **rule == *LIMIT {
+            return title.to_string();
+        }
         if self.came { text::Opened { rule, title }.to_string() } else { text::Cleared { rule, title }.to_string() }
     }
 }
@@ -156,7 +162,28 @@ impl Timeline {
 pub fn changes(before: &Judgement, after: &Judgement, at: At) -> Vec<Change> {
     let (went, came) = difference(before, after);
     let went = went.into_iter().map(|finding| Change::of(finding, false, at));
-    went.chain(came.into_iter().map(|finding| Change::of(finding, true, at))).collect()
+    let findings = went.chain(came.into_iter().map(|finding| Change::of(finding, true, at)));
+    limits(&before.bottleneck, &after.bottleneck, at).into_iter().chain(findings).collect()
+}
+
+/// A limit that is reached or left; from one limit to another both.
+fn limits(before: &Bottleneck, after: &Bottleneck, at: At) -> Vec<Change> {
+    let of = |answer: &Bottleneck| {
+        let resource = answer.resource.as_ref().filter(|_| answer.is_limit())?;
+        Some((answer.verdict, resource.kind, resource.subject.clone().unwrap_or(Subject::Host)))
+    };
+    let (old, new) = (of(before), of(after));
+    if old == new {
+        return Vec::new();
+    }
+    let At { sample, wall_ns, mono_ns } = at;
+    let title: Arc<str> = after.headline().into();
+    let change = |came, (_, _, subject)| {
+        let (rule, title) = (LIMIT.into(), Arc::clone(&title));
+        Change { sample, wall_ns, mono_ns, came, rule, subject, severity: Severity::Info, title }
+    };
+    let went = old.map(|limit| change(false, limit));
+    went.into_iter().chain(new.map(|limit| change(true, limit))).collect()
 }
 
 /// The findings of only the first, and of only the second judgement.
@@ -174,7 +201,9 @@ pub fn difference<'a>(before: &'a Judgement, after: &'a Judgement) -> (Vec<&'a F
 #[cfg(test)]
 mod tests {
     use super::{At, Change, MAX_CHANGES, Timeline, changes};
+    use crate::bottleneck::{Bottleneck, Confidence, Outcome, Resource, ResourceKind};
     use crate::judge::Judgement;
+    use crate::locale::Text;
     use crate::rules::{self, Finding, Severity, Subject};
     use proptest::prelude::*;
 
@@ -209,6 +238,29 @@ mod tests {
         assert_eq!(changed(&alone, &caused), [("NIC-01".to_owned(), true)]);
         assert_eq!(changed(&caused, &judged(&["IO-01"])).len(), 3);
         assert_eq!(changed(&caused, &caused), []);
+    }
+
+    #[test]
+    fn a_limit_that_is_reached_or_left_is_a_change() {
+        let answer = |cpu: Option<u32>| {
+            let resource = cpu.map(|cpu| {
+                let resource = Resource::unknown(ResourceKind::Core, Text::EMPTY);
+                Resource { subject: Some(Subject::Cpu(cpu)), ..resource }
+            });
+            let verdict = if resource.is_some() { Outcome::Limited } else { Outcome::NotSaturated };
+            let confidence = Confidence::High;
+            let bottleneck = Bottleneck { verdict, resource, confidence, samples: 20, ..Bottleneck::default() };
+            Judgement { bottleneck, ..Judgement::default() }
+        };
+        let texts = |before, after| -> Vec<(bool, String)> {
+            let all = changes(&answer(before), &answer(after), At::default());
+            all.into_iter().map(|change| (change.came, change.text())).collect()
+        };
+        assert_eq!(texts(None, None), []);
+        assert_eq!(texts(Some(3), Some(3)), []);
+        assert_eq!(texts(None, Some(3)), [(true, "limited by core 3".to_owned())]);
+        assert_eq!(texts(Some(3), None), [(false, "nothing at its limit".to_owned())]);
+        assert_eq!(texts(Some(3), Some(4)).len(), 2);
     }
 
     #[test]

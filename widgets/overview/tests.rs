@@ -56,8 +56,9 @@ fn resource(frame: &Frame, name: &str) -> String {
     with(frame, Charset::Unicode, |cx| {
         // One resource to a row.
         let picture = text(&drawn(&mut Overview::new(), cx, 39, 60));
-        let cell =
-            |line: &&str| line.trim_start().strip_prefix(['▲', '✓', '?']).is_some_and(|line| line.starts_with(name));
+        let cell = |line: &&str| {
+            line.trim_start().strip_prefix(['▲', '●', '◦', '✓', '?']).is_some_and(|line| line.starts_with(name))
+        };
         let line = picture.lines().find(cell).unwrap_or_default();
         let words =
             line.split_whitespace().filter(|word| !word.chars().all(|c| ('▁'..='█').contains(&c) || "━─╸".contains(c)));
@@ -69,7 +70,7 @@ fn resource(frame: &Frame, name: &str) -> String {
 fn resources_tell_unknown_from_none() {
     let mut frame = demo::server();
     assert_eq!(resource(&frame, "nic"), "✓nic 4% ↓4% ↑2% eth0");
-    assert_eq!(resource(&frame, "remote"), "▲remote 61% postgres 7741");
+    assert_eq!(resource(&frame, "remote"), "◦remote 61% postgres 7741");
     // A second interface whose capacity nobody knows: nobody can rule the network out.
     frame.nics[2].capacity_mbps = Known::None;
     frame.nics[2].utilisation = None;
@@ -105,12 +106,12 @@ fn the_bottleneck_is_named_where_there_is_room() {
     for (width, height) in [(80, 24), (120, 40), (200, 60)] {
         let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, height)));
         let first = picture.lines().next().unwrap_or_default();
-        assert!(first.contains("▲ bottleneck: disk nvme1n1 98% busy"), "{first}");
+        assert!(first.contains("▲ limited by CPU quota broker-0 98% of 4 cores"), "{first}");
     }
     let mut calm = demo::tiny();
     calm.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(topotop_model::frame::CpuShares::default()));
     let picture = with(&calm, Charset::Ascii, |cx| text(&drawn(&mut Overview::new(), cx, 80, 24)));
-    assert!(picture.lines().next().unwrap_or_default().starts_with(" + no bottleneck"), "{picture}");
+    assert!(picture.lines().next().unwrap_or_default().starts_with(" - idle, nothing at its limit"), "{picture}");
 }
 
 #[test]

@@ -223,3 +223,22 @@ fn a_full_accept_queue_limits_unless_who_accepts_is_held_up() {
     frame.processes = vec![process(10, "nginx", 0.97, 0.02)];
     assert_eq!(limit(&frame), Some(ResourceKind::Thread));
 }
+
+#[test]
+fn waits_shorter_than_samples_are_apart_are_known_from_pressure() {
+    let mut frame = machine(&[0.2, 0.1]);
+    let memory = CgroupMemory {
+        current_bytes: Known::Value(128 << 20),
+        limit_bytes: Known::Value(128 << 20),
+        effective_limit_bytes: Known::Value(128 << 20),
+        refault_file_per_second: Some(4000.0),
+        ..CgroupMemory::default()
+    };
+    frame.cgroups = vec![Cgroup { path: "/job".into(), version: 1, memory: Some(memory), ..Cgroup::default() }];
+    let reader = Process { cgroup: "/job".into(), read_bytes_per_second: Some(16e6), ..process(10, "fio", 0.2, 0.0) };
+    frame.processes = vec![reader];
+    assert_eq!(limit(&frame), None);
+    let stall = PressureStall { some_ratio: Some(0.7), ..PressureStall::default() };
+    frame.pressure = vec![Pressure { resource: "io".into(), stall }];
+    assert_eq!(limit(&frame), Some(ResourceKind::Memory));
+}

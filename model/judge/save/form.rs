@@ -17,9 +17,9 @@ const MAX_WORDS: usize = 4096;
 const MAX_WORD: usize = 256;
 const SEVERITIES: [Severity; 3] = [Severity::Info, Severity::Warning, Severity::Critical];
 
-/// Samples with rates, states, series, what limits.
+/// Samples with rates, states, series, what limits if anything was seen.
 #[derive(Serialize, Deserialize)]
-struct JudgeForm(u64, Vec<StateForm>, Vec<SeriesForm>, Option<LimitsForm>);
+struct JudgeForm(u64, Vec<StateForm>, Vec<SeriesForm>, Vec<LimitsForm>);
 
 /// Rule, subject, times, and what the rule found.
 #[derive(Serialize, Deserialize)]
@@ -109,14 +109,19 @@ pub(super) fn write(judge: &Judge) -> Vec<u8> {
         SeriesForm(rule.to_string(), subject.to_string(), values.collect())
     });
     // Writing numbers and texts to memory cannot fail.
-    serde_json::to_vec(&JudgeForm(judge.samples, states, series.collect(), LimitsForm::of(&judge.limits)))
-        .unwrap_or_default()
+    serde_json::to_vec(&JudgeForm(
+        judge.samples,
+        states,
+        series.collect(),
+        LimitsForm::of(&judge.limits).into_iter().collect(),
+    ))
+    .unwrap_or_default()
 }
 
 pub(super) fn read(settings: &Settings, text: &[u8]) -> Option<Judge> {
     let JudgeForm(samples, states, series, limits) = serde_json::from_slice(text).ok()?;
     let samples = samples.min(u64::MAX / 2);
-    let limits = match limits {
+    let limits = match limits.into_iter().next() {
         Some(limits) => limits.state()?,
         None => bottleneck::State::default(),
     };

@@ -7,7 +7,7 @@ use crate::app::transport::{RecordingIndex, by_own_time};
 use crate::source::Sample;
 use std::sync::Arc;
 use topotop_model::Window;
-use topotop_model::bottleneck::Bottleneck;
+use topotop_model::bottleneck::{Bottleneck, settled};
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::history::Headline;
@@ -233,9 +233,13 @@ impl ReplayBuffer {
         Some(Sample { frame: Arc::clone(&self.frame), history, judgement, timeline })
     }
 
-    /// What limits at the sample that is shown.
+    /// What limits at the sample that is shown; by that sample alone where those before it were not judged.
     pub(super) fn bottleneck(&self) -> Bottleneck {
-        self.judging.judgement().bottleneck.clone()
+        let judgement = self.judging.judgement();
+        if judgement.resources.is_empty() {
+            return settled(&self.frame, &judgement.findings, self.judging.settings()).1;
+        }
+        judgement.bottleneck.clone()
     }
 
     /// The recording as a whole.

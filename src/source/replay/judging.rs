@@ -53,6 +53,11 @@ impl ReplayJudge {
         }
     }
 
+    /// Its settings.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Another sample is to be shown: judging has its time from now on.
     pub(super) fn begin(&mut self) {
         self.until = Instant::now() + BUDGET;
