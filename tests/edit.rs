@@ -32,7 +32,7 @@ fn documents(dir: &Path, file: &str) -> Vec<Value> {
     let document = |line: &str| {
         let mut document: Value = serde_json::from_str(line).expect("JSON");
         // What is judged depends on what went before, which a part does not have.
-        for key in ["rules", "findings", "resources"] {
+        for key in ["rules", "findings", "bottleneck", "resources"] {
             document.as_object_mut().and_then(|document| document.remove(key));
         }
         document

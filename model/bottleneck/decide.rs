@@ -133,7 +133,7 @@ fn answer(
     let since = limiting.and_then(|member| member.resource.since).unwrap_or(held.since);
     let confidence = match limiting {
         Some(member) if member.proxy => Confidence::Medium,
-        _ if !outcome_is_known(state) => Confidence::Low,
+        _ if held.outcome == Outcome::Inconclusive => Confidence::Low,
         _ => Confidence::High,
     };
     Bottleneck {

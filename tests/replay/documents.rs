@@ -24,7 +24,7 @@ fn lines(output: &Output) -> Vec<String> {
 fn facts(document: &str) -> String {
     let mut document: serde_json::Value = serde_json::from_str(document).expect("a document");
     let keys = document.as_object_mut().expect("an object");
-    keys.retain(|key, _| !["rules", "findings", "resources"].contains(&key.as_str()));
+    keys.retain(|key, _| !["rules", "findings", "bottleneck", "resources"].contains(&key.as_str()));
     document.to_string()
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use topotop_model::fix::{Item, Plan, Resolved, Surroundings};
 use topotop_model::frame::NicRates;
 use topotop_model::journal::{Applied, Because, Outcome};
+use topotop_model::judge::{Judgement, Settings};
 use topotop_model::recording::{FixState, What};
 use topotop_model::testkit as demo;
 use topotop_widgets::fix::{Button, Doing, Stage};
@@ -30,7 +31,10 @@ fn changed(second: u64, after: impl Fn(&mut NicRates)) -> Sample {
     for nic in frame.nics.iter_mut().filter(|_| second > 30) {
         after(&mut nic.rx);
     }
-    Sample { frame: Arc::new(frame), judgement: Arc::new(demo::sick()), ..Sample::default() }
+    let sick = demo::sick();
+    let (resources, bottleneck) = topotop_model::bottleneck::settled(&frame, &sick.findings, &Settings::default());
+    let judgement = Judgement { resources, bottleneck, ..sick };
+    Sample { frame: Arc::new(frame), judgement: Arc::new(judgement), ..Sample::default() }
 }
 
 fn app() -> App {
@@ -182,7 +186,9 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     let [(65, Order::Verdict(7, verdict))] = verdicts.as_slice() else { panic!("{verdicts:?}") };
     assert_eq!(verdict.name, "improved", "{verdict:?}");
     let picture = text(&mut app);
-    for part in ["Verdict: improved", "packets received of nic:eth0", "+50%", "Bottleneck now", "U undo"] {
+    for part in
+        ["Verdict: improved", "packets received of nic:eth0", "+50%", "Now: limited by CPU quota broker-0", "U undo"]
+    {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
     let effects = press(&mut app, KeyCode::Char('U'));
