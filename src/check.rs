@@ -58,8 +58,9 @@ impl FailOn {
     }
 }
 
-fn fail_on(text: &str) -> Result<FailOn, String> {
-    if text == "limited" { Ok(FailOn::Limited) } else { severity(text).map(FailOn::Severity) }
+fn fail_on(level: &str) -> Result<FailOn, String> {
+    let level = if level == "limited" { Ok(FailOn::Limited) } else { severity(level).map(FailOn::Severity) };
+    level.map_err(|_| text::FAIL_ON.to_string())
 }
 
 pub(crate) fn severity(text: &str) -> Result<Severity, String> {

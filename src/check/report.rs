@@ -78,7 +78,7 @@ fn resources(resources: &Resources, out: &mut impl Write) -> io::Result<()> {
         let about = [resource.owner(), resource.figure(), resource.note.to_string()];
         let about: Vec<&str> = about.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
         let (label, verdict) = (resource.kind.label(), resource.verdict.label());
-        writeln!(out, "  {label:<14} {verdict:<13} {}", printable(&about.join("  ")))?;
+        writeln!(out, "  {label:<16} {verdict:<13} {}", printable(&about.join("  ")))?;
     }
     Ok(())
 }

@@ -36,6 +36,8 @@ pub(crate) struct Seen {
     /// What is known of the place that fixes would be applied from.
     pub(super) surroundings: Surroundings,
     pub(super) last: Judgement,
+    /// Nobody reads the documents any more.
+    ended_by_reader: bool,
     /// A capture has the samples that it has.
     pub(super) captured: bool,
     /// What limited.
@@ -81,7 +83,7 @@ impl Seen {
 
     /// True where there were fewer samples than an answer needs.
     pub(super) fn is_too_short(&self) -> bool {
-        self.tally.last().is_collecting() && !self.captured
+        self.tally.last().is_collecting() && !self.captured && !self.ended_by_reader
     }
 
     pub(super) fn worst(&self) -> Option<Severity> {
@@ -135,7 +137,8 @@ impl<'a> Watch<'a> {
         let options = Options { judgement: Some(&judgement), settings, ..Options::default() };
         let told = self.lines.as_mut().map(|out| json::write(&frame, &options, out).and_then(|()| out.flush()));
         self.seen.take(&frame, judgement, &mut self.first);
-        !matches!(told, Some(Err(_)))
+        self.seen.ended_by_reader = matches!(told, Some(Err(_)));
+        !self.seen.ended_by_reader
     }
 
     /// Takes a whole recording, and says of which host it is.
