@@ -6,7 +6,8 @@ mod login;
 mod routes;
 
 use crate::Root;
-use crate::parse::{fields, hex, lines, number, trim};
+use crate::parse::lines;
+use crate::rights::holder;
 use routes::Routes;
 use std::net::IpAddr;
 use std::path::Path;
@@ -31,51 +32,6 @@ const PROGRAMS: [&str; 14] = [
     "kubectl",
 ];
 
-/// Capabilities by their number (linux/capability.h).
-const CAPABILITIES: [&str; 41] = [
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "DAC_READ_SEARCH",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "SETGID",
-    "SETUID",
-    "SETPCAP",
-    "LINUX_IMMUTABLE",
-    "NET_BIND_SERVICE",
-    "NET_BROADCAST",
-    "NET_ADMIN",
-    "NET_RAW",
-    "IPC_LOCK",
-    "IPC_OWNER",
-    "SYS_MODULE",
-    "SYS_RAWIO",
-    "SYS_CHROOT",
-    "SYS_PTRACE",
-    "SYS_PACCT",
-    "SYS_ADMIN",
-    "SYS_BOOT",
-    "SYS_NICE",
-    "SYS_RESOURCE",
-    "SYS_TIME",
-    "SYS_TTY_CONFIG",
-    "MKNOD",
-    "LEASE",
-    "AUDIT_WRITE",
-    "AUDIT_CONTROL",
-    "SETFCAP",
-    "MAC_OVERRIDE",
-    "MAC_ADMIN",
-    "SYSLOG",
-    "WAKE_ALARM",
-    "BLOCK_SUSPEND",
-    "AUDIT_READ",
-    "PERFMON",
-    "BPF",
-    "CHECKPOINT_RESTORE",
-];
-
 /// Reads them. Of a captured machine only its files are known: no user is logged in there.
 pub fn read(root: &Root) -> Surroundings {
     let routes = Routes::read(root);
@@ -97,20 +53,6 @@ pub fn read(root: &Root) -> Surroundings {
 /// Capabilities in effect: `CAP_NET_ADMIN`.
 pub fn capabilities(root: &Root) -> Vec<String> {
     holder(root).0
-}
-
-/// Effective capabilities and user.
-pub(crate) fn holder(root: &Root) -> (Vec<String>, u32) {
-    let mut bytes = Vec::new();
-    if root.read("proc/self/status", &mut bytes).is_err() {
-        return (Vec::new(), rustix::process::geteuid().as_raw());
-    }
-    let value = |name: &[u8]| lines(&bytes).find_map(|line| line.strip_prefix(name));
-    let mask = value(b"CapEff:").and_then(|field| hex(trim(field))).unwrap_or_default();
-    let held = CAPABILITIES.iter().enumerate().filter(|(bit, _)| mask >> bit & 1 == 1);
-    let uid = value(b"Uid:").and_then(|field| number(fields(field).nth(1)?));
-    let uid = uid.map_or_else(|| rustix::process::geteuid().as_raw(), |uid| uid as u32);
-    (held.map(|(_, name)| format!("CAP_{name}")).collect(), uid)
 }
 
 /// Those that are there, and the scripts of services that a plan may start.

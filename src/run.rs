@@ -14,6 +14,7 @@ use crate::{
     capture, catalogue, check, diff, dump, edit, fix, help, manual, metrics, preflight, replay, runtime, snapshot,
     starter, startup,
 };
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,6 +27,13 @@ use topotop_model::locale::error as errors;
 /// The default time between samples.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// The metrics that a command line and its configuration ask for.
+fn asked(words: &mut dyn Iterator<Item = OsString>) -> Option<Vec<Metric>> {
+    let cli = help::parse(words).ok()?;
+    let config = Config::load(cli.global.config.as_deref()).ok()?;
+    crate::metrics::asked(&cli.global, &config).ok()
+}
+
 /// Runs the command: 0 for success, 2 for an error.
 pub fn run() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -36,7 +44,7 @@ pub fn run() -> ExitCode {
     }
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
-        Some(verb) if verb == starter::VERB => return starter::helper(arguments),
+        Some(verb) if verb == starter::VERB => return starter::helper(arguments, asked),
         Some(verb) if verb == starter::GATE => return starter::gate(arguments),
         _ => {}
     }

@@ -78,7 +78,11 @@ fn the_command_and_its_end_are_cut_out_together() {
     let info = info(dir.path(), "load.rec");
     let kinds: Vec<&str> =
         info["events"].as_array().expect("events").iter().filter_map(|event| event["kind"].as_str()).collect();
-    assert_eq!((kinds.as_slice(), &info["samples"]), (&["start", "mark", "exit"][..], &40.into()));
+    assert_eq!(
+        (kinds.as_slice(), &info["samples"]),
+        (&["start", "mark", "exit"][..], &41.into()),
+        "with the sample that came after its end"
+    );
     let text = written(dir.path(), &["diff", "load.rec", "load.rec"]);
     assert!(text.contains("command `pgbench`"), "{text}");
 }

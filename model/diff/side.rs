@@ -1,8 +1,12 @@
 //! One side of a comparison: frames folded one at a time into bounded series.
 
+mod entry;
+
+pub(super) use entry::{Entry, Kind};
+
 use super::facts::Settings;
-use super::metric::{Absent, Join, Metric, Read};
-use super::metrics::{self, Table};
+use super::metric::{Absent, Metric, Read};
+use super::metrics;
 use super::outcome::Watch;
 use super::series::{Clock, Series};
 use super::subject::{Names, Subject};
@@ -10,75 +14,6 @@ use crate::Stamp;
 use crate::frame::{Cgroup, Frame, Process, Topology};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Kinds of subject, in the order of [`metrics::ALL`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Host,
-    Cpu,
-    Node,
-    Pressure,
-    Nic,
-    Queue,
-    Irq,
-    Softirq,
-    Cgroup,
-    Disk,
-    Process,
-    Metric,
-}
-
-impl Kind {
-    pub(super) fn table(self) -> Table {
-        metrics::ALL.get(self as usize).copied().unwrap_or_default()
-    }
-
-    /// Subjects of one kind that are followed at most: names are hostile, and a day has many processes.
-    fn most(self) -> usize {
-        match self {
-            Self::Cpu | Self::Node | Self::Host => usize::MAX,
-            Self::Process | Self::Cgroup | Self::Irq | Self::Queue => 4096,
-            Self::Pressure | Self::Nic | Self::Softirq | Self::Disk | Self::Metric => 1024,
-        }
-    }
-}
-
-/// The series of one subject.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) kind: Kind,
-    pub(super) subject: Subject,
-    /// What it belongs to where its name does not say: the interface of an interrupt.
-    pub(super) owner: Option<Subject>,
-    /// The unit that its user gave it; hostile.
-    pub(super) unit: Arc<str>,
-    /// By the place of the metric in the kind's table.
-    pub(super) series: Vec<Series>,
-    now: Vec<(f64, u32)>,
-}
-
-impl Entry {
-    fn new(kind: Kind, subject: Subject) -> Self {
-        let count = kind.table().len();
-        Self {
-            kind,
-            subject,
-            owner: None,
-            unit: "".into(),
-            series: vec![Series::default(); count],
-            now: vec![(0.0, 0); count],
-        }
-    }
-
-    fn finish(&mut self, block: usize) {
-        for ((metric, series), now) in self.kind.table().iter().zip(&mut self.series).zip(&mut self.now) {
-            let (sum, count) = std::mem::take(now);
-            if count > 0 {
-                series.add(block, if metric.join == Join::Mean { sum / f64::from(count) } else { sum });
-            }
-        }
-    }
-}
 
 /// Everything that is kept of a recording, or of a span of one: its room does not grow with its length.
 #[derive(Debug, Default)]

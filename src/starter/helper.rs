@@ -1,8 +1,6 @@
 //! The helper's side: a thread for each program.
 
 use super::{BADLY, DENIED, EXHAUSTED, NOT_FOUND, STARTED, WELL};
-use crate::config::Config;
-use crate::{help, metrics};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -16,7 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use topotop_collectors::metrics::{OwnChild, Source, Started as _, start};
+use topotop_collectors::metrics::{Metric, OwnChild, Source, Started as _, start};
 use topotop_model::Reason;
 
 /// The hidden verb.
@@ -24,8 +22,12 @@ pub(crate) const VERB: &str = "__start-programs";
 /// How often a program is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Runs it: the number of a descriptor, then the command line that topotop was started with.
-pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+/// Runs it: the number of a descriptor, then the command line that topotop was started with, which says what metrics are
+/// asked for.
+pub(crate) fn run(
+    mut arguments: impl Iterator<Item = OsString>,
+    asked: impl FnOnce(&mut dyn Iterator<Item = OsString>) -> Option<Vec<Metric>>,
+) -> ExitCode {
     let number = arguments.next().and_then(|word| word.to_str()?.parse().ok());
     let Some(socket) = number.and_then(topotop_collectors::sys::inherited::take) else { return ExitCode::from(2) };
     // What the terminal's keys end is topotop; this process ends after it. Programs that are started have the usual
@@ -37,9 +39,7 @@ pub(crate) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         }
     }
     let words = std::iter::once(OsString::from("topotop")).chain(arguments);
-    let Ok(cli) = help::parse(words) else { return ExitCode::from(2) };
-    let Ok(config) = Config::load(cli.global.config.as_deref()) else { return ExitCode::from(2) };
-    let Ok(metrics) = metrics::asked(&cli.global, &config) else { return ExitCode::from(2) };
+    let Some(metrics) = asked(&mut words.into_iter()) else { return ExitCode::from(2) };
     let programs: BTreeMap<String, Vec<String>> = metrics
         .into_iter()
         .filter_map(|metric| match metric.source {

@@ -29,9 +29,9 @@ fn start(arguments: &[&str], mark: &str) -> Child {
 }
 
 fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let begun = Instant::now();
+    let (begun, patience) = (Instant::now(), Duration::from_secs(20));
     while !done() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{what}");
+        assert!(begun.elapsed() < patience, "{what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -111,7 +111,7 @@ fn the_bottleneck_is_named_where_there_is_room() {
     let mut calm = demo::tiny();
     calm.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(topotop_model::frame::CpuShares::default()));
     let picture = with(&calm, Charset::Ascii, |cx| text(&drawn(&mut Overview::new(), cx, 80, 24)));
-    assert!(picture.lines().next().unwrap_or_default().starts_with(" - idle, nothing at its limit"), "{picture}");
+    assert!(picture.lines().next().unwrap_or_default().starts_with(" + nothing at its limit"), "{picture}");
 }
 
 #[test]
