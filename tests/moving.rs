@@ -69,7 +69,8 @@ fn wrong(case: &Case) -> Vec<String> {
     for (rule, severity, part) in case.finds {
         let fits = |(id, rank_of, title): &&Found| id == rule && *rank_of >= rank(severity) && title.contains(part);
         if !found.iter().any(|finding| fits(&finding)) {
-            wrong.push(format!("{rule} {severity} …{part}… is missing"));
+            let titles: Vec<&str> = found.iter().map(|(_, _, title)| title.as_str()).collect();
+            wrong.push(format!("{rule} {severity} …{part}… is missing; found: {titles:?}"));
         }
     }
     for (rule, severity, title) in &found {

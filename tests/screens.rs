@@ -10,7 +10,7 @@ use topotop::source::{About, Sample};
 use topotop::view;
 use topotop_model::frame::Frame;
 use topotop_model::history::History;
-use topotop_model::judge::Timeline;
+use topotop_model::judge::{Judgement, Settings, Timeline};
 use topotop_model::locale::Text;
 use topotop_model::testkit as demo;
 use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Theme};
@@ -27,7 +27,9 @@ fn app(frame: Frame, charset: Charset) -> App {
         history.push(&demo::server_at(second));
     }
     let sick = &*frame.host.name == "db-17";
-    let judgement = Arc::new(if sick { demo::sick() } else { demo::healthy() });
+    let judgement = if sick { demo::sick() } else { demo::healthy() };
+    let (resources, bottleneck) = topotop_model::bottleneck::settled(&frame, &judgement.findings, &Settings::default());
+    let judgement = Arc::new(Judgement { resources, bottleneck, ..judgement });
     let timeline = Arc::new(if sick { demo::timeline() } else { Timeline::default() });
     let sample = Sample { frame: Arc::new(frame), history: Arc::new(history), judgement, timeline };
     app.update(Msg::Sample(sample));

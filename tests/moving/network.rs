@@ -66,7 +66,7 @@ const CASES: &[Case] = &[
     Case {
         name: "threaded NAPI on one CPU",
         machine: threaded,
-        finds: &[("NIC-01", "warning", "1 of 8 combined channels, and CPU 1 is 95% softirq")],
+        finds: &[("NIC-01", "warning", "1 of 8 combined channels; CPU 1 is 95% softirq")],
         others: true,
         ..Case::QUIET
     },

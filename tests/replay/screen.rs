@@ -8,7 +8,7 @@ use topotop::keymap::Keymap;
 use topotop::source::Sample;
 use topotop::source::playback::{End, Playback};
 use topotop_model::history::History;
-use topotop_model::judge::{Change, Timeline};
+use topotop_model::judge::{Change, Judgement, Settings, Timeline};
 use topotop_model::recording::When;
 use topotop_model::testkit as demo;
 use topotop_widgets::parts::timebar::Bar;
@@ -58,13 +58,10 @@ fn app(charset: Charset) -> App {
     for second in (0..240).step_by(2) {
         history.push(&demo::server_at(second));
     }
-    let (judgement, timeline) = (Arc::new(demo::sick()), Arc::new(timeline()));
-    app.update(Msg::Sample(Sample {
-        frame: Arc::new(demo::server()),
-        history: Arc::new(history),
-        judgement,
-        timeline,
-    }));
+    let (frame, sick) = (demo::server(), demo::sick());
+    let (resources, bottleneck) = topotop_model::bottleneck::settled(&frame, &sick.findings, &Settings::default());
+    let (judgement, timeline) = (Arc::new(Judgement { resources, bottleneck, ..sick }), Arc::new(timeline()));
+    app.update(Msg::Sample(Sample { frame: Arc::new(frame), history: Arc::new(history), judgement, timeline }));
     app.update(Msg::Playback(Box::new(playback())));
     app
 }
