@@ -171,7 +171,9 @@ fn fold(given: &Given, judge: &judge::Settings) -> Result<(About, Side, FoundSid
         }
         newest = Some(frame);
     });
-    newest.iter().for_each(|frame| side.note_settings(frame));
+    if let Some(frame) = &newest {
+        side.note_settings(frame);
+    }
     let (first, last) = side.span().ok_or_else(|| format!("{}: no sample of it can be read", said.file))?;
     (said.from_wall_ns, said.to_wall_ns) = (first.wall_ns, last.wall_ns);
     said.seconds = last.mono_ns.saturating_sub(first.mono_ns) as f64 / 1e9;

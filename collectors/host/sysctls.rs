@@ -124,7 +124,7 @@ impl Collector for SysctlsCollector {
                 }
                 Ok(None) => gaps.add(&path, Reason::Malformed, ""),
                 Err(Reason::PermissionDenied) => {
-                    gaps.add(&path, Reason::PermissionDenied, &rights::needs(files.root, Needs::Files))
+                    gaps.add(&path, Reason::PermissionDenied, &rights::needs(files.root, Needs::Files));
                 }
                 Err(reason) => note(&mut gaps, &path, reason),
             }

@@ -22,29 +22,33 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
             stolen >= EXPLAINED * (stolen + queued)
         }
         // Where every CPU is full, each core and thread is.
-        (ResourceKind::Cpus, ResourceKind::Core | ResourceKind::Thread | ResourceKind::Cpuset) => true,
+        (ResourceKind::Cpus, ResourceKind::Core | ResourceKind::Thread | ResourceKind::Cpuset)
+        // Who accepts too late waits for something else.
+        | (
+            ResourceKind::Cpus
+            | ResourceKind::Core
+            | ResourceKind::Thread
+            | ResourceKind::Quota
+            | ResourceKind::Cpuset
+            | ResourceKind::Conntrack,
+            ResourceKind::Tcp,
+        )
+        | (ResourceKind::Memory, ResourceKind::Swap) => true,
         (ResourceKind::Cpus, ResourceKind::Softirq) => !is_uneven(inputs, effect),
         // A core full of interrupts is full.
         (ResourceKind::Softirq, ResourceKind::Core) => cause.resource.subject == effect.resource.subject,
         // A core that is crowded, or a group that is held, is why its threads do not get on.
-        (ResourceKind::Quota | ResourceKind::Cpuset, ResourceKind::Thread) => belongs(inputs, effect, cause),
+        (ResourceKind::Quota | ResourceKind::Cpuset, ResourceKind::Thread)
+        | (ResourceKind::Memory, ResourceKind::Thread | ResourceKind::Core) => belongs(inputs, effect, cause),
         // What a limit drives out has to be read again.
         (ResourceKind::Memory, ResourceKind::Disk) => {
             refaulted(inputs, cause) >= EXPLAINED * disk_bytes(inputs, effect)
         }
-        (ResourceKind::Memory, ResourceKind::Thread | ResourceKind::Core) => belongs(inputs, effect, cause),
         (ResourceKind::Memory, ResourceKind::IoThrottle) => {
             cause.resource.subject == effect.resource.subject || is_inside(effect, cause)
         }
         // What an I/O limit holds back never reaches the device.
         (ResourceKind::IoThrottle, ResourceKind::Disk) => effect.resource.share.is_none_or(|share| share < DEVICE),
-        // Who accepts too late waits for something else.
-        (
-            ResourceKind::Cpus | ResourceKind::Core | ResourceKind::Thread | ResourceKind::Quota | ResourceKind::Cpuset,
-            ResourceKind::Tcp,
-        ) => true,
-        (ResourceKind::Conntrack, ResourceKind::Tcp) => true,
-        (ResourceKind::Memory, ResourceKind::Swap) => true,
         (ResourceKind::Memory, ResourceKind::Memory) => {
             cause.resource.subject != Some(Subject::Host) && effect.resource.subject == Some(Subject::Host)
                 || is_inside(cause, effect)

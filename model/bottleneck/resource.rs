@@ -131,6 +131,7 @@ impl Resource {
 
 /// One of a kind (a disk, a group, a core) as measured in one sample.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Member {
     pub(super) resource: Resource,
     /// At its capacity, and still at it once it limits.

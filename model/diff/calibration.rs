@@ -70,6 +70,7 @@ fn recorded_noise_is_rarely_called_a_change() {
 
 /// The tables in docs/diff.md between the marks.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the tables ship as a file")]
 #[ignore = "writes docs/diff.md: make calibrate"]
 fn writes_the_tables() {
     let mut table = String::from(

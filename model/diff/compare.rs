@@ -279,7 +279,7 @@ impl Pair<'_> {
             return None;
         }
         if one.len().min(other.len()) < FEWEST {
-            row.reason = Some(self.too_few(parts, one_samples.min(other_samples)));
+            row.reason = Some(Self::too_few(parts, one_samples.min(other_samples)));
             return Some(row);
         }
         row.prepare([one, other], memory);
@@ -287,7 +287,7 @@ impl Pair<'_> {
     }
 
     /// Why there are too few values.
-    fn too_few(&self, parts: &[Part<'_>; 2], samples: u64) -> Reason {
+    fn too_few(parts: &[Part<'_>; 2], samples: u64) -> Reason {
         match parts.iter().position(Part::ended_early) {
             Some(side) => Reason::LoadEnded { after: side == 1 },
             None => Reason::TooFew { samples },

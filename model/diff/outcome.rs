@@ -2,7 +2,7 @@
 
 use super::compare::Comparison;
 use super::cost::{pairs, per_unit};
-use super::decide::{ALONE, Answer};
+use super::decide::{ALONE, Answer, Decision};
 use super::part::parts;
 use super::reason::Reason;
 use super::row::{Row, Verdict};
@@ -78,9 +78,8 @@ pub struct Tried<'a> {
 pub fn outcome(tried: Tried<'_>, load: Option<&Watch>, cost: Option<&Watch>, guards: &[Watch]) -> Outcome {
     let comparison = tried.comparison;
     let find = |watch: &Watch| comparison.row(&watch.subject, watch.metric);
-    let (load, row) = match load.map(|load| (load, find(load))) {
-        Some((load, Some(row))) => (load, row),
-        _ => return Outcome::Inconclusive { why: Reason::NoLoad },
+    let Some((load, Some(row))) = load.map(|load| (load, find(load))) else {
+        return Outcome::Inconclusive { why: Reason::NoLoad };
     };
     let measured = match measured(row, comparison) {
         Ok(measured) => measured,
@@ -105,7 +104,8 @@ pub fn outcome(tried: Tried<'_>, load: Option<&Watch>, cost: Option<&Watch>, gua
         return open(Verdict::Improved).unwrap_or(Outcome::Improved { cheaper: true });
     }
     let bound = row.decision.as_ref().map_or(0.0, |decision| decision.bound / row.before.map_or(1.0, |side| side.mean));
-    match why.or_else(|| (bound > SAME).then(|| row.decision.as_ref().map(|decision| decision.noise())).flatten()) {
+    let noise = || row.decision.as_ref().filter(|_| bound > SAME).map(Decision::noise);
+    match why.or_else(noise) {
         Some(why) => Outcome::Inconclusive { why },
         None => Outcome::NoChange { bound },
     }

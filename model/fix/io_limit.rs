@@ -65,14 +65,9 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let group = disk::held(case, &shared.disturber)?;
     let limit = limit(case, &shared)?;
     let (number, name) = (shared.number(), &shared.disk.name);
-    let title = text::Title {
-        cgroup: &shared.disturber.group,
-        limit: &limit.text(),
-        disk: &name,
-        victim: &shared.victim.group,
-    }
-    .to_string();
-    let mut plan = case.plan(FIX.id, title);
+    let (cgroup, victim) = (&shared.disturber.group, &shared.victim.group);
+    let title = text::Title { cgroup, limit: &limit.text(), disk: &name, victim };
+    let mut plan = case.plan(FIX.id, title.to_string());
     plan.identity = vec![group.identity(), Identity::Disk { name: name.to_string(), number: number.clone() }];
     let (file, value, property, unit) = limit.setting(group.version);
     let by_unit = format!("/dev/{name} {unit}");

@@ -74,7 +74,7 @@ fn significant(value: f64) -> String {
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
-        size if size >= 0.9995 || size < 1e-12 => format!("{value:.2}"),
+        size if !(1e-12..0.9995).contains(&size) => format!("{value:.2}"),
         size if size >= 0.001 => format!("{value:.4}"),
         _ => format!("{value:.2e}"),
     }

@@ -23,7 +23,9 @@ pub(crate) fn restore_on_crash(leave: &'static [u8]) {
     let first = BEFORE.set((unsafe { modes.assume_init() }, leave)).is_ok();
     OURS.store(true, Ordering::SeqCst);
     if first {
-        CRASHES.iter().for_each(|&signal| install(signal));
+        for &signal in &CRASHES {
+            install(signal);
+        }
     }
 }
 

@@ -75,9 +75,8 @@ pub(crate) fn forbid(decodes: bool) -> Result<(), String> {
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, arch).map_err(|error| error.to_string())?;
     let program: BpfProgram = filter.try_into().map_err(|error: seccompiler::BackendError| error.to_string())?;
     match seccompiler::apply_filter(&program) {
-        Ok(()) => Ok(()),
-        // A kernel without filters, or a sandbox that allows no others.
-        Err(seccompiler::Error::Prctl(_) | seccompiler::Error::Seccomp(_)) => Ok(()),
+        // A kernel without filters, or a sandbox that allows no others, goes without.
+        Ok(()) | Err(seccompiler::Error::Prctl(_) | seccompiler::Error::Seccomp(_)) => Ok(()),
         Err(error) => Err(error.to_string()),
     }
 }

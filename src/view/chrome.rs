@@ -100,15 +100,13 @@ fn clock(app: &App) -> (String, Role) {
         );
     }
     let mark = if unicode { "●" } else { "*" };
-    match app.overdue() {
-        Some(age) => (format!("{mark} {}", chrome::Late { age: &units::span(age) }), Role::Stale),
-        None => {
-            // Where times on screen are not UTC, the title says so.
-            let zone = Some(units::zone_name(stamp.wall_ns)).filter(|zone| zone != "UTC");
-            let zone = zone.map_or_else(String::new, |zone| format!(" {zone}"));
-            (format!("{mark} {}{zone}", chrome::Live { interval: &interval }), Role::Ok)
-        }
+    if let Some(age) = app.overdue() {
+        return (format!("{mark} {}", chrome::Late { age: &units::span(age) }), Role::Stale);
     }
+    // Where times on screen are not UTC, the title says so.
+    let zone = Some(units::zone_name(stamp.wall_ns)).filter(|zone| zone != "UTC");
+    let zone = zone.map_or_else(String::new, |zone| format!(" {zone}"));
+    (format!("{mark} {}{zone}", chrome::Live { interval: &interval }), Role::Ok)
 }
 
 /// How long the recording is and how large, or what is wrong with it.

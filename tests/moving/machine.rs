@@ -312,7 +312,7 @@ impl Machine {
 
     fn interrupt_files(&mut self) {
         let cpus = self.cpus();
-        let head: String = cpus.iter().map(|cpu| format!("{:>11}", format!("CPU{cpu}"))).collect();
+        let head = cpus.iter().map(|cpu| format!("{:>11}", format!("CPU{cpu}"))).collect::<Vec<_>>().concat();
         let mut interrupts = format!("      {head}\n");
         for irq in self.irqs.clone() {
             let _ = write!(interrupts, "{:>4}: ", irq.number);
@@ -359,7 +359,7 @@ impl Machine {
         let sum = |of: fn(&Node) -> u64| self.nodes.iter().map(of).sum::<u64>() << 10;
         let text = meminfo("", sum(|node| node.total_mib), sum(|node| node.free_mib));
         self.files.insert("proc/meminfo".to_owned(), text);
-        let lines: String = self.vmstat.iter().map(|(name, value)| format!("{name} {value}\n")).collect();
+        let lines = self.vmstat.iter().map(|(name, value)| format!("{name} {value}\n")).collect::<Vec<_>>().concat();
         self.files.insert("proc/vmstat".to_owned(), lines);
     }
 }

@@ -40,7 +40,7 @@ fn distances_and_shares_decide() {
 
 /// Pages by node of one mapping.
 fn maps(nodes: &[(u32, u64)]) -> String {
-    let pages: String = nodes.iter().map(|(node, gib)| format!(" N{node}={}", (gib << 30) / 4096)).collect();
+    let pages = nodes.iter().map(|(node, gib)| format!(" N{node}={}", (gib << 30) / 4096)).collect::<Vec<_>>().concat();
     let all: u64 = nodes.iter().map(|(_, gib)| (gib << 30) / 4096).sum();
     format!("7f0000000000 default anon={all} dirty={all}{pages} kernelpagesize_kB=4\n")
 }

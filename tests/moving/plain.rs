@@ -66,9 +66,9 @@ fn even_card() -> Machine {
 
 /// An instance on each of eight nodes, bound to its CPUs and its memory.
 fn eight_nodes() -> Machine {
-    let machine = Machine::new(8, 4).every_cpu(Ticks { user: 60, system: 5, ..Ticks::default() });
     const CPUS: [&str; 8] = ["0-3", "4-7", "8-11", "12-15", "16-19", "20-23", "24-27", "28-31"];
     const NODES: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+    let machine = Machine::new(8, 4).every_cpu(Ticks { user: 60, system: 5, ..Ticks::default() });
     (0..8u32).zip(CPUS).zip(NODES).fold(machine, |machine, ((node, cpus), mems)| {
         let worker = |cpu| Thread { comm: "java", cpu, run: 0.6, wait: 0.01, affinity: Some(cpus), state: 'R' };
         let pages = (2u64 << 30) / 4096;

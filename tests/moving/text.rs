@@ -2,6 +2,7 @@
 //! `{100-7}` loses 7 a second, and `{x100+7}` is written in hexadecimal.
 
 use crate::common::series::chance;
+use std::fmt::Write as _;
 
 /// How far a counter that moves by fits and starts is off its mean, in seconds of its rate.
 const FITS: f64 = 0.1;
@@ -16,7 +17,7 @@ pub(super) fn at(text: &str, second: u64) -> String {
         out.push_str(before);
         number += 1;
         match inside.strip_prefix('x') {
-            Some(inside) => out.push_str(&format!("{:08x}", value(inside, second, number))),
+            Some(inside) => write!(out, "{:08x}", value(inside, second, number)).expect("a string takes it"),
             None => out.push_str(&value(inside, second, number).to_string()),
         }
         rest = after;

@@ -99,6 +99,7 @@ impl Group {
 
 impl Machine {
     /// A process.
+    #[expect(clippy::too_many_lines, reason = "one file of /proc after another")]
     pub(crate) fn process(mut self, process: &Process) -> Self {
         let (pid, base) = (process.pid, format!("proc/{}", process.pid));
         let all = self.cpu_list();

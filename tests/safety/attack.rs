@@ -58,7 +58,7 @@ fn survives(what: &str, arguments: &[&str]) {
 }
 
 /// Changes bytes of a record's body, or what its head says, and sets its checksum right.
-fn mutate(bytes: &mut Vec<u8>, chance: &mut Chance) {
+fn mutate(bytes: &mut [u8], chance: &mut Chance) {
     let places: Vec<usize> = (HEADER_BYTES..bytes.len().saturating_sub(HEAD_BYTES))
         .filter(|&at| bytes.get(at..at + 3) == Some(&SYNC[..]) && Head::parse(&bytes[at..]).is_some())
         .collect();

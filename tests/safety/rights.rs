@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+const PATIENCE: Duration = Duration::from_secs(30);
+
 fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
@@ -35,13 +37,13 @@ fn status(path: &str) -> BTreeMap<String, String> {
 fn rights(pid: u32) -> Vec<(String, String)> {
     let begun = Instant::now();
     while status(&format!("/proc/{pid}/status"))["NoNewPrivs"] == "0" {
-        assert!(begun.elapsed() < Duration::from_secs(30), "rights are kept");
+        assert!(begun.elapsed() < PATIENCE, "rights are kept");
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(700));
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
     let mut found: Vec<(String, String)> = tasks
-        .filter_map(|task| {
+        .map(|task| {
             let fields = status(&format!("{}/status", task.expect("a thread").path().display()));
             assert_eq!(fields["CapEff"], fields["CapPrm"]);
             assert_eq!(fields["CapBnd"], fields["CapPrm"], "{fields:?}");
@@ -50,7 +52,7 @@ fn rights(pid: u32) -> Vec<(String, String)> {
                 ("0000000000000000", "0000000000000000")
             );
             assert_eq!((fields["NoNewPrivs"].as_str(), fields["Seccomp"].as_str()), ("1", "2"));
-            Some((fields["Name"].clone(), names(&fields["CapPrm"])))
+            (fields["Name"].clone(), names(&fields["CapPrm"]))
         })
         .collect();
     found.sort();

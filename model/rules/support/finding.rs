@@ -185,9 +185,8 @@ fn version_1(source: &'static str) -> &'static str {
     match source {
         "memory.current" => "memory.usage_in_bytes",
         "memory.max" => "memory.limit_in_bytes",
-        "memory.events max" => "memory.failcnt",
         "memory.events" => "memory.oom_control",
-        "memory.stat pgscan_direct, memory.events max" => "memory.failcnt",
+        "memory.events max" | "memory.stat pgscan_direct, memory.events max" => "memory.failcnt",
         "cpu.max" => "cpu.cfs_quota_us, cpu.cfs_period_us",
         other => other,
     }

@@ -85,7 +85,7 @@ impl StreamReader {
                     Ok(None) if stream.is_closed() => received.over = Some(After::Closed),
                     Ok(None) => received.over = Some(After::Broken(text::STREAM_INTERRUPTED.to_string())),
                     Err(error) => {
-                        received.over = Some(After::Broken(text::StreamInterruptedBy { error: &error }.to_string()))
+                        received.over = Some(After::Broken(text::StreamInterruptedBy { error: &error }.to_string()));
                     }
                 }
                 let over = received.over.is_some();
