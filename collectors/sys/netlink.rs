@@ -12,7 +12,7 @@ use std::time::Duration;
 const HEAD: usize = 16;
 /// NLMSG_ERROR, which also acknowledges, and NLMSG_DONE.
 const ERROR: u16 = 2;
-/// See [`ERROR`].
+/// See NLMSG_ERROR in linux/netlink.h.
 pub const DONE: u16 = 3;
 /// NLM_F_REQUEST.
 pub const REQUEST: u16 = 1;
