@@ -121,15 +121,19 @@ fn compare(global: &Global, args: &diff::DiffArgs) -> ExitCode {
 
 /// The worst finding decides.
 fn watch(global: &Global, args: &check::CheckArgs) -> ExitCode {
-    let checked =
-        config(global).and_then(|config| check::run(global, &config, args, || root(global), &plan(global, &config)?));
+    let checked = config(global).and_then(|config| {
+        let plan = reading(global, &config, !args.from.is_empty(), None)?;
+        check::run(global, &config, args, || root(global), &plan)
+    });
     checked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 
 /// The worst problem decides.
 fn before(global: &Global, args: &preflight::PreflightArgs) -> ExitCode {
-    let looked =
-        config(global).and_then(|config| preflight::run(&config, args, || root(global), &plan(global, &config)?));
+    let looked = config(global).and_then(|config| {
+        let plan = reading(global, &config, args.from.is_some(), None)?;
+        preflight::run(&config, args, || root(global), &plan)
+    });
     looked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
 

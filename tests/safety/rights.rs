@@ -124,7 +124,10 @@ fn everything_is_seen_with_what_is_kept() {
     let output = command.args(["snapshot", "--format", "json", "--interval", "300ms"]).output().expect("it runs");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let gaps = json["gaps"].as_array().cloned().unwrap_or_default();
-    let denied: Vec<_> = gaps.iter().filter(|gap| gap["reason"] == "permission_denied").collect();
+    // What every right cannot read either is no loss.
+    let beyond = |gap: &&serde_json::Value| gap["needs"].as_str().is_some_and(|needs| needs.starts_with("a security"));
+    let denied = gaps.iter().filter(|gap| gap["reason"] == "permission_denied" && !beyond(gap));
+    let denied: Vec<_> = denied.collect();
     assert!(denied.is_empty(), "{denied:?}");
     // Other users' processes too.
     assert!(json["processes"].as_array().is_some_and(|processes| processes.len() > 1));
@@ -177,7 +180,7 @@ fn a_folder_of_somebody_else_is_written_to_by_root() {
         [&["snapshot", "--format", "json", "-o"][..], &["record", "--for", "300ms", "--interval", "100ms", "-o"]]
     {
         let to = home.join(arguments[0]).display().to_string();
-        let output = super::run(&[arguments, &["--no-hwloc", &to]].concat(), &[]);
+        let output = super::run(&[arguments, &[to.as_str(), "--no-hwloc"]].concat(), &[]);
         assert!(output.status.success() && Path::new(&to).is_file(), "{}", text(&output.stderr));
     }
 }
@@ -247,6 +250,7 @@ fn verbs_that_read_open_nothing_but_their_own_output_for_writing() {
         for opened in written(&arguments, &dir.path().join("strace")) {
             // Its own output; a file without a name beside it; a FIFO, device or terminal that cannot keep anything.
             let harmless = opened.contains(&own)
+                || opened.contains("\".topotop-")
                 || opened.contains("/proc/self/fd/")
                 || opened.contains("O_TMPFILE")
                 || opened.contains("\"/dev/null\"")
