@@ -70,6 +70,8 @@ const UNPROVEN: &[&str] = &[
     "systemd-irqbalance",
     "systemd-login",
     "virtio-channels",
+    // MEM-02 judges the cost of reclaim, and this one reports no refaults any more.
+    "systemd-memory",
 ];
 
 /// What changed files touch, by the beginning of their path; the first row that fits counts. Files in no row touch `CORE`.
