@@ -245,6 +245,12 @@ impl Edit<'_> {
         put(&mut self.now.pressure, self.now.stamp.mono_ns, &[("resource", resource.into())], &cells);
     }
 
+    /// A machine without swap: nothing anonymous can leave its memory.
+    pub(crate) fn no_swap(&mut self) {
+        let cells = [("swap_total_bytes", 0u64.into()), ("swap_free_bytes", 0u64.into())];
+        put(&mut self.now.memory, self.now.stamp.mono_ns, &[], &cells);
+    }
+
     /// A setting of the kernel.
     pub(crate) fn sysctl(&mut self, name: &str, value: &str) {
         put(&mut self.now.sysctls, self.now.stamp.mono_ns, &[("name", name.into())], &[("value", value.into())]);

@@ -129,6 +129,7 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
     }),
     ("MEM-01", |edit| {
         memory(edit, 0.97, 0.01, &[]);
+        edit.no_swap();
         true
     }),
     ("MEM-02", |edit| {
