@@ -1,5 +1,5 @@
 //! Turns the catalogues in `locale/` into Rust: a constant for each text, a struct for each text with arguments, and one
-//! table of texts per language. A text that a language lacks, has too many of or gives other arguments fails the build.
+//! table of texts per language. What another language lacks, or has with other arguments, is English; a test lists it.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a build script fails the build by panicking")]
 #![expect(clippy::disallowed_methods, reason = "the build script reads the catalogues; the model reads nothing")]
@@ -57,12 +57,11 @@ fn main() {
     }
     let source = languages.remove(SOURCE).expect("model/locale/en.toml");
     let mut problems: Vec<String> = Vec::new();
-    for (code, language) in &languages {
-        compare(code, &source, language, &mut problems);
+    for (code, language) in &mut languages {
+        complete(code, &source, language, &mut problems);
     }
-    assert!(problems.is_empty(), "catalogues differ:\n{}", problems.join("\n"));
     let out = Path::new(&env::var("OUT_DIR").expect("cargo sets it")).join("locale.rs");
-    fs::write(out, generate(&source, &languages)).expect("the build folder is writable");
+    fs::write(out, generate(&source, &languages, &problems)).expect("the build folder is writable");
 }
 
 /// The entries of a file by dotted key.
@@ -116,29 +115,45 @@ fn arguments(text: &str) -> Vec<String> {
     names
 }
 
-fn compare(
+/// Gives a language the English of what it lacks or has in another form, and lists that.
+fn complete(
     code: &str,
     source: &BTreeMap<String, Entry>,
-    language: &BTreeMap<String, Entry>,
+    language: &mut BTreeMap<String, Entry>,
     problems: &mut Vec<String>,
 ) {
-    for (key, entry) in source {
-        match language.get(key) {
-            None => problems.push(format!("{code}: {key} is missing")),
-            Some(other) if std::mem::discriminant(entry) != std::mem::discriminant(other) => {
-                problems.push(format!("{code}: {key} has another kind"));
-            }
-            Some(other) if entry.texts().len() != other.texts().len() => {
-                problems.push(format!("{code}: {key} has another number of texts"));
-            }
-            Some(other) if entry.arguments() != other.arguments() => {
-                problems.push(format!("{code}: {key} has other arguments: {:?}", other.arguments()));
-            }
-            Some(_) => {}
-        }
-    }
     let unknown = language.keys().filter(|key| !source.contains_key(*key));
     problems.extend(unknown.map(|key| format!("{code}: {key} is unknown")));
+    for (key, entry) in source {
+        let own = match (entry, language.get(key)) {
+            // A language without grammatical number has one form.
+            (Entry::Plural(..), Some(Entry::Text(text))) => Some(Entry::Plural(text.clone(), text.clone())),
+            (_, own) => own.cloned(),
+        };
+        let problem = own.as_ref().map_or(Some("is missing".to_owned()), |own| mismatch(entry, own));
+        problems.extend(problem.iter().map(|problem| format!("{code}: {key} {problem}")));
+        let own = own.filter(|_| problem.is_none());
+        language.insert(key.clone(), own.unwrap_or_else(|| entry.clone()));
+    }
+}
+
+/// Why a text cannot stand for the English one.
+fn mismatch(entry: &Entry, other: &Entry) -> Option<String> {
+    let plural = matches!(entry, Entry::Plural(..));
+    let arguments = |entry: &Entry| {
+        let mut names = entry.arguments();
+        let _ = plural && names.remove("count");
+        names
+    };
+    if std::mem::discriminant(entry) != std::mem::discriminant(other) {
+        Some("has another kind".to_owned())
+    } else if entry.texts().len() != other.texts().len() {
+        Some("has another number of texts".to_owned())
+    } else if arguments(entry) != arguments(other) {
+        Some(format!("has other arguments: {:?}", other.arguments()))
+    } else {
+        None
+    }
 }
 
 /// A module of the generated code.
@@ -148,7 +163,11 @@ struct Module {
     modules: BTreeMap<String, Module>,
 }
 
-fn generate(source: &BTreeMap<String, Entry>, languages: &BTreeMap<String, BTreeMap<String, Entry>>) -> String {
+fn generate(
+    source: &BTreeMap<String, Entry>,
+    languages: &BTreeMap<String, BTreeMap<String, Entry>>,
+    problems: &[String],
+) -> String {
     let mut root = Module::default();
     let mut keys = Vec::new();
     for (key, entry) in source {
@@ -162,6 +181,8 @@ fn generate(source: &BTreeMap<String, Entry>, languages: &BTreeMap<String, BTree
     }
     let mut code = String::new();
     table(&mut code, "KEYS", "Dotted keys by index.", keys.into_iter());
+    code.push_str("#[cfg(test)]\n");
+    table(&mut code, "PROBLEMS", "What other languages lack or have in another form.", problems.iter().cloned());
     table(&mut code, "SOURCE_TEXTS", "English by index.", source.values().flat_map(Entry::stored));
     let mut list = String::from("/// Every language, English first.\npub static LANGUAGES: &[Language] = &[\n");
     let _ = writeln!(list, "    Language {{ code: {SOURCE:?}, texts: SOURCE_TEXTS }},");

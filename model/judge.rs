@@ -18,7 +18,7 @@ pub use timeline::{Change, Timeline};
 
 use crate::bottleneck::{self, Bottleneck, Resources};
 use crate::frame::Frame;
-use crate::locale::judge as text;
+use crate::locale::{in_english, judge as text};
 use crate::rules::RuleId;
 use crate::rules::{self, Finding, Hit, Rule, RuleContext, Severity, Strength, Subject, Unchecked};
 use state::{Key, State};
@@ -118,9 +118,9 @@ impl Judge {
         &self.settings
     }
 
-    /// Takes in the next frame.
+    /// Takes in the next frame. Values of evidence and reasons are English, in whatever language they are shown.
     pub fn step(&mut self, frame: &Frame) -> Judgement {
-        self.step_with(frame, rules::ALL)
+        in_english(|| self.step_with(frame, rules::ALL))
     }
 
     fn step_with(&mut self, frame: &Frame, all: &[&'static Rule]) -> Judgement {

@@ -3,9 +3,13 @@
 //! A key `[rule.nic_channels] name` is the constant `rule::nic_channels::NAME`; a text with arguments, such as
 //! `title = "{subject} uses {current} of {max} channels"`, is a struct `Title` with a field for each, which prints the
 //! filled-in text; a table with `one` and `other` chooses by `count`; a list of texts is a [`Texts`]. A misspelt key or
-//! argument does not compile. Another language is another file. Documents (JSON, CSV, metrics) stay English: what writes
-//! them selects English first.
+//! argument does not compile. Another language is another file; what it lacks is English. Documents (JSON, CSV, metrics,
+//! recordings, the journal) are English: what writes them does so [`in_english`], and so does the judge, whose values are
+//! [`translated`] where they are shown.
 
+mod reverse;
+
+pub use reverse::translated;
 use std::cell::Cell;
 use std::fmt;
 use std::ops::Deref;
@@ -45,6 +49,16 @@ pub fn with<T>(language: &'static Language, run: impl FnOnce() -> T) -> T {
     let result = run();
     SCOPED.set(before);
     result
+}
+
+/// Runs something in English, on this thread: for documents.
+pub fn in_english<T>(run: impl FnOnce() -> T) -> T {
+    with(&ENGLISH, run)
+}
+
+/// True where the reader reads English.
+pub fn is_english() -> bool {
+    std::ptr::eq(current().texts, ENGLISH.texts)
 }
 
 fn current() -> &'static Language {
@@ -161,7 +175,24 @@ impl serde::Serialize for Texts {
 
 /// Writes a text with its arguments filled in; `{{` and `}}` become single braces.
 fn fill(text: Text, arguments: &[(&str, &dyn fmt::Display)], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let mut rest = text.as_str();
+    write_filled(text.as_str(), |name| arguments.iter().find(|(known, _)| *known == name).map(|(_, value)| *value), f)
+}
+
+/// The same of a text and arguments that were read.
+fn fill_from(text: &str, arguments: &[(&str, String)]) -> Option<String> {
+    let mut out = String::new();
+    let argument = |name: &str| {
+        let value = arguments.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
+        value.map(|value| value as &dyn fmt::Display)
+    };
+    write_filled(text, argument, &mut out).ok().map(|()| out)
+}
+
+fn write_filled<'a>(
+    mut rest: &str,
+    argument: impl Fn(&str) -> Option<&'a dyn fmt::Display>,
+    f: &mut dyn fmt::Write,
+) -> fmt::Result {
     while let Some(at) = rest.find(['{', '}']) {
         let (head, tail) = rest.split_at(at);
         f.write_str(head)?;
@@ -171,8 +202,7 @@ fn fill(text: Text, arguments: &[(&str, &dyn fmt::Display)], f: &mut fmt::Format
             continue;
         }
         let end = tail.find('}').unwrap_or(tail.len());
-        let name = tail.get(1..end).unwrap_or_default();
-        if let Some((_, value)) = arguments.iter().find(|(known, _)| *known == name) {
+        if let Some(value) = argument(tail.get(1..end).unwrap_or_default()) {
             write!(f, "{value}")?;
         }
         rest = tail.get(end + 1..).unwrap_or_default();
@@ -182,7 +212,13 @@ fn fill(text: Text, arguments: &[(&str, &dyn fmt::Display)], f: &mut fmt::Format
 
 #[cfg(test)]
 mod tests {
-    use super::{ENGLISH, KEYS, LANGUAGES, Language, Text, with};
+    use super::{ENGLISH, KEYS, LANGUAGES, Language, PROBLEMS, Text, with};
+
+    #[test]
+    #[ignore = "zh-CN is being written"]
+    fn every_language_has_every_text_with_the_arguments_of_english() {
+        assert!(PROBLEMS.is_empty(), "{}", PROBLEMS.join("\n"));
+    }
 
     #[test]
     fn keys_are_sorted_and_every_language_has_all_of_them() {

@@ -1,8 +1,11 @@
 //! Help on the command line: the definitions of [`Cli`] with the texts of the catalogue.
 
 use crate::cli::Cli;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory as _, FromArgMatches as _};
-use topotop_model::locale::{Text, cli};
+use std::error::Error as _;
+use topotop_model::locale::cli::parser;
+use topotop_model::locale::{Text, cli, is_english};
 
 /// The command line's definition in the selected language.
 pub(crate) fn command() -> Command {
@@ -18,6 +21,63 @@ where
 {
     let matches = command().try_get_matches_from(words)?;
     Cli::from_arg_matches(&matches)
+}
+
+/// What clap prints with its own words in the selected language.
+pub(crate) fn localised(text: &str) -> String {
+    if is_english() {
+        return text.to_owned();
+    }
+    // A longer sentence before one that it begins with.
+    let words = [
+        parser::PRINT_HELP_MORE,
+        parser::PRINT_HELP_SUMMARY,
+        parser::PRINT_HELP,
+        parser::PRINT_VERSION,
+        parser::HELP_COMMAND,
+        parser::USAGE,
+        parser::COMMANDS,
+        parser::ARGUMENTS,
+        parser::OPTIONS,
+        parser::DEFAULT,
+        parser::POSSIBLE,
+    ];
+    words.iter().fold(text.to_owned(), |text, word| text.replace(word.english(), word))
+}
+
+/// An error of clap in the selected language; none where clap's own English serves.
+pub(crate) fn error(error: &clap::Error) -> Option<String> {
+    if is_english() {
+        return None;
+    }
+    let context = |kind| error.get(kind).map(ToString::to_string);
+    let argument = context(ContextKind::InvalidArg).unwrap_or_default();
+    let value = context(ContextKind::InvalidValue).unwrap_or_default();
+    let text = match error.kind() {
+        ErrorKind::UnknownArgument => parser::Unexpected { argument: &argument }.to_string(),
+        ErrorKind::InvalidSubcommand => {
+            parser::UnknownCommand { command: &context(ContextKind::InvalidSubcommand)? }.to_string()
+        }
+        ErrorKind::InvalidValue if value.is_empty() => parser::NeedsValue { argument: &argument }.to_string(),
+        ErrorKind::InvalidValue => parser::Invalid { value: &value, argument: &argument }.to_string(),
+        ErrorKind::ValueValidation => {
+            let why = error.source().map(ToString::to_string).unwrap_or_default();
+            parser::InvalidWhy { value: &value, argument: &argument, why: &why }.to_string()
+        }
+        ErrorKind::MissingRequiredArgument => parser::Required { arguments: &argument }.to_string(),
+        ErrorKind::ArgumentConflict => {
+            parser::Conflict { argument: &argument, other: &context(ContextKind::PriorArg)? }.to_string()
+        }
+        ErrorKind::MissingSubcommand => parser::NO_COMMAND.to_string(),
+        _ => return None,
+    };
+    let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    let text = match (similar.into_iter().find_map(context), context(ContextKind::ValidValue)) {
+        (Some(similar), _) => parser::Similar { error: &text, similar: &similar }.to_string(),
+        (None, Some(values)) => parser::OneOf { error: &text, values: &values }.to_string(),
+        (None, None) => text,
+    };
+    Some(parser::TryHelp { error: &text }.to_string())
 }
 
 fn with_texts(command: Command, path: &str) -> Command {

@@ -38,6 +38,7 @@ pub mod view;
 
 mod catalogue;
 mod help;
+mod language;
 mod manual;
 mod output;
 mod privilege;

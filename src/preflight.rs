@@ -226,7 +226,7 @@ fn row(check: &Check, frame: &Frame) -> Row {
     });
     Row {
         rule: check.rule.id.as_str(),
-        check: check.name,
+        check: check.name.english(),
         state: check.mark().name(),
         says: printable(&check.says).into_owned(),
         findings: check.findings.iter().map(finding).collect(),
@@ -246,8 +246,8 @@ fn one(check: &Check, charset: Charset, out: &mut impl Write) -> io::Result<()> 
         (Mark::Info, Charset::Ascii) => "i",
         (Mark::NotChecked, _) => "?",
     };
-    let (name, id) = (check.name, check.rule.id.as_str());
-    let says = printable(&check.says);
+    let (name, id) = (check.name.as_str(), check.rule.id.as_str());
+    let says = printable(&check.shown()).into_owned();
     match (check.mark(), check.findings.first(), check.unchecked.first()) {
         (Mark::NotChecked, None, Some(first)) => {
             let reason = unchecked_text(first);

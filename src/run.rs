@@ -11,8 +11,8 @@ use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
 use crate::{
-    capture, catalogue, check, diff, dump, edit, fix, help, manual, metrics, preflight, replay, runtime, snapshot,
-    starter, startup,
+    capture, catalogue, check, diff, dump, edit, fix, help, language, manual, metrics, preflight, replay, runtime,
+    snapshot, starter, startup,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use topotop_collectors::metrics::{Metric, Source};
 use topotop_collectors::{Options, Root, hwloc};
-use topotop_model::locale::cli::fix as text;
+use topotop_model::locale::cli::{fix as text, parser};
 use topotop_model::locale::error as errors;
 
 /// The default time between samples.
@@ -52,7 +52,9 @@ pub fn run() -> ExitCode {
         return code;
     }
     crate::units::use_local_zone();
+    language::select();
     let cli = help::parse(std::env::args_os());
+    let _ = cli.as_ref().inspect(|cli| language::english_for_programs(cli));
     if let Some(refusal) = cli.as_ref().ok().and_then(crate::cli::metric_refusal) {
         fail(&refusal);
         let has_command = matches!(&cli, Ok(Cli { command: Some(Command::Record(record)), .. })
@@ -73,10 +75,10 @@ pub fn run() -> ExitCode {
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
             // Help and version.
-            status(print(error.render().to_string().as_bytes()))
+            status(print(help::localised(&error.render().to_string()).as_bytes()))
         }
         Err(error) => {
-            fail(&one_line(&error.to_string()));
+            fail(&one_line(&error));
             // With a command to run, a usage error must differ from the exit status of the command.
             let mut words = std::env::args_os().skip(1);
             ExitCode::from(if words.any(|word| word == "record") && words.any(|word| word == "--") { 125 } else { 2 })
@@ -164,12 +166,16 @@ fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
 }
 
 /// An error of clap in one line, without the usage that `--help` prints.
-fn one_line(error: &str) -> String {
+fn one_line(error: &clap::Error) -> String {
+    if let Some(own) = help::error(error) {
+        return own;
+    }
+    let error = error.to_string();
     let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<&str> =
         lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information")).collect();
     let said = said.join(" ").replace(" tip: ", "; ");
-    format!("{}: try --help", said.strip_prefix("error: ").unwrap_or(&said))
+    parser::TryHelp { error: &said.strip_prefix("error: ").unwrap_or(&said) }.to_string()
 }
 
 fn status(result: Result<(), String>) -> ExitCode {

@@ -2,8 +2,9 @@
 
 use super::{Memory, Settings, load};
 use crate::frame::Frame;
-use crate::locale::judge as text;
+use crate::locale::{Text, in_english, judge as text, translated};
 use crate::rules::{self, Finding, Hit, Preflight, Rule, RuleContext, Severity, Strength, Subject, Unchecked};
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The result of a check.
@@ -37,7 +38,7 @@ pub struct Check {
     /// Its rule.
     pub rule: &'static Rule,
     /// Its name.
-    pub name: &'static str,
+    pub name: Text,
     /// The configuration; hostile where names are, empty if there is nothing to show.
     pub says: String,
     /// What would hurt, the worst first, with its severity under load.
@@ -47,6 +48,12 @@ pub struct Check {
 }
 
 impl Check {
+    /// The configuration in the language of the reader.
+    pub fn shown(&self) -> Cow<'_, str> {
+        let own = self.rule.name.key().trim_end_matches("name");
+        translated(&[own, "finding.", "rules."], &self.says)
+    }
+
     /// Its result.
     pub fn mark(&self) -> Mark {
         match self.findings.iter().map(|finding| finding.severity).max() {
@@ -61,6 +68,10 @@ impl Check {
 /// Every check on a frame, in catalogue order. A frame without rates shows the configuration, independent of the current
 /// load.
 pub fn survey(frame: &Frame, settings: &Settings) -> Vec<Check> {
+    in_english(|| checks(frame, settings))
+}
+
+fn checks(frame: &Frame, settings: &Settings) -> Vec<Check> {
     let rows = rules::ALL.iter().filter_map(|rule| Some((*rule, rule.preflight?)));
     let results: Vec<_> = rows.map(|(rule, preflight)| check(rule, preflight, frame, settings)).collect();
     let covers: Vec<(rules::RuleId, Subject)> =
@@ -93,7 +104,7 @@ fn finding(rule: &'static Rule, frame: &Frame, hit: Hit) -> Finding {
 
 fn check(rule: &'static Rule, preflight: Preflight, frame: &Frame, settings: &Settings) -> (Check, Vec<Hit>) {
     let mut check =
-        Check { rule, name: preflight.name.as_str(), says: String::new(), findings: Vec::new(), unchecked: Vec::new() };
+        Check { rule, name: preflight.name, says: String::new(), findings: Vec::new(), unchecked: Vec::new() };
     let about = |reason: &str, needs: &str| Unchecked {
         subject: Subject::Host,
         reason: reason.to_owned(),

@@ -155,6 +155,10 @@ impl RecordedFinding {
 
 /// The events between two judgements: what went, then what came. All that is there where nothing was before.
 pub fn finding_events(before: &Judgement, after: &Judgement, stamp: Stamp) -> Vec<Event> {
+    crate::locale::in_english(|| english_events(before, after, stamp))
+}
+
+fn english_events(before: &Judgement, after: &Judgement, stamp: Stamp) -> Vec<Event> {
     let (went, came) = judge::timeline::difference(before, after);
     let went = went.into_iter().map(|finding| What::FindingWent(Box::new(RecordedFinding::of(finding, false))));
     let came = came.into_iter().map(|finding| What::FindingCame(Box::new(RecordedFinding::of(finding, true))));

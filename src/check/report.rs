@@ -85,9 +85,9 @@ fn resources(resources: &Resources, out: &mut impl Write) -> io::Result<()> {
 
 /// Why something was not checked, and what would let it.
 pub(crate) fn unchecked_text(row: &Unchecked) -> String {
-    let (subject, reason, needs) = (&row.subject, &row.reason, &row.needs);
+    let (subject, reason, needs) = (&row.subject, &row.shown_reason(), &row.shown_needs());
     match (row.subject == Subject::Host, row.needs.is_empty()) {
-        (true, true) => reason.clone(),
+        (true, true) => reason.to_string(),
         (true, false) => text::Unchecked { reason, needs }.to_string(),
         (false, true) => text::UncheckedOf { subject, reason }.to_string(),
         (false, false) => text::UncheckedOfNeeds { subject, reason, needs }.to_string(),

@@ -9,6 +9,7 @@ use topotop_model::document::{self, Finding, Resource, RuleState, Snapshot};
 use topotop_model::fix::{Offered, offered};
 use topotop_model::frame::Frame;
 use topotop_model::judge::Judgement;
+use topotop_model::locale::in_english;
 use topotop_model::rules;
 
 /// The schema, as it ships with the program.
@@ -16,6 +17,10 @@ pub const SCHEMA_TEXT: &str = include_str!("../../docs/schema/topotop.snapshot-1
 
 /// Writes the document of a frame and a newline.
 pub fn write(frame: &Frame, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
+    in_english(|| write_document(frame, options, out))
+}
+
+fn write_document(frame: &Frame, options: &Options<'_>, out: &mut dyn Write) -> io::Result<()> {
     let taken_at = crate::units::rfc3339(frame.stamp.wall_ns);
     let (processes, cgroups) = (top::processes(frame, options.top), top::cgroups(frame, options.top));
     let mut document = Snapshot::of(frame, taken_at, processes, cgroups);

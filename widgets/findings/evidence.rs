@@ -25,7 +25,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     let room = width.saturating_sub(NAME + 2 + source + 2).max(8);
     // Short values keep their files near.
     let longest = |figure: &Figure| match figure {
-        Figure::Text(text) => names::width(text),
+        Figure::Text(text) => names::width(&finding.shown(text)),
         Figure::Number(_) | Figure::Table(_) => 10,
     };
     let room = finding.evidence.iter().map(|evidence| longest(&evidence.value)).max().unwrap_or(0).clamp(8, room);
@@ -34,7 +34,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
         let value = match &evidence.value {
             Figure::Number(value) => figure(*value, evidence.unit),
             Figure::Text(text) if text.is_empty() => shared::NONE.to_string(),
-            Figure::Text(text) => printable(text).into_owned(),
+            Figure::Text(text) => printable(&finding.shown(text)).into_owned(),
             Figure::Table(_) => continue,
         };
         for (at, line) in wrapped(&value, room).into_iter().enumerate() {

@@ -56,10 +56,10 @@ pub(super) fn why(standing: &Standing) -> Option<(String, String)> {
         printable(&parts.join("; ")).into_owned()
     };
     let reason = |unchecked: &Unchecked| match unchecked.subject {
-        Subject::Host => unchecked.reason.clone(),
-        _ => format!("{}: {}", unchecked.subject, unchecked.reason),
+        Subject::Host => unchecked.shown_reason().into_owned(),
+        _ => format!("{}: {}", unchecked.subject, unchecked.shown_reason()),
     };
-    Some((joined(reason), joined(|unchecked| unchecked.needs.clone())))
+    Some((joined(reason), joined(|unchecked| unchecked.shown_needs().into_owned())))
 }
 
 /// The worst that a rule found.

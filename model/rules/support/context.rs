@@ -2,7 +2,12 @@
 
 use crate::frame::{Cpu, Frame};
 use crate::judge::Memory;
+use crate::locale::translated;
 use crate::rules::{Hit, Overrides, Rule, RuleId, Subject, Threshold};
+use std::borrow::Cow;
+
+/// What reasons are made of.
+const TEXTS: [&str; 4] = ["input.", "judge.", "rule.", "needs."];
 
 /// Something that a rule could not check.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +18,18 @@ pub struct Unchecked {
     pub reason: String,
     /// What it requires: a permission, a kernel feature.
     pub needs: String,
+}
+
+impl Unchecked {
+    /// The reason in the language of the reader.
+    pub fn shown_reason(&self) -> Cow<'_, str> {
+        translated(&TEXTS, &self.reason)
+    }
+
+    /// What it requires in the language of the reader.
+    pub fn shown_needs(&self) -> Cow<'_, str> {
+        translated(&TEXTS, &self.needs)
+    }
 }
 
 /// One rule's context at one frame.

@@ -1,9 +1,10 @@
 //! What a rule reports: a hit in one frame, and the finding that hits become.
 
 use crate::Stamp;
-use crate::locale::{Text, finding as text};
+use crate::locale::{Text, finding as text, is_english, translated};
 use crate::rules::{Grid, Rule, RuleId, Subject};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How bad it is.
@@ -214,7 +215,22 @@ pub struct Finding {
 impl Finding {
     /// It in one line; names in it are as hostile as they were read.
     pub fn title(&self) -> String {
-        (self.rule.title)(self)
+        if is_english() {
+            return (self.rule.title)(self);
+        }
+        let mut shown = Self { children: Vec::new(), ..self.clone() };
+        for evidence in &mut shown.evidence {
+            if let Figure::Text(text) = &mut evidence.value {
+                *text = self.shown(text).into();
+            }
+        }
+        (self.rule.title)(&shown)
+    }
+
+    /// A text of its evidence in the language of the reader.
+    pub fn shown<'a>(&self, value: &'a str) -> Cow<'a, str> {
+        let own = self.rule.name.key().trim_end_matches("name");
+        translated(&[own, "finding.", "rules."], value)
     }
 
     /// A number of its evidence.

@@ -23,7 +23,7 @@ pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
         let (name, source) = (evidence_label(evidence.name), evidence.source);
         let value = match &evidence.value {
             Figure::Table(_) => continue,
-            Figure::Text(text) => printable(text).into_owned(),
+            Figure::Text(text) => printable(&finding.shown(text)).into_owned(),
             Figure::Number(value) => amount(*value, evidence.unit),
         };
         lines.push(format!("  {name:<18} {value:<28} {source}"));

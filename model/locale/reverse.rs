@@ -1,0 +1,90 @@
+//! Values that were written in English, in the language of the reader: what the judge stores and recordings hold.
+
+use super::{KEYS, SOURCE_TEXTS, current, fill_from, is_english};
+use std::borrow::Cow;
+
+/// The letters that the fixed part of a text needs to be recognised.
+const LEAST_LETTERS: usize = 3;
+
+/// A value in the current language, by the texts whose keys begin with one of the prefixes; a list item by item. What is no
+/// text of the catalogue stays.
+pub fn translated<'a>(prefixes: &[&str], value: &'a str) -> Cow<'a, str> {
+    if is_english() || value.is_empty() {
+        return Cow::Borrowed(value);
+    }
+    let whole = || known(prefixes, value, 0).map(Cow::Owned);
+    let parts = || listed(prefixes, value, "; ").or_else(|| listed(prefixes, value, ", ")).map(Cow::Owned);
+    whole().or_else(parts).unwrap_or(Cow::Borrowed(value))
+}
+
+fn listed(prefixes: &[&str], value: &str, separator: &str) -> Option<String> {
+    let items: Vec<&str> = value.split(separator).collect();
+    let translated: Vec<Option<String>> = items.iter().map(|item| known(prefixes, item, 0)).collect();
+    translated.iter().any(Option::is_some).then(|| {
+        let items = items.iter().zip(translated).map(|(item, own)| own.unwrap_or_else(|| (*item).to_owned()));
+        items.collect::<Vec<_>>().join(separator)
+    })
+}
+
+/// The text of the catalogue that a value is, filled in; arguments that are texts themselves are translated too.
+fn known(prefixes: &[&str], value: &str, depth: u8) -> Option<String> {
+    prefixes.iter().find_map(|prefix| {
+        let first = KEYS.partition_point(|key| *key < *prefix);
+        let keys = KEYS.iter().enumerate().skip(first).take_while(|(_, key)| key.starts_with(prefix));
+        keys.map(|(at, _)| at).find_map(|at| {
+            let arguments = matched(SOURCE_TEXTS.get(at)?, value)?;
+            let inner = |text: &str| {
+                let own = (depth == 0).then(|| known(prefixes, text, 1)).flatten();
+                own.unwrap_or_else(|| text.to_owned())
+            };
+            let arguments: Vec<(&str, String)> =
+                arguments.into_iter().map(|(name, text)| (name, inner(text))).collect();
+            fill_from(current().texts.get(at)?, &arguments)
+        })
+    })
+}
+
+/// The arguments with which a text is a value.
+fn matched<'p, 'v>(pattern: &'p str, value: &'v str) -> Option<Vec<(&'p str, &'v str)>> {
+    if !pattern.contains('{') {
+        return (pattern == value).then(Vec::new);
+    }
+    if pattern.contains("{{") {
+        return None;
+    }
+    let mut arguments = Vec::new();
+    let (mut pattern, mut value, mut letters) = (pattern, value, 0);
+    loop {
+        let literal = pattern.split('{').next().unwrap_or_default();
+        letters += literal.chars().filter(char::is_ascii_alphabetic).count();
+        value = value.strip_prefix(literal)?;
+        let Some((name, rest)) = pattern.get(literal.len() + 1..).and_then(|rest| rest.split_once('}')) else {
+            return (value.is_empty() && letters >= LEAST_LETTERS).then_some(arguments);
+        };
+        let until = rest.split('{').next().unwrap_or_default();
+        let end = if rest.is_empty() { value.len() } else { ends(value, until, rest.len() == until.len())? };
+        arguments.push((name, value.get(..end)?));
+        (pattern, value) = (rest, value.get(end..)?);
+    }
+}
+
+/// Where an argument ends: at the text after it.
+fn ends(value: &str, until: &str, last: bool) -> Option<usize> {
+    if last { value.strip_suffix(until).map(str::len) } else { value.find(until) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matched;
+
+    #[test]
+    fn arguments_are_read_back() {
+        assert_eq!(
+            matched("node {node}: {cores} cores", "node 0: 1.50 cores"),
+            Some(vec![("node", "0"), ("cores", "1.50")])
+        );
+        assert_eq!(matched("{a} ({b})", "x (1)"), None, "no words to recognise it by");
+        assert_eq!(matched("off", "off"), Some(Vec::new()));
+        assert_eq!(matched("at {size}", "at"), None);
+    }
+}
