@@ -33,8 +33,8 @@ struct Row {
     applied_boot_ns: u64,
 }
 
-/// What was read: rows, or why the journal could not be.
-type Answer = Result<Vec<Row>, String>;
+/// What was read: rows, and whether lines of the journal are lost; or why it could not be.
+type Answer = Result<(Vec<Row>, bool), String>;
 
 /// Reads the journal, and the values that fixes in force have written, through a worker: some wait for locks.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ fn is_hidden(own: &Path) -> bool {
 fn read(root: &Root, directory: &Path) -> Answer {
     let journal = journal::fold(&state::journal(directory)?);
     let boot = root.read_text("proc/sys/kernel/random/boot_id").map_err(|_| "the boot is not known".to_owned())?;
-    Ok(rows(root, &journal, boot.trim()))
+    Ok((rows(root, &journal, boot.trim()), journal.lost() > 0))
 }
 
 /// What is in force in this boot: of two fixes that wrote the same, the later one.
@@ -191,7 +191,7 @@ fn clear(table: &mut Applied) {
 fn fill(answer: &Answer, draft: &mut Draft) {
     let table = draft.applied.data_mut();
     clear(table);
-    let Ok(rows) = answer else {
+    let Ok((rows, lost)) = answer else {
         let needs = "a readable journal (see `topotop fix journal`)";
         draft.applied.state = State::Missing;
         draft.applied.gaps.add("journal", Reason::NotSupported, needs);
@@ -217,6 +217,9 @@ fn fill(answer: &Answer, draft: &mut Draft) {
     }
     if rows.is_empty() {
         draft.applied.state = State::Missing;
+    }
+    if *lost {
+        draft.applied.gaps.add("journal", Reason::Malformed, "");
     }
 }
 
@@ -251,8 +254,15 @@ mod tests {
             entries.push(Entry::PutBack(Outcome { value: Some("0".to_owned()), ..outcome }));
             entries.push(Entry::Undone { whole: true });
         }
-        let line =
-            |entry| Line { at: String::new(), wall_ns: 0, boot_ns: number, boot_id: boot.to_owned(), number, entry };
+        let line = |entry| Line {
+            at: String::new(),
+            wall_ns: 0,
+            boot_ns: number,
+            boot_id: boot.to_owned(),
+            number,
+            seq: None,
+            entry,
+        };
         entries.into_iter().map(|entry| line(entry).encode() + "\n").collect()
     }
 

@@ -28,6 +28,10 @@ pub struct Line {
     pub boot_id: String,
     /// Which application of a fix: counted up, never given twice.
     pub number: u64,
+    /// Its place among the lines of that application, from 1, so that a line taken out is missed; none in journals of
+    /// versions that did not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<u32>,
     /// What happened.
     #[serde(flatten)]
     pub entry: Entry,

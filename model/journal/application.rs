@@ -123,6 +123,8 @@ pub struct Application {
     pub judged: Option<Judged>,
     /// How it was undone.
     pub undo: Option<PutBack>,
+    /// Its lines, as they count themselves.
+    pub lines: u32,
 }
 
 impl Application {

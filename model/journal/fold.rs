@@ -1,7 +1,7 @@
 //! From lines to how each application stands.
 
 use super::{Application, Damage, Entry, Intent, ItemState, Judged, Line, Outcome, PutBack};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a journal says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,11 +10,20 @@ pub struct Journal {
     pub applications: Vec<Application>,
     /// Lines that say nothing: cut, changed, of something else.
     pub damaged: u64,
+    /// Lines that are not there: later ones of their application count them.
+    pub missing: u64,
+    /// Applications that lack lines: what is known of them is not all.
+    pub incomplete: BTreeSet<u64>,
     /// The number of the next application.
     pub next: u64,
 }
 
 impl Journal {
+    /// Lines that are unreadable or missing, at least: one that is both is counted once.
+    pub fn lost(&self) -> u64 {
+        self.damaged.max(self.missing)
+    }
+
     /// The application of a number, or the newest of a fix by `RULE/SUBJECT/FIX`.
     pub fn find(&self, name: &str) -> Option<&Application> {
         let is = |application: &&Application| match name.parse::<u64>() {
@@ -34,9 +43,7 @@ pub fn fold(bytes: &[u8]) -> Journal {
         match Line::decode(text) {
             Ok(line) => {
                 journal.next = journal.next.max(line.number + 1);
-                if !take(&mut journal.applications, &mut places, line) {
-                    journal.damaged += 1;
-                }
+                take(&mut journal, &mut places, line);
             }
             Err(Damage::Foreign | Damage::Checksum | Damage::Unknown) => journal.damaged += 1,
         }
@@ -44,19 +51,42 @@ pub fn fold(bytes: &[u8]) -> Journal {
     journal
 }
 
-/// False for a line of no application, or that says of an application what cannot be.
-fn take(applications: &mut Vec<Application>, places: &mut BTreeMap<u64, usize>, line: Line) -> bool {
+/// Takes a line to its application, and counts what does not belong there and what is not there.
+fn take(journal: &mut Journal, places: &mut BTreeMap<u64, usize>, line: Line) {
+    let Line { number, seq, .. } = line;
     if let Entry::Intent(intent) = line.entry {
-        let new = !places.contains_key(&line.number);
-        if new {
-            places.insert(line.number, applications.len());
-            applications.push(begun(line.number, line.at, (line.wall_ns, line.boot_ns), line.boot_id, *intent));
+        if places.contains_key(&number) || seq.is_some_and(|seq| seq != 1) {
+            journal.damaged += 1;
+            return;
         }
-        return new;
+        places.insert(number, journal.applications.len());
+        journal.applications.push(begun(number, line.at, (line.wall_ns, line.boot_ns), line.boot_id, *intent));
+        return;
     }
-    let Some(application) = places.get(&line.number).and_then(|&place| applications.get_mut(place)) else {
-        return false;
+    let Some(application) = places.get(&number).and_then(|&place| journal.applications.get_mut(place)) else {
+        journal.damaged += 1;
+        journal.incomplete.insert(number);
+        return;
     };
+    let next = application.lines.saturating_add(1);
+    let seq = seq.unwrap_or(next);
+    // One that is there already was copied, or moved.
+    if seq < next {
+        journal.damaged += 1;
+        return;
+    }
+    application.lines = seq;
+    if seq > next {
+        journal.missing += u64::from(seq - next);
+        journal.incomplete.insert(number);
+    }
+    if !told(application, line) {
+        journal.damaged += 1;
+    }
+}
+
+/// False for a line that says of its application what cannot be.
+fn told(application: &mut Application, line: Line) -> bool {
     match line.entry {
         Entry::Intent(_) => return false,
         Entry::Added { step, item } => {
@@ -108,6 +138,7 @@ fn begun(number: u64, at: String, (wall_ns, boot_ns): (i64, u64), boot_id: Strin
         confirmed: false,
         judged: None,
         undo: None,
+        lines: 1,
     }
 }
 
@@ -123,7 +154,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn line(number: u64, entry: Entry) -> Line {
-        Line { at: "2026-11-21T18:00:00Z".to_owned(), wall_ns: 1, boot_ns: 2, boot_id: "b".to_owned(), number, entry }
+        Line {
+            at: "2026-11-21T18:00:00Z".to_owned(),
+            wall_ns: 1,
+            boot_ns: 2,
+            boot_id: "b".to_owned(),
+            number,
+            seq: None,
+            entry,
+        }
     }
 
     fn written(path: &str, keys: &[&str], restore: Restore) -> Written {
@@ -213,6 +252,43 @@ mod tests {
             crc32fast::hash(body.as_bytes())
         );
         assert_eq!(Line::decode(later.as_bytes()), Err(Damage::Unknown));
+    }
+
+    /// A journal whose lines count themselves.
+    fn counted(entries: &[(u64, Entry)]) -> Vec<String> {
+        let mut lines: Vec<Line> = entries.iter().map(|(number, entry)| line(*number, entry.clone())).collect();
+        for at in 0..lines.len() {
+            let before = lines[..at].iter().filter(|line| line.number == lines[at].number).count();
+            lines[at].seq = Some(before as u32 + 1);
+        }
+        lines.iter().map(|line| line.encode() + "\n").collect()
+    }
+
+    #[test]
+    fn a_line_that_was_taken_out_or_copied_is_missed() {
+        let application = |number| {
+            let wrote = |key| (number, Entry::Wrote(outcome(key, "2", None)));
+            [(number, intent("t")), wrote("x"), wrote("y"), (number, Entry::Ended { state: Applied::Applied })]
+        };
+        let lines = counted(&[application(1), application(2)].concat());
+        let whole = fold(lines.concat().as_bytes());
+        assert_eq!((whole.lost(), whole.incomplete.len()), (0, 0));
+        for taken in 0..lines.len() {
+            let without = [&lines[..taken], &lines[taken + 1..]].concat().concat();
+            let read = fold(without.as_bytes());
+            let number = if taken < 4 { 1 } else { 2 };
+            // The newest line of all may be one that was never written.
+            let is_last = taken % 4 == 3;
+            assert_eq!(read.incomplete.contains(&number), !is_last, "line {taken}");
+            assert_eq!((read.lost() > 0, read.incomplete.len()), (!is_last, usize::from(!is_last)), "line {taken}");
+            let others = |journal: &super::Journal| {
+                journal.applications.iter().filter(|one| one.number != number).cloned().collect::<Vec<_>>()
+            };
+            assert_eq!(others(&read), others(&whole), "line {taken} is of the other one");
+        }
+        let copied = [lines.concat(), lines[1].clone()].concat();
+        let read = fold(copied.as_bytes());
+        assert_eq!((read.damaged, &read.applications), (1, &whole.applications));
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! The journal file of fixes: append-only, and on disk before the machine changes.
 
+mod rotation;
+
 use crate::units::rfc3339;
-use rustix::fs::{CWD, FallocateFlags, FlockOperation, Mode, OFlags, SeekFrom};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags, SeekFrom};
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,12 +35,26 @@ pub fn read(directory: &Path) -> Result<Journal, String> {
     state::journal(directory).map(|bytes| journal::fold(&bytes))
 }
 
+/// What a journal lacks, in a line; none where it lacks nothing.
+pub fn lost(directory: &Path, journal: &Journal) -> Option<String> {
+    let count = journal.lost();
+    let directory = directory.display();
+    let of: Vec<String> = journal.incomplete.iter().take(8).map(u64::to_string).collect();
+    match (count, of.as_slice()) {
+        (0, _) => None,
+        (_, []) => Some(text::Damaged { directory: &directory, count: &count }.to_string()),
+        (_, of) => Some(text::DamagedOf { directory: &directory, count: &count, of: &of.join(", ") }.to_string()),
+    }
+}
+
 /// A journal locked by this process.
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
     fd: OwnedFd,
     boot_id: String,
+    /// The lines of each application so far.
+    lines: BTreeMap<u64, u32>,
 }
 
 impl File {
@@ -46,38 +63,35 @@ impl File {
         let wrong = |errno: Errno| text::NoJournal { path: &directory.display(), error: &words(errno) }.to_string();
         let dir = open_directory(directory).map_err(wrong)?;
         is_safe(&dir, directory)?;
-        let path = directory.join(JOURNAL);
-        let flags =
-            OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let fd = rustix::fs::openat(&dir, JOURNAL, flags, Mode::RUSR | Mode::WUSR)
-            .map_err(|errno| text::NoJournal { path: &path.display(), error: &words(errno) }.to_string())?;
         let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
         if boot_id.is_empty() {
             return Err(text::NO_BOOT_ID.to_string());
         }
-        let file = Self { path, fd, boot_id };
-        file.lock()?;
+        let path = directory.join(JOURNAL);
+        let mut file = Self { fd: locked(&dir, &path)?, path, boot_id, lines: BTreeMap::new() };
         // Checks that it is a regular file of this user.
-        file.read()?;
+        let mut bytes = file.bytes()?;
+        // A full disk keeps nobody from undoing a fix: the long one goes on then.
+        if bytes.len() as u64 > rotation::LENGTH
+            && let Ok(Some(shorter)) = rotation::rotate(&dir, &bytes, &file.boot_id)
+        {
+            (file.fd, bytes) = shorter;
+        }
+        let lines = |application: &journal::Application| (application.number, application.lines);
+        file.lines = journal::fold(&bytes).applications.iter().map(lines).collect();
         // The name itself has to last.
         let _ = rustix::fs::fsync(&dir);
         Ok(file)
     }
 
-    fn lock(&self) -> Result<(), String> {
-        let start = Instant::now();
-        loop {
-            match rustix::fs::flock(&self.fd, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(()),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if start.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(50));
-                }
-                Err(Errno::WOULDBLOCK) => {
-                    return Err(text::JournalLocked { path: &self.path.display() }.to_string());
-                }
-                Err(errno) => return Err(self.wrong(errno)),
-            }
-        }
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        let again = rustix::fs::openat(
+            CWD,
+            format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.fd)),
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        );
+        state::read(again.map_err(|errno| self.wrong(errno))?, &self.path)
     }
 
     fn wrong(&self, errno: Errno) -> String {
@@ -105,14 +119,7 @@ impl File {
 
 impl Ledger for File {
     fn read(&self) -> Result<Journal, String> {
-        let again = rustix::fs::openat(
-            CWD,
-            format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.fd)),
-            OFlags::RDONLY | OFlags::CLOEXEC,
-            Mode::empty(),
-        );
-        let again = again.map_err(|errno| self.wrong(errno))?;
-        state::read(again, &self.path).map(|bytes| journal::fold(&bytes))
+        self.bytes().map(|bytes| journal::fold(&bytes))
     }
 
     fn boot_id(&self) -> &str {
@@ -121,12 +128,15 @@ impl Ledger for File {
 
     fn append(&mut self, number: u64, entry: &Entry, firm: bool) -> Result<(), String> {
         let stamp = topotop_collectors::now();
+        let lines = self.lines.entry(number).or_default();
+        *lines += 1;
         let line = Line {
             at: rfc3339(stamp.wall_ns),
             wall_ns: stamp.wall_ns,
             boot_ns: stamp.boot_ns,
             boot_id: self.boot_id.clone(),
             number,
+            seq: Some(*lines),
             entry: entry.clone(),
         };
         let mut text = line.encode();
@@ -148,6 +158,37 @@ impl Ledger for File {
         }
         if firm { rustix::fs::fsync(&self.fd).map_err(|errno| self.wrong(errno)) } else { Ok(()) }
     }
+}
+
+/// The journal of a directory, made where it is missing, once no other process has it.
+fn locked(dir: &OwnedFd, path: &Path) -> Result<OwnedFd, String> {
+    let start = Instant::now();
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let mut opened = None;
+    loop {
+        let fd = match opened.take() {
+            Some(fd) => fd,
+            None => rustix::fs::openat(dir, JOURNAL, flags, Mode::RUSR | Mode::WUSR)
+                .map_err(|errno| text::NoJournal { path: &path.display(), error: &words(errno) }.to_string())?,
+        };
+        match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) if is_named(dir, &fd) => return Ok(fd),
+            // Another process has put a shorter one in its place meanwhile.
+            Ok(()) => continue,
+            Err(Errno::WOULDBLOCK | Errno::INTR) if start.elapsed() < PATIENCE => {}
+            Err(Errno::WOULDBLOCK) => return Err(text::JournalLocked { path: &path.display() }.to_string()),
+            Err(errno) => return Err(format!("{}: {}", path.display(), words(errno))),
+        }
+        opened = Some(fd);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// True where the journal's name is that of an open file.
+fn is_named(dir: &OwnedFd, fd: &OwnedFd) -> bool {
+    let named = rustix::fs::statat(dir, JOURNAL, AtFlags::SYMLINK_NOFOLLOW);
+    let opened = rustix::fs::fstat(fd);
+    named.is_ok_and(|named| opened.is_ok_and(|opened| (opened.st_dev, opened.st_ino) == (named.st_dev, named.st_ino)))
 }
 
 /// The directory, made where it is missing; the ones above it have to be there but for those of a home.

@@ -133,6 +133,7 @@ impl Ledger for Paper {
             boot_ns: 0,
             boot_id: self.boot_id.clone(),
             number,
+            seq: None,
             entry: entry.clone(),
         };
         self.bytes.extend_from_slice((line.encode() + "\n").as_bytes());
@@ -425,6 +426,54 @@ fn undo_is_refused_where_somebody_else_was_at_it() {
     paper.boot_id = "boot".to_owned();
     assert_eq!(undo(&mut machine, &mut paper, true), Ok(true));
     assert_eq!(machine.value("/sys/a", ""), "1");
+}
+
+#[test]
+fn journals_of_older_versions_still_undo() {
+    let old = include_bytes!("../../../tests/data/journal-1.jsonl");
+    let written = || {
+        let (mut machine, mut paper) = (machine(), paper());
+        let before = machine.values.clone();
+        let proposal = resolve(&machine, &plan());
+        apply(&mut machine, &mut paper, &proposal).expect("applied");
+        (machine, before)
+    };
+    let lines: Vec<&[u8]> = old.split_inclusive(|&byte| byte == b'\n').collect();
+    // Whole, and cut by a kill after each line and within it.
+    for whole in 1..=lines.len() {
+        for torn in [0, 20] {
+            let (mut machine, before) = written();
+            let mut bytes = lines[..whole].concat();
+            bytes.extend_from_slice(&lines.get(whole).map_or(&[][..], |line| &line[..torn]));
+            let mut paper = Paper { bytes: bytes.clone(), ..paper() };
+            assert_eq!(journal::fold(&paper.bytes).lost(), u64::from(bytes.len() > lines[..whole].concat().len()));
+            assert_eq!(undo(&mut machine, &mut paper, false), Ok(true), "{whole} lines");
+            assert_eq!(machine.values, before, "{whole} lines");
+        }
+    }
+}
+
+#[test]
+fn undo_goes_as_far_as_a_damaged_journal_tells() {
+    let all = include_bytes!("../../../tests/data/journal-1.jsonl");
+    let lines: Vec<&[u8]> = all.split_inclusive(|&byte| byte == b'\n').collect();
+    for damaged in 0..lines.len() {
+        let (mut machine, mut paper) = (machine(), paper());
+        let before = machine.values.clone();
+        let proposal = resolve(&machine, &plan());
+        apply(&mut machine, &mut paper, &proposal).expect("applied");
+        let tampered = lines[damaged].to_ascii_uppercase();
+        paper.bytes = [&lines[..damaged], &[tampered.as_slice()], &lines[damaged + 1..]].concat().concat();
+        let read = journal::fold(&paper.bytes);
+        if damaged == 0 {
+            // What was written is in the damaged line alone.
+            assert_eq!((read.applications.len(), read.incomplete.contains(&1)), (0, true));
+        } else {
+            assert!(read.lost() > 0, "line {damaged}");
+            assert_eq!(undo(&mut machine, &mut paper, false), Ok(true), "line {damaged}");
+            assert_eq!(machine.values, before, "line {damaged}");
+        }
+    }
 }
 
 #[test]

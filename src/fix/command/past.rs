@@ -11,8 +11,8 @@ use topotop_model::text::printable;
 pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u8, String> {
     let directory = context.directory()?;
     let journal = journal::read(&directory)?;
-    if journal.damaged > 0 {
-        crate::stderr::warn(&text::Damaged { directory: &directory.display(), count: &journal.damaged }.to_string());
+    if let Some(lost) = journal::lost(&directory, &journal) {
+        crate::stderr::warn(&lost);
     }
     let one = match id.map(|id| journal.find(id).ok_or(id)) {
         Some(Err(id)) => return Ok(refuse(&text::NotInJournal { id: &id }.to_string())),

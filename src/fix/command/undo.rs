@@ -32,20 +32,19 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
         return Ok(refuse(&why));
     }
     let directory = context.directory()?;
-    let damaged = journal::read(&directory)?.damaged;
-    if damaged > 0 {
-        // What is left of it is undone; what is lost is said.
-        crate::stderr::warn(&text::Damaged { directory: &directory.display(), count: &damaged }.to_string());
+    let journal = journal::read(&directory)?;
+    // What is left of it is undone; what is lost is said.
+    if let Some(lost) = journal::lost(&directory, &journal) {
+        crate::stderr::warn(&lost);
     }
     if how.dry_run {
-        let journal = journal::read(&directory)?;
         return match find(&journal, id) {
             Ok(application) => would(application).map(|()| DONE),
             Err(why) => Ok(refuse(&why)),
         };
     }
     // An undo of nothing must not create a journal.
-    if let Err(why) = find(&journal::read(&directory)?, id) {
+    if let Err(why) = find(&journal, id) {
         return Ok(refuse(&why));
     }
     let mut ledger = File::open(&directory)?;

@@ -58,6 +58,7 @@ mod tests {
                 boot_ns: 0,
                 boot_id: "boot".to_owned(),
                 number,
+                seq: None,
                 entry: entry.clone(),
             };
             self.0.extend_from_slice((line.encode() + "\n").as_bytes());

@@ -1,0 +1,175 @@
+//! A journal that has grown long is replaced by the lines that still matter; the long one stays beside it until the next.
+
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+use topotop_collectors::state::JOURNAL;
+use topotop_model::journal::{self, Damage, Journal, Line};
+
+/// Journals longer than this are shortened.
+pub(super) const LENGTH: u64 = 4 << 20;
+/// Applications that are kept whatever became of them.
+const NEWEST: usize = 200;
+/// The journal before the last rotation.
+const OLD: &str = "fixes.journal.old";
+/// One that is being written.
+const NEW: &str = "fixes.journal.new";
+
+/// Puts the lines that matter in place of a journal whose lock is held; none where that is not much shorter. The new one
+/// is locked before it has the name. Killed anywhere in between, a whole journal has it.
+pub(super) fn rotate(dir: &OwnedFd, bytes: &[u8], boot_id: &str) -> Result<Option<(OwnedFd, Vec<u8>)>, Errno> {
+    let kept = shortened(bytes, boot_id);
+    if kept.len() > bytes.len() / 2 {
+        return Ok(None);
+    }
+    gone(dir, NEW)?;
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let new = rustix::fs::openat(dir, NEW, flags, Mode::RUSR | Mode::WUSR)?;
+    rustix::fs::flock(&new, FlockOperation::NonBlockingLockExclusive)?;
+    let mut file = std::fs::File::from(new.try_clone().map_err(errno)?);
+    file.write_all(&kept).map_err(errno)?;
+    rustix::fs::fsync(new.as_fd())?;
+    // A link, so that the name is never without a journal.
+    gone(dir, OLD)?;
+    rustix::fs::linkat(dir, JOURNAL, dir, OLD, AtFlags::empty())?;
+    rustix::fs::renameat(dir, NEW, dir, JOURNAL)?;
+    Ok(Some((new, kept)))
+}
+
+fn errno(error: std::io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
+fn gone(dir: &OwnedFd, name: &str) -> Result<(), Errno> {
+    match rustix::fs::unlinkat(dir, name, AtFlags::empty()) {
+        Err(Errno::NOENT) => Ok(()),
+        done => done,
+    }
+}
+
+/// The lines of applications that can still be undone, of the newest ones, and what only a later version understands.
+fn shortened(bytes: &[u8], boot_id: &str) -> Vec<u8> {
+    let numbers = numbers(&journal::fold(bytes), boot_id);
+    let matters = |text: &&[u8]| match Line::decode(text) {
+        Ok(line) => numbers.contains(&line.number),
+        Err(Damage::Unknown) => true,
+        Err(Damage::Foreign | Damage::Checksum) => false,
+    };
+    let lines = bytes.split(|&byte| byte == b'\n').filter(|text| !text.is_empty()).filter(matters);
+    lines.flat_map(|line| line.iter().chain(b"\n")).copied().collect()
+}
+
+fn numbers(journal: &Journal, boot_id: &str) -> BTreeSet<u64> {
+    let newest = journal.applications.iter().rev().take(NEWEST);
+    let in_force = journal.applications.iter().filter(|one| one.is_in_force() && one.boot_id == boot_id);
+    newest.chain(in_force).map(|application| application.number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{File, Ledger as _, read};
+    use super::{LENGTH, NEW, OLD};
+    use rustix::fs::{FlockOperation, flock};
+    use std::path::Path;
+    use topotop_collectors::state::JOURNAL;
+    use topotop_model::fix::{Item, Restore, Target};
+    use topotop_model::journal::{Applied, Because, Entry, Intent, State, Written};
+
+    fn intent() -> Entry {
+        let item = Item { key: String::new(), old: Some("1".to_owned()), new: "2".repeat(1 << 14) };
+        let step = Written { target: Target::file("/proc/sys/a"), restore: Restore::Old, items: vec![item] };
+        Entry::Intent(Box::new(Intent {
+            fix: "NIC-01/nic%3Aeth0/F-CHAN".to_owned(),
+            title: String::new(),
+            who: String::new(),
+            commands: Vec::new(),
+            risk: topotop_model::fix::Risk::Safe,
+            identity: Vec::new(),
+            steps: vec![step],
+            kept: Vec::new(),
+            revert_after_seconds: None,
+        }))
+    }
+
+    /// A journal that is longer than is kept; its first application is in force, the others are undone.
+    fn long(directory: &Path) -> u64 {
+        let mut file = File::open(directory).expect("opened");
+        let mut number = 0;
+        while std::fs::metadata(directory.join(JOURNAL)).expect("there").len() <= 2 * LENGTH {
+            number += 1;
+            file.append(number, &intent(), false).expect("written");
+            file.append(number, &Entry::Ended { state: Applied::Applied }, false).expect("written");
+            if number > 1 {
+                file.append(number, &Entry::Undo { why: Because::Asked, forced: false }, false).expect("written");
+                file.append(number, &Entry::Undone { whole: true }, false).expect("written");
+            }
+        }
+        number
+    }
+
+    fn directory() -> tempfile::TempDir {
+        tempfile::tempdir().expect("a directory")
+    }
+
+    #[test]
+    fn what_can_be_undone_outlives_a_rotation() {
+        let dir = directory();
+        let numbers = long(dir.path());
+        let before = read(dir.path()).expect("read");
+        // What a run left that was killed while it rotated.
+        std::fs::write(dir.path().join(NEW), "half").expect("written");
+        std::fs::write(dir.path().join(OLD), "older").expect("written");
+        let mut file = File::open(dir.path()).expect("opened");
+        let after = file.read().expect("read");
+        assert!(std::fs::metadata(dir.path().join(JOURNAL)).expect("there").len() <= LENGTH);
+        assert!(!dir.path().join(NEW).exists());
+        assert_eq!((after.next, after.lost()), (numbers + 1, 0));
+        assert_eq!(after.find("1"), before.find("1"));
+        assert_eq!(after.find("1").map(|one| one.state()), Some(State::Applied));
+        assert_eq!(after.applications.len(), super::NEWEST.min(numbers as usize - 1) + 1);
+        let old = topotop_model::journal::fold(&std::fs::read(dir.path().join(OLD)).expect("kept"));
+        assert_eq!(old, before);
+        // The count of its lines goes on.
+        file.append(1, &Entry::Undo { why: Because::Asked, forced: false }, true).expect("written");
+        file.append(1, &Entry::Undone { whole: true }, true).expect("written");
+        let after = file.read().expect("read");
+        assert_eq!((after.find("1").map(|one| one.state()), after.lost()), (Some(State::Undone), 0));
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_rotated_goes_on() {
+        let dir = directory();
+        let numbers = long(dir.path());
+        std::fs::create_dir(dir.path().join(NEW)).expect("made");
+        let mut file = File::open(dir.path()).expect("opened");
+        file.append(1, &Entry::Confirmed, true).expect("written");
+        let after = read(dir.path()).expect("read");
+        assert_eq!((after.next, after.lost(), after.applications.len() as u64), (numbers + 1, 0, numbers));
+    }
+
+    #[test]
+    fn programs_that_wait_for_one_another_write_to_the_journal_that_has_the_name() {
+        let dir = directory();
+        long(dir.path());
+        let held = std::fs::File::open(dir.path().join(JOURNAL)).expect("opened");
+        flock(&held, FlockOperation::LockExclusive).expect("locked");
+        let waiting: Vec<_> = (0..4)
+            .map(|_| {
+                let state = dir.path().to_path_buf();
+                std::thread::spawn(move || {
+                    let mut file = File::open(&state).expect("opened");
+                    file.append(1, &Entry::Confirmed, true).expect("written");
+                })
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        drop(held);
+        for thread in waiting {
+            thread.join().expect("written");
+        }
+        let after = read(dir.path()).expect("read");
+        assert_eq!((after.lost(), after.find("1").map(|one| one.lines)), (0, Some(6)));
+    }
+}
