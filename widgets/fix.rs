@@ -13,6 +13,7 @@ use crate::{Cx, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
+use topotop_model::fix::verification::Phase;
 use topotop_model::fix::{ALL, Fix, Plan, Refused, Resolved, Verdict, Verification};
 use topotop_model::journal::{Applied, Because, Measured, Outcome};
 use topotop_model::locale::dialog::fix as text;
@@ -165,7 +166,19 @@ impl Run {
 
     /// True while it must not be abandoned.
     pub fn is_busy(&self) -> bool {
-        self.doing != Doing::Ended || self.deadline_ns.is_some()
+        self.doing != Doing::Ended || self.deadline_ns.is_some() || self.compares()
+    }
+
+    /// True where an undo is measured to decide the verdict.
+    pub fn compares(&self) -> bool {
+        let comparing = |verification: &Verification| verification.progress().phase == Phase::Undone;
+        self.undone.as_ref().is_some_and(|undone| undone.why == Because::ToCompare)
+            && self.verification.as_ref().is_some_and(comparing)
+    }
+
+    /// True where undoing it would decide the verdict.
+    pub fn undo_decides(&self) -> bool {
+        self.can_undo() && self.verdict.as_ref().is_some_and(|verdict| verdict.undo_decides)
     }
 
     /// True where something was written that can be undone.

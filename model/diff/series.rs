@@ -61,11 +61,11 @@ impl Series {
         self.blocks = joined.collect();
     }
 
-    /// The mean of two series, block by block as far as both go; where one has no value, that of the other.
-    pub(super) fn between(&self, other: &Self) -> Self {
+    /// The weighted mean of two series, block by block as far as both go; where one has no value, that of the other.
+    pub(super) fn between(&self, other: &Self, weight: f64) -> Self {
         let mean = |block: &(f64, u32)| (block.1 > 0).then(|| block.0 / f64::from(block.1));
         let joined = self.blocks.iter().zip(&other.blocks).map(|(one, two)| match (mean(one), mean(two)) {
-            (Some(a), Some(b)) => (f64::midpoint(a, b), 1),
+            (Some(a), Some(b)) => (a * weight + b * (1.0 - weight), 1),
             (Some(value), None) | (None, Some(value)) => (value, 1),
             (None, None) => (0.0, 0),
         });

@@ -116,20 +116,29 @@ impl Side {
         self.by_block(&known).iter().flatten().next().is_some()
     }
 
-    /// The mean of two sides, block by block: what drifts in a straight line through both and what is between them is
-    /// the same in the mean.
+    /// The mean of two sides, block by block, weighted by how near each is to `middle`: what drifts in a straight line
+    /// through both and what is between them is the same in the mean.
     #[must_use]
-    pub fn around(mut self, later: &Self) -> Self {
+    pub fn around(mut self, later: &Self, middle: &Self) -> Self {
+        let weight = self.weight(later, middle).unwrap_or(0.5);
         for entry in &mut self.entries {
             let other = later.index.get(&entry.subject).and_then(|at| later.entries.get(*at));
             for (at, series) in entry.series.iter_mut().enumerate() {
                 if let Some(other) = other.and_then(|other| other.series.get(at)) {
-                    *series = series.between(other);
+                    *series = series.between(other, weight);
                 }
             }
         }
         self.between = true;
         self
+    }
+
+    /// How much this side weighs beside a later one, seen from between them.
+    fn weight(&self, later: &Self, middle: &Self) -> Option<f64> {
+        let time =
+            |side: &Self| side.span().map(|(first, last)| f64::midpoint(first.mono_ns as f64, last.mono_ns as f64));
+        let (one, between, other) = (time(self)?, time(middle)?, time(later)?);
+        (other > one).then(|| ((other - between) / (other - one)).clamp(0.0, 1.0))
     }
 
     /// The newest value of a metric, where its sample had one.

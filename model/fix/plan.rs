@@ -217,6 +217,11 @@ impl Plan {
         !self.steps.is_empty()
     }
 
+    /// True where undoing it restores something.
+    pub fn can_be_undone(&self) -> bool {
+        self.steps.iter().any(|step| step.restore != Restore::Never)
+    }
+
     /// The capabilities that it requires and the process lacks.
     pub fn lacks(&self, held: &[String]) -> Vec<&Need> {
         let lacks = |need: &&Need| !need.capability.is_empty() && !held.contains(&need.capability);

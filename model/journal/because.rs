@@ -15,6 +15,8 @@ pub enum Because {
     Pressure,
     /// It could have cut its user off, and nobody said that it shall stay.
     NotConfirmed,
+    /// To compare the time without it with the time with it; somebody said so.
+    ToCompare,
     /// What another version of the journal says; hostile.
     Other(String),
 }
@@ -27,6 +29,7 @@ impl Because {
             Self::Worse => "worse",
             Self::Pressure => "pressure",
             Self::NotConfirmed => "not confirmed",
+            Self::ToCompare => "to compare",
             Self::Other(word) => word,
         }
     }
@@ -34,7 +37,7 @@ impl Because {
 
 impl From<String> for Because {
     fn from(word: String) -> Self {
-        let known = [Self::Asked, Self::Worse, Self::Pressure, Self::NotConfirmed];
+        let known = [Self::Asked, Self::Worse, Self::Pressure, Self::NotConfirmed, Self::ToCompare];
         known.into_iter().find(|because| because.word() == word).unwrap_or(Self::Other(word))
     }
 }
@@ -58,7 +61,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_word_is_read_back(word in "asked|worse|pressure|not confirmed|.{0,20}") {
+        fn every_word_is_read_back(word in "asked|worse|pressure|not confirmed|to compare|.{0,20}") {
             let because = Because::from(word.clone());
             let text = serde_json::to_string(&because).expect("JSON");
             prop_assert_eq!(serde_json::from_str::<String>(&text).expect("a text"), word);

@@ -171,9 +171,10 @@ impl App {
             self.say("nothing was applied here: `topotop fix journal` lists what was");
             return Vec::new();
         };
-        let number = run.number.filter(|_| run.can_undo());
+        let (number, decides) = (run.number.filter(|_| run.can_undo()), run.undo_decides());
         self.modal = Modal::Fix;
         match number {
+            Some(number) if decides => self.undo_because(number, Because::ToCompare),
             Some(number) => self.undo_because(number, Because::Asked),
             None => Vec::new(),
         }
@@ -225,8 +226,14 @@ impl App {
             measuring.push(&frame);
         }
         let Some(run) = self.running_mut() else { return Vec::new() };
-        let Some(verification) = run.verification.as_mut().filter(|_| run.undone.is_none()) else { return Vec::new() };
+        let compares = run.compares();
+        let measures = compares || run.undone.is_none();
+        let Some(verification) = run.verification.as_mut().filter(|_| measures) else { return Vec::new() };
         verification.push(&frame);
+        if compares {
+            let verdict = verification.compared();
+            return verdict.map_or_else(Vec::new, |verdict| self.compared(verdict));
+        }
         run.table = verification.table();
         let Some(number) = run.number.filter(|_| run.doing == Doing::Watching) else { return Vec::new() };
         let tripped = verification.tripped().map(topotop_model::fix::verification::Tripped::text);
@@ -246,6 +253,15 @@ impl App {
                 .extend(self.undo_because(number, if tripped.is_some() { Because::Pressure } else { Because::Worse }));
         }
         effects
+    }
+
+    /// The verdict by the time with the fix between the times without it.
+    fn compared(&mut self, verdict: Verdict) -> Vec<Effect> {
+        let Some(run) = self.running_mut() else { return Vec::new() };
+        run.verdict = Some(verdict.clone());
+        let number = run.number.unwrap_or_default();
+        let told = self.told(FixState::Verdict, &format!("{}: {}", verdict.label(), verdict.why));
+        vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), told]
     }
 
     /// What a recording is told of the fix.

@@ -120,6 +120,9 @@ pub struct ApplyArgs {
     /// Undo the fix automatically if the measurement is worse.
     #[arg(long, value_name = "true|false", default_value_t = true, action = clap::ArgAction::Set, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub undo_if_worse: bool,
+    /// Where only that decides the verdict, undo the fix and measure on, without asking; it stays undone.
+    #[arg(long, conflicts_with = "no_wait")]
+    pub undo_to_compare: bool,
     /// Do not wait for the verdict.
     #[arg(long)]
     pub no_wait: bool,

@@ -156,7 +156,14 @@ fn running(pen: &mut Pen<'_>, run: &Run, keys: &Keys, now_ns: u64) {
             let undo = if run.can_undo() { keys.undo.as_str() } else { "" };
             let may_keep = run.doing == Doing::Watching && run.deadline_ns.is_none() && !run.keeps;
             let keep = if may_keep { keys.keep.as_str() } else { "" };
-            hint(pen, &[(undo, text::UNDO.as_str()), (keep, text::KEEP_WORSE.as_str()), ("Esc", &close)]);
+            hint(
+                pen,
+                &[
+                    (undo, if run.undo_decides() { &text::UNDO_COMPARE } else { &text::UNDO }),
+                    (keep, text::KEEP_WORSE.as_str()),
+                    ("Esc", &close),
+                ],
+            );
         }
     }
 }

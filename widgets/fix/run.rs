@@ -7,7 +7,7 @@ use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
 use topotop_model::bottleneck::Verdict as Stands;
 use topotop_model::fix::Verdict;
-use topotop_model::fix::verification::Phase;
+use topotop_model::fix::verification::{Phase, Progress};
 use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::locale::dialog::fix as text;
 use topotop_model::text::printable;
@@ -131,6 +131,11 @@ fn outcome(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     match &run.verdict {
         Some(verdict) => {
             verdict_lines(cx, doc, verdict, width);
+            if run.compares() {
+                measuring(cx, doc, &progress, width);
+            } else if run.undo_decides() {
+                text(doc, Role::Info, &text::UNDO_DECIDES, width);
+            }
             if run.undone.is_none() {
                 next(cx, doc, width);
             }
@@ -139,16 +144,21 @@ fn outcome(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
             doc.line(vec![(text::NO_VERDICT.to_string(), Role::Dim)]);
         }
         None => {
-            let left = progress.left_seconds.unwrap_or_default();
-            let line = match progress.phase {
-                Phase::Before => text::WAITING.to_string(),
-                phase => text::VerdictIn { phase: &phase.name(), time: &number::seconds(left.ceil()) }.to_string(),
-            };
-            bar(cx, doc, progress.done, &line, width);
+            measuring(cx, doc, &progress, width);
             let then = if run.keeps { text::KEEP_IF_WORSE } else { text::UNDO_IF_WORSE };
             text(doc, Role::Dim, &then, width);
         }
     }
+}
+
+/// The phase of the measurement and the time until the verdict.
+fn measuring(cx: &Cx<'_>, doc: &mut Doc, progress: &Progress, width: u16) {
+    let left = progress.left_seconds.unwrap_or_default();
+    let line = match progress.phase {
+        Phase::Before => text::WAITING.to_string(),
+        phase => text::VerdictIn { phase: &phase.name(), time: &number::seconds(left.ceil()) }.to_string(),
+    };
+    bar(cx, doc, progress.done, &line, width);
 }
 
 /// The table of measurements, filled as samples arrive.

@@ -84,7 +84,7 @@ impl Compared {
         let mut before = fold(&mut before.into_iter().map(|frame| frame as &Frame));
         let after = fold(&mut after.iter());
         if !undone.is_empty() {
-            before = before.around(&fold(&mut undone.iter()));
+            before = before.around(&fold(&mut undone.iter()), &after);
         }
         let own = metric.filter(|watch| [&before, &after].into_iter().all(|side| side.measures(watch)));
         let load = own.or(verify.load.as_ref());
@@ -144,6 +144,7 @@ pub(super) fn judge(verify: &Verify, metric: Option<&Watch>, windows: &Windows<'
         Outcome::NoChange { .. } => ("no_change", load.map(change).unwrap_or_default()),
         Outcome::Inconclusive { why } => ("inconclusive", reason(why, load)),
     };
+    let why = if windows.undone.is_empty() { why } else { text::WithUndone { why: &why }.to_string() };
     let bound = if let Outcome::NoChange { bound } = outcome { Some(bound) } else { None };
     let undo_decides = windows.undone.is_empty() && undo_decides(&outcome, load);
     Verdict { name, why, table: rows(&compared, verify, metric), bound, undo_decides }

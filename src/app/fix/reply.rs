@@ -3,7 +3,7 @@
 use super::super::{App, Effect, Modal};
 use crate::fix::order::{Order, Reply};
 use topotop_model::fix::{Plan, Verification};
-use topotop_model::journal::Applied;
+use topotop_model::journal::{Applied, Because};
 use topotop_model::recording::FixState;
 use topotop_widgets::fix::{Doing, Run, Stage, Undone};
 
@@ -66,6 +66,7 @@ impl App {
     /// What an answer does to the application that goes on.
     fn run_reply(&mut self, reply: Reply) -> Vec<Effect> {
         let open = self.modal == Modal::Fix;
+        let now_ns = self.status.now_ns.max(self.newest.frame.stamp.mono_ns);
         let Some(run) = self.running_mut() else { return Vec::new() };
         match reply {
             Reply::Far(progress) => run.progress = Some((progress.done, progress.of, progress.unit)),
@@ -81,6 +82,9 @@ impl App {
             reply @ Reply::Applied { .. } => return applied(self, reply),
             Reply::Undone { why, whole, items, .. } => {
                 (run.doing, run.deadline_ns) = (Doing::Ended, None);
+                if let Some(verification) = run.verification.as_mut().filter(|_| why == Because::ToCompare && whole) {
+                    verification.undone(now_ns);
+                }
                 run.undone = Some(Undone { why: why.clone(), whole, items });
                 if !open {
                     self.say(format!("the fix was undone: {why}"));

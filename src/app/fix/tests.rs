@@ -213,6 +213,33 @@ fn measured(app: &mut App, meanwhile: impl Fn(&mut App)) -> Vec<Order> {
 }
 
 #[test]
+fn a_small_effect_is_decided_by_an_undo() {
+    let mut app = app();
+    let faster = |second: u64| {
+        let more = if (31..=80).contains(&second) { 1.15 } else { 1.0 };
+        changed(second, |rx| rx.packets_per_second = rx.packets_per_second.map(|packets| packets * more))
+    };
+    reviewed(&mut app);
+    (1..=30).for_each(|second| drop(app.update(Msg::Sample(faster(second)))));
+    press(&mut app, KeyCode::Left);
+    press(&mut app, KeyCode::Enter);
+    app.update(Msg::Fix(applied(7, 30)));
+    (31..=80).for_each(|second| drop(app.update(Msg::Sample(faster(second)))));
+    let picture = text(&mut app);
+    for part in ["Verdict: improved", "undoing it decides", "U undo and compare"] {
+        assert!(picture.contains(part), "{part}\n{picture}");
+    }
+    assert_eq!(orders(&press(&mut app, KeyCode::Char('U'))), [Order::Undo(7, Because::ToCompare)]);
+    app.update(Msg::Fix(Reply::Undone { number: 7, why: Because::ToCompare, whole: true, items: Vec::new() }));
+    assert!(app.running().is_some_and(topotop_widgets::fix::Run::is_busy));
+    let ordered = (81..=130).flat_map(|second| orders(&app.update(Msg::Sample(faster(second))))).collect::<Vec<_>>();
+    let [Order::Verdict(7, verdict)] = ordered.as_slice() else { panic!("{ordered:?}") };
+    assert_eq!(verdict.name, "improved", "{verdict:?}");
+    assert!(verdict.why.ends_with("compared with the time before and the time after the undo together"), "{verdict:?}");
+    assert!(!text(&mut app).contains("undoing it decides"));
+}
+
+#[test]
 fn what_got_worse_is_undone_by_itself() {
     let mut app = app();
     let ordered = measured(&mut app, |app| {

@@ -242,6 +242,8 @@ fn finish(
                 directory,
                 number: done.number,
                 undo_if_worse: args.undo_if_worse,
+                undo_to_compare: args.undo_to_compare,
+                asks: !args.yes && ask::can_ask(),
                 is_armed: applied.deadline.is_some(),
                 stop,
                 note: &note,
@@ -251,7 +253,11 @@ fn finish(
     if json {
         print_json(&applied_document(proposal, done, watched.as_ref()))?;
     }
-    let is_worse = watched.as_ref().is_some_and(|watched| watched.verdict.is_worse() || watched.undone.is_some());
+    let failed = |watched: &verdict::Watched| match watched.undone {
+        Some(whole) if watched.compared => !whole,
+        undone => undone.is_some(),
+    };
+    let is_worse = watched.as_ref().is_some_and(|watched| watched.verdict.is_worse() || failed(watched));
     Ok(if done.state == Applied::Applied && !is_worse && done.trouble.is_none() { DONE } else { REFUSED })
 }
 

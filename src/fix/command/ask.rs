@@ -4,6 +4,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use topotop_model::fix::{Plan, Risk};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
@@ -38,6 +39,22 @@ fn is_yes(plan: &Plan, answer: &str) -> bool {
 pub(super) fn is_name(plan: &Plan, name: &str) -> bool {
     let own = plan.name();
     !own.is_empty() && (name == own || name == printable(&own))
+}
+
+/// Asks a question whose answer a signal may replace: anything but a yes is a no.
+pub(super) fn agreed(question: &str, stop: &AtomicBool) -> bool {
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    let _ = write!(io::stderr(), "{question}: ").and_then(|()| io::stderr().flush());
+    let stdin = io::stdin();
+    let wait = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+    while !stop.load(Ordering::Relaxed) {
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        if poll(&mut polled, Some(&wait)).is_ok_and(|ready| ready > 0) {
+            let mut answer = String::new();
+            return stdin.read_line(&mut answer).is_ok() && answer.trim().eq_ignore_ascii_case("yes");
+        }
+    }
+    false
 }
 
 /// True where a line with yes has arrived.

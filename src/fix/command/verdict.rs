@@ -20,6 +20,10 @@ pub(super) struct How<'a> {
     pub(super) directory: &'a Path,
     pub(super) number: u64,
     pub(super) undo_if_worse: bool,
+    /// Undo without a question where that decides.
+    pub(super) undo_to_compare: bool,
+    /// True where somebody can be asked.
+    pub(super) asks: bool,
     /// True where it rolls back unless confirmed.
     pub(super) is_armed: bool,
     pub(super) stop: &'a AtomicBool,
@@ -31,6 +35,8 @@ pub(super) struct Watched {
     pub(super) verdict: Verdict,
     /// Whether the undo was complete, where undone.
     pub(super) undone: Option<bool>,
+    /// True where it was undone to compare.
+    pub(super) compared: bool,
 }
 
 pub(super) fn wait(
@@ -56,7 +62,8 @@ pub(super) fn wait(
     if how.is_armed {
         (how.note)(&text::KEEP_QUESTION);
     }
-    let ended = follow(&watch, &mut verification, Duration::from_secs(5 * seconds + 30), how);
+    let most = Duration::from_secs(5 * seconds + 30);
+    let ended = follow(&watch, &mut verification, most, Verification::verdict, how);
     let (verdict, why) = match (&ended, verification.tripped(), verification.verdict()) {
         (_, Some(tripped), _) => (Verdict::tripped(tripped.text(), verification.table()), Because::Pressure),
         (Ended::Gone, ..) => (Verdict::unmeasured(text::ROLLED_BACK.to_string()), Because::Worse),
@@ -64,7 +71,52 @@ pub(super) fn wait(
         (Ended::Stopped, None, None) => (Verdict::unmeasured(text::STOPPED.to_string()), Because::Worse),
         (Ended::Over, None, None) => (verification.so_far(), Because::Worse),
     };
-    conclude(&watch, verdict, &why, how)
+    let mut watched = conclude(verdict, &why, how)?;
+    if watched.verdict.undo_decides && proposal.resolved.plan.can_be_undone() && offers_undo(how) {
+        watched = compare(&watch, &mut verification, watched, most, how)?;
+    }
+    resources(&watch, how);
+    Ok(watched)
+}
+
+/// True where the fix may be undone to compare: on the option, or on a yes.
+fn offers_undo(how: &How<'_>) -> bool {
+    if how.undo_to_compare {
+        return true;
+    }
+    if !how.asks {
+        (how.note)(&text::UNDO_WOULD_DECIDE);
+        return false;
+    }
+    ask::agreed(&text::ASK_TO_COMPARE, how.stop)
+}
+
+/// Undoes the fix, measures on, and compares the time with it with the times without it together.
+fn compare(
+    watch: &Observer,
+    verification: &mut Verification,
+    watched: Watched,
+    most: Duration,
+    how: &How<'_>,
+) -> Result<Watched, String> {
+    let undone = take_back(&mut File::open(how.directory)?, &Because::ToCompare, how)?;
+    if undone != Some(true) {
+        return Ok(Watched { undone, ..watched });
+    }
+    verification.undone(topotop_collectors::now().mono_ns);
+    let seconds = verification.progress().left_seconds.unwrap_or_default().ceil() as u64;
+    (how.note)(&text::Measuring { seconds: &seconds }.to_string());
+    follow(watch, verification, most, Verification::compared, how);
+    let Some(verdict) = verification.compared() else {
+        (how.note)(&text::STOPPED);
+        return Ok(Watched { undone, compared: true, ..watched });
+    };
+    let is_improved = verdict.is_improved();
+    let watched = conclude(Verdict { undo_decides: false, ..verdict }, &Because::Worse, how)?;
+    if is_improved {
+        (how.note)(&text::APPLY_AGAIN);
+    }
+    Ok(Watched { undone, compared: true, ..watched })
 }
 
 /// Why the wait ended.
@@ -77,9 +129,16 @@ enum Ended {
     Gone,
 }
 
-fn follow(watch: &Observer, verification: &mut Verification, most: Duration, how: &How<'_>) -> Ended {
+fn follow(
+    watch: &Observer,
+    verification: &mut Verification,
+    most: Duration,
+    decided: fn(&Verification) -> Option<Verdict>,
+    how: &How<'_>,
+) -> Ended {
     let start = Instant::now();
-    let (mut samples, mut confirmed) = (watch.seen().samples, !how.is_armed);
+    let is_there = is_in_force(how);
+    let (mut samples, mut confirmed) = (watch.seen().samples, !how.is_armed || !is_there);
     let mut looked = Instant::now();
     while start.elapsed() < most {
         watch.wait(Duration::from_millis(200), how.stop, |seen| seen.samples > samples);
@@ -102,11 +161,11 @@ fn follow(watch: &Observer, verification: &mut Verification, most: Duration, how
         // Another process, or the automatic rollback, may have undone it.
         if looked.elapsed() > Duration::from_secs(1) {
             looked = Instant::now();
-            if !is_in_force(how) {
+            if is_there && !is_in_force(how) {
                 return Ended::Gone;
             }
         }
-        if verification.tripped().is_some() || verification.verdict().is_some() {
+        if (is_there && verification.tripped().is_some()) || decided(verification).is_some() {
             return Ended::Over;
         }
     }
@@ -135,7 +194,7 @@ fn is_in_force(how: &How<'_>) -> bool {
 }
 
 /// Reports the verdict and acts on it.
-fn conclude(watch: &Observer, verdict: Verdict, why: &Because, how: &How<'_>) -> Result<Watched, String> {
+fn conclude(verdict: Verdict, why: &Because, how: &How<'_>) -> Result<Watched, String> {
     let entry =
         Entry::Verdict { verdict: verdict.name.to_owned(), why: verdict.why.clone(), table: verdict.table.clone() };
     let mut ledger = File::open(how.directory)?;
@@ -149,8 +208,7 @@ fn conclude(watch: &Observer, verdict: Verdict, why: &Because, how: &How<'_>) ->
     (how.note)(&line);
     verdict.table.iter().for_each(|row| (how.note)(&measured(row)));
     let undone = if verdict.is_worse() && how.undo_if_worse { take_back(&mut ledger, why, how)? } else { None };
-    resources(watch, how);
-    Ok(Watched { verdict, undone })
+    Ok(Watched { verdict, undone, compared: false })
 }
 
 /// Undoes it; whether completely, none where it is no longer in effect.
