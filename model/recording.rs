@@ -18,7 +18,7 @@ mod summary;
 mod tests;
 
 pub use compose::{Chunk, Composer, Limits, Place};
-pub use event::{Event, MAX_EVENT, What};
+pub use event::{Event, MAX_EVENT, MAX_TEXT, What};
 pub use finding::{RecordedEvidence, RecordedFinding, RecordedFindings, Value, finding_events};
 pub use fix::{FixState, RecordedFix, changes as fix_changes};
 pub use head::{HEAD_BYTES, Head, Kind, MAX_BODY, SYNC};

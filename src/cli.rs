@@ -28,6 +28,8 @@ pub enum Command {
     Snapshot(crate::snapshot::SnapshotArgs),
     /// Record without a screen; given a command, while it runs.
     Record(RecordCommand),
+    /// Write a mark into a running recording.
+    Mark(crate::mark::MarkArgs),
     /// Show a recording on the live screens, with keys to move in time.
     Replay(crate::replay::ReplayArgs),
     /// Write the files that topotop reads to an archive, for bug reports; --root reads it unpacked.

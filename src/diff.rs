@@ -39,6 +39,9 @@ pub struct DiffArgs {
     /// Write to FILE; its extension picks the format.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Compare the phases of both recordings pair by pair: from a mark to the next one, by the marks' names.
+    #[arg(long)]
+    pub phases: bool,
     /// Every change, and in JSON every metric, changed or not.
     #[arg(long)]
     pub all: bool,
@@ -97,20 +100,75 @@ pub(crate) fn run(
     if after.path.as_os_str().is_empty() {
         after.path.clone_from(&before.path);
     }
-    let (one, other) = (fold(&before, judge)?, fold(&after, judge)?);
-    let (comparison, findings) = (compare(&one.1, &other.1), FoundChanges::of(&one.2, &other.2));
-    let report = Report { before: one.0, after: other.0, comparison, findings, all: args.all };
-    let status = report.status();
+    let reports = if args.phases {
+        phases(&before, &after, judge, args.all)?
+    } else {
+        vec![part(&before, &after, judge, args.all)?]
+    };
+    if reports.len() > 1 && format == Format::Html {
+        return Err(error::PHASES_FORMAT.to_string());
+    }
     let mut out = Output::create(args.output.as_deref())?;
     let written = if args.output.as_deref().is_none_or(is_stdout) {
         let width = if std::io::stdout().is_terminal() { width() } else { table::WIDE };
-        write(&report, format, width, theme::charset(charset), &mut out)
+        write_all(&reports, format, width, theme::charset(charset), &mut out)
     } else {
         // A file is UTF-8 wherever it was made, and as wide as it needs.
-        write(&report, format, table::WIDE, Charset::Unicode, &mut out)
+        write_all(&reports, format, table::WIDE, Charset::Unicode, &mut out)
     };
     out.finish(written)?;
-    Ok(status)
+    // A change in one phase is one, whatever is open in others.
+    let statuses: Vec<u8> = reports.iter().map(Report::status).collect();
+    Ok(if statuses.contains(&1) { 1 } else { statuses.into_iter().max().unwrap_or(0) })
+}
+
+/// The comparison of two parts.
+fn part(before: &Given, after: &Given, judge: &judge::Settings, all: bool) -> Result<Report, String> {
+    let side = |given: &Given| fold(&given.path, judge, |reader| span::resolve(reader, given.part.as_deref()));
+    Ok(report(side(before)?, side(after)?, all))
+}
+
+/// The comparison of each phase that both recordings have.
+fn phases(before: &Given, after: &Given, judge: &judge::Settings, all: bool) -> Result<Vec<Report>, String> {
+    if before.part.is_some() || after.part.is_some() {
+        return Err(error::PHASES_SPAN.to_string());
+    }
+    let [one, other] =
+        [before, after].map(|given| recording::open(&given.path).map(|mut reader| span::phases(&mut reader)));
+    let (one, other) = (one?, other?);
+    let both: Vec<&String> = one.iter().filter(|name| other.contains(name)).take(MOST_PHASES).collect();
+    if both.is_empty() {
+        return Err(error::NO_COMMON_MARK.to_string());
+    }
+    let side = |given: &Given, name: &str| fold(&given.path, judge, |reader| span::phase(reader, name));
+    both.into_iter().map(|name| Ok(report(side(before, name)?, side(after, name)?, all))).collect()
+}
+
+/// Phases that are compared at most.
+const MOST_PHASES: usize = 64;
+
+type Folded = (About, Side, FoundSide);
+
+fn report(one: Folded, other: Folded, all: bool) -> Report {
+    let (comparison, findings) = (compare(&one.1, &other.1), FoundChanges::of(&one.2, &other.2));
+    Report { before: one.0, after: other.0, comparison, findings, all }
+}
+
+/// One after the other; in JSON a document per line.
+fn write_all(
+    reports: &[Report],
+    format: Format,
+    width: usize,
+    charset: Charset,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    for (at, report) in reports.iter().enumerate() {
+        if at > 0 && format == Format::Text {
+            writeln!(out)?;
+        }
+        write(report, format, width, charset, out)?;
+    }
+    Ok(())
 }
 
 fn format(args: &DiffArgs) -> Result<Format, String> {
@@ -145,10 +203,14 @@ fn write(report: &Report, format: Format, width: usize, charset: Charset, out: &
 }
 
 /// Reads a span of a recording, sample by sample, into a side, and judges it: what was before the span is not its own.
-fn fold(given: &Given, judge: &judge::Settings) -> Result<(About, Side, FoundSide), String> {
-    let name = printable(&given.path.display().to_string()).into_owned();
-    let mut reader = recording::open(&given.path)?;
-    let span = span::resolve(&mut reader, given.part.as_deref()).map_err(|error| format!("{name}: {error}"))?;
+fn fold(
+    path: &Path,
+    judge: &judge::Settings,
+    span: impl FnOnce(&mut recording::Reader) -> Result<span::Span, String>,
+) -> Result<Folded, String> {
+    let name = printable(&path.display().to_string()).into_owned();
+    let mut reader = recording::open(path)?;
+    let span = span(&mut reader).map_err(|error| format!("{name}: {error}"))?;
     let about = reader.about();
     let mut deriver = Deriver::new(Settings { nic_capacity_mbps: about.nic_capacity_mbps.clone() });
     let mut said = About {

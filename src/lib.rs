@@ -23,6 +23,7 @@ pub mod edit;
 pub mod export;
 pub mod fix;
 pub mod keymap;
+pub mod mark;
 pub mod metrics;
 pub mod moment;
 pub mod plan;

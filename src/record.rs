@@ -3,6 +3,7 @@
 mod child;
 mod forward;
 mod judged_writer;
+pub(crate) mod marks;
 pub(crate) mod missing;
 mod recorder;
 mod sampling;
@@ -140,6 +141,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
             anonymiser.as_ref().map_or_else(|| args.command.clone(), |names| names.command(&args.command));
         recorder.bracket(held, recorded_as, tell.clone())?;
     }
+    marks::listen((!args.streams()).then_some(args.output.as_path()), sink.clone());
     let deadline = args.duration.map(|duration| begun + duration);
     let (end, ending) = channel();
     let interval = plan.interval;

@@ -111,6 +111,29 @@ pub fn resolve<S: ReadAt>(reader: &mut Reader<S>, part: Option<&str>) -> Result<
     within(reader, ends).map(|(first, last)| Span { first, last, what })
 }
 
+/// The names of all phases: a mark begins one, which lasts until the next mark, the end of the command or of the recording.
+pub fn phases<S: ReadAt>(reader: &mut Reader<S>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (_, event) in reader.events() {
+        if let What::Mark { text } = event.what
+            && !names.contains(&text)
+        {
+            names.push(text);
+        }
+    }
+    names
+}
+
+/// A phase; of several of one name the first.
+pub fn phase<S: ReadAt>(reader: &mut Reader<S>, name: &str) -> Result<Span, String> {
+    let events = reader.events();
+    let from = mark(&events, name)?;
+    let ends = |event: &&(u64, Event)| matches!(event.1.what, What::Mark { .. } | What::Exit { .. });
+    let to = events.iter().filter(ends).map(|(_, event)| event.wall_ns).find(|wall_ns| *wall_ns > from);
+    let what = format!("phase {}", printable(name));
+    within(reader, (Some(from), to)).map(|(first, last)| Span { first, last, what })
+}
+
 /// The number of the sample nearest to a place: `end`, `mark:NAME`, a time.
 pub fn sample<S: ReadAt>(reader: &mut Reader<S>, text: &str) -> Result<u64, String> {
     let events = reader.events();
@@ -237,7 +260,7 @@ fn outside<S: ReadAt>(reader: &Reader<S>, from: i64, to: i64) -> Result<(), Stri
 
 #[cfg(test)]
 mod tests {
-    use super::{Given, resolve, sample};
+    use super::{Given, phase, phases, resolve, sample};
     use std::ffi::OsStr;
     use std::path::Path;
     use topotop_model::recording::{About, Composer, Event, Limits, Reader, What};
@@ -304,6 +327,17 @@ mod tests {
         assert_eq!(of(Some("-30s-")).map(|span| (span.0, span.1)), Ok((569, 599)));
         assert_eq!(of(Some("-1m")).map(|span| (span.0, span.1)), Ok((0, 60)));
         assert_eq!(of(Some("50%-100%")).map(|span| span.1), Ok(599));
+    }
+
+    #[test]
+    fn marks_begin_phases() {
+        let mark = |text: &str| What::Mark { text: text.into() };
+        let exit = What::Exit { status: Some(0), signal: None };
+        let mut reader = recording(&[(60, mark("warm")), (120, mark("1 - 2")), (200, exit), (300, mark("warm"))]);
+        assert_eq!(phases(&mut reader), ["warm", "1 - 2"]);
+        let mut of = |name: &str| phase(&mut reader, name).map(|span| (span.first, span.last));
+        assert_eq!((of("warm"), of("1 - 2")), (Ok((60, 119)), Ok((120, 199))));
+        assert!(of("cold").is_err_and(|error| error.contains("no mark `cold`")));
     }
 
     #[test]

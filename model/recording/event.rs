@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The longest valid event, in bytes.
 pub const MAX_EVENT: usize = 64 << 10;
 /// The most characters of a text in one.
-const MAX_TEXT: usize = 2048;
+pub const MAX_TEXT: usize = 2048;
 /// The most words of a command.
 const MAX_WORDS: usize = 256;
 

@@ -1,9 +1,9 @@
 //! Recordings that bracket a command.
 
-use super::{Background, Read, command, place, read, run, text};
+use super::{Background, PATIENCE, Read, TOPOTOP, command, place, read, run, text};
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use topotop_model::recording::What;
 
@@ -148,4 +148,27 @@ fn a_time_limit_closes_the_file_and_lets_the_command_end() {
     let read = read(&path);
     assert!(read.closed);
     assert!(read.steps().iter().sum::<f64>() < 1.2, "{:?}", read.steps());
+}
+
+#[test]
+fn marks_come_from_another_process() {
+    let (_dir, path, shown) = place("a.rec");
+    let mark = |arguments: &[&str]| {
+        let output =
+            Command::new(TOPOTOP).arg("mark").args(arguments).env("LANG", "C.UTF-8").output().expect("it runs");
+        (output.status.code(), text(&[output.stdout, output.stderr].concat()))
+    };
+    let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
+    let start = Instant::now();
+    // Other tests may record, too: the file names this one.
+    while mark(&["-o", &shown, "warm-up"]).0 != Some(0) {
+        assert!(start.elapsed() < PATIENCE, "{:?}", mark(&["-o", &shown, "x"]));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(mark(&["-o", &shown, "8 clients"]), (Some(0), format!("marked in {shown}\n")));
+    recording.signal("TERM");
+    assert_eq!(recording.ends(), Some(0));
+    assert_eq!(read(&path).events.iter().filter(|event| matches!(event.1.what, What::Mark { .. })).count(), 2);
+    let (status, said) = mark(&["-o", &shown, "late"]);
+    assert!(status == Some(2) && said.contains("no recording to it is running"), "{said}");
 }

@@ -1,0 +1,115 @@
+//! Marks from other processes: `topotop mark` finds a recording by an abstract socket, which leaves nothing behind and
+//! takes texts of its own user and of root only.
+
+use super::sampling::Sink;
+use rustix::net::sockopt::socket_peercred;
+use std::fs::Metadata;
+use std::io::{Read as _, Write as _};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use topotop_model::recording::{MAX_TEXT, What};
+
+/// What the names of all such sockets begin with.
+const NAMES: &str = "topotop-record";
+/// The list of a network namespace's sockets.
+const SOCKETS: &str = "/proc/net/unix";
+/// How long the other side may take.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The longest message: a text, or a path.
+const LONGEST: u64 = 4 * MAX_TEXT as u64 + 4096;
+
+/// A recording that goes on, as another process sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Running {
+    name: String,
+}
+
+/// A file as names have it, whatever it is called and wherever it is mounted.
+fn identity(facts: &Metadata) -> String {
+    format!("{}-{}", facts.dev(), facts.ino())
+}
+
+/// Takes marks from now on. A recording without them is one all the same.
+pub(super) fn listen(file: Option<&Path>, sink: Sink) {
+    let facts = file.and_then(|file| file.metadata().ok());
+    let id = facts.as_ref().map_or_else(|| "0-0".to_owned(), identity);
+    let uid = rustix::process::geteuid().as_raw();
+    let name = format!("{NAMES}/{uid}/{id}/{}", std::process::id());
+    let listener = SocketAddr::from_abstract_name(name).and_then(|address| UnixListener::bind_addr(&address));
+    let Ok(listener) = listener else { return };
+    let path = file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf()));
+    let path = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
+    let take = move || {
+        for stream in listener.incoming().flatten().filter(|stream| is_of(stream, &[uid, 0])) {
+            // Who does not say it in time has not said it.
+            let _ = answer(stream, &path, &sink);
+        }
+    };
+    let _ = std::thread::Builder::new().name("marks".to_owned()).spawn(take);
+}
+
+/// True if one of these users is at the other end.
+fn is_of(stream: &UnixStream, users: &[u32]) -> bool {
+    socket_peercred(stream).is_ok_and(|peer| users.contains(&peer.uid.as_raw()))
+}
+
+/// A text is a mark; without one the question is only what this is a recording of.
+fn answer(mut stream: UnixStream, path: &str, sink: &Sink) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut text = Vec::new();
+    (&mut stream).take(LONGEST).read_to_end(&mut text)?;
+    if sink.lock().is_none() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&text).into_owned();
+    if !text.is_empty() {
+        sink.event(What::Mark { text });
+    }
+    stream.write_all(path.as_bytes())
+}
+
+/// The recordings that go on: this user's, or those of a file.
+pub(crate) fn running(file: Option<&Path>) -> Result<Vec<Running>, String> {
+    let uid = rustix::process::geteuid().as_raw().to_string();
+    let id = match file {
+        Some(file) => Some(identity(&file.metadata().map_err(|error| format!("{}: {error}", file.display()))?)),
+        None => None,
+    };
+    let sockets = std::fs::read(SOCKETS).map_err(|error| format!("{SOCKETS}: {error}"))?;
+    let sockets = String::from_utf8_lossy(&sockets);
+    let names = sockets.lines().filter_map(|line| line.split_whitespace().nth(7)?.strip_prefix('@'));
+    let is_meant = |name: &&str| {
+        let mut parts = name.split('/');
+        let (kind, user, file) = (parts.next(), parts.next(), parts.next());
+        kind == Some(NAMES) && id.as_deref().map_or(user == Some(uid.as_str()), |id| file == Some(id))
+    };
+    let mut found: Vec<Running> = names.filter(is_meant).map(|name| Running { name: name.to_owned() }).collect();
+    // A connection that is open has a line of its own.
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found.dedup();
+    Ok(found)
+}
+
+impl Running {
+    /// Sends a text, or none to ask; gives the path of the recording.
+    pub(crate) fn send(&self, text: &str) -> Result<PathBuf, std::io::Error> {
+        let stranger = || std::io::Error::other("another user's");
+        let mut stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(&self.name)?)?;
+        // Everybody can take such a name: the text is for the one that is named only.
+        let user = self.name.split('/').nth(1).and_then(|user| user.parse().ok()).ok_or_else(stranger)?;
+        if !is_of(&stream, &[user]) {
+            return Err(stranger());
+        }
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.write_all(text.as_bytes())?;
+        stream.shutdown(std::net::Shutdown::Write)?;
+        let mut path = String::new();
+        (&mut stream).take(LONGEST).read_to_string(&mut path)?;
+        if path.is_empty() { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(PathBuf::from(path)) }
+    }
+}
