@@ -10,6 +10,7 @@ mod quiet;
 pub(crate) mod stat;
 pub(crate) mod status;
 mod threads;
+mod users;
 
 use crate::parse::text;
 use crate::{Collector, Cx, Root};

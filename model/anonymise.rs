@@ -46,11 +46,12 @@ enum Rule {
 }
 
 /// The columns that may tell whose something is. All other texts are the kernel's words.
-const RULES: [(u16, &[&str], Rule); 22] = [
+const RULES: [(u16, &[&str], Rule); 23] = [
     (host::Host::ID, &["name", "boot_id"], Rule::Words),
     (processes::Processes::ID, &["comm"], Rule::Comm),
     (processes::Threads::ID, &["comm"], Rule::Comm),
     (processes::Processes::ID, &["cmdline"], Rule::Arguments),
+    (processes::Processes::ID, &["user"], Rule::Words),
     (processes::Processes::ID, &["cgroup", "cpu_cgroup", "cpuset_cgroup"], Rule::Path),
     (cgroups::Cgroups::ID, &["path"], Rule::Path),
     (cgroups::CgroupIo::ID, &["path"], Rule::Path),

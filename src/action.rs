@@ -74,6 +74,8 @@ pub enum Command {
     Mark,
     /// Shows, confirms, applies and measures the fix of a finding.
     Fix,
+    /// The same for the worst finding.
+    FixWorst,
     /// Undoes the fix that was applied here.
     Undo,
     /// Cancels the automatic rollback of a fix.
@@ -153,10 +155,10 @@ impl Row {
 }
 
 use Command::{
-    Back, CopyCommands, End, Faster, Filter, Fix, Gaps, Help, Jump, Keep, LoopEnd, LoopOff, LoopStart, Machine, Mark,
-    MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Panel, Pause, PreviousFinding, PreviousMark,
-    PreviousScreen, Quit, Record, Redraw, Screen, SetParameters, Slower, Start, StepBack, StepForward, Suspend, Theme,
-    Undo,
+    Back, CopyCommands, End, Faster, Filter, Fix, FixWorst, Gaps, Help, Jump, Keep, LoopEnd, LoopOff, LoopStart,
+    Machine, Mark, MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Panel, Pause, PreviousFinding,
+    PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, SetParameters, Slower, Start, StepBack, StepForward,
+    Suspend, Theme, Undo,
 };
 
 /// Every action with its default keys.
@@ -188,7 +190,9 @@ pub const TABLE: &[Row] = &[
     row(Group::Rows, Panel(Action::Mode), "mode", &["m"], action::MODE),
     row(Group::Rows, Panel(Action::Where), "where", &["w"], action::WHERE),
     row(Group::Rows, Panel(Action::Idle), "idle", &["i"], action::IDLE),
+    row(Group::Rows, Panel(Action::Commands), "commands", &["p"], action::COMMANDS),
     row(Group::Fixes, Fix, "fix", &["f"], action::FIX),
+    row(Group::Fixes, FixWorst, "fix-worst", &["F"], action::FIX_WORST),
     row(Group::Fixes, Undo, "undo", &["U"], action::UNDO),
     row(Group::Fixes, Keep, "keep", &["K"], action::KEEP),
     row(Group::Fixes, CopyCommands, "copy", &["c"], action::COPY),
@@ -196,8 +200,8 @@ pub const TABLE: &[Row] = &[
     row(Group::Time, Pause, "pause", &["space"], action::PAUSE).hint(action::HINT_PAUSE),
     row(Group::Time, StepBack, "step-back", &["left"], action::STEP_BACK).hint(action::HINT_STEP),
     row(Group::Time, StepForward, "step-forward", &["right"], action::STEP_FORWARD),
-    row(Group::Time, MinuteBack, "minute-back", &["{", "shift-pgup"], action::MINUTE_BACK).paused(&["pgup"]),
-    row(Group::Time, MinuteForward, "minute-forward", &["}", "shift-pgdn"], action::MINUTE_FORWARD).paused(&["pgdn"]),
+    row(Group::Time, MinuteBack, "minute-back", &["{", "shift-pgup"], action::MINUTE_BACK),
+    row(Group::Time, MinuteForward, "minute-forward", &["}", "shift-pgdn"], action::MINUTE_FORWARD),
     row(Group::Time, Start, "start", &["shift-home"], action::START).paused(&["home"]),
     row(Group::Time, End, "end-of-time", &["shift-end"], action::END_OF_TIME).paused(&["end"]),
     row(Group::Time, PreviousFinding, "previous-finding", &["["], action::PREVIOUS_FINDING),

@@ -348,6 +348,7 @@ impl App {
             Command::Record => return self.record(),
             Command::Mark => self.mark(),
             Command::Fix => return self.fix(),
+            Command::FixWorst => return self.fix_worst(),
             Command::Undo => return self.undo_fix(),
             Command::Keep => return self.keep_fix(),
             Command::CopyCommands => self.say(chrome::COPY_IN_DIALOG),

@@ -212,18 +212,24 @@ mod tests {
         assert_eq!(press(KeyCode::Tab, KeyModifiers::SHIFT), Some(Command::PreviousScreen));
         assert_eq!(press(KeyCode::Char('T'), KeyModifiers::SHIFT), Some(Command::Theme));
         assert_eq!(press(KeyCode::Char('y'), KeyModifiers::NONE), None);
-        let pgup: Key = KeyEvent::new(KeyCode::PageUp, KeyModifiers::NONE).into();
-        assert_eq!(map.command(pgup, true), Some(Command::MinuteBack));
-        assert_ne!(map.command(pgup, false), Some(Command::MinuteBack));
-        let page = Command::Panel(topotop_widgets::Action::PageUp);
-        assert!(map.keys_now(Command::MinuteBack, true).contains(&pgup) && !map.keys_now(page, true).contains(&pgup));
-        assert!(!map.keys_now(Command::MinuteBack, false).contains(&pgup) && map.keys_now(page, false).contains(&pgup));
+        let home: Key = KeyEvent::new(KeyCode::Home, KeyModifiers::NONE).into();
+        assert_eq!(map.command(home, true), Some(Command::Start));
+        let first = Command::Panel(topotop_widgets::Action::Home);
+        assert_eq!(map.command(home, false), Some(first));
+        assert!(map.keys_now(Command::Start, true).contains(&home) && !map.keys_now(first, true).contains(&home));
+        assert!(!map.keys_now(Command::Start, false).contains(&home) && map.keys_now(first, false).contains(&home));
+        let page = Some(Command::Panel(topotop_widgets::Action::PageUp));
+        assert!(
+            [true, false]
+                .iter()
+                .all(|&paused| map.command(Key::new(KeyCode::PageUp, KeyModifiers::NONE), paused) == page)
+        );
     }
 
     #[test]
     fn configuration_replaces_and_reports() {
-        let map = configured(&[("pause", "p")]).unwrap();
-        assert_eq!(map.command(Key::parse("p").unwrap(), false), Some(Command::Pause));
+        let map = configured(&[("pause", "y")]).unwrap();
+        assert_eq!(map.command(Key::parse("y").unwrap(), false), Some(Command::Pause));
         assert_eq!(map.command(Key::parse("space").unwrap(), false), None);
         assert!(map.reports.is_empty());
         let map = configured(&[("pause", "s")]).unwrap();

@@ -31,6 +31,8 @@ pub enum Action {
     Mode,
     /// Show only what does something, or everything.
     Idle,
+    /// Whole command lines instead of the other columns, or back.
+    Commands,
     /// To where a finding is; to the finding of what is selected.
     Where,
     /// What to do about a finding.

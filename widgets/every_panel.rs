@@ -7,7 +7,7 @@ use topotop_model::frame::Frame;
 use topotop_model::judge::Judgement;
 use topotop_model::text::printable;
 
-const ACTIONS: [Action; 11] = [
+const ACTIONS: [Action; 12] = [
     Action::Down,
     Action::Where,
     Action::Mode,
@@ -18,6 +18,7 @@ const ACTIONS: [Action; 11] = [
     Action::PageDown,
     Action::End,
     Action::Idle,
+    Action::Commands,
     Action::Up,
 ];
 

@@ -4,13 +4,14 @@ mod cells;
 mod columns;
 mod compact;
 mod detail;
+mod filter;
 mod sockets;
 mod waits;
 
 pub use compact::compact;
 
 use crate::parts::browser::{Browser, Deed};
-use crate::parts::table::{Identity, Table, matches};
+use crate::parts::table::{Identity, Table};
 use crate::parts::{names, pane};
 use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
@@ -27,13 +28,17 @@ type Id = (u32, u64);
 pub struct Processes {
     browser: Browser<usize, Id>,
     idle: bool,
+    commands: bool,
 }
 
 impl Default for Processes {
     fn default() -> Self {
         Self {
-            browser: Browser::new(Table::new(columns::COLUMNS, IDENTITY, columns::by_cpu()).relating(relates)),
+            browser: Browser::new(
+                Table::new(columns::COLUMNS, IDENTITY, columns::by_cpu(columns::COLUMNS)).relating(relates),
+            ),
             idle: false,
+            commands: false,
         }
     }
 }
@@ -63,16 +68,6 @@ fn relates(cx: &Cx<'_>, row: usize, subject: &Subject) -> bool {
     }
 }
 
-/// True if the filter lets a process through: by pid, name, arguments, group.
-fn passes(cx: &Cx<'_>, process: &Process) -> bool {
-    let filter = cx.filter;
-    filter.is_empty()
-        || matches(filter, &process.comm)
-        || matches(filter, &process.cmdline)
-        || matches(filter, &process.cgroup)
-        || filter.parse() == Ok(process.pid)
-}
-
 impl Panel for Processes {
     fn id(&self) -> &'static str {
         "processes"
@@ -85,8 +80,9 @@ impl Panel for Processes {
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         if self.browser.table.stale(cx, u64::from(self.idle)) {
             let idle = self.idle;
+            let filter = filter::of(cx);
             let shown = |process: &Process| {
-                passes(cx, process) && (!idle || process.cpu_cores.is_none_or(|cores| cores >= 0.001))
+                filter.passes(process) && (!idle || process.cpu_cores.is_none_or(|cores| cores >= 0.001))
             };
             let rows = cx.frame.processes.iter().enumerate();
             let rows = rows.filter(|(_, process)| shown(process)).map(|(index, _)| index);
@@ -103,6 +99,12 @@ impl Panel for Processes {
         self.arrange(cx, self.browser.area());
         if action == Action::Idle {
             self.idle = !self.idle;
+            return Outcome::Changed;
+        }
+        if action == Action::Commands {
+            self.commands = !self.commands;
+            let columns = if self.commands { columns::COMMANDS } else { columns::COLUMNS };
+            self.browser.table.set_columns(columns, columns::by_cpu(columns));
             return Outcome::Changed;
         }
         match self.browser.act(action, cx) {
@@ -134,6 +136,7 @@ impl Panel for Processes {
         &[
             (Action::Open, shared::HINT_DETAILS),
             (Action::Idle, shared::HINT_IDLE),
+            (Action::Commands, text::HINT_COMMANDS),
             (Action::SortNext, shared::HINT_SORT),
         ]
     }

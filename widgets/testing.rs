@@ -100,6 +100,7 @@ fn run(panel: &mut dyn Panel, cx: &Cx<'_>, width: u16, height: u16) {
         Action::SortNext,
         Action::SortReverse,
         Action::Idle,
+        Action::Commands,
         Action::Home,
         Action::Close,
         Action::Fold,

@@ -4,6 +4,7 @@ use super::cgroup::{Mounts, paths};
 use super::cmdline::{self, Answer, Job};
 use super::file::read_once;
 use super::gaps::File;
+use super::users::Users;
 use super::{Proc, status};
 use crate::parse::{fields, lines, number, text, whole_lines};
 use crate::processes::threads::has_pinned;
@@ -42,6 +43,7 @@ pub(super) struct Details {
     ask: Job,
     late: usize,
     todo: Vec<(bool, u64, u32)>,
+    users: Users,
 }
 
 impl Details {
@@ -56,7 +58,7 @@ impl Details {
     ) {
         self.choose(cx.demand.complete, round, procs);
         let complete = cx.demand.complete;
-        let mut reader = Reader { cx, mounts, table, online };
+        let mut reader = Reader { cx, mounts, table, online, users: &mut self.users };
         for &(_, _, pid) in &self.todo {
             if let Some(proc) = procs.get_mut(&pid) {
                 let known = proc.detailed && !complete;
@@ -172,6 +174,7 @@ struct Reader<'a, 'b> {
     mounts: &'a Mounts,
     table: &'a mut Processes,
     online: usize,
+    users: &'a mut Users,
 }
 
 impl Reader<'_, '_> {
@@ -199,6 +202,10 @@ impl Reader<'_, '_> {
             stand_in(&status, slot, table, proc);
         }
         table.uid.set_or_clear(slot, status.uid);
+        match status.uid.and_then(|uid| self.users.name(self.cx.root, uid)) {
+            Some(name) => table.user.set(slot, name),
+            None => table.user.clear(slot),
+        }
         table.inner_pid.set_or_clear(slot, status.inner_pid);
         table.rss_anon_bytes.set_or_clear(slot, status.rss_anon);
         table.rss_file_bytes.set_or_clear(slot, status.rss_file);

@@ -94,6 +94,12 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     process.state = table.state.value(slot).and_then(|code| char::from_u32(code as u32)).unwrap_or('?');
     process.kernel = flags & PF_KTHREAD != 0;
     process.uid = table.uid.id(slot);
+    text(&mut process.user, table.user.get(slot));
+    process.cpu_seconds = table
+        .utime
+        .value(slot)
+        .zip(table.stime.value(slot))
+        .map(|(user, system)| user.saturating_add(system) as f64 / USER_HZ);
     process.threads = table.threads.get(slot);
     process.cpu_cores = cores(user, system, by_stat)
         .or_else(|| stood_still(pair, slot, |table| &table.read_at_ns, |table| &table.quiet_at_ns));

@@ -37,6 +37,10 @@ pub struct Process {
     pub kernel: bool,
     /// User.
     pub uid: Known<u32>,
+    /// Name of the user; empty where it is unknown. Hostile.
+    pub user: Arc<str>,
+    /// CPU time used since it started.
+    pub cpu_seconds: Option<f64>,
     /// Threads.
     pub threads: Known<u64>,
     /// Cores used in its own interval.

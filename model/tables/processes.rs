@@ -85,6 +85,8 @@ table! {
         slices: Num = 50 (Counter, Count, "proc/*/schedstat"),
         /// Time its main thread waited for disks, where delay accounting is on; zero while it is off.
         io_delay: Num = 51 (Counter, Ticks, "proc/*/stat"),
+        /// Name of the user, where the machine's own list of users has it; hostile.
+        user: Text = 52 (Fact, None, "etc/passwd"),
     }
 }
 

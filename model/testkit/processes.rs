@@ -50,6 +50,8 @@ fn process(pid: u32, comm: &str, cores: f64, affinity: &Arc<IdSet>) -> Process {
         cgroup: "/system.slice".into(),
         state: if cores > 0.5 { 'R' } else { 'S' },
         uid: 0.into(),
+        user: if comm == "postgres" { "postgres" } else { "root" }.into(),
+        cpu_seconds: Some(cores * f64::from(pid)),
         threads: 1.into(),
         cpu_cores: Some(cores),
         cpu_by_node: vec![(0, cores)],
@@ -71,6 +73,7 @@ fn beam(pid: u32, index: usize, all: &Arc<IdSet>) -> Process {
     let mut thread_affinities = vec![AffinityGroup { cpus: Arc::clone(all), count: 38 }];
     thread_affinities.extend(pins);
     Process {
+        user: "rabbitmq".into(),
         cgroup: format!("/kubepods.slice/pod8a1c{index:04x}/cri-containerd-{index:012x}.scope").into(),
         threads: 42.into(),
         wait_share: Some(0.48),

@@ -11,6 +11,7 @@ use crate::fix::order::{Order, Reach};
 use std::collections::BTreeMap;
 use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers};
 use topotop_model::journal::Because;
+use topotop_model::locale::chrome;
 use topotop_model::recording::{FixState, RecordedFix, What};
 use topotop_model::rules::{Finding, RuleId};
 use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
@@ -21,10 +22,9 @@ use topotop_widgets::{Action, Mark, Outcome, Subject};
 const MARKS: usize = 256;
 
 impl App {
-    /// What to do about the finding that is selected: opens the dialog.
+    /// What to do about the selected finding or row: opens the dialog. Without a selection, the worst finding.
     pub(super) fn fix(&mut self) -> Vec<Effect> {
-        if self.running().is_some_and(Run::is_busy) {
-            self.modal = Modal::Fix;
+        if self.is_fixing() {
             return Vec::new();
         }
         let asked = match self.panel() {
@@ -34,16 +34,39 @@ impl App {
         if let Outcome::Fix(rule, subject) = asked {
             return self.fix_finding(rule, &subject);
         }
-        let judgement = &self.shown().judgement;
-        let about = self.selected.as_ref().and_then(|subject| {
-            severity::about(judgement, subject).max_by_key(|finding| finding.severity).or(judgement.findings.first())
-        });
-        let about = about.or(judgement.findings.first()).map(|finding| (finding.rule.id, finding.subject.clone()));
-        if let Some((rule, subject)) = about {
-            return self.fix_finding(rule, &subject);
+        let Some(selected) = self.selected.clone() else { return self.fix_worst() };
+        let found = severity::about(&self.shown().judgement, &selected).max_by_key(|finding| finding.severity);
+        match found.map(|finding| (finding.rule.id, finding.subject.clone())) {
+            Some((rule, subject)) => self.fix_finding(rule, &subject),
+            None => {
+                self.say(chrome::NO_FINDING_SELECTED);
+                Vec::new()
+            }
         }
-        self.say("nothing is found: there is nothing to do");
-        Vec::new()
+    }
+
+    /// What to do about the worst finding: opens the dialog.
+    pub(super) fn fix_worst(&mut self) -> Vec<Effect> {
+        if self.is_fixing() {
+            return Vec::new();
+        }
+        let worst = self.shown().judgement.findings.first();
+        match worst.map(|finding| (finding.rule.id, finding.subject.clone())) {
+            Some((rule, subject)) => self.fix_finding(rule, &subject),
+            None => {
+                self.say(chrome::NO_FINDINGS);
+                Vec::new()
+            }
+        }
+    }
+
+    /// True while a fix is being applied or measured: its dialog is shown instead of another.
+    fn is_fixing(&mut self) -> bool {
+        let busy = self.running().is_some_and(Run::is_busy);
+        if busy {
+            self.modal = Modal::Fix;
+        }
+        busy
     }
 
     /// Opens the dialog about a finding, by what is known now.

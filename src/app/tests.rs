@@ -65,12 +65,12 @@ fn stepping_back_from_live_holds_what_is_found() {
     app.update(Msg::Sought(Some(at(99))));
     assert_eq!(app.shown().frame.stamp.seq, 99);
     let held = app.shown().frame.stamp;
-    assert_eq!(press(&mut app, KeyCode::PageUp), [Effect::Seek(held, Target::Nanoseconds(-60_000_000_000))]);
+    assert_eq!(press(&mut app, KeyCode::Char('{')), [Effect::Seek(held, Target::Nanoseconds(-60_000_000_000))]);
     app.update(Msg::Sought(Some(at(99))));
     assert!(app.notice.as_ref().unwrap().text.contains("oldest"));
     press(&mut app, KeyCode::Esc);
     assert!(app.held.is_none());
-    assert_eq!(press(&mut app, KeyCode::PageUp), [], "live it pages");
+    assert_eq!(press(&mut app, KeyCode::PageUp), [], "PgUp moves rows");
 }
 
 #[test]

@@ -21,6 +21,17 @@ pub fn lasted(seconds: f64) -> Short {
     }
 }
 
+/// CPU time as top prints it: `1:02.34`, `128:15`, `52h07`.
+pub fn cpu_time(seconds: f64) -> Short {
+    let whole = seconds as u64;
+    let (minutes, rest) = (whole / 60, whole % 60);
+    match minutes {
+        0..100 => Short::from_display(format_args!("{minutes}:{rest:02}.{:02}", (seconds.fract() * 100.0) as u64)),
+        100..6000 => Short::from_display(format_args!("{minutes}:{rest:02}")),
+        _ => Short::from_display(format_args!("{}h{:02}", minutes / 60, minutes % 60)),
+    }
+}
+
 /// Time of day of ns since 1970: `14:05:30`.
 pub fn time_of_day(wall_ns: i64, zone: &TimeZone) -> Short {
     let time = Timestamp::from_nanosecond(wall_ns.into()).unwrap_or_default().to_zoned(zone.clone());

@@ -21,6 +21,23 @@ pub(super) fn comm(process: &Process, pen: &mut Pen<'_>) {
     }
 }
 
+pub(super) fn user(process: &Process, pen: &mut Pen<'_>) {
+    if process.user.is_empty() {
+        pen.value(process.uid, &shared::NONE, "*/status", |uid| (units::full(u64::from(uid)), Role::Dim));
+    } else {
+        pen.text(if process.kernel { Role::Dim } else { Role::Text }, &process.user);
+    }
+}
+
+/// The command line; a kernel thread has a name only, in brackets as in ps.
+pub(super) fn command(process: &Process, pen: &mut Pen<'_>) {
+    if process.cmdline.is_empty() {
+        pen.text(Role::Dim, &format!("[{}]", process.comm));
+    } else {
+        pen.text(Role::Text, &process.cmdline);
+    }
+}
+
 pub(super) fn cpu(process: &Process, pen: &mut Pen<'_>) {
     pen.some(process.cpu_cores, "*/stat", |cores| {
         (units::cores(cores), if cores < 0.005 { Role::Dim } else { Role::heat(cores) })

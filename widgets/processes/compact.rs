@@ -17,7 +17,8 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
     }
     let plan = Plan::new(cx, area.width);
     head(cx, &plan, area, buf);
-    let mut rows: Vec<&Process> = cx.frame.processes.iter().filter(|process| super::passes(cx, process)).collect();
+    let filter = super::filter::of(cx);
+    let mut rows: Vec<&Process> = cx.frame.processes.iter().filter(|process| filter.passes(process)).collect();
     let wanted = usize::from(area.height.saturating_sub(1));
     // Most CPU first; in thousandths, so that the order needs no floats. Ties go to the biggest.
     let rank = |process: &&Process| {
