@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test guest guest-change measured limits soak attack calibrate build setup setup-test lint bench picture clean
+.PHONY: run test guest guest-change measured limits soak attack calibrate pairs build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -62,6 +62,9 @@ setup-test:
 # False alarms, power and coverage of verdicts over recorded noise with known effects.
 calibrate: setup ## writes the tables of docs/diff.md again
 	@$(CARGO) test -q -p topotop-model --locked --lib -- --ignored --exact diff::calibration::writes_the_tables
+
+pairs: build ## real load tests in pairs (root, apt packages), some 25 minutes: ARGS="--only clients,same --repeat 1"
+	@python3 tests/pairs/run.py $(ARGS)
 
 lint: setup ## formatting, lints and documentation, warnings denied
 	@$(CARGO) fmt --all --check

@@ -1,0 +1,317 @@
+#!/usr/bin/env python3
+"""Records pairs of real load tests as a user would, compares them with `topotop diff` and checks the answers.
+
+A pair passes where the application's own number comes first, an effect of 15 % or more has its direction, and the 95 %
+interval contains the ratio of the figures that the programs print themselves. Two runs of the same test must not differ.
+Needs postgresql, fio, redis, nginx and wrk (apt-get install), and root for two control groups. Exit status 1 if one failed.
+"""
+
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TPS = ["--metric", "tps=stderr:/, ([0-9.]+) tps/"]
+# A page of nginx as a counter of the OpenMetrics text format.
+RATE = """echo '# TYPE requests counter'
+curl -s http://127.0.0.1:7480/status | awk 'NR == 3 { print "requests_total", $3 }'
+echo '# EOF'
+"""
+
+
+class Failed(Exception):
+    pass
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(command)}: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+def user(name):
+    """A server that refuses root gets a user of its own."""
+    return ["runuser", "-u", name, "--"] if os.geteuid() == 0 else []
+
+
+def number(pattern, text):
+    found = re.search(pattern, text)
+    if not found:
+        raise Failed(f"no {pattern} in: {text[-300:]}")
+    return float(found.group(1))
+
+
+class Bench:
+    """The directory, the recorder and everything that has to be ended."""
+
+    def __init__(self, options):
+        self.options = options
+        self.dir = options.keep or tempfile.mkdtemp(prefix="pairs-", dir="/var/tmp")
+        os.makedirs(self.dir, exist_ok=True)
+        os.chmod(self.dir, 0o755)
+        self.children = []
+        self.count = 0
+
+    def start(self, *command):
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        self.children.append(child)
+        return child
+
+    def stop(self, child):
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGTERM)
+            try:
+                child.wait(10)
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+
+    def end(self):
+        for child in reversed(self.children):
+            self.stop(child)
+
+    def record(self, name, metric, *command):
+        """Records a command; gives the file and what the command printed."""
+        self.count += 1
+        path = os.path.join(self.dir, f"{self.count:03}-{name}.rec")
+        if os.path.exists(path):
+            os.remove(path)
+        done = subprocess.run([self.options.topotop, "record", "-o", path, *metric, "--", *command],
+                              capture_output=True, text=True)
+        if done.returncode not in (0, 124):
+            raise Failed(f"{name}: status {done.returncode}: {done.stderr[-300:]}")
+        return path, done.stdout + done.stderr
+
+    def diff(self, before, after):
+        return json.loads(run(self.options.topotop, "diff", before, after, "--format", "json"))
+
+
+class Postgres:
+    def __init__(self, bench):
+        self.bench = bench
+        self.bin = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+        self.data = tempfile.mkdtemp(prefix="pairs-pg-", dir="/var/tmp")
+        self.who = user("postgres")
+        if self.who:
+            shutil.chown(self.data, "postgres", "postgres")
+        where = os.path.join(self.data, "d")
+        run(*self.who, f"{self.bin}/initdb", "-D", where, "-A", "trust", "-U", "postgres")
+        self.server = bench.start(*self.who, f"{self.bin}/postgres", "-D", where, "-k", self.data, "-p", "7432",
+                                  "-c", "listen_addresses=", "-c", "shared_buffers=256MB")
+        for _ in range(100):
+            if subprocess.run([f"{self.bin}/pg_isready", "-h", self.data, "-p", "7432"], capture_output=True).returncode == 0:
+                break
+            time.sleep(0.2)
+        self.at = ["-h", self.data, "-p", "7432", "-U", "postgres"]
+        run(f"{self.bin}/pgbench", *self.at, "-q", "-i", "-s", "20", "postgres")
+
+    def pgbench(self, name, *more, cpus=None):
+        """tps by the recording, and as pgbench sums it up itself."""
+        pin = ["taskset", "-c", cpus] if cpus else []
+        if cpus:
+            run("taskset", "-apc", cpus, str(self.postmaster()))
+        seconds = str(self.bench.options.seconds)
+        path, text = self.bench.record(name, TPS, *pin, f"{self.bin}/pgbench", *self.at, "-n", "-P", "1", "-T", seconds,
+                                       *more, "postgres")
+        return path, number(r"tps = ([0-9.]+)", text)
+
+    def postmaster(self):
+        with open(os.path.join(self.data, "d", "postmaster.pid")) as file:
+            return int(file.readline())
+
+    def end(self):
+        self.bench.stop(self.server)
+        shutil.rmtree(self.data, ignore_errors=True)
+
+
+class Fio:
+    """A bulk writer beside the load, in a control group of its own where it is throttled."""
+
+    V1 = "/sys/fs/cgroup/blkio/topotop-pairs"
+
+    def __init__(self, bench, throttled):
+        self.bench, self.throttled = bench, throttled
+        self.file = os.path.join(bench.dir, "fio.dat")
+        command = ["fio", "--name=bulk", f"--filename={self.file}", "--size=1g", "--rw=randwrite", "--bs=64k", "--direct=1",
+                   "--ioengine=libaio", "--iodepth=32", "--fsync=8", "--time_based", "--runtime=600"]
+        self.group = os.path.isdir(os.path.dirname(self.V1)) and os.geteuid() == 0
+        if not self.group:
+            command += ["--rate=1m"] if throttled else []
+        elif throttled:
+            os.makedirs(self.V1, exist_ok=True)
+            device = os.stat(bench.dir).st_dev
+            with open(f"{self.V1}/blkio.throttle.write_bps_device", "w") as limit:
+                limit.write(f"{os.major(device)}:{os.minor(device)} 1000000")
+            command = ["sh", "-c", f'echo $$ > {self.V1}/cgroup.procs; exec "$@"', "sh", *command]
+        self.child = bench.start(*command)
+        time.sleep(3)
+
+    def end(self):
+        self.bench.stop(self.child)
+        if os.path.isdir(self.V1):
+            for _ in range(50):
+                try:
+                    os.rmdir(self.V1)
+                    break
+                except OSError:
+                    time.sleep(0.1)
+        if os.path.exists(self.file):
+            os.remove(self.file)
+
+
+class Redis:
+    """A cache that has room, or evicts."""
+
+    def __init__(self, bench, memory):
+        self.bench = bench
+        self.server = bench.start("redis-server", "--port", "7379", "--save", "", "--maxmemory", memory,
+                                  "--maxmemory-policy", "allkeys-lru")
+        time.sleep(1)
+
+    def commands(self):
+        return number(r"total_commands_processed:(\d+)", run("redis-cli", "-p", "7379", "info", "stats"))
+
+    def bench_set(self, name):
+        metric = ["--metric", "ops=command:redis-cli -p 7379 info stats#/instantaneous_ops_per_sec:([0-9]+)/"]
+        start, before = time.monotonic(), self.commands()
+        path, _ = self.bench.record(name, metric, "timeout", str(self.bench.options.seconds), "redis-benchmark", "-p", "7379",
+                                    "-t", "set", "-l", "-q", "-d", "1024", "-r", "300000")
+        return path, (self.commands() - before) / (time.monotonic() - start)
+
+    def end(self):
+        self.bench.stop(self.server)
+
+
+class Nginx:
+    def __init__(self, bench, workers):
+        self.bench = bench
+        self.dir = tempfile.mkdtemp(prefix="pairs-nginx-", dir="/var/tmp")
+        os.chmod(self.dir, 0o755)
+        with open(f"{self.dir}/page", "w") as page:
+            page.write("x" * 64_000)
+        with open(f"{self.dir}/conf", "w") as conf:
+            conf.write(f"""worker_processes {workers}; daemon off; pid {self.dir}/pid; error_log /dev/null;
+events {{ worker_connections 512; }}
+http {{ access_log off; gzip_comp_level 6; gzip_types *; client_body_temp_path {self.dir}/a; proxy_temp_path {self.dir}/b;
+fastcgi_temp_path {self.dir}/c; uwsgi_temp_path {self.dir}/d; scgi_temp_path {self.dir}/e;
+server {{ listen 127.0.0.1:7480; root {self.dir}; gzip on; location /status {{ stub_status; }} }} }}
+""")
+        with open(f"{self.dir}/rate", "w") as rate:
+            rate.write(RATE)
+        self.server = bench.start("nginx", "-c", f"{self.dir}/conf", "-e", "/dev/null")
+        time.sleep(1)
+
+    def wrk(self, name):
+        metric = ["--metric", f"requests=command:sh {self.dir}/rate#requests_total"]
+        path, text = self.bench.record(name, metric, "wrk", "-t", "1", "-c", "16", "-d", f"{self.bench.options.seconds}s", "-H",
+                                       "Accept-Encoding: gzip", "http://127.0.0.1:7480/page")
+        return path, number(r"Requests/sec:\s+([0-9.]+)", text)
+
+    def end(self):
+        self.bench.stop(self.server)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def of(make, use):
+    """One run of a load beside or on something that is there only for it."""
+    thing = make()
+    try:
+        return use(thing)
+    finally:
+        thing.end()
+
+
+def loads(bench):
+    """Name, and both sides; each gives a recording and the program's own figure."""
+    made = {}
+
+    def postgres():
+        made.setdefault("postgres", Postgres(bench))
+        return made["postgres"]
+
+    every = f"0-{os.cpu_count() - 1}"
+    select = ["-S", "-M", "prepared", "-j", "2"]
+    sides = {
+        "clients": (lambda: postgres().pgbench("clients-8", *select, "-c", "8"),
+                    lambda: postgres().pgbench("clients-1", *select, "-c", "1")),
+        "cpus": (lambda: postgres().pgbench("cpus-all", *select, "-c", "8", cpus=every),
+                 lambda: postgres().pgbench("cpus-one", *select, "-c", "8", cpus="0")),
+        "throttle": (lambda: of(lambda: Fio(bench, False), lambda _: postgres().pgbench("bulk", "-c", "4")),
+                     lambda: of(lambda: Fio(bench, True), lambda _: postgres().pgbench("bulk-throttled", "-c", "4"))),
+        "redis": (lambda: of(lambda: Redis(bench, "1gb"), lambda redis: redis.bench_set("redis-room")),
+                  lambda: of(lambda: Redis(bench, "20mb"), lambda redis: redis.bench_set("redis-evicts"))),
+        "nginx": (lambda: of(lambda: Nginx(bench, 1), lambda nginx: nginx.wrk("nginx-1")),
+                  lambda: of(lambda: Nginx(bench, 4), lambda nginx: nginx.wrk("nginx-4"))),
+        "same": (lambda: postgres().pgbench("same", *select, "-c", "4"),) * 2,
+    }
+    return sides, made
+
+
+def judged(name, document, ratio):
+    """Whether the answer is right, and the line that says why not."""
+    first = (document["application"] or [None])[0]
+    if first is None:
+        return False, "no number of the application", first
+    verdict, interval = first["verdict"], first.get("ratio")
+    if name == "same":
+        return verdict in ("no_change", "inconclusive"), "" if verdict != "inconclusive" else first.get("reason", ""), first
+    wanted = "improved" if ratio > 1 else "worse"
+    if abs(ratio - 1) >= 0.15 and verdict != wanted:
+        return False, f"{verdict} {first.get('reason') or ''}, expected {wanted}", first
+    if verdict in ("improved", "worse", "no_change") and not (interval and interval[1] <= ratio <= interval[2]):
+        return False, "the interval does not contain the ratio", first
+    return True, "", first
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--topotop", default="target/release/topotop")
+    arguments.add_argument("--only", help="these pairs, separated by commas")
+    arguments.add_argument("--seconds", type=int, default=30, help="of each run")
+    arguments.add_argument("--repeat", type=int, default=3, help="of each pair")
+    arguments.add_argument("--same", type=int, default=10, help="pairs of the same load")
+    arguments.add_argument("--keep", metavar="DIR", help="keep the recordings there")
+    options = arguments.parse_args()
+    bench = Bench(options)
+    sides, made = loads(bench)
+    names = options.only.split(",") if options.only else list(sides)
+    failed, same = 0, []
+    print(f"{'pair':<10}{'before':>10}{'after':>10}{'ratio':>8}  {'diff: ratio and 95 %':<26}{'verdict':<14}")
+    try:
+        for name in names:
+            for _ in range(options.same if name == "same" else options.repeat):
+                try:
+                    (before, one), (after, other) = sides[name][0](), sides[name][1]()
+                    ratio = other / one
+                    well, why, first = judged(name, bench.diff(before, after), ratio)
+                except Failed as error:
+                    well, why, first, one, other, ratio = False, str(error), None, 0, 0, 0
+                first = first or {}
+                interval = "{:.3f} [{:.3f} to {:.3f}]".format(*first["ratio"]) if first.get("ratio") else "-"
+                same += [first.get("verdict")] if name == "same" else []
+                failed += not well and name != "same"
+                print(f"{name:<10}{one:>10.0f}{other:>10.0f}{ratio:>8.3f}  {interval:<26}{first.get('verdict', '-'):<14}"
+                      f"{'pass' if well else 'FAIL'} {why}", flush=True)
+    finally:
+        bench.end()
+        for thing in made.values():
+            thing.end()
+        if not options.keep:
+            shutil.rmtree(bench.dir, ignore_errors=True)
+    # Two windows may differ by who else used the machine: one of ten is allowed to.
+    wrong = len([verdict for verdict in same if verdict not in ("no_change", "inconclusive")])
+    if same:
+        print(f"same: {same.count('no_change')} no change, {same.count('inconclusive')} not decided, {wrong} changed")
+    sys.exit(1 if failed or wrong > max(1, len(same) // 10) else 0)
+
+
+if __name__ == "__main__":
+    main()
