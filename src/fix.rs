@@ -3,6 +3,7 @@
 
 pub mod applier;
 pub mod args;
+pub(crate) mod broker;
 pub(crate) mod command;
 pub mod deadman;
 pub mod journal;

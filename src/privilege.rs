@@ -32,6 +32,11 @@ impl Task {
     }
 }
 
+/// True where this process has capabilities to give away.
+pub(crate) fn has_any() -> bool {
+    capabilities(None).is_ok_and(|own| !own.permitted.is_empty())
+}
+
 /// Keeps what a task needs of the capabilities that this process has, for itself and for all that it starts. Before any
 /// other thread starts: each has capabilities of its own.
 pub(crate) fn restrict(task: Task, output: Option<&Path>) -> Result<(), String> {

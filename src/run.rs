@@ -3,10 +3,12 @@
 use crate::args::Global;
 use crate::cli::{Cli, Command, RecordCommand};
 use crate::config::Config;
+use crate::fix::broker::{self, Broker};
 use crate::fix::order::Reach;
+use crate::fix::session::MachineWriter;
 use crate::fix::writer::LocalWriter;
 use crate::output::print;
-use crate::privilege::{Task, restrict};
+use crate::privilege::{Task, has_any, restrict};
 use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
@@ -34,6 +36,21 @@ fn asked(words: &mut dyn Iterator<Item = OsString>) -> Option<Vec<Metric>> {
     crate::metrics::asked(&cli.global, &config).ok()
 }
 
+/// What a broker works with, by the same command line and configuration.
+fn broker_of(words: &mut dyn Iterator<Item = OsString>) -> Option<(LocalWriter, Plan)> {
+    crate::units::use_local_zone();
+    language::select();
+    let global = help::parse(words).ok()?.global;
+    let config = Config::load(global.config.as_deref()).ok()?;
+    Some((writer(&global).ok()?, plan(&global, &config).ok()?))
+}
+
+/// Reads and writes for fixes, through a root of its own, so that it never delays the sampler.
+fn writer(global: &Global) -> Result<LocalWriter, String> {
+    let state = topotop_collectors::state::directory(global.state_dir.as_deref());
+    Ok(LocalWriter::new(Arc::new(root(global)?), state))
+}
+
 /// Runs the command: 0 for success, 2 for an error.
 pub fn run() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -46,6 +63,7 @@ pub fn run() -> ExitCode {
     match arguments.next() {
         Some(verb) if verb == starter::VERB => return starter::helper(arguments, asked),
         Some(verb) if verb == starter::GATE => return starter::gate(arguments),
+        Some(verb) if verb == broker::VERB => return broker::serve(arguments, broker_of),
         _ => {}
     }
     if let Some(code) = fix::deadman::verb(std::env::args_os().skip(1)) {
@@ -286,17 +304,17 @@ fn reach(global: &Global) -> Reach {
 
 fn tui(global: &Global, config: &Config) -> Result<(), String> {
     startup::require_terminal("`topotop snapshot`")?;
-    // Fixes read and write through a root of their own, so that they never delay the sampler.
-    let (root, own) = (root(global)?, Arc::new(root(global)?));
+    let root = root(global)?;
     let mut app = startup::app(global, config, global.interval.or(config.interval).unwrap_or(INTERVAL))?;
-    let plan = if global.read_only || global.root.is_some() {
-        reading(global, config, false, Some(&app.recordings))?
-    } else {
-        plan_of(global, config, true)?
-    };
     app.status.reach = reach(global);
-    let hands = LocalWriter::new(own, topotop_collectors::state::directory(global.state_dir.as_deref()));
-    let newest = runtime::run(app, Some(Box::new(hands)), move |waker| {
+    // Without rights to give away a process of its own would hold no more than this one.
+    let hands: Box<dyn MachineWriter> = if app.status.reach == Reach::Apply && has_any() {
+        Box::new(Broker::spawn()?)
+    } else {
+        Box::new(writer(global)?)
+    };
+    let plan = reading(global, config, false, Some(&app.recordings))?;
+    let newest = runtime::run(app, Some(hands), move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| errors::NoSampler { error: &error }.to_string())
     })?;
     if global.verbose {

@@ -50,7 +50,10 @@ pub(crate) fn spawn() -> Result<Arc<dyn Starter>, String> {
 }
 
 /// Spawns something that has one descriptor more. No other thread runs yet that could start something else.
-fn inherited<T>(fd: &impl std::os::fd::AsFd, spawn: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
+pub(crate) fn inherited<T>(
+    fd: &impl std::os::fd::AsFd,
+    spawn: impl FnOnce() -> std::io::Result<T>,
+) -> std::io::Result<T> {
     rustix::io::fcntl_setfd(fd, FdFlags::empty())?;
     let spawned = spawn();
     rustix::io::fcntl_setfd(fd, FdFlags::CLOEXEC)?;

@@ -4,10 +4,11 @@ use super::{Plan, Refusal};
 use crate::frame::Frame;
 use crate::locale::fix as shared;
 use crate::rules::Finding;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What is known of the environment that fixes are applied from; read once, before plans are made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Surroundings {
     /// The interface that carries the user's SSH session: the one with SSH_CONNECTION's local address.
     pub login_nic: Option<String>,

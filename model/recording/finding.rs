@@ -59,9 +59,9 @@ pub enum Value {
 }
 
 impl RecordedFinding {
-    /// A finding that came; without its evidence where it only went.
-    fn of(finding: &Finding, came: bool) -> Self {
-        let evidence = finding.evidence.iter().filter(|_| came).filter_map(|evidence| {
+    /// A finding that came.
+    pub fn of(finding: &Finding) -> Self {
+        let evidence = finding.evidence.iter().filter_map(|evidence| {
             let value = match &evidence.value {
                 Figure::Number(value) => Value::Number(*value),
                 Figure::Text(text) => Value::Text(text.to_string()),
@@ -82,7 +82,8 @@ impl RecordedFinding {
     }
 
     /// With its texts cut to what the reader accepts, and without numbers that JSON does not have.
-    pub(super) fn bounded(&self) -> Self {
+    #[must_use]
+    pub fn bounded(&self) -> Self {
         let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
         let mut room = MAX_TEXT;
         let mut fits = |text: &str| {
@@ -132,7 +133,7 @@ impl RecordedFinding {
     }
 
     /// The finding, where there still is a rule of that name.
-    fn finding(&self) -> Option<Finding> {
+    pub fn finding(&self) -> Option<Finding> {
         let evidence = self.evidence.iter().filter_map(|fact| {
             let [name, unit, source] = [&fact.name, &fact.unit, &fact.source].map(|text| judge::save::word(text));
             let value = match &fact.value {
@@ -160,8 +161,10 @@ pub fn finding_events(before: &Judgement, after: &Judgement, stamp: Stamp) -> Ve
 
 fn english_events(before: &Judgement, after: &Judgement, stamp: Stamp) -> Vec<Event> {
     let (went, came) = judge::timeline::difference(before, after);
-    let went = went.into_iter().map(|finding| What::FindingWent(Box::new(RecordedFinding::of(finding, false))));
-    let came = came.into_iter().map(|finding| What::FindingCame(Box::new(RecordedFinding::of(finding, true))));
+    let went = went.into_iter().map(|finding| {
+        What::FindingWent(Box::new(RecordedFinding { evidence: Vec::new(), ..RecordedFinding::of(finding) }))
+    });
+    let came = came.into_iter().map(|finding| What::FindingCame(Box::new(RecordedFinding::of(finding))));
     let event = |what| Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what };
     went.chain(came).map(event).collect()
 }

@@ -7,12 +7,12 @@ mod reply;
 mod tests;
 
 use super::{App, Effect, Modal};
-use crate::fix::order::{Order, Reach};
+use crate::fix::order::{Order, Reach, Wanted};
 use std::collections::BTreeMap;
 use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers};
 use topotop_model::journal::Because;
 use topotop_model::locale::chrome;
-use topotop_model::recording::{FixState, RecordedFix, What};
+use topotop_model::recording::{FixState, RecordedFinding, RecordedFix, What};
 use topotop_model::rules::{Finding, RuleId};
 use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
 use topotop_widgets::parts::severity;
@@ -146,6 +146,7 @@ impl App {
     fn choose_fix(&mut self) -> Vec<Effect> {
         let metric = self.own_metric();
         let reach = self.status.reach.clone();
+        let findings = self.answered();
         let Some(dialog) = &mut self.fixing else { return Vec::new() };
         let Some(Choice::Plan(_, plan)) = dialog.choices.get(dialog.chosen) else { return Vec::new() };
         let plan = plan.clone();
@@ -159,7 +160,16 @@ impl App {
         let mut measuring = Verification::new(&verify, metric.as_deref());
         measuring.push(&self.newest.frame);
         self.measuring = Some(measuring);
-        vec![Effect::Fix(Order::Resolve(plan)), Effect::Fix(Order::Measure(Box::new(verify), metric))]
+        let wanted = Wanted { set: dialog.set().cloned().unwrap_or_default(), findings, plan: *plan };
+        vec![Effect::Fix(Order::Resolve(Box::new(wanted))), Effect::Fix(Order::Measure(Box::new(verify), metric))]
+    }
+
+    /// The finding that the dialog answers, then those below it.
+    fn answered(&self) -> Vec<RecordedFinding> {
+        let Some(dialog) = &self.fixing else { return Vec::new() };
+        let is = |finding: &&Finding| finding.rule.id == dialog.rule && finding.subject == dialog.subject;
+        let Some(finding) = severity::all(&self.newest.judgement).find(is) else { return Vec::new() };
+        std::iter::once(finding).chain(&finding.children).map(RecordedFinding::of).collect()
     }
 
     /// The yes, or what is missing for it.

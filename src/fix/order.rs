@@ -1,8 +1,28 @@
 //! Orders of the fix dialog and their replies, between the screen and the fix session's thread.
 
 use super::machine::Progress;
+use std::collections::BTreeMap;
 use topotop_model::fix::{Plan, Resolved, Surroundings, Verdict, Verification, Verify};
 use topotop_model::journal::{Applied, Because, Outcome};
+use topotop_model::recording::RecordedFinding;
+
+/// A fix that is chosen: as it was planned for the screen, and what it is planned from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// The plan.
+    pub plan: Plan,
+    /// Its parameters.
+    pub set: BTreeMap<String, String>,
+    /// The finding that it answers, then those below it.
+    pub findings: Vec<RecordedFinding>,
+}
+
+impl Wanted {
+    /// A plan that nobody plans again.
+    pub fn of(plan: Plan) -> Self {
+        Self { plan, set: BTreeMap::new(), findings: Vec::new() }
+    }
+}
 
 /// An order.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +30,7 @@ pub enum Order {
     /// Read the surroundings that plans depend on.
     Look,
     /// Read the current values of a plan's targets.
-    Resolve(Box<Plan>),
+    Resolve(Box<Wanted>),
     /// Fill the window before from the history.
     Measure(Box<Verify>, Option<String>),
     /// Apply the plan resolved last.
@@ -32,8 +52,8 @@ pub enum Order {
 pub enum Reply {
     /// The surroundings.
     Surroundings(Box<Surroundings>),
-    /// A plan with its values, and why it cannot be applied.
-    Resolved(Box<Resolved>, Option<String>),
+    /// A plan with its values, why it cannot be applied, and the commands of the one that was sent.
+    Resolved(Box<Resolved>, Option<String>, Vec<String>),
     /// The window before, as far as the history reaches.
     Before(Box<Verification>),
     /// Progress of a long write.

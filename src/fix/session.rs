@@ -1,6 +1,6 @@
 //! The thread that executes orders of the fix dialog, so that the screen never waits.
 
-use super::order::{Order, Reply};
+use super::order::{Order, Reply, Wanted};
 use crate::source::GoneBy;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
-use topotop_model::fix::{Plan, Surroundings, Verdict, Verification};
+use topotop_model::fix::{Surroundings, Verdict, Verification};
 use topotop_model::journal::Because;
 use topotop_model::locale::fix::apply as text;
 
@@ -21,7 +21,7 @@ pub trait MachineWriter: Send {
     fn look(&mut self) -> Surroundings;
 
     /// Reads the current values of a plan's targets, and holds the objects that it changes.
-    fn resolve(&mut self, plan: &Plan) -> Reply;
+    fn resolve(&mut self, wanted: &Wanted) -> Reply;
 
     /// Applies the plan resolved last. `tell` receives each item and may abort.
     fn apply(&mut self, tell: &mut dyn FnMut(Reply) -> ControlFlow<()>) -> Reply;
@@ -110,7 +110,7 @@ impl SessionThread {
         let trouble = |done: Result<(), String>| done.err().map(Reply::Trouble);
         let answer = match order {
             Order::Look => Some(Reply::Surroundings(Box::new(self.machine.look()))),
-            Order::Resolve(plan) => Some(self.machine.resolve(&plan)),
+            Order::Resolve(wanted) => Some(self.machine.resolve(&wanted)),
             Order::Measure(verify, metric) => {
                 let mut verification = Verification::new(&verify, metric.as_deref());
                 if let Some(past) = past {

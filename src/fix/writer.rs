@@ -4,13 +4,13 @@ use super::applier::{Applier, ApplyEvent, Proposal, Refused, resolve};
 use super::deadman;
 use super::journal::{self, File, Ledger as _};
 use super::machine::Kernel;
-use super::order::Reply;
+use super::order::{Reply, Wanted};
 use super::session::MachineWriter;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use topotop_collectors::{Root, surroundings};
-use topotop_model::fix::{Plan, Surroundings, Verdict};
+use topotop_model::fix::{Surroundings, Verdict};
 use topotop_model::journal::{Applied, Because, Entry, State};
 use topotop_model::locale::fix::apply as text;
 
@@ -23,6 +23,8 @@ pub(crate) struct LocalWriter {
     root: Arc<Root>,
     machine: Kernel,
     state: Option<PathBuf>,
+    /// The capabilities that it was started with: what this process drops since is no reason why a fix is refused.
+    held: Vec<String>,
     /// The plan shown last, with holds on the objects that it changes.
     proposal: Option<Proposal>,
 }
@@ -30,7 +32,13 @@ pub(crate) struct LocalWriter {
 impl LocalWriter {
     /// Reads below a root; writes where that is the live root and `state` is a directory for the journal.
     pub(crate) fn new(root: Arc<Root>, state: Option<PathBuf>) -> Self {
-        Self { machine: Kernel::new(Arc::clone(&root)), root, state, proposal: None }
+        let held = surroundings::capabilities(&root);
+        Self { machine: Kernel::new(Arc::clone(&root)), root, state, held, proposal: None }
+    }
+
+    /// Nothing is shown any more: nothing can be applied.
+    pub(crate) fn forget(&mut self) {
+        self.proposal = None;
     }
 
     fn open(&self) -> Result<File, String> {
@@ -99,12 +107,15 @@ impl LocalWriter {
 
 impl MachineWriter for LocalWriter {
     fn look(&mut self) -> Surroundings {
-        surroundings::read(&self.root)
+        let read = surroundings::read(&self.root);
+        let held = if read.capabilities.is_empty() { Vec::new() } else { self.held.clone() };
+        Surroundings { capabilities: held, ..read }
     }
 
-    fn resolve(&mut self, plan: &Plan) -> Reply {
-        let proposal = resolve(&self.machine, plan);
-        let reply = Reply::Resolved(Box::new(proposal.resolved.clone()), proposal.refused.clone());
+    fn resolve(&mut self, wanted: &Wanted) -> Reply {
+        let proposal = resolve(&self.machine, &wanted.plan);
+        let asked = wanted.plan.commands.clone();
+        let reply = Reply::Resolved(Box::new(proposal.resolved.clone()), proposal.refused.clone(), asked);
         self.proposal = Some(proposal);
         reply
     }

@@ -68,6 +68,15 @@ fn documented() -> BTreeMap<String, String> {
     cells.map(|cells| (cells[0].replace('`', ""), cells[1].replace('`', ""))).collect()
 }
 
+/// The children of a process that write fixes for it.
+fn writers(pid: i32) -> Vec<String> {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).expect("children");
+    let is_one = |child: &&str| {
+        std::fs::read_to_string(format!("/proc/{child}/cmdline")).is_ok_and(|words| words.contains("__apply-fixes"))
+    };
+    children.split_whitespace().filter(is_one).map(str::to_owned).collect()
+}
+
 fn start(arguments: &[&str]) -> Child {
     let mut command = Command::new(TOPOTOP);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -99,9 +108,11 @@ fn processes_keep_what_the_readme_says() {
             assert_eq!(capabilities, *expected, "{verb}, thread {thread}");
         }
     }
-    for (row, arguments) in
-        [("topotop --read-only", vec!["--read-only", "--no-hwloc"]), ("replay", vec!["replay", recording.as_str()])]
-    {
+    for (row, arguments) in [
+        ("the screen", vec!["--read-only", "--no-hwloc"]),
+        ("the screen", vec!["--no-hwloc"]),
+        ("replay", vec!["replay", recording.as_str()]),
+    ] {
         let mut session = Session::topotop(&arguments, (120, 40));
         session.entered();
         let found = rights(session.pid().cast_unsigned());
@@ -109,6 +120,14 @@ fn processes_keep_what_the_readme_says() {
             documented.iter().find(|(names, _)| names.split(", ").any(|name| name == row)).expect("in the README");
         for (thread, capabilities) in found {
             assert_eq!(capabilities, *row.1, "{arguments:?}, thread {thread}");
+        }
+        // What writes for the screen is there where something may be written, and ends with it.
+        let writers = writers(session.pid());
+        assert_eq!(writers.len(), usize::from(arguments == ["--no-hwloc"]), "{arguments:?}");
+        for writer in &writers {
+            let fields = status(&format!("/proc/{writer}/status"));
+            assert_eq!(fields["CapPrm"], status("/proc/self/status")["CapPrm"]);
+            assert_eq!(fields["Threads"], "1");
         }
         session.keys("q");
         assert_eq!(session.ends(), 0);

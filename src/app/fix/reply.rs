@@ -24,10 +24,10 @@ impl App {
                     run.table = run.verification.as_ref().map(Verification::table).unwrap_or_default();
                 }
             }
-            Reply::Resolved(resolved, refused) => {
+            Reply::Resolved(resolved, refused, asked) => {
                 let Some(dialog) = &mut self.fixing else { return Vec::new() };
                 // The answer for other parameters may come late.
-                let is_it = |plan: &Plan| plan.id() == resolved.plan.id() && plan.commands == resolved.plan.commands;
+                let is_it = |plan: &Plan| plan.id() == resolved.plan.id() && plan.commands == asked;
                 if matches!(&dialog.stage, Stage::Reading(plan) if is_it(plan)) {
                     dialog.stage = Stage::Review(resolved);
                     dialog.disabled = dialog.disabled.take().or(refused);

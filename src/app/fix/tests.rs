@@ -5,7 +5,7 @@ use crate::source::Sample;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 use std::sync::Arc;
-use topotop_model::fix::{Item, Plan, Resolved, Surroundings};
+use topotop_model::fix::{Item, Resolved, Surroundings};
 use topotop_model::frame::NicRates;
 use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::judge::{Judgement, Settings};
@@ -84,15 +84,16 @@ fn reviewed(app: &mut App) {
     }
     let orders = orders(&effects);
     let plan = orders.iter().find_map(|order| match order {
-        Order::Resolve(plan) => Some((**plan).clone()),
+        Order::Resolve(wanted) => Some(wanted.plan.clone()),
         _ => None,
     });
     assert!(orders.iter().any(|order| matches!(order, Order::Measure(..))));
     let plan = plan.expect("a plan to be read");
     let item = |new: &str| Item { key: String::new(), old: Some("combined 1".to_owned()), new: new.to_owned() };
     let items = plan.steps.iter().map(|step| vec![item(&step.new)]).collect();
+    let asked = plan.commands.clone();
     let resolved = Resolved { items, kept: Vec::new(), unread: Vec::new(), plan };
-    app.update(Msg::Fix(Reply::Resolved(Box::new(resolved), None)));
+    app.update(Msg::Fix(Reply::Resolved(Box::new(resolved), None, asked)));
     crate::view::arrange(app);
 }
 
@@ -140,14 +141,14 @@ fn parameters_are_set_by_a_key_and_the_plan_is_made_anew() {
     assert!(text(&mut app).contains("combined= (channels): combined channels"), "{}", text(&mut app));
     type_in(&mut app, "4");
     let orders = orders(&press(&mut app, KeyCode::Enter));
-    let plan = orders.iter().find_map(|order| if let Order::Resolve(plan) = order { Some(plan) } else { None });
+    let plan =
+        orders.iter().find_map(|order| if let Order::Resolve(wanted) = order { Some(&wanted.plan) } else { None });
     assert_eq!(plan.expect("a plan").commands, ["ethtool -L eth0 combined 4"]);
     assert!(matches!(stage(&app), Stage::Reading(_)), "its old values are read first");
     // What comes late is of the plan before.
-    let late =
-        Resolved { items: Vec::new(), kept: Vec::new(), unread: Vec::new(), plan: (**plan.expect("one")).clone() };
-    let late = Resolved { plan: Plan { commands: vec!["ethtool -L eth0 combined 8".to_owned()], ..late.plan }, ..late };
-    app.update(Msg::Fix(Reply::Resolved(Box::new(late), None)));
+    let late = Resolved { items: Vec::new(), kept: Vec::new(), unread: Vec::new(), plan: plan.expect("one").clone() };
+    let asked = vec!["ethtool -L eth0 combined 8".to_owned()];
+    app.update(Msg::Fix(Reply::Resolved(Box::new(late), None, asked)));
     assert!(matches!(stage(&app), Stage::Reading(_)));
     assert!(text(&mut app).contains("combined=4, rx (channels)"), "{}", text(&mut app));
     press(&mut app, KeyCode::Char('e'));

@@ -444,7 +444,7 @@ fn journals_of_older_versions_still_undo() {
         for torn in [0, 20] {
             let (mut machine, before) = written();
             let mut bytes = lines[..whole].concat();
-            bytes.extend_from_slice(&lines.get(whole).map_or(&[][..], |line| &line[..torn]));
+            bytes.extend_from_slice(lines.get(whole).map_or(&[][..], |line| &line[..torn]));
             let mut paper = Paper { bytes: bytes.clone(), ..paper() };
             assert_eq!(journal::fold(&paper.bytes).lost(), u64::from(bytes.len() > lines[..whole].concat().len()));
             assert_eq!(undo(&mut machine, &mut paper, false), Ok(true), "{whole} lines");

@@ -28,8 +28,8 @@ pub(super) fn rotate(dir: &OwnedFd, bytes: &[u8], boot_id: &str) -> Result<Optio
     let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let new = rustix::fs::openat(dir, NEW, flags, Mode::RUSR | Mode::WUSR)?;
     rustix::fs::flock(&new, FlockOperation::NonBlockingLockExclusive)?;
-    let mut file = std::fs::File::from(new.try_clone().map_err(errno)?);
-    file.write_all(&kept).map_err(errno)?;
+    let mut file = std::fs::File::from(new.try_clone().map_err(|error| errno(&error))?);
+    file.write_all(&kept).map_err(|error| errno(&error))?;
     rustix::fs::fsync(new.as_fd())?;
     // A link, so that the name is never without a journal.
     gone(dir, OLD)?;
@@ -38,8 +38,8 @@ pub(super) fn rotate(dir: &OwnedFd, bytes: &[u8], boot_id: &str) -> Result<Optio
     Ok(Some((new, kept)))
 }
 
-fn errno(error: std::io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+fn errno(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 fn gone(dir: &OwnedFd, name: &str) -> Result<(), Errno> {
@@ -75,7 +75,7 @@ mod tests {
     use std::path::Path;
     use topotop_collectors::state::JOURNAL;
     use topotop_model::fix::{Item, Restore, Target};
-    use topotop_model::journal::{Applied, Because, Entry, Intent, State, Written};
+    use topotop_model::journal::{Application, Applied, Because, Entry, Intent, State, Written};
 
     fn intent() -> Entry {
         let item = Item { key: String::new(), old: Some("1".to_owned()), new: "2".repeat(1 << 14) };
@@ -127,7 +127,7 @@ mod tests {
         assert!(!dir.path().join(NEW).exists());
         assert_eq!((after.next, after.lost()), (numbers + 1, 0));
         assert_eq!(after.find("1"), before.find("1"));
-        assert_eq!(after.find("1").map(|one| one.state()), Some(State::Applied));
+        assert_eq!(after.find("1").map(Application::state), Some(State::Applied));
         assert_eq!(after.applications.len(), super::NEWEST.min(numbers as usize - 1) + 1);
         let old = topotop_model::journal::fold(&std::fs::read(dir.path().join(OLD)).expect("kept"));
         assert_eq!(old, before);
@@ -135,7 +135,7 @@ mod tests {
         file.append(1, &Entry::Undo { why: Because::Asked, forced: false }, true).expect("written");
         file.append(1, &Entry::Undone { whole: true }, true).expect("written");
         let after = file.read().expect("read");
-        assert_eq!((after.find("1").map(|one| one.state()), after.lost()), (Some(State::Undone), 0));
+        assert_eq!((after.find("1").map(Application::state), after.lost()), (Some(State::Undone), 0));
     }
 
     #[test]
