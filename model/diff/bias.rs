@@ -16,6 +16,10 @@ const ABSENT_CORES: f64 = 0.05;
 /// Bytes per second from which foreign I/O counts, and that part of all.
 const FOREIGN_BYTES: f64 = 1e6;
 const FOREIGN_BYTES_PART: f64 = 0.2;
+/// Packets per second from which an interface that one side does not use counts, and that part of all.
+const FOREIGN_PACKETS: f64 = 1000.0;
+/// Slow-downs for heat per reading of the counters that count.
+const THROTTLES: f64 = 0.5;
 /// A difference of steal time that counts.
 const STEAL: f64 = 0.05;
 /// Bytes per unit of work that differ by so much are other requests.
@@ -38,13 +42,15 @@ pub(super) fn biases(rows: &[Row], costs: &[CostChange], parts: &[Part<'_>; 2], 
     let cores = foreign(rows, "process.cores", load, FOREIGN_CORES.max(FOREIGN_PART * cpus), ABSENT_CORES);
     let cores = cores.map(|(name, cores)| (cores, Reason::Foreign { name, cores }));
     let bytes = foreign_bytes(rows, load).map(|(name, bytes)| (bytes, Reason::ForeignBytes { name, bytes }));
+    let packets = foreign_packets(rows).map(|(name, rate)| (rate, Reason::ForeignPackets { name, rate }));
+    let heat = throttled(rows).map(|more| (more, Reason::Throttled { more: more > 0.0 }));
     let steal = shift(rows, &Subject::Host, "host.steal").filter(|points| points.abs() >= STEAL);
     let steal = steal.map(|points| (points, Reason::Steal { points }));
     // What a fix watches may itself be packets or bytes: only work that the application counts has a mix.
     let own = load.is_some_and(|load| is_own(&load.subject));
     let mix = mix(costs).filter(|_| own).map(|ratio| (ratio - 1.0, Reason::Mix { ratio }));
     // More of each makes the load worse.
-    let signed = [cores, bytes, steal, mix].into_iter().flatten().map(|(more, reason)| {
+    let signed = [cores, bytes, packets, steal, heat, mix].into_iter().flatten().map(|(more, reason)| {
         let against = if more > 0.0 { Verdict::Worse } else { Verdict::Improved };
         Bias { against, reason }
     });
@@ -117,6 +123,36 @@ fn foreign_bytes(rows: &[Row], load: Option<&Watch>) -> Option<(Name, f64)> {
     let least = FOREIGN_BYTES.max(FOREIGN_BYTES_PART * total);
     let kinds = ["process.read_bytes", "process.write_bytes"];
     kinds.into_iter().find_map(|kind| foreign(rows, kind, load, least, FOREIGN_BYTES / 10.0))
+}
+
+/// The interface that only one side uses, where no other one was used instead of it.
+fn foreign_packets(rows: &[Row]) -> Option<(Name, f64)> {
+    let is_packets = |row: &&Row| matches!(row.metric.id, "nic.rx_packets" | "nic.tx_packets");
+    let total = |side: fn(&Row) -> f64| rows.iter().filter(is_packets).map(side).sum::<f64>();
+    let total = total(|row| mean(row.before)).max(total(|row| mean(row.after)));
+    let least = FOREIGN_PACKETS.max(FOREIGN_BYTES_PART * total);
+    let mut links: Vec<(&Name, f64, f64)> = Vec::new();
+    for row in rows.iter().filter(is_packets) {
+        let Subject::Nic(name) = &row.subject else { continue };
+        let (before, after) = (mean(row.before), mean(row.after));
+        match links.iter_mut().find(|link| link.0 == name) {
+            Some(link) => (link.1, link.2) = (link.1 + before, link.2 + after),
+            None => links.push((name, before, after)),
+        }
+    }
+    let appeared = |(_, before, after): &(&Name, f64, f64)| before.min(*after) <= FOREIGN_PACKETS / 10.0;
+    let mut changes = links.iter().filter(|link| appeared(link)).map(|(name, before, after)| (name, after - before));
+    let (came, left): (Vec<_>, Vec<_>) =
+        changes.by_ref().filter(|one| one.1.abs() >= least).partition(|one| one.1 > 0.0);
+    let one = if left.is_empty() { came.first() } else { left.first().filter(|_| came.is_empty()) };
+    one.map(|(name, rate)| (Name::clone(name), *rate))
+}
+
+/// How much more often the cores were slowed down for heat, where that happened on one side only.
+fn throttled(rows: &[Row]) -> Option<f64> {
+    let row = rows.iter().find(|row| row.metric.id == "host.thermal_throttles")?;
+    let (before, after) = (row.before?.mean, row.after?.mean);
+    (before.max(after) >= THROTTLES && before.min(after) <= before.max(after) / 10.0).then_some(after - before)
 }
 
 /// Bytes per unit of work where they changed by more than other framing explains.

@@ -51,6 +51,18 @@ pub enum Reason {
         /// Bytes per second, after − before.
         bytes: f64,
     },
+    /// An interface that the other side does not use carries packets.
+    ForeignPackets {
+        /// The interface; hostile.
+        name: Arc<str>,
+        /// Packets per second, after − before.
+        rate: f64,
+    },
+    /// Cores were slowed down for heat on one side only.
+    Throttled {
+        /// True in the window after.
+        more: bool,
+    },
     /// The hypervisor takes more or less CPU time than before.
     Steal {
         /// Share of time, after − before.
@@ -84,6 +96,8 @@ impl Reason {
             Self::Idle => "no_load_before",
             Self::Foreign { .. } => "foreign_cpu",
             Self::ForeignBytes { .. } => "foreign_io",
+            Self::ForeignPackets { .. } => "foreign_packets",
+            Self::Throttled { .. } => "thermal_throttling",
             Self::Steal { .. } => "steal",
             Self::Mix { .. } => "mix_changed",
             Self::Offered => "more_load_offered",
@@ -114,6 +128,11 @@ impl Reason {
             Self::ForeignBytes { name, bytes } => {
                 text::ForeignBytes { name: &printable(name), rate: &format!("{:+.0}", bytes / 1e6) }.to_string()
             }
+            Self::ForeignPackets { name, rate } => {
+                text::ForeignPackets { name: &printable(name), rate: &format!("{rate:+.0}") }.to_string()
+            }
+            Self::Throttled { more: true } => text::THROTTLED_AFTER.to_string(),
+            Self::Throttled { more: false } => text::THROTTLED_BEFORE.to_string(),
             Self::Steal { points } => text::Steal { points: &format!("{:+.0}", points * 100.0) }.to_string(),
             Self::Mix { ratio } => text::Mix { change: &percent(*ratio) }.to_string(),
             Self::Offered => text::OFFERED.to_string(),

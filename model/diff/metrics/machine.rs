@@ -18,6 +18,17 @@ pub(in super::super) const HOST: Table = &[
     share("host.iowait", text::host::IOWAIT, Lower, Read::Host(|frame| mean(frame, |shares| shares.iowait))),
     share("host.steal", text::host::STEAL, Lower, Read::Host(|frame| mean(frame, |shares| shares.steal))),
     share("host.busiest_cpu", text::host::BUSIEST_CPU, Neither, Read::Host(|frame| most(frame, |shares| shares.busy))),
+    Metric::new(
+        "host.thermal_throttles",
+        text::host::THERMAL_THROTTLES,
+        Measure::Count,
+        Lower,
+        Floor::Both(1.0, 0.5),
+        Read::Host(|frame| {
+            let gained = frame.cpus.iter().filter_map(|cpu| cpu.throttles_gained);
+            gained.fold(None, |sum: Option<f64>, count| Some(sum.unwrap_or_default() + count as f64))
+        }),
+    ),
     share(
         "host.busiest_softirq",
         text::host::BUSIEST_SOFTIRQ,

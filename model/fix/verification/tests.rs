@@ -149,6 +149,30 @@ fn another_load_that_came_speaks_against_worse_only() {
 }
 
 #[test]
+fn heat_speaks_against_worse_only() {
+    let judged = |packets, throttles| {
+        let mut verification = Verification::new(&verify(), None);
+        for second in 1..=80 {
+            let after = second > 40;
+            let load = Load { packets: Some(if after { packets } else { 94_000.0 }), ..BUSY };
+            let mut frame = frame(second, load);
+            for cpu in &mut frame.cpus {
+                cpu.throttles_gained = Some(if after { throttles } else { 0 });
+            }
+            verification.push(&frame);
+            if second == 40 {
+                verification.applied(40_000_000_000);
+            }
+        }
+        let verdict = verification.verdict().expect("a verdict");
+        (verdict.name, verdict.why)
+    };
+    assert_eq!(judged(60_000.0, 0).0, "worse");
+    assert_eq!(judged(60_000.0, 3).1, "cores were throttled for heat after, not before");
+    assert_eq!(judged(150_000.0, 3).0, "improved");
+}
+
+#[test]
 fn an_undo_tells_a_drift_from_an_effect() {
     let judged = |effect: f64| {
         let mut verification = Verification::new(&verify(), None);
