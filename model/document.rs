@@ -16,7 +16,7 @@ mod value;
 pub use diff::{DIFF, Diff, FixEvent, Side as DiffSide};
 pub use findings::{Finding, RuleState, finding, rules};
 pub use fix::{Application, Done, Offer, Outcome, Plan, Undone};
-pub use resources::{Bottleneck, Resource, bottleneck, resources};
+pub use resources::{Bottleneck, Resource, Waiting, bottleneck, resources};
 pub use snapshot::{Named, SNAPSHOT, Snapshot};
 #[cfg(test)]
 pub(crate) use tests::prefixed;

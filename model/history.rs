@@ -1,5 +1,9 @@
 //! Series for sparklines and heat strips: a bounded fold over frames.
 
+mod forecast;
+
+pub use forecast::Forecast;
+
 use crate::frame::Frame;
 use std::collections::VecDeque;
 use std::hash::{Hash as _, Hasher as _};
@@ -97,21 +101,6 @@ impl History {
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
-    }
-
-    /// How fast the memory of a group with a limit grew over the last half minute, or as much of it as is known, in
-    /// bytes per second; none where less than five seconds of it are known.
-    pub fn growth(&self, cgroup: &crate::frame::Cgroup) -> Option<f64> {
-        let key = key(cgroup);
-        let used = |sample: &Headline| {
-            let entry = sample.limited.iter().find(|entry| entry.0 == key)?;
-            Some((sample.mono_ns, entry.1))
-        };
-        let (end, now) = self.samples.back().and_then(|sample| used(sample))?;
-        let recent = self.samples.iter().rev().take_while(|sample| end.saturating_sub(sample.mono_ns) <= TREND_NS);
-        let (start, then) =
-            recent.map_while(|sample| used(sample)).last().filter(|first| end - first.0 >= SHORTEST_NS)?;
-        Some((now as f64 - then as f64) / ((end - start) as f64 / 1e9))
     }
 
     /// Only the samples up to a monotonic time: what was known when the screen is stepped back to then.
@@ -216,12 +205,13 @@ fn key(cgroup: &crate::frame::Cgroup) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Known;
     use crate::frame::{Cgroup, CgroupMemory};
 
     fn frame(second: u64, used: u64, limit: Option<u64>) -> Frame {
         let memory = CgroupMemory {
             current_bytes: used.into(),
-            limit_bytes: limit.map_or(crate::Known::None, Into::into),
+            limit_bytes: limit.map_or(Known::None, Into::into),
             effective_limit_bytes: limit.unwrap_or(1 << 40).into(),
             ..CgroupMemory::default()
         };
@@ -232,19 +222,31 @@ mod tests {
     }
 
     #[test]
-    fn growth_is_a_trend_and_no_burst() {
+    fn a_forecast_is_a_trend_with_its_range_and_no_burst() {
+        let limit = 1_000_000;
         let mut history = History::default();
+        // 1,000 bytes a second; what is seen of it swings by half of that.
+        let used = |second| 1000 * second + if second % 2 == 0 { 0 } else { 500 };
         for second in 0..60 {
-            history.push(&frame(second, 1000 * second + if second % 2 == 0 { 0 } else { 500 }, Some(1 << 20)));
-            let growth = history.growth(&frame(second, 0, None).cgroups[0]);
-            assert_eq!(growth.is_some(), second >= 5, "{second}");
-            assert!(growth.is_none_or(|growth| (850.0..1150.0).contains(&growth)), "{growth:?}");
+            let mut now = frame(second, used(second), Some(limit));
+            history.push(&now);
+            history.put_forecasts(&mut now);
+            let memory = now.cgroups[0].memory.as_ref().expect("memory");
+            let forecast = history.forecast(&now.cgroups[0]).value();
+            assert_eq!(forecast.is_some(), second >= 5, "{second}");
+            let Some(forecast) = forecast else { continue };
+            let (low, high) = forecast.range.expect("a range");
+            let truth = (limit - used(second)) as f64 / 1000.0;
+            assert!((0.85..1.15).contains(&(forecast.seconds / truth)), "{second}: {} of {truth}", forecast.seconds);
+            assert!(low < truth && high.is_none_or(|high| high > truth), "{second}: {low} to {high:?} of {truth}");
+            // Documents have what screens have.
+            assert_eq!(memory.time_to_limit_seconds, Known::Value(forecast.seconds));
+            assert_eq!((memory.time_to_limit_low_seconds, memory.time_to_limit_high_seconds.value()), (Some(low), high));
         }
-        let stepped_back = history.until(20_000_000_000);
-        assert!(stepped_back.growth(&frame(0, 0, None).cgroups[0]).is_some());
+        assert!(history.until(20_000_000_000).forecast(&frame(20, used(20), Some(limit)).cgroups[0]).value().is_some());
         // What only the machine limits has no forecast.
         let mut free = History::default();
         (0..20).for_each(|second| free.push(&frame(second, 1000 * second, None)));
-        assert_eq!(free.growth(&frame(0, 0, None).cgroups[0]), None);
+        assert_eq!(free.forecast(&frame(19, 19_000, None).cgroups[0]), Known::None);
     }
 }

@@ -186,6 +186,7 @@ fn host(name: &str, kernel: &str) -> Host {
         uptime_seconds: 90_240.into(),
         load: Some([11.4, 9.8, 6.1]),
         running: 12.into(),
+        run_wait_cores: Some(5.6),
         blocked: 1.into(),
         tasks: 914.into(),
         context_switches_per_second: Some(182_400.0),
@@ -208,7 +209,7 @@ fn pressure(trouble: f64) -> Vec<Pressure> {
     vec![
         row("cpu", 0.02 + 0.09 * trouble, 0.0),
         row("io", 0.04 + 0.41 * trouble, 0.02 + 0.3 * trouble),
-        row("memory", 0.18 * trouble, 0.06 * trouble),
+        row("memory", 0.06 * trouble, 0.02 * trouble),
     ]
 }
 

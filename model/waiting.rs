@@ -1,5 +1,6 @@
 //! What the load waits for where nothing on the machine is at its limit, as a sentence: another machine, a lock, nothing.
 
+use crate::bottleneck::{Bottleneck, Outcome};
 use crate::frame::{Frame, Peer, Process, WaitClass, WaitShare};
 use crate::locale::waiting as text;
 use crate::rules::parts;
@@ -11,6 +12,8 @@ const LEAST: f64 = 0.3;
 const SAMPLES: u64 = 10;
 /// The least part of what all processes want that a process must want to be what the load is about.
 const BEARS: f64 = 0.1;
+/// Cores from which on a process of an idle machine does some work.
+const IDLE: f64 = 0.01;
 /// A request counts as one by one where the answer takes so many times the round trip.
 const GAPS: f64 = 4.0;
 
@@ -39,6 +42,16 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     told.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| waiting)
 }
 
+/// What the load waits for where nothing on the machine is at its limit; where the machine is idle only a cause.
+pub fn beside<'a>(frame: &'a Frame, answer: &Bottleneck) -> Option<Waiting<'a>> {
+    let waiting = waiting(frame).filter(|_| !answer.is_collecting())?;
+    match answer.verdict {
+        Outcome::NotSaturated => Some(waiting),
+        Outcome::Idle => Some(waiting).filter(Waiting::is_cause),
+        _ => None,
+    }
+}
+
 /// Cores that a process used or wanted, and threads of it that waited for disks.
 fn wants(process: &Process) -> f64 {
     let disk = process.off_cpu.as_ref().map_or(0.0, |off_cpu| off_cpu.share(WaitClass::Disk) * off_cpu.threads as f64);
@@ -56,6 +69,11 @@ fn rank(class: WaitClass) -> u8 {
 }
 
 impl Waiting<'_> {
+    /// True if an idle machine is idle for it: a process that does some work waits for a lock or for each answer.
+    fn is_cause(&self) -> bool {
+        wants(self.process) >= IDLE && (self.wait.class == WaitClass::Lock || self.one_by_one().is_some())
+    }
+
     /// The sentence: `beam.smp 4121 waits 71% of its time for its network peer 10.0.0.5:5432`.
     pub fn sentence(&self) -> String {
         let name = printable(&self.process.comm);

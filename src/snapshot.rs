@@ -183,10 +183,12 @@ fn recorded(path: &Path, at: &str, settings: &Settings, limits: &judge::Settings
 fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Write) -> std::io::Result<()> {
     match format.writer {
         Writer::Data(write) => {
+            let mut frame = (*app.newest.frame).clone();
+            app.newest.history.put_forecasts(&mut frame);
             // People look at it where it goes to a terminal.
             let pretty = args.output.as_deref().is_none_or(output::is_stdout) && std::io::stdout().is_terminal();
             write(
-                &app.newest.frame,
+                &frame,
                 &export::Options {
                     top: args.top,
                     pretty,

@@ -23,6 +23,8 @@ const SMALLEST: (u16, u16) = (40, 8);
 pub struct Layout {
     /// The title line.
     pub title: Rect,
+    /// What limits the machine.
+    pub answer: Rect,
     /// The panel.
     pub body: Rect,
     /// The worst finding; without rows on screens that tell of findings themselves.
@@ -40,13 +42,15 @@ pub fn layout(app: &App) -> Option<Layout> {
         return None;
     }
     let rows = |y, height| Rect::new(area.x, y, area.width, height);
-    let (bar, findings) = (bar::rows(app), chrome::findings_rows(app));
-    let body = area.height - 2 - bar - findings;
+    let (bar, findings, answer) = (bar::rows(app), chrome::findings_rows(app), chrome::answer_rows(app));
+    let body = area.height - 2 - bar - findings - answer;
+    let top = area.y + 1 + answer;
     Some(Layout {
         title: rows(area.y, 1),
-        body: rows(area.y + 1, body),
-        findings: rows(area.y + 1 + body, findings),
-        bar: rows(area.y + 1 + body + findings, bar),
+        answer: rows(area.y + 1, answer),
+        body: rows(top, body),
+        findings: rows(top + body, findings),
+        bar: rows(top + body + findings, bar),
         footer: rows(area.bottom() - 1, 1),
     })
 }
@@ -84,6 +88,7 @@ pub fn draw_over(app: &App, buf: &mut Buffer) {
         None => too_small(app, area, buf),
         Some(layout) => {
             chrome::title(app, layout.title, buf);
+            chrome::answer(app, layout.answer, buf);
             body(app, layout.body, buf);
             chrome::findings(app, layout.findings, buf);
             bar::draw(app, layout.bar, buf);

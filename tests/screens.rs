@@ -69,10 +69,44 @@ fn picture(screen: &str) -> String {
 #[test]
 fn the_pictures_of_the_readme_are_there() {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("the README");
+    let answer = app(demo::server(), Charset::Unicode).shown().judgement.bottleneck.clone();
     for screen in PICTURES {
         let picture = std::fs::read_to_string(picture(screen)).expect("`make picture` writes it");
         assert!(picture.starts_with("<svg") && picture.contains(&format!(">{screen}<")), "`make picture` writes it");
         assert!(readme.contains(&format!("(docs/{screen}.svg)")));
+        // Each word is an element of its own.
+        let packed = |text: &str| text.split_whitespace().collect::<String>();
+        let shown = packed(&picture.split('>').filter_map(|part| part.split('<').next()).collect::<String>());
+        let (rule, _) = answer.finding.as_ref().expect("a finding explains it");
+        let line = packed(&answer.headline());
+        let at = shown.find(&line).unwrap_or_else(|| panic!("{screen} shows another answer: {shown}"));
+        // The answer names its finding, and that is the first one below it.
+        let below = &shown[at + line.len()..];
+        let first = demo::sick().findings.iter().filter_map(|finding| below.find(finding.rule.id.as_str())).min();
+        assert_eq!(first, below.find(rule.as_str()), "{screen}: {shown}");
+        assert!(answer.headline().contains(rule.as_str()), "{}", answer.headline());
+    }
+}
+
+/// The answer stands on every screen in the words of the first line of `check`.
+#[test]
+fn every_screen_names_what_limits() {
+    for frame in [demo::server(), demo::tiny(), demo::wide(), demo::blind()] {
+        let mut app = app(frame, Charset::Unicode);
+        let line = app.shown().judgement.bottleneck.line();
+        let headline = app.shown().judgement.bottleneck.headline();
+        for screen in 0..app.panels.len() {
+            app.screen = screen;
+            for size in SIZES {
+                let text = text(&mut app, size);
+                let second = text.lines().nth(1).unwrap_or_default();
+                let words: String = second.trim_start().chars().skip(2).collect();
+                let cut = words.strip_suffix('…').unwrap_or(&words);
+                assert!(line.starts_with(cut) && !cut.is_empty(), "screen {screen} at {size:?}: {second}");
+                let fits = headline.chars().count() + 4 <= usize::from(size.0);
+                assert!(!fits || words.starts_with(&headline), "screen {screen} at {size:?}: {second}");
+            }
+        }
     }
 }
 

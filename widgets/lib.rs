@@ -3,6 +3,7 @@
 //! One file per panel, listed once in [`all`]; shared drawing is in [`parts`]; colours are roles of a [`Theme`].
 
 mod action;
+pub mod answer;
 pub mod cgroups;
 pub mod cores;
 mod cx;

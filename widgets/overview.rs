@@ -1,6 +1,7 @@
 //! One look at the whole machine: the resources, the drawing of its nodes, and the short form of every other screen.
 
 mod cells;
+mod host;
 mod layout;
 mod nodes;
 mod pressure;
@@ -64,11 +65,11 @@ impl Panel for Overview {
             &fresh
         };
         let plan = layout::plan(cx, machine, area);
-        let wide = layout::is_wide(area);
+        let (wide, screen) = (layout::is_wide(area), area.height);
         for (part, area) in plan.places() {
             match part {
                 Part::Findings if !wide => findings_untitled(cx, area, buf),
-                _ => draw_part(cx, machine, part, area, buf),
+                _ => draw_part(cx, machine, screen, (part, area), buf),
             }
         }
         if let Some(area) = plan.left_out_area() {
@@ -77,9 +78,13 @@ impl Panel for Overview {
     }
 }
 
-fn draw_part(cx: &Cx<'_>, machine: &Machine, part: Part, area: Rect, buf: &mut Buffer) {
+fn draw_part(cx: &Cx<'_>, machine: &Machine, screen: u16, (part, area): (Part, Rect), buf: &mut Buffer) {
     match part {
-        Part::Resources => resources::draw(cx, panel::inset(area), buf),
+        Part::Resources => {
+            let (inner, head) = (panel::inset(area), host::rows(cx, screen));
+            host::draw(cx, Rect { height: head, ..inner }, buf);
+            resources::draw(cx, panel::below(inner, head), buf);
+        }
         Part::Findings => findings(cx, area, buf),
         Part::Nodes => nodes::draw(cx, machine, area, buf),
         Part::Queues => {

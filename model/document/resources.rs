@@ -2,7 +2,9 @@
 
 use super::{OrNull, absent, safe};
 use crate::bottleneck::{self, Confidence, Outcome, ResourceKind, Resources, Verdict};
+use crate::frame::WaitClass;
 use crate::rules::RuleId;
+use crate::waiting;
 use serde::Serialize;
 use serde_with::apply;
 
@@ -96,6 +98,48 @@ pub(super) struct Next {
     headroom: f64,
 }
 
+/// What the process that bears the load waits for.
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Waiting {
+    /// All of it in a sentence.
+    sentence: String,
+    pid: u32,
+    comm: String,
+    class: WaitClass,
+    /// Share of its time.
+    share: f64,
+    /// The peer, the kernel function of a disk wait, the call.
+    what: Option<String>,
+    /// Where requests go one by one: how many, and how long each takes.
+    requests_per_second: Option<f64>,
+    request_ms: Option<f64>,
+}
+
+impl Waiting {
+    /// The sentence.
+    pub fn sentence(&self) -> &str {
+        &self.sentence
+    }
+}
+
+impl From<waiting::Waiting<'_>> for Waiting {
+    fn from(waiting: waiting::Waiting<'_>) -> Self {
+        let requests = waiting.one_by_one();
+        Self {
+            sentence: safe(waiting.sentence()),
+            pid: waiting.process.pid,
+            comm: safe(&waiting.process.comm),
+            class: waiting.wait.class,
+            share: waiting.wait.share,
+            what: (!waiting.wait.what.is_empty()).then(|| safe(&waiting.wait.what)),
+            requests_per_second: requests.map(|requests| requests.0),
+            request_ms: requests.map(|requests| requests.1),
+        }
+    }
+}
+
 /// What limits the machine.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
 #[derive(Clone, Debug, Serialize)]
@@ -128,12 +172,14 @@ pub struct Bottleneck {
     rule_subject: Option<String>,
     /// Inconclusive: the resources that could be what limits.
     unknown: Option<Vec<ResourceKind>>,
+    /// What the load waits for where nothing is at its limit.
+    waiting: Option<Waiting>,
     /// What would limit next; null if there is no room for more, or nothing is known.
     next: OrNull<Next>,
 }
 
 /// The answer, with the time since when it holds.
-pub fn bottleneck(answer: &bottleneck::Bottleneck, since: Option<String>) -> Bottleneck {
+pub fn bottleneck(answer: &bottleneck::Bottleneck, since: Option<String>, waiting: Option<Waiting>) -> Bottleneck {
     let resource = answer.resource.as_ref();
     let subject = |resource: &bottleneck::Resource| resource.subject.as_ref().map(|subject| safe(subject.to_string()));
     let name = |resource: &bottleneck::Resource| (!resource.name.is_empty()).then(|| safe(&resource.name));
@@ -163,6 +209,7 @@ pub fn bottleneck(answer: &bottleneck::Bottleneck, since: Option<String>) -> Bot
         rule: answer.finding.as_ref().map(|(rule, _)| *rule),
         rule_subject: answer.finding.as_ref().map(|(_, subject)| safe(subject.to_string())),
         unknown: (answer.verdict == Outcome::Inconclusive).then_some(unknown),
+        waiting,
         next: OrNull(next),
     }
 }

@@ -224,8 +224,13 @@ pub struct CgroupMemory {
     pub unreclaimable_bytes: Known<u64>,
     /// Growth of `current` in the interval.
     pub growth_bytes_per_second: Option<f64>,
-    /// When `current` would reach the effective limit at that growth; none when it does not grow.
+    /// When `current` would reach the effective limit at that growth; none when it does not grow. In documents at the
+    /// growth of the last half minute, as on screens.
     pub time_to_limit_seconds: Known<f64>,
+    /// The early end of its 95 % range.
+    pub time_to_limit_low_seconds: Option<f64>,
+    /// The late end; none where the growth could as well be none.
+    pub time_to_limit_high_seconds: Known<f64>,
     /// Events since the group was made.
     #[cfg_attr(test, schemars(with = "Option<CgroupEvents>"))]
     pub events: CgroupEvents,

@@ -127,8 +127,11 @@ fn one(
     (share, what): (f64, &'static str),
 ) -> Option<Hit> {
     let free = mount.free_bytes.value()? as f64;
-    let growth = growth(context, subject, mount, free);
-    let hours = growth.map(|(rate, _)| free / rate / 3600.0).filter(|hours| *hours <= context.limit(&HOURS));
+    let open = context.is_open_at(ID, subject);
+    let growth = growth(context, subject, mount, free, if open { STILL_STEADY } else { STEADY });
+    let within = context.limit(&HOURS);
+    let hours = growth.map(|(rate, _)| free / rate / 3600.0);
+    let hours = hours.filter(|hours| *hours <= if open { within * STILL_WITHIN } else { within });
     let soon = hours.zip(growth).is_some_and(|(hours, (_, span))| hours <= context.limit(&SOON) && span >= 300.0);
     if share < context.limit(&EXIT) && hours.is_none() {
         return None;
@@ -141,7 +144,7 @@ fn one(
     };
     Some(
         Hit::new(subject.clone(), 0.9)
-            .enters(share >= context.limit(&FULL) || hours.is_some())
+            .enters(share >= context.limit(&FULL) || hours.is_some_and(|hours| hours <= within))
             .severity(severity)
             .text(evidence::MOUNT, Arc::clone(&mount.path), "/proc/self/mountinfo")
             .text(evidence::FILE_SYSTEM, Arc::clone(&mount.fs), "/proc/self/mountinfo")
@@ -154,8 +157,20 @@ fn one(
     )
 }
 
+/// Rank correlation from which on growth counts as steady, and at which an open finding still takes it for that; and how
+/// many times the hours may be left then: growth that varies does not open and close a finding.
+const STEADY: f64 = 0.9;
+const STILL_STEADY: f64 = 0.5;
+const STILL_WITHIN: f64 = 2.0;
+
 /// How fast it fills, and over how many seconds that was observed; none without steady growth.
-fn growth(context: &mut RuleContext<'_>, subject: &Subject, mount: &Mount, free: f64) -> Option<(f64, f64)> {
+fn growth(
+    context: &mut RuleContext<'_>,
+    subject: &Subject,
+    mount: &Mount,
+    free: f64,
+    steady: f64,
+) -> Option<(f64, f64)> {
     let key = Subject::Disk(format!("{subject} {}", mount.path).into());
     let mut steps = context.remembered(&key);
     // Free space is sampled every few seconds: only changes count, or none for a long time.
@@ -165,7 +180,7 @@ fn growth(context: &mut RuleContext<'_>, subject: &Subject, mount: &Mount, free:
     }
     let span = series::span(&steps);
     let recent = series::newest(&steps, 60);
-    if steps.len() < 6 || span < 60.0 || series::rank_correlation(recent) > -0.9 {
+    if steps.len() < 6 || span < 60.0 || series::rank_correlation(recent) > -steady {
         return None;
     }
     let rate = -series::theil_sen(recent)?;

@@ -95,17 +95,17 @@ fn broker(index: usize, fill: f64) -> Cgroup {
         }),
         memory: Some(memory),
         cpu: CgroupCpu {
-            usage_cores: Some(3.9),
+            usage_cores: Some(if index == 0 { 3.1 } else { 2.4 }),
             quota_cores: 4.0.into(),
-            throttled_ratio: Some(if index == 0 { 0.42 } else { 0.03 }),
+            throttled_ratio: Some(0.0),
             periods: Some(10),
             period_seconds: Some(0.1),
             ..CgroupCpu::default()
         },
         pressure: CgroupPressure {
             cpu: Some(stall(0.22)),
-            memory: Some(stall(if fill > 0.95 { 0.18 } else { 0.0 })),
-            io: Some(stall(0.1)),
+            memory: Some(stall(if fill > 0.95 { 0.06 } else { 0.0 })),
+            io: Some(stall(0.02)),
         },
         processes: 3.into(),
         cpuset_cpus: Some(Arc::new((0..64).collect())),

@@ -116,7 +116,7 @@ fn cache() -> Vec<Evidence> {
         number("full", 0.99, "fraction", "memory.current"),
         number("limit", 4_294_967_296.0, "bytes", "memory.max"),
         number("reclaimable", 0.35, "fraction", "memory.stat"),
-        number("pressure", 0.18, "fraction", "memory.pressure"),
+        number("pressure", 0.06, "fraction", "memory.pressure"),
         number("refaults", 612.0, "1/s", "memory.stat workingset_refault_file"),
         number("scanned", 3_700.0, "1/s", "memory.stat pgscan_direct"),
     ]

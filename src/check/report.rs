@@ -49,13 +49,16 @@ pub(super) fn limiting(machine: Option<&Seen>, format: &str, out: &mut impl Writ
 
 fn bottleneck(seen: &Seen) -> document::Bottleneck {
     let last = seen.tally.last();
-    document::bottleneck(last, last.since.map(|since| units::rfc3339(since.wall_ns)))
+    document::bottleneck(last, last.since.map(|since| units::rfc3339(since.wall_ns)), seen.waiting.clone())
 }
 
-/// The answer in one line; that the time was too short for it; what was the answer before.
+/// The answer in one line; what the load waits for if nothing limits; that the time was too short for it; what was the answer before.
 fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let last = seen.tally.last();
     writeln!(out, "{}", printable(&last.line()))?;
+    if let Some(waiting) = &seen.waiting {
+        writeln!(out, "  {}", waiting.sentence())?;
+    }
     if seen.is_too_short() {
         let time = format!("{}s", SAMPLES + 2);
         let (samples, needed) = (&last.samples, &SAMPLES);

@@ -13,11 +13,13 @@ use std::time::{Duration, Instant};
 use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::bottleneck::{Outcome, Tally};
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::document;
 use topotop_model::fix::{Offered, Surroundings, offered};
 use topotop_model::frame::Frame;
+use topotop_model::history::History;
 use topotop_model::judge::{self, Judge, Judgement};
 use topotop_model::rules::{Finding, RuleId, Severity, Subject};
-use topotop_model::{Snapshot, Window};
+use topotop_model::{Snapshot, Window, waiting};
 
 /// What was seen while watching.
 #[derive(Debug, Default)]
@@ -42,6 +44,8 @@ pub(crate) struct Seen {
     pub(super) captured: bool,
     /// What limited.
     pub(super) tally: Tally,
+    /// What the load waited for when nothing did, as it was last.
+    pub(super) waiting: Option<document::Waiting>,
 }
 
 impl Seen {
@@ -50,6 +54,8 @@ impl Seen {
         let wall = frame.stamp.wall_ns;
         self.span = if self.samples == 1 { (wall, wall) } else { (self.span.0, wall) };
         self.tally.take(&judgement.bottleneck, &judgement.resources);
+        let waiting = waiting::beside(frame, &judgement.bottleneck).map(document::Waiting::from);
+        self.waiting = waiting.or_else(|| self.waiting.take().filter(|_| !judgement.bottleneck.is_limit()));
         let start = *first.get_or_insert(frame.stamp.mono_ns);
         self.seconds = frame.stamp.mono_ns.saturating_sub(start) as f64 / 1e9;
         for finding in &judgement.findings {
@@ -110,6 +116,7 @@ pub(super) struct Watch<'a> {
     window: Window,
     deriver: Deriver,
     judge: Judge,
+    history: History,
     pub(super) seen: Seen,
     first: Option<u64>,
     /// Where a document per sample goes.
@@ -122,6 +129,7 @@ impl<'a> Watch<'a> {
             window: Window::default(),
             deriver: Deriver::new(settings.clone()),
             judge: Judge::new(judge),
+            history: History::default(),
             seen: Seen { complete: true, ..Seen::default() },
             first: None,
             lines,
@@ -131,8 +139,12 @@ impl<'a> Watch<'a> {
     /// False when nobody reads any more.
     pub(super) fn take(&mut self, snapshot: Snapshot) -> bool {
         self.window.push(snapshot);
-        let frame = self.deriver.frame(&self.window);
+        let mut frame = self.deriver.frame(&self.window);
         let judgement = self.judge.step(&frame);
+        if self.lines.is_some() {
+            self.history.push(&frame);
+            self.history.put_forecasts(&mut frame);
+        }
         let settings = Some(self.judge.settings());
         let options = Options { judgement: Some(&judgement), settings, ..Options::default() };
         let told = self.lines.as_mut().map(|out| json::write(&frame, &options, out).and_then(|()| out.flush()));

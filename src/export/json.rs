@@ -10,7 +10,7 @@ use topotop_model::fix::{Offered, offered};
 use topotop_model::frame::Frame;
 use topotop_model::judge::Judgement;
 use topotop_model::locale::in_english;
-use topotop_model::rules;
+use topotop_model::{rules, waiting};
 
 /// The schema, as it ships with the program.
 pub const SCHEMA_TEXT: &str = include_str!("../../docs/schema/topotop.snapshot-1.json");
@@ -32,7 +32,8 @@ fn write_document(frame: &Frame, options: &Options<'_>, out: &mut dyn Write) -> 
         document.rules = Some(document::rules(judgement));
         document.findings = Some(findings.map(|row| finding(row, resources, &fixes(row))).collect());
         let since = judgement.bottleneck.since.map(|since| crate::units::rfc3339(since.wall_ns));
-        document.bottleneck = resources.map(|_| document::bottleneck(&judgement.bottleneck, since));
+        let waiting = waiting::beside(frame, &judgement.bottleneck).map(document::Waiting::from);
+        document.bottleneck = resources.map(|_| document::bottleneck(&judgement.bottleneck, since, waiting));
         document.resources = resources.map(document::resources);
     }
     if options.pretty {

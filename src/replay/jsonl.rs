@@ -8,6 +8,7 @@ use crate::recording::{Damaged, Reader, judge_before, open};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
 use topotop_model::derive::{Deriver, Settings};
+use topotop_model::history::History;
 use topotop_model::judge::{self, Judge};
 use topotop_model::recording::{About, Item, Stream};
 use topotop_model::{Snapshot, Window};
@@ -53,6 +54,7 @@ struct Lines {
     window: Window,
     deriver: Deriver,
     judge: Judge,
+    history: History,
     limits: judge::Settings,
     top: Option<usize>,
 }
@@ -71,7 +73,7 @@ impl Lines {
         let settings =
             if recorded.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: recorded.clone() } };
         let (window, deriver, judge) = (Window::default(), Deriver::new(settings), Judge::new(given.judge.clone()));
-        Self { damaged: Damaged::default(), window, deriver, judge, limits: given.judge, top: given.top }
+        Self { damaged: Damaged::default(), window, deriver, judge, history: History::default(), limits: given.judge, top: given.top }
     }
 
     fn push(&mut self, snapshot: Snapshot) {
@@ -80,11 +82,13 @@ impl Lines {
 
     /// Judges the sample; writes it if it is wanted.
     fn step(&mut self, wanted: bool, out: &mut dyn Write) -> Result<(), Failure> {
-        let frame = self.deriver.frame(&self.window);
+        let mut frame = self.deriver.frame(&self.window);
         let judgement = self.judge.step(&frame);
+        self.history.push(&frame);
         if !wanted {
             return Ok(());
         }
+        self.history.put_forecasts(&mut frame);
         let options = Options {
             top: self.top,
             pretty: false,

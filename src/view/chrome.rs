@@ -121,8 +121,20 @@ fn recording(app: &App) -> (String, Role) {
     (format!("{mark}REC {time} {}", parts::number::whole_bytes(recording.bytes)), Role::Info)
 }
 
-/// Lower screens have no row to spare for findings.
+/// Lower screens have no row to spare for the answer and for findings.
 const FINDINGS_FROM: u16 = 12;
+
+/// The rows of the line that names what limits the machine.
+pub(super) fn answer_rows(app: &App) -> u16 {
+    u16::from(app.area.height >= FINDINGS_FROM)
+}
+
+/// What limits the machine, as `check` reports it in its first line.
+pub(super) fn answer(app: &App, area: Rect, buf: &mut Buffer) {
+    if area.height > 0 && app.shown().is_there() {
+        topotop_widgets::answer::line(&app.cx(), area, buf);
+    }
+}
 
 /// The rows of the line that names the worst finding: none on screens that tell of findings themselves.
 pub(super) fn findings_rows(app: &App) -> u16 {

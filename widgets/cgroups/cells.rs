@@ -131,23 +131,6 @@ pub(super) fn growth(memory: &CgroupMemory, pen: &mut Pen<'_>) {
     });
 }
 
-/// When it would be full at the growth of the last half minute: only against a limit of its own or of an ancestor, and
-/// only where it grows by more than noise.
-pub(super) fn seconds_to_limit(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory) -> Known<f64> {
-    let (Some(limit), Known::Value(current)) = (bound(memory), memory.current_bytes) else { return Known::None };
-    if is_full(memory) {
-        return Known::None;
-    }
-    let trend = cx.history.growth(group);
-    let Some(growth) = trend.or(memory.growth_bytes_per_second) else { return Known::Missing };
-    let worth = if trend.is_some() { WORTH_TREND } else { WORTH_GROWTH };
-    if growth < limit * worth { Known::None } else { Known::Value((limit - current as f64).max(0.0) / growth) }
-}
-
-/// Growth that is worth a forecast, as a share of the limit per second: over one interval, and over some time.
-const WORTH_GROWTH: f64 = 0.000_4;
-const WORTH_TREND: f64 = 0.000_1;
-
 /// At its limit, where reclaim holds it: there is nothing to forecast.
 fn is_full(memory: &CgroupMemory) -> bool {
     bound(memory).is_some() && fill(memory).is_some_and(|fill| fill >= 0.97)
@@ -160,7 +143,8 @@ pub(super) fn full_in(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &
         pen.text(alarm(group, memory), &text::AT_LIMIT);
         return;
     }
-    pen.value(seconds_to_limit(cx, group, memory), mark::dash(cx.charset), "/memory.current", |seconds| {
+    pen.value(cx.history.forecast(group), mark::dash(cx.charset), "/memory.current", |forecast| {
+        let seconds = forecast.seconds;
         let role = match seconds {
             seconds if seconds < 600.0 => Role::Warn,
             _ => Role::Text,

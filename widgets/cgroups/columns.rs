@@ -125,7 +125,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
             memory(cx, row, pen, |group, memory, pen| cells::full_in(cx, group, memory, pen));
         },
     )
-    .lowest(|cx, row| number(cx, row, |group| cells::seconds_to_limit(cx, group, group.memory.as_ref()?).value())),
+    .lowest(|cx, row| number(cx, row, |group| Some(cx.history.forecast(group).value()?.seconds))),
     PSI_MEMORY,
     Column::right(
         text::SCAN_HEAD,

@@ -72,7 +72,7 @@ fn ending(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>)
     } else if stall >= 0.01 {
         let role = if stall >= 0.05 { Role::Warn } else { Role::Text };
         pen.text(role, "PSI ").text(role, units::percent(stall).as_str());
-    } else if cells::seconds_to_limit(cx, group, memory).value().is_some() {
+    } else if cx.history.forecast(group).value().is_some() {
         pen.text(Role::Dim, &text::FULL_IN).skip(1);
         cells::full_in(cx, group, memory, pen);
     }

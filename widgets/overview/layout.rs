@@ -1,6 +1,6 @@
 //! Which part of the overview gets which rows: the least of each in order of weight, then what each could use.
 
-use super::{nodes, resources, timeline};
+use super::{host, nodes, resources, timeline};
 use crate::Cx;
 use crate::parts::machine::Machine;
 use ratatui::layout::Rect;
@@ -123,7 +123,7 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 8] {
     let queues = crate::queues::compact_rows(cx);
     let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some() && *cgroup.path != *"/").count();
     let disks = crate::disks::compact_rows(cx);
-    let resources = resources::rows(inner, area.height);
+    let resources = host::rows(cx, area.height) + resources::rows(inner);
     let nodes = nodes::useful_rows(machine, area.height) + nodes::without_cpus(cx, machine).count().min(8) as u16;
     [
         Slot::new(resources, resources),

@@ -1,22 +1,19 @@
-//! The resources of the machine: the answer and the next limit in a line, and a cell for each resource.
+//! The resources of the machine, a cell for each.
 
+use crate::answer::mark;
 use crate::parts::{Pen, names, number};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::bottleneck::{Bottleneck, Outcome, Resource, ResourceKind, Resources, Verdict};
+use topotop_model::bottleneck::{Resource, ResourceKind, Resources, Verdict};
 use topotop_model::frame::Cgroup;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::overview as text;
 use topotop_model::locale::screen::shared;
 use topotop_model::rules::Subject;
-use topotop_model::text::printable;
 
 /// The width that a resource needs to say something.
 const WIDTH: u16 = 19;
-
-/// From this height on there is room for the line that names the short resource.
-const TALL: u16 = 20;
 
 /// How many stand side by side.
 fn columns(width: u16) -> u16 {
@@ -27,9 +24,9 @@ fn columns(width: u16) -> u16 {
     }
 }
 
-/// The rows that they take at a width, of a screen so high.
-pub(super) fn rows(width: u16, height: u16) -> u16 {
-    8_u16.div_ceil(columns(width)) + u16::from(height >= TALL)
+/// The rows that they take at a width.
+pub(super) fn rows(width: u16) -> u16 {
+    8_u16.div_ceil(columns(width))
 }
 
 /// The widths of the names where four stand side by side: what is above one another lines up.
@@ -77,78 +74,13 @@ fn cells(resources: &Resources) -> Vec<Cell<'_>> {
 pub(super) fn draw(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let resources = &cx.judgement.resources;
     let columns = columns(area.width);
-    let headed = area.height > 8_u16.div_ceil(columns);
-    if headed {
-        head(&mut Pen::new(cx, area, 0, buf));
-    }
     let widths: [u16; 8] = if columns == 4 { NAMES } else { [8; 8] };
     for (at, cell) in cells(resources).iter().enumerate() {
         let (column, row) = (at as u16 % columns, at as u16 / columns);
         let (from, to) = (edge(area.width, columns, column), edge(area.width, columns, column + 1));
         let place = Rect { x: area.x + from, width: (to - from).saturating_sub(1), ..area };
         let name = widths.get(at).copied().unwrap_or(8);
-        one(&mut Pen::new(cx, place, row + u16::from(headed), buf), name, cell);
-    }
-}
-
-/// How a verdict looks.
-fn mark(verdict: Verdict, charset: Charset) -> (Role, &'static str) {
-    match (verdict, charset) {
-        (Verdict::Limiting, Charset::Unicode) => (Role::Critical, "▲"),
-        (Verdict::Limiting, Charset::Ascii) => (Role::Critical, "!"),
-        (Verdict::Full, Charset::Unicode) => (Role::Warn, "●"),
-        (Verdict::Full, Charset::Ascii) => (Role::Warn, "*"),
-        (Verdict::LatencyBound, Charset::Unicode) => (Role::Info, "◦"),
-        (Verdict::LatencyBound, Charset::Ascii) => (Role::Info, "o"),
-        (Verdict::HasHeadroom, Charset::Unicode) => (Role::Ok, "✓"),
-        (Verdict::HasHeadroom, Charset::Ascii) => (Role::Ok, "+"),
-        (Verdict::Unknown, _) => (Role::Absent, "?"),
-    }
-}
-
-/// Writes as much of a list of pieces as there is room for, whole ones only.
-fn pieces(pen: &mut Pen<'_>, pieces: &[(Role, String)]) -> bool {
-    let width: u16 = pieces.iter().map(|(_, text)| names::width(text)).sum();
-    if width > pen.left() {
-        return false;
-    }
-    for (role, text) in pieces {
-        pen.text(*role, text);
-    }
-    true
-}
-
-/// The answer and what would limit next.
-fn head(pen: &mut Pen<'_>) {
-    let (charset, judgement) = (pen.cx().charset, pen.cx().judgement);
-    let answer = &judgement.bottleneck;
-    if judgement.resources.is_empty() {
-        pieces(pen, &[(Role::Absent, format!("? {}", text::COLLECTING))]);
-        return;
-    }
-    let (role, glyph) = sign(answer, charset);
-    let headline = printable(&answer.headline()).into_owned();
-    let headline = if charset == Charset::Ascii { headline.replace('≈', "~").replace('×', "x") } else { headline };
-    let whole = (role, format!("{glyph} {headline}"));
-    if !pieces(pen, std::slice::from_ref(&whole)) {
-        pen.text(role, &whole.1);
-        return;
-    }
-    let next = answer.next_text().filter(|_| !answer.is_collecting()).map(|next| printable(&next).into_owned());
-    if let Some(next) = next {
-        let next = if charset == Charset::Ascii { next.replace("≈ ", "").replace('×', "x") } else { next };
-        pieces(pen, &[(Role::Text, format!("   {next}"))]);
-    }
-}
-
-/// How an answer looks.
-fn sign(answer: &Bottleneck, charset: Charset) -> (Role, &'static str) {
-    let of = |verdict| mark(verdict, charset);
-    match answer.verdict {
-        Outcome::Limited | Outcome::Imbalance => of(Verdict::Limiting),
-        Outcome::NotSaturated => of(Verdict::HasHeadroom),
-        Outcome::Idle => (Role::Text, if charset == Charset::Ascii { "-" } else { "·" }),
-        Outcome::Inconclusive => of(Verdict::Unknown),
+        one(&mut Pen::new(cx, place, row, buf), name, cell);
     }
 }
 

@@ -101,17 +101,35 @@ fn what_the_filter_hides_is_not_said_to_be_missing() {
 }
 
 #[test]
-fn the_bottleneck_is_named_where_there_is_room() {
-    let frame = demo::server();
-    for (width, height) in [(80, 24), (120, 40), (200, 60)] {
-        let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, width, height)));
-        let first = picture.lines().next().unwrap_or_default();
-        assert!(first.contains("▲ limited by CPU quota broker-0 98% of 4 cores"), "{first}");
-    }
-    let mut calm = demo::tiny();
-    calm.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(topotop_model::frame::CpuShares::default()));
-    let picture = with(&calm, Charset::Ascii, |cx| text(&drawn(&mut Overview::new(), cx, 80, 24)));
-    assert!(picture.lines().next().unwrap_or_default().starts_with(" + nothing at its limit"), "{picture}");
+fn load_run_queue_and_swap_come_first() {
+    let mut frame = demo::server();
+    let first = |frame: &Frame| {
+        let picture = with(frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 80, 22)));
+        picture.lines().next().unwrap_or_default().to_owned()
+    };
+    let line = " load 11.40 9.80 6.10   run queue 12, 5.6 waiting   blocked 1   memory 70.3G/256G";
+    assert!(line.starts_with(&first(&frame)), "{}", first(&frame));
+    assert!(first(&frame).contains("blocked 1"), "{}", first(&frame));
+    (frame.host.load, frame.host.run_wait_cores) = (None, None);
+    frame.memory.swap_free_bytes = (1 << 30).into();
+    frame.memory.swap_total_bytes = (4 << 30).into();
+    assert_eq!(first(&frame), " load ?   run queue 12   blocked 1   memory 70.3G/256G   swap 3.0G/4.0G");
+}
+
+#[test]
+fn what_the_load_waits_for_stands_below_where_nothing_limits() {
+    use topotop_model::frame::{OffCpu, WaitClass, WaitShare};
+    let mut frame = demo::tiny();
+    let shares = vec![WaitShare { class: WaitClass::Lock, share: 0.71, what: "".into() }];
+    let process = frame.processes.iter_mut().find(|process| &*process.comm == "nginx").expect("nginx");
+    process.cpu_cores = Some(0.4);
+    process.off_cpu = Some(OffCpu { samples: 50, threads: 4, seconds: 10.0, shares });
+    let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 80, 22)));
+    let second = picture.lines().nth(1).unwrap_or_default();
+    assert_eq!(second, " nginx 812: 71% of its time is waiting for a lock", "{picture}");
+    let limited = demo::server();
+    let picture = with(&limited, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 80, 22)));
+    assert!(picture.lines().nth(1).unwrap_or_default().starts_with(" ▲core"), "{picture}");
 }
 
 #[test]

@@ -79,12 +79,20 @@ impl<'a> Stack<'a> {
         found
     }
 
-    /// The mounts of each whole device: its own, its partitions' and those of what stands on it, by path.
+    /// The mounts of each whole device: its own, its partitions' and those of what stands on it, by path. Each file system
+    /// once, where its path is shortest: bind mounts of it are equally full.
     pub(super) fn mounts(&self) -> HashMap<usize, Vec<Mount>> {
         let mut by_disk: HashMap<usize, BTreeMap<Arc<str>, Mount>> = HashMap::new();
         let Some(mounts) = self.mounts else { return HashMap::new() };
+        let mut shortest: HashMap<u64, (usize, Arc<str>, usize)> = HashMap::new();
         for row in mounts.rows().iter() {
-            let Some(owner) = mounts.dev.value(row).and_then(|dev| self.whole(dev)) else { continue };
+            let Some(dev) = mounts.dev.value(row) else { continue };
+            let path = mounts.path.or_empty(row);
+            let here = (path.len(), path, row);
+            shortest.entry(dev).and_modify(|known| *known = here.clone().min(known.clone())).or_insert(here);
+        }
+        for (dev, (.., row)) in shortest {
+            let Some(owner) = self.whole(dev) else { continue };
             let mount = Mount {
                 path: mounts.path.or_empty(row),
                 fs: mounts.fs.or_empty(row),

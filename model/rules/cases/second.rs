@@ -570,6 +570,24 @@ fn reclaim_that_is_off_is_grouped_below_the_stalled_group() {
 }
 
 #[test]
+fn a_disk_that_fills_in_bursts_opens_one_finding() {
+    let (mut judge, mut open, mut opened) = (crate::judge::Judge::default(), false, 0);
+    let mut free = 200.0;
+    for second in 1..=1800 {
+        // 40 to 50 GiB an hour, now and then some of it is deleted again.
+        free -= 0.0125 + if second % 97 < 20 { -0.02 } else { 0.004 };
+        let mut frame = super::healthy();
+        frame.stamp = Stamp { seq: second, mono_ns: second * 1_000_000_000, ..Stamp::default() };
+        frame.disks[0].mounts = vec![mount("/data", "xfs", 500 * GIB, (free * GIB as f64) as u64)];
+        let now = find(&judge.step(&frame).findings, "IO-06").is_some();
+        opened += u32::from(now && !open);
+        open = now;
+    }
+    assert!(open, "it fills within 8 hours");
+    assert_eq!(opened, 1);
+}
+
+#[test]
 fn a_shared_disk_names_both_writers_while_cpus_hide_its_iowait() {
     let judgement = judged(|frame, _| {
         slow(frame);

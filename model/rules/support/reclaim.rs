@@ -107,7 +107,6 @@ pub(in crate::rules) fn rhythm(
 pub(in crate::rules) fn details(hit: Hit, context: &RuleContext<'_>, cgroup: &Cgroup, memory: &CgroupMemory) -> Hit {
     let hit = hit
         .known(evidence::GROWTH, memory.growth_bytes_per_second, "bytes/s", "memory.current")
-        .known(evidence::TIME_TO_LIMIT, memory.time_to_limit_seconds.value(), "s", "memory.current")
         .known(evidence::AT_LIMIT, memory.events_max_per_second, "1/s", "memory.events max")
         .known(evidence::DIRTY, memory.dirty_bytes.value().map(|bytes| bytes as f64), "bytes", "memory.stat")
         .known(evidence::MAPPED, memory.file_mapped_bytes.value().map(|bytes| bytes as f64), "bytes", "memory.stat");

@@ -1,0 +1,94 @@
+//! What limits the machine, in the one line that stands on every screen.
+
+use crate::parts::{Pen, names};
+use crate::{Charset, Cx, Role};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use topotop_model::bottleneck::{Bottleneck, Outcome, Verdict};
+use topotop_model::locale::screen::overview as text;
+use topotop_model::text::printable;
+
+/// How a verdict looks.
+pub(crate) fn mark(verdict: Verdict, charset: Charset) -> (Role, &'static str) {
+    match (verdict, charset) {
+        (Verdict::Limiting, Charset::Unicode) => (Role::Critical, "▲"),
+        (Verdict::Limiting, Charset::Ascii) => (Role::Critical, "!"),
+        (Verdict::Full, Charset::Unicode) => (Role::Warn, "●"),
+        (Verdict::Full, Charset::Ascii) => (Role::Warn, "*"),
+        (Verdict::LatencyBound, Charset::Unicode) => (Role::Info, "◦"),
+        (Verdict::LatencyBound, Charset::Ascii) => (Role::Info, "o"),
+        (Verdict::HasHeadroom, Charset::Unicode) => (Role::Ok, "✓"),
+        (Verdict::HasHeadroom, Charset::Ascii) => (Role::Ok, "+"),
+        (Verdict::Unknown, _) => (Role::Absent, "?"),
+    }
+}
+
+/// The answer, and what would limit next where there is room for it.
+pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
+    let mut pen = Pen::new(cx, area, 0, buf);
+    pen.skip(1);
+    let answer = &cx.judgement.bottleneck;
+    if cx.judgement.resources.is_empty() {
+        pen.text(Role::Absent, "? ").text(Role::Absent, &text::COLLECTING);
+        return;
+    }
+    let (role, glyph) = sign(answer, cx.charset);
+    let headline = shown(&answer.headline(), cx.charset);
+    pen.text(role, glyph).text(role, " ").text(role, &headline);
+    let next = answer.next_text().filter(|_| !answer.is_collecting()).map(|next| shown(&next, cx.charset));
+    // Whole or not at all: half of it would be another number.
+    if let Some(next) = next.filter(|next| names::width(next) + 2 <= pen.left()) {
+        pen.text(Role::Text, "; ").text(Role::Text, &next);
+    }
+}
+
+/// A text of the model in characters that the terminal can show.
+pub(crate) fn shown(text: &str, charset: Charset) -> String {
+    let text = printable(text);
+    if charset == Charset::Ascii { text.replace("≈ ", "").replace('×', "x") } else { text.into_owned() }
+}
+
+/// How an answer looks.
+fn sign(answer: &Bottleneck, charset: Charset) -> (Role, &'static str) {
+    let of = |verdict| mark(verdict, charset);
+    match answer.verdict {
+        Outcome::Limited | Outcome::Imbalance => of(Verdict::Limiting),
+        Outcome::NotSaturated => of(Verdict::HasHeadroom),
+        Outcome::Idle => (Role::Text, if charset == Charset::Ascii { "-" } else { "·" }),
+        Outcome::Inconclusive => of(Verdict::Unknown),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+    use crate::testing::{judged, list, row};
+    use crate::{Charset, demo};
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use topotop_model::frame::CpuShares;
+
+    fn answer(charset: Charset, width: u16) -> String {
+        let area = Rect::new(0, 0, width, 1);
+        let mut buf = Buffer::empty(area);
+        judged(&demo::server(), &demo::sick(), charset, |cx| line(cx, area, &mut buf));
+        row(&buf, 0)
+    }
+
+    #[test]
+    fn the_next_limit_is_shown_whole_or_not_at_all() {
+        let whole = answer(Charset::Unicode, 200);
+        assert!(whole.starts_with(" ▲ imbalance: softirq core 17 98%"), "{whole}");
+        let (headline, next) = whole.split_once("; ").expect("what comes next");
+        let room = headline.chars().count() as u16 + 4;
+        assert_eq!(answer(Charset::Unicode, room), headline, "{next}");
+        assert!(answer(Charset::Ascii, 200).is_ascii());
+    }
+
+    #[test]
+    fn a_machine_without_load_is_neutral() {
+        let mut calm = demo::tiny();
+        calm.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(CpuShares::default()));
+        assert!(list(line, &calm, 80, 1).starts_with(" ✓ nothing at its limit"), "{}", list(line, &calm, 80, 1));
+    }
+}
