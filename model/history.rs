@@ -241,7 +241,10 @@ mod tests {
             assert!(low < truth && high.is_none_or(|high| high > truth), "{second}: {low} to {high:?} of {truth}");
             // Documents have what screens have.
             assert_eq!(memory.time_to_limit_seconds, Known::Value(forecast.seconds));
-            assert_eq!((memory.time_to_limit_low_seconds, memory.time_to_limit_high_seconds.value()), (Some(low), high));
+            assert_eq!(
+                (memory.time_to_limit_low_seconds, memory.time_to_limit_high_seconds.value()),
+                (Some(low), high)
+            );
         }
         assert!(history.until(20_000_000_000).forecast(&frame(20, used(20), Some(limit)).cgroups[0]).value().is_some());
         // What only the machine limits has no forecast.

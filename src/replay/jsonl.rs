@@ -73,7 +73,15 @@ impl Lines {
         let settings =
             if recorded.is_empty() { settings.clone() } else { Settings { nic_capacity_mbps: recorded.clone() } };
         let (window, deriver, judge) = (Window::default(), Deriver::new(settings), Judge::new(given.judge.clone()));
-        Self { damaged: Damaged::default(), window, deriver, judge, history: History::default(), limits: given.judge, top: given.top }
+        Self {
+            damaged: Damaged::default(),
+            window,
+            deriver,
+            judge,
+            history: History::default(),
+            limits: given.judge,
+            top: given.top,
+        }
     }
 
     fn push(&mut self, snapshot: Snapshot) {
