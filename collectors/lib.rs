@@ -12,7 +12,7 @@ pub mod live;
 pub mod metrics;
 pub mod parse;
 pub mod probe;
-mod rights;
+pub mod rights;
 pub mod root;
 mod sampler;
 pub mod state;

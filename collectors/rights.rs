@@ -1,4 +1,4 @@
-//! What a denied file requires, by what this program holds already: root is not told to be root.
+//! Rights that a denied file requires beyond those that this process has.
 
 use crate::Root;
 use crate::parse::{fields, hex, lines, number, trim};
@@ -83,8 +83,8 @@ pub(crate) fn needs(root: &Root, needs: Needs) -> String {
     words(needs, held, *uid)
 }
 
-/// Effective capabilities and user.
-pub(crate) fn holder(root: &Root) -> (Vec<String>, u32) {
+/// Effective capabilities, as `CAP_SYS_PTRACE`, and effective user id of this process.
+pub fn holder(root: &Root) -> (Vec<String>, u32) {
     let mut bytes = Vec::new();
     if root.read("proc/self/status", &mut bytes).is_err() {
         return (Vec::new(), rustix::process::geteuid().as_raw());

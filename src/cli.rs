@@ -40,6 +40,8 @@ pub enum Command {
     Check(crate::check::CheckArgs),
     /// Check before a test: settings that limit performance under load.
     Preflight(crate::preflight::PreflightArgs),
+    /// What this machine allows, what is missing, and what that costs.
+    Doctor(crate::doctor::DoctorArgs),
     /// Print a plan to carry out by hand: nothing is executed.
     #[command(subcommand)]
     Plan(crate::plan::PlanCommand),

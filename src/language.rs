@@ -52,6 +52,7 @@ fn is_for_programs(cli: &Cli) -> bool {
         },
         Some(Command::Check(args)) => data(&args.format),
         Some(Command::Preflight(args)) => data(&args.format),
+        Some(Command::Doctor(args)) => data(&args.format),
         Some(Command::Replay(args)) => args.format.is_some(),
         Some(Command::Export(_) | Command::Completions { .. } | Command::Capture(_)) => true,
         Some(Command::Fix(args)) => match &args.verb {

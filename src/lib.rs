@@ -18,6 +18,7 @@ pub mod check;
 pub mod cli;
 pub mod config;
 pub mod diff;
+pub mod doctor;
 pub mod dump;
 pub mod edit;
 pub mod export;

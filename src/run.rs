@@ -13,8 +13,8 @@ use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
 use crate::{
-    capture, catalogue, check, diff, dump, edit, fix, help, language, manual, metrics, preflight, replay, runtime,
-    snapshot, starter, startup,
+    capture, catalogue, check, diff, doctor, dump, edit, fix, help, language, manual, metrics, preflight, replay,
+    runtime, snapshot, starter, startup,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -89,6 +89,7 @@ pub fn run() -> ExitCode {
         Ok(Cli { command: Some(Command::Diff(args)), global }) => compare(&global, &args),
         Ok(Cli { command: Some(Command::Check(args)), global }) => watch(&global, &args),
         Ok(Cli { command: Some(Command::Preflight(args)), global }) => before(&global, &args),
+        Ok(Cli { command: Some(Command::Doctor(args)), global }) => examine(&global, &args),
         Ok(Cli { command: Some(Command::Fix(args)), global }) => cure(&global, &args),
         Ok(cli) => status(command(&cli)),
         Err(error) if !error.use_stderr() => {
@@ -153,6 +154,14 @@ fn before(global: &Global, args: &preflight::PreflightArgs) -> ExitCode {
     let looked = config(global).and_then(|config| {
         let plan = reading(global, &config, args.from.is_some(), None)?;
         preflight::run(&config, args, || root(global), &plan)
+    });
+    looked.map_or_else(|error| status(Err(error)), ExitCode::from)
+}
+
+fn examine(global: &Global, args: &doctor::DoctorArgs) -> ExitCode {
+    let looked = config(global).and_then(|config| {
+        let plan = reading(global, &config, false, None)?;
+        doctor::run(args, config.charset, root(global)?, &plan)
     });
     looked.map_or_else(|error| status(Err(error)), ExitCode::from)
 }

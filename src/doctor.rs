@@ -1,0 +1,320 @@
+//! `topotop doctor`: what this machine lets topotop read, what it does not, and which rules that costs.
+
+use crate::check::watch;
+use crate::source::live::Plan;
+use crate::theme;
+use serde::Serialize;
+use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+use topotop_collectors::{Root, rights};
+use topotop_model::derive::Deriver;
+use topotop_model::frame::Frame;
+use topotop_model::locale::Text;
+use topotop_model::locale::doctor as text;
+use topotop_model::rules::ALL;
+use topotop_model::text::printable;
+use topotop_model::{Gap, Window};
+use topotop_widgets::Charset;
+
+/// What `doctor` takes.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DoctorArgs {
+    /// Wait up to TIME for data that is slow to read.
+    #[arg(long = "for", value_name = "TIME", value_parser = crate::units::duration, default_value = "3s")]
+    pub watch: Duration,
+    /// text or json.
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
+    pub format: String,
+}
+
+/// Whether there is a facility.
+#[derive(Debug, PartialEq, Eq)]
+enum State {
+    /// There, with what is to be said of it.
+    Available(String),
+    /// Not there.
+    Missing,
+    /// This machine has no use for it.
+    Unneeded,
+}
+
+/// A part of the kernel or of the system that topotop reads.
+struct Facility {
+    name: Text,
+    state: fn(&Frame) -> State,
+    /// What would provide it.
+    needs: Text,
+    /// What is not known without it.
+    costs: Text,
+    /// Sources of rules that come from it, as their pages name them.
+    sources: &'static [&'static str],
+}
+
+fn known(there: bool) -> State {
+    if there { State::Available(String::new()) } else { State::Missing }
+}
+
+fn unread(frame: &Frame, path: &str) -> bool {
+    frame.gaps.iter().any(|gap| gap.path.starts_with(path))
+}
+
+const FACILITIES: &[Facility] = &[
+    Facility {
+        name: text::CGROUPS,
+        state: |frame| {
+            let mut mounts: Vec<String> =
+                frame.cgroup_mounts.iter().map(|mount| format!("v{}", mount.version)).collect();
+            mounts.sort_unstable();
+            mounts.dedup();
+            if mounts.is_empty() { State::Missing } else { State::Available(mounts.join(", ")) }
+        },
+        needs: text::CGROUPS_NEEDS,
+        costs: text::CGROUPS_COSTS,
+        sources: &["memory.", "cpu.", "cpuset.", "io."],
+    },
+    Facility {
+        name: text::PSI,
+        state: |frame| known(!frame.pressure.is_empty()),
+        needs: text::PSI_NEEDS,
+        costs: text::PSI_COSTS,
+        sources: &["/proc/pressure"],
+    },
+    Facility {
+        name: text::GROUP_PSI,
+        state: |frame| match frame.cgroups.as_slice() {
+            [] => State::Unneeded,
+            // The root's is the machine's.
+            groups => known(groups.iter().any(|group| &*group.path != "/" && group.pressure.memory.is_some())),
+        },
+        needs: text::GROUP_PSI_NEEDS,
+        costs: text::GROUP_PSI_COSTS,
+        sources: &["memory.pressure", "io.pressure", "cpu.pressure"],
+    },
+    Facility {
+        name: text::SCHEDSTAT,
+        state: |frame| known(frame.processes.iter().any(|process| process.has_schedstat)),
+        needs: text::SCHEDSTAT_NEEDS,
+        costs: text::SCHEDSTAT_COSTS,
+        sources: &["schedstat"],
+    },
+    Facility {
+        name: text::DELAYS,
+        state: |frame| {
+            let setting = frame.sysctls.iter().find(|(name, _)| &**name == "kernel.task_delayacct");
+            known(setting.is_some_and(|(_, value)| &**value == "1"))
+        },
+        needs: text::DELAYS_NEEDS,
+        costs: text::DELAYS_COSTS,
+        sources: &[],
+    },
+    Facility {
+        name: text::PROCESS_IO,
+        state: |frame| {
+            let of_others = |gap: &Gap| &*gap.path == "proc/*/io" && gap.count > 1;
+            known(!frame.gaps.iter().any(of_others))
+        },
+        needs: text::PTRACE_NEEDS,
+        costs: text::PROCESS_IO_COSTS,
+        sources: &["/proc/PID/io"],
+    },
+    Facility {
+        name: text::PROCESS_MEMORY,
+        state: |frame| match frame.topology.nodes.len() {
+            0 | 1 => State::Unneeded,
+            _ => known(!unread(frame, "proc/*/numa_maps")),
+        },
+        needs: text::PTRACE_NEEDS,
+        costs: text::PROCESS_MEMORY_COSTS,
+        sources: &["numa_maps"],
+    },
+    Facility {
+        name: text::ETHTOOL,
+        state: |frame| {
+            let cards: Vec<_> = frame.nics.iter().filter(|nic| !nic.driver.is_empty()).collect();
+            if cards.is_empty() {
+                State::Unneeded
+            } else {
+                known(
+                    cards
+                        .iter()
+                        .any(|nic| !nic.channels.combined.max.is_missing() || !nic.channels.rx.max.is_missing()),
+                )
+            }
+        },
+        needs: text::ETHTOOL_NEEDS,
+        costs: text::ETHTOOL_COSTS,
+        sources: &["ethtool"],
+    },
+    Facility {
+        name: text::IRQ_TARGETS,
+        state: |frame| {
+            let device = |irq: &&topotop_model::frame::Irq| irq.affinity.is_some();
+            let mut irqs = frame.irqs.iter().filter(device).peekable();
+            if irqs.peek().is_none() { State::Missing } else { known(irqs.any(|irq| irq.effective_affinity.is_some())) }
+        },
+        needs: text::IRQ_TARGETS_NEEDS,
+        costs: text::IRQ_TARGETS_COSTS,
+        sources: &["effective_affinity_list"],
+    },
+    Facility {
+        name: text::IRQ_DEBUG,
+        state: |frame| known(!unread(frame, "sys/kernel/debug/irq")),
+        needs: text::IRQ_DEBUG_NEEDS,
+        costs: text::IRQ_DEBUG_COSTS,
+        sources: &[],
+    },
+];
+
+/// Looks, writes and gives the exit status: 0, whatever is missing.
+pub(crate) fn run(
+    args: &DoctorArgs,
+    charset: crate::config::CharsetChoice,
+    root: Root,
+    plan: &Plan,
+) -> Result<u8, String> {
+    let live = root.is_live();
+    let rights = live.then(|| rights::holder(&root));
+    let mut window = Window::default();
+    watch::sample(root, plan, args.watch, |snapshot| {
+        window.push(snapshot);
+        true
+    })?;
+    let frame = Deriver::new(plan.settings.clone()).frame(&window);
+    let report = Report { frame: &frame, rights };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let written = match &*args.format {
+        "text" => report.text(theme::charset(charset), &mut out),
+        _ => report.json(&mut out),
+    };
+    match written.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
+        _ => Ok(0),
+    }
+}
+
+/// What was found.
+struct Report<'a> {
+    frame: &'a Frame,
+    /// Capabilities and user of this process; none for a captured machine.
+    rights: Option<(Vec<String>, u32)>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    state: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    costs: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rules: Vec<&'static str>,
+}
+
+/// The rules that read a facility.
+fn rules(facility: &Facility) -> Vec<&'static str> {
+    let reads = |source: &&str| facility.sources.iter().any(|part| source.contains(part));
+    ALL.iter().filter(|rule| rule.sources.iter().any(|source| reads(&source))).map(|rule| rule.id.as_str()).collect()
+}
+
+impl Report<'_> {
+    fn text(&self, charset: Charset, out: &mut impl Write) -> io::Result<()> {
+        let host = &self.frame.host;
+        let machine = [&host.kernel, &host.arch, &host.os, &host.virtualization];
+        let machine: Vec<_> = machine.iter().filter(|part| !part.is_empty()).map(|part| printable(part)).collect();
+        writeln!(out, "{}: {}", printable(&host.name), machine.join(", "))?;
+        if let Some((held, uid)) = &self.rights {
+            writeln!(
+                out,
+                "{}",
+                text::Rights { uid, held: &if held.is_empty() { "–".to_owned() } else { held.join(" ") } }
+            )?;
+        }
+        writeln!(out)?;
+        let (good, bad) = if charset == Charset::Unicode { ("✓", "✗") } else { ("+", "x") };
+        for facility in FACILITIES {
+            let name = facility.name;
+            match (facility.state)(self.frame) {
+                State::Available(detail) => writeln!(out, "{}", format!("{good} {name:<32} {detail}").trim_end())?,
+                State::Unneeded => writeln!(out, "- {name:<32} {}", text::UNNEEDED)?,
+                State::Missing => {
+                    writeln!(out, "{bad} {name:<32} {}", text::Needs { needs: &facility.needs })?;
+                    let rules = rules(facility);
+                    let costs = facility.costs;
+                    if rules.is_empty() {
+                        writeln!(out, "  {:<32} {costs}", "")?;
+                    } else {
+                        writeln!(out, "  {:<32} {}", "", text::Costs { costs: &costs, rules: &rules.join(" ") })?;
+                    }
+                }
+            }
+        }
+        self.gaps(out)
+    }
+
+    /// Every file that was not read, with its reason.
+    fn gaps(&self, out: &mut impl Write) -> io::Result<()> {
+        if self.frame.gaps.is_empty() {
+            return writeln!(out, "\n{}", text::NO_GAPS);
+        }
+        writeln!(out, "\n{}", text::GAPS)?;
+        for gap in &self.frame.gaps {
+            let (path, count) = (printable(&gap.path), gap.count);
+            write!(out, "  {count:>5}  {path:<42} {}", topotop_widgets::parts::gaps::because(gap.reason))?;
+            if gap.needs.is_empty() { writeln!(out)? } else { writeln!(out, ": {}", printable(&gap.needs))? }
+        }
+        Ok(())
+    }
+
+    fn json(&self, out: &mut impl Write) -> io::Result<()> {
+        let rows: Vec<Row> = FACILITIES.iter().map(|facility| self.row(facility)).collect();
+        let rights = self.rights.as_ref().map(|(held, uid)| serde_json::json!({ "uid": uid, "capabilities": held }));
+        let document = serde_json::json!({
+            "host": self.frame.host, "rights": rights, "facilities": rows, "gaps": self.frame.gaps,
+        });
+        serde_json::to_writer(&mut *out, &document)?;
+        out.write_all(b"\n")
+    }
+
+    fn row(&self, facility: &Facility) -> Row {
+        let (state, detail) = match (facility.state)(self.frame) {
+            State::Available(detail) => ("available", detail),
+            State::Missing => ("missing", String::new()),
+            State::Unneeded => ("unneeded", String::new()),
+        };
+        let missing = state == "missing";
+        Row {
+            name: facility.name.english(),
+            state,
+            detail,
+            needs: missing.then(|| facility.needs.english()),
+            costs: missing.then(|| facility.costs.english()),
+            rules: if missing { rules(facility) } else { Vec::new() },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FACILITIES, State, rules};
+    use topotop_model::testkit;
+
+    #[test]
+    fn what_rules_read_is_found_by_their_sources() {
+        let of = |name: &str| rules(FACILITIES.iter().find(|facility| facility.name.english() == name).unwrap());
+        assert!(!of("pressure of the machine (PSI)").is_empty());
+        assert!(of("run queue waits (schedstat)").contains(&"CPU-03"), "{:?}", of("run queue waits (schedstat)"));
+        assert!(of("ethtool").contains(&"NIC-01"));
+    }
+
+    #[test]
+    fn an_empty_frame_lacks_everything_that_is_needed() {
+        let frame = topotop_model::frame::Frame::default();
+        let states: Vec<State> = FACILITIES.iter().map(|facility| (facility.state)(&frame)).collect();
+        assert!(states.iter().filter(|state| **state == State::Missing).count() >= 4);
+        let server = testkit::server();
+        assert!(FACILITIES.iter().any(|facility| matches!((facility.state)(&server), State::Available(_))));
+    }
+}
