@@ -1,4 +1,4 @@
-//! Captured machines as samples, where they lie beside the project.
+//! Captured machines as samples: the project's own and those beside the project.
 
 use super::series::Series;
 use std::path::{Path, PathBuf};
@@ -16,33 +16,52 @@ pub(crate) struct Captured {
     pub(crate) series: Series,
 }
 
-/// All of them; nothing, and a line that says so, where there are none. They are read once for all tests.
+/// All of them, read once for all tests.
 pub(crate) fn all() -> &'static [Captured] {
     static ALL: OnceLock<Vec<Captured>> = OnceLock::new();
-    ALL.get_or_init(|| crate::machines::folder().map(|folder| read(&folder)).unwrap_or_default())
+    ALL.get_or_init(|| archives().iter().filter_map(|archive| read(archive)).collect())
 }
 
-fn read(folder: &Path) -> Vec<Captured> {
-    // Many small files: in memory where that can be had.
-    let memory = Path::new("/dev/shm");
-    let out = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
-    let out = out.expect("a temporary folder");
-    let archives = |place: &str| listed(&folder.join(place)).into_iter().filter(|path| name(path).contains(".tar."));
-    let mut found = Vec::new();
-    for archive in archives("roots").chain(archives("guest")) {
-        let to = out.path().join(name(&archive));
-        std::fs::create_dir(&to).expect("a directory");
-        let tar = Command::new("tar").arg("-xf").arg(&archive).arg("-C").arg(&to).status();
-        assert!(tar.is_ok_and(|status| status.success()), "tar and xz unpack {}", archive.display());
-        let name = name(&archive).split(".tar.").next().unwrap_or_default().to_owned();
-        if to.join("t0/proc").is_dir() {
-            found.extend(two(&to).map(|series| Captured { name, measured: true, series }));
-        } else if archive.starts_with(folder.join("roots")) {
-            found.push(Captured { name, measured: false, series: Series::of_one(&sampler(&top(&to)).sample()) });
+/// Archives of this project's own captures, then those beside the project (`TOPOTOP_MACHINES`) where there are any.
+pub(crate) fn archives() -> Vec<PathBuf> {
+    let beside =
+        crate::machines::folder().into_iter().flat_map(|folder| ["roots", "guest"].map(|name| folder.join(name)));
+    let folders = std::iter::once(OWN.into()).chain(beside);
+    folders.flat_map(|folder: PathBuf| listed(&folder)).filter(|path| name(path).contains(".tar.")).collect()
+}
+
+/// The captures of this project: `tests/data/machines/README.md` says of what.
+pub(crate) const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/machines");
+
+/// The files of an archive, in memory where there is room: thousands of small files take a disk minutes.
+pub(crate) fn unpacked(archive: &Path) -> tempfile::TempDir {
+    let unpack = |dir: &Path| {
+        if archive.extension().is_some_and(|end| end == "zst") {
+            let file = std::fs::File::open(archive).expect("an archive");
+            return tar::Archive::new(zstd::Decoder::new(file).expect("a frame")).unpack(dir).is_ok();
         }
-        std::fs::remove_dir_all(&to).expect("a removed directory");
+        let mut tar = Command::new("tar");
+        tar.arg("-xf").arg(archive).arg("-C").arg(dir).stderr(std::process::Stdio::null());
+        tar.status().is_ok_and(|status| status.success())
+    };
+    let places = [tempfile::tempdir_in("/dev/shm"), tempfile::tempdir()];
+    let dir = places.into_iter().filter_map(Result::ok).find(|dir| unpack(dir.path()));
+    dir.unwrap_or_else(|| panic!("{} cannot be unpacked", archive.display()))
+}
+
+/// A machine of two samples as a measured one, of one sample as it was since its boot.
+fn read(archive: &Path) -> Option<Captured> {
+    let dir = unpacked(archive);
+    let name = name(archive).split(".tar.").next().unwrap_or_default().to_owned();
+    let top = top(dir.path());
+    let pairs = [(top.clone(), top.join("t1")), (dir.path().join("t0"), dir.path().join("t1"))];
+    if let Some((first, second)) =
+        pairs.iter().find(|(first, second)| [first, second].iter().all(|at| at.join("proc").is_dir()))
+    {
+        return two(first, second).map(|series| Captured { name, measured: true, series });
     }
-    found
+    let is_root = top.join("proc").is_dir() || top.join("sys").is_dir();
+    is_root.then(|| Captured { name, measured: false, series: Series::of_one(&sampler(&top).sample()) })
 }
 
 fn name(path: &Path) -> String {
@@ -57,20 +76,19 @@ fn listed(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The directory that proc and sys are in.
-fn top(dir: &Path) -> PathBuf {
+pub(crate) fn top(dir: &Path) -> PathBuf {
     match listed(dir).as_slice() {
         [only] if !["proc", "sys", "cgroup"].contains(&&*name(only)) => only.clone(),
         _ => dir.to_owned(),
     }
 }
 
-/// Two samples of a tree `t0` and what had changed in `t1`, one after the other below one root.
-fn two(dir: &Path) -> Option<Series> {
-    let (first, second) = (dir.join("t0"), dir.join("t1"));
-    let seconds = uptime(&second)? - uptime(&first)?;
-    let mut sampler = sampler(&first);
+/// Two samples of a tree and what had changed in the second, one after the other below one root.
+fn two(first: &Path, second: &Path) -> Option<Series> {
+    let seconds = uptime(second)? - uptime(first)?;
+    let mut sampler = sampler(first);
     let before = sampler.sample();
-    replace(&second, &first);
+    replace(second, first);
     sampler.demand(Demand { complete: true, process: None });
     Some(Series::of_two(&before, &sampler.sample(), seconds))
 }
