@@ -41,6 +41,9 @@ pub(crate) fn has_any() -> bool {
 /// other thread starts: each has capabilities of its own.
 pub(crate) fn restrict(task: Task, output: Option<&Path>) -> Result<(), String> {
     let failed = |errno: Errno| text::PrivilegesKept { error: &topotop_collectors::state::words(errno) }.to_string();
+    if task == Task::Decode {
+        crate::sys::landlock::confine(output).map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;
+    }
     let own = capabilities(None).map_err(failed)?;
     if own.permitted.is_empty() {
         return Ok(());

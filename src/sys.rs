@@ -1,4 +1,5 @@
 //! System calls that no library wraps safely, each behind a safe function.
 
 pub(crate) mod crash;
+pub(crate) mod landlock;
 pub(crate) mod seccomp;

@@ -201,9 +201,15 @@ fn the_unit_is_one() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("topotop-record.service");
     std::fs::write(&path, unit()).expect("written");
-    let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(path).output().expect("it runs");
+    let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&path).output().expect("it runs");
     let said = text(&output.stderr);
     assert!(output.status.success() && !said.contains("topotop-record"), "{said}");
+    let mut analyze = Command::new("systemd-analyze");
+    let output = analyze.args(["security", "--offline=true", "--no-pager", "--threshold=30"]).arg(&path).output();
+    let output = output.expect("it runs");
+    // Versions before 250 analyze no files.
+    let unknown = text(&output.stderr).contains("unrecognized option");
+    assert!(unknown || output.status.success(), "more exposed than 3.0: {}", text(&output.stdout));
 }
 
 #[test]

@@ -226,6 +226,41 @@ fn written(arguments: &[&str], log: &Path) -> Vec<String> {
 }
 
 #[test]
+fn verbs_that_read_recordings_are_confined() {
+    if !Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success()) {
+        crate::common::not_tested("no strace");
+        return;
+    }
+    let (dir, recording) = recording();
+    let log = dir.path().join("strace");
+    let log = log.display().to_string();
+    for (line, confined) in [
+        ("record info REC", true),
+        ("export REC -s cpu_times", true),
+        ("diff REC REC", true),
+        ("check --from REC", true),
+        ("preflight --from REC", true),
+        ("snapshot --from REC --format json", true),
+        ("replay REC --format jsonl", true),
+        ("rules", false),
+        ("snapshot --format json --interval 100ms", false),
+    ] {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-e", "trace=landlock_restrict_self,landlock_create_ruleset", "-o", &log, TOPOTOP]);
+        command.args(line.replace("REC", &recording).split(' ')).stdin(Stdio::null());
+        let output = command.output().expect("strace runs");
+        assert!(output.status.code().is_some_and(|code| code <= 2), "{line}: {}", text(&output.stderr));
+        let log = std::fs::read_to_string(&log).expect("a log");
+        if log.contains("ENOSYS") || log.contains("EOPNOTSUPP") {
+            crate::common::not_tested("this kernel has no Landlock");
+            return;
+        }
+        let is_so = log.lines().any(|line| line.contains("landlock_restrict_self") && line.contains("= 0"));
+        assert_eq!(is_so, confined, "{line}: {log}");
+    }
+}
+
+#[test]
 fn verbs_that_read_open_nothing_but_their_own_output_for_writing() {
     if !Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success()) {
         crate::common::not_tested("no strace");

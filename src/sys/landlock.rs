@@ -1,0 +1,79 @@
+//! What only reads recordings may write to its own output and nowhere else, whatever is wrong in it. A process that reads
+//! others goes without: the kernel hides other processes from whoever is confined so.
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, RulesetError,
+};
+use std::path::{Path, PathBuf};
+
+/// The newest kernel interface that is used; older ones refuse what they know.
+const KNOWN: ABI = ABI::V5;
+
+/// Confines this thread and all that it starts; where the kernel has no such thing, nothing is confined.
+pub(crate) fn confine(output: Option<&Path>) -> Result<(), String> {
+    allow(output).map_err(|error| error.to_string())
+}
+
+fn allow(output: Option<&Path>) -> Result<(), RulesetError> {
+    let all = AccessFs::from_write(KNOWN);
+    // The terminal, and streams by their names.
+    let mut places = vec![(PathBuf::from("/dev"), AccessFs::WriteFile.into())];
+    places.extend(output.map(|path| place(path, all)));
+    let rules = places.into_iter().filter_map(|(path, access)| Some(PathBeneath::new(PathFd::new(path).ok()?, access)));
+    let ruleset = Ruleset::default().handle_access(all)?.handle_access(AccessNet::from_all(KNOWN))?.create()?;
+    let ruleset = rules.into_iter().try_fold(ruleset, |ruleset, rule| ruleset.add_rule(rule))?;
+    ruleset.restrict_self().map(drop)
+}
+
+/// The folder of an output, for names beside it; of what is named by a descriptor the file itself.
+fn place(output: &Path, all: BitFlags<AccessFs>) -> (PathBuf, BitFlags<AccessFs>) {
+    if output.starts_with("/dev") || output.starts_with("/proc") {
+        let file = std::fs::canonicalize(output).unwrap_or_else(|_| output.to_path_buf());
+        return (file, AccessFs::WriteFile | AccessFs::Truncate);
+    }
+    let parent = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    (parent.to_path_buf(), all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::confine;
+    use std::fs::{OpenOptions, read_to_string, rename, write};
+    use std::io::ErrorKind;
+
+    #[test]
+    fn a_confined_thread_writes_beside_its_output_only() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let [own, other] = ["own", "other"].map(|name| dir.path().join(name));
+        for folder in [&own, &other] {
+            std::fs::create_dir(folder).expect("made");
+            write(folder.join("before"), "1").expect("written");
+        }
+        let output = own.join("a.svg");
+        let done = std::thread::spawn(move || {
+            confine(Some(&output)).expect("confined");
+            if write(other.join("new"), "2").is_ok() {
+                not_here();
+                return;
+            }
+            let denied =
+                |done: std::io::Result<()>| done.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied);
+            assert!(denied(write(other.join("before"), "2")));
+            assert!(denied(std::fs::remove_file(other.join("before"))));
+            assert!(denied(std::fs::create_dir(other.join("folder"))));
+            assert!(denied(OpenOptions::new().write(true).open("/proc/sys/vm/swappiness").map(drop)));
+            assert!(denied(std::net::TcpStream::connect("127.0.0.1:9").map(drop)));
+            assert_eq!(read_to_string(other.join("before")).expect("read"), "1");
+            write(own.join("draft"), "2").expect("written");
+            rename(own.join("draft"), &output).expect("renamed");
+            OpenOptions::new().write(true).open("/dev/null").expect("opened");
+        });
+        done.join().expect("as told");
+    }
+
+    #[expect(clippy::print_stderr, reason = "the reader of the tests is told")]
+    fn not_here() {
+        eprintln!("not tested: this kernel has no Landlock");
+    }
+}
