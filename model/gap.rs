@@ -1,8 +1,10 @@
 //! What could not be read, and why.
 
 use crate::document::{Absent, Text, absent};
+use crate::locale::translated;
 use serde::Serialize;
 use serde_with::apply;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Why something could not be read.
@@ -79,6 +81,13 @@ pub struct Gap {
     pub count: u64,
     /// What would fill it: `CAP_SYS_PTRACE`, `Linux 5.2`, or nothing known.
     pub needs: Arc<str>,
+}
+
+impl Gap {
+    /// What would fill it, in the language of the reader.
+    pub fn shown_needs(&self) -> Cow<'_, str> {
+        translated(&["needs."], &self.needs)
+    }
 }
 
 impl<'a> IntoIterator for &'a Gaps {

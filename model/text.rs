@@ -98,6 +98,21 @@ pub fn words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Columns of a terminal that a text takes: a Han character takes two.
+pub fn columns(text: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(text)
+}
+
+/// A text with blanks behind it up to so many columns.
+pub fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+/// A text with blanks before it up to so many columns.
+pub fn flush_right(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{from_bytes, is_plain, printable};

@@ -20,7 +20,7 @@ use topotop_model::judge::{Check, Mark, survey};
 use topotop_model::locale::Texts;
 use topotop_model::locale::preflight as text;
 use topotop_model::rules::Severity;
-use topotop_model::text::printable;
+use topotop_model::text::{padded, printable};
 use topotop_model::{Snapshot, Window};
 use topotop_widgets::Charset;
 
@@ -246,23 +246,24 @@ fn one(check: &Check, charset: Charset, out: &mut impl Write) -> io::Result<()> 
         (Mark::Info, Charset::Ascii) => "i",
         (Mark::NotChecked, _) => "?",
     };
-    let (name, id) = (check.name.as_str(), check.rule.id.as_str());
+    let (name, id) = (padded(&check.name, 22), check.rule.id.as_str());
+    let blank = " ".repeat(22);
     let says = printable(&check.shown()).into_owned();
     match (check.mark(), check.findings.first(), check.unchecked.first()) {
         (Mark::NotChecked, None, Some(first)) => {
             let reason = unchecked_text(first);
-            writeln!(out, "{mark} {name:<22} {id:<8} {}", text::NotChecked { reason: &printable(&reason) })?;
+            writeln!(out, "{mark} {name} {id:<8} {}", text::NotChecked { reason: &printable(&reason) })?;
         }
         (_, Some(_), _) => {
             for (at, finding) in check.findings.iter().enumerate() {
-                let (mark, name, id) = if at == 0 { (mark, name, id) } else { (" ", "", "") };
+                let (mark, name, id) = if at == 0 { (mark, &*name, id) } else { (" ", &*blank, "") };
                 let title = printable(&finding.title()).into_owned();
                 let is_info = finding.severity == Severity::Info;
                 let title = if is_info { text::Info { title: &title }.to_string() } else { title };
-                writeln!(out, "{mark} {name:<22} {id:<8} {title}")?;
+                writeln!(out, "{mark} {name} {id:<8} {title}")?;
             }
         }
-        _ => writeln!(out, "{mark} {name:<22} {id:<8} {says}")?,
+        _ => writeln!(out, "{mark} {name} {id:<8} {says}")?,
     }
     if check.mark() == Mark::WouldHurt {
         for advice in check.rule.advice.iter() {

@@ -8,6 +8,7 @@ mod architecture;
 mod bottleneck;
 mod bound;
 mod check;
+mod chinese;
 mod cli;
 mod diff;
 mod edit;

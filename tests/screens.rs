@@ -17,7 +17,7 @@ use topotop_widgets::{Action, Charset, Cx, Outcome, Panel, Theme};
 
 const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 15)];
 
-fn app(frame: Frame, charset: Charset) -> App {
+pub(crate) fn app(frame: Frame, charset: Charset) -> App {
     let look = Look { theme: Theme::default_theme(), charset, mouse: true };
     let about = About { captured: None, still: true };
     let status = Status { interval: Duration::from_secs(1), about, ..Status::default() };
@@ -36,7 +36,7 @@ fn app(frame: Frame, charset: Charset) -> App {
     app
 }
 
-fn drawn(app: &mut App, (width, height): (u16, u16)) -> Buffer {
+pub(crate) fn drawn(app: &mut App, (width, height): (u16, u16)) -> Buffer {
     app.update(Msg::Resize(width, height));
     view::arrange(app);
     let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
@@ -45,7 +45,7 @@ fn drawn(app: &mut App, (width, height): (u16, u16)) -> Buffer {
 }
 
 /// The picture as text, as `snapshot --format text` writes it.
-fn text(app: &mut App, size: (u16, u16)) -> String {
+pub(crate) fn text(app: &mut App, size: (u16, u16)) -> String {
     exported(app, size, "text")
 }
 

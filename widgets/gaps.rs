@@ -95,7 +95,7 @@ static COLUMNS: &[Column<usize>] = &[
             if gap.needs.is_empty() {
                 pen.text(Role::Absent, mark::dash(cx.charset));
             } else {
-                pen.text(Role::Info, &gap.needs);
+                pen.text(Role::Info, &gap.shown_needs());
             }
         },
     )

@@ -51,7 +51,7 @@ impl Check {
     /// The configuration in the language of the reader.
     pub fn shown(&self) -> Cow<'_, str> {
         let own = self.rule.name.key().trim_end_matches("name");
-        translated(&[own, "finding.", "rules."], &self.says)
+        translated(&[own, "finding.", "preflight."], &self.says)
     }
 
     /// Its result.

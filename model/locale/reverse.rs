@@ -2,9 +2,24 @@
 
 use super::{KEYS, SOURCE_TEXTS, current, fill_from, is_english};
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// The letters that the fixed part of a text needs to be recognised.
 const LEAST_LETTERS: usize = 3;
+
+/// Values remembered, so that no frame searches again.
+const MOST_CACHED: usize = 1024;
+
+/// By value: the first prefix, the code of the language, the translation.
+type Cache = HashMap<String, Vec<(String, &'static str, Option<String>)>>;
+
+thread_local! {
+    static CACHE: RefCell<Cache> = RefCell::default();
+}
+
+/// Separators within which an item may end.
+const LONGEST_LIST: usize = 8;
 
 /// A value in the current language, by the texts whose keys begin with one of the prefixes; a list item by item. What is no
 /// text of the catalogue stays.
@@ -12,18 +27,38 @@ pub fn translated<'a>(prefixes: &[&str], value: &'a str) -> Cow<'a, str> {
     if is_english() || value.is_empty() {
         return Cow::Borrowed(value);
     }
-    let whole = || known(prefixes, value, 0).map(Cow::Owned);
-    let parts = || listed(prefixes, value, "; ").or_else(|| listed(prefixes, value, ", ")).map(Cow::Owned);
-    whole().or_else(parts).unwrap_or(Cow::Borrowed(value))
+    let about = (prefixes.first().copied().unwrap_or_default(), current().code);
+    let translated = CACHE.with_borrow_mut(|cache| {
+        if let Some(row) = cache.get(value).and_then(|rows| rows.iter().find(|row| (&*row.0, row.1) == about)) {
+            return row.2.clone();
+        }
+        let parts = || listed(prefixes, value, "; ").or_else(|| listed(prefixes, value, ", "));
+        let translated = known(prefixes, value, 0).or_else(parts);
+        if cache.len() >= MOST_CACHED {
+            cache.clear();
+        }
+        cache.entry(value.to_owned()).or_default().push((about.0.to_owned(), about.1, translated.clone()));
+        translated
+    });
+    translated.map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
 fn listed(prefixes: &[&str], value: &str, separator: &str) -> Option<String> {
-    let items: Vec<&str> = value.split(separator).collect();
-    let translated: Vec<Option<String>> = items.iter().map(|item| known(prefixes, item, 0)).collect();
-    translated.iter().any(Option::is_some).then(|| {
-        let items = items.iter().zip(translated).map(|(item, own)| own.unwrap_or_else(|| (*item).to_owned()));
-        items.collect::<Vec<_>>().join(separator)
-    })
+    let mut parts: Vec<String> = Vec::new();
+    let (mut rest, mut found) = (value, false);
+    // The longest first: an item may hold the separator itself.
+    while !rest.is_empty() {
+        let ends = rest.match_indices(separator).map(|(at, _)| at).chain([rest.len()]);
+        let own = |end: usize| Some((end, known(prefixes, rest.get(..end)?, 0)?));
+        let (end, own) = match ends.clone().take(LONGEST_LIST).collect::<Vec<_>>().into_iter().rev().find_map(own) {
+            Some((end, own)) => (end, Some(own)),
+            None => (ends.min().unwrap_or(rest.len()), None),
+        };
+        found |= own.is_some();
+        parts.push(own.unwrap_or_else(|| rest.get(..end).unwrap_or_default().to_owned()));
+        rest = rest.get(end + separator.len()..).unwrap_or_default();
+    }
+    found.then(|| parts.join(separator))
 }
 
 /// The text of the catalogue that a value is, filled in; arguments that are texts themselves are translated too.

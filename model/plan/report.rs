@@ -3,7 +3,7 @@
 use super::{Folder, Numa};
 use crate::locale::plan as text;
 use crate::rules::parts;
-use crate::text::printable;
+use crate::text::{columns, padded, printable};
 use std::fmt::Write as _;
 
 pub(super) fn text(plan: &Numa) -> String {
@@ -125,16 +125,15 @@ fn folders(folders: &[Folder], out: &mut String) {
     table(&rows, out);
 }
 
-/// Columns aligned by characters.
+/// Aligned columns.
 fn table<const N: usize>(rows: &[[String; N]], out: &mut String) {
     let shown: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| printable(cell).into_owned()).collect()).collect();
-    let width = |column: usize| {
-        shown.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
+    let width =
+        |column: usize| shown.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max().unwrap_or(0);
     let widths: Vec<usize> = (0..N).map(width).collect();
     for row in &shown {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        let cells = row.iter().zip(&widths).map(|(cell, width)| padded(cell, *width));
         let text = cells.collect::<Vec<_>>().join("  ");
         let _ = writeln!(out, "  {}", text.trim_end());
     }

@@ -12,7 +12,7 @@ use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::locale::check as text;
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
-use topotop_model::text::printable;
+use topotop_model::text::{padded, printable};
 
 /// Rules that could not look, with what at.
 pub(super) fn not_checked(judgement: &Judgement) -> impl Iterator<Item = (&'static Rule, &[Unchecked])> {
@@ -81,7 +81,8 @@ fn resources(resources: &Resources, out: &mut impl Write) -> io::Result<()> {
         let about = [resource.owner(), resource.figure(), resource.note.to_string()];
         let about: Vec<&str> = about.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
         let (label, verdict) = (resource.kind.label(), resource.verdict.label());
-        writeln!(out, "  {label:<16} {verdict:<13} {}", printable(&about.join("  ")))?;
+        let (label, verdict) = (padded(&label, 16), padded(&verdict, 13));
+        writeln!(out, "  {label} {verdict} {}", printable(&about.join("  ")))?;
     }
     Ok(())
 }

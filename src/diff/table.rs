@@ -5,7 +5,7 @@ use super::{About, Report, number};
 use std::io::{self, Write};
 use topotop_model::diff::{Row, Spread, Verdict};
 use topotop_model::locale::{Text, diff as text};
-use topotop_model::text::printable;
+use topotop_model::text::{padded, printable};
 use topotop_widgets::Charset;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -146,7 +146,7 @@ fn findings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
         writeln!(out, "\n{}", text::FINDINGS)?;
     }
     for (fate, found) in findings {
-        let head = format!("  {:<8}{:<9}{:<9}", fate.text(), found.severity.name(), found.rule.id);
+        let head = format!("  {}{:<9}{:<9}", padded(&fate.text(), 8), found.severity.name(), found.rule.id);
         let title = printable(&found.title);
         writeln!(out, "{head}{}", signs.fit(&title, width.saturating_sub(head.width())))?;
     }

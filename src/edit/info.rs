@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 use topotop_model::locale::recording as text;
 use topotop_model::recording::{Event, What};
-use topotop_model::text::printable;
+use topotop_model::text::{padded, printable};
 
 /// Events that are listed as text.
 const LISTED: usize = 40;
@@ -49,7 +49,7 @@ impl Facts {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "{name:<10}{}", printable(value));
+            let _ = writeln!(text, "{}{}", padded(name, 10), printable(value));
         };
         line("file", &format!("{}, {:.1} MiB", self.file, reader.bytes() as f64 / f64::from(1 << 20)));
         let anonymised = if about.anonymised { ", names are stand-ins" } else { "" };

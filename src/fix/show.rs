@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use topotop_model::fix::{Item, Plan, Snippet, together};
 use topotop_model::locale::Text;
 use topotop_model::locale::cli::fix as text;
-use topotop_model::text::printable;
+use topotop_model::text::{padded, printable};
 
 /// Items of a step listed, at most.
 const ITEMS: usize = 24;
@@ -15,7 +15,7 @@ pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
     let resolved = &proposal.resolved;
     let plan = &resolved.plan;
     let mut line = |indent: &str, text: &str| writeln!(out, "{indent}{}", printable(text));
-    let label = |label: Text| format!("  {label:<14}");
+    let label = |label: Text| format!("  {}", padded(&label, 14));
     line("", &format!("{}  {}", plan.id(), plan.risk.label()))?;
     line("", &plan.title)?;
     for who in &plan.identity {
@@ -61,11 +61,14 @@ pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
     for (what, text) in snippets.chain(plan.persistent.iter().map(|lasting| (text::LABEL_PERMANENT, lasting))) {
         snippet(what, text, out)?;
     }
-    proposal.refused.as_ref().map_or(Ok(()), |why| writeln!(out, "  {:<14}{}", text::LABEL_REFUSED, printable(why)))
+    proposal
+        .refused
+        .as_ref()
+        .map_or(Ok(()), |why| writeln!(out, "  {}{}", padded(&text::LABEL_REFUSED, 14), printable(why)))
 }
 
 fn snippet(what: Text, snippet: &Snippet, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "  {what:<14}{}", printable(&snippet.place))?;
+    writeln!(out, "  {}{}", padded(&what, 14), printable(&snippet.place))?;
     for line in snippet.text.lines() {
         writeln!(out, "{:16}{}", "", printable(line))?;
     }

@@ -11,6 +11,7 @@ use ratatui::layout::Rect;
 use topotop_model::frame::{Frame, Topology};
 use topotop_model::locale::chrome;
 use topotop_widgets::{Charset, Role, parts};
+use unicode_width::UnicodeWidthStr as _;
 
 /// The title: who, what, when, and at what cost; on a narrow line the less important go.
 pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
@@ -33,7 +34,7 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
         (cost, Role::Dim, 3),
     ];
     items.retain(|(text, _, _)| !text.is_empty());
-    let width = |items: &[(String, Role, u8)]| items.iter().map(|item| item.0.chars().count() + 2).sum::<usize>();
+    let width = |items: &[(String, Role, u8)]| items.iter().map(|item| item.0.width() + 2).sum::<usize>();
     while width(&items) > usize::from(area.width) {
         let Some(least) = items.iter().map(|item| item.2).max().filter(|&rank| rank > 0) else { break };
         items.retain(|item| item.2 != least);
@@ -44,7 +45,7 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
         x = write(buf, (x, area.y), area.right(), text, app.look.theme.style(*role)) + 2;
     }
     if let Some((text, role, _)) = last {
-        let start = area.right().saturating_sub(text.chars().count() as u16 + 1).max(x);
+        let start = area.right().saturating_sub(text.width() as u16 + 1).max(x);
         write(buf, (start, area.y), area.right(), &text, app.look.theme.style(role));
     }
 }
@@ -160,14 +161,14 @@ const LAST_HINT: usize = 8;
 /// The tabs as (screen, first column, column after, text).
 fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
     let full: Vec<String> = (1..).zip(&app.panels).map(|(n, panel)| format!(" {n} {} ", panel.title())).collect();
-    let need = full.iter().map(|text| text.chars().count()).sum::<usize>() + LAST_HINT;
+    let need = full.iter().map(|text| text.width()).sum::<usize>() + LAST_HINT;
     let mut x = area.x;
     let mut placed = Vec::new();
     for (at, text) in full.into_iter().enumerate() {
         // Where not all names fit, only the one that is shown is spelled out.
         let fits = need <= usize::from(area.width) || at == app.screen;
         let text = if fits { text } else { format!(" {} ", at + 1) };
-        let end = x.saturating_add(text.chars().count() as u16).min(area.right());
+        let end = x.saturating_add(text.width() as u16).min(area.right());
         placed.push((at, x, end, text));
         x = end;
     }
@@ -227,7 +228,7 @@ pub(super) fn footer(app: &App, area: Rect, buf: &mut Buffer) {
     }
     let hints = hints(app);
     // Each with a blank between key and word and two before it; the last ones, quit and help, matter most.
-    let columns = |(key, word): &(String, String)| key.chars().count() + word.chars().count() + 3;
+    let columns = |(key, word): &(String, String)| key.width() + word.width() + 3;
     let mut space = usize::from(area.right().saturating_sub(x));
     let mut start = hints.len();
     while let Some(hint) = start.checked_sub(1).and_then(|at| hints.get(at)).filter(|hint| columns(hint) <= space) {

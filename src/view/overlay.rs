@@ -6,9 +6,9 @@ use crate::app::{App, List, Modal};
 use crate::keymap::Key;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::{Clear, Widget as _};
 use topotop_model::locale::help;
 use topotop_widgets::{Action, Charset, Cx, Role, fix};
+use unicode_width::UnicodeWidthStr as _;
 
 /// A line of a list: left, right, and whether it is a heading.
 struct Line {
@@ -125,12 +125,12 @@ fn keys(app: &App) -> Vec<Line> {
 fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &mut Buffer) {
     let query = list.query.to_lowercase();
     let lines: Vec<&Line> = lines.iter().filter(|line| query.is_empty() || line.holds(&query)).collect();
-    let left = lines.iter().filter(|line| !line.heading).map(|line| line.left.chars().count()).max().unwrap_or(0);
-    let right = lines.iter().map(|line| line.right.chars().count()).max().unwrap_or(0);
+    let left = lines.iter().filter(|line| !line.heading).map(|line| line.left.width()).max().unwrap_or(0);
+    let right = lines.iter().map(|line| line.right.width()).max().unwrap_or(0);
     let width = (left + right + 6).max(44).min(usize::from(area.width)) as u16;
     let height = (lines.len().max(1) as u16).saturating_add(2).min(area.height);
     let place = Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height);
-    Clear.render(place, buf);
+    topotop_widgets::parts::clear(place, buf);
     buf.set_style(place, app.look.theme.style(Role::Text));
     frame(app, title, list, place, buf);
     let inside = Rect::new(place.x + 2, place.y + 1, place.width.saturating_sub(4), place.height.saturating_sub(2));

@@ -127,13 +127,13 @@ fn remedy(cx: &Cx<'_>, doc: &mut Doc, fix: &Offered, width: u16) {
     let head = format!("  {key} {:<13}", fix.fix);
     let room = usize::from(width).saturating_sub(head.chars().count() + usize::from(names::width(&risk)) + 2);
     let line = printable(if fix.executable { fix.line() } else { &fix.title });
-    let line = if line.chars().count() > room {
+    let line = if usize::from(names::width(&line)) > room {
         let mark = if cx.charset == Charset::Unicode { "…" } else { "~" };
-        line.chars().take(room.saturating_sub(1)).collect::<String>() + mark
+        names::clean(&line, room.saturating_sub(1)) + mark
     } else {
         line.into_owned()
     };
-    let gap = " ".repeat(room.saturating_sub(line.chars().count()) + 2);
+    let gap = " ".repeat(room.saturating_sub(usize::from(names::width(&line))) + 2);
     let pieces = vec![(head, Role::Info), (line, Role::Text), (gap, Role::Text), (risk.to_string(), role)];
     doc.line(pieces);
 }

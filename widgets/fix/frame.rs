@@ -2,17 +2,16 @@
 
 use super::{Button, Dialog, Doing, Keys, Run, Stage};
 use crate::findings::risk_role;
-use crate::parts::{Pen, number};
+use crate::parts::{Pen, names, number};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::{Clear, Widget as _};
 use topotop_model::journal::Applied;
 use topotop_model::locale::dialog::fix as text;
 
 /// The frame with the title.
 pub(super) fn draw(cx: &Cx<'_>, dialog: &Dialog, place: Rect, buf: &mut Buffer) {
-    Clear.render(place.intersection(buf.area), buf);
+    crate::parts::clear(place.intersection(buf.area), buf);
     buf.set_style(place.intersection(buf.area), cx.theme.style(Role::Text));
     let [top_left, line, top_right, side, bottom_left, bottom_right] = match cx.charset {
         Charset::Unicode => ["┌", "─", "┐", "│", "└", "┘"],
@@ -57,7 +56,7 @@ pub(super) fn foot(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, (place, below): (R
     if below > 0 {
         let text = format!(" {} ", text::More { count: &below, key: &keys.page });
         let mut pen = Pen::new(cx, inside, place.height.saturating_sub(3), buf);
-        let width = (text.len() as u16).min(inside.width);
+        let width = names::width(&text).min(inside.width);
         pen.to(inside.right() - width).text(Role::Dim, &text);
     }
     let about = dialog.editing.as_ref().map(|typed| parameters(dialog, typed));

@@ -1,9 +1,9 @@
 //! The run of a fix: its items, the measurement, the verdict, and the next bottleneck.
 
 use super::{Dialog, Doing, Run, table};
-use crate::parts::number;
 use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
+use crate::parts::{names, number};
 use crate::{Charset, Cx, Role};
 use topotop_model::bottleneck::Verdict as Stands;
 use topotop_model::fix::Verdict;
@@ -188,7 +188,7 @@ fn verdict_lines(cx: &Cx<'_>, doc: &mut Doc, verdict: &Verdict, width: u16) {
 }
 
 fn bar(cx: &Cx<'_>, doc: &mut Doc, share: f64, label: &str, width: u16) {
-    let columns = usize::from(width.saturating_sub(label.chars().count() as u16 + 2).min(40));
+    let columns = usize::from(width.saturating_sub(names::width(label) + 2).min(40));
     let full = (share.clamp(0.0, 1.0) * columns as f64).round() as usize;
     let (on, off) = if cx.charset == Charset::Unicode { ("█", "░") } else { ("#", ".") };
     let line = vec![

@@ -1,6 +1,6 @@
 //! Findings over time in one row: where each came, how long it stayed, where it went.
 
-use super::{Pen, severity, units};
+use super::{Pen, names, severity, units};
 use crate::{Charset, Cx, Mark, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -112,7 +112,7 @@ pub fn marks(cx: &Cx<'_>, area: Rect, marks: &[(u16, &Mark)], buf: &mut Buffer) 
             (false, Charset::Ascii) => ("!", Role::Critical),
         };
         let text = format!("{} {}", units::time_of_day(mark.wall_ns, cx.zone), mark.text);
-        let width = (text.chars().count() as u16 + 1).min(end - column);
+        let width = (names::width(&text) + 1).min(end - column);
         // At the right end it stands to the left of its sign.
         let left = *column + 1 + width > area.width && marks.len() == 1 && *column > width;
         let x = if left { *column - width } else { *column };

@@ -48,7 +48,7 @@ pub fn note(cx: &Cx<'_>, prefixes: &[&str], area: Rect, row: u16, buf: &mut Buff
     }
     pen.text(role, &first.path).text(role, ": ").text(role, &because(first.reason));
     if !first.needs.is_empty() {
-        pen.text(Role::Dim, "; ").text(Role::Dim, &text::Needs { what: &first.needs }.to_string());
+        pen.text(Role::Dim, "; ").text(Role::Dim, &text::Needs { what: &first.shown_needs() }.to_string());
     }
     let others = of(cx, prefixes).count() - 1;
     if others > 0 {

@@ -157,7 +157,7 @@ pub fn empty(cx: &Cx<'_>, inner: Rect, what: &str, path: &str, total: usize, buf
     } else if let Some(gap) = cx.frame.gaps.iter().find(|gap| gap.path.starts_with(path)) {
         pen.text(Role::Denied, mark::word(gap.reason)).skip(2).text(Role::Text, &gap.path);
         if !gap.needs.is_empty() {
-            pen.skip(2).text(Role::Dim, &text::Needs { what: &gap.needs }.to_string());
+            pen.skip(2).text(Role::Dim, &text::Needs { what: &gap.shown_needs() }.to_string());
         }
     } else {
         pen.text(Role::Dim, &text::Nothing { what: &what }.to_string());

@@ -262,8 +262,11 @@ fn in_charset(text: Cow<'_, str>, charset: Charset) -> Cow<'_, str> {
     if charset == Charset::Unicode || text.is_ascii() {
         return text;
     }
+    let han = !topotop_model::locale::is_english();
     let ascii = |c| match c {
         c if c <= '\x7f' => c,
+        // The text of a language that was chosen although the locale is not its own.
+        c if han && c.width() == Some(2) => c,
         '─' | '━' | '—' | '–' | '▄' | '▃' | '▂' => '-',
         '│' | '┃' => '|',
         '█' | '▇' | '▓' => '#',

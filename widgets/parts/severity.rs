@@ -116,11 +116,35 @@ pub fn called(cx: &Cx<'_>, subject: &Subject) -> String {
 pub fn wrapped(text: &str, width: u16) -> Vec<String> {
     let options = textwrap::Options::new(usize::from(width.max(1)))
         .wrap_algorithm(textwrap::WrapAlgorithm::FirstFit)
-        .word_separator(textwrap::WordSeparator::AsciiSpace)
+        .word_separator(textwrap::WordSeparator::Custom(words))
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
     // One blank between words, and no line ends but those made here.
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     textwrap::wrap(&text, options).into_iter().map(std::borrow::Cow::into_owned).collect()
+}
+
+/// What a line may be broken between: words, and Han characters with the punctuation that belongs to them.
+fn words(line: &str) -> Box<dyn Iterator<Item = textwrap::core::Word<'_>> + '_> {
+    let mut rest = line;
+    Box::new(std::iter::from_fn(move || {
+        let mut before = rest.chars().next()?;
+        let breaks = |(at, c): (usize, char)| {
+            let ends = (before == ' ' && c != ' ') || is_break(before, c);
+            before = c;
+            (ends && at > 0).then_some(at)
+        };
+        let (word, tail) = rest.split_at(rest.char_indices().find_map(breaks).unwrap_or(rest.len()));
+        rest = tail;
+        Some(textwrap::core::Word::from(word))
+    }))
+}
+
+/// True where a line may end between two characters without a blank.
+fn is_break(before: char, after: char) -> bool {
+    let is_han = |c: char| matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ff60}');
+    let closes = |c: char| "，。；：、？！）》」』】,.;:)]%/".contains(c);
+    let opens = |c: char| "（《「『【([".contains(c);
+    after != ' ' && (is_han(before) || is_han(after)) && !closes(after) && !opens(before)
 }
 
 /// How many of what there are.

@@ -227,7 +227,7 @@ pub(super) fn affinity_word(cx: &Cx<'_>, process: &Process, room: usize) -> (Str
             let shared = if one(&only) && !process.kernel { sharing(cx, process, &only.cpus) } else { 0 };
             match shared {
                 0 => (text, role),
-                _ if room >= text.len() + 8 => {
+                _ if room >= usize::from(names::width(&text)) + 8 => {
                     (text::SharedCpu { cpu: &text, count: &(shared + 1) }.to_string(), Role::Critical)
                 }
                 _ => (format!("{text} ×{}", shared + 1), Role::Critical),

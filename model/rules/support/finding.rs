@@ -230,7 +230,7 @@ impl Finding {
     /// A text of its evidence in the language of the reader.
     pub fn shown<'a>(&self, value: &'a str) -> Cow<'a, str> {
         let own = self.rule.name.key().trim_end_matches("name");
-        translated(&[own, "finding.", "rules."], value)
+        translated(&[own, "finding.", "reclaim.", "writers.", "needs."], value)
     }
 
     /// A number of its evidence.

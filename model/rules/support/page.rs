@@ -3,6 +3,7 @@
 use crate::judge::Settings;
 use crate::locale::{Text, Texts, rule_page as text};
 use crate::rules::{Pace, Page, Rule, Threshold};
+use crate::text::{columns, padded};
 
 /// The subject of a section of a rule's page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,9 +91,9 @@ fn fix(fix: &crate::fix::Fix) -> String {
 /// A table with aligned columns.
 fn table_lines(table: &Page) -> Vec<String> {
     let rows: Vec<Vec<&str>> = table.rows.iter().map(|row| row.as_str().split(" | ").collect()).collect();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max();
     let line = |row: &[&str]| {
-        let cells = row.iter().enumerate().map(|(at, cell)| format!("{cell:<width$}", width = width(at).unwrap_or(0)));
+        let cells = row.iter().enumerate().map(|(at, cell)| padded(cell, width(at).unwrap_or(0)));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().map(|row| line(row)).collect()

@@ -2,7 +2,7 @@
 
 use crate::locale::finding as text;
 use crate::rules::{Cell, Figure, Finding, Grid, evidence_label, parts};
-use crate::text::printable;
+use crate::text::{columns, flush_right, padded, printable};
 
 /// Maximum rows of a table; the rest is counted.
 const MOST: usize = 32;
@@ -26,7 +26,7 @@ pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
             Figure::Text(text) => printable(&finding.shown(text)).into_owned(),
             Figure::Number(value) => amount(*value, evidence.unit),
         };
-        lines.push(format!("  {name:<18} {value:<28} {source}"));
+        lines.push(format!("  {} {} {source}", padded(name, 18), padded(&value, 28)));
     }
     for (name, grid, source) in finding.tables() {
         table(name, grid, source, &mut lines);
@@ -59,20 +59,20 @@ pub fn amount(value: f64, unit: &str) -> String {
 
 /// A table below its name, with aligned columns.
 fn table(name: &'static str, grid: &Grid, source: &str, out: &mut Vec<String>) {
-    out.push(format!("  {:<18} {:<28} {source}", evidence_label(name), ""));
+    out.push(format!("  {} {:<28} {source}", padded(evidence_label(name), 18), ""));
     let heads = grid.columns.iter().map(|column| printable(&column.name).into_owned());
     let mut rows = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];
     for (name, cells) in grid.rows.iter().take(MOST) {
         let cells = cells.iter().zip(&grid.columns).map(|(cell, column)| shown(cell, column.unit));
         rows.push(std::iter::once(printable(name).into_owned()).chain(cells).collect());
     }
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max();
     let widths: Vec<usize> = (0..=grid.columns.len()).map(|column| width(column).unwrap_or(0)).collect();
     for row in &rows {
         let (first, rest) = row.split_first().map_or(("", row.as_slice()), |(first, rest)| (first.as_str(), rest));
-        let mut line = format!("    {first:<width$}", width = widths.first().copied().unwrap_or(0));
+        let mut line = format!("    {}", padded(first, widths.first().copied().unwrap_or(0)));
         for (cell, width) in rest.iter().zip(widths.iter().skip(1)) {
-            line = format!("{line}  {cell:>width$}");
+            line = format!("{line}  {}", flush_right(cell, *width));
         }
         out.push(line);
     }
