@@ -197,8 +197,9 @@ impl State {
         }
         let demand = Demand::of(frame, self);
         let queues = RunQueue::of(frame, &demand);
-        let quiet_ms = std::mem::take(&mut self.quiet_ms);
-        let inputs = Inputs { frame, findings, settings, quiet_ms, demand, queues };
+        let means = (std::mem::take(&mut self.quiet_ms), self.interrupts.clone(), self.refaults.clone());
+        let (quiet_ms, interrupts, refaults) = means;
+        let inputs = Inputs { frame, findings, settings, quiet_ms, interrupts, refaults, demand, queues };
         let mut members = members(&inputs);
         let result = if frame.interval_seconds.is_some() {
             decide::decide(&inputs, &mut members, self)
@@ -253,6 +254,10 @@ struct Inputs<'a> {
     settings: &'a Settings,
     /// The least latency of each disk without a queue.
     quiet_ms: BTreeMap<Arc<str>, f64>,
+    /// Mean share of interrupts on each CPU.
+    interrupts: BTreeMap<u32, f64>,
+    /// Mean pages per second that each group read again.
+    refaults: BTreeMap<Arc<str>, f64>,
     demand: Demand<'a>,
     queues: RunQueue,
 }
@@ -261,6 +266,11 @@ impl Inputs<'_> {
     /// A rule's threshold as configured.
     fn limit(&self, threshold: &Threshold) -> f64 {
         threshold.configured(&self.settings.thresholds)
+    }
+
+    /// Share of interrupts on a CPU.
+    fn interrupts(&self, cpu: u32) -> f64 {
+        self.interrupts.get(&cpu).copied().unwrap_or(0.0)
     }
 
     /// The note of a resource that needs rates, while there are none.

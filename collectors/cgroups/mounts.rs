@@ -19,6 +19,8 @@ pub(super) mod controller {
     pub(crate) const CPUSET: u8 = 8;
     /// Block I/O.
     pub(crate) const BLKIO: u8 = 16;
+    /// Numbers of tasks.
+    pub(crate) const PIDS: u8 = 32;
     /// In every hierarchy.
     pub(crate) const ANY: u8 = 0;
 
@@ -30,13 +32,21 @@ pub(super) mod controller {
             b"cpuacct" => CPUACCT,
             b"cpuset" => CPUSET,
             b"blkio" => BLKIO,
+            b"pids" => PIDS,
             _ => ANY,
         }
     }
 
     /// The names of some bits, with commas between.
     pub(crate) fn names(bits: u8) -> String {
-        let known = [("memory", MEMORY), ("cpu", CPU), ("cpuacct", CPUACCT), ("cpuset", CPUSET), ("blkio", BLKIO)];
+        let known = [
+            ("memory", MEMORY),
+            ("cpu", CPU),
+            ("cpuacct", CPUACCT),
+            ("cpuset", CPUSET),
+            ("blkio", BLKIO),
+            ("pids", PIDS),
+        ];
         let names = known.iter().filter(|(_, bit)| bits & bit != 0).map(|(name, _)| *name);
         names.collect::<Vec<_>>().join(",")
     }
@@ -210,6 +220,7 @@ fn by_file(name: &[u8]) -> u8 {
         b"cpuacct.usage" => controller::CPUACCT,
         b"cpuset.cpu_exclusive" => controller::CPUSET,
         b"blkio.reset_stats" => controller::BLKIO,
+        b"pids.current" => controller::PIDS,
         _ => controller::ANY,
     }
 }

@@ -249,3 +249,10 @@ pub(super) fn pagecache_switch(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
     }
     true
 }
+
+/// How often tasks were refused.
+pub(super) fn pids_events(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
+    let ([max], whole) = keyed(bytes, [b"max"]);
+    cells.table.pids_events_max.set_or_clear(cells.slot, max);
+    whole
+}

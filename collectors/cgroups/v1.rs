@@ -1,7 +1,7 @@
 //! Files of version 1.
 
 use super::files::{FileDef, Pace};
-use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY};
+use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY, PIDS};
 use super::take::{self, Cells, device, into, keyed, set, single};
 use crate::parse::{fields, lines, number, signed, trim, whole_lines};
 use topotop_model::Num;
@@ -15,7 +15,7 @@ const fn file(names: &'static [&'static str], of: u8, pace: Pace, take: fn(&[u8]
 const UNLIMITED: u64 = 0x7fff_ffff_ffff_0000;
 
 /// What is read of a group. `memory.memsw` comes after `memory.limit`: it includes that.
-pub(super) static FILES: [FileDef; 30] = [
+pub(super) static FILES: [FileDef; 33] = [
     file(&["memory.usage_in_bytes"], MEMORY, Pace::Probe, |b, c| single(b, &mut c.table.memory_current_bytes, c.slot)),
     file(&["cpuacct.usage"], CPUACCT, Pace::Probe, cpu_usage),
     file(&["memory.stat"], MEMORY, Pace::Often, memory_stat),
@@ -57,6 +57,9 @@ pub(super) static FILES: [FileDef; 30] = [
     }),
     file(&["blkio.throttle.read_iops_device"], BLKIO, Pace::Seldom, |b, c| throttle(b, c, |t| [&mut t.reads_limit])),
     file(&["blkio.throttle.write_iops_device"], BLKIO, Pace::Seldom, |b, c| throttle(b, c, |t| [&mut t.writes_limit])),
+    file(&["pids.current"], PIDS, Pace::Often, |b, c| single(b, &mut c.table.pids_current, c.slot)),
+    file(&["pids.max"], PIDS, Pace::Seldom, |b, c| single(b, &mut c.table.pids_limit, c.slot)),
+    file(&["pids.events"], PIDS, Pace::Often, take::pids_events),
     file(&["memory.limit_in_bytes"], MEMORY, Pace::Seldom, |b, c| limit(b, &mut c.table.memory_limit_bytes, c.slot)),
     file(&["memory.memsw.limit_in_bytes"], MEMORY, Pace::Seldom, swap_limit),
     file(&["memory.max_usage_in_bytes"], MEMORY, Pace::Seldom, |b, c| {

@@ -1,7 +1,7 @@
 //! Files of version 2.
 
 use super::files::{FileDef, Pace};
-use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY};
+use super::mounts::controller::{ANY, BLKIO, CPU, CPUACCT, CPUSET, MEMORY, PIDS};
 use super::take::{self, Cells, device, into, keyed, set, single};
 use crate::parse::{fields, lines, number, trim, whole_lines};
 use topotop_model::Num;
@@ -28,9 +28,9 @@ pub(super) static FILES: [FileDef; 27] = [
     file(&["memory.swap.current"], MEMORY, Pace::Often, |b, c| single(b, &mut c.table.swap_bytes, c.slot)),
     file(&["io.stat"], BLKIO, Pace::Often, io_stat),
     file(&["io.max"], BLKIO, Pace::Seldom, io_max),
-    file(&["pids.current"], ANY, Pace::Often, |b, c| single(b, &mut c.table.pids_current, c.slot)),
-    file(&["pids.max"], ANY, Pace::Seldom, |b, c| single(b, &mut c.table.pids_limit, c.slot)),
-    file(&["pids.events"], ANY, Pace::Seldom, pids_events),
+    file(&["pids.current"], PIDS, Pace::Often, |b, c| single(b, &mut c.table.pids_current, c.slot)),
+    file(&["pids.max"], PIDS, Pace::Seldom, |b, c| single(b, &mut c.table.pids_limit, c.slot)),
+    file(&["pids.events"], PIDS, Pace::Often, take::pids_events),
     file(&["memory.max"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.memory_limit_bytes, c.slot)),
     file(&["memory.high"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.memory_high_bytes, c.slot)),
     file(&["memory.swap.max"], MEMORY, Pace::Seldom, |b, c| single(b, &mut c.table.swap_limit_bytes, c.slot)),
@@ -222,10 +222,4 @@ fn io_max(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
 
 fn limit_columns(table: &mut CgroupIo) -> [&mut Num; 4] {
     [&mut table.read_bytes_limit, &mut table.write_bytes_limit, &mut table.reads_limit, &mut table.writes_limit]
-}
-
-fn pids_events(bytes: &[u8], cells: &mut Cells<'_>) -> bool {
-    let ([max], whole) = keyed(bytes, [b"max"]);
-    cells.table.pids_events_max.set_or_clear(cells.slot, max);
-    whole
 }

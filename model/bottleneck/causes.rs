@@ -59,9 +59,10 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
 
 /// True for interrupts that other CPUs have much less of.
 fn is_uneven(inputs: &Inputs<'_>, softirq: &Member) -> bool {
-    let shares: Vec<f64> =
-        inputs.frame.cpus.iter().filter_map(|cpu| cpu.shares).map(|shares| shares.softirq + shares.irq).collect();
-    let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+    let Some(Subject::Cpu(id)) = softirq.resource.subject else { return false };
+    let others = inputs.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated && cpu.id != id);
+    let others: Vec<f64> = others.map(|cpu| inputs.interrupts(cpu.id)).collect();
+    let mean = others.iter().sum::<f64>() / others.len().max(1) as f64;
     softirq.resource.share.is_some_and(|share| share >= 2.0 * mean)
 }
 

@@ -1,6 +1,6 @@
 //! The decision: of what is saturated the one that explains the most waiting, else why there is none.
 
-use super::resource::Member;
+use super::resource::{FULL_LEAVES, Member};
 use super::state::{CHANGE_NS, ENTER, Held, State};
 use super::{Bottleneck, Confidence, Inputs, Next, Outcome, Resource, ResourceKind, Resources, Verdict, causes};
 use crate::rules::{Finding, RuleId, Severity, Subject};
@@ -100,8 +100,14 @@ fn outcome(state: &State, limiting: Option<&Member>) -> Outcome {
 
 /// One member is full while those that its tasks may use as well are not.
 fn is_imbalance(member: &Member) -> bool {
-    // A full thread is one thread, wherever it runs.
-    member.resource.kind != ResourceKind::Thread && member.peers.is_some_and(|peers| peers < PEERS)
+    let peers = match member.resource.kind {
+        // A full thread is one thread, wherever it runs.
+        ResourceKind::Thread => 0.0,
+        // Interrupts can be spread for as long as the other CPUs are not full.
+        ResourceKind::Softirq => FULL_LEAVES,
+        _ => PEERS,
+    };
+    member.peers.is_some_and(|median| median < peers)
 }
 
 /// True if nobody wants anything.

@@ -60,7 +60,7 @@ fn of_group(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, against:
     let mut member = Member::between(ResourceKind::Memory, current / limit, enter, leave);
     member.scales = false;
     let sum = inputs.demand.within(&group.path, |process: &Process| &process.cgroup);
-    let refaults = memory.refault_file_per_second.unwrap_or(0.0);
+    let refaults = refaults(inputs, group, memory).unwrap_or(0.0);
     let (wait, proxy) = group_wait(inputs, group, memory, &sum);
     member.proxy = proxy;
     // Without load nothing is lost.
@@ -75,10 +75,15 @@ fn of_group(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, against:
     if full { member.note(note::CACHE_FILLS) } else { member }
 }
 
+/// Pages per second that a group read again, in the mean of the last samples.
+fn refaults(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory) -> Option<f64> {
+    memory.refault_file_per_second.map(|now| inputs.refaults.get(&group.path).copied().unwrap_or(now))
+}
+
 /// Share of their time that the tasks of a group wait for its memory, and whether that is a stand-in.
 fn group_wait(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, sum: &Sum) -> (Option<f64>, bool) {
     let page = inputs.frame.memory.page_bytes.value().unwrap_or(4096) as f64;
-    let refaults = memory.refault_file_per_second;
+    let refaults = refaults(inputs, group, memory);
     let swapping = memory.swap_bytes.value().unwrap_or(0) > 0 && memory.pgmajfault_per_second.unwrap_or(0.0) >= SWAPPED;
     let read: f64 = group.io.iter().map(|io| io.read_bytes_per_second).sum();
     let lost = refaults.unwrap_or(0.0) * page;

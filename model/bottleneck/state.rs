@@ -81,6 +81,10 @@ pub struct State {
     pub(crate) blocked_host: f64,
     /// The least latency of each disk while it had no queue, in ms.
     pub(crate) quiet_ms: BTreeMap<Arc<str>, f64>,
+    /// Mean share of interrupts on each CPU: the kernel counts them by ticks.
+    pub(crate) interrupts: BTreeMap<u32, f64>,
+    /// Mean pages per second that each group read again: kernels count them in steps of seconds.
+    pub(crate) refaults: BTreeMap<Arc<str>, f64>,
     /// Whether the machine does something.
     pub(crate) busy: Window,
     /// Kinds that are unknown and could be what limits.
@@ -89,7 +93,7 @@ pub struct State {
 }
 
 impl State {
-    /// Takes in who is blocked, and what disks do without a queue.
+    /// Takes in who is blocked, what interrupts and reclaim do, and what disks do without a queue.
     pub(super) fn observe(&mut self, frame: &Frame) {
         self.samples = self.samples.saturating_add(1);
         // The first samples are a mean of so many, not of zeros before them.
@@ -106,6 +110,30 @@ impl State {
             }
         }
         self.blocked = next;
+        let mut next = BTreeMap::new();
+        for (id, shares) in frame.cpus.iter().filter_map(|cpu| Some((cpu.id, cpu.shares?))) {
+            let now = shares.softirq + shares.irq;
+            let share = mean(self.interrupts.get(&id).copied().unwrap_or(now), now);
+            if share > 0.02 && next.len() < MOST {
+                next.insert(id, share);
+            }
+        }
+        self.interrupts = next;
+        let mut next = BTreeMap::new();
+        for group in &frame.cgroups {
+            let now = group.memory.as_ref().and_then(|memory| memory.refault_file_per_second);
+            let Some(now) = now.filter(|now| now.is_finite()) else { continue };
+            let rate = mean(self.refaults.get(&group.path).copied().unwrap_or(now), now);
+            if rate >= 1.0 && next.len() < MOST {
+                next.insert(Arc::clone(&group.path), rate);
+            }
+        }
+        self.refaults = next;
+        self.observe_disks(frame);
+    }
+
+    /// Takes in what disks do without a queue.
+    fn observe_disks(&mut self, frame: &Frame) {
         for disk in &frame.disks {
             let (Some(ms), Some(depth)) = (disk.await_ms.value(), disk.queue_depth) else { continue };
             let requests = disk.reads_per_second.unwrap_or(0.0) + disk.writes_per_second.unwrap_or(0.0);

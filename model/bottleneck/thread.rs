@@ -14,6 +14,9 @@ const FULL: (f64, f64) = (0.90, 0.80);
 /// Utilisation of all CPUs from which on they are what a thread is short of.
 const CPUS: f64 = 0.90;
 
+/// Share of interrupts from which on most of a core is theirs. A thread is charged with those that it is interrupted by.
+pub(super) const INTERRUPTS: f64 = 0.5;
+
 struct Hot<'a> {
     cores: f64,
     name: &'a Arc<str>,
@@ -61,7 +64,9 @@ fn one(inputs: &Inputs<'_>, hot: &Hot<'_>) -> Member {
     // Where every CPU is full, another thread would not help; what bears no load limits nobody.
     let bears = inputs.demand.bearing().any(|task| task.subject() == subject);
     let idle = utilisation(inputs.frame, None).is_none_or(|share| share < CPUS);
-    member.alone = bears && idle;
+    // Most of the time that it is charged with are interrupts: those limit.
+    let interrupted = hot.process.last_cpu.value().is_some_and(|cpu| inputs.interrupts(cpu) >= INTERRUPTS);
+    member.alone = bears && idle && !interrupted;
     member.peers = peers(inputs.frame, None, &IdSet::new());
     let waits = Waits { what: "run_queue", value: 0.0, unit: "tasks" };
     member.about(subject, hot.name).waits(Some(0.0), 1.0, waits).of(Some(hot.cores.min(1.0)), Some(1.0), "cores")

@@ -24,6 +24,10 @@ pub(super) struct LimitsForm {
     blocked: Vec<(u32, u64, Number)>,
     blocked_host: Number,
     quiet_ms: Vec<(String, Number)>,
+    #[serde(default)]
+    interrupts: Vec<(u32, Number)>,
+    #[serde(default)]
+    refaults: Vec<(String, Number)>,
     busy: WindowForm,
     suspects: Vec<(String, WindowForm)>,
     held: Option<HeldForm>,
@@ -35,7 +39,8 @@ impl LimitsForm {
         if *state == State::default() {
             return None;
         }
-        let State { samples, windows, blocked, blocked_host, quiet_ms, busy, suspects, held } = state;
+        let State { samples, windows, blocked, blocked_host, quiet_ms, interrupts, refaults, busy, suspects, held } =
+            state;
         let windows = windows.iter();
         Some(Self {
             samples: *samples,
@@ -45,6 +50,8 @@ impl LimitsForm {
             blocked: blocked.iter().map(|((pid, start), share)| (*pid, *start, (*share).into())).collect(),
             blocked_host: (*blocked_host).into(),
             quiet_ms: quiet_ms.iter().map(|(name, ms)| (name.to_string(), (*ms).into())).collect(),
+            interrupts: interrupts.iter().map(|(cpu, share)| (*cpu, (*share).into())).collect(),
+            refaults: refaults.iter().map(|(path, rate)| (path.to_string(), (*rate).into())).collect(),
             busy: window_form(busy),
             suspects: suspects.iter().map(|(kind, window)| (kind.name().to_owned(), window_form(window))).collect(),
             held: held.as_ref().map(held_form),
@@ -59,9 +66,11 @@ impl LimitsForm {
         let blocked = self.blocked.into_iter().take(MOST);
         state.blocked = blocked.map(|(pid, start, share)| ((pid, start), share.into())).collect();
         state.blocked_host = self.blocked_host.into();
-        let quiet: BTreeMap<Arc<str>, f64> =
-            self.quiet_ms.into_iter().take(MOST).map(|(name, ms)| (name.into(), ms.into())).collect();
-        state.quiet_ms = quiet;
+        let named = |list: Vec<(String, Number)>| -> BTreeMap<Arc<str>, f64> {
+            list.into_iter().take(MOST).map(|(name, value)| (name.into(), value.into())).collect()
+        };
+        (state.quiet_ms, state.refaults) = (named(self.quiet_ms), named(self.refaults));
+        state.interrupts = self.interrupts.into_iter().take(MOST).map(|(cpu, share)| (cpu, share.into())).collect();
         state.busy = window(self.busy);
         for (kind, form) in self.suspects {
             state.suspects.insert(ResourceKind::find(&kind)?, window(form));
