@@ -5,6 +5,7 @@ mod cmdline;
 mod details;
 mod file;
 mod gaps;
+mod open_files;
 mod population;
 mod quiet;
 pub(crate) mod stat;

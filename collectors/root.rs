@@ -63,6 +63,8 @@ pub struct DirectoryStat {
     pub inode: u64,
     /// Its links: two and one per directory in it, where the file system counts so.
     pub links: u64,
+    /// Its size where the running kernel tells one.
+    pub size: u64,
     /// Device number of its file system as (major, minor).
     pub dev: (u64, u64),
 }
@@ -311,7 +313,8 @@ impl Root {
         self.note(path, if stat.is_ok() { Use::Link } else { Use::Absent });
         let stat = stat?;
         let dev = (u64::from(rustix::fs::major(stat.st_dev)), u64::from(rustix::fs::minor(stat.st_dev)));
-        Ok(DirectoryStat { inode: stat.st_ino, links: u64::from(stat.st_nlink as u32), dev })
+        let size = u64::try_from(stat.st_size).ok().filter(|_| self.live).unwrap_or(0);
+        Ok(DirectoryStat { inode: stat.st_ino, links: u64::from(stat.st_nlink as u32), size, dev })
     }
 
     fn note(&self, path: &Path, used: Use) {

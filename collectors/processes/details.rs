@@ -5,7 +5,7 @@ use super::cmdline::{self, Answer, Job};
 use super::file::read_once;
 use super::gaps::File;
 use super::users::Users;
-use super::{Proc, status};
+use super::{Proc, open_files, status};
 use crate::parse::{fields, lines, number, text, whole_lines};
 use crate::processes::threads::has_pinned;
 use crate::worker::Worker;
@@ -71,6 +71,10 @@ impl Details {
         }
         for (&pid, proc) in procs.iter_mut().filter(|(_, proc)| proc.is_hot(round) && proc.detailed) {
             reader.counters(pid, proc, true);
+            if !proc.kernel {
+                let Processes { open_files, open_files_limit, .. } = &mut *reader.table;
+                open_files::count(reader.cx, pid, proc.slot, open_files, open_files_limit);
+            }
         }
         self.cmdlines(cx, procs, table);
     }
@@ -186,6 +190,11 @@ impl Reader<'_, '_> {
         if proc.threads > 1 && !proc.kernel && self.online != 1 {
             let found = has_pinned(self.cx, pid);
             proc.pinned |= proc.failed.note(File::Task, found).unwrap_or_default();
+        }
+        if !proc.kernel {
+            let limit = open_files::limit(self.cx, pid);
+            self.table.open_files_limit.set_or_clear(proc.slot, limit);
+            open_files::count(self.cx, pid, proc.slot, &mut self.table.open_files, &self.table.open_files_limit);
         }
         self.table.details_at_ns.set(proc.slot, self.cx.root.monotonic_ns());
     }

@@ -30,7 +30,9 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
             | ResourceKind::Thread
             | ResourceKind::Quota
             | ResourceKind::Cpuset
-            | ResourceKind::Conntrack,
+            | ResourceKind::Conntrack
+            | ResourceKind::Files
+            | ResourceKind::Pids,
             ResourceKind::Tcp,
         )
         | (ResourceKind::Memory, ResourceKind::Swap) => true,

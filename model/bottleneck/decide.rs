@@ -138,6 +138,7 @@ fn answer(
     });
     let since = limiting.and_then(|member| member.resource.since).unwrap_or(held.since);
     let confidence = match limiting {
+        Some(member) if member.resource.kind == ResourceKind::Files => Confidence::Low,
         Some(member) if member.proxy => Confidence::Medium,
         _ if held.outcome == Outcome::Inconclusive => Confidence::Low,
         _ => Confidence::High,

@@ -4,9 +4,15 @@ use super::member_names::group_name;
 use super::resource::{Member, Waits};
 use super::{Inputs, ResourceKind};
 use crate::Known;
+use crate::frame::Process;
 use crate::locale::resource::note;
 use crate::rules::Subject;
 use std::sync::Arc;
+
+/// Share of the open files that a process may have, at which it is at its limit, and still at it.
+const FILES: (f64, f64) = (0.95, 0.90);
+/// What it is taken to lose by that, in cores: less than a thread that is full.
+const FILES_DEMAND: f64 = 0.5;
 
 pub(super) fn conntrack(inputs: &Inputs<'_>) -> Vec<Member> {
     let tables = &inputs.frame.kernel_tables;
@@ -29,14 +35,29 @@ pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
         (member.alone, member.proxy) = (member.resource.share >= Some(0.999), true);
         member.waits(Some(0.0), 1.0, Waits { what: "refused", value: 0.0, unit: "1/s" })
     };
-    vec![member.map_or_else(|| Member::unknown(ResourceKind::Files, note::NOT_READABLE, false), refused)]
+    let host = member.map_or_else(|| Member::unknown(ResourceKind::Files, note::NOT_READABLE, false), refused);
+    inputs.frame.processes.iter().filter_map(of_process).chain([host]).collect()
+}
+
+/// A process that has almost all open files that it may have.
+fn of_process(process: &Process) -> Option<Member> {
+    let mut member = against(ResourceKind::Files, process.open_files, process.open_files_limit)?;
+    let share = member.resource.share.filter(|share| *share >= FILES.1 && !process.kernel)?;
+    // Descriptors are closed and opened again between refusals, which nobody counts: it is a guess.
+    (member.enters, member.stays) = (share >= FILES.0, true);
+    (member.alone, member.proxy, member.resource.limit_at) = (true, true, FILES.0);
+    let subject = Subject::Process(process.pid, process.starttime);
+    let waits = Waits { what: "refused", value: 0.0, unit: "1/s" };
+    Some(member.about(subject, &process.comm).waits(Some(0.0), FILES_DEMAND, waits))
 }
 
 pub(super) fn pids(inputs: &Inputs<'_>) -> Vec<Member> {
     let mut members: Vec<Member> = Vec::new();
     for group in &inputs.frame.cgroups {
-        let Some(member) = against(ResourceKind::Pids, group.pids, group.pids_limit) else { continue };
+        let Some(mut member) = against(ResourceKind::Pids, group.pids, group.pids_limit) else { continue };
         let refused = group.pids_refused_per_second;
+        // Some of them end again before they are counted.
+        member.enters |= refused.is_some_and(|refused| refused > 0.0);
         let wait = refused.map(|refused| if refused > 0.0 { 1.0 } else { 0.0 });
         let waits = Waits { what: "refused", value: refused.unwrap_or(0.0), unit: "1/s" };
         members

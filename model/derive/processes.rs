@@ -111,6 +111,8 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     process.blocked_threads = u32::from(process.state == 'D');
     process.has_schedstat = table.run_ns.value(slot).is_some();
     process.scheduling = table.policy.get(slot);
+    process.open_files = table.open_files.get(slot);
+    process.open_files_limit = table.open_files_limit.get(slot);
     process.last_cpu = table.last_cpu.id(slot);
     masks.fill(&mut process.affinity, table.affinity.get(slot));
     shared(&mut process.mems_allowed, table.mems_allowed.get(slot));

@@ -65,6 +65,10 @@ pub struct Process {
     /// Scheduling policy of its main thread (SCHED_*).
     #[serde(skip)]
     pub scheduling: Known<u64>,
+    /// Open files.
+    pub open_files: Known<u64>,
+    /// Open files that it may have (RLIMIT_NOFILE).
+    pub open_files_limit: Known<u64>,
     /// CPU that its main thread ran on last.
     pub last_cpu: Known<u32>,
     /// CPUs that its main thread may run on.
