@@ -242,3 +242,87 @@ fn waits_shorter_than_samples_are_apart_are_known_from_pressure() {
     frame.pressure = vec![Pressure { resource: "io".into(), stall }];
     assert_eq!(limit(&frame), Some(ResourceKind::Memory));
 }
+
+#[test]
+fn interrupts_of_a_core_limit_and_not_the_thread_that_is_charged_with_them() {
+    let mut frame = machine(&[1.0, 0.5]);
+    let sender = Process { last_cpu: Known::Value(0), ..process(10, "iperf3", 0.98, 0.0) };
+    frame.processes = vec![sender, process(11, "iperf3", 0.4, 0.1)];
+    frame.cpus[0].shares = Some(CpuShares { busy: 1.0, softirq: 0.87, system: 0.13, ..CpuShares::default() });
+    frame.softnet = vec![SoftnetRow {
+        cpu: 0,
+        dropped_per_second: Some(0.0),
+        time_squeeze_per_second: Some(0.0),
+        processed_per_second: Some(40_000.0),
+        ..SoftnetRow::default()
+    }];
+    let held = answer(&frame);
+    assert_eq!(
+        (held.verdict, held.resource.map(|resource| resource.kind)),
+        (Outcome::Imbalance, Some(ResourceKind::Softirq))
+    );
+    // With less than half of them it is the thread.
+    frame.cpus[0].shares = Some(CpuShares { busy: 1.0, softirq: 0.3, system: 0.7, ..CpuShares::default() });
+    assert_eq!(limit(&frame), Some(ResourceKind::Thread));
+    // A sender elsewhere is not what limits where the other core drops what it sends.
+    frame.processes[0].last_cpu = Known::Value(1);
+    frame.cpus[0].shares = Some(CpuShares { busy: 1.0, softirq: 0.95, system: 0.05, ..CpuShares::default() });
+    frame.softnet[0].dropped_per_second = Some(100_000.0);
+    assert_eq!(limit(&frame), Some(ResourceKind::Softirq));
+}
+
+#[test]
+fn a_process_without_files_left_probably_limits() {
+    let mut frame = machine(&[0.1, 0.1]);
+    let most = Known::Value(64);
+    frame.processes = vec![Process { open_files: most, open_files_limit: most, ..process(10, "nginx", 0.03, 0.0) }];
+    frame.net_namespaces[0].listen_overflows_per_second = Some(50.0);
+    let held = answer(&frame);
+    assert_eq!(held.headline(), "probably limited by open files nginx 10 100% of 64");
+    assert_eq!(held.confidence, Confidence::Low);
+    frame.processes[0].open_files = Known::Value(40);
+    frame.net_namespaces.clear();
+    assert_eq!(limit(&frame), None);
+}
+
+#[test]
+fn a_group_that_may_not_start_more_tasks_limits() {
+    let mut frame = machine(&[0.2, 0.2]);
+    frame.processes = vec![process(10, "xargs", 0.3, 0.0)];
+    frame.cgroups = vec![Cgroup {
+        path: "/job".into(),
+        version: 1,
+        pids: Known::Value(14),
+        pids_limit: Known::Value(16),
+        pids_refused_per_second: Some(12.0),
+        ..Cgroup::default()
+    }];
+    assert_eq!(limit(&frame), Some(ResourceKind::Pids));
+    frame.cgroups[0].pids_refused_per_second = Some(0.0);
+    assert_eq!(limit(&frame), None);
+}
+
+#[test]
+fn refaults_that_kernels_count_in_steps_are_taken_in_the_mean() {
+    let memory = |refaults| CgroupMemory {
+        current_bytes: Known::Value(128 << 20),
+        limit_bytes: Known::Value(128 << 20),
+        effective_limit_bytes: Known::Value(128 << 20),
+        refault_file_per_second: Some(refaults),
+        ..CgroupMemory::default()
+    };
+    let mut frame = machine(&[0.2, 0.1]);
+    frame.processes =
+        vec![Process { cgroup: "/job".into(), read_bytes_per_second: Some(16e6), ..process(10, "fio", 0.2, 0.0) }];
+    let stall = PressureStall { some_ratio: Some(0.7), ..PressureStall::default() };
+    frame.pressure = vec![Pressure { resource: "io".into(), stall }];
+    let mut state = Limits::default();
+    let mut last = Bottleneck::default();
+    for second in 0..20 {
+        let refaults = if second % 2 == 0 { 8000.0 } else { 0.0 };
+        frame.cgroups =
+            vec![Cgroup { path: "/job".into(), version: 1, memory: Some(memory(refaults)), ..Cgroup::default() }];
+        last = state.judge_frame(&frame, &[], &Settings::default()).1;
+    }
+    assert_eq!(last.resource.map(|resource| resource.kind), Some(ResourceKind::Memory));
+}
