@@ -115,10 +115,11 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, screen: u16, (part, area): (Part, R
 
 /// What is wrong, as a part with a title.
 fn findings(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-    let quiet = cx.judgement.findings.is_empty() || !severity::is_judged(cx);
+    let none = severity::of_machine(cx).next().is_none();
+    let quiet = none || !severity::is_judged(cx);
     let note = if quiet { String::new() } else { severity::Counts::of(cx.judgement).rules() };
     let inner = panel::titled(cx, area, &text::FINDINGS_TITLE, &note, false, buf);
-    if !cx.judgement.findings.is_empty() {
+    if !none {
         Pen::new(cx, area, 0, buf).skip(names::width(&text::FINDINGS_TITLE) + 3).severities().text(Role::Text, " ");
     }
     crate::findings::compact(cx, panel::inset(inner), buf);

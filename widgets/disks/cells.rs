@@ -172,7 +172,10 @@ pub(super) fn pressure(cx: &Cx<'_>, pen: &mut Pen<'_>) {
         "meminfo",
         |bytes| (units::bytes(bytes as f64), Role::Text),
     );
-    if let Some(limit) = memory.dirty_threshold_bytes.value() {
-        pen.skip(1).text(Role::Dim, &text::DirtyLimit { limit: &units::bytes(limit as f64) }.to_string());
+    let limit = memory.dirty_threshold_bytes.value();
+    let limit = limit.map(|limit| text::DirtyLimit { limit: &units::bytes(limit as f64) }.to_string());
+    // Half of it would be no limit.
+    if let Some(limit) = limit.filter(|limit| names::width(limit) < pen.left()) {
+        pen.skip(1).text(Role::Dim, &limit);
     }
 }

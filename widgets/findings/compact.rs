@@ -1,13 +1,14 @@
 //! The findings on the overview, and the one line that stands on every screen.
 
 use super::detail::{risk_label, risk_role};
+use crate::parts::severity::of_machine;
 use crate::parts::{Pen, names, severity};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::fix::offered;
 use topotop_model::locale::screen::findings as text;
-use topotop_model::rules::{Finding, unreadable_data};
+use topotop_model::rules::Finding;
 
 /// Lines of a title before it is cut.
 const TITLE: usize = 2;
@@ -29,13 +30,13 @@ impl Room {
 
 /// Draws the worst findings: each in up to two lines, with the first thing to do where there is room.
 pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-    if shown(cx).next().is_none() {
+    if of_machine(cx).next().is_none() {
         Pen::new(cx, area, 0, buf).all_clear();
         return;
     }
     let (rooms, more) = share_out(cx, area);
     let mut y = 0;
-    for (finding, room) in shown(cx).zip(rooms) {
+    for (finding, room) in of_machine(cx).zip(rooms) {
         one(cx, finding, room, Rect { y: area.y + y, height: room.rows(), ..area }, buf);
         y += room.rows();
     }
@@ -45,15 +46,9 @@ pub fn compact(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Findings about the machine. What this program may not read is no news while it lasts: the title line and the list of
-/// gaps tell it, and the list of findings.
-fn shown<'a>(cx: &'a Cx<'_>) -> impl Iterator<Item = &'a Finding> {
-    cx.judgement.findings.iter().filter(|finding| finding.rule.id != unreadable_data::ID)
-}
-
 /// The rows that it could use at a width.
 pub fn compact_rows(cx: &Cx<'_>, width: u16) -> u16 {
-    shown(cx).map(|finding| whole(cx, finding, width).rows()).sum::<u16>().max(1)
+    of_machine(cx).map(|finding| whole(cx, finding, width).rows()).sum::<u16>().max(1)
 }
 
 /// All of a finding's lines.
@@ -64,7 +59,7 @@ fn whole(cx: &Cx<'_>, finding: &Finding, width: u16) -> Room {
 
 /// A line for each finding, then the rest of their lines, the worst first; and how many there is no room for.
 fn share_out(cx: &Cx<'_>, area: Rect) -> (Vec<Room>, usize) {
-    let findings: Vec<&Finding> = shown(cx).collect();
+    let findings: Vec<&Finding> = of_machine(cx).collect();
     let rows = usize::from(area.height);
     let room_for = if findings.len() <= rows { findings.len() } else { rows.saturating_sub(1).max(1) };
     let mut left = area.height.saturating_sub(room_for as u16 + u16::from(room_for < findings.len()));
@@ -115,12 +110,12 @@ fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer)
 pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let mut pen = Pen::new(cx, area, 0, buf);
     pen.skip(1);
-    let Some(worst) = shown(cx).next() else {
+    let Some(worst) = of_machine(cx).next() else {
         pen.all_clear();
         return;
     };
     let counts = severity::severities_width(cx);
-    let several = shown(cx).nth(1).is_some();
+    let several = of_machine(cx).nth(1).is_some();
     let tail = if several { counts + 2 } else { 0 };
     let room = pen.left().saturating_sub(tail + 1);
     let mut head = pen.sub(room);

@@ -193,3 +193,23 @@ fn what_does_not_fit_is_named() {
     assert!(last.contains("hidden:") && last.contains("disks"), "{picture}");
     assert!(picture.contains("96% c17"), "{picture}");
 }
+
+#[test]
+fn what_is_unreadable_is_not_counted_beside_no_findings() {
+    use topotop_model::rules::{self, Finding, Severity, unreadable_data};
+    let (frame, healthy) = (demo::tiny(), demo::healthy());
+    let finding = Finding {
+        rule: rules::find(unreadable_data::ID.as_str()).expect("a rule"),
+        subject: Subject::Host,
+        severity: Severity::Info,
+        confidence: 1.0,
+        since: topotop_model::Stamp::default(),
+        evidence: Vec::new(),
+        children: Vec::new(),
+    };
+    let judgement = topotop_model::judge::Judgement { findings: vec![finding], ..healthy };
+    judged(&frame, &judgement, Charset::Unicode, |cx| {
+        let picture = text(&drawn(&mut Overview::new(), cx, 120, 40));
+        assert!(picture.contains("no findings") && !picture.contains("○1"), "{picture}");
+    });
+}

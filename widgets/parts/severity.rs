@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use topotop_model::judge::{Basis, Judgement, Standing};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::shared as text;
-use topotop_model::rules::{Figure, Finding, Severity, Subject};
+use topotop_model::rules::{Figure, Finding, Severity, Subject, unreadable_data};
 use topotop_model::{IdSet, text::printable};
 
 /// The sign of a severity: the worse, the fuller, so that it is told without colour.
@@ -246,13 +246,10 @@ impl Pen<'_> {
         self.text(Role::Dim, &counts.rules())
     }
 
-    /// How many findings of each severity there are: `▲ 2  △ 1`.
+    /// How many findings about the machine of each severity there are: `▲ 2  △ 1`.
     pub fn severities(&mut self) -> &mut Self {
-        let counts = Counts::of(self.cx().judgement);
         let mut first = true;
-        for (severity, count) in
-            [Severity::Critical, Severity::Warning, Severity::Info].into_iter().zip(counts.findings)
-        {
+        for (severity, count) in counted(self.cx()) {
             if count > 0 {
                 self.text(Role::Text, if std::mem::take(&mut first) { "" } else { " " });
                 self.severity(severity).text(role(severity), &count.to_string());
@@ -262,10 +259,21 @@ impl Pen<'_> {
     }
 }
 
+/// Findings about the machine. What this program may not read is no news while it lasts: the title line, the list of gaps
+/// and the list of findings show it.
+pub fn of_machine<'a>(cx: &'a Cx<'_>) -> impl Iterator<Item = &'a Finding> {
+    cx.judgement.findings.iter().filter(|finding| finding.rule.id != unreadable_data::ID)
+}
+
+/// How many of them there are of each severity.
+fn counted(cx: &Cx<'_>) -> [(Severity, usize); 3] {
+    let count = |severity| (severity, of_machine(cx).filter(|finding| finding.severity == severity).count());
+    [Severity::Critical, Severity::Warning, Severity::Info].map(count)
+}
+
 /// The columns of [`Pen::severities`].
 pub fn severities_width(cx: &Cx<'_>) -> u16 {
-    let counts = Counts::of(cx.judgement).findings;
-    let each = counts.iter().filter(|count| **count > 0).map(|count| 2 + count.to_string().len());
+    let each = counted(cx).into_iter().filter(|row| row.1 > 0).map(|row| 2 + row.1.to_string().len());
     (each.sum::<usize>() as u16).saturating_sub(1)
 }
 
