@@ -1,5 +1,7 @@
 //! `topotop check`: watches for a while and reports findings and what could not be checked; the status reflects both.
 
+mod junit;
+mod numbers;
 mod report;
 pub(crate) mod watch;
 
@@ -35,8 +37,8 @@ pub struct CheckArgs {
     /// Exit with 2 if a rule could not be judged, or the answer is inconclusive.
     #[arg(long)]
     pub strict: bool,
-    /// text, json, or jsonl: a document per sample and a summary.
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json", "jsonl"])]
+    /// text, json, jsonl: a document per sample and a summary; or junit for CI.
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json", "jsonl", "junit"])]
     pub format: String,
 }
 
@@ -77,6 +79,9 @@ pub(crate) fn run(
     plan: &Plan,
 ) -> Result<u8, String> {
     let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.format == "junit" {
+        written(junit::begin(&mut out))?;
+    }
     let all = if args.from.is_empty() {
         let mut watch = Watch::new(config.judge(), &plan.settings, lines(args, &mut out));
         let root = root()?;
@@ -85,11 +90,14 @@ pub(crate) fn run(
         let complete = watch::sample(root, plan, args.watch, |snapshot| watch.take(snapshot))?;
         watch.seen.complete = complete;
         let seen = watch.seen;
-        written(report::one(&seen, &args.format, &mut out))?;
+        written(one(&seen, args, &mut out))?;
         vec![seen]
     } else {
         recordings(config, args, plan, &mut out)?
     };
+    if args.format == "junit" {
+        written(junit::end(&mut out))?;
+    }
     for seen in all.iter().filter(|_| global.verbose) {
         report::standings(&seen.last, &mut std::io::stderr().lock());
     }
@@ -97,6 +105,15 @@ pub(crate) fn run(
     let statuses: Vec<u8> = all.iter().map(|seen| seen.status(args.fail_on, args.strict)).collect();
     // Findings outweigh what could not be checked.
     Ok(if statuses.contains(&1) { 1 } else { statuses.into_iter().max().unwrap_or(0) })
+}
+
+/// What was seen of a machine.
+fn one(seen: &Seen, args: &CheckArgs, out: &mut impl Write) -> std::io::Result<()> {
+    match args.format.as_str() {
+        "text" => report::people(seen, out),
+        "junit" => junit::suite(seen, args.fail_on.severity(), out),
+        format => report::summary(seen, format == "json", out),
+    }
 }
 
 /// Where a document per sample goes, if it is wanted.
@@ -114,10 +131,12 @@ fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Wri
         if args.from.len() > 1 {
             format!("{} {host}", name(path)).trim().clone_into(&mut seen.name);
         }
-        written(report::one(&seen, &args.format, out))?;
+        written(one(&seen, args, out))?;
         all.push(seen);
     }
-    if let [first, .., last] = all.as_slice() {
+    if let [first, .., last] = all.as_slice()
+        && args.format != "junit"
+    {
         let (from, to) = all.iter().fold(first.span, |span, seen| (span.0.max(seen.span.0), span.1.min(seen.span.1)));
         if from > to {
             crate::stderr::warn(&text::NotSameTime { one: &first.name, two: &last.name }.to_string());

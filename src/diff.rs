@@ -3,7 +3,7 @@
 mod application;
 mod html;
 mod json;
-mod number;
+pub(crate) mod number;
 mod table;
 
 use crate::output::{Output, is_stdout};

@@ -43,7 +43,7 @@ pub(crate) fn english_for_programs(cli: &Cli) {
 }
 
 fn is_for_programs(cli: &Cli) -> bool {
-    let data = |format: &str| matches!(format, "json" | "jsonl");
+    let data = |format: &str| matches!(format, "json" | "jsonl" | "junit");
     match &cli.command {
         Some(Command::Snapshot(args)) => match (&args.format, &args.output) {
             (Some(format), _) => data(format),

@@ -118,10 +118,50 @@ fn an_interrupted_watch_says_so() {
 fn hostile_names_do_not_get_through() {
     let dir = tempfile::tempdir().expect("a directory");
     hostile_names(dir.path());
-    for format in ["text", "json", "jsonl"] {
+    for format in ["text", "json", "jsonl", "junit"] {
         let (_, text, _) = run(&["check", "--root", dir.path().to_str().expect("a path"), "--format", format]);
         assert!(!text.contains('\x1b') && !text.contains('\u{202e}'), "{format}: {text}");
+        if format == "junit" {
+            assert_eq!(well_formed(&text), Ok(()), "{text}");
+        }
     }
+}
+
+/// Whether tags are closed in order and text has no markup of its own.
+fn well_formed(xml: &str) -> Result<(), String> {
+    let mut open = Vec::new();
+    for part in xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").ok_or("no prologue")?.split('<').skip(1)
+    {
+        let (tag, text) = part.split_once('>').ok_or_else(|| format!("open tag: {part}"))?;
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or_default();
+        let quotes = tag.matches('"').count();
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) if open.pop() != Some(name) => return Err(format!("closed: {name}")),
+            (false, false) => open.push(name),
+            _ => {}
+        }
+        if quotes % 2 > 0 || text.contains('>') {
+            return Err(format!("markup in: {part}"));
+        }
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("left open: {open:?}")) }
+}
+
+#[test]
+fn the_applications_own_number_follows_the_answer() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("tps");
+    std::fs::write(&file, "1234.5678\n").expect("written");
+    let metric = format!("tps=file:{}", file.display());
+    let watch = ["check", "--for", "700ms", "--interval", "100ms", "--metric", &metric];
+    let (_, text, _) = run(&watch);
+    assert!(text.lines().take(3).any(|line| line.starts_with("tps: 1.23k")), "{text}");
+    let (_, text, _) = run(&[&watch[..], &["--format", "json"]].concat());
+    let number = json(&text)["summary"]["metrics"][0].clone();
+    assert_eq!((&number["name"], &number["median"]), (&"tps".into(), &1234.5678.into()), "{number}");
+    let (_, xml, _) = run(&[&watch[..], &["--format", "junit"]].concat());
+    assert_eq!(well_formed(&xml), Ok(()), "{xml}");
+    assert!(xml.contains("<property name=\"tps\" value=\"1.23k"), "{xml}");
 }
 
 #[test]

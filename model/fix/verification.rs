@@ -8,7 +8,7 @@ mod trips;
 mod verdict;
 
 pub use trips::{Trip, Tripped};
-pub use verdict::Verdict;
+pub use verdict::{Verdict, label};
 
 use super::Verify;
 use crate::diff::{Subject, Watch, reading};

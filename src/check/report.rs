@@ -1,5 +1,6 @@
 //! What `check` says.
 
+use super::numbers;
 use super::watch::Seen;
 use crate::export::json::Findings;
 use crate::units;
@@ -20,14 +21,6 @@ pub(super) fn not_checked(judgement: &Judgement) -> impl Iterator<Item = (&'stat
         Standing::NotChecked(unchecked) => Some((*rule, unchecked.as_slice())),
         _ => None,
     })
-}
-
-/// What was seen, in a format.
-pub(super) fn one(seen: &Seen, format: &str, out: &mut impl Write) -> io::Result<()> {
-    match format {
-        "text" => people(seen, out),
-        format => summary(seen, format == "json", out),
-    }
 }
 
 /// Over several recordings of one test, the machine that limits.
@@ -119,6 +112,9 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     }
     let measured = seen.tally.resources();
     answer(seen, out)?;
+    for number in &seen.numbers {
+        writeln!(out, "{}: {}", printable(&number.name), number.text())?;
+    }
     let samples = seen.samples;
     let time = units::span(seen.seconds.round() as u64);
     let (time, samples): (&dyn Display, &dyn Display) = (&time, &samples);
@@ -171,6 +167,8 @@ struct Summary {
     complete: bool,
     worst: Option<&'static str>,
     bottleneck: document::Bottleneck,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    metrics: Vec<numbers::Summary>,
     not_checked: Vec<&'static str>,
     findings: Vec<String>,
 }
@@ -198,6 +196,7 @@ pub(super) fn summary(seen: &Seen, whole: bool, out: &mut impl Write) -> io::Res
         complete: seen.complete,
         worst: seen.worst().map(Severity::name),
         bottleneck: bottleneck(seen),
+        metrics: seen.numbers.iter().map(numbers::Number::summary).collect(),
         not_checked: not_checked(&seen.last).map(|(rule, _)| rule.id.as_str()).collect(),
         findings: seen.findings.iter().map(name).collect(),
     };

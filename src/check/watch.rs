@@ -1,5 +1,6 @@
 //! What `check` and `preflight` see while they look.
 
+use super::numbers::{self, Number};
 use super::{FailOn, report};
 use crate::export::{Options, json};
 use crate::recording;
@@ -42,6 +43,8 @@ pub(crate) struct Seen {
     ended_by_reader: bool,
     /// A capture has the samples that it has.
     pub(super) captured: bool,
+    /// The application's own numbers.
+    pub(super) numbers: Vec<Number>,
     /// What limited.
     pub(super) tally: Tally,
     /// What the load waited for when nothing did, as it was last.
@@ -53,6 +56,7 @@ impl Seen {
         self.samples += 1;
         let wall = frame.stamp.wall_ns;
         self.span = if self.samples == 1 { (wall, wall) } else { (self.span.0, wall) };
+        numbers::take(&mut self.numbers, frame);
         self.tally.take(&judgement.bottleneck, &judgement.resources);
         let waiting = waiting::beside(frame, &judgement.bottleneck).map(document::Waiting::from);
         self.waiting = waiting.or_else(|| self.waiting.take().filter(|_| !judgement.bottleneck.is_limit()));

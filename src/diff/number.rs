@@ -34,7 +34,7 @@ pub(super) fn change(measure: Measure, before: f64, after: f64, minus: &str) -> 
 }
 
 /// A number of the application with three digits and the unit that its user gave it.
-pub(super) fn own(value: f64, unit: &str) -> String {
+pub(crate) fn own(value: f64, unit: &str) -> String {
     let (scaled, prefix) = scaled(value, 1000.0, ["", "k", "M", "G", "T"]);
     let space = if unit.is_empty() || unit.starts_with('/') { "" } else { " " };
     format!("{}{prefix}{space}{unit}", significant(scaled))

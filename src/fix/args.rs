@@ -36,6 +36,9 @@ pub enum Verb {
         /// Overwrite values that have been changed since.
         #[arg(long)]
         force: bool,
+        /// Do not ask for confirmation: undo never asks.
+        #[arg(long, short)]
+        yes: bool,
         /// Only show what it would restore.
         #[arg(long)]
         dry_run: bool,

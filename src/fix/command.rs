@@ -69,7 +69,7 @@ pub(crate) fn run(context: &Context, args: &FixArgs) -> Result<u8, String> {
         Verb::List { source, format } => list::run(context, source, format),
         Verb::Show(which) => apply::show(context, which),
         Verb::Apply(args) => apply::run(context, args),
-        Verb::Undo { id, force, dry_run, format } => {
+        Verb::Undo { id, force, dry_run, format, .. } => {
             undo::run(context, id.as_deref(), &undo::How { force: *force, dry_run: *dry_run, format })
         }
         Verb::Journal { id, format } => past::run(context, id.as_deref(), format),

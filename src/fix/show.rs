@@ -87,9 +87,19 @@ fn items(items: &[Item], new: &str) -> Vec<String> {
             vec![text::EqualItems { old: &blank(old(first)), new: &new, count: &items.len() }.to_string()]
         }
         many => {
-            let shown =
-                many.iter().take(ITEMS).map(|item| format!("{}: {} -> {}", item.key, blank(old(item)), item.new));
-            let more = many.len().saturating_sub(ITEMS);
+            // Items that change alike are one line.
+            let mut groups: Vec<(&Item, u64)> = Vec::new();
+            for item in many {
+                match groups.iter_mut().find(|(first, _)| (&first.old, &first.new) == (&item.old, &item.new)) {
+                    Some(group) => group.1 += 1,
+                    None => groups.push((item, 1)),
+                }
+            }
+            let shown = groups.iter().take(ITEMS).map(|(item, count)| match count {
+                1 => format!("{}: {} -> {}", item.key, blank(old(item)), item.new),
+                count => text::EqualItems { old: &blank(old(item)), new: &item.new, count }.to_string(),
+            });
+            let more = groups.len().saturating_sub(ITEMS);
             shown.chain((more > 0).then(|| text::MoreItems { count: &more }.to_string())).collect()
         }
     }

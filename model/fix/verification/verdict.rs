@@ -52,13 +52,18 @@ impl Verdict {
 
     /// Its words on screens.
     pub fn label(&self) -> String {
-        match (self.name, self.bound) {
-            ("improved", _) => text::IMPROVED.to_string(),
-            ("worse", _) => text::WORSE.to_string(),
-            ("no_change", Some(bound)) => text::NoLarger { bound: &percent(bound) }.to_string(),
-            ("no_change", None) => text::NO_CHANGE.to_string(),
-            _ => text::INCONCLUSIVE.to_string(),
-        }
+        label(self.name, self.bound)
+    }
+}
+
+/// The words for a verdict; `bound` is the part of the load that no difference is larger than.
+pub fn label(name: &str, bound: Option<f64>) -> String {
+    match (name, bound) {
+        ("improved", _) => text::IMPROVED.to_string(),
+        ("worse", _) => text::WORSE.to_string(),
+        ("no_change", Some(bound)) => text::NoLarger { bound: &percent(bound) }.to_string(),
+        ("no_change", None) => text::NO_CHANGE.to_string(),
+        _ => text::INCONCLUSIVE.to_string(),
     }
 }
 
@@ -144,6 +149,8 @@ pub(super) fn judge(verify: &Verify, metric: Option<&Watch>, windows: &Windows<'
         Outcome::NoChange { .. } => ("no_change", load.map(change).unwrap_or_default()),
         Outcome::Inconclusive { why } => ("inconclusive", reason(why, load)),
     };
+    let parts = std::iter::once(why).chain(costs(&compared.comparison)).filter(|part| !part.is_empty());
+    let why = parts.collect::<Vec<_>>().join(", ");
     let why = if windows.undone.is_empty() { why } else { text::WithUndone { why: &why }.to_string() };
     let bound = if let Outcome::NoChange { bound } = outcome { Some(bound) } else { None };
     let undo_decides = windows.undone.is_empty() && undo_decides(&outcome, load);
@@ -179,6 +186,20 @@ fn undo_decides(outcome: &Outcome, load: Option<&Row>) -> bool {
 fn reason(why: &Reason, load: Option<&Row>) -> String {
     let level = load.and_then(|row| row.before).map_or(0.0, |side| side.mean.abs());
     why.text(|value| if level > 0.0 { percent(value / level) } else { format!("{value:.3}") })
+}
+
+/// What a unit of the application's own work costs: CPU time, and whatever else changed.
+fn costs(comparison: &Comparison) -> Vec<String> {
+    let Some(load) = comparison.load.as_ref().filter(|load| matches!(load.subject, diff::Subject::Metric(_))) else {
+        return Vec::new();
+    };
+    let changed = |cost: &&diff::CostChange| cost.verdict().is_change();
+    let text = |cost: &diff::CostChange| {
+        let change = cost.after / cost.before - 1.0;
+        let (label, change, load) = (cost.cost.label(), format!("{:+.0}%", change * 100.0), load.subject.to_string());
+        text::CostPerUnit { cost: &label, load: &load, change: &change }.to_string()
+    };
+    comparison.costs.iter().filter(changed).map(text).collect()
 }
 
 /// `4.2 %`.

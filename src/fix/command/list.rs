@@ -4,10 +4,25 @@ use super::super::args;
 use super::{Context, DONE, observe, print, print_json};
 use std::fmt::Write as _;
 use topotop_model::document::Offer;
-use topotop_model::fix::offered;
+use topotop_model::fix::{Offered, offered};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::rules::Finding;
 use topotop_model::text::printable;
+
+/// Commands that are listed at most.
+const COMMANDS: usize = 8;
+
+/// Every command of a fix; of advice the first line.
+fn commands(fix: &Offered, text: &mut String) {
+    let most = if fix.executable { COMMANDS } else { 1 };
+    for line in fix.command.lines().take(most) {
+        let _ = writeln!(text, "    {}", printable(line));
+    }
+    let more = fix.command.lines().count().saturating_sub(most);
+    if more > 0 && fix.executable {
+        let _ = writeln!(text, "    {}", text::MoreCommands { count: more as u64 });
+    }
+}
 
 pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Result<u8, String> {
     let observation = observe(context, args)?;
@@ -27,13 +42,8 @@ pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Resul
             let _ = writeln!(text, "{} {} {}", finding.severity.name(), finding.rule.id, printable(&finding.title()));
             for fix in &fixes {
                 let kind = if fix.executable { fix.risk.label() } else { text::KIND_ADVICE };
-                let _ = writeln!(
-                    text,
-                    "  {}  {kind}\n    {}\n    {}",
-                    fix.id,
-                    printable(&fix.title),
-                    printable(fix.line())
-                );
+                let _ = writeln!(text, "  {}  {kind}\n    {}", fix.id, printable(&fix.title),);
+                commands(fix, &mut text);
             }
             for no in &refused {
                 let line = if no.needs.is_empty() {

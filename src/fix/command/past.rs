@@ -4,7 +4,8 @@ use super::super::journal;
 use super::{Context, DONE, apply, print, print_json, refuse};
 use std::fmt::Write as _;
 use topotop_model::document;
-use topotop_model::journal::Application;
+use topotop_model::fix::verification;
+use topotop_model::journal::{Application, Judged};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
 
@@ -45,12 +46,16 @@ pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u
     Ok(DONE)
 }
 
+/// The words for a verdict of the journal, with the bound of its load.
+fn label(judged: &Judged) -> String {
+    let load = judged.table.iter().find(|row| row.role == "load");
+    let bound = load.and_then(|row| Some(row.bound? / row.before?[0].abs())).filter(|bound| bound.is_finite());
+    verification::label(&judged.verdict, bound)
+}
+
 /// An application in two lines: the fix; the time and the user.
 fn line(application: &Application, boot: &str, text: &mut String) {
-    let verdict = application
-        .judged
-        .as_ref()
-        .map_or_else(String::new, |judged| format!(", {}", judged.verdict.replace('_', " ")));
+    let verdict = application.judged.as_ref().map_or_else(String::new, |judged| format!(", {}", label(judged)));
     let before = if application.boot_id == boot { String::new() } else { format!(", {}", text::EARLIER_BOOT) };
     let waits = if application.waits_for_confirmation() && before.is_empty() {
         format!(", {}", text::WAITS)
@@ -106,11 +111,6 @@ fn items(application: &Application, text: &mut String) {
         }
     }
     if let Some(judged) = &application.judged {
-        let _ = writeln!(
-            text,
-            "     {}: {}",
-            text::Verdict { verdict: &printable(&judged.verdict.replace('_', " ")) },
-            printable(&judged.why)
-        );
+        let _ = writeln!(text, "     {}: {}", text::Verdict { verdict: &label(judged) }, printable(&judged.why));
     }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use topotop_model::fix::verification::{Verdict, Verification};
 use topotop_model::journal::{Because, Entry, Measured};
 use topotop_model::locale::cli::fix as text;
+use topotop_model::locale::dialog::fix as words;
 
 /// Options of the wait.
 pub(super) struct How<'a> {
@@ -247,8 +248,22 @@ fn measured(row: &Measured) -> String {
         row.subject,
         window(&row.before),
         window(&row.after),
-        row.verdict.replace('_', " ")
+        word(&row.verdict)
     )
+}
+
+/// The verdict of a row as the screens have it.
+fn word(verdict: &str) -> String {
+    let word = match verdict {
+        "improved" => words::BETTER,
+        "worse" => words::WORSE,
+        "changed" => words::CHANGED,
+        "no_change" => words::UNCHANGED,
+        "only_before" => words::GONE,
+        "only_after" => words::NEW,
+        _ => words::UNCERTAIN,
+    };
+    word.to_string()
 }
 
 fn short(value: f64) -> String {
