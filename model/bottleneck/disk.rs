@@ -83,7 +83,9 @@ fn waiting(inputs: &Inputs<'_>, disk: &Disk) -> (Option<(f64, bool)>, f64) {
     let outstanding = disk.queue_depth.unwrap_or(0.0) * awaited / (reads + writes).max(f64::MIN_POSITIVE);
     let asleep = known.map_or(0.0, |(share, demand)| share * demand);
     if outstanding >= DEEP && outstanding > 4.0 * asleep.max(0.25) {
-        return (Some((0.5, true)), known.map_or(1.0, |(_, demand)| demand.max(2.0)));
+        // Each of them is somebody's wait, beside what the load runs meanwhile.
+        let share = outstanding / (outstanding + inputs.demand.total.max(0.0));
+        return (Some((share, true)), known.map_or(1.0, |(_, demand)| demand.max(2.0)));
     }
     let pressure = inputs.frame.pressure("io").and_then(|row| row.stall.some_ratio);
     match (known, pressure) {

@@ -56,12 +56,16 @@ fn nearest(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory) -> Option
 
 /// A group against a limit.
 fn of_group(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, against: (f64, f64, (f64, f64))) -> Member {
-    let (current, limit, (enter, leave)) = against;
+    let (current, limit, at) = against;
+    let (enter, leave) = at;
     let mut member = Member::between(ResourceKind::Memory, current / limit, enter, leave);
     member.scales = false;
     let sum = inputs.demand.within(&group.path, |process: &Process| &process.cgroup);
     let refaults = refaults(inputs, group, memory).unwrap_or(0.0);
     let (wait, proxy) = group_wait(inputs, group, memory, &sum);
+    // Who exceeds `memory.high` is put to sleep, whatever it does with its pages.
+    let stall = group.pressure.memory.as_ref().and_then(|stall| stall.some_ratio).filter(|_| at == HIGH);
+    let wait = wait.into_iter().chain(stall).reduce(f64::max);
     member.proxy = proxy;
     // Without load nothing is lost.
     let bears = sum.bears || sum.demand() >= 0.1 * inputs.demand.total;

@@ -326,3 +326,102 @@ fn refaults_that_kernels_count_in_steps_are_taken_in_the_mean() {
     }
     assert_eq!(last.resource.map(|resource| resource.kind), Some(ResourceKind::Memory));
 }
+
+#[test]
+fn a_group_put_to_sleep_above_its_high_mark_is_limited_by_it() {
+    let mut frame = machine(&[0.2, 0.1]);
+    let memory = CgroupMemory {
+        current_bytes: Known::Value(130 << 20),
+        high_bytes: Known::Value(128 << 20),
+        refault_file_per_second: Some(0.0),
+        ..CgroupMemory::default()
+    };
+    let stalled = PressureStall { some_ratio: Some(0.8), ..PressureStall::default() };
+    let group = Cgroup { path: "/job".into(), version: 2, memory: Some(memory), ..Cgroup::default() };
+    frame.cgroups = vec![group];
+    frame.cgroups[0].pressure.memory = Some(stalled);
+    frame.processes = vec![Process { cgroup: "/job".into(), ..process(10, "stress-ng", 0.2, 0.0) }];
+    assert_eq!(limit(&frame), Some(ResourceKind::Memory));
+}
+
+#[test]
+fn a_hypervisor_that_takes_the_cpus_limits() {
+    let mut frame = machine(&[0.6, 0.6]);
+    for cpu in &mut frame.cpus {
+        cpu.shares = Some(CpuShares { busy: 0.6, user: 0.6, steal: 0.4, ..CpuShares::default() });
+    }
+    frame.processes = (0..2).map(|at| process(10 + at, "java", 0.6, 0.4)).collect();
+    let answer = answer(&frame);
+    assert_eq!(
+        (answer.verdict, answer.resource.map(|resource| resource.kind)),
+        (Outcome::Limited, Some(ResourceKind::Steal))
+    );
+}
+
+#[test]
+fn a_writer_that_is_held_until_the_disk_has_written_is_limited_by_the_disk() {
+    let mut frame = machine(&[0.2, 0.1]);
+    frame.host.blocked = Known::Value(2);
+    frame.memory.writeback_bytes = Known::Value(64 << 20);
+    frame.processes = vec![Process { state: 'D', blocked_threads: 1, ..process(10, "dd", 0.15, 0.0) }];
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.queue_depth, disk.await_ms) = (Some(1.0), Some(60.0), Known::Value(400.0));
+    (disk.writes_per_second, disk.write_bytes_per_second) = (Some(150.0), Some(75e6));
+    assert_eq!(limit(&frame), Some(ResourceKind::Disk));
+}
+
+#[test]
+fn one_of_two_disks_that_is_full_is_named() {
+    let mut frame = machine(&[0.2, 0.1]);
+    let mut full = frame.disks[0].clone();
+    full.name = "sdb".into();
+    (full.utilisation, full.queue_depth, full.await_ms) = (Some(1.0), Some(32.0), Known::Value(80.0));
+    full.reads_per_second = Some(400.0);
+    frame.disks.push(full);
+    frame.host.blocked = Known::Value(8);
+    frame.processes = (0..8).map(|at| Process { state: 'D', ..process(10 + at, "fio", 0.02, 0.0) }).collect();
+    let answer = answer(&frame);
+    let named = answer.resource.map(|resource| (resource.kind, resource.name.to_string()));
+    assert_eq!(named, Some((ResourceKind::Disk, "sdb".into())));
+}
+
+#[test]
+fn pages_that_come_back_from_swap_are_the_memory_that_is_short() {
+    let mut frame = machine(&[0.3, 0.3]);
+    frame.memory.available_bytes = frame.memory.total_bytes.map(|total| total / 50);
+    (frame.memory.swap_total_bytes, frame.memory.swap_free_bytes) = (Known::Value(4 << 30), Known::Value(1 << 30));
+    frame.memory.pswpin_per_second = Some(5000.0);
+    let stall = PressureStall { some_ratio: Some(0.6), ..PressureStall::default() };
+    frame.pressure = vec![Pressure { resource: "memory".into(), stall }];
+    frame.processes = (0..2).map(|at| Process { state: 'D', ..process(10 + at, "hog", 0.2, 0.0) }).collect();
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.queue_depth, disk.await_ms) = (Some(1.0), Some(12.0), Known::Value(40.0));
+    (disk.reads_per_second, disk.read_bytes_per_second) = (Some(5000.0), Some(20e6));
+    assert_eq!(limit(&frame), Some(ResourceKind::Memory));
+}
+
+#[test]
+fn a_full_table_of_connections_limits_where_it_turns_some_away() {
+    let mut frame = machine(&[0.3, 0.3]);
+    frame.processes = vec![process(10, "nginx", 0.3, 0.0)];
+    (frame.kernel_tables.conntrack, frame.kernel_tables.conntrack_limit) = (Known::Value(1000), Known::Value(1000));
+    frame.net_namespaces[0].conntrack_drops_per_second = Some(0.0);
+    assert_eq!(limit(&frame), None);
+    frame.net_namespaces[0].conntrack_drops_per_second = Some(300.0);
+    assert_eq!(limit(&frame), Some(ResourceKind::Conntrack));
+}
+
+#[test]
+fn a_full_link_limits_also_where_nobody_here_waits() {
+    let mut frame = machine(&[0.3, 0.3]);
+    frame.processes = vec![process(10, "iperf3", 0.3, 0.0)];
+    frame.nics = vec![nic("eth0", Known::Value(1000), 1e5, 0.96 * 125e6)];
+    assert_eq!(limit(&frame), Some(ResourceKind::NicOut));
+}
+
+#[test]
+fn waits_for_locks_and_peers_limit_nothing() {
+    let mut frame = machine(&[0.15, 0.12]);
+    frame.processes = (0..4).map(|at| process(10 + at, "java", 0.06, 0.002)).collect();
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated);
+}
