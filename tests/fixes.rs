@@ -178,6 +178,39 @@ fn recorded(recordings: &Path, group: &str) {
 }
 
 #[test]
+fn the_story_is_told_in_chinese() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(full) = Full::new("zh") else { return };
+    let state = tempfile::tempdir().expect("a directory");
+    let state = state.path().display().to_string();
+    for size in [(80, 24), (120, 40)] {
+        let arguments = ["--interval", "300ms", "--state-dir", &state];
+
+        let session = Session::start(TOPOTOP, &arguments, size, &[("LANG", "zh_CN.UTF-8")]);
+        let mut session = session.patient(Duration::from_mins(1));
+        session.shows("实时");
+        let answers = ["瓶颈：", "未见瓶颈", "空载", "负载不均：", "无法判定："];
+        session.until("the answer", |screen| answers.iter().any(|answer| screen.contains(answer)));
+        session.keys(&format!("7/{}\r", full.name()));
+        session.until("the finding", |screen| screen.contains("MEM-01") && screen.contains("F-LIMIT"));
+        session.until("the state of the finding", |screen| screen.contains("不可回收") && screen.contains("置信度"));
+        session.keys("f");
+        session.until("the dialog", |screen| screen.contains("修复：MEM-01") || screen.contains("改动"));
+        if session.text().contains("修复：MEM-01") {
+            session.keys("\r");
+        }
+        session.until("the old value and the new one", |screen| screen.contains("67108864 → "));
+        session.shows("▶[ 取消 ]");
+        session.keys("\r");
+        session.hides("67108864 → ");
+        session.keys("q");
+        assert_eq!(session.ends(), 0);
+        session.restored();
+    }
+    assert_eq!(full.limit(), LIMIT);
+}
+
+#[test]
 fn nothing_is_applied_read_only() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("look") else { return };
