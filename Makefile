@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test guest guest-change measured limits soak attack calibrate pairs build setup setup-test lint bench picture clean
+.PHONY: run test guest guest-change measured limits soak attack churn audit calibrate pairs build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -44,7 +44,15 @@ soak: setup setup-test ## tests that take long or disturb the machine
 # ARGS="minutes=20 seed=7"; links, full disks, kills and signals of the ordinary tests run before.
 attack: setup setup-test ## hostile recordings, roots, signals, pages and files, for so many minutes
 	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- safety:: fixes::killed:: record::faults:: hostile:: fuzzed::
-	@TOPOTOP_ATTACK="$(ARGS)" $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 safety::attack::
+	@TOPOTOP_ATTACK="$(ARGS)" $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 safety::attack:: fixes::killed::killed_at
+
+# ARGS="minutes=60 forks=200 groups=500"; as root.
+churn: build setup-test ## a recording while processes, groups and interfaces come and go: its memory, descriptors and losses
+	@./scripts/churn.sh $(ARGS)
+
+audit: setup ## licences, sources and known vulnerabilities of every crate
+	@command -v cargo-deny >/dev/null || { echo "topotop: not audited: cargo-deny is missing: cargo install --locked cargo-deny" >&2; exit 2; }
+	@$(CARGO) deny --locked check
 
 setup:
 	@command -v $(CARGO) >/dev/null || { echo "topotop: cargo is missing: install Rust 1.95 or later, https://rustup.rs" >&2; exit 2; }

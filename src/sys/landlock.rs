@@ -3,7 +3,7 @@
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr as _, RulesetError,
+    RulesetCreatedAttr, RulesetError,
 };
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ fn allow(output: Option<&Path>) -> Result<(), RulesetError> {
     places.extend(output.map(|path| place(path, all)));
     let rules = places.into_iter().filter_map(|(path, access)| Some(PathBeneath::new(PathFd::new(path).ok()?, access)));
     let ruleset = Ruleset::default().handle_access(all)?.handle_access(AccessNet::from_all(KNOWN))?.create()?;
-    let ruleset = rules.into_iter().try_fold(ruleset, |ruleset, rule| ruleset.add_rule(rule))?;
+    let ruleset = rules.into_iter().try_fold(ruleset, RulesetCreatedAttr::add_rule)?;
     ruleset.restrict_self().map(drop)
 }
 

@@ -205,30 +205,63 @@ fn killed_anywhere_undo_puts_back_what_was() {
         let state = tempfile::tempdir().expect("a directory");
         let directory = state.path().join("state");
         let status = net.child(&format!("killed {at}"), &directory).status().expect("it runs");
-        let journal = journal::read(&directory).expect("a journal");
         if status.success() {
             assert_eq!(net.values(), ["1234", "1"]);
         } else {
             killed += 1;
         }
-        match journal.applications.first() {
-            None => assert_eq!(net.values(), before, "killed at {at}, before its intent"),
-            Some(application) => {
-                let state = application.state();
-                assert!(matches!(state, State::Interrupted | State::Applied), "killed at {at}: {state:?}");
-                let undone = net.topotop(&["fix", "undo"], &directory);
-                assert!(undone.status.success(), "killed at {at}: {}", String::from_utf8_lossy(&undone.stderr));
-                assert_eq!(net.values(), before, "killed at {at}");
-                let journal = journal::read(&directory).expect("a journal");
-                assert_eq!(journal.applications.first().map(Application::state), Some(State::Undone));
-            }
-        }
+        undone(&net, &before, &directory, &format!("at {at}"));
         if status.success() {
             assert!(killed > 12, "{killed}");
             return;
         }
     }
     panic!("it never came to its end");
+}
+
+/// Undoes what a killed program left, where it left something.
+fn undone(net: &Net, before: &[String; 2], directory: &Path, killed: &str) {
+    let journal = journal::read(directory).expect("a journal");
+    let Some(application) = journal.applications.first() else {
+        assert_eq!(net.values(), *before, "killed {killed}, before its intent");
+        return;
+    };
+    let state = application.state();
+    assert!(matches!(state, State::Interrupted | State::Applied), "killed {killed}: {state:?}");
+    let undone = net.topotop(&["fix", "undo"], directory);
+    assert!(undone.status.success(), "killed {killed}: {}", String::from_utf8_lossy(&undone.stderr));
+    assert_eq!(net.values(), *before, "killed {killed}");
+    let journal = journal::read(directory).expect("a journal");
+    assert_eq!(journal.applications.first().map(Application::state), Some(State::Undone));
+}
+
+#[test]
+#[ignore = "make attack"]
+fn killed_at_every_system_call() {
+    const CALLS: [&str; 8] = ["openat", "read", "pread64", "write", "fsync", "fallocate", "flock", "lseek"];
+    let Some(net) = Net::new() else { return };
+    let before = net.values();
+    let mut kills = 0;
+    for call in CALLS {
+        for at in 1..500 {
+            let state = tempfile::tempdir().expect("a directory");
+            let directory = state.path().join("state");
+            let mut command = net.command(Path::new("strace"));
+            let inject = format!("inject={call}:signal=KILL:when={at}");
+            command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
+            command.arg(std::env::current_exe().expect("this program"));
+            command.args(["--exact", "fixes::killed::somebody_else"]).stdout(Stdio::null()).stderr(Stdio::null());
+            command.env(WISH, format!("killed 4000000 {}", directory.display()));
+            let status = command.status().expect("strace runs");
+            undone(&net, &before, &directory, &format!("at {call} {at}"));
+            if status.success() {
+                break;
+            }
+            kills += 1;
+        }
+    }
+    eprintln!("killed at every system call: {kills} kills, 0 findings");
+    assert!(kills > 20, "{kills}");
 }
 
 /// Waits until it is so.

@@ -1,0 +1,86 @@
+#!/bin/sh
+# Records while processes, control groups and interfaces come and go, and prints what that costs the recorder each minute:
+# `churn.sh [minutes=60] [forks=200] [groups=500] [interval=1s]`. As root; interfaces in a network namespace of their own.
+set -u
+minutes=60 forks=200 groups=500 interval=1s
+for pair; do
+    case $pair in
+        minutes=* | forks=* | groups=* | interval=*) eval "${pair%%=*}=\${pair#*=}" ;;
+        *) echo "churn.sh: $pair is none of minutes=, forks=, groups=, interval=" >&2; exit 2 ;;
+    esac
+done
+[ "$(id -u)" = 0 ] || { echo "churn.sh: control groups and interfaces are made by root only" >&2; exit 2; }
+topotop=${TOPOTOP_BIN:-target/release/topotop}
+above=/sys/fs/cgroup/memory
+[ -d "$above" ] || above=/sys/fs/cgroup
+group=$above/topotop-churn-$$
+dir=$(mktemp -d)
+mkdir "$group" || exit 2
+pids=
+ended() {
+    for pid in $pids; do kill "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    find "$group" -depth -type d -exec rmdir {} \; 2>/dev/null
+    rm -rf "$dir"
+}
+trap ended EXIT
+trap 'exit 130' INT TERM
+
+"$topotop" record --interval "$interval" --for "${minutes}m" -o "$dir/churn.rec" 2>"$dir/said" &
+recorder=$!
+python3 - "$group" "$forks" "$groups" "$dir/lived" <<'PY' &
+import os, sys, time
+group, forks, groups, lived = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+tick, n, late = 0.05, 0, time.monotonic()
+out = open(lived, "w", buffering=1)
+while True:
+    for at in range(max(1, round(groups * tick))):
+        path = f"{group}/g{n}-{at}"
+        os.mkdir(path)
+        os.rmdir(path)
+    for at in range(max(1, round(forks * tick))):
+        # One in a hundred lives through three samples: it must be in the recording.
+        stays = (n * 10 + at) % 100 == 0
+        pid = os.fork()
+        if pid == 0:
+            if stays:
+                time.sleep(3)
+            os._exit(0)
+        if stays:
+            print(pid, file=out)
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+    n, late = n + 1, late + tick
+    time.sleep(max(0, late - time.monotonic()))
+PY
+pids=$!
+unshare -n sh -c 'while :; do ip link add v0 type veth peer name v1; ip link set v0 up; sleep 0.2; ip link del v0; sleep 0.2; done' &
+pids="$pids $!"
+
+echo "minute  resident KiB  descriptors  threads  CPU s"
+at=0
+while kill -0 $recorder 2>/dev/null && [ $at -le "$minutes" ]; do
+    resident=$(awk '/^VmRSS/ { print $2 }' /proc/$recorder/status 2>/dev/null)
+    threads=$(awk '/^Threads/ { print $2 }' /proc/$recorder/status 2>/dev/null)
+    seconds=$(awk -v hz="$(getconf CLK_TCK)" '{ print ($14 + $15) / hz }' /proc/$recorder/stat 2>/dev/null)
+    printf '%6d  %12s  %11d  %7s  %5s\n' $at "$resident" "$(ls /proc/$recorder/fd 2>/dev/null | wc -l)" "$threads" "$seconds"
+    at=$((at + 1))
+    sleep 60 & wait $!
+done
+wait $recorder
+echo "recorder: exit status $?; $(cat "$dir/said")"
+"$topotop" export "$dir/churn.rec" -s processes -o "$dir/processes.csv" || exit 1
+python3 - "$dir/processes.csv" "$dir/lived" <<'PY'
+import csv, sys
+with open(sys.argv[1], newline="") as table:
+    seen = {row["pid"] for row in csv.DictReader(table)}
+lived = [line.strip() for line in open(sys.argv[2])]
+# The last ones were still alive when the recording ended.
+lived = lived[:-20]
+lost = [pid for pid in lived if pid not in seen]
+print(f"processes that lived three seconds: {len(lived)}; lost: {len(lost)}")
+sys.exit(bool(lost))
+PY
