@@ -181,7 +181,8 @@ fn hostile_roots() {
 #[ignore = "make attack"]
 fn signals_at_all_sizes() {
     const SIGNALS: [&str; 10] = ["TERM", "HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "SEGV", "ABRT", "BUS"];
-    const SIZES: [(u16, u16); 6] = [(1, 1), (8, 3), (80, 24), (120, 40), (500, 12), (20, 300)];
+    // The emulator of the tests has no screens of one column.
+    const SIZES: [(u16, u16); 6] = [(2, 1), (8, 3), (80, 24), (120, 40), (500, 12), (20, 300)];
     repeat("signals at all sizes", |chance| {
         let mut session = Session::topotop(&["--no-hwloc", "--interval", "100ms"], SIZES[chance.below(SIZES.len())]);
         session.entered();
