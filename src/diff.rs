@@ -4,6 +4,7 @@ mod application;
 mod html;
 mod json;
 pub(crate) mod number;
+mod phases;
 mod table;
 
 use crate::output::{Output, is_stdout};
@@ -101,7 +102,7 @@ pub(crate) fn run(
         after.path.clone_from(&before.path);
     }
     let reports = if args.phases {
-        phases(&before, &after, judge, args.all)?
+        phases::reports(&before, &after, judge, args.all)?
     } else {
         vec![part(&before, &after, judge, args.all)?]
     };
@@ -111,10 +112,10 @@ pub(crate) fn run(
     let mut out = Output::create(args.output.as_deref())?;
     let written = if args.output.as_deref().is_none_or(is_stdout) {
         let width = if std::io::stdout().is_terminal() { width() } else { table::WIDE };
-        write_all(&reports, format, width, theme::charset(charset), &mut out)
+        phases::write_all(&reports, format, width, theme::charset(charset), &mut out)
     } else {
         // A file is UTF-8 wherever it was made, and as wide as it needs.
-        write_all(&reports, format, table::WIDE, Charset::Unicode, &mut out)
+        phases::write_all(&reports, format, table::WIDE, Charset::Unicode, &mut out)
     };
     out.finish(written)?;
     // A change in one phase is one, whatever is open in others.
@@ -128,47 +129,11 @@ fn part(before: &Given, after: &Given, judge: &judge::Settings, all: bool) -> Re
     Ok(report(side(before)?, side(after)?, all))
 }
 
-/// The comparison of each phase that both recordings have.
-fn phases(before: &Given, after: &Given, judge: &judge::Settings, all: bool) -> Result<Vec<Report>, String> {
-    if before.part.is_some() || after.part.is_some() {
-        return Err(error::PHASES_SPAN.to_string());
-    }
-    let [one, other] =
-        [before, after].map(|given| recording::open(&given.path).map(|mut reader| span::phases(&mut reader)));
-    let (one, other) = (one?, other?);
-    let both: Vec<&String> = one.iter().filter(|name| other.contains(name)).take(MOST_PHASES).collect();
-    if both.is_empty() {
-        return Err(error::NO_COMMON_MARK.to_string());
-    }
-    let side = |given: &Given, name: &str| fold(&given.path, judge, |reader| span::phase(reader, name));
-    both.into_iter().map(|name| Ok(report(side(before, name)?, side(after, name)?, all))).collect()
-}
-
-/// Phases that are compared at most.
-const MOST_PHASES: usize = 64;
-
 type Folded = (About, Side, FoundSide);
 
 fn report(one: Folded, other: Folded, all: bool) -> Report {
     let (comparison, findings) = (compare(&one.1, &other.1), FoundChanges::of(&one.2, &other.2));
     Report { before: one.0, after: other.0, comparison, findings, all }
-}
-
-/// One after the other; in JSON a document per line.
-fn write_all(
-    reports: &[Report],
-    format: Format,
-    width: usize,
-    charset: Charset,
-    out: &mut dyn Write,
-) -> std::io::Result<()> {
-    for (at, report) in reports.iter().enumerate() {
-        if at > 0 && format == Format::Text {
-            writeln!(out)?;
-        }
-        write(report, format, width, charset, out)?;
-    }
-    Ok(())
 }
 
 fn format(args: &DiffArgs) -> Result<Format, String> {

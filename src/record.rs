@@ -144,8 +144,7 @@ pub(crate) fn run(root: Root, plan: &Plan, args: &RecordArgs, verbose: bool) -> 
     marks::listen((!args.streams()).then_some(args.output.as_path()), sink.clone());
     let deadline = args.duration.map(|duration| begun + duration);
     let (end, ending) = channel();
-    let interval = plan.interval;
-    let sampling = Sampling { sampler, anonymiser, judge, interval, sink, last: first.stamp, stopped };
+    let sampling = Sampling { sampler, anonymiser, judge, interval: plan.interval, sink, last: first.stamp, stopped };
     let thread = std::thread::Builder::new().name("sampler".to_owned()).spawn(move || {
         if live {
             sampling.run(begun, &ending);

@@ -42,7 +42,7 @@ pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Resul
             let _ = writeln!(text, "{} {} {}", finding.severity.name(), finding.rule.id, printable(&finding.title()));
             for fix in &fixes {
                 let kind = if fix.executable { fix.risk.label() } else { text::KIND_ADVICE };
-                let _ = writeln!(text, "  {}  {kind}\n    {}", fix.id, printable(&fix.title),);
+                let _ = writeln!(text, "  {}  {kind}\n    {}", fix.id, printable(&fix.title));
                 commands(fix, &mut text);
             }
             for no in &refused {

@@ -16,6 +16,7 @@ use topotop_model::locale::cli::fix as text;
 use topotop_model::locale::dialog::fix as words;
 
 /// Options of the wait.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub(super) struct How<'a> {
     /// Where the journal is.
     pub(super) directory: &'a Path,
