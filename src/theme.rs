@@ -70,6 +70,8 @@ pub fn charset(choice: CharsetChoice) -> Charset {
     match choice {
         CharsetChoice::Unicode => Charset::Unicode,
         CharsetChoice::Ascii => Charset::Ascii,
+        // Whoever asks for another language sees its characters, whatever the locale says.
+        CharsetChoice::Auto if !topotop_model::locale::is_english() => Charset::Unicode,
         CharsetChoice::Auto => auto(locale().as_deref()),
     }
 }

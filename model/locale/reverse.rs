@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// The letters that the fixed part of a text needs to be recognised.
-const LEAST_LETTERS: usize = 3;
+const LEAST_LETTERS: usize = 2;
 
 /// Values remembered, so that no frame searches again.
 const MOST_CACHED: usize = 1024;
@@ -33,7 +33,8 @@ pub fn translated<'a>(prefixes: &[&str], value: &'a str) -> Cow<'a, str> {
             return row.2.clone();
         }
         let parts = || listed(prefixes, value, "; ").or_else(|| listed(prefixes, value, ", "));
-        let translated = known(prefixes, value, 0).or_else(parts);
+        let each = || value.split(", ").map(|item| known(prefixes, item, 0)).collect::<Option<Vec<_>>>();
+        let translated = each().map(|items| items.join(", ")).or_else(|| known(prefixes, value, 0)).or_else(parts);
         if cache.len() >= MOST_CACHED {
             cache.clear();
         }
