@@ -24,6 +24,8 @@ const TURN: u64 = 30;
 const STILL_TURN: u64 = 120;
 /// The same for kernel threads: they hardly ever change.
 const KERNEL_TURN: u64 = 240;
+/// Open files are counted within this many samples.
+const FILES_TURN: u64 = 4;
 /// The command line is read again once in this many turns: some processes change it.
 const CMDLINE_TURNS: u64 = 4;
 /// Processes per job of the worker.
@@ -71,10 +73,11 @@ impl Details {
         }
         for (&pid, proc) in procs.iter_mut().filter(|(_, proc)| proc.is_hot(round) && proc.detailed) {
             reader.counters(pid, proc, true);
-            if !proc.kernel {
-                let Processes { open_files, open_files_limit, .. } = &mut *reader.table;
-                open_files::count(reader.cx, pid, proc.slot, open_files, open_files_limit);
-            }
+        }
+        // Who has none left does little.
+        let is_due = |pid: u32, proc: &Proc| proc.is_hot(round) || is_turn(pid, FILES_TURN, round);
+        for (&pid, proc) in procs.iter().filter(|(pid, proc)| !proc.kernel && proc.detailed && is_due(**pid, proc)) {
+            open_files::count(cx, pid, proc.slot, &mut table.open_files, &table.open_files_limit);
         }
         self.cmdlines(cx, procs, table);
     }
