@@ -129,6 +129,11 @@ class Postgres:
 
     def end(self):
         self.bench.stop(self.server)
+        # The server outlives the program that changed its user.
+        for _ in range(100):
+            if not os.path.exists(os.path.join(self.data, "d", "postmaster.pid")):
+                break
+            time.sleep(0.1)
         shutil.rmtree(self.data, ignore_errors=True)
 
 
