@@ -72,7 +72,11 @@ impl Collector for CgroupCollector {
         draft.cgroup_io.begin(cx.now_ns);
         self.mounts(cx, draft);
         if self.hierarchies.is_empty() {
-            draft.cgroups.gaps.add("sys/fs/cgroup", Reason::NotFound, "a mounted cgroup file system");
+            draft.cgroups.gaps.add(
+                "sys/fs/cgroup",
+                Reason::NotFound,
+                topotop_model::locale::gap::CGROUP_FILE_SYSTEM.english(),
+            );
             draft.cgroups.state = State::Missing;
             draft.cgroup_io.state = State::Missing;
             return;

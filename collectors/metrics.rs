@@ -97,16 +97,16 @@ impl Collector for MetricCollector {
 /// What would fill the gap of a number.
 fn needs(metric: &Metric, reason: Reason) -> &'static str {
     match (&metric.source, reason) {
-        (_, Reason::Exhausted) => "fewer and shorter lines, or a pattern that looks at less of them",
+        (_, Reason::Exhausted) => topotop_model::locale::gap::SHORTER_METRIC.english(),
         (Source::Stream(..), _) => "record -- COMMAND, and a line of it that matches",
-        (Source::Command(..), Reason::NotSupported) => "a command that ends with status 0",
-        (Source::Command(..), Reason::NotFound) => "an installed program",
-        (Source::Url(..), Reason::NotFound) => "somebody who listens there and has the page",
-        (Source::Url(..), Reason::NotSupported) => "a page that answers 200",
-        (Source::File(..), Reason::NotSupported) => "a regular file",
-        (_, Reason::PermissionDenied) => "a file that may be read",
-        (_, Reason::NotFound) => "a file that is there",
-        _ => "a new line with a number",
+        (Source::Command(..), Reason::NotSupported) => topotop_model::locale::gap::COMMAND_SUCCEEDS.english(),
+        (Source::Command(..), Reason::NotFound) => topotop_model::locale::gap::INSTALLED_PROGRAM.english(),
+        (Source::Url(..), Reason::NotFound) => topotop_model::locale::gap::PAGE_LISTENER.english(),
+        (Source::Url(..), Reason::NotSupported) => topotop_model::locale::gap::PAGE_200.english(),
+        (Source::File(..), Reason::NotSupported) => topotop_model::locale::gap::REGULAR_FILE.english(),
+        (_, Reason::PermissionDenied) => topotop_model::locale::gap::READABLE_FILE.english(),
+        (_, Reason::NotFound) => topotop_model::locale::gap::EXISTING_FILE.english(),
+        _ => topotop_model::locale::gap::NEW_NUMBER.english(),
     }
 }
 

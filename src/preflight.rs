@@ -62,7 +62,7 @@ pub(crate) fn run(
         })?;
         (last, plan.settings.clone(), complete)
     };
-    let frame = configured(last.ok_or("nothing was sampled: give it more time with --for")?, settings);
+    let frame = configured(last.ok_or_else(|| topotop_model::locale::error::NOTHING_SAMPLED.to_string())?, settings);
     let checks = survey(&frame, &plan.judge);
     let report = Report { frame: &frame, checks: &checks, complete };
     let mut out = BufWriter::new(io::stdout().lock());

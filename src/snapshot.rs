@@ -54,9 +54,10 @@ pub struct SnapshotArgs {
 }
 
 fn size(text: &str) -> Result<(u16, u16), String> {
-    let (width, height) = text.split_once('x').ok_or("write columns x rows: 160x50")?;
+    let (width, height) =
+        text.split_once('x').ok_or_else(|| topotop_model::locale::error::INVALID_SCREEN_SIZE.to_string())?;
     let side = |side: &str| side.parse().ok().filter(|side| (1..=2000).contains(side));
-    side(width).zip(side(height)).ok_or_else(|| "write columns x rows, each from 1 to 2000: 160x50".to_owned())
+    side(width).zip(side(height)).ok_or_else(|| topotop_model::locale::error::INVALID_SCREEN_SIZE.into())
 }
 
 /// Takes the samples and writes them.
@@ -219,8 +220,13 @@ fn terminal_size(format: &Format) -> (u16, u16) {
 pub(crate) fn complain(sample: &Sample) {
     let mut err = std::io::stderr().lock();
     for gap in &sample.frame.gaps {
-        let needs = if gap.needs.is_empty() { String::new() } else { format!(", needs {}", gap.needs) };
-        let line = format!("{}: {} ({}){needs}", gap.path, gap.reason.word(), gap.count);
+        let needs = topotop_model::locale::translated(&["gap."], &gap.needs);
+        let (path, reason, count) = (&gap.path, gap.reason.word(), gap.count);
+        let line = match &*needs {
+            "" => format!("{path}: {reason} ({count})"),
+            needs => topotop_model::locale::error::UnreadFiles { path, reason: &reason, count: &count, needs: &needs }
+                .to_string(),
+        };
         // Where standard error is gone there is nobody to tell.
         let _ = writeln!(err, "topotop: {}", topotop_model::text::printable(&line));
     }

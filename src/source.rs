@@ -128,7 +128,7 @@ pub trait Source {
 
     /// Begins a recording in a file that does not exist yet: what is kept of the past goes in first.
     fn record(&mut self, _path: &Path) -> Result<(), String> {
-        Err("only a live machine can be recorded".to_owned())
+        Err(topotop_model::locale::error::ONLY_LIVE_RECORDED.into())
     }
 
     /// What is being recorded.

@@ -97,13 +97,14 @@ pub fn resolve<S: ReadAt>(reader: &mut Reader<S>, part: Option<&str>) -> Result<
     let numbers = reader.numbers().ok_or_else(|| errors::NO_SAMPLES.to_string())?;
     let whole = |what: &str| Span { first: *numbers.start(), last: *numbers.end(), what: what.to_owned() };
     let (ends, what) = match part.map(str::trim) {
-        Some("" | "all") => return Ok(whole("all of it")),
+        Some("" | "all") => return Ok(whole(&topotop_model::locale::diff::WHOLE_RECORDING)),
         None => match command(&events) {
             Some((ends, what)) => return bracketed(reader, ends, what),
-            None => return Ok(whole("all of it")),
+            None => return Ok(whole(&topotop_model::locale::diff::WHOLE_RECORDING)),
         },
         Some("command") => {
-            let (ends, what) = command(&events).ok_or("no command was recorded in it")?;
+            let (ends, what) =
+                command(&events).ok_or_else(|| topotop_model::locale::error::NO_COMMAND_RECORDED.to_string())?;
             return bracketed(reader, ends, what);
         }
         Some(text) => (ends(reader, &events, text)?, printable(text).into_owned()),

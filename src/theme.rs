@@ -10,7 +10,9 @@ pub fn load(wanted: Option<&str>, depth: Depth) -> Result<Theme, String> {
     let theme = match wanted {
         None => Theme::default_theme(),
         Some(name) => match themes::named(name) {
-            Some(theme) => theme.map_err(|error| format!("theme {name}: {error}"))?,
+            Some(theme) => theme.map_err(|error| {
+                topotop_model::locale::error::ThemeRefused { name: &name, error: &error }.to_string()
+            })?,
             None => file(name)?,
         },
     };
@@ -33,7 +35,8 @@ fn file(path: &str) -> Result<Theme, String> {
     let file = crate::trust::read(path.as_ref()).map_err(|error| {
         text::UnknownTheme { path: &path, error: &crate::trust::said(&error), known: &known() }.to_string()
     })?;
-    Theme::parse(&file.text).map_err(|error| format!("theme {path}: {error}"))
+    Theme::parse(&file.text)
+        .map_err(|error| topotop_model::locale::error::ThemeRefused { name: &path, error: &error }.to_string())
 }
 
 /// The colours that the terminal can show, as the environment tells them.

@@ -223,7 +223,7 @@ fn nothing_is_applied_read_only() {
     session.keys("\x1b[D");
     session.shows("▶[ Copy commands ]");
     session.keys("\r");
-    session.shows("went to the terminal's clipboard");
+    session.shows("sent to the terminal clipboard");
     let raw = session.raw();
     assert!(raw.windows(7).any(|bytes| bytes == b"\x1b]52;c;"), "nothing was copied");
     // Pressed twice at once it would be one key.

@@ -163,7 +163,11 @@ impl Asker {
 /// A driver's silence matters for interfaces with hardware behind them.
 fn missing(gaps: &mut Gaps, nic: &Nic, pattern: &str, reason: Reason) {
     if nic.kind == "physical" && reason != Reason::Vanished {
-        gaps.add(pattern, reason, if reason == Reason::NotFound { "a capture by `topotop capture`" } else { "" });
+        gaps.add(
+            pattern,
+            reason,
+            if reason == Reason::NotFound { topotop_model::locale::gap::TOPOTOP_CAPTURE.english() } else { "" },
+        );
     }
 }
 

@@ -131,7 +131,12 @@ impl Asker {
         }
         if all.len() > MOST_NAMESPACES {
             let left = all.len() - MOST_NAMESPACES;
-            gaps.add_many("proc/*/ns/net", Reason::TimedOut, "fewer network namespaces", left as u64);
+            gaps.add_many(
+                "proc/*/ns/net",
+                Reason::TimedOut,
+                topotop_model::locale::gap::FEWER_NAMESPACES.english(),
+                left as u64,
+            );
             all.truncate(MOST_NAMESPACES);
         }
         all
@@ -179,7 +184,11 @@ impl Asker {
         match text::read(&self.root, &directory, MOST_SOCKETS, &mut self.buf) {
             Ok(found) => Some(found),
             Err(reason) => {
-                let needs = if netns == 0 && !self.root.is_live() { "a capture that includes it" } else { "" };
+                let needs = if netns == 0 && !self.root.is_live() {
+                    topotop_model::locale::gap::IN_CAPTURE.english()
+                } else {
+                    ""
+                };
                 gaps.add("proc/*/net/tcp", reason, needs);
                 None
             }
@@ -210,10 +219,14 @@ impl Asker {
         self.ledger.add(netns, &found.connections, found.cut, |port| ports.contains(&port), by_inode);
         connected((netns, through), found, &ports, by_inode, &mut answer.connections);
         if found.cut || listeners.len() >= MOST_LISTENERS {
-            answer.gaps.add("sockets beyond the first", Reason::TimedOut, "at most 16,384 sockets of one kind");
+            answer.gaps.add(
+                "sockets beyond the first",
+                Reason::TimedOut,
+                topotop_model::locale::gap::FEWER_SOCKETS.english(),
+            );
         }
         if let Some(reason) = found.udp_failed {
-            answer.gaps.add("INET_DIAG of UDP", reason, "the module udp_diag");
+            answer.gaps.add("INET_DIAG of UDP", reason, topotop_model::locale::gap::UDP_DIAG.english());
         }
     }
 
@@ -222,7 +235,9 @@ impl Asker {
             match owner.listed {
                 // What is gone by now is no gap.
                 Some(Err(Reason::NotFound | Reason::Vanished)) if self.root.is_live() => {}
-                Some(Err(Reason::NotFound)) => gaps.add("proc/*/fd", Reason::NotFound, "a capture that includes it"),
+                Some(Err(Reason::NotFound)) => {
+                    gaps.add("proc/*/fd", Reason::NotFound, topotop_model::locale::gap::IN_CAPTURE.english())
+                }
                 Some(Err(reason)) => {
                     gaps.add("proc/*/fd", reason, &rights::needs(&self.root, Needs::PtraceAndFiles));
                 }
@@ -234,7 +249,11 @@ impl Asker {
             gaps.add_many("proc/*/fd", Reason::TimedOut, "more time (processes are read in turns)", unseen);
         }
         if self.owners.cut {
-            gaps.add("proc/*/fd beyond the first", Reason::TimedOut, "fewer file descriptors in one process");
+            gaps.add(
+                "proc/*/fd beyond the first",
+                Reason::TimedOut,
+                topotop_model::locale::gap::FEWER_DESCRIPTORS.english(),
+            );
         }
     }
 }

@@ -187,7 +187,7 @@ impl App {
                 return Vec::new();
             }
             Some(typed) if *typed != resolved.plan.name() => {
-                dialog.note = Some("that is not its name: nothing was done".to_owned());
+                dialog.note = Some(topotop_model::locale::dialog::fix::WRONG_NAME.into());
                 dialog.typed = None;
                 return Vec::new();
             }
@@ -201,7 +201,7 @@ impl App {
     /// Takes it back, where there is something to take back; the dialog shows it.
     pub(super) fn undo_fix(&mut self) -> Vec<Effect> {
         let Some(run) = self.running_mut() else {
-            self.say("nothing was applied here: `topotop fix journal` lists what was");
+            self.say(topotop_model::locale::chrome::NOTHING_TO_UNDO);
             return Vec::new();
         };
         let (number, decides) = (run.number.filter(|_| run.can_undo()), run.undo_decides());
@@ -229,7 +229,7 @@ impl App {
             return vec![Effect::Fix(Order::Confirm(number))];
         }
         let Some(run) = self.running_mut().filter(|run| run.doing == Doing::Watching && !run.keeps) else {
-            self.say("nothing waits to be confirmed");
+            self.say(topotop_model::locale::chrome::NOTHING_TO_CONFIRM);
             return Vec::new();
         };
         run.keeps = true;

@@ -106,7 +106,13 @@ impl Observer {
             lock(&theirs.0).over = true;
             theirs.1.notify_all();
         });
-        Ok(Self { shared, end, thread: Some(thread.map_err(|error| format!("cannot start the sampler: {error}"))?) })
+        Ok(Self {
+            shared,
+            end,
+            thread: Some(
+                thread.map_err(|error| topotop_model::locale::error::NoSampler { error: &error }.to_string())?,
+            ),
+        })
     }
 
     /// Frames and findings so far.

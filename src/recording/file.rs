@@ -49,7 +49,7 @@ pub fn begin(path: &Path) -> Result<Reader, String> {
     let file = File::options().read(true).custom_flags(flags).open(path).map_err(|error| wrong(&error.to_string()))?;
     let metadata = file.metadata().map_err(|error| wrong(&error.to_string()))?;
     if !metadata.is_file() {
-        return Err(wrong("not a regular file: use - to read a recording from standard input"));
+        return Err(wrong(&topotop_model::locale::error::NOT_REGULAR_RECORDING));
     }
     recording::Reader::begin(FileAt(file)).map_err(|error| wrong(&error.to_string()))
 }

@@ -168,7 +168,7 @@ impl Source for Live {
 
     fn record(&mut self, path: &Path) -> Result<(), String> {
         if self.about.captured.is_some() || self.recording.is_some() {
-            return Err("only a live machine can be recorded, one recording at a time".to_owned());
+            return Err(topotop_model::locale::error::ONE_RECORDING.into());
         }
         let ring = lock(&self.shared.ring);
         let past: Vec<Record> = ring.records().cloned().collect();
@@ -243,7 +243,7 @@ impl Thread {
         loop {
             // A defect costs a sample, not the monitor.
             if catch_unwind(AssertUnwindSafe(|| self.sample())).is_err() {
-                let text = "internal error: a sample was dropped (please report it with `topotop capture`)";
+                let text = topotop_model::locale::error::SAMPLE_DROPPED.as_str();
                 *lock(&self.shared.trouble) = Some(text.to_owned());
             }
             wake();

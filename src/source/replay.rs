@@ -97,7 +97,7 @@ impl Clocks {
         match self {
             Self::Unknown => "comparing clocks".to_owned(),
             Self::OneBoot => "same clock (same boot)".to_owned(),
-            Self::Wall => "clocks as set (no clear match)".to_owned(),
+            Self::Wall => topotop_model::locale::replay::CLOCKS_AS_SET.into(),
             Self::Measured(offset, by) => {
                 let percent = offset.confidence * 100.0;
                 format!("clocks {:+.2}s {by} ({percent:.0}% alike)", offset.ns as f64 / 1e9)
@@ -147,7 +147,7 @@ fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn Sampl
         return Ok(Box::new(FileReader::begin(path)?));
     }
     if stdin && std::io::stdin().is_terminal() {
-        return Err("standard input is a terminal: pipe `topotop record -o -` into it or give a file".to_owned());
+        return Err(topotop_model::locale::error::PIPED_RECORDING.into());
     }
     if metadata.is_dir() {
         return Err(format!("{name}: is a directory, not a recording"));
@@ -265,7 +265,7 @@ fn clocks(buffers: &[ReplayBuffer]) -> Clocks {
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
     let builder = std::thread::Builder::new().name(name.to_owned());
-    builder.spawn(work).map(drop).map_err(|error| format!("cannot start a thread: {error}"))
+    builder.spawn(work).map(drop).map_err(|error| topotop_model::locale::error::NoThread { error: &error }.to_string())
 }
 
 impl Drop for Replay {

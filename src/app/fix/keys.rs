@@ -37,7 +37,7 @@ impl App {
             Some(Command::Keep) => return self.keep_fix(),
             Some(Command::CopyCommands) => return self.copy_fix(),
             Some(Command::SetParameters) => self.set_parameters(),
-            Some(Command::Help) => self.say("Esc closes the dialog; ? lists all keys then"),
+            Some(Command::Help) => self.say(topotop_model::locale::chrome::DIALOG_HELP),
             Some(Command::Panel(Action::Open)) => return self.press_fix(),
             Some(Command::Panel(action)) => scroll(dialog, action),
             Some(Command::MinuteBack) => scroll(dialog, Action::PageUp),
@@ -103,11 +103,11 @@ impl App {
         let Some(dialog) = &mut self.fixing else { return Vec::new() };
         let text = dialog.copied();
         if text.is_empty() {
-            dialog.note = Some("it has no command to copy".to_owned());
+            dialog.note = Some(topotop_model::locale::dialog::fix::NO_COMMAND.into());
             return Vec::new();
         }
         let lines = text.lines().count();
-        dialog.note = Some(format!("{lines} lines went to the terminal's clipboard (OSC 52), if it takes them"));
+        dialog.note = Some(topotop_model::locale::dialog::fix::Copied { lines: &lines }.to_string());
         vec![Effect::Copy(text)]
     }
 }

@@ -60,7 +60,7 @@ impl App {
 
     fn planned(&self, typed: &str) -> Result<(BTreeMap<String, String>, Plan), String> {
         let dialog = self.fixing.as_ref().ok_or_else(String::new)?;
-        let fix = dialog.fix().ok_or("nothing is chosen")?;
+        let fix = dialog.fix().ok_or_else(|| topotop_model::locale::dialog::fix::NOTHING_CHOSEN.to_string())?;
         let set = fix.parse_set(typed)?;
         let (rule, subject) = (dialog.rule, &dialog.subject);
         let finding = severity::all(&self.newest.judgement)

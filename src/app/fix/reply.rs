@@ -77,7 +77,7 @@ impl App {
             }
             Reply::Confirmed(_) => {
                 run.deadline_ns = None;
-                self.say("it stays: confirmed");
+                self.say(topotop_model::locale::chrome::FIX_CONFIRMED);
             }
             reply @ Reply::Applied { .. } => return applied(self, reply),
             Reply::Undone { why, whole, items, .. } => {
@@ -87,7 +87,7 @@ impl App {
                 }
                 run.undone = Some(Undone { why: why.clone(), whole, items });
                 if !open {
-                    self.say(format!("the fix was undone: {why}"));
+                    self.say(topotop_model::locale::chrome::FixUndone { why: &why }.to_string());
                 }
                 return vec![self.told(FixState::Undone, why.word())];
             }

@@ -323,7 +323,7 @@ fn what_is_dangerous_is_typed() {
         press(&mut app, KeyCode::Char(c));
     }
     assert_eq!(press(&mut app, KeyCode::Enter), []);
-    assert!(text(&mut app).contains("that is not its name"));
+    assert!(text(&mut app).contains("wrong name"));
     press(&mut app, KeyCode::Enter);
     for c in "eth0".chars() {
         press(&mut app, KeyCode::Char(c));

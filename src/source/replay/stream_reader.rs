@@ -140,7 +140,8 @@ impl SampleReader for StreamReader {
             let received = self.received();
             received.position(sample).map(|at| received.ring.records_for(at))
         };
-        let records = records.ok_or_else(|| lost(format!("sample {sample} is no longer in memory")))?;
+        let records =
+            records.ok_or_else(|| lost(topotop_model::locale::error::SampleGone { sample: &sample }.to_string()))?;
         let window = codec::window(&records).map_err(|error| lost(error.to_string()))?;
         self.base = Some((sample, window.now.clone()));
         Ok(window)
