@@ -1,5 +1,5 @@
 //! Judging one frame of a busy server with 256 CPUs, 2,000 processes and 500 control groups, well and with a few things
-//! sick. It may take 2 ms: the bench fails beyond. Where everything is sick, what it takes is told only.
+//! sick. It may take 2 ms: the bench fails beyond. Where everything is sick, what it takes is only printed.
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a benchmark prints its figures and fails as tests do")]
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ fn main() {
     works(&mut server);
     let well = time("busy", &server, |_, _| ());
     let sick = time("in trouble", &server, partly);
-    // Nobody runs hundreds of Erlang instances that are bound to the same CPUs: only told.
+    // Nobody runs hundreds of Erlang instances that are bound to the same CPUs: only printed.
     time("extreme", &frame, |_, _| ());
     time("all sick", &frame, trouble);
     assert!(well <= MOST && sick <= MOST, "judging a frame took {well:?} and {sick:?}, and may take {MOST:?}");

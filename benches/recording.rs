@@ -1,7 +1,7 @@
 //! What a recording of this machine costs: bytes of a sample, CPU time of watching with recording against watching
 //! without (sampling, deriving, judging: what `check` does), and how long seeking takes. With nothing else going on, with 2,000 sleeping processes and with 200 busy ones.
 //!
-//! `cargo bench --bench recording -- 60` takes 60 samples of each (65 unless told), one a second.
+//! `cargo bench --bench recording -- 60` takes 60 samples of each (65 by default), one a second.
 #![expect(clippy::expect_used, clippy::print_stdout, reason = "a benchmark prints its figures and fails as tests do")]
 
 use rustix::time::{ClockId, clock_gettime};

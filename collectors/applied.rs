@@ -285,12 +285,12 @@ mod tests {
             application(6, "before", "/proc/sys/vm/before", "1", false),
         ];
         let found = rows(&root, &fold(text.concat().as_bytes()), "now");
-        let told: Vec<_> = found
+        let reported: Vec<_> = found
             .iter()
             .map(|row: &Row| (row.target.as_str(), row.wanted.as_str(), row.value.as_deref(), row.applied_boot_ns))
             .collect();
         let expected = [("/proc/sys/vm/gone", "1", None, 4), (vm, "10", Some("60"), 3), (rps, "e", Some("e"), 2)];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         assert_eq!((found[0].rule.as_str(), found[0].subject.as_str()), ("NIC-05", "nic:eth0"));
     }
 }

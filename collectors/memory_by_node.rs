@@ -177,7 +177,7 @@ impl MemoryByNode {
         let Some(known) = self.known.get_mut(&target.pid).filter(|known| known.starttime == target.starttime) else {
             return false;
         };
-        // Who held its lock for long is left in peace for as long again.
+        // Who held its lock for long is not queried for as long again.
         known.asked_at_ns = now_ns.saturating_add(answer.wall_ns.saturating_sub(answer.cpu_ns.saturating_mul(10)));
         if target.what == What::Policy {
             let policy = answer.found.as_ref().ok().and_then(|found| found.policy.as_ref());

@@ -1,5 +1,5 @@
 //! Where threads are while they run on no CPU: those of the busiest processes are looked at five times a second by a
-//! worker, within a budget. What they wait for is told from the system call, in uninterruptible sleep from the kernel
+//! worker, within a budget. What they wait for follows from the system call, in uninterruptible sleep from the kernel
 //! function; of connections it is asked whether an answer is outstanding.
 
 mod call;

@@ -133,7 +133,7 @@ mod tests {
             let [total, hit, stalls] = picked(&whole[..cut.min(whole.len())]);
             prop_assert!(total.is_none_or(|total| total == 12345 * 1024));
             prop_assert!(hit.is_none_or(|hit| hit == 789));
-            // A cut right behind a line cannot be told from a kernel with fewer zones.
+            // A cut right behind a line cannot be distinguished from a kernel with fewer zones.
             prop_assert!(stalls.is_none_or(|stalls| stalls == 55 || whole[..cut].ends_with(b"11\n")));
         }
     }

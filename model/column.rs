@@ -118,7 +118,7 @@ impl Num {
         self.valid.clone_from(&other.valid);
     }
 
-    /// True if 64 rows from a multiple of 64 on are the same, quickly told; what was cleared is kept as zero.
+    /// True if 64 rows from a multiple of 64 on are the same, quick to check; what was cleared is kept as zero.
     pub(crate) fn same_chunk(&self, other: &Self, chunk: usize) -> bool {
         let range = |len: usize| (chunk * 64).min(len)..(chunk * 64 + 64).min(len);
         self.valid.get(chunk) == other.valid.get(chunk)

@@ -6,7 +6,7 @@ use crate::locale::waiting as text;
 use crate::rules::parts;
 use crate::text::printable;
 
-/// The least share of a process's time that is told.
+/// The least share of a process's time that is reported.
 const LEAST: f64 = 0.3;
 /// The fewest samples that say something.
 const SAMPLES: u64 = 10;
@@ -26,7 +26,7 @@ pub struct Waiting<'a> {
     pub wait: &'a WaitShare,
 }
 
-/// The process that bears most of the load and waits; none where nothing was sampled or everything runs.
+/// The process with most of the load that waits; none where nothing was sampled or everything runs.
 pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let sampled = frame.processes.iter().filter(|process| !process.kernel);
     let sampled: Vec<(&Process, f64)> = sampled

@@ -106,7 +106,7 @@ pub struct Status {
     pub now_ns: u64,
     /// What is being recorded.
     pub recording: Option<Recording>,
-    /// What the judge was told.
+    /// Settings of the judge.
     pub judging: topotop_model::judge::Settings,
     /// What is known of the place that fixes would be applied from.
     pub surroundings: topotop_model::fix::Surroundings,

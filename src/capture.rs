@@ -14,7 +14,7 @@ pub struct CaptureArgs {
     /// The archive to write: OUT.tar.zst; - is standard output.
     #[arg(value_name = "OUT.tar.zst")]
     pub output: PathBuf,
-    /// 2 takes a second sample an interval later, so that rates can be told.
+    /// 2 takes a second sample an interval later, for rates.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     pub samples: u8,
     /// Replace names of hosts, processes, control groups and addresses by others, the same ones by the same.

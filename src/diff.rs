@@ -51,7 +51,7 @@ pub struct DiffArgs {
 /// The status where it is not decided whether something changed.
 const OPEN: u8 = 3;
 
-/// One side as it is told of.
+/// One side as it is printed.
 #[derive(Clone, Debug, Default)]
 struct About {
     file: String,

@@ -17,7 +17,7 @@ use topotop_model::fix::Surroundings;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Judgement, Settings};
 
-/// What a writer of data may be told.
+/// Options of a writer of data.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// Keep only so many processes and control groups, the biggest; all of them when none.
@@ -26,7 +26,7 @@ pub struct Options<'a> {
     pub pretty: bool,
     /// What was found, where it was judged.
     pub judgement: Option<&'a Judgement>,
-    /// What the judge was told; the rules' own thresholds when none.
+    /// Settings of the judge; the rules' own thresholds when none.
     pub settings: Option<&'a Settings>,
     /// What is known of the place that fixes would be applied from.
     pub surroundings: Option<&'a Surroundings>,

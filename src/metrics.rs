@@ -55,13 +55,13 @@ pub fn asked(global: &Global, config: &Config) -> Result<Vec<Metric>, String> {
             return Err(text::MetricTwice { name: &metric.name }.to_string());
         }
         match config.metrics.get(&metric.name) {
-            Some(told) => all.push(told.metric(&metric.name, &metric.text)?),
+            Some(settings) => all.push(settings.metric(&metric.name, &metric.text)?),
             None => all.push(metric.clone()),
         }
     }
-    for (name, told) in &config.metrics {
-        if let Some(source) = told.source.as_ref().filter(|_| all.iter().all(|metric| metric.name != *name)) {
-            let metric = told.metric(name, source)?;
+    for (name, settings) in &config.metrics {
+        if let Some(source) = settings.source.as_ref().filter(|_| all.iter().all(|metric| metric.name != *name)) {
+            let metric = settings.metric(name, source)?;
             if let (Source::Command(..), Some(why)) = (&metric.source, &config.foreign) {
                 return Err(text::ForeignCommand { name: &name, why: &why }.to_string());
             }
@@ -92,8 +92,8 @@ mod tests {
                       stale = '2m'\n[metrics.unused]\nunit = 'x'\n";
         let config = Config::parse(config).unwrap();
         let metrics = asked(&parsed(&["--metric", "tps=file:/c"]).global, &config).unwrap();
-        let told: Vec<_> = metrics.iter().map(|metric| (&*metric.name, &*metric.text, &*metric.unit)).collect();
-        assert_eq!(told, [("tps", "file:/c", "tx/s"), ("lag", "file:/b", "")]);
+        let settings: Vec<_> = metrics.iter().map(|metric| (&*metric.name, &*metric.text, &*metric.unit)).collect();
+        assert_eq!(settings, [("tps", "file:/c", "tx/s"), ("lag", "file:/b", "")]);
         assert_eq!((metrics[0].least, metrics[0].gates), (Some(100.0), true));
         assert_eq!((metrics[1].gates, metrics[1].stale), (false, Duration::from_mins(2)));
         let twice = parsed(&["--metric", "tps=file:/c", "--metric", "tps=file:/d"]);

@@ -155,7 +155,7 @@ impl Report<'_> {
         self.checks.iter().flat_map(|check| &check.findings).map(|finding| finding.severity).max()
     }
 
-    /// As `check`: 0 without anything that matters, 1 with something, 2 when it could not be told.
+    /// As `check`: 0 without anything that matters, 1 with something, 2 when that is unknown.
     fn status(&self, args: &PreflightArgs) -> u8 {
         let unread = args.strict && self.checks.iter().any(|check| !check.unchecked.is_empty());
         match (self.worst().is_some_and(|worst| worst >= args.fail_on), self.complete && !unread) {

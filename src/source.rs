@@ -25,7 +25,7 @@ pub struct Sample {
     pub history: Arc<History>,
     /// What is wrong, as far as it was judged.
     pub judgement: Arc<Judgement>,
-    /// What came and went, later than the frame as well: live by the samples' `seq`, in a recording by their numbers.
+    /// Findings that appeared and cleared, later than the frame as well: live by the samples' `seq`, in a recording by their numbers.
     pub timeline: Arc<Timeline>,
 }
 

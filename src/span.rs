@@ -65,7 +65,7 @@ pub fn windows<S: ReadAt>(reader: &mut Reader<S>, (first, last): (u64, u64), mut
     damaged
 }
 
-/// Shows all samples of a span that can be read, with their numbers, until told that it is enough; returns how often
+/// Shows all samples of a span that can be read, with their numbers, until that is enough; returns how often
 /// something could not be read.
 pub fn samples<S: ReadAt>(
     reader: &mut Reader<S>,

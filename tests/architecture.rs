@@ -306,8 +306,8 @@ fn no_test_asserts_on_wall_clock_time() {
             let text = fs::read_to_string(&path).expect("a source file");
             for statement in assertions(&text) {
                 let waits = statement.to_ascii_lowercase().contains("patience");
-                let told = clocks.iter().find(|clock| statement.contains(*clock));
-                assert!(waits || told.is_none(), "{}: {statement}", path.display());
+                let reported = clocks.iter().find(|clock| statement.contains(*clock));
+                assert!(waits || reported.is_none(), "{}: {statement}", path.display());
             }
         }
     }

@@ -22,7 +22,7 @@ struct Full {
     holder: Child,
 }
 
-/// One group at a time: what is found about several may be told in another order.
+/// One group at a time: what is found about several may be listed in another order.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Bytes of its limit.

@@ -390,9 +390,10 @@ fn appended(edit: &mut Edit<'_>, version: u64) {
 }
 
 fn beam(edit: &mut Edit<'_>, pid: u32, cpus: &[u32], bound: bool, load: (f64, f64)) {
-    let told = if bound { "db" } else { "u" };
+    let reported = if bound { "db" } else { "u" };
     let count = cpus.len() as f64;
-    let cells = [("beam_bind_type", told.into()), ("affinity", "0-7".into()), ("threads", (cpus.len() as u64).into())];
+    let cells =
+        [("beam_bind_type", reported.into()), ("affinity", "0-7".into()), ("threads", (cpus.len() as u64).into())];
     edit.process(pid, "beam.smp", (load.0 * count, load.1 * count), &cells);
     for (number, cpu) in cpus.iter().enumerate() {
         let comm = format!("erts_sched_{}", number + 1);
@@ -480,9 +481,9 @@ fn loud(samples: impl Iterator<Item = Snapshot>, silent: &[&str]) -> Vec<String>
             finding.severity >= Severity::Warning || named
         };
         for finding in judgement.all().iter().filter(unwanted) {
-            let told = format!("{} {} {}", finding.rule.id, finding.severity.name(), finding.title());
+            let reported = format!("{} {} {}", finding.rule.id, finding.severity.name(), finding.title());
             if !loud.iter().any(|known| known.contains(finding.rule.id.as_str())) {
-                loud.push(format!("{second} s: {told}"));
+                loud.push(format!("{second} s: {reported}"));
             }
         }
     }
@@ -494,7 +495,7 @@ fn healthy_machines_stay_quiet_however_they_look() {
     let mut wrong = Vec::new();
     for Negative { id, what, silent, live } in NEGATIVES {
         let samples = (0..=VALID).map(|second| sample(second, (1_000 + second) * SECOND_NS, live));
-        wrong.extend(loud(samples, silent).into_iter().map(|told| format!("{id}, {what}: {told}")));
+        wrong.extend(loud(samples, silent).into_iter().map(|reported| format!("{id}, {what}: {reported}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -91,10 +91,10 @@ fn watch(seconds: u64) -> (Vec<Value>, Value) {
     (lines, summary)
 }
 
-/// The findings of a rule in a document, among them those that are told under others by name only.
+/// The findings of a rule in a document, among them those that are grouped below others by name only.
 fn findings<'a>(document: &'a Value, rule: &'a str, subject: &'a str) -> impl Iterator<Item = &'a Value> {
     let all = document["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let about = move |finding: &&Value| finding["subject"].as_str().is_some_and(|told| told.contains(subject));
+    let about = move |finding: &&Value| finding["subject"].as_str().is_some_and(|reported| reported.contains(subject));
     all.iter().filter(move |finding| finding["rule"] == rule).filter(about)
 }
 
@@ -151,8 +151,8 @@ fn bound_erlang_nodes_collide() {
     drop(trouble);
     let (_trouble, _) = erlang("u").expect("Erlang");
     let (documents, summary) = watch(14);
-    let told = documents.iter().any(|document| findings(document, "BEAM-01", "").next().is_some());
-    assert!(!told, "{summary}");
+    let reported = documents.iter().any(|document| findings(document, "BEAM-01", "").next().is_some());
+    assert!(!reported, "{summary}");
 }
 
 /// Four groups at once: one full of page cache and left alone, one that reads what does not fit, one that only appends,
@@ -188,7 +188,7 @@ fn page_cache_is_told_from_pain() {
     let (documents, summary) = watch(58);
     let loud = |name: &str| -> Vec<String> {
         let all = documents.iter().flat_map(|document| document["findings"].as_array().into_iter().flatten());
-        let about = all.filter(|finding| finding["subject"].as_str().is_some_and(|told| told.ends_with(name)));
+        let about = all.filter(|finding| finding["subject"].as_str().is_some_and(|reported| reported.ends_with(name)));
         about.filter(|finding| finding["severity"] != "info").map(|finding| finding["title"].to_string()).collect()
     };
     assert!(loud("-still").is_empty(), "{:?}", loud("-still"));
@@ -198,22 +198,22 @@ fn page_cache_is_told_from_pain() {
     forecast(&documents, &summary);
 }
 
-/// Every time to the limit that was told from 20 to 120 seconds before the kill was right within a quarter.
+/// Every forecast of the time to the limit from 20 to 120 seconds before the kill was right within a quarter.
 fn forecast(documents: &[Value], summary: &Value) {
     let killed = documents.iter().position(|document| findings(document, "MEM-04", "-grow").next().is_some());
     let killed = killed.unwrap_or_else(|| panic!("nothing was killed: {summary}"));
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (at, document) in documents.iter().enumerate().take(killed) {
         let left = (killed - at) as f64;
         if let Some(seconds) =
             findings(document, "MEM-03", "-grow").next().and_then(|finding| number(finding, "seconds"))
         {
-            told.push((left, seconds));
+            reported.push((left, seconds));
         }
     }
-    eprintln!("time to the limit, as it was and as it was told: {told:?}");
-    let early: Vec<&(f64, f64)> = told.iter().filter(|(left, _)| (20.0..=120.0).contains(left)).collect();
-    assert!(!early.is_empty(), "no forecast in time: {told:?}, killed in sample {killed}");
+    eprintln!("time to the limit, real and forecast: {reported:?}");
+    let early: Vec<&(f64, f64)> = reported.iter().filter(|(left, _)| (20.0..=120.0).contains(left)).collect();
+    assert!(!early.is_empty(), "no forecast in time: {reported:?}, killed in sample {killed}");
     assert!(early.iter().all(|(left, seconds)| (seconds - left).abs() <= 0.25 * left), "{early:?}");
 }
 
@@ -241,15 +241,15 @@ fn the_same_imbalance_is_told_without_load_and_a_warning_under_load() {
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let replay = Command::new(TOPOTOP).args(["replay", &path, "--format", "jsonl"]).output().expect("it runs");
     let documents = String::from_utf8(replay.stdout).expect("text");
-    let mut told: Vec<(bool, String)> = Vec::new();
+    let mut reported: Vec<(bool, String)> = Vec::new();
     for document in documents.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
         let load = document["metrics"][0]["shows_load"] == true;
         let found = findings(&document, "CPU-03", "cpu:0").next().map(|finding| finding["severity"].to_string());
-        told.extend(found.map(|severity| (load, severity)));
+        reported.extend(found.map(|severity| (load, severity)));
     }
-    // The judge goes by the last ten samples: what is told at the end of each part is meant.
-    let last_without = told.iter().rfind(|(load, _)| !load).map(|(_, severity)| severity.as_str());
-    let last_under = told.last().filter(|(load, _)| *load).map(|(_, severity)| severity.as_str());
-    assert_eq!(last_without, Some("\"info\""), "{told:?}");
-    assert!(matches!(last_under, Some("\"warning\"" | "\"critical\"")), "{told:?}");
+    // The judge goes by the last ten samples: the state at the end of each part counts.
+    let last_without = reported.iter().rfind(|(load, _)| !load).map(|(_, severity)| severity.as_str());
+    let last_under = reported.last().filter(|(load, _)| *load).map(|(_, severity)| severity.as_str());
+    assert_eq!(last_without, Some("\"info\""), "{reported:?}");
+    assert!(matches!(last_under, Some("\"warning\"" | "\"critical\"")), "{reported:?}");
 }

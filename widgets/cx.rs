@@ -39,11 +39,11 @@ pub struct Cx<'a> {
     pub history: &'a History,
     /// What is wrong, as far as it was judged.
     pub judgement: &'a Judgement,
-    /// What came and went, later than the frame as well.
+    /// Findings that appeared and cleared, later than the frame as well.
     pub timeline: &'a Timeline,
     /// What was done to the machine.
     pub marks: &'a [Mark],
-    /// What the judge was told: thresholds that are not the rules' own.
+    /// Settings of the judge: thresholds that are not the rules' own.
     pub settings: &'a Settings,
     /// What is known of the place that fixes would be applied from.
     pub surroundings: &'a Surroundings,

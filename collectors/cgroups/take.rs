@@ -73,7 +73,7 @@ impl Io<'_> {
         });
     }
 
-    /// Says what limits of a kind there are: no device that is not told of has one.
+    /// Says what limits of a kind there are: a device that is not listed has none.
     pub(super) fn limits<const N: usize>(
         &mut self,
         columns: fn(&mut CgroupIo) -> [&mut Num; N],

@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn names_tell_kinds_and_disks() {
         let kinds = ["dm-3", "md127", "md_d0", "loop7", "zram0", "ram1", "sr0", "sda", "nvme0n1", "vda", "mdx"];
-        let told = kinds.map(kind);
-        assert_eq!(told, ["dm", "md", "md", "loop", "zram", "ram", "rom", "disk", "disk", "disk", "disk"]);
+        let reported = kinds.map(kind);
+        assert_eq!(reported, ["dm", "md", "md", "loop", "zram", "ram", "rom", "disk", "disk", "disk", "disk"]);
         let all = ["sda", "nvme0n1", "dm-1", "loop1", "md126", "cciss/c0d0", "sdap"].into();
         let parents = ["sda1", "nvme0n1p12", "dm-10", "loop10", "md126p1", "cciss/c0d0p1", "xvda1", "sdap3", "sda"];
         let found = parents.map(|name| parent(name, &all));

@@ -72,10 +72,10 @@ mod tests {
             31 27 8:17 / /old rw - ext4 /dev/sdb1 rw\n32 27 8:33 / /old rw - xfs /dev/sdc1 rw\n33 x\n34 27 8:1";
         let (all, bad) = mountinfo(text);
         assert_eq!(bad, 2);
-        let told: Vec<_> =
+        let reported: Vec<_> =
             all.iter().map(|m| (m.dev, String::from_utf8_lossy(&m.path), String::from_utf8_lossy(&m.fs))).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 (device(254, 1), "/".into(), "ext4".into()),
                 (None, "/data one".into(), "btrfs".into()),

@@ -141,7 +141,7 @@ impl Facts {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one file in two spellings and how its absence is told")]
+    #[expect(clippy::too_many_arguments, reason = "one file in two spellings and how its absence is reported")]
     fn set(
         &mut self,
         root: &Root,

@@ -206,17 +206,18 @@ impl Looker {
             }
             Waits::Events(..) => {
                 let found = self.peers.of_process(target.process);
-                let told = found.map(|(connection, state)| ((Arc::clone(&connection.name), connection.port()), state));
-                connected(told, at);
+                let peer_state =
+                    found.map(|(connection, state)| ((Arc::clone(&connection.name), connection.port()), state));
+                connected(peer_state, at);
             }
             Waits::Descriptor => {
                 let link = self.link(target.process, arguments[0]);
                 (at.target, at.object) = (link.kind, link.inode);
                 if link.kind == "socket" {
                     let found = link.inode.and_then(|inode| self.peers.of_socket(target.process, inode));
-                    let told =
+                    let peer_state =
                         found.map(|(connection, state)| ((Arc::clone(&connection.name), connection.port()), state));
-                    connected(told, at);
+                    connected(peer_state, at);
                     // By its peer many connections are one.
                     at.object = if at.peer.is_some() { None } else { at.object };
                 } else if matches!(link.kind, "file" | "") {
@@ -272,8 +273,8 @@ impl Looker {
 }
 
 /// Says what a connection waits for.
-fn connected(told: Option<(End, Option<u8>)>, at: &mut At) {
-    if let Some((peer, state)) = told {
+fn connected(peer_state: Option<(End, Option<u8>)>, at: &mut At) {
+    if let Some((peer, state)) = peer_state {
         (at.peer, at.outstanding) = (Some(peer), state);
     }
 }

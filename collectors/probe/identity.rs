@@ -164,7 +164,7 @@ mod tests {
         let group = Identity::Cgroup { directory: "/sys/fs/cgroup/a".into(), inode: 0 };
         let group = filled(&root, &group);
         assert!(matches!(group, Identity::Cgroup { inode, .. } if inode != 0));
-        let told = |identity: &Identity| same(&root, identity).err();
+        let reported = |identity: &Identity| same(&root, identity).err();
         for identity in [
             process(7, 880),
             nic("eth0", 2, "52:54:00:00:00:01"),
@@ -175,7 +175,7 @@ mod tests {
             group.clone(),
             Identity::Host,
         ] {
-            assert_eq!(told(&identity), None, "{identity}");
+            assert_eq!(reported(&identity), None, "{identity}");
         }
         let others = [
             (process(7, 881), "process 7 has exited, its PID now belongs to a) b"),
@@ -191,9 +191,9 @@ mod tests {
             (disk("sdc", "8:32"), "sdc is gone"),
         ];
         for (identity, text) in others {
-            assert_eq!(told(&identity).as_deref(), Some(text));
+            assert_eq!(reported(&identity).as_deref(), Some(text));
         }
         let again = Identity::Cgroup { directory: "/sys/fs/cgroup/a".into(), inode: 1 };
-        assert_eq!(told(&again).as_deref(), Some("/sys/fs/cgroup/a was removed and created again"));
+        assert_eq!(reported(&again).as_deref(), Some("/sys/fs/cgroup/a was removed and created again"));
     }
 }

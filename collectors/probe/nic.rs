@@ -10,13 +10,13 @@ use topotop_model::Reason;
 /// `combined 4`, `rx 2 tx 2`: the kinds that the driver has.
 pub(super) fn channels(root: &Root, nic: &str) -> Result<String, Unread> {
     let channels = asked(root, nic, "ethtool -l", ethtool::channels)?;
-    told(nic, [("combined", channels.combined), ("rx", channels.rx), ("tx", channels.tx)])
+    formatted(nic, [("combined", channels.combined), ("rx", channels.rx), ("tx", channels.tx)])
 }
 
 /// `rx 1024 tx 1024`.
 pub(super) fn rings(root: &Root, nic: &str) -> Result<String, Unread> {
     let Channels { rx, tx, .. } = asked(root, nic, "ethtool -g", ethtool::rings)?;
-    told(nic, [("rx", rx), ("tx", tx), ("", (0, 0))])
+    formatted(nic, [("rx", rx), ("tx", tx), ("", (0, 0))])
 }
 
 /// `equal 4` where the queues take turns, else `queue*entries` in order.
@@ -35,7 +35,7 @@ fn asked<T>(root: &Root, nic: &str, by: &str, ask: fn(&str) -> Result<T, Reason>
     })
 }
 
-fn told(nic: &str, kinds: [(&str, (u32, u32)); 3]) -> Result<String, Unread> {
+fn formatted(nic: &str, kinds: [(&str, (u32, u32)); 3]) -> Result<String, Unread> {
     let known = kinds.iter().filter(|(_, (_, most))| *most > 0);
     let text: Vec<String> = known.map(|(kind, (now, _))| format!("{kind} {now}")).collect();
     if text.is_empty() {

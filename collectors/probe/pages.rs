@@ -38,10 +38,10 @@ mod tests {
             7f00 bind:3 anon=16 dirty=16 N0=4 N3=12 kernelpagesize_kB=4\n";
         std::fs::write(at.join("numa_maps"), maps).expect("written");
         let root = Root::at(dir.path()).expect("a root");
-        let told = |starttime| values(&root, &Target::Pages { pid: 7, starttime });
-        assert_eq!(told(880).expect("values"), [(String::new(), "0:16384 3:49152".to_owned())]);
-        assert_eq!(told(881).expect_err("another").why, "process 7 has exited");
+        let reported = |starttime| values(&root, &Target::Pages { pid: 7, starttime });
+        assert_eq!(reported(880).expect("values"), [(String::new(), "0:16384 3:49152".to_owned())]);
+        assert_eq!(reported(881).expect_err("another").why, "process 7 has exited");
         std::fs::remove_file(at.join("numa_maps")).expect("removed");
-        assert_eq!(told(880).expect_err("no such file").needs, "CONFIG_NUMA");
+        assert_eq!(reported(880).expect_err("no such file").needs, "CONFIG_NUMA");
     }
 }

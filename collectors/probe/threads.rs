@@ -133,8 +133,8 @@ mod tests {
         std::fs::create_dir_all(dir.path().join("proc/7/task/12")).expect("made");
         let root = Root::at(dir.path()).expect("a root");
         let target = |starttime| Target::Affinity { pid: 7, starttime };
-        let told = values(&root, &target(880)).expect("values");
-        assert_eq!(told, [("7@880".to_owned(), "0-3,8".to_owned()), ("8@880".to_owned(), "0".to_owned())]);
+        let reported = values(&root, &target(880)).expect("values");
+        assert_eq!(reported, [("7@880".to_owned(), "0-3,8".to_owned()), ("8@880".to_owned(), "0".to_owned())]);
         assert_eq!(values(&root, &target(881)).expect_err("another one").why, "process 7 has exited");
     }
 
@@ -156,7 +156,7 @@ mod tests {
         let mut bytes = Vec::new();
         root.read("proc/self/stat", &mut bytes).expect("read");
         let starttime = crate::processes::stat::parse(&bytes).expect("a line").starttime;
-        let told = values(&root, &Target::Affinity { pid: std::process::id(), starttime }).expect("values");
-        assert!(told.iter().any(|(key, _)| key.starts_with(&format!("{}@", std::process::id()))), "{told:?}");
+        let reported = values(&root, &Target::Affinity { pid: std::process::id(), starttime }).expect("values");
+        assert!(reported.iter().any(|(key, _)| key.starts_with(&format!("{}@", std::process::id()))), "{reported:?}");
     }
 }

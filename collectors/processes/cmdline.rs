@@ -61,7 +61,7 @@ fn bind_type<'a>(args: impl Iterator<Item = &'a [u8]>) -> &'static str {
     let mut args = args.take_while(|arg| *arg != b"--").peekable();
     while let Some(arg) = args.next() {
         let Some(flag) = arg.strip_prefix(b"-").or_else(|| arg.strip_prefix(b"+")) else { continue };
-        let (value, told) = if let Some(value) = flag.strip_prefix(b"sbt") {
+        let (value, reported) = if let Some(value) = flag.strip_prefix(b"sbt") {
             (value, &mut set)
         } else if let Some(value) = flag.strip_prefix(b"stbt") {
             (value, &mut tried)
@@ -71,7 +71,7 @@ fn bind_type<'a>(args: impl Iterator<Item = &'a [u8]>) -> &'static str {
         let value = if value.is_empty() { args.peek().copied().unwrap_or_default() } else { value };
         let known = BIND_TYPES.iter().find(|name| **name == value);
         if let Some(name) = known.and_then(|name| std::str::from_utf8(name).ok()) {
-            *told = name;
+            *reported = name;
         }
     }
     if set.is_empty() { tried } else { set }

@@ -1,4 +1,4 @@
-//! Processes that used no CPU, told by exclusion: what `/proc/stat` gained is what the processes that were read gained,
+//! Processes that used no CPU, found by exclusion: what `/proc/stat` gained is what the processes that were read gained,
 //! so the others need not be read. On an idle machine that saves most of a sample's cost.
 
 use topotop_model::{Draft, Table};

@@ -20,7 +20,7 @@ const MOST_SOCKETS: usize = 16_384;
 const MOST_LISTENERS: usize = 4096;
 const MOST_PEERS: usize = 256;
 const MOST_PEERS_EACH: usize = 8;
-/// The most connections that are told one by one.
+/// The most connections that are listed one by one.
 const MOST_CONNECTIONS: usize = 2048;
 
 /// What to read.

@@ -222,16 +222,19 @@ pub(super) mod tests {
         let socket = found[0];
         assert_eq!((socket.local.1, socket.remote.1, socket.inode), (40_000, 5432, 77));
         assert_eq!(socket.remote.0.to_string(), "10.0.0.2");
-        let told = socket.info.expect("an info");
-        assert_eq!((told.unacked, told.rtt_us, told.min_rtt_us), (3, 250, None));
-        assert_eq!((told.counters[0], told.counters[1], told.counters[3]), (Some(9), Some(1000), Some(20)));
+        let reported = socket.info.expect("an info");
+        assert_eq!((reported.unacked, reported.rtt_us, reported.min_rtt_us), (3, 250, None));
+        assert_eq!((reported.counters[0], reported.counters[1], reported.counters[3]), (Some(9), Some(1000), Some(20)));
     }
 
     #[test]
     fn an_old_kernel_tells_less() {
         let (found, end) = read(&connection(&[0; 104]));
-        let told = found[0].info.expect("an info");
-        assert_eq!((told.counters[0], told.counters[1], told.min_rtt_us, end), (Some(0), None, None, End::More));
+        let reported = found[0].info.expect("an info");
+        assert_eq!(
+            (reported.counters[0], reported.counters[1], reported.min_rtt_us, end),
+            (Some(0), None, None, End::More)
+        );
         assert_eq!(read(&connection(&[0; 20])).0[0].info, None);
     }
 

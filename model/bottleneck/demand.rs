@@ -7,7 +7,7 @@ use crate::rules::parts::is_below;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Share of all demand from which on an application bears load.
+/// Share of all demand from which on an application counts as loaded.
 const BEARS: f64 = 0.1;
 /// Cores below which a process does not count.
 const LEAST: f64 = 0.002;
@@ -22,7 +22,7 @@ pub(super) struct Task<'a> {
     pub(super) wait: Option<f64>,
     /// Cores' worth of uninterruptible sleep.
     pub(super) blocked: f64,
-    /// Its application bears load.
+    /// Its application is loaded.
     pub(super) bears: bool,
 }
 

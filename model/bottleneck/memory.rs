@@ -70,7 +70,7 @@ fn of_group(inputs: &Inputs<'_>, group: &Cgroup, memory: &CgroupMemory, against:
     // Without load nothing is lost.
     let bears = sum.bears || sum.demand() >= 0.1 * inputs.demand.total;
     let wait = wait.map(|wait| if bears { wait } else { 0.0 });
-    // What cannot be told of one that is full.
+    // What is unknown of one that is full.
     member.suspect = member.enters && wait.is_none();
     let member = member.about(Subject::Cgroup(Arc::clone(&group.path)), &group_name(group));
     let full = member.enters && wait.is_some_and(|wait| wait < super::resource::WAIT);

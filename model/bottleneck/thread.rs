@@ -61,7 +61,7 @@ fn one(inputs: &Inputs<'_>, hot: &Hot<'_>) -> Member {
     let subject = Subject::Process(hot.process.pid, hot.process.starttime);
     let mut member = Member::between(ResourceKind::Thread, hot.cores.min(1.0), FULL.0, FULL.1);
     member.resource.tid = Some(hot.tid);
-    // Where every CPU is full, another thread would not help; what bears no load limits nobody.
+    // Where every CPU is full, another thread would not help; a thread without load limits nothing.
     let bears = inputs.demand.bearing().any(|task| task.subject() == subject);
     let idle = utilisation(inputs.frame, None).is_none_or(|share| share < CPUS);
     // Most of the time that it is charged with are interrupts: those limit.

@@ -28,7 +28,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     for cgroup in &mut frame.cgroups {
         memory::time_to_limit(cgroup);
         if let Some(memory) = cgroup.memory.as_mut().filter(|_| old) {
-            // Told once, when it was read.
+            // Counted once, when it was read.
             memory.oom_kills_gained = memory.oom_kills_gained.map(|_| 0);
         }
     }

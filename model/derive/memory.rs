@@ -53,7 +53,7 @@ fn machine(window: &Window) -> Memory {
         pswpout_per_second: pair.rate(slot, |memory| &memory.pswpout),
         cached_growth_bytes_per_second: pair.slope(slot, |memory| &memory.cached_bytes),
         oom_kills: table.oom_kill.get(slot),
-        // Told once, when it was read.
+        // Counted once, when it was read.
         oom_kills_gained: pair.gain(slot, |memory| &memory.oom_kill).map(|kills| if old { 0 } else { kills }),
         numa_hint_local_ratio: ratio(local, faults),
         numa_hint_faults_per_second: pair.rate(slot, |memory| &memory.numa_hint_faults),
@@ -197,12 +197,12 @@ mod tests {
             snapshot.stamp.mono_ns = at_ns;
             snapshot
         };
-        let told = |second: u64| {
+        let reported = |second: u64| {
             let mut last = kills(2_000_000_000, 8);
             last.stamp.mono_ns = second * 1_000_000_000;
             frame(vec![kills(1_000_000_000, 7), last]).memory.oom_kills_gained
         };
-        assert_eq!((told(2), told(3)), (Some(1), Some(0)));
+        assert_eq!((reported(2), reported(3)), (Some(1), Some(0)));
     }
 
     #[test]

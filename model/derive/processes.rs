@@ -181,7 +181,7 @@ fn place(process: &mut Process, threads: &[Thread], frame: &Frame) {
     let looked_at = threads.iter().filter_map(|thread| Some((thread.cpu_cores?, thread.demand_cores?)));
     let (ran, wanted) = looked_at.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     if threads.len() > 1 {
-        // Threads that came and went in between were not seen: what is left must make up most of the whole.
+        // Threads that started and ended in between were not seen: what is left must make up most of the whole.
         let covered = wanted > 0.0 && process.cpu_cores.is_none_or(|cores| ran >= cores / 2.0);
         process.wait_share = covered.then(|| (1.0 - ran / wanted).clamp(0.0, 1.0));
     }

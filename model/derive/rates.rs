@@ -11,7 +11,7 @@ pub(super) fn interval(window: &Window) -> Option<f64> {
     Some(elapsed as f64 / 1e9)
 }
 
-/// True where a section is of an earlier sample than the newest: what it gained was told then.
+/// True where a section is of an earlier sample than the newest: what it gained was counted then.
 pub(super) fn is_old<T>(window: &Window, section: &Section<T>) -> bool {
     section.read_at_ns < window.now.stamp.mono_ns
 }

@@ -4,7 +4,7 @@ use crate::frame::{CpuShares, Frame, Process, Thread};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The setting that turns delay accounting on; kernels without it (before Linux 5.14) have it on unless told otherwise.
+/// The setting that turns delay accounting on; kernels without it (before Linux 5.14) have it on by default.
 const DELAY_ACCOUNTING: &str = "kernel.task_delayacct";
 
 pub(super) fn derive(frame: &mut Frame) {

@@ -90,8 +90,8 @@ fn same_subject(rows: &mut [Row]) {
     let mut heads: HashMap<Subject, usize> = HashMap::new();
     for (at, row) in changed(rows).filter(|(_, row)| row.subject != Subject::Host) {
         // Of two that weigh alike the one that is better or worse says more.
-        let told = |row: &Row| if row.verdict == Verdict::Changed { 1.0 } else { 1.25 };
-        let weight = |at: usize| rows.get(at).map_or(0.0, |row| row.weight * told(row));
+        let reported = |row: &Row| if row.verdict == Verdict::Changed { 1.0 } else { 1.25 };
+        let weight = |at: usize| rows.get(at).map_or(0.0, |row| row.weight * reported(row));
         let head = heads.entry(row.subject.clone()).or_insert(at);
         // One that stands under another subject already brings the rest along.
         let rank = |at: usize| (rows.get(at).is_some_and(|row| row.under.is_some()), weight(at));

@@ -87,7 +87,7 @@ pub(super) fn changes(before: &Side, after: &Side) -> (Vec<FactChange>, usize) {
 }
 
 /// True for a setting that only one side has and whose absence says nothing: what carries it came, went or was not
-/// read, which is told elsewhere or not known.
+/// read, which is reported elsewhere or unknown.
 fn one_sided(key: &(Subject, String), was: Option<&String>, is: Option<&String>, ends: (&Settings, &Settings)) -> bool {
     if was.is_some() && is.is_some() {
         return false;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A finding that was open for less than this share of a side's samples says nothing of the side.
 const LEAST_SHARE: f64 = 0.05;
-/// Findings that are told apart on a side.
+/// Findings that are distinguished on a side.
 const MAX_FOUND: usize = 1024;
 
 /// A finding of a side.
@@ -155,7 +155,7 @@ mod tests {
         side
     }
 
-    fn told(changes: &FoundChanges) -> [Vec<String>; 4] {
+    fn reported(changes: &FoundChanges) -> [Vec<String>; 4] {
         [&changes.gone, &changes.new, &changes.both, &changes.unknown]
             .map(|list| list.iter().map(|found| format!("{} {}", found.rule.id.as_str(), found.subject)).collect())
     }
@@ -169,7 +169,7 @@ mod tests {
         let after = side(60, false, |sample| if sample > 9 { vec![java(8), disk()] } else { vec![] });
         let changes = FoundChanges::of(&before, &after);
         assert_eq!(
-            told(&changes),
+            reported(&changes),
             [
                 vec!["NIC-01 nic:eth0".to_owned()],
                 vec!["IO-01 disk:sda".to_owned()],
@@ -178,7 +178,7 @@ mod tests {
             ]
         );
         assert!(changes.is_change() && (changes.gone[0].samples, changes.gone[0].of) == (50, 60));
-        // What is worth knowing and no more is no change to be told by a status.
+        // What is worth knowing and no more is no change for an exit status.
         let mut lesser = changes.clone();
         lesser.gone.clear();
         assert!(!lesser.is_change());
@@ -186,7 +186,7 @@ mod tests {
         let burst = side(60, false, |sample| if sample == 3 { vec![nic()] } else { vec![] });
         assert!(!FoundChanges::of(&burst, &after).gone.iter().any(|found| found.rule.id.as_str() == "NIC-01"));
         let blind = side(60, true, |_| vec![]);
-        assert_eq!(told(&FoundChanges::of(&before, &blind))[3].len(), 2);
-        assert_eq!(told(&FoundChanges::of(&before, &before)).map(|list| list.len()), [0, 0, 2, 0]);
+        assert_eq!(reported(&FoundChanges::of(&before, &blind))[3].len(), 2);
+        assert_eq!(reported(&FoundChanges::of(&before, &before)).map(|list| list.len()), [0, 0, 2, 0]);
     }
 }

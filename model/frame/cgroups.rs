@@ -180,7 +180,7 @@ pub struct Container {
     pub id: Arc<str>,
     /// `docker`, `containerd`, `cri-o`, `podman`, `libvirt`, `lxc`, `systemd-nspawn`.
     pub runtime: Arc<str>,
-    /// What told the names.
+    /// Source of the names.
     pub name_source: Arc<str>,
 }
 

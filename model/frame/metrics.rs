@@ -16,7 +16,7 @@ pub struct Metric {
     pub name: Arc<str>,
     /// The number, of a counter its rate per second; none when none came for long.
     pub value: Option<f64>,
-    /// Its unit; empty when nothing was said.
+    /// Its unit; empty when it is not set.
     pub unit: Arc<str>,
     /// Where it comes from, as the user wrote it; hostile.
     #[serde_with(skip_apply)]

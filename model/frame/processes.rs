@@ -142,7 +142,7 @@ pub struct AffinityGroup {
     pub count: u32,
 }
 
-/// Which rung of the ladder told where memory is.
+/// Source of the memory by node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -183,7 +183,7 @@ pub struct ProcessMemory {
     #[serde_with(skip_apply)]
     #[serde(with = "ById::<u64>", skip_serializing_if = "Vec::is_empty")]
     pub file_by_node: Vec<(u32, u64)>,
-    /// What told it.
+    /// Source of it.
     #[serde(rename = "memory_source")]
     pub source: MemorySource,
     /// Half the width of the 95 % interval of a node's share; zero when exact.

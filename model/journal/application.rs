@@ -49,12 +49,12 @@ pub struct ItemState {
 }
 
 impl ItemState {
-    /// Of which nothing is told yet.
+    /// Of which nothing is known yet.
     pub fn new(item: Item) -> Self {
         Self { item, wrote: None, put_back: None }
     }
 
-    /// True where its write was told to have gone well.
+    /// True where its write was reported as successful.
     pub fn is_written(&self) -> bool {
         self.wrote.as_ref().is_some_and(|outcome| outcome.error.is_none())
     }
@@ -67,8 +67,8 @@ impl ItemState {
     /// What it reads as while the fix is in force: as it was read back last, or what was to be written where nothing
     /// tells.
     pub fn expected(&self) -> &str {
-        let mut told = [&self.put_back, &self.wrote].into_iter().flatten();
-        told.find_map(|outcome| outcome.value.as_deref()).unwrap_or(&self.item.new)
+        let mut outcomes = [&self.put_back, &self.wrote].into_iter().flatten();
+        outcomes.find_map(|outcome| outcome.value.as_deref()).unwrap_or(&self.item.new)
     }
 }
 

@@ -35,7 +35,7 @@ impl Journal {
     }
 }
 
-/// Reads a journal. Whatever is in it, what is whole is told; the order of lines is believed, their clocks are not.
+/// Reads a journal. Whatever is in it, whole lines are reported; the order of lines is believed, their clocks are not.
 pub fn fold(bytes: &[u8]) -> Journal {
     let mut journal = Journal { next: 1, ..Journal::default() };
     let mut places: BTreeMap<u64, usize> = BTreeMap::new();
@@ -334,7 +334,7 @@ mod tests {
         ) {
             let all: Vec<(u64, Entry)> = lines;
             let good = fold(text(&all).as_bytes());
-            // Garbage on lines of its own, between lines: all that is whole is told.
+            // Garbage on lines of its own, between lines: every whole line is reported.
             let at = place.index(all.len() + 1);
             let (before, after) = all.split_at(at);
             let mut bytes = text(before).into_bytes();

@@ -199,7 +199,7 @@ impl RecordedFindings {
         self.findings.is_empty()
     }
 
-    /// What came and went.
+    /// Findings that appeared and cleared.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }

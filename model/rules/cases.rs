@@ -252,7 +252,7 @@ struct Case {
 struct Quiet {
     rule: &'static str,
     what: &'static str,
-    told: bool,
+    reported: bool,
     well: fn(&mut Frame, u64),
 }
 
@@ -286,8 +286,8 @@ pub(crate) fn sick(rule: &str, change: impl Fn(&mut Frame)) -> (Frame, Finding) 
         change(frame);
         last = frame.clone();
     });
-    let told: Vec<_> = judgement.findings.iter().map(Finding::title).collect();
-    (last, find(&judgement.findings, rule).unwrap_or_else(|| panic!("{rule} among {told:?}")).clone())
+    let reported: Vec<_> = judgement.findings.iter().map(Finding::title).collect();
+    (last, find(&judgement.findings, rule).unwrap_or_else(|| panic!("{rule} among {reported:?}")).clone())
 }
 
 #[test]
@@ -306,11 +306,11 @@ fn every_rule_fires_where_it_should() {
             continue;
         };
         let judgement = judged_by(rule.id.as_str(), case.sick);
-        let told: Vec<_> =
+        let reported: Vec<_> =
             judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), finding.title())).collect();
         let found = find(&judgement.findings, rule.id.as_str()).map(|finding| (finding.title(), finding.severity));
         if found != Some((case.says.to_owned(), case.severity)) || judgement.findings.len() != 1 {
-            wrong.push(format!("{}: {found:?} among {told:?}", rule.id.as_str()));
+            wrong.push(format!("{}: {found:?} among {reported:?}", rule.id.as_str()));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -321,19 +321,19 @@ fn every_rule_fires_where_it_should() {
 fn every_finding_reads_well() {
     for case in cases() {
         let judgement = judged_by(case.rule, case.sick);
-        let told = find(&judgement.findings, case.rule).map(|finding| report::in_full(finding, "00:00:01 UTC"));
-        insta::assert_snapshot!(case.rule, told.unwrap_or_default());
+        let reported = find(&judgement.findings, case.rule).map(|finding| report::in_full(finding, "00:00:01 UTC"));
+        insta::assert_snapshot!(case.rule, reported.unwrap_or_default());
     }
 }
 
 #[test]
 fn what_only_looks_sick_is_no_finding() {
     let mut wrong = Vec::new();
-    for Quiet { rule, what, told, well } in quiet() {
+    for Quiet { rule, what, reported, well } in quiet() {
         let judgement = judged_by(rule, *well);
         let loud: Vec<String> =
             judgement.findings.iter().filter(|finding| finding.severity > Severity::Info).map(Finding::title).collect();
-        if find(&judgement.findings, rule).is_some() != *told || !loud.is_empty() {
+        if find(&judgement.findings, rule).is_some() != *reported || !loud.is_empty() {
             let all: Vec<String> = judgement.findings.iter().map(Finding::title).collect();
             wrong.push(format!("{rule}, {what}: {all:?}, loud are {loud:?}"));
         }
@@ -379,8 +379,8 @@ fn every_rule_has_a_sick_a_quiet_and_a_hidden_machine() {
     for rule in rules::ALL {
         let fires = cases().any(|case| case.rule == rule.id.as_str());
         let rests = stands(&well, rule.id.as_str()) == Some(Standing::Quiet);
-        let told = |standing: Option<Standing>| matches!(standing, Some(Standing::NotChecked(rows)) if rows.iter().all(|row| !row.reason.is_empty()));
-        let denied = told(stands(&dark, rule.id.as_str())) || NEEDLESS.contains(&rule.id.as_str());
+        let reported = |standing: Option<Standing>| matches!(standing, Some(Standing::NotChecked(rows)) if rows.iter().all(|row| !row.reason.is_empty()));
+        let denied = reported(stands(&dark, rule.id.as_str())) || NEEDLESS.contains(&rule.id.as_str());
         if !(fires && rests && denied) {
             wrong.push(format!("{}: fires {fires}, rests {rests}, denied {denied}", rule.id.as_str()));
         }

@@ -7,7 +7,7 @@ table! {
     Metrics = 110 "metrics" {
         /// What the user calls it.
         name: Text = 1 (Id, None, "--metric"),
-        /// Its unit, as the user says; empty when nothing was said.
+        /// Its unit, as the user says; empty when it is not set.
         unit: Text = 2 (Fact, None, "--metric"),
         /// Where it comes from, as the user wrote it; hostile.
         source: Text = 3 (Fact, None, "--metric"),

@@ -57,7 +57,7 @@ table! {
         uid: Num = 25 (Fact, None, "proc/*/status"),
         /// Its pid in its own pid namespace.
         inner_pid: Num = 26 (Fact, None, "proc/*/status"),
-        /// What a BEAM was told: `db`, `u`, …; empty when nothing was said, unread when it is no BEAM.
+        /// The bind type configured for a BEAM: `db`, `u`, …; empty when it is not set, unread when it is no BEAM.
         beam_bind_type: Text = 27 (Fact, None, "proc/*/cmdline"),
         /// 1 while its threads are in the thread table.
         threads_watched: Num = 28 (Fact, None, "self"),

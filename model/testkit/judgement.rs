@@ -133,7 +133,7 @@ fn far() -> Vec<Evidence> {
     ]
 }
 
-/// When they came, some seconds after they began; one more came and went.
+/// When they came, some seconds after they began; one more appeared and cleared.
 pub fn timeline() -> Timeline {
     let at = |second| {
         let Stamp { seq: sample, wall_ns, mono_ns, .. } = stamp(second);

@@ -279,8 +279,8 @@ impl App {
         run.verdict = Some(verdict.clone());
         // What must not wait is taken back whatever was said.
         let undoes = verdict.is_worse() && run.can_undo() && (tripped.is_some() || !run.keeps);
-        let told = self.told(FixState::Verdict, &format!("{}: {}", verdict.label(), verdict.why));
-        let mut effects = vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), told];
+        let event_of = self.event_of(FixState::Verdict, &format!("{}: {}", verdict.label(), verdict.why));
+        let mut effects = vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), event_of];
         if undoes {
             effects
                 .extend(self.undo_because(number, if tripped.is_some() { Because::Pressure } else { Because::Worse }));
@@ -293,12 +293,12 @@ impl App {
         let Some(run) = self.running_mut() else { return Vec::new() };
         run.verdict = Some(verdict.clone());
         let number = run.number.unwrap_or_default();
-        let told = self.told(FixState::Verdict, &format!("{}: {}", verdict.label(), verdict.why));
-        vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), told]
+        let event_of = self.event_of(FixState::Verdict, &format!("{}: {}", verdict.label(), verdict.why));
+        vec![Effect::Fix(Order::Verdict(number, Box::new(verdict))), event_of]
     }
 
-    /// What a recording is told of the fix.
-    fn told(&mut self, state: FixState, detail: &str) -> Effect {
+    /// The event of the fix for a recording.
+    fn event_of(&mut self, state: FixState, detail: &str) -> Effect {
         let stamp = self.newest.frame.stamp;
         let well = !matches!(state, FixState::Failed | FixState::Partial);
         let word = if state == FixState::Verdict { detail.split(':').next().unwrap_or_default() } else { state.word() };

@@ -1,4 +1,4 @@
-//! Where in a recording one is and how it moves on: pure, told the time, asking the recording for nothing but times.
+//! Where in a recording one is and how it moves on: pure, given the time, asking the recording for nothing but times.
 
 use super::time::no_finding;
 use crate::moment::Moment;
@@ -20,7 +20,7 @@ pub trait RecordingIndex {
     /// The samples that marks stand before, ascending, and what they say.
     fn marks(&self) -> &[(u64, String)];
 
-    /// What came and went, by the numbers of samples.
+    /// Findings that appeared and cleared, by the numbers of samples.
     fn timeline(&self) -> &Timeline;
 
     /// True where that is all of it: nothing is left to be judged.

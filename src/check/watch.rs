@@ -75,7 +75,7 @@ impl Seen {
                 None => self.findings.push(finding.clone()),
             }
         }
-        // What turned out to be the effect of something else is told under it.
+        // A finding that is the effect of another is grouped below it.
         let children: Vec<(RuleId, Subject)> = judgement
             .findings
             .iter()
@@ -100,7 +100,7 @@ impl Seen {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 
-    /// 0 without findings that matter, 1 with some, 2 when it could not be told.
+    /// 0 without findings that matter, 1 with some, 2 when that is unknown.
     pub(super) fn status(&self, fail_on: FailOn, strict: bool) -> u8 {
         let found = self.worst().is_some_and(|worst| worst >= fail_on.severity());
         let found = found || fail_on == FailOn::Limited && self.tally.was_limited();
@@ -115,7 +115,7 @@ impl Seen {
     }
 }
 
-/// What becomes of samples: they are judged, and told where every one is wanted.
+/// What becomes of samples: they are judged, and written where every one is wanted.
 pub(super) struct Watch<'a> {
     window: Window,
     deriver: Deriver,
@@ -151,9 +151,9 @@ impl<'a> Watch<'a> {
         }
         let settings = Some(self.judge.settings());
         let options = Options { judgement: Some(&judgement), settings, ..Options::default() };
-        let told = self.lines.as_mut().map(|out| json::write(&frame, &options, out).and_then(|()| out.flush()));
+        let reported = self.lines.as_mut().map(|out| json::write(&frame, &options, out).and_then(|()| out.flush()));
         self.seen.take(&frame, judgement, &mut self.first);
-        self.seen.ended_by_reader = matches!(told, Some(Err(_)));
+        self.seen.ended_by_reader = matches!(reported, Some(Err(_)));
         !self.seen.ended_by_reader
     }
 

@@ -7,7 +7,7 @@ use topotop_model::document::{Diff, DiffSide, FixEvent};
 
 /// Writes the report and a newline.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let fixes = report.fixes().into_iter().map(|(at, told)| FixEvent::of(rfc3339(*at), told)).collect();
+    let fixes = report.fixes().into_iter().map(|(at, event)| FixEvent::of(rfc3339(*at), event)).collect();
     let sides = (side(&report.before), side(&report.after));
     let document = Diff::of(sides, &report.comparison, &report.findings, report.all).with(report.summary(), fixes);
     serde_json::to_writer(&mut *out, &document)?;

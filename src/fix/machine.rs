@@ -1,4 +1,4 @@
-//! The machine that fixes change: read, written and told from another one of the same name. The kernel's is the real one;
+//! The machine that fixes change: read, written and distinguished from another one of the same name. The kernel's is the real one;
 //! tests have one that fails.
 
 mod affinity;
@@ -49,7 +49,7 @@ pub trait Machine {
         None
     }
 
-    /// Keeps hold of something, so that another one that bears its name later is not taken for it.
+    /// Keeps hold of something, so that a later one of the same name is not taken for it.
     fn hold(&self, _identity: &Identity) -> Hold {
         Hold::default()
     }

@@ -25,7 +25,7 @@ impl JudgedWriter {
         Self { window, deriver: Deriver::new(derived), judge: Judge::new(judged), last, applied: None }
     }
 
-    /// Judges the next sample and writes it, after what came and went with it.
+    /// Judges the next sample and writes it, after findings that appeared and cleared with it.
     pub(super) fn put(&mut self, snapshot: &Snapshot, writer: &mut Writer) {
         let state = writer.key_is_due().then(|| self.judge.save());
         self.window.push(snapshot.clone());

@@ -15,7 +15,7 @@ use topotop_model::locale::{output, recording as text};
 use topotop_model::recording::What;
 use topotop_model::text::printable;
 
-/// How long a command is recorded after it was told to terminate.
+/// How long a command is recorded after SIGTERM.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long the last sample may take.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -25,7 +25,7 @@ const SIGNALS: [i32; 18] = [
 const SIGSTKFLT: i32 = 16;
 const SIGPWR: i32 = 30;
 
-/// Starts the thread. When it ends, however it ends, the loop is told to leave.
+/// Starts the thread. When it ends, however it ends, the loop ends.
 pub(super) fn spawn(sender: SyncSender<Event>) -> std::io::Result<()> {
     let mut signals = Vec::new();
     for signal in SIGNALS {

@@ -53,7 +53,7 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// Seconds from the oldest sample to the one that is shown, as the clock told them.
+    /// Seconds from the oldest sample to the one that is shown, by the clock.
     pub fn position_seconds(&self) -> u64 {
         between(self.first, self.at)
     }

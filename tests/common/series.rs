@@ -188,14 +188,14 @@ fn age<T: Table>(table: &T, slot: usize, uptime: f64) -> f64 {
 /// How long the machine was up: what it says, else as long as a CPU counted ticks.
 fn uptime(snapshot: &Snapshot) -> f64 {
     let host = snapshot.host.data();
-    let told = host.rows().iter().find_map(|slot| host.uptime_seconds.value(slot));
+    let reported = host.rows().iter().find_map(|slot| host.uptime_seconds.value(slot));
     let times = snapshot.cpu_times.data();
     let ticks = times.rows().iter().map(|slot| {
         let columns = [&times.user, &times.nice, &times.system, &times.idle, &times.iowait, &times.irq, &times.softirq];
         columns.iter().filter_map(|column| column.value(slot)).fold(0u64, u64::saturating_add) / 100
     });
     let counted = ticks.max().filter(|seconds| *seconds > 0);
-    told.filter(|seconds| *seconds > 0).or(counted).map_or(SOME_UPTIME, |seconds| seconds as f64)
+    reported.filter(|seconds| *seconds > 0).or(counted).map_or(SOME_UPTIME, |seconds| seconds as f64)
 }
 
 /// Scales the time of each CPU to a hundred ticks a second.

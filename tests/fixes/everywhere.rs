@@ -39,8 +39,8 @@ pub(crate) fn offered(made: &Made, recording: &str, state: &Path) -> Result<Stri
     let list: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
     let ids = list.as_array().into_iter().flatten().filter_map(|fix| fix["id"].as_str());
     let mut own = ids.filter(|id| id.ends_with(&format!("/{}", made.fix)));
-    let told = || String::from_utf8_lossy(&fix(&["list", "--from", recording], state).stdout).into_owned();
-    own.next().map(str::to_owned).ok_or_else(|| format!("{} is not offered:\n{}", made.fix, told()))
+    let reported = || String::from_utf8_lossy(&fix(&["list", "--from", recording], state).stdout).into_owned();
+    own.next().map(str::to_owned).ok_or_else(|| format!("{} is not offered:\n{}", made.fix, reported()))
 }
 
 #[test]

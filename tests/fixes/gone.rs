@@ -1,4 +1,4 @@
-//! What a fix is about ends while it is asked about, and another one comes that bears its name: nothing is written.
+//! What a fix is about ends while it is asked about, and another one comes with its name: nothing is written.
 
 use super::everywhere::{offered, subject};
 use super::made::{self, On};

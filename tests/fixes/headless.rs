@@ -57,7 +57,7 @@ fn a_limit_is_raised_in_a_script_and_taken_back() {
     let id = raise(&full, state);
     let quick = ["--for", "10s", "--interval", "300ms"];
     let apply = |more: &[&str]| topotop(&[&["apply", &id], &quick[..], more].concat(), state);
-    // What it would do is told and not done; nobody can be asked here.
+    // What it would do is printed and not done: there is no terminal to confirm on.
     let shown = document(&apply(&["--dry-run", "--format", "json"]));
     valid("plan", &shown);
     assert_eq!(shown["id"], id.as_str());

@@ -21,7 +21,7 @@ use topotop_model::rules::{Finding, Severity, Subject};
 const TOPOTOP: &str = env!("CARGO_BIN_EXE_topotop");
 const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
 const FORWARD: &str = "/proc/sys/net/ipv4/ip_forward";
-/// What the program that is killed is told by.
+/// Arguments of the program that is killed.
 const WISH: &str = "TOPOTOP_TEST_WISH";
 
 /// A network namespace with settings of its own; gone with its process.
@@ -177,8 +177,8 @@ fn somebody_else() {
     let mut machine = Burning(Kernel::new(root), Arc::clone(&fuse));
     let proposal = resolve(&machine, &plan());
     let mut ledger = Burnt(File::open(&state).expect("a journal"), Arc::clone(&fuse));
-    let mut tell = |told: ApplyEvent| {
-        if let (ApplyEvent::Begun(number), "armed" | "waits") = (&told, verb) {
+    let mut tell = |reported: ApplyEvent| {
+        if let (ApplyEvent::Begun(number), "armed" | "waits") = (&reported, verb) {
             deadman::arm(Path::new(TOPOTOP), &state, *number, 3).expect("armed");
         }
         ControlFlow::Continue(())

@@ -43,7 +43,7 @@ impl Default for On {
 /// How a fix's finding comes about.
 pub(crate) struct Made {
     pub(crate) fix: &'static str,
-    /// What is wrong; names are those of the machines that are made sick.
+    /// What is wrong; names are those of the machines with a fault.
     sick: fn(&mut Edit<'_>),
 }
 
@@ -195,14 +195,14 @@ fn mounted(edit: &mut Edit<'_>, on: &On) {
     }
 }
 
-/// Gives what was made sick the names of what it is about.
+/// Gives the injected fault the names of its subject.
 fn renamed(now: &mut Snapshot, on: &On) {
     now.visit_mut(&mut Rename(on));
 }
 
 struct Rename<'a>(&'a On);
 
-/// What the machines that are made sick call it.
+/// Its name on the machines with a fault.
 const PID: u64 = 9_001;
 
 impl VisitMut for Rename<'_> {

@@ -170,7 +170,7 @@ fn what_makes_it_worse_is_taken_back_by_itself() {
     assert_eq!(held.quota(), held.before);
     let journal = document(&fix(&["journal", "--format", "json"], &state));
     assert_eq!((&journal[0]["state"], &journal[0]["verdict"]), (&Value::from("reverted"), &Value::from("worse")));
-    // The number that the application told decided it.
+    // The metric of the application decided it.
     let load = done["table"].as_array().into_iter().flatten().find(|row| row["role"] == "load").expect("a load");
     assert!(load["subject"].as_str().is_some_and(|subject| subject.contains("tps")), "{done}");
 }

@@ -302,7 +302,7 @@ group_state() {
 }
 
 # Who serves the requests of the slow disk: none, mq-deadline, bfq. This one waits for the next request of whoever was
-# served last, with the disk idle meanwhile, unless told not to.
+# served last, with the disk idle meanwhile, unless disabled.
 slow_disk_by() {
     [ $1 != bfq ] || modprobe bfq
     echo $1 > /sys/block/vdd/queue/scheduler

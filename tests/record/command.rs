@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use topotop_model::recording::What;
 
-/// How the command ended; a late last sample may be told of after it.
+/// How the command ended; a late last sample may be reported after it.
 fn exit(read: &Read) -> What {
     let mut ends = read.events.iter().map(|(_, event)| &event.what).filter(|what| matches!(what, What::Exit { .. }));
     let end = ends.next().expect("an end").clone();

@@ -80,7 +80,7 @@ mount -t tmpfs -o size=384k tmpfs "$1/disk" || exit 9
 sleep 2
 dd if=/dev/zero of="$1/disk/fill" bs=1k 2> /dev/null
 sleep 2
-# What happens while nothing can be written is told afterwards.
+# What happens while nothing can be written is reported afterwards.
 kill -STOP $pid
 sleep 1
 kill -CONT $pid

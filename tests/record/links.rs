@@ -1,4 +1,4 @@
-//! Recordings that go through slow pipes: the sampler keeps its grid, and what is missing is told.
+//! Recordings that go through slow pipes: the sampler keeps its grid, and what is missing is reported.
 
 use super::{PATIENCE, Read, command, read_all, text};
 use crate::common::pty::kill;
@@ -52,7 +52,7 @@ fn end(mut child: Child, mut out: ChildStdout, mut bytes: Vec<u8>) -> Read {
 fn grid_is_kept(read: &Read) {
     let whole = read.steps().iter().sum::<f64>() / INTERVAL;
     let known = (read.samples.len() - 1) as u64 + read.skipped();
-    // What the link swallowed at the very end nobody could be told any more.
+    // What the link swallowed at the very end could not be reported.
     let lost = whole - known as f64;
     // A late sample is counted as the one that was nearest.
     let most = 1.5 + 0.5 * read.events.len() as f64;

@@ -27,7 +27,7 @@ impl Visit for Texts {
 }
 
 /// Sections in which a word stands.
-fn told(read: &Read, word: &str) -> Vec<&'static str> {
+fn reported(read: &Read, word: &str) -> Vec<&'static str> {
     let mut found: Vec<_> = texts_with(read, word).into_iter().map(|found| found.0).collect();
     found.sort_unstable();
     found.dedup();
@@ -94,7 +94,7 @@ fn no_planted_name_gets_into_an_anonymised_recording() {
     bracket(open.to_str().expect("a path"), &[]);
     let open = read(&open);
     let expected = if group.0.is_some() { vec!["cgroups", "processes"] } else { vec!["processes"] };
-    let found = told(&open, SECRET);
+    let found = reported(&open, SECRET);
     assert!(expected.iter().all(|section| found.contains(section)), "{found:?}");
     // What diagnosis needs is the same.
     let kernel = |read: &Read| {
@@ -102,7 +102,7 @@ fn no_planted_name_gets_into_an_anonymised_recording() {
         last.host.data().kernel.or_empty(0)
     };
     assert_eq!(kernel(&hidden), kernel(&open));
-    assert_eq!(told(&hidden, "kthreadd").is_empty(), told(&open, "kthreadd").is_empty());
+    assert_eq!(reported(&hidden, "kthreadd").is_empty(), reported(&open, "kthreadd").is_empty());
 }
 
 /// An interface that comes and goes in a network of its own.

@@ -44,7 +44,7 @@ fn playback() -> Playback {
     }
 }
 
-/// What came and went in the hour, by the numbers of samples.
+/// Findings that appeared and cleared in the hour, by the numbers of samples.
 fn timeline() -> Timeline {
     let known = demo::timeline();
     let scaled = known.changes().iter().map(|change| Change { sample: change.sample * 12, ..change.clone() });

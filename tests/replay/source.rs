@@ -186,10 +186,10 @@ fn damage_is_played_over_and_stepped_over() {
         std::thread::sleep(Duration::from_millis(5));
         assert!(start.elapsed() < PATIENCE, "it stopped at {:?}", shown.sample.frame.stamp);
     }
-    let told = said.iter().find(|text| text.contains("damaged at byte")).expect("told");
+    let reported = said.iter().find(|text| text.contains("damaged at byte")).expect("told");
     let byte: u64 =
-        told.split_whitespace().nth(3).and_then(|word| word.trim_end_matches(':').parse().ok()).expect(told);
-    assert!(byte.abs_diff(offset) < 4096 && told.contains("lost"), "{told}, not {offset}");
+        reported.split_whitespace().nth(3).and_then(|word| word.trim_end_matches(':').parse().ok()).expect(reported);
+    assert!(byte.abs_diff(offset) < 4096 && reported.contains("lost"), "{reported}, not {offset}");
     // And back over it, step by step, without standing still.
     let mut before = i64::MAX;
     loop {

@@ -53,7 +53,7 @@ pub(super) fn rows(cx: &Cx<'_>, width: u16) -> u16 {
     charts(width) + u16::from(!cx.timeline.is_empty() || !cx.marks.is_empty())
 }
 
-/// When findings came and went, on the time of the charts.
+/// When findings appeared and cleared, on the time of the charts.
 fn extents(cx: &Cx<'_>, width: u16) -> Vec<Extent> {
     let first = cx.history.iter().next().map_or(0, |headline| headline.mono_ns);
     let last = cx.history.iter().next_back().map_or(0, |headline| headline.mono_ns);

@@ -146,7 +146,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Browser<R, K> {
         true
     }
 
-    /// What the program is told, where nothing else is meant.
+    /// A command of the program.
     pub fn outcome(&self, deed: Deed) -> Outcome {
         match deed {
             Deed::Nothing => Outcome::Ignored,

@@ -11,7 +11,7 @@ use topotop_model::locale::screen::shared as text;
 use topotop_model::rules::{Figure, Finding, Severity, Subject, unreadable_data};
 use topotop_model::{IdSet, text::printable};
 
-/// The sign of a severity: the worse, the fuller, so that it is told without colour.
+/// The sign of a severity: the worse, the fuller, so that it is readable without colour.
 pub fn glyph(severity: Severity, charset: Charset) -> &'static str {
     match (severity, charset) {
         (Severity::Critical, Charset::Unicode) => "▲",

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use topotop_model::locale::Text;
 use topotop_model::rules::Severity;
 
-/// How rows `R` of a frame are told apart by what they are, `K`.
+/// How rows `R` of a frame are identified, `K`.
 pub struct Identity<R, K> {
     /// What a row is.
     pub of: fn(&Cx<'_>, R) -> Option<K>,

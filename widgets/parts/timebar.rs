@@ -85,7 +85,7 @@ impl Bar {
     }
 }
 
-/// What came and went, in columns of the line.
+/// Findings that appeared and cleared, in columns of the line.
 fn found(cx: &Cx<'_>, bar: &Bar, width: u16) -> Vec<Extent> {
     extents::of(cx, (bar.first, bar.last), |change| change.sample, |sample| bar.column(sample, width))
 }
@@ -178,7 +178,7 @@ fn cell(
 fn labels(cx: &Cx<'_>, bar: &Bar, place: &Place<'_>, row: Rect, buf: &mut Buffer) {
     let mut taken: Vec<(u16, u16)> = Vec::new();
     let sign = if cx.charset == Charset::Unicode { "◆ " } else { "M " };
-    // The mark that was gone to last is told first, then the ones after it.
+    // The mark that was gone to last is listed first, then the ones after it.
     let near = |mark: &&(u64, String)| (mark.0 > place.sample, mark.0.abs_diff(place.sample));
     let mut marks: Vec<&(u64, String)> = bar.marks.iter().collect();
     marks.sort_by_key(near);

@@ -29,7 +29,7 @@ pub(super) fn by_cpu(columns: &[Column<usize>]) -> Option<usize> {
     columns.iter().position(|column| column.title == text::CPU_HEAD)
 }
 
-/// How many nodes have to be told apart.
+/// How many nodes are distinguished.
 pub(super) fn nodes(cx: &Cx<'_>) -> u16 {
     u16::try_from(cx.frame.topology.nodes.len()).unwrap_or(u16::MAX)
 }

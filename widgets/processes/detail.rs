@@ -69,7 +69,7 @@ fn placement(cx: &Cx<'_>, doc: &mut Doc, process: &Process, room: usize) {
     machine(cx, doc, room);
 }
 
-/// The same of the whole machine, in a line: what is asked of a process is told of that process alone.
+/// The same of the whole machine, in a line: what is queried of a process is shown for it alone.
 fn machine(cx: &Cx<'_>, doc: &mut Doc, room: usize) {
     let topology = &cx.frame.topology;
     let with_cpus = IdSet::from_ids(topology.cpu_nodes().map(|node| node.id));

@@ -120,10 +120,10 @@ struct Limits {
 impl Limits {
     /// Takes the kernel's own word for the lowest limit: it knows the groups that a namespace hides, and whether limits
     /// above count at all. A limit of none of the groups that are seen is put down to the top.
-    fn told(&mut self, told: u64) {
+    fn reported(&mut self, reported: u64) {
         self.unread = false;
-        if self.lowest.as_ref().is_none_or(|(lowest, _)| *lowest != told) {
-            self.lowest = Some((told, Arc::from("/")));
+        if self.lowest.as_ref().is_none_or(|(lowest, _)| *lowest != reported) {
+            self.lowest = Some((reported, Arc::from("/")));
         }
     }
 }
@@ -145,7 +145,7 @@ pub(super) fn effective_limits(table: &Cgroups, now: &Snapshot, cgroups: &mut [C
         match table.memory_hierarchical_limit_bytes.get(cgroup.slot) {
             Known::Missing => {}
             Known::None => limits = Limits::default(),
-            Known::Value(told) => limits.told(told),
+            Known::Value(reported) => limits.reported(reported),
         }
         if let Some(memory) = &mut cgroup.memory {
             let of_group = limits.lowest.clone().filter(|(lowest, _)| machine.is_none_or(|machine| *lowest < machine));

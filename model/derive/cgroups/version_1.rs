@@ -54,7 +54,7 @@ mod tests {
     use crate::{Known, Table};
     use std::sync::Arc;
 
-    /// Version 1 without counters of groups: `/a` hits its limit, `/b` as often as told.
+    /// Version 1 without counters of groups: `/a` hits its limit, `/b` as often as given.
     fn old_kernel(hits: u64, machine: [u64; 2]) -> Frame {
         let at = |second: u64, gained: u64| {
             let mut snapshot = snapshot(second, |table| {

@@ -1,4 +1,4 @@
-//! Erlang virtual machines: what they were told, and where the kernel says that their schedulers are bound.
+//! Erlang virtual machines: how they are configured, and where the kernel says that their schedulers are bound.
 
 use crate::Known;
 use crate::frame::{Beam, Process, Thread};
@@ -9,8 +9,8 @@ use std::sync::Arc;
 const STARTED_NS: u64 = 5_000_000;
 
 pub(super) fn derive(process: &Process, (table, slot): (&Processes, usize), threads: &[Thread]) -> Option<Beam> {
-    let told = table.beam_bind_type.get(slot);
-    if told.is_none() && !(*process.comm == *"beam" || process.comm.starts_with("beam.")) {
+    let reported = table.beam_bind_type.get(slot);
+    if reported.is_none() && !(*process.comm == *"beam" || process.comm.starts_with("beam.")) {
         return None;
     }
     let schedulers: Vec<&Thread> = threads.iter().filter(|thread| is_scheduler(&thread.comm)).collect();
@@ -30,9 +30,9 @@ pub(super) fn derive(process: &Process, (table, slot): (&Processes, usize), thre
     let known = schedulers.iter().any(|thread| thread.affinity.is_some());
     let rates = schedulers.iter().filter_map(|thread| thread.cpu_cores);
     Some(Beam {
-        bind_type_configured: match told {
+        bind_type_configured: match reported {
             None => Known::Missing,
-            Some(told) => Known::or_none((!told.is_empty()).then(|| Arc::clone(told))),
+            Some(reported) => Known::or_none((!reported.is_empty()).then(|| Arc::clone(reported))),
         },
         bound_now: Known::or_missing(known.then_some(bound)),
         schedulers: Known::or_missing(seen.then_some(schedulers.len() as u64)),

@@ -123,7 +123,7 @@ fn pins_count_online_cpus_only() {
         (Some(true), Some(1), Some(1))
     );
     assert_eq!(beam.schedulers_online.value(), Some(1), "it ran for more than its start took");
-    assert_eq!(beam.bind_type_configured.as_ref().value().map(|told| &**told), Some("db"));
+    assert_eq!(beam.bind_type_configured.as_ref().value().map(|reported| &**reported), Some("db"));
     let scheduler = frame.threads_of(77).last().expect("threads");
     assert_eq!(scheduler.demand_cores.map(|cores| (cores * 1e6).round()), Some(800_000.0));
 }

@@ -4,7 +4,7 @@ use crate::fix::Verify;
 use crate::frame::{Cgroup, Cpu, CpuShares, Frame, Metric, Nic, NicRates, Pressure, PressureStall, Process};
 use proptest::prelude::*;
 
-/// A machine whose second is told by a few numbers.
+/// A machine described by a few numbers a second.
 #[derive(Clone, Copy)]
 struct Load {
     packets: Option<f64>,

@@ -96,7 +96,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-02",
         what: "a thread of its own in realtime",
-        told: false,
+        reported: false,
         well: |frame, _| {
             one_thread(frame);
             frame.threads[0].policy = Known::Value(1);
@@ -105,7 +105,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-02",
         what: "a poller on an isolated CPU",
-        told: false,
+        reported: false,
         well: |frame, _| {
             one_thread(frame);
             frame.cpus[2].isolated = true;
@@ -114,7 +114,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-02",
         what: "the others work as well",
-        told: false,
+        reported: false,
         well: |frame, _| {
             one_thread(frame);
             frame.processes[0].cpu_cores = Some(1.8);
@@ -123,7 +123,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-02",
         what: "bursts of garbage collection",
-        told: false,
+        reported: false,
         well: |frame, second| {
             if second % 2 == 0 {
                 one_thread(frame);
@@ -133,17 +133,22 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-02",
         what: "a kernel thread",
-        told: false,
+        reported: false,
         well: |frame, _| {
             one_thread(frame);
             frame.processes[0].kernel = true;
         },
     },
-    Quiet { rule: "CPU-04", what: "bound on purpose, and not full", told: true, well: |frame, _| bound(frame, 0.85) },
+    Quiet {
+        rule: "CPU-04",
+        what: "bound on purpose, and not full",
+        reported: true,
+        well: |frame, _| bound(frame, 0.85),
+    },
     Quiet {
         rule: "CPU-04",
         what: "nobody waits",
-        told: true,
+        reported: true,
         well: |frame, _| {
             busy_node(frame, 0.9);
             frame.processes[0].wait_share = Some(0.02);
@@ -152,19 +157,19 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-04",
         what: "one thread alone, on nodes of one CPU",
-        told: false,
+        reported: false,
         well: |frame, _| {
             one_cpu_nodes(frame);
             frame.processes[0].threads = Known::Value(1);
             (frame.processes[0].cpu_cores, frame.processes[0].cpu_by_node) = (Some(1.0), vec![(0, 1.0)]);
         },
     },
-    Quiet { rule: "CPU-04", what: "both nodes work", told: false, well: |frame, _| evenly(frame, 0.97) },
-    Quiet { rule: "CPU-04", what: "nothing works", told: false, well: |frame, _| evenly(frame, 0.01) },
+    Quiet { rule: "CPU-04", what: "both nodes work", reported: false, well: |frame, _| evenly(frame, 0.97) },
+    Quiet { rule: "CPU-04", what: "nothing works", reported: false, well: |frame, _| evenly(frame, 0.01) },
     Quiet {
         rule: "CPU-04",
         what: "the rest is isolated",
-        told: false,
+        reported: false,
         well: |frame, _| {
             busy_node(frame, 0.9);
             frame.cpus.iter_mut().skip(4).for_each(|cpu| cpu.isolated = true);
@@ -173,7 +178,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-06",
         what: "a group without quota",
-        told: false,
+        reported: false,
         well: |frame, _| {
             many_threads(frame);
             frame.cgroups[0].cpu.quota_cores = Known::None;
@@ -182,7 +187,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-06",
         what: "as many collectors as cores",
-        told: false,
+        reported: false,
         well: |frame, _| {
             many_threads(frame);
             frame.threads.truncate(2);
@@ -191,7 +196,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-07",
         what: "bound to a node on purpose",
-        told: false,
+        reported: false,
         well: |frame, _| {
             bound(frame, 0.9);
             frame.threads = (0..6).map(|n| free_thread(100, 101 + n, n % 4, "0-3")).collect();
@@ -200,7 +205,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-07",
         what: "its group has no more CPUs",
-        told: false,
+        reported: false,
         well: |frame, _| {
             frame.cgroups[0].cpuset_cpus = Some(set("2-3"));
             frame.threads = (0..4).map(|n| free_thread(100, 101 + n, 2 + n % 2, "2-3")).collect();
@@ -210,7 +215,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-07",
         what: "nobody in the container has more",
-        told: false,
+        reported: false,
         well: |frame, _| {
             evenly(frame, 0.1);
             for cpu in [2, 3] {
@@ -224,7 +229,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-07",
         what: "its mask has room",
-        told: false,
+        reported: false,
         well: |frame, _| {
             frame.threads = (0..2).map(|n| free_thread(100, 101 + n, n, "0-2")).collect();
         },
@@ -232,7 +237,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-09",
         what: "a burst of two seconds",
-        told: false,
+        reported: false,
         well: |frame, second| {
             if second == 4 || second == 5 {
                 let stolen = CpuShares { steal: 0.4, ..shares(0.5, 0.0) };
@@ -240,17 +245,17 @@ pub(super) const QUIET: &[Quiet] = &[
             }
         },
     },
-    Quiet { rule: "CPU-10", what: "held, and idle", told: true, well: |frame, _| held(frame) },
+    Quiet { rule: "CPU-10", what: "held, and idle", reported: true, well: |frame, _| held(frame) },
     Quiet {
         rule: "CPU-10",
         what: "powersave where the driver chooses, and slow for lack of work",
-        told: false,
+        reported: false,
         well: |frame, _| frame.cpus.iter_mut().for_each(|cpu| cpu.mhz = Some(800.0)),
     },
     Quiet {
         rule: "CPU-10",
         what: "a virtual machine",
-        told: false,
+        reported: false,
         well: |frame, _| {
             frame.host.virtualization = "kvm".into();
             no_clocks(frame);
@@ -259,14 +264,14 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "CPU-10",
         what: "slowed down once for heat, with nothing to do",
-        told: true,
+        reported: true,
         well: |frame, second| frame.cpus[1].throttles_gained = Some(u64::from(second == 3)),
     },
-    Quiet { rule: "BEAM-02", what: "alone on its CPU", told: false, well: |frame, _| beams(frame, [0, 1]) },
+    Quiet { rule: "BEAM-02", what: "alone on its CPU", reported: false, well: |frame, _| beams(frame, [0, 1]) },
     Quiet {
         rule: "BEAM-02",
         what: "no other CPU is free",
-        told: false,
+        reported: false,
         well: |frame, _| {
             crowded(frame, "300");
             evenly(frame, 0.97);
@@ -275,7 +280,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "NUMA-03",
         what: "an instance on each node",
-        told: false,
+        reported: false,
         well: |frame, _| {
             evenly(frame, 0.97);
             frame.processes = vec![on_node(100, 0), on_node(101, 1)];
@@ -284,14 +289,14 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "NUMA-03",
         what: "an instance that its node has room for",
-        told: false,
+        reported: false,
         well: |frame, _| bound(frame, 0.6),
     },
-    Quiet { rule: "NUMA-05", what: "a few misses", told: false, well: |frame, _| misses(frame, 80.0) },
+    Quiet { rule: "NUMA-05", what: "a few misses", reported: false, well: |frame, _| misses(frame, 80.0) },
     Quiet {
         rule: "NUMA-10",
         what: "a node of memory only, and SMT off in both",
-        told: false,
+        reported: false,
         well: |frame, _| {
             let topology = Arc::make_mut(&mut frame.topology);
             let far = NodePlace { id: 2, has_memory: true, ..NodePlace::default() };
@@ -304,13 +309,13 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "META-02",
         what: "dear at first",
-        told: false,
+        reported: false,
         well: |frame, second| frame.cost.cpu_cores = Some(if second < 6 { 0.2 } else { 0.005 }),
     },
     Quiet {
         rule: "META-03",
         what: "what was written stays, in other words",
-        told: false,
+        reported: false,
         well: |frame, _| {
             frame.irqs = vec![Irq { irq: 41, ..Irq::default() }];
             frame.applied = vec![
@@ -322,7 +327,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "META-03",
         what: "written a moment ago: some take effect with the next interrupt",
-        told: false,
+        reported: false,
         well: |frame, _| {
             frame.applied = vec![applied("host", "vm.zone_reclaim_mode", "0", Some("1"))];
             frame.applied[0].age_seconds = Some(2.0);
@@ -331,7 +336,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "META-03",
         what: "its process has ended",
-        told: false,
+        reported: false,
         well: |frame, _| frame.applied = vec![applied("pid:999@1", "affinity of 999", "0-7", Some("0"))],
     },
 ];
@@ -555,8 +560,9 @@ fn too_many_threads_are_told_with_the_quota_that_stops_them() {
         many_threads(frame);
         frame.cgroups[0].cpu.throttled_ratio = Some(0.9);
     });
-    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
-    assert_eq!(told, [("CPU-05", vec!["CPU-06"])]);
+    let reported: Vec<_> =
+        judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
+    assert_eq!(reported, [("CPU-05", vec!["CPU-06"])]);
     let threads = &judgement.findings[0].children[0];
     assert_eq!(threads.severity, Severity::Warning, "{}", threads.title());
 }
@@ -564,8 +570,8 @@ fn too_many_threads_are_told_with_the_quota_that_stops_them() {
 #[test]
 fn what_a_mask_piles_up_is_told_under_the_mask() {
     let judgement = judged_by("CPU-07", |frame, _| kept_to_one(frame));
-    let told: Vec<&str> = judgement.all().iter().map(|finding| finding.rule.id.as_str()).collect();
-    assert_eq!((judgement.findings.len(), told), (1, vec!["CPU-07", "CPU-01", "CPU-03"]));
+    let reported: Vec<&str> = judgement.all().iter().map(|finding| finding.rule.id.as_str()).collect();
+    assert_eq!((judgement.findings.len(), reported), (1, vec!["CPU-07", "CPU-01", "CPU-03"]));
 }
 
 #[test]
@@ -596,8 +602,9 @@ fn misses_are_told_under_what_is_remote() {
         misses(frame, 2000.0);
         frame.processes[0].memory = Some(at_node(&[(1, 2 * GIB)], 1.0));
     });
-    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
-    assert_eq!(told, [("NUMA-01", vec!["NUMA-05"])]);
+    let reported: Vec<_> =
+        judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
+    assert_eq!(reported, [("NUMA-01", vec!["NUMA-05"])]);
 }
 
 #[test]
@@ -607,8 +614,9 @@ fn a_bound_node_that_is_full_is_told_under_the_instances() {
         frame.processes = vec![on_node(100, 0)];
         frame.processes[0].wait_share = Some(0.3);
     });
-    let told: Vec<_> = judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
-    assert_eq!(told, [("NUMA-03", vec!["CPU-04"])]);
+    let reported: Vec<_> =
+        judgement.findings.iter().map(|finding| (finding.rule.id.as_str(), children(finding))).collect();
+    assert_eq!(reported, [("NUMA-03", vec!["CPU-04"])]);
 }
 
 #[test]

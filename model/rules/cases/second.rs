@@ -105,7 +105,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IRQ-04",
         what: "a virtual card does not tell its node",
-        told: false,
+        reported: false,
         well: |frame, _| {
             remote(frame);
             frame.nics[0].node = Known::None;
@@ -114,7 +114,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IRQ-04",
         what: "its consumer is bound to the other node",
-        told: true,
+        reported: true,
         well: |frame, _| {
             remote(frame);
             frame.processes[0].affinity = Some(set("0-3"));
@@ -123,7 +123,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IRQ-04",
         what: "little traffic",
-        told: false,
+        reported: false,
         well: |frame, _| {
             remote(frame);
             frame.nics[0].rx.packets_per_second = Some(9_000.0);
@@ -132,7 +132,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IRQ-05",
         what: "interrupts go elsewhere",
-        told: false,
+        reported: false,
         well: |frame, _| {
             isolate(frame, 6);
             frame.irqs = vec![interrupt(44, 1, 9_000.0), interrupt(45, 6, 0.4)];
@@ -141,7 +141,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IRQ-05",
         what: "managed interrupts are for work of that CPU",
-        told: false,
+        reported: false,
         well: |frame, _| {
             isolate(frame, 6);
             frame.irqs = vec![Irq { managed: Known::Value(true), ..interrupt(44, 6, 900.0) }];
@@ -150,7 +150,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IRQ-05",
         what: "an exclusive partition is not an isolated one",
-        told: true,
+        reported: true,
         well: |frame, _| {
             frame.cgroups[0].cpuset_partition = "root".into();
             frame.cgroups[0].cpuset_cpus = Some(set("4-5"));
@@ -160,7 +160,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "NIC-04",
         what: "one flow, and its CPU has time",
-        told: false,
+        reported: false,
         well: |frame, _| {
             skewed(frame);
             frame.cpus[2].shares = Some(shares(0.4, 0.3));
@@ -169,7 +169,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "NIC-06",
         what: "frames of protocols that nobody listens for",
-        told: false,
+        reported: false,
         well: |frame, _| {
             let nic = &mut frame.nics[0];
             (nic.rx.packets_per_second, nic.rx.drops_per_second) = (Some(40.0), Some(2.0));
@@ -178,7 +178,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "NIC-06",
         what: "an idle card with one queue",
-        told: false,
+        reported: false,
         well: |frame, _| {
             let nic = &mut frame.nics[0];
             nic.queues.truncate(1);
@@ -189,7 +189,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "MEM-05",
         what: "little free and much available, without swap",
-        told: false,
+        reported: false,
         well: |frame, _| {
             frame.memory.free_bytes = Known::Value(GIB / 2);
             frame.memory.swap_total_bytes = Known::Value(0);
@@ -198,19 +198,19 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "MEM-05",
         what: "a group waits at its own limit",
-        told: false,
+        reported: false,
         well: |frame, _| frame.pressure.push(waiting("memory", 0.4)),
     },
     Quiet {
         rule: "MEM-05",
         what: "little available, and nobody waits",
-        told: true,
+        reported: true,
         well: |frame, _| frame.memory.available_bytes = Known::Value(128 * GIB * 9 / 100),
     },
     Quiet {
         rule: "MEM-06",
         what: "one writer that appends as fast as its disk",
-        told: true,
+        reported: true,
         well: |frame, _| {
             dirty(frame);
             frame.processes = vec![Process { state: 'D', ..process(100, "dd") }];
@@ -219,7 +219,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "MEM-06",
         what: "a backup of ten seconds",
-        told: false,
+        reported: false,
         well: |frame, second| {
             if second % 60 < 6 {
                 dirty(frame);
@@ -229,7 +229,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "MEM-07",
         what: "reclaim that keeps up",
-        told: false,
+        reported: false,
         well: |frame, second| {
             cache_reclaim(frame, 1, 1, 100);
             grow_cache(frame, second, 50 << 20);
@@ -238,7 +238,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "MEM-02",
         what: "somebody appends at the limit and nobody reads",
-        told: false,
+        reported: false,
         well: |frame, _| {
             at_limit(frame);
             let memory = memory(frame);
@@ -249,26 +249,26 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "MEM-08",
         what: "pages only go out, and nobody waits",
-        told: true,
+        reported: true,
         well: |frame, _| swapping(frame, 0.0, 400.0),
     },
-    Quiet { rule: "MEM-08", what: "a few pages", told: false, well: |frame, _| swapping(frame, 12.0, 20.0) },
+    Quiet { rule: "MEM-08", what: "a few pages", reported: false, well: |frame, _| swapping(frame, 12.0, 20.0) },
     Quiet {
         rule: "MEM-09",
         what: "programs start",
-        told: false,
+        reported: false,
         well: |frame, _| thrashing(frame, 2000.0, Some(0.0), Some(0.0)),
     },
     Quiet {
         rule: "MEM-09",
         what: "a scan reads everything once",
-        told: false,
+        reported: false,
         well: |frame, _| thrashing(frame, 300.0, Some(20.0), Some(25_000.0)),
     },
     Quiet {
         rule: "IO-05",
         what: "one writer that waits for each write",
-        told: false,
+        reported: false,
         well: |frame, _| {
             capped(frame, 120.0);
             frame.disks[0].queue_depth = Some(1.0);
@@ -277,7 +277,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IO-05",
         what: "a busy disk with a rate that moves",
-        told: false,
+        reported: false,
         well: |frame, second| {
             capped(frame, 3000.0 + (second * 7 % 5) as f64 * 200.0);
             frame.disks[0].await_ms = Known::Value(0.2);
@@ -288,7 +288,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IO-06",
         what: "images and what the boot loader needs",
-        told: true,
+        reported: true,
         well: |frame, _| {
             frame.disks[0].mounts =
                 vec![mount("/snap/core", "squashfs", GIB, 0), mount("/boot", "ext4", GIB, GIB / 16)];
@@ -297,7 +297,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IO-06",
         what: "a quota that leaves little of a large disk, and much of that is free",
-        told: false,
+        reported: false,
         well: |frame, _| {
             let quota = Mount { used_bytes: Known::Value(60 * GIB), ..mount("/", "ext4", 250 * GIB, 25 * GIB) };
             frame.disks[0].mounts = vec![quota];
@@ -306,13 +306,13 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IO-06",
         what: "a large disk with plenty left",
-        told: true,
+        reported: true,
         well: |frame, _| frame.disks[0].mounts = vec![mount("/data", "xfs", 8000 * GIB, 500 * GIB)],
     },
     Quiet {
         rule: "IO-06",
         what: "somebody appends for two minutes",
-        told: false,
+        reported: false,
         well: |frame, second| {
             frame.disks[0].mounts = vec![mount("/data", "xfs", 500 * GIB, 200 * GIB - second / 10 * GIB)];
         },
@@ -320,7 +320,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IO-07",
         what: "a busy machine has another limit",
-        told: false,
+        reported: false,
         well: |frame, _| {
             chained(frame);
             frame.cpus[5].shares = Some(shares(0.8, 0.0));
@@ -329,7 +329,7 @@ pub(super) const QUIET: &[Quiet] = &[
     Quiet {
         rule: "IO-07",
         what: "bulk",
-        told: false,
+        reported: false,
         well: |frame, _| {
             chained(frame);
             frame.processes[0].peers[0].bytes_per_segment = Some(1400.0);

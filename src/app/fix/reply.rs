@@ -73,7 +73,7 @@ impl App {
             Reply::Wrote(outcome) => run.items.push(outcome),
             Reply::Refused(why) => {
                 (run.doing, run.state, run.trouble) = (Doing::Ended, Some(Applied::Failed), Some(why.clone()));
-                return vec![self.told(FixState::Failed, &why)];
+                return vec![self.event_of(FixState::Failed, &why)];
             }
             Reply::Confirmed(_) => {
                 run.deadline_ns = None;
@@ -89,7 +89,7 @@ impl App {
                 if !open {
                     self.say(topotop_model::locale::chrome::FixUndone { why: &why }.to_string());
                 }
-                return vec![self.told(FixState::Undone, why.word())];
+                return vec![self.event_of(FixState::Undone, why.word())];
             }
             _ => {}
         }
@@ -111,12 +111,12 @@ fn applied(app: &mut App, reply: Reply) -> Vec<Effect> {
     } else if state != Applied::Failed {
         run.doing = Doing::Ended;
     }
-    let (told, detail) = match state {
+    let (event_of, detail) = match state {
         Applied::Applied => (FixState::Applied, void(run)),
         Applied::Partial => (FixState::Partial, void(run)),
         Applied::Failed => (FixState::Failed, trouble.unwrap_or_default()),
     };
-    let mut effects = vec![app.told(told, &detail)];
+    let mut effects = vec![app.event_of(event_of, &detail)];
     // What was read is no longer what there is.
     effects.push(Effect::Fix(Order::Look));
     effects

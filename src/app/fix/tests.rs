@@ -61,12 +61,12 @@ fn orders(effects: &[Effect]) -> Vec<Order> {
     effects.iter().filter_map(order).collect()
 }
 
-fn told(effects: &[Effect]) -> Vec<(FixState, String)> {
-    let told = |effect: &Effect| match effect {
-        Effect::Tell(What::Fix(told)) => Some((told.state, told.detail.clone())),
+fn reported(effects: &[Effect]) -> Vec<(FixState, String)> {
+    let reported = |effect: &Effect| match effect {
+        Effect::Tell(What::Fix(reported)) => Some((reported.state, reported.detail.clone())),
         _ => None,
     };
-    effects.iter().filter_map(told).collect()
+    effects.iter().filter_map(reported).collect()
 }
 
 fn text(app: &mut App) -> String {
@@ -178,7 +178,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
         Outcome { step: 0, key: String::new(), value: Some("combined 8".to_owned()), error: None, ended: false };
     app.update(Msg::Fix(Reply::Wrote(outcome)));
     let effects = app.update(Msg::Fix(applied(7, 30)));
-    assert_eq!(told(&effects), [(FixState::Applied, "this load-test run is void from here".to_owned())]);
+    assert_eq!(reported(&effects), [(FixState::Applied, "this load-test run is void from here".to_owned())]);
     let mut verdicts = Vec::new();
     for second in 31..=80 {
         let effects = app.update(Msg::Sample(sample(second)));
@@ -195,7 +195,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     let effects = press(&mut app, KeyCode::Char('U'));
     assert_eq!(orders(&effects), [Order::Undo(7, Because::Asked)]);
     let undone = Reply::Undone { number: 7, why: Because::Asked, whole: true, items: Vec::new() };
-    assert_eq!(told(&app.update(Msg::Fix(undone))), [(FixState::Undone, "asked".to_owned())]);
+    assert_eq!(reported(&app.update(Msg::Fix(undone))), [(FixState::Undone, "asked".to_owned())]);
     assert!(text(&mut app).contains("undone: everything that can be restored reads as before"));
     assert_eq!(press(&mut app, KeyCode::Char('U')), [], "once");
 }

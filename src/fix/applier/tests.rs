@@ -392,7 +392,7 @@ fn a_journal_that_cannot_be_written_stops_everything() {
             Err(why) => {
                 assert!(full_at == 1 && why.contains("No space left") && machine.writes == 0, "{full_at}: {why}");
             }
-            // Its end alone was not told: the fix is in force and the journal lets it be undone.
+            // Its end alone was not logged: the fix is in force and the journal lets it be undone.
             Ok(done) if full_at == 7 => assert!(done.trouble.is_some() && done.state == Applied::Applied),
             Ok(done) if full_at > 7 => assert!(done.trouble.is_none()),
             Ok(done) => {

@@ -182,9 +182,9 @@ mod tests {
     #[test]
     fn a_thread_is_written_read_back_and_put_back() {
         let (done, wait) = std::sync::mpsc::channel::<()>();
-        let (told, tid) = std::sync::mpsc::channel();
+        let (reported, tid) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
-            told.send(rustix::thread::gettid().as_raw_nonzero().get()).expect("told");
+            reported.send(rustix::thread::gettid().as_raw_nonzero().get()).expect("told");
             let _ = wait.recv();
         });
         let tid = tid.recv().expect("a thread");

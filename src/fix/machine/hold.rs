@@ -1,4 +1,4 @@
-//! Processes that are kept hold of: while their descriptor is open it is theirs, whoever bears their number.
+//! Processes that are kept hold of: while their descriptor is open it is theirs, whoever has their number.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

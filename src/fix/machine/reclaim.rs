@@ -69,7 +69,7 @@ mod tests {
 
     /// Reclaims from a group that has so much cold cache; what was asked for, and what came of it.
     fn reclaim(of: u64, cold: u64, fails_at: usize, stops_at: u64) -> (Vec<u64>, Result<(), Trouble>, u64) {
-        let (mut asked, mut told) = (Vec::new(), 0);
+        let (mut asked, mut reported) = (Vec::new(), 0);
         let cell = std::cell::Cell::new(cold);
         let result = run(
             of,
@@ -83,18 +83,18 @@ mod tests {
                 Ok(())
             },
             &mut |progress: &Progress| {
-                told = progress.done;
+                reported = progress.done;
                 if progress.done >= stops_at { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );
-        (asked, result, told)
+        (asked, result, reported)
     }
 
     #[test]
     fn in_steps_to_the_byte() {
-        let (asked, result, told) = reclaim(100 * MIB, 1 << 30, 99, u64::MAX);
+        let (asked, result, reported) = reclaim(100 * MIB, 1 << 30, 99, u64::MAX);
         assert_eq!(asked, [16, 16, 16, 16, 16, 16, 4].map(|mib| mib * MIB));
-        assert_eq!((result, told), (Ok(()), 100 * MIB));
+        assert_eq!((result, reported), (Ok(()), 100 * MIB));
         let (asked, result, _) = reclaim(4 << 30, 8 << 30, 99, u64::MAX);
         assert_eq!((asked.len(), result), (64, Ok(())));
     }

@@ -86,7 +86,7 @@ impl Place<'_> {
             self.stop(name)?;
         }
         let unit = format!("{name}.service");
-        // Scripts have no way to be told of interrupts for once: then nobody keeps it.
+        // Scripts have no option for interrupts: nothing keeps it.
         let said = match keeper {
             Keeper::Systemd => self.run("systemctl", &[if runs { "restart" } else { "start" }, &unit]),
             Keeper::Openrc if bans.is_empty() => self.run("rc-service", &[name, "start"]),
@@ -115,7 +115,7 @@ impl Place<'_> {
         if let Some(pid) =
             probe::daemon(self.root, name).map_err(unread)?.and_then(|pid| Pid::from_raw(pid.cast_signed()))
         {
-            // Held by its descriptor: the number may be another one's by the time it is told to end.
+            // Held by its descriptor: the number may be another one's by the time it is signalled.
             let held = pidfd_open(pid, PidfdFlags::empty()).map_err(Trouble::errno)?;
             if probe::daemon(self.root, name).map_err(unread)? == Some(pid.as_raw_pid().cast_unsigned()) {
                 pidfd_send_signal(&held, Signal::TERM).map_err(Trouble::errno)?;

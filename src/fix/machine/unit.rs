@@ -88,11 +88,11 @@ mod tests {
 
     #[test]
     fn what_systemctl_is_told() {
-        let told = |property: &str, value: &str| arguments("a.service", property, value).join(" ");
-        assert_eq!(told("MemoryMax", "infinity"), "set-property --runtime -- a.service MemoryMax=infinity");
-        assert_eq!(told("CPUQuota", ""), "set-property --runtime -- a.service CPUQuota=");
+        let reported = |property: &str, value: &str| arguments("a.service", property, value).join(" ");
+        assert_eq!(reported("MemoryMax", "infinity"), "set-property --runtime -- a.service MemoryMax=infinity");
+        assert_eq!(reported("CPUQuota", ""), "set-property --runtime -- a.service CPUQuota=");
         assert_eq!(
-            told("IOWriteIOPSMax", "/dev/sdb 30 ; /dev/sdc 9"),
+            reported("IOWriteIOPSMax", "/dev/sdb 30 ; /dev/sdc 9"),
             "set-property --runtime -- a.service IOWriteIOPSMax= IOWriteIOPSMax=/dev/sdb 30 IOWriteIOPSMax=/dev/sdc 9"
         );
     }

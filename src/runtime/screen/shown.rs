@@ -13,7 +13,7 @@ type Style = (Color, Color, Color, Modifier);
 
 /// A cell that is not known, or whose symbol is too long to be kept: no cell equals it.
 const UNKNOWN: u64 = u64::MAX;
-/// The most styles that are told apart; themes have some dozens.
+/// The most styles that are distinguished; themes have some dozens.
 const MOST_STYLES: usize = 1 << 12;
 
 /// What the terminal shows.
@@ -54,7 +54,7 @@ impl Shown {
         let mut last = 0;
         for ((old, new), y) in cells.chunks_mut(width).zip(next.content.chunks_mut(width)).zip(area.y..) {
             let before = changes.len();
-            // A row that held a wide character has to be told from others before it is overwritten.
+            // A row that held a wide character has to be recognised before it is overwritten.
             let mut wide = false;
             for ((old, cell), x) in old.iter_mut().zip(&mut *new).zip(area.x..) {
                 // Most of every picture needs no scrubbing.

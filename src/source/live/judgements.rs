@@ -41,14 +41,14 @@ pub(super) struct Judgements {
 /// What a recording that begins with the past contains of it.
 #[derive(Debug, Default)]
 pub(super) struct RecordedPast {
-    /// What came and went, by the sample, oldest first.
+    /// Findings that appeared and cleared, by the sample, oldest first.
     pub(super) events: VecDeque<(u64, Event)>,
     /// The judge's states, by the sample.
     pub(super) states: VecDeque<(u64, Vec<u8>)>,
 }
 
 impl Judgements {
-    /// Takes in what was judged of the next sample; gives what came and went.
+    /// Takes in what was judged of the next sample; gives findings that appeared and cleared.
     pub(super) fn push(&mut self, stamp: Stamp, judgement: Judgement) -> Vec<Event> {
         let Stamp { seq: sample, wall_ns, mono_ns, .. } = stamp;
         let changes = changes(&self.last, &judgement, At { sample, wall_ns, mono_ns });
@@ -110,7 +110,7 @@ impl Judgements {
         Arc::clone(&self.last)
     }
 
-    /// What came and went.
+    /// Findings that appeared and cleared.
     pub(super) fn timeline(&self) -> Arc<Timeline> {
         Arc::clone(&self.timeline)
     }

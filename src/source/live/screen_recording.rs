@@ -33,7 +33,7 @@ pub(super) enum RecorderMessage {
 /// A sample with what belongs to it.
 pub(super) struct SampleEntry {
     pub(super) snapshot: Snapshot,
-    /// What came and went with it.
+    /// Findings that appeared and cleared with it.
     pub(super) events: Vec<Event>,
     /// The judge's state before it, if saved.
     pub(super) state: Option<Vec<u8>>,
@@ -58,7 +58,7 @@ impl ScreenRecording {
     /// Makes the file and a thread that first writes the past.
     pub(super) fn start(
         path: &Path,
-        (past, told): (Vec<Record>, RecordedPast),
+        (past, judged): (Vec<Record>, RecordedPast),
         interval: Duration,
         settings: &Settings,
     ) -> Result<(Self, Sender<RecorderMessage>), String> {
@@ -72,7 +72,7 @@ impl ScreenRecording {
         let shared = Arc::clone(&status);
         let thread = std::thread::Builder::new().name("recorder".to_owned());
         thread
-            .spawn(move || run(writer, (past, told), interval, &inbox, &shared))
+            .spawn(move || run(writer, (past, judged), interval, &inbox, &shared))
             .map_err(|error| errors::NoThread { error: &error }.to_string())?;
         let path = path.display().to_string();
         let (past, begun) = (Duration::from_nanos(held), Instant::now());
@@ -113,7 +113,7 @@ impl ScreenRecording {
 
 fn run(
     mut writer: Writer,
-    (past, mut told): (Vec<Record>, RecordedPast),
+    (past, mut judged): (Vec<Record>, RecordedPast),
     interval: Duration,
     inbox: &Receiver<RecorderMessage>,
     status: &Mutex<Status>,
@@ -124,11 +124,11 @@ fn run(
         // What cannot be decoded cannot be shown either.
         let Ok(snapshot) = codec::decode(base.as_ref(), &record) else { break };
         let seq = snapshot.stamp.seq;
-        while let Some((_, event)) = told.events.pop_front_if(|event| event.0 <= seq) {
+        while let Some((_, event)) = judged.events.pop_front_if(|event| event.0 <= seq) {
             writer.event(event);
         }
-        while told.states.pop_front_if(|state| state.0 < seq).is_some() {}
-        let state = told.states.front().filter(|state| state.0 == seq).map(|state| &*state.1);
+        while judged.states.pop_front_if(|state| state.0 < seq).is_some() {}
+        let state = judged.states.front().filter(|state| state.0 == seq).map(|state| &*state.1);
         writer.append_judged(&snapshot, state);
         *lock(status) = writer.status();
         last = Some((snapshot.stamp, interval));

@@ -36,7 +36,7 @@ pub(super) enum Task {
 /// What was judged from the start on, some more of it.
 #[derive(Debug, Default)]
 pub(super) struct SweepResult {
-    /// What came and went.
+    /// Findings that appeared and cleared.
     pub(super) changes: Vec<Change>,
     /// The last judged sample; none where the recording's own findings serve.
     pub(super) to: Option<u64>,

@@ -38,7 +38,7 @@ pub(super) enum Update {
     Survey(usize, Survey, Minutes, Box<RecordedFindings>),
     /// What was judged of a sample, and the judge after it; none where that cannot be known.
     Judged(usize, u64, Option<Box<(Judge, Judgement)>>),
-    /// What came and went from the start on.
+    /// Findings that appeared and cleared from the start on.
     Swept(usize, SweepResult),
     /// The clock of the second machine against that of the first, and what showed it.
     Clocks(Option<(Offset, &'static str)>),

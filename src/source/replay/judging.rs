@@ -131,7 +131,7 @@ impl ReplayJudge {
         self.line_up();
     }
 
-    /// Takes in what came and went up to a sample, as judged from the start.
+    /// Takes in findings that appeared and cleared up to a sample, as judged from the start.
     pub(super) fn sweep(&mut self, changes: Vec<Change>, to: u64) {
         let swept = self.swept.get_or_insert_default();
         swept.changes.extend(changes);
@@ -144,7 +144,7 @@ impl ReplayJudge {
         self.done = true;
     }
 
-    /// True where what came and went is all that is to be found.
+    /// True where findings that appeared and cleared is all that is to be found.
     pub(super) fn is_done(&self) -> bool {
         self.done
     }
