@@ -192,7 +192,7 @@ fn fill(answer: &Answer, draft: &mut Draft) {
     let table = draft.applied.data_mut();
     clear(table);
     let Ok((rows, lost)) = answer else {
-        let needs = topotop_model::locale::gap::READABLE_JOURNAL.english();
+        let needs = topotop_model::locale::needs::JOURNAL.english();
         draft.applied.state = State::Missing;
         draft.applied.gaps.add("journal", Reason::NotSupported, needs);
         return;

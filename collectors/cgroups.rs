@@ -75,7 +75,7 @@ impl Collector for CgroupCollector {
             draft.cgroups.gaps.add(
                 "sys/fs/cgroup",
                 Reason::NotFound,
-                topotop_model::locale::gap::CGROUP_FILE_SYSTEM.english(),
+                topotop_model::locale::needs::CGROUP_MOUNT.english(),
             );
             draft.cgroups.state = State::Missing;
             draft.cgroup_io.state = State::Missing;

@@ -267,9 +267,9 @@ impl MemoryByNode {
                 }
                 // With one node it is not missed.
                 ("proc/*/numa_maps", Reason::NotFound) if self.one_node => continue,
-                (_, Reason::NotFound) if !cx.root.is_live() => topotop_model::locale::gap::IN_CAPTURE.english(),
+                (_, Reason::NotFound) if !cx.root.is_live() => topotop_model::locale::needs::CAPTURE_INCLUDES.english(),
                 ("proc/*/numa_maps", Reason::NotFound) => "CONFIG_NUMA",
-                ("move_pages", Reason::NotSupported) => topotop_model::locale::gap::PROCESS_SELECTED.english(),
+                ("move_pages", Reason::NotSupported) => topotop_model::locale::needs::PROCESS_SELECTED.english(),
                 _ => "",
             };
             section.gaps.add(path, reason, needs);

@@ -97,16 +97,16 @@ impl Collector for MetricCollector {
 /// What would fill the gap of a number.
 fn needs(metric: &Metric, reason: Reason) -> &'static str {
     match (&metric.source, reason) {
-        (_, Reason::Exhausted) => topotop_model::locale::gap::SHORTER_METRIC.english(),
+        (_, Reason::Exhausted) => topotop_model::locale::needs::SHORTER_METRIC.english(),
         (Source::Stream(..), _) => "record -- COMMAND, and a line of it that matches",
-        (Source::Command(..), Reason::NotSupported) => topotop_model::locale::gap::COMMAND_SUCCEEDS.english(),
-        (Source::Command(..), Reason::NotFound) => topotop_model::locale::gap::INSTALLED_PROGRAM.english(),
-        (Source::Url(..), Reason::NotFound) => topotop_model::locale::gap::PAGE_LISTENER.english(),
-        (Source::Url(..), Reason::NotSupported) => topotop_model::locale::gap::PAGE_200.english(),
-        (Source::File(..), Reason::NotSupported) => topotop_model::locale::gap::REGULAR_FILE.english(),
-        (_, Reason::PermissionDenied) => topotop_model::locale::gap::READABLE_FILE.english(),
-        (_, Reason::NotFound) => topotop_model::locale::gap::EXISTING_FILE.english(),
-        _ => topotop_model::locale::gap::NEW_NUMBER.english(),
+        (Source::Command(..), Reason::NotSupported) => topotop_model::locale::needs::COMMAND_SUCCEEDS.english(),
+        (Source::Command(..), Reason::NotFound) => topotop_model::locale::needs::INSTALLED_PROGRAM.english(),
+        (Source::Url(..), Reason::NotFound) => topotop_model::locale::needs::PAGE_LISTENER.english(),
+        (Source::Url(..), Reason::NotSupported) => topotop_model::locale::needs::PAGE_200.english(),
+        (Source::File(..), Reason::NotSupported) => topotop_model::locale::needs::REGULAR_FILE.english(),
+        (_, Reason::PermissionDenied) => topotop_model::locale::needs::READABLE_FILE.english(),
+        (_, Reason::NotFound) => topotop_model::locale::needs::EXISTING_FILE.english(),
+        _ => topotop_model::locale::needs::NEW_NUMBER.english(),
     }
 }
 

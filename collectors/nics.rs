@@ -247,7 +247,7 @@ impl NicCollector {
         }
         let waiting = self.worker.as_ref().is_some_and(|worker| worker.pending() > 0);
         if self.stuck || (waiting && cx.demand.complete) {
-            section.gaps.add("sys/class/net/*", Reason::TimedOut, topotop_model::locale::gap::RTNL.english());
+            section.gaps.add("sys/class/net/*", Reason::TimedOut, topotop_model::locale::needs::NETWORK_LOCK.english());
         }
         if section.data().rows().is_empty() && !section.gaps.is_empty() {
             section.state = State::Missing;

@@ -101,7 +101,7 @@ fn words(needs: Needs, held: &[String], uid: u32) -> String {
     let all = needs.capabilities();
     let missing: Vec<&str> = all.iter().copied().filter(|name| !held.iter().any(|held| held == name)).collect();
     match (missing.as_slice(), uid) {
-        ([], _) => topotop_model::locale::gap::PERMITTING_MODULE.english().to_owned(),
+        ([], _) => topotop_model::locale::needs::PERMISSION.english().to_owned(),
         (missing, 0) => format!("{}, which root lacks here", missing.join(" and ")),
         _ if needs == Needs::Files => "root".to_owned(),
         ([one], _) => format!("{one} or root"),

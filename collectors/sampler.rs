@@ -166,7 +166,7 @@ impl Sampler {
         let cost = &mut self.draft.cost;
         if ran.is_err() {
             let name = entry.collector.name();
-            cost.gaps.add(name, topotop_model::Reason::Malformed, topotop_model::locale::gap::BUG_REPORT.english());
+            cost.gaps.add(name, topotop_model::Reason::Malformed, topotop_model::locale::needs::BUG_REPORT.english());
         }
         entry.longest_ns = entry.longest_ns.max(took);
         entry.runs += 1;

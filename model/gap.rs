@@ -118,7 +118,7 @@ impl Gaps {
         } else {
             // Whatever file it is, the same would fill it.
             let of_files = reason == Reason::Exhausted && !path.starts_with("metric:");
-            let needs = if of_files { crate::locale::gap::OPEN_FILES.english() } else { needs };
+            let needs = if of_files { crate::locale::needs::OPEN_FILES.english() } else { needs };
             self.list.push(Gap { path: path.into(), reason, count, needs: needs.into() });
         }
     }

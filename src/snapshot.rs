@@ -220,7 +220,7 @@ fn terminal_size(format: &Format) -> (u16, u16) {
 pub(crate) fn complain(sample: &Sample) {
     let mut err = std::io::stderr().lock();
     for gap in &sample.frame.gaps {
-        let needs = topotop_model::locale::translated(&["gap."], &gap.needs);
+        let needs = gap.shown_needs();
         let (path, reason, count) = (&gap.path, gap.reason.word(), gap.count);
         let line = match &*needs {
             "" => format!("{path}: {reason} ({count})"),

@@ -94,7 +94,7 @@ impl Walk<'_> {
                 continue;
             }
             if depth >= MOST_DEPTH || tree.len() >= MOST_GROUPS {
-                self.gaps.add(&pattern(), Reason::Malformed, topotop_model::locale::gap::FEWER_GROUPS.english());
+                self.gaps.add(&pattern(), Reason::Malformed, topotop_model::locale::needs::FEWER_GROUPS.english());
                 break;
             }
             let name = Path::new(&entry.name);

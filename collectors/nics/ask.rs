@@ -166,7 +166,7 @@ fn missing(gaps: &mut Gaps, nic: &Nic, pattern: &str, reason: Reason) {
         gaps.add(
             pattern,
             reason,
-            if reason == Reason::NotFound { topotop_model::locale::gap::TOPOTOP_CAPTURE.english() } else { "" },
+            if reason == Reason::NotFound { topotop_model::locale::needs::CAPTURE.english() } else { "" },
         );
     }
 }

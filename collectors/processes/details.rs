@@ -137,7 +137,7 @@ impl Details {
         let overdue = pending > 0 && now_ns.saturating_sub(self.asked_at_ns) > OVERDUE_NS;
         let late = if overdue { self.late.max(1) } else { self.late };
         if late > 0 {
-            let needs = topotop_model::locale::gap::MMAP_LOCK.english();
+            let needs = topotop_model::locale::needs::MMAP_LOCK.english();
             gaps.add_many("proc/*/cmdline", Reason::TimedOut, needs, late as u64);
         }
     }

@@ -42,7 +42,7 @@ impl File {
     fn needs(self, reason: Reason, root: &Root) -> Cow<'static, str> {
         let ptrace = || rights::needs(root, Needs::Ptrace);
         match (self, reason) {
-            (_, Reason::NotFound) if !root.is_live() => topotop_model::locale::gap::IN_CAPTURE.english().into(),
+            (_, Reason::NotFound) if !root.is_live() => topotop_model::locale::needs::CAPTURE_INCLUDES.english().into(),
             (Self::Io, Reason::PermissionDenied) => ptrace().into(),
             (Self::Io, Reason::NotFound) => "CONFIG_TASK_IO_ACCOUNTING".into(),
             (Self::Schedstat, Reason::NotFound) => "CONFIG_SCHED_INFO".into(),

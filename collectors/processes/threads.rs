@@ -94,7 +94,7 @@ impl Threads {
         self.keep_quiet(cx.now_ns, draft.threads.data_mut());
         self.drop_gone(draft.threads.data_mut());
         if cut > 0 {
-            let needs = topotop_model::locale::gap::ONE_PROCESS_SELECTED.english();
+            let needs = topotop_model::locale::needs::ONE_PROCESS.english();
             draft.threads.gaps.add_many("proc/*/task/*", Reason::TimedOut, needs, cut as u64);
         }
     }

@@ -134,7 +134,7 @@ impl Asker {
             gaps.add_many(
                 "proc/*/ns/net",
                 Reason::TimedOut,
-                topotop_model::locale::gap::FEWER_NAMESPACES.english(),
+                topotop_model::locale::needs::FEWER_NAMESPACES.english(),
                 left as u64,
             );
             all.truncate(MOST_NAMESPACES);
@@ -185,7 +185,7 @@ impl Asker {
             Ok(found) => Some(found),
             Err(reason) => {
                 let needs = if netns == 0 && !self.root.is_live() {
-                    topotop_model::locale::gap::IN_CAPTURE.english()
+                    topotop_model::locale::needs::CAPTURE_INCLUDES.english()
                 } else {
                     ""
                 };
@@ -222,11 +222,11 @@ impl Asker {
             answer.gaps.add(
                 "sockets beyond the first",
                 Reason::TimedOut,
-                topotop_model::locale::gap::FEWER_SOCKETS.english(),
+                topotop_model::locale::needs::SOCKETS.english(),
             );
         }
         if let Some(reason) = found.udp_failed {
-            answer.gaps.add("INET_DIAG of UDP", reason, topotop_model::locale::gap::UDP_DIAG.english());
+            answer.gaps.add("INET_DIAG of UDP", reason, topotop_model::locale::needs::UDP_DIAG.english());
         }
     }
 
@@ -236,7 +236,7 @@ impl Asker {
                 // What is gone by now is no gap.
                 Some(Err(Reason::NotFound | Reason::Vanished)) if self.root.is_live() => {}
                 Some(Err(Reason::NotFound)) => {
-                    gaps.add("proc/*/fd", Reason::NotFound, topotop_model::locale::gap::IN_CAPTURE.english())
+                    gaps.add("proc/*/fd", Reason::NotFound, topotop_model::locale::needs::CAPTURE_INCLUDES.english())
                 }
                 Some(Err(reason)) => {
                     gaps.add("proc/*/fd", reason, &rights::needs(&self.root, Needs::PtraceAndFiles));
@@ -252,7 +252,7 @@ impl Asker {
             gaps.add(
                 "proc/*/fd beyond the first",
                 Reason::TimedOut,
-                topotop_model::locale::gap::FEWER_DESCRIPTORS.english(),
+                topotop_model::locale::needs::FEWER_DESCRIPTORS.english(),
             );
         }
     }
