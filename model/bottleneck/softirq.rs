@@ -17,7 +17,10 @@ pub(super) fn softirq(inputs: &Inputs<'_>) -> Vec<Member> {
         return vec![inputs.unmeasured(ResourceKind::Softirq, super::sections::cpu_times(frame), false)];
     };
     let share = inputs.interrupts(id);
-    let mut member = Member::between(ResourceKind::Softirq, share, LIMIT.0, LIMIT.1);
+    // Of now is what is shown; what decides is the mean, since the kernel counts by ticks.
+    let now = shares.softirq + shares.irq;
+    let mut member = Member::between(ResourceKind::Softirq, now, LIMIT.0, LIMIT.1);
+    (member.enters, member.stays) = (share >= LIMIT.0, share >= LIMIT.1);
     member.resource.subject = Some(Subject::Cpu(id));
     member.peers = peers(frame, None, &IdSet::from_ids([id]));
     let row = frame.softnet.iter().find(|row| row.cpu == id);
