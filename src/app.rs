@@ -387,13 +387,10 @@ impl App {
 
     fn back(&mut self) -> Vec<Effect> {
         let (used, effects) = self.act(Action::Close);
-        if used {
-            return effects;
-        }
-        if self.held.take().is_none() {
+        if !used && self.held.take().is_none() {
             self.filter.clear();
         }
-        Vec::new()
+        if used { effects } else { Vec::new() }
     }
 }
 

@@ -216,7 +216,7 @@ struct Row {
 /// The rules that read a facility.
 fn rules(facility: &Facility) -> Vec<&'static str> {
     let reads = |source: &&str| facility.sources.iter().any(|part| source.contains(part));
-    ALL.iter().filter(|rule| rule.sources.iter().any(|source| reads(&source))).map(|rule| rule.id.as_str()).collect()
+    ALL.iter().filter(|rule| rule.sources.iter().any(reads)).map(|rule| rule.id.as_str()).collect()
 }
 
 impl Report<'_> {

@@ -1,9 +1,6 @@
 //! The language of the program: `--lang`, else what the environment names where the terminal can show it, else English.
 
-use crate::cli::{Cli, Command};
-use crate::fix::args::Verb;
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
 use topotop_model::locale::{self, error as text};
 
 /// English, which every terminal shows.
@@ -15,15 +12,12 @@ const CHINESE: &str = "zh-CN";
 pub(crate) fn select() {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let arguments = std::env::args_os().skip(1);
-    let code = match flag(arguments) {
-        Some(code) => code,
-        None => {
-            let named = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(variable).unwrap_or_default();
-            let encoding = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
-            let console = variable("TERM").is_some_and(|term| term == "linux");
-            of_environment(&named, &encoding, console)
-        }
-    };
+    let code = flag(arguments).unwrap_or_else(|| {
+        let named = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(variable).unwrap_or_default();
+        let encoding = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
+        let console = variable("TERM").is_some_and(|term| term == "linux");
+        of_environment(&named, &encoding, console)
+    });
     locale::select(code);
 }
 
@@ -35,32 +29,9 @@ pub(crate) fn parse(name: &str) -> Result<&'static str, String> {
     })
 }
 
-/// Documents for programs are English throughout.
-pub(crate) fn english_for_programs(cli: &Cli) {
-    if is_for_programs(cli) {
-        locale::select(ENGLISH);
-    }
-}
-
-fn is_for_programs(cli: &Cli) -> bool {
-    let data = |format: &str| matches!(format, "json" | "jsonl" | "junit");
-    match &cli.command {
-        Some(Command::Snapshot(args)) => match (&args.format, &args.output) {
-            (Some(format), _) => data(format),
-            (None, Some(path)) => path.extension().is_some_and(|extension| extension == "json"),
-            (None, None) => !std::io::stdout().is_terminal(),
-        },
-        Some(Command::Check(args)) => data(&args.format),
-        Some(Command::Preflight(args)) => data(&args.format),
-        Some(Command::Doctor(args)) => data(&args.format),
-        Some(Command::Replay(args)) => args.format.is_some(),
-        Some(Command::Export(_) | Command::Completions { .. } | Command::Capture(_)) => true,
-        Some(Command::Fix(args)) => match &args.verb {
-            Verb::List { format, .. } | Verb::Journal { format, .. } => data(format),
-            _ => false,
-        },
-        _ => false,
-    }
+/// English from here on: for documents that programs read.
+pub(crate) fn english() {
+    locale::select(ENGLISH);
 }
 
 /// The language that `--lang` names, up to the command of `record`.

@@ -72,7 +72,9 @@ pub fn run() -> ExitCode {
     crate::units::use_local_zone();
     language::select();
     let cli = help::parse(std::env::args_os());
-    let _ = cli.as_ref().inspect(|cli| language::english_for_programs(cli));
+    if cli.as_ref().is_ok_and(crate::cli::is_for_programs) {
+        language::english();
+    }
     if let Some(refusal) = cli.as_ref().ok().and_then(crate::cli::metric_refusal) {
         fail(&refusal);
         let has_command = matches!(&cli, Ok(Cli { command: Some(Command::Record(record)), .. })

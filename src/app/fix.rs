@@ -11,7 +11,7 @@ use crate::fix::order::{Order, Reach, Wanted};
 use std::collections::BTreeMap;
 use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers};
 use topotop_model::journal::Because;
-use topotop_model::locale::chrome;
+use topotop_model::locale::{Text, chrome};
 use topotop_model::recording::{FixState, RecordedFinding, RecordedFix, What};
 use topotop_model::rules::{Finding, RuleId};
 use topotop_widgets::fix::{Button, Choice, Dialog, Doing, Run, Stage};
@@ -36,13 +36,8 @@ impl App {
         }
         let Some(selected) = self.selected.clone() else { return self.fix_worst() };
         let found = severity::about(&self.shown().judgement, &selected).max_by_key(|finding| finding.severity);
-        match found.map(|finding| (finding.rule.id, finding.subject.clone())) {
-            Some((rule, subject)) => self.fix_finding(rule, &subject),
-            None => {
-                self.say(chrome::NO_FINDING_SELECTED);
-                Vec::new()
-            }
-        }
+        let found = found.map(|finding| (finding.rule.id, finding.subject.clone()));
+        self.fix_found(found, chrome::NO_FINDING_SELECTED)
     }
 
     /// What to do about the worst finding: opens the dialog.
@@ -51,13 +46,16 @@ impl App {
             return Vec::new();
         }
         let worst = self.shown().judgement.findings.first();
-        match worst.map(|finding| (finding.rule.id, finding.subject.clone())) {
-            Some((rule, subject)) => self.fix_finding(rule, &subject),
-            None => {
-                self.say(chrome::NO_FINDINGS);
-                Vec::new()
-            }
-        }
+        let worst = worst.map(|finding| (finding.rule.id, finding.subject.clone()));
+        self.fix_found(worst, chrome::NO_FINDINGS)
+    }
+
+    fn fix_found(&mut self, found: Option<(RuleId, Subject)>, nothing: Text) -> Vec<Effect> {
+        let Some((rule, subject)) = found else {
+            self.say(nothing);
+            return Vec::new();
+        };
+        self.fix_finding(rule, &subject)
     }
 
     /// True while a fix is being applied or measured: its dialog is shown instead of another.

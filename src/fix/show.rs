@@ -2,7 +2,7 @@
 
 use super::applier::Proposal;
 use std::io::{self, Write};
-use topotop_model::fix::{Item, Plan, Snippet, together};
+use topotop_model::fix::{Item, Plan, Resolved, Snippet, together};
 use topotop_model::locale::Text;
 use topotop_model::locale::cli::fix as text;
 use topotop_model::text::{padded, printable};
@@ -15,7 +15,6 @@ pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
     let resolved = &proposal.resolved;
     let plan = &resolved.plan;
     let mut line = |indent: &str, text: &str| writeln!(out, "{indent}{}", printable(text));
-    let label = |label: Text| format!("  {}", padded(&label, 14));
     line("", &format!("{}  {}", plan.id(), plan.risk.label()))?;
     line("", &plan.title)?;
     for who in &plan.identity {
@@ -24,16 +23,7 @@ pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
     for command in &plan.commands {
         line("  $ ", command)?;
     }
-    for (index, step) in plan.steps.iter().enumerate() {
-        line(&label(text::LABEL_CHANGES), &format!("{}: {}", step.what, step.target))?;
-        for text in items(resolved.items.get(index).map_or(&[][..], Vec::as_slice), &step.new) {
-            line(&" ".repeat(16), &text)?;
-        }
-    }
-    for (step, why) in &resolved.unread {
-        let what = if *step < plan.steps.len() { text::LABEL_UNREAD } else { text::LABEL_NOT_SAVED };
-        line(&label(what), why)?;
-    }
+    changes(resolved, &mut line)?;
     if !plan.kept.is_empty() {
         line(&label(text::LABEL_SAVED), &text::Saved { settings: &together(&plan.kept).join(", ") }.to_string())?;
     }
@@ -65,6 +55,27 @@ pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
         .refused
         .as_ref()
         .map_or(Ok(()), |why| writeln!(out, "  {}{}", padded(&text::LABEL_REFUSED, 14), printable(why)))
+}
+
+/// A line's label.
+fn label(label: Text) -> String {
+    format!("  {}", padded(&label, 14))
+}
+
+/// What each step writes, and what could not be read of it.
+fn changes(resolved: &Resolved, line: &mut dyn FnMut(&str, &str) -> io::Result<()>) -> io::Result<()> {
+    let plan = &resolved.plan;
+    for (index, step) in plan.steps.iter().enumerate() {
+        line(&label(text::LABEL_CHANGES), &format!("{}: {}", step.what, step.target))?;
+        for text in items(resolved.items.get(index).map_or(&[][..], Vec::as_slice), &step.new) {
+            line(&" ".repeat(16), &text)?;
+        }
+    }
+    for (step, why) in &resolved.unread {
+        let what = if *step < plan.steps.len() { text::LABEL_UNREAD } else { text::LABEL_NOT_SAVED };
+        line(&label(what), why)?;
+    }
+    Ok(())
 }
 
 fn snippet(what: Text, snippet: &Snippet, out: &mut dyn Write) -> io::Result<()> {
