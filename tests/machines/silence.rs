@@ -2,6 +2,7 @@
 
 use crate::common::captured::{self, Captured};
 use std::collections::BTreeSet;
+use topotop_model::bottleneck::{Outcome, Verdict};
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::judge::Judge;
@@ -85,4 +86,30 @@ fn is_true(finding: &Finding, frame: &Frame) -> bool {
         }),
         _ => false,
     }
+}
+
+/// Where most resources are unknown, the answer is that nobody can know, and it lists them.
+#[test]
+fn machines_that_tell_little_are_inconclusive_and_what_is_unknown_is_listed() {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for machine in captured::all() {
+        let (mut window, mut deriver, mut judge) = (Window::default(), Deriver::default(), Judge::default());
+        let mut last = None;
+        for second in 0..=30 {
+            window.push(machine.series.at(second));
+            last = Some(judge.step(&deriver.frame(&window)));
+        }
+        let judgement = last.expect("a sample");
+        let unknown = judgement.resources.iter().filter(|resource| resource.verdict == Verdict::Unknown).count();
+        if 2 * unknown <= judgement.resources.iter().count() {
+            continue;
+        }
+        tried += 1;
+        let answer = &judgement.bottleneck;
+        if answer.verdict != Outcome::Inconclusive || answer.unknown.is_empty() || answer.is_collecting() {
+            wrong.push(format!("{}: {unknown} unknown: {}", machine.name, answer.headline()));
+        }
+    }
+    assert!(tried >= 2 || crate::machines::folder().is_none(), "{tried} machines");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
