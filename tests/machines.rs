@@ -54,7 +54,10 @@ fn at(document: &Value, path: &str) -> Value {
         let rows = value.as_array().map_or(&[][..], Vec::as_slice);
         value = match (step.split_once('='), step.strip_prefix('+')) {
             (Some((key, wanted)), _) => {
-                let is_row = |row: &&Value| row[key].as_str() == Some(wanted) || row[key].to_string() == wanted;
+                let is_row = |row: &&Value| {
+                    row[key].as_str() == Some(wanted)
+                        || matches!(&row[key], Value::Number(number) if number.to_string() == wanted)
+                };
                 rows.iter().find(is_row).cloned().unwrap_or_default()
             }
             (_, Some(key)) => rows.iter().filter_map(|row| row[key].as_u64()).sum::<u64>().into(),

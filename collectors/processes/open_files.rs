@@ -42,7 +42,7 @@ mod tests {
                       Max open files            64                   4096                 files     \n";
         crate::testing::put(dir.path(), "proc/7/limits", limits);
         for file in ["0", "1", "2"] {
-            crate::testing::put(dir.path(), &format!("proc/7/fd/{file}"), "");
+            crate::testing::put(dir.path(), format!("proc/7/fd/{file}"), "");
         }
         let root = Arc::new(Root::at(dir.path()).expect("a root"));
         let live: Arc<dyn Live> = Arc::new(Captured { root: Arc::clone(&root) });

@@ -236,7 +236,7 @@ impl Asker {
                 // What is gone by now is no gap.
                 Some(Err(Reason::NotFound | Reason::Vanished)) if self.root.is_live() => {}
                 Some(Err(Reason::NotFound)) => {
-                    gaps.add("proc/*/fd", Reason::NotFound, topotop_model::locale::needs::CAPTURE_INCLUDES.english())
+                    gaps.add("proc/*/fd", Reason::NotFound, topotop_model::locale::needs::CAPTURE_INCLUDES.english());
                 }
                 Some(Err(reason)) => {
                     gaps.add("proc/*/fd", reason, &rights::needs(&self.root, Needs::PtraceAndFiles));
