@@ -270,8 +270,9 @@ fn firing_rules(findings: &[Finding], rules: &mut BTreeSet<RuleId>) {
 pub(crate) fn is_gone(subject: &Subject, frame: &Frame) -> bool {
     match subject {
         Subject::Host => false,
-        Subject::Cpu(id) => frame.cpu(*id).is_none_or(|cpu| !cpu.online),
-        Subject::Node(id) => frame.node(*id).is_none(),
+        // No machine is without CPUs and nodes: an empty list was not read.
+        Subject::Cpu(id) => frame.cpu(*id).map_or(!frame.cpus.is_empty(), |cpu| !cpu.online),
+        Subject::Node(id) => frame.node(*id).is_none() && !frame.nodes.is_empty(),
         Subject::Irq(irq) => frame.irq(*irq).is_none(),
         Subject::Nic(name) => frame.nic(name).is_none(),
         Subject::Disk(name) => !frame.disks.iter().any(|disk| disk.name == *name),

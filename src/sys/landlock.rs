@@ -17,8 +17,11 @@ pub(crate) fn confine(output: Option<&Path>) -> Result<(), String> {
 
 fn allow(output: Option<&Path>) -> Result<(), RulesetError> {
     let all = AccessFs::from_write(KNOWN);
-    // The terminal, and streams by their names.
-    let mut places = vec![(PathBuf::from("/dev"), AccessFs::WriteFile.into())];
+    // The terminal, and streams by their names; keys are read by ioctl from a terminal that a stream does not occupy.
+    let mut places = vec![
+        (PathBuf::from("/dev"), AccessFs::WriteFile.into()),
+        (PathBuf::from("/dev/tty"), AccessFs::WriteFile | AccessFs::IoctlDev),
+    ];
     places.extend(output.map(|path| place(path, all)));
     let rules = places.into_iter().filter_map(|(path, access)| Some(PathBeneath::new(PathFd::new(path).ok()?, access)));
     let ruleset = Ruleset::default().handle_access(all)?.handle_access(AccessNet::from_all(KNOWN))?.create()?;

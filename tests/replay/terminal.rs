@@ -32,7 +32,7 @@ fn keys_go_through_a_recording() {
     session.keys(">");
     at(&session, "10:00:50 UTC");
     session.shows("mark 1 of 6: step 1");
-    session.keys("\x1b[6~");
+    session.keys("}");
     at(&session, "10:01:50 UTC");
     session.keys(">>>");
     at(&session, "10:05:50 UTC");
