@@ -128,7 +128,10 @@ fn thresholds_are_the_users() {
 fn what_is_gone_is_forgotten() {
     let mut judge = Judge::default();
     run(&mut judge, 0..15, |_| 1.0);
-    let gone = Frame { cpus: Vec::new(), ..frame(15, 1.0) };
+    let mut gone = frame(15, 1.0);
+    for cpu in &mut gone.cpus {
+        *cpu = crate::frame::Cpu { id: cpu.id + 100, ..crate::frame::Cpu::default() };
+    }
     assert!(judge.step_with(&gone, &[&BUSY]).findings.is_empty());
     assert!(judge.states.is_empty());
 }
