@@ -110,6 +110,7 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
         .filter(|_| is_single(process));
     process.blocked_threads = u32::from(process.state == 'D');
     process.has_schedstat = table.run_ns.value(slot).is_some();
+    process.has_io = table.read_bytes.value(slot).is_some();
     process.scheduling = table.policy.get(slot);
     process.open_files = table.open_files.get(slot);
     process.open_files_limit = table.open_files_limit.get(slot);

@@ -62,6 +62,9 @@ pub struct Process {
     /// True when the kernel tells how long its main thread ran and waited (CONFIG_SCHED_INFO).
     #[serde(skip)]
     pub has_schedstat: bool,
+    /// True when its I/O counters were read: without a rate, a second reading is to come.
+    #[serde(skip)]
+    pub has_io: bool,
     /// Scheduling policy of its main thread (SCHED_*).
     #[serde(skip)]
     pub scheduling: Known<u64>,

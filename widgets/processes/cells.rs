@@ -159,6 +159,11 @@ pub(super) fn rate(process: &Process, rate: Option<f64>, pen: &mut Pen<'_>) {
         pen.text(Role::Absent, mark::dash(pen.cx().charset));
         return;
     }
+    if process.has_io && rate.is_none() {
+        // Another process's counters may be denied; these have been read once.
+        pen.text(Role::Absent, "?");
+        return;
+    }
     pen.some(rate, "/io", |rate| (units::bytes(rate), if rate < 1.0 { Role::Dim } else { Role::Text }));
 }
 

@@ -61,3 +61,24 @@ fn what_is_denied_says_so_in_its_own_style() {
         assert!(style_of(&drawn(&mut Processes::default(), cx, 200, 58), "4x1 pinned").is_some());
     });
 }
+
+#[test]
+fn a_first_reading_of_io_counters_is_not_denied() {
+    let mut frame = demo::server();
+    frame.interval_seconds = Some(1.0);
+    for process in &mut frame.processes {
+        (process.write_bytes_per_second, process.has_io) = (None, process.pid == 4121);
+    }
+    frame.gaps.push(topotop_model::Gap {
+        path: "proc/*/io".into(),
+        reason: topotop_model::Reason::PermissionDenied,
+        count: 1,
+        needs: "".into(),
+    });
+    with_cx(&frame, Charset::Unicode, |cx| {
+        let text = crate::testing::text(&drawn(&mut super::Processes::default(), cx, 200, 58));
+        let row = |name: &str| text.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+        let denied = |name: &str| row(name).matches("denied").count();
+        assert!(denied("4121") < denied("4383"), "{text}");
+    });
+}

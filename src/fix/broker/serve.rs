@@ -21,6 +21,8 @@ pub(crate) fn serve(
     mut arguments: impl Iterator<Item = OsString>,
     prepare: impl FnOnce(&mut dyn Iterator<Item = OsString>) -> Option<(LocalWriter, live::Plan)>,
 ) -> ExitCode {
+    // Named by the file that it was started from otherwise: `exe`.
+    let _ = rustix::thread::set_name(c"topotop-fixes");
     let number = arguments.next().and_then(|word| word.to_str()?.parse().ok());
     let Some(socket) = number.and_then(topotop_collectors::sys::inherited::take) else { return ExitCode::from(2) };
     // It ends when the screen does, after it has put back what it was about to write.
