@@ -15,6 +15,11 @@ use crate::frame::{Cgroup, Frame, Process, Topology};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Readings of one time, by how far their times may be apart.
+const SAME_READING_MS: u64 = 2;
+/// The first reading may be older than an interval by this factor; what is older is of before.
+const LATE: f64 = 3.0;
+
 /// Everything that is kept of a recording, or of a span of one: its room does not grow with its length.
 #[derive(Debug, Default)]
 pub struct Side {
@@ -25,6 +30,8 @@ pub struct Side {
     read: [Series; metrics::ALL.len()],
     counts: [usize; metrics::ALL.len()],
     touched: Vec<usize>,
+    /// When the reading that was taken in last was made, CLOCK_MONOTONIC in ms, by metric of the application.
+    readings: HashMap<Arc<str>, u64>,
     names: Names,
     left_out: u64,
     first: Option<Stamp>,
@@ -204,15 +211,26 @@ impl Side {
         }
     }
 
+    /// True if a reading has not been taken in: files and pages are read beside the sampling and arrive a sample or two
+    /// late, and a reading that is shown again is no new sample.
+    fn is_new(&mut self, number: &crate::frame::Metric, frame: &Frame) -> bool {
+        let Some(age) = number.age_seconds else { return true };
+        let at_ms = (frame.stamp.mono_ns as f64 / 1e6 - age * 1e3).max(0.0) as u64;
+        match self.readings.insert(Arc::clone(&number.name), at_ms) {
+            Some(known) => known.abs_diff(at_ms) > SAME_READING_MS,
+            None => frame.interval_seconds.is_none_or(|interval| age < LATE * interval),
+        }
+    }
+
     fn machine(&mut self, frame: &Frame) {
         self.take(Kind::Host, Subject::Host, true, |read| match read {
             Read::Host(value) => value(frame),
             _ => None,
         });
-        // A reading that is shown again is no new sample.
-        let interval = frame.interval_seconds.unwrap_or(f64::INFINITY);
-        let fresh = frame.metrics.iter().filter(|number| number.age_seconds.is_none_or(|age| age < interval));
-        for number in fresh {
+        for number in &frame.metrics {
+            if !self.is_new(number, frame) {
+                continue;
+            }
             let at = self.take(Kind::Metric, Subject::Metric(Arc::clone(&number.name)), true, |read| match read {
                 Read::Metric(value) => value(number),
                 _ => None,
