@@ -4,9 +4,11 @@
 
 mod gate;
 mod helper;
+mod side;
 
 pub(crate) use gate::{Gate, VERB as GATE, run as gate};
 pub(crate) use helper::{VERB, run as helper};
+pub(crate) use side::side_process;
 
 use rustix::io::FdFlags;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};

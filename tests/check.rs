@@ -22,7 +22,7 @@ fn json(line: &str) -> serde_json::Value {
 }
 
 #[test]
-fn what_could_not_be_judged_is_told_and_strict_about() {
+fn what_could_not_be_judged_is_reported_and_fails_when_strict() {
     let watch = ["check", "--for", "700ms", "--interval", "100ms", "--fail-on", "critical"];
     let (_, text, _) = run(&watch);
     let early = text.contains("of 15 samples with rates") || text.contains("rates require two samples");

@@ -178,7 +178,7 @@ fn recorded(recordings: &Path, group: &str) {
 }
 
 #[test]
-fn the_story_is_told_in_chinese() {
+fn the_answer_finding_and_dialog_are_chinese() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(full) = Full::new("zh") else { return };
     let state = tempfile::tempdir().expect("a directory");

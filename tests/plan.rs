@@ -33,7 +33,7 @@ fn json(arguments: &[&str]) -> Value {
 /// The program: listens on every number of its arguments until its parent ends.
 #[test]
 #[ignore = "the program that another test plans for"]
-fn listens_where_it_is_told() {
+fn listens_at_the_given_address() {
     let ports: Vec<u16> = std::env::args().filter_map(|word| word.parse().ok()).collect();
     if ports.is_empty() {
         return;
@@ -67,7 +67,7 @@ fn free_ports() -> (Vec<u16>, TcpListener) {
 
 fn listener(ports: &[u16], directory: &Path) -> Ended {
     let mut command = Command::new(std::env::current_exe().expect("an own path"));
-    command.args(["--ignored", "--nocapture", "--test-threads=1", "listens_where_it_is_told"]);
+    command.args(["--ignored", "--nocapture", "--test-threads=1", "listens_at_the_given_address"]);
     command.args(ports.iter().map(u16::to_string)).current_dir(directory).stdout(Stdio::piped());
     started(command)
 }

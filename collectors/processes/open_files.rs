@@ -11,13 +11,13 @@ const MOST: u64 = 4096;
 /// Counts open files; leaves alone what is dear to count and what may not be read.
 pub(super) fn count(cx: &mut Cx<'_>, pid: u32, slot: usize, files: &mut Num, limit: &Num) {
     let dir = format!("proc/{pid}/fd");
-    let told = cx.root.directory_stat(&dir).ok().map(|stat| stat.size).filter(|size| *size > 0);
+    let counted = cx.root.directory_stat(&dir).ok().map(|stat| stat.size).filter(|size| *size > 0);
     let listed = || {
         let mut numbers = Vec::new();
         limit.value(slot).filter(|limit| *limit <= MOST)?;
         cx.root.numbers(&dir, &mut numbers).ok().map(|()| numbers.len() as u64)
     };
-    files.set_or_clear(slot, told.or_else(listed));
+    files.set_or_clear(slot, counted.or_else(listed));
 }
 
 /// The soft limit of `proc/PID/limits`; no limit counts as unknown.

@@ -80,13 +80,13 @@ fn take(journal: &mut Journal, places: &mut BTreeMap<u64, usize>, line: Line) {
         journal.missing += u64::from(seq - next);
         journal.incomplete.insert(number);
     }
-    if !told(application, line) {
+    if !follows(application, line) {
         journal.damaged += 1;
     }
 }
 
 /// False for a line that says of its application what cannot be.
-fn told(application: &mut Application, line: Line) -> bool {
+fn follows(application: &mut Application, line: Line) -> bool {
     match line.entry {
         Entry::Intent(_) => return false,
         Entry::Added { step, item } => {

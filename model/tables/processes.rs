@@ -87,7 +87,7 @@ table! {
         io_delay: Num = 51 (Counter, Ticks, "proc/*/stat"),
         /// Name of the user, where the machine's own list of users has it; hostile.
         user: Text = 52 (Fact, None, "etc/passwd"),
-        /// Open files, where they are told or few enough to be counted.
+        /// Open files: the size of fd where the kernel reports it, or counted where they are few.
         open_files: Num = 53 (Gauge, Count, "proc/*/fd"),
         /// Open files that it may have (RLIMIT_NOFILE).
         open_files_limit: Num = 54 (Fact, Count, "proc/*/limits"),

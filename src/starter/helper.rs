@@ -1,9 +1,9 @@
 //! The helper's side: a thread for each program.
 
+use super::side_process;
 use super::{BADLY, DENIED, EXHAUSTED, NOT_FOUND, STARTED, WELL};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{IoSliceMut, PipeWriter, Write as _};
@@ -11,8 +11,6 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use topotop_collectors::metrics::{Metric, OwnChild, Source, Started as _, start};
 use topotop_model::Reason;
@@ -25,21 +23,11 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Runs it: the number of a descriptor, then the command line that topotop was started with, which says what metrics are
 /// asked for.
 pub(crate) fn run(
-    mut arguments: impl Iterator<Item = OsString>,
+    arguments: impl Iterator<Item = OsString>,
     asked: impl FnOnce(&mut dyn Iterator<Item = OsString>) -> Option<Vec<Metric>>,
 ) -> ExitCode {
-    let number = arguments.next().and_then(|word| word.to_str()?.parse().ok());
-    let Some(socket) = number.and_then(topotop_collectors::sys::inherited::take) else { return ExitCode::from(2) };
-    // What the terminal's keys end is topotop; this process ends after it. Programs that are started have the usual
-    // actions again.
-    let ignored = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
-        if signal_hook::flag::register(signal, Arc::clone(&ignored)).is_err() {
-            return ExitCode::from(2);
-        }
-    }
-    let words = std::iter::once(OsString::from("topotop")).chain(arguments);
-    let Some(metrics) = asked(&mut words.into_iter()) else { return ExitCode::from(2) };
+    let Some((socket, mut words)) = side_process(c"topotop-starter", arguments) else { return ExitCode::from(2) };
+    let Some(metrics) = asked(&mut words) else { return ExitCode::from(2) };
     let programs: BTreeMap<String, Vec<String>> = metrics
         .into_iter()
         .filter_map(|metric| match metric.source {

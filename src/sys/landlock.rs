@@ -72,10 +72,10 @@ mod tests {
             rename(own.join("draft"), &output).expect("renamed");
             OpenOptions::new().write(true).open("/dev/null").expect("opened");
         });
-        done.join().expect("as told");
+        done.join().expect("every assertion holds");
     }
 
-    #[expect(clippy::print_stderr, reason = "the reader of the tests is told")]
+    #[expect(clippy::print_stderr, reason = "a skipped test is reported")]
     fn not_here() {
         eprintln!("not tested: this kernel has no Landlock");
     }

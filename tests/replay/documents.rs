@@ -75,7 +75,7 @@ fn who_has_read_enough_may_go() {
 }
 
 #[test]
-fn damage_is_told_and_the_rest_comes() {
+fn damage_is_reported_and_the_rest_is_read() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = recorded(dir.path(), 400);
     damage(&path, 0.5, 200);

@@ -6,34 +6,22 @@ use super::planner;
 use super::wire::{self, Answer, Request};
 use crate::fix::order::{Reply, Wanted};
 use crate::source::live;
+use crate::starter::side_process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::ffi::OsString;
 use std::io::{BufReader, Write as _};
 use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Runs it: the number of a descriptor, then the command line that topotop was started with.
 pub(crate) fn serve(
-    mut arguments: impl Iterator<Item = OsString>,
+    arguments: impl Iterator<Item = OsString>,
     prepare: impl FnOnce(&mut dyn Iterator<Item = OsString>) -> Option<(LocalWriter, live::Plan)>,
 ) -> ExitCode {
-    // Named by the file that it was started from otherwise: `exe`.
-    let _ = rustix::thread::set_name(c"topotop-fixes");
-    let number = arguments.next().and_then(|word| word.to_str()?.parse().ok());
-    let Some(socket) = number.and_then(topotop_collectors::sys::inherited::take) else { return ExitCode::from(2) };
     // It ends when the screen does, after it has put back what it was about to write.
-    let ignored = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
-        if signal_hook::flag::register(signal, Arc::clone(&ignored)).is_err() {
-            return ExitCode::from(2);
-        }
-    }
-    let words = std::iter::once(OsString::from("topotop")).chain(arguments);
-    let Some((writer, sampling)) = prepare(&mut words.into_iter()) else { return ExitCode::from(2) };
+    let Some((socket, mut words)) = side_process(c"topotop-fixes", arguments) else { return ExitCode::from(2) };
+    let Some((writer, sampling)) = prepare(&mut words) else { return ExitCode::from(2) };
     let mut side = Side { socket: BufReader::new(UnixStream::from(socket)), writer, sampling };
     while let Some(request) = wire::read(&mut side.socket) {
         let Some(answer) = side.act(request) else { continue };
