@@ -42,7 +42,8 @@ pub(super) fn biases(rows: &[Row], costs: &[CostChange], parts: &[Part<'_>; 2], 
     let cores = foreign(rows, "process.cores", load, FOREIGN_CORES.max(FOREIGN_PART * cpus), ABSENT_CORES);
     let cores = cores.map(|(name, cores)| (cores, Reason::Foreign { name, cores }));
     let bytes = foreign_bytes(rows, load).map(|(name, bytes)| (bytes, Reason::ForeignBytes { name, bytes }));
-    let packets = foreign_packets(rows).map(|(name, rate)| (rate, Reason::ForeignPackets { name, rate }));
+    let packets = foreign_packets(rows).or_else(|| packets_against_work(rows, load));
+    let packets = packets.map(|(name, rate)| (rate, Reason::ForeignPackets { name, rate }));
     let heat = throttled(rows).map(|more| (more, Reason::Throttled { more: more > 0.0 }));
     let steal = shift(rows, &Subject::Host, "host.steal").filter(|points| points.abs() >= STEAL);
     let steal = steal.map(|points| (points, Reason::Steal { points }));
@@ -148,6 +149,20 @@ fn foreign_packets(rows: &[Row]) -> Option<(Name, f64)> {
     one.map(|(name, rate)| (Name::clone(name), *rate))
 }
 
+/// The interface whose traffic moved against the work of the application: what it received more (or less) was not the
+/// load's. Bytes have to move with the packets, as they do not where the same requests are only cut otherwise.
+fn packets_against_work(rows: &[Row], load: Option<&Watch>) -> Option<(Name, f64)> {
+    let load = load.filter(|load| is_own(&load.subject))?;
+    let sign = -shift(rows, &load.subject, load.metric)?.signum();
+    rows.iter().filter(|row| row.metric.id == "nic.rx_packets").find_map(|row| {
+        let Subject::Nic(name) = &row.subject else { return None };
+        let (before, after) = (mean(row.before), mean(row.after));
+        let bytes = shift(rows, &row.subject, "nic.rx_bytes")?;
+        let least = FOREIGN_PACKETS.max(FOREIGN_BYTES_PART * before.max(after));
+        ((after - before) * sign >= least && bytes * sign > 0.0).then(|| (Name::clone(name), after - before))
+    })
+}
+
 /// How much more often the cores were slowed down for heat, where that happened on one side only.
 fn throttled(rows: &[Row]) -> Option<f64> {
     let row = rows.iter().find(|row| row.metric.id == "host.thermal_throttles")?;
@@ -169,7 +184,7 @@ fn offered(rows: &[Row], costs: &[CostChange]) -> bool {
     let full = |row: &Row| {
         let least = match row.metric.id {
             "host.busiest_cpu" => 0.85,
-            "disk.utilisation" => 0.8,
+            "disk.utilisation" | "nic.utilisation" => 0.8,
             "cgroup.throttled" => WAITED,
             _ => return false,
         };

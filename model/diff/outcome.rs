@@ -86,7 +86,8 @@ pub fn outcome(tried: Tried<'_>, load: Option<&Watch>, cost: Option<&Watch>, gua
         Err(why) => return Outcome::Inconclusive { why },
     };
     let open = |verdict| {
-        let fits = |reason: &Reason| !matches!(reason, Reason::Offered);
+        // What came with the fix and left with its undo was not offered by chance.
+        let fits = |reason: &Reason| !matches!(reason, Reason::Offered) || !tried.before.between;
         let bias = comparison.biases.iter().filter(|bias| fits(&bias.reason)).find(|bias| bias.against == verdict);
         bias.map(|bias| Outcome::Inconclusive { why: bias.reason.clone() })
     };

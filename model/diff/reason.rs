@@ -28,6 +28,8 @@ pub enum Reason {
         /// True in the window after.
         after: bool,
     },
+    /// The load ended before enough was measured after the undo.
+    EndedUndone,
     /// Nothing measures the load.
     NoLoad,
     /// Nothing measured the load on one side.
@@ -90,7 +92,7 @@ impl Reason {
             Self::Noise { .. } => "noise",
             Self::Trend => "trend",
             Self::LevelShift => "level_shift",
-            Self::LoadEnded { .. } => "load_ended",
+            Self::LoadEnded { .. } | Self::EndedUndone => "load_ended",
             Self::NoLoad => "no_load_metric",
             Self::NoLoadOn { .. } => "no_load_measured",
             Self::Idle => "no_load_before",
@@ -115,6 +117,7 @@ impl Reason {
             Self::LevelShift => text::LEVEL_SHIFT.to_string(),
             Self::LoadEnded { after: false } => text::LOAD_ENDED_BEFORE.to_string(),
             Self::LoadEnded { after: true } => text::LOAD_ENDED_AFTER.to_string(),
+            Self::EndedUndone => text::LOAD_ENDED_UNDONE.to_string(),
             Self::NoLoad => text::NO_LOAD.to_string(),
             Self::NoLoadOn { after: false } => text::NO_LOAD_BEFORE.to_string(),
             Self::NoLoadOn { after: true } => text::NO_LOAD_AFTER.to_string(),

@@ -1,12 +1,16 @@
 //! Reduces a frame to the measured subjects, so that windows of frames stay small.
 
 use crate::diff::{Subject, Watch};
-use crate::frame::{Frame, Process};
+use crate::frame::{Disk, Frame, Nic, NicRates, Process};
 use crate::{SectionStates, State};
 use std::sync::Arc;
 
 /// Processes of others that are kept.
 const OTHERS: usize = 64;
+/// Interfaces and disks that are kept beside the watched ones, from so many packets and bytes per second.
+const DEVICES: usize = 16;
+const PACKETS: f64 = 50.0;
+const BYTES: f64 = 50_000.0;
 
 /// The watched subjects of a frame, and the host.
 pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
@@ -41,8 +45,8 @@ pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
         irqs: if irqs { frame.irqs.clone() } else { Vec::new() },
         softirqs: frame.softirqs.clone(),
         softnet: if softnet { frame.softnet.clone() } else { Vec::new() },
-        nics: frame.nics.iter().filter(|row| nic(&row.name)).cloned().collect(),
-        disks: frame.disks.iter().filter(|row| disk(&row.name)).cloned().collect(),
+        nics: nics(frame, nic),
+        disks: disks(frame, disk),
         cgroups: frame.cgroups.iter().filter(|row| group(&row.path)).cloned().collect(),
         processes: processes(frame, process),
         pressure: frame.pressure.clone(),
@@ -50,6 +54,44 @@ pub(super) fn narrow(frame: &Frame, watches: &[Watch]) -> Frame {
         sections: sections(frame),
         ..Frame::default()
     }
+}
+
+/// The watched interfaces whole; of others the traffic, which is a cost of the load or another load.
+fn nics(frame: &Frame, watched: impl Fn(&Arc<str>) -> bool) -> Vec<Nic> {
+    let rates = |rates: &NicRates| NicRates {
+        bytes_per_second: rates.bytes_per_second,
+        packets_per_second: rates.packets_per_second,
+        ..NicRates::default()
+    };
+    let reduced = |row: &Nic| Nic {
+        name: Arc::clone(&row.name),
+        utilisation: row.utilisation,
+        rx: rates(&row.rx),
+        tx: rates(&row.tx),
+        ..Nic::default()
+    };
+    let (watched, others): (Vec<&Nic>, Vec<&Nic>) = frame.nics.iter().partition(|row| watched(&row.name));
+    let others = others.into_iter().filter(|row| {
+        row.rx.packets_per_second.unwrap_or_default() + row.tx.packets_per_second.unwrap_or_default() >= PACKETS
+    });
+    watched.into_iter().cloned().chain(others.take(DEVICES).map(reduced)).collect()
+}
+
+/// The watched disks whole; of others the traffic.
+fn disks(frame: &Frame, watched: impl Fn(&Arc<str>) -> bool) -> Vec<Disk> {
+    let reduced = |row: &Disk| Disk {
+        name: Arc::clone(&row.name),
+        utilisation: row.utilisation,
+        read_bytes_per_second: row.read_bytes_per_second,
+        write_bytes_per_second: row.write_bytes_per_second,
+        ..Disk::default()
+    };
+    let (watched, others): (Vec<&Disk>, Vec<&Disk>) = frame.disks.iter().partition(|row| watched(&row.name));
+    let others = others.into_iter().filter(|row| {
+        let bytes = row.read_bytes_per_second.unwrap_or_default() + row.write_bytes_per_second.unwrap_or_default();
+        row.utilisation >= Some(0.1) || bytes >= BYTES
+    });
+    watched.into_iter().cloned().chain(others.take(DEVICES).map(reduced)).collect()
 }
 
 /// The watched processes whole; of others that use a CPU or disks only what tells whether another load came.

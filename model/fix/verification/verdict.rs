@@ -1,8 +1,9 @@
 //! Compares the two windows: the verdict and its table.
 
 use super::super::Verify;
+use crate::diff::window::{End, steady};
 use crate::diff::{
-    self, ALONE, Comparison, Outcome, Reason, Row, Side, Spread, Tried, Verdict as Change, Watch, compare_by,
+    self, ALONE, Comparison, Outcome, Reason, Row, Side, Spread, Tried, Verdict as Change, Watch, compare_by, stat,
 };
 use crate::frame::Frame;
 use crate::journal::Measured;
@@ -11,6 +12,8 @@ use std::collections::VecDeque;
 
 /// Below this part of what it was, a load is gone.
 const GONE: f64 = 0.1;
+/// Samples without a reading after which a load has ended.
+const SILENT: usize = 5;
 /// An effect below this is worth comparing with an undone window, too.
 const SMALL: f64 = 0.20;
 
@@ -121,12 +124,29 @@ pub(super) struct Windows<'a> {
     pub(super) ran_on: bool,
 }
 
+impl Windows<'_> {
+    /// The window after the undo without what came after the end of the load; too little of it says nothing.
+    fn undone_under_load(&self, load: Option<&Watch>) -> &[Frame] {
+        let Some(load) = load else { return self.undone };
+        let level = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let before: Vec<f64> = self.before.iter().filter_map(|frame| diff::reading(frame, load)).collect();
+        let undone: Vec<Option<f64>> = self.undone.iter().map(|frame| diff::reading(frame, load)).collect();
+        let part = steady(&undone, SILENT);
+        let last = if part.end == End::Ended { part.last } else { undone.len() };
+        let measured: Vec<f64> = undone.iter().take(last).flatten().copied().collect();
+        let ended = measured.len() < stat::FEWEST || level(&measured) < level(&before) * GONE;
+        if ended { &[] } else { self.undone.get(..last).unwrap_or_default() }
+    }
+}
+
 pub(super) fn judge(verify: &Verify, metric: Option<&Watch>, windows: &Windows<'_>) -> Verdict {
+    let is_read = |watch: &&Watch| windows.before.back().is_some_and(|frame| diff::reading(frame, watch).is_some());
+    let undone = windows.undone_under_load(metric.filter(is_read).or(verify.load.as_ref()));
     // As long as the other neighbour, so that what drifts is the same in the mean of both.
-    let longer = windows.before.len().saturating_sub(windows.undone.len());
-    let skipped = if windows.undone.is_empty() { 0 } else { longer };
+    let longer = windows.before.len().saturating_sub(undone.len());
+    let skipped = if undone.is_empty() { 0 } else { longer };
     let before = windows.before.iter().skip(skipped);
-    let compared = Compared::of(verify, metric, before, (windows.after, windows.undone));
+    let compared = Compared::of(verify, metric, before, (windows.after, undone));
     let load = compared.load(verify, metric).map(|load| compared.known(load));
     let cost = verify.cost.as_ref().map(|cost| compared.known(cost));
     let guards: Vec<Watch> = verify.guards.iter().map(|guard| compared.known(guard)).collect();
@@ -137,6 +157,9 @@ pub(super) fn judge(verify: &Verify, metric: Option<&Watch>, windows: &Windows<'
     // It was there after the fix and is not any more: that says nothing of the fix.
     if windows.ran_on && load.is_some_and(is_gone) {
         outcome = Outcome::Inconclusive { why: Reason::LoadEnded { after: true } };
+    }
+    if undone.is_empty() && !windows.undone.is_empty() {
+        outcome = Outcome::Inconclusive { why: Reason::EndedUndone };
     }
     let (name, why) = match &outcome {
         Outcome::Improved { .. } => {
@@ -151,7 +174,7 @@ pub(super) fn judge(verify: &Verify, metric: Option<&Watch>, windows: &Windows<'
     };
     let parts = std::iter::once(why).chain(costs(&compared.comparison)).filter(|part| !part.is_empty());
     let why = parts.collect::<Vec<_>>().join(", ");
-    let why = if windows.undone.is_empty() { why } else { text::WithUndone { why: &why }.to_string() };
+    let why = if undone.is_empty() { why } else { text::WithUndone { why: &why }.to_string() };
     let bound = if let Outcome::NoChange { bound } = outcome { Some(bound) } else { None };
     let undo_decides = windows.undone.is_empty() && undo_decides(&outcome, load);
     Verdict { name, why, table: rows(&compared, verify, metric), bound, undo_decides }
@@ -176,7 +199,9 @@ fn is_gone(row: &Row) -> bool {
 fn undo_decides(outcome: &Outcome, load: Option<&Row>) -> bool {
     let ratio = load.and_then(|row| row.decision.as_ref()?.ratio).map_or(1.0, |ratio| ratio[0]);
     match outcome {
-        Outcome::Inconclusive { why } => matches!(why, Reason::Trend | Reason::Noise { .. } | Reason::LevelShift),
+        Outcome::Inconclusive { why } => {
+            matches!(why, Reason::Trend | Reason::Noise { .. } | Reason::LevelShift | Reason::Offered)
+        }
         Outcome::Improved { cheaper } => !cheaper && ratio < 1.0 + SMALL,
         Outcome::Worse { .. } | Outcome::NoChange { .. } => false,
     }

@@ -1,0 +1,218 @@
+//! What differs besides the fix leaves a verdict open in the direction that it misleads.
+
+use super::super::{Verdict, Verification};
+use super::{BUSY, Load, frame, verify};
+use crate::IdSet;
+use crate::diff::{Subject, Watch};
+use crate::fix::Verify;
+use crate::frame::{Frame, Nic, NicRates, Pressure, Process, Topology};
+use std::sync::Arc;
+
+/// Forty seconds before and forty after, the load at a level in each; `change` adds what else is there.
+fn judged(verify: &Verify, levels: [Load; 2], change: impl Fn(&mut Frame, bool)) -> (&'static str, String) {
+    let verdict = measured(verify, levels, change).verdict().expect("a verdict");
+    (verdict.name, verdict.why)
+}
+
+fn measured(verify: &Verify, levels: [Load; 2], change: impl Fn(&mut Frame, bool)) -> Verification {
+    let name = levels[0].metric.map(|_| "tps");
+    let mut verification = Verification::new(verify, name);
+    for second in 1..=80 {
+        let after = second > 40;
+        let mut frame = frame(second, levels[usize::from(after)]);
+        change(&mut frame, after);
+        verification.push(&frame);
+        if second == 40 {
+            verification.applied(40_000_000_000);
+        }
+    }
+    verification
+}
+
+fn packets(packets: f64) -> [Load; 2] {
+    [BUSY, Load { packets: Some(packets), ..BUSY }]
+}
+
+/// Transactions of the application before and after; the interface carries something else.
+fn tps(before: f64, after: f64) -> [Load; 2] {
+    [before, after].map(|tps| Load { metric: Some(tps), softirq: 0.3, ..BUSY })
+}
+
+/// A fix of a group of processes: no metric of the interface is watched.
+fn of_host() -> Verify {
+    Verify { load: None, cost: Some(Watch { subject: Subject::Host, metric: "host.busy" }), guards: vec![], ..verify() }
+}
+
+fn process(comm: &str) -> Process {
+    Process { comm: comm.into(), cgroup: "/".into(), ..Process::default() }
+}
+
+#[test]
+fn another_load_speaks_against_worse_only() {
+    let with = |level, cores| {
+        judged(&verify(), packets(level), |frame, after| {
+            frame.processes = vec![Process { cpu_cores: Some(if after { cores } else { 0.01 }), ..process("rustc") }];
+        })
+    };
+    assert_eq!(with(60_000.0, 0.02).0, "worse");
+    assert_eq!(with(60_000.0, 0.8), ("inconclusive", "another load came: rustc uses 0.8 cores more".to_owned()));
+    assert_eq!(with(150_000.0, 0.8).0, "improved");
+}
+
+#[test]
+fn a_load_that_left_speaks_against_improved_only() {
+    let with = |level| {
+        judged(&verify(), packets(level), |frame, after| {
+            frame.processes = vec![Process { cpu_cores: Some(if after { 0.0 } else { 1.2 }), ..process("rustc") }];
+        })
+    };
+    assert_eq!(with(150_000.0), ("inconclusive", "another load left: rustc uses 1.2 cores less".to_owned()));
+    assert_eq!(with(60_000.0).0, "worse");
+}
+
+#[test]
+fn another_load_on_the_disks_speaks_against_worse_only() {
+    let with = |level| {
+        judged(&verify(), packets(level), |frame, after| {
+            let bytes = Some(if after { 80e6 } else { 0.0 });
+            frame.processes = vec![Process { write_bytes_per_second: bytes, ..process("dd") }];
+        })
+    };
+    assert_eq!(with(60_000.0), ("inconclusive", "another load on the disks: dd +80 MB/s".to_owned()));
+    assert_eq!(with(150_000.0).0, "improved");
+}
+
+#[test]
+fn heat_speaks_against_worse_only() {
+    let with = |level, throttles| {
+        judged(&verify(), packets(level), |frame, after| {
+            for cpu in &mut frame.cpus {
+                cpu.throttles_gained = Some(if after { throttles } else { 0 });
+            }
+        })
+    };
+    assert_eq!(with(60_000.0, 0).0, "worse");
+    assert_eq!(with(60_000.0, 3).1, "cores were throttled for heat after, not before");
+    assert_eq!(with(150_000.0, 3).0, "improved");
+}
+
+#[test]
+fn stolen_time_speaks_against_worse_only() {
+    let with = |level| {
+        judged(&verify(), packets(level), |frame, after| {
+            let steal = if after && frame.stamp.seq % 2 != 0 { 0.6 } else { 0.0 };
+            for shares in frame.cpus.iter_mut().filter_map(|cpu| cpu.shares.as_mut()) {
+                shares.steal = steal;
+            }
+        })
+    };
+    assert_eq!(with(60_000.0), ("inconclusive", "steal time changed by +30 points".to_owned()));
+    assert_eq!(with(150_000.0).0, "improved");
+}
+
+/// An interface whose packets are no part of what the application does.
+fn nic(name: &str, packets: f64, size: f64) -> Nic {
+    let rates = |packets: f64| NicRates {
+        packets_per_second: Some(packets),
+        bytes_per_second: Some(packets * size),
+        ..NicRates::default()
+    };
+    Nic { name: name.into(), rx: rates(packets), tx: rates(packets / 10.0), ..Nic::default() }
+}
+
+#[test]
+fn packets_of_others_speak_against_worse_only() {
+    // Another interface, and more of small packets on the one that the load uses.
+    for (used, other) in [(20_000.0, 30_000.0), (70_000.0, 0.0)] {
+        let with = |after_tps| {
+            judged(&of_host(), tps(1000.0, after_tps), |frame, after| {
+                let levels = if after { (used, other) } else { (20_000.0, 0.0) };
+                frame.nics = vec![nic("eth0", levels.0, 64.0), nic("eth1", levels.1, 64.0)];
+            })
+        };
+        let (name, why) = with(700.0);
+        assert!(name == "inconclusive" && why.starts_with("another load on the network: eth"), "{name} {why}");
+        assert_eq!(with(1500.0).0, "improved", "{used} {other}");
+    }
+    // As many fewer packets as there is less work: those are the load's.
+    let fewer = judged(&of_host(), tps(1000.0, 700.0), |frame, after| {
+        frame.nics = vec![nic("eth0", if after { 14_000.0 } else { 20_000.0 }, 64.0)];
+    });
+    assert_eq!(fewer.0, "worse");
+}
+
+#[test]
+fn other_requests_leave_both_open() {
+    let with = |after_tps: f64, size| {
+        judged(&of_host(), tps(1000.0, after_tps), |frame, after| {
+            let (work, size) = if after { (after_tps, size) } else { (1000.0, 200.0) };
+            frame.nics = vec![nic("eth0", 20.0 * work, size)];
+        })
+    };
+    assert_eq!(with(1500.0, 200.0).0, "improved");
+    assert_eq!(with(700.0, 200.0).0, "worse");
+    let (name, why) = with(1500.0, 100.0);
+    assert!(name == "inconclusive" && why.starts_with("the requests changed: -50 % bytes per unit of work"), "{why}");
+    let (name, why) = with(700.0, 400.0);
+    assert!(name == "inconclusive" && why.starts_with("the requests changed: +100 % bytes per unit of work"), "{why}");
+    assert_eq!(with(1500.0, 400.0).0, "improved");
+}
+
+/// Nothing waits: the machine does what it is asked for.
+fn idle(frame: &mut Frame, stalled: f64, busy: f64) {
+    frame.topology = Arc::new(Topology { cpus_online: IdSet::from_ids(0..2), ..Topology::default() });
+    let stall = crate::frame::PressureStall { some_ratio: Some(stalled), ..Default::default() };
+    frame.pressure = vec![Pressure { resource: "cpu".into(), stall }];
+    for shares in frame.cpus.iter_mut().filter_map(|cpu| cpu.shares.as_mut()) {
+        shares.busy = busy;
+    }
+}
+
+#[test]
+fn more_load_that_was_offered_is_no_improvement() {
+    let with = |stalled, busy: [f64; 2]| {
+        judged(&of_host(), tps(1000.0, 1500.0), |frame, after| idle(frame, stalled, busy[usize::from(after)]))
+    };
+    let (name, why) = with(0.01, [0.2, 0.3]);
+    assert_eq!(name, "inconclusive", "{why}");
+    assert!(why.starts_with("more load was offered: nothing waited before"), "{why}");
+    // Something waited, or was full, or a unit costs less.
+    assert_eq!(with(0.4, [0.2, 0.3]).0, "improved");
+    assert_eq!(with(0.01, [0.95, 0.97]).0, "improved");
+    assert_eq!(with(0.01, [0.3, 0.2]).0, "improved");
+}
+
+/// The same after an undo, after which the load is at another level.
+fn undone(after: f64, undone: &[f64]) -> Verdict {
+    let mut verification = measured(&of_host(), tps(1000.0, after), |frame, after| {
+        idle(frame, 0.01, if after { 0.3 } else { 0.2 });
+    });
+    verification.undone(80_000_000_000);
+    for (second, tps) in (81..).zip(undone) {
+        let mut frame = frame(second, Load { metric: Some(*tps), softirq: 0.3, ..BUSY });
+        idle(&mut frame, 0.01, 0.2);
+        verification.push(&frame);
+    }
+    verification.compared().expect("a second verdict")
+}
+
+#[test]
+fn what_leaves_with_the_undo_was_the_fix() {
+    let first = measured(&of_host(), tps(1000.0, 1500.0), |frame, after| {
+        idle(frame, 0.01, if after { 0.3 } else { 0.2 });
+    });
+    assert!(first.verdict().is_some_and(|verdict| verdict.undo_decides));
+    let verdict = undone(1500.0, &[1000.0; 45]);
+    assert_eq!(verdict.name, "improved", "{}", verdict.why);
+}
+
+#[test]
+fn a_load_that_ended_after_the_undo_says_nothing() {
+    let ended = "the load ended before enough of it was measured (after the undo)";
+    for held in [0, 12] {
+        let verdict = undone(1000.0, &[vec![1000.0; held], vec![0.0; 45 - held]].concat());
+        assert_eq!((verdict.name, verdict.why.split(',').next()), ("inconclusive", Some(ended)), "{held}");
+    }
+    let verdict = undone(1000.0, &[vec![1000.0; 25], vec![0.0; 20]].concat());
+    assert_eq!(verdict.name, "no_change", "{}", verdict.why);
+}
