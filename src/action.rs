@@ -1,5 +1,6 @@
 //! The one table of what keys do: keymap, help, footer, manual page and README are made from it.
 
+use crate::app::Measure;
 use std::fmt::Write as _;
 use topotop_model::locale::Text;
 use topotop_model::locale::action;
@@ -84,6 +85,14 @@ pub enum Command {
     CopyCommands,
     /// Sets parameters of the fix that is shown.
     SetParameters,
+    /// Chooses the columns of a table.
+    Columns,
+    /// Sorts by what a key stands for.
+    SortBy(Measure),
+    /// To the next row with the text that was searched for.
+    SearchNext,
+    /// To the row before with it.
+    SearchPrevious,
     /// Something for the panel on the screen.
     Panel(Action),
 }
@@ -155,10 +164,10 @@ impl Row {
 }
 
 use Command::{
-    Back, CopyCommands, End, Faster, Filter, Fix, FixWorst, Gaps, Help, Jump, Keep, LoopEnd, LoopOff, LoopStart,
-    Machine, Mark, MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Panel, Pause, PreviousFinding,
-    PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, SetParameters, Slower, Start, StepBack, StepForward,
-    Suspend, Theme, Undo,
+    Back, Columns, CopyCommands, End, Faster, Filter, Fix, FixWorst, Gaps, Help, Jump, Keep, LoopEnd, LoopOff,
+    LoopStart, Machine, Mark, MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Panel, Pause,
+    PreviousFinding, PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, SearchNext, SearchPrevious,
+    SetParameters, Slower, SortBy, Start, StepBack, StepForward, Suspend, Theme, Undo,
 };
 
 /// Every action with its default keys.
@@ -185,7 +194,14 @@ pub const TABLE: &[Row] = &[
     row(Group::Rows, Filter, "filter", &["/"], action::FILTER).hint(action::HINT_FILTER),
     row(Group::Rows, Panel(Action::SortNext), "sort", &["s"], action::SORT).hint(action::HINT_SORT),
     row(Group::Rows, Panel(Action::SortPrevious), "sort-back", &["S"], action::SORT_BACK),
+    row(Group::Rows, SortBy(Measure::Cpu), "sort-cpu", &["P"], action::SORT_CPU),
+    row(Group::Rows, SortBy(Measure::Memory), "sort-memory", &["B"], action::SORT_MEMORY),
+    row(Group::Rows, SortBy(Measure::Wait), "sort-wait", &["W"], action::SORT_WAIT),
+    row(Group::Rows, SortBy(Measure::Io), "sort-io", &["I"], action::SORT_IO),
     row(Group::Rows, Panel(Action::SortReverse), "reverse", &["r"], action::REVERSE),
+    row(Group::Rows, Columns, "columns", &["C"], action::COLUMNS),
+    row(Group::Rows, SearchNext, "search-next", &["n"], action::SEARCH_NEXT),
+    row(Group::Rows, SearchPrevious, "search-back", &["N"], action::SEARCH_BACK),
     row(Group::Rows, Panel(Action::Fold), "fold", &["z"], action::FOLD),
     row(Group::Rows, Panel(Action::Mode), "mode", &["m"], action::MODE),
     row(Group::Rows, Panel(Action::Where), "where", &["w"], action::WHERE),

@@ -5,19 +5,21 @@ mod findings;
 mod fix;
 mod modal;
 mod mouse;
+mod picker;
 mod recording;
 mod replay;
 mod time;
 pub mod transport;
 
 pub use modal::{List, Modal};
+pub use picker::{Measure, Picker};
 pub use recording::Recording;
 
 use crate::action::Command;
 use crate::keymap::Keymap;
 use crate::source::playback::Playback;
 use crate::source::{About, Sample, Target};
-use crossterm::event::{KeyEvent, KeyEventKind, MouseEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, MouseEvent};
 use ratatui::layout::Rect;
 use std::time::Duration;
 use topotop_model::Stamp;
@@ -82,6 +84,8 @@ pub enum Effect {
     Tell(topotop_model::recording::What),
     /// Text for the terminal's clipboard.
     Copy(String),
+    /// Columns and orders for the state folder.
+    Remember(String),
 }
 
 /// How things look.
@@ -146,6 +150,10 @@ pub struct App {
     pub modal: Modal,
     /// Rows without this are left out.
     pub filter: String,
+    /// What rows were searched for last.
+    pub searched: String,
+    /// What the picker lists.
+    pub columns: Vec<topotop_widgets::parts::table::ColumnInfo>,
     /// What is selected.
     pub selected: Option<Subject>,
     /// Something to say.
@@ -158,6 +166,8 @@ pub struct App {
     pub status: Status,
     /// Where recordings go that are begun here.
     pub recordings: std::path::PathBuf,
+    /// Where the layout of tables is kept; none where it is not.
+    pub layout: Option<std::path::PathBuf>,
     /// The dialog about a fix; kept while an application goes on, whether it is open or not.
     pub fixing: Option<Box<topotop_widgets::fix::Dialog>>,
     /// What was done to the machine from here.
@@ -203,12 +213,15 @@ impl App {
             dragging: false,
             modal: Modal::None,
             filter: String::new(),
+            searched: String::new(),
+            columns: Vec::new(),
             selected: None,
             notice: None,
             keymap,
             look,
             status,
             recordings: std::path::PathBuf::new(),
+            layout: None,
             fixing: None,
             marks: Vec::new(),
             measuring: None,
@@ -301,7 +314,12 @@ impl App {
         }
         match self.keymap.command(event.into(), self.in_time()) {
             Some(command) => self.command(command),
-            None => Vec::new(),
+            None => {
+                if matches!(event.code, KeyCode::Char(_) | KeyCode::F(_)) {
+                    self.say(chrome::NO_SUCH_KEY);
+                }
+                Vec::new()
+            }
         }
     }
 
@@ -353,7 +371,16 @@ impl App {
             Command::Keep => return self.keep_fix(),
             Command::CopyCommands => self.say(chrome::COPY_IN_DIALOG),
             Command::SetParameters => self.say(chrome::SET_IN_DIALOG),
-            Command::Panel(action) => return self.act(action).1,
+            Command::Columns if self.pick(false) => {}
+            Command::Columns => return self.useless(),
+            Command::SortBy(measure) => return self.sort_by(measure),
+            Command::SearchNext => return self.search(true),
+            Command::SearchPrevious => return self.search(false),
+            Command::Panel(Action::SortNext) if self.pick(true) => {}
+            Command::Panel(action) => {
+                let (used, effects) = self.act(action);
+                return if used || Self::moves(action) { effects } else { self.useless() };
+            }
         }
         Vec::new()
     }

@@ -41,6 +41,7 @@ pub mod view;
 mod catalogue;
 mod help;
 mod language;
+mod layout;
 mod manual;
 mod output;
 mod privilege;

@@ -318,6 +318,11 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     let root = root(global)?;
     let mut app = startup::app(global, config, global.interval.or(config.interval).unwrap_or(INTERVAL))?;
     app.status.reach = reach(global);
+    app.layout =
+        topotop_collectors::state::directory(global.state_dir.as_deref()).map(|state| crate::layout::file(&state));
+    if let Some(path) = &app.layout {
+        app.recall(&crate::layout::read(path));
+    }
     // Without rights to give away a process of its own would hold no more than this one.
     let hands: Box<dyn MachineWriter> = if app.status.reach == Reach::Apply && has_any() {
         Box::new(Broker::spawn()?)

@@ -187,6 +187,7 @@ impl<S: Source> Loop<S> {
                 self.app.say(text::MARKED.to_string());
             }
             Effect::Tell(what) => self.source.tell(what),
+            Effect::Remember(lines) => self.remember(&lines),
             Effect::Copy(text) => self.screen.copy(&text)?,
             Effect::Fix(order) => self.order(order),
             Effect::NextTheme(name) => {
@@ -208,6 +209,14 @@ impl<S: Source> Loop<S> {
             (None, Some(trouble)) => self.app.say(text::Trouble { error: &trouble }.to_string()),
             (Some(_), None) if self.app.status.recording.is_some() => self.app.say(text::RESUMED_HERE.to_string()),
             _ => {}
+        }
+    }
+
+    fn remember(&mut self, lines: &str) {
+        let Some(path) = &self.app.layout else { return };
+        if let Err(error) = crate::layout::write(path, lines) {
+            let failed = errors::LayoutNotKept { path: &path.display(), error: &error };
+            self.app.say(failed.to_string());
         }
     }
 

@@ -3,6 +3,7 @@
 mod bar;
 mod chrome;
 mod overlay;
+mod picker;
 
 pub use bar::sample_at;
 pub use chrome::{is_findings, tab_at};

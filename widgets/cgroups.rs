@@ -12,7 +12,7 @@ pub(crate) use tree::Row;
 use crate::parts::browser::{Browser, Deed};
 use crate::parts::pane;
 use crate::parts::panel::{self, Sign};
-use crate::parts::table::{Column, Identity, Table};
+use crate::parts::table::{Column, Identity, Listed, Table};
 use crate::parts::{Pen, names};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use ratatui::buffer::Buffer;
@@ -201,6 +201,10 @@ impl Panel for Cgroups {
         self.folds += 1;
         self.folded.retain(|id| *id.0 != *"/" && (id.0 == *path || !names::is_below(path, &id.0)));
         self.browser.table.choose((Arc::clone(path), group.version));
+    }
+
+    fn table(&mut self) -> Option<&mut dyn Listed> {
+        Some(&mut self.browser.table)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

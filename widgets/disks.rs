@@ -10,7 +10,7 @@ pub use compact::{compact, compact_rows};
 pub(crate) use tree::Row;
 
 use crate::parts::browser::Browser;
-use crate::parts::table::{Identity, Table};
+use crate::parts::table::{Identity, Listed, Table};
 use crate::parts::{Pen, pane};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use ratatui::buffer::Buffer;
@@ -133,6 +133,10 @@ impl Panel for Disks {
 
     fn reveal(&mut self, _: &Subject, _: &Cx<'_>) {
         self.idle = false;
+    }
+
+    fn table(&mut self) -> Option<&mut dyn Listed> {
+        Some(&mut self.browser.table)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

@@ -55,6 +55,11 @@ pub trait Panel: Send {
     /// Shows a subject that somebody goes to, whatever is folded or hidden.
     fn reveal(&mut self, _subject: &Subject, _cx: &Cx<'_>) {}
 
+    /// Its table, for pickers of columns and searches.
+    fn table(&mut self) -> Option<&mut dyn parts::table::Listed> {
+        None
+    }
+
     /// Its own keys as (action, help); for the footer and the help.
     fn hints(&self) -> &'static [(Action, Text)] {
         &[]

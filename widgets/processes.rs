@@ -11,7 +11,7 @@ mod waits;
 pub use compact::compact;
 
 use crate::parts::browser::{Browser, Deed};
-use crate::parts::table::{Identity, Table};
+use crate::parts::table::{Identity, Listed, Table};
 use crate::parts::{names, pane};
 use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
@@ -130,6 +130,10 @@ impl Panel for Processes {
 
     fn reveal(&mut self, _: &Subject, _: &Cx<'_>) {
         self.idle = false;
+    }
+
+    fn table(&mut self) -> Option<&mut dyn Listed> {
+        Some(&mut self.browser.table)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

@@ -14,7 +14,7 @@ pub(crate) use rows::Row;
 
 use crate::parts::browser::Browser;
 use crate::parts::pane;
-use crate::parts::table::{Identity, Table};
+use crate::parts::table::{Identity, Listed, Table};
 use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -159,6 +159,10 @@ impl Panel for Queues {
         if self.matrix != matches!(subject, Subject::Irq(_)) {
             self.turn();
         }
+    }
+
+    fn table(&mut self) -> Option<&mut dyn Listed> {
+        Some(&mut self.browser.table)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

@@ -17,6 +17,10 @@ pub enum Modal {
     Jump(String),
     /// A mark for the recording is typed.
     Mark(String),
+    /// What rows are searched for is typed.
+    Search(String),
+    /// Columns to choose from.
+    Pick(super::Picker),
     /// The list of keys.
     Help(List),
     /// The dialog about a fix.
@@ -95,6 +99,8 @@ impl App {
             Modal::Filter => Some(self.filter_key(event)),
             Modal::Jump(_) => Some(self.jump_key(event)),
             Modal::Mark(_) => Some(self.mark_key(event)),
+            Modal::Search(_) => Some(self.search_key(event)),
+            Modal::Pick(_) => Some(self.pick_key(event, command)),
             Modal::Fix => Some(self.fix_key(event, command)),
         }
     }
@@ -151,7 +157,7 @@ impl App {
     pub(super) fn paste(&mut self, text: &str) {
         match &mut self.modal {
             Modal::Filter => edit::paste(&mut self.filter, text),
-            Modal::Jump(line) | Modal::Mark(line) => edit::paste(line, text),
+            Modal::Jump(line) | Modal::Mark(line) | Modal::Search(line) => edit::paste(line, text),
             Modal::Help(list) if list.typing => edit::paste(&mut list.query, text),
             Modal::Fix => {
                 let line = self.fixing.as_mut().and_then(|dialog| dialog.typed.as_mut().or(dialog.editing.as_mut()));

@@ -195,6 +195,7 @@ fn prompt(app: &App) -> Option<(String, Role)> {
             let prompt = chrome::PromptMark { text: typed };
             Some((format!(" {prompt}"), Role::Key))
         }
+        (Modal::Search(typed), _) => Some((format!(" {}", chrome::PromptSearch { text: typed }), Role::Key)),
         (Modal::Jump(typed), _) => {
             let prompt = if app.playback.is_some() {
                 chrome::PromptJumpRecording { text: typed }.to_string()

@@ -11,14 +11,14 @@ use topotop_widgets::{Action, Charset, Cx, Role, fix};
 use unicode_width::UnicodeWidthStr as _;
 
 /// A line of a list: left, right, and whether it is a heading.
-struct Line {
+pub(super) struct Line {
     left: String,
     right: String,
     heading: bool,
 }
 
 impl Line {
-    fn new(left: impl Into<String>, right: impl Into<String>) -> Self {
+    pub(super) fn new(left: impl Into<String>, right: impl Into<String>) -> Self {
         Self { left: left.into(), right: right.into(), heading: false }
     }
 
@@ -48,7 +48,8 @@ pub(super) fn label(key: Key, charset: Charset) -> String {
 /// Draws what lies over the body.
 pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
     match (&app.modal, &app.fixing) {
-        (Modal::Help(list), _) => show(app, &help::TITLE, list, &keys(app), area, buf),
+        (Modal::Help(list), _) => show(app, (&help::TITLE, &help::SEARCH), list, &keys(app), area, buf),
+        (Modal::Pick(picker), _) => super::picker::draw(app, picker, &app.columns, area, buf),
         (Modal::Fix, Some(dialog)) => fix::draw(&now(app), dialog, &fix_keys(app), area, buf),
         _ => {}
     }
@@ -56,6 +57,10 @@ pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
 
 /// Prepares what lies over the body.
 pub(super) fn arrange(app: &mut App, area: Rect) {
+    if let Modal::Pick(picker) = &app.modal {
+        let picker = picker.clone();
+        app.columns = app.pickable(&picker);
+    }
     if app.modal != Modal::Fix {
         return;
     }
@@ -122,17 +127,18 @@ fn keys(app: &App) -> Vec<Line> {
     lines
 }
 
-fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &mut Buffer) {
+pub(super) fn show(app: &App, titles: (&str, &str), list: &List, lines: &[Line], area: Rect, buf: &mut Buffer) {
     let query = list.query.to_lowercase();
     let lines: Vec<&Line> = lines.iter().filter(|line| query.is_empty() || line.holds(&query)).collect();
     let left = lines.iter().filter(|line| !line.heading).map(|line| line.left.width()).max().unwrap_or(0);
     let right = lines.iter().map(|line| line.right.width()).max().unwrap_or(0);
-    let width = (left + right + 6).max(44).min(usize::from(area.width)) as u16;
+    let width =
+        (left + right + 6).max(44).max(titles.0.width() + titles.1.width() + 9).min(usize::from(area.width)) as u16;
     let height = (lines.len().max(1) as u16).saturating_add(2).min(area.height);
     let place = Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height);
     topotop_widgets::parts::clear(place, buf);
     buf.set_style(place, app.look.theme.style(Role::Text));
-    frame(app, title, list, place, buf);
+    frame(app, titles, list, place, buf);
     let inside = Rect::new(place.x + 2, place.y + 1, place.width.saturating_sub(4), place.height.saturating_sub(2));
     let rows = usize::from(inside.height);
     let scroll = list.scroll.min(lines.len().saturating_sub(rows));
@@ -157,7 +163,7 @@ fn show(app: &App, title: &str, list: &List, lines: &[Line], area: Rect, buf: &m
     }
 }
 
-fn frame(app: &App, title: &str, list: &List, place: Rect, buf: &mut Buffer) {
+fn frame(app: &App, (title, keys): (&str, &str), list: &List, place: Rect, buf: &mut Buffer) {
     let set = match app.look.charset {
         Charset::Unicode => ["┌", "─", "┐", "│", "└", "┘"],
         Charset::Ascii => ["+", "-", "+", "|", "+", "+"],
@@ -176,7 +182,7 @@ fn frame(app: &App, title: &str, list: &List, place: Rect, buf: &mut Buffer) {
     let search = match (list.typing, list.query.is_empty()) {
         (true, _) => format!("/{}_ ", list.query),
         (false, false) => format!("/{} ", list.query),
-        (false, true) => format!("{} ", help::SEARCH),
+        (false, true) => format!("{keys} "),
     };
     let x = write(buf, (place.x + 2, place.y), place.right() - 1, &format!(" {title} "), style);
     write(buf, (x + 1, place.y), place.right() - 1, &format!(" {search}"), app.look.theme.style(Role::Dim));

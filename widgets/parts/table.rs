@@ -1,9 +1,11 @@
 //! The table that every list is: columns defined once, sorted by index, selected by identity, drawn only where seen.
 
+mod chosen;
 mod columns;
 mod draw;
 mod keys;
 
+pub use chosen::{ColumnInfo, Listed};
 pub use columns::{Align, Column, Key, Width};
 
 use crate::{Action, Cx, Subject};
@@ -56,7 +58,8 @@ pub enum Did {
 
 /// A table's state. Rows are small values (indices) that columns look up in the frame.
 pub struct Table<R: 'static, K> {
-    columns: &'static [Column<R>],
+    known: &'static [Column<R>],
+    columns: Vec<Column<R>>,
     identity: Identity<R, K>,
     span: Option<Span<R>>,
     relation: Option<Relation<R>>,
@@ -99,7 +102,8 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     /// A table of these columns, sorted by one of them or left in the frame's order.
     pub fn new(columns: &'static [Column<R>], identity: Identity<R, K>, sort: Option<usize>) -> Self {
         let mut table = Self {
-            columns,
+            known: columns,
+            columns: columns.to_vec(),
             identity,
             span: None,
             relation: None,
@@ -145,7 +149,8 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
 
     /// Other columns; what is selected stays.
     pub fn set_columns(&mut self, columns: &'static [Column<R>], sort: Option<usize>) {
-        self.columns = columns;
+        self.known = columns;
+        self.columns = columns.to_vec();
         self.built = None;
         self.sort_by(sort);
     }
@@ -209,7 +214,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     /// Settles columns, selection and scroll for an area: heads in its first line, rows below.
     pub fn place(&mut self, cx: &Cx<'_>, area: Rect) {
         self.area = area;
-        self.places = columns::arrange(cx, self.columns, area);
+        self.places = columns::arrange(cx, &self.columns, area);
         self.adopt(cx);
         self.settle(cx);
         let page = self.page();

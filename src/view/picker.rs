@@ -1,0 +1,57 @@
+//! The columns of a table to choose from, over the screen.
+
+use super::overlay::{Line, show};
+use crate::app::{App, List, Picker};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use topotop_model::locale::chrome as text;
+use topotop_widgets::Charset;
+use topotop_widgets::parts::table::ColumnInfo;
+
+/// The list, scrolled to the selected row.
+pub(super) fn draw(app: &App, picker: &Picker, columns: &[ColumnInfo], area: Rect, buf: &mut Buffer) {
+    let unicode = app.look.charset == Charset::Unicode;
+    let line = |(at, column): (usize, &ColumnInfo)| {
+        let here = if at != picker.at {
+            " "
+        } else if unicode {
+            "▶"
+        } else {
+            ">"
+        };
+        let shown = if picker.sorts {
+            ""
+        } else if column.shown {
+            "[x] "
+        } else {
+            "[ ] "
+        };
+        let order = match column.sorted {
+            Some(true) => {
+                if unicode {
+                    "▼"
+                } else {
+                    "v"
+                }
+            }
+            Some(false) => {
+                if unicode {
+                    "▲"
+                } else {
+                    "^"
+                }
+            }
+            None => "",
+        };
+        Line::new(format!("{here} {shown}{}", &*column.title), order)
+    };
+    let lines: Vec<Line> = columns.iter().enumerate().map(line).collect();
+    let rows = usize::from(area.height.saturating_sub(2)).max(1);
+    let list = List { scroll: (picker.at + 1).saturating_sub(rows), ..List::default() };
+    let (title, keys) = if picker.sorts {
+        (text::PICK_SORT, text::PICK_SORT_KEYS)
+    } else {
+        (text::PICK_COLUMNS, text::PICK_COLUMNS_KEYS)
+    };
+    show(app, (&title, &keys), &list, &lines, area, buf);
+}
