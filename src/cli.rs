@@ -53,6 +53,8 @@ pub enum Command {
     },
     /// List, show, apply and undo fixes, and show their journal.
     Fix(crate::fix::args::FixArgs),
+    /// Write a recorded test run as one HTML page.
+    Report(crate::report::ReportArgs),
     /// Write the raw columns of a recording as CSV.
     Export(crate::dump::ExportArgs),
     /// Write a completion script for a shell.

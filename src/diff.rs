@@ -1,11 +1,11 @@
 //! `topotop diff`: what changed between two recordings, or two spans of one.
 
-mod application;
-mod html;
+pub(crate) mod application;
+pub(crate) mod html;
 mod json;
 pub(crate) mod number;
 mod phases;
-mod table;
+pub(crate) mod table;
 
 use crate::output::{Output, is_stdout};
 use crate::span::{self, Given};

@@ -14,7 +14,7 @@ use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
 use crate::{
     capture, catalogue, check, diff, doctor, dump, edit, fix, help, language, manual, metrics, preflight, replay,
-    runtime, snapshot, starter, startup,
+    report, runtime, snapshot, starter, startup,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -240,6 +240,10 @@ fn command(cli: &Cli) -> Result<(), String> {
         Some(Command::Snapshot(args)) => {
             let plan = reading(global, &config, args.from.is_some(), args.output.as_deref())?;
             snapshot::run(global, &config, args, || root(global), &plan)
+        }
+        Some(Command::Report(args)) => {
+            restrict(Task::Decode, args.output.as_deref())?;
+            report::run(args, &config.judge())
         }
         Some(Command::Replay(args)) => {
             restrict(Task::Decode, None)?;

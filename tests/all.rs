@@ -28,6 +28,7 @@ mod preflight;
 mod pty;
 mod record;
 mod replay;
+mod report;
 mod safety;
 mod schema;
 mod screens;

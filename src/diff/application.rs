@@ -1,35 +1,37 @@
 //! What the application itself measures, and what a unit of its work costs: it comes first.
 
-use super::{Report, number};
+use super::number;
 use topotop_model::diff::window::End;
-use topotop_model::diff::{CostChange, Row, Spread, Verdict, Window};
+use topotop_model::diff::{Comparison, CostChange, Row, Spread, Verdict, Window};
 use topotop_model::locale::diff as text;
 use topotop_model::text::printable;
 
 /// A line: verdict, name, before, after, the change with its interval, and why it is not decided.
-pub(super) struct Line {
-    pub(super) verdict: Verdict,
-    pub(super) name: String,
-    pub(super) before: String,
-    pub(super) after: String,
-    pub(super) change: String,
-    pub(super) note: String,
+pub(crate) struct Line {
+    pub(crate) verdict: Verdict,
+    pub(crate) name: String,
+    pub(crate) before: String,
+    pub(crate) after: String,
+    pub(crate) change: String,
+    pub(crate) note: String,
+    /// By how much it rose; none where that has no meaning.
+    pub(crate) ratio: Option<f64>,
 }
 
 /// A line per metric of the application.
-pub(super) fn lines(report: &Report, minus: &str) -> Vec<Line> {
-    let rows = report.comparison.own().into_iter().filter_map(|at| report.comparison.rows.get(at));
+pub(crate) fn lines(comparison: &Comparison, minus: &str) -> Vec<Line> {
+    let rows = comparison.own().into_iter().filter_map(|at| comparison.rows.get(at));
     rows.filter(|row| row.before.is_some() || row.after.is_some()).map(|row| line(row, minus)).collect()
 }
 
 /// A line per cost of a unit.
-pub(super) fn costs(report: &Report, minus: &str) -> Vec<Line> {
-    report.comparison.costs.iter().map(|cost| cost_line(cost, minus)).collect()
+pub(super) fn costs(comparison: &Comparison, minus: &str) -> Vec<Line> {
+    comparison.costs.iter().map(|cost| cost_line(cost, minus)).collect()
 }
 
 /// The name of the load metric.
-pub(super) fn load(report: &Report) -> Option<String> {
-    let load = report.comparison.load.as_ref()?;
+pub(super) fn load(comparison: &Comparison) -> Option<String> {
+    let load = comparison.load.as_ref()?;
     Some(printable(name(&load.subject.to_string())).into_owned())
 }
 
@@ -61,7 +63,8 @@ fn line(row: &Row, minus: &str) -> Line {
     let note = [answer, samples.unwrap_or_default()].into_iter().filter(|part| !part.is_empty());
     let note = note.collect::<Vec<String>>().join("; ");
     let name = printable(name(&row.subject.to_string())).into_owned();
-    Line { verdict: row.verdict, name, before: mean(row.before), after: mean(row.after), change, note }
+    let ratio = both.filter(|both| both.0.mean > 0.0).map(|(before, after)| after.mean / before.mean);
+    Line { verdict: row.verdict, name, before: mean(row.before), after: mean(row.after), change, note, ratio }
 }
 
 fn cost_line(cost: &CostChange, minus: &str) -> Line {
@@ -75,7 +78,8 @@ fn cost_line(cost: &CostChange, minus: &str) -> Line {
     };
     let change = cost.decision.ratio.map_or_else(String::new, |ratio| interval(ratio, minus));
     let name = cost.cost.label().to_string();
-    Line { verdict, name, before: value(cost.before), after: value(cost.after), change, note }
+    let ratio = cost.decision.ratio.map(|ratio| ratio[0]);
+    Line { verdict, name, before: value(cost.before), after: value(cost.after), change, note, ratio }
 }
 
 fn interval([ratio, low, high]: [f64; 3], minus: &str) -> String {
@@ -84,8 +88,7 @@ fn interval([ratio, low, high]: [f64; 3], minus: &str) -> String {
 }
 
 /// What of each side was left out, and what else differed.
-pub(super) fn notes(report: &Report) -> Vec<String> {
-    let comparison = &report.comparison;
+pub(super) fn notes(comparison: &Comparison) -> Vec<String> {
     let windows = ["A", "B"].into_iter().zip(&comparison.windows);
     let mut notes: Vec<String> = windows.flat_map(|(side, window)| left_out(side, window)).collect();
     let bias = |reason: &topotop_model::diff::Reason| {

@@ -2,31 +2,17 @@
 
 use super::{About, Fate, Report, application, number, table};
 use crate::export::escape;
+use crate::page;
 use std::io::{self, Write};
-use topotop_model::diff::{Row, Spread, Verdict};
+use topotop_model::diff::{Comparison, Row, Spread, Verdict};
 use topotop_model::locale::diff as text;
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
 
-const STYLE: &str = "\
-:root{color-scheme:light dark;--line:#8884;--good:#0a7d32;--bad:#b3261e;--new:#7a4fbf;--dim:#777}\
-@media(prefers-color-scheme:dark){:root{--good:#5fd38a;--bad:#ff8a80;--new:#c3a6ff;--dim:#999}}\
-body{font:15px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em}\
-table{border-collapse:collapse;width:100%;margin:.5em 0 1.5em}\
-th,td{text-align:left;padding:.25em .6em;border-bottom:1px solid var(--line);vertical-align:top}\
-td.n,th.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\
-td.s{overflow-wrap:anywhere}small{color:var(--dim)}tr.b td{border-bottom:0;color:var(--dim)}\
-tr.b td.s{padding-left:2em}.improved{color:var(--good)}.worse{color:var(--bad)}\
-.only_before,.only_after{color:var(--new)}";
-
 /// Nothing is loaded from elsewhere.
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
-    writeln!(out, "<meta name=\"viewport\" content=\"width=device-width\">")?;
-    let title = text::PageTitle { summary: &report.summary() }.to_string();
-    writeln!(out, "<title>{}</title>", escape(&title))?;
-    writeln!(out, "<style>{STYLE}</style>\n</head>\n<body>\n<h1>{}</h1>", escape(&report.summary()))?;
-    writeln!(out, "<table>")?;
+    page::begin(&text::PageTitle { summary: &report.summary() }.to_string(), out)?;
+    writeln!(out, "<h1>{}</h1>\n<table>", escape(&report.summary()))?;
     for (name, about) in [(text::SIDE_A, &report.before), (text::SIDE_B, &report.after)] {
         side(&name, about, out)?;
     }
@@ -38,21 +24,21 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for note in report.notes() {
         writeln!(out, "<p>{}</p>", escape(&note))?;
     }
-    writeln!(out, "</body>\n</html>")
+    page::end(out)
 }
 
 /// What the application measures, and what a unit of its work costs.
 fn own(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let lines = application::lines(report, "\u{2212}");
+    let lines = application::lines(&report.comparison, "\u{2212}");
     if lines.is_empty() {
         return Ok(());
     }
     own_table(&text::APPLICATION, &lines, out)?;
-    let costs = application::costs(report, "\u{2212}");
-    if let Some(load) = application::load(report).filter(|_| !costs.is_empty()) {
+    let costs = application::costs(&report.comparison, "\u{2212}");
+    if let Some(load) = application::load(&report.comparison).filter(|_| !costs.is_empty()) {
         own_table(&text::PerUnit { load: &load }.to_string(), &costs, out)?;
     }
-    application::notes(report).iter().try_for_each(|note| writeln!(out, "<p>{}</p>", escape(note)))
+    application::notes(&report.comparison).iter().try_for_each(|note| writeln!(out, "<p>{}</p>", escape(note)))
 }
 
 fn own_table(title: &str, lines: &[application::Line], out: &mut dyn Write) -> io::Result<()> {
@@ -132,26 +118,30 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn changes(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let comparison = &report.comparison;
     let heads = report.effects();
     if heads.is_empty() {
         return Ok(());
     }
-    writeln!(out, "<h2>{}</h2>\n<table>", text::HEAD_METRICS)?;
-    write!(out, "<tr><th></th><th>{}</th><th>{}</th>", text::COLUMN_SUBJECT, text::COLUMN_METRIC)?;
+    writeln!(out, "<h2>{}</h2>", text::HEAD_METRICS)?;
+    metrics(&report.comparison, &heads, out)?;
+    let block = report.before.block.max(report.after.block);
+    writeln!(out, "<p><small>{} {}</small></p>", table::medians(block), text::INDENTED)
+}
+
+/// Rows that changed, each with those below it.
+pub(crate) fn metrics(comparison: &Comparison, heads: &[usize], out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "<table>\n<tr><th></th><th>{}</th><th>{}</th>", text::COLUMN_SUBJECT, text::COLUMN_METRIC)?;
     let numbers = [text::COLUMN_BEFORE, text::COLUMN_AFTER, text::COLUMN_CHANGE];
     numbers.iter().try_for_each(|head| write!(out, "<th class=\"n\">{head}</th>"))?;
     writeln!(out, "</tr>")?;
-    for head in heads {
+    for &head in heads {
         let below = comparison.under(head);
         let rows = std::iter::once((head, false)).chain(below.into_iter().map(|at| (at, true)));
         for (at, below) in rows {
             comparison.rows.get(at).map_or(Ok(()), |part| row(part, below, out))?;
         }
     }
-    writeln!(out, "</table>")?;
-    let block = report.before.block.max(report.after.block);
-    writeln!(out, "<p><small>{} {}</small></p>", table::medians(block), text::INDENTED)
+    writeln!(out, "</table>")
 }
 
 fn row(row: &Row, below: bool, out: &mut dyn Write) -> io::Result<()> {

@@ -64,7 +64,7 @@ pub(super) fn ratio(ratio: f64, minus: &str) -> String {
 }
 
 /// A part of a whole: `4.2%`, `85%`.
-pub(super) fn part(part: f64) -> String {
+pub(crate) fn part(part: f64) -> String {
     let percent = part * 100.0;
     if percent.abs() < 9.95 { format!("{percent:.1}%") } else { format!("{percent:.0}%") }
 }

@@ -105,19 +105,19 @@ pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut d
 
 /// What the application measures, and what a unit of its work costs.
 fn own(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {
-    let lines = application::lines(report, signs.minus);
+    let lines = application::lines(&report.comparison, signs.minus);
     if lines.is_empty() {
         return Ok(());
     }
     writeln!(out)?;
     wrapped(&text::APPLICATION, width, out)?;
     own_lines(&lines, width, signs, out)?;
-    let costs = application::costs(report, signs.minus);
-    if let Some(load) = application::load(report).filter(|_| !costs.is_empty()) {
+    let costs = application::costs(&report.comparison, signs.minus);
+    if let Some(load) = application::load(&report.comparison).filter(|_| !costs.is_empty()) {
         writeln!(out, "{}", signs.fit(&text::PerUnit { load: &load }.to_string(), width))?;
         own_lines(&costs, width, signs, out)?;
     }
-    application::notes(report).iter().try_for_each(|note| wrapped(note, width, out))
+    application::notes(&report.comparison).iter().try_for_each(|note| wrapped(note, width, out))
 }
 
 fn own_lines(lines: &[Line], width: usize, signs: &Signs, out: &mut dyn Write) -> io::Result<()> {

@@ -51,6 +51,7 @@ fn no_error_line_carries_control_characters() {
         vec!["preflight", "--from", &there],
         vec!["replay", &there, "--format", "jsonl"],
         vec!["replay", &there, "--format", evil],
+        vec!["report", &there],
         vec!["diff", &there, &there],
         vec!["diff", &spans, &spans],
         vec!["export", &there],

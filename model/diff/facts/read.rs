@@ -2,7 +2,7 @@
 
 use super::super::subject::{Names, Subject};
 use super::Facts;
-use crate::frame::{Cgroup, Frame, Nic, Process};
+use crate::frame::{Cgroup, Frame, IoLimits, Nic, Process};
 use crate::{IdSet, Known};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -176,6 +176,10 @@ impl List {
         self.known(&subject, "CPU quota", group.cpu.quota_cores.map(|cores| format!("{cores:.2} cores")), "none");
         self.set(&subject, "cpuset.cpus", group.cpuset_cpus.as_ref());
         self.set(&subject, "cpuset.mems", group.cpuset_mems.as_ref());
+        for io in &group.io {
+            let name = format!("I/O limit ({}:{})", io.dev >> 20, io.dev & 0xf_ffff);
+            self.put(&subject, &name, io_limits(&io.limits));
+        }
     }
 
     fn disks(&mut self, frame: &Frame) {
@@ -213,4 +217,16 @@ fn gibibytes(bytes: u64) -> String {
 
 fn mebibytes(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}
+
+fn io_limits(limits: &IoLimits) -> String {
+    let all = [
+        ("read", limits.read_bytes.map(mebibytes)),
+        ("write", limits.write_bytes.map(mebibytes)),
+        ("reads", limits.reads.map(|count| count.to_string())),
+        ("writes", limits.writes.map(|count| count.to_string())),
+    ];
+    let set = all.into_iter().filter_map(|(name, limit)| Some(format!("{name} {}/s", limit.value()?)));
+    let set: Vec<String> = set.collect();
+    if set.is_empty() { "none".to_owned() } else { set.join(", ") }
 }
