@@ -1,6 +1,7 @@
 //! The application's own metrics, as the user requested them: from the output of commands, files, programs and pages.
 //! Each source that may wait has a thread of its own, with one query at a time.
 
+mod confined;
 mod file;
 mod http;
 mod pick;
@@ -221,7 +222,14 @@ fn spawn(metric: &Metric, starter: Option<Arc<dyn Starter>>) -> Option<Worker<()
             };
             Worker::spawn("metric", move |()| whole(program::output(&start), &pick)).ok()
         }
-        Source::Url(url, pick) => Worker::spawn("metric", move |()| whole(url.get(), &pick)).ok(),
+        Source::Url(url, pick) => {
+            let mut confined = None;
+            let get = move |()| {
+                let confined = *confined.get_or_insert_with(|| confined::confine(url.port()));
+                whole(confined.and_then(|()| url.get()), &pick)
+            };
+            Worker::spawn("metric", get).ok()
+        }
     }
 }
 

@@ -180,16 +180,24 @@ fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
     });
     let done = loaded.and_then(|config| {
         let checked = root(global)?;
-        // Also a plan that is only shown says which rights it would lack.
-        let sampling = plan_of(global, &config, global.root.is_none() && args.verb.from().is_none())?;
+        let live = checked.is_live();
+        let (applies, returns) = (args.verb.applies(), args.verb.returns());
+        let writes = live && !global.read_only && (applies || returns);
+        let sampling = plan_of(global, &config, live && args.verb.needs_findings() && args.verb.from().is_none())?;
+        let asks = writes && applies && args.verb.from().is_none();
+        let mut machine: Box<dyn MachineWriter> = if asks { hands(global)? } else { Box::new(writer(global)?) };
+        // What takes a fix back reads nothing but the journal, and a recording is decoded on a confined thread.
+        if asks || !writes {
+            restrict(if live { Task::Observe } else { Task::Captured }, None)?;
+        }
         let context = fix::command::Context {
             sampling,
-            live: checked.is_live(),
+            live,
             root: checked.path().to_path_buf(),
             read_only: global.read_only,
             state_dir: global.state_dir.clone(),
         };
-        fix::command::run(&context, args)
+        fix::command::run(&context, args, machine.as_mut())
     });
     done.map_or_else(|error| status(Err(error)), ExitCode::from)
 }
@@ -317,6 +325,11 @@ fn reach(global: &Global) -> Reach {
     if global.read_only { Reach::Read(text::READ_ONLY.to_string()) } else { Reach::Apply }
 }
 
+/// What writes for this process, which gives its rights away. Without any, a process of its own would hold no more.
+fn hands(global: &Global) -> Result<Box<dyn MachineWriter>, String> {
+    if has_any() { Ok(Box::new(Broker::spawn()?)) } else { Ok(Box::new(writer(global)?)) }
+}
+
 fn tui(global: &Global, config: &Config) -> Result<(), String> {
     startup::require_terminal("`topotop snapshot`")?;
     let root = root(global)?;
@@ -327,12 +340,7 @@ fn tui(global: &Global, config: &Config) -> Result<(), String> {
     if let Some(path) = &app.layout {
         app.recall(&crate::layout::read(path));
     }
-    // Without rights to give away a process of its own would hold no more than this one.
-    let hands: Box<dyn MachineWriter> = if app.status.reach == Reach::Apply && has_any() {
-        Box::new(Broker::spawn()?)
-    } else {
-        Box::new(writer(global)?)
-    };
+    let hands = if app.status.reach == Reach::Apply { hands(global)? } else { Box::new(writer(global)?) };
     let plan = reading(global, config, false, Some(&app.recordings))?;
     let newest = runtime::run(app, Some(hands), move |waker| {
         Live::start(root, plan, move || waker.wake()).map_err(|error| errors::NoSampler { error: &error }.to_string())

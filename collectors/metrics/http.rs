@@ -13,6 +13,8 @@ use topotop_model::Reason;
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 /// The size limit of a reply.
 const MAX_BYTES: usize = 16 << 20;
+/// Bytes that are searched for the end of a reply.
+const MAX_LOOKED: usize = 4 * MAX_BYTES;
 /// The size limit of the head of a reply.
 const MAX_HEAD: usize = 64 << 10;
 /// Header fields of a reply at most.
@@ -51,6 +53,11 @@ impl Url {
         Ok(Self { addresses, host: host.to_owned(), path })
     }
 
+    /// The port of the page.
+    pub(super) fn port(&self) -> u16 {
+        self.addresses.first().map_or(0, SocketAddr::port)
+    }
+
     /// Reads the page.
     pub(super) fn get(&self) -> Result<String, Reason> {
         let deadline = Instant::now() + TIME_LIMIT;
@@ -61,7 +68,7 @@ impl Url {
         );
         stream.set_write_timeout(Some(TIME_LIMIT)).map_err(|error| reason(&error))?;
         stream.write_all(request.as_bytes()).map_err(|error| reason(&error))?;
-        let mut bytes = Vec::new();
+        let (mut bytes, mut looked) = (Vec::new(), 0);
         let mut buf = [0; 16 << 10];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -76,6 +83,11 @@ impl Url {
             bytes.extend_from_slice(buf.get(..read).unwrap_or_default());
             if bytes.len() > MAX_BYTES {
                 return Err(Reason::Malformed);
+            }
+            // What looks like the end again and again is not searched for it each time.
+            looked += if bytes.ends_with(b"\r\n\r\n") { bytes.len() } else { 0 };
+            if looked > MAX_LOOKED {
+                return Err(Reason::Exhausted);
             }
             // Some servers keep the connection open in spite of "Connection: close".
             if let Some(page) = page(&bytes, read == 0)? {
@@ -228,6 +240,21 @@ mod tests {
         });
         let url = Url::parse(&format!("http://127.0.0.1:{port}/")).expect("a url");
         assert_eq!(url.get(), Err(Reason::Malformed));
+    }
+
+    #[test]
+    fn a_reply_that_seems_to_end_all_the_time_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("bound");
+        let port = listener.local_addr().expect("an address").port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("accepted");
+            let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: 012345678abc\r\n\r\n";
+            assert_eq!(head.len() % 16, 0);
+            let _ = stream.write_all(head);
+            while stream.write_all(&b"b\r\n123456789\r\n\r\n".repeat(1024)).is_ok() {}
+        });
+        let url = Url::parse(&format!("http://127.0.0.1:{port}/")).expect("a url");
+        assert_eq!(url.get(), Err(Reason::Exhausted));
     }
 
     proptest! {

@@ -71,6 +71,16 @@ impl Verb {
         }
     }
 
+    /// True where a fix is applied.
+    pub fn applies(&self) -> bool {
+        matches!(self, Self::Apply(ApplyArgs { dry_run: false, .. }))
+    }
+
+    /// True where an applied fix is undone or kept.
+    pub fn returns(&self) -> bool {
+        matches!(self, Self::Undo { dry_run: false, .. } | Self::Confirm { .. })
+    }
+
     /// True where findings are judged, which the configuration has a say in.
     pub fn needs_findings(&self) -> bool {
         matches!(self, Self::List { .. } | Self::Show(_) | Self::Apply(_))

@@ -71,7 +71,7 @@ impl Broker {
         let mut aborted = false;
         loop {
             let reply = self.answer()?.reply();
-            if !matches!(reply, Reply::Far(_) | Reply::Wrote(_)) {
+            if !matches!(reply, Reply::Far(_) | Reply::Armed(_) | Reply::Wrote(_) | Reply::PutBack(_)) {
                 return Ok(reply);
             }
             if tell(reply).is_break() && !aborted {

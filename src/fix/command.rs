@@ -9,14 +9,18 @@ mod verdict;
 
 use super::args::{FixArgs, Source, Verb, Which};
 use super::observer::{Observed, Observer, recorded};
+use super::order::Wanted;
+use super::session::MachineWriter;
+use crate::privilege::{Task, restrict};
 use crate::source::live::Plan as Sampling;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use topotop_collectors::{Root, state, surroundings};
-use topotop_model::fix::{self, Case, Plan, Surroundings};
+use topotop_collectors::{Root, state};
+use topotop_model::fix::{self, Case, Surroundings};
 use topotop_model::locale::Text;
 use topotop_model::locale::cli::fix as text;
+use topotop_model::recording::RecordedFinding;
 
 /// Done.
 const DONE: u8 = 0;
@@ -64,11 +68,11 @@ impl Context {
 }
 
 /// Runs an action; the exit status is 0 when done, 1 when refused, failed or worse.
-pub(crate) fn run(context: &Context, args: &FixArgs) -> Result<u8, String> {
+pub(crate) fn run(context: &Context, args: &FixArgs, machine: &mut dyn MachineWriter) -> Result<u8, String> {
     match &args.verb {
-        Verb::List { source, format } => list::run(context, source, format),
-        Verb::Show(which) => apply::show(context, which),
-        Verb::Apply(args) => apply::run(context, args),
+        Verb::List { source, format } => list::run(context, source, format, machine),
+        Verb::Show(which) => apply::show(context, which, machine),
+        Verb::Apply(args) => apply::run(context, args, machine),
         Verb::Undo { id, force, dry_run, format, .. } => {
             undo::run(context, id.as_deref(), &undo::How { force: *force, dry_run: *dry_run, format })
         }
@@ -96,12 +100,12 @@ impl Observation {
 }
 
 /// Observes the machine, or reads a recording.
-fn observe(context: &Context, source: &Source) -> Result<Observation, String> {
+fn observe(context: &Context, source: &Source, machine: &mut dyn MachineWriter) -> Result<Observation, String> {
     let root = context.open()?;
-    let surroundings = surroundings::read(&root);
+    let surroundings = machine.look();
     let mut observation = Observation { watch: None, recorded: Observed::default(), surroundings, foreign: None };
     if let Some(path) = &source.from {
-        let (seen, boot_id) = recorded(path, &context.sampling)?;
+        let (seen, boot_id) = confined(|| recorded(path, &context.sampling))?;
         let now = root.read_text("proc/sys/kernel/random/boot_id").unwrap_or_default();
         if boot_id.is_empty() || boot_id != now.trim() {
             observation.foreign = Some(text::Foreign { file: &path.display() }.to_string());
@@ -118,8 +122,15 @@ fn observe(context: &Context, source: &Source) -> Result<Observation, String> {
     Ok(observation)
 }
 
-/// The plan of a fix id, or why there is none.
-fn planned(context: &Context, observation: &Observation, which: &Which) -> Result<Result<Plan, String>, String> {
+/// Decodes on a thread that can write nothing, whatever is wrong in a recording.
+fn confined<T: Send>(decode: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    let decode = || restrict(Task::Decode, None).and_then(|()| decode());
+    let decoded = std::thread::scope(|scope| scope.spawn(decode).join());
+    decoded.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// The plan of a fix id with what it is planned from, or why there is none.
+fn planned(context: &Context, observation: &Observation, which: &Which) -> Result<Result<Wanted, String>, String> {
     let unknown = || text::NotAnId { id: &which.id }.to_string();
     let (rule, subject, _) = fix::parse_id(&which.id).ok_or_else(unknown)?;
     let set: BTreeMap<String, String> = which.set.iter().cloned().collect();
@@ -133,7 +144,9 @@ fn planned(context: &Context, observation: &Observation, which: &Which) -> Resul
         let Some(frame) = seen.frames.back() else { return Ok(Err(text::NO_SAMPLES.to_string())) };
         let case =
             Case { finding, frame, set: &set, surroundings: &observation.surroundings, metric: context.metric() };
-        Ok((fix.plan)(&case).map_err(|refusal| refusal.text(fix, rule, &subject)))
+        let findings = std::iter::once(finding).chain(&finding.children).map(RecordedFinding::of).collect();
+        let planned = (fix.plan)(&case).map(|plan| Wanted { plan, set: set.clone(), findings });
+        Ok(planned.map_err(|refusal| refusal.text(fix, rule, &subject)))
     })
 }
 

@@ -4,6 +4,7 @@
 use super::applier::{Applier, Refused};
 use super::journal::{self, File};
 use super::machine::Kernel;
+use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::ops::ControlFlow;
@@ -29,7 +30,7 @@ const PLACES: [&str; 2] = ["/usr/bin/systemd-run", "/bin/systemd-run"];
 const READY: &str = "ready";
 
 /// The agent of the automatic rollback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Armed {
     /// A timer of systemd.
     Timer,

@@ -1,5 +1,6 @@
 //! Orders of the fix dialog and their replies, between the screen and the fix session's thread.
 
+use super::deadman::Armed;
 use super::machine::Progress;
 use std::collections::BTreeMap;
 use topotop_model::fix::{Plan, Resolved, Surroundings, Verdict, Verification, Verify};
@@ -58,8 +59,12 @@ pub enum Reply {
     Before(Box<Verification>),
     /// Progress of a long write.
     Far(Progress),
+    /// The automatic rollback is armed.
+    Armed(Armed),
     /// An item was written, or failed.
     Wrote(Outcome),
+    /// An item was restored by the rollback of an application, or failed.
+    PutBack(Outcome),
     /// The result of applying.
     Applied {
         /// Its number in the journal.

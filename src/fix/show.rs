@@ -1,6 +1,5 @@
 //! A plan with its values as text.
 
-use super::applier::Proposal;
 use std::io::{self, Write};
 use topotop_model::fix::{Item, Plan, Resolved, Snippet, together};
 use topotop_model::locale::Text;
@@ -11,8 +10,7 @@ use topotop_model::text::{padded, printable};
 const ITEMS: usize = 24;
 
 /// Everything to know before confirming.
-pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
-    let resolved = &proposal.resolved;
+pub(crate) fn text(resolved: &Resolved, refused: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
     let plan = &resolved.plan;
     let mut line = |indent: &str, text: &str| writeln!(out, "{indent}{}", printable(text));
     line("", &format!("{}  {}", plan.id(), plan.risk.label()))?;
@@ -51,10 +49,7 @@ pub(crate) fn text(proposal: &Proposal, out: &mut dyn Write) -> io::Result<()> {
     for (what, text) in snippets.chain(plan.persistent.iter().map(|lasting| (text::LABEL_PERMANENT, lasting))) {
         snippet(what, text, out)?;
     }
-    proposal
-        .refused
-        .as_ref()
-        .map_or(Ok(()), |why| writeln!(out, "  {}{}", padded(&text::LABEL_REFUSED, 14), printable(why)))
+    refused.map_or(Ok(()), |why| writeln!(out, "  {}{}", padded(&text::LABEL_REFUSED, 14), printable(why)))
 }
 
 /// A line's label.

@@ -13,6 +13,7 @@ use topotop_collectors::{Root, surroundings};
 use topotop_model::fix::{Surroundings, Verdict};
 use topotop_model::journal::{Applied, Because, Entry, State};
 use topotop_model::locale::fix::apply as text;
+use topotop_model::text::printable;
 
 /// Seconds until the automatic rollback of a fix that may disconnect the user.
 const REVERT_AFTER: u32 = deadman::SECONDS;
@@ -62,13 +63,18 @@ impl LocalWriter {
         let mut handle = |event| match event {
             // Nothing risky is written before the automatic rollback is armed.
             ApplyEvent::Begun(number) if at_risk => match deadman::arm_this(&state, number, REVERT_AFTER) {
-                Ok(_) => ControlFlow::Continue(()),
+                Ok(armed) => tell(Reply::Armed(armed)),
                 Err(why) => {
                     unarmed = Some(why);
                     ControlFlow::Break(())
                 }
             },
-            ApplyEvent::Begun(_) | ApplyEvent::Writing { .. } | ApplyEvent::PutBack(_) => ControlFlow::Continue(()),
+            ApplyEvent::Begun(_) | ApplyEvent::Writing { .. } => ControlFlow::Continue(()),
+            ApplyEvent::PutBack(outcome) => {
+                // What is being rolled back already is not aborted.
+                let _ = tell(Reply::PutBack(outcome));
+                ControlFlow::Continue(())
+            }
             ApplyEvent::Far(progress) => tell(Reply::Far(progress)),
             ApplyEvent::Wrote(outcome) => tell(Reply::Wrote(outcome)),
         };
@@ -78,17 +84,12 @@ impl LocalWriter {
         if let Some(why) = unarmed {
             return Err(text::NothingWritten { why: &why }.to_string());
         }
-        let put_back =
-            (!done.put_back.is_empty()).then(|| match done.put_back.iter().find_map(|one| one.error.clone()) {
-                None => text::RESTORED.to_string(),
-                Some(error) => text::NotRestored { error: &error }.to_string(),
-            });
         Ok(Reply::Applied {
             number: done.number,
             state: done.state,
             mono_ns: topotop_collectors::now().mono_ns,
             revert_after_seconds: revert_after_seconds.filter(|_| done.state != Applied::Failed),
-            trouble: done.trouble.or(put_back),
+            trouble: done.trouble,
         })
     }
 
@@ -153,10 +154,17 @@ impl MachineWriter for LocalWriter {
     }
 }
 
-/// User and terminal, for readers of the journal.
+/// The user, the terminal, and the user before sudo.
 fn who() -> String {
-    let uid = rustix::process::getuid().as_raw();
-    let name = std::env::var("SUDO_USER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| format!("uid {uid}"));
-    let terminal = std::fs::read_link("/proc/self/fd/0").map(|path| path.display().to_string()).unwrap_or_default();
-    format!("{name} (uid {uid}) on {terminal}")
+    let mut who = format!("uid {}", rustix::process::geteuid().as_raw());
+    for name in ["SUDO_USER", "USER", "LOGNAME"] {
+        if let Ok(value) = std::env::var(name) {
+            who = format!("{who}, {name} {}", printable(&value));
+            break;
+        }
+    }
+    if let Ok(terminal) = rustix::termios::ttyname(std::io::stdin(), Vec::new()) {
+        who = format!("{who}, on {}", printable(&terminal.to_string_lossy()));
+    }
+    who
 }

@@ -66,6 +66,10 @@ fn what_others_could_have_written_runs_nothing() {
         return;
     }
     foreign.is_refused("owned by user 54321");
+    let group = Home::new();
+    std::os::unix::fs::chown(&group.config, None, Some(54321)).expect("given");
+    mode(&group.config, 0o660);
+    group.is_refused("writable by others");
     // As sudo leaves HOME: somebody else's home, with root's own file linked in it.
     let home = Home::new();
     let own = home.dir.path().join("own.toml");

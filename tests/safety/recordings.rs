@@ -45,17 +45,47 @@ fn holes_cost_nothing() {
     }
 }
 
+/// The same with nothing but noise in the hole, for each size of slots.
+fn noisy(dir: &Path, stream: bool) -> PathBuf {
+    let path = huge(dir, stream);
+    let file = File::options().write(true).open(&path).expect("opened");
+    let noise: Vec<u8> = (0..1u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for at in 0..192 {
+        file.write_all_at(&noise, (1 << 28) + (at << 20)).expect("written");
+    }
+    path
+}
+
+/// Reads of a scan that is answered meanwhile; all of it takes thousands.
+const FEW_READS: usize = 1000;
+
+#[test]
+fn a_key_is_answered_before_the_scan_ends() {
+    if !std::process::Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success()) {
+        crate::common::not_tested("no strace");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let (path, log) = (noisy(dir.path(), false), dir.path().join("strace").display().to_string());
+    // Every read after the first ones takes a tenth of a second, all of them minutes.
+    let slow = ["-e", "trace=pread64,read", "-e", "inject=pread64:delay_exit=100000:when=50+"];
+    let program = [crate::common::pty::TOPOTOP, "replay", path.to_str().expect("a path")];
+    let arguments = [&["-f", "-qq", "-o", &log][..], &slow, &program].concat();
+    let mut session = Session::start("strace", &arguments, (120, 40), &[]);
+    session.entered();
+    let reads = || std::fs::read_to_string(&log).unwrap_or_default().matches("pread64(").count();
+    session.until("the scan", |_| reads() > 60);
+    session.keys("q");
+    assert_eq!(session.ends(), 0);
+    assert!(reads() < FEW_READS, "the scan had ended: {}", reads());
+}
+
 #[test]
 fn quitting_never_waits_for_a_scan() {
     let dir = tempfile::tempdir().expect("a directory");
-    // Nothing but noise, in slots of the smallest size and in a stream.
+    // In slots of the smallest size and in a stream.
     for stream in [true, false] {
-        let path = huge(dir.path(), stream);
-        let file = File::options().write(true).open(&path).expect("opened");
-        let noise: Vec<u8> = (0..1u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-        for at in 0..192 {
-            file.write_all_at(&noise, (1 << 28) + (at << 20)).expect("written");
-        }
+        let path = noisy(dir.path(), stream);
         let mut session = Session::topotop(&["replay", path.to_str().expect("a path")], (120, 40));
         session.entered();
         session.keys("q");

@@ -26,6 +26,9 @@ fn names(line: &str) -> String {
     named.join(", ")
 }
 
+/// A fix of an interface that there is not.
+const NO_FIX: &str = "NIC-01/nic%3Aabsent/F-CHAN";
+
 /// Fields of `/proc/PID/status` by name.
 fn status(path: &str) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(path).expect("a process");
@@ -96,10 +99,15 @@ fn processes_keep_what_the_readme_says() {
         ("check", vec!["check", "--no-hwloc", "--for", "20s"]),
         ("snapshot", vec!["snapshot", "--no-hwloc", "--interval", "20s"]),
         ("preflight", vec!["preflight", "--no-hwloc", "--for", "20s"]),
+        ("fix list", vec!["fix", "list", "--no-hwloc", "--for", "20s"]),
+        ("fix show", vec!["fix", "show", NO_FIX, "--no-hwloc", "--for", "20s"]),
+        ("fix apply", vec!["fix", "apply", NO_FIX, "--yes", "--no-hwloc", "--for", "20s"]),
     ];
     for (verb, arguments) in live {
         let mut child = start(&arguments);
         let found = rights(child.id());
+        // What samples, judges and plans does not write: something beside it does.
+        assert_eq!(writers(child.id().cast_signed()).len(), usize::from(verb == "fix apply"), "{verb}");
         let _ = child.kill();
         let _ = child.wait();
         let row = documented.iter().find(|(names, _)| names.split(", ").any(|name| name == verb));
@@ -204,13 +212,31 @@ fn a_folder_of_somebody_else_is_written_to_by_root() {
     }
 }
 
+const TRACED: [&str; 5] = ["-f", "-qq", "-e", "trace=%file,%process,write", "-o"];
+
 /// What a run opened for writing, made, renamed or removed, as strace has it.
 fn written(arguments: &[&str], log: &Path) -> Vec<String> {
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq", "-e", "trace=%file,%process,write", "-o"]).arg(log).arg(TOPOTOP).args(arguments);
+    command.args(TRACED).arg(log).arg(TOPOTOP).args(arguments);
     let output = command.stdin(Stdio::null()).output().expect("strace runs");
+    assert!(!output.stderr.starts_with(b"strace:"), "{arguments:?}: {}", text(&output.stderr));
+    changes(log)
+}
+
+/// The same of a screen that is quitted.
+fn written_by_a_screen(arguments: &[&str], log: &Path) -> Vec<String> {
+    let log_path = log.display().to_string();
+    let arguments = [&TRACED[..], &[log_path.as_str(), TOPOTOP], arguments].concat();
+    let mut session = Session::start("strace", &arguments, (120, 40), &[]).patient(Duration::from_secs(60));
+    session.shows("CPU");
+    session.keys("q");
+    assert_eq!(session.ends(), 0);
+    changes(log)
+}
+
+fn changes(log: &Path) -> Vec<String> {
     let log = std::fs::read_to_string(log).expect("a log");
-    assert!(log.contains("openat"), "{arguments:?}: {}", text(&output.stderr));
+    assert!(log.contains("openat"), "no trace");
     let changes = [
         "rename", "unlink", "link(", "linkat", "mkdir", "rmdir", "mknod", "chmod", "chown", "truncate", "symlink",
         "mount",
@@ -242,6 +268,10 @@ fn verbs_that_read_recordings_are_confined() {
         ("preflight --from REC", true),
         ("snapshot --from REC --format json", true),
         ("replay REC --format jsonl", true),
+        ("fix list --from REC", true),
+        ("fix show NIC-01/nic%3Aabsent/F-CHAN --from REC", true),
+        ("fix apply NIC-01/nic%3Aabsent/F-CHAN --yes --from REC", true),
+        ("check --for 500ms --interval 100ms --no-hwloc --metric x=http://127.0.0.1:9/", true),
         ("rules", false),
         ("snapshot --format json --interval 100ms", false),
     ] {
@@ -274,6 +304,16 @@ fn verbs_that_read_open_nothing_but_their_own_output_for_writing() {
     let lines = [
         "rules",
         "man",
+        "--help",
+        "--print-config",
+        "completions bash",
+        "doctor",
+        "mark absent",
+        "fix show NIC-01/nic%3Aabsent/F-CHAN --for 500ms",
+        "fix undo --dry-run",
+        "fix list --from REC",
+        "diff REC REC",
+        "check --for 500ms --interval 100ms --metric x=http://127.0.0.1:9/",
         "export REC -s cpu_times",
         "export REC -s cpu_times -o OWN/a.csv",
         "export REC -o OWN/all",
@@ -301,15 +341,22 @@ fn verbs_that_read_open_nothing_but_their_own_output_for_writing() {
         };
         let arguments: Vec<String> = line.split(' ').map(word).collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        for opened in written(&arguments, &dir.path().join("strace")) {
-            // Its own output; a file without a name beside it; a FIFO, device or terminal that cannot keep anything.
-            let harmless = opened.contains(&own)
-                || opened.contains("\".topotop-")
-                || opened.contains("/proc/self/fd/")
-                || opened.contains("O_TMPFILE")
-                || opened.contains("\"/dev/null\"")
-                || opened.contains("\"/dev/tty\"");
-            assert!(harmless, "{line}: {opened}");
-        }
+        own_only(line, &own, written(&arguments, &dir.path().join("strace")));
+    }
+    for screen in [&["--read-only", "--no-hwloc"][..], &["replay", recording.as_str()]] {
+        own_only(&screen.join(" "), &own, written_by_a_screen(screen, &dir.path().join("strace")));
+    }
+}
+
+fn own_only(line: &str, own: &str, changes: Vec<String>) {
+    for opened in changes {
+        // Its own output; a file without a name beside it; a FIFO, device or terminal that cannot keep anything.
+        let harmless = opened.contains(own)
+            || opened.contains("\".topotop-")
+            || opened.contains("/proc/self/fd/")
+            || opened.contains("O_TMPFILE")
+            || opened.contains("\"/dev/null\"")
+            || opened.contains("\"/dev/tty\"");
+        assert!(harmless, "{line}: {opened}");
     }
 }

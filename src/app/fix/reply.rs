@@ -3,7 +3,8 @@
 use super::super::{App, Effect, Modal};
 use crate::fix::order::{Order, Reply};
 use topotop_model::fix::{Plan, Verification};
-use topotop_model::journal::{Applied, Because};
+use topotop_model::journal::{Applied, Because, Outcome};
+use topotop_model::locale::fix::apply as text;
 use topotop_model::recording::FixState;
 use topotop_widgets::fix::{Doing, Run, Stage, Undone};
 
@@ -71,6 +72,10 @@ impl App {
         match reply {
             Reply::Far(progress) => run.progress = Some((progress.done, progress.of, progress.unit)),
             Reply::Wrote(outcome) => run.items.push(outcome),
+            Reply::PutBack(Outcome { error: Some(error), .. }) => {
+                run.trouble = Some(text::NotRestored { error: &error }.to_string());
+            }
+            Reply::PutBack(_) => drop(run.trouble.get_or_insert_with(|| text::RESTORED.to_string())),
             Reply::Refused(why) => {
                 (run.doing, run.state, run.trouble) = (Doing::Ended, Some(Applied::Failed), Some(why.clone()));
                 return vec![self.event_of(FixState::Failed, &why)];
@@ -103,6 +108,7 @@ fn applied(app: &mut App, reply: Reply) -> Vec<Effect> {
     run.number = Some(number);
     run.state = Some(state);
     run.progress = None;
+    let trouble = trouble.or_else(|| run.trouble.take());
     run.trouble.clone_from(&trouble);
     run.deadline_ns = revert_after_seconds.map(|seconds| mono_ns + u64::from(seconds) * 1_000_000_000);
     run.doing = if state == Applied::Failed { Doing::Ended } else { Doing::Watching };

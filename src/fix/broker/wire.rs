@@ -1,5 +1,6 @@
 //! What goes between the screen and the broker: a JSON document a line, of bounded length.
 
+use super::super::deadman::Armed;
 use super::super::machine::Progress;
 use super::super::order::Reply;
 use serde::de::DeserializeOwned;
@@ -43,7 +44,9 @@ pub(super) enum Answer {
     Surroundings(Box<Surroundings>),
     Resolved(Box<Planned>, Option<String>),
     Far { done: u64, of: u64, unit: String },
+    Armed(Armed),
     Wrote(Outcome),
+    PutBack(Outcome),
     Applied { number: u64, state: Applied, mono_ns: u64, revert_after_seconds: Option<u32>, trouble: Option<String> },
     Refused(String),
     Undone { number: u64, why: Because, whole: bool, items: Vec<Outcome> },
@@ -57,7 +60,9 @@ impl Answer {
         match reply {
             Reply::Resolved(resolved, refused, _) => Self::Resolved(Box::new(Planned::of(*resolved)), refused),
             Reply::Far(Progress { done, of, unit }) => Self::Far { done, of, unit: unit.to_owned() },
+            Reply::Armed(armed) => Self::Armed(armed),
             Reply::Wrote(outcome) => Self::Wrote(outcome),
+            Reply::PutBack(outcome) => Self::PutBack(outcome),
             Reply::Applied { number, state, mono_ns, revert_after_seconds, trouble } => {
                 Self::Applied { number, state, mono_ns, revert_after_seconds, trouble }
             }
@@ -76,7 +81,9 @@ impl Answer {
                 let unit = ["pages", "bytes"].into_iter().find(|known| *known == unit).unwrap_or_default();
                 Reply::Far(Progress { done, of, unit })
             }
+            Self::Armed(armed) => Reply::Armed(armed),
             Self::Wrote(outcome) => Reply::Wrote(outcome),
+            Self::PutBack(outcome) => Reply::PutBack(outcome),
             Self::Applied { number, state, mono_ns, revert_after_seconds, trouble } => {
                 Reply::Applied { number, state, mono_ns, revert_after_seconds, trouble }
             }

@@ -1,90 +1,116 @@
 //! `topotop fix show` and `apply`.
 
-use super::super::applier::{Applier, ApplyEvent, Done, Proposal, Refused, resolve};
 use super::super::args::{ApplyArgs, Which};
 use super::super::deadman;
-use super::super::journal::File;
-use super::super::machine::Kernel;
 use super::super::observer::Observed;
+use super::super::order::{Reply, Wanted};
+use super::super::session::MachineWriter;
 use super::super::show;
 use super::{Context, DONE, Observation, REFUSED, ask, observe, planned, print_json, refuse, verdict};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use topotop_model::document::{self, OrNull};
 use topotop_model::fix::verification::FEWEST;
-use topotop_model::fix::{Plan, Restore, Risk};
+use topotop_model::fix::{Plan, Resolved, Restore, Risk};
 use topotop_model::journal::{Applied, Outcome};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::text::printable;
 
-/// A confirmed application.
-pub(super) struct Written {
-    pub(super) done: Done,
-    pub(super) deadline: Option<deadman::Armed>,
+/// What came of a confirmed application.
+#[derive(Default)]
+struct Written {
+    number: u64,
+    state: Option<Applied>,
+    deadline: Option<deadman::Armed>,
+    outcomes: Vec<Outcome>,
+    put_back: Vec<Outcome>,
+    trouble: Option<String>,
 }
 
-pub(super) fn show(context: &Context, which: &Which) -> Result<u8, String> {
-    let observation = observe(context, &which.source)?;
-    let plan = match planned(context, &observation, which)? {
-        Ok(plan) => plan,
+/// A plan with current values, and why it cannot be applied.
+struct Shown {
+    resolved: Resolved,
+    refused: Option<String>,
+}
+
+pub(super) fn show(context: &Context, which: &Which, machine: &mut dyn MachineWriter) -> Result<u8, String> {
+    let observation = observe(context, &which.source, machine)?;
+    let wanted = match planned(context, &observation, which)? {
+        Ok(wanted) => wanted,
         Err(why) => return Ok(refuse(&why)),
     };
-    let proposal = resolve(&Kernel::new(Arc::new(context.open()?)), &plan);
-    present(&proposal, &which.format, &mut io::stdout().lock())?;
+    present(&resolve(machine, &wanted), &which.format, &mut io::stdout().lock())?;
     Ok(DONE)
 }
 
-fn present(proposal: &Proposal, format: &str, out: &mut dyn Write) -> Result<(), String> {
-    if format == "json" {
-        return print_json(&document::Plan::of(&proposal.resolved, proposal.refused.as_deref()));
+fn resolve(machine: &mut dyn MachineWriter, wanted: &Wanted) -> Shown {
+    match machine.resolve(wanted) {
+        Reply::Resolved(resolved, refused, _) => Shown { resolved: *resolved, refused },
+        other => {
+            let plan = wanted.plan.clone();
+            let resolved = Resolved { plan, items: Vec::new(), kept: Vec::new(), unread: Vec::new() };
+            Shown { resolved, refused: Some(why_of(other)) }
+        }
     }
-    match show::text(proposal, out) {
+}
+
+/// What went wrong, of a reply that is not the one waited for.
+pub(super) fn why_of(reply: Reply) -> String {
+    match reply {
+        Reply::Refused(why) | Reply::Trouble(why) => why,
+        _ => String::new(),
+    }
+}
+
+fn present(shown: &Shown, format: &str, out: &mut dyn Write) -> Result<(), String> {
+    if format == "json" {
+        return print_json(&document::Plan::of(&shown.resolved, shown.refused.as_deref()));
+    }
+    match show::text(&shown.resolved, shown.refused.as_deref(), out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
         _ => Ok(()),
     }
 }
 
-pub(super) fn run(context: &Context, args: &ApplyArgs) -> Result<u8, String> {
+pub(super) fn run(context: &Context, args: &ApplyArgs, machine: &mut dyn MachineWriter) -> Result<u8, String> {
     let which = &args.which;
     if !args.dry_run && !args.yes && context.refusal().is_none() && !ask::can_ask() {
         return Ok(refuse(&text::NO_TERMINAL));
     }
-    let observation = observe(context, &which.source)?;
-    let plan = match planned(context, &observation, which)? {
-        Ok(plan) => plan,
+    let observation = observe(context, &which.source, machine)?;
+    let wanted = match planned(context, &observation, which)? {
+        Ok(wanted) => wanted,
         Err(why) => return Ok(refuse(&why)),
     };
-    let mut machine = Kernel::new(Arc::new(context.open()?));
-    let proposal = resolve(&machine, &plan);
+    let shown = resolve(machine, &wanted);
     if args.dry_run {
-        present(&proposal, &which.format, &mut io::stdout().lock())?;
+        present(&shown, &which.format, &mut io::stdout().lock())?;
         return Ok(DONE);
     }
     // Standard output is reserved for the JSON document: the plan goes to standard error.
     if which.format == "json" {
-        present(&proposal, "text", &mut io::stderr().lock())?;
+        present(&shown, "text", &mut io::stderr().lock())?;
     } else {
-        present(&proposal, "text", &mut io::stdout().lock())?;
+        present(&shown, "text", &mut io::stdout().lock())?;
     }
-    if let Some(why) = refusal(context, args, &observation, &plan).or_else(|| proposal.refused.clone()) {
+    let plan = &shown.resolved.plan;
+    if let Some(why) = refusal(context, args, &observation, plan).or_else(|| shown.refused.clone()) {
         return Ok(refuse(&why));
     }
     if !args.no_wait {
         watch_on(context, &observation);
     }
-    if !args.yes && !ask::yes(&plan) {
+    if !args.yes && !ask::yes(plan) {
         return Ok(refuse(&text::CANCELLED));
     }
     let stop = stopping()?;
-    let directory = context.directory()?;
-    let applied = match write(&mut machine, &directory, &proposal, &stop, which.format == "json") {
+    let applied = match write(machine, plan, &stop, which.format == "json") {
         Ok(applied) => applied,
         Err(why) => return Ok(refuse(&why)),
     };
-    finish(context, args, observation, &proposal, &directory, &applied, &stop)
+    finish(context, args, observation, plan, machine, &applied, &stop)
 }
 
 /// Observes longer where the window before is too short for a verdict.
@@ -134,53 +160,47 @@ fn stopping() -> Result<Arc<AtomicBool>, String> {
     Ok(stop)
 }
 
-fn write(
-    machine: &mut Kernel,
-    directory: &Path,
-    proposal: &Proposal,
-    stop: &AtomicBool,
-    quiet: bool,
-) -> Result<Written, String> {
-    let plan = &proposal.resolved.plan;
-    let reverts = (!plan.cuts_off.is_empty()).then_some(deadman::SECONDS);
-    let mut ledger = File::open(directory)?;
-    let (mut armed, mut unarmed) = (None, None);
-    let mut tell = |event: ApplyEvent| {
-        if let (ApplyEvent::Begun(number), Some(seconds)) = (&event, reverts) {
-            match deadman::arm_this(directory, *number, seconds) {
-                Ok(by) => armed = Some(by),
-                Err(why) => unarmed = Some(why),
+fn write(machine: &mut dyn MachineWriter, plan: &Plan, stop: &AtomicBool, quiet: bool) -> Result<Written, String> {
+    let mut written = Written::default();
+    let mut tell = |event: Reply| {
+        match event {
+            Reply::Armed(armed) => written.deadline = Some(armed),
+            Reply::Wrote(outcome) => {
+                report(&format!("  {}", of_plan(plan, &outcome)), quiet);
+                written.outcomes.push(outcome);
             }
+            Reply::PutBack(outcome) => {
+                report(&put_back(plan, &outcome), quiet);
+                written.put_back.push(outcome);
+            }
+            _ => {}
         }
-        report(plan, &event, quiet);
-        let is_over = unarmed.is_some() || (stop.load(Ordering::Relaxed) && !matches!(event, ApplyEvent::PutBack(_)));
-        if is_over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let done = Applier::new(machine, &mut ledger, &mut tell).apply(proposal, &ask::who(), reverts);
-    let done = done.map_err(|Refused(why)| why)?;
-    match unarmed {
-        Some(why) => Err(text::NothingWritten { why: &why }.to_string()),
-        None => Ok(Written { done, deadline: armed }),
+    match machine.apply(&mut tell) {
+        Reply::Applied { number, state, trouble, .. } => Ok(Written { number, state: Some(state), trouble, ..written }),
+        other => Err(why_of(other)),
     }
 }
 
-/// Reports the outcome of an item.
-fn report(plan: &Plan, event: &ApplyEvent, quiet: bool) {
-    let what = |outcome: &Outcome| {
-        let step = plan.steps.get(outcome.step).map(|step| step.target.to_string());
-        let place =
-            step.or_else(|| plan.kept.get(outcome.step.checked_sub(plan.steps.len())?).map(ToString::to_string));
-        let key = if outcome.key.is_empty() { String::new() } else { format!(", {}", outcome.key) };
-        format!("{}{key}", place.unwrap_or_default())
-    };
-    let line = match event {
-        ApplyEvent::Wrote(outcome) => format!("  {}", came(&what(outcome), outcome)),
-        ApplyEvent::PutBack(outcome) => format!("  {}", text::Restored { item: &came(&what(outcome), outcome) }),
-        ApplyEvent::Begun(_) | ApplyEvent::Writing { .. } | ApplyEvent::Far(_) => return,
-    };
-    let text = format!("{}\n", printable(&line));
+/// Reports a line of an application.
+fn report(line: &str, quiet: bool) {
+    let text = format!("{}\n", printable(line));
     // A closed pipe does not matter: the journal has it.
     let _ = if quiet { io::stderr().write_all(text.as_bytes()) } else { io::stdout().write_all(text.as_bytes()) };
+}
+
+/// The outcome of an item of a plan.
+fn of_plan(plan: &Plan, outcome: &Outcome) -> String {
+    let step = plan.steps.get(outcome.step).map(|step| step.target.to_string());
+    let place = step.or_else(|| plan.kept.get(outcome.step.checked_sub(plan.steps.len())?).map(ToString::to_string));
+    let key = if outcome.key.is_empty() { String::new() } else { format!(", {}", outcome.key) };
+    came(&format!("{}{key}", place.unwrap_or_default()), outcome)
+}
+
+/// The same of one that was restored.
+pub(super) fn put_back(plan: &Plan, outcome: &Outcome) -> String {
+    format!("  {}", text::Restored { item: &of_plan(plan, outcome) })
 }
 
 /// The outcome of an item, in a line.
@@ -193,15 +213,15 @@ pub(super) fn came(what: &str, outcome: &Outcome) -> String {
 }
 
 /// The result, and how to undo it.
-fn result_line(proposal: &Proposal, done: &Done) -> String {
-    let mut steps = proposal.resolved.plan.steps.iter();
+fn result_line(plan: &Plan, done: &Written) -> String {
+    let mut steps = plan.steps.iter();
     let number = done.number;
     match (done.state, steps.all(|step| step.restore == Restore::Never)) {
-        (Applied::Applied, true) => text::AppliedForGood { number: &number }.to_string(),
-        (Applied::Applied, false) => text::Applied { number: &number }.to_string(),
-        (Applied::Partial, true) => text::PartlyAppliedForGood { number: &number }.to_string(),
-        (Applied::Partial, false) => text::PartlyApplied { number: &number }.to_string(),
-        (Applied::Failed, _) => text::NOT_APPLIED.to_string(),
+        (Some(Applied::Applied), true) => text::AppliedForGood { number: &number }.to_string(),
+        (Some(Applied::Applied), false) => text::Applied { number: &number }.to_string(),
+        (Some(Applied::Partial), true) => text::PartlyAppliedForGood { number: &number }.to_string(),
+        (Some(Applied::Partial), false) => text::PartlyApplied { number: &number }.to_string(),
+        (Some(Applied::Failed) | None, _) => text::NOT_APPLIED.to_string(),
     }
 }
 
@@ -209,19 +229,19 @@ fn finish(
     context: &Context,
     args: &ApplyArgs,
     observation: Observation,
-    proposal: &Proposal,
-    directory: &Path,
-    applied: &Written,
+    plan: &Plan,
+    machine: &mut dyn MachineWriter,
+    done: &Written,
     stop: &AtomicBool,
 ) -> Result<u8, String> {
-    let done = &applied.done;
+    let is_failed = done.state.is_none_or(|state| state == Applied::Failed);
     let json = args.which.format == "json";
     let mut lines = Vec::new();
     if let Some(trouble) = &done.trouble {
         crate::stderr::warn(&text::JournalIncomplete { error: &trouble }.to_string());
     }
-    lines.push(result_line(proposal, done));
-    if let Some(by) = applied.deadline.filter(|_| done.state != Applied::Failed) {
+    lines.push(result_line(plan, done));
+    if let Some(by) = done.deadline.filter(|_| !is_failed) {
         lines.push(text::Rollback { seconds: &deadman::SECONDS, agent: &by.label(), number: &done.number }.to_string());
     }
     let note = |text: &str| {
@@ -231,38 +251,38 @@ fn finish(
     for line in &lines {
         note(line);
     }
-    let watched = if done.state == Applied::Failed || args.no_wait {
+    let watched = if is_failed || args.no_wait {
         None
     } else {
         Some(verdict::wait(
             context,
             observation,
-            proposal,
+            machine,
             &verdict::How {
-                directory,
+                directory: &context.directory()?,
+                plan,
                 number: done.number,
                 undo_if_worse: args.undo_if_worse,
                 undo_to_compare: args.undo_to_compare,
                 asks: !args.yes && ask::can_ask(),
-                is_armed: applied.deadline.is_some(),
+                is_armed: done.deadline.is_some(),
                 stop,
                 note: &note,
             },
         )?)
     };
     if json {
-        print_json(&applied_document(proposal, done, watched.as_ref()))?;
+        print_json(&applied_document(plan, done, watched.as_ref()))?;
     }
     let failed = |watched: &verdict::Watched| match watched.undone {
         Some(whole) if watched.compared => !whole,
         undone => undone.is_some(),
     };
     let is_worse = watched.as_ref().is_some_and(|watched| watched.verdict.is_worse() || failed(watched));
-    Ok(if done.state == Applied::Applied && !is_worse && done.trouble.is_none() { DONE } else { REFUSED })
+    Ok(if done.state == Some(Applied::Applied) && !is_worse && done.trouble.is_none() { DONE } else { REFUSED })
 }
 
-fn applied_document(proposal: &Proposal, done: &Done, watched: Option<&verdict::Watched>) -> document::Done {
-    let plan = &proposal.resolved.plan;
+fn applied_document(plan: &Plan, done: &Written, watched: Option<&verdict::Watched>) -> document::Done {
     let outcome =
         |outcome: &Outcome| document::Outcome::of(outcome, plan.steps.get(outcome.step).map(|step| &step.target));
     let written = done.outcomes.iter().filter(|outcome| outcome.step < plan.steps.len());
@@ -270,7 +290,7 @@ fn applied_document(proposal: &Proposal, done: &Done, watched: Option<&verdict::
         id: plan.id(),
         number: done.number,
         title: document::safe(&plan.title),
-        state: done.state,
+        state: done.state.unwrap_or(Applied::Failed),
         items: written.map(outcome).collect(),
         put_back: done.put_back.iter().map(outcome).collect(),
         verdict: OrNull(watched.map(|watched| watched.verdict.name)),

@@ -3,7 +3,6 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{QueueSelector, tcflush};
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use topotop_model::fix::{Plan, Risk};
 use topotop_model::locale::cli::fix as text;
@@ -66,21 +65,6 @@ pub(super) fn has_confirmed() -> bool {
     }
     let mut answer = String::new();
     stdin.read_line(&mut answer).is_ok_and(|bytes| bytes > 0) && answer.trim().eq_ignore_ascii_case("yes")
-}
-
-/// The user, the terminal, and the user before sudo.
-pub(super) fn who() -> String {
-    let mut who = format!("uid {}", rustix::process::geteuid().as_raw());
-    for name in ["SUDO_USER", "USER", "LOGNAME"] {
-        if let Ok(value) = std::env::var(name) {
-            who = format!("{who}, {name} {}", printable(&value));
-            break;
-        }
-    }
-    if let Ok(terminal) = rustix::termios::ttyname(io::stdin(), Vec::new()) {
-        who = format!("{who}, on {}", PathBuf::from(terminal.to_string_lossy().into_owned()).display());
-    }
-    who
 }
 
 #[cfg(test)]

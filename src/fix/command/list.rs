@@ -1,6 +1,7 @@
 //! `topotop fix list`.
 
 use super::super::args;
+use super::super::session::MachineWriter;
 use super::{Context, DONE, observe, print, print_json};
 use std::fmt::Write as _;
 use topotop_model::document::Offer;
@@ -24,8 +25,13 @@ fn commands(fix: &Offered, text: &mut String) {
     }
 }
 
-pub(super) fn run(context: &Context, args: &args::Source, format: &str) -> Result<u8, String> {
-    let observation = observe(context, args)?;
+pub(super) fn run(
+    context: &Context,
+    args: &args::Source,
+    format: &str,
+    machine: &mut dyn MachineWriter,
+) -> Result<u8, String> {
+    let observation = observe(context, args, machine)?;
     let (mut offers, mut text) = (Vec::new(), String::new());
     let samples = observation.with(|seen| {
         let Some(frame) = seen.frames.back() else { return 0 };

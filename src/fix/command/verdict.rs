@@ -1,17 +1,16 @@
 //! Waits for the verdict on a fix, writes it to the journal, and undoes a fix that made things worse.
 
-use super::super::applier::{Applier, Proposal};
-use super::super::journal::{self, File, Ledger as _};
-use super::super::machine::Kernel;
+use super::super::journal;
 use super::super::observer::Observer;
-use super::{Context, Observation, ask, undo};
-use std::ops::ControlFlow;
+use super::super::order::Reply;
+use super::super::session::MachineWriter;
+use super::{Context, Observation, apply, ask};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use topotop_model::fix::Plan;
 use topotop_model::fix::verification::{Verdict, Verification};
-use topotop_model::journal::{Because, Entry, Measured};
+use topotop_model::journal::{Because, Measured};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::locale::dialog::fix as words;
 
@@ -20,6 +19,7 @@ use topotop_model::locale::dialog::fix as words;
 pub(super) struct How<'a> {
     /// Where the journal is.
     pub(super) directory: &'a Path,
+    pub(super) plan: &'a Plan,
     pub(super) number: u64,
     pub(super) undo_if_worse: bool,
     /// Undo without a question where that decides.
@@ -44,10 +44,10 @@ pub(super) struct Watched {
 pub(super) fn wait(
     context: &Context,
     observation: Observation,
-    proposal: &Proposal,
+    machine: &mut dyn MachineWriter,
     how: &How<'_>,
 ) -> Result<Watched, String> {
-    let verify = &proposal.resolved.plan.verify;
+    let verify = &how.plan.verify;
     let mut verification = Verification::new(verify, context.metric());
     observation.with(|seen| {
         for frame in &seen.frames {
@@ -65,7 +65,7 @@ pub(super) fn wait(
         (how.note)(&text::KEEP_QUESTION);
     }
     let most = Duration::from_secs(5 * seconds + 30);
-    let ended = follow(&watch, &mut verification, most, Verification::verdict, how);
+    let ended = follow(&watch, &mut verification, most, Verification::verdict, machine, how);
     let (verdict, why) = match (&ended, verification.tripped(), verification.verdict()) {
         (_, Some(tripped), _) => (Verdict::tripped(tripped.text(), verification.table()), Because::Pressure),
         (Ended::Gone, ..) => (Verdict::unmeasured(text::ROLLED_BACK.to_string()), Because::Worse),
@@ -73,9 +73,9 @@ pub(super) fn wait(
         (Ended::Stopped, None, None) => (Verdict::unmeasured(text::STOPPED.to_string()), Because::Worse),
         (Ended::Over, None, None) => (verification.so_far(), Because::Worse),
     };
-    let mut watched = conclude(verdict, &why, how)?;
-    if watched.verdict.undo_decides && proposal.resolved.plan.can_be_undone() && offers_undo(how) {
-        watched = compare(&watch, &mut verification, watched, most, how)?;
+    let mut watched = conclude(verdict, &why, machine, how);
+    if watched.verdict.undo_decides && how.plan.can_be_undone() && offers_undo(how) {
+        watched = compare(&watch, &mut verification, watched, most, machine, how);
     }
     resources(&watch, how);
     Ok(watched)
@@ -99,26 +99,27 @@ fn compare(
     verification: &mut Verification,
     watched: Watched,
     most: Duration,
+    machine: &mut dyn MachineWriter,
     how: &How<'_>,
-) -> Result<Watched, String> {
-    let undone = take_back(&mut File::open(how.directory)?, &Because::ToCompare, how)?;
+) -> Watched {
+    let undone = take_back(machine, &Because::ToCompare, how);
     if undone != Some(true) {
-        return Ok(Watched { undone, ..watched });
+        return Watched { undone, ..watched };
     }
     verification.undone(topotop_collectors::now().mono_ns);
     let seconds = verification.progress().left_seconds.unwrap_or_default().ceil() as u64;
     (how.note)(&text::Measuring { seconds: &seconds }.to_string());
-    follow(watch, verification, most, Verification::compared, how);
+    follow(watch, verification, most, Verification::compared, machine, how);
     let Some(verdict) = verification.compared() else {
         (how.note)(&text::STOPPED);
-        return Ok(Watched { undone, compared: true, ..watched });
+        return Watched { undone, compared: true, ..watched };
     };
     let is_improved = verdict.is_improved();
-    let watched = conclude(Verdict { undo_decides: false, ..verdict }, &Because::Worse, how)?;
+    let watched = conclude(Verdict { undo_decides: false, ..verdict }, &Because::Worse, machine, how);
     if is_improved {
         (how.note)(&text::APPLY_AGAIN);
     }
-    Ok(Watched { undone, compared: true, ..watched })
+    Watched { undone, compared: true, ..watched }
 }
 
 /// Why the wait ended.
@@ -136,6 +137,7 @@ fn follow(
     verification: &mut Verification,
     most: Duration,
     decided: fn(&Verification) -> Option<Verdict>,
+    machine: &mut dyn MachineWriter,
     how: &How<'_>,
 ) -> Ended {
     let start = Instant::now();
@@ -158,7 +160,7 @@ fn follow(
             }
         }
         if !confirmed && ask::has_confirmed() {
-            confirmed = keep(how);
+            confirmed = keep(machine, how);
         }
         // Another process, or the automatic rollback, may have undone it.
         if looked.elapsed() > Duration::from_secs(1) {
@@ -174,9 +176,8 @@ fn follow(
     Ended::Over
 }
 
-fn keep(how: &How<'_>) -> bool {
-    let confirmed = File::open(how.directory).and_then(|mut ledger| ledger.append(how.number, &Entry::Confirmed, true));
-    match confirmed {
+fn keep(machine: &mut dyn MachineWriter, how: &How<'_>) -> bool {
+    match machine.confirm(how.number) {
         Ok(()) => {
             (how.note)(&text::CONFIRMED);
             true
@@ -196,11 +197,8 @@ fn is_in_force(how: &How<'_>) -> bool {
 }
 
 /// Reports the verdict and acts on it.
-fn conclude(verdict: Verdict, why: &Because, how: &How<'_>) -> Result<Watched, String> {
-    let entry =
-        Entry::Verdict { verdict: verdict.name.to_owned(), why: verdict.why.clone(), table: verdict.table.clone() };
-    let mut ledger = File::open(how.directory)?;
-    if let Err(error) = ledger.append(how.number, &entry, true) {
+fn conclude(verdict: Verdict, why: &Because, machine: &mut dyn MachineWriter, how: &How<'_>) -> Watched {
+    if let Err(error) = machine.verdict(how.number, &verdict) {
         crate::stderr::warn(&text::VerdictNotSaved { error: &error }.to_string());
     }
     let mut line = text::Verdict { verdict: &verdict.label() }.to_string();
@@ -209,29 +207,24 @@ fn conclude(verdict: Verdict, why: &Because, how: &How<'_>) -> Result<Watched, S
     }
     (how.note)(&line);
     verdict.table.iter().for_each(|row| (how.note)(&measured(row)));
-    let undone = if verdict.is_worse() && how.undo_if_worse { take_back(&mut ledger, why, how)? } else { None };
-    Ok(Watched { verdict, undone, compared: false })
+    let undone = if verdict.is_worse() && how.undo_if_worse { take_back(machine, why, how) } else { None };
+    Watched { verdict, undone, compared: false }
 }
 
 /// Undoes it; whether completely, none where it is no longer in effect.
-fn take_back(ledger: &mut File, why: &Because, how: &How<'_>) -> Result<Option<bool>, String> {
-    let journal = ledger.read()?;
-    let application = journal.applications.iter().find(|application| application.number == how.number);
-    let Some(application) = application.filter(|application| application.is_in_force()) else { return Ok(None) };
-    let root = topotop_collectors::Root::live().map_err(|error| format!("/: {error}"))?;
-    let mut machine = Kernel::new(Arc::new(root));
-    let mut tell = |event| {
-        undo::report(application, &event, how.note);
-        ControlFlow::Continue(())
-    };
-    match Applier::new(&mut machine, ledger, &mut tell).undo(application, why, false) {
-        Ok(returned) => {
-            (how.note)(if returned.whole { text::UNDONE.as_str() } else { text::PARTLY_UNDONE_ABOVE.as_str() });
-            Ok(Some(returned.whole))
+fn take_back(machine: &mut dyn MachineWriter, why: &Because, how: &How<'_>) -> Option<bool> {
+    if !is_in_force(how) {
+        return None;
+    }
+    match machine.undo(how.number, why) {
+        Reply::Undone { whole, items, .. } => {
+            items.iter().for_each(|outcome| (how.note)(&apply::put_back(how.plan, outcome)));
+            (how.note)(if whole { text::UNDONE.as_str() } else { text::PARTLY_UNDONE_ABOVE.as_str() });
+            Some(whole)
         }
-        Err(refused) => {
-            crate::stderr::warn(&text::NotUndone { why: &refused }.to_string());
-            Ok(Some(false))
+        other => {
+            crate::stderr::warn(&text::NotUndone { why: &apply::why_of(other) }.to_string());
+            Some(false)
         }
     }
 }
