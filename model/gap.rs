@@ -52,6 +52,19 @@ impl Reason {
         Self::ALL.get(usize::try_from(code).ok()?).copied()
     }
 
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PermissionDenied => "permission_denied",
+            Self::NotFound => "not_found",
+            Self::NotSupported => "not_supported",
+            Self::Vanished => "vanished",
+            Self::Malformed => "malformed",
+            Self::TimedOut => "timed_out",
+            Self::Exhausted => "exhausted",
+        }
+    }
+
     /// A short word for a cell.
     pub fn word(self) -> &'static str {
         match self {

@@ -43,6 +43,8 @@ pub enum Command {
     Preflight(crate::preflight::PreflightArgs),
     /// What this machine allows, what is missing, and what that costs.
     Doctor(crate::doctor::DoctorArgs),
+    /// Serve metrics to Prometheus over HTTP.
+    Serve(crate::serve::ServeArgs),
     /// Print a plan to carry out by hand: nothing is executed.
     #[command(subcommand)]
     Plan(crate::plan::PlanCommand),
@@ -87,6 +89,7 @@ pub(crate) fn metric_refusal(cli: &Cli) -> Option<String> {
     let (live, has_command) = match &cli.command {
         None => (!no_machine(None), false),
         Some(Command::Snapshot(args)) => (!no_machine(args.from.as_deref()), false),
+        Some(Command::Serve(args)) => (!no_machine(args.from.as_deref()), false),
         Some(Command::Check(args)) => (!no_machine(args.from.first().map(PathBuf::as_path)), false),
         Some(Command::Fix(args)) => match &args.verb {
             Verb::List { source, .. } => (!no_machine(source.from.as_deref()), false),

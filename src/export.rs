@@ -6,6 +6,7 @@ mod ansi;
 pub(crate) mod csv;
 mod html;
 pub mod json;
+pub mod openmetrics;
 mod paint;
 mod svg;
 mod text;

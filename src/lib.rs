@@ -49,6 +49,7 @@ mod privilege;
 mod replay;
 mod report;
 mod run;
+mod serve;
 mod snapshot;
 mod starter;
 mod startup;

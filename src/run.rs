@@ -14,7 +14,7 @@ use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
 use crate::{
     capture, catalogue, check, diff, doctor, dump, edit, fix, help, language, manual, metrics, preflight, replay,
-    report, runtime, snapshot, starter, startup,
+    report, runtime, serve, snapshot, starter, startup,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -261,6 +261,12 @@ fn command(cli: &Cli) -> Result<(), String> {
         Some(Command::Plan(args)) => {
             let plan = reading(global, &config, false, None)?;
             crate::plan::run(args, || root(global), &plan)
+        }
+        Some(Command::Serve(args)) => {
+            // Before this process gives up the right to open sockets.
+            let doors = serve::open(args, global)?;
+            let plan = reading(global, &config, args.from.is_some(), None)?;
+            serve::run(args, doors, || root(global), plan)
         }
         Some(Command::Capture(args)) => {
             let plan = reading(global, &config, false, Some(&args.output))?;

@@ -32,6 +32,7 @@ mod report;
 mod safety;
 mod schema;
 mod screens;
+mod serve;
 mod time;
 mod trouble;
 mod unprivileged;

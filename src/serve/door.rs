@@ -1,0 +1,137 @@
+//! Sockets that requests come in through.
+
+use std::fmt;
+use std::fs::Permissions;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use topotop_model::locale::serve as text;
+use topotop_model::text::printable;
+
+/// The first descriptor that systemd hands over.
+const FIRST: i32 = 3;
+/// Descriptors that are taken over at most.
+const INHERITED: i32 = 8;
+
+/// A socket that is listened on.
+pub(super) enum Door {
+    /// An address and a port.
+    Tcp(TcpListener),
+    /// A path.
+    Unix(UnixListener),
+}
+
+fn failed(place: &dyn fmt::Display, error: &io::Error) -> String {
+    text::CannotListen { place, error }.to_string()
+}
+
+/// Other machines need a token.
+pub(super) fn require_token(address: SocketAddr, has_token: bool) -> Result<(), String> {
+    let is_local = address.ip().to_canonical().is_loopback();
+    if is_local || has_token { Ok(()) } else { Err(text::NeedsToken { address: &address }.to_string()) }
+}
+
+impl Door {
+    /// Listens on an address.
+    pub(super) fn on(address: SocketAddr) -> Result<Self, String> {
+        let listener = TcpListener::bind(address).map_err(|error| failed(&address, &error))?;
+        listener.set_nonblocking(true).map_err(|error| failed(&address, &error))?;
+        Ok(Self::Tcp(listener))
+    }
+
+    /// Listens on a path; a socket that nobody listens on any more is replaced.
+    pub(super) fn at(path: &Path) -> Result<Self, String> {
+        let shown = path.display().to_string();
+        let shown = printable(&shown);
+        if let Ok(metadata) = path.symlink_metadata() {
+            if !metadata.file_type().is_socket() {
+                return Err(text::NotASocket { path: &shown }.to_string());
+            }
+            if UnixStream::connect(path).is_ok() {
+                return Err(text::SocketInUse { path: &shown }.to_string());
+            }
+            std::fs::remove_file(path).map_err(|error| failed(&shown, &error))?;
+        }
+        // Nobody may connect before its mode is set; no other thread makes files yet.
+        let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
+        let bound = UnixListener::bind(path);
+        rustix::process::umask(before);
+        let listener = bound.map_err(|error| failed(&shown, &error))?;
+        let set = std::fs::set_permissions(path, Permissions::from_mode(0o600));
+        set.and_then(|()| listener.set_nonblocking(true)).map_err(|error| failed(&shown, &error))?;
+        Ok(Self::Unix(listener))
+    }
+
+    /// Its address; none of a path.
+    pub(super) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
+    /// The next connection.
+    pub(super) fn accept(&self) -> io::Result<OwnedFd> {
+        let fd = match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nodelay(true)?;
+                OwnedFd::from(stream)
+            }
+            Self::Unix(listener) => OwnedFd::from(listener.accept()?.0),
+        };
+        rustix::io::ioctl_fionbio(&fd, true)?;
+        Ok(fd)
+    }
+}
+
+impl AsFd for Door {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(listener) => listener.as_fd(),
+            Self::Unix(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl fmt::Display for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(_) => match self.address() {
+                Some(address) => write!(f, "http://{address}/metrics"),
+                None => f.write_str("tcp"),
+            },
+            Self::Unix(listener) => {
+                let address = listener.local_addr().ok();
+                let path = address.as_ref().and_then(|address| address.as_pathname()).unwrap_or(Path::new("unix"));
+                f.write_str(&printable(&path.display().to_string()))
+            }
+        }
+    }
+}
+
+/// The sockets that systemd has opened (sd_listen_fds(3)).
+pub(super) fn inherited() -> Vec<Door> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
+    if number("LISTEN_PID") != Some(std::process::id()) {
+        return Vec::new();
+    }
+    let count = number("LISTEN_FDS").map_or(0, |count| count.min(INHERITED as u32) as i32);
+    (FIRST..FIRST + count).filter_map(|number| door_of(topotop_collectors::sys::inherited::take(number)?)).collect()
+}
+
+/// A socket that listens, of a kind that is known.
+fn door_of(fd: OwnedFd) -> Option<Door> {
+    if !rustix::net::sockopt::socket_acceptconn(&fd).ok()? {
+        return None;
+    }
+    rustix::io::ioctl_fionbio(&fd, true).ok()?;
+    match rustix::net::sockopt::socket_domain(&fd).ok()? {
+        rustix::net::AddressFamily::UNIX => Some(Door::Unix(fd.into())),
+        rustix::net::AddressFamily::INET | rustix::net::AddressFamily::INET6 => Some(Door::Tcp(fd.into())),
+        _ => None,
+    }
+}

@@ -1,0 +1,172 @@
+//! The newest sample on its way from the one thread that samples to the one that answers.
+
+use crate::export::openmetrics::Totals;
+use crate::recording;
+use crate::source::live::{Plan, next};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use topotop_collectors::{Demand, Root, Sampler};
+use topotop_model::derive::{Deriver, Settings};
+use topotop_model::fix::Surroundings;
+use topotop_model::frame::Frame;
+use topotop_model::history::History;
+use topotop_model::judge::{self, Judge, Judgement};
+use topotop_model::locale::serve as text;
+use topotop_model::text::printable;
+use topotop_model::{Snapshot, Stamp, Window};
+
+/// Intervals without a sample after which the last one is stale, and the least time of that.
+const STALE: (u32, Duration) = (3, Duration::from_secs(5));
+/// A recording that begins anew waits as long.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// The newest sample.
+#[derive(Debug)]
+pub(super) struct Newest {
+    /// Its frame.
+    pub(super) frame: Frame,
+    /// What was judged of it.
+    pub(super) judgement: Judgement,
+    /// Sums up to it.
+    pub(super) totals: Totals,
+    /// What is known of the place that fixes would be applied from.
+    pub(super) surroundings: Arc<Surroundings>,
+    /// When it was taken here, in ns since 1970.
+    pub(super) taken_ns: i64,
+    /// From when on it is stale; a captured machine never is.
+    stale_at: Option<Instant>,
+}
+
+impl Newest {
+    pub(super) fn is_stale(&self) -> bool {
+        self.stale_at.is_some_and(|at| Instant::now() >= at)
+    }
+}
+
+/// Where the newest sample is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Feed(Arc<Mutex<Option<Arc<Newest>>>>);
+
+impl Feed {
+    pub(super) fn newest(&self) -> Option<Arc<Newest>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives the one before back, where nobody has it any more.
+    fn put(&self, newest: Newest) -> Option<Newest> {
+        let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(newest));
+        before.and_then(Arc::into_inner)
+    }
+}
+
+/// What becomes of samples.
+struct Publisher {
+    feed: Feed,
+    window: Window,
+    deriver: Deriver,
+    judge: Judge,
+    history: History,
+    totals: Totals,
+    surroundings: Arc<Surroundings>,
+}
+
+impl Publisher {
+    fn new(feed: Feed, settings: Settings, judge: judge::Settings) -> Self {
+        Self {
+            feed,
+            window: Window::default(),
+            deriver: Deriver::new(settings),
+            judge: Judge::new(judge),
+            history: History::default(),
+            totals: Totals::default(),
+            surroundings: Arc::default(),
+        }
+    }
+
+    fn publish(&mut self, snapshot: Snapshot, interval: Option<Duration>) {
+        self.window.push(snapshot);
+        let mut frame = self.deriver.frame(&self.window);
+        let judgement = self.judge.step(&frame);
+        self.history.push(&frame);
+        self.history.put_forecasts(&mut frame);
+        self.totals.take(&frame);
+        let stale = |interval: Duration| Instant::now() + (STALE.0 * interval).max(STALE.1);
+        let before = self.feed.put(Newest {
+            frame,
+            judgement,
+            totals: self.totals.clone(),
+            surroundings: Arc::clone(&self.surroundings),
+            taken_ns: topotop_collectors::now().wall_ns,
+            stale_at: interval.map(stale),
+        });
+        if let Some(before) = before {
+            self.deriver.recycle(before.frame);
+        }
+    }
+}
+
+/// Samples a machine for ever; of a captured one what it has.
+pub(super) fn machine(root: Root, plan: Plan, feed: Feed) -> impl FnOnce() + Send + 'static {
+    let captured = root.stamps().len();
+    let mut publisher = Publisher::new(feed, plan.settings, plan.judge);
+    publisher.surroundings = Arc::new(topotop_collectors::surroundings::read(&root));
+    let mut sampler = Sampler::new(root, &plan.options);
+    sampler.demand(Demand { complete: captured > 0, process: None });
+    move || {
+        let mut due = Instant::now();
+        for sample in 1.. {
+            let is_last = captured > 0 && sample >= captured;
+            let interval = (captured == 0).then_some(plan.interval);
+            // A defect costs a sample, not the service; samples that fail for long are seen as stale.
+            let _ = catch_unwind(AssertUnwindSafe(|| publisher.publish(sampler.sample(), interval)));
+            if is_last {
+                return;
+            }
+            if captured == 0 {
+                due = next(due, plan.interval, Instant::now());
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            }
+        }
+    }
+}
+
+/// Plays a recording as it was recorded, over and over.
+pub(super) fn recording(path: PathBuf, plan: Plan, feed: Feed) -> Result<impl FnOnce() + Send + 'static, String> {
+    let shown = path.display().to_string();
+    let mut first = recording::open(&path)?;
+    let empty = || text::NoSamples { path: &printable(&shown) }.to_string();
+    if !std::iter::from_fn(|| first.next_sample()).any(|sample| sample.is_ok()) {
+        return Err(empty());
+    }
+    Ok(move || {
+        loop {
+            // It may go away while it is served: then the last sample is stale.
+            let _ = catch_unwind(AssertUnwindSafe(|| play(&path, &plan, &feed)));
+            std::thread::sleep(AGAIN);
+        }
+    })
+}
+
+fn play(path: &Path, plan: &Plan, feed: &Feed) -> Result<(), String> {
+    let mut reader = recording::open(path)?;
+    let interval = Duration::from_nanos(reader.about().interval_ns).clamp(Duration::from_millis(10), AGAIN * 60);
+    let recorded = reader.about().nic_capacity_mbps.clone();
+    let settings = if recorded.is_empty() { plan.settings.clone() } else { Settings { nic_capacity_mbps: recorded } };
+    let mut publisher = Publisher::new(feed.clone(), settings, plan.judge.clone());
+    let mut last: Option<Stamp> = None;
+    let mut due = Instant::now();
+    while let Some(next) = reader.next_sample() {
+        // What is damaged is left out.
+        let Ok((_, snapshot)) = next else { continue };
+        let stamp = snapshot.stamp;
+        if let Some(last) = last.replace(stamp) {
+            let passed = Duration::from_nanos(stamp.mono_ns.saturating_sub(last.mono_ns));
+            due += passed.min(2 * interval);
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        }
+        publisher.publish(snapshot, Some(interval));
+    }
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Heads of requests: bounded, parsed by httparse.
+
+use httparse::{EMPTY_HEADER, Request as Head, Status};
+
+/// Bytes of a head at most.
+pub(super) const MAX_HEAD: usize = 8 << 10;
+/// Fields of a head at most.
+const MAX_FIELDS: usize = 64;
+
+/// A request, as far as it matters here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) head_only: bool,
+    pub(super) path: String,
+    pub(super) accept: String,
+    pub(super) authorization: String,
+    /// True if the connection stays open for the next one.
+    pub(super) keep: bool,
+    /// Bytes that it took.
+    pub(super) length: usize,
+}
+
+/// What the bytes so far are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Parsed {
+    /// Not all of it is here.
+    Partial,
+    /// All of it.
+    Whole(Request),
+    /// Refused with a status.
+    Refused(u16),
+}
+
+/// Parses a head.
+pub(super) fn parse(bytes: &[u8]) -> Parsed {
+    let mut fields = [EMPTY_HEADER; MAX_FIELDS];
+    let mut head = Head::new(&mut fields);
+    let length = match head.parse(bytes) {
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) if bytes.len() >= MAX_HEAD => return Parsed::Refused(431),
+        Ok(Status::Partial) => return Parsed::Partial,
+        Err(httparse::Error::TooManyHeaders) => return Parsed::Refused(431),
+        Err(_) => return Parsed::Refused(400),
+    };
+    if length > MAX_HEAD {
+        return Parsed::Refused(431);
+    }
+    let head_only = match head.method {
+        Some("GET") => false,
+        Some("HEAD") => true,
+        _ => return Parsed::Refused(405),
+    };
+    let field = |name: &str| {
+        let mut found = head.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
+        found.next().and_then(|field| std::str::from_utf8(field.value).ok()).unwrap_or_default().trim()
+    };
+    // A body would be taken for the next request.
+    if !field("transfer-encoding").is_empty() || !matches!(field("content-length"), "" | "0") {
+        return Parsed::Refused(413);
+    }
+    let connection = field("connection").to_ascii_lowercase();
+    let path = head.path.unwrap_or_default().split('?').next().unwrap_or_default();
+    Parsed::Whole(Request {
+        head_only,
+        path: path.to_owned(),
+        accept: field("accept").to_owned(),
+        authorization: field("authorization").to_owned(),
+        keep: head.version == Some(1) && !connection.split(',').any(|word| word.trim() == "close"),
+        length,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_HEAD, Parsed, parse};
+
+    fn whole(text: &str) -> super::Request {
+        match parse(text.as_bytes()) {
+            Parsed::Whole(request) => request,
+            other => panic!("{text:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn requests_are_read_and_what_does_not_belong_here_is_refused() {
+        let get = whole("GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\nACCEPT: text/plain\r\n\r\nGET /");
+        assert_eq!((get.path.as_str(), get.accept.as_str(), get.keep), ("/metrics", "text/plain", true));
+        assert_eq!(get.length, 61 - 5);
+        assert!(whole("HEAD / HTTP/1.0\r\n\r\n").head_only);
+        assert!(!whole("GET / HTTP/1.0\r\n\r\n").keep);
+        assert!(!whole("GET / HTTP/1.1\r\nConnection: TE, Close\r\n\r\n").keep);
+        assert_eq!(parse(b"GET / HTTP/1.1\r\nHost"), Parsed::Partial);
+        assert_eq!(parse(b"POST / HTTP/1.1\r\n\r\n"), Parsed::Refused(405));
+        assert_eq!(parse(b"GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\n"), Parsed::Refused(413));
+        assert_eq!(parse(b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), Parsed::Refused(413));
+        assert_eq!(parse(b"\x16\x03\x01\x02"), Parsed::Refused(400));
+        let long = format!("GET / HTTP/1.1\r\nX: {}", "a".repeat(MAX_HEAD));
+        assert_eq!(parse(long.as_bytes()), Parsed::Refused(431));
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: a\r\n".repeat(100));
+        assert_eq!(parse(many.as_bytes()), Parsed::Refused(431));
+    }
+}

@@ -1,0 +1,123 @@
+//! The thread that answers: all connections in one loop, a bounded number of them.
+
+use super::connection::{Connection, Next};
+use super::door::Door;
+use super::pages::Pages;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Connections at most.
+const CONNECTIONS: usize = 128;
+/// Connections that are taken in at a time.
+const AT_ONCE: usize = 16;
+/// How often deadlines are looked at.
+const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+/// A reply that is on its way that long gives way to new connections.
+const SLOW: Duration = Duration::from_secs(1);
+
+/// Answers until something can be read from `ending`.
+pub(super) fn serve(doors: &[Door], token: Option<String>, pages: Pages, ending: &UnixStream) {
+    let mut server = Server { connections: Vec::new(), token, pages };
+    loop {
+        let now = Instant::now();
+        server.connections.retain(|connection| !connection.is_late(now));
+        let open = server.make_room(now);
+        let mut polled: Vec<PollFd<'_>> = vec![PollFd::new(ending, PollFlags::IN)];
+        polled
+            .extend(doors.iter().map(|door| PollFd::new(door, if open { PollFlags::IN } else { PollFlags::empty() })));
+        polled.extend(server.connections.iter().map(|one| PollFd::from_borrowed_fd(one.as_fd(), one.wants())));
+        match poll(&mut polled, Some(&LOOK)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
+        }
+        let ready: Vec<bool> = polled.iter().map(|fd| !fd.revents().is_empty()).collect();
+        drop(polled);
+        let mut ready = ready.into_iter();
+        if ready.next() == Some(true) {
+            return;
+        }
+        let at_doors: Vec<bool> = ready.by_ref().take(doors.len()).collect();
+        server.advance(ready, Instant::now());
+        for (door, _) in doors.iter().zip(at_doors).filter(|(_, ready)| *ready) {
+            server.let_in(door);
+        }
+    }
+}
+
+struct Server {
+    connections: Vec<Connection>,
+    token: Option<String>,
+    pages: Pages,
+}
+
+impl Server {
+    /// Closes the connection that has waited longest where there are too many; false if each has its reply on its way.
+    fn make_room(&mut self, now: Instant) -> bool {
+        while self.connections.len() + AT_ONCE > CONNECTIONS {
+            let idle = |one: &Connection| one.is_waiting() || now.saturating_duration_since(one.since) >= SLOW;
+            let all = self.connections.iter().enumerate().filter(|(_, one)| idle(one));
+            // First those that nothing goes to.
+            let Some((at, _)) = all.min_by_key(|(_, one)| (!one.is_waiting(), one.since)) else { return false };
+            self.connections.swap_remove(at);
+        }
+        true
+    }
+
+    fn let_in(&mut self, door: &Door) {
+        let now = Instant::now();
+        for _ in 0..AT_ONCE {
+            if self.connections.len() >= CONNECTIONS {
+                return;
+            }
+            match door.accept() {
+                Ok(fd) => self.connections.push(Connection::new(fd, now)),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+                // Gone before it was taken in, or no descriptor is left: others may close.
+                Err(_) => {
+                    std::thread::sleep(Duration::from_millis(10));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn advance(&mut self, mut ready: impl Iterator<Item = bool>, now: Instant) {
+        let (token, pages) = (self.token.as_deref(), &mut self.pages);
+        self.connections.retain_mut(|connection| {
+            if ready.next() != Some(true) {
+                return true;
+            }
+            let mut next = connection.advance(now);
+            while let Next::Answer(request) = next {
+                let is_let_in = token.is_none_or(|token| carries(&request.authorization, token));
+                connection.answer(&pages.reply(&request, is_let_in), &request, now);
+                next = connection.advance(now);
+            }
+            matches!(next, Next::Wait)
+        });
+    }
+}
+
+/// True if a header carries the token; as long for one that is nearly right as for any other.
+fn carries(authorization: &str, token: &str) -> bool {
+    let given = authorization.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let given = given.map_or("", |(_, given)| given.trim()).as_bytes();
+    let differ = given.iter().zip(token.as_bytes()).fold(0, |differ, (a, b)| differ | (a ^ b));
+    given.len() == token.len() && differ == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::carries;
+
+    #[test]
+    fn a_token_is_carried_whole_or_not() {
+        assert!(carries("Bearer abcdefgh", "abcdefgh"));
+        assert!(carries("bearer  abcdefgh", "abcdefgh"));
+        for wrong in ["", "Bearer", "Bearer ", "Bearer abcdefg", "Bearer abcdefghi", "Basic abcdefgh", "abcdefgh"] {
+            assert!(!carries(wrong, "abcdefgh"), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! `serve`: who is let in, what a request gets, and that hostile clients cost nothing.
+
+use crate::common::pty::TOPOTOP;
+use crate::common::synthetic::Machine;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What has to come comes in that time on a loaded machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A service, ended with its test.
+struct Service {
+    child: Child,
+    /// Where it says that it listens.
+    place: String,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Service {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = Command::new(TOPOTOP);
+        command.arg("serve").args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let place = line.trim().strip_prefix("serving ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        let place = place.trim_start_matches("http://").trim_end_matches("/metrics").to_owned();
+        Self { child, place }
+    }
+
+    /// On a port that is free.
+    fn on_loopback(arguments: &[&str]) -> Self {
+        let service = Self::start(&[&["--listen", "127.0.0.1:0"], arguments].concat());
+        service.wait_for("/healthz", 200);
+        service
+    }
+
+    fn of_a_machine(arguments: &[&str]) -> (Self, tempfile::TempDir) {
+        let dir = tempfile::tempdir().expect("a directory");
+        Machine::SMALL.write(dir.path(), 0);
+        let root = ["--root", dir.path().to_str().expect("a path"), "--interval", "200ms"];
+        (Self::on_loopback(&[&root, arguments].concat()), dir)
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.place).expect("connected");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
+        stream
+    }
+
+    fn send(&self, request: &[u8]) -> String {
+        let mut stream = self.connect();
+        // It may refuse before it has read everything.
+        let _ = stream.write_all(request);
+        let mut reply = Vec::new();
+        let _ = stream.read_to_end(&mut reply);
+        String::from_utf8_lossy(&reply).into_owned()
+    }
+
+    fn get(&self, path: &str, fields: &str) -> String {
+        self.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{fields}\r\n").as_bytes())
+    }
+
+    fn wait_for(&self, path: &str, status: u16) {
+        let start = Instant::now();
+        while self::status(&self.get(path, "")) != status {
+            assert!(start.elapsed() < PATIENCE, "{path} is never {status}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Descriptors that are sockets: those of files come and go with what is sampled.
+    fn sockets(&self) -> usize {
+        let links = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).expect("descriptors").flatten();
+        let targets = links.filter_map(|link| std::fs::read_link(link.path()).ok());
+        targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    }
+
+    fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("resident memory");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    }
+}
+
+fn status(reply: &str) -> u16 {
+    reply.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default()
+}
+
+fn body(reply: &str) -> &str {
+    reply.split_once("\r\n\r\n").map_or("", |(_, body)| body)
+}
+
+fn series(reply: &str) -> usize {
+    body(reply).lines().filter(|line| line.starts_with("topotop_")).count()
+}
+
+/// What it says when it does not start.
+fn refused(arguments: &[&str]) -> String {
+    let output = Command::new(TOPOTOP).arg("serve").args(arguments).output().expect("it runs");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    error
+}
+
+#[test]
+fn pages_are_served_by_accept_and_names_only_if_wanted() {
+    let (service, _dir) = Service::of_a_machine(&[]);
+    let text = service.get("/metrics", "");
+    assert!(text.contains("Content-Type: text/plain; version=0.0.4") && !text.contains("# EOF"), "{text}");
+    let open = service.get("/metrics", "Accept: application/openmetrics-text;version=1.0.0\r\n");
+    assert!(open.contains("application/openmetrics-text; version=1.0.0") && open.ends_with("# EOF\n"), "{open}");
+    assert!(body(&open).contains("topotop_node_memory_size_bytes{node=\"1\"}"), "{open}");
+    assert!(!open.contains("worker") && !open.contains("load.slice"), "names: {open}");
+    for path in ["/snapshot.json", "/findings.json"] {
+        assert_eq!(status(&service.get(path, "")), 403);
+    }
+    assert_eq!(status(&service.get("/nowhere", "")), 404);
+    let (service, _dir) = Service::of_a_machine(&["--expose-names"]);
+    let snapshot: serde_json::Value = serde_json::from_str(body(&service.get("/snapshot.json", ""))).expect("JSON");
+    assert_eq!(snapshot["schema"], "topotop.snapshot/1");
+    let findings: serde_json::Value = serde_json::from_str(body(&service.get("/findings.json", ""))).expect("JSON");
+    assert!(findings["rules"].as_array().is_some_and(|rules| !rules.is_empty()), "{findings}");
+}
+
+#[test]
+fn only_get_and_head_are_answered() {
+    let (service, _dir) = Service::of_a_machine(&[]);
+    for method in ["POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "PATCH"] {
+        let reply = service.send(format!("{method} /metrics HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
+        assert!(status(&reply) == 405 && reply.contains("Allow: GET, HEAD"), "{method}: {reply}");
+    }
+    let head = service.send(b"HEAD /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert!(status(&head) == 200 && body(&head).is_empty() && !head.contains("Content-Length: 0"), "{head}");
+    // Two requests in one go, on a connection that stays open.
+    let both = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.0\r\n\r\n";
+    assert_eq!(service.send(both).matches("200 OK").count(), 2);
+}
+
+#[test]
+fn strangers_are_not_let_in() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("token");
+    let path = file.to_str().expect("a path");
+    for listen in ["0.0.0.0:0", "[::]:0", "192.0.2.1:9977"] {
+        assert!(refused(&["--listen", listen]).contains("--token-file"), "{listen}");
+    }
+    for token in ["", "short\n", "with blanks in it, and long\n"] {
+        std::fs::write(&file, token).expect("written");
+        assert!(refused(&["--token-file", path]).contains("token"), "{token:?}");
+    }
+    assert!(refused(&["--listen", "nowhere"]).contains("address"));
+    std::fs::write(&file, "0123456789abcdef0123\nnot this\n").expect("written");
+    let (service, _machine) = Service::of_a_machine(&["--token-file", path]);
+    assert_eq!(status(&service.get("/healthz", "")), 200);
+    for wrong in ["", "Authorization: Bearer 0123456789abcdef012\r\n", "Authorization: Basic 0123456789abcdef0123\r\n"]
+    {
+        let reply = service.get("/metrics", wrong);
+        assert!(status(&reply) == 401 && reply.contains("WWW-Authenticate: Bearer"), "{reply}");
+    }
+    assert_eq!(status(&service.get("/metrics", "Authorization: Bearer 0123456789abcdef0123\r\n")), 200);
+}
+
+#[test]
+fn a_socket_is_for_its_owner_and_a_dead_one_is_replaced() {
+    let dir = tempfile::tempdir().expect("a directory");
+    Machine::SMALL.write(dir.path(), 0);
+    let path = dir.path().join("s");
+    let arguments = ["--socket", path.to_str().expect("a path"), "--root", dir.path().to_str().expect("a path")];
+    for _ in 0..2 {
+        let service = Service::start(&arguments);
+        assert_eq!(Path::new(&service.place), path);
+        let metadata = path.symlink_metadata().expect("a socket");
+        assert!(metadata.file_type().is_socket());
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+        let mut stream = UnixStream::connect(&path).expect("connected");
+        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").expect("sent");
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).expect("a reply");
+        assert!(reply.contains("/metrics"), "{reply}");
+        assert!(refused(&arguments).contains("another process"));
+    }
+    let file = dir.path().join("file");
+    std::fs::write(&file, "kept").expect("written");
+    assert!(refused(&["--socket", file.to_str().expect("a path")]).contains("no socket"));
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), "kept");
+}
+
+/// As systemd hands it over: descriptor 3 and the number of the process.
+#[test]
+fn a_socket_of_systemd_is_taken_over() {
+    let dir = tempfile::tempdir().expect("a directory");
+    Machine::SMALL.write(dir.path(), 0);
+    let script = r#"
+import os, socket, sys
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+os.dup2(s.fileno(), 3); os.set_inheritable(3, True)
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[1], sys.argv[1:])
+"#;
+    let mut command = Command::new("python3");
+    command.args(["-c", script, TOPOTOP, "serve", "--root"]).arg(dir.path()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("python3 runs");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("a line");
+    let place = line.trim().trim_start_matches("serving http://").trim_end_matches("/metrics").to_owned();
+    let service = Service { child, place };
+    assert!(!service.place.ends_with(":9977"), "{line}");
+    service.wait_for("/metrics", 200);
+}
+
+#[test]
+fn a_recording_is_served() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("a.rec");
+    let recording = crate::common::synthetic_recording::SyntheticRecording::default();
+    recording.write(&path);
+    let shown = path.to_str().expect("a path");
+    let service = Service::on_loopback(&["--from", shown]);
+    let reply = service.get("/metrics", "");
+    assert!(reply.contains("topotop_online_cpus{node=\"0\"} 4\n"), "{reply}");
+    assert!(refused(&["--from", shown, "--root", "/"]).contains("--root"));
+}
+
+/// A machine that stops answering is not shown as it was.
+#[test]
+fn a_service_that_no_longer_samples_is_unhealthy() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("a.rec");
+    crate::common::synthetic_recording::SyntheticRecording { seconds: 2, ..Default::default() }.write(&path);
+    let service = Service::on_loopback(&["--from", path.to_str().expect("a path")]);
+    std::fs::remove_file(&path).expect("removed");
+    service.wait_for("/healthz", 503);
+    assert_eq!(status(&service.get("/metrics", "")), 503);
+}
+
+#[test]
+fn huge_and_broken_heads_are_refused() {
+    let (service, _dir) = Service::of_a_machine(&[]);
+    let huge = format!("GET /metrics HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(1 << 20));
+    assert_eq!(status(&service.send(huge.as_bytes())), 431);
+    let many = format!("GET /metrics HTTP/1.1\r\n{}\r\n", "X: a\r\n".repeat(1000));
+    assert_eq!(status(&service.send(many.as_bytes())), 431);
+    assert_eq!(status(&service.send(b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")), 400);
+    assert_eq!(status(&service.send(b"GET / HTTP/1.1\r\nContent-Length: 9\r\n\r\nGET /a HT")), 413);
+    assert_eq!(status(&service.get("/healthz", "")), 200);
+}
+
+/// A thousand connections that ask for nothing, or for a page that they do not take: others are served all the same, and
+/// nothing is left when they are gone.
+#[test]
+fn connections_are_bounded() {
+    let (service, _dir) = Service::of_a_machine(&[]);
+    let before = (service.sockets(), service.resident_kib());
+    for asks in [false, true] {
+        let mut held: Vec<TcpStream> = Vec::new();
+        for _ in 0..1000 {
+            let mut stream = service.connect();
+            if asks {
+                let _ = stream.write_all("GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50).as_bytes());
+            } else {
+                let _ = stream.write_all(b"GET /metrics HTTP/1.1\r\nHo");
+            }
+            held.push(stream);
+            if held.len() % 250 == 0 {
+                assert_eq!(status(&service.get("/metrics", "")), 200, "beside {}", held.len());
+                assert!(service.sockets() <= before.0 + 130, "{} sockets", service.sockets());
+            }
+        }
+    }
+    let start = Instant::now();
+    while service.sockets() > before.0 {
+        assert!(start.elapsed() < PATIENCE, "{} sockets, {} before", service.sockets(), before.0);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(service.resident_kib() < before.1 + (16 << 10), "{} KiB after {}", service.resident_kib(), before.1);
+}
+
+/// A machine of so many CPUs with 4 cards of 16 queues and 24 disks, as files.
+fn large(dir: &Path, cpus: u32, nodes: u32) {
+    let machine = Machine { cpus, nodes, irqs: 64, queues: 16, cgroups: 50, processes: 50 };
+    machine.write(dir, 0);
+    let edit = |file: &str, change: &dyn Fn(&str) -> String| {
+        let path = dir.join(file);
+        let text = std::fs::read_to_string(&path).expect("a file");
+        std::fs::write(&path, change(&text)).expect("written");
+    };
+    let line_of = |text: &str, word: &str| text.lines().find(|line| line.contains(word)).expect("a line").to_owned();
+    edit("proc/net/dev", &|text| {
+        let card = line_of(text, "eth0:");
+        (1..4).fold(text.to_owned(), |all, number| all + &card.replace("eth0:", &format!("eth{number}:")) + "\n")
+    });
+    edit("proc/diskstats", &|text| {
+        let disk = line_of(text, " sda ");
+        let more = (1..24_u8).map(|number| {
+            let row = format!("{} {} sd{} ", 8, u32::from(number) * 16, char::from(b'a' + number));
+            disk.replacen("8       0 sda ", &row, 1) + "\n"
+        });
+        more.fold(text.to_owned(), |all, line| all + &line)
+    });
+    for number in 1..4 {
+        let (from, to) =
+            ("sys/devices/pci0000:3a/0000:3b:00.0/net/eth0", format!("0000:3c:0{number}.0/net/eth{number}"));
+        let to = dir.join("sys/devices/pci0000:3a").join(to);
+        std::fs::create_dir_all(to.parent().expect("a parent")).expect("made");
+        let copied = Command::new("cp").arg("-a").arg(dir.join(from)).arg(&to).status().expect("cp runs");
+        assert!(copied.success());
+        std::fs::write(to.join("ifindex"), format!("{}\n", 2 + number)).expect("written");
+        let target = format!("../../devices/pci0000:3a/0000:3c:0{number}.0/net/eth{number}");
+        std::os::unix::fs::symlink(target, dir.join(format!("sys/class/net/eth{number}"))).expect("linked");
+    }
+    for number in 1..24_u8 {
+        let name = format!("sd{}", char::from(b'a' + number));
+        let block = dir.join("sys/devices/pci0000:00/block").join(&name);
+        std::fs::create_dir_all(block.join("queue")).expect("made");
+        std::fs::write(block.join("size"), "1000000\n").expect("written");
+        std::fs::write(block.join("dev"), format!("8:{}\n", u32::from(number) * 16)).expect("written");
+        let target = format!("../devices/pci0000:00/block/{name}");
+        std::os::unix::fs::symlink(target, dir.join("sys/block").join(&name)).expect("linked");
+    }
+}
+
+#[test]
+fn a_large_machine_has_few_series() {
+    for (cpus, nodes, most) in [(128, 4, 500), (1000, 8, 600)] {
+        let dir = tempfile::tempdir().expect("a directory");
+        large(dir.path(), cpus, nodes);
+        let service = Service::on_loopback(&["--root", dir.path().to_str().expect("a path"), "--interval", "500ms"]);
+        let start = Instant::now();
+        // Shares are there from the second sample on.
+        let page = loop {
+            let page = service.get("/metrics", "");
+            if page.contains("topotop_disk_bytes_total{") && page.contains("topotop_pressure_seconds_total{") {
+                break page;
+            }
+            assert!(start.elapsed() < PATIENCE, "{page}");
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        let count = series(&page);
+        eprintln!("{cpus} CPUs on {nodes} nodes, 4 cards of 16 queues, 24 disks: {count} series");
+        assert!((200..=most).contains(&count), "{cpus} CPUs: {count} series");
+        for expected in ["topotop_nic_bytes_total{device=\"eth3\"", "topotop_disk_bytes_total{device=\"sdx\""] {
+            assert!(page.contains(expected), "{expected}: {page}");
+        }
+    }
+}
+
+#[test]
+fn the_units_are_sandboxed() {
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        crate::common::not_tested("no systemd-analyze (systemd)");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut paths = Vec::new();
+    for name in ["topotop-serve.service", "topotop-serve.socket"] {
+        let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist").join(name);
+        let text = std::fs::read_to_string(unit).expect("the unit").replace("/usr/bin/topotop", TOPOTOP);
+        paths.push(dir.path().join(name));
+        std::fs::write(paths.last().expect("a path"), text).expect("written");
+    }
+    let output = Command::new("systemd-analyze").args(["verify", "--man=no"]).args(&paths).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !said.contains("topotop-serve"), "{said}");
+    let mut analyze = Command::new("systemd-analyze");
+    analyze.args(["security", "--offline=true", "--no-pager", "--threshold=30"]).arg(&paths[0]);
+    let output = analyze.output().expect("it runs");
+    let unknown = String::from_utf8_lossy(&output.stderr).contains("unrecognized option");
+    assert!(unknown || output.status.success(), "more exposed: {}", String::from_utf8_lossy(&output.stdout));
+}
