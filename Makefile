@@ -8,7 +8,7 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test guest guest-change measured limits soak attack churn audit calibrate pairs build setup setup-test lint bench picture clean
+.PHONY: run test guest guest-change measured limits soak attack churn fleet audit calibrate pairs build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -49,6 +49,10 @@ attack: setup setup-test ## hostile recordings, roots, signals, pages and files,
 # ARGS="minutes=60 forks=200 groups=500"; as root.
 churn: build setup-test ## a recording while processes, groups and interfaces come and go: its memory, descriptors and losses
 	@./scripts/churn.sh $(ARGS)
+
+# ARGS="--minutes 2 --only cost,attack"; as root, with Debian's prometheus, prometheus-node-exporter and victoria-metrics.
+fleet: build ## serve under real engines: ten minutes of scrapes, every dashboard's query, attacks, cost, a hundred hosts
+	@python3 scripts/fleet.py $(ARGS)
 
 audit: setup ## licences, sources and known vulnerabilities of every crate
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --locked check; else python3 scripts/audit.py && { \
