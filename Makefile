@@ -8,7 +8,11 @@ PACKAGES := build-essential pkg-config libhwloc-dev libudev-dev
 # Without libhwloc the program reads sysfs only.
 FEATURES = $(shell pkg-config --exists $(LIBS) 2>/dev/null || echo --no-default-features)
 
-.PHONY: run test guest guest-change measured limits soak attack churn fleet audit calibrate pairs build setup setup-test lint bench picture clean
+# `make install PREFIX=/usr/local DESTDIR=`: BIN is what is installed.
+PREFIX ?= /usr/local
+BIN ?= target/release/topotop
+
+.PHONY: install static dist dist-tools demo run test guest guest-change measured limits soak attack churn fleet audit calibrate pairs build setup setup-test lint bench picture clean
 
 run: build ## build and start the live monitor
 	@target/release/topotop $(ARGS)
@@ -53,6 +57,23 @@ churn: build setup-test ## a recording while processes, groups and interfaces co
 # ARGS="--minutes 2 --only cost,attack"; as root, with Debian's prometheus, prometheus-node-exporter and victoria-metrics.
 fleet: build ## serve under real engines: ten minutes of scrapes, every dashboard's query, attacks, cost, a hundred hosts
 	@python3 scripts/fleet.py $(ARGS)
+
+install: ## the program, its manual, completions, units, dashboards, alert rules and licences, below DESTDIR and PREFIX
+	@test -x $(BIN) || $(MAKE) build
+	@BIN=$(BIN) PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) ./scripts/install.sh
+
+# TARGET=x86_64-unknown-linux-musl or aarch64-unknown-linux-gnu: scripts/dist.sh says which toolchain each needs.
+static: ## a binary without any library, also without libhwloc, for every distribution since Linux 4.18
+	@TARGET=$(TARGET) ./scripts/dist.sh static
+
+dist: ## .deb, .rpm, tarball, list of components and checksums of the static binary, in target/dist
+	@TARGET=$(TARGET) ./scripts/dist.sh all
+
+dist-tools: ## what makes packages, into target/tools
+	@$(CARGO) install --locked --root target/tools cargo-deb@3.7.0 cargo-generate-rpm@0.21.0
+
+demo: setup ## the recording of `topotop demo` again
+	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact moving::demo::writes_the_recording_of_the_demo
 
 audit: setup ## licences, sources and known vulnerabilities of every crate
 	@if command -v cargo-deny >/dev/null; then $(CARGO) deny --locked check; else python3 scripts/audit.py && { \

@@ -189,7 +189,11 @@ impl Sampler {
         table.collector.set(slot, "total");
         table.backend.set(slot, "file");
         table.took_ns.set(slot, took_ns & COST_STEP);
-        table.cpu_ns.set(slot, nanoseconds(ClockId::ProcessCPUTime) & COST_STEP);
+        // A captured machine is read faster than its clock runs: a share of its time says nothing.
+        if self.root.is_live() {
+            let table = self.draft.cost.data_mut();
+            table.cpu_ns.set(slot, nanoseconds(ClockId::ProcessCPUTime) & COST_STEP);
+        }
         if let Some(pages) = self.resident_pages() {
             let table = self.draft.cost.data_mut();
             table.rss_bytes.set(slot, pages * rustix::param::page_size() as u64);

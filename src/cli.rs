@@ -35,6 +35,8 @@ pub enum Command {
     Replay(crate::replay::ReplayArgs),
     /// Write the files that topotop reads to an archive, for bug reports; --root reads it unpacked.
     Capture(crate::capture::CaptureArgs),
+    /// Replay the recording of a sick server that is part of the program.
+    Demo(crate::demo::DemoArgs),
     /// Compare two recordings, or two spans of one: changes beyond their noise.
     Diff(crate::diff::DiffArgs),
     /// Watch for a while and report findings and unread data; the exit status reflects the worst finding.

@@ -1,10 +1,10 @@
-//! `topotop export`: the raw columns of a recording as CSV, a section to standard output or a file each.
+//! `topotop export`: the raw columns of recordings as CSV, a section to standard output or a file each.
 
 use crate::export::csv;
 use crate::output::{Output, print};
 use crate::span::{self, Given};
 use crate::{recording, units};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,15 +15,18 @@ use topotop_model::{Section, Snapshot, Table, Visit};
 /// What `export` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ExportArgs {
-    /// The recording, or a span of it: FILE@10:00-10:05, FILE@30s-90s, FILE@mark:X-mark:Y, FILE@command.
+    /// Recordings, of any machines, or spans of them: FILE@10:00-10:05, FILE@30s-90s, FILE@mark:X-mark:Y, FILE@command.
     #[arg(value_name = "FILE", required_unless_present = "list")]
-    pub recording: Option<OsString>,
+    pub recordings: Vec<OsString>,
     /// The section to write, or all of them, a file each: --list tells their names.
     #[arg(long, short, value_name = "NAME", default_value = "all")]
     pub section: String,
     /// Where to: a file for one section, a directory for all.
     #[arg(long, short, value_name = "FILE|DIR")]
     pub output: Option<PathBuf>,
+    /// The format.
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
+    pub format: String,
     /// List sections and columns with unit, meaning and source, and leave.
     #[arg(long)]
     pub list: bool,
@@ -34,27 +37,69 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
     if args.list {
         return print(&list());
     }
-    let Some(given) = &args.recording else { return Err(text::NO_RECORDING.to_string()) };
+    if args.recordings.is_empty() {
+        return Err(text::NO_RECORDING.to_string());
+    }
+    if args.format != "csv" {
+        return Err(text::ExportFormat { format: &printable(&args.format) }.to_string());
+    }
     if args.section != "all" && !sections().contains(&args.section.as_str()) {
         return Err(text::UnknownSection { section: &args.section, known: &sections().join(", ") }.to_string());
     }
-    let given = Given::parse(given, Path::is_file);
-    let name = printable(&given.path.display().to_string()).into_owned();
-    let mut reader = recording::open(&given.path)?;
-    let part = given.part.as_deref().or(Some("all"));
-    let span = span::resolve(&mut reader, part).map_err(|error| format!("{name}: {error}"))?;
+    // All are looked at before anything is written: of a hundred files one that is none is no surprise after an hour.
+    let parts = args.recordings.iter().map(|given| Part::open(given)).collect::<Result<Vec<_>, String>>()?;
     let Some(mut files) = Files::open(args)? else { return Ok(()) };
-    let mut failed = None;
-    let damaged = span::samples(&mut reader, (span.first, span.last), |_, snapshot| {
-        failed = files.put(&snapshot).err();
-        failed.is_none()
-    });
-    files.finish(failed.map_or(Ok(()), Err))?;
-    if damaged > 0 {
-        // Standard error may be closed; what could be read is written all the same.
-        let _ = writeln!(io::stderr(), "topotop: {name}: damaged, {damaged} times: samples are missing");
+    let mut complaints = String::new();
+    let mut written = Ok(());
+    for part in &parts {
+        match part.write(&mut files) {
+            Ok(Ok(0)) => {}
+            Ok(Ok(damaged)) => {
+                complaints += &format!("topotop: {}: damaged, {damaged} times: samples are missing\n", part.name);
+            }
+            Ok(Err(error)) => {
+                written = Err(error);
+                break;
+            }
+            Err(error) => return files.finish(Err(io::Error::other(error))),
+        }
     }
+    files.finish(written)?;
+    // Standard error may be closed; what could be read is written all the same.
+    let _ = io::stderr().write_all(complaints.as_bytes());
     Ok(())
+}
+
+/// A recording, or a span of one.
+struct Part {
+    path: PathBuf,
+    name: String,
+    span: (u64, u64),
+}
+
+impl Part {
+    /// Opened only while it is looked at: there may be more recordings than descriptors.
+    fn open(given: &OsStr) -> Result<Self, String> {
+        let given = Given::parse(given, Path::is_file);
+        let name = printable(&given.path.display().to_string()).into_owned();
+        let mut reader = recording::open(&given.path)?;
+        let part = given.part.as_deref().or(Some("all"));
+        let span = span::resolve(&mut reader, part).map_err(|error| format!("{name}: {error}"))?;
+        Ok(Self { path: given.path, name, span: (span.first, span.last) })
+    }
+
+    /// Writes its samples; how often one could not be read.
+    fn write(&self, files: &mut Files) -> Result<io::Result<u64>, String> {
+        let mut reader = recording::open(&self.path)?;
+        let about = reader.about();
+        files.begin(&about.host, &about.boot_id);
+        let mut written = Ok(());
+        let damaged = span::samples(&mut reader, self.span, |_, snapshot| {
+            written = files.put(&snapshot);
+            written.is_ok()
+        });
+        Ok(written.map(|()| damaged))
+    }
 }
 
 /// Calls a function for every section, in the order of the list.
@@ -101,6 +146,8 @@ fn list() -> Vec<u8> {
 struct Files {
     /// By section, in the order of the list.
     open: Vec<(&'static str, Output, u64)>,
+    /// The cells of host and boot.
+    origin: String,
 }
 
 impl Files {
@@ -116,7 +163,7 @@ impl Files {
             }
             _ => None,
         };
-        let mut files = Self { open: Vec::new() };
+        let mut files = Self { open: Vec::new(), origin: String::new() };
         for name in wanted {
             let output = match folder {
                 Some(folder) => Output::create(Some(&folder.join(format!("{name}.csv"))))?,
@@ -132,9 +179,21 @@ impl Files {
         }
     }
 
+    /// Goes on with another recording.
+    fn begin(&mut self, host: &str, boot: &str) {
+        let mut origin = Vec::new();
+        // Writing to memory cannot fail.
+        let _ = csv::text(host, &mut origin)
+            .and_then(|()| origin.write_all(b","))
+            .and_then(|()| csv::text(boot, &mut origin));
+        self.origin = String::from_utf8_lossy(&origin).into_owned();
+        self.open.iter_mut().for_each(|file| file.2 = 0);
+    }
+
     /// The sections that were read anew since the sample before.
     fn put(&mut self, snapshot: &Snapshot) -> io::Result<()> {
-        let mut rows = Rows(self, units::rfc3339(snapshot.stamp.wall_ns), Ok(()));
+        let beginning = format!("{},{}", self.origin, units::rfc3339(snapshot.stamp.wall_ns));
+        let mut rows = Rows(self, beginning, Ok(()));
         snapshot.visit(&mut rows);
         rows.2
     }

@@ -17,6 +17,7 @@ pub mod capture;
 pub mod check;
 pub mod cli;
 pub mod config;
+pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod dump;

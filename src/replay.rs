@@ -50,11 +50,23 @@ pub(crate) fn run(global: &Global, config: &Config, args: &ReplayArgs) -> Result
     if args.to.is_some() && args.from.is_none() {
         return Err(text::LOOP_WITHOUT_START.to_string());
     }
-    startup::require_terminal("`topotop replay --format jsonl`")?;
+    show(global, config, args, "`topotop replay --format jsonl`", None)
+}
+
+/// Plays on the screen; `instead` is for where there is no terminal, `introduction` is for the title.
+pub(crate) fn show(
+    global: &Global,
+    config: &Config,
+    args: &ReplayArgs,
+    instead: &str,
+    introduction: Option<String>,
+) -> Result<(), String> {
+    live_only(global)?;
+    startup::require_terminal(instead)?;
     let mut app = startup::app(global, config, Duration::from_secs(1))?;
     app.status.reach = Reach::Show(text::FIX_IN_REPLAY.to_string());
     // Before the terminal is taken: what writes the stream may have to ask for a password.
-    let opened = replay::open(&args.files)?;
+    let opened = replay::open(&args.files)?.introduced(introduction);
     let start = Start { from: args.from, to: args.to, speed: args.speed.unwrap_or(1.0), paused: args.paused };
     let (settings, judge) = (config.settings(), config.judge());
     let newest = runtime::run(app, None, move |waker| opened.start(&settings, &judge, start, move || waker.wake()))?;

@@ -13,7 +13,7 @@ use crate::record::RecordArgs;
 use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
 use crate::{
-    capture, catalogue, check, diff, doctor, dump, edit, fix, help, language, manual, metrics, preflight, replay,
+    capture, catalogue, check, demo, diff, doctor, dump, edit, fix, help, language, manual, metrics, preflight, replay,
     report, runtime, serve, snapshot, starter, startup,
 };
 use std::ffi::OsString;
@@ -256,6 +256,10 @@ fn command(cli: &Cli) -> Result<(), String> {
         Some(Command::Replay(args)) => {
             restrict(Task::Decode, None)?;
             replay::run(global, &config, args)
+        }
+        Some(Command::Demo(args)) => {
+            restrict(Task::Decode, args.output.as_deref())?;
+            demo::run(global, &config, args)
         }
         Some(Command::Rules { id }) => print(catalogue::text(id.as_deref(), &config.judge())?.as_bytes()),
         Some(Command::Plan(args)) => {

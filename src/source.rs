@@ -81,6 +81,8 @@ pub struct About {
     pub captured: Option<String>,
     /// True for one picture that does not go on.
     pub still: bool,
+    /// What the title says of it, in the place of the machine.
+    pub introduction: Option<String>,
 }
 
 /// What is kept of the time that has gone by.

@@ -30,11 +30,17 @@ fn a_section_is_a_row_per_sample_and_entity() {
     let mut lines = text.lines();
     let header = lines.next().expect("names");
     assert!(
-        header.starts_with("taken_at,read_at_mono_ns,row,cpu,user_ticks,nice_ticks,system_ticks,idle_ticks,"),
+        header.starts_with("host,boot,taken_at,read_at_mono_ns,row,cpu,user_ticks,nice_ticks,system_ticks,idle_ticks,"),
         "{header}"
     );
     assert_eq!(text.lines().count(), 1 + 20 * CPUS as usize);
-    assert!(lines.next().expect("a row").starts_with("2026-01-02T10:00:00.000Z,1000000000000,1,0,"), "{text}");
+    assert!(
+        lines
+            .next()
+            .expect("a row")
+            .starts_with("db-17,11111111-2222-4333-8444-555555555555,2026-01-02T10:00:00.000Z,1000000000000,1,0,"),
+        "{text}"
+    );
     // Not read: empty, no zero.
     assert!(lines.next().expect("a row").ends_with(",,,"), "{text}");
     let part = written(dir.path(), &["export", "a.rec@5s-9s", "--section", "cpu_times"]);
@@ -50,7 +56,7 @@ fn all_sections_are_a_file_each() {
     for entry in std::fs::read_dir(dir.path().join("out")).expect("a directory").flatten() {
         let text = std::fs::read_to_string(entry.path()).expect("a file");
         let name = entry.file_name().to_string_lossy().trim_end_matches(".csv").to_owned();
-        let columns = text.lines().next().expect("names").split(',').skip(3).map(str::to_owned);
+        let columns = text.lines().next().expect("names").split(',').skip(5).map(str::to_owned);
         for column in columns {
             assert!(list.contains(&format!("\n{name},{column},")), "{name} {column}");
         }
@@ -59,6 +65,27 @@ fn all_sections_are_a_file_each() {
     assert!(files > 20, "{files}");
     let nics = std::fs::read_to_string(dir.path().join("out/nics.csv")).expect("nics");
     assert!(nics.contains(",2,eth0,") && nics.lines().count() == 21, "{nics}");
+}
+
+#[test]
+fn rows_of_many_recordings_have_their_host_and_boot() {
+    let dir = recording();
+    let other = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/recording-2.rec");
+    let text = written(dir.path(), &["export", "a.rec@5s-9s", other, "--section", "cpu_times"]);
+    let origins: std::collections::BTreeSet<(&str, &str)> = text
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let mut cells = line.split(',');
+            (cells.next().expect("a host"), cells.next().expect("a boot"))
+        })
+        .collect();
+    assert_eq!(origins.len(), 2, "{origins:?}");
+    assert!(origins.iter().any(|(host, _)| *host == "db-17") && origins.iter().all(|(_, boot)| !boot.is_empty()));
+    assert_eq!(text.lines().filter(|line| line.starts_with("host,boot,")).count(), 1, "one line of names");
+    let refused = run(dir.path(), &["export", "a.rec", "none.rec", "-o", "out"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(!dir.path().join("out").exists(), "nothing is written where one is missing");
 }
 
 #[test]
@@ -100,6 +127,7 @@ fn complaints_and_readers_that_leave() {
         (&["export", "a.rec@1h-2h", "--section", "host"], "outside the recording"),
         (&["export", "a.rec", "--section", "host", "-o", "/nowhere/x.csv"], "/nowhere/x.csv"),
         (&["export"], "--help"),
+        (&["export", "a.rec", "--format", "parquet", "-o", "out"], "DuckDB"),
     ] {
         let output = run(dir.path(), arguments);
         let error = String::from_utf8(output.stderr).expect("text");

@@ -4,11 +4,13 @@
 //! must not. The tree holds a sample for each second (`topotop/samples`, `t1`, `t2`, …), so a case of half a minute
 //! takes no longer than reading it.
 
+mod demo;
 mod devices;
 mod disks;
 mod machine;
 mod network;
 mod numa;
+mod phases;
 mod plain;
 mod text;
 mod work;

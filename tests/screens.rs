@@ -19,7 +19,7 @@ const SIZES: [(u16, u16); 4] = [(80, 24), (120, 40), (200, 60), (60, 15)];
 
 pub(crate) fn app(frame: Frame, charset: Charset) -> App {
     let look = Look { theme: Theme::default_theme(), charset, mouse: true };
-    let about = About { captured: None, still: true };
+    let about = About { still: true, ..About::default() };
     let status = Status { interval: Duration::from_secs(1), about, ..Status::default() };
     let mut app = App::new(Keymap::default(), look, status);
     let mut history = History::default();
@@ -226,7 +226,8 @@ fn titles_and_footers() {
     app.modal = topotop::app::Modal::None;
     app.say("a sample every 2s");
     add("a notice", edges(&mut app));
-    app.status.about = About { captured: Some("/srv/captures/a-very-long-name/of-a-machine".to_owned()), still: false };
+    app.status.about =
+        About { captured: Some("/srv/captures/a-very-long-name/of-a-machine".to_owned()), ..About::default() };
     app.look.charset = Charset::Ascii;
     app.notice = None;
     app.held = None;

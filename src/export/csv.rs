@@ -56,20 +56,20 @@ pub(crate) fn meaning(meaning: Meaning) -> &'static str {
 
 /// The line of names.
 pub(crate) fn header<T: Table>(out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "taken_at,read_at_mono_ns,row")?;
+    write!(out, "host,boot,taken_at,read_at_mono_ns,row")?;
     for column in T::COLUMNS {
         write!(out, ",{}", name(column))?;
     }
     writeln!(out)
 }
 
-/// The rows of a reading; none where nothing was read.
-pub(crate) fn rows<T: Table>(section: &Section<T>, taken_at: &str, out: &mut dyn Write) -> io::Result<u64> {
+/// The rows of a reading, with the cells of host, boot and time in front; none where nothing was read.
+pub(crate) fn rows<T: Table>(section: &Section<T>, beginning: &str, out: &mut dyn Write) -> io::Result<u64> {
     let Some(table) = section.value() else { return Ok(0) };
     let mut count = 0;
     for slot in table.rows().iter() {
         // The serial tells a row from others that had its place before it: pids come back, serials do not.
-        write!(out, "{taken_at},{},{}", section.read_at_ns, table.rows().serial(slot))?;
+        write!(out, "{beginning},{},{}", section.read_at_ns, table.rows().serial(slot))?;
         for index in 0..T::COLUMNS.len() {
             write!(out, ",")?;
             if let Some(column) = table.column(index) {
@@ -147,7 +147,7 @@ mod tests {
     fn written<T: Table>(section: &Section<T>) -> String {
         let mut out = Vec::new();
         header::<T>(&mut out).unwrap();
-        rows(section, "2026-01-02T10:00:00.000Z", &mut out).unwrap();
+        rows(section, "db-17,b1,2026-01-02T10:00:00.000Z", &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -180,9 +180,9 @@ mod tests {
             lines
                 .next()
                 .unwrap()
-                .starts_with("taken_at,read_at_mono_ns,row,irq,name,chip,hwirq,total,per_cpu,affinity,")
+                .starts_with("host,boot,taken_at,read_at_mono_ns,row,irq,name,chip,hwirq,total,per_cpu,affinity,")
         );
-        let row = "2026-01-02T10:00:00.000Z,7,1,24,\"eth0, rx\",,,,0:5 3:9,\"0-1,3\",,none,,,";
+        let row = "db-17,b1,2026-01-02T10:00:00.000Z,7,1,24,\"eth0, rx\",,,,0:5 3:9,\"0-1,3\",,none,,,";
         assert_eq!((lines.next(), lines.next()), (Some(row), None));
     }
 

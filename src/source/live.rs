@@ -111,7 +111,7 @@ impl Live {
         };
         std::thread::Builder::new().name("sampler".to_owned()).spawn(move || thread.run(wake))?;
         let deriver = Deriver::new(settings.clone());
-        let (about, history) = (About { captured, still: false }, Arc::default());
+        let (about, history) = (About { captured, ..About::default() }, Arc::default());
         Ok(Self {
             about,
             shared,

@@ -111,6 +111,7 @@ pub struct Opened {
     readers: Vec<Box<dyn SampleReader>>,
     /// What they are called on the screen.
     names: Vec<String>,
+    introduction: Option<String>,
     inbox: Receiver<PlayerMessage>,
     messages: Sender<PlayerMessage>,
 }
@@ -123,7 +124,7 @@ pub fn open(files: &[PathBuf]) -> Result<Opened, String> {
         readers.push(reader(path, &messages)?);
     }
     let names = names(files, &readers);
-    Ok(Opened { readers, names, inbox, messages })
+    Ok(Opened { readers, names, introduction: None, inbox, messages })
 }
 
 /// Hosts; with the file's name where two are of one host.
@@ -168,10 +169,16 @@ fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn Sampl
 /// Recordings that are played.
 pub struct Replay {
     shared: Arc<Shared>,
+    introduction: Option<String>,
     messages: Sender<PlayerMessage>,
 }
 
 impl Opened {
+    /// The same with a text for the title.
+    pub(crate) fn introduced(self, introduction: Option<String>) -> Self {
+        Self { introduction, ..self }
+    }
+
     /// Starts playing; `wake` is called when there is something to take.
     pub fn start(
         self,
@@ -227,7 +234,7 @@ impl Opened {
             buffers,
         };
         spawn("player", move || player.run(&start))?;
-        Ok(Replay { shared, messages: self.messages })
+        Ok(Replay { shared, introduction: self.introduction, messages: self.messages })
     }
 }
 
@@ -276,7 +283,7 @@ impl Drop for Replay {
 
 impl Source for Replay {
     fn about(&self) -> About {
-        About::default()
+        About { introduction: self.introduction.clone(), ..About::default() }
     }
 
     fn take(&mut self) -> Option<Sample> {

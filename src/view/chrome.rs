@@ -26,6 +26,7 @@ pub(super) fn title(app: &App, area: Rect, buf: &mut Buffer) {
         (replay::other(app), Role::Dim, 2),
         (replay::short(app), Role::Critical, 3),
         (replay::clocks(app), Role::Info, 4),
+        (app.status.about.introduction.clone().unwrap_or_default(), Role::Info, 0),
         (summary(&frame.topology), Role::Text, if app.playback.is_some() { 6 } else { 2 }),
         (kernel(frame), Role::Dim, 7),
         (clock, clock_role, 0),

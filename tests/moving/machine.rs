@@ -1,14 +1,12 @@
 //! A machine: files of /proc and /sys by path, in the kernel's own formats, with numbers in them that move.
 
-use super::text;
-use crate::common::synthetic::put;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// Where the clock is in the first sample, in ns.
-const START_NS: u64 = 1_000_000_000_000;
-const SECOND_NS: u64 = 1_000_000_000;
+pub(super) const START_NS: u64 = 1_000_000_000_000;
+pub(super) const SECOND_NS: u64 = 1_000_000_000;
 
 /// What a CPU does, in ticks a second; what is left is idle.
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,31 +175,12 @@ impl Machine {
     }
 
     /// Writes a tree with a sample of each second.
-    pub(crate) fn write(mut self, dir: &Path, seconds: u64) {
-        self.complete();
-        let mut index = String::new();
-        for second in 0..=seconds {
-            let (place, below) = if second == 0 {
-                (".".to_owned(), dir.to_owned())
-            } else {
-                (format!("t{second}"), dir.join(format!("t{second}")))
-            };
-            let clock = START_NS + second * SECOND_NS;
-            let _ = writeln!(index, "{place} {} {clock} {clock}", 1_700_000_000_000_000_000 + second * SECOND_NS);
-            for (path, text) in &self.files {
-                put(&below, path, &text::at(text, second));
-            }
-            for (path, target) in &self.links {
-                let at = below.join(path);
-                std::fs::create_dir_all(at.parent().expect("a parent")).expect("a directory");
-                std::os::unix::fs::symlink(target, at).expect("a link");
-            }
-        }
-        put(dir, "topotop/samples", &index);
+    pub(crate) fn write(self, dir: &Path, seconds: u64) {
+        super::phases::write(vec![(self, seconds + 1)], dir);
     }
 
     /// Adds every file that was not set by hand.
-    fn complete(&mut self) {
+    pub(super) fn complete(&mut self) {
         let by_hand = std::mem::take(&mut self.files);
         self.processor_files();
         self.node_files();

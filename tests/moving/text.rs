@@ -9,6 +9,17 @@ const FITS: f64 = 0.1;
 
 /// The text so many seconds after the start.
 pub(super) fn at(text: &str, second: u64) -> String {
+    carried(text, second, &[])
+}
+
+/// The numbers of a text so many seconds after the start, in their order.
+pub(super) fn values(text: &str, second: u64) -> Vec<u64> {
+    let inside = text.split('{').skip(1).map(|rest| rest.split_once('}').expect("a closing brace").0);
+    (1..).zip(inside).map(|(number, inside)| value(inside.trim_start_matches('x'), second, number)).collect()
+}
+
+/// The same with something added to each number.
+pub(super) fn carried(text: &str, second: u64, added: &[i64]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut number = 0u64;
@@ -16,10 +27,12 @@ pub(super) fn at(text: &str, second: u64) -> String {
         let (inside, after) = after.split_once('}').expect("a closing brace");
         out.push_str(before);
         number += 1;
+        let added = added.get(number as usize - 1).copied().unwrap_or(0);
         match inside.strip_prefix('x') {
-            Some(inside) => write!(out, "{:08x}", value(inside, second, number)).expect("a string takes it"),
-            None => out.push_str(&value(inside, second, number).to_string()),
+            Some(inside) => write!(out, "{:08x}", value(inside, second, number).saturating_add_signed(added)),
+            None => write!(out, "{}", value(inside, second, number).saturating_add_signed(added)),
         }
+        .expect("a string takes it");
         rest = after;
     }
     out.push_str(rest);

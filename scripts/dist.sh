@@ -1,0 +1,57 @@
+#!/bin/bash
+# dist.sh static|all: a binary without libraries; with `all` also packages, tarball, list of components and checksums.
+# The same commit, toolchain and C compiler give the same bytes wherever the tree is.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+top=$PWD
+host=$(rustc -vV | sed -n 's/^host: //p')
+target=${TARGET:-$host}
+fail() { echo "topotop: not packaged: $*" >&2; exit 2; }
+
+# --- the binary -----------------------------------------------------------------------------------------------------
+libs=$(rustc --print target-libdir --target "$target" 2>/dev/null) || fail "rustc knows no target $target"
+[ -d "$libs" ] || fail "the standard library of $target is missing: rustup target add $target"
+case $target in
+*-musl) cc=${CC:-musl-gcc} package=musl-tools ;;
+"$host") cc=${CC:-cc} package=gcc ;;
+aarch64-*) cc=${CC:-aarch64-linux-gnu-gcc} package=gcc-aarch64-linux-gnu ;;
+*) fail "use TARGET=$host, ${host%-gnu}-musl or aarch64-unknown-linux-gnu" ;;
+esac
+command -v "$cc" >/dev/null || fail "$cc is missing, the C compiler and linker for $target: install $package"
+if [ "$target" != "$host" ]; then
+    export "CARGO_TARGET_$(tr a-z- A-Z_ <<<"$target")_LINKER=$cc" "CC_${target//-/_}=$cc"
+fi
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+# Paths of this machine would be in the binary's messages.
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+export RUSTFLAGS="-C target-feature=+crt-static --remap-path-prefix=$top=/topotop --remap-path-prefix=$cargo_home=/cargo"
+export CFLAGS="${CFLAGS:-} -ffile-prefix-map=$cargo_home=/cargo -ffile-prefix-map=$top=/topotop"
+build=${CARGO_TARGET_DIR:-$top/target}
+cargo build --release --locked --no-default-features --target "$target"
+bin=$build/$target/release/topotop
+if readelf -d "$bin" 2>/dev/null | grep -q NEEDED; then fail "$bin needs libraries"; fi
+echo "$bin"
+[ "${1:-}" = all ] || exit 0
+
+# --- everything else ------------------------------------------------------------------------------------------------
+PATH=$top/target/tools/bin:$PATH
+for tool in cargo-deb cargo-generate-rpm; do command -v $tool >/dev/null || fail "$tool is missing: make dist-tools"; done
+version=$(cargo pkgid | sed 's/.*[#@]//')
+out=$top/target/dist
+name=topotop-$version-$target
+rm -rf "$out"; mkdir -p "$out/root"
+# What runs here writes its own manual and completions; of another architecture it needs an emulator for that.
+BIN=$bin PREFIX=/usr DESTDIR=$out/root ./scripts/install.sh || fail "$bin does not run here"
+python3 scripts/sbom.py "$target" >"$out/$name.cdx.json"
+find "$out/root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+
+BIN=$bin PREFIX=/$name DESTDIR=$out/tar ./scripts/install.sh
+# Units in a tarball are for /usr/local.
+sed -i "s#/$name/bin/topotop#/usr/local/bin/topotop#" "$out/tar/$name/lib/systemd/system/"*
+tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$out/tar" -c "$name" |
+    gzip -9n >"$out/$name.tar.gz"
+# Packages take the tree above; cargo-deb would look for it in CARGO_TARGET_DIR.
+env -u CARGO_TARGET_DIR cargo deb --no-build --no-strip --target "$target" --output "$out/" >/dev/null
+env -u CARGO_TARGET_DIR cargo generate-rpm --target "$target" --output "$out/" --source-date "$SOURCE_DATE_EPOCH" >/dev/null
+rm -rf "$out/tar"
+(cd "$out" && sha256sum -- *.deb *.rpm *.tar.gz *.json >SHA256SUMS && cat SHA256SUMS)
