@@ -9,6 +9,7 @@ pub mod ioprio;
 mod line;
 pub mod memory;
 mod nic;
+mod nice;
 pub mod pages;
 mod service;
 pub mod threads;
@@ -62,6 +63,15 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::Interrupt { irq, actions } => one(interrupt::value(root, *irq, actions)),
         Target::Service { name } => one(service::value(root, name)),
         Target::Pages { pid, starttime } => one(pages::value(root, *pid, *starttime)),
+        Target::Nice { pid, starttime } => nice::values(root, *pid, *starttime),
+        Target::Stopped { pid, starttime } => one(nice::state(root, *pid, *starttime)),
+        Target::Signal { pid, starttime } => one(nice::state(root, *pid, *starttime)),
+        Target::Thread { tid, of } => {
+            let own = format!("{tid}@");
+            let mut values = values(root, of)?;
+            values.retain(|(key, _)| key.starts_with(&own));
+            if values.is_empty() { Err(Unread::because(format!("thread {tid} has exited"))) } else { Ok(values) }
+        }
         Target::IoPriority { pid, starttime } => ioprio::values(root, *pid, *starttime),
         Target::UnitProperty { unit, property } => one(unit::value(root, unit, property)),
         Target::UnitDropIn { unit, property } => one(unit::drop_in(root, unit, property)),

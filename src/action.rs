@@ -77,6 +77,8 @@ pub enum Command {
     Fix,
     /// The same for the worst finding.
     FixWorst,
+    /// What can be done to the selected row.
+    Actions,
     /// Undoes the fix that was applied here.
     Undo,
     /// Cancels the automatic rollback of a fix.
@@ -164,7 +166,7 @@ impl Row {
 }
 
 use Command::{
-    Back, Columns, CopyCommands, End, Faster, Filter, Fix, FixWorst, Gaps, Help, Jump, Keep, LoopEnd, LoopOff,
+    Actions, Back, Columns, CopyCommands, End, Faster, Filter, Fix, FixWorst, Gaps, Help, Jump, Keep, LoopEnd, LoopOff,
     LoopStart, Machine, Mark, MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Panel, Pause,
     PreviousFinding, PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, SearchNext, SearchPrevious,
     SetParameters, Slower, SortBy, Start, StepBack, StepForward, Suspend, Theme, Undo,
@@ -206,9 +208,14 @@ pub const TABLE: &[Row] = &[
     row(Group::Rows, Panel(Action::Mode), "mode", &["m"], action::MODE),
     row(Group::Rows, Panel(Action::Where), "where", &["w"], action::WHERE),
     row(Group::Rows, Panel(Action::Idle), "idle", &["i"], action::IDLE),
+    row(Group::Rows, Panel(Action::Tree), "tree", &["V"], action::TREE),
+    row(Group::Rows, Panel(Action::Threads), "threads", &["H"], action::THREADS),
+    row(Group::Rows, Panel(Action::Percent), "percent", &["%"], action::PERCENT),
+    row(Group::Rows, Panel(Action::Kernel), "kernel-threads", &["X"], action::KERNEL),
     row(Group::Rows, Panel(Action::Commands), "commands", &["p"], action::COMMANDS),
     row(Group::Fixes, Fix, "fix", &["f"], action::FIX),
     row(Group::Fixes, FixWorst, "fix-worst", &["F"], action::FIX_WORST),
+    row(Group::Fixes, Actions, "actions", &["a"], action::ACTIONS),
     row(Group::Fixes, Undo, "undo", &["U"], action::UNDO),
     row(Group::Fixes, Keep, "keep", &["K"], action::KEEP),
     row(Group::Fixes, CopyCommands, "copy", &["c"], action::COPY),

@@ -3,6 +3,7 @@
 mod edit;
 mod findings;
 mod fix;
+mod list;
 mod modal;
 mod mouse;
 mod picker;
@@ -24,7 +25,7 @@ use ratatui::layout::Rect;
 use std::time::Duration;
 use topotop_model::Stamp;
 use topotop_model::locale::chrome;
-use topotop_widgets::{Action, Charset, Cx, Mark, Outcome, Panel, Subject, Theme};
+use topotop_widgets::{Charset, Cx, Mark, Panel, Subject, Theme};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -371,16 +372,12 @@ impl App {
             Command::Keep => return self.keep_fix(),
             Command::CopyCommands => self.say(chrome::COPY_IN_DIALOG),
             Command::SetParameters => self.say(chrome::SET_IN_DIALOG),
-            Command::Columns if self.pick(false) => {}
-            Command::Columns => return self.useless(),
-            Command::SortBy(measure) => return self.sort_by(measure),
-            Command::SearchNext => return self.search(true),
-            Command::SearchPrevious => return self.search(false),
-            Command::Panel(Action::SortNext) if self.pick(true) => {}
-            Command::Panel(action) => {
-                let (used, effects) = self.act(action);
-                return if used || Self::moves(action) { effects } else { self.useless() };
-            }
+            Command::Columns
+            | Command::SortBy(_)
+            | Command::SearchNext
+            | Command::SearchPrevious
+            | Command::Actions
+            | Command::Panel(_) => return self.list_command(command),
         }
         Vec::new()
     }
@@ -393,31 +390,6 @@ impl App {
         if (1..=self.panels.len()).contains(&number) {
             self.screen = number - 1;
         }
-    }
-
-    /// Hands an action to the panel; true if it had a use for it.
-    fn act(&mut self, action: Action) -> (bool, Vec<Effect>) {
-        let Some((panel, cx)) = self.panel() else { return (false, Vec::new()) };
-        match panel.act(action, &cx) {
-            Outcome::Ignored if action == Action::Where => (true, self.open_finding()),
-            Outcome::Ignored => (false, Vec::new()),
-            Outcome::Changed => (true, Vec::new()),
-            Outcome::Selected(subject) => {
-                self.selected = Some(subject);
-                (true, Vec::new())
-            }
-            Outcome::Goto(subject) => (true, self.go_to(&subject)),
-            Outcome::Watch(pid) => (true, self.watch(pid)),
-            Outcome::Fix(rule, subject) => (true, self.fix_finding(rule, &subject)),
-        }
-    }
-
-    fn back(&mut self) -> Vec<Effect> {
-        let (used, effects) = self.act(Action::Close);
-        if !used && self.held.take().is_none() {
-            self.filter.clear();
-        }
-        if used { effects } else { Vec::new() }
     }
 }
 

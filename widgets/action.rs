@@ -33,6 +33,14 @@ pub enum Action {
     Idle,
     /// Whole command lines instead of the other columns, or back.
     Commands,
+    /// Processes below their parents, or in one list.
+    Tree,
+    /// Threads below their processes, or none.
+    Threads,
+    /// CPU time in percent of a CPU, or in cores.
+    Percent,
+    /// Without kernel threads, or with them.
+    Kernel,
     /// To where a finding is; to the finding of what is selected.
     Where,
     /// What to do about a finding.

@@ -7,7 +7,7 @@ use topotop_model::frame::Frame;
 use topotop_model::judge::Judgement;
 use topotop_model::text::printable;
 
-const ACTIONS: [Action; 12] = [
+const ACTIONS: [Action; 14] = [
     Action::Down,
     Action::Where,
     Action::Mode,
@@ -19,6 +19,8 @@ const ACTIONS: [Action; 12] = [
     Action::End,
     Action::Idle,
     Action::Commands,
+    Action::Tree,
+    Action::Threads,
     Action::Up,
 ];
 

@@ -61,6 +61,16 @@ pub enum Choice {
     Refused(Refused),
 }
 
+impl Choice {
+    /// Its fix.
+    pub fn fix(&self) -> Option<&'static Fix> {
+        match self {
+            Self::Plan(fix, _) => Some(fix),
+            Self::Refused(refused) => ALL.iter().copied().find(|fix| fix.id == refused.fix),
+        }
+    }
+}
+
 /// The stages of the dialog.
 #[derive(Clone, Debug)]
 pub enum Stage {
@@ -204,10 +214,7 @@ impl Dialog {
 
     /// The selected fix.
     pub fn fix(&self) -> Option<&'static Fix> {
-        match self.choices.get(self.chosen)? {
-            Choice::Plan(fix, _) => Some(fix),
-            Choice::Refused(refused) => ALL.iter().copied().find(|fix| fix.id == refused.fix),
-        }
+        self.choices.get(self.chosen)?.fix()
     }
 
     /// Parameters set for the selected fix.

@@ -55,6 +55,16 @@ pub trait Panel: Send {
     /// Shows a subject that somebody goes to, whatever is folded or hidden.
     fn reveal(&mut self, _subject: &Subject, _cx: &Cx<'_>) {}
 
+    /// The selected thread, where a thread is selected.
+    fn thread(&self) -> Option<u32> {
+        None
+    }
+
+    /// What is switched on in it and kept for the next time.
+    fn modes(&self) -> Vec<Action> {
+        Vec::new()
+    }
+
     /// Its table, for pickers of columns and searches.
     fn table(&mut self) -> Option<&mut dyn parts::table::Listed> {
         None

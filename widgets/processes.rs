@@ -5,6 +5,7 @@ mod columns;
 mod compact;
 mod detail;
 mod filter;
+mod rows;
 mod sockets;
 mod waits;
 
@@ -12,51 +13,77 @@ pub use compact::compact;
 
 use crate::parts::browser::{Browser, Deed};
 use crate::parts::table::{Identity, Listed, Table};
-use crate::parts::{names, pane};
+use crate::parts::{names, pane, severity};
 use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use rows::Row;
+use std::collections::HashSet;
 use topotop_model::frame::Process;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::processes as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::rules::Severity;
 
-/// A process by pid and start time: a pid alone may be somebody else's next second.
-type Id = (u32, u64);
+/// A process by pid and start time, since a pid alone may be another process's next second, and one of its threads or 0.
+type Id = (u32, u64, u32);
 
 /// The table of processes and the detail of one.
 pub struct Processes {
-    browser: Browser<usize, Id>,
+    browser: Browser<Row, Id>,
     idle: bool,
     commands: bool,
+    tree: bool,
+    threads: bool,
+    percent: bool,
+    no_kernel: bool,
+    folded: HashSet<Id>,
+    changes: u64,
 }
 
 impl Default for Processes {
     fn default() -> Self {
         Self {
             browser: Browser::new(
-                Table::new(columns::COLUMNS, IDENTITY, columns::by_cpu(columns::COLUMNS)).relating(relates),
+                Table::new(columns::COLUMNS, IDENTITY, columns::by_cpu(columns::COLUMNS))
+                    .relating(relates)
+                    .flagging(flag),
             ),
             idle: false,
             commands: false,
+            tree: false,
+            threads: false,
+            percent: false,
+            no_kernel: false,
+            folded: HashSet::new(),
+            changes: 0,
         }
     }
 }
 
-const IDENTITY: Identity<usize, Id> = Identity {
-    of: |cx, row| cx.frame.processes.get(row).map(|process| (process.pid, process.starttime)),
-    is: |cx, row, id| cx.frame.processes.get(row).is_some_and(|process| (process.pid, process.starttime) == *id),
+const IDENTITY: Identity<Row, Id> = Identity {
+    of: rows::id,
+    is: |cx, row, id| rows::id(cx, row) == Some(*id),
     subject: |id| Some(Subject::Process(id.0, id.1)),
-    from: |subject| if let Subject::Process(pid, start) = subject { Some((*pid, *start)) } else { None },
+    from: |subject| if let Subject::Process(pid, start) = subject { Some((*pid, *start, 0)) } else { None },
 };
+
+/// What is found about a process stands at its own line.
+fn flag(cx: &Cx<'_>, row: Row) -> Option<Severity> {
+    let (pid, start, tid) = rows::id(cx, row)?;
+    if tid > 0 { None } else { severity::worst(cx, &Subject::Process(pid, start)) }
+}
 
 fn find<'a>(cx: &Cx<'a>, id: Id) -> Option<&'a Process> {
     cx.frame.process(id.0).filter(|process| process.starttime == id.1)
 }
 
 /// True if a process belongs to what is selected elsewhere: runs on that CPU or node, or in that group.
-fn relates(cx: &Cx<'_>, row: usize, subject: &Subject) -> bool {
-    let Some(process) = cx.frame.processes.get(row) else { return false };
+fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
+    let Some(process) = cx.frame.processes.get(row.process) else { return false };
+    if let Some(thread) = rows::thread(cx, row) {
+        return matches!(subject, Subject::Cpu(cpu) if thread.last_cpu.value() == Some(*cpu));
+    }
     match subject {
         Subject::Cpu(cpu) => {
             let pinned = process.thread_affinities.iter().any(|group| group.cpus.single() == Some(*cpu));
@@ -65,6 +92,39 @@ fn relates(cx: &Cx<'_>, row: usize, subject: &Subject) -> bool {
         Subject::Node(node) => process.cpu_by_node.iter().any(|entry| entry.0 == *node && entry.1 >= 0.01),
         Subject::Cgroup(path) => names::is_below(&process.cgroup, path),
         _ => false,
+    }
+}
+
+impl Processes {
+    /// Turns a way to list on or off; false where the action is none of them.
+    fn switch(&mut self, action: Action, cx: &Cx<'_>) -> bool {
+        let mode = match action {
+            Action::Idle => &mut self.idle,
+            Action::Tree => &mut self.tree,
+            Action::Threads => &mut self.threads,
+            Action::Percent => &mut self.percent,
+            Action::Kernel => &mut self.no_kernel,
+            Action::Fold if self.tree => return self.fold(cx),
+            _ => return false,
+        };
+        *mode = !*mode;
+        true
+    }
+
+    /// Folds or unfolds the selected process; without one, unfolds all.
+    fn fold(&mut self, cx: &Cx<'_>) -> bool {
+        match self.browser.table.selected_row(cx).and_then(|row| rows::id(cx, Row { thread: None, ..row })) {
+            Some(id) if !self.folded.remove(&id) => drop(self.folded.insert(id)),
+            Some(_) => {}
+            None => self.folded.clear(),
+        }
+        true
+    }
+
+    /// The process whose threads are wanted: the one in the detail, or the selected one.
+    fn watch(&self) -> Outcome {
+        let selected = self.browser.table.selected().filter(|_| self.threads);
+        Outcome::Watch(self.browser.open().or(selected).map(|id| id.0))
     }
 }
 
@@ -78,28 +138,22 @@ impl Panel for Processes {
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
-        if self.browser.table.stale(cx, u64::from(self.idle)) {
-            let idle = self.idle;
-            let filter = filter::of(cx);
-            let shown = |process: &Process| {
-                filter.passes(process) && (!idle || process.cpu_cores.is_none_or(|cores| cores >= 0.001))
-            };
-            let rows = cx.frame.processes.iter().enumerate();
-            let rows = rows.filter(|(_, process)| shown(process)).map(|(index, _)| index);
-            // Equal ones, and all of them before there are rates: the biggest first.
-            let mut rows: Vec<usize> = rows.collect();
-            let size = |&row: &usize| cx.frame.processes.get(row).and_then(|process| process.rss_bytes.value());
-            rows.sort_by_cached_key(|row| std::cmp::Reverse(size(row)));
-            self.browser.table.fill(cx, rows.into_iter(), cx.frame.processes.len());
+        if self.browser.table.stale(cx, self.changes) {
+            let table = &mut self.browser.table;
+            table.replace(if self.tree || self.threads { columns::BRANCH } else { columns::NAME });
+            table.replace(if self.percent { columns::PERCENT } else { columns::CORES });
+            let rows = rows::rows(cx, self);
+            let all = cx.frame.processes.len() + rows.iter().filter(|row| row.thread.is_some()).count();
+            self.browser.table.fill_ordered(rows, all);
         }
         self.browser.place(cx, area, |&id, width| detail::doc(cx, id, width));
     }
 
     fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
         self.arrange(cx, self.browser.area());
-        if action == Action::Idle {
-            self.idle = !self.idle;
-            return Outcome::Changed;
+        if self.switch(action, cx) {
+            self.changes += 1;
+            return if action == Action::Threads { self.watch() } else { Outcome::Changed };
         }
         if action == Action::Commands {
             self.commands = !self.commands;
@@ -109,9 +163,25 @@ impl Panel for Processes {
         }
         match self.browser.act(action, cx) {
             Deed::Opened => Outcome::Watch(self.browser.open().map(|id| id.0)),
-            Deed::Closed => Outcome::Watch(None),
+            Deed::Selected if self.threads => self.watch(),
+            Deed::Closed => self.watch(),
             deed => self.browser.outcome(deed),
         }
+    }
+
+    fn thread(&self) -> Option<u32> {
+        self.browser.table.selected().map(|id| id.2).filter(|tid| *tid > 0)
+    }
+
+    fn modes(&self) -> Vec<Action> {
+        let modes = [
+            (self.idle, Action::Idle),
+            (self.tree, Action::Tree),
+            (self.threads, Action::Threads),
+            (self.percent, Action::Percent),
+            (self.no_kernel, Action::Kernel),
+        ];
+        modes.into_iter().filter(|(on, _)| *on).map(|(_, action)| action).collect()
     }
 
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
@@ -119,6 +189,9 @@ impl Panel for Processes {
         let mut note = pane::count_note(cx, shown, total);
         if self.idle {
             note = format!("{note} · {}", shared::IDLE_HIDDEN);
+        }
+        if self.no_kernel {
+            note = format!("{note} · {}", text::KERNEL_HIDDEN);
         }
         let open = self.browser.open().copied();
         let name = open.map(|id| format!("{} {}", id.0, find(cx, id).map_or("", |process| &process.comm)));
@@ -129,7 +202,9 @@ impl Panel for Processes {
     }
 
     fn reveal(&mut self, _: &Subject, _: &Cx<'_>) {
-        self.idle = false;
+        (self.idle, self.no_kernel) = (false, false);
+        self.folded.clear();
+        self.changes += 1;
     }
 
     fn table(&mut self) -> Option<&mut dyn Listed> {
@@ -141,7 +216,8 @@ impl Panel for Processes {
             (Action::Open, shared::HINT_DETAILS),
             (Action::Idle, shared::HINT_IDLE),
             (Action::Commands, text::HINT_COMMANDS),
-            (Action::SortNext, shared::HINT_SORT),
+            (Action::Threads, text::HINT_THREADS),
+            (Action::Tree, text::HINT_TREE),
         ]
     }
 }

@@ -86,6 +86,7 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     let run = by_counters.and_then(|span| span.gain(|table| &table.run_ns));
     let wait = by_counters.and_then(|span| span.gain(|table| &table.wait_ns));
     (process.pid, process.starttime) = (pid, starttime);
+    process.ppid = table.ppid.id(slot);
     text(&mut process.comm, table.comm.get(slot));
     text(&mut process.cmdline, table.cmdline.get(slot));
     text(&mut process.cgroup, table.cgroup.get(slot));

@@ -58,6 +58,34 @@ pub enum Target {
         /// Ticks since boot when it started.
         starttime: u64,
     },
+    /// The nice value of each thread of a process; an item is a thread.
+    Nice {
+        /// The process.
+        pid: u32,
+        /// Ticks since boot when it started.
+        starttime: u64,
+    },
+    /// One thread of a place whose items are threads.
+    Thread {
+        /// The thread.
+        tid: u32,
+        /// The place of the whole process.
+        of: Box<Target>,
+    },
+    /// Whether a process is `stopped` or `running`: SIGSTOP and SIGCONT.
+    Stopped {
+        /// The process.
+        pid: u32,
+        /// Ticks since boot when it started.
+        starttime: u64,
+    },
+    /// A signal to a process, by its name without SIG: an action that leaves no value.
+    Signal {
+        /// The process.
+        pid: u32,
+        /// Ticks since boot when it started.
+        starttime: u64,
+    },
     /// Nodes that a process's pages are on. Written as the list of nodes to move them to; read as bytes by node:
     /// `0:1048576 3:4096`.
     Pages {
@@ -113,7 +141,12 @@ impl Target {
 
     /// False where writing triggers an action and there is no value to restore.
     pub fn holds_a_value(&self) -> bool {
-        !matches!(self, Self::Reclaim { .. } | Self::ForceEmpty { .. })
+        !matches!(self, Self::Reclaim { .. } | Self::ForceEmpty { .. } | Self::Signal { .. })
+    }
+
+    /// True where its items are threads, which may end at any time.
+    pub fn is_of_threads(&self) -> bool {
+        matches!(self, Self::Affinity { .. } | Self::IoPriority { .. } | Self::Nice { .. } | Self::Thread { .. })
     }
 
     /// True where a value that was read equals the wanted one in the notation of its interface: kernels format sets and
@@ -127,6 +160,7 @@ impl Target {
             }
             Self::RssTable { .. } => wanted == value || (wanted == "default" && value.starts_with("equal ")),
             Self::Pages { .. } => are_there(wanted, value),
+            Self::Thread { of, .. } => of.agrees(wanted, value),
             Self::Line { path, .. } if path.ends_with("/io.max") => has_limits(wanted, value),
             Self::Interrupt { .. } | Self::Affinity { .. } => is_same("_list", wanted, value),
             _ => is_same("", wanted, value),
@@ -208,6 +242,10 @@ impl fmt::Display for Target {
             Self::Interrupt { irq, .. } => write!(f, "/proc/irq/{irq}/smp_affinity_list"),
             Self::Affinity { pid, .. } => write!(f, "affinity of {pid}"),
             Self::IoPriority { pid, .. } => write!(f, "I/O priority of {pid}"),
+            Self::Nice { pid, .. } => write!(f, "nice value of {pid}"),
+            Self::Thread { tid, of } => write!(f, "{of}, thread {tid}"),
+            Self::Stopped { pid, .. } => write!(f, "state of {pid}"),
+            Self::Signal { pid, .. } => write!(f, "signal to {pid}"),
             Self::Pages { pid, .. } => write!(f, "pages of {pid}"),
             Self::UnitProperty { unit, property } => write!(f, "{property} of {unit}"),
             Self::UnitDropIn { unit, property } => write!(f, "/{}", drop_in(unit, property)),

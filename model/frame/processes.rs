@@ -16,6 +16,9 @@ pub struct Process {
     pub pid: u32,
     /// Ticks since boot when it started.
     pub starttime: u64,
+    /// Its parent.
+    #[serde(skip)]
+    pub ppid: Known<u32>,
     /// Name; hostile.
     #[serde_with(skip_apply)]
     #[serde(serialize_with = "Text::serialize")]

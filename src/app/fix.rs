@@ -9,7 +9,7 @@ mod tests;
 use super::{App, Effect, Modal};
 use crate::fix::order::{Order, Reach, Wanted};
 use std::collections::BTreeMap;
-use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers};
+use topotop_model::fix::{Case, Offer, Refusal, Refused, Resolved, Verdict, Verification, offers, row};
 use topotop_model::journal::Because;
 use topotop_model::locale::{Text, chrome};
 use topotop_model::recording::{FixState, RecordedFinding, RecordedFix, What};
@@ -58,6 +58,40 @@ impl App {
         self.fix_finding(rule, &subject)
     }
 
+    /// What can be done to the selected process or thread: opens the dialog.
+    pub(super) fn row_actions(&mut self) -> Vec<Effect> {
+        if self.is_fixing() {
+            return Vec::new();
+        }
+        let thread = self.panel().and_then(|(panel, _)| panel.thread());
+        let subject = self.panel().and_then(|(panel, _)| panel.table()?.chosen());
+        let Some(subject @ Subject::Process(..)) = subject else {
+            self.say(chrome::NO_ROW);
+            return Vec::new();
+        };
+        let set: BTreeMap<String, String> = thread.into_iter().map(|tid| ("tid".to_owned(), tid.to_string())).collect();
+        let choices = self.choices(&row::chosen(subject.clone()), &set);
+        let effects = self.fix_finding(row::ID, &subject);
+        if let Some(dialog) = self.fixing.as_mut().filter(|_| !set.is_empty()) {
+            // Those that a thread has for itself.
+            let takes = |choice: &Choice| {
+                choice.fix().is_some_and(|fix| fix.parameters.iter().any(|parameter| parameter.name == "tid"))
+            };
+            dialog.choices = choices.into_iter().filter(takes).collect();
+            dialog.sets = dialog.choices.iter().filter_map(|choice| Some((choice.fix()?.id, set.clone()))).collect();
+        }
+        effects
+    }
+
+    /// The finding of the newest sample, or what stands in its place for a row.
+    pub(super) fn found(&self, rule: RuleId, subject: &Subject) -> Option<Finding> {
+        if rule == row::ID {
+            return Some(row::chosen(subject.clone()));
+        }
+        let is = |finding: &&Finding| finding.rule.id == rule && finding.subject == *subject;
+        severity::all(&self.newest.judgement).find(is).cloned()
+    }
+
     /// True while a fix is being applied or measured: its dialog is shown instead of another.
     fn is_fixing(&mut self) -> bool {
         let busy = self.running().is_some_and(Run::is_busy);
@@ -85,13 +119,12 @@ impl App {
     }
 
     fn dialog_about(&self, rule: RuleId, subject: &Subject) -> Option<Dialog> {
-        let is = |finding: &&Finding| finding.rule.id == rule && finding.subject == *subject;
-        let finding = severity::all(&self.newest.judgement).find(is)?;
+        let finding = self.found(rule, subject)?;
         Some(Dialog {
             rule,
             subject: subject.clone(),
             title: finding.title(),
-            choices: self.choices(finding),
+            choices: self.choices(&finding, &BTreeMap::new()),
             chosen: 0,
             stage: Stage::Choosing,
             button: Button::Cancel,
@@ -106,9 +139,9 @@ impl App {
     }
 
     /// What can be applied, then advice, then what was refused; each by its rank.
-    fn choices(&self, finding: &Finding) -> Vec<Choice> {
-        let (set, metric) = (BTreeMap::new(), self.own_metric());
-        let case = self.case(finding, &set, metric.as_deref());
+    fn choices(&self, finding: &Finding, set: &BTreeMap<String, String>) -> Vec<Choice> {
+        let metric = self.own_metric();
+        let case = self.case(finding, set, metric.as_deref());
         let choice = |Offer { fix, plan }| match plan {
             Ok(plan) => Some(Choice::Plan(fix, Box::new(plan))),
             Err(Refusal::Refused { why, needs }) => {
@@ -165,9 +198,8 @@ impl App {
     /// The finding that the dialog answers, then those below it.
     fn answered(&self) -> Vec<RecordedFinding> {
         let Some(dialog) = &self.fixing else { return Vec::new() };
-        let is = |finding: &&Finding| finding.rule.id == dialog.rule && finding.subject == dialog.subject;
-        let Some(finding) = severity::all(&self.newest.judgement).find(is) else { return Vec::new() };
-        std::iter::once(finding).chain(&finding.children).map(RecordedFinding::of).collect()
+        let Some(finding) = self.found(dialog.rule, &dialog.subject) else { return Vec::new() };
+        std::iter::once(&finding).chain(&finding.children).map(RecordedFinding::of).collect()
     }
 
     /// The yes, or what is missing for it.

@@ -29,6 +29,14 @@ pub enum Measure {
     Io,
 }
 
+/// What is switched on in a list and kept, by its name in the file.
+pub(super) const MODES: &[(&str, Action)] = &[
+    ("tree", Action::Tree),
+    ("threads", Action::Threads),
+    ("percent", Action::Percent),
+    ("no-kernel-threads", Action::Kernel),
+];
+
 impl Measure {
     /// Its columns by their names, the best first.
     fn columns(self) -> &'static [&'static str] {
@@ -147,6 +155,10 @@ impl App {
         let mut lines = String::new();
         for panel in &mut self.panels {
             let id = panel.id();
+            let on = panel.modes();
+            for (name, _) in MODES.iter().filter(|mode| on.contains(&mode.1)) {
+                lines += &format!("{id} mode {name}\n");
+            }
             let Some(table) = panel.table() else { continue };
             let columns = table.columns();
             let shown: Vec<&str> =
@@ -161,18 +173,28 @@ impl App {
 
     /// Takes a layout over; what it does not know is left out.
     pub fn recall(&mut self, lines: &str) {
+        let screen = self.screen;
         for line in lines.lines().take(64) {
             let mut words = line.split(' ');
             let (Some(id), Some(what), Some(value)) = (words.next(), words.next(), words.next()) else { continue };
-            let Some(table) = self.panels.iter_mut().find(|panel| panel.id() == id).and_then(|panel| panel.table())
-            else {
-                continue;
-            };
+            let mode = MODES.iter().find(|mode| what == "mode" && mode.0 == value);
+            if let Some((_, action)) = mode.filter(|_| self.open_screen(id)) {
+                self.switch_on(*action);
+            }
+            let panel = self.panels.iter_mut().find(|panel| panel.id() == id);
+            let Some(table) = panel.and_then(|panel| panel.table()) else { continue };
             match what {
                 "columns" => table.show_columns(&value.split(',').take(64).map(str::to_owned).collect::<Vec<_>>()),
                 "sort" => drop(table.sort_on(value, words.next().map(|order| order == "desc"))),
                 _ => {}
             }
+        }
+        self.screen = screen;
+    }
+
+    fn switch_on(&mut self, action: Action) {
+        if let Some((panel, cx)) = self.panel().filter(|(panel, _)| !panel.modes().contains(&action)) {
+            panel.act(action, &cx);
         }
     }
 

@@ -13,6 +13,7 @@ mod limit;
 mod line;
 mod nic;
 mod pages;
+mod process;
 mod reclaim;
 mod rights;
 mod service;
@@ -176,6 +177,10 @@ impl Machine for Kernel {
             Target::Interrupt { irq, actions } => interrupt::write(&self.root, *irq, actions, value),
             Target::Service { name } => service::write(&self.root, name, value),
             Target::Pages { pid, starttime } => pages::write(&self.root, *pid, *starttime, value, tell),
+            Target::Nice { pid, .. } => process::write_nice(&self.root, *pid, key, value),
+            Target::Thread { of, .. } => self.write(of, key, value, tell),
+            Target::Stopped { pid, starttime } => process::write_state(&self.root, *pid, *starttime, value),
+            Target::Signal { pid, starttime } => process::write_signal(&self.root, *pid, *starttime, value),
             Target::IoPriority { pid, .. } => ioprio::write(&self.root, *pid, key, value),
             Target::UnitProperty { unit, property } => unit::write(&self.root, unit, property, value),
             Target::UnitDropIn { unit, property } => unit::write_drop_in(Path::new("/"), unit, property, value),

@@ -155,6 +155,13 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         self.sort_by(sort);
     }
 
+    /// Draws a column of the same heading as this one does.
+    pub fn replace(&mut self, by: Column<R>) {
+        for column in self.columns.iter_mut().filter(|column| column.title == by.title) {
+            *column = Column { priority: column.priority, ..by };
+        }
+    }
+
     fn sort_by(&mut self, sort: Option<usize>) {
         self.sort = sort;
         self.descending = sort.and_then(|at| self.columns.get(at)).is_some_and(|column| column.descending);

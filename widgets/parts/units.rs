@@ -68,6 +68,16 @@ pub fn fine_percent(share: f64) -> Short {
     }
 }
 
+/// Cores in percent of one, as top has it: `3.4`, `387`.
+pub fn hundredths(cores: f64) -> Short {
+    let percent = cores * 100.0;
+    if percent < 99.95 {
+        Short::from_display(format_args!("{:.1}%", percent.max(0.0)))
+    } else {
+        Short::from_display(format_args!("{percent:.0}%"))
+    }
+}
+
 /// Bytes with their sign: growth goes both ways.
 pub fn signed_bytes(value: f64) -> Short {
     let sign = if value > 0.0 { "+" } else { "-" };

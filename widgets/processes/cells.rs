@@ -1,12 +1,13 @@
 //! Cells of the process table.
 
 use super::columns::nodes;
+use super::rows::{Row, thread};
 use crate::parts::Pen;
 use crate::parts::mark;
 use crate::parts::names;
 use crate::parts::units;
 use crate::{Cx, Role};
-use topotop_model::frame::{MemorySource, Process};
+use topotop_model::frame::{MemorySource, Process, Thread};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::processes as text;
 use topotop_model::locale::screen::shared;
@@ -35,6 +36,51 @@ pub(super) fn command(process: &Process, pen: &mut Pen<'_>) {
         pen.text(Role::Dim, &format!("[{}]", process.comm));
     } else {
         pen.text(Role::Text, &process.cmdline);
+    }
+}
+
+/// The name of a process or thread, indented by its place in the tree.
+pub(super) fn name(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>) {
+    let unicode = cx.charset == crate::Charset::Unicode;
+    if row.depth > 0 {
+        let indent = (row.depth - 1).saturating_mul(2).min(pen.left() / 2);
+        pen.skip(indent).text(Role::Border, if unicode { "└ " } else { "`-" });
+    }
+    if row.folded {
+        pen.text(Role::Key, "+");
+    }
+    match thread(cx, row) {
+        Some(thread) => {
+            pen.text(if thread.fixed { Role::Dim } else { Role::Info }, &thread.comm);
+        }
+        None => {
+            if let Some(process) = cx.frame.processes.get(row.process) {
+                comm(process, pen);
+            }
+        }
+    }
+}
+
+/// CPU time of a process or thread, in cores or in percent of one.
+pub(super) fn cores(cx: &Cx<'_>, row: Row, percent: bool, pen: &mut Pen<'_>) {
+    let of_process = || cx.frame.processes.get(row.process).and_then(|process| process.cpu_cores);
+    let cores = if row.thread.is_some() { thread(cx, row).and_then(|thread| thread.cpu_cores) } else { of_process() };
+    pen.some(cores, "*/stat", |cores| {
+        let text = if percent { units::hundredths(cores) } else { units::cores(cores) };
+        (text, if cores < 0.005 { Role::Dim } else { Role::heat(cores) })
+    });
+}
+
+/// Where a thread may run.
+pub(super) fn affinity_of(cx: &Cx<'_>, thread: &Thread, pen: &mut Pen<'_>) {
+    match &thread.affinity {
+        Some(cpus) => {
+            let (text, role) = names::cpus(cx, cpus, usize::from(pen.left()));
+            pen.text(if thread.fixed { Role::Dim } else { role }, &text);
+        }
+        None => {
+            pen.unread("*/status");
+        }
     }
 }
 
@@ -136,12 +182,17 @@ pub(super) fn remote(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
 
 /// Waiting for a CPU. A high share of next to nothing is no alarm; who neither ran nor waited has no share.
 pub(super) fn wait(process: &Process, pen: &mut Pen<'_>) {
-    let cores = process.cpu_cores.unwrap_or(0.0);
-    if process.wait_share.is_none() && process.cpu_cores.is_some() && cores < 0.001 {
+    wait_of(process.wait_share, process.cpu_cores, pen);
+}
+
+/// The same of a process or thread.
+pub(super) fn wait_of(share: Option<f64>, used: Option<f64>, pen: &mut Pen<'_>) {
+    let cores = used.unwrap_or(0.0);
+    if share.is_none() && used.is_some() && cores < 0.001 {
         pen.text(Role::Absent, mark::dash(pen.cx().charset));
         return;
     }
-    pen.some(process.wait_share, "*/schedstat", |share| {
+    pen.some(share, "*/schedstat", |share| {
         let role = match share {
             _ if cores < 0.05 => Role::Dim,
             share if share >= 0.3 => Role::Critical,
@@ -167,15 +218,15 @@ pub(super) fn rate(process: &Process, rate: Option<f64>, pen: &mut Pen<'_>) {
     pen.some(rate, "/io", |rate| (units::bytes(rate), if rate < 1.0 { Role::Dim } else { Role::Text }));
 }
 
-pub(super) fn state(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) {
-    let role = match process.state {
+pub(super) fn state(cx: &Cx<'_>, state: char, pen: &mut Pen<'_>) {
+    let role = match state {
         'D' => Role::Warn,
         'R' => Role::Ok,
         'Z' => Role::Info,
         _ => Role::Dim,
     };
     let mut utf8 = [0; 4];
-    let text = if process.state == '\0' { mark::dash(cx.charset) } else { process.state.encode_utf8(&mut utf8) };
+    let text = if state == '\0' { mark::dash(cx.charset) } else { state.encode_utf8(&mut utf8) };
     pen.text(role, text);
 }
 

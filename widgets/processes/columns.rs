@@ -1,31 +1,58 @@
 //! The columns of the process table.
 
 use super::cells;
+use super::rows::{Row, thread};
 use crate::parts::mark;
 use crate::parts::table::{Column, Key, Width};
 use crate::parts::units;
 use crate::{Cx, Role};
-use topotop_model::frame::Process;
+use topotop_model::Known;
+use topotop_model::frame::{Process, Thread};
 use topotop_model::locale::screen::processes as text;
 use topotop_model::locale::screen::shared;
 
-fn get<'a>(cx: &Cx<'a>, row: usize) -> Option<&'a Process> {
-    cx.frame.processes.get(row)
+fn get<'a>(cx: &Cx<'a>, row: Row) -> Option<&'a Process> {
+    cx.frame.processes.get(row.process)
 }
 
-/// A cell of a row that is there.
-fn with(cx: &Cx<'_>, row: usize, draw: impl FnOnce(&Process)) {
-    if let Some(process) = get(cx, row) {
+/// A cell of a process that is there; a thread has none of its own.
+fn with(cx: &Cx<'_>, row: Row, draw: impl FnOnce(&Process)) {
+    if let Some(process) = get(cx, row).filter(|_| row.thread.is_none()) {
         draw(process);
     }
 }
 
-fn number<'a>(cx: &Cx<'a>, row: usize, value: impl FnOnce(&'a Process) -> Option<f64>) -> Key<'a> {
-    Key::some(get(cx, row).and_then(value))
+fn number<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Process) -> Option<f64>) -> Key<'a> {
+    Key::some(get(cx, row).filter(|_| row.thread.is_none()).and_then(value))
+}
+
+/// A number that threads have too.
+fn either<'a>(
+    cx: &Cx<'a>,
+    row: Row,
+    of_process: impl FnOnce(&'a Process) -> Option<f64>,
+    of_thread: impl FnOnce(&'a Thread) -> Option<f64>,
+) -> Key<'a> {
+    match thread(cx, row) {
+        Some(thread) => Key::some(of_thread(thread)),
+        None => number(cx, row, of_process),
+    }
+}
+
+fn last_cpu(cx: &Cx<'_>, row: Row) -> Known<u32> {
+    match thread(cx, row) {
+        Some(thread) => thread.last_cpu,
+        None => get(cx, row).map_or(Known::Missing, |process| process.last_cpu),
+    }
+}
+
+fn last_node(cx: &Cx<'_>, row: Row) -> Option<u32> {
+    let cpu = last_cpu(cx, row).value()?;
+    cx.frame.topology.nodes.iter().find(|node| node.cpus.contains(cpu)).map(|node| node.id)
 }
 
 /// The column that the table is sorted by at first.
-pub(super) fn by_cpu(columns: &[Column<usize>]) -> Option<usize> {
+pub(super) fn by_cpu(columns: &[Column<Row>]) -> Option<usize> {
     columns.iter().position(|column| column.title == text::CPU_HEAD)
 }
 
@@ -49,42 +76,45 @@ fn memory_by_node(cx: &Cx<'_>) -> Width {
     }
 }
 
-const PID: Column<usize> = Column::right(
+const PID: Column<Row> = Column::right(
     text::PID_HEAD,
     0,
     |_| Width::fixed(7),
     |cx, row, pen| {
-        with(cx, row, |process| {
-            pen.text(Role::Dim, &process.pid.to_string());
-        });
+        if let Some((pid, _, tid)) = super::rows::id(cx, row) {
+            pen.text(Role::Dim, &(if tid > 0 { tid } else { pid }).to_string());
+        }
     },
 )
-.lowest(|cx, row| number(cx, row, |process| Some(f64::from(process.pid))));
-const COMM: Column<usize> = Column::left(
+.lowest(|cx, row| either(cx, row, |process| Some(f64::from(process.pid)), |thread| Some(f64::from(thread.tid))));
+const COMM: Column<Row> = Column::left(
     text::COMM_HEAD,
     0,
     |_| Width::flex(8, 12, 3),
     |cx, row, pen| {
-        with(cx, row, |process| cells::comm(process, pen));
+        cells::name(cx, row, pen);
     },
 )
-.lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.comm)));
-const CPU: Column<usize> = Column::right(
+.lowest(|cx, row| match thread(cx, row) {
+    Some(thread) => Key::Text(&thread.comm),
+    None => get(cx, row).map_or(Key::None, |process| Key::Text(&process.comm)),
+});
+const CPU: Column<Row> = Column::right(
     text::CPU_HEAD,
     0,
     |_| Width::fixed(6),
     |cx, row, pen| {
-        with(cx, row, |process| cells::cpu(process, pen));
+        cells::cores(cx, row, false, pen);
     },
 )
-.highest(|cx, row| number(cx, row, |process| process.cpu_cores));
-const CPU_BY_NODE: Column<usize> = Column::left(text::CPU_BY_NODE_HEAD, 1, by_node, |cx, row, pen| {
+.highest(|cx, row| either(cx, row, |process| process.cpu_cores, |thread| thread.cpu_cores));
+const CPU_BY_NODE: Column<Row> = Column::left(text::CPU_BY_NODE_HEAD, 1, by_node, |cx, row, pen| {
     with(cx, row, |process| cells::cpu_by_node(cx, process, pen));
 });
-const MEMORY_BY_NODE: Column<usize> = Column::left(text::MEMORY_BY_NODE_HEAD, 2, memory_by_node, |cx, row, pen| {
+const MEMORY_BY_NODE: Column<Row> = Column::left(text::MEMORY_BY_NODE_HEAD, 2, memory_by_node, |cx, row, pen| {
     with(cx, row, |process| cells::memory_by_node(cx, process, pen));
 });
-const REMOTE: Column<usize> = Column::left(
+const REMOTE: Column<Row> = Column::left(
     text::REMOTE_HEAD,
     2,
     |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(6, 18) },
@@ -93,7 +123,7 @@ const REMOTE: Column<usize> = Column::left(
     },
 )
 .highest(|cx, row| number(cx, row, |process| process.memory.as_ref()?.remote_ratio));
-const RSS: Column<usize> = Column::right(
+const RSS: Column<Row> = Column::right(
     text::RSS_HEAD,
     1,
     |_| Width::fixed(6),
@@ -102,24 +132,26 @@ const RSS: Column<usize> = Column::right(
     },
 )
 .highest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.rss_bytes)));
-const WAIT: Column<usize> = Column::right(
+const WAIT: Column<Row> = Column::right(
     text::WAIT_HEAD,
     3,
     |_| Width::fixed(5),
-    |cx, row, pen| {
-        with(cx, row, |process| cells::wait(process, pen));
+    |cx, row, pen| match thread(cx, row) {
+        Some(thread) => cells::wait_of(thread.wait_share, thread.cpu_cores, pen),
+        None => with(cx, row, |process| cells::wait(process, pen)),
     },
 )
-.highest(|cx, row| number(cx, row, |process| process.wait_share));
-const AFFINITY: Column<usize> = Column::left(
+.highest(|cx, row| either(cx, row, |process| process.wait_share, |thread| thread.wait_share));
+const AFFINITY: Column<Row> = Column::left(
     text::AFFINITY_HEAD,
     1,
     |_| Width::flex(10, 11, 1),
-    |cx, row, pen| {
-        with(cx, row, |process| cells::affinity(cx, process, pen));
+    |cx, row, pen| match thread(cx, row) {
+        Some(thread) => cells::affinity_of(cx, thread, pen),
+        None => with(cx, row, |process| cells::affinity(cx, process, pen)),
     },
 );
-const THREADS: Column<usize> = Column::right(
+const THREADS: Column<Row> = Column::right(
     text::THREADS_HEAD,
     4,
     |_| Width::fixed(5),
@@ -130,7 +162,7 @@ const THREADS: Column<usize> = Column::right(
     },
 )
 .highest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::known(process.threads)));
-const WRITE: Column<usize> = Column::right(
+const WRITE: Column<Row> = Column::right(
     text::WRITE_HEAD,
     4,
     |_| Width::fixed(7),
@@ -139,7 +171,7 @@ const WRITE: Column<usize> = Column::right(
     },
 )
 .highest(|cx, row| number(cx, row, |process| process.write_bytes_per_second));
-const READ: Column<usize> = Column::right(
+const READ: Column<Row> = Column::right(
     text::READ_HEAD,
     6,
     |_| Width::fixed(7),
@@ -148,7 +180,7 @@ const READ: Column<usize> = Column::right(
     },
 )
 .highest(|cx, row| number(cx, row, |process| process.read_bytes_per_second));
-const MAJFLT: Column<usize> = Column::right(
+const MAJFLT: Column<Row> = Column::right(
     text::MAJFLT_HEAD,
     7,
     |_| Width::fixed(7),
@@ -159,25 +191,49 @@ const MAJFLT: Column<usize> = Column::right(
     },
 )
 .highest(|cx, row| number(cx, row, |process| process.majflt_per_second));
-const STATE: Column<usize> = Column::left(
+const STATE: Column<Row> = Column::left(
     text::STATE_HEAD,
     6,
     |_| Width::fixed(1),
     |cx, row, pen| {
-        with(cx, row, |process| cells::state(cx, process, pen));
+        let state = thread(cx, row).map(|thread| thread.state);
+        if let Some(state) = state.or_else(|| get(cx, row).map(|process| process.state)) {
+            cells::state(cx, state, pen);
+        }
     },
 );
-const LAST: Column<usize> = Column::right(
+const LAST: Column<Row> = Column::right(
     text::LAST_HEAD,
     7,
     |_| Width::fixed(5),
     |cx, row, pen| {
-        with(cx, row, |process| {
-            pen.value(process.last_cpu, mark::dash(cx.charset), "*/stat", |cpu| (units::cpu(cpu), Role::Dim));
-        });
+        pen.value(last_cpu(cx, row), mark::dash(cx.charset), "*/stat", |cpu| (units::cpu(cpu), Role::Dim));
     },
 );
-const POLICY: Column<usize> = Column::left(
+/// The node of the CPU that it ran on last.
+const NODE: Column<Row> = Column::right(
+    text::NODE_HEAD,
+    7,
+    |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::fixed(4) },
+    |cx, row, pen| {
+        if let Some(node) = last_node(cx, row) {
+            pen.text(Role::node(node), &format!("n{node}"));
+        }
+    },
+)
+.lowest(|cx, row| Key::some(last_node(cx, row).map(f64::from)));
+const PARENT: Column<Row> = Column::right(
+    text::PARENT_HEAD,
+    9,
+    |_| Width::fixed(7),
+    |cx, row, pen| {
+        with(cx, row, |process| {
+            pen.value(process.ppid, mark::dash(cx.charset), "*/stat", |pid| (units::full(u64::from(pid)), Role::Dim));
+        });
+    },
+)
+.lowest(|cx, row| number(cx, row, |process| process.ppid.value().map(f64::from)));
+const POLICY: Column<Row> = Column::left(
     text::POLICY_HEAD,
     6,
     |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(7, 12) },
@@ -185,7 +241,7 @@ const POLICY: Column<usize> = Column::left(
         with(cx, row, |process| cells::policy(process, pen));
     },
 );
-const CGROUP: Column<usize> = Column::left(
+const CGROUP: Column<Row> = Column::left(
     text::CGROUP_HEAD,
     5,
     |_| Width::flex(12, 18, 4),
@@ -194,7 +250,7 @@ const CGROUP: Column<usize> = Column::left(
     },
 )
 .lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.cgroup)));
-const USER: Column<usize> = Column::left(
+const USER: Column<Row> = Column::left(
     text::USER_HEAD,
     7,
     |_| Width::range(5, 9),
@@ -203,7 +259,7 @@ const USER: Column<usize> = Column::left(
     },
 )
 .lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.user)));
-const TIME: Column<usize> = Column::right(
+const TIME: Column<Row> = Column::right(
     text::TIME_HEAD,
     7,
     |_| Width::fixed(9),
@@ -214,7 +270,7 @@ const TIME: Column<usize> = Column::right(
     },
 )
 .highest(|cx, row| number(cx, row, |process| process.cpu_seconds));
-const COMMAND: Column<usize> = Column::left(
+const COMMAND: Column<Row> = Column::left(
     text::COMMAND_HEAD,
     8,
     |_| Width::flex(20, 40, 6),
@@ -223,10 +279,18 @@ const COMMAND: Column<usize> = Column::left(
     },
 )
 .lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.cmdline)));
+/// The name with room for the tree.
+pub(super) const BRANCH: Column<Row> = Column { width: |_| Width::flex(14, 26, 4), ..COMM };
+/// The usual name.
+pub(super) const NAME: Column<Row> = COMM;
+/// CPU time in percent of a CPU, as top has it.
+pub(super) const PERCENT: Column<Row> = Column { draw: |cx, row, pen| cells::cores(cx, row, true, pen), ..CPU };
+/// The same in cores.
+pub(super) const CORES: Column<Row> = CPU;
 /// The same where it is what one came for.
-const WHOLE_COMMAND: Column<usize> = Column { priority: 0, width: |_| Width::flex(20, 400, 1), ..COMMAND };
+const WHOLE_COMMAND: Column<Row> = Column { priority: 0, width: |_| Width::flex(20, 400, 1), ..COMMAND };
 
-pub(super) static COLUMNS: &[Column<usize>] = &[
+pub(super) static COLUMNS: &[Column<Row>] = &[
     PID,
     COMM,
     USER,
@@ -247,7 +311,9 @@ pub(super) static COLUMNS: &[Column<usize>] = &[
     POLICY,
     CGROUP,
     COMMAND,
+    NODE,
+    PARENT,
 ];
 
 /// The table with whole command lines.
-pub(super) static COMMANDS: &[Column<usize>] = &[PID, USER, STATE, CPU, TIME, RSS, WHOLE_COMMAND];
+pub(super) static COMMANDS: &[Column<Row>] = &[PID, USER, STATE, CPU, TIME, RSS, WHOLE_COMMAND];

@@ -5,7 +5,6 @@ use crossterm::event::{KeyCode, KeyEvent};
 use std::collections::BTreeMap;
 use topotop_model::fix::Plan;
 use topotop_widgets::fix::{Choice, Stage};
-use topotop_widgets::parts::severity;
 
 impl App {
     /// Begins to type them, with what was set so far.
@@ -63,11 +62,10 @@ impl App {
         let fix = dialog.fix().ok_or_else(|| topotop_model::locale::dialog::fix::NOTHING_CHOSEN.to_string())?;
         let set = fix.parse_set(typed)?;
         let (rule, subject) = (dialog.rule, &dialog.subject);
-        let finding = severity::all(&self.newest.judgement)
-            .find(|finding| finding.rule.id == rule && finding.subject == *subject)
-            .ok_or_else(|| format!("{rule} is over: the newest sample does not have it"))?;
+        let finding =
+            self.found(rule, subject).ok_or_else(|| format!("{rule} is over: the newest sample does not have it"))?;
         let metric = self.own_metric();
-        let plan = (fix.plan)(&self.case(finding, &set, metric.as_deref()));
+        let plan = (fix.plan)(&self.case(&finding, &set, metric.as_deref()));
         plan.map(|plan| (set, plan)).map_err(|refusal| refusal.text(fix, rule.as_str(), subject))
     }
 }

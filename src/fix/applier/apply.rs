@@ -181,7 +181,7 @@ impl Applier<'_> {
         // An action without a value reports its progress.
         let value = value.or_else(|| (!target.holds_a_value() && far > 0).then(|| far.to_string()));
         // A thread may have ended before it was written, or after.
-        let is_thread = matches!(target, Target::Affinity { .. } | Target::IoPriority { .. });
+        let is_thread = target.is_of_threads();
         let ended = ended || (is_thread && wrote.as_ref().is_err_and(Trouble::has_ended));
         let error = wrote.err().map(|trouble| trouble.to_string()).or(differs);
         (Outcome { ended, ..outcome(value, error) }, stop)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use topotop_collectors::{Demand, Root, Sampler};
 use topotop_model::Window;
 use topotop_model::derive::Deriver;
-use topotop_model::fix::{self, Case, Plan, Surroundings};
+use topotop_model::fix::{self, Case, Plan, Surroundings, row};
 use topotop_model::frame::Frame;
 use topotop_model::locale::cli::fix as text;
 use topotop_model::rules::{Finding, Subject};
@@ -36,6 +36,9 @@ pub(super) fn plan(wanted: &Resolve, sampling: &live::Plan, surroundings: &Surro
 
 /// The finding with those below it; what it is about is in the id.
 fn finding(wanted: &Resolve, rule: &str, subject: &Subject) -> Option<Finding> {
+    if *rule == *row::ID {
+        return matches!(subject, Subject::Process(..)).then(|| row::chosen(subject.clone()));
+    }
     let mut findings = wanted.findings.iter().take(MOST).filter_map(|finding| finding.bounded().finding());
     let finding = findings.next()?;
     let is_it = finding.rule.id == *rule && finding.subject == *subject;
