@@ -70,7 +70,7 @@ dist: ## .deb, .rpm, tarball, list of components and checksums of the static bin
 	@TARGET=$(TARGET) ./scripts/dist.sh all
 
 dist-tools: ## what makes packages, into target/tools
-	@$(CARGO) install --locked --root target/tools cargo-deb@3.7.0 cargo-generate-rpm@0.21.0
+	@$(CARGO) install --locked --root target/tools cargo-deb@3.8.0 cargo-generate-rpm@0.21.1
 
 demo: setup ## the recording of `topotop demo` again
 	@$(CARGO) test -q --locked $(FEATURES) --test all -- --ignored --exact moving::demo::writes_the_recording_of_the_demo

@@ -48,6 +48,49 @@ fn units_start_what_there_is() {
 }
 
 #[test]
+fn the_manifests_are_whole_and_start_what_there_is() {
+    let folder = top().join("dist/kubernetes");
+    let kustomization = read(&folder.join("kustomization.yaml"));
+    let named: Vec<&str> =
+        kustomization.lines().filter_map(|line| line.strip_prefix("  - ")?.strip_suffix(".yaml")).collect();
+    assert!(named.len() >= 3, "{kustomization}");
+    for name in &named {
+        let text = read(&folder.join(format!("{name}.yaml")));
+        assert!(
+            ["apiVersion: ", "kind: ", "metadata:", "  name: topotop"].iter().all(|part| text.contains(part)),
+            "{name}"
+        );
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(kustomization.contains(&format!("newTag: {version}")), "the image has the version of the program");
+    let set = read(&folder.join("daemonset.yaml"));
+    let arguments = set.split_once("args: [").and_then(|(_, rest)| rest.split_once(']')).expect("arguments").0;
+    let words: Vec<&str> = arguments.split(", ").map(|word| word.trim_matches('"')).collect();
+    let (verb, rest) = words.split_first().expect("a verb");
+    is_known(verb, rest, &folder);
+    // The least rights: what it keeps for itself is what the manifest gives.
+    for right in [
+        "drop: [\"ALL\"]",
+        "add: [\"DAC_READ_SEARCH\", \"SYS_PTRACE\"]",
+        "privileged: false",
+        "readOnlyRootFilesystem: true",
+    ] {
+        assert!(set.contains(right), "{right}");
+    }
+    assert_eq!(
+        set.matches("readOnly: true").count(),
+        set.matches("mountPath:").count(),
+        "nothing is mounted to be written"
+    );
+    for volume in set.split("volumeMounts:").nth(1).expect("mounts").split("volumes:").next().expect("mounts").lines() {
+        if let Some(name) = volume.trim().strip_prefix("- name: ") {
+            let volumes = set.rsplit("volumes:").next().expect("volumes");
+            assert!(volumes.contains(&format!("- name: {name}\n")), "{name}");
+        }
+    }
+}
+
+#[test]
 fn an_installation_has_everything_and_nothing_of_this_machine() {
     let dir = tempfile::tempdir().expect("a directory");
     let output = Command::new(top().join("scripts/install.sh"))
@@ -67,6 +110,7 @@ fn an_installation_has_everything_and_nothing_of_this_machine() {
         "share/doc/topotop/LICENSE-MIT",
         "share/doc/topotop/LICENSE-APACHE",
         "share/doc/topotop/CHANGELOG.md",
+        "share/topotop/kubernetes/daemonset.yaml",
         "lib/systemd/system/topotop-record.service",
     ] {
         assert!(root.join(file).metadata().is_ok_and(|facts| facts.len() > 0), "{file}");
