@@ -82,6 +82,10 @@ impl Collector for MetricCollector {
         let least_ns = if interval < cx.now_ns { interval.saturating_mul(STALE_INTERVALS) } else { 0 };
         draft.metrics.begin(cx.now_ns);
         for number in &mut self.numbers {
+            // What was asked with the last sample comes first: each sample asks once.
+            if number.worker.is_some() {
+                number.answers(Duration::ZERO);
+            }
             number.ask();
         }
         for number in &mut self.numbers {
@@ -256,8 +260,12 @@ mod tests {
         }
 
         fn sample(&mut self, now_ns: u64) -> Frame {
+            self.demanded(now_ns, true)
+        }
+
+        fn demanded(&mut self, now_ns: u64, complete: bool) -> Frame {
             let live: Arc<dyn Live> = Arc::new(Kernel);
-            let demand = Demand { complete: true, process: None };
+            let demand = Demand { complete, process: None };
             let mut buf = Vec::new();
             let mut cx = Cx { root: &self.root, live: &live, now_ns, demand: &demand, buf: &mut buf };
             self.collector.collect(&mut cx, &mut self.draft);
@@ -317,6 +325,22 @@ mod tests {
         }
         assert_eq!(seen, [Some(41.5), Some(12.0), None]);
         assert_eq!(bench.gap(), Some(Reason::NotFound));
+    }
+
+    #[test]
+    fn every_sample_has_a_reading_of_its_own() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("page");
+        let metric = Metric::parse(&format!("n=file:{}", path.display())).expect("a metric");
+        let mut bench = Bench::new(vec![metric]);
+        let mut seen = Vec::new();
+        for value in 1..=6 {
+            std::fs::write(&path, format!("{value}\n")).expect("written");
+            seen.extend(bench.demanded(crate::clock::monotonic_ns(), false).metrics[0].value);
+            std::thread::sleep(std::time::Duration::from_millis(200));
+        }
+        seen.dedup();
+        assert!(seen.len() >= 4, "{seen:?}");
     }
 
     #[test]
