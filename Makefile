@@ -96,7 +96,7 @@ setup-test:
 calibrate: setup ## writes the tables of docs/diff.md again
 	@$(CARGO) test -q -p topotop-model --locked --lib -- --ignored --exact diff::calibration::writes_the_tables
 
-pairs: build ## real load tests in pairs (root, apt packages), some 25 minutes: ARGS="--only clients,same --repeat 1"
+pairs: build ## real load tests in pairs (root, apt packages), 45 minutes: ARGS="--only clients,same --repeat 1"
 	@python3 tests/pairs/run.py $(ARGS)
 
 lint: setup ## formatting, lints and documentation, warnings denied

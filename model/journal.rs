@@ -11,7 +11,9 @@ pub use because::Because;
 pub use fold::{Journal, fold};
 pub use line::Damage;
 
+use crate::diff::metrics;
 use crate::fix::{Identity, Item, Restore, Risk, Target};
+use crate::locale::dialog::fix as text;
 use serde::{Deserialize, Serialize};
 
 /// One line.
@@ -145,6 +147,14 @@ pub enum Applied {
     Partial,
     /// None does.
     Failed,
+}
+
+/// A metric of a subject in words; the application's own by its name alone.
+pub fn called(subject: &str, metric: &str) -> String {
+    let known = metrics::named(metric);
+    let name = known.map_or(metric, |metric| metric.name.as_str());
+    let own = subject.strip_prefix("metric:").filter(|_| metric == "metric.work");
+    own.map_or_else(|| text::Metric { name: &name, subject: &subject }.to_string(), str::to_owned)
 }
 
 /// A row of the table of a verdict.

@@ -24,6 +24,8 @@ const THROTTLES: f64 = 0.5;
 const STEAL: f64 = 0.05;
 /// Bytes per unit of work that differ by so much are other requests.
 const MIX: f64 = 0.25;
+/// A CPU that is busy for such a share of the time is full.
+const FULL: f64 = 0.85;
 /// Below such a share of waiting nothing waited.
 const WAITED: f64 = 0.05;
 
@@ -40,6 +42,7 @@ pub struct Bias {
 pub(super) fn biases(rows: &[Row], costs: &[CostChange], parts: &[Part<'_>; 2], load: Option<&Watch>) -> Vec<Bias> {
     let cpus = parts[1].side.topology().cpus_online.len() as f64;
     let cores = foreign(rows, "process.cores", load, FOREIGN_CORES.max(FOREIGN_PART * cpus), ABSENT_CORES);
+    let cores = cores.filter(|(_, more)| contended(rows, *more > 0.0) || !is_large(rows, load));
     let cores = cores.map(|(name, cores)| (cores, Reason::Foreign { name, cores }));
     let bytes = foreign_bytes(rows, load).map(|(name, bytes)| (bytes, Reason::ForeignBytes { name, bytes }));
     let packets = foreign_packets(rows).or_else(|| packets_against_work(rows, load));
@@ -115,6 +118,25 @@ fn foreign(rows: &[Row], metric: &str, load: Option<&Watch>, least: f64, absent:
 
 type Name = std::sync::Arc<str>;
 
+/// True if somebody waited for a CPU, or one was full, on the side where another load is; or if that is unknown.
+fn contended(rows: &[Row], after: bool) -> bool {
+    let side = |row: &Row| if after { row.after } else { row.before };
+    let level = |subject: &Subject, metric: &str| {
+        let row = rows.iter().find(|row| row.metric.id == metric && row.subject == *subject)?;
+        Some(side(row)?.mean)
+    };
+    let waited = level(&Subject::Pressure("cpu".into()), "pressure.some");
+    let busiest = level(&Subject::Host, "host.busiest_cpu");
+    waited.is_none_or(|waited| waited >= WAITED) || busiest.is_none_or(|busy| busy >= FULL)
+}
+
+/// True if the load doubled or halved at least: more than who shares a core or a cache with it takes or leaves.
+fn is_large(rows: &[Row], load: Option<&Watch>) -> bool {
+    let row = load.and_then(|load| rows.iter().find(|row| row.metric.id == load.metric && row.subject == load.subject));
+    let ratio = row.and_then(|row| row.decision.as_ref()?.ratio);
+    ratio.is_some_and(|[_, low, high]| low >= 2.0 || high <= 0.5)
+}
+
 fn foreign_bytes(rows: &[Row], load: Option<&Watch>) -> Option<(Name, f64)> {
     let total = |side: fn(&Row) -> f64| {
         let disks = rows.iter().filter(|row| matches!(row.metric.id, "disk.read_bytes" | "disk.write_bytes"));
@@ -183,7 +205,7 @@ fn mix(costs: &[CostChange]) -> Option<f64> {
 fn offered(rows: &[Row], costs: &[CostChange]) -> bool {
     let full = |row: &Row| {
         let least = match row.metric.id {
-            "host.busiest_cpu" => 0.85,
+            "host.busiest_cpu" => FULL,
             "disk.utilisation" | "nic.utilisation" => 0.8,
             "cgroup.throttled" => WAITED,
             _ => return false,

@@ -206,6 +206,20 @@ pub fn threshold(ps: &mut [f64], rate: f64) -> f64 {
     ps.iter().enumerate().rev().find(|(rank, p)| **p <= limit(*rank)).map_or(0.0, |(rank, _)| limit(rank))
 }
 
+/// A number without digits that mean nothing.
+pub fn rounded(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let digits = 5.0 - value.abs().log10().floor();
+    let scale = 10f64.powf(digits.abs());
+    match () {
+        () if !scale.is_finite() => value,
+        () if digits >= 0.0 => (value * scale).round() / scale,
+        () => (value / scale).round() * scale,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Groups, Noise, threshold};

@@ -3,10 +3,11 @@
 mod measured;
 
 use super::{OrNull, safe};
+use crate::diff::stat::rounded;
 use crate::diff::{Better, Comparison, FactChange, Found, FoundChanges, Reason, Row, Spread, Verdict};
 use crate::recording::RecordedFix;
 use crate::rules::{RuleId, Severity};
-use measured::{BiasNote, UnitCost, Windows, rounded, rounded_spread};
+use measured::{BiasNote, UnitCost, Windows, rounded_spread};
 use serde::Serialize;
 use serde_with::apply;
 

@@ -111,16 +111,16 @@ pub struct Done {
     pub title: String,
     /// How it came out.
     pub state: Applied,
-    /// What was written.
-    pub items: Vec<Outcome>,
-    /// What was put back.
-    pub put_back: Vec<Outcome>,
     /// `improved`, `no_change`, `worse` or `inconclusive`; null where it was not measured.
     pub verdict: OrNull<&'static str>,
     /// Why.
     pub why: OrNull<String>,
-    /// What was measured.
+    /// What was measured, the application's own metric first.
     pub table: OrNull<Vec<Measured>>,
+    /// What was written.
+    pub items: Vec<Outcome>,
+    /// What was put back.
+    pub put_back: Vec<Outcome>,
     /// Whether the undo of what got worse was whole; null where it was not undone.
     pub undone: OrNull<bool>,
 }

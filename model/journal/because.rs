@@ -1,7 +1,7 @@
 //! Why something is taken back.
 
+use crate::locale::fix::because as text;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Why something is taken back, as the journal has it in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,20 @@ impl Because {
     }
 }
 
+impl Because {
+    /// Its words on screens; hostile where another version wrote it.
+    pub fn label(&self) -> &str {
+        match self {
+            Self::Asked => text::ASKED.as_str(),
+            Self::Worse => text::WORSE.as_str(),
+            Self::Pressure => text::PRESSURE.as_str(),
+            Self::NotConfirmed => text::NOT_CONFIRMED.as_str(),
+            Self::ToCompare => text::TO_COMPARE.as_str(),
+            Self::Other(word) => word,
+        }
+    }
+}
+
 impl From<String> for Because {
     fn from(word: String) -> Self {
         let known = [Self::Asked, Self::Worse, Self::Pressure, Self::NotConfirmed, Self::ToCompare];
@@ -45,12 +59,6 @@ impl From<String> for Because {
 impl From<Because> for String {
     fn from(because: Because) -> Self {
         because.word().to_owned()
-    }
-}
-
-impl fmt::Display for Because {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
     }
 }
 

@@ -3,7 +3,7 @@
 use topotop_model::diff::{Cost, Measure};
 
 /// A value of a metric: `93%`, `4.2%`, `12.1k/s`, `1.20 GiB`.
-pub(super) fn value(measure: Measure, value: f64) -> String {
+pub(crate) fn value(measure: Measure, value: f64) -> String {
     let (number, unit) = parts(measure, value);
     format!("{number}{unit}")
 }

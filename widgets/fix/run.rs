@@ -111,7 +111,8 @@ fn undone(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     doc.gap();
     let (sign, role) = sign(cx, undone.whole);
     let state = if undone.whole { text::UNDONE } else { text::UNDONE_PARTLY };
-    let why = if undone.why == Because::Asked { String::new() } else { format!(" ({})", undone.why) };
+    let why =
+        if undone.why == Because::Asked { String::new() } else { format!(" ({})", printable(undone.why.label())) };
     doc.line(vec![(sign, role), (format!("{state}{why}"), role)]);
     for item in undone.items.iter().filter(|item| item.error.is_some()).take(MOST) {
         let target = run.resolved.plan.steps.get(item.step).map_or_else(String::new, |step| step.target.to_string());

@@ -5,7 +5,7 @@ use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
 use topotop_model::diff::{Measure, metrics};
-use topotop_model::journal::Measured;
+use topotop_model::journal::{Measured, called};
 use topotop_model::locale::Text;
 use topotop_model::locale::dialog::fix as text;
 use topotop_model::text::printable;
@@ -22,8 +22,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, rows: &[Measured], after: &str, 
     doc.line(vec![(head, Role::Head)]);
     for row in rows {
         let known = metrics::named(&row.metric);
-        let metric = known.map_or(row.metric.as_str(), |metric| metric.name.as_str());
-        let label = text::Metric { name: &metric, subject: &row.subject }.to_string();
+        let label = called(&row.subject, &row.metric);
         let label = printable(&label);
         let measure = known.map_or(Measure::Number, |metric| metric.measure);
         let (before, after) = (cell(cx, row.before, measure), cell(cx, row.after, measure));

@@ -1,6 +1,7 @@
 //! What was measured of each side, what a unit of work costs, and what leaves a verdict open.
 
 use super::super::{OrNull, safe};
+use crate::diff::stat::rounded;
 use crate::diff::window::End;
 use crate::diff::{Bias, CostChange, Reason, Spread, Verdict, Window};
 use serde::Serialize;
@@ -87,20 +88,6 @@ impl From<&Bias> for BiasNote {
     fn from(bias: &Bias) -> Self {
         let text = safe(bias.reason.text(|value| format!("{value:.3}")));
         Self { reason: bias.reason.name(), text, against: bias.against }
-    }
-}
-
-/// A number without digits that mean nothing.
-pub(super) fn rounded(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let digits = 5.0 - value.abs().log10().floor();
-    let scale = 10f64.powf(digits.abs());
-    match () {
-        () if !scale.is_finite() => value,
-        () if digits >= 0.0 => (value * scale).round() / scale,
-        () => (value / scale).round() * scale,
     }
 }
 

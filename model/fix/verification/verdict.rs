@@ -1,12 +1,13 @@
 //! Compares the two windows: the verdict and its table.
 
 use super::super::Verify;
+use crate::diff::stat::rounded;
 use crate::diff::window::{End, steady};
 use crate::diff::{
     self, ALONE, Comparison, Outcome, Reason, Row, Side, Spread, Tried, Verdict as Change, Watch, compare_by, stat,
 };
 use crate::frame::Frame;
-use crate::journal::Measured;
+use crate::journal::{Measured, called};
 use crate::locale::fix::verification as text;
 use std::collections::VecDeque;
 
@@ -221,7 +222,8 @@ fn costs(comparison: &Comparison) -> Vec<String> {
     let changed = |cost: &&diff::CostChange| cost.verdict().is_change();
     let text = |cost: &diff::CostChange| {
         let change = cost.after / cost.before - 1.0;
-        let (label, change, load) = (cost.cost.label(), format!("{:+.0}%", change * 100.0), load.subject.to_string());
+        let (label, change) = (cost.cost.label(), format!("{:+.0}%", change * 100.0));
+        let load = called(&load.subject.to_string(), load.metric);
         text::CostPerUnit { cost: &label, load: &load, change: &change }.to_string()
     };
     comparison.costs.iter().filter(changed).map(text).collect()
@@ -234,7 +236,7 @@ fn percent(part: f64) -> String {
 
 /// `packets received of nic:eth0 +18%`.
 fn change(row: &Row) -> String {
-    let (metric, subject) = (row.metric.name, &row.subject);
+    let name = called(&row.subject.to_string(), row.metric.id);
     match (row.before, row.after) {
         (Some(before), Some(after)) if before.mean.abs() > 0.0 => {
             let change = format!("{:+.0}%", (after.mean / before.mean - 1.0) * 100.0);
@@ -244,12 +246,10 @@ fn change(row: &Row) -> String {
                 text::Interval { low: &low, high: &high }.to_string()
             });
             let change = interval.map_or(change.clone(), |interval| format!("{change} {interval}"));
-            text::Change { metric: &metric, subject: &subject, change: &change }.to_string()
+            text::Change { name: &name, change: &change }.to_string()
         }
-        (Some(_), Some(after)) if after.mean.abs() > 0.0 => {
-            text::ChangeFromZero { metric: &metric, subject: &subject }.to_string()
-        }
-        _ => text::ChangeNone { metric: &metric, subject: &subject }.to_string(),
+        (Some(_), Some(after)) if after.mean.abs() > 0.0 => text::ChangeFromZero { name: &name }.to_string(),
+        _ => text::ChangeNone { name: &name }.to_string(),
     }
 }
 
@@ -273,7 +273,7 @@ fn rows(compared: &Compared, verify: &Verify, metric: Option<&Watch>) -> Vec<Mea
 
 fn measured(compared: &Compared, watch: &Watch, role: &str, guards: usize) -> Measured {
     let row = compared.row(watch);
-    let spread = |spread: Option<Spread>| spread.map(|spread| [spread.mean, spread.low, spread.high]);
+    let spread = |spread: Option<Spread>| spread.map(|spread| [spread.mean, spread.low, spread.high].map(rounded));
     let samples = |row: &Row| Some([row.before?.samples, row.after?.samples]);
     let guard = role == "guard";
     let chance = if guard { ALONE / guards.max(1) as f64 } else { ALONE };
@@ -286,8 +286,8 @@ fn measured(compared: &Compared, watch: &Watch, role: &str, guards: usize) -> Me
         before: row.and_then(|row| spread(row.before)),
         after: row.and_then(|row| spread(row.after)),
         verdict: verdict.name().to_owned(),
-        interval: decision.map(|decision| decision.interval),
-        bound: decision.map(|decision| decision.bound),
+        interval: decision.map(|decision| decision.interval.map(rounded)),
+        bound: decision.map(|decision| rounded(decision.bound)),
         reason: reason.map(|reason| reason.name().to_owned()),
         samples_used: row.and_then(samples),
     }

@@ -92,7 +92,7 @@ impl App {
                 }
                 run.undone = Some(Undone { why: why.clone(), whole, items });
                 if !open {
-                    self.say(topotop_model::locale::chrome::FixUndone { why: &why }.to_string());
+                    self.say(topotop_model::locale::chrome::FixUndone { why: &why.label() }.to_string());
                 }
                 return vec![self.event_of(FixState::Undone, why.word())];
             }

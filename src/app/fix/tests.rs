@@ -252,7 +252,7 @@ fn what_got_worse_is_undone_by_itself() {
     let undone = Reply::Undone { number: 7, why: Because::Worse, whole: true, items: Vec::new() };
     app.update(Msg::Fix(undone));
     let picture = text(&mut app);
-    for part in ["Verdict: worse", "undone: everything that can be restored reads as before (worse)"] {
+    for part in ["Verdict: worse", "undone: everything that can be restored reads as before (it got worse)"] {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
 }
@@ -372,7 +372,7 @@ fn what_was_not_confirmed_is_asked_for() {
     let undone = Reply::Undone { number: 3, why: Because::NotConfirmed, whole: true, items: Vec::new() };
     app.update(Msg::Fix(undone));
     assert_eq!(asked(&mut app, 64_000), []);
-    assert!(text(&mut app).contains("(not confirmed)"));
+    assert!(text(&mut app).contains("(not confirmed in time)"));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn line(application: &Application, boot: &str, text: &mut String) {
             text,
             "     {}: {}{forced}",
             text::UndoneAt { time: &printable(&undo.at) },
-            printable(undo.why.word())
+            printable(undo.why.label())
         );
     }
 }

@@ -5,12 +5,14 @@ use super::super::observer::Observer;
 use super::super::order::Reply;
 use super::super::session::MachineWriter;
 use super::{Context, Observation, apply, ask};
+use crate::diff::number;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use topotop_model::diff::{Measure, metrics};
 use topotop_model::fix::Plan;
 use topotop_model::fix::verification::{Verdict, Verification};
-use topotop_model::journal::{Because, Measured};
+use topotop_model::journal::{Because, Measured, called};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::locale::dialog::fix as words;
 
@@ -231,19 +233,15 @@ fn take_back(machine: &mut dyn MachineWriter, why: &Because, how: &How<'_>) -> O
 
 /// A row of the table.
 fn measured(row: &Measured) -> String {
-    let window = |window: &Option<[f64; 3]>| match window {
-        Some([mean, low, high]) => format!("{} ({} to {})", short(*mean), short(*low), short(*high)),
-        None => "?".to_owned(),
-    };
-    format!(
-        "  {:<6} {} ({}): {} -> {}, {}",
-        row.role,
-        row.metric,
-        row.subject,
-        window(&row.before),
-        window(&row.after),
-        word(&row.verdict)
-    )
+    let measure = metrics::named(&row.metric).map_or(Measure::Number, |metric| metric.measure);
+    let mean = |window: Option<[f64; 3]>| window.map_or("?".to_owned(), |[mean, ..]| number::value(measure, mean));
+    let (before, after, verdict) = (mean(row.before), mean(row.after), word(&row.verdict));
+    let name = called(&row.subject, &row.metric);
+    let line = text::MeasuredRow { name: &name, before: &before, after: &after, verdict: &verdict }.to_string();
+    let line = row.samples_used.map_or(line.clone(), |[before, after]| {
+        text::MeasuredSamples { row: &line, before: &before, after: &after }.to_string()
+    });
+    format!("  {:<6} {line}", row.role)
 }
 
 /// The verdict of a row as the screens have it.
@@ -258,10 +256,6 @@ fn word(verdict: &str) -> String {
         _ => words::UNCERTAIN,
     };
     word.to_string()
-}
-
-fn short(value: f64) -> String {
-    if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") }
 }
 
 /// What limits now, and what would next.

@@ -71,6 +71,26 @@ fn a_load_that_left_speaks_against_improved_only() {
 }
 
 #[test]
+fn another_load_explains_no_multiple_where_no_cpu_was_full() {
+    let with = |busy, after_tps| {
+        judged(&of_host(), tps(10.0, after_tps), |frame, after| {
+            idle(frame, 0.01, busy);
+            frame.pressure.push(Pressure {
+                resource: "io".into(),
+                stall: crate::frame::PressureStall {
+                    some_ratio: Some(if after { 0.0 } else { 0.9 }),
+                    ..Default::default()
+                },
+            });
+            frame.processes = vec![Process { cpu_cores: Some(if after { 0.0 } else { 0.4 }), ..process("cron") }];
+        })
+    };
+    assert_eq!(with(0.3, 2000.0).0, "improved");
+    assert_eq!(with(0.3, 12.0).1, "another load left: cron uses 0.4 cores less");
+    assert_eq!(with(0.95, 2000.0).1, "another load left: cron uses 0.4 cores less");
+}
+
+#[test]
 fn another_load_on_the_disks_speaks_against_worse_only() {
     let with = |level| {
         judged(&verify(), packets(level), |frame, after| {
