@@ -106,7 +106,8 @@ fn moved(line: &Line, out: &mut dyn Write) -> io::Result<()> {
     let said = match (line.verdict.is_change(), line.ratio) {
         (true, Some(ratio)) if ratio >= 1.0 => text::Rise { name, before, after, change: &change }.to_string(),
         (true, Some(_)) => text::Fall { name, before, after, change: &change }.to_string(),
-        _ => text::AsBefore { name, before, after, note: &line.note }.to_string(),
+        _ if change.is_empty() => text::AsBefore { name, before, after, note: &line.note }.to_string(),
+        _ => text::Open { name, before, after, change: &change, note: &line.note }.to_string(),
     };
     let class = match line.verdict {
         Verdict::Improved | Verdict::Worse => line.verdict.name(),
