@@ -63,6 +63,8 @@ pub enum Command {
     Theme,
     /// The list of keys.
     Help,
+    /// Finds an action, a row or a rule by some letters.
+    Palette,
     /// The screen of data that could not be read.
     Gaps,
     /// A shorter interval.
@@ -167,8 +169,8 @@ impl Row {
 
 use Command::{
     Actions, Back, Columns, CopyCommands, End, Faster, Filter, Fix, FixWorst, Gaps, Help, Jump, Keep, LoopEnd, LoopOff,
-    LoopStart, Machine, Mark, MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Panel, Pause,
-    PreviousFinding, PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, SearchNext, SearchPrevious,
+    LoopStart, Machine, Mark, MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Palette, Panel,
+    Pause, PreviousFinding, PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, SearchNext, SearchPrevious,
     SetParameters, Slower, SortBy, Start, StepBack, StepForward, Suspend, Theme, Undo,
 };
 
@@ -246,6 +248,7 @@ pub const TABLE: &[Row] = &[
     row(Group::Program, Suspend, "suspend", &["ctrl-z"], action::SUSPEND),
     row(Group::Program, Quit, "quit", &["q", "ctrl-c"], action::QUIT).hint(action::HINT_QUIT),
     row(Group::Program, Help, "help", &["?", "h", "f1"], action::HELP).hint(action::HINT_HELP),
+    row(Group::Program, Palette, "palette", &[":"], action::PALETTE),
 ];
 
 /// The row of a name.

@@ -6,6 +6,7 @@ mod fix;
 mod list;
 mod modal;
 mod mouse;
+mod palette;
 mod picker;
 mod recording;
 mod replay;
@@ -13,6 +14,7 @@ mod time;
 pub mod transport;
 
 pub use modal::{List, Modal};
+pub use palette::{Entry, Palette};
 pub use picker::{Measure, Picker};
 pub use recording::Recording;
 
@@ -359,6 +361,7 @@ impl App {
             }
             Command::Theme => return vec![Effect::NextTheme(self.look.theme.name.clone())],
             Command::Help => self.modal = Modal::Help(List::default()),
+            Command::Palette => self.modal = Modal::Palette(Palette::default()),
             Command::Gaps => {
                 self.open_screen("gaps");
             }

@@ -3,6 +3,7 @@
 mod bar;
 mod chrome;
 mod overlay;
+mod palette;
 mod picker;
 
 pub use bar::sample_at;

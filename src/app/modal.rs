@@ -21,6 +21,8 @@ pub enum Modal {
     Search(String),
     /// Columns to choose from.
     Pick(super::Picker),
+    /// Something to find and do.
+    Palette(super::Palette),
     /// The list of keys.
     Help(List),
     /// The dialog about a fix.
@@ -101,6 +103,7 @@ impl App {
             Modal::Mark(_) => Some(self.mark_key(event)),
             Modal::Search(_) => Some(self.search_key(event)),
             Modal::Pick(_) => Some(self.pick_key(event, command)),
+            Modal::Palette(_) => Some(self.palette_key(event)),
             Modal::Fix => Some(self.fix_key(event, command)),
         }
     }
@@ -158,6 +161,7 @@ impl App {
         match &mut self.modal {
             Modal::Filter => edit::paste(&mut self.filter, text),
             Modal::Jump(line) | Modal::Mark(line) | Modal::Search(line) => edit::paste(line, text),
+            Modal::Palette(palette) => edit::paste(&mut palette.typed, text),
             Modal::Help(list) if list.typing => edit::paste(&mut list.query, text),
             Modal::Fix => {
                 let line = self.fixing.as_mut().and_then(|dialog| dialog.typed.as_mut().or(dialog.editing.as_mut()));

@@ -74,6 +74,30 @@ fn stepping_back_from_live_holds_what_is_found() {
 }
 
 #[test]
+fn the_palette_finds_actions_and_rows() {
+    let mut app = app();
+    app.update(Msg::Sample(Sample { frame: Arc::new(topotop_model::testkit::server()), ..Sample::default() }));
+    let find = |app: &mut App, text: &str| {
+        press(app, KeyCode::Char(':'));
+        type_in(app, text);
+        let shown = app.entries(text);
+        (shown.first().map(|entry| entry.title.clone()).unwrap_or_default(), press(app, KeyCode::Enter))
+    };
+    assert_eq!(find(&mut app, "quit"), ("quit".to_owned(), vec![Effect::Quit]));
+    let (title, _) = find(&mut app, "beam");
+    assert!(title.starts_with("beam"), "{title}");
+    assert!(matches!(app.selected, Some(topotop_widgets::Subject::Process(..))), "{:?}", app.selected);
+    assert_eq!((find(&mut app, "cpu 3").0.as_str(), &app.selected), ("CPU 3", &Some(topotop_widgets::Subject::Cpu(3))));
+    assert!(find(&mut app, "NIC-01").0.starts_with("NIC-01") && app.filter == "NIC-01");
+    let picture = |app: &mut App| crate::export::picture(app, 80, 24).buffer;
+    press(&mut app, KeyCode::Char(':'));
+    type_in(&mut app, "no such thing at all");
+    let open = picture(&mut app);
+    press(&mut app, KeyCode::Esc);
+    assert!(open != picture(&mut app) && app.modal == Modal::None);
+}
+
+#[test]
 fn jumps_understand_times() {
     let mut app = app();
     let stamp = app.newest.frame.stamp;

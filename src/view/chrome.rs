@@ -196,6 +196,7 @@ fn prompt(app: &App) -> Option<(String, Role)> {
             let prompt = chrome::PromptMark { text: typed };
             Some((format!(" {prompt}"), Role::Key))
         }
+        (Modal::Palette(palette), _) => Some((format!(" :{}_", palette.typed), Role::Key)),
         (Modal::Search(typed), _) => Some((format!(" {}", chrome::PromptSearch { text: typed }), Role::Key)),
         (Modal::Jump(typed), _) => {
             let prompt = if app.playback.is_some() {

@@ -50,6 +50,7 @@ pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
     match (&app.modal, &app.fixing) {
         (Modal::Help(list), _) => show(app, (&help::TITLE, &help::SEARCH), list, &keys(app), area, buf),
         (Modal::Pick(picker), _) => super::picker::draw(app, picker, &app.columns, area, buf),
+        (Modal::Palette(palette), _) => super::palette::draw(app, palette, area, buf),
         (Modal::Fix, Some(dialog)) => fix::draw(&now(app), dialog, &fix_keys(app), area, buf),
         _ => {}
     }
