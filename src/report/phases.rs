@@ -161,7 +161,7 @@ mod tests {
     fn a_change_of_the_answer_belongs_to_the_mark_before_it() {
         let kinds = [(68, Some(ResourceKind::IoThrottle)), (52, None)];
         let alone = of(&kinds, &[]);
-        assert_eq!((alone.len(), alone[0].last, alone[0].compared, alone[1].first), (2, 67, 56, 68));
+        assert_eq!((alone.len(), alone[0].last, alone[0].compared, alone[1].first), (2, 67, 55, 68));
         let marked = of(&kinds, &[(60, "lifted")]);
         assert_eq!((marked.len(), marked[0].last, marked[0].compared), (2, 59, 59));
         assert_eq!((marked[1].cause.as_str(), &marked[1].key), ("lifted", &Key::Calm));
