@@ -126,7 +126,7 @@ fn dashboard(uid: &str, title: &str, of_one: bool, rows: &Rows) -> Value {
     if of_one {
         let query = "label_values(topotop_build_info, instance)";
         variables.push(json!({"name": "instance", "label": "Host", "type": "query",
-            "datasource": {"type": "prometheus", "uid": SOURCE}, "definition": query,
+            "datasource": {"type": "prometheus", "uid": SOURCE},
             "query": {"query": query, "refId": "instance"}, "hide": 0, "includeAll": false, "multi": false, "refresh": 2,
             "regex": "", "sort": 1, "options": [], "current": {}}));
     }
