@@ -255,8 +255,8 @@ def part_attack(place):
         while time.time() < end:
             try:
                 page = get(url)
-                stamps.add(float(re.search(r"sample_timestamp_seconds (\S+)", page)[1]))
-                taken.append(float(re.search(r"sample_duration_seconds (\S+)", page)[1]) * 1e3)
+                stamps.add(float(re.search(r"(?m)^topotop_sample_timestamp_seconds (\S+)", page)[1]))
+                taken.append(float(re.search(r"(?m)^topotop_sample_duration_seconds (\S+)", page)[1]) * 1e3)
             except OSError:
                 taken.append(float("nan"))
             time.sleep(0.2)
