@@ -181,14 +181,17 @@ fn hostile_roots() {
 #[ignore = "make attack"]
 fn signals_at_all_sizes() {
     const SIGNALS: [&str; 10] = ["TERM", "HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "SEGV", "ABRT", "BUS"];
-    // The emulator of the tests has no screens of one column.
-    const SIZES: [(u16, u16); 6] = [(2, 1), (8, 3), (80, 24), (120, 40), (500, 12), (20, 300)];
+    const SIZES: [(u16, u16); 10] =
+        [(0, 0), (1, 1), (1, 50), (2, 1), (8, 3), (80, 24), (120, 40), (500, 12), (20, 300), (5000, 3)];
     repeat("signals at all sizes", |chance| {
-        let mut session = Session::topotop(&["--no-hwloc", "--interval", "100ms"], SIZES[chance.below(SIZES.len())]);
+        // The emulator of the tests keeps its size: it has no screens of one row or column.
+        let mut session = Session::topotop(&["--no-hwloc", "--interval", "100ms"], (120, 40));
+        let mut size = || SIZES[chance.below(SIZES.len())];
+        let (first, second) = (size(), size());
+        session.claim(first.0, first.1);
         session.entered();
         std::thread::sleep(Duration::from_millis(chance.below(400) as u64));
-        let (width, height) = SIZES[chance.below(SIZES.len())];
-        session.resize(width, height);
+        session.claim(second.0, second.1);
         session.keys(["", "?", "7", "/x", "R"][chance.below(4)]);
         session.signal(SIGNALS[chance.below(SIGNALS.len())]);
         session.ends();
