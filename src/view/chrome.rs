@@ -10,6 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::{Frame, Topology};
 use topotop_model::locale::chrome;
+use topotop_model::locale::screen::processes;
 use topotop_widgets::{Charset, Role, parts};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -254,6 +255,10 @@ fn hints(app: &App) -> Vec<(String, String)> {
         hints.extend(
             own.filter_map(|&(action, word)| Some((key(crate::action::Command::Panel(action))?, word.to_string()))),
         );
+    }
+    let on_processes = app.panels.get(app.screen).is_some_and(|panel| panel.id() == "processes");
+    if let Some(key) = key(crate::action::Command::Actions).filter(|_| on_processes) {
+        hints.push((key, processes::HINT_ACTIONS.to_string()));
     }
     for row in TABLE.iter().filter(|row| !row.hint.is_empty()) {
         let word = match row.command {

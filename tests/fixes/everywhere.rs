@@ -46,7 +46,11 @@ pub(crate) fn offered(made: &Made, recording: &str, state: &Path) -> Result<Stri
 #[test]
 fn every_fix_that_writes_has_a_finding() {
     let there: BTreeSet<_> = made::ALL.iter().map(|made| made.fix).collect();
-    let wanted: BTreeSet<_> = topotop_model::fix::ALL.iter().filter(|fix| fix.executable).map(|fix| fix.id).collect();
+    // Actions on a row answer no finding.
+    let answers =
+        |fix: &&&topotop_model::fix::Fix| fix.answers.iter().any(|rule| rule.0 != topotop_model::fix::row::ID);
+    let all = topotop_model::fix::ALL.iter().filter(|fix| fix.executable);
+    let wanted: BTreeSet<_> = all.filter(answers).map(|fix| fix.id).collect();
     assert_eq!(there, wanted);
     let dir = tempfile::tempdir().expect("a directory");
     let mut wrong = Vec::new();
