@@ -7,6 +7,7 @@ mod text;
 pub(crate) use text::{File, capture_nics, capture_space, space_path};
 
 pub use crate::sys::ethtool::{Channels, Driver};
+pub use crate::sys::qdisc::Qdisc;
 
 use crate::Root;
 use std::ffi::OsStr;
@@ -57,6 +58,11 @@ pub trait Live: Send + Sync + std::fmt::Debug {
         Err(Reason::NotSupported)
     }
 
+    /// What shapes the packets of interfaces.
+    fn shapers(&self) -> Result<Vec<Qdisc>, Reason> {
+        Err(Reason::NotSupported)
+    }
+
     /// The node that each page of another process is on: negative where it is not resident.
     fn page_nodes(&self, _pid: u32, _addresses: &[u64]) -> Result<Vec<i32>, Reason> {
         Err(Reason::NotSupported)
@@ -95,6 +101,10 @@ impl Live for Kernel {
 
     fn statistics(&self, nic: &str) -> Result<Vec<(String, u64)>, Reason> {
         crate::sys::ethtool::statistics(nic)
+    }
+
+    fn shapers(&self) -> Result<Vec<Qdisc>, Reason> {
+        crate::sys::qdisc::shapers()
     }
 
     fn page_nodes(&self, pid: u32, addresses: &[u64]) -> Result<Vec<i32>, Reason> {
@@ -136,6 +146,10 @@ impl Live for Captured {
 
     fn statistics(&self, nic: &str) -> Result<Vec<(String, u64)>, Reason> {
         Ok(text::parse_statistics(&self.read(text::nic_path(nic, "statistics"))?))
+    }
+
+    fn shapers(&self) -> Result<Vec<Qdisc>, Reason> {
+        Ok(crate::sys::qdisc::parse(&self.read(text::SHAPERS.to_owned())?))
     }
 
     fn space(&self, mount: &str) -> Result<Space, Reason> {

@@ -50,6 +50,8 @@ pub(crate) struct NicCollector {
     in_sysfs: Vec<String>,
     /// Interfaces whose drivers count by queue.
     counting: Vec<String>,
+    /// True where packets of some interface are shaped.
+    shaped: bool,
     named: usize,
     missed: HashMap<String, Option<[Kept; 2]>>,
     gaps: Gaps,
@@ -129,6 +131,7 @@ impl NicCollector {
             self.gaps.clone_from(&answer.gaps);
             self.in_sysfs = nics.iter().map(|nic| nic.name.clone()).collect();
             self.counting = answer.statistics.iter().map(|(name, _)| name.clone()).collect();
+            self.shaped = answer.shapers.as_ref().is_some_and(|shapers| !shapers.is_empty());
             self.queues.learn(nics);
             let physical: BTreeSet<&str> =
                 nics.iter().filter(|nic| nic.kind == "physical").map(|nic| nic.name.as_str()).collect();
@@ -221,10 +224,10 @@ impl NicCollector {
         let job = if due {
             let names = table.rows().iter().filter_map(|slot| table.name.get(slot));
             Job::Everything(names.map(ToString::to_string).collect())
-        } else if self.counting.is_empty() || idle {
+        } else if self.counting.is_empty() && !self.shaped || idle {
             return;
         } else {
-            Job::Statistics(self.counting.clone())
+            Job::Counters(self.counting.clone(), self.shaped)
         };
         if worker.submit(job) {
             (self.submitted_ns, self.packets) = (cx.now_ns, packets(table));

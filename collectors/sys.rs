@@ -9,6 +9,7 @@ pub mod inherited;
 pub mod ioprio;
 pub mod netlink;
 pub mod pages;
+pub mod qdisc;
 
 /// The errno of the system call that has just failed on this thread.
 fn last_errno() -> rustix::io::Errno {

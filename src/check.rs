@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_collectors::Root;
 use topotop_model::bottleneck::limiting_machine;
-use topotop_model::locale::check as text;
+use topotop_model::locale::{check as text, in_english};
 use topotop_model::rules::Severity;
 use watch::{Seen, Watch};
 
@@ -112,7 +112,7 @@ fn one(seen: &Seen, args: &CheckArgs, out: &mut impl Write) -> std::io::Result<(
     match args.format.as_str() {
         "text" => report::people(seen, out),
         "junit" => junit::suite(seen, args.fail_on.severity(), out),
-        format => report::summary(seen, format == "json", out),
+        format => in_english(|| report::summary(seen, format == "json", out)),
     }
 }
 
@@ -143,7 +143,11 @@ fn recordings(config: &Config, args: &CheckArgs, plan: &Plan, out: &mut impl Wri
         }
         let answers: Vec<_> = all.iter().map(|seen| seen.tally.last().clone()).collect();
         let machine = limiting_machine(&answers).map(|(machine, _)| machine);
-        written(report::limiting(machine.and_then(|machine| all.get(machine)), &args.format, out))?;
+        let machine = machine.and_then(|machine| all.get(machine));
+        written(match args.format.as_str() {
+            "text" => report::limiting_text(machine, out),
+            _ => in_english(|| report::limiting(machine, out)),
+        })?;
     }
     Ok(all)
 }

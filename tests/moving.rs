@@ -5,6 +5,7 @@
 //! takes no longer than reading it.
 
 mod demo;
+mod answers;
 mod devices;
 mod disks;
 mod machine;

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use topotop_model::tables::{disks::Mounts, nics::Nics};
 use topotop_model::{Reason, Table};
 
+/// Where the shapers of interfaces are.
+pub(super) const SHAPERS: &str = "topotop/qdiscs";
+
 /// Where a file of an interface is.
 pub(super) fn nic_path(nic: &str, kind: &str) -> String {
     format!("topotop/nic/{nic}/{kind}")
@@ -43,6 +46,10 @@ pub(crate) fn capture_nics(live: &dyn Live, table: &Nics) -> Vec<File> {
         add(nic, "indirection", live.indirection(nic).ok().map(|table| print_indirection(&table)));
         let statistics = live.statistics(nic).ok();
         add(nic, "statistics", statistics.map(|list| print_statistics(&list)));
+    }
+    let shapers = live.shapers().unwrap_or_default();
+    if !shapers.is_empty() {
+        files.push((SHAPERS.into(), crate::sys::qdisc::print(&shapers).into_bytes()));
     }
     files
 }

@@ -5,7 +5,7 @@ use super::queues::{self, Queue};
 use super::statistics::{self, Statistics};
 use crate::Root;
 use crate::files::{Files, note, parse_list};
-use crate::live::{Channels, Live};
+use crate::live::{Channels, Live, Qdisc};
 use crate::parse::{number, signed, text};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use topotop_model::{Gaps, IdSet, Known, Reason};
 pub(super) enum Job {
     /// Everything, of every interface: those of sysfs and these, which /proc/net/dev has.
     Everything(Vec<String>),
-    /// The drivers' own counters of these.
-    Statistics(Vec<String>),
+    /// The drivers' own counters of these, and shapers where there are any.
+    Counters(Vec<String>, bool),
 }
 
 /// What was seen.
@@ -32,6 +32,8 @@ pub(super) struct Answer {
     pub(super) nics: Option<Vec<Nic>>,
     /// The drivers' counters by interface.
     pub(super) statistics: Vec<(String, Statistics)>,
+    /// What shapes interfaces; none where it was not requested or the kernel does not tell.
+    pub(super) shapers: Option<Vec<Qdisc>>,
     /// What could not be read, when everything was requested.
     pub(super) gaps: Gaps,
 }
@@ -81,8 +83,12 @@ impl Asker {
         let started = clock_gettime(ClockId::ThreadCPUTime);
         let mut answer = Answer { at_ns: self.root.monotonic_ns(), ..Answer::default() };
         let names = match job {
-            Job::Statistics(names) => names,
+            Job::Counters(names, shaped) => {
+                answer.shapers = shaped.then(|| self.live.shapers().ok()).flatten();
+                names
+            }
             Job::Everything(names) => {
+                answer.shapers = self.live.shapers().ok();
                 let nics = self.everything(names, &mut answer.gaps);
                 let names = nics.iter().filter(|nic| counts(nic)).map(|nic| nic.name.clone()).collect();
                 answer.nics = Some(nics);

@@ -8,6 +8,14 @@ use topotop_model::text::words;
 /// The highest queue number that is believed.
 const MAX_QUEUE: u64 = 4095;
 
+/// Amazon's counters of packets that were held back or dropped because the instance has used its allowance.
+const ALLOWANCES: [&str; 4] = [
+    "bw_in_allowance_exceeded",
+    "bw_out_allowance_exceeded",
+    "pps_allowance_exceeded",
+    "conntrack_allowance_exceeded",
+];
+
 /// Counters of one queue and direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
@@ -27,8 +35,8 @@ pub(super) struct Counters {
 pub(super) struct Statistics {
     /// Counters by direction (true sends) and number.
     pub(super) queues: BTreeMap<(bool, u32), Counters>,
-    /// Sum of the counters of exceeded cloud allowances; none where the driver has none.
-    pub(super) allowance_exceeded: Option<u64>,
+    /// Counters of exceeded cloud allowances, where the driver has them: bandwidth in and out, packets, connections.
+    pub(super) allowances: [Option<u64>; 4],
 }
 
 /// Sorts a driver's counters.
@@ -38,8 +46,8 @@ pub(super) fn sort(list: &[(String, u64)]) -> Statistics {
     let mut section = None;
     for (name, value) in list {
         let name = name.trim();
-        if name.ends_with("_allowance_exceeded") {
-            all.allowance_exceeded = Some(all.allowance_exceeded.unwrap_or(0).saturating_add(*value));
+        if let Some(cell) = ALLOWANCES.iter().position(|known| *known == name).and_then(|at| all.allowances.get_mut(at)) {
+            *cell = Some(*value);
         } else if let Some(direction) = name.strip_suffix(" Queue#") {
             section = Some((direction.eq_ignore_ascii_case("tx"), *value)).filter(|(_, queue)| *queue <= MAX_QUEUE);
         } else if let Some(found) = understand(name, section) {
@@ -239,12 +247,13 @@ mod tests {
             ("  bcast pkts tx", 1),
             ("Rx Queue#", 2),
             ("  ucast bytes rx", 800),
+            ("linklocal_allowance_exceeded", 9),
             ("bw_in_allowance_exceeded", 3),
             ("pps_allowance_exceeded", 4),
         ]));
         assert_eq!(all.queues.get(&(true, 0)).and_then(|counters| counters.packets), Some(6));
         assert_eq!(all.queues.get(&(false, 2)).and_then(|counters| counters.bytes), Some(800));
-        assert_eq!(all.allowance_exceeded, Some(7));
+        assert_eq!(all.allowances, [Some(3), None, Some(4), None]);
     }
 
     proptest! {

@@ -5,11 +5,11 @@ use super::dev::COLUMNS;
 use super::queues::Queue;
 use super::statistics::{Counters, Statistics};
 use crate::files::put;
-use crate::live::Channels;
+use crate::live::{Channels, Qdisc};
 use std::collections::HashMap;
 use std::sync::Arc;
 use topotop_model::tables::nics::Nics;
-use topotop_model::{Draft, IdSet, Known, Num, Sets, Slots, Text};
+use topotop_model::{Draft, IdSet, Known, Num, Sets, Slots, Table as _, Text};
 
 /// Numbers of /proc/net/dev.
 pub(super) fn counters(table: &mut Nics, slot: usize, values: &[Option<u64>; COLUMNS]) {
@@ -34,7 +34,13 @@ pub(super) fn answer(answer: Answer, dev: bool, slots: &Slots<String>, draft: &m
     let table = draft.nics.data_mut();
     for (name, statistics) in &answer.statistics {
         if let Some(slot) = slots.find(name) {
-            table.allowance_exceeded.set_or_clear(slot, statistics.allowance_exceeded);
+            let allowances = statistics.allowances;
+            table.allowance_exceeded.set_or_clear(slot, allowances.iter().flatten().copied().reduce(u64::wrapping_add));
+            let [rx, tx, packets, connections] = allowances;
+            table.allowance_rx.set_or_clear(slot, rx);
+            table.allowance_tx.set_or_clear(slot, tx);
+            table.allowance_packets.set_or_clear(slot, packets);
+            table.allowance_connections.set_or_clear(slot, connections);
         }
     }
     for nic in answer.nics.into_iter().flatten() {
@@ -43,6 +49,22 @@ pub(super) fn answer(answer: Answer, dev: bool, slots: &Slots<String>, draft: &m
             counters(table, slot, values);
         }
         facts(table, slot, nic);
+    }
+    if let Some(all) = &answer.shapers {
+        shapers(table, all);
+    }
+}
+
+/// What shapes interfaces; those without are cleared.
+fn shapers(table: &mut Nics, all: &[Qdisc]) {
+    for slot in table.rows().iter().collect::<Vec<_>>() {
+        let index = table.ifindex.value(slot);
+        let qdisc = all.iter().find(|qdisc| Some(qdisc.ifindex) == index);
+        put_text(&mut table.shaper, slot, qdisc.map(|qdisc| qdisc.kind.as_str()));
+        table.shaper_rate.set_or_clear(slot, qdisc.and_then(|qdisc| qdisc.rate));
+        table.shaper_backlog.set_or_clear(slot, qdisc.map(|qdisc| qdisc.backlog));
+        table.shaper_overlimits.set_or_clear(slot, qdisc.map(|qdisc| qdisc.overlimits));
+        table.shaper_drops.set_or_clear(slot, qdisc.map(|qdisc| qdisc.drops));
     }
 }
 

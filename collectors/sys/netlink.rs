@@ -125,9 +125,9 @@ pub fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// A socket for a family of netlink, with a limit on waiting for replies.
-pub fn open(protocol: Protocol, patience: Option<Duration>) -> Result<OwnedFd, Errno> {
-    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(protocol))?;
+/// A socket for a family of netlink, none for routes, with a limit on waiting for replies.
+pub fn open(protocol: impl Into<Option<Protocol>>, patience: Option<Duration>) -> Result<OwnedFd, Errno> {
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol.into())?;
     set_socket_timeout(&socket, Timeout::Recv, patience)?;
     Ok(socket)
 }

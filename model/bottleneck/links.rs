@@ -10,11 +10,19 @@ use std::sync::Arc;
 
 /// Packets per second from which on a link of unknown capacity could be what limits.
 const PACKETS: f64 = 1000.0;
+/// Packets per second above an allowance, or held back, that matter.
+const EXCEEDED: f64 = 1.0;
+/// Share of a shaper's rate at which it is full, and still is: it counts headers that interfaces do not.
+const SHAPED: f64 = 0.90;
+const SHAPED_LEAVES: f64 = 0.80;
 
 pub(super) fn nic(inputs: &Inputs<'_>, kind: ResourceKind) -> Vec<Member> {
     let frame = inputs.frame;
     let up = || frame.nics.iter().filter(|nic| parts::is_physical(nic) && nic.carrier != Known::Value(false));
-    let members: Vec<Member> = up().filter_map(|nic| one(nic, kind)).collect();
+    let shaped = |nic: &&Nic| kind == ResourceKind::NicOut && is_shaped(nic);
+    let shapers = frame.nics.iter().filter(shaped).filter_map(shaper);
+    let members: Vec<Member> =
+        up().filter(|nic| !shaped(nic)).filter_map(|nic| one(nic, kind)).chain(shapers).collect();
     if !members.is_empty() {
         return members;
     }
@@ -44,16 +52,70 @@ fn one(nic: &Nic, kind: ResourceKind) -> Option<Member> {
     let rates = rates(nic, kind);
     let bytes = rates.bytes_per_second?;
     let about = |member: Member| member.about(Subject::Nic(Arc::clone(&nic.name)), &nic.name);
-    let Some(capacity) = positive(&nic.capacity_mbps).map(|mbps| mbps * 1e6 / 8.0) else {
-        let member = Member::unknown(kind, note::CAPACITY_UNKNOWN, carries(rates));
-        return Some(about(member).of(Some(bytes), None, "bytes/s"));
+    let capacity = positive(&nic.capacity_mbps).map(|mbps| mbps * 1e6 / 8.0);
+    let mut member = match capacity {
+        Some(capacity) => Member::measured(kind, bytes / capacity),
+        // What counts the packets that it holds back would tell.
+        None if allowance(nic, kind).is_some() => Member::absent(kind, note::CAPACITY_UNKNOWN),
+        None => {
+            let member = Member::unknown(kind, note::CAPACITY_UNKNOWN, carries(rates));
+            return Some(about(member).of(Some(bytes), None, "bytes/s"));
+        }
     };
-    let mut member = about(Member::measured(kind, bytes / capacity)).of(Some(bytes), Some(capacity), "bytes/s");
     // A full wire is waited for by whoever sends, here or at the other end.
-    member.alone = true;
-    member.proxy = true;
+    (member.alone, member.proxy) = (true, true);
+    let member = about(member).of(Some(bytes), capacity, "bytes/s");
     let drops = rates.drops_per_second.unwrap_or(0.0);
-    Some(member.waits(Some(0.0), 1.0, Waits { what: "drops", value: drops, unit: "1/s" }))
+    let exceeded = allowance(nic, kind).unwrap_or(0.0);
+    if exceeded < EXCEEDED {
+        return Some(member.waits(Some(0.0), 1.0, Waits { what: "drops", value: drops, unit: "1/s" }));
+    }
+    let packets = rates.packets_per_second.unwrap_or(0.0);
+    let mut member = member.note(note::ALLOWANCE_EXCEEDED);
+    (member.enters, member.stays) = (true, true);
+    let waits = Waits { what: "allowance_exceeded", value: exceeded, unit: "1/s" };
+    Some(member.waits(Some(exceeded / (exceeded + packets)), 1.0, waits))
+}
+
+/// Packets per second above the cloud's allowance in a direction; none where the driver does not count them. Of an
+/// allowance of packets the direction with more of them has used more.
+fn allowance(nic: &Nic, kind: ResourceKind) -> Option<f64> {
+    let (own, other) = (rates(nic, kind), if kind == ResourceKind::NicIn { &nic.tx } else { &nic.rx });
+    let bytes =
+        if kind == ResourceKind::NicIn { nic.allowance_rx_per_second } else { nic.allowance_tx_per_second };
+    let is_busier = own.packets_per_second >= other.packets_per_second;
+    let packets = nic.allowance_packets_per_second.map(|packets| if is_busier { packets } else { 0.0 });
+    bytes.zip(packets).map(|(bytes, packets)| bytes + packets).or(bytes).or(packets)
+}
+
+/// True for a link whose packets are held back to keep a rate: by a shaper with one, or one that holds back just now.
+fn is_shaped(nic: &Nic) -> bool {
+    !nic.shaper.is_empty() && (nic.shaper_bytes_per_second.is_some() || held_back(nic) > 0.0)
+}
+
+fn held_back(nic: &Nic) -> f64 {
+    nic.shaper_overlimits_per_second.unwrap_or(0.0) + nic.shaper_drops_per_second.unwrap_or(0.0)
+}
+
+/// A link that sends no more than its shaper lets through.
+fn shaper(nic: &Nic) -> Option<Member> {
+    let bytes = nic.tx.bytes_per_second?;
+    let wire = positive(&nic.capacity_mbps).filter(|_| parts::is_physical(nic)).map(|mbps| mbps * 1e6 / 8.0);
+    let rate = nic.shaper_bytes_per_second.map(|rate| rate as f64);
+    let capacity = rate.into_iter().chain(wire).reduce(f64::min);
+    let mut member = match rate.and(capacity) {
+        Some(capacity) => Member::between(ResourceKind::NicOut, bytes / capacity, SHAPED, SHAPED_LEAVES),
+        None => Member::absent(ResourceKind::NicOut, note::CAPACITY_UNKNOWN),
+    };
+    let backlog = nic.shaper_backlog_bytes.unwrap_or(0) as f64;
+    let holds = backlog > 0.0 || held_back(nic) >= EXCEEDED;
+    // A shaper of classes holds one back while others have room: only packets that keep waiting say that it is short.
+    let classes = rate.is_none() && backlog > 0.0 && held_back(nic) >= EXCEEDED;
+    (member.enters, member.stays) = (member.enters && holds || classes, member.stays && holds || classes);
+    (member.alone, member.proxy) = (true, rate.is_none());
+    let member = member.about(Subject::Nic(Arc::clone(&nic.name)), &nic.name).of(Some(bytes), capacity, "bytes/s");
+    let member = if rate.is_some() || member.enters { member.note(note::SHAPED) } else { member };
+    Some(member.waits(Some(0.0), 1.0, Waits { what: "backlog", value: backlog, unit: "bytes" }))
 }
 
 /// The value, if it is known and positive.

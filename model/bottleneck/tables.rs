@@ -4,7 +4,7 @@ use super::member_names::group_name;
 use super::resource::{Member, Waits};
 use super::{Inputs, ResourceKind};
 use crate::Known;
-use crate::frame::Process;
+use crate::frame::{Nic, Process};
 use crate::locale::resource::note;
 use crate::rules::Subject;
 use std::sync::Arc;
@@ -16,15 +16,26 @@ const FILES_DEMAND: f64 = 0.5;
 
 pub(super) fn conntrack(inputs: &Inputs<'_>) -> Vec<Member> {
     let tables = &inputs.frame.kernel_tables;
+    let clouds = inputs.frame.nics.iter().filter_map(tracked_by_cloud);
     let Some(mut member) = against(ResourceKind::Conntrack, tables.conntrack, tables.conntrack_limit) else {
-        return vec![Member::absent(ResourceKind::Conntrack, note::NO_CONNTRACK)];
+        return clouds.chain([Member::absent(ResourceKind::Conntrack, note::NO_CONNTRACK)]).collect();
     };
     let lost = inputs.frame.net_namespaces.iter().filter_map(|namespace| namespace.conntrack_drops_per_second);
     let lost = lost.reduce(|sum, lost| sum + lost);
     // A full table whose drops nobody counted may turn connections away.
     member.suspect = true;
     let wait = lost.map(|lost| if lost > 0.0 { 1.0 } else { 0.0 });
-    vec![member.waits(wait, 1.0, Waits { what: "drops", value: lost.unwrap_or(0.0), unit: "1/s" })]
+    let member = member.waits(wait, 1.0, Waits { what: "drops", value: lost.unwrap_or(0.0), unit: "1/s" });
+    clouds.chain([member]).collect()
+}
+
+/// Connections that a cloud tracks outside the machine, where it turns some away.
+fn tracked_by_cloud(nic: &Nic) -> Option<Member> {
+    let exceeded = nic.allowance_connections_per_second.filter(|exceeded| *exceeded > 0.0)?;
+    let mut member = Member::absent(ResourceKind::Conntrack, note::ALLOWANCE_EXCEEDED);
+    (member.enters, member.stays, member.alone, member.proxy) = (exceeded >= 1.0, true, true, true);
+    let waits = Waits { what: "allowance_exceeded", value: exceeded, unit: "1/s" };
+    Some(member.about(Subject::Nic(Arc::clone(&nic.name)), &nic.name).waits(Some(1.0), 1.0, waits))
 }
 
 pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {

@@ -3,6 +3,7 @@
 use super::{OrNull, absent, safe};
 use crate::bottleneck::{self, Confidence, Outcome, ResourceKind, Resources, Verdict};
 use crate::frame::WaitClass;
+use crate::locale::in_english;
 use crate::rules::RuleId;
 use crate::waiting;
 use serde::Serialize;
@@ -105,6 +106,10 @@ pub(super) struct Next {
 pub struct Waiting {
     /// All of it in a sentence.
     sentence: String,
+    /// The same for people, in their language.
+    #[serde_with(skip_apply)]
+    #[serde(skip)]
+    shown: String,
     pid: u32,
     comm: String,
     class: WaitClass,
@@ -118,9 +123,9 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// The sentence.
-    pub fn sentence(&self) -> &str {
-        &self.sentence
+    /// The sentence for people.
+    pub fn shown(&self) -> &str {
+        &self.shown
     }
 }
 
@@ -128,7 +133,8 @@ impl From<waiting::Waiting<'_>> for Waiting {
     fn from(waiting: waiting::Waiting<'_>) -> Self {
         let requests = waiting.one_by_one();
         Self {
-            sentence: safe(waiting.sentence()),
+            sentence: safe(in_english(|| waiting.sentence())),
+            shown: safe(waiting.sentence()),
             pid: waiting.process.pid,
             comm: safe(&waiting.process.comm),
             class: waiting.wait.class,

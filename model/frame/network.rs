@@ -195,6 +195,24 @@ pub struct Nic {
     pub rx_fifo_per_second: Option<f64>,
     /// Times that the driver counted a cloud's allowance as exceeded, per second.
     pub allowance_exceeded_per_second: Option<f64>,
+    /// The same for the bytes received.
+    pub allowance_rx_per_second: Option<f64>,
+    /// Of the bytes sent.
+    pub allowance_tx_per_second: Option<f64>,
+    /// Of packets.
+    pub allowance_packets_per_second: Option<f64>,
+    /// Of tracked connections.
+    pub allowance_connections_per_second: Option<f64>,
+    /// What shapes the packets that it sends: `tbf`, `htb`, `netem`; empty without.
+    pub shaper: Arc<str>,
+    /// Bytes per second that this lets through; none where each of its classes has its own rate.
+    pub shaper_bytes_per_second: Option<u64>,
+    /// Bytes that wait in it.
+    pub shaper_backlog_bytes: Option<u64>,
+    /// Times that it held a packet back, per second.
+    pub shaper_overlimits_per_second: Option<f64>,
+    /// Packets that it dropped, per second.
+    pub shaper_drops_per_second: Option<f64>,
     /// Entries of the RSS indirection table by receive queue; empty where there is none or it is unread.
     #[serde_with(skip_apply)]
     #[serde(with = "ById::<u64>", skip_serializing_if = "Vec::is_empty")]

@@ -89,6 +89,24 @@ table! {
         vfs: Num = 41 (Fact, Count, "sys/class/net/*/device/sriov_numvfs"),
         /// The port of its device that it stands for: `p0`, `pf0vf3`; empty where it has no name.
         port: Text = 42 (Fact, None, "sys/class/net/*/phys_port_name"),
+        /// The queueing discipline that shapes what it sends: `tbf`, `htb`, `netem`; none without.
+        shaper: Text = 43 (Fact, None, "RTM_GETQDISC"),
+        /// Bytes per second that this lets through; none where each of its classes has its own rate.
+        shaper_rate: Num = 44 (Fact, Bytes, "RTM_GETQDISC"),
+        /// Bytes that wait in it.
+        shaper_backlog: Num = 45 (Gauge, Bytes, "RTM_GETQDISC"),
+        /// Times that it held a packet back.
+        shaper_overlimits: Num = 46 (Counter, Count, "RTM_GETQDISC"),
+        /// Packets that it dropped.
+        shaper_drops: Num = 47 (Counter, Count, "RTM_GETQDISC"),
+        /// Packets above a cloud's allowance: bytes received.
+        allowance_rx: Num = 48 (Counter, Count, "ETHTOOL_GSTATS"),
+        /// The same: bytes sent.
+        allowance_tx: Num = 49 (Counter, Count, "ETHTOOL_GSTATS"),
+        /// The same: packets in both directions.
+        allowance_packets: Num = 50 (Counter, Count, "ETHTOOL_GSTATS"),
+        /// The same: tracked connections.
+        allowance_connections: Num = 51 (Counter, Count, "ETHTOOL_GSTATS"),
     }
 }
 

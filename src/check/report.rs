@@ -23,14 +23,16 @@ pub(super) fn not_checked(judgement: &Judgement) -> impl Iterator<Item = (&'stat
     })
 }
 
-/// Over several recordings of one test, the machine that limits.
-pub(super) fn limiting(machine: Option<&Seen>, format: &str, out: &mut impl Write) -> io::Result<()> {
-    if format != "text" {
-        let machine = machine
-            .map(|seen| Limiting { recording: printable(&seen.name).into_owned(), bottleneck: bottleneck(seen) });
-        serde_json::to_writer(&mut *out, &LimitingMachine { bottleneck: machine })?;
-        return out.write_all(b"\n");
-    }
+/// Over several recordings of one test, the machine that limits: a line of JSON.
+pub(super) fn limiting(machine: Option<&Seen>, out: &mut impl Write) -> io::Result<()> {
+    let machine =
+        machine.map(|seen| Limiting { recording: printable(&seen.name).into_owned(), bottleneck: bottleneck(seen) });
+    serde_json::to_writer(&mut *out, &LimitingMachine { bottleneck: machine })?;
+    out.write_all(b"\n")
+}
+
+/// The same for people.
+pub(super) fn limiting_text(machine: Option<&Seen>, out: &mut impl Write) -> io::Result<()> {
     match machine {
         None => writeln!(out, "\n{}", text::NO_BOTTLENECK_ANYWHERE),
         Some(seen) => {
@@ -50,7 +52,7 @@ fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let last = seen.tally.last();
     writeln!(out, "{}", printable(&last.line()))?;
     if let Some(waiting) = &seen.waiting {
-        writeln!(out, "  {}", waiting.sentence())?;
+        writeln!(out, "  {}", waiting.shown())?;
     }
     if seen.is_too_short() {
         let time = format!("{}s", SAMPLES + 2);

@@ -5,9 +5,14 @@ use super::machine::{Machine, Packets, Ticks};
 use super::work::{Group, Process, Thread};
 use super::{Case, hold};
 
+const NOTHING: (&str, &str) = ("/bottleneck/verdict", "not_saturated");
+const VERDICT_IDLE: (&str, &str) = ("/bottleneck/verdict", "idle");
+const FULL_CPUS: &[(&str, &str)] = &[("/bottleneck/verdict", "limited"), ("/bottleneck/resource", "cpus")];
+
 const CASES: &[Case] = &[
-    Case { name: "idle", silent: &[""], ..Case::QUIET },
-    Case { name: "even load on all CPUs", machine: even, ..Case::QUIET },
+    Case { name: "idle", machine: Machine::calm, silent: &[""], says: &[VERDICT_IDLE], ..Case::QUIET },
+    Case { name: "even load on all CPUs", machine: even, says: FULL_CPUS, ..Case::QUIET },
+    Case { name: "a compilation by as many jobs as CPUs", machine: compilation, says: FULL_CPUS, ..Case::QUIET },
     Case {
         name: "page cache at a limit that nobody feels",
         machine: full_of_cache,
@@ -24,10 +29,23 @@ const CASES: &[Case] = &[
         name: "100k IOPS on a fast drive",
         machine: fast_drive,
         silent: &["IO-01", "IO-02", "IO-05"],
+        says: &[NOTHING],
         ..Case::QUIET
     },
-    Case { name: "an even card with 16 queues", machine: even_card, silent: &["IRQ", "NIC"], ..Case::QUIET },
-    Case { name: "8 nodes evenly used", machine: eight_nodes, silent: &["NUMA", "CPU"], ..Case::QUIET },
+    Case {
+        name: "an even card with 16 queues",
+        machine: even_card,
+        silent: &["IRQ", "NIC"],
+        says: &[NOTHING],
+        ..Case::QUIET
+    },
+    Case {
+        name: "8 nodes evenly used",
+        machine: eight_nodes,
+        silent: &["NUMA", "CPU"],
+        says: &[NOTHING],
+        ..Case::QUIET
+    },
 ];
 
 #[test]
@@ -45,9 +63,20 @@ fn even() -> Machine {
     })
 }
 
+/// Eight compilers that wait for their CPU now and then, and read and write little.
+fn compilation() -> Machine {
+    let machine = Machine::small().every_cpu(Ticks { user: 88, system: 10, iowait: 1, ..Ticks::default() });
+    let machine = machine.pressure("cpu", 0.4, 0.0).with(|machine| machine.running = 10);
+    let machine = (0..10).fold(machine, |machine, number| {
+        let thread = Thread { comm: "cc1", cpu: number % 8, run: 0.78, wait: 0.2, affinity: None, state: 'R' };
+        machine.process(&Process { threads: vec![thread], ..Process::new(500 + number, "cc1") })
+    });
+    machine.disk(&Disk { writes: (80, 80 * 32_768, 0.4), flushes: (2, 1.0), busy_ms: 40, ..Disk::SATA })
+}
+
 /// A healthy drive, deep in parallel: 0.15 ms a read, fifteen of them at a time.
 fn fast_drive() -> Machine {
-    let machine = Machine::small().every_cpu(Ticks { user: 8, system: 22, softirq: 4, iowait: 10, ..Ticks::default() });
+    let machine = Machine::calm().every_cpu(Ticks { user: 8, system: 22, softirq: 4, iowait: 10, ..Ticks::default() });
     let machine = machine.pressure("io", 0.12, 0.02).with(|machine| machine.blocked = 1);
     let disk = Disk { reads: (100_000, 100_000 * 4096, 0.15), busy_ms: 1000, ..Disk::NVME };
     let worker = |cpu| Thread { comm: "fio", cpu, run: 0.3, wait: 0.01, affinity: None, state: 'D' };
@@ -57,11 +86,13 @@ fn fast_drive() -> Machine {
 
 /// Two queues for each of eight CPUs, each with the same load.
 fn even_card() -> Machine {
-    let machine = Machine::small().every_cpu(Ticks { user: 10, system: 10, softirq: 55, ..Ticks::default() });
+    let machine = Machine::calm().every_cpu(Ticks { user: 10, system: 10, softirq: 55, ..Ticks::default() });
+    let worker = |cpu| Thread { comm: "nginx", cpu, run: 0.15, wait: 0.01, affinity: None, state: 'S' };
+    let nginx = Process { threads: (0..8).map(worker).collect(), ..Process::new(500, "nginx") };
     let machine =
         (0..8).fold(machine, |machine, cpu| machine.packets(cpu, Packets { processed: 120_000, ..Packets::default() }));
     let cpus: Vec<u32> = (0..16).map(|queue| queue % 8).collect();
-    machine.nic(&Nic::new(&cpus, 60_000)).file("proc/900/comm", "irqbalance\n")
+    machine.process(&nginx).nic(&Nic::new(&cpus, 60_000)).file("proc/900/comm", "irqbalance\n")
 }
 
 /// An instance on each of eight nodes, bound to its CPUs and its memory.

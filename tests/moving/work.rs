@@ -98,6 +98,11 @@ impl Group {
 }
 
 impl Machine {
+    /// A machine with a process and a group that do nothing: what is read of those is known.
+    pub(crate) fn calm() -> Self {
+        Self::small().process(&Process::new(300, "sleepd")).group(&Group { path: "/app.slice", files: Vec::new() })
+    }
+
     /// A process.
     #[expect(clippy::too_many_lines, reason = "one file of /proc after another")]
     pub(crate) fn process(mut self, process: &Process) -> Self {

@@ -1,0 +1,80 @@
+//! What limits where hardware or a cloud that nobody here has says so.
+
+use super::devices::Nic;
+use super::machine::{Machine, Ticks};
+use super::{Case, hold};
+
+const CASES: &[Case] = &[
+    Case {
+        name: "a cloud's card above its allowance of bytes",
+        machine: || ena(&[("bw_in_allowance_exceeded", "{5~300}"), ("bw_out_allowance_exceeded", "{2~0}")]),
+        others: true,
+        says: &[
+            ("/bottleneck/verdict", "limited"),
+            ("/bottleneck/resource", "nic_in"),
+            ("/bottleneck/waits/what", "allowance_exceeded"),
+        ],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a cloud's card above its allowance of connections",
+        machine: || ena(&[("bw_in_allowance_exceeded", "5"), ("conntrack_allowance_exceeded", "{9~40}")]),
+        others: true,
+        says: &[("/bottleneck/verdict", "limited"), ("/bottleneck/resource", "conntrack")],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a cloud's card within its allowances",
+        machine: || ena(&[("bw_in_allowance_exceeded", "5"), ("bw_out_allowance_exceeded", "2")]),
+        others: true,
+        says: &[("/bottleneck/verdict", "not_saturated")],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a link that a class of a shaper keeps slow",
+        machine: || shaped("htb - 90000 {7~400} 0"),
+        says: &[("/bottleneck/verdict", "limited"), ("/bottleneck/resource", "nic_out")],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a link at the rate of its token bucket",
+        machine: || shaped("tbf 31500000 90000 {7~400} {3~2}"),
+        says: &[("/bottleneck/verdict", "limited"), ("/bottleneck/resource", "nic_out")],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a shaper with room",
+        machine: || shaped("tbf 125000000 0 {7~2} 0"),
+        says: &[("/bottleneck/verdict", "not_saturated")],
+        ..Case::QUIET
+    },
+];
+
+#[test]
+fn the_answer_names_it() {
+    hold(CASES);
+}
+
+/// 240 MB/s come in through a card whose speed nobody knows.
+fn ena(statistics: &[(&'static str, &'static str)]) -> Machine {
+    let cpus: Vec<u32> = (0..8).collect();
+    let nic = Nic {
+        driver: "ena",
+        speed: -1,
+        bytes: (240_000_000, 5_000_000),
+        statistics: statistics.to_vec(),
+        ..Nic::new(&cpus, 25_000)
+    };
+    working().nic(&nic)
+}
+
+/// 30 MB/s leave through a card that could take a hundred times that.
+fn shaped(qdisc: &str) -> Machine {
+    let cpus: Vec<u32> = (0..8).collect();
+    let nic = Nic { bytes: (1_000_000, 30_000_000), ..Nic::new(&cpus, 2_500) };
+    working().file("topotop/qdiscs", &format!("2 {qdisc}\n3 {qdisc}\n")).nic(&nic)
+}
+
+fn working() -> Machine {
+    Machine::calm().every_cpu(Ticks { user: 15, system: 8, softirq: 5, ..Ticks::default() })
+}
