@@ -5,7 +5,7 @@ mod counters;
 use crate::files::note;
 use crate::parse::{fields, number};
 use crate::root::Kept;
-use crate::sockets::inode;
+use crate::sockets::{inode, ports};
 use crate::{CALM_NS, Collector, Cx};
 use std::collections::HashMap;
 use topotop_model::tables::network::NetStats;
@@ -15,6 +15,9 @@ use topotop_model::{Draft, Gaps, Num, Reason, Slots, State, Table as _};
 const PERIOD_NS: u64 = 2_000_000_000;
 /// The most namespaces besides the own one: those of the processes that use CPUs most.
 const MOST: usize = 8;
+
+/// Connections of a namespace from which on they may be short of ports.
+const CONNECTIONS: u64 = 400;
 
 /// Reads `net/snmp`, `net/netstat` and `net/stat/nf_conntrack`.
 #[derive(Debug, Default)]
@@ -57,6 +60,9 @@ impl Collector for NetstatCollector {
             table.netns.set(slot, netns);
             table.pid.set_or_none(slot, pid.map(u64::from));
             table.read_at_ns.set(slot, cx.root.monotonic_ns());
+            let ports = ports(cx, netns, pid);
+            table.ports.set_or_clear(slot, ports.map(|ports| ports.0));
+            table.ports_limit.set_or_clear(slot, ports.map(|ports| ports.1));
             for (column, value) in columns(table).into_iter().zip(values) {
                 column.set_or_clear(slot, value);
             }
@@ -131,6 +137,15 @@ impl NetstatCollector {
             }
         }
     }
+}
+
+/// The ports that connections to one destination take, where they could run out; nothing is asked before.
+fn ports(cx: &mut Cx<'_>, netns: u64, pid: Option<u32>) -> Option<ports::Ports> {
+    let net = pid.map_or_else(|| "proc/net".to_owned(), |pid| format!("proc/{pid}/net"));
+    cx.root.read(format!("{net}/sockstat"), cx.buf).ok()?;
+    let connections = ports::connections(cx.buf).filter(|connections| *connections >= CONNECTIONS)?;
+    let live = cx.root.is_live() && !cx.root.is_traced() && (netns != 0 || pid.is_none());
+    live.then(|| ports::most(cx.root, pid, connections)).flatten()
 }
 
 /// The columns in the order of the counters.

@@ -72,7 +72,8 @@ impl Collector for NicCollector {
         while let Some(answer) = self.worker.as_mut().and_then(Worker::take) {
             answers.push(answer);
         }
-        if first || cx.demand.complete {
+        // The time of a captured machine does not wait for a worker.
+        if first || cx.demand.complete || !cx.root.is_live() {
             answers.extend(self.ask_now(cx, dev.is_ok()));
         }
         for answer in &answers {
@@ -109,7 +110,7 @@ impl NicCollector {
         self.everything_ns = Some(cx.now_ns);
         let job = Job::Everything(names);
         let asker = || Asker { root: Arc::clone(cx.root), live: Arc::clone(cx.live), buf: Vec::new() };
-        if self.worker.is_none() {
+        if self.worker.is_none() && cx.root.is_live() {
             let mut asker = asker();
             self.worker = Worker::spawn("nics", move |job| asker.answer(job)).ok();
         }

@@ -7,6 +7,7 @@ mod line;
 mod message;
 mod owners;
 mod peers;
+pub(crate) mod ports;
 mod text;
 
 use crate::worker::Worker;

@@ -225,7 +225,7 @@ pub fn settled(frame: &Frame, findings: &[Finding], settings: &Settings) -> (Res
 
 /// Every resource of the machine, as measured in this sample.
 fn members(inputs: &Inputs<'_>) -> Vec<Member> {
-    let measures: [fn(&Inputs<'_>) -> Vec<Member>; 16] = [
+    let measures: [fn(&Inputs<'_>) -> Vec<Member>; 17] = [
         cpus::cpus,
         cpuset::cpuset,
         core::core,
@@ -240,6 +240,7 @@ fn members(inputs: &Inputs<'_>) -> Vec<Member> {
         io_throttle::io_throttle,
         tcp::tcp,
         tables::conntrack,
+        tables::ports,
         tables::files,
         tables::pids,
     ];

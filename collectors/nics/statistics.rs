@@ -9,12 +9,8 @@ use topotop_model::text::words;
 const MAX_QUEUE: u64 = 4095;
 
 /// Amazon's counters of packets that were held back or dropped because the instance has used its allowance.
-const ALLOWANCES: [&str; 4] = [
-    "bw_in_allowance_exceeded",
-    "bw_out_allowance_exceeded",
-    "pps_allowance_exceeded",
-    "conntrack_allowance_exceeded",
-];
+const ALLOWANCES: [&str; 4] =
+    ["bw_in_allowance_exceeded", "bw_out_allowance_exceeded", "pps_allowance_exceeded", "conntrack_allowance_exceeded"];
 
 /// Counters of one queue and direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +42,8 @@ pub(super) fn sort(list: &[(String, u64)]) -> Statistics {
     let mut section = None;
     for (name, value) in list {
         let name = name.trim();
-        if let Some(cell) = ALLOWANCES.iter().position(|known| *known == name).and_then(|at| all.allowances.get_mut(at)) {
+        if let Some(cell) = ALLOWANCES.iter().position(|known| *known == name).and_then(|at| all.allowances.get_mut(at))
+        {
             *cell = Some(*value);
         } else if let Some(direction) = name.strip_suffix(" Queue#") {
             section = Some((direction.eq_ignore_ascii_case("tx"), *value)).filter(|(_, queue)| *queue <= MAX_QUEUE);

@@ -31,6 +31,7 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
             | ResourceKind::Quota
             | ResourceKind::Cpuset
             | ResourceKind::Conntrack
+            | ResourceKind::Ports
             | ResourceKind::Files
             | ResourceKind::Pids,
             ResourceKind::Tcp,

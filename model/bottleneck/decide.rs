@@ -234,6 +234,7 @@ fn related(kind: ResourceKind) -> &'static [ResourceKind] {
         ResourceKind::IoThrottle => &[ResourceKind::IoThrottle],
         ResourceKind::Tcp => &[ResourceKind::Tcp],
         ResourceKind::Conntrack => &[ResourceKind::Conntrack],
+        ResourceKind::Ports => &[ResourceKind::Ports],
         ResourceKind::Files => &[ResourceKind::Files],
         ResourceKind::Pids => &[ResourceKind::Pids],
     }

@@ -14,6 +14,9 @@ const SLOWER: f64 = 3.0;
 /// Latency in ms of a drive that requests queue for where its latency without a queue was never seen: without moving
 /// parts, and with them.
 const SLOW: (f64, f64) = (5.0, 30.0);
+/// Share of the time with a flush under way from which on a disk is at its limit of commits, and still is.
+const FLUSHING: f64 = 0.70;
+const FLUSHING_LEAVES: f64 = 0.50;
 /// Utilisation from which on an unreadable queue could be what limits.
 const BUSY: f64 = 0.3;
 
@@ -50,12 +53,18 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     let busy = (member.enters, member.stays);
     member.enters = share >= FULL && deep(if spins { DEEP / 2.0 } else { DEEP }) && slow(SLOWER);
     member.stays = share >= FULL_LEAVES && deep(if spins { 1.0 } else { DEEP / 2.0 }) && slow(SLOWER / 2.0);
+    // Flushes come one after the other: a disk that does hardly anything else commits no faster.
+    let flushing = disk.flush_share.unwrap_or(0.0);
+    let queues = member.enters;
+    member.enters |= flushing >= FLUSHING;
+    member.stays |= flushing >= FLUSHING_LEAVES;
     let (wait, demand) = waiting(inputs, disk);
     member.proxy = quiet.is_none() || wait.is_some_and(|(_, proxy)| proxy);
     let wait = wait.map(|(wait, _)| wait).filter(|_| !unknown);
     member.suspect = (unknown || wait.is_none()) && share >= BUSY;
     let remark = match () {
         () if unknown => note::QUEUEING_UNKNOWN,
+        () if member.enters && !queues => note::FLUSHES,
         () if busy.0 && !member.enters => note::NOT_QUEUEING,
         () => crate::locale::Text::EMPTY,
     };

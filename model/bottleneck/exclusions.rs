@@ -31,6 +31,7 @@ pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Re
             | ResourceKind::NicOut
             | ResourceKind::Tcp
             | ResourceKind::Conntrack
+            | ResourceKind::Ports
             | ResourceKind::Files
             | ResourceKind::Pids,
         ) => &[ResourceKind::Core, ResourceKind::Disk, ResourceKind::Memory],

@@ -42,6 +42,8 @@ pub enum ResourceKind {
     Tcp,
     /// The table of tracked connections.
     Conntrack,
+    /// The local ports of connections to one destination.
+    Ports,
     /// The table of open files.
     Files,
     /// The control group nearest to the tasks that it may have, or the machine.
@@ -50,7 +52,7 @@ pub enum ResourceKind {
 
 impl ResourceKind {
     /// All of them, in display order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Cpus,
         Self::Cpuset,
         Self::Core,
@@ -67,6 +69,7 @@ impl ResourceKind {
         Self::NicOut,
         Self::Tcp,
         Self::Conntrack,
+        Self::Ports,
         Self::Files,
         Self::Pids,
     ];
@@ -90,6 +93,7 @@ impl ResourceKind {
             Self::NicOut => "nic_out",
             Self::Tcp => "tcp",
             Self::Conntrack => "conntrack",
+            Self::Ports => "ports",
             Self::Files => "files",
             Self::Pids => "pids",
         }
@@ -119,6 +123,7 @@ impl ResourceKind {
             Self::NicOut => text::NIC_OUT,
             Self::Tcp => text::TCP,
             Self::Conntrack => text::CONNTRACK,
+            Self::Ports => text::PORTS,
             Self::Files => text::FILES,
             Self::Pids => text::PIDS,
         }

@@ -81,16 +81,20 @@ fn one(nic: &Nic, kind: ResourceKind) -> Option<Member> {
 /// allowance of packets the direction with more of them has used more.
 fn allowance(nic: &Nic, kind: ResourceKind) -> Option<f64> {
     let (own, other) = (rates(nic, kind), if kind == ResourceKind::NicIn { &nic.tx } else { &nic.rx });
-    let bytes =
-        if kind == ResourceKind::NicIn { nic.allowance_rx_per_second } else { nic.allowance_tx_per_second };
+    let bytes = if kind == ResourceKind::NicIn { nic.allowance_rx_per_second } else { nic.allowance_tx_per_second };
     let is_busier = own.packets_per_second >= other.packets_per_second;
     let packets = nic.allowance_packets_per_second.map(|packets| if is_busier { packets } else { 0.0 });
     bytes.zip(packets).map(|(bytes, packets)| bytes + packets).or(bytes).or(packets)
 }
 
-/// True for a link whose packets are held back to keep a rate: by a shaper with one, or one that holds back just now.
+/// True for a link whose packets are held back to keep a rate: by a shaper with one, or by one whose classes have theirs
+/// and keep packets waiting. Netem without a rate only delays.
 fn is_shaped(nic: &Nic) -> bool {
-    !nic.shaper.is_empty() && (nic.shaper_bytes_per_second.is_some() || held_back(nic) > 0.0)
+    !nic.shaper.is_empty() && (nic.shaper_bytes_per_second.is_some() || has_full_classes(nic))
+}
+
+fn has_full_classes(nic: &Nic) -> bool {
+    &*nic.shaper != "netem" && nic.shaper_bytes_per_second.is_none() && nic.shaper_backlog_bytes > Some(0)
 }
 
 fn held_back(nic: &Nic) -> f64 {
@@ -109,8 +113,8 @@ fn shaper(nic: &Nic) -> Option<Member> {
     };
     let backlog = nic.shaper_backlog_bytes.unwrap_or(0) as f64;
     let holds = backlog > 0.0 || held_back(nic) >= EXCEEDED;
-    // A shaper of classes holds one back while others have room: only packets that keep waiting say that it is short.
-    let classes = rate.is_none() && backlog > 0.0 && held_back(nic) >= EXCEEDED;
+    // Where classes have the rates, only packets that keep waiting say that one is short.
+    let classes = has_full_classes(nic);
     (member.enters, member.stays) = (member.enters && holds || classes, member.stays && holds || classes);
     (member.alone, member.proxy) = (true, rate.is_none());
     let member = member.about(Subject::Nic(Arc::clone(&nic.name)), &nic.name).of(Some(bytes), capacity, "bytes/s");

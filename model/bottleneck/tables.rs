@@ -1,10 +1,10 @@
 //! Tables of the kernel and of groups that can be full: tracked connections, open files, tasks.
 
-use super::member_names::group_name;
+use super::member_names::{group_name, process_name};
 use super::resource::{Member, Waits};
 use super::{Inputs, ResourceKind};
 use crate::Known;
-use crate::frame::{Nic, Process};
+use crate::frame::{NetNamespace, Nic, Process};
 use crate::locale::resource::note;
 use crate::rules::Subject;
 use std::sync::Arc;
@@ -36,6 +36,26 @@ fn tracked_by_cloud(nic: &Nic) -> Option<Member> {
     (member.enters, member.stays, member.alone, member.proxy) = (exceeded >= 1.0, true, true, true);
     let waits = Waits { what: "allowance_exceeded", value: exceeded, unit: "1/s" };
     Some(member.about(Subject::Nic(Arc::clone(&nic.name)), &nic.name).waits(Some(1.0), 1.0, waits))
+}
+
+/// Ports stay taken for a minute after their connection: where all are, each new one waits for the oldest.
+pub(super) fn ports(inputs: &Inputs<'_>) -> Vec<Member> {
+    let of_namespace = |namespace: &NetNamespace| {
+        let mut member = against(ResourceKind::Ports, namespace.ports, namespace.ports_limit)?;
+        (member.alone, member.proxy) = (true, true);
+        let process = namespace.pid.value().and_then(|pid| inputs.frame.process(pid));
+        let waits = Waits { what: "refused", value: 0.0, unit: "1/s" };
+        let member = member.waits(Some(0.0), 1.0, waits);
+        Some(match process {
+            Some(process) => {
+                let subject = Subject::Process(process.pid, process.starttime);
+                member.about(subject, &process_name(inputs.frame, process.pid))
+            }
+            None => member,
+        })
+    };
+    let members: Vec<Member> = inputs.frame.net_namespaces.iter().filter_map(of_namespace).collect();
+    if members.is_empty() { vec![Member::absent(ResourceKind::Ports, note::FEW_CONNECTIONS)] } else { members }
 }
 
 pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {

@@ -112,9 +112,11 @@ impl Resource {
                 text::OfCores { share: &share, cores: &parts::count(Some(limit)) }.to_string()
             }
             (ResourceKind::Memory | ResourceKind::Swap, _, Some(limit)) => of(parts::bytes(Some(limit))),
-            (ResourceKind::Conntrack | ResourceKind::Files | ResourceKind::Pids, _, Some(limit)) => {
-                of(parts::count(Some(limit)))
-            }
+            (
+                ResourceKind::Conntrack | ResourceKind::Ports | ResourceKind::Files | ResourceKind::Pids,
+                _,
+                Some(limit),
+            ) => of(parts::count(Some(limit))),
             (ResourceKind::IoThrottle, _, Some(limit)) => {
                 let bytes = self.limit.is_some_and(|(_, unit)| unit == "bytes/s");
                 let rate = if bytes { parts::bytes(Some(limit)) } else { parts::count(Some(limit)) };

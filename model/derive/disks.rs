@@ -77,6 +77,7 @@ fn disk(pair: &Pair<'_, Disks>, slot: usize, stack: &Stack<'_>) -> Option<Disk> 
         reads_per_second: pair.rate_u32(slot, |table| &table.reads),
         writes_per_second: pair.rate_u32(slot, |table| &table.writes),
         flushes_per_second: pair.rate_u32(slot, |table| &table.flushes),
+        flush_share: share(|table| &table.flush_ms),
         ..Disk::default()
     })
 }

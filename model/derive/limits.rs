@@ -44,6 +44,8 @@ fn namespace(pair: Pair<'_, NetStats>, slot: usize) -> NetNamespace {
             rate(|table| &table.conntrack_early_drops),
         ),
         conntrack_entries: table.conntrack_entries.get(slot),
+        ports: table.ports.get(slot),
+        ports_limit: table.ports_limit.get(slot),
     }
 }
 

@@ -62,6 +62,8 @@ pub struct Disk {
     pub writes_per_second: Option<f64>,
     /// Flushes.
     pub flushes_per_second: Option<f64>,
+    /// Share of the time in which it flushed its cache, or more where flushes overlap.
+    pub flush_share: Option<f64>,
     /// Mounted from it, its partitions or what stands on it.
     pub mounts: Vec<Mount>,
     /// Who writes, most first.

@@ -44,6 +44,10 @@ pub struct NetNamespace {
     pub conntrack_drops_per_second: Option<f64>,
     /// Tracked connections.
     pub conntrack_entries: Known<u64>,
+    /// Local ports that connections to one destination take, the one with most; none while they are few.
+    pub ports: Known<u64>,
+    /// Local ports that there are for a destination.
+    pub ports_limit: Known<u64>,
 }
 
 impl NetNamespace {

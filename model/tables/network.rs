@@ -51,6 +51,10 @@ table! {
         conntrack_early_drops: Num = 22 (Counter, Count, "proc/*/net/stat/nf_conntrack"),
         /// Tracked connections now.
         conntrack_entries: Num = 23 (Gauge, Count, "proc/*/net/stat/nf_conntrack"),
+        /// Local ports that connections to one destination take, the one with most; none while they are few.
+        ports: Num = 24 (Gauge, Count, "SOCK_DIAG"),
+        /// Local ports that there are for a destination.
+        ports_limit: Num = 25 (Fact, Count, "proc/sys/net/ipv4/ip_local_port_range"),
     }
 }
 

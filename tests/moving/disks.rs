@@ -36,6 +36,13 @@ const CASES: &[Case] = &[
         ..Case::QUIET
     },
     Case {
+        name: "commits one after the other, each waiting for a slow flush",
+        machine: || busy(&Disk { writes: (140, 140 * 9_600, 0.5), flushes: (140, 6.0), busy_ms: 900, ..Disk::SATA }),
+        others: true,
+        says: &[("/bottleneck/verdict", "limited"), ("/bottleneck/resource", "disk")],
+        ..Case::QUIET
+    },
+    Case {
         name: "commits that flush",
         machine: || busy(&Disk { writes: (120, 120 * 9_600, 6.0), flushes: (80, 5.0), busy_ms: 800, ..Disk::SATA }),
         finds: &[("IO-04", "warning", "flushes/s for")],
@@ -53,7 +60,7 @@ fn latency_decides_and_not_utilisation() {
 
 /// A disk and a database that waits for it.
 fn busy(disk: &Disk) -> Machine {
-    let machine = Machine::small().every_cpu(Ticks { user: 5, system: 3, iowait: 4, ..Ticks::default() });
+    let machine = Machine::calm().every_cpu(Ticks { user: 5, system: 3, iowait: 4, ..Ticks::default() });
     let machine = machine.pressure("io", 0.3, 0.2).with(|machine| machine.blocked = 1);
     let worker = Thread { comm: "postgres", cpu: 1, run: 0.2, wait: 0.01, affinity: None, state: 'D' };
     let postgres =
