@@ -55,7 +55,13 @@ pub(super) fn ports(inputs: &Inputs<'_>) -> Vec<Member> {
         })
     };
     let members: Vec<Member> = inputs.frame.net_namespaces.iter().filter_map(of_namespace).collect();
-    if members.is_empty() { vec![Member::absent(ResourceKind::Ports, note::FEW_CONNECTIONS)] } else { members }
+    match () {
+        () if !members.is_empty() => members,
+        () if inputs.frame.net_namespaces.is_empty() => {
+            vec![Member::unknown(ResourceKind::Ports, note::NOT_READABLE, false)]
+        }
+        () => vec![Member::absent(ResourceKind::Ports, note::FEW_CONNECTIONS)],
+    }
 }
 
 pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
