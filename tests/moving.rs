@@ -4,8 +4,8 @@
 //! must not. The tree holds a sample for each second (`topotop/samples`, `t1`, `t2`, …), so a case of half a minute
 //! takes no longer than reading it.
 
-mod demo;
 mod answers;
+mod demo;
 mod devices;
 mod disks;
 mod machine;
