@@ -3,6 +3,7 @@
 use super::processes::{allowed, identity, named, needs, subject, watch};
 use super::{Case, Fix, Parameter, Plan, Refusal, Restore, Risk, Step, Target, Verify};
 use crate::IdSet;
+use crate::diff::Watch;
 use crate::frame::{Process, Thread};
 use crate::locale::fix as shared;
 use crate::locale::fix::row as text;
@@ -124,13 +125,17 @@ impl<'a> Who<'a> {
         }
     }
 
+    fn measured(case: &Case<'_>, process: &Process) -> [Watch; 2] {
+        ["process.cores", "process.wait"].map(|metric| watch(case.frame, process, metric))
+    }
+
     fn plan(&self, case: &Case<'_>, fix: &'static str, title: String, step: Step) -> Plan {
         let mut plan = case.plan(fix, title);
         plan.identity = vec![identity(self.process)];
         plan.steps = vec![step];
         plan.reverters = vec![shared::REVERTER_PROCESS.to_string()];
-        let [cores, wait] = ["process.cores", "process.wait"].map(|metric| watch(case.frame, self.process, metric));
-        plan.verify = Verify { load: Some(cores), cost: Some(wait.clone()), guards: vec![wait], ..plan.verify };
+        // Less CPU time may be what was wanted: shown, and judged where CPUs are chosen.
+        plan.verify.shown = Self::measured(case, self.process).into();
         plan
     }
 }
@@ -167,6 +172,9 @@ fn pin(case: &Case<'_>) -> Result<Plan, Refusal> {
     }];
     plan.breaks = vec![text::BREAKS_PIN.to_string()];
     plan.needs = needs(case, &[who.process], text::NEED_PIN);
+    let [cores, wait] = Who::measured(case, who.process);
+    plan.verify =
+        Verify { load: Some(cores), cost: Some(wait.clone()), guards: vec![wait], shown: Vec::new(), ..plan.verify };
     plan.undo = text::UNDO_PIN.to_string();
     plan.lost = vec![shared::LOST_THREADS.to_string()];
     Ok(plan)
@@ -207,7 +215,6 @@ fn nice(case: &Case<'_>) -> Result<Plan, Refusal> {
         plan.breaks.push(text::BREAKS_NICE_USER.to_string());
     }
     plan.undo = text::UNDO_NICE.to_string();
-    plan.lost = vec![shared::LOST_THREADS.to_string()];
     Ok(plan)
 }
 
@@ -235,7 +242,6 @@ fn io_class(case: &Case<'_>) -> Result<Plan, Refusal> {
         plan.needs.push(need);
     }
     plan.undo = text::UNDO_IO.to_string();
-    plan.lost = vec![shared::LOST_THREADS.to_string()];
     Ok(plan)
 }
 
