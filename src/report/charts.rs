@@ -30,7 +30,7 @@ pub(super) fn class(key: &Key) -> &'static str {
             Kind::Memory | Kind::Swap | Kind::Remote => "k-mem",
             Kind::Disk | Kind::IoThrottle => "k-disk",
             Kind::Softirq | Kind::NicIn | Kind::NicOut | Kind::Tcp => "k-net",
-            Kind::Conntrack | Kind::Files | Kind::Pids => "k-table",
+            Kind::Conntrack | Kind::Ports | Kind::Files | Kind::Pids => "k-table",
         },
     }
 }
