@@ -251,21 +251,24 @@ def part_attack(place):
     time.sleep(20)
 
     def watch(seconds, name):
-        stamps, taken, end = set(), [], time.time() + seconds
+        intervals = []
+        stamps, taken, waits, end = set(), [], [0], time.time() + seconds
         while time.time() < end:
+            begin = time.time()
             try:
                 page = get(url)
+                waits.append(time.time() - begin)
                 stamps.add(float(re.search(r"(?m)^topotop_sample_timestamp_seconds (\S+)", page)[1]))
+                intervals.append(float(re.search(r"(?m)^topotop_sample_interval_seconds (\S+)", page)[1]))
                 taken.append(float(re.search(r"(?m)^topotop_sample_duration_seconds (\S+)", page)[1]) * 1e3)
             except OSError:
                 taken.append(float("nan"))
             time.sleep(0.2)
-        gaps = [b - a for a, b in zip(sorted(stamps), sorted(stamps)[1:])]
         lost = sum(value != value for value in taken)
         taken = [value for value in taken if value == value]
-        print(f"  {name}: {len(stamps)} samples in {seconds} s, longest gap {max(gaps):.2f} s, a sample {statistics.median(taken):.1f} ms, "
-              f"{resident_mib(child.pid):.1f} MiB, {sockets(child.pid)} sockets, {lost} scrapes lost")
-        return max(gaps)
+        print(f"  {name}: {len(stamps)} samples in {seconds} s, longest interval {max(intervals):.2f} s, a sample {statistics.median(taken):.1f} ms, "
+              f"{resident_mib(child.pid):.1f} MiB, {sockets(child.pid)} sockets, {lost} scrapes lost, the longest {max(waits):.2f} s")
+        return max(intervals)
 
     quiet = watch(20, "quiet")
     before = (resident_mib(child.pid), sockets(child.pid))
@@ -355,6 +358,9 @@ args = parser.parse_args()
 for tool in ("prometheus", "promtool", "victoria-metrics", "vmalert", "prometheus-node-exporter"):
     if not shutil.which(tool):
         sys.exit(f"fleet.py: {tool} is missing: apt-get install prometheus prometheus-node-exporter victoria-metrics")
+# What was started ends with this program, however that ends.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+sys.stdout.reconfigure(line_buffering=True)
 try:
     for name in args.only.split(","):
         part = globals()[f"part_{name}"]

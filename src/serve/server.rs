@@ -14,8 +14,8 @@ const CONNECTIONS: usize = 128;
 const AT_ONCE: usize = 16;
 /// How often deadlines are looked at.
 const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// A reply that is on its way that long gives way to new connections.
-const SLOW: Duration = Duration::from_secs(1);
+/// A reply that is on its way that long gives way to new connections; a page fits into the buffers of its socket.
+const SLOW: Duration = Duration::from_millis(250);
 
 /// Answers until something can be read from `ending`.
 pub(super) fn serve(doors: &[Door], token: Option<String>, pages: Pages, ending: &UnixStream) {
