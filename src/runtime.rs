@@ -146,7 +146,7 @@ impl<S: Source> Loop<S> {
     }
 
     fn resize(&mut self) {
-        let (width, height) = self.screen.size();
+        let (width, height) = self.screen.measure();
         self.app.update(Msg::Resize(width, height));
         self.dirty = true;
     }

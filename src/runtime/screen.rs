@@ -23,6 +23,8 @@ const MOST: (u16, u16) = (1000, 500);
 pub(super) struct Screen {
     backend: CrosstermBackend<BufWriter<File>>,
     tty: File,
+    /// Columns and rows that are drawn, as they were measured last.
+    size: (u16, u16),
     shown: Shown,
     next: Buffer,
     /// What its cells hold before anything is drawn.
@@ -42,6 +44,7 @@ impl Screen {
         Ok(Self {
             backend,
             tty,
+            size: (80, 24),
             shown: Shown::default(),
             next: Buffer::default(),
             blank: Cell::EMPTY,
@@ -65,12 +68,14 @@ impl Screen {
         Ok(())
     }
 
-    /// Columns and rows that are drawn.
-    pub(super) fn size(&self) -> (u16, u16) {
-        match rustix::termios::tcgetwinsize(&self.tty) {
+    /// Measures columns and rows that are drawn from here on: pictures are arranged for what was measured, not for what the
+    /// terminal has become since.
+    pub(super) fn measure(&mut self) -> (u16, u16) {
+        self.size = match rustix::termios::tcgetwinsize(&self.tty) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.min(MOST.0), size.ws_row.min(MOST.1)),
             _ => (80, 24),
-        }
+        };
+        self.size
     }
 
     /// The next picture is drawn whole.
@@ -95,7 +100,7 @@ impl Screen {
         (charset, blank): (Charset, Cell),
         paint: impl FnOnce(&mut Buffer),
     ) -> std::io::Result<()> {
-        let (width, height) = self.size();
+        let (width, height) = self.size;
         let area = Rect::new(0, 0, width, height);
         // Painted before anything is written: should it panic, nothing is left that would be written afterwards.
         if area != self.next.area || blank != self.blank || self.painting {
