@@ -227,7 +227,7 @@ fn written(arguments: &[&str], log: &Path) -> Vec<String> {
 fn written_by_a_screen(arguments: &[&str], log: &Path) -> Vec<String> {
     let log_path = log.display().to_string();
     let arguments = [&TRACED[..], &[log_path.as_str(), TOPOTOP], arguments].concat();
-    let mut session = Session::start("strace", &arguments, (120, 40), &[]).patient(Duration::from_secs(60));
+    let mut session = Session::start("strace", &arguments, (120, 40), &[]).patient(Duration::from_mins(1));
     session.shows("CPU");
     session.keys("q");
     assert_eq!(session.ends(), 0);
@@ -291,6 +291,44 @@ fn verbs_that_read_recordings_are_confined() {
     }
 }
 
+/// Verbs that read.
+const READING: &[&str] = &[
+    "rules",
+    "man",
+    "--help",
+    "--print-config",
+    "completions bash",
+    "doctor",
+    "mark absent",
+    "fix show NIC-01/nic%3Aabsent/F-CHAN --for 500ms",
+    "fix undo --dry-run",
+    "fix list --from REC",
+    "diff REC REC",
+    "report REC",
+    "report REC -o OWN/report.html",
+    "check --for 500ms --interval 100ms --metric x=http://127.0.0.1:9/",
+    "export REC -s cpu_times",
+    "export REC -s cpu_times -o OWN/a.csv",
+    "export REC -o OWN/all",
+    "record info REC",
+    "record cut REC@0s-1s -o OWN/cut.rec",
+    "record merge REC REC -o OWN/merged.rec",
+    "snapshot --format json --interval 200ms",
+    "snapshot --from REC --format svg -o OWN/a.svg",
+    "snapshot --root ROOT --format html -o OWN/a.html",
+    "diff REC REC -o OWN/a.html",
+    "check --for 1s --interval 200ms",
+    "check --from REC",
+    "preflight --for 1s",
+    "preflight --from REC",
+    "replay REC --format jsonl",
+    "fix list --for 1s",
+    "fix journal",
+    "plan numa --pid 1",
+    "capture OWN/a.tar.zst",
+    "record --for 500ms --interval 100ms -o OWN/b.rec",
+];
+
 #[test]
 fn verbs_that_read_open_nothing_but_their_own_output_for_writing() {
     if !Command::new("strace").arg("-V").output().is_ok_and(|output| output.status.success()) {
@@ -302,43 +340,7 @@ fn verbs_that_read_open_nothing_but_their_own_output_for_writing() {
     crate::common::synthetic::Machine::SMALL.write(&root, 0);
     let place = tempfile::Builder::new().prefix("topotop-own-output").tempdir().expect("a directory");
     let own = place.path().display().to_string();
-    let lines = [
-        "rules",
-        "man",
-        "--help",
-        "--print-config",
-        "completions bash",
-        "doctor",
-        "mark absent",
-        "fix show NIC-01/nic%3Aabsent/F-CHAN --for 500ms",
-        "fix undo --dry-run",
-        "fix list --from REC",
-        "diff REC REC",
-        "report REC",
-        "report REC -o OWN/report.html",
-        "check --for 500ms --interval 100ms --metric x=http://127.0.0.1:9/",
-        "export REC -s cpu_times",
-        "export REC -s cpu_times -o OWN/a.csv",
-        "export REC -o OWN/all",
-        "record info REC",
-        "record cut REC@0s-1s -o OWN/cut.rec",
-        "record merge REC REC -o OWN/merged.rec",
-        "snapshot --format json --interval 200ms",
-        "snapshot --from REC --format svg -o OWN/a.svg",
-        "snapshot --root ROOT --format html -o OWN/a.html",
-        "diff REC REC -o OWN/a.html",
-        "check --for 1s --interval 200ms",
-        "check --from REC",
-        "preflight --for 1s",
-        "preflight --from REC",
-        "replay REC --format jsonl",
-        "fix list --for 1s",
-        "fix journal",
-        "plan numa --pid 1",
-        "capture OWN/a.tar.zst",
-        "record --for 500ms --interval 100ms -o OWN/b.rec",
-    ];
-    for line in lines {
+    for line in READING {
         let word = |word: &str| {
             word.replace("REC", &recording).replace("ROOT", &root.display().to_string()).replace("OWN", &own)
         };

@@ -220,7 +220,9 @@ fn take_back(machine: &mut dyn MachineWriter, why: &Because, how: &How<'_>) -> O
     }
     match machine.undo(how.number, why) {
         Reply::Undone { whole, items, .. } => {
-            items.iter().for_each(|outcome| (how.note)(&apply::put_back(how.plan, outcome)));
+            for outcome in &items {
+                (how.note)(&apply::put_back(how.plan, outcome));
+            }
             (how.note)(if whole { text::UNDONE.as_str() } else { text::PARTLY_UNDONE_ABOVE.as_str() });
             Some(whole)
         }
