@@ -116,7 +116,8 @@ fn unsafe_code_is_in_sys_only() {
 
 #[test]
 fn only_the_applier_changes_the_machine() {
-    let setters = ["set_affinity(", "set_ioprio(", "move_pages(", "set_channels(", "set_rings(", "set_indirection("];
+    let calls = ["set_affinity(", "set_ioprio(", "move_pages(", "set_channels(", "set_rings(", "set_indirection("];
+    let setters = [calls.as_slice(), &["setpriority_process(", "pidfd_send_signal("]].concat();
     must_not_hold("collectors", &setters, &["collectors/sys"]);
     must_not_hold("src", &setters, &["src/fix/machine"]);
 }
