@@ -49,13 +49,13 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
     // All are looked at before anything is written: of a hundred files one that is none is no surprise after an hour.
     let parts = args.recordings.iter().map(|given| Part::open(given)).collect::<Result<Vec<_>, String>>()?;
     let Some(mut files) = Files::open(args)? else { return Ok(()) };
-    let mut complaints = String::new();
+    let mut complaints = Vec::new();
     let mut written = Ok(());
     for part in &parts {
         match part.write(&mut files) {
             Ok(Ok(0)) => {}
             Ok(Ok(damaged)) => {
-                complaints += &format!("topotop: {}: damaged, {damaged} times: samples are missing\n", part.name);
+                complaints.push(format!("topotop: {}: damaged, {damaged} times: samples are missing\n", part.name));
             }
             Ok(Err(error)) => {
                 written = Err(error);
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<(), String> {
     }
     files.finish(written)?;
     // Standard error may be closed; what could be read is written all the same.
-    let _ = io::stderr().write_all(complaints.as_bytes());
+    let _ = io::stderr().write_all(complaints.concat().as_bytes());
     Ok(())
 }
 

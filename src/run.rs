@@ -230,10 +230,7 @@ fn command(cli: &Cli) -> Result<(), String> {
     match &cli.command {
         Some(Command::Completions { shell }) => return print(&manual::completions(*shell)),
         Some(Command::Man) => return print(&manual::page()?),
-        Some(Command::Mark(args)) => {
-            restrict(Task::Observe, None)?;
-            return crate::mark::run(args);
-        }
+        Some(Command::Mark(args)) => return restrict(Task::Observe, None).and_then(|()| crate::mark::run(args)),
         Some(Command::Export(args)) => {
             restrict(Task::Decode, args.output.as_deref())?;
             return dump::run(args);
