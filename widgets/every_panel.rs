@@ -1,7 +1,7 @@
 //! What holds for every panel, whatever it shows.
 
 use crate::testing::{drawn, with_cx};
-use crate::{Action, Charset, Cx, Subject, all, demo};
+use crate::{Action, Charset, Cx, Subject, Theme, all, demo};
 use std::sync::LazyLock;
 use topotop_model::frame::Frame;
 use topotop_model::judge::Judgement;
@@ -51,7 +51,17 @@ fn judgement_of(name: &str) -> &'static Judgement {
 }
 
 /// Draws every panel at every size, before and after every action.
-fn every(charset: Charset, frames: &[(&str, Frame)], mut check: impl FnMut(&str, &ratatui::buffer::Buffer)) {
+fn every(charset: Charset, frames: &[(&str, Frame)], check: impl FnMut(&str, &ratatui::buffer::Buffer)) {
+    every_in(&Theme::default_theme(), charset, frames, check);
+}
+
+/// The same in a theme.
+pub(crate) fn every_in(
+    theme: &Theme,
+    charset: Charset,
+    frames: &[(&str, Frame)],
+    mut check: impl FnMut(&str, &ratatui::buffer::Buffer),
+) {
     let history = demo::history();
     for (name, frame) in frames {
         for mut panel in all() {
@@ -61,7 +71,7 @@ fn every(charset: Charset, frames: &[(&str, Frame)], mut check: impl FnMut(&str,
                 for (width, height) in SIZES.into_iter().filter(|size| *name != "wide" || size.1 == 40) {
                     with_cx(frame, charset, |cx| {
                         let judgement = judgement_of(name);
-                        let cx = Cx { history: &history, judgement, selected: selected.as_ref(), ..*cx };
+                        let cx = Cx { theme, history: &history, judgement, selected: selected.as_ref(), ..*cx };
                         let buf = drawn(&mut *panel, &cx, width, height);
                         check(&format!("{name} {} {width}x{height}", panel.id()), &buf);
                     });
@@ -69,7 +79,7 @@ fn every(charset: Charset, frames: &[(&str, Frame)], mut check: impl FnMut(&str,
                 let Some(&action) = ACTIONS.get(at) else { continue };
                 let outcome = with_cx(frame, charset, |cx| {
                     let judgement = judgement_of(name);
-                    let cx = Cx { history: &history, judgement, selected: selected.as_ref(), ..*cx };
+                    let cx = Cx { theme, history: &history, judgement, selected: selected.as_ref(), ..*cx };
                     drawn(&mut *panel, &cx, 120, 40);
                     panel.act(action, &cx)
                 });

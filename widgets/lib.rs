@@ -5,6 +5,8 @@
 mod action;
 pub mod answer;
 pub mod cgroups;
+#[cfg(test)]
+mod contrast;
 pub mod cores;
 mod cx;
 pub mod disks;

@@ -91,54 +91,6 @@ mod tests {
         })
     }
 
-    fn luminance(colour: Color) -> Option<f64> {
-        let Color::Rgb(r, g, b) = colour else { return None };
-        let linear = |value: u8| {
-            let value = f64::from(value) / 255.0;
-            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
-        };
-        Some(0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b))
-    }
-
-    fn contrast(a: Color, b: Color) -> Option<f64> {
-        let (a, b) = (luminance(a)?, luminance(b)?);
-        Some((a.max(b) + 0.05) / (a.min(b) + 0.05))
-    }
-
-    /// How much a role has to stand out: text that is read, text that may recede, pictures, lines.
-    fn least(role: Role) -> f64 {
-        match role {
-            Role::Text | Role::Title => 7.0,
-            Role::Absent | Role::Heat0 => 2.8,
-            Role::Dim | Role::Head | Role::Stale | Role::Denied => 4.0,
-            Role::Border | Role::Free => 1.4,
-            role if role.name().starts_with("heat") || role.name().contains('.') => 3.0,
-            Role::Focus => 3.0,
-            _ => 4.5,
-        }
-    }
-
-    #[test]
-    fn every_theme_can_be_read() {
-        for theme in every() {
-            let ground = theme.style(Role::Text).bg.unwrap_or(Color::Reset);
-            for &role in Role::ALL {
-                let style = theme.style(role);
-                let fg = style.fg.or(theme.style(Role::Text).fg).unwrap_or(Color::Reset);
-                let Some(ratio) = contrast(fg, style.bg.unwrap_or(ground)) else { continue };
-                assert!(ratio >= least(role), "{} {}: {ratio:.2}", theme.name, role.name());
-            }
-            // What is drawn on marked rows stays visible: rows keep the colours of their cells.
-            for marked in [Role::Related, Role::Selected] {
-                let Some(bg) = theme.style(marked).bg else { continue };
-                let fg = theme.style(Role::Heat4).fg.unwrap_or(Color::Reset);
-                if theme.style(marked).fg.is_none() {
-                    assert!(contrast(fg, bg).is_none_or(|ratio| ratio >= 3.0), "{} {}", theme.name, marked.name());
-                }
-            }
-        }
-    }
-
     #[test]
     fn heat_steps_differ_at_every_depth() {
         let steps = [Role::Heat0, Role::Heat1, Role::Heat2, Role::Heat3, Role::Heat4];
@@ -152,14 +104,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn the_colour_blind_theme_tells_heat_by_lightness() {
-        let theme = named("colour-blind").unwrap().unwrap();
-        let light = |role| theme.style(role).fg.and_then(luminance).unwrap();
-        let steps = [Role::Heat0, Role::Heat1, Role::Heat2, Role::Heat3, Role::Heat4].map(light);
-        assert!(steps.windows(2).all(|pair| pair[1] > pair[0] * 1.2), "{steps:?}");
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub fn chart(cx: &Cx<'_>, area: Rect, samples: impl ExactSizeIterator<Item = Opt
             return;
         };
         // Only the top of a column tells its heat: the rest is there to carry it.
-        let (top, body) = (cx.theme.style(role(value)), cx.theme.style(Role::Free));
+        let (top, body) = (cx.theme.style(role(value)), cx.theme.style(Role::Border));
         let height = value.clamp(0.0, 1.0) * f64::from(area.height);
         for row in 0..area.height {
             let part = height - f64::from(area.height - 1 - row);
