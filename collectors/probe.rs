@@ -64,8 +64,9 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::Service { name } => one(service::value(root, name)),
         Target::Pages { pid, starttime } => one(pages::value(root, *pid, *starttime)),
         Target::Nice { pid, starttime } => nice::values(root, *pid, *starttime),
-        Target::Stopped { pid, starttime } => one(nice::state(root, *pid, *starttime)),
-        Target::Signal { pid, starttime } => one(nice::state(root, *pid, *starttime)),
+        Target::Stopped { pid, starttime } | Target::Signal { pid, starttime } => {
+            one(nice::state(root, *pid, *starttime))
+        }
         Target::Thread { tid, of } => {
             let own = format!("{tid}@");
             let mut values = values(root, of)?;

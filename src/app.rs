@@ -315,15 +315,13 @@ impl App {
         if let Some(effects) = self.modal_key(event) {
             return effects;
         }
-        match self.keymap.command(event.into(), self.in_time()) {
-            Some(command) => self.command(command),
-            None => {
-                if matches!(event.code, KeyCode::Char(_) | KeyCode::F(_)) {
-                    self.say(chrome::NO_SUCH_KEY);
-                }
-                Vec::new()
-            }
+        if let Some(command) = self.keymap.command(event.into(), self.in_time()) {
+            return self.command(command);
         }
+        if matches!(event.code, KeyCode::Char(_) | KeyCode::F(_)) {
+            self.say(chrome::NO_SUCH_KEY);
+        }
+        Vec::new()
     }
 
     /// Does what a command says.
@@ -354,11 +352,7 @@ impl App {
             Command::PreviousScreen => self.turn(self.panels.len().saturating_sub(1)),
             Command::Screen(number) => self.go(usize::from(number)),
             Command::Filter => self.modal = Modal::Filter,
-            Command::Mouse => {
-                self.look.mouse = !self.look.mouse;
-                self.say(if self.look.mouse { chrome::MOUSE_ON } else { chrome::MOUSE_OFF });
-                return vec![Effect::Mouse(self.look.mouse)];
-            }
+            Command::Mouse => return self.switch_mouse(),
             Command::Theme => return vec![Effect::NextTheme(self.look.theme.name.clone())],
             Command::Help => self.modal = Modal::Help(List::default()),
             Command::Palette => self.modal = Modal::Palette(Palette::default()),
@@ -369,20 +363,15 @@ impl App {
             Command::Slower => return self.change_interval(true),
             Command::Record => return self.record(),
             Command::Mark => self.mark(),
-            Command::Fix => return self.fix(),
-            Command::FixWorst => return self.fix_worst(),
-            Command::Undo => return self.undo_fix(),
-            Command::Keep => return self.keep_fix(),
-            Command::CopyCommands => self.say(chrome::COPY_IN_DIALOG),
-            Command::SetParameters => self.say(chrome::SET_IN_DIALOG),
-            Command::Columns
-            | Command::SortBy(_)
-            | Command::SearchNext
-            | Command::SearchPrevious
-            | Command::Actions
-            | Command::Panel(_) => return self.list_command(command),
+            other => return self.list_command(other),
         }
         Vec::new()
+    }
+
+    fn switch_mouse(&mut self) -> Vec<Effect> {
+        self.look.mouse = !self.look.mouse;
+        self.say(if self.look.mouse { chrome::MOUSE_ON } else { chrome::MOUSE_OFF });
+        vec![Effect::Mouse(self.look.mouse)]
     }
 
     fn turn(&mut self, by: usize) {

@@ -29,6 +29,7 @@ use topotop_model::rules::Severity;
 type Id = (u32, u64, u32);
 
 /// The table of processes and the detail of one.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 pub struct Processes {
     browser: Browser<Row, Id>,
     idle: bool,

@@ -173,7 +173,7 @@ mod tests {
         let rate = Some(25_000_000);
         let expected = Qdisc { ifindex: 7, kind, rate, backlog: 4500, overlimits: 99, drops: 2, root: true };
         assert_eq!(qdisc(&body), Some(expected.clone()));
-        assert_eq!(parse(print(&[expected.clone()]).as_bytes()), [expected]);
+        assert_eq!(parse(print(std::slice::from_ref(&expected)).as_bytes()), [expected]);
     }
 
     #[test]

@@ -74,10 +74,7 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
     let configured = settings.nic_capacity_mbps.iter().find(|(nic, _)| **nic == *name).map(|(_, capacity)| *capacity);
     let capacity = configured.filter(|&capacity| capacity > 0).map_or(speed, Known::Value);
     let (rx, tx) = rates(pair, slot);
-    let fuller = match (rx.bytes_per_second, tx.bytes_per_second) {
-        (Some(rx), Some(tx)) => Some(rx.max(tx)),
-        (rx, tx) => rx.or(tx),
-    };
+    let fuller = rx.bytes_per_second.into_iter().chain(tx.bytes_per_second).reduce(f64::max);
     let channel = |now: &Num, most: &Num| Channel { current: now.get(slot), max: most.get(slot) };
     Some(Nic {
         ifindex: table.ifindex.id(slot).value().unwrap_or_default(),
@@ -93,11 +90,7 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         capacity_mbps: capacity,
         utilisation: fuller.zip(capacity.value()).map(|(bytes, mbps)| bytes * 8.0 / (mbps as f64 * 1e6)),
         lower: table.lower.or_empty(slot).split_whitespace().map(Arc::from).collect(),
-        master: match table.master.get(slot) {
-            None => Known::Missing,
-            Some(master) if master.is_empty() => Known::None,
-            Some(master) => Known::Value(Arc::clone(master)),
-        },
+        master: master(table, slot),
         rx,
         tx,
         rx_missed_per_second: pair.rate(slot, |table| &table.rx_missed),
@@ -124,6 +117,14 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         queues: Vec::new(),
         name,
     })
+}
+
+fn master(table: &Nics, slot: usize) -> Known<Arc<str>> {
+    match table.master.get(slot) {
+        None => Known::Missing,
+        Some(master) if master.is_empty() => Known::None,
+        Some(master) => Known::Value(Arc::clone(master)),
+    }
 }
 
 /// The kind that the kernel's tree tells, but what stands for hardware of another interface is virtual: its traffic would

@@ -1,14 +1,21 @@
-//! What keys do to the list on the screen.
+//! What keys do to the list on the screen and to fixes of its rows.
 
 use super::picker::MODES;
 use super::{App, Effect};
 use crate::action::Command;
+use topotop_model::locale::chrome;
 use topotop_widgets::{Action, Outcome};
 
 impl App {
-    /// Does what a command about rows and columns says; says so where it does nothing here.
+    /// Does what a command about rows, columns and fixes says; says so where it does nothing here.
     pub(super) fn list_command(&mut self, command: Command) -> Vec<Effect> {
         match command {
+            Command::Fix => self.fix(),
+            Command::FixWorst => self.fix_worst(),
+            Command::Undo => self.undo_fix(),
+            Command::Keep => self.keep_fix(),
+            Command::CopyCommands => self.refer(chrome::COPY_IN_DIALOG),
+            Command::SetParameters => self.refer(chrome::SET_IN_DIALOG),
             Command::Columns if self.pick(false) => Vec::new(),
             Command::SortBy(measure) => self.sort_by(measure),
             Command::SearchNext => self.search(true),
@@ -25,6 +32,12 @@ impl App {
             }
             _ => self.useless(),
         }
+    }
+
+    /// Names where a key does something.
+    fn refer(&mut self, text: impl Into<String>) -> Vec<Effect> {
+        self.say(text);
+        Vec::new()
     }
 
     /// Hands an action to the panel; true if it had a use for it.

@@ -69,6 +69,9 @@ fn score(typed: &str, text: &str) -> Option<i64> {
     wanted.peek().is_none().then_some(score - length)
 }
 
+/// Takes a title, the words behind it and where it leads.
+type Add<'a> = dyn FnMut(&str, &dyn Fn() -> String, Goal) + 'a;
+
 impl App {
     /// What matches, the best first; all actions where nothing is typed.
     pub fn entries(&self, typed: &str) -> Vec<Entry> {
@@ -108,7 +111,7 @@ impl App {
     }
 
     /// Everything that has a row of its own.
-    fn things(&self, add: &mut dyn FnMut(&str, &dyn Fn() -> String, Goal)) {
+    fn things(&self, add: &mut Add<'_>) {
         let frame = &self.shown().frame;
         for rule in rules::ALL {
             add(&format!("{} {}", rule.id, rule.name), &|| text::RULE.to_string(), Goal::Rule(rule.id.as_str()));

@@ -3,6 +3,7 @@
 use super::{App, Effect, Modal, edit};
 use crate::action::Command;
 use crossterm::event::{KeyCode, KeyEvent};
+use std::fmt::Write as _;
 use topotop_model::locale::chrome;
 use topotop_widgets::Action;
 use topotop_widgets::parts::table::ColumnInfo;
@@ -157,15 +158,15 @@ impl App {
             let id = panel.id();
             let on = panel.modes();
             for (name, _) in MODES.iter().filter(|mode| on.contains(&mode.1)) {
-                lines += &format!("{id} mode {name}\n");
+                let _ = writeln!(lines, "{id} mode {name}");
             }
             let Some(table) = panel.table() else { continue };
             let columns = table.columns();
             let shown: Vec<&str> =
                 columns.iter().filter(|column| column.shown).map(|column| column.name.as_str()).collect();
-            lines += &format!("{id} columns {}\n", shown.join(","));
+            let _ = writeln!(lines, "{id} columns {}", shown.join(","));
             if let Some((name, descending)) = columns.iter().find_map(|column| Some((&column.name, column.sorted?))) {
-                lines += &format!("{id} sort {name} {}\n", if descending { "desc" } else { "asc" });
+                let _ = writeln!(lines, "{id} sort {name} {}", if descending { "desc" } else { "asc" });
             }
         }
         Effect::Remember(lines)

@@ -92,7 +92,9 @@ fn is_harmless(line: &str) -> bool {
         // What was asked is in the line before.
         _ if call.starts_with("<... ") => true,
         // Sockets are asked for, also in the namespaces of others.
-        "sendto" => has(&["nlmsg_type=SOCK_DIAG_BY_FAMILY", "nlmsg_type=0x14 "]),
+        "sendto" => {
+            has(&["nlmsg_type=SOCK_DIAG_BY_FAMILY", "nlmsg_type=0x14 ", "nlmsg_type=RTM_GETQDISC", "nlmsg_type=0x26 "])
+        }
         "setns" => has(&["CLONE_NEWNET"]),
         // Without the right to change interfaces every question but those that only ask is refused.
         "ioctl" => has(&["SIOCETHTOOL", "TIOCGWINSZ"]) && !has(&["EPERM"]),

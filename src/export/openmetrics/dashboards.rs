@@ -243,89 +243,51 @@ fn topology() -> Value {
 
 /// Findings over all hosts.
 fn fleet() -> Value {
-    use Look::{Bars, Lines, Number, Table};
-    let answer = vec![
-        Panel::new("Hosts", Number, "none", "count(topotop_build_info)", "", 6),
-        Panel::new(
-            "Limited hosts",
-            Number,
-            "none",
-            "count(topotop_bottleneck_info{verdict=~\"limited|imbalance\"}) or vector(0)",
-            "",
-            6,
-        ),
-        Panel::new(
-            "Hosts with critical findings",
-            Number,
-            "none",
-            "count(topotop_findings{severity=\"critical\"} > 0) or vector(0)",
-            "",
-            6,
-        ),
-        Panel::new("Hosts not reached", Number, "none", "count(up{job=\"topotop\"} == 0) or vector(0)", "", 6),
-        Panel::new(
-            "Hosts by what limits them",
-            Lines,
-            "none",
-            "count by (verdict, resource) (topotop_bottleneck_info)",
-            "{{verdict}} {{resource}}",
-            12,
-        ),
-        Panel::new(
-            "Limited hosts, by resource",
-            Table,
-            "none",
-            "topotop_bottleneck_info{verdict=~\"limited|imbalance\"} or topotop_bottleneck_info",
-            "",
-            12,
-        ),
-    ];
-    let findings = vec![
-        Panel::new(
-            "Hosts by finding",
-            Bars,
-            "none",
-            "sort_desc(count by (rule, severity) (count by (instance, rule, severity) (topotop_finding_info)))",
-            "{{rule}} {{severity}}",
-            12,
-        ),
-        Panel::new("Findings by severity", Lines, "none", "sum by (severity) (topotop_findings)", "{{severity}}", 12),
-        Panel::new("Open findings", Table, "none", "topotop_finding_info", "", 24),
-    ];
-    let resources = vec![
-        Panel::new(
-            "Least headroom",
-            Bars,
-            "none",
-            "bottomk(10, topotop_headroom_ratio)",
-            "{{instance}} {{resource}}",
-            12,
-        ),
-        Panel::new(
-            "Fullest resources",
-            Bars,
-            "percentunit",
-            "topk(10, topotop_resource_utilization_ratio)",
-            "{{instance}} {{resource}}",
-            12,
-        ),
-        Panel::new(
-            "Busiest hosts",
-            Lines,
-            "percentunit",
-            "topk(10, sum by (instance) (rate(topotop_node_cpu_seconds_total{mode!~\"idle|iowait|steal\"}[$__rate_interval])) / sum by (instance) (topotop_online_cpus))",
-            "{{instance}}",
-            12,
-        ),
-        Panel::new(
-            "Cards that use few of their channels",
-            Table,
-            "none",
-            "topotop_nic_channels < topotop_nic_channels_max or topotop_nic_channels",
-            "",
-            12,
-        ),
-    ];
-    let rows = vec![("Answers", answer), ("Findings", findings), ("Resources", resources)];
+    let rows = vec![("Answers", answers()), ("Findings", findings()), ("Resources", resources())];
     dashboard("topotop-fleet", "topotop: findings over the fleet", false, &rows)
+}
+
+fn answers() -> Vec<Panel> {
+    let limited = "count(topotop_bottleneck_info{verdict=~\"limited|imbalance\"}) or vector(0)";
+    let critical = "count(topotop_findings{severity=\"critical\"} > 0) or vector(0)";
+    let away = "count(up{job=\"topotop\"} == 0) or vector(0)";
+    let by_answer = "count by (verdict, resource) (topotop_bottleneck_info)";
+    vec![
+        Panel::new("Hosts", Look::Number, "none", "count(topotop_build_info)", "", 6),
+        Panel::new("Limited hosts", Look::Number, "none", limited, "", 6),
+        Panel::new("Hosts with critical findings", Look::Number, "none", critical, "", 6),
+        Panel::new("Hosts not reached", Look::Number, "none", away, "", 6),
+        Panel::new("Hosts by what limits them", Look::Lines, "none", by_answer, "{{verdict}} {{resource}}", 12),
+        Panel::new("Answer of each host", Look::Table, "none", "topotop_bottleneck_info", "", 12),
+    ]
+}
+
+fn findings() -> Vec<Panel> {
+    let hosts = "sort_desc(count by (rule, severity) (count by (instance, rule, severity) (topotop_finding_info)))";
+    let by_severity = "sum by (severity) (topotop_findings)";
+    vec![
+        Panel::new("Hosts by finding", Look::Bars, "none", hosts, "{{rule}} {{severity}}", 12),
+        Panel::new("Findings by severity", Look::Lines, "none", by_severity, "{{severity}}", 12),
+        Panel::new("Open findings", Look::Table, "none", "topotop_finding_info", "", 24),
+    ]
+}
+
+fn resources() -> Vec<Panel> {
+    let headroom = "bottomk(10, topotop_headroom_ratio)";
+    let fullest = "topk(10, topotop_resource_utilization_ratio)";
+    let busy = "topk(10, sum by (instance) (rate(topotop_node_cpu_seconds_total{mode!~\"idle|iowait|steal\"}[$__rate_interval])) / sum by (instance) (topotop_online_cpus))";
+    let channels = "bottomk(10, topotop_nic_channels / topotop_nic_channels_max)";
+    vec![
+        Panel::new("Least headroom", Look::Bars, "none", headroom, "{{instance}} {{resource}}", 12),
+        Panel::new("Fullest resources", Look::Bars, "percentunit", fullest, "{{instance}} {{resource}}", 12),
+        Panel::new("Busiest hosts", Look::Lines, "percentunit", busy, "{{instance}}", 12),
+        Panel::new(
+            "Channels in use of those a card has",
+            Look::Bars,
+            "percentunit",
+            channels,
+            "{{instance}} {{device}}",
+            12,
+        ),
+    ]
 }

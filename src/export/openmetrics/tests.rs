@@ -111,7 +111,7 @@ fn large(cpus: u32, nodes: u32) -> Frame {
     let nic = |number| {
         let mut nic = Nic { name: format!("eth{number}").into(), utilisation: Some(0.5), ..card.clone() };
         nic.channels.combined = sixteen;
-        nic.queues = (0..16).flat_map(|_| card.queues.first().cloned()).collect();
+        nic.queues = (0..16).filter_map(|_| card.queues.first().cloned()).collect();
         nic
     };
     frame.nics = (0..4).map(nic).collect();
