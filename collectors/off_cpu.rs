@@ -7,6 +7,8 @@ mod choose;
 mod look;
 mod peers;
 
+use crate::Root;
+use crate::rights::{self, Needs};
 use crate::sockets::Connections;
 use crate::worker::Worker;
 use crate::{Collector, Cx};
@@ -78,7 +80,7 @@ impl Collector for OffCpuCollector {
             changed = true;
         }
         if changed {
-            self.publish(cx.now_ns, draft);
+            self.publish(cx.root, cx.now_ns, draft);
         }
         let targets = self.chooser.choose(draft, cx.now_ns, self.most, std::process::id());
         if targets.is_empty() || self.worker.as_ref().is_some_and(|worker| worker.pending() > 0) {
@@ -105,7 +107,7 @@ impl OffCpuCollector {
         }
     }
 
-    fn publish(&mut self, now_ns: u64, draft: &mut Draft) {
+    fn publish(&mut self, root: &Root, now_ns: u64, draft: &mut Draft) {
         let mut totals: HashMap<Process, Total> = HashMap::new();
         let mut found: HashMap<&At, Count> = HashMap::new();
         for (_, answer) in &self.rounds {
@@ -127,8 +129,8 @@ impl OffCpuCollector {
         draft.waits.begin(now_ns);
         let denied: u64 = totals.values().map(|total| u64::from(total.denied > 0)).sum();
         if denied > 0 {
-            let needs = "CAP_SYS_PTRACE, or the user that runs them";
-            draft.waits.gaps.add_many("proc/*/task/*/syscall", Reason::PermissionDenied, needs, denied);
+            let needs = rights::needs(root, Needs::Ptrace);
+            draft.waits.gaps.add_many("proc/*/task/*/syscall", Reason::PermissionDenied, &needs, denied);
         }
         self.owners.begin();
         for (process, total) in &totals {

@@ -23,6 +23,36 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     spelled_out(text)
 }
 
+/// Digits of a long id that people compare.
+const ID_DIGITS: usize = 12;
+
+/// The text with every run of 32 or more hexadecimal digits, such as the id of a container, cut to its first twelve.
+pub fn short_ids(text: &str) -> Cow<'_, str> {
+    let ends = |text: &str| text.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(text.len());
+    let mut out = String::new();
+    let mut rest = text;
+    let mut cut = false;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_hexdigit()) {
+        let (before, run) = rest.split_at(start);
+        let (run, after) = run.split_at(ends(run));
+        out.push_str(before);
+        match run.get(..ID_DIGITS).filter(|_| run.len() >= 32) {
+            Some(head) => {
+                out.push_str(head);
+                out.push('\u{2026}');
+                cut = true;
+            }
+            None => out.push_str(run),
+        }
+        rest = after;
+    }
+    if !cut {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
 /// True for printable ASCII and nothing else: as safe as text gets, one column for each byte.
 #[inline]
 pub fn is_plain(text: &str) -> bool {
@@ -115,7 +145,7 @@ pub fn flush_right(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{from_bytes, is_plain, printable};
+    use super::{from_bytes, is_plain, printable, short_ids};
     use proptest::prelude::*;
 
     #[test]
@@ -123,6 +153,16 @@ mod tests {
         assert_eq!(printable("beam.smp"), "beam.smp");
         assert_eq!(printable("\u{1b}[2Jx\u{202e}y\n"), "\\x1b[2Jx\\u{202e}y\\n");
         assert_eq!(from_bytes(b"a\xff\xc3\xa9"), "a\\xff\u{e9}");
+    }
+
+    #[test]
+    fn shortens_ids_of_containers_and_no_number() {
+        let id = "0123456789abcdef".repeat(4);
+        assert_eq!(short_ids(&format!("/docker/{id}/init")), "/docker/0123456789ab\u{2026}/init");
+        assert_eq!(short_ids(&format!("cri-containerd-{id}.scope")), "cri-containerd-0123456789ab\u{2026}.scope");
+        for whole in ["/pod0f5a1c2e-1111-2222-3333-444455556666", "10737418240000", "\u{e9}deadbeef", ""] {
+            assert_eq!(short_ids(whole), whole);
+        }
     }
 
     proptest! {

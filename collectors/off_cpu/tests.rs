@@ -79,7 +79,8 @@ fn what_was_found_counts_for_a_while() {
         answer.found.insert(at.clone(), super::Count { samples: 9, threads: 2, together: 2 });
         collector.rounds.push_back((second * 1_000_000_000, answer));
     }
-    collector.publish(3_000_000_000, &mut draft);
+    let dir = tempfile::tempdir().unwrap();
+    collector.publish(&Root::at(dir.path()).unwrap(), 3_000_000_000, &mut draft);
     let (totals, waits) = (draft.off_cpu.data(), draft.waits.data());
     assert_eq!(
         (totals.samples.value(0), totals.denied.value(0), totals.threads.value(0)),

@@ -135,7 +135,7 @@ pub fn print(all: &[Qdisc]) -> String {
     all.iter().map(line).collect()
 }
 
-/// What [`print`] wrote.
+/// What [`print()`] wrote.
 pub fn parse(bytes: &[u8]) -> Vec<Qdisc> {
     use crate::parse::{fields, lines, number, whole_lines};
     let one = |line: &[u8]| {

@@ -6,7 +6,7 @@ use crate::page;
 use std::io::{self, Write};
 use topotop_model::diff::{Comparison, Row, Spread, Verdict};
 use topotop_model::locale::diff as text;
-use topotop_model::text::printable;
+use topotop_model::text::{printable, short_ids};
 use topotop_widgets::Charset;
 
 /// Nothing is loaded from elsewhere.
@@ -109,7 +109,7 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let value =
             |value: &Option<String>| value.as_deref().map_or(text::NONE.as_str().into(), printable).into_owned();
         let within = if fact.within { format!(" <small>{}</small>", text::WITHIN) } else { String::new() };
-        let subject = table::and_more(printable(&fact.subject.to_string()).into_owned(), alike);
+        let subject = table::and_more(short_ids(&printable(&fact.subject.to_string())).into_owned(), alike);
         write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", escape(&subject), escape(&printable(&fact.name)))?;
         let (before, after) = (value(&fact.before), value(&fact.after));
         writeln!(out, "<td class=\"s\">{}</td><td class=\"s\">{}{within}</td></tr>", escape(&before), escape(&after))?;
@@ -159,7 +159,7 @@ fn row(row: &Row, below: bool, out: &mut dyn Write) -> io::Result<()> {
     let change = number::change(measure, middle(row.before), middle(row.after), "\u{2212}");
     let (open, said) = if below { ("<tr class=\"b\">", String::new()) } else { ("<tr>", format!("{glyph} {word}")) };
     let class = if row.verdict == Verdict::NoChange { "" } else { row.verdict.name() };
-    let subject = escape(&printable(&row.subject.to_string()));
+    let subject = escape(&short_ids(&printable(&row.subject.to_string())));
     write!(out, "{open}<td class=\"{class}\">{said}</td><td class=\"s\">{subject}</td><td>{}</td>", row.metric.name)?;
     writeln!(out, "{}{}<td class=\"n {class}\">{change}</td></tr>", value(row.before), value(row.after))
 }

@@ -5,7 +5,7 @@ use super::{About, Report, number};
 use std::io::{self, Write};
 use topotop_model::diff::{Row, Spread, Verdict};
 use topotop_model::locale::{Text, diff as text};
-use topotop_model::text::{padded, printable};
+use topotop_model::text::{padded, printable, short_ids};
 use topotop_widgets::Charset;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -179,7 +179,7 @@ fn settings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
                 |value: &Option<String>| value.as_deref().map_or(text::NONE.as_str().into(), printable).into_owned();
             let within = if fact.within { format!("  {}", text::WITHIN) } else { String::new() };
             let change = format!("{} {} {}{within}", value(&fact.before), signs.arrow, value(&fact.after));
-            let subject = and_more(printable(&fact.subject.to_string()).into_owned(), *alike);
+            let subject = and_more(short_ids(&printable(&fact.subject.to_string())).into_owned(), *alike);
             [subject, printable(&fact.name).into_owned(), change]
         })
         .collect();
@@ -234,7 +234,7 @@ fn changes(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) ->
 
 fn cells(row: &Row, below: bool, signs: &Signs) -> Cells {
     let (glyph, word) = mark(row.verdict, signs.charset);
-    let subject = printable(&row.subject.to_string()).into_owned();
+    let subject = short_ids(&printable(&row.subject.to_string())).into_owned();
     let measure = row.metric.measure;
     let median = |spread: Option<Spread>| spread.map_or("-".to_owned(), |spread| number::value(measure, spread.median));
     let range = |spread: Option<Spread>| {

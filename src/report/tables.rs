@@ -12,7 +12,7 @@ use topotop_model::judge::Standing;
 use topotop_model::locale::{Text, diff as diff_text, report as text};
 use topotop_model::recording::What;
 use topotop_model::rules::{Cell, Figure, Finding, evidence_label, report as figures};
-use topotop_model::text::printable;
+use topotop_model::text::{printable, short_ids};
 use topotop_widgets::parts::units::{bytes_in_text, cores_in_text, cpu_time};
 
 /// Rows of the timeline.
@@ -96,21 +96,6 @@ pub(super) fn totals(rows: &[&Total], name: Text, out: &mut dyn Write) -> io::Re
     writeln!(out, "</table></div>")
 }
 
-/// A path with the ids of containers cut to what people compare.
-fn short_ids(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    let mut run = 0;
-    for c in path.chars() {
-        run = if c.is_ascii_hexdigit() { run + 1 } else { 0 };
-        if run <= 12 {
-            out.push(c);
-        } else if run == 13 {
-            out.push('\u{2026}');
-        }
-    }
-    out
-}
-
 /// Settings with the phase that they changed in.
 pub(super) fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.settings.is_empty() {
@@ -122,7 +107,8 @@ pub(super) fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     heads(&columns, out)?;
     for (phase, fact) in report.settings.iter().take(LANES) {
         let value = |value: &Option<String>| value.as_deref().map_or_else(|| diff_text::NONE.to_string(), safe);
-        let subject = short_ids(&fact.subject.to_string());
+        let subject = fact.subject.to_string();
+        let subject = short_ids(&subject);
         write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", safe(&subject), safe(&fact.name))?;
         write!(out, "<td class=\"s\">{}</td><td class=\"s\">{}</td>", value(&fact.before), value(&fact.after))?;
         writeln!(out, "<td>{}</td></tr>", phase + 1)?;

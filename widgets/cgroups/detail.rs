@@ -8,6 +8,7 @@ use topotop_model::Known;
 use topotop_model::frame::{Cgroup, CgroupMemory, Container, PressureStall};
 use topotop_model::locale::screen::cgroups as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::text::short_ids;
 
 /// The detail of a group.
 pub(super) fn doc(cx: &Cx<'_>, id: &Id, width: u16) -> Doc {
@@ -16,7 +17,7 @@ pub(super) fn doc(cx: &Cx<'_>, id: &Id, width: u16) -> Doc {
         doc.line(vec![(text::GroupGone { path: &id.0 }.to_string(), Role::Absent)]);
         return doc;
     };
-    doc.pair(&text::PATH, &*group.path, Role::Text);
+    doc.pair(&text::PATH, &*short_ids(&group.path), Role::Text);
     let count = group.processes.value().map_or_else(|| "?".to_owned(), |count| count.to_string());
     let hierarchy = text::HierarchyText { version: &group.version, count: &count };
     doc.pair(&text::HIERARCHY, hierarchy.to_string(), Role::Text);
@@ -57,7 +58,7 @@ fn container_lines(doc: &mut Doc, container: &Container) {
         (text::NAMES_FROM, &container.name_source),
     ];
     for (name, value) in names.into_iter().filter(|(_, value)| !value.is_empty()) {
-        doc.pair(&name, &**value, Role::Text);
+        doc.pair(&name, &*short_ids(value), Role::Text);
     }
 }
 

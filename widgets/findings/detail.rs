@@ -13,7 +13,7 @@ use topotop_model::locale::Text;
 use topotop_model::locale::screen::findings as text;
 use topotop_model::locale::screen::shared;
 use topotop_model::rules::Finding;
-use topotop_model::text::printable;
+use topotop_model::text::{printable, short_ids};
 
 pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     let mut doc = Doc::default();
@@ -52,7 +52,7 @@ fn when(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding) {
     doc.line(vec![
         (format!("  {}", severity::label(finding.severity)), severity::role(finding.severity)),
         (dot.to_owned(), Role::Border),
-        (printable(&finding.subject.to_string()).into_owned(), Role::Focus),
+        (short_ids(&printable(&finding.subject.to_string())).into_owned(), Role::Focus),
         (dot.to_owned(), Role::Border),
         (since, Role::Text),
         (dot.to_owned(), Role::Border),
