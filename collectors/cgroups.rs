@@ -9,6 +9,7 @@ mod files;
 mod log_names;
 mod mounts;
 mod names;
+mod runtime_names;
 #[cfg(test)]
 mod synthetic;
 mod take;

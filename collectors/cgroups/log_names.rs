@@ -1,13 +1,16 @@
-//! Names of pods and containers from the directories that kubelet and docker keep: plain files, never a socket.
+//! Names of pods and containers from the directories of logs that kubelet keeps, else from the files of the runtime.
 
+use super::runtime_names;
 use crate::Root;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use topotop_model::tables::cgroups::Cgroups;
 use topotop_model::{Table, Text};
 
 /// Between two looks at the directories while a name is missing.
 const LOOK_NS: u64 = 10_000_000_000;
+/// Looks for one name: nothing names the container that holds a pod's network.
+const TRIES: u8 = 3;
 /// The most names that are kept.
 const MOST: usize = 1 << 14;
 
@@ -17,6 +20,7 @@ pub(super) struct LogNames {
     looked_ns: Option<u64>,
     pods: HashMap<String, Pod>,
     containers: HashMap<String, String>,
+    tried: HashMap<String, u8>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,21 +33,35 @@ impl LogNames {
     /// Fills in names of rows that have a pod or container but no name: of new ones at once, of others from time to
     /// time, since the directories come after the groups.
     pub(super) fn take(&mut self, root: &Root, now_ns: u64, table: &mut Cgroups, born: &[usize]) {
-        let nameless = |table: &Cgroups, slot: usize| {
-            let lacks = |known: &Text, name: &Text| known.get(slot).is_some() && name.get(slot).is_none();
-            lacks(&table.pod_uid, &table.pod_name) || lacks(&table.container_id, &table.container_name)
-        };
         let due = crate::cgroups::due(self.looked_ns, now_ns, LOOK_NS);
-        let any = if due { table.rows().iter().any(|slot| nameless(table, slot)) } else { false };
-        if any || born.iter().any(|&slot| nameless(table, slot)) {
-            self.looked_ns = Some(now_ns);
-            self.look(root);
-            let slots: Vec<usize> = table.rows().iter().filter(|&slot| nameless(table, slot)).collect();
-            for slot in slots {
-                self.name(table, slot);
-                from_docker(root, table, slot);
-            }
+        let any = if due { table.rows().iter().any(|slot| self.is_wanted(table, slot)) } else { false };
+        if !any && !born.iter().any(|&slot| self.is_wanted(table, slot)) {
+            return;
         }
+        self.looked_ns = Some(now_ns);
+        self.look(root);
+        let slots: Vec<usize> = table.rows().iter().filter(|&slot| self.is_wanted(table, slot)).collect();
+        let mut missed = HashSet::new();
+        for slot in slots {
+            self.name(table, slot);
+            if is_nameless(table, slot) {
+                from_runtime(root, table, slot);
+            }
+            missed.extend(id(table, slot).filter(|_| is_nameless(table, slot)));
+        }
+        if self.tried.len() >= MOST {
+            self.tried.clear();
+        }
+        // Groups within a container have its id too; what was looked for early, since others came, counts for nothing.
+        for id in missed.into_iter().filter(|_| due) {
+            *self.tried.entry(id).or_default() += 1;
+        }
+    }
+
+    /// True if a name is missing that may still come.
+    fn is_wanted(&self, table: &Cgroups, slot: usize) -> bool {
+        is_nameless(table, slot)
+            && id(table, slot).is_some_and(|id| self.tried.get(&id).is_none_or(|&tries| tries < TRIES))
     }
 
     fn name(&self, table: &mut Cgroups, slot: usize) {
@@ -97,30 +115,21 @@ impl LogNames {
     }
 }
 
-/// Takes a container's name from docker's own directory, if nothing else has one.
-fn from_docker(root: &Root, table: &mut Cgroups, slot: usize) {
-    let Some(id) = table.container_id.get(slot).filter(|id| is_id(id) && table.container_name.get(slot).is_none())
-    else {
-        return;
-    };
-    let mut text = Vec::new();
-    let read = root.open(Path::new("var/lib/docker/containers").join(&**id).join("config.v2.json"));
-    if read.and_then(|file| file.read_start(&mut text, 1 << 16)).is_ok()
-        && let Some(name) = docker_name(&text)
-    {
-        table.container_name.set(slot, &name);
-        table.name_source.set(slot, "runtime_dir");
+/// Takes what is still missing from the files of the runtime.
+fn from_runtime(root: &Root, table: &mut Cgroups, slot: usize) {
+    let Some(id) = table.container_id.get(slot).filter(|id| is_id(id)).cloned() else { return };
+    let Some(names) = runtime_names::of(root, &id) else { return };
+    let texts = [
+        (&mut table.container_name, &names.container),
+        (&mut table.pod_name, &names.pod),
+        (&mut table.namespace, &names.namespace),
+    ];
+    for (column, text) in texts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        if column.get(slot).is_none() {
+            column.set(slot, text);
+        }
     }
-}
-
-/// The one name with a slash before it; volumes and policies have theirs without.
-fn docker_name(json: &[u8]) -> Option<String> {
-    const KEY: &[u8] = b"\"Name\":\"/";
-    let start = json.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();
-    let name = json.get(start..)?.split(|&byte| byte == b'"').next()?;
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.-".contains(byte);
-    let whole = json.len() > start + name.len() && !name.is_empty() && name.iter().all(plain);
-    whole.then(|| topotop_model::text::from_bytes(name).into_owned())
+    table.name_source.set(slot, "runtime_dir");
 }
 
 /// `NAMESPACE_POD_UID`; neither namespaces nor pods have underscores in their names.
@@ -138,13 +147,22 @@ fn container_link(name: &str) -> Option<(String, String)> {
     is_id(id).then(|| (id.to_owned(), container.to_owned()))
 }
 
+fn is_nameless(table: &Cgroups, slot: usize) -> bool {
+    let lacks = |known: &Text, name: &Text| known.get(slot).is_some() && name.get(slot).is_none();
+    lacks(&table.pod_uid, &table.pod_name) || lacks(&table.container_id, &table.container_name)
+}
+
+fn id(table: &Cgroups, slot: usize) -> Option<String> {
+    table.container_id.get(slot).or_else(|| table.pod_uid.get(slot)).map(ToString::to_string)
+}
+
 fn is_id(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Pod, container_link, docker_name, pod_directory};
+    use super::{Pod, container_link, pod_directory};
     use proptest::prelude::*;
 
     #[test]
@@ -156,10 +174,6 @@ mod tests {
         let link = format!("broker-0_mq_side-car-{id}.log");
         assert_eq!(container_link(&link), Some((id, "side-car".to_owned())));
         assert_eq!(container_link("broker-0_mq_side-car-12.log"), None);
-        let json = br#"{"State":{},"Volumes":{"Name":"data"},"Name":"/mq-1","Driver":"overlay2"}"#;
-        assert_eq!(docker_name(json).as_deref(), Some("mq-1"));
-        let cut = json.windows(4).position(|window| window == b"mq-1").map_or(0, |at| at + 3);
-        assert_eq!(docker_name(&json[..cut]), None, "cut within the name");
     }
 
     proptest! {
@@ -167,7 +181,6 @@ mod tests {
         fn no_text_panics(name: String) {
             pod_directory(&name);
             container_link(&name);
-            docker_name(name.as_bytes());
         }
     }
 }

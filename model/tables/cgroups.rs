@@ -127,7 +127,7 @@ table! {
         namespace: Text = 60 (Fact, None, "var/log/pods"),
         /// Container name where something tells it.
         container_name: Text = 61 (Fact, None, "var/log/pods"),
-        /// Source of the names: `path`, `log_dir` (kubelet's), `runtime_dir` (docker's).
+        /// Source of the names: `path`, `log_dir` (kubelet's), `runtime_dir` (its state files).
         name_source: Text = 62 (Fact, None, "path"),
         /// Page-cache limit of its own where the kernel has one (Alibaba, Tencent).
         pagecache_limit_bytes: Num = 63 (Fact, Bytes, "memory.pagecache_limit.size"),

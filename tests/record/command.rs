@@ -81,9 +81,19 @@ fn its_output_does_not_get_into_a_stream() {
     assert!(!read.samples.is_empty());
 }
 
+/// True if this process was started with SIGHUP ignored, as its children are then.
+fn ignores_hangups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("a mask");
+    u64::from_str_radix(mask.trim(), 16).expect("hexadecimal") & 1 == 1
+}
+
 #[test]
 fn signals_are_passed_on_and_the_end_is_waited_for() {
-    for (signal, status) in [("TERM", 3), ("HUP", 4), ("USR1", 5)] {
+    // A shell cannot trap what it was started to ignore, as below nohup.
+    let ignored = ignores_hangups();
+    for (signal, status) in [("TERM", 3), ("HUP", 4), ("USR1", 5)].into_iter().filter(|row| row.0 != "HUP" || !ignored)
+    {
         let (dir, path, shown) = place("a.rec");
         let ready = dir.path().join("ready");
         let script = format!(

@@ -1,0 +1,152 @@
+//! Names of containers from the state files of their runtimes: plain files, never a socket.
+
+use crate::Root;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The most bytes of one file: a container's configuration carries its environment.
+const MOST_BYTES: usize = 4 << 20;
+/// The most namespaces of containerd that are searched.
+const NAMESPACES: usize = 16;
+
+/// A container as its runtime names it; what is not known is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Names {
+    pub container: String,
+    pub pod: String,
+    pub namespace: String,
+}
+
+/// Looks a container up by its id: docker, podman and CRI-O (containers/storage), containerd.
+pub(super) fn of(root: &Root, id: &str) -> Option<Names> {
+    docker(root, id).or_else(|| storage(root, id)).or_else(|| bundle(root, id))
+}
+
+#[derive(Deserialize)]
+struct DockerConfig {
+    #[serde(rename = "Name")]
+    name: String,
+}
+
+fn docker(root: &Root, id: &str) -> Option<Names> {
+    let config: DockerConfig = json(root, &Path::new("var/lib/docker/containers").join(id).join("config.v2.json"))?;
+    of_name(config.name.trim_start_matches('/'))
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    id: String,
+    #[serde(default)]
+    names: Vec<String>,
+}
+
+fn storage(root: &Root, id: &str) -> Option<Names> {
+    ["overlay", "btrfs", "vfs", "zfs"].iter().find_map(|driver| {
+        let path = format!("var/lib/containers/storage/{driver}-containers/containers.json");
+        let stored: Vec<Stored> = json(root, Path::new(&path))?;
+        of_name(stored.iter().find(|stored| stored.id == id)?.names.first()?)
+    })
+}
+
+#[derive(Deserialize)]
+struct Bundle {
+    #[serde(default)]
+    annotations: HashMap<String, String>,
+}
+
+/// The OCI configuration that a runtime keeps while the container runs.
+fn bundle(root: &Root, id: &str) -> Option<Names> {
+    let tasks = Path::new("run/containerd/io.containerd.runtime.v2.task");
+    let namespaces = root.names(tasks).unwrap_or_default();
+    let of_containerd = namespaces.iter().take(NAMESPACES).map(|namespace| tasks.join(namespace).join(id));
+    let of_crio = Path::new("run/containers/storage/overlay-containers").join(id).join("userdata");
+    let bundle: Bundle =
+        of_containerd.chain([of_crio]).find_map(|directory| json(root, &directory.join("config.json")))?;
+    let first = |keys: &[&str]| {
+        let value = keys.iter().find_map(|key| bundle.annotations.get(*key));
+        value.filter(|value| is_name(value)).cloned().unwrap_or_default()
+    };
+    let names = Names {
+        container: first(&["io.kubernetes.cri.container-name", "io.kubernetes.container.name", "nerdctl/name"]),
+        pod: first(&["io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name"]),
+        namespace: first(&["io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"]),
+    };
+    (names != Names::default()).then_some(names)
+}
+
+/// A plain name, or kubelet's `k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT`.
+fn of_name(name: &str) -> Option<Names> {
+    if !is_name(name) {
+        return None;
+    }
+    let parts: Vec<&str> = name.split('_').collect();
+    if let ["k8s", container, pod, namespace, ..] = parts.as_slice() {
+        let owned = |text: &str| text.to_owned();
+        return Some(Names { container: owned(container), pod: owned(pod), namespace: owned(namespace) });
+    }
+    Some(Names { container: name.to_owned(), ..Names::default() })
+}
+
+/// What runtimes take as a name; anything else is somebody's attempt at something.
+fn is_name(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    (1..=253).contains(&name.len()) && name.bytes().all(plain)
+}
+
+/// A whole file; one that is longer than the bound does not parse.
+fn json<T: DeserializeOwned>(root: &Root, path: &Path) -> Option<T> {
+    let mut text = Vec::new();
+    root.open(path).and_then(|file| file.read_start(&mut text, MOST_BYTES)).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Names, of};
+    use crate::Root;
+    use crate::testing::put;
+
+    const ID: &str = "1d3d308a7d48a27814a68bf33a44acf4441c9c02463ca0bc1cdfdc8c0b4a8496";
+
+    fn found(path: &str, text: &str) -> Option<Names> {
+        let dir = tempfile::tempdir().unwrap();
+        put(dir.path(), path, text);
+        of(&Root::at(dir.path()).unwrap(), ID)
+    }
+
+    fn named(container: &str, pod: &str, namespace: &str) -> Names {
+        Names { container: container.into(), pod: pod.into(), namespace: namespace.into() }
+    }
+
+    #[test]
+    fn every_runtime_keeps_its_names_elsewhere() {
+        let docker = format!("var/lib/docker/containers/{ID}/config.v2.json");
+        let label = r#"{"Config":{"Labels":{"a":"\"Name\":\"/x\""}},"Mounts":[{"Name":"data"}],"Name":"/mq-1"}"#;
+        assert_eq!(found(&docker, label), Some(named("mq-1", "", "")));
+        let long =
+            format!(r#"{{"Config":{{"Env":["A={}"]}},"Name":"/k8s_broker_mq-0_shop_8a1c_2"}}"#, "x".repeat(1 << 17));
+        assert_eq!(found(&docker, &long), Some(named("broker", "mq-0", "shop")));
+        let stored = "var/lib/containers/storage/overlay-containers/containers.json";
+        let podman =
+            format!(r#"[{{"id":"{}","names":["other"]}},{{"id":"{ID}","names":["db"],"layer":"x"}}]"#, "0".repeat(64));
+        assert_eq!(found(stored, &podman), Some(named("db", "", "")));
+        let task = format!("run/containerd/io.containerd.runtime.v2.task/k8s.io/{ID}/config.json");
+        let cri = r#"{"ociVersion":"1.0","annotations":{"io.kubernetes.cri.container-name":"web",
+            "io.kubernetes.cri.sandbox-name":"web-0","io.kubernetes.cri.sandbox-namespace":"shop"}}"#;
+        assert_eq!(found(&task, cri), Some(named("web", "web-0", "shop")));
+        let crio = format!("run/containers/storage/overlay-containers/{ID}/userdata/config.json");
+        let pod = r#"{"annotations":{"io.kubernetes.container.name":"web","io.kubernetes.pod.name":"web-0"}}"#;
+        assert_eq!(found(&crio, pod), Some(named("web", "web-0", "")));
+    }
+
+    #[test]
+    fn what_is_no_name_is_left_out() {
+        let docker = format!("var/lib/docker/containers/{ID}/config.v2.json");
+        let nested = "[".repeat(100_000);
+        for text in [r#"{"Name":"/a\u001b[2J"}"#, r#"{"Name":""}"#, r#"{"Name":7}"#, r#"{"Name":"/cut"#, "", &nested] {
+            assert_eq!(found(&docker, text), None, "{text:.30}");
+        }
+    }
+}
