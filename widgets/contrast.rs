@@ -1,4 +1,4 @@
-//! What can be read and told apart in every theme, computed from the cells that panels draw.
+//! Contrast and colour differences of every theme, computed from the cells that panels draw.
 
 use crate::every_panel::every_in;
 use crate::{Charset, Role, Theme, demo, themes};

@@ -9,7 +9,7 @@ use topotop_model::{Table, Text};
 
 /// Between two looks at the directories while a name is missing.
 const LOOK_NS: u64 = 10_000_000_000;
-/// Looks for one name: nothing names the container that holds a pod's network.
+/// Tries for one name: the container that holds a pod's network has none.
 const TRIES: u8 = 3;
 /// The most names that are kept.
 const MOST: usize = 1 << 14;
@@ -52,7 +52,7 @@ impl LogNames {
         if self.tried.len() >= MOST {
             self.tried.clear();
         }
-        // Groups within a container have its id too; what was looked for early, since others came, counts for nothing.
+        // Groups within a container share its id. A look before its turn does not count as a try.
         for id in missed.into_iter().filter(|_| due) {
             *self.tried.entry(id).or_default() += 1;
         }
@@ -115,7 +115,7 @@ impl LogNames {
     }
 }
 
-/// Takes what is still missing from the files of the runtime.
+/// Fills in missing names from the state files of the runtime.
 fn from_runtime(root: &Root, table: &mut Cgroups, slot: usize) {
     let Some(id) = table.container_id.get(slot).filter(|id| is_id(id)).cloned() else { return };
     let Some(names) = runtime_names::of(root, &id) else { return };

@@ -11,7 +11,7 @@ const MOST_BYTES: usize = 4 << 20;
 /// The most namespaces of containerd that are searched.
 const NAMESPACES: usize = 16;
 
-/// A container as its runtime names it; what is not known is empty.
+/// Names that a runtime has for a container; unknown ones are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Names {
     pub container: String,
@@ -76,7 +76,7 @@ fn bundle(root: &Root, id: &str) -> Option<Names> {
     (names != Names::default()).then_some(names)
 }
 
-/// A plain name, or kubelet's `k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT`.
+/// Reads a plain name, or kubelet's `k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT`.
 fn of_name(name: &str) -> Option<Names> {
     if !is_name(name) {
         return None;
@@ -89,7 +89,7 @@ fn of_name(name: &str) -> Option<Names> {
     Some(Names { container: name.to_owned(), ..Names::default() })
 }
 
-/// What runtimes take as a name; anything else is somebody's attempt at something.
+/// The characters that runtimes allow in a name; anything else is refused.
 fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     (1..=253).contains(&name.len()) && name.bytes().all(plain)
