@@ -67,8 +67,8 @@ pub use support::{report, subject};
 #[cfg(test)]
 pub(crate) use cases::sick;
 
-pub(crate) use support::parts;
-use support::{disk_text, nodes, preflight, reclaim, series};
+pub(crate) use support::{disk_text, parts};
+use support::{nodes, preflight, reclaim, series};
 
 use crate::bottleneck::ResourceKind;
 use crate::frame::Frame;

@@ -3,8 +3,9 @@
 use super::{Case, Refusal};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Cgroup, CgroupIoRate, Disk, Frame, Process, Writer, WriterId};
+use crate::locale::evidence;
 use crate::locale::fix as shared;
-use crate::rules::{Subject, parts};
+use crate::rules::{Subject, disk_shared, disk_text, parts};
 use std::sync::Arc;
 
 /// Two writers of one disk.
@@ -35,7 +36,8 @@ impl<'a> Shared<'a> {
         let Subject::Disk(name) = &case.finding.subject else { return Err(Refusal::NotForThis) };
         let disk = case.frame.disks.iter().find(|disk| disk.name == *name).ok_or(Refusal::NotForThis)?;
         let parties = parties(case.frame, disk);
-        if parties.len() < 2 {
+        let starved = starved(case, &parties);
+        if parties.len() + starved.len() < 2 {
             return Err(Refusal::NotForThis);
         }
         let larger = |a: &&Party<'a>, b: &&Party<'a>| a.share.total_cmp(&b.share);
@@ -46,15 +48,17 @@ impl<'a> Shared<'a> {
                     Refusal::because(shared::GroupNotWriter { group: &group, disk: &name }.to_string())
                 })?
             }
+            // Whoever leaves the others nothing to write is the cause, whatever its name.
             None => parties
                 .iter()
-                .filter(|party| !party.delicate)
+                .filter(|party| !starved.is_empty() || !party.delicate)
                 .max_by(larger)
                 .ok_or_else(|| Refusal::because(shared::ALL_WRITERS_CRITICAL.to_string()))?,
         };
         let others = || parties.iter().filter(|party| party.group != disturber.group);
-        let victim = others().filter(|party| party.delicate).max_by(larger).or_else(|| others().max_by(larger));
-        let victim = victim.ok_or(Refusal::NotForThis)?;
+        let waits = || starved.iter().find(|party| party.group != disturber.group);
+        let largest = || others().filter(|party| party.delicate).max_by(larger).or_else(|| others().max_by(larger));
+        let victim = waits().or_else(largest).ok_or(Refusal::NotForThis)?;
         Ok(Self { disk, disturber: disturber.clone(), victim: victim.clone() })
     }
 
@@ -107,6 +111,22 @@ fn parties<'a>(frame: &'a Frame, disk: &Disk) -> Vec<Party<'a>> {
         }
     }
     parties
+}
+
+/// Those that the finding says to wait for the disk, the longest wait first: they write next to nothing, so most are no
+/// writers.
+fn starved<'a>(case: &Case<'a>, writers: &[Party<'a>]) -> Vec<Party<'a>> {
+    if case.finding.text(evidence::STARVED).is_empty() {
+        return Vec::new();
+    }
+    let least = disk_shared::SHARE.value;
+    let rows = case.finding.tables().filter(|(name, ..)| *name == evidence::WHO_WRITES.name());
+    let names = rows.flat_map(|(_, grid, _)| grid.rows.iter().map(|(name, _)| name));
+    let parties = names.filter_map(|name| {
+        let party = party(case.frame, &Writer { who: disk_text::writer(case.frame, name)?, ..Writer::default() })?;
+        Some(writers.iter().find(|writer| writer.group == party.group).cloned().unwrap_or(party))
+    });
+    parties.filter(|party| party.share < least).collect()
 }
 
 fn party<'a>(frame: &'a Frame, writer: &Writer) -> Option<Party<'a>> {

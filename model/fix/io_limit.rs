@@ -45,12 +45,11 @@ impl Limit {
         }
     }
 
-    /// The file and value of a cgroup of a version; the property of a unit and its number.
+    /// The file and value of a cgroup of a version; the property of a unit and its number. systemd applies limits of
+    /// requests to version 2 only.
     fn setting(self, version: u32) -> (&'static str, String, &'static str, u64) {
         match (self, version) {
-            (Self::Writes(count), 1) => {
-                ("blkio.throttle.write_iops_device", count.to_string(), "IOWriteIOPSMax", count)
-            }
+            (Self::Writes(count), 1) => ("blkio.throttle.write_iops_device", count.to_string(), "", count),
             (Self::Bytes(bytes), 1) => {
                 ("blkio.throttle.write_bps_device", bytes.to_string(), "IOWriteBandwidthMax", bytes)
             }
@@ -106,7 +105,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.needs = vec![group::need()];
     plan.reverters = group.reverters(None);
     plan.verify = shared.verify(case);
-    plan.persistent = group.lasting(&format!("{property}={by_unit}"), text::KUBERNETES.as_str());
+    let lasting = group.lasting(&format!("{property}={by_unit}"), text::KUBERNETES.as_str());
+    plan.persistent = lasting.filter(|_| !property.is_empty());
     Ok(plan)
 }
 
@@ -153,7 +153,7 @@ pub(super) mod tests {
     use super::super::group::tests::mounted;
     use super::super::testing::{plan, plan_text};
     use super::{FIX, Plan, Refusal};
-    use crate::frame::{Cgroup, CgroupIoRate, Frame, WriterId};
+    use crate::frame::{Cgroup, CgroupIoRate, Frame, Process, WriterId};
 
     /// /es disturbs /rabbit on sdb.
     pub(in super::super) fn shared(frame: &mut Frame, version: u32, writes: f64, bytes: f64) {
@@ -200,6 +200,48 @@ pub(super) mod tests {
             frame.disks[0].writers[1].who = WriterId::Cgroup("/system.slice/es.service".into());
         });
         insta::assert_snapshot!(plan_text(&plan.expect("a plan")));
+    }
+
+    #[test]
+    fn version_1_takes_a_limit_of_requests_from_its_file_alone() {
+        let plan = plan(&FIX, "IO-02", &[("iops", "30")], |frame| {
+            shared(frame, 1, 1000.0, 40e6);
+            frame.cgroups[0].path = "/system.slice/es.service".into();
+            frame.cgroups.sort_by(|a, b| a.path.cmp(&b.path));
+            frame.disks[0].writers[1].who = WriterId::Cgroup("/system.slice/es.service".into());
+        });
+        let plan = plan.expect("a plan");
+        let path = "8:16 in /sys/fs/cgroup/blkio/system.slice/es.service/blkio.throttle.write_iops_device";
+        assert_eq!((&*plan.steps[0].target.to_string(), plan.persistent), (path, None));
+    }
+
+    /// A group writes all; an application of another one waits in D and writes nothing.
+    fn starved(frame: &mut Frame, bulk: &'static str) {
+        shared(frame, 2, 1000.0, 40e6);
+        frame.cgroups[0].path = bulk.into();
+        frame.cgroups.sort_by(|a, b| a.path.cmp(&b.path));
+        frame.disks[0].writers.truncate(1);
+        let writer = &mut frame.disks[0].writers[0];
+        (writer.who, writer.bytes_share) = (WriterId::Cgroup(bulk.into()), Some(0.9995));
+        let waits = Process {
+            pid: 77,
+            comm: "shop".into(),
+            cgroup: "/shop".into(),
+            blocked_threads: 1,
+            write_bytes_per_second: Some(0.0),
+            ..Process::default()
+        };
+        frame.processes = vec![waits];
+    }
+
+    #[test]
+    fn who_leaves_others_nothing_to_write_is_limited_whatever_its_name() {
+        for bulk in ["/es", "/mysql-backup"] {
+            let plan = plan(&FIX, "IO-02", &[], |frame| starved(frame, bulk)).expect("a plan");
+            assert_eq!(plan.title, format!("Limit {bulk} to 500 writes/s on sdb to relieve /shop"));
+            let load = plan.verify.load.expect("a metric");
+            assert_eq!((load.metric, load.subject.to_string().contains("shop")), ("process.write_bytes", true));
+        }
     }
 
     #[test]

@@ -140,6 +140,13 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
     }
 }
 
+/// Who a service of such a name is: its control group, else a process.
+pub(crate) fn writer(frame: &Frame, name: &str) -> Option<WriterId> {
+    let groups = frame.cgroups.iter().map(|group| WriterId::Cgroup(group.path.clone()));
+    let processes = frame.processes.iter().map(|process| WriterId::Process(process.pid));
+    groups.chain(processes).find(|who| service(frame, who).is_some_and(|service| service.name == name))
+}
+
 /// Services as a table.
 pub(in crate::rules) fn table(services: &[Service]) -> Grid {
     let mut grid = Grid::new([
