@@ -36,7 +36,10 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let all: f64 = sampled.iter().map(|(_, wants)| wants).sum();
     let bears = sampled.into_iter().filter(|(_, wants)| *wants >= all * BEARS && all > 0.0);
     let told = bears.filter_map(|(process, wants)| {
-        let wait = process.off_cpu.as_ref()?.longest().filter(|wait| wait.share >= LEAST)?;
+        let off_cpu = process.off_cpu.as_ref()?;
+        // A thread that waits for another one of its process waits for whatever that one waits for.
+        let cause = off_cpu.shares.iter().find(|wait| rank(wait.class) > 0 && wait.share >= LEAST);
+        let wait = cause.or_else(|| off_cpu.longest().filter(|wait| wait.share >= LEAST))?;
         Some((rank(wait.class), wants, Waiting { process, wait }))
     });
     told.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| waiting)
@@ -99,19 +102,42 @@ impl Waiting<'_> {
     /// Requests a second and what each takes in milliseconds, where one connection has them one after the other and the
     /// round trip is but a small part of that.
     pub fn one_by_one(&self) -> Option<(f64, f64)> {
-        let of_peer = |peer: &&Peer| {
-            let name =
-                if peer.address.contains(':') { format!("[{}]", peer.address) } else { peer.address.to_string() };
-            format!("{name}:{}", peer.port) == *self.wait.what
-        };
-        let peer = self.process.peers.iter().find(of_peer)?;
-        single_flight(peer, self.wait.share)
+        let chain = one_by_one(self.process).filter(|_| self.wait.class == WaitClass::Peer)?;
+        Some((chain.requests, chain.ms))
     }
+}
+
+/// Requests to a peer that go one by one: each waits for the answer to the one before.
+#[derive(Clone, Copy, Debug)]
+pub struct Chain<'a> {
+    /// The peer.
+    pub peer: &'a Peer,
+    /// Share of the time in which an answer is outstanding.
+    pub share: f64,
+    /// Requests a second of each connection.
+    pub requests: f64,
+    /// The time of each.
+    pub ms: f64,
+}
+
+/// The requests of a process to the peer that it waits for most, if they go one by one and the round trip is but a small
+/// part of their time. Threads that wait for others of the process count for nothing.
+pub fn one_by_one(process: &Process) -> Option<Chain<'_>> {
+    let off_cpu = process.off_cpu.as_ref().filter(|off_cpu| off_cpu.samples >= SAMPLES)?;
+    let wait = off_cpu.shares.iter().find(|share| share.class == WaitClass::Peer)?;
+    let of_peer = |peer: &&Peer| {
+        let name = if peer.address.contains(':') { format!("[{}]", peer.address) } else { peer.address.to_string() };
+        format!("{name}:{}", peer.port) == *wait.what
+    };
+    let peer = process.peers.iter().find(of_peer)?;
+    let share = wait.share / (1.0 - off_cpu.share(WaitClass::Thread)).max(wait.share);
+    let (requests, ms) = single_flight(peer, share)?;
+    Some(Chain { peer, share, requests, ms })
 }
 
 /// Requests a second of each connection and their time in milliseconds where they go one by one: most of the time an
 /// answer is outstanding, and one message goes for each that comes.
-pub fn single_flight(peer: &Peer, waits: f64) -> Option<(f64, f64)> {
+fn single_flight(peer: &Peer, waits: f64) -> Option<(f64, f64)> {
     let (sent, received) = (peer.data_segs_out_per_second?, peer.data_segs_in_per_second?);
     let each = sent.min(received) / peer.connections.max(1) as f64;
     let even = each > 0.0 && sent.max(received) <= 3.0 * sent.min(received);
@@ -193,5 +219,14 @@ mod tests {
         let frame = Frame { processes: vec![waits], ..Frame::default() };
         let sentence = waiting(&frame).map(|told| told.sentence()).unwrap_or_default();
         assert!(sentence.contains("300") && sentence.contains("3.0 ms"), "{sentence}");
+        // A library reads from the connection in a thread of its own, and the publisher waits for that.
+        let mut publisher = process(7, 0.3, WaitClass::Peer, 0.46);
+        publisher.peers = vec![peer(300.0, 310.0, 100)];
+        let own = WaitShare { class: WaitClass::Thread, share: 0.5, what: "".into() };
+        let shares = &mut publisher.off_cpu.as_mut().expect("sampled").shares;
+        (shares[1].share, *shares) = (0.04, [vec![own], shares.clone()].concat());
+        let frame = Frame { processes: vec![publisher], ..Frame::default() };
+        let sentence = waiting(&frame).map(|told| told.sentence()).unwrap_or_default();
+        assert!(sentence.contains("10.0.0.5:5432") && sentence.contains("3.1 ms"), "{sentence}");
     }
 }

@@ -153,6 +153,7 @@ const V1: &[(&str, &str)] = &[
     ("sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.cfs_quota_us", "-1\n"),
     ("sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.cfs_period_us", "100000\n"),
     ("sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.stat", "nr_periods 3\nnr_throttled 2\nthrottled_time 7000\n"),
+    ("sys/fs/cgroup/cpu,cpuacct/docker/x/io.pressure", STALL),
     ("sys/fs/cgroup/cpuset/docker/x/cpuset.cpus", "0-1\n"),
     (
         "sys/fs/cgroup/blkio/docker/x/blkio.throttle.io_service_bytes",
@@ -187,6 +188,7 @@ fn joins_version_1_and_the_unified_tree() {
     assert_eq!((table.cpu_quota_us.get(x), table.cpu_periods.value(x)), (Known::None, Some(3)));
     assert_eq!(table.cpuset_cpus.get(x).map(|set| (**set).clone()), IdSet::parse_list("0-1"));
     assert_eq!((table.processes.value(x), table.memory_some_us.value(x)), (Some(3), Some(521_335)));
+    assert_eq!(table.io_some_us.value(x), Some(521_335), "as kernels of vendors have it");
     let io = draft.cgroup_io.data();
     assert_eq!((io.read_bytes.value(0), io.write_bytes.value(0)), (Some(10), Some(20)));
     assert_eq!((io.reads.value(0), io.writes.value(0)), (Some(1), Some(2)));

@@ -323,6 +323,20 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn systemd_is_named_where_it_keeps_the_group_of_a_container() {
+        let count = |path: &str| {
+            let mut frame =
+                Frame { cgroups: vec![Cgroup { path: path.into(), ..Cgroup::default() }], ..Frame::default() };
+            mounted(&mut frame, 2);
+            let who = Group::at(&frame, path, "memory").expect("a group").reverters(None);
+            (who.len(), who.last().is_some_and(|last| last.starts_with("systemd")))
+        };
+        assert_eq!(count("/kubepods.slice/kubepods-pod1.slice/cri-containerd-8a.scope"), (2, true));
+        assert_eq!(count("/kubepods/burstable/pod1/8a"), (1, false));
+        assert_eq!(count("/system.slice/mq.service"), (1, true));
+    }
+
+    #[test]
     fn an_inode_is_of_the_hierarchy_that_tells_of_memory() {
         let mut frame = Frame::default();
         let group = Cgroup { path: "/mq".into(), inode: Known::Value(7), ..Cgroup::default() };

@@ -104,5 +104,9 @@ mod tests {
         let (frame, finding) = sick("NIC-06", |_| ());
         let place = Surroundings { default_routes: vec!["eth0".to_owned()], ..surroundings() };
         assert_eq!(plan_for(&FIX, &frame, &finding, &[], &place).expect("a plan").risk, Risk::Dangerous);
+        // Guests lose the link of their virtual functions.
+        let (frame, finding) = sick("NIC-06", |frame| frame.nics[0].vfs = Some(4));
+        let guests = plan_for(&FIX, &frame, &finding, &[], &surroundings()).expect("a plan");
+        assert_eq!((guests.risk, guests.cuts_off.len()), (Risk::Dangerous, 1), "{:?}", guests.cuts_off);
     }
 }

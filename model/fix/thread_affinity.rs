@@ -354,6 +354,14 @@ mod tests {
     }
 
     #[test]
+    fn what_has_every_cpu_already_is_left() {
+        let (mut frame, finding) = sick("CPU-07", |frame| frame.processes[0].memory = None);
+        frame.threads.iter_mut().for_each(|thread| thread.affinity = Some(set("0-7,64-99")));
+        let refused = plan_for(&FIX, &frame, &finding, &[], &surroundings());
+        assert_eq!(why(refused), "java (100): its threads may already use CPUs 0-7, the whole cpuset");
+    }
+
+    #[test]
     fn whoever_owns_the_threads_needs_nothing() {
         let (mut frame, finding) = sick("BEAM-01", |_| ());
         frame.processes.iter_mut().for_each(|process| process.uid = Known::Value(1000));

@@ -50,7 +50,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .known(evidence::RECLAIMABLE, cache, "bytes", "memory.stat")
             .number(evidence::UNRECLAIMABLE, share, "fraction", "memory.stat")
             .known(evidence::AT_LIMIT, memory.events_max_per_second, "1/s", "memory.events max");
-        context.hit(hit.in_version(cgroup.version));
+        context.hit(hit);
     }
 }
 

@@ -82,7 +82,7 @@ fn judge(context: &mut RuleContext<'_>) {
             }
         }
         let hit = reclaim::details(hit, context, cgroup, memory);
-        context.hit(hit.in_version(cgroup.version));
+        context.hit(hit);
     }
 }
 

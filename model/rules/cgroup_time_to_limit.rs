@@ -63,7 +63,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::LIMIT, limit, "bytes", "memory.max")
             .covers(cgroup_unreclaimable::ID, subject);
         let hit = reclaim::java_memory(hit, context.frame(), cgroup);
-        context.hit(hit.in_version(cgroup.version));
+        context.hit(hit);
     }
 }
 

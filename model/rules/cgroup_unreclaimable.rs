@@ -63,7 +63,7 @@ fn judge(context: &mut RuleContext<'_>) {
         if memory.swap_growth_bytes_per_second.is_some_and(|growth| growth > 0.0) {
             hit = hit.covers(swapping::ID, Subject::Host);
         }
-        context.hit(hit.in_version(cgroup.version));
+        context.hit(hit);
     }
 }
 

@@ -56,7 +56,7 @@ fn judge(context: &mut RuleContext<'_>) {
                 "fraction",
                 "cpu.pressure",
             );
-        hits.push((&*cgroup.path, hit.in_version(cgroup.version)));
+        hits.push((&*cgroup.path, hit));
     }
     for (process, path) in busy_below(context, &hits) {
         // A finding about too many threads is grouped below the quota that throttles them.

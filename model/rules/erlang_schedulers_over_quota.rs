@@ -58,7 +58,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::QUOTA, quota, "cores", "cpu.max")
             .known(evidence::THROTTLED, throttled, "fraction", "cpu.stat")
             .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm");
-        context.hit(hit.in_version(parts::version(frame, process.quota_group())));
+        context.hit(hit);
     }
 }
 

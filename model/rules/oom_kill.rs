@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
     advice: text::ADVICE,
     limits: |_| &[ResourceKind::Memory],
     reads: &[],
-    sources: &["memory.events", "memory.oom_control", "/proc/vmstat"],
+    sources: &["memory.events", "/proc/vmstat"],
     thresholds: &[KILLS],
     references: &["Documentation/admin-guide/cgroup-v2.rst"],
     pace: Pace { enter: 1, of: 1, exit: 10, latch_seconds: 1800, warm_up: 0, at_once: false },
@@ -53,7 +53,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::KILLS, kills as f64, "", "memory.events")
             .some_text(evidence::VICTIM, victim, "memory.events")
             .known(evidence::LIMIT, limit.map(|limit| limit as f64), "bytes", "memory.max");
-        context.hit(hit.in_version(owner.version));
+        context.hit(hit);
     }
     let all = frame.memory.oom_kills_gained.unwrap_or(of_machine.len() as u64);
     if all > in_groups {

@@ -1,9 +1,10 @@
 //! IO-07: a service waits for serialised network round trips while the machine is idle.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
-use crate::frame::{Frame, Peer};
+use crate::frame::{Disk, Frame, Peer, Process, WriterId};
 use crate::locale::evidence;
 use crate::locale::rule::round_trips as text;
+use crate::waiting::{Chain, one_by_one};
 use std::sync::Arc;
 
 /// Its id.
@@ -24,7 +25,7 @@ pub(crate) const RULE: Rule = Rule {
     guards: text::GUARDS,
     advice: text::ADVICE,
     reads: &[Input::CpuTimes, Input::Disks, Input::Nics, Input::Peers],
-    sources: &["INET_DIAG tcp_info", "/proc/stat", "/proc/diskstats", "/proc/net/dev"],
+    sources: &["INET_DIAG tcp_info", "/proc/PID/task/TID/syscall", "/proc/stat", "/proc/diskstats", "/proc/net/dev"],
     thresholds: &[SHARE, EXIT, REQUESTS, BYTES, BUSY, DISK, LINK, PRESSURE],
     references: &["https://www.rabbitmq.com/docs/confirms", "tcp(7) TCP_INFO"],
     pace: Pace::USUAL,
@@ -35,32 +36,89 @@ pub(crate) const RULE: Rule = Rule {
 
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
-    if !is_idle(context, frame) {
-        return;
-    }
+    let idle = is_idle(context, frame);
     for process in frame.processes.iter().filter(|process| !process.kernel) {
-        let waits = process.peers.iter().filter_map(|peer| Some((peer, waits(context, peer)?)));
-        let Some((peer, share)) = waits.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
-        let requests = requests(peer);
-        let broker =
-            ["rabbit", "beam"].iter().any(|name| process.comm.contains(name)) || [5671, 5672].contains(&peer.port);
-        let hit = Hit::new(Subject::Process(process.pid, process.starttime), 0.5)
-            .enters(share >= context.limit(&SHARE))
-            .severity(Severity::Info)
-            .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm")
-            .text(evidence::PEER, format!("{}:{}", peer.address, peer.port), "INET_DIAG")
-            .text(
-                evidence::SERVICE,
-                if broker { text::BROKER.as_str() } else { text::UNKNOWN_SERVICE.as_str() },
-                "INET_DIAG",
-            )
-            .number(evidence::SHARE, share.min(1.0), "fraction", "INET_DIAG tcpi_rtt, tcpi_data_segs_out")
-            .number(evidence::CONNECTIONS, peer.connections as f64, "", "INET_DIAG")
-            .known(evidence::REQUESTS, requests, "1/s", "INET_DIAG tcpi_data_segs_out")
-            .known(evidence::ROUND_TRIP, peer.rtt_us.value().map(|us| us as f64 / 1000.0), "ms", "INET_DIAG tcpi_rtt")
-            .known(evidence::BYTES_PER_SEGMENT, peer.bytes_per_segment, "bytes", "INET_DIAG tcpi_bytes_acked");
-        context.hit(hit);
+        let answers = one_by_one(process).filter(|chain| chain.requests >= context.limit(&REQUESTS));
+        let (hit, share) = match answers.filter(|_| has_time(context, frame)) {
+            Some(chain) => (answers_awaited(frame, process, &chain), chain.share),
+            None if idle => {
+                let waits = process.peers.iter().filter_map(|peer| Some((peer, waits(context, peer)?)));
+                let Some((peer, share)) = waits.max_by(|a, b| a.1.total_cmp(&b.1)) else { continue };
+                (about(process, peer, share).severity(Severity::Info), share)
+            }
+            None => continue,
+        };
+        context.hit(hit.enters(share >= context.limit(&SHARE)));
     }
+}
+
+fn about(process: &Process, peer: &Peer, share: f64) -> Hit {
+    let broker = ["rabbit", "beam"].iter().any(|name| process.comm.contains(name)) || [5671, 5672].contains(&peer.port);
+    Hit::new(Subject::Process(process.pid, process.starttime), 0.5)
+        .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm")
+        .text(evidence::PEER, format!("{}:{}", peer.address, peer.port), "INET_DIAG")
+        .text(
+            evidence::SERVICE,
+            if broker { text::BROKER.as_str() } else { text::UNKNOWN_SERVICE.as_str() },
+            "INET_DIAG",
+        )
+        .number(evidence::SHARE, share.min(1.0), "fraction", "INET_DIAG tcpi_rtt, tcpi_data_segs_out")
+        .number(evidence::CONNECTIONS, peer.connections as f64, "", "INET_DIAG")
+        .known(evidence::REQUESTS, requests(peer), "1/s", "INET_DIAG tcpi_data_segs_out")
+        .known(evidence::ROUND_TRIP, peer.rtt_us.value().map(|us| us as f64 / 1000.0), "ms", "INET_DIAG tcpi_rtt")
+        .known(evidence::BYTES_PER_SEGMENT, peer.bytes_per_segment, "bytes", "INET_DIAG tcpi_bytes_acked")
+}
+
+/// Requests whose time is not the network's: the peer takes it. Where the peer runs here and its disk flushes for each of
+/// them, that is what they wait for.
+fn answers_awaited(frame: &Frame, process: &Process, chain: &Chain<'_>) -> Hit {
+    let hit = about(process, chain.peer, chain.share).number(
+        evidence::ANSWER_TIME,
+        chain.ms,
+        "ms",
+        "/proc/PID/task/TID/syscall, INET_DIAG tcpi_last_data_sent",
+    );
+    let Some(server) = server(frame, process, chain.peer) else { return hit.severity(Severity::Info) };
+    let hit = hit.text(evidence::ANSWERED_BY, format!("{} ({})", server.comm, server.pid), "INET_DIAG");
+    let requests = requests(chain.peer).unwrap_or(0.0);
+    let flushes = |disk: &&Disk| disk.flushes_per_second.is_some_and(|flushes| flushes >= FLUSHES * requests);
+    let written =
+        |disk: &&Disk| disk.writers.is_empty() || disk.writers.iter().any(|writer| is_of(&writer.who, server));
+    let disks = frame.disks.iter().filter(|disk| parts::is_judged(disk)).filter(written).filter(flushes);
+    let rate = |disk: &Disk| disk.flushes_per_second.unwrap_or(0.0);
+    let Some(disk) = disks.max_by(|a, b| rate(a).total_cmp(&rate(b))) else { return hit.severity(Severity::Info) };
+    let hit = Hit { confidence: 0.8, ..hit };
+    hit.text(evidence::DISK, Arc::clone(&disk.name), "/proc/diskstats")
+        .number(evidence::FLUSHES, rate(disk), "1/s", "/proc/diskstats")
+        .known(evidence::FLUSH_TIME, disk.flush_share.map(|share| share * 1000.0 / rate(disk)), "ms", "/proc/diskstats")
+}
+
+/// Flushes for each request from which on it waits for one.
+const FLUSHES: f64 = 0.5;
+
+/// The process of this machine that answers: it accepted connections to that port and receives as much there.
+fn server<'a>(frame: &'a Frame, client: &Process, peer: &Peer) -> Option<&'a Process> {
+    let asked = peer.data_segs_out_per_second?;
+    let answers = |other: &Peer| {
+        other.inbound
+            && other.port == peer.port
+            && other.data_segs_in_per_second.is_some_and(|received| received >= asked / 2.0)
+    };
+    frame.processes.iter().find(|process| process.pid != client.pid && process.peers.iter().any(answers))
+}
+
+fn is_of(who: &WriterId, process: &Process) -> bool {
+    match who {
+        WriterId::Process(pid) => *pid == process.pid,
+        WriterId::Cgroup(path) => *path == process.cgroup || parts::is_below(path, &process.cgroup),
+    }
+}
+
+/// False where CPUs or a link are full: those hold requests up as well.
+fn has_time(context: &RuleContext<'_>, frame: &Frame) -> bool {
+    let (sum, count) = context.cpus().fold((0.0, 0u32), |(sum, count), (_, shares)| (sum + shares.busy, count + 1));
+    let link = frame.nics.iter().filter_map(|nic| nic.utilisation).any(|share| share >= context.limit(&LINK));
+    sum < context.limit(&BUSY) * f64::from(count) && !link
 }
 
 /// Requests with a response: the rate of the slower direction.
@@ -89,13 +147,20 @@ fn is_idle(context: &RuleContext<'_>, frame: &Frame) -> bool {
 }
 
 fn title(finding: &Finding) -> String {
-    text::Title {
-        comm: &finding.text(evidence::COMM),
-        subject: &finding.subject,
-        share: &parts::percent(finding.number(evidence::SHARE)),
-        peer: &finding.text(evidence::PEER),
-        requests: &parts::count(finding.number(evidence::REQUESTS).map(f64::round)),
-        latency: &format!("{:.2}", finding.number(evidence::ROUND_TRIP).unwrap_or(0.0)),
+    let (comm, subject, peer) = (&finding.text(evidence::COMM), &finding.subject, &finding.text(evidence::PEER));
+    let requests = &parts::count(finding.number(evidence::REQUESTS).map(f64::round));
+    let ms = |name| format!("{:.1}", finding.number(name).unwrap_or(0.0));
+    if finding.number(evidence::ANSWER_TIME).is_none() {
+        let share = &parts::percent(finding.number(evidence::SHARE));
+        let latency = &format!("{:.2}", finding.number(evidence::ROUND_TRIP).unwrap_or(0.0));
+        return text::Title { comm, subject, share, peer, requests, latency }.to_string();
     }
-    .to_string()
+    let time = &ms(evidence::ANSWER_TIME);
+    match (&finding.text(evidence::ANSWERED_BY), &finding.text(evidence::DISK)) {
+        (server, disk) if !disk.is_empty() => {
+            let flushes = &parts::count(finding.number(evidence::FLUSHES).map(f64::round));
+            text::TitleFlushes { comm, subject, peer, requests, time, server, disk, flushes }.to_string()
+        }
+        _ => text::TitleAnswers { comm, subject, peer, requests, time }.to_string(),
+    }
 }

@@ -92,7 +92,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .some_text(evidence::FAMILY_NAME, name.as_str(), "/proc/PID/task/TID/comm")
             .text(evidence::GROUP, path, "/proc/PID/cgroup")
             .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm");
-        context.hit(hit.would_hurt().in_version(parts::version(frame, path)));
+        context.hit(hit.would_hurt());
     }
 }
 

@@ -64,6 +64,24 @@ const CASES: &[Case] = &[
         ..Case::QUIET
     },
     Case {
+        name: "a synthetic card above its virtual function, as on Azure",
+        machine: || {
+            let synthetic = Nic {
+                driver: "hv_netvsc",
+                files: vec![("lower_enP1", "\n")],
+                channels: [(0, 0), (0, 0), (1, 8)],
+                bytes: (3_000_000_000, 0),
+                ..Nic::new(&[1], 100_000)
+            };
+            let function = Nic { name: "enP1", driver: "mlx5_core", ..Nic::new(&[0, 1, 2, 3, 4, 5, 6, 7], 12_500) };
+            hot(&synthetic).nic(&function)
+        },
+        silent: &["NIC-01", "NIC-05", "NIC-07"],
+        others: true,
+        says: &[("/nics/1/kind", "virtual"), ("/nics/2/kind", "physical")],
+        ..Case::QUIET
+    },
+    Case {
         name: "threaded NAPI on one CPU",
         machine: threaded,
         finds: &[("NIC-01", "warning", "1 of 8 combined channels; CPU 1 is 95% softirq")],

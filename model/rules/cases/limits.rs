@@ -113,3 +113,30 @@ fn a_kill_belongs_to_whoever_was_out_of_memory() {
     assert_eq!(find(&machine.findings, "MEM-04").expect("MEM-04").text(evidence::VICTIM), "/mq/a");
     assert_eq!(subjects(&killed([None, None])), ["cgroup:/mq/a"], "nobody tells whose it was");
 }
+
+#[test]
+fn groups_of_version_1_cite_files_of_version_1() {
+    const OF_VERSION_2: [&str; 9] = [
+        "memory.current",
+        "memory.max",
+        "memory.high",
+        "memory.events",
+        "memory.swap.",
+        "cpu.max",
+        "cpuset.cpus.effective",
+        "io.max",
+        "io.stat",
+    ];
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let judgement = judged_by(case.rule, |frame, second| {
+            (case.sick)(frame, second);
+            frame.cgroups.iter_mut().for_each(|group| group.version = 1);
+        });
+        for finding in judgement.all() {
+            let cited = finding.evidence.iter().filter(|row| OF_VERSION_2.iter().any(|name| row.source.contains(name)));
+            wrong.extend(cited.map(|row| format!("{}: {} from {}", finding.rule.id, row.name, row.source)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -472,6 +472,66 @@ fn chained(frame: &mut Frame) {
     frame.processes = vec![Process { peers: vec![peer], ..process(100, "beam.smp") }];
 }
 
+/// A publisher whose transactions go one by one: each waits 3 ms for the commit of a broker.
+fn transacted(frame: &mut Frame) {
+    let peer = |inbound, address: &str| Peer {
+        address: address.into(),
+        port: 5672,
+        inbound,
+        connections: 1,
+        rtt_us: Known::Value(90),
+        data_segs_out_per_second: Some(300.0),
+        data_segs_in_per_second: Some(301.0),
+        bytes_per_segment: Some(900.0),
+        ..Peer::default()
+    };
+    let shares =
+        [(WaitClass::Thread, 0.5, ""), (WaitClass::Peer, 0.46, "127.0.0.1:5672"), (WaitClass::Running, 0.04, "")];
+    let shares = shares.map(|(class, share, what)| WaitShare { class, share, what: what.into() }).to_vec();
+    let off_cpu = Some(OffCpu { samples: 100, threads: 2, seconds: 10.0, shares });
+    frame.processes = vec![
+        Process { peers: vec![peer(false, "127.0.0.1")], off_cpu, ..process(100, "java") },
+        Process { peers: vec![peer(true, "127.0.0.1")], ..process(200, "beam.smp") },
+    ];
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.flushes_per_second, disk.flush_share) = (Some(0.9), Some(310.0), Some(0.87));
+    disk.writers = vec![Writer { who: WriterId::Process(200), bytes_share: Some(1.0), ..Writer::default() }];
+    frame.pressure[0].stall.some_ratio = Some(0.5);
+}
+
+#[test]
+fn a_publisher_that_waits_for_each_commit_is_joined_with_the_flushes() {
+    let found = |change: fn(&mut Frame)| {
+        let judgement = judged(|frame, _| {
+            transacted(frame);
+            change(frame);
+        });
+        find(&judgement.findings, "IO-07").cloned()
+    };
+    let finding = found(|_| ()).expect("IO-07");
+    assert_eq!(
+        (finding.severity, finding.title().as_str()),
+        (
+            Severity::Warning,
+            "java (pid:100@7) sends 300 requests/s to 127.0.0.1:5672, one at a time: each answer takes 3.1 ms; beam.smp (200) flushes sdb 310 times/s"
+        )
+    );
+    assert_eq!(finding.number(crate::locale::evidence::FLUSH_TIME).map(|ms| (ms * 10.0).round()), Some(28.0));
+    let elsewhere = found(|frame| frame.processes.truncate(1)).expect("IO-07");
+    assert_eq!(elsewhere.severity, Severity::Info);
+    assert!(
+        elsewhere.title().contains("each answer takes 3.1 ms, the round trip little of it"),
+        "{}",
+        elsewhere.title()
+    );
+    assert!(
+        found(|frame| frame.cpus.iter_mut().for_each(|cpu| cpu.shares = Some(shares(0.9, 0.0)))).is_none(),
+        "CPUs are full"
+    );
+    let stream = found(|frame| frame.processes[0].peers[0].data_segs_out_per_second = Some(9000.0));
+    assert!(stream.is_none(), "several messages are on their way");
+}
+
 fn cache_reclaim(frame: &mut Frame, enable: u64, period: u64, weight: u64) {
     let values = [("enable", enable), ("s", period), ("weight", weight)];
     frame
@@ -554,6 +614,20 @@ fn periodic_reclaim_is_sized_by_the_growth_of_the_machines_cache() {
     assert!(finding.number(crate::locale::evidence::NEEDED).is_some_and(|needed| (needed - 150e6).abs() < 1e6));
     assert_eq!(finding.severity, Severity::Info, "nothing hurts");
     assert!(finding.title().contains(command) && !finding.text(crate::locale::evidence::SWAP).is_empty());
+}
+
+#[test]
+fn periodic_reclaim_is_sized_by_what_groups_reclaim_at_their_limits_too() {
+    let judgement = judged(|frame, _| {
+        cache_reclaim(frame, 1, 0, 1);
+        // 350 MB/s come and go in a group at its limit, while the cache of the machine stays as large as it is.
+        at_limit(frame);
+        memory(frame).pgsteal_per_second = Some(90_000.0);
+        memory(frame).refault_file_per_second = Some(20_000.0);
+    });
+    let finding = find(&judgement.findings, "MEM-07").expect("off");
+    let needed = finding.number(crate::locale::evidence::NEEDED).expect("a rate");
+    assert!((needed - 1.5 * 90_000.0 * 4096.0).abs() < 1e6, "{needed}");
 }
 
 #[test]

@@ -80,9 +80,10 @@ impl<'a> RuleContext<'a> {
         self.open.binary_search_by(|(open, about)| (*open).cmp(&rule).then_with(|| about.cmp(subject))).is_ok()
     }
 
-    /// Reports a hit.
+    /// Reports a hit, with the file names of the version of control groups that it was read from.
     pub fn hit(&mut self, hit: Hit) {
-        self.hits.push(hit);
+        let version = version(self.frame, &hit.subject);
+        self.hits.push(hit.in_version(version));
     }
 
     /// Reports what could not be checked.
@@ -139,4 +140,16 @@ impl<'a> RuleContext<'a> {
             (cpu, own, ((sum - own) / others).max(0.0))
         })
     }
+}
+
+/// The version of control groups that evidence about a subject was read from: its own group's, else the machine's.
+fn version(frame: &Frame, subject: &Subject) -> u32 {
+    let path = match subject {
+        Subject::Cgroup(path) => Some(path),
+        Subject::Process(pid, _) => frame.process(*pid).map(crate::frame::Process::quota_group),
+        _ => None,
+    };
+    let own = path.and_then(|path| frame.cgroup(path)).map(|group| group.version);
+    let only_first = || !frame.cgroups.is_empty() && frame.cgroups.iter().all(|group| group.version == 1);
+    own.unwrap_or_else(|| if only_first() { 1 } else { 2 })
 }

@@ -181,14 +181,27 @@ impl Hit {
     }
 }
 
-/// What version 1 of control groups calls a file of version 2.
-fn version_1(source: &'static str) -> &'static str {
+/// What version 1 of control groups calls files of version 2.
+pub(crate) fn version_1(source: &'static str) -> &'static str {
     match source {
         "memory.current" => "memory.usage_in_bytes",
         "memory.max" => "memory.limit_in_bytes",
         "memory.events" => "memory.oom_control",
+        "memory.events oom_kill without oom" => "memory.oom_control oom_kill",
         "memory.events max" | "memory.stat pgscan_direct, memory.events max" => "memory.failcnt",
+        "memory.swap.current" => "memory.stat swap",
+        "memory.stat file_dirty, file_writeback" => "memory.stat dirty, writeback",
+        "memory.stat workingset_refault_file" => "memory.stat workingset_refault",
+        "/proc/vmstat pgsteal, memory.stat pgsteal" => "/proc/vmstat pgsteal, memory.stat pgpgout",
         "cpu.max" => "cpu.cfs_quota_us, cpu.cfs_period_us",
+        "/proc/PID/cmdline, /proc/PID/task/TID/status, cpu.max" => {
+            "/proc/PID/cmdline, /proc/PID/task/TID/status, cpu.cfs_quota_us"
+        }
+        "cpuset.cpus.effective" => "cpuset.effective_cpus",
+        "io.max" => "blkio.throttle.*_device",
+        "io.stat" => "blkio.throttle.io_service_bytes",
+        "io.stat, /proc/PID/io" => "blkio.throttle.io_service_bytes, /proc/PID/io",
+        "io.stat, io.pressure, /proc/PID/io" => "blkio.throttle.io_service_bytes, io.pressure, /proc/PID/io",
         other => other,
     }
 }

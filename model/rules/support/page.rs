@@ -2,6 +2,7 @@
 
 use crate::judge::Settings;
 use crate::locale::{Text, Texts, rule_page as text};
+use crate::rules::support::finding;
 use crate::rules::{Pace, Page, Rule, Threshold};
 use crate::text::{columns, padded};
 
@@ -52,7 +53,7 @@ pub fn page(rule: &Rule, settings: &Settings) -> Vec<(PageTopic, Vec<String>)> {
     let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
     let texts = |items: Texts| items.iter().map(|item| item.to_string()).collect::<Vec<_>>();
     let mut page = vec![
-        (PageTopic::Sources, list(rule.sources)),
+        (PageTopic::Sources, rule.sources.iter().copied().map(source).collect()),
         (PageTopic::Thresholds, thresholds(rule, settings)),
         (PageTopic::Exceptions, texts(rule.guards)),
         (PageTopic::Remedies, texts(rule.advice)),
@@ -62,6 +63,12 @@ pub fn page(rule: &Rule, settings: &Settings) -> Vec<(PageTopic, Vec<String>)> {
     page.extend([(PageTopic::Gains, texts(rule.gained)), (PageTopic::References, list(rule.references))]);
     page.retain(|(_, lines)| !lines.is_empty());
     page
+}
+
+/// A file, with what version 1 of control groups calls it.
+fn source(name: &'static str) -> String {
+    let old = finding::version_1(name);
+    if old == name { name.to_owned() } else { text::SourceVersions { name: &name, old: &old }.to_string() }
 }
 
 /// Its thresholds as configured, then its pace.

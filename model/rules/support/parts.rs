@@ -105,11 +105,6 @@ pub(crate) fn quota<'a>(frame: &Frame, path: &'a str) -> Option<(&'a str, f64)> 
     quotas.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The version of the hierarchy of a control group.
-pub(in crate::rules) fn version(frame: &Frame, path: &str) -> u32 {
-    frame.cgroup(path).map_or(2, |cgroup| cgroup.version)
-}
-
 /// A path and those above it, the root last.
 pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
     let mut next = Some(path);
