@@ -9,6 +9,7 @@ mod demo;
 mod devices;
 mod disks;
 mod machine;
+mod memory;
 mod network;
 mod numa;
 mod phases;

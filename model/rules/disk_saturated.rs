@@ -56,16 +56,23 @@ fn judge(context: &mut RuleContext<'_>) {
             .covers(disk_capped::ID, Subject::Disk(Arc::clone(&disk.name)))
             .covers(dirty_throttling::ID, Subject::Host)
             .covers(iowait::ID, Subject::Host);
+        // Of reads nobody keeps account by disk.
+        let writes = disk.write_bytes_per_second.unwrap_or(0.0) >= disk.read_bytes_per_second.unwrap_or(0.0);
+        let writers = if writes { disk_text::services(frame, disk, WRITES) } else { Vec::new() };
+        let hit = hit.some_text(evidence::WRITERS, disk_text::names(&writers), "io.stat, /proc/PID/io");
         let hit = disk_text::details(hit, context, disk);
         context.hit(hit);
     }
 }
 
+/// Share of the writes from which a writer is named.
+const WRITES: f64 = 0.1;
+
 fn title(finding: &Finding) -> String {
-    text::Title {
-        subject: &finding.subject,
-        busy: &parts::percent(finding.number(evidence::UTILISATION)),
-        latency: &parts::count(finding.number(evidence::AWAIT)),
+    let (subject, busy) = (&finding.subject, &parts::percent(finding.number(evidence::UTILISATION)));
+    let latency = &parts::count(finding.number(evidence::AWAIT));
+    match &finding.text(evidence::WRITERS) {
+        &"" => text::Title { subject, busy, latency }.to_string(),
+        writers => text::TitleWriters { subject, busy, latency, writers }.to_string(),
     }
-    .to_string()
 }

@@ -2,7 +2,7 @@
 
 use super::devices::Disk;
 use super::machine::{Machine, Ticks};
-use super::work::{Process, Thread};
+use super::work::{Group, Process, Thread};
 use super::{Case, hold};
 
 const CASES: &[Case] = &[
@@ -11,6 +11,20 @@ const CASES: &[Case] = &[
         machine: || busy(&Disk { writes: (120, 120 * 8192, 60.0), busy_ms: 1000, ..SLOW }),
         finds: &[("IO-01", "warning", "disk:sdb is")],
         others: true,
+        ..Case::QUIET
+    },
+    Case {
+        name: "a bulk writer that starves the database of another group",
+        machine: starving,
+        finds: &[("IO-02", "critical", "waiting for it: ")],
+        others: true,
+        says: &[
+            ("/bottleneck/verdict", "limited"),
+            ("/bottleneck/resource", "disk"),
+            ("/findings/0/rule", "IO-02"),
+            ("/findings/0/title", "postgres"),
+            ("/findings/0/fixes", "Limit /bulk.slice to "),
+        ],
         ..Case::QUIET
     },
     Case {
@@ -56,6 +70,25 @@ const SLOW: Disk = Disk { name: "sdb", major_minor: (8, 16), rotational: true, .
 #[test]
 fn latency_decides_and_not_utilisation() {
     hold(CASES);
+}
+
+/// fio has 256 requests on their way; each commit of the database waits behind them, and hardly any gets through.
+fn starving() -> Machine {
+    let machine = Machine::calm().every_cpu(Ticks { user: 5, system: 3, iowait: 20, ..Ticks::default() });
+    let writes = |rate: u64, bytes: u64| {
+        format!("8:16 rbytes=0 wbytes={{0~{}}} rios=0 wios={{0~{rate}}} dbytes=0 dios=0\n", rate * bytes)
+    };
+    let group = |path, io: &str| Group { path, files: Vec::new() }.file("io.stat", io);
+    let worker = |comm, state| vec![Thread { comm, cpu: 1, run: 0.05, wait: 0.001, affinity: None, state }];
+    let process = |pid, comm, group| Process { group, threads: worker(comm, 'D'), ..Process::new(pid, comm) };
+    machine
+        .disk(&Disk { writes: (4_000, 4_000 * 65_536, 60.0), busy_ms: 1000, ..SLOW })
+        .group(&group("/bulk.slice", &writes(4_000, 65_536)))
+        .group(&group("/db.slice", &writes(2, 8_192)))
+        .process(&process(600, "fio", "/bulk.slice"))
+        .process(&process(610, "postgres", "/db.slice"))
+        .pressure("io", 0.9, 0.7)
+        .with(|machine| machine.blocked = 2)
 }
 
 /// A disk and a database that waits for it.

@@ -10,7 +10,7 @@ const VERDICT_IDLE: (&str, &str) = ("/bottleneck/verdict", "idle");
 const FULL_CPUS: &[(&str, &str)] = &[("/bottleneck/verdict", "limited"), ("/bottleneck/resource", "cpus")];
 
 const CASES: &[Case] = &[
-    Case { name: "idle", machine: Machine::calm, silent: &[""], says: &[VERDICT_IDLE], ..Case::QUIET },
+    Case { name: "idle", machine: Machine::calm, seconds: 120, silent: &[""], says: &[VERDICT_IDLE], ..Case::QUIET },
     Case { name: "even load on all CPUs", machine: even, says: FULL_CPUS, ..Case::QUIET },
     Case { name: "a compilation by as many jobs as CPUs", machine: compilation, says: FULL_CPUS, ..Case::QUIET },
     Case {

@@ -57,7 +57,7 @@ pub(super) const SHARED: Scenario = Scenario {
             id: "IO-02/disk%3Avdd/F-IONICE",
             options: SEARCH,
             state: "priorities search",
-            sets: &["best-effort: prio 7"],
+            sets: &["idle"],
             ..APPLY
         }),
         Step::Shell("slow_disk_by bfq"),
