@@ -2,17 +2,18 @@
 
 mod container;
 mod sysctls;
+mod users;
 mod virt;
 
 pub(crate) use sysctls::SysctlsCollector;
 
-use crate::files::{Files, note};
+use crate::files::{Files, note, put};
 use crate::parse::{lines, number, text, trim};
 use crate::{Collector, Cx, Root};
 use topotop_model::tables::host::Host;
 use topotop_model::{Draft, Reason, Section, State, Table};
 
-/// Reads names, release, model, virtualization and uptime.
+/// Reads names, release, model, virtualization, uptime and the number of users.
 #[derive(Debug, Default)]
 pub(crate) struct HostCollector;
 
@@ -46,6 +47,8 @@ impl Collector for HostCollector {
             None => table.virtualization.clear(row),
         }
         table.in_container.set_or_clear(row, container::detect(&mut files).map(u64::from));
+        let users = users::count(&mut files, &mut section.gaps);
+        put(&mut section.data_mut().users, row, users);
         if !read && cpuinfo.is_none() {
             section.state = State::Missing;
         }

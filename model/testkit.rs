@@ -184,6 +184,7 @@ fn host(name: &str, kernel: &str) -> Host {
         arch: "x86_64".into(),
         os: "Debian GNU/Linux 12".into(),
         uptime_seconds: 90_240.into(),
+        users: 2.into(),
         load: Some([11.4, 9.8, 6.1]),
         running: 12.into(),
         run_wait_cores: Some(5.6),

@@ -32,6 +32,7 @@ fn host(window: &Window) -> Host {
                 .unwrap_or_default(),
             boot_id: table.boot_id.or_empty(row),
             uptime_seconds: table.uptime_seconds.get(row).map(|seconds| seconds.saturating_add(since)),
+            users: table.users.get(row),
             in_container: table.in_container.get(row).map(|flag| flag == 1),
             ..Host::default()
         };

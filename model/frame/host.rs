@@ -28,6 +28,8 @@ pub struct Host {
     pub boot_id: Arc<str>,
     /// Seconds since boot.
     pub uptime_seconds: Known<u64>,
+    /// Sessions of people: logind's, else those of utmp; none where nobody keeps a list.
+    pub users: Known<u64>,
     /// Whether the kernel reports the time that the hypervisor takes; none where no CPU was read.
     #[serde(skip)]
     pub reports_steal: Option<bool>,

@@ -25,6 +25,8 @@ table! {
         virtualization: Text = 9 (Fact, None, "sys/class/dmi/id/sys_vendor"),
         /// Bytes of a page.
         page_bytes: Num = 10 (Fact, Bytes, "sysconf"),
+        /// Sessions of people; none where nobody keeps a list.
+        users: Num = 11 (Gauge, Count, "run/systemd/sessions"),
     }
 }
 

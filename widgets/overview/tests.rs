@@ -101,22 +101,6 @@ fn what_the_filter_hides_is_not_said_to_be_missing() {
 }
 
 #[test]
-fn load_run_queue_and_swap_come_first() {
-    let mut frame = demo::server();
-    let first = |frame: &Frame| {
-        let picture = with(frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 80, 22)));
-        picture.lines().next().unwrap_or_default().to_owned()
-    };
-    let line = " load 11.40 9.80 6.10   run queue 12, 5.6 waiting   blocked 1   memory 70.3G/256G";
-    assert!(line.starts_with(&first(&frame)), "{}", first(&frame));
-    assert!(first(&frame).contains("blocked 1"), "{}", first(&frame));
-    (frame.host.load, frame.host.run_wait_cores) = (None, None);
-    frame.memory.swap_free_bytes = (1 << 30).into();
-    frame.memory.swap_total_bytes = (4 << 30).into();
-    assert_eq!(first(&frame), " load ?   run queue 12   blocked 1   memory 70.3G/256G   swap 3.0G/4.0G");
-}
-
-#[test]
 fn what_the_load_waits_for_stands_below_where_nothing_limits() {
     use topotop_model::frame::{OffCpu, WaitClass, WaitShare};
     let mut frame = demo::tiny();
@@ -212,4 +196,25 @@ fn what_is_unreadable_is_not_counted_beside_no_findings() {
         let picture = text(&drawn(&mut Overview::new(), cx, 120, 40));
         assert!(picture.contains("no findings") && !picture.contains("○1"), "{picture}");
     });
+}
+
+#[test]
+fn uptime_users_load_run_queue_and_swap_stand_in_one_row_at_80_columns() {
+    let head = |frame: &Frame, width| {
+        with(frame, Charset::Unicode, |cx| crate::testing::row(&drawn(&mut Overview::new(), cx, width, 21), 0))
+    };
+    let mut frame = demo::server();
+    assert_eq!(head(&frame, 80), " up 25h  2 users  load 11.40 9.80 6.10  run queue 12, 5.6 waiting  swap 0");
+    frame.memory.swap_free_bytes = (1 << 30).into();
+    frame.memory.swap_total_bytes = (4 << 30).into();
+    assert_eq!(head(&frame, 80), " up 25h  2 users  load 11.40 9.80 6.10  run queue 12  swap 3.0G/4.0G");
+    (frame.host.load, frame.host.run_wait_cores) = (None, None);
+    assert_eq!(head(&frame, 80), " up 25h  2 users  load ?  run queue 12  blocked 1  swap 3.0G/4.0G");
+    // What was not read is a question mark; where nobody counts users there is nothing to read.
+    (frame.host.users, frame.host.uptime_seconds) = (Known::Missing, Known::Missing);
+    assert!(head(&frame, 80).starts_with(" up ?  users ?  load "), "{}", head(&frame, 80));
+    frame.host.users = Known::None;
+    assert!(head(&frame, 80).starts_with(" up ?  load "), "{}", head(&frame, 80));
+    frame.host.users = 1.into();
+    assert!(head(&frame, 200).starts_with(" up ?  1 user  load "), "{}", head(&frame, 200));
 }

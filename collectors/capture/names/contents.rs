@@ -4,6 +4,18 @@ use super::Names;
 use crate::parse::{fields, number, text};
 use std::path::Path;
 
+/// What says of a session whether a person is behind it: the rest says who and from where.
+fn session(line: &str) -> String {
+    let kept = ["CLASS=", "STATE="].iter().any(|name| line.starts_with(name));
+    if kept { line.to_owned() } else { String::new() }
+}
+
+/// The kinds of records of utmp, without what else is in them.
+fn users(bytes: &[u8]) -> Vec<u8> {
+    let kind = size_of::<libc::c_short>();
+    bytes.iter().enumerate().map(|(at, &byte)| if at % size_of::<libc::utmpx>() < kind { byte } else { 0 }).collect()
+}
+
 /// Kernel threads (PF_KTHREAD) are called the same everywhere.
 const KERNEL_THREAD: u64 = 0x0020_0000;
 
@@ -17,6 +29,8 @@ impl Names {
                 self.words(&text(bytes)).into_bytes()
             }
             ["proc", "sys", ..] => bytes.to_vec(),
+            ["run", "systemd", "sessions", _] => Self::lines(bytes, session),
+            ["run", "utmp"] => users(bytes),
             ["proc", "cmdline"] => Self::kernel_arguments(bytes),
             ["proc", .., "net", "tcp" | "tcp6" | "udp" | "udp6"] => Self::lines(bytes, |line| self.socket(line)),
             ["proc", _, .., "stat"] => self.stat(bytes),
