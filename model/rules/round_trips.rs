@@ -84,7 +84,9 @@ fn answers_awaited(frame: &Frame, process: &Process, chain: &Chain<'_>) -> Hit {
     let flushes = |disk: &&Disk| disk.flushes_per_second.is_some_and(|flushes| flushes >= FLUSHES * requests);
     let written =
         |disk: &&Disk| disk.writers.is_empty() || disk.writers.iter().any(|writer| is_of(&writer.who, server));
-    let disks = frame.disks.iter().filter(|disk| parts::is_judged(disk)).filter(written).filter(flushes);
+    // Of requests one by one, the disk is busy for the part of the time that they spend there.
+    let busy = |disk: &&Disk| disk.utilisation.is_some_and(|busy| busy >= FLUSHES * chain.share);
+    let disks = frame.disks.iter().filter(|disk| parts::is_judged(disk)).filter(written).filter(flushes).filter(busy);
     let rate = |disk: &Disk| disk.flushes_per_second.unwrap_or(0.0);
     let Some(disk) = disks.max_by(|a, b| rate(a).total_cmp(&rate(b))) else { return hit.severity(Severity::Info) };
     let hit = Hit { confidence: 0.8, ..hit };
@@ -93,7 +95,7 @@ fn answers_awaited(frame: &Frame, process: &Process, chain: &Chain<'_>) -> Hit {
         .known(evidence::FLUSH_TIME, disk.flush_share.map(|share| share * 1000.0 / rate(disk)), "ms", "/proc/diskstats")
 }
 
-/// Flushes for each request from which on it waits for one.
+/// Flushes for each request, and the disk's part of its time, from which on it waits for the flush.
 const FLUSHES: f64 = 0.5;
 
 /// The process of this machine that answers: it accepted connections to that port and receives as much there.
@@ -110,7 +112,8 @@ fn server<'a>(frame: &'a Frame, client: &Process, peer: &Peer) -> Option<&'a Pro
 fn is_of(who: &WriterId, process: &Process) -> bool {
     match who {
         WriterId::Process(pid) => *pid == process.pid,
-        WriterId::Cgroup(path) => *path == process.cgroup || parts::is_below(path, &process.cgroup),
+        // Writes of version 1 may be counted further up than memory is.
+        WriterId::Cgroup(path) => *path == process.cgroup || &**path != "/" && parts::is_below(&process.cgroup, path),
     }
 }
 

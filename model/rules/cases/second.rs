@@ -517,6 +517,8 @@ fn a_publisher_that_waits_for_each_commit_is_joined_with_the_flushes() {
         )
     );
     assert_eq!(finding.number(crate::locale::evidence::FLUSH_TIME).map(|ms| (ms * 10.0).round()), Some(28.0));
+    let quick = found(|frame| frame.disks[0].utilisation = Some(0.2)).expect("IO-07");
+    assert_eq!(quick.severity, Severity::Info, "the flush is a small part of each answer");
     let elsewhere = found(|frame| frame.processes.truncate(1)).expect("IO-07");
     assert_eq!(elsewhere.severity, Severity::Info);
     assert!(
