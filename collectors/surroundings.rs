@@ -45,6 +45,7 @@ pub fn read(root: &Root) -> Surroundings {
         programs: programs(root),
         capabilities,
         uid,
+        own: if root.is_live() { own() } else { Vec::new() },
         swap: swap(root),
         io_cost: io_cost::disks(root),
     }
@@ -53,6 +54,15 @@ pub fn read(root: &Root) -> Surroundings {
 /// Capabilities in effect: `CAP_NET_ADMIN`.
 pub fn capabilities(root: &Root) -> Vec<String> {
     holder(root).0
+}
+
+/// This process, and the one that started it where that is the same program.
+fn own() -> Vec<u32> {
+    let exe = |pid: u32| std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let own = std::process::id();
+    let parent = std::os::unix::process::parent_id();
+    let is_same = exe(own).is_some_and(|program| exe(parent).as_ref() == Some(&program));
+    std::iter::once(own).chain(is_same.then_some(parent)).collect()
 }
 
 /// Those that are there, and the scripts of services that a plan may start.

@@ -144,8 +144,13 @@ impl Draft {
     }
 
     /// Gives it its name, once it is on the disk.
-    pub(crate) fn publish(mut self) -> io::Result<()> {
+    pub(crate) fn publish(self) -> io::Result<()> {
         self.file.sync_data()?;
+        self.name()
+    }
+
+    /// Gives it its name without waiting for the disk: of what is lost with the power nobody is the poorer.
+    pub(crate) fn name(mut self) -> io::Result<()> {
         let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let link = |name: &OsStr| rustix::fs::linkat(CWD, own.as_str(), &self.folder, name, AtFlags::SYMLINK_FOLLOW);
         if self.temporary.is_none() && !self.replace {

@@ -9,10 +9,12 @@ mod server;
 
 use crate::args::Global;
 use crate::source::live::Plan;
+use crate::trust;
 use door::Door;
 use feed::Feed;
 use pages::Pages;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -82,9 +84,12 @@ fn address(given: &str) -> Result<SocketAddr, String> {
 /// The first line of a file.
 fn token(path: &Path) -> Result<String, String> {
     let shown = path.display().to_string();
-    let content = std::fs::read_to_string(path)
-        .map_err(|error| text::TokenUnreadable { path: &printable(&shown), error: &error }.to_string())?;
-    let line = content.lines().next().unwrap_or_default().trim();
+    let wrong = |error: &dyn Display| text::TokenUnreadable { path: &printable(&shown), error }.to_string();
+    let file = trust::read(path).map_err(|error| wrong(&trust::said(&error)))?;
+    if let Some(why) = file.foreign().or_else(|| file.is_readable_by_all().then(|| text::TOKEN_READABLE.to_string())) {
+        return Err(wrong(&why));
+    }
+    let line = file.text.lines().next().unwrap_or_default().trim();
     let good = (16..=512).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_graphic());
     good.then(|| line.to_owned()).ok_or_else(|| text::BadToken { path: &printable(&shown) }.to_string())
 }

@@ -50,6 +50,11 @@ impl Steering {
         if self.facts.file_type().is_char_device() { None } else { foreign(&self.facts) }
     }
 
+    /// True for what should be a secret and is none.
+    pub(crate) fn is_readable_by_all(&self) -> bool {
+        self.facts.mode() & 0o004 != 0
+    }
+
     /// The same, and of every folder above it up to the home: whoever may write to one can put another file there.
     pub(crate) fn foreign_place(&self, path: &Path) -> Option<String> {
         if let Some(why) = self.foreign() {

@@ -2,6 +2,7 @@
 
 use crate::common::pty::TOPOTOP;
 use crate::common::synthetic::Machine;
+use std::fs::Permissions;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
@@ -108,7 +109,8 @@ fn series(reply: &str) -> usize {
 
 /// What it says when it does not start.
 fn refused(arguments: &[&str]) -> String {
-    let output = Command::new(TOPOTOP).arg("serve").args(arguments).output().expect("it runs");
+    let mut command = Command::new("timeout");
+    let output = command.args(["-s", "KILL", "60", TOPOTOP, "serve"]).args(arguments).output().expect("it runs");
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
     error
@@ -156,6 +158,13 @@ fn strangers_are_not_let_in() {
     for listen in ["0.0.0.0:0", "[::]:0", "192.0.2.1:9977"] {
         assert!(refused(&["--listen", listen]).contains("--token-file"), "{listen}");
     }
+    let mode = |mode| std::fs::set_permissions(&file, Permissions::from_mode(mode)).expect("set");
+    std::fs::write(&file, "0123456789abcdef0123\n").expect("written");
+    for (bits, why) in [(0o604, "readable by every user"), (0o602, "writable by others")] {
+        mode(bits);
+        assert!(refused(&["--token-file", path]).contains(why), "{bits:o}");
+    }
+    mode(0o600);
     for token in ["", "short\n", "with blanks in it, and long\n"] {
         std::fs::write(&file, token).expect("written");
         assert!(refused(&["--token-file", path]).contains("token"), "{token:?}");
@@ -170,6 +179,37 @@ fn strangers_are_not_let_in() {
         assert!(status(&reply) == 401 && reply.contains("WWW-Authenticate: Bearer"), "{reply}");
     }
     assert_eq!(status(&service.get("/metrics", "Authorization: Bearer 0123456789abcdef0123\r\n")), 200);
+}
+
+#[test]
+fn a_token_is_a_file_of_some_bytes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let fifo = dir.path().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).expect("made");
+    for path in [fifo.as_path(), dir.path(), Path::new("/dev/zero")] {
+        let start = Instant::now();
+        let error = refused(&["--token-file", path.to_str().expect("a path")]);
+        assert!(error.contains("not a regular file") && start.elapsed() < PATIENCE, "{error}");
+    }
+}
+
+/// A socket that takes datagrams, and one whose owner is too busy to accept: neither is replaced, nor waited for.
+#[test]
+fn sockets_that_somebody_has_open_are_kept() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name);
+    let (datagrams, busy) = (path("datagrams"), path("busy"));
+    let _datagrams = std::os::unix::net::UnixDatagram::bind(&datagrams).expect("bound");
+    let owner = rustix::net::socket(rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM, None);
+    let owner = owner.expect("a socket");
+    rustix::net::bind(&owner, &rustix::net::SocketAddrUnix::new(&busy).expect("an address")).expect("bound");
+    rustix::net::listen(&owner, 0).expect("listens");
+    let _waiting = UnixStream::connect(&busy).expect("connected");
+    for path in [&datagrams, &busy] {
+        let error = refused(&["--socket", path.to_str().expect("a path")]);
+        assert!(error.contains("another process"), "{error}");
+        assert!(path.symlink_metadata().is_ok_and(|facts| facts.file_type().is_socket()));
+    }
 }
 
 #[test]
@@ -243,6 +283,31 @@ fn a_service_that_no_longer_samples_is_unhealthy() {
     std::fs::remove_file(&path).expect("removed");
     service.wait_for("/healthz", 503);
     assert_eq!(status(&service.get("/metrics", "")), 503);
+}
+
+/// Names that escape, forge labels and steer terminals: every line of a page is a series or a comment of its own.
+#[test]
+fn hostile_names_are_labels_and_no_more() {
+    let dir = tempfile::tempdir().expect("a directory");
+    crate::common::hostile_names(dir.path());
+    let root = dir.path().to_str().expect("a path");
+    let service = Service::on_loopback(&["--root", root, "--interval", "200ms", "--expose-names"]);
+    for accept in ["text/plain", "application/openmetrics-text"] {
+        let page = service.get("/metrics", &format!("Accept: {accept}\r\n"));
+        for line in body(&page).lines() {
+            assert!(line.starts_with("# ") || line.starts_with("topotop_"), "{line:?}");
+        }
+        assert!(!body(&page).contains(|c: char| c.is_control() && c != '\n'), "{page:?}");
+    }
+    for path in ["/snapshot.json", "/findings.json"] {
+        let reply = service.get(path, "");
+        serde_json::from_str::<serde_json::Value>(body(&reply)).expect("JSON");
+        assert!(!body(&reply).contains(|c: char| c.is_control() && c != '\n'), "{path}");
+    }
+    for path in ["/../../etc/passwd", "/%2e%2e/metrics", "//metrics", "/metrics/", "http://a/metrics", "*"] {
+        let reply = service.get(path, "");
+        assert!(status(&reply) == 404 && !reply.contains("etc"), "{path}: {reply}");
+    }
 }
 
 #[test]

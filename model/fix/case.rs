@@ -26,6 +26,8 @@ pub struct Surroundings {
     pub capabilities: Vec<String>,
     /// Effective user.
     pub uid: u32,
+    /// Processes of topotop that plan and write fixes, and that ask them to.
+    pub own: Vec<u32>,
     /// Swap is in use.
     pub swap: bool,
     /// Disks on which the kernel's I/O cost controller is on, by number: `8:16`.

@@ -248,7 +248,7 @@ fn io_class(case: &Case<'_>) -> Result<Plan, Refusal> {
 /// Stops a process, or lets a stopped one go on.
 fn stop(case: &Case<'_>) -> Result<Plan, Refusal> {
     let who = Who::of(case)?;
-    keeps_running(who.process)?;
+    may_be_signalled(case, who.process)?;
     let (pid, starttime) = (who.process.pid, who.process.starttime);
     let stopped = who.process.state == 'T';
     let (value, name) = if stopped { ("running", "CONT") } else { ("stopped", "STOP") };
@@ -269,7 +269,7 @@ fn stop(case: &Case<'_>) -> Result<Plan, Refusal> {
 
 fn signal(case: &Case<'_>) -> Result<Plan, Refusal> {
     let who = Who::of(case)?;
-    keeps_running(who.process)?;
+    may_be_signalled(case, who.process)?;
     let name = case.set.get("signal").map_or("TERM", |name| name.trim_start_matches("SIG"));
     let Some(name) = SIGNALS.into_iter().find(|known| *known == name) else {
         let known = SIGNALS.join(", ");
@@ -290,9 +290,13 @@ fn signal(case: &Case<'_>) -> Result<Plan, Refusal> {
     Ok(plan)
 }
 
-/// The first process of the machine or of its container is not signalled from a list.
-fn keeps_running(process: &Process) -> Result<(), Refusal> {
-    if process.pid == 1 { Err(Refusal::because(text::INIT.to_string())) } else { Ok(()) }
+/// The first process of the machine or of its container is not signalled from a list, nor is what would take it back.
+fn may_be_signalled(case: &Case<'_>, process: &Process) -> Result<(), Refusal> {
+    match process.pid {
+        1 => Err(Refusal::because(text::INIT.to_string())),
+        pid if case.surroundings.own.contains(&pid) => Err(Refusal::because(text::OWN.to_string())),
+        _ => Ok(()),
+    }
 }
 
 fn sends(case: &Case<'_>, process: &Process) -> Vec<super::Need> {
@@ -305,7 +309,7 @@ fn sends(case: &Case<'_>, process: &Process) -> Vec<super::Need> {
 mod tests {
     use super::super::testing::{plan_for, surroundings};
     use super::{IO_CLASS, NICE, PIN, SIGNAL, STOP, chosen};
-    use crate::fix::{Fix, Plan, Refusal, Restore, Risk, Target};
+    use crate::fix::{Fix, Plan, Refusal, Restore, Risk, Surroundings, Target};
     use crate::frame::Frame;
     use crate::rules::{Subject, sick};
     use crate::{IdSet, Known};
@@ -358,6 +362,18 @@ mod tests {
         assert_eq!((signal.steps[0].restore, signal.risk), (Restore::Never, Risk::Dangerous));
         assert!(!signal.can_be_undone() && signal.commands[0].starts_with("kill -USR1 "));
         assert!(of(&SIGNAL, &[("signal", "SEGV")]).is_err());
+    }
+
+    #[test]
+    fn topotop_itself_is_neither_stopped_nor_signalled() {
+        let (frame, subject) = machine();
+        let place = Surroundings { own: vec![frame.processes[0].pid], ..surroundings() };
+        let planned = |fix| plan_for(fix, &frame, &chosen(subject.clone()), &[], &place);
+        for fix in [&STOP, &SIGNAL] {
+            let refused = planned(fix).expect_err("refused");
+            assert!(format!("{refused:?}").contains("topotop itself"), "{refused:?}");
+        }
+        assert!(planned(&NICE).is_ok());
     }
 
     #[test]

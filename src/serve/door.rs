@@ -1,12 +1,13 @@
 //! Sockets that requests come in through.
 
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fmt;
-use std::fs::Permissions;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use topotop_model::locale::serve as text;
 use topotop_model::text::printable;
@@ -26,6 +27,17 @@ pub(super) enum Door {
 
 fn failed(place: &dyn fmt::Display, error: &io::Error) -> String {
     text::CannotListen { place, error }.to_string()
+}
+
+/// False for a socket that nobody has open any more. One that is of another kind, or whose queue is full, has its owner.
+fn is_in_use(path: &Path) -> io::Result<bool> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    match rustix::net::connect(&socket, &SocketAddrUnix::new(path)?) {
+        Err(Errno::CONNREFUSED) => Ok(false),
+        Ok(()) | Err(Errno::PROTOTYPE | Errno::AGAIN) => Ok(true),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// Other machines need a token.
@@ -50,7 +62,7 @@ impl Door {
             if !metadata.file_type().is_socket() {
                 return Err(text::NotASocket { path: &shown }.to_string());
             }
-            if UnixStream::connect(path).is_ok() {
+            if is_in_use(path).map_err(|error| failed(&shown, &error))? {
                 return Err(text::SocketInUse { path: &shown }.to_string());
             }
             std::fs::remove_file(path).map_err(|error| failed(&shown, &error))?;
@@ -60,8 +72,8 @@ impl Door {
         let bound = UnixListener::bind(path);
         rustix::process::umask(before);
         let listener = bound.map_err(|error| failed(&shown, &error))?;
-        let set = std::fs::set_permissions(path, Permissions::from_mode(0o600));
-        set.and_then(|()| listener.set_nonblocking(true)).map_err(|error| failed(&shown, &error))?;
+        // Its mode is not set by its name: whoever owns the folder may have put a link there.
+        listener.set_nonblocking(true).map_err(|error| failed(&shown, &error))?;
         Ok(Self::Unix(listener))
     }
 
@@ -130,8 +142,8 @@ fn door_of(fd: OwnedFd) -> Option<Door> {
     }
     rustix::io::ioctl_fionbio(&fd, true).ok()?;
     match rustix::net::sockopt::socket_domain(&fd).ok()? {
-        rustix::net::AddressFamily::UNIX => Some(Door::Unix(fd.into())),
-        rustix::net::AddressFamily::INET | rustix::net::AddressFamily::INET6 => Some(Door::Tcp(fd.into())),
+        AddressFamily::UNIX => Some(Door::Unix(fd.into())),
+        AddressFamily::INET | AddressFamily::INET6 => Some(Door::Tcp(fd.into())),
         _ => None,
     }
 }

@@ -54,8 +54,12 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         let mut found = head.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
         found.next().and_then(|field| std::str::from_utf8(field.value).ok()).unwrap_or_default().trim()
     };
-    // A body would be taken for the next request.
-    if !field("transfer-encoding").is_empty() || !matches!(field("content-length"), "" | "0") {
+    // A body would be taken for the next request, whatever else is said of it.
+    let has_body = head.headers.iter().any(|field| {
+        field.name.eq_ignore_ascii_case("transfer-encoding")
+            || field.name.eq_ignore_ascii_case("content-length") && field.value.trim_ascii() != b"0"
+    });
+    if has_body {
         return Parsed::Refused(413);
     }
     let connection = field("connection").to_ascii_lowercase();
@@ -94,6 +98,10 @@ mod tests {
         assert_eq!(parse(b"GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\n"), Parsed::Refused(413));
         assert_eq!(parse(b"GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), Parsed::Refused(413));
         assert_eq!(parse(b"\x16\x03\x01\x02"), Parsed::Refused(400));
+        for body in ["Content-Length: 0\r\nContent-Length: 9", "Transfer-Encoding:\r\nTransfer-Encoding: chunked"] {
+            assert_eq!(parse(format!("GET / HTTP/1.1\r\n{body}\r\n\r\n").as_bytes()), Parsed::Refused(413), "{body}");
+        }
+        assert_eq!(parse(b"GET / HTTP/1.1\r\nContent-Length: \xff9\r\n\r\n"), Parsed::Refused(413));
         let long = format!("GET / HTTP/1.1\r\nX: {}", "a".repeat(MAX_HEAD));
         assert_eq!(parse(long.as_bytes()), Parsed::Refused(431));
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: a\r\n".repeat(100));
