@@ -212,17 +212,17 @@ impl Config {
         let mut text = String::from(
             "# topotop's configuration: $XDG_CONFIG_HOME/topotop/config.toml. Every key is at its default here.\n\n\
              # Time between samples.\n#interval = \"1s\"\n\
-             # default, or another name that `topotop --help` lists, or a file.\n#theme = \"default\"\n\
+             # default, light, high-contrast, colour-blind, mono, ansi, or a file.\n#theme = \"default\"\n\
              # The screen to start with.\n#screen = \"overview\"\n\
              # false leaves the mouse to the terminal.\n#mouse = true\n\
              # auto, unicode or ascii.\n#charset = \"auto\"\n\n\
-             # What an interface can carry, where its speed does not say: cloud and virtual ones.\n\
+             # Capacity of an interface that reports no usable link speed: cloud and virtual NICs.\n\
              #[nic.eth0]\n#capacity = \"24Gbit\"\n\n\
-             # The application's own numbers, as --metric gives them; load = false for what says nothing of load, as a\n\
-             # latency does; without least a tenth of the largest that was seen is load.\n\
+             # The application's own numbers, as --metric gives them. load = false: not a measure of load, such as a\n\
+             # latency. least: minimum that counts as load (default: a tenth of the maximum so far).\n\
              #[metrics.tps]\n#source = \"file:/var/log/app.log#/tps = ([0-9.]+)/\"\n#unit = \"tx/s\"\n\
              #least = 100\n#load = true\n#stale = \"30s\"\n\n\
-             # Where recordings go that are begun with R; without it the working directory.\n\
+             # Directory for recordings started with R (default: the working directory).\n\
              [record]\n#directory = \".\"\n\n[keys]\n",
         );
         for row in crate::action::TABLE {

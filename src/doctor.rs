@@ -11,9 +11,9 @@ use topotop_model::Window;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::locale::Text;
-use topotop_model::locale::doctor as text;
+use topotop_model::locale::{check, doctor as text};
 use topotop_model::rules::ALL;
-use topotop_model::text::printable;
+use topotop_model::text::{padded, printable};
 use topotop_widgets::Charset;
 
 /// What `doctor` takes.
@@ -244,18 +244,18 @@ impl Report<'_> {
         writeln!(out)?;
         let (good, bad) = if charset == Charset::Unicode { ("✓", "✗") } else { ("+", "x") };
         for facility in FACILITIES {
-            let name = facility.name;
+            let name = padded(&facility.name, 32);
             match (facility.state)(self.frame) {
-                State::Available(detail) => writeln!(out, "{}", format!("{good} {name:<32} {detail}").trim_end())?,
-                State::Unneeded => writeln!(out, "- {name:<32} {}", text::UNNEEDED)?,
+                State::Available(detail) => writeln!(out, "{}", format!("{good} {name} {detail}").trim_end())?,
+                State::Unneeded => writeln!(out, "- {name} {}", text::UNNEEDED)?,
                 State::Missing => {
-                    writeln!(out, "{bad} {name:<32} {}", text::Needs { needs: &facility.needs })?;
+                    writeln!(out, "{bad} {name} {}", text::Needs { needs: &facility.needs })?;
                     let rules = rules(facility);
                     let costs = facility.costs;
                     if rules.is_empty() {
-                        writeln!(out, "  {:<32} {costs}", "")?;
+                        writeln!(out, "  {:32} {costs}", "")?;
                     } else {
-                        writeln!(out, "  {:<32} {}", "", text::Costs { costs: &costs, rules: &rules.join(" ") })?;
+                        writeln!(out, "  {:32} {}", "", text::Costs { costs: &costs, rules: &rules.join(" ") })?;
                     }
                 }
             }
@@ -271,8 +271,12 @@ impl Report<'_> {
         writeln!(out, "\n{}", text::GAPS)?;
         for gap in &self.frame.gaps {
             let (path, count) = (printable(&gap.path), gap.count);
-            write!(out, "  {count:>5}  {path:<42} {}", topotop_widgets::parts::gaps::because(gap.reason))?;
-            if gap.needs.is_empty() { writeln!(out)? } else { writeln!(out, ": {}", printable(&gap.needs))? }
+            let reason = topotop_widgets::parts::gaps::because(gap.reason);
+            let line = match gap.needs.as_ref() {
+                "" => reason.to_string(),
+                needs => check::Unchecked { reason: &reason, needs: &printable(needs) }.to_string(),
+            };
+            writeln!(out, "  {count:>5}  {path:<42} {line}")?;
         }
         Ok(())
     }

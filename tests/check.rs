@@ -95,7 +95,7 @@ fn the_status_is_what_was_found() {
     assert_eq!(status(&["--from", &nothing]), Some(2));
     assert_eq!(status(&["--from", &at("none")]), Some(2));
     let (_, text, _) = run(&["check", "--from", &sick]);
-    assert!(text.contains("IRQ-01  cpu:2 is") && text.contains("since "), "{text}");
+    assert!(text.contains("IRQ-01  CPU 2 is") && text.contains("since "), "{text}");
     assert_eq!(status(&["--from", &well, "--strict"]), Some(2), "what could not be read was not judged");
 }
 

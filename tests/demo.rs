@@ -11,7 +11,7 @@ fn it_is_shown_and_says_that_it_is_a_recording() {
     });
     session.keys("t50%\r");
     session.shows("NIC-01");
-    session.shows("softirq core 17");
+    session.shows("softirq CPU 17");
     session.keys("t95%\r");
     session.shows("BEAM-01)");
     session.keys("q");

@@ -123,6 +123,12 @@ impl Resource {
         }
     }
 
+    /// Its verdict as people read it: what the machine does not have, or nothing uses, has no headroom either.
+    pub fn state(&self) -> Text {
+        let absent = self.verdict == Verdict::HasHeadroom && self.share.is_none() && self.used.is_none();
+        if absent { text::NOT_APPLICABLE } else { self.verdict.label() }
+    }
+
     /// Its headroom: 2.0 if twice as much would fit; none if unknown.
     pub fn headroom(&self) -> Option<f64> {
         self.share.filter(|share| *share > 0.0).map(|share| self.limit_at / share)

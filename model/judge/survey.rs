@@ -180,7 +180,7 @@ mod tests {
         let frame = machine(1);
         let sick = check(&frame, "NIC-01");
         assert_eq!((sick.mark(), sick.findings[0].severity), (Mark::WouldHurt, Severity::Warning));
-        assert_eq!(sick.findings[0].title(), "nic:eth0 uses 1 of 4 combined channels");
+        assert_eq!(sick.findings[0].title(), "eth0 uses 1 of 4 combined channels");
         // The judge of a machine that works tells the same as worth knowing.
         let mut judge = Judge::default();
         let judgement = (0..10).map(|_| judge.step(&frame)).last().expect("a judgement");

@@ -258,7 +258,7 @@ mod tests {
         };
         assert_eq!(texts(None, None), []);
         assert_eq!(texts(Some(3), Some(3)), []);
-        assert_eq!(texts(None, Some(3)), [(true, "limited by core 3".to_owned())]);
+        assert_eq!(texts(None, Some(3)), [(true, "limited by CPU 3".to_owned())]);
         assert_eq!(texts(Some(3), None), [(false, "nothing at its limit".to_owned())]);
         assert_eq!(texts(Some(3), Some(4)).len(), 2);
     }

@@ -1,6 +1,8 @@
 //! What happened beside the samples.
 
 use super::{RecordedFinding, RecordedFix};
+use crate::locale::judge;
+use crate::locale::recording::event as words;
 use serde::{Deserialize, Serialize};
 
 /// The longest valid event, in bytes.
@@ -75,16 +77,15 @@ impl What {
     pub fn text(&self) -> String {
         match self {
             Self::Mark { text } | Self::Note { text } => text.clone(),
-            Self::Start { command } => format!("started: {}", command.join(" ")),
-            Self::Exit { status: Some(status), .. } => format!("ended with status {status}"),
-            Self::Exit { signal: Some(signal), .. } => format!("ended by signal {signal}"),
-            Self::Exit { .. } => "ended".to_owned(),
-            Self::Skipped { samples: 1, reason } => format!("1 sample skipped: {reason}"),
-            Self::Skipped { samples, reason } => format!("{samples} samples skipped: {reason}"),
-            Self::FindingCame(finding) => format!("{} came: {}", finding.rule, finding.title),
-            Self::FindingWent(finding) => format!("{} went: {}", finding.rule, finding.title),
+            Self::Start { command } => words::Started { command: &command.join(" ") }.to_string(),
+            Self::Exit { status: Some(status), .. } => words::EndedWithStatus { status }.to_string(),
+            Self::Exit { signal: Some(signal), .. } => words::EndedBySignal { signal }.to_string(),
+            Self::Exit { .. } => words::ENDED.to_string(),
+            Self::Skipped { samples, reason } => words::Skipped { count: *samples, reason }.to_string(),
+            Self::FindingCame(finding) => judge::Opened { rule: &finding.rule, title: &finding.title }.to_string(),
+            Self::FindingWent(finding) => judge::Cleared { rule: &finding.rule, title: &finding.title }.to_string(),
             Self::Fix(fix) => fix.text(),
-            Self::Other => "an event of a later version".to_owned(),
+            Self::Other => words::LATER_VERSION.to_string(),
         }
     }
 

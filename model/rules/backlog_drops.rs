@@ -60,5 +60,5 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    text::Title { subject: &finding.subject, drops: &parts::count(finding.number(evidence::DROPS)) }.to_string()
+    text::Title { subject: &finding.subject.named(), drops: &parts::count(finding.number(evidence::DROPS)) }.to_string()
 }

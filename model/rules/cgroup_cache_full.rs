@@ -56,7 +56,7 @@ fn judge(context: &mut RuleContext<'_>) {
 
 fn title(finding: &Finding) -> String {
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         full: &parts::percent(finding.number(evidence::FULL)),
         limit: &parts::bytes(finding.number(evidence::LIMIT)),
         cache: &parts::bytes(finding.number(evidence::RECLAIMABLE)),

@@ -121,7 +121,7 @@ fn title(finding: &Finding) -> String {
     if let Some(period) = finding.number(evidence::PERIOD) {
         effects.push(text::Period { seconds: &format!("{period:.0}") }.to_string());
     }
-    let (subject, effects) = (&finding.subject, &parts::list(effects, 3));
+    let (subject, effects) = (&finding.subject.named(), &parts::list(effects, 3));
     let full = &parts::percent(finding.number(evidence::FULL));
     let limit = &parts::bytes(finding.number(evidence::LIMIT));
     let cache = &parts::percent(finding.number(evidence::RECLAIMABLE));

@@ -88,7 +88,7 @@ fn may_grow(series: &[(f64, f64)], least: f64) -> bool {
 
 fn title(finding: &Finding) -> String {
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         growth: &parts::bytes(finding.number(evidence::GROWTH)),
         limit: &parts::bytes(finding.number(evidence::LIMIT)),
         seconds: &parts::count(finding.number(evidence::SECONDS).map(f64::round)),

@@ -75,7 +75,7 @@ fn swap(frame: &Frame) -> Option<f64> {
 
 fn title(finding: &Finding) -> String {
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         full: &parts::percent(finding.number(evidence::FULL)),
         limit: &parts::bytes(finding.number(evidence::LIMIT)),
     }

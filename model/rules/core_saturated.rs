@@ -101,6 +101,10 @@ fn waiting_by_cpu(frame: &Frame, min_wait: f64) -> BTreeMap<u32, Vec<String>> {
 
 fn title(finding: &Finding) -> String {
     let percent = |name| parts::percent(finding.number(name));
-    text::Title { subject: &finding.subject, busy: &percent(evidence::BUSY), others: &percent(evidence::OTHERS) }
-        .to_string()
+    text::Title {
+        subject: &finding.subject.named(),
+        busy: &percent(evidence::BUSY),
+        others: &percent(evidence::OTHERS),
+    }
+    .to_string()
 }

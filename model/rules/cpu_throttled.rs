@@ -96,7 +96,7 @@ fn busy_below<'a>(context: &RuleContext<'a>, groups: &[(&str, Hit)]) -> Vec<(&'a
 
 fn title(finding: &Finding) -> String {
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         ratio: &parts::percent(finding.number(evidence::THROTTLED)),
         quota: &parts::count(finding.number(evidence::QUOTA)),
     }

@@ -153,6 +153,6 @@ fn title(finding: &Finding) -> String {
     match (&finding.subject, &finding.text(evidence::HELD)) {
         (Subject::Host, &"") => text::Title { dirty, share, limit }.to_string(),
         (Subject::Host, processes) => text::TitleBlocked { dirty, share, limit, processes }.to_string(),
-        (subject, _) => text::TitleGroup { subject, dirty, share, limit }.to_string(),
+        (subject, _) => text::TitleGroup { subject: &subject.named(), dirty, share, limit }.to_string(),
     }
 }

@@ -110,7 +110,7 @@ fn title(finding: &Finding) -> String {
     };
     let variation = finding.number(evidence::VARIATION).map_or(0.0, |share| share * 100.0);
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         rate: &rate,
         seconds: &parts::count(finding.number(evidence::SECONDS)),
         variation: &format!("{variation:.1}%"),

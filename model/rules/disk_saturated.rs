@@ -69,7 +69,7 @@ fn judge(context: &mut RuleContext<'_>) {
 const WRITES: f64 = 0.1;
 
 fn title(finding: &Finding) -> String {
-    let (subject, busy) = (&finding.subject, &parts::percent(finding.number(evidence::UTILISATION)));
+    let (subject, busy) = (&finding.subject.named(), &parts::percent(finding.number(evidence::UTILISATION)));
     let latency = &parts::count(finding.number(evidence::AWAIT));
     match &finding.text(evidence::WRITERS) {
         &"" => text::Title { subject, busy, latency }.to_string(),

@@ -69,7 +69,7 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (subject, writers) = (&finding.subject, &finding.text(evidence::WRITERS));
+    let (subject, writers) = (&finding.subject.named(), &finding.text(evidence::WRITERS));
     let latency = &parts::count(finding.number(evidence::AWAIT));
     match finding.text(evidence::STARVED) {
         "" => text::Title { subject, writers, latency }.to_string(),

@@ -143,7 +143,7 @@ fn competitors(busy: &BTreeMap<u32, Vec<&Process>>, pid: u32, crowded: &Crowded)
 }
 
 fn title(finding: &Finding) -> String {
-    let (comm, subject) = (&finding.text(evidence::COMM), &finding.subject);
+    let (comm, subject) = (&finding.text(evidence::COMM), &finding.subject.named());
     let cpu = &parts::count(finding.number(evidence::CPU));
     let (wait, idle) = (&parts::percent(finding.number(evidence::WAIT)), &finding.text(evidence::IDLE));
     match finding.text(evidence::BY) {

@@ -66,7 +66,7 @@ fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
     text::Title {
         comm: &finding.text(evidence::COMM),
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         schedulers: &count(evidence::SCHEDULERS),
         quota: &count(evidence::QUOTA),
     }

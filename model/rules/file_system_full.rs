@@ -188,7 +188,7 @@ fn growth(
 }
 
 fn title(finding: &Finding) -> String {
-    let (mount, subject) = (&finding.text(evidence::MOUNT), &finding.subject);
+    let (mount, subject) = (&finding.text(evidence::MOUNT), &finding.subject.named());
     let full = &parts::percent(finding.number(evidence::FULL));
     let free = &parts::bytes(finding.number(evidence::FREE));
     let time = finding.number(evidence::HOURS).map(|hours| match hours {

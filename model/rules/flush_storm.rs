@@ -83,7 +83,7 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let (subject, size) = (&finding.subject, &parts::bytes(finding.number(evidence::SIZE)));
+    let (subject, size) = (&finding.subject.named(), &parts::bytes(finding.number(evidence::SIZE)));
     let flushes = &parts::count(finding.number(evidence::FLUSHES));
     let writes = &parts::count(finding.number(evidence::WRITES));
     if finding.text(evidence::CACHE) == "write through" {

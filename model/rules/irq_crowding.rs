@@ -103,7 +103,7 @@ fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
     text::Title {
         queues: &count(evidence::QUEUES),
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         cpu: &count(evidence::CPU),
         share: &parts::percent(finding.number(evidence::SOFTIRQ)),
     }

@@ -108,7 +108,7 @@ pub(super) fn reserved_cpus(frame: &Frame) -> BTreeMap<u32, &'static str> {
 }
 
 fn title(finding: &Finding) -> String {
-    let (subject, reserved_by) = (&finding.subject, &finding.text(evidence::KEPT_BY));
+    let (subject, reserved_by) = (&finding.subject.named(), &finding.text(evidence::KEPT_BY));
     match finding.number(evidence::INTERRUPTS) {
         Some(rate) => {
             let rate = &parts::count(Some(rate.round()));

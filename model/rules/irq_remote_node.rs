@@ -125,7 +125,7 @@ fn bound_elsewhere(context: &RuleContext<'_>, frame: &Frame, node: u32) -> Vec<S
 
 fn title(finding: &Finding) -> String {
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         node: &parts::count(finding.number(evidence::NODE)),
         remote: &parts::percent(finding.number(evidence::REMOTE)),
     }

@@ -69,7 +69,7 @@ fn judge(context: &mut RuleContext<'_>) {
 
 fn title(finding: &Finding) -> String {
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         share: &parts::percent(finding.number(evidence::UTILISATION)),
         capacity: &parts::count(finding.number(evidence::CAPACITY)),
     }

@@ -74,7 +74,7 @@ fn judge(context: &mut RuleContext<'_>) {
 fn title(finding: &Finding) -> String {
     text::Title {
         comm: &finding.text(evidence::COMM),
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         cpu: &finding.text(evidence::CPU_NODES),
         memory: &finding.text(evidence::MEMORY_NODES),
     }

@@ -132,7 +132,7 @@ pub(super) fn sizes(by_node: &[(u32, u64)]) -> String {
 fn title(finding: &Finding) -> String {
     text::Title {
         comm: &finding.text(evidence::COMM),
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         cpu: &finding.text(evidence::CPU_BY_NODE),
         memory: &finding.text(evidence::MEMORY_BY_NODE),
         nodes: &parts::count(finding.number(evidence::INSTANCES)),

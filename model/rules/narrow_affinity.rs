@@ -120,7 +120,7 @@ fn is_inherited(frame: &Frame, mask: &IdSet) -> bool {
 fn title(finding: &Finding) -> String {
     text::Title {
         comm: &finding.text(evidence::COMM),
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         mask: &finding.text(evidence::MASK),
         allowed: &finding.text(evidence::ALLOWED),
         demand: &parts::count(finding.number(evidence::DEMAND)),

@@ -160,7 +160,7 @@ fn cores(frame: &Frame, nic: &Nic) -> u64 {
 
 fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
-    let (subject, kind) = (&finding.subject, &finding.text(evidence::KIND));
+    let (subject, kind) = (&finding.subject.named(), &finding.text(evidence::KIND));
     let (current, max) = (&count(evidence::CURRENT), &count(evidence::MAX));
     match finding.number(evidence::CPU) {
         Some(cpu) => {

@@ -87,7 +87,7 @@ pub(crate) fn is_in_kernel(finding: &Finding) -> bool {
 
 fn title(finding: &Finding) -> String {
     let count = |value: f64| parts::count(Some(value));
-    let (subject, lost) = (&finding.subject, &parts::count(finding.number(evidence::LOST).map(f64::round)));
+    let (subject, lost) = (&finding.subject.named(), &parts::count(finding.number(evidence::LOST).map(f64::round)));
     match (finding.number(evidence::RING), finding.number(evidence::RING_MAX)) {
         _ if is_in_kernel(finding) => text::TitleKernel { subject, lost }.to_string(),
         (Some(ring), Some(max)) if ring < max => {

@@ -81,7 +81,7 @@ fn workers<'a>(context: &RuleContext<'a>, node: u32) -> Vec<(&'a Process, f64)> 
 fn title(finding: &Finding) -> String {
     let percent = |name| parts::percent(finding.number(name));
     let other = parts::count(finding.number(evidence::IDLEST_NODE));
-    let (subject, busy, idlest) = (&finding.subject, percent(evidence::BUSY), percent(evidence::IDLEST));
+    let (subject, busy, idlest) = (&finding.subject.named(), percent(evidence::BUSY), percent(evidence::IDLEST));
     if finding.text(evidence::BOUND) == "yes" {
         text::TitleBound { subject, busy: &busy, other: &other, idlest: &idlest }.to_string()
     } else {

@@ -70,7 +70,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .severity(if names.is_empty() { Severity::Warning } else { Severity::Critical })
             .number(evidence::FREE, free, "bytes", "node*/meminfo")
             .number(evidence::TOTAL, total, "bytes", "node*/meminfo")
-            .number(evidence::FOREIGN, foreign, "1/s", "node*/numastat")
+            .number(evidence::NUMA_FOREIGN, foreign, "1/s", "node*/numastat")
             .number(evidence::SCANNED, scanned, "1/s", "node*/vmstat")
             .number(evidence::HELPER, f64::from(helper), "", "node*/meminfo")
             .number(evidence::ROOM, room, "fraction", "node*/meminfo")
@@ -87,10 +87,10 @@ pub(super) fn policy_nodes(policy: &str) -> IdSet {
 
 fn title(finding: &Finding) -> String {
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         free: &parts::bytes(finding.number(evidence::FREE)),
         total: &parts::bytes(finding.number(evidence::TOTAL)),
-        foreign: &parts::count(finding.number(evidence::FOREIGN)),
+        foreign: &parts::count(finding.number(evidence::NUMA_FOREIGN)),
         helper: &parts::count(finding.number(evidence::HELPER)),
         room: &parts::percent(finding.number(evidence::ROOM)),
     }

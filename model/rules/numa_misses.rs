@@ -63,7 +63,7 @@ fn judge(context: &mut RuleContext<'_>) {
         .number(evidence::OTHER_NODE, other, "1/s", "node*/numastat");
     if let Some((node, foreign)) = short {
         hit = hit.number(evidence::NODE, f64::from(node), "", "node*/numastat").number(
-            evidence::FOREIGN,
+            evidence::NUMA_FOREIGN,
             foreign,
             "1/s",
             "node*/numastat",

@@ -93,5 +93,5 @@ fn was_out_of_memory(memory: &CgroupMemory) -> Option<bool> {
 
 fn title(finding: &Finding) -> String {
     let count = finding.number(evidence::KILLS).unwrap_or(0.0) as u64;
-    text::Title { count, subject: &finding.subject }.to_string()
+    text::Title { count, subject: &finding.subject.named() }.to_string()
 }

@@ -65,7 +65,7 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let subject = &finding.subject;
+    let subject = &finding.subject.named();
     match finding.number(evidence::CPU) {
         Some(cpu) => {
             let share = &parts::percent(finding.number(evidence::SOFTIRQ));

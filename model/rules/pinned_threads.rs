@@ -94,7 +94,7 @@ pub(super) fn pinned_threads(frame: &Frame) -> BTreeMap<u32, Vec<(&Process, &Thr
 
 fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
-    let (subject, threads, demand) = (&finding.subject, count(evidence::THREADS), count(evidence::DEMAND));
+    let (subject, threads, demand) = (&finding.subject.named(), count(evidence::THREADS), count(evidence::DEMAND));
     match finding.text(evidence::IDLE) {
         "" => text::Title { subject, threads: &threads, demand: &demand }.to_string(),
         idle => text::TitleIdle { subject, threads: &threads, demand: &demand, idle: &idle }.to_string(),

@@ -125,7 +125,7 @@ fn maps(frame: &Frame, cgroup: &Cgroup) -> String {
 
 fn title(finding: &Finding) -> String {
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         faults: &parts::count(finding.number(evidence::FAULTS).map(f64::round)),
         share: &parts::percent(finding.number(evidence::SHARE)),
     }

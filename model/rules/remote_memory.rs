@@ -88,7 +88,7 @@ fn judge(context: &mut RuleContext<'_>) {
 fn title(finding: &Finding) -> String {
     text::Title {
         comm: &finding.text(evidence::COMM),
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         remote: &parts::percent(finding.number(evidence::REMOTE)),
         cpu: &finding.text(evidence::CPU_BY_NODE),
         memory: &finding.text(evidence::MEMORY_BY_NODE),

@@ -122,7 +122,7 @@ fn title(finding: &Finding) -> String {
     let because = finding.text(evidence::BECAUSE);
     let texts = [text::BECAUSE_UNKNOWN, text::BECAUSE_EVEN, text::BECAUSE_UNEVEN];
     text::Title {
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         queue: &count(evidence::QUEUE),
         queues: &count(evidence::QUEUES),
         share: &percent(evidence::SHARE),

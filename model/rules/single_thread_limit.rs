@@ -124,7 +124,7 @@ fn title(finding: &Finding) -> String {
     let percent = |name| parts::percent(finding.number(name));
     text::Title {
         comm: &finding.text(evidence::COMM),
-        subject: &finding.subject,
+        subject: &finding.subject.named(),
         name: &finding.text(evidence::NAME),
         tid: &parts::count(finding.number(evidence::TID)),
         thread: &percent(evidence::THREAD),

@@ -49,5 +49,6 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    text::Title { subject: &finding.subject, squeezed: &parts::count(finding.number(evidence::SQUEEZED)) }.to_string()
+    text::Title { subject: &finding.subject.named(), squeezed: &parts::count(finding.number(evidence::SQUEEZED)) }
+        .to_string()
 }

@@ -72,6 +72,10 @@ fn judge(context: &mut RuleContext<'_>) {
 
 fn title(finding: &Finding) -> String {
     let percent = |name| parts::percent(finding.number(name));
-    text::Title { subject: &finding.subject, share: &percent(evidence::SOFTIRQ), others: &percent(evidence::OTHERS) }
-        .to_string()
+    text::Title {
+        subject: &finding.subject.named(),
+        share: &percent(evidence::SOFTIRQ),
+        others: &percent(evidence::OTHERS),
+    }
+    .to_string()
 }

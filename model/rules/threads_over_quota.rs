@@ -133,7 +133,7 @@ fn largest_family(threads: &[Thread]) -> Option<(Text, u32)> {
 
 fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
-    let (comm, subject) = (&finding.text(evidence::COMM), &finding.subject);
+    let (comm, subject) = (&finding.text(evidence::COMM), &finding.subject.named());
     let (quota, demand) = (&count(evidence::QUOTA), &count(evidence::DEMAND));
     let (family, threads) = (&finding.text(evidence::FAMILY_NAME), &count(evidence::FAMILY));
     let over = finding

@@ -75,7 +75,7 @@ fn resources(resources: &Resources, out: &mut impl Write) -> io::Result<()> {
     for resource in resources.iter() {
         let about = [resource.owner(), resource.figure(), resource.note.to_string()];
         let about: Vec<&str> = about.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        let (label, verdict) = (resource.kind.label(), resource.verdict.label());
+        let (label, verdict) = (resource.kind.label(), resource.state());
         let (label, verdict) = (padded(&label, 16), padded(&verdict, 13));
         writeln!(out, "  {label} {verdict} {}", printable(&about.join("  ")))?;
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
-use topotop_model::locale::recording as text;
+use topotop_model::locale::{in_english, recording as text};
 use topotop_model::recording::{Event, What};
 use topotop_model::text::{padded, printable};
 
@@ -51,9 +51,9 @@ impl Facts {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{}{}", padded(name, 10), printable(value));
         };
-        line("file", &format!("{}, {:.1} MiB", self.file, reader.bytes() as f64 / f64::from(1 << 20)));
-        let anonymised = if about.anonymised { ", names are stand-ins" } else { "" };
-        line("machine", &format!("{}, {}, {}{anonymised}", about.host, about.kernel, about.arch));
+        line(&text::FILE_LABEL, &format!("{}, {:.1} MiB", self.file, reader.bytes() as f64 / f64::from(1 << 20)));
+        let anonymised = if about.anonymised { format!(", {}", text::ANONYMISED) } else { String::new() };
+        line(&text::MACHINE_LABEL, &format!("{}, {}, {}{anonymised}", about.host, about.kernel, about.arch));
         line(&text::BOOT, &about.boot_id);
         line(&text::WRITTEN_BY, &format!(" {}", about.program));
         if let Some((first, last)) = reader.span() {
@@ -101,7 +101,7 @@ impl Facts {
                 "at": units::rfc3339(event.wall_ns),
                 "before_sample": number,
                 "kind": kind,
-                "text": printable(&event.what.text()),
+                "text": printable(&in_english(|| event.what.text())),
             })
         };
         json!({

@@ -9,7 +9,7 @@ const CASES: &[Case] = &[
     Case {
         name: "a disk whose requests wait",
         machine: || busy(&Disk { writes: (120, 120 * 8192, 60.0), busy_ms: 1000, ..SLOW }),
-        finds: &[("IO-01", "warning", "disk:sdb is")],
+        finds: &[("IO-01", "warning", "sdb is")],
         others: true,
         ..Case::QUIET
     },

@@ -77,7 +77,7 @@ fn dialog(stage: Stage) -> Dialog {
     Dialog {
         rule: topotop_model::rules::nic_channels::ID,
         subject: Subject::Nic("eth0".into()),
-        title: "nic:eth0 uses 1 of 8 combined channels; CPU 17 is 96% softirq".to_owned(),
+        title: "eth0 uses 1 of 8 combined channels; CPU 17 is 96% softirq".to_owned(),
         choices: vec![Choice::Plan(ALL[0], Box::new(plan())), Choice::Refused(refused)],
         chosen: 0,
         stage,

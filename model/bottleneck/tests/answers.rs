@@ -55,7 +55,7 @@ fn an_even_load_limits_nothing() {
     let mut frame = machine(&[0.8, 0.82, 0.79, 0.81]);
     frame.processes = (0..8).map(|at| process(10 + at, "nginx", 0.4, 0.03)).collect();
     let answer = answer(&frame);
-    assert_eq!(answer.line(), "nothing at its limit; nearest: the machine's CPUs 80%, at most ≈ 1.2× the load");
+    assert_eq!(answer.line(), "nothing at its limit; nearest: the machine's CPUs 80%, headroom ≤ 1.2×");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_pinned_pair_is_an_imbalance() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Imbalance, "imbalance: core 0 100%, tasks wait 50% of their time, its peers are 10% busy")
+        (Outcome::Imbalance, "imbalance: CPU 0 100%, tasks wait 50% of their time, its peers are 10% busy")
     );
     // With the other one full as well, it is the machine.
     let mut frame = machine(&[1.0, 1.0]);

@@ -6,25 +6,25 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-02",
         severity: Severity::Info,
-        says: "java (pid:100@7) is limited by one thread: main (101) uses 99% of a core, the other threads 0%",
+        says: "java (100) is limited by one thread: main (101) uses 99% of a core, the other threads 0%",
         sick: |frame, _| one_thread(frame),
     },
     Case {
         rule: "CPU-04",
         severity: Severity::Warning,
-        says: "node:0 is 90% busy while node 1 is 10% busy",
+        says: "node 0 is 90% busy while node 1 is 10% busy",
         sick: |frame, _| busy_node(frame, 0.9),
     },
     Case {
         rule: "CPU-06",
         severity: Severity::Info,
-        says: "java (pid:100@7): 8 runnable threads and 4 garbage collection threads on a quota of 2 cores",
+        says: "java (100): 8 runnable threads and 4 garbage collection threads on a quota of 2 cores",
         sick: |frame, _| many_threads(frame),
     },
     Case {
         rule: "CPU-07",
         severity: Severity::Critical,
-        says: "java (pid:100@7) may use only CPUs 2 of 0-7 and has 2 runnable threads; idle CPUs: 0-1,3-7",
+        says: "java (100) may use only CPUs 2 of 0-7 and has 2 runnable threads; idle CPUs: 0-1,3-7",
         sick: |frame, _| kept_to_one(frame),
     },
     Case {
@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-02",
         severity: Severity::Warning,
-        says: "beam.smp (pid:200@7): the scheduler bound to CPU 0 waits 50% of the time for pgbench (300); idle CPUs: 1-7",
+        says: "beam.smp (200): the scheduler bound to CPU 0 waits 50% of the time for pgbench (300); idle CPUs: 1-7",
         sick: |frame, _| crowded(frame, "300"),
     },
     Case {

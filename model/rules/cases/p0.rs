@@ -6,7 +6,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-01",
         severity: Severity::Warning,
-        says: "cpu:2 is 99% busy and tasks wait for it; the other CPUs average 10%",
+        says: "CPU 2 is 99% busy and tasks wait for it; the other CPUs average 10%",
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2)];
@@ -16,7 +16,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-03",
         severity: Severity::Critical,
-        says: "2 threads pinned to cpu:2 demand 2 cores; idle CPUs: 0-1,3-7",
+        says: "2 threads pinned to CPU 2 demand 2 cores; idle CPUs: 0-1,3-7",
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2), thread(100, 102, 2)];
@@ -25,7 +25,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-05",
         severity: Severity::Critical,
-        says: "cgroup:/mq is throttled in 90% of its periods by a quota of 2 cores",
+        says: "/mq is throttled in 90% of its periods by a quota of 2 cores",
         sick: |frame, _| frame.cgroups[0].cpu.throttled_ratio = Some(0.9),
     },
     Case {
@@ -40,7 +40,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-03",
         severity: Severity::Warning,
-        says: "beam.smp (pid:200@7) has 8 schedulers on a quota of 2 cores",
+        says: "beam.smp (200) has 8 schedulers on a quota of 2 cores",
         sick: |frame, _| {
             beams(frame, [0, 1]);
             frame.cgroups[0].cpu.throttled_ratio = Some(0.2);
@@ -52,7 +52,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-01",
         severity: Severity::Critical,
-        says: "cpu:1 is 95% softirq; the other CPUs average 0%",
+        says: "CPU 1 is 95% softirq; the other CPUs average 0%",
         sick: |frame, _| hot(frame, 1),
     },
     Case {
@@ -68,7 +68,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-03",
         severity: Severity::Critical,
-        says: "4 busy queues of nic:eth0 interrupt CPU 1, which is 95% softirq",
+        says: "4 busy queues of eth0 interrupt CPU 1, which is 95% softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].queues.iter_mut().for_each(|queue| queue.cpus = Some(set("1")));
@@ -77,7 +77,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-01",
         severity: Severity::Critical,
-        says: "nic:eth0 uses 1 of 4 combined channels; CPU 1 is 95% softirq",
+        says: "eth0 uses 1 of 4 combined channels; CPU 1 is 95% softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].channels.combined.current = Known::Value(1);
@@ -88,19 +88,19 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-02",
         severity: Severity::Critical,
-        says: "cpu:1 drops 1000 packets/s: its backlog is full",
+        says: "CPU 1 drops 1000 packets/s: its backlog is full",
         sick: |frame, _| frame.softnet[0].dropped_per_second = Some(1000.0),
     },
     Case {
         rule: "NIC-03",
         severity: Severity::Info,
-        says: "cpu:1 exhausts its packet budget 50 times/s",
+        says: "CPU 1 exhausts its packet budget 50 times/s",
         sick: |frame, _| frame.softnet[0].time_squeeze_per_second = Some(50.0),
     },
     Case {
         rule: "NIC-05",
         severity: Severity::Critical,
-        says: "nic:eth0 has 1 queue and no RPS; CPU 1 is 95% softirq",
+        says: "eth0 has 1 queue and no RPS; CPU 1 is 95% softirq",
         sick: |frame, _| {
             hot(frame, 1);
             frame.nics[0].channels.combined = Channel { current: Known::Value(1), max: Known::Value(1) };
@@ -111,19 +111,19 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-07",
         severity: Severity::Warning,
-        says: "nic:eth0 uses 95% of its 10000 Mbit/s",
+        says: "eth0 uses 95% of its 10000 Mbit/s",
         sick: |frame, _| frame.nics[0].utilisation = Some(0.95),
     },
     Case {
         rule: "NUMA-01",
         severity: Severity::Critical,
-        says: "java (pid:100@7) has 100% remote memory: CPU on n0 3.00 cores, memory on n1 2.0 GiB",
+        says: "java (100) has 100% remote memory: CPU on n0 3.00 cores, memory on n1 2.0 GiB",
         sick: |frame, _| frame.processes[0].memory = Some(at_node(&[(1, 2 * GIB)], 1.0)),
     },
     Case {
         rule: "NUMA-02",
         severity: Severity::Warning,
-        says: "java (pid:100@7) is spread over nodes: CPU on n0 1.50 cores, n1 1.50 cores, memory on n0 1.0 GiB, n1 1.0 GiB; 2 nodes with CPUs: run 2 instances",
+        says: "java (100) is spread over nodes: CPU on n0 1.50 cores, n1 1.50 cores, memory on n0 1.0 GiB, n1 1.0 GiB; 2 nodes with CPUs: run 2 instances",
         sick: |frame, _| {
             frame.processes[0].cpu_by_node = vec![(0, 1.5), (1, 1.5)];
             frame.processes[0].memory = Some(at_node(&[(0, GIB), (1, GIB)], 0.5));
@@ -132,7 +132,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-04",
         severity: Severity::Warning,
-        says: "node:1 has 128.0 MiB of 64.0 GiB free; 5000 pages/s fall back to other nodes; node 0 is 50% free",
+        says: "node 1 has 128.0 MiB of 64.0 GiB free; 5000 pages/s fall back to other nodes; node 0 is 50% free",
         sick: |frame, _| {
             frame.nodes[1].memory_free_bytes = Known::Value(GIB / 8);
             frame.nodes[1].numa_foreign_per_second = Some(5000.0);
@@ -141,7 +141,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-06",
         severity: Severity::Warning,
-        says: "java (pid:100@7) may run only on nodes 0 and allocate only on nodes 1",
+        says: "java (100) may run only on nodes 0 and allocate only on nodes 1",
         sick: |frame, _| {
             frame.processes[0].affinity = Some(set("0-3"));
             frame.processes[0].policy = "bind:1".into();
@@ -156,13 +156,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-01",
         severity: Severity::Critical,
-        says: "cgroup:/mq: 98% of its 4.0 GiB limit is unreclaimable",
+        says: "/mq: 98% of its 4.0 GiB limit is unreclaimable",
         sick: |frame, _| memory(frame).unreclaimable_bytes = Known::Value(4 * GIB * 98 / 100),
     },
     Case {
         rule: "MEM-02",
         severity: Severity::Warning,
-        says: "cgroup:/mq is at 99% of 4.0 GiB, 80% page cache: memory pressure 20%, 3000 refaults/s",
+        says: "/mq is at 99% of 4.0 GiB, 80% page cache: memory pressure 20%, 3000 refaults/s",
         sick: |frame, _| {
             frame.cgroups[0].pressure.memory =
                 Some(PressureStall { some_ratio: Some(0.2), ..PressureStall::default() });
@@ -176,13 +176,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-03",
         severity: Severity::Critical,
-        says: "cgroup:/mq grows by 64.0 MiB/s and reaches its 4.0 GiB limit in 32 s",
+        says: "/mq grows by 64.0 MiB/s and reaches its 4.0 GiB limit in 32 s",
         sick: |frame, second| memory(frame).unreclaimable_bytes = Known::Value(GIB / 2 + second * (GIB / 16)),
     },
     Case {
         rule: "MEM-04",
         severity: Severity::Critical,
-        says: "cgroup:/mq: OOM killer killed 1 process",
+        says: "/mq: OOM killer killed 1 process",
         sick: |frame, second| memory(frame).oom_kills_gained = Some(u64::from(second == 5)),
     },
     Case {
@@ -198,13 +198,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-01",
         severity: Severity::Warning,
-        says: "disk:sdb is 99% busy; request latency 60 ms",
+        says: "sdb is 99% busy; request latency 60 ms",
         sick: |frame, _| slow(frame),
     },
     Case {
         rule: "IO-02",
         severity: Severity::Critical,
-        says: "disk:sdb is shared by /es 40%, /rabbit 60%; request latency 60 ms",
+        says: "sdb is shared by /es 40%, /rabbit 60%; request latency 60 ms",
         sick: |frame, _| {
             slow(frame);
             let writer = |path: &str, share| Writer {
@@ -230,7 +230,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-04",
         severity: Severity::Warning,
-        says: "disk:sdb: 83 flushes/s for 126 writes/s of 9.6 KiB",
+        says: "sdb: 83 flushes/s for 126 writes/s of 9.6 KiB",
         sick: |frame, _| {
             let disk = &mut frame.disks[0];
             (disk.utilisation, disk.flushes_per_second, disk.writes_per_second) = (Some(0.8), Some(83.0), Some(126.0));

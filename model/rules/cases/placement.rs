@@ -145,7 +145,7 @@ fn a_bulk_writer_that_starves_a_database_is_named() {
     let finding = find(&judgement.findings, "IO-02").expect("IO-02");
     assert_eq!(
         finding.title(),
-        "disk:sdb is saturated by writes of /bulk 100%; waiting for it: /db 80%; request latency 60 ms"
+        "sdb is saturated by writes of /bulk 100%; waiting for it: /db 80%; request latency 60 ms"
     );
     let alone = judged(|frame, _| hog(frame, 0.02));
     assert_eq!(severity(&alone, "IO-02"), None, "nobody waits for the bulk writer");

@@ -7,13 +7,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IRQ-04",
         severity: Severity::Warning,
-        says: "nic:eth0 is on node 1, but CPUs of other nodes receive 100% of its packets",
+        says: "eth0 is on node 1, but CPUs of other nodes receive 100% of its packets",
         sick: |frame, _| remote(frame),
     },
     Case {
         rule: "IRQ-05",
         severity: Severity::Warning,
-        says: "cpu:6 is reserved by isolcpus and takes 120 device interrupts/s",
+        says: "CPU 6 is reserved by isolcpus and takes 120 device interrupts/s",
         sick: |frame, _| {
             isolate(frame, 6);
             frame.irqs = vec![interrupt(44, 6, 120.0)];
@@ -22,13 +22,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-04",
         severity: Severity::Warning,
-        says: "nic:eth0: queue 2 of 4 gets 94% of the packets and its CPU 2 is 90% busy; the indirection table is even: there are few flows, and one flow cannot be split",
+        says: "eth0: queue 2 of 4 gets 94% of the packets and its CPU 2 is 90% busy; the indirection table is even: there are few flows, and one flow cannot be split",
         sick: |frame, _| skewed(frame),
     },
     Case {
         rule: "NIC-06",
         severity: Severity::Warning,
-        says: "nic:eth0 loses 40 packets/s in its receive ring (256 of 4096 entries)",
+        says: "eth0 loses 40 packets/s in its receive ring (256 of 4096 entries)",
         sick: |frame, _| {
             let nic = &mut frame.nics[0];
             (nic.rx.drops_per_second, nic.rx_missed_per_second) = (Some(41.0), Some(40.0));
@@ -66,13 +66,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-09",
         severity: Severity::Warning,
-        says: "cgroup:/mq: 900 major faults/s, 60% of reclaimed pages are read again",
+        says: "/mq: 900 major faults/s, 60% of reclaimed pages are read again",
         sick: |frame, _| thrashing(frame, 900.0, Some(3000.0), Some(5000.0)),
     },
     Case {
         rule: "MEM-11",
         severity: Severity::Info,
-        says: "cgroup:/mq is at 99% of 4.0 GiB: page cache fills it (3.0 GiB reclaimable), harmless so far",
+        says: "/mq is at 99% of 4.0 GiB: page cache fills it (3.0 GiB reclaimable), harmless so far",
         sick: |frame, _| {
             at_limit(frame);
             memory(frame).unreclaimable_bytes = Known::Value(GIB * 96 / 100);
@@ -81,7 +81,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-05",
         severity: Severity::Warning,
-        says: "disk:vdb stays at 3006 requests/s for 30 s (±0.1%) while requests queue: probably a rate limit",
+        says: "vdb stays at 3006 requests/s for 30 s (±0.1%) while requests queue: probably a rate limit",
         sick: |frame, second| {
             frame.disks[0].name = "vdb".into();
             capped(frame, 3000.0 + (second % 3) as f64 * 3.0);
@@ -90,13 +90,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-06",
         severity: Severity::Warning,
-        says: "/var/lib/mq (disk:sdb) is 93% full, 7.0 GiB free",
+        says: "/var/lib/mq (sdb) is 93% full, 7.0 GiB free",
         sick: |frame, _| frame.disks[0].mounts = vec![mount("/var/lib/mq", "ext4", 100 * GIB, 7 * GIB)],
     },
     Case {
         rule: "IO-07",
         severity: Severity::Info,
-        says: "beam.smp (pid:100@7) waits 92% of the time for round trips to 10.0.0.9:5672: 40 requests/s, 23.00 ms each; the machine is idle",
+        says: "beam.smp (100) waits 92% of the time for round trips to 10.0.0.9:5672: 40 requests/s, 23.00 ms each; the machine is idle",
         sick: |frame, _| chained(frame),
     },
 ];

@@ -1,5 +1,6 @@
 //! The subject of a finding.
 
+use crate::locale::subject as text;
 use std::fmt;
 use std::sync::Arc;
 
@@ -39,7 +40,29 @@ impl fmt::Display for Subject {
     }
 }
 
+/// A subject as people read it; names in it are as hostile as they were read.
+pub struct Named<'a>(&'a Subject);
+
+impl fmt::Display for Named<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Subject::Host => write!(f, "{}", text::HOST),
+            Subject::Cpu(id) => write!(f, "CPU {id}"),
+            Subject::Node(id) => write!(f, "{}", text::Node { id }),
+            Subject::Irq(irq) => write!(f, "IRQ {irq}"),
+            Subject::Nic(name) | Subject::Disk(name) => f.write_str(name),
+            Subject::Cgroup(path) => f.write_str(path),
+            Subject::Process(pid, _) => write!(f, "{pid}"),
+        }
+    }
+}
+
 impl Subject {
+    /// As people read it: `CPU 3`, `eth0`, the pid of a process.
+    pub fn named(&self) -> Named<'_> {
+        Named(self)
+    }
+
     /// Parses the text of a subject; none if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let (kind, name) = text.split_once(':').unwrap_or((text, ""));

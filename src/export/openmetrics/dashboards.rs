@@ -223,14 +223,7 @@ fn topology() -> Value {
         Panel::new("Busy by node", Look::Lines, "percentunit", &busy, "node {{node}}", 12),
         Panel::new("Soft interrupts by node", Look::Lines, "percentunit", &softirq, "node {{node}}", 12),
         Panel::new("Hottest CPUs", Look::Bars, "percentunit", &hottest, "cpu {{cpu}} node {{node}}", 12),
-        Panel::new(
-            "CPUs with most soft interrupts",
-            Look::Bars,
-            "percentunit",
-            &interrupted,
-            "cpu {{cpu}} node {{node}}",
-            12,
-        ),
+        Panel::new("CPUs with most softirq", Look::Bars, "percentunit", &interrupted, "cpu {{cpu}} node {{node}}", 12),
     ];
     let mut rows: Rows = vec![("Machine", first)];
     rows.extend(rows_of(&[

@@ -55,7 +55,7 @@ const ALERTS: &[Alert] = &[
         expression: "topotop_headroom_ratio < 1.2",
         lasts: "15m",
         severity: "info",
-        summary: "{{ $labels.instance }}: {{ $labels.resource }} has room for {{ $value | humanize }} times this load",
+        summary: "{{ $labels.instance }}: {{ $labels.resource }} has headroom ≤ {{ $value | humanize }}×",
     },
     Alert {
         name: "TopotopOneQueue",

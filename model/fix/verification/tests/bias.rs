@@ -55,7 +55,7 @@ fn another_load_speaks_against_worse_only() {
         })
     };
     assert_eq!(with(60_000.0, 0.02).0, "worse");
-    assert_eq!(with(60_000.0, 0.8), ("inconclusive", "another load came: rustc uses 0.8 cores more".to_owned()));
+    assert_eq!(with(60_000.0, 0.8), ("inconclusive", "another load started: rustc uses 0.8 more cores".to_owned()));
     assert_eq!(with(150_000.0, 0.8).0, "improved");
 }
 
@@ -66,7 +66,7 @@ fn a_load_that_left_speaks_against_improved_only() {
             frame.processes = vec![Process { cpu_cores: Some(if after { 0.0 } else { 1.2 }), ..process("rustc") }];
         })
     };
-    assert_eq!(with(150_000.0), ("inconclusive", "another load left: rustc uses 1.2 cores less".to_owned()));
+    assert_eq!(with(150_000.0), ("inconclusive", "another load stopped: rustc uses 1.2 fewer cores".to_owned()));
     assert_eq!(with(60_000.0).0, "worse");
 }
 
@@ -86,8 +86,8 @@ fn another_load_explains_no_multiple_where_no_cpu_was_full() {
         })
     };
     assert_eq!(with(0.3, 2000.0).0, "improved");
-    assert_eq!(with(0.3, 12.0).1, "another load left: cron uses 0.4 cores less");
-    assert_eq!(with(0.95, 2000.0).1, "another load left: cron uses 0.4 cores less");
+    assert_eq!(with(0.3, 12.0).1, "another load stopped: cron uses 0.4 fewer cores");
+    assert_eq!(with(0.95, 2000.0).1, "another load stopped: cron uses 0.4 fewer cores");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn heat_speaks_against_worse_only() {
         })
     };
     assert_eq!(with(60_000.0, 0).0, "worse");
-    assert_eq!(with(60_000.0, 3).1, "cores were throttled for heat after, not before");
+    assert_eq!(with(60_000.0, 3).1, "CPUs were thermally throttled after, not before");
     assert_eq!(with(150_000.0, 3).0, "improved");
 }
 
@@ -228,7 +228,7 @@ fn what_leaves_with_the_undo_was_the_fix() {
 
 #[test]
 fn a_load_that_ended_after_the_undo_says_nothing() {
-    let ended = "the load ended before enough of it was measured (after the undo)";
+    let ended = "the load ended too soon after the undo";
     for held in [0, 12] {
         let verdict = undone(1000.0, &[vec![1000.0; held], vec![0.0; 45 - held]].concat());
         assert_eq!((verdict.name, verdict.why.split(',').next()), ("inconclusive", Some(ended)), "{held}");

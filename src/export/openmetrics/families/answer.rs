@@ -88,7 +88,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "application_value",
         kind: Kind::Gauge,
         unit: "",
-        help: "The application's own number, of --metric; absent while it does not come.",
+        help: "The application metric of --metric; absent while it has no value.",
         labels: &["name", "unit"],
         section: Section::Application,
         read: |page, rows| {

@@ -8,7 +8,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "disk_utilization_ratio",
         kind: Kind::Gauge,
         unit: "ratio",
-        help: "Share of the last interval with a request on its way.",
+        help: "Share of the last interval with a request in flight.",
         labels: &["device"],
         section: Section::Disk,
         read: |page, rows| listed(page).for_each(|disk| rows.add(&[("device", &disk.name)], disk.utilisation)),
@@ -17,7 +17,7 @@ pub(super) const FAMILIES: &[Family] = &[
         name: "disk_bytes",
         kind: Kind::Counter,
         unit: "bytes",
-        help: "Bytes since topotop began, by disk and direction.",
+        help: "Bytes since topotop started, by disk and direction.",
         labels: &["device", "direction"],
         section: Section::Disk,
         read: |page, rows| {

@@ -6,7 +6,7 @@ pub(super) const FAMILIES: &[Family] = &[Family {
     name: "pressure_seconds",
     kind: Kind::Counter,
     unit: "seconds",
-    help: "Time since topotop began in which some, or all, tasks waited for a resource (PSI).",
+    help: "Time since topotop started in which some, or all, tasks waited for a resource (PSI).",
     labels: &["resource", "tasks"],
     section: Section::Pressure,
     read: |page, rows| {
