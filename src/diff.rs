@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::diff::{Comparison, FactChange, Found, FoundChanges, FoundSide, Side, compare};
 use topotop_model::judge::{self, Judge};
-use topotop_model::locale::{Text, diff as text, error};
+use topotop_model::locale::{Text, diff as text, error, join};
 use topotop_model::recording::{Event, FixState, RecordedFix, What};
 use topotop_model::text::printable;
 use topotop_widgets::Charset;
@@ -286,7 +286,7 @@ impl Report {
         if changes.is_empty() {
             return text::Nothing { same: &same, open: &open }.to_string();
         }
-        text::Summary { changes: &changes.join(", "), same: &same, open: &open }.to_string()
+        text::Summary { changes: &changes.join(&join::ITEMS), same: &same, open: &open }.to_string()
     }
 
     /// Settings to show, each with how many more subjects of its kind changed alike.

@@ -1,7 +1,7 @@
 //! The resources beside a finding that are not the bottleneck.
 
 use super::{Resource, ResourceKind, Resources, Verdict};
-use crate::locale::resource as text;
+use crate::locale::{join, resource as text};
 use crate::rules::{Finding, Severity};
 
 /// The other resources of a finding that have headroom or are unknown; none for info and for findings that are not about
@@ -68,9 +68,10 @@ fn with_headroom(others: &[&Resource]) -> String {
             None => items.push((label, vec![details])),
         }
     }
-    let items =
-        items.iter().map(|(label, details)| text::Detail { resource: label, details: &details.join(", ") }.to_string());
-    items.collect::<Vec<_>>().join(", ")
+    let items = items
+        .iter()
+        .map(|(label, details)| text::Detail { resource: label, details: &details.join(&join::ITEMS) }.to_string());
+    items.collect::<Vec<_>>().join(&join::ITEMS)
 }
 
 /// Unknown resources and why they are.
@@ -82,7 +83,7 @@ fn unknown(others: &[&Resource]) -> String {
             items.push(item);
         }
     }
-    items.join(", ")
+    items.join(&join::ITEMS)
 }
 
 /// The owner of a resource and its figure; its note without a figure.

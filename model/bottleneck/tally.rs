@@ -23,7 +23,10 @@ impl Tally {
             return;
         }
         if let Some((known, count)) = self.answers.iter_mut().find(|(known, _)| key(known) == key(bottleneck)) {
-            *known = bottleneck.clone();
+            // An answer stands for some samples longer than its resource is full: the figures are those of the fullest.
+            if share(bottleneck) >= share(known) {
+                *known = bottleneck.clone();
+            }
             *count += 1;
         } else if self.answers.len() < MOST {
             self.answers.push((bottleneck.clone(), 1));
@@ -49,6 +52,10 @@ impl Tally {
     pub fn was_limited(&self) -> bool {
         self.answers.iter().any(|(answer, _)| answer.is_limit() && answer.confidence > Confidence::Low)
     }
+}
+
+fn share(answer: &Bottleneck) -> Option<f64> {
+    answer.resource.as_ref().and_then(|resource| resource.share)
 }
 
 /// What makes two answers the same.

@@ -1,7 +1,7 @@
 //! Resources and the answer as text.
 
 use super::{Bottleneck, Confidence, Outcome, Resource, ResourceKind, SAMPLES};
-use crate::locale::resource as text;
+use crate::locale::{join, resource as text};
 use crate::rules::{Subject, parts};
 
 impl Bottleneck {
@@ -57,7 +57,7 @@ impl Bottleneck {
         };
         let mut all: Vec<String> = self.unknown.iter().map(one).collect();
         all.dedup();
-        all.join(", ")
+        all.join(&join::ITEMS)
     }
 
     /// What would limit next: `next: disk sda 42% busy, at most ≈ 2.1×`.
@@ -78,7 +78,7 @@ impl Bottleneck {
     /// Both in one line.
     pub fn line(&self) -> String {
         match self.next_text().filter(|_| !self.is_collecting()) {
-            Some(next) => format!("{}; {next}", self.headline()),
+            Some(next) => format!("{}{}{next}", self.headline(), join::CLAUSES),
             None => self.headline(),
         }
     }

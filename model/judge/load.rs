@@ -1,7 +1,7 @@
 //! Whether the machine is under load, and which findings are info only while it is idle.
 
 use crate::frame::{Frame, Metric};
-use crate::locale::{evidence, judge as text};
+use crate::locale::{evidence, join, judge as text};
 use crate::rules::{Hit, Rule, Severity};
 
 /// Load by the metrics of the application: load if any of them shows it, none if no metric is known.
@@ -28,7 +28,7 @@ pub(super) fn gate(rule: &Rule, frame: &Frame, mut hit: Hit) -> Hit {
     }
     let idle = frame.metrics.iter().filter(|metric| metric.shows_load() == Some(false));
     let metrics = idle.map(|metric| format!("{} = {}", metric.name, metric.value.unwrap_or_default()));
-    let metrics = metrics.collect::<Vec<_>>().join(", ");
+    let metrics = metrics.collect::<Vec<_>>().join(&join::ITEMS);
     hit.severity = Severity::Info;
     hit.text(evidence::APPLICATION, text::NoLoad { metrics: &metrics }.to_string(), "--metric")
 }

@@ -150,7 +150,8 @@ fn is_idle(context: &RuleContext<'_>, frame: &Frame) -> bool {
 }
 
 fn title(finding: &Finding) -> String {
-    let (comm, subject, peer) = (&finding.text(evidence::COMM), &finding.subject.named(), &finding.text(evidence::PEER));
+    let (comm, subject, peer) =
+        (&finding.text(evidence::COMM), &finding.subject.named(), &finding.text(evidence::PEER));
     let requests = &parts::count(finding.number(evidence::REQUESTS).map(f64::round));
     let ms = |name| format!("{:.1}", finding.number(name).unwrap_or(0.0));
     if finding.number(evidence::ANSWER_TIME).is_none() {

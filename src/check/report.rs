@@ -96,7 +96,7 @@ pub(crate) fn unchecked_text(row: &Unchecked) -> String {
 /// The first thing to do, and how.
 fn fix(fixes: &[Offered], out: &mut impl Write) -> io::Result<()> {
     let Some(first) = fixes.first() else { return Ok(()) };
-    let line = text::Fix { line: &printable(first.line()), id: &first.fix, risk: &first.risk.name() };
+    let line = text::Fix { line: &printable(first.line()), id: &first.fix, risk: &first.risk.label() };
     writeln!(out, "  {line}")?;
     if first.executable {
         writeln!(out, "       topotop fix apply {}", first.id)?;

@@ -3,7 +3,7 @@
 use super::number;
 use topotop_model::diff::window::End;
 use topotop_model::diff::{Comparison, CostChange, Row, Spread, Verdict, Window};
-use topotop_model::locale::diff as text;
+use topotop_model::locale::{diff as text, join};
 use topotop_model::text::printable;
 
 /// A line: verdict, name, before, after, the change with its interval, and why it is not decided.
@@ -61,7 +61,7 @@ fn line(row: &Row, minus: &str) -> Line {
     let samples =
         both.map(|(before, after)| text::SamplesUsed { before: &before.samples, after: &after.samples }.to_string());
     let note = [answer, samples.unwrap_or_default()].into_iter().filter(|part| !part.is_empty());
-    let note = note.collect::<Vec<String>>().join("; ");
+    let note = note.collect::<Vec<String>>().join(&join::CLAUSES);
     let name = printable(name(&row.subject.to_string())).into_owned();
     let ratio = both.filter(|both| both.0.mean > 0.0).map(|(before, after)| after.mean / before.mean);
     Line { verdict: row.verdict, name, before: mean(row.before), after: mean(row.after), change, note, ratio }

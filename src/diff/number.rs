@@ -1,6 +1,7 @@
 //! Values with three digits and their unit, and differences of values.
 
 use topotop_model::diff::{Cost, Measure};
+use topotop_model::locale::diff as text;
 
 /// A value of a metric: `93%`, `4.2%`, `12.1k/s`, `1.20 GiB`.
 pub(crate) fn value(measure: Measure, value: f64) -> String {
@@ -24,7 +25,7 @@ pub(super) fn change(measure: Measure, before: f64, after: f64, minus: &str) -> 
     let shift = after - before;
     let sign = if shift < 0.0 { minus } else { "+" };
     if measure == Measure::Share {
-        return format!("{sign}{} points", digits(shift.abs() * 100.0));
+        return text::Points { change: &format!("{sign}{}", digits(shift.abs() * 100.0)) }.to_string();
     }
     let ratio = if before.abs() > 0.0 { shift.abs() / before.abs() } else { f64::INFINITY };
     match ratio {

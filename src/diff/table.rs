@@ -146,7 +146,7 @@ fn findings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
         writeln!(out, "\n{}", text::FINDINGS)?;
     }
     for (fate, found) in findings {
-        let head = format!("  {}{:<9}{:<9}", padded(&fate.text(), 8), found.severity.name(), found.rule.id);
+        let head = format!("  {}{}{:<9}", padded(&fate.text(), 8), padded(&found.severity.label(), 9), found.rule.id);
         let title = printable(&found.title);
         writeln!(out, "{head}{}", signs.fit(&title, width.saturating_sub(head.width())))?;
     }

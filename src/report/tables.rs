@@ -175,7 +175,7 @@ fn fixes(seen: &Seen, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<p><b>{}</b></p>", text::FIXES)?;
     for fix in seen.fixes.iter().take(4) {
         let command: Vec<String> = fix.command.lines().map(safe).collect();
-        write!(out, "<p>{} <small>{}</small></p>", safe(&fix.title), escape(fix.risk.name()))?;
+        write!(out, "<p>{} <small>{}</small></p>", safe(&fix.title), escape(&fix.risk.label()))?;
         writeln!(out, "<pre>{}</pre>", command.join("\n"))?;
     }
     Ok(())

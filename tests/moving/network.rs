@@ -9,7 +9,7 @@ const CASES: &[Case] = &[
     Case {
         name: "4 queues on one CPU of 8",
         machine: || hot(&Nic::new(&[1, 1, 1, 1], 25_000)),
-        finds: &[("IRQ-03", "warning", "4 busy queues of nic:eth0 interrupt CPU 1")],
+        finds: &[("IRQ-03", "warning", "4 busy queues of eth0 interrupt CPU 1")],
         others: true,
         ..Case::QUIET
     },

@@ -180,5 +180,5 @@ fn marks_come_from_another_process() {
     assert_eq!(recording.ends(), Some(0));
     assert_eq!(read(&path).events.iter().filter(|event| matches!(event.1.what, What::Mark { .. })).count(), 2);
     let (status, said) = mark(&["-o", &shown, "late"]);
-    assert!(status == Some(2) && said.contains("no recording to it is running"), "{said}");
+    assert!(status == Some(2) && said.contains("not being recorded"), "{said}");
 }

@@ -95,7 +95,7 @@ fn a_suspended_recording_says_so_and_holds_the_hole() {
     session.keys("R");
     session.shows("REC 00:00:0");
     session.keys("\x1a");
-    session.shows("recording stands still until `fg`");
+    session.shows("recording is paused until `fg`");
     std::thread::sleep(Duration::from_millis(1500));
     session.keys("fg\r");
     session.entered();

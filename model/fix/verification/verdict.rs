@@ -9,6 +9,7 @@ use crate::diff::{
 use crate::frame::Frame;
 use crate::journal::{Measured, called};
 use crate::locale::fix::verification as text;
+use crate::locale::join;
 use std::collections::VecDeque;
 
 /// Below this part of what it was, a load is gone.
@@ -164,17 +165,17 @@ pub(super) fn judge(verify: &Verify, metric: Option<&Watch>, windows: &Windows<'
     }
     let (name, why) = match &outcome {
         Outcome::Improved { .. } => {
-            ("improved", [load, cost].into_iter().flatten().map(change).collect::<Vec<_>>().join(", "))
+            ("improved", [load, cost].into_iter().flatten().map(change).collect::<Vec<_>>().join(&join::ITEMS))
         }
         Outcome::Worse { rows } => {
             let rows = rows.iter().filter_map(|row| compared.comparison.rows.get(*row));
-            ("worse", rows.map(change).collect::<Vec<_>>().join(", "))
+            ("worse", rows.map(change).collect::<Vec<_>>().join(&join::ITEMS))
         }
         Outcome::NoChange { .. } => ("no_change", load.map(change).unwrap_or_default()),
         Outcome::Inconclusive { why } => ("inconclusive", reason(why, load)),
     };
     let parts = std::iter::once(why).chain(costs(&compared.comparison)).filter(|part| !part.is_empty());
-    let why = parts.collect::<Vec<_>>().join(", ");
+    let why = parts.collect::<Vec<_>>().join(&join::ITEMS);
     let why = if undone.is_empty() { why } else { text::WithUndone { why: &why }.to_string() };
     let bound = if let Outcome::NoChange { bound } = outcome { Some(bound) } else { None };
     let undo_decides = windows.undone.is_empty() && undo_decides(&outcome, load);

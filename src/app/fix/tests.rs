@@ -227,7 +227,7 @@ fn a_small_effect_is_decided_by_an_undo() {
     app.update(Msg::Fix(applied(7, 30)));
     (31..=80).for_each(|second| drop(app.update(Msg::Sample(faster(second)))));
     let picture = text(&mut app);
-    for part in ["Verdict: improved", "undoing it decides", "U undo and compare"] {
+    for part in ["Verdict: improved", "undo to get a verdict", "U undo and compare"] {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
     assert_eq!(orders(&press(&mut app, KeyCode::Char('U'))), [Order::Undo(7, Because::ToCompare)]);
@@ -237,7 +237,7 @@ fn a_small_effect_is_decided_by_an_undo() {
     let [Order::Verdict(7, verdict)] = ordered.as_slice() else { panic!("{ordered:?}") };
     assert_eq!(verdict.name, "improved", "{verdict:?}");
     assert!(verdict.why.ends_with("compared with the time before and the time after the undo together"), "{verdict:?}");
-    assert!(!text(&mut app).contains("undoing it decides"));
+    assert!(!text(&mut app).contains("undo to get a verdict"));
 }
 
 #[test]

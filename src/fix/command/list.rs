@@ -45,7 +45,7 @@ pub(super) fn run(
                 continue;
             }
             // Writing to a String cannot fail.
-            let _ = writeln!(text, "{} {} {}", finding.severity.name(), finding.rule.id, printable(&finding.title()));
+            let _ = writeln!(text, "{} {} {}", finding.severity.label(), finding.rule.id, printable(&finding.title()));
             for fix in &fixes {
                 let kind = if fix.executable { fix.risk.label() } else { text::KIND_ADVICE };
                 let _ = writeln!(text, "  {}  {kind}\n    {}", fix.id, printable(&fix.title));
