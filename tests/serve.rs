@@ -233,7 +233,7 @@ fn a_socket_is_for_its_owner_and_a_dead_one_is_replaced() {
     }
     let file = dir.path().join("file");
     std::fs::write(&file, "kept").expect("written");
-    assert!(refused(&["--socket", file.to_str().expect("a path")]).contains("no socket"));
+    assert!(refused(&["--socket", file.to_str().expect("a path")]).contains("not a socket"));
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), "kept");
 }
 

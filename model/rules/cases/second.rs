@@ -513,7 +513,7 @@ fn a_publisher_that_waits_for_each_commit_is_joined_with_the_flushes() {
         (finding.severity, finding.title().as_str()),
         (
             Severity::Warning,
-            "java (pid:100@7) sends 300 requests/s to 127.0.0.1:5672, one at a time: each answer takes 3.1 ms; beam.smp (200) flushes sdb 310 times/s"
+            "java (100) sends 300 requests/s to 127.0.0.1:5672, one at a time: each answer takes 3.1 ms; beam.smp (200) flushes sdb 310 times/s"
         )
     );
     assert_eq!(finding.number(crate::locale::evidence::FLUSH_TIME).map(|ms| (ms * 10.0).round()), Some(28.0));
