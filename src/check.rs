@@ -161,7 +161,7 @@ fn name(path: &Path) -> String {
 fn written(result: std::io::Result<()>) -> Result<(), String> {
     match result {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(text::StandardOutput { error: &error }.to_string())
+            Err(text::StandardOutput { error: &crate::trust::said(&error) }.to_string())
         }
         _ => Ok(()),
     }

@@ -1,10 +1,11 @@
 //! `topotop doctor`: what this machine lets topotop read, what it does not, and which rules that costs.
 
 use crate::check::watch;
+use crate::output::Output;
 use crate::source::live::Plan;
 use crate::theme;
 use serde::Serialize;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::time::Duration;
 use topotop_collectors::{Root, rights};
 use topotop_model::Window;
@@ -190,15 +191,12 @@ pub(crate) fn run(
     })?;
     let frame = Deriver::new(plan.settings.clone()).frame(&window);
     let report = Report { frame: &frame, rights };
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Output::stdout();
     let written = match &*args.format {
         "text" => report.text(theme::charset(charset), &mut out),
         _ => report.json(&mut out),
     };
-    match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
-        _ => Ok(0),
-    }
+    out.finish(written).map(|()| 0)
 }
 
 /// What was found.

@@ -158,7 +158,10 @@ impl Files {
         let folder = match (&args.output, args.section.as_str()) {
             (None, "all") => return Err(text::NoOutput { known: &sections().join("|") }.to_string()),
             (Some(path), "all") => {
-                std::fs::create_dir_all(path).map_err(|error| format!("-o {}: {error}", path.display()))?;
+                std::fs::create_dir_all(path).map_err(|error| {
+                    let path = path.display().to_string();
+                    format!("-o {}: {}", printable(&path), crate::trust::said(&error))
+                })?;
                 Some(path)
             }
             _ => None,

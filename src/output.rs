@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use topotop_model::locale::output as text;
+use topotop_model::text::printable;
 
 /// Attempts to find a name that nobody uses.
 const NAMES: u32 = 64;
@@ -51,7 +52,7 @@ impl Output {
     /// What `-o` names, or standard output.
     pub(crate) fn create(path: Option<&Path>) -> Result<Self, String> {
         let Some(path) = path.filter(|path| !is_stdout(path)) else { return Ok(Self::stdout()) };
-        let name = format!("-o {}", path.display());
+        let name = format!("-o {}", printable(&path.display().to_string()));
         let to = if is_descriptor(path) {
             let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
             let fd = rustix::fs::open(path, flags, Mode::empty());

@@ -4,12 +4,13 @@ use crate::check::unchecked_text;
 use crate::check::{severity, watch};
 use crate::config::Config;
 use crate::export::json;
+use crate::output::Output;
 use crate::recording;
 use crate::source::live::Plan;
 use crate::theme;
 use serde::Serialize;
 use std::fmt::Display;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use topotop_collectors::Root;
@@ -65,16 +66,13 @@ pub(crate) fn run(
     let frame = configured(last.ok_or_else(|| topotop_model::locale::error::NOTHING_SAMPLED.to_string())?, settings);
     let checks = survey(&frame, &plan.judge);
     let report = Report { frame: &frame, checks: &checks, complete };
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = Output::stdout();
     let written = match &*args.format {
         "text" => report.text(theme::charset(config.charset), &mut out),
         "json" => report.json(&mut out),
         _ => report.lines(&mut out),
     };
-    match written.and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
-        _ => Ok(report.status(args)),
-    }
+    out.finish(written).map(|()| report.status(args))
 }
 
 /// The last sample of a recording, and what its frames are derived with.

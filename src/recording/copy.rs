@@ -1,11 +1,12 @@
 //! Recordings made of others: a part of one, or several one after the other. Nothing is skipped, since nothing hurries.
 
 use super::Reader;
-use crate::output::Draft;
+use crate::output::{Draft, is_stdout};
 use crate::span;
 use crate::trust::said;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use topotop_model::locale::output as text;
 use topotop_model::recording::{About, Chunk, Composer, Event, Join, Limits, What};
 use topotop_model::text::printable;
 
@@ -25,6 +26,9 @@ impl Copy {
     /// A new file, which must not exist, readable by its owner alone.
     pub fn create(path: &Path, about: About) -> Result<Self, String> {
         let wrong = |what: &str| format!("{}: {what}", printable(&path.display().to_string()));
+        if is_stdout(path) {
+            return Err(wrong(&text::NEEDS_FILE));
+        }
         let draft = Draft::beside(path, false).map_err(|error| wrong(&said(&error)))?;
         let composer = Composer::new(about, Some(Limits::default()));
         let path = path.to_owned();

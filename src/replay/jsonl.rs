@@ -38,7 +38,7 @@ pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
         Ok(()) => Ok(()),
         // Whoever read has read enough.
         Err(Failure::Out(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(Failure::Out(error)) => Err(format!("standard output: {error}")),
+        Err(Failure::Out(error)) => Err(format!("standard output: {}", crate::trust::said(&error))),
         Err(Failure::In(error)) => Err(error),
     }
 }

@@ -26,7 +26,7 @@ pub(super) enum Door {
 }
 
 fn failed(place: &dyn fmt::Display, error: &io::Error) -> String {
-    text::CannotListen { place, error }.to_string()
+    text::CannotListen { place, error: &crate::trust::said(error) }.to_string()
 }
 
 /// False for a socket that nobody has open any more. One that is of another kind, or whose queue is full, has its owner.

@@ -5,6 +5,7 @@ use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
     RulesetCreatedAttr, RulesetError,
 };
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// The newest kernel interface that is used; older ones refuse what they know.
@@ -22,11 +23,17 @@ fn allow(output: Option<&Path>) -> Result<(), RulesetError> {
         (PathBuf::from("/dev"), AccessFs::WriteFile.into()),
         (PathBuf::from("/dev/tty"), AccessFs::WriteFile | AccessFs::IoctlDev),
     ];
-    places.extend(output.map(|path| place(path, all)));
+    places.extend(output.filter(|path| !is_stream(path)).map(|path| place(path, all)));
     let rules = places.into_iter().filter_map(|(path, access)| Some(PathBeneath::new(PathFd::new(path).ok()?, access)));
     let ruleset = Ruleset::default().handle_access(all)?.handle_access(AccessNet::from_all(KNOWN))?.create()?;
     let ruleset = rules.into_iter().try_fold(ruleset, RulesetCreatedAttr::add_rule)?;
     ruleset.restrict_self().map(drop)
+}
+
+/// True for a name that leads to a pipe: no rule can name one, and none is needed.
+fn is_stream(output: &Path) -> bool {
+    let is_stream = |kind: std::fs::FileType| kind.is_fifo() || kind.is_socket();
+    std::fs::metadata(output).is_ok_and(|facts| is_stream(facts.file_type()))
 }
 
 /// The folder of an output, for names beside it; of what is named by a descriptor the file itself.

@@ -102,7 +102,12 @@ fn mutated_recordings() {
         let out = dir.path().join("out.rec");
         let _ = std::fs::remove_file(&out);
         let out = out.display().to_string();
-        let verbs: [&[&str]; 12] = [
+        let verbs: [&[&str]; 17] = [
+            &["report", &path],
+            &["export", &path, "-s", "processes"],
+            &["export", &path, "-s", "cgroups"],
+            &["snapshot", "--from", &path, "--format", "html"],
+            &["check", "--from", &path, "--format", "junit"],
             &["record", "info", &path],
             &["record", "info", "--json", &path],
             &["record", "cut", &path, "-o", &out],
@@ -163,7 +168,9 @@ fn hostile_roots() {
                 Some((path, good))
             })
             .collect();
-        let verbs: [&[&str]; 5] = [
+        let verbs: [&[&str]; 7] = [
+            &["doctor", "--root", &root, "--for", "1s"],
+            &["plan", "numa", "--root", &root, "--pid", "2", "--instances", "2"],
             &["snapshot", "--root", &root, "--format", "json"],
             &["snapshot", "--root", &root, "--format", "text", "--size", "200x60"],
             &["check", "--root", &root, "--for", "1s"],

@@ -32,6 +32,20 @@ fn verbs(recording: &str, root: &str) -> Vec<Vec<String>> {
         "preflight --from REC --format json",
         "replay REC --format jsonl",
         "fix list --from REC --format json",
+        "fix list --for 1s",
+        "doctor --for 300ms",
+        "doctor --for 300ms --format json",
+        "check --for 300ms --interval 100ms",
+        "check --from REC --format junit",
+        "preflight --for 300ms --format jsonl",
+        "plan numa --instances 2 -- /bin/true",
+        "report REC",
+        "report REC -o -",
+        "demo -o -",
+        "serve --listen 127.0.0.1:0",
+        "serve --help",
+        "diff REC REC --format html -o /dev/fd/1",
+        "export REC -s cpu_times -o /proc/self/fd/1",
         "fix journal --format json --state-dir ROOT",
         "capture - --root ROOT",
         "record -o - --root ROOT",
@@ -53,6 +67,7 @@ fn a_full_disk_is_said_by_every_verb() {
         let said = text(&output.stderr);
         assert!(output.status.code().is_some_and(|code| code > 0), "{arguments:?}: {:?} {said}", output.status);
         assert!(said.contains("No space left on device"), "{arguments:?}: {said}");
+        assert!(said.lines().count() == 1 && !said.contains("os error"), "{arguments:?}: {said}");
     }
 }
 
@@ -88,6 +103,9 @@ fn writers(recording: &str, root: &str) -> Vec<(Vec<String>, &'static str)> {
         ("record cut REC@0s-1s -o", "a.rec"),
         ("record merge REC REC -o", "b.rec"),
         ("record --root ROOT -o", "c.rec"),
+        ("record --for 300ms --interval 100ms --no-hwloc -o", "d.rec"),
+        ("report REC -o", "b.html"),
+        ("demo -o", "e.rec"),
         ("capture --root ROOT", "a.tar.zst"),
     ];
     let word = |word: &str| word.replace("REC", recording).replace("ROOT", root);
@@ -127,6 +145,65 @@ fn no_link_is_followed_and_no_file_is_half_there() {
         // Nothing beside it is left.
         let entries = std::fs::read_dir(place.path()).expect("read").count();
         assert_eq!(entries, 2, "{arguments:?}");
+    }
+}
+
+/// By each of its names, where it is a pipe.
+#[test]
+fn standard_output_has_several_names() {
+    let (_dir, recording) = recording();
+    for name in ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr"] {
+        for arguments in [
+            &["report", &recording][..],
+            &["diff", &recording, &recording, "--format", "json"],
+            &["export", &recording, "-s", "cpu_times"],
+            &["snapshot", "--from", &recording, "--format", "json"],
+            &["demo"],
+        ] {
+            let output = run(&[arguments, &["-o", name]].concat(), &[]);
+            let written = if name == "/dev/stderr" { &output.stderr } else { &output.stdout };
+            assert!(output.status.success() && written.len() > 500, "{arguments:?} {name}: {}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn copies_of_recordings_are_no_streams() {
+    let (dir, recording) = recording();
+    let cut = format!("{recording}@0s-1s");
+    for place in ["-", "/dev/stdout", "/dev/fd/1"] {
+        for arguments in [&["record", "cut", &cut][..], &["record", "merge", &recording, &recording]] {
+            let mut command = Command::new(crate::common::pty::TOPOTOP);
+            let output = command.current_dir(dir.path()).args(arguments).args(["-o", place]).output().expect("it runs");
+            assert!(text(&output.stderr).contains("goes to a file"), "{arguments:?} {place}: {output:?}");
+            assert_eq!(std::fs::read_dir(dir.path()).expect("read").count(), 1, "{arguments:?} {place}");
+        }
+    }
+}
+
+/// A folder that everybody writes to, with the file of somebody else: root without the right to replace it says so.
+#[test]
+fn files_of_others_in_a_sticky_folder_are_kept() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (dir, recording) = recording();
+    let root = dir.path().join("root");
+    crate::common::synthetic::Machine::SMALL.write(&root, 0);
+    let place = tempfile::tempdir().expect("a directory");
+    std::fs::set_permissions(place.path(), std::fs::Permissions::from_mode(0o1777)).expect("set");
+    for (arguments, name) in writers(&recording, root.to_str().expect("a path")) {
+        let to = place.path().join(name);
+        std::fs::write(&to, "kept").expect("written");
+        if !super::give_away(&to) || !super::give_away(place.path()) {
+            return;
+        }
+        let shown = to.display().to_string();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain([shown.as_str()]).collect();
+        let output = run(&arguments, &[]);
+        let said = text(&output.stderr);
+        assert!(!output.status.success() && said.lines().count() == 1, "{arguments:?}: {said}");
+        assert_eq!(std::fs::read_to_string(&to).expect("read"), "kept", "{arguments:?}");
+        std::fs::remove_file(&to).expect("removed");
+        assert_eq!(std::fs::read_dir(place.path()).expect("read").count(), 0, "{arguments:?}");
     }
 }
 

@@ -69,7 +69,9 @@ fn present(shown: &Shown, format: &str, out: &mut dyn Write) -> Result<(), Strin
         return print_json(&document::Plan::of(&shown.resolved, shown.refused.as_deref()));
     }
     match show::text(&shown.resolved, shown.refused.as_deref(), out) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output: {}", crate::trust::said(&error)))
+        }
         _ => Ok(()),
     }
 }

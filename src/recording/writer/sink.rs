@@ -37,7 +37,7 @@ impl Sink {
         let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => format!("{name}: file exists: choose another name or remove it"),
-            _ => format!("{name}: {error}"),
+            _ => format!("{name}: {}", crate::trust::said(&error)),
         })?;
         Ok(Self::File { file, end: 0 })
     }
