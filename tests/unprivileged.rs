@@ -46,6 +46,93 @@ fn another_user_sees_what_it_may_and_is_told_the_rest() {
     assert!(json["processes"].as_array().is_some_and(|processes| !processes.is_empty()));
 }
 
+/// Every verb in a folder of root's with a recording that everybody reads: status, and what its one line of standard error
+/// says. None where it has nothing to say.
+const VERBS: &[(&str, &[i32], Option<&str>)] = &[
+    ("", &[2], Some("not a terminal")),
+    ("snapshot --interval 200ms", &[0], None),
+    ("snapshot --from d.rec --format svg", &[0], None),
+    ("snapshot --interval 200ms -o a.svg", &[2], Some("a.svg: Permission denied")),
+    ("record -o a.rec --for 1s", &[2], Some("a.rec: Permission denied")),
+    ("record -o - --for 500ms --interval 100ms", &[0], None),
+    ("record -o a.rec -- true", &[125], Some("a.rec: Permission denied")),
+    ("record info d.rec", &[0], None),
+    ("record cut d.rec@0s-1s -o a.rec", &[2], Some("a.rec: Permission denied")),
+    ("record merge d.rec d.rec -o a.rec", &[2], Some("a.rec: Permission denied")),
+    ("mark here", &[2], Some("no recording of this user")),
+    ("replay d.rec", &[2], Some("not a terminal")),
+    ("replay d.rec --format jsonl", &[0], None),
+    ("capture a.tar.zst", &[2], Some("a.tar.zst: Permission denied")),
+    ("capture -", &[0], Some("gone or refused")),
+    ("demo", &[2], Some("not a terminal")),
+    ("demo -o -", &[0], None),
+    ("demo -o a.rec", &[2], Some("a.rec: Permission denied")),
+    ("diff d.rec d.rec", &[0], None),
+    ("diff d.rec d.rec -o a.html", &[2], Some("a.html: Permission denied")),
+    ("check --for 1s --interval 200ms", &[0, 1, 2], None),
+    ("check --from d.rec", &[0, 1, 2], None),
+    ("preflight --for 1s", &[0, 1, 2], None),
+    ("doctor --for 1s", &[0], None),
+    ("serve --listen 127.0.0.1:80", &[2], Some("127.0.0.1:80: Permission denied")),
+    ("serve --socket a.sock", &[2], Some("a.sock: Permission denied")),
+    ("serve --listen 127.0.0.1:0 --token-file secret", &[2], Some("secret: Permission denied")),
+    ("plan numa --instances 2 -- /bin/true", &[0], None),
+    ("rules", &[0], None),
+    ("fix list --for 1s", &[0], None),
+    ("fix show NIC-01/nic%3Aabsent/F-CHAN --for 1s", &[1], Some("NIC-01 was not detected")),
+    ("fix apply NIC-01/nic%3Aabsent/F-CHAN --for 1s --yes", &[1], Some("NIC-01 was not detected")),
+    ("fix undo", &[1], Some("no fix is in effect")),
+    ("fix undo --state-dir secret-folder", &[2], Some("secret-folder")),
+    ("fix journal", &[0], None),
+    ("fix journal --state-dir secret-folder", &[1, 2], Some("secret-folder")),
+    ("fix confirm 1", &[1], Some("not in the journal")),
+    ("report d.rec", &[0], None),
+    ("report d.rec -o a.html", &[2], Some("a.html: Permission denied")),
+    ("export d.rec -s cpu_times", &[0], None),
+    ("export d.rec -o folder", &[2], Some("folder: Permission denied")),
+    ("completions bash", &[0], None),
+    ("man", &[0], None),
+    ("--help", &[0], None),
+    ("--print-config", &[0], None),
+    ("rules --config secret", &[2], Some("secret: Permission denied")),
+    ("record info secret", &[2], Some("secret: Permission denied")),
+];
+
+#[test]
+fn every_verb_works_or_says_in_a_line_what_is_missing() {
+    if !Command::new("sh").args(["-c", &format!("{OTHER} true")]).status().is_ok_and(|status| status.success()) {
+        crate::common::not_tested("only root becomes somebody else");
+        return;
+    }
+    let (dir, program) = program();
+    let place = dir.path().join("place");
+    let mode = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+    };
+    fs::create_dir_all(place.join("secret-folder")).expect("made");
+    let made = Command::new(&program).args(["demo", "-o"]).arg(place.join("d.rec")).status().expect("it runs");
+    assert!(made.success());
+    fs::write(place.join("secret"), "0123456789abcdef").expect("written");
+    let modes = [("", 0o755), ("d.rec", 0o644), ("secret", 0o600), ("secret-folder", 0o700)];
+    modes.iter().for_each(|(name, bits)| mode(&place.join(name), *bits));
+    for (line, statuses, expected) in VERBS {
+        let mut command = Command::new("timeout");
+        command.args(["-s", "KILL", "60"]).args(OTHER.split(' ')).arg(&program).args(line.split_whitespace());
+        command.env_clear().envs([("HOME", "/nonexistent"), ("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")]);
+        let output = command.current_dir(&place).stdin(std::process::Stdio::null()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code().is_some_and(|code| statuses.contains(&code)),
+            "{line}: {:?} {said}",
+            output.status
+        );
+        assert_eq!(said.lines().count(), usize::from(expected.is_some()), "{line}: {said}");
+        assert!(said.contains(expected.unwrap_or_default()) && !said.contains("os error"), "{line}: {said}");
+        assert!(expected.is_some() || !output.stdout.is_empty(), "{line}: nothing");
+    }
+    assert_eq!(fs::read_dir(&place).expect("read").count(), 3, "nothing was written");
+}
+
 #[test]
 fn hidden_processes_leave_the_rest_whole() {
     let mount = "mount -t proc -o hidepid=2 proc /proc";

@@ -46,8 +46,12 @@ pub fn begin(path: &Path) -> Result<Reader, String> {
     let wrong = |what: &str| format!("{}: {what}", printable(&path.display().to_string()));
     // A FIFO must not be waited for, nor a device be read.
     let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-    let file = File::options().read(true).custom_flags(flags).open(path).map_err(|error| wrong(&error.to_string()))?;
-    let metadata = file.metadata().map_err(|error| wrong(&error.to_string()))?;
+    let file = File::options()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+        .map_err(|error| wrong(&crate::trust::said(&error)))?;
+    let metadata = file.metadata().map_err(|error| wrong(&crate::trust::said(&error)))?;
     if !metadata.is_file() {
         return Err(wrong(&topotop_model::locale::error::NOT_REGULAR_RECORDING));
     }

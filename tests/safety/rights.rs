@@ -99,6 +99,10 @@ fn processes_keep_what_the_readme_says() {
         ("check", vec!["check", "--no-hwloc", "--for", "20s"]),
         ("snapshot", vec!["snapshot", "--no-hwloc", "--interval", "20s"]),
         ("preflight", vec!["preflight", "--no-hwloc", "--for", "20s"]),
+        ("serve", vec!["serve", "--no-hwloc", "--listen", "127.0.0.1:0"]),
+        ("doctor", vec!["doctor", "--no-hwloc", "--for", "20s", "--interval", "20s"]),
+        ("capture", vec!["capture", "-", "--no-hwloc", "--interval", "20s"]),
+        ("plan", vec!["plan", "numa", "--pid", "1", "--instances", "2", "--no-hwloc", "--interval", "20s"]),
         ("fix list", vec!["fix", "list", "--no-hwloc", "--for", "20s"]),
         ("fix show", vec!["fix", "show", NO_FIX, "--no-hwloc", "--for", "20s"]),
         ("fix apply", vec!["fix", "apply", NO_FIX, "--yes", "--no-hwloc", "--for", "20s"]),
@@ -120,6 +124,7 @@ fn processes_keep_what_the_readme_says() {
         ("the screen", vec!["--read-only", "--no-hwloc"]),
         ("the screen", vec!["--no-hwloc"]),
         ("replay", vec!["replay", recording.as_str()]),
+        ("demo", vec!["demo"]),
     ] {
         let mut session = Session::topotop(&arguments, (120, 40));
         session.entered();
@@ -234,6 +239,15 @@ fn written_by_a_screen(arguments: &[&str], log: &Path) -> Vec<String> {
     changes(log)
 }
 
+/// The same of a service that a signal ends after some samples.
+fn written_by_a_service(line: &str, log: &Path) -> Vec<String> {
+    let mut command = Command::new("strace");
+    command.args(TRACED).arg(log).args(["timeout", "-s", "TERM", "6", TOPOTOP]).args(line.split(' '));
+    let output = command.stdin(Stdio::null()).output().expect("strace runs");
+    assert!(text(&output.stdout).contains("serving"), "{line}: {}", text(&output.stderr));
+    changes(log)
+}
+
 fn changes(log: &Path) -> Vec<String> {
     let log = std::fs::read_to_string(log).expect("a log");
     assert!(log.contains("openat"), "no trace");
@@ -273,6 +287,7 @@ fn verbs_that_read_recordings_are_confined() {
         ("fix show NIC-01/nic%3Aabsent/F-CHAN --from REC", true),
         ("fix apply NIC-01/nic%3Aabsent/F-CHAN --yes --from REC", true),
         ("check --for 500ms --interval 100ms --no-hwloc --metric x=http://127.0.0.1:9/", true),
+        ("demo -o -", true),
         ("rules", false),
         ("snapshot --format json --interval 100ms", false),
     ] {
@@ -304,6 +319,12 @@ const READING: &[&str] = &[
     "fix undo --dry-run",
     "fix list --from REC",
     "diff REC REC",
+    "demo -o OWN/demo.rec",
+    "demo -o -",
+    "serve --help",
+    "plan numa --instances 2 -- /bin/true",
+    "fix apply NIC-01/nic%3Aabsent/F-CHAN --for 1s --dry-run",
+    "export --list",
     "report REC",
     "report REC -o OWN/report.html",
     "check --for 500ms --interval 100ms --metric x=http://127.0.0.1:9/",
@@ -348,8 +369,13 @@ fn verbs_that_read_open_nothing_but_their_own_output_for_writing() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         own_only(line, &own, written(&arguments, &dir.path().join("strace")));
     }
-    for screen in [&["--read-only", "--no-hwloc"][..], &["replay", recording.as_str()]] {
+    for screen in [&["--read-only", "--no-hwloc"][..], &["replay", recording.as_str()], &["demo"]] {
         own_only(&screen.join(" "), &own, written_by_a_screen(screen, &dir.path().join("strace")));
+    }
+    for (line, socket) in [("serve --listen 127.0.0.1:0", None), ("serve --from REC --socket OWN/s", Some("s"))] {
+        let line = line.replace("REC", &recording).replace("OWN", &own);
+        own_only(&line, &own, written_by_a_service(&line, &dir.path().join("strace")));
+        assert!(socket.is_none_or(|name| place.path().join(name).exists()), "{line}");
     }
 }
 
