@@ -106,15 +106,14 @@ fn every_verb_works_or_says_in_a_line_what_is_missing() {
     }
     let (dir, program) = program();
     let place = dir.path().join("place");
-    let mode = |path: &std::path::Path, mode| {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
-    };
     fs::create_dir_all(place.join("secret-folder")).expect("made");
     let made = Command::new(&program).args(["demo", "-o"]).arg(place.join("d.rec")).status().expect("it runs");
     assert!(made.success());
     fs::write(place.join("secret"), "0123456789abcdef").expect("written");
     let modes = [("", 0o755), ("d.rec", 0o644), ("secret", 0o600), ("secret-folder", 0o700)];
-    modes.iter().for_each(|(name, bits)| mode(&place.join(name), *bits));
+    for (name, bits) in modes {
+        fs::set_permissions(place.join(name), fs::Permissions::from_mode(bits)).expect("permissions");
+    }
     for (line, statuses, expected) in VERBS {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", "60"]).args(OTHER.split(' ')).arg(&program).args(line.split_whitespace());
