@@ -85,10 +85,10 @@ pub enum Command {
     Undo,
     /// Cancels the automatic rollback of a fix.
     Keep,
-    /// Copies the commands of the fix that is shown.
-    CopyCommands,
-    /// Sets parameters of the fix that is shown.
-    SetParameters,
+    /// Copies the selected row or finding; in the dialog the commands of the fix.
+    CopySelected,
+    /// Writes the view to a file; in the dialog sets parameters of the fix.
+    Export,
     /// Chooses the columns of a table.
     Columns,
     /// Sorts by what a key stands for.
@@ -168,10 +168,10 @@ impl Row {
 }
 
 use Command::{
-    Actions, Back, Columns, CopyCommands, End, Faster, Filter, Fix, FixWorst, Gaps, Help, Jump, Keep, LoopEnd, LoopOff,
-    LoopStart, Machine, Mark, MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Palette, Panel,
-    Pause, PreviousFinding, PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, SearchNext, SearchPrevious,
-    SetParameters, Slower, SortBy, Start, StepBack, StepForward, Suspend, Theme, Undo,
+    Actions, Back, Columns, CopySelected, End, Export, Faster, Filter, Fix, FixWorst, Gaps, Help, Jump, Keep, LoopEnd,
+    LoopOff, LoopStart, Machine, Mark, MinuteBack, MinuteForward, Mouse, NextFinding, NextMark, NextScreen, Palette,
+    Panel, Pause, PreviousFinding, PreviousMark, PreviousScreen, Quit, Record, Redraw, Screen, SearchNext,
+    SearchPrevious, Slower, SortBy, Start, StepBack, StepForward, Suspend, Theme, Undo,
 };
 
 /// Every action with its default keys.
@@ -220,8 +220,6 @@ pub const TABLE: &[Row] = &[
     row(Group::Fixes, Actions, "actions", &["a"], action::ACTIONS),
     row(Group::Fixes, Undo, "undo", &["U"], action::UNDO),
     row(Group::Fixes, Keep, "keep", &["K"], action::KEEP),
-    row(Group::Fixes, CopyCommands, "copy", &["c"], action::COPY),
-    row(Group::Fixes, SetParameters, "set", &["e"], action::SET),
     row(Group::Time, Pause, "pause", &["space"], action::PAUSE).hint(action::HINT_PAUSE),
     row(Group::Time, StepBack, "step-back", &["left"], action::STEP_BACK).hint(action::HINT_STEP),
     row(Group::Time, StepForward, "step-forward", &["right"], action::STEP_FORWARD),
@@ -242,6 +240,8 @@ pub const TABLE: &[Row] = &[
     row(Group::Time, LoopEnd, "loop-end", &[")"], action::LOOP_END),
     row(Group::Time, LoopOff, "loop-off", &["L"], action::LOOP_OFF),
     row(Group::Time, Machine, "machine", &["o"], action::MACHINE),
+    row(Group::Program, CopySelected, "copy", &["c"], action::COPY),
+    row(Group::Program, Export, "export", &["e"], action::EXPORT),
     row(Group::Program, Theme, "theme", &["T"], action::THEME),
     row(Group::Program, Mouse, "mouse", &["M"], action::MOUSE),
     row(Group::Program, Redraw, "redraw", &["ctrl-l"], action::REDRAW),

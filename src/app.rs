@@ -1,6 +1,7 @@
 //! The state of the program on the screen and how messages change it: no I/O, no clock.
 
 mod edit;
+mod export;
 mod findings;
 mod fix;
 mod list;
@@ -85,8 +86,10 @@ pub enum Effect {
     Fix(crate::fix::order::Order),
     /// Tell the recording of a fix.
     Tell(topotop_model::recording::What),
-    /// Text for the terminal's clipboard.
+    /// Text for the terminal's clipboard and a file.
     Copy(String),
+    /// The view in the format of this name, to a file of this name.
+    Export(&'static str, String),
     /// Columns and orders for the state folder.
     Remember(String),
 }
@@ -171,6 +174,8 @@ pub struct App {
     pub recordings: std::path::PathBuf,
     /// Where the layout of tables is kept; none where it is not.
     pub layout: Option<std::path::PathBuf>,
+    /// Where views and copied text are written; none where they are not.
+    pub exports: Option<std::path::PathBuf>,
     /// The dialog about a fix; kept while an application goes on, whether it is open or not.
     pub fixing: Option<Box<topotop_widgets::fix::Dialog>>,
     /// What was done to the machine from here.
@@ -225,6 +230,7 @@ impl App {
             status,
             recordings: std::path::PathBuf::new(),
             layout: None,
+            exports: None,
             fixing: None,
             marks: Vec::new(),
             measuring: None,

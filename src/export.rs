@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use topotop_model::fix::Surroundings;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Judgement, Settings};
+use topotop_model::locale::{Text, chrome};
 
 /// Options of a writer of data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +61,8 @@ pub struct Format {
     pub name: &'static str,
     /// Extensions of files that have it.
     pub extensions: &'static [&'static str],
+    /// What it holds.
+    pub about: Text,
     /// True if it is shown by terminals, so that the terminal's colours and characters hold.
     pub terminal: bool,
     /// How it is written.
@@ -68,11 +71,41 @@ pub struct Format {
 
 /// Every format.
 pub const ALL: &[Format] = &[
-    Format { name: "json", extensions: &["json"], terminal: false, writer: Writer::Data(json::write) },
-    Format { name: "text", extensions: &["txt", "text"], terminal: true, writer: Writer::Screen(text::write) },
-    Format { name: "ansi", extensions: &["ansi", "ans"], terminal: true, writer: Writer::Screen(ansi::write) },
-    Format { name: "svg", extensions: &["svg"], terminal: false, writer: Writer::Screen(svg::write) },
-    Format { name: "html", extensions: &["html", "htm"], terminal: false, writer: Writer::Screen(html::write) },
+    Format {
+        name: "json",
+        extensions: &["json"],
+        about: chrome::FORMAT_JSON,
+        terminal: false,
+        writer: Writer::Data(json::write),
+    },
+    Format {
+        name: "text",
+        extensions: &["txt", "text"],
+        about: chrome::FORMAT_TEXT,
+        terminal: true,
+        writer: Writer::Screen(text::write),
+    },
+    Format {
+        name: "ansi",
+        extensions: &["ansi", "ans"],
+        about: chrome::FORMAT_ANSI,
+        terminal: true,
+        writer: Writer::Screen(ansi::write),
+    },
+    Format {
+        name: "svg",
+        extensions: &["svg"],
+        about: chrome::FORMAT_SVG,
+        terminal: false,
+        writer: Writer::Screen(svg::write),
+    },
+    Format {
+        name: "html",
+        extensions: &["html", "htm"],
+        about: chrome::FORMAT_HTML,
+        terminal: false,
+        writer: Writer::Screen(html::write),
+    },
 ];
 
 /// The format of a name.
@@ -94,6 +127,25 @@ pub fn picture(app: &mut crate::app::App, width: u16, height: u16) -> Picture {
     let base = app.look.theme.style(topotop_widgets::Role::Text);
     let host = app.shown().frame.host.name.to_string();
     Picture { buffer, colours: paint::base(base), title: format!("topotop {host}").trim_end().to_owned() }
+}
+
+/// The app's screen or its data in a format.
+pub fn write(
+    app: &mut crate::app::App,
+    format: &Format,
+    (top, pretty): (Option<usize>, bool),
+    (width, height): (u16, u16),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let write = match format.writer {
+        Writer::Screen(write) => return write(&picture(app, width, height), out),
+        Writer::Data(write) => write,
+    };
+    let sample = app.shown();
+    let mut frame = (*sample.frame).clone();
+    sample.history.put_forecasts(&mut frame);
+    let (judgement, settings) = (Some(&*sample.judgement), Some(&app.status.judging));
+    write(&frame, &Options { top, pretty, judgement, settings, surroundings: Some(&app.status.surroundings) }, out)
 }
 
 /// Runs of cells with one style in a row, as (first column, columns, text, style).

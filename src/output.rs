@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use topotop_model::locale::output as text;
@@ -107,6 +108,16 @@ pub(crate) fn print(bytes: &[u8]) -> Result<(), String> {
     let mut out = Output::stdout();
     let written = out.write_all(bytes);
     out.finish(written)
+}
+
+/// Keeps a file of this user's, with its folder: whole or not at all, and in a regular file only.
+pub(crate) fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let mut draft = Draft::beside(path, true)?;
+    draft.file.write_all(bytes)?;
+    draft.name()
 }
 
 /// A file of its owner's that has no name yet, or one that nobody knows.

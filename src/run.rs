@@ -251,11 +251,11 @@ fn command(cli: &Cli) -> Result<(), String> {
             report::run(args, &config.judge())
         }
         Some(Command::Replay(args)) => {
-            restrict(Task::Decode, None)?;
+            restrict(Task::Decode, startup::place_of_exports(global).as_deref())?;
             replay::run(global, &config, args)
         }
         Some(Command::Demo(args)) => {
-            restrict(Task::Decode, args.output.as_deref())?;
+            restrict(Task::Decode, args.output.clone().or_else(|| startup::place_of_exports(global)).as_deref())?;
             demo::run(global, &config, args)
         }
         Some(Command::Rules { id }) => print(catalogue::text(id.as_deref(), &config.judge())?.as_bytes()),

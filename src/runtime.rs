@@ -7,13 +7,14 @@ mod terminal;
 use crate::app::{App, Effect, Msg, Recording};
 use crate::fix::order::Order;
 use crate::fix::session::{FixSession, MachineWriter};
+use crate::output::keep;
 use crate::source::{Sample, Source};
 use crate::{theme, view};
 use rustix::time::{ClockId, clock_gettime};
 use screen::Screen;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
-use topotop_model::locale::{error as errors, recording as text};
+use topotop_model::locale::{chrome, error as errors, recording as text};
 
 /// What threads tell the loop.
 #[derive(Debug)]
@@ -188,7 +189,8 @@ impl<S: Source> Loop<S> {
             }
             Effect::Tell(what) => self.source.tell(what),
             Effect::Remember(lines) => self.remember(&lines),
-            Effect::Copy(text) => self.screen.copy(&text)?,
+            Effect::Copy(text) => self.copy(&text)?,
+            Effect::Export(format, name) => self.export(format, &name),
             Effect::Fix(order) => self.order(order),
             Effect::NextTheme(name) => {
                 self.app.update(Msg::Theme(theme::next(&name, theme::depth())));
@@ -214,10 +216,43 @@ impl<S: Source> Loop<S> {
 
     fn remember(&mut self, lines: &str) {
         let Some(path) = &self.app.layout else { return };
-        if let Err(error) = crate::layout::write(path, lines) {
+        if let Err(error) = keep(path, lines.as_bytes()) {
             let failed = errors::LayoutNotKept { path: &path.display(), error: &error };
             self.app.say(failed.to_string());
         }
+    }
+
+    /// No terminal says whether it takes text, so a file has it too; not where nothing is written unasked.
+    fn copy(&mut self, copied: &str) -> std::io::Result<()> {
+        self.screen.copy(copied)?;
+        if matches!(self.app.status.reach, crate::fix::order::Reach::Read(_)) {
+            self.app.say(chrome::COPIED);
+        } else {
+            self.put("copied.txt", copied.as_bytes());
+        }
+        Ok(())
+    }
+
+    fn export(&mut self, format: &str, name: &str) {
+        let Some(format) = crate::export::named(format) else { return };
+        let (mut bytes, size) = (Vec::new(), (self.app.area.width, self.app.area.height));
+        let notice = self.app.notice.take();
+        // Writing to memory cannot fail.
+        let _ = crate::export::write(&mut self.app, format, (None, true), size, &mut bytes);
+        self.app.notice = notice;
+        self.put(name, &bytes);
+    }
+
+    /// Writes a file for the user and says where it is.
+    fn put(&mut self, name: &str, bytes: &[u8]) {
+        let Some(path) = self.app.exports.as_ref().map(|folder| folder.join(name)) else {
+            return self.app.say(chrome::NO_EXPORTS);
+        };
+        let said = match keep(&path, bytes) {
+            Ok(()) => chrome::Exported { path: &path.display() }.to_string(),
+            Err(error) => chrome::NotExported { path: &path.display(), error: &crate::trust::said(&error) }.to_string(),
+        };
+        self.app.say(said);
     }
 
     fn record(&mut self, name: &str) {

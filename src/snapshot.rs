@@ -182,29 +182,10 @@ fn recorded(path: &Path, at: &str, settings: &Settings, limits: &judge::Settings
 }
 
 fn write(app: &mut App, args: &SnapshotArgs, format: &Format, out: &mut dyn Write) -> std::io::Result<()> {
-    match format.writer {
-        Writer::Data(write) => {
-            let mut frame = (*app.newest.frame).clone();
-            app.newest.history.put_forecasts(&mut frame);
-            // People look at it where it goes to a terminal.
-            let pretty = args.output.as_deref().is_none_or(output::is_stdout) && std::io::stdout().is_terminal();
-            write(
-                &frame,
-                &export::Options {
-                    top: args.top,
-                    pretty,
-                    judgement: Some(&app.newest.judgement),
-                    settings: Some(&app.status.judging),
-                    surroundings: Some(&app.status.surroundings),
-                },
-                out,
-            )?;
-        }
-        Writer::Screen(write) => {
-            let (width, height) = args.size.unwrap_or_else(|| terminal_size(format));
-            write(&export::picture(app, width, height), out)?;
-        }
-    }
+    // People look at it where it goes to a terminal.
+    let pretty = args.output.as_deref().is_none_or(output::is_stdout) && std::io::stdout().is_terminal();
+    let size = args.size.unwrap_or_else(|| terminal_size(format));
+    export::write(app, format, (args.top, pretty), size, out)?;
     out.flush()
 }
 

@@ -6,6 +6,8 @@ use crate::config::Config;
 use crate::keymap::Keymap;
 use crate::theme;
 use std::io::IsTerminal as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
 use std::time::Duration;
 use topotop_model::locale::error as errors;
 
@@ -28,12 +30,25 @@ pub(crate) fn require_terminal(instead: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Where views and copied text are written.
+pub(crate) fn exports(global: &Global) -> Option<PathBuf> {
+    topotop_collectors::state::directory(global.state_dir.as_deref()).map(|state| state.join("exports"))
+}
+
+/// A name there, with its folder: a confined process makes no folder elsewhere.
+pub(crate) fn place_of_exports(global: &Global) -> Option<PathBuf> {
+    let folder = exports(global)?;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+    made.is_ok().then(|| folder.join("view"))
+}
+
 /// The program as configured, before its first sample.
 pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Result<App, String> {
     let keymap = Keymap::new(&config.keys)?;
     let keymap_reports = keymap.reports.clone();
     let status = Status { interval, judging: config.judge(), ..Status::default() };
     let mut app = App::new(keymap, look(global, config)?, status);
+    app.exports = exports(global);
     app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
     if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {
         return Err(

@@ -10,6 +10,7 @@ mod standing;
 
 pub use compact::{compact, compact_rows, line};
 pub(crate) use detail::risk_role;
+pub use detail::text_of;
 
 use crate::parts::pane::Doc;
 use crate::parts::severity::{self, Counts};
@@ -261,6 +262,13 @@ impl Panel for Findings {
         }
         if places.detail.height > 1 {
             self.draw_detail(cx, places.detail, buf);
+        }
+    }
+
+    fn copied(&mut self, cx: &Cx<'_>) -> Option<String> {
+        match self.shown(cx).filter(|_| !self.is_on_rules(cx)) {
+            Some(finding) => Some(text_of(cx, finding)),
+            None => (self.doc.len() > 0).then(|| self.doc.text()),
         }
     }
 

@@ -72,6 +72,11 @@ pub trait Panel: Send {
         None
     }
 
+    /// What is selected, as text to copy.
+    fn copied(&mut self, cx: &Cx<'_>) -> Option<String> {
+        self.table()?.copied(cx)
+    }
+
     /// Its own keys as (action, help); for the footer and the help.
     fn hints(&self) -> &'static [(Action, Text)] {
         &[]

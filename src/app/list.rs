@@ -3,7 +3,6 @@
 use super::picker::MODES;
 use super::{App, Effect};
 use crate::action::Command;
-use topotop_model::locale::chrome;
 use topotop_widgets::{Action, Outcome};
 
 impl App {
@@ -14,8 +13,8 @@ impl App {
             Command::FixWorst => self.fix_worst(),
             Command::Undo => self.undo_fix(),
             Command::Keep => self.keep_fix(),
-            Command::CopyCommands => self.refer(chrome::COPY_IN_DIALOG),
-            Command::SetParameters => self.refer(chrome::SET_IN_DIALOG),
+            Command::CopySelected => self.copy(),
+            Command::Export => self.ask_export(),
             Command::Columns if self.pick(false) => Vec::new(),
             Command::SortBy(measure) => self.sort_by(measure),
             Command::SearchNext => self.search(true),
@@ -32,12 +31,6 @@ impl App {
             }
             _ => self.useless(),
         }
-    }
-
-    /// Names where a key does something.
-    fn refer(&mut self, text: impl Into<String>) -> Vec<Effect> {
-        self.say(text);
-        Vec::new()
     }
 
     /// Hands an action to the panel; true if it had a use for it.

@@ -21,6 +21,8 @@ pub enum Modal {
     Search(String),
     /// Columns to choose from.
     Pick(super::Picker),
+    /// Formats to write the view in.
+    Export(usize),
     /// Something to find and do.
     Palette(super::Palette),
     /// The list of keys.
@@ -103,6 +105,10 @@ impl App {
             Modal::Mark(_) => Some(self.mark_key(event)),
             Modal::Search(_) => Some(self.search_key(event)),
             Modal::Pick(_) => Some(self.pick_key(event, command)),
+            Modal::Export(at) => {
+                let at = *at;
+                Some(self.export_key(at, event))
+            }
             Modal::Palette(_) => Some(self.palette_key(event)),
             Modal::Fix => Some(self.fix_key(event, command)),
         }

@@ -266,3 +266,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_view_is_exported_in_a_chosen_format() {
+    let mut app = app();
+    press(&mut app, KeyCode::Char('5'));
+    press(&mut app, KeyCode::Char('e'));
+    assert_eq!(app.modal, Modal::Export(0));
+    press(&mut app, KeyCode::Down);
+    let effects = press(&mut app, KeyCode::Enter);
+    let [Effect::Export("text", name)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert!(name.starts_with("topotop-") && name.ends_with(".processes.txt") && !name.contains('/'), "{name}");
+    press(&mut app, KeyCode::Char('e'));
+    assert!(matches!(press(&mut app, KeyCode::Char('s')).as_slice(), [Effect::Export("svg", _)]));
+    press(&mut app, KeyCode::Char('e'));
+    assert_eq!((press(&mut app, KeyCode::Esc), &app.modal), (Vec::new(), &Modal::None));
+    app.newest = Sample::default();
+    press(&mut app, KeyCode::Char('e'));
+    assert_eq!(app.modal, Modal::None, "no sample, no view");
+}
+
+#[test]
+fn the_selected_row_is_copied_as_headings_and_values() {
+    let mut app = app();
+    assert_eq!(press(&mut app, KeyCode::Char('c')), [], "nothing is selected and nothing found");
+    press(&mut app, KeyCode::Char('5'));
+    crate::view::arrange(&mut app);
+    press(&mut app, KeyCode::Down);
+    let effects = press(&mut app, KeyCode::Char('c'));
+    let [Effect::Copy(text)] = effects.as_slice() else { panic!("{effects:?}") };
+    let [heads, values] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+    assert!(heads.contains("PID\t") && heads.matches('\t').count() == values.matches('\t').count(), "{text}");
+    let pid = app.newest.frame.processes.iter().any(|process| values.contains(&process.pid.to_string()));
+    assert!(pid, "{text}");
+}

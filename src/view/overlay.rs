@@ -50,6 +50,7 @@ pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
     match (&app.modal, &app.fixing) {
         (Modal::Help(list), _) => show(app, (&help::TITLE, &help::SEARCH), list, &keys(app), area, buf),
         (Modal::Pick(picker), _) => super::picker::draw(app, picker, &app.columns, area, buf),
+        (Modal::Export(at), _) => super::picker::formats(app, *at, area, buf),
         (Modal::Palette(palette), _) => super::palette::draw(app, palette, area, buf),
         (Modal::Fix, Some(dialog)) => fix::draw(&now(app), dialog, &fix_keys(app), area, buf),
         _ => {}
@@ -86,8 +87,8 @@ fn fix_keys(app: &App) -> fix::Keys {
     fix::Keys {
         undo: named(Command::Undo),
         keep: named(Command::Keep),
-        copy: named(Command::CopyCommands),
-        set: named(Command::SetParameters),
+        copy: named(Command::CopySelected),
+        set: named(Command::Export),
         page: named(Command::Panel(Action::PageDown)),
     }
 }

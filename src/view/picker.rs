@@ -12,13 +12,7 @@ use topotop_widgets::parts::table::ColumnInfo;
 pub(super) fn draw(app: &App, picker: &Picker, columns: &[ColumnInfo], area: Rect, buf: &mut Buffer) {
     let unicode = app.look.charset == Charset::Unicode;
     let line = |(at, column): (usize, &ColumnInfo)| {
-        let here = if at != picker.at {
-            " "
-        } else if unicode {
-            "▶"
-        } else {
-            ">"
-        };
+        let here = here(at == picker.at, unicode);
         let shown = if picker.sorts {
             ""
         } else if column.shown {
@@ -54,4 +48,22 @@ pub(super) fn draw(app: &App, picker: &Picker, columns: &[ColumnInfo], area: Rec
         (text::PICK_COLUMNS, text::PICK_COLUMNS_KEYS)
     };
     show(app, (&title, &keys), &list, &lines, area, buf);
+}
+
+fn here(selected: bool, unicode: bool) -> &'static str {
+    match (selected, unicode) {
+        (false, _) => " ",
+        (true, true) => "▶",
+        (true, false) => ">",
+    }
+}
+
+/// The formats of the view.
+pub(super) fn formats(app: &App, selected: usize, area: Rect, buf: &mut Buffer) {
+    let unicode = app.look.charset == Charset::Unicode;
+    let line = |(at, format): (usize, &crate::export::Format)| {
+        Line::new(format!("{} {}", here(at == selected, unicode), format.name), format.about)
+    };
+    let lines: Vec<Line> = crate::export::ALL.iter().enumerate().map(line).collect();
+    show(app, (&text::PICK_FORMAT, &text::PICK_FORMAT_KEYS), &List::default(), &lines, area, buf);
 }

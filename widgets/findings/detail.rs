@@ -40,6 +40,11 @@ pub(super) fn doc(cx: &Cx<'_>, finding: &Finding, width: u16) -> Doc {
     doc
 }
 
+/// All of it as text.
+pub fn text_of(cx: &Cx<'_>, finding: &Finding) -> String {
+    doc(cx, finding, 100).text()
+}
+
 /// Severity, subject, since when and how sure.
 fn when(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding) {
     let since = since(cx, finding).map_or_else(|| "?".to_owned(), |since| since.to_string());

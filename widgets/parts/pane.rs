@@ -65,11 +65,10 @@ impl Doc {
         self.pair(name, text, role);
     }
 
-    /// All of it without colours.
-    #[cfg(test)]
+    /// All of it without colours; what would steer a terminal is spelled out.
     pub fn text(&self) -> String {
-        let line = |pieces: &Vec<(String, Role)>| pieces.iter().map(|piece| piece.0.as_str()).collect::<String>();
-        self.lines.iter().map(line).collect::<Vec<_>>().join("\n")
+        let line = |pieces: &Vec<(String, Role)>| pieces.iter().map(|piece| printable(&piece.0)).collect::<String>();
+        self.lines.iter().map(line).map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
     }
 
     /// A line of pieces.

@@ -415,3 +415,14 @@ fn a_finding_that_is_over_has_no_dialog() {
     assert!(app.fixing.is_none() && app.notice.as_ref().is_some_and(|notice| notice.text.contains("is over")));
     assert_eq!(press(&mut app, KeyCode::Char('f')), []);
 }
+
+#[test]
+fn the_selected_finding_is_copied_as_text() {
+    let mut app = app();
+    app.open_screen("findings");
+    crate::view::arrange(&mut app);
+    let effects = press(&mut app, KeyCode::Char('c'));
+    let [Effect::Copy(text)] = effects.as_slice() else { panic!("{effects:?}") };
+    assert!(text.contains("NIC-01") || text.contains("eth0"), "{text}");
+    assert!(!text.lines().any(|line| line.ends_with(' ')), "{text}");
+}

@@ -36,6 +36,9 @@ pub trait Listed {
     /// What other panels know the selected row as.
     fn chosen(&self) -> Option<Subject>;
 
+    /// The headings shown and the values of the selected row, a tab between two.
+    fn copied(&self, cx: &Cx<'_>) -> Option<String>;
+
     /// Selects the next row that shows a text; false if there is none.
     fn search(&mut self, cx: &Cx<'_>, text: &str, forward: bool) -> bool;
 }
@@ -101,6 +104,18 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Listed for Table<R, K> {
         self.subject()
     }
 
+    fn copied(&self, cx: &Cx<'_>) -> Option<String> {
+        let row = self.selected_row(cx)?;
+        let values = self.columns.iter().map(|column| {
+            // Bars and curves are no text.
+            let drawn = |c: &char| !matches!(c, '\u{2500}'..='\u{259f}' | '\u{2800}'..='\u{28ff}');
+            (column.title.as_str(), cell_of(cx, row, column).chars().filter(drawn).collect::<String>())
+        });
+        let (heads, values): (Vec<_>, Vec<_>) = values.unzip();
+        let values: Vec<&str> = values.iter().map(|value| value.trim()).collect();
+        Some(format!("{}\n{}", heads.join("\t"), values.join("\t")))
+    }
+
     fn search(&mut self, cx: &Cx<'_>, text: &str, forward: bool) -> bool {
         let (rows, text) = (self.rows.len(), text.to_lowercase());
         if rows == 0 || text.is_empty() {
@@ -122,15 +137,18 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
     fn text_of(&self, cx: &Cx<'_>, row: R) -> String {
         let mut text = String::new();
         for column in self.known {
-            let strip = Rect::new(0, 0, if column.align == Align::Left { WIDEST } else { NUMBER }, 1);
-            let mut buf = Buffer::empty(strip);
-            (column.draw)(cx, row, &mut Pen::new(cx, strip, 0, &mut buf));
-            text.extend(buf.content.iter().map(ratatui::buffer::Cell::symbol));
-            text.truncate(text.trim_end().len());
+            text.push_str(cell_of(cx, row, column).trim_end());
             text.push(' ');
         }
         text
     }
+}
+
+fn cell_of<R: Copy>(cx: &Cx<'_>, row: R, column: &Column<R>) -> String {
+    let strip = Rect::new(0, 0, if column.align == Align::Left { WIDEST } else { NUMBER }, 1);
+    let mut buf = Buffer::empty(strip);
+    (column.draw)(cx, row, &mut Pen::new(cx, strip, 0, &mut buf));
+    buf.content.iter().map(ratatui::buffer::Cell::symbol).collect()
 }
 
 /// The cells of a text that are searched, and of a number.
