@@ -2,7 +2,9 @@
 //! takes texts of its own user and of root only.
 
 use super::sampling::Sink;
+use crate::trust::said;
 use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs::Metadata;
 use std::io::{Read as _, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
@@ -72,38 +74,47 @@ fn answer(mut stream: UnixStream, path: &str, sink: &Sink) -> std::io::Result<()
     stream.write_all(path.as_bytes())
 }
 
-/// The recordings that go on: this user's, or those of a file.
+/// The recordings that go on: this user's, or those of a file. Everybody can take such a name: it counts where the user that
+/// it names is at the other end, and that user may write to the file.
 pub(crate) fn running(file: Option<&Path>) -> Result<Vec<Running>, String> {
-    let uid = rustix::process::geteuid().as_raw().to_string();
-    let id = match file {
-        Some(file) => Some(identity(&file.metadata().map_err(|error| format!("{}: {error}", file.display()))?)),
-        None => None,
-    };
+    let uid = rustix::process::geteuid().as_raw();
+    let facts = file.map(|file| file.metadata().map_err(|error| format!("{}: {}", file.display(), said(&error))));
+    let facts = facts.transpose()?;
+    let id = facts.as_ref().map(identity);
+    let users = [uid, facts.map_or(uid, |facts| facts.uid())];
     let sockets = std::fs::read(SOCKETS).map_err(|error| format!("{SOCKETS}: {error}"))?;
     let sockets = String::from_utf8_lossy(&sockets);
     let names = sockets.lines().filter_map(|line| line.split_whitespace().nth(7)?.strip_prefix('@'));
     let is_meant = |name: &&str| {
         let mut parts = name.split('/');
         let (kind, user, file) = (parts.next(), parts.next(), parts.next());
-        kind == Some(NAMES) && id.as_deref().map_or(user == Some(uid.as_str()), |id| file == Some(id))
+        let user = user.and_then(|user| user.parse().ok());
+        kind == Some(NAMES) && user.is_some_and(|user| users.contains(&user)) && (id.is_none() || file == id.as_deref())
     };
     let mut found: Vec<Running> = names.filter(is_meant).map(|name| Running { name: name.to_owned() }).collect();
     // A connection that is open has a line of its own.
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found.dedup();
+    found.retain(|one| one.connect().is_ok());
     Ok(found)
 }
 
 impl Running {
+    /// A connection to the user that is named; one that does not take it at once is not waited for.
+    fn connect(&self) -> std::io::Result<UnixStream> {
+        let stranger = || std::io::Error::other("another user's");
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        rustix::net::connect(&socket, &SocketAddrUnix::new_abstract_name(self.name.as_bytes())?)?;
+        let stream = UnixStream::from(socket);
+        stream.set_nonblocking(false)?;
+        let user = self.name.split('/').nth(1).and_then(|user| user.parse().ok()).ok_or_else(stranger)?;
+        if is_of(&stream, &[user]) { Ok(stream) } else { Err(stranger()) }
+    }
+
     /// Sends a text, or none to ask; gives the path of the recording.
     pub(crate) fn send(&self, text: &str) -> Result<PathBuf, std::io::Error> {
-        let stranger = || std::io::Error::other("another user's");
-        let mut stream = UnixStream::connect_addr(&SocketAddr::from_abstract_name(&self.name)?)?;
-        // Everybody can take such a name: the text is for the one that is named only.
-        let user = self.name.split('/').nth(1).and_then(|user| user.parse().ok()).ok_or_else(stranger)?;
-        if !is_of(&stream, &[user]) {
-            return Err(stranger());
-        }
+        let mut stream = self.connect()?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.write_all(text.as_bytes())?;

@@ -1,7 +1,8 @@
 //! Recordings that bracket a command.
 
 use super::{Background, PATIENCE, Read, TOPOTOP, command, place, read, run, text};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -158,6 +159,53 @@ fn a_time_limit_closes_the_file_and_lets_the_command_end() {
     let read = read(&path);
     assert!(read.closed);
     assert!(read.steps().iter().sum::<f64>() < 1.2, "{:?}", read.steps());
+}
+
+/// Another user takes names of recordings: one of root's with a full queue, and one of its own for root's file.
+#[test]
+fn names_that_another_user_takes_keep_nobody_from_marking() {
+    const SQUATTER: &str = r#"
+import os, socket, sys, time
+os.setgid(65534); os.setuid(65534)
+held = []
+for name in sys.argv[1:]:
+    s = socket.socket(socket.AF_UNIX); s.bind("\0" + name); s.listen(0)
+    c = socket.socket(socket.AF_UNIX); c.connect("\0" + name)
+    held += [s, c]
+print("ready", flush=True)
+time.sleep(60)
+"#;
+    if !rustix::process::geteuid().is_root() {
+        crate::common::not_tested("only root becomes somebody else");
+        return;
+    }
+    let (_dir, path, shown) = place("a.rec");
+    let mut recording = Background::start(&["-o", &shown, "--interval", "100ms"]);
+    let start = Instant::now();
+    while !path.exists() {
+        assert!(start.elapsed() < PATIENCE, "no recording");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let facts = path.metadata().expect("a file");
+    let file = format!("{}-{}", facts.dev(), facts.ino());
+    let names = [format!("topotop-record/0/{file}/1"), format!("topotop-record/65534/{file}/1")];
+    let mut squatter = Command::new("python3");
+    let mut squatter =
+        squatter.args(["-c", SQUATTER]).args(names).stdout(Stdio::piped()).spawn().expect("python3 runs");
+    let mut ready = [0; 5];
+    squatter.stdout.take().expect("a pipe").read_exact(&mut ready).expect("it is ready");
+    let mut marked = false;
+    while !marked && start.elapsed() < PATIENCE {
+        let mut mark = Command::new("timeout");
+        let output = mark.args(["-s", "KILL", "20", TOPOTOP, "mark", "-o", &shown, "here"]).output().expect("it runs");
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(0) || said.contains("not being recorded"), "{:?} {said}", output.status);
+        marked = output.status.success();
+    }
+    let _ = squatter.kill();
+    let _ = squatter.wait();
+    recording.signal("TERM");
+    assert!(marked && recording.ends() == Some(0));
 }
 
 #[test]
