@@ -24,13 +24,15 @@ const CASES: &[Case] = &[
         ..Case::QUIET
     },
     Case {
-        name: "one separate receive channel of 8",
+        name: "one separate receive channel of 8, and virtual functions of guests",
         machine: || {
             let channels = [(1, 8), (1, 8), (0, 8)];
-            hot(&Nic { driver: "bnxt_en", channels, ..Nic::new(&[1], 100_000) })
+            let guests = vec![("sriov_numvfs", "4\n")];
+            hot(&Nic { driver: "bnxt_en", channels, device_files: guests, ..Nic::new(&[1], 100_000) })
         },
         finds: &[("NIC-01", "warning", "1 of 8 rx channels")],
         others: true,
+        says: &[("/findings/0/rule", "NIC-01"), ("/findings/0/fixes", "dangerous")],
         ..Case::QUIET
     },
     Case {

@@ -1,7 +1,7 @@
 //! Common evidence of the disk rules: writers, waiting processes, masked iowait.
 
 use crate::frame::{Disk, Frame, Process, WriterId};
-use crate::locale::{evidence, writers as text};
+use crate::locale::{evidence, in_english, writers as text};
 use crate::rules::{Cell, Grid, Hit, RuleContext, Subject, parts};
 
 /// A service that writes to a disk, with all its processes and control groups.
@@ -140,11 +140,12 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
     }
 }
 
-/// Who a service of such a name is: its control group, else a process.
+/// Who a service of such a name is: its control group, else a process. Names of evidence are English.
 pub(crate) fn writer(frame: &Frame, name: &str) -> Option<WriterId> {
     let groups = frame.cgroups.iter().map(|group| WriterId::Cgroup(group.path.clone()));
     let processes = frame.processes.iter().map(|process| WriterId::Process(process.pid));
-    groups.chain(processes).find(|who| service(frame, who).is_some_and(|service| service.name == name))
+    let is_it = |who: &WriterId| service(frame, who).is_some_and(|service| service.name == name);
+    in_english(|| groups.chain(processes).find(is_it))
 }
 
 /// Services as a table.
