@@ -242,6 +242,9 @@ pub(super) mod tests {
             let load = plan.verify.load.expect("a metric");
             assert_eq!((load.metric, load.subject.to_string().contains("shop")), ("process.write_bytes", true));
         }
+        let chinese = crate::locale::LANGUAGES.iter().find(|language| language.code == "zh-CN").expect("a catalogue");
+        let plan = crate::locale::with(chinese, || plan(&FIX, "IO-02", &[], |frame| starved(frame, "/es")));
+        assert!(plan.expect("a plan").title.contains("/shop"), "whatever the reader's language");
     }
 
     #[test]
