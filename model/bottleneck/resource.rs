@@ -125,7 +125,7 @@ impl Resource {
 
     /// Its verdict as people read it: what the machine does not have, or nothing uses, has no headroom either.
     pub fn state(&self) -> Text {
-        let absent = self.verdict == Verdict::HasHeadroom && self.share.is_none() && self.used.is_none();
+        let absent = self.verdict == Verdict::HasHeadroom && self.share.is_none() && self.subject.is_none();
         if absent { text::NOT_APPLICABLE } else { self.verdict.label() }
     }
 

@@ -76,15 +76,19 @@ pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
     inputs.frame.processes.iter().filter_map(of_process).chain([host]).collect()
 }
 
-/// A process that has almost all open files that it may have.
+/// A process that has almost all open files that it may have, or that would have with the connections that wait for it:
+/// one that meets its limit stops accepting, and is seldom seen at it.
 fn of_process(process: &Process) -> Option<Member> {
-    let mut member = against(ResourceKind::Files, process.open_files, process.open_files_limit)?;
+    let queued: u64 = process.listen.iter().flatten().filter_map(|listener| listener.queued).sum();
+    let wanted = process.open_files.map(|files| files.saturating_add(queued));
+    let mut member = against(ResourceKind::Files, wanted, process.open_files_limit)?;
     let share = member.resource.share.filter(|share| *share >= FILES.1 && !process.kernel)?;
     // Descriptors are closed and opened again between refusals, which nobody counts: it is a guess.
     (member.enters, member.stays) = (share >= FILES.0, true);
     (member.alone, member.proxy, member.resource.limit_at) = (true, true, FILES.0);
     let subject = Subject::Process(process.pid, process.starttime);
-    let waits = Waits { what: "refused", value: 0.0, unit: "1/s" };
+    let waits = Waits { what: "connections", value: queued as f64, unit: "connections" };
+    let member = if queued > 0 { member.note(note::CONNECTIONS_WAIT) } else { member };
     Some(member.about(subject, &process.comm).waits(Some(0.0), FILES_DEMAND, waits))
 }
 

@@ -23,6 +23,8 @@ pub struct Listener {
     pub address: Arc<str>,
     /// Inode of its network namespace: ports of different ones do not collide.
     pub netns: u64,
+    /// Connections that wait to be accepted.
+    pub queued: Option<u64>,
 }
 
 /// TCP connections of a process with one other end.

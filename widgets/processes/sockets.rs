@@ -106,8 +106,13 @@ mod tests {
 
     #[test]
     fn ports_other_ends_and_collections_are_told() {
-        let listener =
-            |address: &str, port| Listener { address: address.into(), port, protocol: "tcp".into(), netns: 1 };
+        let listener = |address: &str, port| Listener {
+            address: address.into(),
+            port,
+            protocol: "tcp".into(),
+            netns: 1,
+            queued: None,
+        };
         let peer = Peer {
             address: "10.0.0.2\u{1b}[2J".into(),
             port: 5432,

@@ -283,6 +283,12 @@ fn a_process_without_files_left_probably_limits() {
     frame.processes[0].open_files = Known::Value(40);
     frame.net_namespaces.clear();
     assert_eq!(limit(&frame), None);
+    // It closes some and takes others, but never those that wait.
+    let listens = |queued| Some(vec![Listener { queued, ..Listener::default() }]);
+    frame.processes[0].listen = listens(Some(100));
+    assert_eq!(limit(&frame), Some(ResourceKind::Files));
+    frame.processes[0].listen = listens(Some(5));
+    assert_eq!(limit(&frame), None);
 }
 
 #[test]

@@ -80,6 +80,7 @@ fn listener(table: &Listeners, slot: usize) -> Option<Listener> {
         protocol: table.protocol.or_empty(slot),
         address: table.address.or_empty(slot),
         netns: table.netns.value(slot).unwrap_or_default(),
+        queued: table.queued.value(slot),
     })
 }
 
