@@ -125,11 +125,11 @@ fn help_lists_keys_and_the_mouse_turns_tabs() {
     session.shows("/: search, Esc: close");
     session.keys("/suspend\r");
     session.shows("suspend to the shell");
-    session.hides("row up");
+    session.hides("Legend (overview)");
     session.keys("\x1b");
-    session.shows("row up");
+    session.shows("Legend (overview)");
     session.keys("\x1b");
-    session.hides("row up");
+    session.hides("Legend (overview)");
     session.keys("M");
     session.shows("mouse off");
     session.keys("M");

@@ -241,7 +241,7 @@ fn the_keys_lie_over_the_screen() {
     app.command(topotop::action::Command::Help);
     for size in SIZES {
         let text = text(&mut app, size);
-        assert!(text.contains("/: search, Esc: close") && text.contains("Screens"), "{size:?}:\n{text}");
+        assert!(text.contains("/: search, Esc: close") && text.contains("Legend (overview)"), "{size:?}:\n{text}");
     }
     let topotop::app::Modal::Help(list) = &mut app.modal else { panic!("help is open") };
     list.scroll = usize::MAX >> 1;

@@ -1,4 +1,4 @@
-//! Control groups as a tree: memory against the limit that binds, CPU against the quota, disks and pressure.
+//! Control groups, nearest to their limits first or as a tree: memory against the limit that binds, CPU against the quota, disks and pressure.
 
 mod cells;
 mod columns;
@@ -10,6 +10,7 @@ pub use compact::compact;
 pub(crate) use tree::Row;
 
 use crate::parts::browser::{Browser, Deed};
+use crate::parts::legend;
 use crate::parts::pane;
 use crate::parts::panel::{self, Sign};
 use crate::parts::table::{Column, Identity, Listed, Table};
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use topotop_model::frame::Cgroup;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::cgroups as text;
-use topotop_model::locale::screen::shared;
+use topotop_model::locale::screen::{processes, shared};
 
 /// A group by path and hierarchy: hybrid machines have a path twice.
 type Id = (Arc<str>, u32);
@@ -64,7 +65,7 @@ impl View {
     /// The column to sort by at first.
     fn sort(self) -> Option<usize> {
         let title = match self {
-            Self::Memory => text::USED,
+            Self::Memory => text::FULL_HEAD,
             Self::Cpu => text::CPU,
             Self::Io => text::WRITE_RATE,
         };
@@ -72,11 +73,12 @@ impl View {
     }
 }
 
-/// The tree and the detail of one group.
+/// The list or the tree, and the detail of one group.
 pub struct Cgroups {
     browser: Browser<Row, Id>,
     view: View,
     idle: bool,
+    tree: bool,
     folded: HashSet<Id>,
     folds: u64,
 }
@@ -85,7 +87,7 @@ impl Default for Cgroups {
     fn default() -> Self {
         let view = View::default();
         let table = Table::new(view.columns(), IDENTITY, view.sort()).relating(relates);
-        Self { browser: Browser::new(table), view, idle: false, folded: HashSet::new(), folds: 0 }
+        Self { browser: Browser::new(table), view, idle: false, tree: false, folded: HashSet::new(), folds: 0 }
     }
 }
 
@@ -142,11 +144,16 @@ impl Panel for Cgroups {
     }
 
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
-        if self.browser.table.stale(cx, self.folds * 2 + u64::from(self.idle)) {
-            let rows = tree::rows(cx, &self.browser.table, &self.folded, self.idle);
-            self.browser.table.fill_ordered(rows, cx.frame.cgroups.len());
+        if self.browser.table.stale(cx, self.folds * 4 + u64::from(self.tree) * 2 + u64::from(self.idle)) {
+            let total = cx.frame.cgroups.len();
+            if self.tree {
+                let rows = tree::rows(cx, &self.browser.table, &self.folded, self.idle);
+                self.browser.table.fill_ordered(rows, total);
+            } else {
+                self.browser.table.fill(cx, tree::list(cx, self.idle).into_iter(), total);
+            }
         }
-        let area = if legend(area) { Rect { height: area.height - 1, ..area } } else { area };
+        let area = if has_legend(area) { Rect { height: area.height - 1, ..area } } else { area };
         self.browser.place(cx, area, |id, width| detail::doc(cx, id, width));
     }
 
@@ -154,12 +161,14 @@ impl Panel for Cgroups {
         let area = self.browser.area();
         self.arrange(
             cx,
-            Rect { height: area.height + u16::from(legend(Rect { height: area.height + 1, ..area })), ..area },
+            Rect { height: area.height + u16::from(has_legend(Rect { height: area.height + 1, ..area })), ..area },
         );
         match action {
             Action::Idle => self.idle = !self.idle,
             Action::Mode => self.turn(),
-            Action::Fold => self.fold(cx),
+            Action::Tree => self.tree = !self.tree,
+            Action::Fold if self.tree => self.fold(cx),
+            Action::Fold => return Outcome::Ignored,
             _ => {
                 let deed: Deed = self.browser.act(action, cx);
                 return self.browser.outcome(deed);
@@ -174,17 +183,17 @@ impl Panel for Cgroups {
         if self.idle {
             note = format!("{note} · {}", shared::IDLE_HIDDEN);
         }
-        if !self.folded.is_empty() {
+        if self.tree && !self.folded.is_empty() {
             note = format!("{note} · {}", text::FOLDED);
         }
         let open = self.browser.open();
         let name = open.and_then(|id| find(cx, id)).map(names::short).unwrap_or_default();
-        let main = if legend(area) { Rect { height: area.height - 1, ..area } } else { area };
+        let main = if has_legend(area) { Rect { height: area.height - 1, ..area } } else { area };
         let inner = self.browser.draw(cx, main, &self.view.title(), &note, &name, buf);
         if shown == 0 {
             pane::empty(cx, inner, &text::GROUPS, "sys/fs/cgroup", total, buf);
         }
-        if legend(area) {
+        if has_legend(area) {
             let mut pen = Pen::new(cx, area, area.height - 1, buf);
             pen.skip(1);
             match self.view {
@@ -199,17 +208,29 @@ impl Panel for Cgroups {
         let Some(group) = cx.frame.cgroup(path) else { return };
         self.idle = false;
         self.folds += 1;
+        let is = |row: &Row| cx.frame.cgroups.get(row.index).is_some_and(|other| std::ptr::eq(other, group));
+        self.tree |= !tree::list(cx, false).iter().any(is);
         self.folded.retain(|id| *id.0 != *"/" && (id.0 == *path || !names::is_below(path, &id.0)));
         self.browser.table.choose((Arc::clone(path), group.version));
+    }
+
+    fn modes(&self) -> Vec<Action> {
+        self.tree.then_some(Action::Tree).into_iter().collect()
     }
 
     fn table(&mut self) -> Option<&mut dyn Listed> {
         Some(&mut self.browser.table)
     }
 
+    fn legend(&self) -> Vec<Sign> {
+        let pressure = if self.view == View::Memory { cells::SIGNS } else { PRESSURE };
+        legend::of(&[legend::TABLE, legend::BAR, pressure, legend::TREE], false)
+    }
+
     fn hints(&self) -> &'static [(Action, Text)] {
         &[
             (Action::Mode, text::HINT_VIEW),
+            (Action::Tree, processes::HINT_TREE),
             (Action::Fold, text::HINT_FOLD),
             (Action::Open, shared::HINT_DETAILS),
             (Action::Idle, shared::HINT_IDLE),
@@ -218,7 +239,7 @@ impl Panel for Cgroups {
 }
 
 /// True if there is room for a line that explains glyphs.
-fn legend(area: Rect) -> bool {
+fn has_legend(area: Rect) -> bool {
     area.height >= 16
 }
 

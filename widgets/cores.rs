@@ -1,11 +1,13 @@
 //! The whole machine, CPU by CPU: as heat, by kind of time, or over time.
 
 mod detail;
+mod map;
 mod pins;
 mod strip;
 mod tiles;
 
 use crate::parts::grid::{Grid, Size, Tile};
+use crate::parts::legend;
 use crate::parts::machine::{Grouping, Machine};
 use crate::parts::{Pen, names, panel, split};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
@@ -26,6 +28,8 @@ enum Mode {
     Split,
     /// How busy over time.
     Time,
+    /// Nodes with their devices.
+    Map,
 }
 
 impl Mode {
@@ -34,6 +38,7 @@ impl Mode {
             Self::Heat => text::HEAT,
             Self::Split => text::SPLIT,
             Self::Time => text::TIME_MODE,
+            Self::Map => text::MAP,
         }
     }
 }
@@ -67,6 +72,7 @@ impl Cores {
     fn detail_rows(&self, height: u16) -> u16 {
         match (height, self.mode) {
             // Rows are what it lives on.
+            (_, Mode::Map) => 0,
             (30.., Mode::Time) => 4,
             (30.., _) => 10,
             (20.., _) => 7,
@@ -88,7 +94,7 @@ impl Cores {
             Mode::Time => Grid::rows(&self.machine, place),
             Mode::Split => lines().unwrap_or_else(|| Grid::new(&self.machine, place)),
             Mode::Heat if few => lines().unwrap_or_else(|| Grid::new(&self.machine, place)),
-            Mode::Heat => Grid::new(&self.machine, place),
+            Mode::Heat | Mode::Map => Grid::new(&self.machine, place),
         }
     }
 
@@ -123,6 +129,23 @@ impl Cores {
         let nearest = |tile: &&Tile| (tile.y.abs_diff(from.y), tile.x.abs_diff(from.x));
         let tile = grid.tiles.iter().filter(beyond).min_by_key(nearest).unwrap_or(from);
         self.machine.cpus.get(tile.cpus.start).copied()
+    }
+
+    /// Selects a node or a device of the map.
+    fn on_map(&self, action: Action, cx: &Cx<'_>) -> Outcome {
+        let subjects: Vec<Option<Subject>> = map::rows(cx, &self.machine).iter().map(map::Row::subject).collect();
+        let at = subjects.iter().position(|subject| subject.is_some() && subject.as_ref() == cx.selected);
+        let last = subjects.len().saturating_sub(1);
+        let by = |rows: isize| at.map_or(0, |at| at.saturating_add_signed(rows).min(last));
+        let to = match action {
+            Action::Up => by(-1),
+            Action::Down => by(1),
+            Action::Wheel { rows, .. } => by(rows.into()),
+            Action::End => last,
+            Action::Click { row, .. } => usize::from(row.saturating_sub(self.grid_area(self.area).y)),
+            _ => 0,
+        };
+        subjects.into_iter().nth(to).flatten().map_or(Outcome::Ignored, Outcome::Selected)
     }
 
     /// The first CPU of the section before or after.
@@ -166,6 +189,11 @@ impl Panel for Cores {
         let from = self.cpu.filter(|id| self.machine.cpus.contains(id)).or_else(|| self.shown(cx));
         let Some(from) = from else { return Outcome::Ignored };
         match action {
+            Action::Up | Action::Down | Action::Home | Action::End | Action::Click { .. } | Action::Wheel { .. }
+                if self.mode == Mode::Map =>
+            {
+                self.on_map(action, cx)
+            }
             Action::Up => self.select(self.vertical(from, false)),
             Action::Down => self.select(self.vertical(from, true)),
             Action::SortPrevious => self.select(self.along(from, -1)),
@@ -191,7 +219,8 @@ impl Panel for Cores {
                 self.mode = match self.mode {
                     Mode::Heat => Mode::Split,
                     Mode::Split => Mode::Time,
-                    Mode::Time => Mode::Heat,
+                    Mode::Time => Mode::Map,
+                    Mode::Map => Mode::Heat,
                 };
                 self.grid = None;
                 Outcome::Changed
@@ -215,6 +244,10 @@ impl Panel for Cores {
         }
     }
 
+    fn legend(&self) -> Vec<crate::parts::panel::Sign> {
+        legend::of(&[legend::HEAT, legend::PINS, legend::BAR], true)
+    }
+
     fn hints(&self) -> &'static [(Action, Text)] {
         &[
             (Action::Mode, text::HINT_MODE),
@@ -236,6 +269,7 @@ impl Cores {
         let place = self.grid_area(area);
         match self.mode {
             Mode::Time => strip::draw(cx, &self.machine, grid, place, buf),
+            Mode::Map => return map::draw(cx, &self.machine, place, buf),
             mode => tiles::draw(cx, &self.machine, grid, &self.pins, mode == Mode::Split, buf),
         }
         let rest = panel::below(inner, grid.height + u16::from(grid.height + 14 < inner.height));
@@ -254,6 +288,7 @@ impl Cores {
             pen.text(Role::Dim, &self.mode.name()).text(Role::Dim, " ");
         }
         match grid.size {
+            _ if self.mode == Mode::Map => {}
             Size::Packed(cores) if cores > 1 => {
                 pen.text(Role::Dim, &text::HottestOfCores { count: &cores }.to_string());
                 pen.text(Role::Dim, " ");

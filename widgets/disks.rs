@@ -10,6 +10,7 @@ pub use compact::{compact, compact_rows};
 pub(crate) use tree::Row;
 
 use crate::parts::browser::Browser;
+use crate::parts::legend;
 use crate::parts::table::{Identity, Listed, Table};
 use crate::parts::{Pen, pane};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
@@ -137,6 +138,10 @@ impl Panel for Disks {
 
     fn table(&mut self) -> Option<&mut dyn Listed> {
         Some(&mut self.browser.table)
+    }
+
+    fn legend(&self) -> Vec<crate::parts::panel::Sign> {
+        legend::of(&[legend::TABLE, legend::BAR], false)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

@@ -110,3 +110,54 @@ fn ascii_terminals_get_ascii() {
         }
     });
 }
+
+/// Glyphs that belong to texts, and lines that frame and part.
+const NO_MARKS: &str = "─│┌┐└┘┬┴├┤╭╰╶‖·×→←↑↓–≈≥≤“”（）「」，。、：；！？";
+
+#[test]
+fn every_glyph_of_a_screen_is_in_its_legend() {
+    let mut legends: std::collections::BTreeMap<&str, String> = std::collections::BTreeMap::new();
+    for panel in all() {
+        let signs = panel.legend().into_iter().chain(crate::parts::legend::COMMON.iter().copied());
+        legends.insert(panel.id(), signs.map(|sign| sign.glyph).collect());
+    }
+    let mut missing: std::collections::BTreeMap<String, String> = std::collections::BTreeMap::new();
+    let frames = [("server", demo::server()), ("tiny", demo::tiny()), ("blind", demo::blind())];
+    every(Charset::Unicode, &frames, |what, buf| {
+        let screen = what.split(' ').nth(1).unwrap_or_default();
+        for glyph in buf.content.iter().flat_map(|cell| cell.symbol().chars()) {
+            let is_text = glyph.is_ascii() || glyph.is_alphanumeric() || NO_MARKS.contains(glyph);
+            let missing = missing.entry(screen.to_owned()).or_default();
+            if !is_text && !legends[screen].contains(glyph) && !missing.contains(glyph) {
+                missing.push(glyph);
+            }
+        }
+    });
+    missing.retain(|_, glyphs| !glyphs.is_empty());
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn every_column_is_in_the_legend_of_its_screen() {
+    let mut missing = Vec::new();
+    for (_, frame) in [("server", demo::server())] {
+        for mut panel in all() {
+            for _ in 0..3 {
+                let columns = panel.table().map(|table| table.columns()).unwrap_or_default();
+                missing.extend(
+                    columns
+                        .iter()
+                        .filter(|column| !column.title.is_empty() && column.help().is_none())
+                        .map(|column| format!("{} = {:?}", column.title.key(), column.title.english())),
+                );
+                with_cx(&frame, Charset::Unicode, |cx| {
+                    drawn(&mut *panel, cx, 120, 40);
+                    panel.act(Action::Mode, cx);
+                });
+            }
+        }
+    }
+    missing.sort();
+    missing.dedup();
+    assert!(missing.is_empty(), "{missing:#?}");
+}

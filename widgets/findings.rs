@@ -12,6 +12,7 @@ pub use compact::{compact, compact_rows, line};
 pub(crate) use detail::risk_role;
 pub use detail::text_of;
 
+use crate::parts::legend;
 use crate::parts::pane::Doc;
 use crate::parts::severity::{self, Counts};
 use crate::parts::table::{Did, Table};
@@ -270,6 +271,10 @@ impl Panel for Findings {
             Some(finding) => Some(text_of(cx, finding)),
             None => (self.doc.len() > 0).then(|| self.doc.text()),
         }
+    }
+
+    fn legend(&self) -> Vec<crate::parts::panel::Sign> {
+        legend::of(&[legend::TABLE], false)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

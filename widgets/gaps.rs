@@ -1,6 +1,7 @@
 //! Data that could not be read and what it requires, and the cost of the monitor itself.
 
 use crate::parts::gaps::because;
+use crate::parts::legend;
 use crate::parts::pane;
 use crate::parts::table::{Column, Did, Identity, Key, Table, Width, matches};
 use crate::parts::{Pen, mark, names, units};
@@ -168,6 +169,10 @@ impl Panel for Gaps {
         cost(cx, below, buf);
     }
 
+    fn legend(&self) -> Vec<crate::parts::panel::Sign> {
+        legend::of(&[legend::TABLE, legend::BAR], false)
+    }
+
     fn hints(&self) -> &'static [(Action, Text)] {
         &[(Action::SortNext, shared::HINT_SORT)]
     }
@@ -190,13 +195,13 @@ fn cost(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     pen.skip(1).text(Role::Text, &total.to_string());
     let mut collectors: Vec<_> = cost.collectors.iter().collect();
     collectors.sort_by(|a, b| b.took_ms.total_cmp(&a.took_ms));
-    let most = collectors.first().map_or(0.0, |collector| collector.took_ms);
+    let total: f64 = collectors.iter().map(|collector| collector.took_ms).sum();
     for (at, collector) in collectors.iter().take(usize::from(inner.height.saturating_sub(1))).enumerate() {
         let mut pen = Pen::new(cx, inner, 1 + at as u16, buf);
         pen.skip(1).field(Role::Text, 14, &collector.name).skip(1);
         pen.number(Role::Text, 6, &units::millis(collector.took_ms)).text(Role::Dim, " ms ");
         let width = pen.left().min(60);
-        pen.bar_as(Role::Info, width, (most > 0.0).then(|| collector.took_ms / most));
+        pen.bar_as(Role::Info, width, (total > 0.0).then(|| collector.took_ms / total));
     }
 }
 

@@ -77,6 +77,11 @@ pub trait Panel: Send {
         self.table()?.copied(cx)
     }
 
+    /// What its marks and glyphs stand for, beside those of [`parts::legend::COMMON`].
+    fn legend(&self) -> Vec<parts::panel::Sign> {
+        Vec::new()
+    }
+
     /// Its own keys as (action, help); for the footer and the help.
     fn hints(&self) -> &'static [(Action, Text)] {
         &[]

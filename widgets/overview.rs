@@ -8,8 +8,10 @@ mod pressure;
 mod resources;
 mod timeline;
 
+pub(crate) use cells::{Packing, draw as draw_cells};
+
 use crate::parts::machine::{Grouping, Machine};
-use crate::parts::{self, Pen, names, panel, severity};
+use crate::parts::{self, Pen, legend, names, panel, severity};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use layout::Part;
 use ratatui::buffer::Buffer;
@@ -54,6 +56,10 @@ impl Panel for Overview {
         let Action::Click { column, row } = action else { return Outcome::Ignored };
         let hit = self.hits.iter().find(|hit| hit.row == row && (hit.from..hit.to).contains(&column));
         hit.map_or(Outcome::Ignored, |hit| Outcome::Selected(Subject::Cpu(hit.cpu)))
+    }
+
+    fn legend(&self) -> Vec<panel::Sign> {
+        legend::of(&[legend::HEAT, legend::OVERVIEW, legend::BAR, legend::PROCESSES], true)
     }
 
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {

@@ -6,6 +6,7 @@ pub mod extents;
 pub mod gaps;
 pub mod grid;
 pub mod heat;
+pub mod legend;
 pub mod machine;
 pub mod mark;
 pub mod names;

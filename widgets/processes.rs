@@ -12,6 +12,7 @@ mod waits;
 pub use compact::compact;
 
 use crate::parts::browser::{Browser, Deed};
+use crate::parts::legend;
 use crate::parts::table::{Identity, Listed, Table};
 use crate::parts::{names, pane, severity};
 use crate::{Action, Cx, Outcome, Panel, Subject};
@@ -210,6 +211,10 @@ impl Panel for Processes {
 
     fn table(&mut self) -> Option<&mut dyn Listed> {
         Some(&mut self.browser.table)
+    }
+
+    fn legend(&self) -> Vec<crate::parts::panel::Sign> {
+        legend::of(&[legend::TABLE, legend::PROCESSES], false)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

@@ -13,6 +13,7 @@ pub use compact::{compact, compact_rows};
 pub(crate) use rows::Row;
 
 use crate::parts::browser::Browser;
+use crate::parts::legend;
 use crate::parts::pane;
 use crate::parts::table::{Identity, Listed, Table};
 use crate::{Action, Cx, Outcome, Panel, Subject};
@@ -163,6 +164,10 @@ impl Panel for Queues {
 
     fn table(&mut self) -> Option<&mut dyn Listed> {
         Some(&mut self.browser.table)
+    }
+
+    fn legend(&self) -> Vec<crate::parts::panel::Sign> {
+        legend::of(&[legend::TABLE, legend::BAR, legend::QUEUES], false)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

@@ -2,28 +2,30 @@
 
 use super::write;
 use crate::action::{Command, Group, TABLE};
-use crate::app::{App, List, Modal};
+use crate::app::{App, List, Modal, Picker};
 use crate::keymap::Key;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::locale::help;
-use topotop_widgets::{Action, Charset, Cx, Role, fix};
+use topotop_model::locale::{help, legend};
+use topotop_widgets::parts::legend::COMMON;
+use topotop_widgets::{Action, Charset, Cx, Panel, Role, fix};
 use unicode_width::UnicodeWidthStr as _;
 
-/// A line of a list: left, right, and whether it is a heading.
+/// A line of a list: left, right, whether it is a heading, and how its left looks where that is not a key.
 pub(super) struct Line {
     left: String,
     right: String,
     heading: bool,
+    role: Option<Role>,
 }
 
 impl Line {
     pub(super) fn new(left: impl Into<String>, right: impl Into<String>) -> Self {
-        Self { left: left.into(), right: right.into(), heading: false }
+        Self { left: left.into(), right: right.into(), heading: false, role: None }
     }
 
     fn heading(text: &str) -> Self {
-        Self { left: text.to_owned(), right: String::new(), heading: true }
+        Self { left: text.to_owned(), right: String::new(), heading: true, role: None }
     }
 
     fn holds(&self, query: &str) -> bool {
@@ -59,9 +61,10 @@ pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
 
 /// Prepares what lies over the body.
 pub(super) fn arrange(app: &mut App, area: Rect) {
-    if let Modal::Pick(picker) = &app.modal {
-        let picker = picker.clone();
-        app.columns = app.pickable(&picker);
+    match app.modal.clone() {
+        Modal::Pick(picker) => app.columns = app.pickable(&picker),
+        Modal::Help(_) => app.columns = app.pickable(&Picker { sorts: false, at: 0 }),
+        _ => {}
     }
     if app.modal != Modal::Fix {
         return;
@@ -93,38 +96,48 @@ fn fix_keys(app: &App) -> fix::Keys {
     }
 }
 
+/// The keys of a command as they are now.
+fn keys_of(app: &App, command: Command) -> String {
+    let keys = app.keymap.keys_now(command, app.in_time());
+    keys.iter().map(|key| label(*key, app.look.charset)).collect::<Vec<_>>().join("  ")
+}
+
+/// Keys, marks and columns of this screen; then all keys.
 fn keys(app: &App) -> Vec<Line> {
-    let mut lines = Vec::new();
+    let mut lines = app.panels.get(app.screen).map_or_else(Vec::new, |panel| of_screen(app, &**panel));
     for group in Group::ALL {
         lines.push(Line::heading(&group.title()));
         for row in TABLE.iter().filter(|row| row.group == group) {
             let help = match row.command {
-                crate::action::Command::Screen(number) => match app.panels.get(usize::from(number) - 1) {
+                Command::Screen(number) => match app.panels.get(usize::from(number) - 1) {
                     Some(panel) => panel.title().to_string(),
                     None => continue,
                 },
                 _ => row.help.to_string(),
             };
-            let keys: Vec<String> = app
-                .keymap
-                .keys_now(row.command, app.in_time())
-                .iter()
-                .map(|key| label(*key, app.look.charset))
-                .collect();
-            lines.push(Line::new(keys.join("  "), help));
+            lines.push(Line::new(keys_of(app, row.command), help));
         }
     }
-    if let Some(panel) = app.panels.get(app.screen).filter(|panel| !panel.hints().is_empty()) {
+    lines
+}
+
+fn of_screen(app: &App, panel: &dyn Panel) -> Vec<Line> {
+    let mut lines = Vec::new();
+    if !panel.hints().is_empty() {
         lines.push(Line::heading(&help::ThisScreen { screen: &panel.title() }.to_string()));
-        for (action, word) in panel.hints() {
-            let keys: Vec<String> = app
-                .keymap
-                .keys_now(crate::action::Command::Panel(*action), app.in_time())
-                .iter()
-                .map(|key| label(*key, app.look.charset))
-                .collect();
-            lines.push(Line::new(keys.join("  "), *word));
-        }
+        lines
+            .extend(panel.hints().iter().map(|(action, word)| Line::new(keys_of(app, Command::Panel(*action)), *word)));
+    }
+    lines.push(Line::heading(&legend::Title { screen: &panel.title() }.to_string()));
+    let ascii = app.look.charset == Charset::Ascii;
+    for sign in panel.legend().iter().chain(COMMON) {
+        let glyph = if ascii { sign.ascii } else { sign.glyph };
+        lines.push(Line { role: Some(sign.role), ..Line::new(glyph, sign.label) });
+    }
+    let columns: Vec<_> = app.columns.iter().filter_map(|column| Some((column.title, column.help()?))).collect();
+    if !columns.is_empty() {
+        lines.push(Line::heading(&legend::Columns { screen: &panel.title() }.to_string()));
+        lines.extend(columns.into_iter().map(|(head, help)| Line::new(head, help)));
     }
     lines
 }
@@ -145,7 +158,7 @@ pub(super) fn show(app: &App, titles: (&str, &str), list: &List, lines: &[Line],
     let rows = usize::from(inside.height);
     let scroll = list.scroll.min(lines.len().saturating_sub(rows));
     for (line, y) in lines.iter().skip(scroll).zip(inside.y..inside.bottom()) {
-        let role = if line.heading { Role::Title } else { Role::Key };
+        let role = line.role.unwrap_or(if line.heading { Role::Title } else { Role::Key });
         write(buf, (inside.x, y), inside.right(), &line.left, app.look.theme.style(role));
         let column = inside.x + (left as u16).min(inside.width / 2) + 2;
         if !line.heading && !line.right.is_empty() {

@@ -21,8 +21,16 @@ pub(super) const SIGNS: &[Sign] = &[
     Sign { role: Role::Dim, glyph: "host", ascii: "host", label: text::NO_LIMIT },
 ];
 
-/// The branch, the fold mark, the name.
+/// The branch, the fold mark, the name; in a list the name and where it belongs.
 pub(super) fn name(cx: &Cx<'_>, group: &Cgroup, row: Row, pen: &mut Pen<'_>) {
+    if row.listed {
+        pen.text(Role::Text, &names::short(group));
+        let above = group.path.rsplit_once('/').map_or("", |(above, _)| names::leaf(above));
+        if group.container.is_none() && pen.left() > names::width(above) && !matches!(above, "" | "/") {
+            pen.skip(1).text(Role::Dim, above);
+        }
+        return;
+    }
     let indent = row.depth.saturating_mul(2).min(pen.left() / 2);
     pen.skip(indent);
     let mark = match (row.children, row.folded) {
@@ -63,6 +71,14 @@ pub(super) fn fill(memory: &CgroupMemory) -> Option<f64> {
     let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
     Some(memory.current_bytes.value()? as f64 / limit as f64)
 }
+
+/// What groups are sorted by: how full, those without a limit of their own after all others.
+pub(super) fn nearness(memory: &CgroupMemory) -> Option<f64> {
+    Some(fill(memory)? + if bound(memory).is_some() { UNLIMITED } else { 0.0 })
+}
+
+/// Above any share of the machine's memory.
+const UNLIMITED: f64 = 1e6;
 
 /// Alarm is about what cannot be given back, or about a full cache that hurts: a full cache alone is normal.
 pub(super) fn alarm(group: &Cgroup, memory: &CgroupMemory) -> Role {
@@ -144,13 +160,19 @@ pub(super) fn full_in(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &
         return;
     }
     pen.value(cx.history.forecast(group), mark::dash(cx.charset), "/memory.current", |forecast| {
-        let seconds = forecast.seconds;
-        let role = match seconds {
-            seconds if seconds < 600.0 => Role::Warn,
-            _ => Role::Text,
-        };
-        (units::seconds(seconds), role)
+        until(forecast.seconds)
     });
+}
+
+/// The time until it is full, where it fills.
+pub(super) fn forecast(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory) -> Option<(Role, Short)> {
+    let forecast = cx.history.forecast(group).value().filter(|_| !is_full(memory))?;
+    let (text, role) = until(forecast.seconds);
+    Some((role, text))
+}
+
+fn until(seconds: f64) -> (Short, Role) {
+    (units::seconds(seconds), if seconds < 600.0 { Role::Warn } else { Role::Text })
 }
 
 /// True, and a dash, for what a group of the old hierarchy cannot have; a gap is a gap there too.

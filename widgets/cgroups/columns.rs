@@ -39,7 +39,7 @@ fn number<'a>(cx: &Cx<'a>, row: Row, value: impl FnOnce(&'a Cgroup) -> Option<f6
 const NAME: Column<Row> = Column::left(
     text::GROUP,
     0,
-    |_| Width::flex(14, 30, 3),
+    |_| Width::flex(8, 26, 3),
     |cx, row, pen| {
         with(cx, row, |group| cells::name(cx, group, row, pen));
     },
@@ -72,8 +72,8 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     NAME,
     Column::left(
         text::MEMORY_HEAD,
-        1,
-        |_| Width::flex(10, 18, 4),
+        2,
+        |_| Width::flex(6, 18, 4),
         |cx, row, pen| {
             memory(cx, row, pen, |_, memory, pen| cells::bar(memory, pen));
         },
@@ -89,7 +89,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
             });
         },
     )
-    .highest(|cx, row| number(cx, row, |group| cells::fill(group.memory.as_ref()?))),
+    .highest(|cx, row| number(cx, row, |group| cells::nearness(group.memory.as_ref()?))),
     Column::right(
         text::USED,
         0,
@@ -119,7 +119,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     .highest(|cx, row| number(cx, row, |group| group.memory.as_ref()?.growth_bytes_per_second)),
     Column::right(
         text::FULL_IN_HEAD,
-        2,
+        1,
         |_| Width::fixed(7),
         |cx, row, pen| {
             memory(cx, row, pen, |group, memory, pen| cells::full_in(cx, group, memory, pen));

@@ -21,14 +21,27 @@ pub fn compact(cx: &Cx<'_>, whole: Rect, buf: &mut Buffer) {
         pen.text(Role::Dim, &pane::nothing(cx, &text::GROUPS, total, &otherwise));
         return;
     }
-    let longest = rows.iter().take(usize::from(area.height)).map(|(group, _)| names::width(&names::short(group))).max();
-    let name = longest.unwrap_or(0).clamp(4, (area.width / 3).max(4));
-    for (at, (group, memory)) in rows.into_iter().take(usize::from(area.height)).enumerate() {
-        line(cx, group, memory, name, &mut Pen::new(cx, area, at as u16, buf));
+    let rows: Vec<_> = rows.into_iter().take(usize::from(area.height)).collect();
+    let endings: Vec<_> = rows.iter().map(|(group, memory)| ending(cx, group, memory)).collect();
+    let widest = |widths: &mut dyn Iterator<Item = u16>| widths.max().unwrap_or(0);
+    let tail = widest(&mut endings.iter().flatten().map(|ending| names::width(&ending.1) + 1));
+    let name = widest(&mut rows.iter().map(|(group, _)| names::width(&names::short(group))));
+    // What hurts and when it is full stay whole: bars shrink first, then names.
+    let room = area.width.saturating_sub(NUMBERS + tail);
+    let name = name.clamp(4, (area.width / 3).max(4)).min(room.max(4));
+    for (at, ((group, memory), ending)) in rows.into_iter().zip(endings).enumerate() {
+        line(group, memory, (name, room.saturating_sub(name + 1)), &mut Pen::new(cx, area, at as u16, buf));
+        if let Some((role, text)) = ending {
+            let start = area.width.saturating_sub(tail.saturating_sub(1));
+            Pen::new(cx, area, at as u16, buf).skip(start).text(role, &text);
+        }
         let subject = Subject::Cgroup(Arc::clone(&group.path));
         severity::beside(cx, whole, at as u16, severity::worst(cx, &subject), buf);
     }
 }
+
+/// Columns of a share and a limit, each with a blank before it.
+const NUMBERS: u16 = 5 + 8;
 
 fn ranked<'a>(cx: &Cx<'a>) -> Vec<(&'a Cgroup, &'a CgroupMemory)> {
     let known = |group: &'a Cgroup| {
@@ -36,21 +49,19 @@ fn ranked<'a>(cx: &Cx<'a>) -> Vec<(&'a Cgroup, &'a CgroupMemory)> {
         (memory.current_bytes.value().is_some() && *group.path != *"/").then_some((group, memory))
     };
     let mut rows: Vec<_> = cx.frame.cgroups.iter().filter(|group| tree::passes(cx, group)).filter_map(known).collect();
-    let rank = |memory: &CgroupMemory| (cells::bound(memory).is_some(), cells::fill(memory).unwrap_or(0.0));
-    rows.sort_by(|a, b| {
-        let (a, b) = (rank(a.1), rank(b.1));
-        b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
-    });
+    let rank = |memory: &CgroupMemory| cells::nearness(memory).unwrap_or(0.0);
+    rows.sort_by(|a, b| rank(b.1).total_cmp(&rank(a.1)));
     rows
 }
 
-fn line(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, name: u16, pen: &mut Pen<'_>) {
+fn line(group: &Cgroup, memory: &CgroupMemory, (name, bar): (u16, u16), pen: &mut Pen<'_>) {
     pen.sub(name).text(Role::Text, &names::short(group));
     pen.skip(1);
-    let bar = pen.left().saturating_sub(6 + 8 + 9);
-    if bar >= 6 {
+    if bar >= 4 {
         cells::bar(memory, &mut pen.sub(bar));
-        pen.skip(1);
+    }
+    if bar > 0 {
+        pen.skip(u16::from(bar >= 4));
     }
     let role = cells::alarm(group, memory);
     let share = cells::fill(memory).map(units::percent);
@@ -60,20 +71,17 @@ fn line(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, name: u16, pen: &mut
     let start = limit.x();
     cells::limit(memory, &group.path, &mut limit);
     limit.align_right(start);
-    pen.skip(1);
-    ending(cx, group, memory, pen);
 }
 
 /// What hurts most, else when it will be full.
-fn ending(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory, pen: &mut Pen<'_>) {
+fn ending(cx: &Cx<'_>, group: &Cgroup, memory: &CgroupMemory) -> Option<(Role, String)> {
     let stall = group.pressure.memory.and_then(|stall| stall.some_ratio).unwrap_or(0.0);
     if let Some(kills) = memory.oom_kills_gained.filter(|&kills| kills > 0) {
-        pen.text(Role::Critical, &format!("OOM +{kills}"));
-    } else if stall >= 0.01 {
-        let role = if stall >= 0.05 { Role::Warn } else { Role::Text };
-        pen.text(role, "PSI ").text(role, units::percent(stall).as_str());
-    } else if cx.history.forecast(group).value().is_some() {
-        pen.text(Role::Dim, &text::FULL_IN).skip(1);
-        cells::full_in(cx, group, memory, pen);
+        return Some((Role::Critical, format!("OOM +{kills}")));
     }
+    if stall >= 0.01 {
+        return Some((if stall >= 0.05 { Role::Warn } else { Role::Text }, format!("PSI {}", units::percent(stall))));
+    }
+    let (role, forecast) = cells::forecast(cx, group, memory)?;
+    Some((role, format!("{} {}", text::FULL_IN, forecast.as_str())))
 }

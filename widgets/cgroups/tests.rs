@@ -1,6 +1,6 @@
 use super::{Cgroups, compact};
 use crate::testing::{drawn, list, picture, style_of, survives, with_cx};
-use crate::{Action, Charset, Cx, Role, Theme, demo};
+use crate::{Action, Charset, Cx, Panel as _, Role, Theme, demo};
 
 #[test]
 fn every_machine_size_and_action() {
@@ -16,6 +16,7 @@ fn pictures() {
     let mut panel = Cgroups::default();
     insta::assert_snapshot!("cpu", picture(&mut panel, &demo::server(), (120, 22), &[Action::Mode]));
     insta::assert_snapshot!("io", picture(&mut panel, &demo::server(), (120, 22), &[Action::Mode]));
+    insta::assert_snapshot!("tree", picture(&mut Cgroups::default(), &demo::server(), (80, 15), &[Action::Tree]));
     let open = [Action::Down, Action::Down, Action::Down, Action::Open];
     insta::assert_snapshot!("open", picture(&mut Cgroups::default(), &demo::server(), (120, 50), &open));
     insta::assert_snapshot!("compact", list(compact, &demo::server(), 60, 5));
@@ -29,7 +30,7 @@ fn first_words(text: &str) -> Vec<&str> {
 fn folding_hides_what_is_below_and_a_filter_finds_it() {
     let mut panel = Cgroups::default();
     let frame = demo::server();
-    let folded = picture(&mut panel, &frame, (80, 15), &[Action::Down, Action::Down, Action::Fold]);
+    let folded = picture(&mut panel, &frame, (80, 15), &[Action::Tree, Action::Down, Action::Down, Action::Fold]);
     assert!(!folded.contains("broker-0") && folded.contains("kubepods.slice +3"), "{folded}");
     with_cx(&frame, Charset::Unicode, |cx| {
         let found = crate::testing::text(&drawn(&mut panel, &Cx { filter: "BROKER-2", ..*cx }, 80, 15));
@@ -42,7 +43,7 @@ fn folding_hides_what_is_below_and_a_filter_finds_it() {
 
 #[test]
 fn siblings_are_sorted_below_their_parent() {
-    let text = picture(&mut Cgroups::default(), &demo::server(), (80, 15), &[]);
+    let text = picture(&mut Cgroups::default(), &demo::server(), (80, 15), &[Action::Tree]);
     let words = first_words(&text);
     let at = |word: &str| words.iter().position(|other| other.starts_with(word)).unwrap();
     assert!(at("kubepods") < at("broker-0") && at("broker-0") < at("broker-1") && at("broker-2") < at("system.slice"));
@@ -70,4 +71,27 @@ fn a_path_of_many_parts_costs_no_stack() {
         frame.cgroups.push(topotop_model::frame::Cgroup { path: path.as_str().into(), ..group.clone() });
     }
     picture(&mut Cgroups::default(), &frame, (80, 22), &[Action::End]);
+}
+
+#[test]
+fn groups_nearest_to_their_limits_come_first_and_the_tree_is_one_key_away() {
+    let mut panel = Cgroups::default();
+    let list = picture(&mut panel, &demo::server(), (80, 15), &[]);
+    let names: Vec<&str> = list.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
+    let wanted = ["broker-0/rabbitmq", "broker-1/rabbitmq", "broker-2/rabbitmq", "postgresql.service"];
+    assert_eq!(names, wanted, "{list}");
+    let tree = picture(&mut panel, &demo::server(), (80, 15), &[Action::Tree]);
+    assert!(tree.contains("▾ kubepods.slice") && panel.modes() == [Action::Tree], "{tree}");
+    assert_eq!(picture(&mut panel, &demo::server(), (80, 15), &[Action::Tree]), list);
+}
+
+#[test]
+fn the_time_to_the_limit_is_never_cut() {
+    let frame = demo::server();
+    for width in 40..=200 {
+        let table = picture(&mut Cgroups::default(), &frame, (width, 22), &[]);
+        assert!(table.contains(" 14m ") || table.contains(" 14m\n"), "{width}: {table}");
+        let short = list(compact, &frame, width, 5);
+        assert!(short.contains("full in 14m") && short.contains("PSI 6%"), "{width}: {short}");
+    }
 }

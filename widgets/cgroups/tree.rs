@@ -1,4 +1,5 @@
-//! The order of groups on the screen: children below their parent, siblings as the table is sorted.
+//! Which groups are on the screen: those that load falls on as a list, or all of them as a tree, siblings as the table is
+//! sorted.
 
 use super::Id;
 use crate::Cx;
@@ -19,6 +20,24 @@ pub(crate) struct Row {
     pub(crate) children: u32,
     /// True if they are not shown.
     pub(crate) folded: bool,
+    /// True in a list, where no parent stands above it.
+    pub(crate) listed: bool,
+}
+
+/// Groups that pass and have no groups below them, or a limit of their own.
+pub(super) fn list(cx: &Cx<'_>, idle: bool) -> Vec<Row> {
+    let groups = &cx.frame.cgroups;
+    let mut inner = vec![false; groups.len()];
+    for parent in parents(groups).into_iter().flatten() {
+        inner.get_mut(parent).into_iter().for_each(|inner| *inner = true);
+    }
+    let limited = |group: &Cgroup| {
+        let memory = group.memory.as_ref().is_some_and(|memory| memory.limit_bytes.value().is_some());
+        *group.path != *"/" && (memory || group.cpu.quota_cores.value().is_some())
+    };
+    let rows = groups.iter().enumerate().zip(inner).filter(|((_, group), inner)| !inner || limited(group));
+    let rows = rows.filter(|((_, group), _)| passes(cx, group) && !(idle && is_idle(group)));
+    rows.map(|((index, _), _)| Row { index, depth: 0, children: 0, folded: false, listed: true }).collect()
 }
 
 /// Lines of the groups that pass, each below its nearest known ancestor. Works without recursion: paths are hostile.
@@ -29,7 +48,7 @@ pub(super) fn rows(cx: &Cx<'_>, table: &Table<Row, Id>, folded: &HashSet<Id>, id
     let mut children: Vec<Vec<Row>> = vec![Vec::new(); groups.len()];
     let mut tops = Vec::new();
     for (index, _) in keep.iter().enumerate().filter(|(_, keep)| **keep) {
-        let row = Row { index, depth: 0, children: 0, folded: false };
+        let row = Row { index, depth: 0, children: 0, folded: false, listed: false };
         match parents.get(index).copied().flatten().and_then(|parent| children.get_mut(parent)) {
             Some(list) => list.push(row),
             None => tops.push(row),

@@ -22,7 +22,7 @@ fn looks() {
             if name != "server" && width != 120 && !(name == "wide" && width == 80) {
                 continue;
             }
-            for mode in [Mode::Heat, Mode::Split, Mode::Time] {
+            for mode in [Mode::Heat, Mode::Split, Mode::Time, Mode::Map] {
                 let picture = with(frame, None, |cx| text(&drawn(&mut cores(mode, Grouping::L3), cx, width, height)));
                 insta::assert_snapshot!(format!("cores_{name}_{width}x{height}_{mode:?}"), picture);
             }
@@ -134,5 +134,41 @@ fn a_history_of_other_cpus_is_not_shown_as_this_one() {
     frame.topology = std::sync::Arc::default();
     with(&frame, None, |cx| {
         assert!(text(&drawn(&mut Cores::new(), cx, 60, 12)).contains("no CPU data"));
+    });
+}
+
+#[test]
+fn devices_hang_at_their_node_and_a_process_on_several_nodes_is_a_triangle() {
+    let mut frame = demo::server();
+    let process = frame.processes.iter_mut().find(|process| process.pid == 4121).unwrap();
+    process.cpu_by_node = vec![(0, 0.5), (1, 3.5)];
+    let memory = process.memory.as_mut().unwrap();
+    memory.by_node = vec![(0, 9 << 30), (3, 1 << 30)];
+    let disk = frame.disks.iter_mut().find(|disk| disk.node == topotop_model::Known::Value(0)).unwrap();
+    let who = topotop_model::frame::WriterId::Process(4121);
+    let (bytes_share, ops_share, bytes_per_second) = (Some(0.9), None, 4e8);
+    disk.writers = vec![topotop_model::frame::Writer { who, bytes_share, ops_share, bytes_per_second }];
+    (disk.name, disk.node) = ("nvme9n1".into(), 2.into());
+    let selected = Subject::Process(4121, 0);
+    for (width, charset) in [(80, Charset::Unicode), (120, Charset::Unicode), (80, Charset::Ascii)] {
+        let picture = with_cx(&frame, charset, |cx| {
+            text(&drawn(&mut cores(Mode::Map, Grouping::L3), &Cx { selected: Some(&selected), ..*cx }, width, 22))
+        });
+        let line = |word: &str| picture.lines().position(|line| line.contains(word)).expect(&picture);
+        let (zero, one, two, three) = (line("node 0"), line("node 1"), line("node 2"), line("node 3"));
+        let within = |device: &str| line(&format!(" {device} "));
+        assert!((two..three).contains(&within("nvme9n1")), "{picture}");
+        assert!(zero < one && one < two, "{picture}");
+        assert_eq!((line(" memory 90%"), line(" CPU 88%")), (zero, one), "{picture}");
+        assert!(picture.contains("memory 90% on node 0, nvme9n1 on node 2"), "{picture}");
+    }
+    // What is selected on the map is selected everywhere.
+    with_cx(&frame, Charset::Unicode, |cx| {
+        let mut panel = cores(Mode::Map, Grouping::L3);
+        drawn(&mut panel, cx, 120, 40);
+        assert_eq!(panel.act(Action::Home, cx), Outcome::Selected(Subject::Node(0)));
+        let node = Subject::Node(0);
+        let below = panel.act(Action::Down, &Cx { selected: Some(&node), ..*cx });
+        assert!(matches!(below, Outcome::Selected(Subject::Nic(_) | Subject::Disk(_))), "{below:?}");
     });
 }

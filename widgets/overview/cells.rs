@@ -7,7 +7,7 @@ use crate::parts::{Pen, heat, severity};
 
 /// How the cores of a section become cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Packing {
+pub(crate) struct Packing {
     /// CPUs in a cell.
     pub(super) cpus: usize,
     /// True if groups are set apart by a blank.
@@ -16,7 +16,7 @@ pub(super) struct Packing {
 
 impl Packing {
     /// The finest packing whose widest section fits.
-    pub(super) fn fitting(machine: &Machine, width: u16) -> Self {
+    pub(crate) fn fitting(machine: &Machine, width: u16) -> Self {
         let mut cpus = 1;
         loop {
             for gaps in [true, false] {
@@ -31,7 +31,7 @@ impl Packing {
     }
 
     /// The columns of a section.
-    pub(super) fn width(self, machine: &Machine, section: &Section) -> u16 {
+    pub(crate) fn width(self, machine: &Machine, section: &Section) -> u16 {
         let groups = machine.groups_of(section);
         let cells: usize = groups.iter().map(|group| self.cells(machine, group)).sum();
         let gaps = if self.gaps { groups.len().saturating_sub(1) } else { 0 };
@@ -56,7 +56,7 @@ impl Packing {
 }
 
 /// Draws a section's cells; a cell of several CPUs shows the hottest.
-pub(super) fn draw(pen: &mut Pen<'_>, machine: &Machine, section: &Section, packing: Packing) {
+pub(crate) fn draw(pen: &mut Pen<'_>, machine: &Machine, section: &Section, packing: Packing) {
     let start = pen.x();
     let cx = pen.cx();
     packing.each(machine, section, |column, cpus| {

@@ -1,5 +1,6 @@
 //! Which CPUs have to do with what is selected, on whatever screen that was.
 
+use super::names;
 use crate::{Cx, Subject};
 use topotop_model::IdSet;
 use topotop_model::frame::Process;
@@ -19,8 +20,24 @@ pub fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
             .nic(name)
             .is_some_and(|nic| nic.queues.iter().any(|queue| queue.cpus.as_ref().is_some_and(|set| any(set)))),
         Some(Subject::Process(pid, _)) => cx.frame.process(*pid).is_some_and(|process| process_on(cx, process, &any)),
-        Some(Subject::Cgroup(_) | Subject::Disk(_) | Subject::Host) | None => false,
+        Some(Subject::Cgroup(path)) => {
+            let inside = |process: &&Process| names::is_below(&process.cgroup, path);
+            cx.frame.processes.iter().filter(inside).any(|process| process_on(cx, process, &any))
+        }
+        Some(Subject::Disk(name)) => cx
+            .frame
+            .irqs
+            .iter()
+            .filter(|irq| serves(&irq.name, name))
+            .any(|irq| irq.effective_affinity.as_ref().or(irq.affinity.as_ref()).is_some_and(|set| any(set))),
+        Some(Subject::Host) | None => false,
     }
+}
+
+/// True for an interrupt of an NVMe controller's queue, `nvme0q3`, and a disk of it, `nvme0n1`.
+fn serves(irq: &str, disk: &str) -> bool {
+    let controller = disk.rsplit_once('n').map(|(controller, _)| controller).filter(|name| name.starts_with("nvme"));
+    controller.and_then(|name| irq.strip_prefix(name)).is_some_and(|rest| rest.starts_with('q'))
 }
 
 /// A process is on the CPUs that its threads are bound to, or on all that it may use if that is not all there are.

@@ -82,11 +82,11 @@ pub(super) fn l3(cx: &Cx<'_>, queue: &Queue, pen: &mut Pen<'_>) {
     };
 }
 
-/// Its part of what the interface's queues do in its direction: equal bars are a balanced interface.
+/// Its part of what the interface's queues do in its direction, as a bar of the whole: equal bars are a balanced one.
 pub(super) fn share(nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
     let same = |other: &&Queue| other.direction == queue.direction;
-    let all = || nic.queues.iter().filter(same).filter_map(rows::work);
-    let (total, most) = (all().sum::<f64>(), all().fold(0.0, f64::max));
+    let all = nic.queues.iter().filter(same).filter_map(rows::work);
+    let total = all.sum::<f64>();
     let Some(work) = rows::work(queue) else {
         pen.text(Role::Absent, "?");
         return;
@@ -95,9 +95,7 @@ pub(super) fn share(nic: &Nic, queue: &Queue, pen: &mut Pen<'_>) {
     let width = pen.left().saturating_sub(5);
     let fair = 1.0 / nic.queues.iter().filter(same).count().max(1) as f64;
     let role = if share > 4.0 * fair || (fair > 0.99 && share > 0.0) { Role::Warn } else { Role::Info };
-    // The busiest queue's bar is full: with 64 queues, shares alone would be slivers.
-    let long = if most > 0.0 { work / most } else { 0.0 };
-    pen.bar_as(role, width, Some(long)).skip(1).number(Role::Text, 4, &units::percent(share));
+    pen.bar_as(role, width, Some(share)).skip(1).number(Role::Text, 4, &units::percent(share));
 }
 
 /// Softirq share of the CPU behind it, in heat.

@@ -22,6 +22,13 @@ pub struct ColumnInfo {
     pub sorted: Option<bool>,
 }
 
+impl ColumnInfo {
+    /// What it shows, in a few words.
+    pub fn help(&self) -> Option<Text> {
+        Text::find(&self.title.key().replacen("screen.", "legend.", 1))
+    }
+}
+
 /// What pickers and searches need of a table.
 pub trait Listed {
     /// Its columns: those shown in their order, then the others.

@@ -84,7 +84,8 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         };
         buf.set_style(strip.intersection(buf.area), cx.theme.style(role));
         let mut pen = Pen::new(cx, Rect { width: 1, ..strip }, 0, buf);
-        match flag.filter(|_| !selected) {
+        // The row's ground says that it is selected: its mark stays.
+        match flag {
             Some(severity) => pen.severity(severity),
             None => pen.text(role, glyph),
         };
