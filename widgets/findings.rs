@@ -269,7 +269,7 @@ impl Panel for Findings {
     fn copied(&mut self, cx: &Cx<'_>) -> Option<String> {
         match self.shown(cx).filter(|_| !self.is_on_rules(cx)) {
             Some(finding) => Some(text_of(cx, finding)),
-            None => (self.doc.len() > 0).then(|| self.doc.text()),
+            None => (!self.doc.is_empty()).then(|| self.doc.text()),
         }
     }
 

@@ -15,13 +15,11 @@ impl App {
             let cx = self.cx();
             cx.judgement.findings.first().map(|finding| text_of(&cx, finding))
         };
-        match chosen.or_else(worst) {
-            Some(text) => vec![Effect::Copy(text)],
-            None => {
-                self.say(chrome::NOTHING_TO_COPY);
-                Vec::new()
-            }
-        }
+        let Some(text) = chosen.or_else(worst) else {
+            self.say(chrome::NOTHING_TO_COPY);
+            return Vec::new();
+        };
+        vec![Effect::Copy(text)]
     }
 
     /// Asks for the format.

@@ -65,7 +65,7 @@ fn broker(load: &Load) -> Machine {
         .with(|machine| {
             machine.pressure.clear();
             machine.vmstat.remove("workingset_refault_file");
-            machine.mounts = MOUNTS.to_owned();
+            MOUNTS.clone_into(&mut machine.mounts);
         });
     [
         ("memory.usage_in_bytes", format!("{LIMIT}\n")),
