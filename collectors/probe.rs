@@ -7,6 +7,7 @@ mod identity;
 mod interrupt;
 pub mod ioprio;
 mod line;
+mod member;
 pub mod memory;
 mod nic;
 mod nice;
@@ -63,6 +64,7 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
         Target::Interrupt { irq, actions } => one(interrupt::value(root, *irq, actions)),
         Target::Service { name } => one(service::value(root, name)),
         Target::Pages { pid, starttime } => one(pages::value(root, *pid, *starttime)),
+        Target::Member { pid, starttime, controller, .. } => one(member::value(root, *pid, *starttime, controller)),
         Target::Nice { pid, starttime } => nice::values(root, *pid, *starttime),
         Target::Stopped { pid, starttime } | Target::Signal { pid, starttime } => {
             one(nice::state(root, *pid, *starttime))
@@ -100,6 +102,11 @@ pub fn value(root: &Root, target: &Target, key: &str) -> Result<Option<String>, 
 /// Whether something is what it was when the plan was made; what it is now otherwise.
 pub fn same(root: &Root, identity: &Identity) -> Result<(), String> {
     identity::same(root, identity)
+}
+
+/// True where it is a process that has exited.
+pub fn has_exited(root: &Root, identity: &Identity) -> bool {
+    identity::has_exited(root, identity)
 }
 
 /// An identity with what frames do not carry: an interface's hardware address, a control group's inode.

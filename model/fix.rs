@@ -19,6 +19,7 @@ pub mod verification;
 
 mod cache_drop_v1;
 mod cache_reclaim_openeuler;
+mod cgroup_move;
 mod cpu_governor;
 mod cpu_quota;
 mod data_disk;
@@ -215,6 +216,7 @@ pub const ALL: &[&Fix] = &[
     &row::PIN,
     &row::NICE,
     &row::IO_CLASS,
+    &cgroup_move::FIX,
     &row::STOP,
     &row::SIGNAL,
 ];

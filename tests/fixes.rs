@@ -1,5 +1,6 @@
 //! Fixes through the real program in a terminal: keys pressed, the screen read, the machine looked at.
 
+mod better;
 mod everywhere;
 mod gone;
 mod headless;
@@ -7,6 +8,7 @@ mod killed;
 mod login;
 mod made;
 mod rights;
+mod rows;
 mod worse;
 
 use crate::common::pty::{Session, TOPOTOP};

@@ -52,6 +52,25 @@ fn process(root: &Root, pid: u32, starttime: u64) -> Result<(), String> {
     Ok(())
 }
 
+/// True where nobody has its number, another process has it, or it is a zombie.
+pub(super) fn has_exited(root: &Root, identity: &Identity) -> bool {
+    let Identity::Process { pid, starttime, .. } = identity else { return false };
+    let mut bytes = Vec::new();
+    match root.read(format!("proc/{pid}/stat"), &mut bytes) {
+        // Mounted with hidepid, /proc leaves out what is there.
+        Err(Reason::NotFound | Reason::Vanished) => !root.is_live() || !is_there(*pid),
+        Err(_) => false,
+        Ok(_) => {
+            stat::parse(&bytes).is_some_and(|stat| stat.starttime != *starttime || matches!(stat.state, b'Z' | b'X'))
+        }
+    }
+}
+
+fn is_there(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
 fn nic(root: &Root, name: &str, ifindex: u32, address: &str) -> Result<(), String> {
     if !is_one_name(name) {
         return Err(format!("{name} is not an interface name"));

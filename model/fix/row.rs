@@ -67,12 +67,12 @@ pub(super) const IO_CLASS: Fix = Fix {
 };
 
 pub(super) const STOP: Fix =
-    Fix { id: "F-STOP", name: text::STOP, answers: &[(ID, 3)], executable: true, parameters: &[], plan: stop };
+    Fix { id: "F-STOP", name: text::STOP, answers: &[(ID, 4)], executable: true, parameters: &[], plan: stop };
 
 pub(super) const SIGNAL: Fix = Fix {
     id: "F-SIGNAL",
     name: text::SIGNAL,
-    answers: &[(ID, 4)],
+    answers: &[(ID, 5)],
     executable: true,
     parameters: &[Parameter { name: "signal", unit: "", about: text::ABOUT_SIGNAL }],
     plan: signal,
@@ -82,14 +82,14 @@ pub(super) const SIGNAL: Fix = Fix {
 pub const SIGNALS: [&str; 8] = ["TERM", "KILL", "INT", "HUP", "QUIT", "USR1", "USR2", "CONT"];
 
 /// Who is changed.
-struct Who<'a> {
-    process: &'a Process,
+pub(super) struct Who<'a> {
+    pub(super) process: &'a Process,
     thread: Option<&'a Thread>,
-    name: String,
+    pub(super) name: String,
 }
 
 impl<'a> Who<'a> {
-    fn of(case: &Case<'a>) -> Result<Self, Refusal> {
+    pub(super) fn of(case: &Case<'a>) -> Result<Self, Refusal> {
         let process = subject(case).ok_or_else(|| Refusal::because(text::GONE.to_string()))?;
         if process.kernel {
             return Err(Refusal::because(text::KERNEL.to_string()));
@@ -125,11 +125,11 @@ impl<'a> Who<'a> {
         }
     }
 
-    fn measured(case: &Case<'_>, process: &Process) -> [Watch; 2] {
+    pub(super) fn measured(case: &Case<'_>, process: &Process) -> [Watch; 2] {
         ["process.cores", "process.wait"].map(|metric| watch(case.frame, process, metric))
     }
 
-    fn plan(&self, case: &Case<'_>, fix: &'static str, title: String, step: Step) -> Plan {
+    pub(super) fn plan(&self, case: &Case<'_>, fix: &'static str, title: String, step: Step) -> Plan {
         let mut plan = case.plan(fix, title);
         plan.identity = vec![identity(self.process)];
         plan.steps = vec![step];

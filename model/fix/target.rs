@@ -86,6 +86,17 @@ pub enum Target {
         /// Ticks since boot when it started.
         starttime: u64,
     },
+    /// The control group of a process in one hierarchy, as a path below its mount.
+    Member {
+        /// The process.
+        pid: u32,
+        /// Ticks since boot when it started.
+        starttime: u64,
+        /// A controller of the hierarchy; empty for version 2.
+        controller: String,
+        /// Where it is mounted.
+        mount: String,
+    },
     /// Nodes that a process's pages are on. Written as the list of nodes to move them to; read as bytes by node:
     /// `0:1048576 3:4096`.
     Pages {
@@ -147,6 +158,11 @@ impl Target {
     /// True where its items are threads, which may end at any time.
     pub fn is_of_threads(&self) -> bool {
         matches!(self, Self::Affinity { .. } | Self::IoPriority { .. } | Self::Nice { .. } | Self::Thread { .. })
+    }
+
+    /// True where it ends with its process, and nothing is left to restore.
+    pub fn ends_with_process(&self) -> bool {
+        self.is_of_threads() || matches!(self, Self::Stopped { .. } | Self::Member { .. } | Self::Pages { .. })
     }
 
     /// True where a value that was read equals the wanted one in the notation of its interface: kernels format sets and
@@ -246,6 +262,8 @@ impl fmt::Display for Target {
             Self::Thread { tid, of } => write!(f, "{of}, thread {tid}"),
             Self::Stopped { pid, .. } => write!(f, "state of {pid}"),
             Self::Signal { pid, .. } => write!(f, "signal to {pid}"),
+            Self::Member { pid, controller, .. } if controller.is_empty() => write!(f, "cgroup of {pid}"),
+            Self::Member { pid, controller, .. } => write!(f, "{controller} cgroup of {pid}"),
             Self::Pages { pid, .. } => write!(f, "pages of {pid}"),
             Self::UnitProperty { unit, property } => write!(f, "{property} of {unit}"),
             Self::UnitDropIn { unit, property } => write!(f, "/{}", drop_in(unit, property)),

@@ -133,7 +133,9 @@ impl Application {
         match (&self.undo, self.ended) {
             (Some(PutBack { whole: None, .. }), _) | (None, None) => State::Interrupted,
             (Some(PutBack { whole: Some(false), .. }), _) | (None, Some(Applied::Partial)) => State::Partial,
-            (Some(undo), _) if matches!(undo.why, Because::Asked | Because::ToCompare) => State::Undone,
+            (Some(undo), _) if matches!(undo.why, Because::Asked | Because::ToCompare | Because::Exited) => {
+                State::Undone
+            }
             (Some(_), _) => State::Reverted,
             (None, Some(Applied::Applied)) => State::Applied,
             (None, Some(Applied::Failed)) => State::Failed,

@@ -17,6 +17,8 @@ pub enum Because {
     NotConfirmed,
     /// To compare the time without it with the time with it; somebody said so.
     ToCompare,
+    /// Its process has exited: nothing was left to restore.
+    Exited,
     /// What another version of the journal says; hostile.
     Other(String),
 }
@@ -30,6 +32,7 @@ impl Because {
             Self::Pressure => "pressure",
             Self::NotConfirmed => "not confirmed",
             Self::ToCompare => "to compare",
+            Self::Exited => "exited",
             Self::Other(word) => word,
         }
     }
@@ -44,6 +47,7 @@ impl Because {
             Self::Pressure => text::PRESSURE.as_str(),
             Self::NotConfirmed => text::NOT_CONFIRMED.as_str(),
             Self::ToCompare => text::TO_COMPARE.as_str(),
+            Self::Exited => text::EXITED.as_str(),
             Self::Other(word) => word,
         }
     }
@@ -51,7 +55,7 @@ impl Because {
 
 impl From<String> for Because {
     fn from(word: String) -> Self {
-        let known = [Self::Asked, Self::Worse, Self::Pressure, Self::NotConfirmed, Self::ToCompare];
+        let known = [Self::Asked, Self::Worse, Self::Pressure, Self::NotConfirmed, Self::ToCompare, Self::Exited];
         known.into_iter().find(|because| because.word() == word).unwrap_or(Self::Other(word))
     }
 }
@@ -69,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_word_is_read_back(word in "asked|worse|pressure|not confirmed|to compare|.{0,20}") {
+        fn every_word_is_read_back(word in "asked|worse|pressure|not confirmed|to compare|exited|.{0,20}") {
             let because = Because::from(word.clone());
             let text = serde_json::to_string(&because).expect("JSON");
             prop_assert_eq!(serde_json::from_str::<String>(&text).expect("a text"), word);

@@ -101,8 +101,11 @@ pub struct Source {
 /// A fix and its parameters.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Which {
-    /// RULE/SUBJECT/FIX, from `fix list`.
+    /// RULE/SUBJECT/FIX, from `fix list`; with --pid an action on a process: F-PIN.
     pub id: String,
+    /// Process for an action: `fix apply F-PIN --pid 4121 --set cpus=0-3`.
+    #[arg(long, value_name = "PID", conflicts_with = "from")]
+    pub pid: Option<u32>,
     /// The source of findings.
     #[command(flatten)]
     pub source: Source,

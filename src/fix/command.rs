@@ -21,6 +21,7 @@ use topotop_model::fix::{self, Case, Surroundings};
 use topotop_model::locale::Text;
 use topotop_model::locale::cli::fix as text;
 use topotop_model::recording::RecordedFinding;
+use topotop_model::rules::Subject;
 
 /// Done.
 const DONE: u8 = 0;
@@ -132,10 +133,23 @@ fn confined<T: Send>(decode: impl FnOnce() -> Result<T, String> + Send) -> Resul
 /// The plan of a fix id with what it is planned from, or why there is none.
 fn planned(context: &Context, observation: &Observation, which: &Which) -> Result<Result<Wanted, String>, String> {
     let unknown = || text::NotAnId { id: &which.id }.to_string();
-    let (rule, subject, _) = fix::parse_id(&which.id).ok_or_else(unknown)?;
+    let id = match which.pid {
+        Some(pid) => match of_process(observation, pid, &which.id) {
+            Some(id) => id,
+            None => return Ok(Err(text::NoProcess { pid: &pid }.to_string())),
+        },
+        None => which.id.clone(),
+    };
+    let (rule, subject, fix) = fix::parse_id(&id).ok_or_else(unknown)?;
+    let of_row = rule == fix::row::ID.as_str();
+    if of_row && !fix::of_rule(rule).any(|known| known.id == fix.id) {
+        return Err(unknown());
+    }
+    let chosen = fix::row::chosen(subject.clone());
     let set: BTreeMap<String, String> = which.set.iter().cloned().collect();
     observation.with(|seen| {
-        let Some((finding, fix)) = fix::finding(&which.id, &seen.findings) else {
+        let found = if of_row { Some((&chosen, fix)) } else { fix::finding(&id, &seen.findings) };
+        let Some((finding, fix)) = found else {
             return Ok(Err(text::NotDetected { rule: &rule, subject: &subject, count: &seen.samples }.to_string()));
         };
         if let Some(unknown) = fix.unknown(&set) {
@@ -148,6 +162,12 @@ fn planned(context: &Context, observation: &Observation, which: &Which) -> Resul
         let planned = (fix.plan)(&case).map(|plan| Wanted { plan, set: set.clone(), findings });
         Ok(planned.map_err(|refusal| refusal.text(fix, rule, &subject)))
     })
+}
+
+/// The id of an action on a process.
+fn of_process(observation: &Observation, pid: u32, fix: &str) -> Option<String> {
+    let starttime = observation.with(|seen| Some(seen.frames.back()?.process(pid)?.starttime))?;
+    Some(fix::id(fix::row::ID.as_str(), &Subject::Process(pid, starttime), fix))
 }
 
 /// Writes to standard output; a closed pipe is not an error.

@@ -11,6 +11,7 @@ mod interrupt;
 mod ioprio;
 mod limit;
 mod line;
+mod member;
 mod nic;
 mod pages;
 mod process;
@@ -41,6 +42,11 @@ pub trait Machine {
 
     /// Whether something is what it was when the plan was made; what it is now otherwise.
     fn same(&self, identity: &Identity) -> Result<(), String>;
+
+    /// True for a process that has exited.
+    fn has_exited(&self, _identity: &Identity) -> bool {
+        false
+    }
 
     /// An identity with what frames do not carry.
     fn filled(&self, identity: &Identity) -> Identity;
@@ -137,6 +143,10 @@ impl Machine for Kernel {
         probe::same(&self.root, identity)
     }
 
+    fn has_exited(&self, identity: &Identity) -> bool {
+        probe::has_exited(&self.root, identity)
+    }
+
     fn filled(&self, identity: &Identity) -> Identity {
         probe::filled(&self.root, identity)
     }
@@ -178,6 +188,7 @@ impl Machine for Kernel {
             Target::Service { name } => service::write(&self.root, name, value),
             Target::Pages { pid, starttime } => pages::write(&self.root, *pid, *starttime, value, tell),
             Target::Nice { pid, .. } => process::write_nice(&self.root, *pid, key, value),
+            Target::Member { pid, mount, .. } => member::write(&self.root, target, *pid, mount, value),
             Target::Thread { of, .. } => self.write(of, key, value, tell),
             Target::Stopped { pid, starttime } => process::write_state(&self.root, *pid, *starttime, value),
             Target::Signal { pid, starttime } => process::write_signal(&self.root, *pid, *starttime, value),

@@ -11,39 +11,44 @@ use std::time::Duration;
 const QUOTA: &str = "20000";
 
 /// A control group of ours that wants more CPU than its quota allows.
-struct Held {
+pub(super) struct Held {
     group: PathBuf,
     quota: PathBuf,
-    before: String,
+    pub(super) before: String,
     burner: Child,
 }
 
 impl Held {
-    /// None where this user makes no control groups.
     fn new(name: &str) -> Option<Self> {
+        Self::running(name, "echo $$ > \"$0\"; while :; do :; done", Path::new(""))
+    }
+
+    /// A shell script in it, which gets the list of its processes and a file. None where this user makes no control groups.
+    pub(super) fn running(name: &str, script: &str, file: &Path) -> Option<Self> {
         let v1 = Path::new("/sys/fs/cgroup/cpu");
-        let (above, file, value) = if v1.join("cpu.cfs_quota_us").exists() || v1.join("cpu.shares").exists() {
+        let (above, limit, value) = if v1.join("cpu.cfs_quota_us").exists() || v1.join("cpu.shares").exists() {
             (v1, "cpu.cfs_quota_us", QUOTA.to_owned())
         } else {
             (Path::new("/sys/fs/cgroup"), "cpu.max", format!("{QUOTA} 100000"))
         };
         let group = above.join(format!("topotop-{name}-{}", std::process::id()));
-        let quota = group.join(file);
+        let quota = group.join(limit);
         if std::fs::create_dir(&group).is_err() || std::fs::write(&quota, &value).is_err() {
             let _ = std::fs::remove_dir(&group);
             crate::common::not_tested("no control group with a quota can be made here");
             return None;
         }
         let burner = Command::new("sh")
-            .args(["-c", "echo $$ > \"$0\"; while :; do :; done"])
+            .args(["-c", script])
             .arg(group.join("cgroup.procs"))
+            .arg(file)
             .stdin(Stdio::null())
             .spawn()
             .expect("a shell");
         Some(Self { group, quota, before: value, burner })
     }
 
-    fn quota(&self) -> String {
+    pub(super) fn quota(&self) -> String {
         std::fs::read_to_string(&self.quota).expect("a quota").trim().to_owned()
     }
 }
@@ -103,7 +108,7 @@ impl Drop for Application {
 }
 
 /// Times that are tried on a machine where other load comes and goes: then nothing is decided, which is right.
-const TRIES: usize = 3;
+pub(super) const TRIES: usize = 3;
 
 /// Applies a fix that the application does not like, again where other load came meanwhile.
 fn applied(name: &str, more: &[&str]) -> Option<(Held, PathBuf, tempfile::TempDir, std::process::Output)> {
@@ -151,12 +156,12 @@ fn applied_once(name: &str, more: &[&str]) -> Option<(Held, PathBuf, tempfile::T
     Some((held, state, dir, output))
 }
 
-fn subject(held: &Held) -> topotop_model::rules::Subject {
+pub(super) fn subject(held: &Held) -> topotop_model::rules::Subject {
     let name = held.group.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     topotop_model::rules::Subject::Cgroup(format!("/{name}").into())
 }
 
-fn document(output: &std::process::Output) -> Value {
+pub(super) fn document(output: &std::process::Output) -> Value {
     let said = || String::from_utf8_lossy(&output.stderr).into_owned();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", said()))
 }

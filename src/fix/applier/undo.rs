@@ -14,6 +14,8 @@ pub struct Returned {
     pub outcomes: Vec<Outcome>,
     /// True where all restorable values were restored.
     pub whole: bool,
+    /// True where its process has exited, and nothing was left to restore.
+    pub exited: bool,
     /// An error of the journal.
     pub trouble: Option<String>,
 }
@@ -22,7 +24,13 @@ impl Applier<'_> {
     /// Restores the old values. Refused where that would not undo what was done: values that somebody else has changed
     /// since are overwritten only where it is forced; another boot, or another one of that name, never.
     pub fn undo(&mut self, application: &Application, why: &Because, forced: bool) -> Result<Returned, Refused> {
-        self.may_undo(application, why).map_err(Refused)?;
+        self.may_undo(application).map_err(Refused)?;
+        if self.has_exited(application) {
+            return self.close(application).map_err(Refused);
+        }
+        for identity in &application.intent.identity {
+            self.machine.same(&found_again(identity, why)).map_err(Refused)?;
+        }
         if !forced {
             self.is_as_left(application).map_err(Refused)?;
         }
@@ -39,10 +47,29 @@ impl Applier<'_> {
         let outcomes = self.put_back(&mut run, forced);
         let whole = outcomes.iter().all(|outcome| outcome.error.is_none());
         let ended = self.ledger.append(application.number, &Entry::Undone { whole }, true);
-        Ok(Returned { outcomes, whole, trouble: run.trouble.or_else(|| ended.err()) })
+        Ok(Returned { outcomes, whole, exited: false, trouble: run.trouble.or_else(|| ended.err()) })
     }
 
-    fn may_undo(&self, application: &Application, why: &Because) -> Result<(), String> {
+    /// True where all that was changed ended with its processes.
+    fn has_exited(&self, application: &Application) -> bool {
+        let intent = &application.intent;
+        let mut processes = intent.identity.iter().filter(|one| matches!(one, Identity::Process { .. })).peekable();
+        processes.peek().is_some()
+            && intent.steps.iter().chain(&intent.kept).all(|written| written.target.ends_with_process())
+            && processes.all(|process| self.machine.has_exited(process))
+    }
+
+    /// Notes that nothing is left to restore.
+    fn close(&mut self, application: &Application) -> Result<Returned, String> {
+        let entry = Entry::Undo { why: Because::Exited, forced: false };
+        self.ledger
+            .append(application.number, &entry, true)
+            .map_err(|error| text::NothingUndone { error: &error }.to_string())?;
+        let ended = self.ledger.append(application.number, &Entry::Undone { whole: true }, true);
+        Ok(Returned { outcomes: Vec::new(), whole: true, exited: true, trouble: ended.err() })
+    }
+
+    fn may_undo(&self, application: &Application) -> Result<(), String> {
         let number = application.number;
         match application.state() {
             State::Undone | State::Reverted => return Err(text::AlreadyUndone { number: &number }.to_string()),
@@ -54,9 +81,6 @@ impl Applier<'_> {
         }
         if !application.can_be_undone() {
             return Err(text::NotUndoable { number: &number }.to_string());
-        }
-        for identity in &application.intent.identity {
-            self.machine.same(&found_again(identity, why))?;
         }
         Ok(())
     }

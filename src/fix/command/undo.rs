@@ -72,9 +72,16 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
         crate::stderr::warn(&text::JournalIncomplete { error: &trouble }.to_string());
     }
     if json {
+        if returned.exited {
+            note(&format!("{} {}", application.number, text::NOTHING_LEFT));
+        }
         result_document(application, &returned)?;
     } else {
-        let result = if returned.whole { text::UNDONE } else { text::PARTLY_UNDONE };
+        let result = match () {
+            () if returned.exited => text::NOTHING_LEFT,
+            () if returned.whole => text::UNDONE,
+            () => text::PARTLY_UNDONE,
+        };
         print(&format!("{} {result}\n", application.number))?;
     }
     Ok(if returned.whole && returned.trouble.is_none() { DONE } else { REFUSED })

@@ -136,3 +136,23 @@ fn quotas_and_throttles_are_put_back() {
     let path = group.path("blkio.throttle.write_iops_device");
     there_and_back(&Target::Line { path, key: number.trim().to_owned() }, "50");
 }
+
+#[test]
+fn a_process_is_moved_and_goes_back() {
+    let (Some(mut from), Some(to)) = (Group::new("cpu", "from"), Group::new("cpu", "to")) else { return };
+    from.run("echo ready.; sleep 60");
+    let pid = from.members[0].id();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("read");
+    let starttime = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19)).expect("a field");
+    let starttime = starttime.parse().expect("a number");
+    let mount = "/sys/fs/cgroup/cpu".to_owned();
+    let name = |group: &Group| format!("/{}", group.dir.file_name().expect("a name").to_string_lossy());
+    let target = Target::Member { pid, starttime, controller: "cpu".to_owned(), mount: mount.clone() };
+    assert_eq!(value(&kernel(), &target), name(&from));
+    there_and_back(&target, &name(&to));
+    assert!(write(&mut kernel(), &target, "/../etc").is_err() && write(&mut kernel(), &target, "/none-of-it").is_err());
+    let another = Target::Member { pid, starttime: 1, controller: "cpu".to_owned(), mount };
+    assert!(write(&mut kernel(), &another, &name(&to)).is_err(), "another one of its number");
+    // Members end before their groups.
+    drop(from);
+}

@@ -14,7 +14,7 @@ pub(super) fn missing(plan: &Plan, held: &[String]) -> Option<String> {
         let named: Vec<String> = lacks.iter().map(|need| format!("{} {}", need.capability, need.what)).collect();
         return Some(text::MissingCapability { capabilities: &named.join(", ") }.to_string());
     }
-    let why = |step: &Step| files(&step.target).into_iter().find_map(|path| refused(&path).map(|why| (path, why)));
+    let why = |step: &Step| files(step).into_iter().find_map(|path| refused(&path).map(|why| (path, why)));
     let whys: Vec<_> = plan.steps.iter().map(|step| (why(step), step.essential)).collect();
     let essential = whys.iter().find_map(|(why, essential)| why.as_ref().filter(|_| *essential));
     // Of optional steps one writable step is enough.
@@ -42,8 +42,11 @@ fn needed(plan: &Plan) -> String {
 }
 
 /// The files that a place is written by; none where it is written by calls or by somebody else.
-fn files(target: &Target) -> Vec<String> {
-    match target {
+fn files(step: &Step) -> Vec<String> {
+    match &step.target {
+        Target::Member { mount, .. } => {
+            vec![format!("{}{}/cgroup.procs", mount.trim_end_matches('/'), step.new.trim_end_matches('/'))]
+        }
         Target::File { path } | Target::Line { path, .. } | Target::Reclaim { path } | Target::ForceEmpty { path } => {
             vec![path.clone()]
         }

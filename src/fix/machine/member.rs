@@ -1,0 +1,26 @@
+//! Moves a process to a control group: its number goes to `cgroup.procs` of the group.
+
+use super::{Trouble, file};
+use rustix::io::Errno;
+use std::path::{Component, Path};
+use topotop_collectors::{Root, probe};
+use topotop_model::fix::Target;
+
+/// To the group of a path below the mount, with all its threads.
+pub(super) fn write(root: &Root, target: &Target, pid: u32, mount: &str, group: &str) -> Result<(), Trouble> {
+    let inside = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
+    if !group.starts_with('/') || !Path::new(group).components().all(inside) {
+        return Err(Trouble::because(format!("{group} is not a cgroup below {mount}")));
+    }
+    // The number may be another process's by now.
+    probe::value(root, target, "").map_err(|unread| Trouble::because(unread.to_string()))?;
+    let path = format!("{}{}/cgroup.procs", mount.trim_end_matches('/'), group.trim_end_matches('/'));
+    file::write(&path, &pid.to_string()).map_err(|trouble| match trouble.errno.map(Errno::from_raw_os_error) {
+        Some(Errno::NOENT) => Trouble { message: format!("{path}: no such cgroup"), ..trouble },
+        Some(Errno::NOSPC) => Trouble { message: format!("{group}: cpuset.cpus or cpuset.mems is empty"), ..trouble },
+        Some(Errno::BUSY) => {
+            Trouble { message: format!("{group}: has controllers enabled for its child cgroups"), ..trouble }
+        }
+        _ => trouble,
+    })
+}
