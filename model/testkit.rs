@@ -40,7 +40,21 @@ pub fn server_at(second: u64) -> Frame {
 
 /// 1,024 CPUs in 16 nodes and 4 packages; node 3 is busy, the rest is nearly idle.
 pub fn wide() -> Frame {
-    let mut frame = machine(&Shape::WIDE, 60);
+    wide_of(&Shape::WIDE)
+}
+
+/// The same with 256 CPUs in 8 nodes.
+pub fn large() -> Frame {
+    wide_of(&Shape { packages: 2, cores_per_l3: 4, ..Shape::WIDE })
+}
+
+/// The same with 1,152 CPUs in 12 nodes.
+pub fn widest() -> Frame {
+    wide_of(&Shape { nodes_per_package: 3, l3_per_node: 6, ..Shape::WIDE })
+}
+
+fn wide_of(shape: &Shape) -> Frame {
+    let mut frame = machine(shape, 60);
     frame.host = host("wide-1", "Linux 6.12.1");
     network::wide(&mut frame);
     cgroups::many(&mut frame, 400);

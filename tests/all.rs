@@ -22,6 +22,7 @@ mod kept;
 mod live;
 mod log;
 mod machines;
+mod matrix;
 mod metric;
 mod moving;
 mod negatives;

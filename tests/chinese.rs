@@ -10,7 +10,7 @@ use topotop_model::testkit as demo;
 use topotop_widgets::{Action, Charset};
 use unicode_width::UnicodeWidthStr as _;
 
-fn chinese() -> &'static Language {
+pub(crate) fn chinese() -> &'static Language {
     locale::LANGUAGES.iter().find(|language| language.code == "zh-CN").expect("a catalogue")
 }
 
@@ -34,7 +34,7 @@ fn screens(frame: Frame, charset: Charset, mut check: impl FnMut(&mut App, &str)
 }
 
 /// Places where a wide character reaches past the screen or something was written over its second half.
-fn broken(buffer: &Buffer) -> Vec<(u16, u16)> {
+pub(crate) fn broken(buffer: &Buffer) -> Vec<(u16, u16)> {
     let area = buffer.area;
     let places = (area.top()..area.bottom()).flat_map(|y| (area.left()..area.right()).map(move |x| (x, y)));
     let is_broken = |&(x, y): &(u16, u16)| {

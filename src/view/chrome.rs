@@ -9,8 +9,9 @@ use crate::units;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::{Frame, Topology};
-use topotop_model::locale::chrome;
+use topotop_model::locale::chrome::tab;
 use topotop_model::locale::screen::processes;
+use topotop_model::locale::{Text, chrome};
 use topotop_widgets::{Charset, Role, parts};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -160,21 +161,41 @@ pub fn is_findings(app: &App, row: u16) -> bool {
 /// Columns that the most important hint needs.
 const LAST_HINT: usize = 8;
 
-/// The tabs as (screen, first column, column after, text).
+/// The tabs as (screen, first column, column after, text): with whole names, short ones, or that of the screen alone.
 fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
-    let full: Vec<String> = (1..).zip(&app.panels).map(|(n, panel)| format!(" {n} {} ", panel.title())).collect();
-    let need = full.iter().map(|text| text.width()).sum::<usize>() + LAST_HINT;
+    let named = |name: &dyn Fn(&dyn topotop_widgets::Panel) -> String| -> Vec<String> {
+        (1..).zip(&app.panels).map(|(n, panel)| format!(" {n} {}", name(&**panel))).collect()
+    };
+    let whole: Vec<String> = named(&|panel| format!("{} ", panel.title()));
+    let short: Vec<String> = named(&|panel| short(panel.id()).to_string());
+    let own = |(at, text): (usize, &String)| if at == app.screen { text.clone() } else { format!(" {} ", at + 1) };
+    let numbers: Vec<String> = whole.iter().enumerate().map(own).collect();
+    let fits = |texts: &&Vec<String>| {
+        texts.iter().map(|text| text.width()).sum::<usize>() + LAST_HINT <= usize::from(area.width)
+    };
+    let texts = [&whole, &short].into_iter().find(fits).unwrap_or(&numbers);
     let mut x = area.x;
     let mut placed = Vec::new();
-    for (at, text) in full.into_iter().enumerate() {
-        // Where not all names fit, only the one that is shown is spelled out.
-        let fits = need <= usize::from(area.width) || at == app.screen;
-        let text = if fits { text } else { format!(" {} ", at + 1) };
+    for (at, text) in texts.iter().enumerate() {
         let end = x.saturating_add(text.width() as u16).min(area.right());
-        placed.push((at, x, end, text));
+        placed.push((at, x, end, text.clone()));
         x = end;
     }
     placed
+}
+
+/// The short name of a screen.
+fn short(id: &str) -> Text {
+    match id {
+        "overview" => tab::OVERVIEW,
+        "cores" => tab::CORES,
+        "queues" => tab::QUEUES,
+        "cgroups" => tab::CGROUPS,
+        "processes" => tab::PROCESSES,
+        "disks" => tab::DISKS,
+        "findings" => tab::FINDINGS,
+        _ => tab::GAPS,
+    }
 }
 
 /// The screen whose tab is at a place of the terminal.
