@@ -60,7 +60,7 @@ pub(super) fn has_exited(root: &Root, identity: &Identity) -> bool {
         // Mounted with hidepid, /proc leaves out what is there.
         Err(Reason::NotFound | Reason::Vanished) => !root.is_live() || !is_there(*pid),
         Err(_) => false,
-        Ok(_) => {
+        Ok(()) => {
             stat::parse(&bytes).is_some_and(|stat| stat.starttime != *starttime || matches!(stat.state, b'Z' | b'X'))
         }
     }

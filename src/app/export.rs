@@ -1,8 +1,8 @@
 //! Copying what is selected, and writing the view to a file.
 
-use super::recording::file_name;
 use super::{App, Effect, Modal};
 use crate::export::ALL;
+use crate::units;
 use crossterm::event::{KeyCode, KeyEvent};
 use topotop_model::locale::chrome;
 use topotop_widgets::findings::text_of;
@@ -58,7 +58,7 @@ impl App {
         let frame = &self.shown().frame;
         let screen = self.panels.get(self.screen).map(|panel| panel.id()).unwrap_or_default();
         let extension = format.extensions.first().copied().unwrap_or(format.name);
-        let name = file_name(&frame.host.name, frame.stamp.wall_ns, &format!("{screen}.{extension}"));
+        let name = format!("{screen}-{}.{extension}", units::zoned(frame.stamp.wall_ns).strftime("%Y%m%d-%H%M%S"));
         vec![Effect::Export(format.name, name)]
     }
 }

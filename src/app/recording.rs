@@ -37,7 +37,7 @@ impl App {
             self.say(chrome::NO_SAMPLE);
             return Vec::new();
         }
-        vec![Effect::Record(Some(file_name(&frame.host.name, frame.stamp.wall_ns, "rec")))]
+        vec![Effect::Record(Some(file_name(&frame.host.name, frame.stamp.wall_ns)))]
     }
 
     /// Asks what to write at this place of the recording.
@@ -51,10 +51,10 @@ impl App {
 }
 
 /// `topotop-HOST-20261121-140530.rec`, of what a machine may call itself.
-pub(super) fn file_name(host: &str, wall_ns: i64, extension: &str) -> String {
+fn file_name(host: &str, wall_ns: i64) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' };
     let host: String = host.chars().take(HOST).map(plain).collect();
-    format!("topotop-{host}-{}.{extension}", units::zoned(wall_ns).strftime("%Y%m%d-%H%M%S"))
+    format!("topotop-{host}-{}.rec", units::zoned(wall_ns).strftime("%Y%m%d-%H%M%S"))
 }
 
 #[cfg(test)]
@@ -64,13 +64,13 @@ mod tests {
 
     #[test]
     fn names_sort_by_time() {
-        assert_eq!(file_name("db-17", 1_790_000_000_000_000_000, "rec"), "topotop-db-17-20260921-141320.rec");
+        assert_eq!(file_name("db-17", 1_790_000_000_000_000_000), "topotop-db-17-20260921-141320.rec");
     }
 
     proptest! {
         #[test]
         fn no_host_leads_out_of_the_directory(host: String, wall_ns: i64) {
-            let name = file_name(&host, wall_ns, "rec");
+            let name = file_name(&host, wall_ns);
             prop_assert!(!name.contains('/') && name.starts_with("topotop-") && name.len() < 200);
         }
     }

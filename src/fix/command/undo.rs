@@ -68,6 +68,11 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
             Ok(returned) => returned,
             Err(refused) => return Ok(refuse(&refused.0)),
         };
+    ended(application, &returned, json, &note)
+}
+
+/// Says what came of it; the exit status.
+fn ended(application: &Application, returned: &Returned, json: bool, note: &dyn Fn(&str)) -> Result<u8, String> {
     if let Some(trouble) = &returned.trouble {
         crate::stderr::warn(&text::JournalIncomplete { error: &trouble }.to_string());
     }
@@ -75,7 +80,7 @@ pub(super) fn run(context: &Context, id: Option<&str>, how: &How<'_>) -> Result<
         if returned.exited {
             note(&format!("{} {}", application.number, text::NOTHING_LEFT));
         }
-        result_document(application, &returned)?;
+        result_document(application, returned)?;
     } else {
         let result = match () {
             () if returned.exited => text::NOTHING_LEFT,
