@@ -127,9 +127,13 @@ impl Held {
             Err(reason) => {
                 // A file that was there goes together with its directory.
                 let gone = reason == Reason::NotFound && matches!(self.state, State::Again(_));
+                let was_read = self.is_open() || matches!(self.state, State::Again(_));
                 self.state = State::Failed(reason);
-                // Nothing stays of what is not readable any more: an empty text clears the row's values.
-                (self.def.take)(b"", cells);
+                // Nothing stays of what is not readable any more: an empty text clears the row's values. What was never
+                // read has none, and another hierarchy may have them.
+                if was_read {
+                    (self.def.take)(b"", cells);
+                }
                 if gone { Outcome::Gone } else { Outcome::Failed }
             }
         }

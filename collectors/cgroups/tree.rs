@@ -268,7 +268,6 @@ pub(super) fn rank(hierarchy: &Hierarchy) -> u8 {
 fn files(dirs: &[Dir], hierarchies: &[Hierarchy]) -> Vec<Held> {
     let known = || dirs.iter().filter_map(|dir| Some((dir.hierarchy, hierarchies.get(usize::from(dir.hierarchy))?)));
     let has_v1 = known().filter(|(_, one)| one.version == 1).fold(0, |bits, (_, one)| bits | one.has);
-    let has_v2 = known().any(|(_, one)| one.version == 2);
     let main = known().max_by_key(|(_, hierarchy)| rank(hierarchy)).map(|(index, _)| index);
     let mut files = Vec::new();
     for (index, hierarchy) in known() {
@@ -277,8 +276,6 @@ fn files(dirs: &[Dir], hierarchies: &[Hierarchy]) -> Vec<Held> {
             // Processes are counted in one hierarchy; pressure of version 2 is in every group.
             (0, _) => !def.names.contains(&"cgroup.procs") || main == Some(index),
             (of, 2) => of & has_v1 == 0,
-            // Kernels with pressure in version 1 have none in version 2 at the same time.
-            (_, _) if has_v2 && def.names.iter().any(|name| name.ends_with(".pressure")) => false,
             (of, _) => of & hierarchy.has != 0,
         });
         files.extend(wanted.map(|def| Held::new(def, index)));
