@@ -5,6 +5,7 @@ use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::bottleneck::{Bottleneck, Outcome, Verdict};
+use topotop_model::locale::join;
 use topotop_model::locale::screen::overview as text;
 use topotop_model::text::printable;
 
@@ -38,14 +39,14 @@ pub fn line(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let next = answer.next_text().filter(|_| !answer.is_collecting()).map(|next| shown(&next, cx.charset));
     // Whole or not at all: half of it would be another number.
     if let Some(next) = next.filter(|next| names::width(next) + 2 <= pen.left()) {
-        pen.text(Role::Text, "; ").text(Role::Text, &next);
+        pen.text(Role::Text, &shown(&join::CLAUSES, cx.charset)).text(Role::Text, &next);
     }
 }
 
 /// A text of the model in characters that the terminal can show.
 pub(crate) fn shown(text: &str, charset: Charset) -> String {
     let text = printable(text);
-    if charset == Charset::Ascii { text.replace("≈ ", "").replace('×', "x") } else { text.into_owned() }
+    if charset == Charset::Ascii { text.replace('≤', "<=").replace('×', "x") } else { text.into_owned() }
 }
 
 /// How an answer looks.

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Share of the open files that a process may have, at which it is at its limit, and still at it.
 const FILES: (f64, f64) = (0.95, 0.90);
+/// Open files and connections that wait, as a multiple of the open files that a process may have.
+const QUEUED: f64 = 1.25;
 /// What it is taken to lose by that, in cores: less than a thread that is full.
 const FILES_DEMAND: f64 = 0.5;
 
@@ -76,12 +78,16 @@ pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
     inputs.frame.processes.iter().filter_map(of_process).chain([host]).collect()
 }
 
-/// A process that has almost all open files that it may have, or that would have with the connections that wait for it:
+/// A process that has almost all open files that it may have, or could not have those of all connections that wait for it:
 /// one that meets its limit stops accepting, and is seldom seen at it.
 fn of_process(process: &Process) -> Option<Member> {
     let queued: u64 = process.listen.iter().flatten().filter_map(|listener| listener.queued).sum();
-    let wanted = process.open_files.map(|files| files.saturating_add(queued));
-    let mut member = against(ResourceKind::Files, wanted, process.open_files_limit)?;
+    let wanted = |files: u64, limit: u64| files as f64 + queued as f64 >= QUEUED * limit as f64;
+    let (files, limit) = (process.open_files.value()?, process.open_files_limit.value()?);
+    // A queue that would just fit waits for something else.
+    let queued = if wanted(files, limit) { queued } else { 0 };
+    let counted = Known::Value(files.saturating_add(queued));
+    let mut member = against(ResourceKind::Files, counted, process.open_files_limit)?;
     let share = member.resource.share.filter(|share| *share >= FILES.1 && !process.kernel)?;
     // Descriptors are closed and opened again between refusals, which nobody counts: it is a guess.
     (member.enters, member.stays) = (share >= FILES.0, true);

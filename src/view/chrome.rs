@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use topotop_model::frame::{Frame, Topology};
 use topotop_model::locale::chrome::tab;
 use topotop_model::locale::screen::processes;
-use topotop_model::locale::{Text, chrome};
+use topotop_model::locale::{Text, chrome, join};
 use topotop_widgets::{Charset, Role, parts};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -61,7 +61,7 @@ fn summary(topology: &Topology) -> String {
         (nodes > 0).then(|| chrome::Nodes { count: nodes }.to_string()),
         (cpus > 0).then(|| chrome::Cpus { count: cpus }.to_string()),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    parts.into_iter().flatten().collect::<Vec<_>>().join(&join::ITEMS)
 }
 
 fn kernel(frame: &Frame) -> String {
