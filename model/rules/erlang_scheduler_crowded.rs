@@ -8,7 +8,6 @@ use crate::frame::{Frame, Process, Thread};
 use crate::locale::evidence;
 use crate::locale::rule::erlang_scheduler_crowded as text;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// The id of the rule.
 pub const ID: RuleId = RuleId::new("BEAM-02");
@@ -88,7 +87,7 @@ fn judge(context: &mut RuleContext<'_>) {
             )
             .some_text(evidence::BY, by, "/proc/PID/task/TID/stat")
             .text(evidence::IDLE, idle.to_string(), "/proc/stat")
-            .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm");
+            .text(evidence::INSTANCE, parts::instance_name(frame, process), "/proc/PID/cmdline, /proc/PID/cgroup");
         for cpu in crowded.iter().map(|crowded| Subject::Cpu(crowded.cpu)) {
             hit = hit.covers(pinned_threads::ID, cpu.clone()).covers(core_saturated::ID, cpu);
         }
@@ -143,11 +142,11 @@ fn competitors(busy: &BTreeMap<u32, Vec<&Process>>, pid: u32, crowded: &Crowded)
 }
 
 fn title(finding: &Finding) -> String {
-    let (comm, subject) = (&finding.text(evidence::COMM), &finding.subject.named());
+    let (instance, subject) = (&finding.text(evidence::INSTANCE), &finding.subject.named());
     let cpu = &parts::count(finding.number(evidence::CPU));
     let (wait, idle) = (&parts::percent(finding.number(evidence::WAIT)), &finding.text(evidence::IDLE));
     match finding.text(evidence::BY) {
-        "" => text::TitleOthers { comm, subject, cpu, wait, idle }.to_string(),
-        by => text::Title { comm, subject, cpu, wait, by: &by, idle }.to_string(),
+        "" => text::TitleOthers { instance, subject, cpu, wait, idle }.to_string(),
+        by => text::Title { instance, subject, cpu, wait, by: &by, idle }.to_string(),
     }
 }

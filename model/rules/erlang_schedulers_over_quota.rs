@@ -5,7 +5,6 @@ use super::{Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Sub
 use crate::bottleneck::ResourceKind;
 use crate::locale::evidence;
 use crate::locale::rule::erlang_schedulers_over_quota as text;
-use std::sync::Arc;
 
 /// The id of the rule.
 pub const ID: RuleId = RuleId::new("BEAM-03");
@@ -57,7 +56,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .known(evidence::SCHEDULER_THREADS, threads, "", "/proc/PID/task/TID/comm")
             .number(evidence::QUOTA, quota, "cores", "cpu.max")
             .known(evidence::THROTTLED, throttled, "fraction", "cpu.stat")
-            .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm");
+            .text(evidence::INSTANCE, parts::instance_name(frame, process), "/proc/PID/cmdline, /proc/PID/cgroup");
         context.hit(hit);
     }
 }
@@ -65,7 +64,7 @@ fn judge(context: &mut RuleContext<'_>) {
 fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
     text::Title {
-        comm: &finding.text(evidence::COMM),
+        instance: &finding.text(evidence::INSTANCE),
         subject: &finding.subject.named(),
         schedulers: &count(evidence::SCHEDULERS),
         quota: &count(evidence::QUOTA),

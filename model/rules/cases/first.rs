@@ -491,7 +491,7 @@ fn kept_to_one(frame: &mut Frame) {
 }
 
 /// An emulator's scheduler on CPU 0 beside something else that runs there.
-fn crowded(frame: &mut Frame, pid: &str) {
+pub(super) fn crowded(frame: &mut Frame, pid: &str) {
     beams(frame, [0, 1]);
     frame.processes.truncate(1);
     frame.threads.truncate(1);

@@ -101,6 +101,25 @@ fn instances_have_the_names_that_people_gave_them() {
     let service = |frame: &mut Frame| frame.processes[0].cgroup = "/system.slice/rabbitmq-server.service".into();
     assert!(who(service).starts_with("rabbitmq-server (200) +sbt db"), "{}", who(service));
     assert!(who(|_| ()).starts_with("beam.smp (200) +sbt db"));
+    // The other rules name them in their titles.
+    let title = |rule, change: fn(&mut Frame)| {
+        let judgement = judged(|frame, _| change(frame));
+        find(&judgement.findings, rule).map(|finding| finding.title()).unwrap_or_default()
+    };
+    let crowded = title("BEAM-02", |frame| {
+        first::crowded(frame, "300");
+        frame.processes[0].cmdline = "beam.smp -S 1:1 -- -name rabbit@mq1.local -noshell".into();
+    });
+    assert!(crowded.starts_with("rabbit@mq1.local (200): the scheduler bound to CPU 0"), "{crowded}");
+    let many = title("BEAM-03", |frame| {
+        beams(frame, [0, 1]);
+        frame.processes.truncate(1);
+        frame.cgroups[0].cpu.throttled_ratio = Some(0.2);
+        let beam = frame.processes[0].beam.as_mut().expect("a beam");
+        (beam.schedulers, beam.schedulers_online) = (Known::Value(8), Known::Value(8));
+        frame.processes[0].cmdline = "beam.smp -S 1:1 -- -sname rabbit@mq1 -noshell".into();
+    });
+    assert!(many.starts_with("rabbit@mq1 (200) has 8 schedulers"), "{many}");
 }
 
 #[test]

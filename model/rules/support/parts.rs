@@ -201,10 +201,15 @@ pub(crate) fn colliding_beams(frame: &Frame) -> (BTreeSet<u32>, IdSet) {
 
 /// An instance of a runtime by the most telling name: its container, its Erlang node, its service, else its command.
 pub(crate) fn instance(frame: &Frame, process: &Process) -> String {
+    format!("{} ({})", instance_name(frame, process), process.pid)
+}
+
+/// The same without its number.
+pub(in crate::rules) fn instance_name(frame: &Frame, process: &Process) -> String {
     let group = || above(&process.cgroup).filter_map(|path| frame.cgroup(path)).find_map(container_name);
     let service = || above(&process.cgroup).filter_map(|path| path.rsplit('/').next()).find_map(service_name);
     let name = group().or_else(|| erlang_node(&process.cmdline)).or_else(|| service().map(str::to_owned));
-    format!("{} ({})", name.as_deref().unwrap_or(&process.comm), process.pid)
+    name.unwrap_or_else(|| process.comm.to_string())
 }
 
 fn service_name(part: &str) -> Option<&str> {
