@@ -38,6 +38,7 @@ mod netstat;
 mod nics;
 mod node_memory;
 mod off_cpu;
+mod oom_kills;
 mod pick;
 mod pressure;
 mod processes;
@@ -122,6 +123,8 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(disks::DisksCollector::default()),
         Box::new(disks::MountsCollector::default()),
         Box::new(memory::MemoryCollector::default()),
+        // Sees in what was just read whether a process was killed.
+        Box::new(oom_kills::OomKillCollector::default()),
         Box::new(node_memory::NodeMemoryCollector::default()),
         Box::new(processes::ProcessCollector::default()),
         Box::new(irqbalance::IrqbalanceCollector::default()),

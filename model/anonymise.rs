@@ -7,7 +7,9 @@ mod names;
 
 pub use names::Names;
 
-use crate::tables::{applied, cgroups, disks, host, irqs, metrics, nics, off_cpu, processes, sockets, topology};
+use crate::tables::{
+    applied, cgroups, disks, host, irqs, memory, metrics, nics, off_cpu, processes, sockets, topology,
+};
 use crate::{ColumnMut, Section, Snapshot, Table, VisitMut};
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -46,7 +48,7 @@ enum Rule {
 }
 
 /// The columns that may tell whose something is. All other texts are the kernel's words.
-const RULES: [(u16, &[&str], Rule); 23] = [
+const RULES: [(u16, &[&str], Rule); 24] = [
     (host::Host::ID, &["name", "boot_id"], Rule::Words),
     (processes::Processes::ID, &["comm"], Rule::Comm),
     (processes::Threads::ID, &["comm"], Rule::Comm),
@@ -57,6 +59,7 @@ const RULES: [(u16, &[&str], Rule); 23] = [
     (cgroups::CgroupIo::ID, &["path"], Rule::Path),
     (cgroups::CgroupMounts::ID, &["dir"], Rule::Mount),
     (cgroups::Cgroups::ID, &["container_id", "pod_uid", "pod_name", "namespace", "container_name"], Rule::Words),
+    (memory::OomKills::ID, &["memcg", "task_memcg"], Rule::Path),
     (disks::Disks::ID, &["lower"], Rule::Path),
     (disks::Mounts::ID, &["path"], Rule::Mount),
     (disks::Mounts::ID, &["source"], Rule::Source),

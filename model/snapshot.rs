@@ -203,6 +203,8 @@ sections! {
     memory: memory::Memory,
     /// Memory by node.
     node_memory: memory::NodeMemory,
+    /// Processes that the OOM killer killed.
+    oom_kills: memory::OomKills,
     /// Device interrupts.
     irqs: irqs::Irqs,
     /// The architecture's interrupts.

@@ -1,14 +1,24 @@
 //! Memory of the machine and of each node, and how busy a node's CPUs are.
 
 use super::rates::{Pair, is_old};
-use crate::frame::{Cpu, CpuShares, Frame, Memory, Node};
-use crate::tables::memory::NodeMemory;
+use crate::frame::{Cpu, CpuShares, Frame, Memory, Node, OomKill};
+use crate::tables::memory::{NodeMemory, OomKills};
 use crate::{Num, Table, Window};
 use std::collections::{BTreeMap, HashMap};
 
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
     frame.memory = machine(window);
     frame.nodes = nodes(window, frame);
+    frame.oom_kills = window.now.oom_kills.value().map(oom_kills).unwrap_or_default();
+}
+
+fn oom_kills(table: &OomKills) -> Vec<OomKill> {
+    let kill = |slot| OomKill {
+        constraint: table.constraint.or_empty(slot),
+        memcg: table.memcg.or_empty(slot),
+        task_memcg: table.task_memcg.or_empty(slot),
+    };
+    table.rows().iter().map(kill).collect()
 }
 
 fn machine(window: &Window) -> Memory {

@@ -4,6 +4,18 @@ use crate::Known;
 use crate::document::absent;
 use serde::Serialize;
 use serde_with::apply;
+use std::sync::Arc;
+
+/// A process that the OOM killer killed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OomKill {
+    /// What was out of memory: `NONE` (the machine), `CPUSET`, `MEMORY_POLICY`, `MEMCG`.
+    pub constraint: Arc<str>,
+    /// The control group that was; empty for the machine.
+    pub memcg: Arc<str>,
+    /// The control group that lost the process; empty where it is not known. Hostile.
+    pub task_memcg: Arc<str>,
+}
 
 /// Memory of the machine.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]

@@ -2,9 +2,10 @@
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
-use crate::frame::{Cgroup, CgroupMemory, Frame};
+use crate::frame::{Cgroup, CgroupMemory, Frame, OomKill};
 use crate::locale::evidence;
 use crate::locale::rule::oom_kill as text;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Its id.
@@ -19,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
     advice: text::ADVICE,
     limits: |_| &[ResourceKind::Memory],
     reads: &[],
-    sources: &["memory.events", "/proc/vmstat"],
+    sources: &["memory.events", "/proc/vmstat", "/dev/kmsg"],
     thresholds: &[KILLS],
     references: &["Documentation/admin-guide/cgroup-v2.rst"],
     pace: Pace { enter: 1, of: 1, exit: 10, latch_seconds: 1800, warm_up: 0, at_once: false },
@@ -36,13 +37,13 @@ fn judge(context: &mut RuleContext<'_>) {
         context.unchecked(Subject::Host, &reason, needs);
     }
     let mut in_groups = 0;
-    let mut of_machine: Vec<&str> = Vec::new();
+    let mut of_machine: Vec<&Cgroup> = Vec::new();
     for cgroup in lowest(frame, context.limit(&KILLS)) {
         let kills = killed(cgroup);
         in_groups += kills;
         let Some(owner) = owner(frame, cgroup) else {
             // Out of memory was somebody else: the machine, or the nodes that a policy allows.
-            of_machine.push(&cgroup.path);
+            of_machine.push(cgroup);
             in_groups -= kills;
             continue;
         };
@@ -52,15 +53,23 @@ fn judge(context: &mut RuleContext<'_>) {
             .severity(Severity::Critical)
             .number(evidence::KILLS, kills as f64, "", "memory.events")
             .some_text(evidence::VICTIM, victim, "memory.events")
-            .known(evidence::LIMIT, limit.map(|limit| limit as f64), "bytes", "memory.max");
+            .known(evidence::LIMIT, limit.map(|limit| limit as f64), "bytes", "memory.max")
+            .some_text(evidence::CONSTRAINT, constraint(frame, cgroup), "/dev/kmsg");
         context.hit(hit);
     }
     let all = frame.memory.oom_kills_gained.unwrap_or(of_machine.len() as u64);
     if all > in_groups {
+        let constraints = of_machine.iter().map(|cgroup| constraint(frame, cgroup)).filter(|name| !name.is_empty());
+        let constraints: BTreeSet<String> = constraints.collect();
         let hit = Hit::new(Subject::Host, 1.0)
             .severity(Severity::Critical)
             .number(evidence::KILLS, (all - in_groups) as f64, "", "/proc/vmstat oom_kill")
-            .some_text(evidence::VICTIM, parts::list(of_machine, 4), "memory.events oom_kill without oom");
+            .some_text(
+                evidence::VICTIM,
+                parts::list(of_machine.iter().map(|cgroup| &*cgroup.path), 4),
+                "memory.events oom_kill without oom",
+            )
+            .some_text(evidence::CONSTRAINT, parts::list(constraints, 4), "/dev/kmsg");
         context.hit(hit);
     }
 }
@@ -76,13 +85,31 @@ fn lowest(frame: &Frame, least: f64) -> Vec<&Cgroup> {
     losers.iter().copied().filter(is_lowest).filter(|cgroup| killed(cgroup) as f64 >= least).collect()
 }
 
-/// The group whose limit the kill was for: the lowest one that was out of memory, from the one that lost a process up.
-/// None if all of them tell and none was: a kill for lack of memory on the machine counts in the group of its victim too.
+/// The group whose limit the kill was for: as the kernel's log says, else the lowest one that was out of memory, from the
+/// one that lost a process up. None if all of them tell and none was: a kill for lack of memory on the machine counts in the
+/// group of its victim too.
 fn owner<'a>(frame: &'a Frame, victim: &'a Cgroup) -> Option<&'a Cgroup> {
+    if let Some(kill) = logged(frame, victim) {
+        let limits = &*kill.constraint == "MEMCG";
+        return limits.then(|| frame.cgroup(&kill.memcg).unwrap_or(victim));
+    }
     let groups = || parts::above(&victim.path).filter_map(|path| frame.cgroup(path));
     let was_out = |cgroup: &&Cgroup| cgroup.memory.as_ref().and_then(was_out_of_memory);
     let unknown = groups().next().is_some_and(|cgroup| was_out(&cgroup).is_none());
     groups().find(|cgroup| was_out(cgroup) == Some(true)).or(Some(victim).filter(|_| unknown))
+}
+
+/// The kill of a process of a group in the kernel's log: of several that of a limit. Old kernels name no group where the
+/// machine was out of memory.
+fn logged<'a>(frame: &'a Frame, victim: &Cgroup) -> Option<&'a OomKill> {
+    let kills = frame.oom_kills.iter();
+    let of_victim = kills.filter(|kill| kill.task_memcg.is_empty() || kill.task_memcg == victim.path);
+    of_victim.max_by_key(|kill| (!kill.task_memcg.is_empty(), &*kill.constraint == "MEMCG"))
+}
+
+/// The constraint of the kill, as the kernel names it; empty where its log was not read.
+fn constraint(frame: &Frame, victim: &Cgroup) -> String {
+    logged(frame, victim).map(|kill| format!("CONSTRAINT_{}", kill.constraint)).unwrap_or_default()
 }
 
 /// True if it was out of memory in the interval. Version 1 counts only how often it hit its limit.

@@ -131,3 +131,17 @@ table! {
         huge_pages_total: Num = 20 (Gauge, Count, "sys/devices/system/node/node*/meminfo"),
     }
 }
+
+table! {
+    /// Processes that the OOM killer killed in the last half minute, as the kernel's log tells of them.
+    OomKills = 32 "oom_kills" {
+        /// The number of the record.
+        sequence: Num = 1 (Id, None, "dev/kmsg"),
+        /// What was out of memory: `NONE` (the machine), `CPUSET`, `MEMORY_POLICY`, `MEMCG`.
+        constraint: Text = 2 (Fact, None, "dev/kmsg"),
+        /// The control group that was; none for the machine.
+        memcg: Text = 3 (Fact, None, "dev/kmsg"),
+        /// The control group that lost the process.
+        task_memcg: Text = 4 (Fact, None, "dev/kmsg"),
+    }
+}

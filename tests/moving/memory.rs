@@ -27,6 +27,25 @@ const CASES: &[Case] = &[
         says: &[("/bottleneck/verdict", "not_saturated")],
         ..Case::QUIET
     },
+    Case {
+        name: "a group of version 1 at its limit that loses processes because the machine has no memory",
+        machine: || killed("oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom"),
+        finds: &[("MEM-04", "critical", "host: OOM killer killed")],
+        others: true,
+        says: &[("/findings/0/evidence", "CONSTRAINT_NONE")],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a group of version 1 that loses processes at its limit",
+        machine: || {
+            killed(
+                "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/system.slice",
+            )
+        },
+        finds: &[("MEM-04", "critical", "system.slice: OOM killer killed")],
+        others: true,
+        ..Case::QUIET
+    },
 ];
 
 #[test]
@@ -80,6 +99,19 @@ fn broker(load: &Load) -> Machine {
     .file("proc/700/cgroup", "4:memory:/system.slice/broker.service\n1:name=systemd:/system.slice/broker.service\n")
     .file("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n")
     .file("sys/fs/cgroup/memory/cgroup.procs", "1\n")
+}
+
+/// The broker appends at its limit, and loses a process a second; the kernel's log says why.
+fn killed(why: &str) -> Machine {
+    broker(&Load { failcnt: 15_000, refaults: 0, state: 'S' })
+        .vmstat("oom_kill", "{3+1}")
+        .file(
+            "sys/fs/cgroup/memory/system.slice/broker.service/memory.oom_control",
+            "oom_kill_disable 0\nunder_oom 0\noom_kill {3+1}\n",
+        )
+        .file("sys/fs/cgroup/memory/system.slice/memory.limit_in_bytes", "1073741824\n")
+        .file("sys/fs/cgroup/memory/system.slice/cgroup.procs", "")
+        .file("dev/kmsg", &format!("6,812,99,-;{why},task_memcg=/system.slice/broker.service,task=java,pid=9,uid=0\n"))
 }
 
 const MOUNTS: &str = "\

@@ -87,17 +87,19 @@ fn what_fits_into_swap_does_not_end_in_a_kill() {
 
 /// A kill in `/mq/a` while the groups were out of memory or not; `/mq-b` lies between them in order.
 fn killed(oom: [Option<u64>; 2]) -> Judgement {
-    judged(move |frame, second| {
-        let group = frame.cgroups[0].clone();
-        let named = |path: &str| Cgroup { path: path.into(), ..group.clone() };
-        frame.cgroups = vec![named("/mq"), named("/mq-b"), named("/mq/a")];
-        for (at, oom) in [0, 2].into_iter().zip(oom) {
-            let memory = frame.cgroups[at].memory.as_mut().expect("memory");
-            memory.oom_kills_gained = Some(u64::from(second == 5));
-            memory.ooms_gained = oom.map(|oom| oom * u64::from(second == 5));
-        }
-        frame.memory.oom_kills_gained = Some(u64::from(second == 5));
-    })
+    judged(move |frame, second| kill(frame, second, oom))
+}
+
+fn kill(frame: &mut Frame, second: u64, oom: [Option<u64>; 2]) {
+    let group = frame.cgroups[0].clone();
+    let named = |path: &str| Cgroup { path: path.into(), ..group.clone() };
+    frame.cgroups = vec![named("/mq"), named("/mq-b"), named("/mq/a")];
+    for (at, oom) in [0, 2].into_iter().zip(oom) {
+        let memory = frame.cgroups[at].memory.as_mut().expect("memory");
+        memory.oom_kills_gained = Some(u64::from(second == 5));
+        memory.ooms_gained = oom.map(|oom| oom * u64::from(second == 5));
+    }
+    frame.memory.oom_kills_gained = Some(u64::from(second == 5));
 }
 
 #[test]
@@ -112,6 +114,19 @@ fn a_kill_belongs_to_whoever_was_out_of_memory() {
     assert_eq!(subjects(&machine), ["host"], "the machine had no memory left");
     assert_eq!(find(&machine.findings, "MEM-04").expect("MEM-04").text(evidence::VICTIM), "/mq/a");
     assert_eq!(subjects(&killed([None, None])), ["cgroup:/mq/a"], "nobody tells whose it was");
+    // The kernel's log knows.
+    let logged = |constraint: &'static str, memcg: &'static str| {
+        judged(move |frame, second| {
+            kill(frame, second, [None, None]);
+            let task_memcg = "/mq/a".into();
+            frame.oom_kills = vec![OomKill { constraint: constraint.into(), memcg: memcg.into(), task_memcg }];
+        })
+    };
+    let machine = logged("NONE", "");
+    assert_eq!(subjects(&machine), ["host"]);
+    let finding = find(&machine.findings, "MEM-04").expect("MEM-04");
+    assert_eq!(finding.text(evidence::CONSTRAINT), "CONSTRAINT_NONE");
+    assert_eq!(subjects(&logged("MEMCG", "/mq")), ["cgroup:/mq"]);
 }
 
 #[test]
