@@ -2,7 +2,7 @@
 
 use super::resource::Member;
 use super::{Inputs, ResourceKind};
-use crate::frame::Process;
+use crate::frame::{Listener, Process};
 use crate::rules::Subject;
 use crate::rules::parts::is_below;
 
@@ -32,11 +32,11 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
             | ResourceKind::Cpuset
             | ResourceKind::Conntrack
             | ResourceKind::Ports
-            | ResourceKind::Files
             | ResourceKind::Pids,
             ResourceKind::Tcp,
         )
         | (ResourceKind::Memory, ResourceKind::Swap) => true,
+        (ResourceKind::Files, ResourceKind::Tcp) => accepts(inputs, cause, effect),
         (ResourceKind::Cpus, ResourceKind::Softirq) => !is_uneven(inputs, effect),
         // A core full of interrupts is full.
         (ResourceKind::Softirq, ResourceKind::Core) => cause.resource.subject == effect.resource.subject,
@@ -67,6 +67,28 @@ fn is_uneven(inputs: &Inputs<'_>, softirq: &Member) -> bool {
     let others: Vec<f64> = others.map(|cpu| inputs.interrupts(cpu.id)).collect();
     let mean = others.iter().sum::<f64>() / others.len().max(1) as f64;
     softirq.resource.share.is_some_and(|share| share >= 2.0 * mean)
+}
+
+/// True for the machine, and for a process that accepts the connections of the queue's namespace; where its sockets are not
+/// known, for one of the program that does, and where nobody is known to, for any.
+fn accepts(inputs: &Inputs<'_>, files: &Member, queue: &Member) -> bool {
+    let Some(Subject::Process(pid, _)) = files.resource.subject else { return true };
+    let Some(process) = inputs.frame.process(pid) else { return false };
+    let through = match queue.resource.subject {
+        Some(Subject::Process(pid, _)) => Some(pid),
+        _ => None,
+    };
+    let mut namespaces = inputs.frame.net_namespaces.iter();
+    let here = namespaces.find(|namespace| namespace.pid.value() == through).map_or(0, |namespace| namespace.netns);
+    // A namespace whose number is not known may be any.
+    let is_here = |listener: &Listener| here == 0 || listener.netns == 0 || listener.netns == here;
+    let listens = |process: &&Process| process.listen.iter().flatten().any(is_here);
+    let mut listening = inputs.frame.processes.iter().filter(listens).peekable();
+    match &process.listen {
+        _ if through == Some(pid) => true,
+        Some(_) => listens(&process),
+        None => listening.peek().is_none() || listening.any(|other| other.comm == process.comm),
+    }
 }
 
 /// True for a thread or core of a process that belongs to the group or process of another resource.

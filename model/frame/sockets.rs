@@ -25,6 +25,8 @@ pub struct Listener {
     pub netns: u64,
     /// Connections that wait to be accepted.
     pub queued: Option<u64>,
+    /// The most that may wait.
+    pub backlog: Option<u64>,
 }
 
 /// TCP connections of a process with one other end.

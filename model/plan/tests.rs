@@ -69,7 +69,8 @@ fn server() -> Program {
         "-Dhttp.port=8080",
         "start it's",
     ];
-    let listener = |port| Listener { port, protocol: "tcp".into(), address: "::".into(), netns: 1, queued: None };
+    let listener =
+        |port| Listener { port, protocol: "tcp".into(), address: "::".into(), netns: 1, queued: None, backlog: None };
     Program {
         argv: words.map(str::to_owned).to_vec(),
         exe: "/usr/lib/jvm/bin/java".into(),
@@ -221,7 +222,7 @@ proptest! {
         instances in prop::option::of(0u32..20),
     ) {
         let frame = machine();
-        let listener = |port| Listener { port, protocol: "tcp".into(), address: "::\u{1b}[2J".into(), netns: 1, queued: None };
+        let listener = |port| Listener { port, protocol: "tcp".into(), address: "::\u{1b}[2J".into(), netns: 1, queued: None, backlog: None };
         let listen = Some(ports.into_iter().map(listener).collect());
         let program = Program { comm: argv[0].chars().take(15).collect(), argv, directory, listen, ..server() };
         let per = if per { Per::Node } else { Per::Package };

@@ -112,6 +112,7 @@ mod tests {
             protocol: "tcp".into(),
             netns: 1,
             queued: None,
+            backlog: None,
         };
         let peer = Peer {
             address: "10.0.0.2\u{1b}[2J".into(),

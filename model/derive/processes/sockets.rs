@@ -81,6 +81,7 @@ fn listener(table: &Listeners, slot: usize) -> Option<Listener> {
         address: table.address.or_empty(slot),
         netns: table.netns.value(slot).unwrap_or_default(),
         queued: table.queued.value(slot),
+        backlog: table.backlog.value(slot),
     })
 }
 
