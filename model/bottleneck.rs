@@ -5,6 +5,7 @@
 //! nothing is at its limit, or which unknown resources could be. Findings have no part in it: they are attached to it.
 
 mod causes;
+mod clock;
 mod core;
 mod cpus;
 mod cpuset;
@@ -30,6 +31,7 @@ mod tcp;
 mod thread;
 mod words;
 
+pub use clock::{Clock, ClockCause};
 pub use exclusions::{exclusions, sentence};
 pub use kind::ResourceKind;
 pub use resource::{Resource, Verdict, Waits};
@@ -198,8 +200,8 @@ impl State {
         let demand = Demand::of(frame, self);
         let queues = RunQueue::of(frame, &demand);
         let means = (std::mem::take(&mut self.quiet_ms), self.interrupts.clone(), self.refaults.clone());
-        let (quiet_ms, interrupts, refaults) = means;
-        let inputs = Inputs { frame, findings, settings, quiet_ms, interrupts, refaults, demand, queues };
+        let ((quiet_ms, interrupts, refaults), hot) = (means, self.hot.clone());
+        let inputs = Inputs { frame, findings, settings, quiet_ms, interrupts, refaults, hot, demand, queues };
         let mut members = members(&inputs);
         let result = if frame.interval_seconds.is_some() {
             decide::decide(&inputs, &mut members, self)
@@ -245,7 +247,12 @@ fn members(inputs: &Inputs<'_>) -> Vec<Member> {
         tables::pids,
     ];
     let links = [ResourceKind::NicIn, ResourceKind::NicOut].into_iter().flat_map(|kind| links::nic(inputs, kind));
-    measures.iter().flat_map(|measure| measure(inputs)).chain(links).collect()
+    let all = measures.iter().flat_map(|measure| measure(inputs)).chain(links);
+    all.map(|mut member| {
+        member.resource.clock = clock::clock(inputs, &member);
+        member
+    })
+    .collect()
 }
 
 /// The inputs of the measurement.
@@ -259,6 +266,8 @@ struct Inputs<'a> {
     interrupts: BTreeMap<u32, f64>,
     /// Mean pages per second that each group read again.
     refaults: BTreeMap<Arc<str>, f64>,
+    /// When heat slowed each CPU down.
+    hot: BTreeMap<u32, u64>,
     demand: Demand<'a>,
     queues: RunQueue,
 }

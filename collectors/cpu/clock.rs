@@ -1,12 +1,13 @@
-//! The clock of each CPU from its own files: its frequency, and how often its core was throttled for heat.
+//! The clock of each CPU from its own files: its frequency, and how often and how long heat throttled its core or package.
 //! Some CPUs in each sample, in turns, since some drivers ask the CPU itself.
 
 use crate::Cx;
 use crate::files::{Files, note};
 use crate::parse::number;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use topotop_model::tables::cpu::CpuTimes;
-use topotop_model::{Num, Section, Table as _};
+use topotop_model::{Gaps, Num, Section, Table as _};
 
 /// CPUs read per sample: all of most machines.
 const AT_ONCE: usize = 64;
@@ -19,32 +20,65 @@ struct File {
     pattern: &'static str,
     column: fn(&mut CpuTimes) -> &mut Num,
     taken: fn(u64) -> bool,
+    /// True for a file of the package: read of its first CPU only.
+    of_package: bool,
     /// The time from one turn through all CPUs to the next, in ns.
     period_ns: u64,
 }
 
-const FILES: [File; 2] = [
+const FILES: [File; 5] = [
     File {
         name: "cpufreq/scaling_cur_freq",
         pattern: "sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq",
         column: |times| &mut times.khz,
         // Drivers that do not know it say `<unknown>`, some zero.
         taken: |khz| khz > 0,
+        of_package: false,
         period_ns: 0,
     },
     File {
         name: "thermal_throttle/core_throttle_count",
         pattern: "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count",
         column: |times| &mut times.throttles,
-        taken: |_| true,
-        period_ns: 10_000_000_000,
+        ..HEAT
+    },
+    File {
+        name: "thermal_throttle/core_throttle_total_time_ms",
+        pattern: "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_total_time_ms",
+        column: |times| &mut times.throttled_ms,
+        ..HEAT
+    },
+    File {
+        name: "thermal_throttle/package_throttle_count",
+        pattern: "sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_count",
+        column: |times| &mut times.package_throttles,
+        of_package: true,
+        ..HEAT
+    },
+    File {
+        name: "thermal_throttle/package_throttle_total_time_ms",
+        pattern: "sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_total_time_ms",
+        column: |times| &mut times.package_throttled_ms,
+        of_package: true,
+        ..HEAT
     },
 ];
+
+const HEAT: File = File {
+    name: "",
+    pattern: "",
+    column: |times| &mut times.throttles,
+    taken: |_| true,
+    of_package: false,
+    period_ns: 10_000_000_000,
+};
 
 /// Whose turn it is, by file.
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     turns: [Turn; FILES.len()],
+    /// Whether a CPU is the first of its package.
+    first: BTreeMap<u32, bool>,
     path: String,
 }
 
@@ -70,6 +104,9 @@ impl Clocks {
             let (first, most) = if complete { (0, bound) } else { (turn.next, AT_ONCE) };
             for slot in first..bound.min(first.saturating_add(most)) {
                 if let Some(cpu) = section.data().cpu.id(slot).value() {
+                    if file.of_package && !*self.first.entry(cpu).or_insert_with(|| is_first(cpu, &mut files)) {
+                        continue;
+                    }
                     let value = ask(file, cpu, &mut self.path, &mut files, section, &mut turn.found);
                     (file.column)(section.data_mut()).set_or_clear(slot, value);
                 }
@@ -81,6 +118,14 @@ impl Clocks {
             }
         }
     }
+}
+
+/// True for the first CPU of a package, and where that is not known.
+fn is_first(cpu: u32, files: &mut Files<'_>) -> bool {
+    let names = ["package_cpus_list", "core_siblings_list"];
+    let mut lists = names.iter().map(|name| format!("sys/devices/system/cpu/cpu{cpu}/topology/{name}"));
+    let cpus = lists.find_map(|path| files.list(&path, &mut Gaps::default()));
+    cpus.is_none_or(|cpus| cpus.first() == Some(cpu))
 }
 
 fn ask(
@@ -139,6 +184,31 @@ mod tests {
         assert_eq!(read(1), (Some(1001), Some(1)));
         assert_eq!(read(2), (Some(1002), Some(1)));
         assert_eq!(read(11), (Some(1011), Some(11)));
+    }
+
+    #[test]
+    fn packages_are_asked_once() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::create_dir(dir.path().join("proc")).expect("made");
+        fs::write(dir.path().join("proc/stat"), "cpu0 1 2 3 4\ncpu1 1 2 3 4\ncpu2 1 2 3 4\n").expect("written");
+        for (cpu, package) in [(0, "0-1"), (1, "0-1"), (2, "2")] {
+            let cpu = dir.path().join(format!("sys/devices/system/cpu/cpu{cpu}"));
+            for (file, text) in [
+                ("thermal_throttle/core_throttle_total_time_ms", "40"),
+                ("thermal_throttle/package_throttle_count", "9"),
+                ("thermal_throttle/package_throttle_total_time_ms", "700"),
+                ("topology/core_siblings_list", package),
+            ] {
+                fs::create_dir_all(cpu.join(file).parent().expect("a parent")).expect("made");
+                fs::write(cpu.join(file), format!("{text}\n")).expect("written");
+            }
+        }
+        let mut sampler = Sampler::new(Root::at(dir.path()).expect("a root"), &Options::default());
+        let snapshot = sampler.sample();
+        let times = snapshot.cpu_times.data();
+        assert_eq!([0, 1, 2].map(|slot| times.throttled_ms.value(slot)), [Some(40); 3]);
+        assert_eq!([0, 1, 2].map(|slot| times.package_throttles.value(slot)), [Some(9), None, Some(9)]);
+        assert_eq!([0, 1, 2].map(|slot| times.package_throttled_ms.value(slot)), [Some(700), None, Some(700)]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::resource::{FULL_LEAVES, Member};
 use super::state::{CHANGE_NS, ENTER, Held, State};
 use super::{Bottleneck, Confidence, Inputs, Next, Outcome, Resource, ResourceKind, Resources, Verdict, causes};
-use crate::rules::{Finding, RuleId, Severity, Subject};
+use crate::rules::{Finding, RuleId, Severity, Subject, cpu_frequency};
 use std::cmp::Ordering;
 
 /// Cores' worth of demand, tasks in uninterruptible sleep, and packets per second below which a machine is idle.
@@ -205,12 +205,14 @@ fn finding(findings: &[Finding], resource: &Resource) -> Option<(RuleId, Subject
         let own = (finding.rule.limits)(finding).contains(&resource.kind);
         (resource.subject.as_ref() == Some(&finding.subject), own, finding.severity)
     };
-    // A group's finding does not explain another group, nor one disk another.
+    // A group's finding does not explain another group, nor one disk another, nor a slow clock CPUs that are not slow.
     let foreign = |finding: &&Finding| {
         let same = resource.subject.as_ref() == Some(&finding.subject);
-        !same
-            && matches!(resource.kind, ResourceKind::Disk | ResourceKind::Quota | ResourceKind::Memory)
-            && finding.subject != Subject::Host
+        let clock = finding.rule.id == cpu_frequency::ID && resource.kind != ResourceKind::Core;
+        clock && resource.clock.is_none()
+            || !same
+                && matches!(resource.kind, ResourceKind::Disk | ResourceKind::Quota | ResourceKind::Memory)
+                && finding.subject != Subject::Host
     };
     let found =
         findings.iter().filter(about).filter(|finding| !foreign(finding)).max_by_key(|finding| rank(finding))?;

@@ -1,6 +1,6 @@
 //! A resource, and one measured member of a kind before its state is decided.
 
-use super::ResourceKind;
+use super::{Clock, ResourceKind};
 use crate::Stamp;
 use crate::locale::{Text, resource as text};
 use crate::rules::{RuleId, Severity, Subject};
@@ -94,6 +94,8 @@ pub struct Resource {
     pub wait: Option<f64>,
     /// What that is measured by.
     pub waits: Option<Waits>,
+    /// Of CPUs at their capacity: the clock, where something keeps it below its maximum.
+    pub clock: Option<Clock>,
     /// The first sample since which it is limiting.
     pub since: Option<Stamp>,
     /// The open finding that explains it, and its severity.
@@ -117,6 +119,7 @@ impl Resource {
             tid: None,
             wait: None,
             waits: None,
+            clock: None,
             since: None,
             rule: None,
             note,
@@ -145,6 +148,8 @@ pub(super) struct Member {
     pub(super) stays: bool,
     /// Its capacity limits without a wait that anybody can see: a thread's queue is inside the program.
     pub(super) alone: bool,
+    /// It is full once that has lasted, and limits nobody.
+    pub(super) lasts: bool,
     /// Time of the tasks that wait for it, in cores.
     pub(super) demand: f64,
     /// One of utilisation and wait stands for another measure.
@@ -165,6 +170,7 @@ impl Member {
             enters: false,
             stays: false,
             alone: false,
+            lasts: false,
             demand: 0.0,
             proxy: false,
             scales: false,
@@ -226,7 +232,7 @@ impl Member {
     /// True if it is at its capacity and waited for in this sample; less is asked of one that limits.
     pub(super) fn is_saturated(&self, limiting: bool) -> bool {
         let (full, wait) = if limiting { (self.stays, WAIT_LEAVES) } else { (self.enters, WAIT) };
-        full && (self.alone || self.resource.wait.is_some_and(|share| share >= wait))
+        full && (self.alone || self.lasts || self.resource.wait.is_some_and(|share| share >= wait))
     }
 
     /// How much time is lost to it, in cores.
@@ -240,6 +246,7 @@ impl Member {
         let resource = &self.resource;
         match resource.verdict {
             Verdict::Unknown => Verdict::Unknown,
+            _ if self.lasts => Verdict::HasHeadroom,
             _ if self.enters && !self.alone && resource.wait.is_none() => Verdict::Unknown,
             _ if self.enters => Verdict::Full,
             _ if resource.wait.is_some_and(|wait| wait >= WAIT) => Verdict::LatencyBound,

@@ -1,5 +1,6 @@
 //! What the decision remembers: the last ten samples of each resource, who was blocked, and the answer that stands.
 
+use super::clock::HOT_NS;
 use super::resource::Member;
 use super::{Outcome, ResourceKind};
 use crate::Stamp;
@@ -85,6 +86,8 @@ pub struct State {
     pub(crate) interrupts: BTreeMap<u32, f64>,
     /// Mean pages per second that each group read again: kernels count them in steps of seconds.
     pub(crate) refaults: BTreeMap<Arc<str>, f64>,
+    /// When heat last slowed each CPU down (CLOCK_MONOTONIC).
+    pub(crate) hot: BTreeMap<u32, u64>,
     /// Whether the machine does something.
     pub(crate) busy: Window,
     /// Kinds that are unknown and could be what limits.
@@ -129,6 +132,9 @@ impl State {
             }
         }
         self.refaults = next;
+        let now = frame.stamp.mono_ns;
+        self.hot.extend(frame.cpus.iter().filter(|cpu| cpu.is_hot()).map(|cpu| (cpu.id, now)));
+        self.hot.retain(|_, last| now.saturating_sub(*last) <= HOT_NS);
         self.observe_disks(frame);
     }
 
@@ -172,7 +178,11 @@ impl State {
             let key = (member.resource.kind, member.subject());
             let mut window = known.remove(&key).unwrap_or_default();
             window.step(member.is_saturated(window.limiting), stamp);
-            member.resource.verdict = if window.limiting { super::Verdict::Limiting } else { member.state() };
+            member.resource.verdict = match (window.limiting, member.lasts) {
+                (true, true) => super::Verdict::Full,
+                (true, false) => super::Verdict::Limiting,
+                (false, _) => member.state(),
+            };
             member.resource.since = window.limiting.then_some(window.since);
             if !window.is_over() && self.windows.len() < MOST {
                 self.windows.insert(key, window);

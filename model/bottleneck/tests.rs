@@ -1,6 +1,7 @@
 //! The states of resources, and the answers for machines whose limit is known.
 
 mod answers;
+mod qualified;
 
 use super::{Bottleneck, Confidence, Outcome, Resource, ResourceKind, Resources, State as Limits, Tally, Verdict};
 use super::{exclusions, sentence, settled};

@@ -113,7 +113,11 @@ impl Resource {
             }
             (ResourceKind::Memory | ResourceKind::Swap, _, Some(limit)) => of(parts::bytes(Some(limit))),
             (
-                ResourceKind::Conntrack | ResourceKind::Ports | ResourceKind::Files | ResourceKind::Pids,
+                ResourceKind::Tcp
+                | ResourceKind::Conntrack
+                | ResourceKind::Ports
+                | ResourceKind::Files
+                | ResourceKind::Pids,
                 _,
                 Some(limit),
             ) => of(parts::count(Some(limit))),
@@ -140,7 +144,11 @@ impl Resource {
             _ => self.kind.label().as_str(),
         };
         let parts: Vec<&str> = [label, &owner, &figure].into_iter().filter(|part| !part.is_empty()).collect();
-        if parts.is_empty() { self.kind.label().to_string() } else { parts.join(" ") }
+        let summary = if parts.is_empty() { self.kind.label().to_string() } else { parts.join(" ") };
+        let Some(clock) = self.clock else { return summary };
+        let ghz = |mhz: f64| format!("{:.1}", mhz / 1000.0);
+        let (clock, highest, cause) = (&ghz(clock.mhz), &ghz(clock.highest_mhz), &clock.cause.label());
+        text::Clocked { resource: &summary, clock, highest, cause }.to_string()
     }
 }
 

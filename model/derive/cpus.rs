@@ -1,9 +1,10 @@
 //! Shares of each CPU's time.
 
 use super::rates::Pair;
-use crate::frame::{Cpu, CpuShares, Frame};
+use crate::frame::{Cpu, CpuShares, Frame, Topology};
 use crate::tables::cpu::CpuTimes;
 use crate::{Num, Table, Window};
+use std::collections::BTreeMap;
 
 /// Ticks per second of /proc/stat (USER_HZ).
 const USER_HZ: f64 = 100.0;
@@ -22,10 +23,12 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     if let Some(pair) = pair.filter(|_| !slots.is_empty()) {
         frame.host.reports_steal = Some(slots.iter().any(|(_, slot)| pair.now.steal.value(*slot).is_some()));
     }
+    let packages = pair.map(|pair| packages(&pair, &slots, &topology)).unwrap_or_default();
     frame.cpus = slots
         .iter()
         .map(|&(id, slot)| {
             let place = topology.cpu(id);
+            let package = place.and_then(|place| packages.get(&place.package.value()?)).copied().unwrap_or_default();
             Cpu {
                 id,
                 node: place.map(|place| place.node).unwrap_or_default(),
@@ -35,6 +38,8 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
                 shares: pair.and_then(|pair| shares(&pair, slot)),
                 mhz: pair.and_then(|pair| pair.now.khz.value(slot)).map(|khz| khz as f64 / 1000.0),
                 throttles_gained: pair.and_then(|pair| pair.gain(slot, |times| &times.throttles)),
+                package_throttles_gained: package.0,
+                throttled_ms_gained: pair.and_then(|pair| pair.gain(slot, |times| &times.throttled_ms)).max(package.1),
                 // Nanoseconds per second.
                 run_wait_cores: pair.and_then(|pair| pair.rate(slot, |times| &times.run_delay_ns)).map(|ns| ns / 1e9),
             }
@@ -51,6 +56,24 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
     }
     frame.cpus.sort_unstable_by_key(|cpu| cpu.id);
     super::interrupt_threads::reassign(window, &mut frame.cpus);
+}
+
+type Gain = Option<u64>;
+
+/// How often and how long each package was slowed down for heat, as one of its CPUs says.
+fn packages(pair: &Pair<'_, CpuTimes>, slots: &[(u32, usize)], topology: &Topology) -> BTreeMap<u32, (Gain, Gain)> {
+    let mut packages: BTreeMap<u32, (Gain, Gain)> = BTreeMap::new();
+    for &(id, slot) in slots {
+        let times = pair.gain(slot, |times| &times.package_throttles);
+        let ms = pair.gain(slot, |times| &times.package_throttled_ms);
+        if let Some(package) =
+            topology.cpu(id).and_then(|place| place.package.value()).filter(|_| times.max(ms).is_some())
+        {
+            let known = packages.entry(package).or_default();
+            *known = (known.0.max(times), known.1.max(ms));
+        }
+    }
+    packages
 }
 
 /// Shares of the ticks that passed. Single counters may step back (iowait and idle do, proc(5)): they count as zero.

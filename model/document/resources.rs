@@ -1,7 +1,7 @@
 //! What limits the machine, and its resources.
 
 use super::{OrNull, absent, safe};
-use crate::bottleneck::{self, Confidence, Outcome, ResourceKind, Resources, Verdict};
+use crate::bottleneck::{self, ClockCause, Confidence, Outcome, ResourceKind, Resources, Verdict};
 use crate::frame::WaitClass;
 use crate::locale::in_english;
 use crate::rules::RuleId;
@@ -25,6 +25,21 @@ impl From<bottleneck::Waits> for Waits {
     }
 }
 
+/// The clock of CPUs at their capacity that something keeps below its maximum.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Clock {
+    mhz: f64,
+    highest_mhz: f64,
+    cause: ClockCause,
+}
+
+impl From<bottleneck::Clock> for Clock {
+    fn from(clock: bottleneck::Clock) -> Self {
+        Self { mhz: clock.mhz, highest_mhz: clock.highest_mhz, cause: clock.cause }
+    }
+}
+
 /// A resource of the machine.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
 #[derive(Clone, Debug, Serialize)]
@@ -41,6 +56,8 @@ pub struct Resource {
     wait_share: Option<f64>,
     /// What that is measured by.
     waits: Option<Waits>,
+    /// Why CPUs at their capacity could do more.
+    clock: Option<Clock>,
     /// What is used, in its unit; of a disk the time of a request.
     used: Option<f64>,
     /// What that is measured against, in the same unit.
@@ -67,6 +84,7 @@ impl From<&bottleneck::Resource> for Resource {
             limit_at: resource.limit_at,
             wait_share: resource.wait,
             waits: resource.waits.map(Waits::from),
+            clock: resource.clock.map(Clock::from),
             used: resource.used.map(|used| used.0),
             limit: resource.limit.map(|limit| limit.0),
             unit: resource.used.or(resource.limit).map(|used| used.1),
@@ -166,6 +184,8 @@ pub struct Bottleneck {
     wait_share: Option<f64>,
     /// What that is measured by.
     waits: Option<Waits>,
+    /// Why CPUs at their capacity could do more.
+    clock: Option<Clock>,
     /// Of an imbalance: the median utilisation of its peers.
     peers_share: Option<f64>,
     /// The first sample since which it is so: RFC 3339, UTC.
@@ -208,6 +228,7 @@ pub fn bottleneck(answer: &bottleneck::Bottleneck, since: Option<String>, waitin
         share: resource.and_then(|resource| resource.share),
         wait_share: resource.and_then(|resource| resource.wait),
         waits: resource.and_then(|resource| resource.waits).map(Waits::from),
+        clock: resource.and_then(|resource| resource.clock).map(Clock::from),
         peers_share: answer.peers,
         since,
         confidence: answer.confidence,

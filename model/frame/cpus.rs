@@ -26,11 +26,22 @@ pub struct Cpu {
     pub mhz: Option<f64>,
     /// Times its core was slowed down for heat since it was last asked; the counter is read now and then.
     pub throttles_gained: Option<u64>,
+    /// The same of its package.
+    pub package_throttles_gained: Option<u64>,
+    /// Time that either was slowed down, added when it ends (Linux 5.8).
+    pub throttled_ms_gained: Option<u64>,
     /// Tasks that waited in its run queue, on average (`/proc/schedstat`); none where the kernel does not tell.
     pub run_wait_cores: Option<f64>,
 }
 
 impl Cpu {
+    /// True if heat slowed its core or its package down since it was last asked.
+    pub fn is_hot(&self) -> bool {
+        [self.throttles_gained, self.package_throttles_gained, self.throttled_ms_gained]
+            .iter()
+            .any(|gained| *gained > Some(0))
+    }
+
     /// Fraction of the interval in which it was busy.
     pub fn busy(&self) -> Option<f64> {
         self.shares.map(|shares| shares.busy)

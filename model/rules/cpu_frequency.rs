@@ -2,7 +2,7 @@
 
 use super::{Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::IdSet;
-use crate::bottleneck::ResourceKind;
+use crate::bottleneck::{ClockCause, ResourceKind};
 use crate::frame::{ClockPolicy, Cpu, Frame};
 use crate::locale::evidence;
 use crate::locale::rule::cpu_frequency as text;
@@ -21,7 +21,11 @@ pub(crate) const RULE: Rule = Rule {
     why: text::WHY,
     guards: text::GUARDS,
     advice: text::ADVICE,
-    limits: |_| &[ResourceKind::Core],
+    // Limits that cost nothing explain nothing.
+    limits: |finding| match finding.severity {
+        Severity::Info => &[ResourceKind::Core],
+        _ => &[ResourceKind::Core, ResourceKind::Cpus, ResourceKind::Cpuset, ResourceKind::Thread],
+    },
     reads: &[Input::CpuTimes],
     sources: &[
         "/sys/devices/system/cpu/cpu*/cpufreq/*",
@@ -40,9 +44,6 @@ pub(crate) const RULE: Rule = Rule {
     title,
     ..Rule::BASE
 };
-
-/// Drivers that choose the frequency themselves and name that governor `powersave`.
-const SELF_GOVERNED: [&str; 3] = ["intel_pstate", "amd-pstate-epp", "amd_pstate_epp"];
 
 /// CPUs by frequency state.
 #[derive(Default)]
@@ -116,13 +117,12 @@ fn hit(summary: FrequencySummary) -> Hit {
 
 /// The setting that limits the frequency of a CPU.
 fn cause(context: &RuleContext<'_>, policy: &ClockPolicy) -> Option<String> {
-    let saves_power =
-        &*policy.governor == "powersave" && !policy.driver.is_empty() && !SELF_GOVERNED.contains(&&*policy.driver);
-    let limited = policy.limit_mhz.zip(policy.max_mhz).filter(|(limit, max)| *limit < context.limit(&LIMIT) * max);
-    match (saves_power, limited) {
-        (true, _) => Some(format!("governor powersave ({})", policy.driver)),
-        (false, Some((limit, max))) => Some(format!("scaling_max_freq {limit:.0}/{max:.0} MHz")),
-        (false, None) => None,
+    match ClockCause::of(policy, context.limit(&LIMIT))? {
+        ClockCause::Limit => {
+            let (limit, max) = policy.limit_mhz.zip(policy.max_mhz)?;
+            Some(format!("scaling_max_freq {limit:.0}/{max:.0} MHz"))
+        }
+        _ => Some(format!("governor powersave ({})", policy.driver)),
     }
 }
 
@@ -150,7 +150,7 @@ fn record_busy(context: &mut RuleContext<'_>, cpu: Option<&Cpu>, policy: &ClockP
 /// CPUs that were thermally throttled within the window.
 fn throttled(context: &mut RuleContext<'_>) -> Vec<u32> {
     let frame = context.frame();
-    for cpu in frame.cpus.iter().filter(|cpu| cpu.throttles_gained.is_some_and(|gained| gained > 0)) {
+    for cpu in frame.cpus.iter().filter(|cpu| cpu.is_hot()) {
         context.remember(&Subject::Cpu(cpu.id), 1.0);
     }
     let now = frame.stamp.mono_ns as f64 / 1e9;

@@ -31,6 +31,12 @@ table! {
         khz: Num = 12 (Gauge, Kilohertz, "sys/devices/system/cpu/cpu*/cpufreq/scaling_cur_freq"),
         /// Times its core was slowed down because it was too hot, since boot; read now and then.
         throttles: Num = 13 (Counter, Count, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count"),
+        /// Times its package was slowed down because it was too hot, since boot: of the first CPU of each package.
+        package_throttles: Num = 14 (Counter, Count, "sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_count"),
+        /// Time that its core was slowed down, since boot; the kernel adds to it when it ends (Linux 5.8).
+        throttled_ms: Num = 15 (Counter, Milliseconds, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_total_time_ms"),
+        /// The same of its package: of the first CPU of each package.
+        package_throttled_ms: Num = 16 (Counter, Milliseconds, "sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_total_time_ms"),
         /// Time that tasks waited in its run queue (CONFIG_SCHEDSTATS).
         run_delay_ns: Num = 20 (Counter, Nanoseconds, "proc/schedstat"),
     }

@@ -2,7 +2,7 @@
 
 use super::devices::Nic;
 use super::machine::{Machine, Ticks};
-use super::{Case, hold};
+use super::{Case, hold, plain};
 
 const CASES: &[Case] = &[
     Case {
@@ -48,6 +48,18 @@ const CASES: &[Case] = &[
         says: &[("/bottleneck/verdict", "not_saturated")],
         ..Case::QUIET
     },
+    Case {
+        name: "full CPUs that heat keeps slow",
+        machine: hot,
+        others: true,
+        says: &[
+            ("/bottleneck/resource", "cpus"),
+            ("/bottleneck/clock/cause", "thermal"),
+            ("/bottleneck/headline", "100% at 2.1 of 3.5 GHz (thermal throttling)"),
+            ("/bottleneck/rule", "CPU-10"),
+        ],
+        ..Case::QUIET
+    },
 ];
 
 #[test]
@@ -73,6 +85,28 @@ fn shaped(qdisc: &str) -> Machine {
     let cpus: Vec<u32> = (0..8).collect();
     let nic = Nic { bytes: (1_000_000, 30_000_000), ..Nic::new(&cpus, 2_500) };
     working().file("topotop/qdiscs", &format!("2 {qdisc}\n3 {qdisc}\n")).nic(&nic)
+}
+
+/// Sixteen workers on eight CPUs in one package that is too hot for their clock.
+fn hot() -> Machine {
+    (0..8).fold(plain::even(), |machine, cpu| {
+        let file = |machine: Machine, name: &str, text: &str| {
+            machine.file(&format!("sys/devices/system/cpu/cpu{cpu}/{name}"), text)
+        };
+        let package = if cpu == 0 { "{3~1}\n" } else { "0\n" };
+        [
+            ("cpufreq/scaling_cur_freq", "2100000\n"),
+            ("cpufreq/scaling_max_freq", "3500000\n"),
+            ("cpufreq/cpuinfo_max_freq", "3500000\n"),
+            ("cpufreq/scaling_governor", "performance\n"),
+            ("cpufreq/scaling_driver", "intel_pstate\n"),
+            ("thermal_throttle/core_throttle_count", "0\n"),
+            ("thermal_throttle/package_throttle_count", package),
+            ("topology/package_cpus_list", "0-7\n"),
+        ]
+        .into_iter()
+        .fold(machine, |machine, (name, text)| file(machine, name, text))
+    })
 }
 
 fn working() -> Machine {

@@ -54,7 +54,7 @@ fn nothing_is_wrong() {
 }
 
 /// Sixteen workers on eight CPUs.
-fn even() -> Machine {
+pub(super) fn even() -> Machine {
     let machine = Machine::small().every_cpu(Ticks { user: 94, system: 6, ..Ticks::default() });
     let machine = machine.pressure("cpu", 0.9, 0.0).with(|machine| machine.running = 16);
     (0..16).fold(machine, |machine, number| {

@@ -8,7 +8,7 @@ fn online(frame: &mut Frame, cpus: impl IntoIterator<Item = u32>) {
 }
 
 /// A machine with CPUs that are so busy, and nothing else to it.
-fn machine(busy: &[f64]) -> Frame {
+pub(super) fn machine(busy: &[f64]) -> Frame {
     let mut frame = healthy();
     frame.nics.clear();
     frame.cpus = busy.iter().enumerate().map(|(id, busy)| cpu(id as u32, *busy, 0.0)).collect();

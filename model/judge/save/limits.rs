@@ -28,6 +28,8 @@ pub(super) struct LimitsForm {
     interrupts: Vec<(u32, Number)>,
     #[serde(default)]
     refaults: Vec<(String, Number)>,
+    #[serde(default)]
+    hot: Vec<(u32, u64)>,
     busy: WindowForm,
     suspects: Vec<(String, WindowForm)>,
     held: Option<HeldForm>,
@@ -39,8 +41,19 @@ impl LimitsForm {
         if *state == State::default() {
             return None;
         }
-        let State { samples, windows, blocked, blocked_host, quiet_ms, interrupts, refaults, busy, suspects, held } =
-            state;
+        let State {
+            samples,
+            windows,
+            blocked,
+            blocked_host,
+            quiet_ms,
+            interrupts,
+            refaults,
+            hot,
+            busy,
+            suspects,
+            held,
+        } = state;
         let windows = windows.iter();
         Some(Self {
             samples: *samples,
@@ -52,6 +65,7 @@ impl LimitsForm {
             quiet_ms: quiet_ms.iter().map(|(name, ms)| (name.to_string(), (*ms).into())).collect(),
             interrupts: interrupts.iter().map(|(cpu, share)| (*cpu, (*share).into())).collect(),
             refaults: refaults.iter().map(|(path, rate)| (path.to_string(), (*rate).into())).collect(),
+            hot: hot.iter().map(|(cpu, last)| (*cpu, *last)).collect(),
             busy: window_form(busy),
             suspects: suspects.iter().map(|(kind, window)| (kind.name().to_owned(), window_form(window))).collect(),
             held: held.as_ref().map(held_form),
@@ -71,6 +85,7 @@ impl LimitsForm {
         };
         (state.quiet_ms, state.refaults) = (named(self.quiet_ms), named(self.refaults));
         state.interrupts = self.interrupts.into_iter().take(MOST).map(|(cpu, share)| (cpu, share.into())).collect();
+        state.hot = self.hot.into_iter().take(MOST).collect();
         state.busy = window(self.busy);
         for (kind, form) in self.suspects {
             state.suspects.insert(ResourceKind::find(&kind)?, window(form));
