@@ -151,7 +151,11 @@ impl CgroupCollector {
         let born = self.tree.take_born();
         for &slot in &born {
             let Some(group) = self.tree.get(slot) else { continue };
-            names::take(&group.text, draft.cgroups.data_mut(), slot);
+            let table = draft.cgroups.data_mut();
+            names::take(&group.text, table, slot);
+            let top = group.top(&self.hierarchies);
+            let is_foreign = top.is_some_and(|top| log_names::is_foreign(cx.root, top, &group.path, table, slot));
+            self.names.note(slot, is_foreign);
         }
         self.names.take(cx.root, cx.now_ns, draft.cgroups.data_mut(), &born);
     }

@@ -69,6 +69,8 @@ pub struct DirectoryStat {
     pub size: u64,
     /// Device number of its file system as (major, minor).
     pub dev: (u64, u64),
+    /// The user that it belongs to.
+    pub uid: u32,
 }
 
 /// A root directory that files are read below.
@@ -316,7 +318,7 @@ impl Root {
         let stat = stat?;
         let dev = (u64::from(rustix::fs::major(stat.st_dev)), u64::from(rustix::fs::minor(stat.st_dev)));
         let size = u64::try_from(stat.st_size).ok().filter(|_| self.live).unwrap_or(0);
-        Ok(DirectoryStat { inode: stat.st_ino, links: u64::from(stat.st_nlink as u32), size, dev })
+        Ok(DirectoryStat { inode: stat.st_ino, links: u64::from(stat.st_nlink as u32), size, dev, uid: stat.st_uid })
     }
 
     fn note(&self, path: &Path, used: Use) {

@@ -35,7 +35,7 @@ pub fn journal(directory: &Path) -> Result<Vec<u8>, String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let path = directory.join(JOURNAL);
     let fd = match rustix::fs::open(&path, flags, Mode::empty()) {
-        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
+        Err(Errno::NOENT) => return Ok(Vec::new()),
         Err(Errno::LOOP) => return Err(format!("{}: a link, not a journal", path.display())),
         opened => opened.map_err(|errno| format!("{}: {}", path.display(), words(errno)))?,
     };
@@ -97,6 +97,8 @@ mod tests {
         std::fs::remove_file(&path).expect("removed");
         std::fs::create_dir(&path).expect("made");
         assert!(journal(dir.path()).is_err());
+        let no_directory = dir.path().join("other");
+        assert!(journal(&no_directory).is_err_and(|error| error.ends_with("Not a directory")), "an empty one otherwise");
     }
 
     #[test]

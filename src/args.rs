@@ -2,9 +2,12 @@
 
 use crate::units;
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser as _};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 use topotop_collectors::metrics::Metric;
+use topotop_model::locale::trust as text;
 
 /// Flags of every command.
 #[derive(Clone, Debug, Default, Args)]
@@ -26,7 +29,7 @@ pub struct Global {
     #[arg(long, global = true)]
     pub read_only: bool,
     /// Directory of the journal of fixes [default: /var/lib/topotop as root, else $XDG_STATE_HOME/topotop].
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(directory))]
     pub state_dir: Option<PathBuf>,
     /// Read the topology from sysfs only, without libhwloc.
     #[arg(long, global = true)]
@@ -46,4 +49,13 @@ pub struct Global {
     /// Report on standard error what could not be read.
     #[arg(long, short, global = true)]
     pub verbose: bool,
+}
+
+/// A directory, or one that is made later; anything else would look like a journal without entries.
+fn directory(path: PathBuf) -> Result<PathBuf, &'static str> {
+    match path.metadata() {
+        Ok(facts) if !facts.is_dir() => Err(text::NOT_A_DIRECTORY.as_str()),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Err(text::NOT_A_DIRECTORY.as_str()),
+        _ => Ok(path),
+    }
 }

@@ -18,6 +18,7 @@ use topotop_model::fix::Surroundings;
 use topotop_model::frame::Frame;
 use topotop_model::judge::{Judgement, Settings};
 use topotop_model::locale::{Text, chrome};
+use topotop_model::text::printable;
 
 /// Options of a writer of data.
 #[derive(Clone, Copy, Debug, Default)]
@@ -168,10 +169,10 @@ fn runs(buffer: &Buffer, y: u16) -> Vec<(u16, u16, String, ratatui::style::Style
     runs
 }
 
-/// Text for XML and HTML; what XML cannot hold is a question mark.
+/// Text for XML and HTML: what steers or reorders is spelled out, what XML cannot hold is a question mark.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in printable(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -179,7 +180,6 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\u{fffe}' | '\u{ffff}' => out.push('?'),
-            c if c.is_control() => out.push('?'),
             c => out.push(c),
         }
     }
@@ -245,6 +245,6 @@ mod tests {
 
     #[test]
     fn markup_is_escaped() {
-        assert_eq!(escape("<a&\"b\">\u{1b}\u{ffff}'"), "&lt;a&amp;&quot;b&quot;&gt;??&#39;");
+        assert_eq!(escape("<a&\"b\">\u{1b}\u{202e}\u{ffff}'"), "&lt;a&amp;&quot;b&quot;&gt;\\x1b\\u{202e}?&#39;");
     }
 }

@@ -135,8 +135,8 @@ struct Missing {
 }
 
 #[derive(Serialize)]
-struct Summary<'a> {
-    host: &'a str,
+struct Summary {
+    host: String,
     complete: bool,
     worst: Option<&'static str>,
     would_hurt: Vec<&'static str>,
@@ -185,11 +185,11 @@ impl Report<'_> {
         self.checks.iter().map(|check| row(check, self.frame))
     }
 
-    fn summary(&self) -> Summary<'_> {
+    fn summary(&self) -> Summary {
         let ids = |mark| self.of(mark).map(|check| check.rule.id.as_str()).collect();
         let ok = self.checks.iter().filter(|check| matches!(check.mark(), Mark::Ok | Mark::Info));
         Summary {
-            host: &self.frame.host.name,
+            host: printable(&self.frame.host.name).into_owned(),
             complete: self.complete,
             worst: self.worst().map(Severity::name),
             would_hurt: ids(Mark::WouldHurt),

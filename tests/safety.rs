@@ -2,6 +2,7 @@
 
 mod attack;
 mod config;
+mod names;
 mod output;
 mod programs;
 mod recordings;

@@ -1,9 +1,10 @@
 //! Names of pods and containers from the directories of logs that kubelet keeps, else from the files of the runtime.
 
-use super::runtime_names;
+use super::runtime_names::Lookup;
 use crate::Root;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use topotop_model::tables::cgroups::Cgroups;
 use topotop_model::{Table, Text};
 
@@ -21,6 +22,8 @@ pub(super) struct LogNames {
     pods: HashMap<String, Pod>,
     containers: HashMap<String, String>,
     tried: HashMap<String, u8>,
+    /// Groups that any user could have called like a container.
+    foreign: HashSet<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,15 @@ struct Pod {
 }
 
 impl LogNames {
+    /// Notes whether the names that root keeps are those of a new group.
+    pub(super) fn note(&mut self, slot: usize, is_foreign: bool) {
+        if is_foreign {
+            self.foreign.insert(slot);
+        } else {
+            self.foreign.remove(&slot);
+        }
+    }
+
     /// Fills in names of rows that have a pod or container but no name: of new ones at once, of others from time to
     /// time, since the directories come after the groups.
     pub(super) fn take(&mut self, root: &Root, now_ns: u64, table: &mut Cgroups, born: &[usize]) {
@@ -41,13 +53,11 @@ impl LogNames {
         self.looked_ns = Some(now_ns);
         self.look(root);
         let slots: Vec<usize> = table.rows().iter().filter(|&slot| self.is_wanted(table, slot)).collect();
-        let mut missed = HashSet::new();
+        let (mut missed, mut lookup) = (HashSet::new(), Lookup::default());
         for slot in slots {
             self.name(table, slot);
-            if is_nameless(table, slot) {
-                from_runtime(root, table, slot);
-            }
-            missed.extend(id(table, slot).filter(|_| is_nameless(table, slot)));
+            let tried = !is_nameless(table, slot) || from_runtime(root, &mut lookup, table, slot);
+            missed.extend(id(table, slot).filter(|_| tried && is_nameless(table, slot)));
         }
         if self.tried.len() >= MOST {
             self.tried.clear();
@@ -61,6 +71,7 @@ impl LogNames {
     /// True if a name is missing that may still come.
     fn is_wanted(&self, table: &Cgroups, slot: usize) -> bool {
         is_nameless(table, slot)
+            && !self.foreign.contains(&slot)
             && id(table, slot).is_some_and(|id| self.tried.get(&id).is_none_or(|&tries| tries < TRIES))
     }
 
@@ -115,10 +126,31 @@ impl LogNames {
     }
 }
 
-/// Fills in missing names from the state files of the runtime.
-fn from_runtime(root: &Root, table: &mut Cgroups, slot: usize) {
-    let Some(id) = table.container_id.get(slot).filter(|id| is_id(id)).cloned() else { return };
-    let Some(names) = runtime_names::of(root, &id) else { return };
+/// True for a group that is called like a container in a directory of another user, who may call it as he likes: it must
+/// not pass for one of root's.
+pub(super) fn is_foreign(root: &Root, top: &Path, path: &Path, table: &Cgroups, slot: usize) -> bool {
+    let (id, uid) = (table.container_id.or_empty(slot), table.pod_uid.or_empty(slot));
+    // Owners of a captured tree are not those of its machine.
+    if !root.is_live() || (id.is_empty() && uid.is_empty()) {
+        return false;
+    }
+    let in_slices = uid.replace('-', "_");
+    let names = [&*id, &*uid, &in_slices];
+    let is_called = |part: &&OsStr| {
+        let part = part.to_string_lossy();
+        names.iter().any(|name| !name.is_empty() && part.contains(name))
+    };
+    let above: PathBuf = path.iter().take_while(|part| !is_called(part)).collect();
+    root.directory_stat(top.join(above)).is_ok_and(|stat| stat.uid != 0)
+}
+
+/// Fills in missing names from the state files of the runtime; false where that has to wait.
+fn from_runtime(root: &Root, lookup: &mut Lookup, table: &mut Cgroups, slot: usize) -> bool {
+    let Some(id) = table.container_id.get(slot).filter(|id| is_id(id)).cloned() else { return true };
+    let names = match lookup.of(root, &id) {
+        Some(Some(names)) => names,
+        other => return other.is_some(),
+    };
     let texts = [
         (&mut table.container_name, &names.container),
         (&mut table.pod_name, &names.pod),
@@ -130,6 +162,7 @@ fn from_runtime(root: &Root, table: &mut Cgroups, slot: usize) {
         }
     }
     table.name_source.set(slot, "runtime_dir");
+    true
 }
 
 /// `NAMESPACE_POD_UID`; neither namespaces nor pods have underscores in their names.
@@ -162,8 +195,36 @@ fn is_id(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pod, container_link, pod_directory};
+    use super::{Pod, container_link, is_foreign, pod_directory};
+    use crate::Root;
     use proptest::prelude::*;
+    use std::path::Path;
+    use topotop_model::Table as _;
+    use topotop_model::tables::cgroups::Cgroups;
+
+    #[test]
+    fn a_users_group_does_not_pass_for_a_container_of_root() {
+        let top = tempfile::tempdir().expect("a directory");
+        let root = Root::live().expect("this machine");
+        let id = "0123456789abcdef".repeat(4);
+        let group = format!("user.slice/own.slice/docker-{id}.scope/inner");
+        std::fs::create_dir_all(top.path().join(&group)).expect("made");
+        let mut table = Cgroups::default();
+        let slot = table.insert();
+        let foreign = |table: &Cgroups| is_foreign(&root, top.path(), Path::new(&group), table, slot);
+        assert!(!foreign(&table), "no container");
+        table.container_id.set(slot, &id);
+        let given = |part: &str, user| std::os::unix::fs::chown(top.path().join(part), Some(user), None).is_ok();
+        if !given("user.slice/own.slice", 54_321) {
+            assert!(foreign(&table), "the test's own user made it");
+            return;
+        }
+        assert!(foreign(&table));
+        // A runtime gives the container's own directory to its user.
+        assert!(given("user.slice/own.slice", 0) && given(&group, 54_321));
+        assert!(given(&format!("user.slice/own.slice/docker-{id}.scope"), 54_321) && !foreign(&table));
+        assert!(!is_foreign(&Root::at(top.path()).expect("a root"), Path::new(""), Path::new(&group), &table, slot));
+    }
 
     #[test]
     fn splits_the_names_that_kubelet_makes() {

@@ -10,6 +10,8 @@ use std::path::Path;
 const MOST_BYTES: usize = 4 << 20;
 /// The most namespaces of containerd that are searched.
 const NAMESPACES: usize = 16;
+/// The most ids that are looked up at a time: each costs some twenty paths that are not there.
+const MOST_IDS: usize = 1024;
 
 /// Names that a runtime has for a container; unknown ones are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,9 +21,31 @@ pub(super) struct Names {
     pub namespace: String,
 }
 
-/// Looks a container up by its id: docker, podman and CRI-O (containers/storage), containerd.
-pub(super) fn of(root: &Root, id: &str) -> Option<Names> {
-    docker(root, id).or_else(|| storage(root, id)).or_else(|| bundle(root, id))
+/// What was read in one look: groups that share an id, and ids that share a list, do not have it read again.
+#[derive(Debug, Default)]
+pub(super) struct Lookup {
+    known: HashMap<String, Option<Names>>,
+    stored: Option<HashMap<String, String>>,
+}
+
+impl Lookup {
+    /// Names of a container by its id, from docker, podman and CRI-O (containers/storage) or containerd. None where so
+    /// many ids were looked up that the others wait for the next look.
+    pub(super) fn of(&mut self, root: &Root, id: &str) -> Option<Option<Names>> {
+        if let Some(known) = self.known.get(id) {
+            return Some(known.clone());
+        }
+        if self.known.len() >= MOST_IDS {
+            return None;
+        }
+        let names = docker(root, id).or_else(|| self.storage(root, id)).or_else(|| bundle(root, id));
+        self.known.insert(id.to_owned(), names.clone());
+        Some(names)
+    }
+
+    fn storage(&mut self, root: &Root, id: &str) -> Option<Names> {
+        of_name(self.stored.get_or_insert_with(|| stored(root)).get(id)?)
+    }
 }
 
 #[derive(Deserialize)]
@@ -42,12 +66,13 @@ struct Stored {
     names: Vec<String>,
 }
 
-fn storage(root: &Root, id: &str) -> Option<Names> {
-    ["overlay", "btrfs", "vfs", "zfs"].iter().find_map(|driver| {
+/// The first name of each container by its id.
+fn stored(root: &Root) -> HashMap<String, String> {
+    let lists = ["overlay", "btrfs", "vfs", "zfs"].iter().filter_map(|driver| {
         let path = format!("var/lib/containers/storage/{driver}-containers/containers.json");
-        let stored: Vec<Stored> = json(root, Path::new(&path))?;
-        of_name(stored.iter().find(|stored| stored.id == id)?.names.first()?)
-    })
+        json::<Vec<Stored>>(root, Path::new(&path))
+    });
+    lists.flatten().filter_map(|stored| Some((stored.id, stored.names.into_iter().next()?))).collect()
 }
 
 #[derive(Deserialize)]
@@ -104,7 +129,7 @@ fn json<T: DeserializeOwned>(root: &Root, path: &Path) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Names, of};
+    use super::{Lookup, MOST_IDS, Names};
     use crate::Root;
     use crate::testing::put;
 
@@ -113,7 +138,7 @@ mod tests {
     fn found(path: &str, text: &str) -> Option<Names> {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), path, text);
-        of(&Root::at(dir.path()).unwrap(), ID)
+        Lookup::default().of(&Root::at(dir.path()).unwrap(), ID).unwrap()
     }
 
     fn named(container: &str, pod: &str, namespace: &str) -> Names {
@@ -139,6 +164,23 @@ mod tests {
         let crio = format!("run/containers/storage/overlay-containers/{ID}/userdata/config.json");
         let pod = r#"{"annotations":{"io.kubernetes.container.name":"web","io.kubernetes.pod.name":"web-0"}}"#;
         assert_eq!(found(&crio, pod), Some(named("web", "web-0", "")));
+    }
+
+    /// Any user who may make control groups can make ten thousand that are called like containers.
+    #[test]
+    fn one_look_reads_a_list_once_and_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = Root::at(dir.path()).unwrap();
+        let path = "var/lib/containers/storage/overlay-containers/containers.json";
+        put(dir.path(), path, format!(r#"[{{"id":"{ID}","names":["db"]}}]"#));
+        let mut lookup = Lookup::default();
+        let ids: Vec<String> = (0..2 * MOST_IDS).map(|number| format!("{number:064x}")).collect();
+        assert_eq!(lookup.of(&root, &ids[0]), Some(None));
+        std::fs::remove_file(dir.path().join(path)).unwrap();
+        assert_eq!(lookup.of(&root, ID), Some(Some(named("db", "", ""))), "the list is not read again");
+        let looked_up = ids.iter().filter(|id| lookup.of(&root, id).is_some()).count();
+        assert_eq!(looked_up, MOST_IDS - 1, "the others wait");
+        assert!(Lookup::default().of(&root, &ids[MOST_IDS]).is_some());
     }
 
     #[test]

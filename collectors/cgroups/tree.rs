@@ -247,6 +247,12 @@ impl Group {
         self.dirs.iter().find(|dir| dir.hierarchy == hierarchy)
     }
 
+    /// Where the hierarchy that it was found in is mounted.
+    pub(super) fn top<'a>(&self, hierarchies: &'a [Hierarchy]) -> Option<&'a Path> {
+        let first = self.dirs.first()?;
+        hierarchies.get(usize::from(first.hierarchy)).map(|hierarchy| hierarchy.dir.as_path())
+    }
+
     /// The same, to write to.
     pub(super) fn dir_mut(&mut self, hierarchy: u8) -> Option<&mut Dir> {
         self.dirs.iter_mut().find(|dir| dir.hierarchy == hierarchy)

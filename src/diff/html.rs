@@ -88,7 +88,7 @@ fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             Fate::Still | Fate::Unknown => "",
         };
         let word = fate.text();
-        let (title, severity) = (escape(&printable(&found.title)), found.severity.name());
+        let (title, severity) = (escape(&found.title), found.severity.name());
         write!(out, "<tr><td class=\"{class}\">{word}</td><td>{} <small>{severity}</small></td>", found.rule.id)?;
         let of = text::OfSamples { count: &found.samples, all: &found.of };
         writeln!(out, "<td class=\"s\">{title}</td><td class=\"n\">{of}</td></tr>")?;
@@ -110,7 +110,7 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             |value: &Option<String>| value.as_deref().map_or(text::NONE.as_str().into(), printable).into_owned();
         let within = if fact.within { format!(" <small>{}</small>", text::WITHIN) } else { String::new() };
         let subject = table::and_more(short_ids(&printable(&fact.subject.to_string())).into_owned(), alike);
-        write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", escape(&subject), escape(&printable(&fact.name)))?;
+        write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", escape(&subject), escape(&fact.name))?;
         let (before, after) = (value(&fact.before), value(&fact.after));
         writeln!(out, "<td class=\"s\">{}</td><td class=\"s\">{}{within}</td></tr>", escape(&before), escape(&after))?;
     }

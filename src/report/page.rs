@@ -89,7 +89,7 @@ fn step(at: usize, phase: &Phase, (from, to): (i64, i64), out: &mut dyn Write) -
     writeln!(out, "<li class=\"{}\"><div class=\"dim\">{} ({length})</div>", charts::class(&phase.key), escape(&when))?;
     writeln!(out, "<div class=\"a\">{}</div>", escape(&answer))?;
     if let Some(next) = phase.answer.next_text() {
-        writeln!(out, "<div>{}</div>", escape(&printable(&next)))?;
+        writeln!(out, "<div>{}</div>", escape(&next))?;
     }
     if !phase.cause.is_empty() {
         let cause = text::AtEvent { event: &printable(&phase.cause) }.to_string();
