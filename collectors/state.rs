@@ -98,7 +98,10 @@ mod tests {
         std::fs::create_dir(&path).expect("made");
         assert!(journal(dir.path()).is_err());
         let no_directory = dir.path().join("other");
-        assert!(journal(&no_directory).is_err_and(|error| error.ends_with("Not a directory")), "an empty one otherwise");
+        assert!(
+            journal(&no_directory).is_err_and(|error| error.ends_with("Not a directory")),
+            "an empty one otherwise"
+        );
     }
 
     #[test]

@@ -5,9 +5,8 @@ use super::{recording, run, text};
 /// Nothing that steers a terminal or turns text around, and few, bounded lines of errors.
 fn harmless(what: &str, output: &std::process::Output) {
     let (shown, said) = (text(&output.stdout), text(&output.stderr));
-    let is_hostile = |c: char| {
-        (c.is_control() && !matches!(c, '\n' | '\t' | '\r')) || ('\u{202a}'..='\u{202e}').contains(&c)
-    };
+    let is_hostile =
+        |c: char| (c.is_control() && !matches!(c, '\n' | '\t' | '\r')) || ('\u{202a}'..='\u{202e}').contains(&c);
     for (stream, text) in [("output", &shown), ("error", &said)] {
         let line = text.lines().find(|line| line.contains(is_hostile));
         assert_eq!(line, None, "{what}: {stream}");
@@ -104,7 +103,8 @@ fn a_state_directory_that_is_none_is_an_error() {
     std::fs::write(&file, "").expect("written");
     let below = file.join("below");
     for state in [file.as_path(), &below, "/dev/null".as_ref()] {
-        for verb in [&["fix", "journal"][..], &["fix", "undo", "--dry-run"], &["fix", "list", "--for", "300ms"], &["check"]]
+        for verb in
+            [&["fix", "journal"][..], &["fix", "undo", "--dry-run"], &["fix", "list", "--for", "300ms"], &["check"]]
         {
             let output = run(&[&["--state-dir", state.to_str().expect("a path")], verb].concat(), &[]);
             let said = text(&output.stderr);
