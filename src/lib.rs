@@ -54,6 +54,7 @@ mod serve;
 mod snapshot;
 mod starter;
 mod startup;
+mod starvation;
 mod stderr;
 mod sys;
 mod trust;

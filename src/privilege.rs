@@ -1,6 +1,7 @@
 //! Rights that a verb does not need are given away before it reads anything: what reads as root cannot write as root.
 
 use crate::output::is_stdout;
+use crate::starvation;
 use rustix::io::Errno;
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, remove_capability_from_bounding_set,
@@ -40,6 +41,19 @@ pub(crate) fn has_any() -> bool {
 /// Keeps what a task needs of the capabilities that this process has, for itself and for all that it starts. Before any
 /// other thread starts: each has capabilities of its own.
 pub(crate) fn restrict(task: Task, output: Option<&Path>) -> Result<(), String> {
+    if task == Task::Observe {
+        starvation::allow();
+    }
+    give_up(task, output)?;
+    if task == Task::Observe {
+        starvation::watch();
+    } else {
+        starvation::relax();
+    }
+    Ok(())
+}
+
+fn give_up(task: Task, output: Option<&Path>) -> Result<(), String> {
     let failed = |errno: Errno| text::PrivilegesKept { error: &topotop_collectors::state::words(errno) }.to_string();
     if task == Task::Decode {
         crate::sys::landlock::confine(output).map_err(|error| text::PrivilegesKept { error: &error }.to_string())?;

@@ -14,7 +14,7 @@ use crate::source::live::{Live, Plan};
 use crate::stderr::error as fail;
 use crate::{
     capture, catalogue, check, demo, diff, doctor, dump, edit, fix, help, language, manual, metrics, preflight, replay,
-    report, runtime, serve, snapshot, starter, startup,
+    report, runtime, serve, snapshot, starter, startup, starvation,
 };
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -51,24 +51,39 @@ fn writer(global: &Global) -> Result<LocalWriter, String> {
     Ok(LocalWriter::new(Arc::new(root(global)?), state))
 }
 
-/// Runs the command: 0 for success, 2 for an error.
-pub fn run() -> ExitCode {
+/// What this program starts of itself: not in help and completions.
+fn side_process() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|verb| verb == hwloc::VERB) {
-        // For the program's own child process: not in help and completions.
         let root = arguments.next().map(PathBuf::from);
-        return status(print(hwloc::child(root.as_deref()).as_bytes()));
+        starvation::hurry();
+        return Some(status(print(hwloc::child(root.as_deref()).as_bytes())));
     }
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
-        Some(verb) if verb == starter::VERB => return starter::helper(arguments, asked),
-        Some(verb) if verb == starter::GATE => return starter::gate(arguments),
-        Some(verb) if verb == broker::VERB => return broker::serve(arguments, broker_of),
+        Some(verb) if verb == starter::VERB => {
+            starvation::relax();
+            return Some(starter::helper(arguments, asked));
+        }
+        Some(verb) if verb == starter::GATE => {
+            starvation::relax();
+            return Some(starter::gate(arguments));
+        }
+        Some(verb) if verb == broker::VERB => {
+            starvation::watch();
+            return Some(broker::serve(arguments, broker_of));
+        }
         _ => {}
     }
-    if let Some(code) = fix::deadman::verb(std::env::args_os().skip(1)) {
+    fix::deadman::verb(std::env::args_os().skip(1))
+}
+
+/// Runs the command: 0 for success, 2 for an error.
+pub fn run() -> ExitCode {
+    if let Some(code) = side_process() {
         return code;
     }
+    starvation::hurry();
     crate::units::use_local_zone();
     language::select();
     let cli = help::parse(std::env::args_os());
@@ -189,6 +204,8 @@ fn cure(global: &Global, args: &fix::args::FixArgs) -> ExitCode {
         // What takes a fix back reads nothing but the journal, and a recording is decoded on a confined thread.
         if asks || !writes {
             restrict(if live { Task::Observe } else { Task::Captured }, None)?;
+        } else {
+            starvation::watch();
         }
         let context = fix::command::Context {
             sampling,

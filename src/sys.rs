@@ -2,4 +2,5 @@
 
 pub(crate) mod crash;
 pub(crate) mod landlock;
+pub(crate) mod realtime;
 pub(crate) mod seccomp;
