@@ -70,7 +70,7 @@ fn side_process() -> Option<ExitCode> {
             return Some(starter::gate(arguments));
         }
         Some(verb) if verb == broker::VERB => {
-            starvation::watch();
+            starvation::answer_at_once();
             return Some(broker::serve(arguments, broker_of));
         }
         _ => {}

@@ -44,6 +44,13 @@ pub(crate) fn relax() {
     let _ = realtime::set_ordinary(0);
 }
 
+/// Keeps the priority for this thread alone: for one that only answers.
+pub(crate) fn answer_at_once() {
+    if realtime::set_round_robin(0, Heirs::No).is_err() {
+        relax();
+    }
+}
+
 /// Watches the threads of this process as long as it runs; ends at once where it may not have the priority.
 pub(crate) fn watch() {
     // What looks for threads that are left out must not be left out itself, nor wait for its first turn: it inherits this.
