@@ -42,6 +42,7 @@ mod oom_kills;
 mod pick;
 mod pressure;
 mod processes;
+mod resctrl;
 mod sockets;
 mod softirqs;
 mod softnet;
@@ -126,6 +127,7 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         // Sees in what was just read whether a process was killed.
         Box::new(oom_kills::OomKillCollector::default()),
         Box::new(node_memory::NodeMemoryCollector::default()),
+        Box::new(resctrl::ResctrlCollector::default()),
         Box::new(processes::ProcessCollector::default()),
         Box::new(irqbalance::IrqbalanceCollector::default()),
         Box::new(memory_by_node::MemoryByNode::new(options)),

@@ -23,7 +23,7 @@ pub use cpus::{ClockPolicy, Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topolog
 pub use disks::{Disk, Mount, Writer, WriterId};
 pub use host::{Applied, CollectorCost, Cost, Host, Pressure, PressureStall};
 pub use limits::{KernelTables, NetNamespace};
-pub use memory::{Memory, Node, OomKill};
+pub use memory::{Memory, MemoryBandwidth, Node, OomKill};
 pub use metrics::{LOAD_SHARE, Metric};
 pub use network::{ArchIrq, Channel, Channels, Counts, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};
 pub use off_cpu::{OffCpu, WaitClass, WaitShare};
@@ -82,6 +82,8 @@ pub struct Frame {
     pub sysctls: Vec<(Arc<str>, Arc<str>)>,
     /// The application's own numbers, by name.
     pub metrics: Vec<Metric>,
+    /// Memory bandwidth by L3 (resctrl); its capacity is not known.
+    pub memory_bandwidth: Vec<MemoryBandwidth>,
     /// What the kernel's log says of processes that the OOM killer killed in the last half minute.
     pub oom_kills: Vec<OomKill>,
     /// What could not be read, over all sections.

@@ -203,6 +203,8 @@ sections! {
     memory: memory::Memory,
     /// Memory by node.
     node_memory: memory::NodeMemory,
+    /// Memory bandwidth by L3.
+    memory_bandwidth: memory::MemoryBandwidth,
     /// Processes that the OOM killer killed.
     oom_kills: memory::OomKills,
     /// Device interrupts.

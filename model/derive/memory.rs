@@ -1,7 +1,7 @@
 //! Memory of the machine and of each node, and how busy a node's CPUs are.
 
 use super::rates::{Pair, is_old};
-use crate::frame::{Cpu, CpuShares, Frame, Memory, Node, OomKill};
+use crate::frame::{Cpu, CpuShares, Frame, Memory, MemoryBandwidth, Node, OomKill};
 use crate::tables::memory::{NodeMemory, OomKills};
 use crate::{Num, Table, Window};
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +9,24 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
     frame.memory = machine(window);
     frame.nodes = nodes(window, frame);
+    frame.memory_bandwidth = bandwidth(window);
     frame.oom_kills = window.now.oom_kills.value().map(oom_kills).unwrap_or_default();
+}
+
+fn bandwidth(window: &Window) -> Vec<MemoryBandwidth> {
+    let Some(pair) = Pair::new(&window.now.memory_bandwidth, &window.before.memory_bandwidth) else {
+        return Vec::new();
+    };
+    let of = |slot| {
+        Some(MemoryBandwidth {
+            l3: pair.now.l3.id(slot).value()?,
+            bytes_per_second: pair.rate(slot, |table| &table.total_bytes),
+            local_bytes_per_second: pair.rate(slot, |table| &table.local_bytes),
+        })
+    };
+    let mut rows: Vec<MemoryBandwidth> = pair.now.rows().iter().filter_map(of).collect();
+    rows.sort_unstable_by_key(|row| row.l3);
+    rows
 }
 
 fn oom_kills(table: &OomKills) -> Vec<OomKill> {

@@ -6,6 +6,19 @@ use serde::Serialize;
 use serde_with::apply;
 use std::sync::Arc;
 
+/// Memory bandwidth of an L3.
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct MemoryBandwidth {
+    /// The L3.
+    pub l3: u32,
+    /// Read from and written to memory through it.
+    pub bytes_per_second: Option<f64>,
+    /// The same of memory of its own node.
+    pub local_bytes_per_second: Option<f64>,
+}
+
 /// A process that the OOM killer killed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OomKill {

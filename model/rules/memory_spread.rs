@@ -67,6 +67,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm")
             .text(evidence::CPU_BY_NODE, shares(&process.cpu_by_node), "/proc/PID/task/TID/stat")
             .text(evidence::MEMORY_BY_NODE, sizes(&memory.by_node), memory.source.name())
+            .some_text(evidence::BANDWIDTH, parts::bandwidth(frame), "/sys/fs/resctrl/mon_data")
             .table(evidence::BY_NODE, nodes::matrix(frame, process), memory.source.name())
             .table(evidence::NUMACTL_SHOW, nodes::numactl_show(frame, process), "/proc/PID/status, numa_maps")
             .covers(numa_misses::ID, Subject::Host);

@@ -77,6 +77,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .text(evidence::CPU_BY_NODE, memory_spread::shares(&process.cpu_by_node), "/proc/PID/task/TID/stat")
             .text(evidence::MEMORY_BY_NODE, memory_spread::sizes(&memory.by_node), memory.source.name())
             .text(evidence::POLICY, Arc::clone(&process.policy), "numa_maps")
+            .some_text(evidence::BANDWIDTH, parts::bandwidth(frame), "/sys/fs/resctrl/mon_data")
             .table(evidence::BY_NODE, nodes::matrix(frame, process), memory.source.name())
             .table(evidence::NUMACTL_SHOW, nodes::numactl_show(frame, process), "/proc/PID/status, numa_maps")
             .covers(membind_mismatch::ID, subject)

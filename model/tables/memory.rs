@@ -145,3 +145,15 @@ table! {
         task_memcg: Text = 4 (Fact, None, "dev/kmsg"),
     }
 }
+
+table! {
+    /// Memory bandwidth by L3 (resctrl), where it is mounted.
+    MemoryBandwidth = 33 "memory_bandwidth" {
+        /// The L3.
+        l3: Num = 1 (Id, None, "sys/fs/resctrl/mon_data"),
+        /// Read from and written to memory through it.
+        total_bytes: Num = 2 (Counter, Bytes, "sys/fs/resctrl/mon_data/mon_L3_*/mbm_total_bytes"),
+        /// The same of memory of its own node.
+        local_bytes: Num = 3 (Counter, Bytes, "sys/fs/resctrl/mon_data/mon_L3_*/mbm_local_bytes"),
+    }
+}

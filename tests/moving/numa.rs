@@ -20,8 +20,12 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "memory on the other package",
-        machine: || remote(&[10, 32, 32, 32]),
+        machine: || {
+            let counter = "sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes";
+            remote(&[10, 32, 32, 32]).file(counter, "{1000+5000000000}\n")
+        },
         finds: &[("NUMA-01", "critical", "100% remote memory")],
+        says: &[("/findings/0/evidence", "L3 0: 4.7 GiB/s")],
         ..Case::QUIET
     },
     Case { name: "CPUs of a node without memory", machine: memoryless, silent: &["NUMA-01", "NUMA-06"], ..Case::QUIET },

@@ -231,6 +231,12 @@ pub(in crate::rules) fn container_name(cgroup: &Cgroup) -> Option<String> {
     (!names.is_empty()).then(|| names.join("/"))
 }
 
+/// Memory bandwidth of each L3 through resctrl; empty where it is not mounted.
+pub(in crate::rules) fn bandwidth(frame: &Frame) -> String {
+    let rates = frame.memory_bandwidth.iter().filter_map(|row| Some((row.l3, row.bytes_per_second?)));
+    list(rates.map(|(l3, rate)| format!("L3 {l3}: {}/s", bytes(Some(rate)))), 16)
+}
+
 /// The nodes of a memory policy: `bind:3`, `prefer (many):0-1`.
 pub(crate) fn policy_nodes(policy: &str) -> IdSet {
     crate::rules::node_memory_low::policy_nodes(policy)
