@@ -19,7 +19,10 @@ const PATH: usize = 4096;
 const MOST: usize = 64;
 const KEPT_NS: u64 = 30_000_000_000;
 
-const NEEDS: &str = "readable /dev/kmsg (kernel.dmesg_restrict=0 or CAP_SYSLOG)";
+/// What would make the log readable: the right to read it all the same is given away at start.
+fn needs(reason: Reason) -> &'static str {
+    if reason == Reason::PermissionDenied { "kernel.dmesg_restrict=0" } else { "/dev/kmsg of the host" }
+}
 
 /// A kill.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,7 +66,7 @@ impl Collector for OomKillCollector {
         let section = &mut draft.oom_kills;
         section.begin(cx.now_ns);
         if let Some(reason) = self.unread {
-            section.gaps.add("dev/kmsg", reason, NEEDS);
+            section.gaps.add("dev/kmsg", reason, needs(reason));
         }
         self.slots.begin();
         let table = section.data_mut();

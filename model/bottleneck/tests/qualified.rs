@@ -71,7 +71,7 @@ fn a_thread_on_a_slow_core_says_so() {
     );
 }
 
-fn listens(netns: u64, queued: u64) -> Option<Vec<Listener>> {
+fn listens(netns: u64, queued: u64) -> Vec<Listener> {
     let socket = Listener {
         port: 80,
         protocol: "tcp".into(),
@@ -80,7 +80,7 @@ fn listens(netns: u64, queued: u64) -> Option<Vec<Listener>> {
         queued: Some(queued),
         backlog: Some(128),
     };
-    Some(vec![socket])
+    vec![socket]
 }
 
 #[test]
@@ -88,21 +88,21 @@ fn open_files_explain_only_queues_of_their_own_namespace() {
     let mut frame = machine(&[0.1, 0.1]);
     let most = Known::Value(64);
     let full = Process { open_files: most, open_files_limit: most, ..process(10, "pool", 0.03, 0.0) };
-    frame.processes = vec![full, Process { listen: listens(2, 100), ..process(20, "nginx", 0.3, 0.0) }];
+    frame.processes = vec![full, Process { listen: Some(listens(2, 100)), ..process(20, "nginx", 0.3, 0.0) }];
     frame.processes[0].listen = Some(Vec::new());
     frame.net_namespaces[0].netns = 2;
     frame.net_namespaces[0].listen_overflows_per_second = Some(50.0);
     assert_eq!(limit(&frame), Some(ResourceKind::Tcp), "another process has no files left");
-    frame.processes[0].listen = listens(7, 0);
+    frame.processes[0].listen = Some(listens(7, 0));
     assert_eq!(limit(&frame), Some(ResourceKind::Tcp), "it listens in another namespace");
-    frame.processes[0].listen = listens(2, 0);
+    frame.processes[0].listen = Some(listens(2, 0));
     assert_eq!(limit(&frame), Some(ResourceKind::Files), "it accepts them");
 }
 
 #[test]
 fn a_queue_that_stands_near_its_backlog_is_full() {
     let mut frame = machine(&[0.3, 0.2]);
-    frame.processes = vec![Process { listen: listens(0, 120), ..process(10, "nginx", 0.4, 0.0) }];
+    frame.processes = vec![Process { listen: Some(listens(0, 120)), ..process(10, "nginx", 0.4, 0.0) }];
     let resources = of(&frame);
     let queue = resources.get(ResourceKind::Tcp).expect("it is there");
     assert_eq!((queue.verdict, queue.summary().as_str()), (Verdict::Full, "TCP accept queue nginx 10 94% of 128"));
@@ -110,13 +110,13 @@ fn a_queue_that_stands_near_its_backlog_is_full() {
     // Once is a burst.
     let mut state = Limits::default();
     let mut seen = |queued| {
-        frame.processes[0].listen = listens(0, queued);
+        frame.processes[0].listen = Some(listens(0, queued));
         state.judge_frame(&frame, &[], &Settings::default()).0.get(ResourceKind::Tcp).map(|queue| queue.verdict)
     };
     assert_eq!([120, 3, 120, 0, 0].map(&mut seen), [Some(Verdict::HasHeadroom); 5]);
     assert_eq!([120; 8].map(&mut seen)[7], Some(Verdict::Full));
     // Overflows say more.
-    frame.processes[0].listen = listens(0, 129);
+    frame.processes[0].listen = Some(listens(0, 129));
     frame.net_namespaces[0].pid = Known::Value(10);
     frame.net_namespaces[0].listen_overflows_per_second = Some(50.0);
     assert_eq!(limit(&frame), Some(ResourceKind::Tcp));

@@ -104,7 +104,7 @@ fn instances_have_the_names_that_people_gave_them() {
     // The other rules name them in their titles.
     let title = |rule, change: fn(&mut Frame)| {
         let judgement = judged(|frame, _| change(frame));
-        find(&judgement.findings, rule).map(|finding| finding.title()).unwrap_or_default()
+        find(&judgement.findings, rule).map(Finding::title).unwrap_or_default()
     };
     let crowded = title("BEAM-02", |frame| {
         first::crowded(frame, "300");
