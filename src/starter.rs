@@ -4,6 +4,7 @@
 
 mod gate;
 mod helper;
+mod orphans;
 mod side;
 
 pub(crate) use gate::{Gate, VERB as GATE, run as gate};

@@ -1,7 +1,7 @@
 //! The helper's side: a thread for each program.
 
-use super::side_process;
 use super::{BADLY, DENIED, EXHAUSTED, NOT_FOUND, STARTED, WELL};
+use super::{orphans, side_process};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::collections::BTreeMap;
@@ -35,7 +35,9 @@ pub(crate) fn run(
             _ => None,
         })
         .collect();
+    orphans::adopt();
     serve(&UnixStream::from(socket), &programs);
+    orphans::end();
     ExitCode::SUCCESS
 }
 
@@ -44,6 +46,9 @@ fn serve(socket: &UnixStream, programs: &BTreeMap<String, Vec<String>>) {
     let mut threads = Vec::new();
     while let Some((name, output, control)) = request(socket) {
         threads.retain(|thread: &std::thread::JoinHandle<()>| !thread.is_finished());
+        if threads.is_empty() {
+            orphans::reap();
+        }
         let Some(words) = programs.get(&name).cloned() else { continue };
         let thread = std::thread::Builder::new().name("program".to_owned());
         threads.extend(thread.spawn(move || watch(&words, output, control)));

@@ -54,6 +54,24 @@ fn they_end_with_it_whatever_ends_it() {
     until("it outlived the end of the time", || sleepers(&mark) == 0);
 }
 
+/// A session of its own leaves the process group, and a program that has ended is no parent any more.
+#[test]
+fn what_they_leave_in_other_sessions_ends_with_it() {
+    for signal in ["KILL", "TERM"] {
+        let mark = mark();
+        let metric = format!("x=command:sh -c 'setsid sh -c \"sleep {mark} & sleep {mark}\" > /dev/null & echo 1'");
+        let mut command = Command::new(TOPOTOP);
+        command.args(["check", "--for", "60s", "--no-hwloc", "--interval", "200ms", "--metric", &metric]);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+        until("they were not started", || sleepers(&mark) > 3);
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().expect("kill runs").success());
+        child.wait().expect("it ended");
+        until(&format!("they outlived SIG{signal}"), || sleepers(&mark) == 0);
+    }
+}
+
 #[test]
 fn one_that_hangs_is_never_doubled() {
     let mark = mark();

@@ -1,0 +1,50 @@
+//! What programs of metrics have left running in sessions of their own: its parent is the helper from then on, and it ends
+//! with the helper.
+
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, wait};
+use std::time::Duration;
+
+/// Looks at what is left, at most: what may not be killed stays.
+const LOOKS: u32 = 200;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Becomes their parent.
+pub(super) fn adopt() {
+    // Without it they are the parentless of the whole machine.
+    let _ = set_child_subreaper(Some(getpid()));
+}
+
+/// Takes the ends of those that have ended. No other child may be waited for meanwhile.
+pub(super) fn reap() {
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+}
+
+/// Ends them and all that they started. No other child may be left.
+pub(super) fn end() {
+    for _ in 0..LOOKS {
+        reap();
+        if wait(WaitOptions::NOHANG).is_err_and(|errno| errno == Errno::CHILD) {
+            return;
+        }
+        for child in children() {
+            // It may have ended.
+            let _ = kill_process(child, Signal::KILL);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero().to_string();
+    let is_own = |pid: &i32| {
+        let stat = std::fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let name_end = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
+        let mut fields = stat.get(name_end..).unwrap_or_default().split(|&byte| byte == b' ');
+        fields.nth(2) == Some(own.as_bytes())
+    };
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(is_own).filter_map(Pid::from_raw).collect()
+}
