@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use topotop_model::locale::mark as text;
 use topotop_model::text::printable;
 
+/// The most recordings that are asked for their path: one that does not answer takes seconds.
+const MOST: usize = 8;
+
 /// What `mark` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MarkArgs {
@@ -30,7 +33,7 @@ pub(crate) fn run(args: &MarkArgs) -> Result<(), String> {
 
 /// Why none was marked.
 fn which(file: Option<&Path>, running: &[Running]) -> String {
-    let paths: Vec<PathBuf> = running.iter().filter_map(|one| one.send("").ok()).collect();
+    let paths: Vec<PathBuf> = running.iter().take(MOST).filter_map(|one| one.send("").ok()).collect();
     match (file, paths.is_empty()) {
         (Some(file), true) => text::NotRecorded { path: &file.display() }.to_string(),
         (None, true) => text::NONE_RUNNING.to_string(),

@@ -3,6 +3,8 @@
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 use topotop_model::locale::error as errors;
@@ -99,7 +101,21 @@ static ZONE: OnceLock<TimeZone> = OnceLock::new();
 
 /// From now on people read and write times in this machine's zone (TZ, else /etc/localtime); documents keep UTC.
 pub fn use_local_zone() {
-    ZONE.get_or_init(TimeZone::system);
+    ZONE.get_or_init(|| if names_a_file(std::env::var_os("TZ")) { TimeZone::system() } else { TimeZone::UTC });
+}
+
+/// The largest description of a zone.
+const MOST_ZONE_BYTES: u64 = 1 << 20;
+
+/// False where TZ leads to a FIFO or a device, which would be read without end.
+fn names_a_file(variable: Option<OsString>) -> bool {
+    let name = variable.unwrap_or_default();
+    let name = name.to_string_lossy();
+    let name = name.strip_prefix(':').unwrap_or(&name);
+    let own = std::env::var_os("TZDIR").map(PathBuf::from);
+    let folders = own.into_iter().chain([PathBuf::from("/usr/share/zoneinfo")]);
+    let mut known = folders.filter_map(|folder| folder.join(name).metadata().ok());
+    known.all(|facts| facts.is_dir() || (facts.is_file() && facts.len() <= MOST_ZONE_BYTES))
 }
 
 /// The zone of times that people read and write: UTC until [`use_local_zone`].

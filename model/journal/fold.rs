@@ -1,7 +1,7 @@
 //! From lines to how each application stands.
 
 use super::{Application, Damage, Entry, Intent, ItemState, Judged, Line, Outcome, PutBack};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a journal says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +38,7 @@ impl Journal {
 /// Reads a journal. Whatever is in it, whole lines are reported; the order of lines is believed, their clocks are not.
 pub fn fold(bytes: &[u8]) -> Journal {
     let mut journal = Journal { next: 1, ..Journal::default() };
-    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut places = Places::default();
     for text in bytes.split(|&byte| byte == b'\n').filter(|text| !text.is_empty()) {
         match Line::decode(text) {
             Ok(line) => {
@@ -51,19 +51,45 @@ pub fn fold(bytes: &[u8]) -> Journal {
     journal
 }
 
+/// Where lines belong: a process may have a hundred thousand threads, and each is named in lines of its own.
+#[derive(Default)]
+struct Places {
+    applications: BTreeMap<u64, usize>,
+    /// Items by their keys, of each step of an application.
+    items: HashMap<(u64, usize), HashMap<String, usize>>,
+}
+
+impl Places {
+    /// The place of an item in its step.
+    fn item(&mut self, application: &Application, step: usize, key: &str) -> Option<usize> {
+        let keys = self.items.entry((application.number, step)).or_insert_with(|| {
+            let items = application.items.get(step).map_or(&[][..], Vec::as_slice);
+            items.iter().enumerate().rev().map(|(place, item)| (item.item.key.clone(), place)).collect()
+        });
+        keys.get(key).copied()
+    }
+
+    fn add(&mut self, number: u64, step: usize, key: &str, place: usize) {
+        if let Some(keys) = self.items.get_mut(&(number, step)) {
+            keys.insert(key.to_owned(), place);
+        }
+    }
+}
+
 /// Takes a line to its application, and counts what does not belong there and what is not there.
-fn take(journal: &mut Journal, places: &mut BTreeMap<u64, usize>, line: Line) {
+fn take(journal: &mut Journal, places: &mut Places, line: Line) {
     let Line { number, seq, .. } = line;
     if let Entry::Intent(intent) = line.entry {
-        if places.contains_key(&number) || seq.is_some_and(|seq| seq != 1) {
+        if places.applications.contains_key(&number) || seq.is_some_and(|seq| seq != 1) {
             journal.damaged += 1;
             return;
         }
-        places.insert(number, journal.applications.len());
+        places.applications.insert(number, journal.applications.len());
         journal.applications.push(begun(number, line.at, (line.wall_ns, line.boot_ns), line.boot_id, *intent));
         return;
     }
-    let Some(application) = places.get(&number).and_then(|&place| journal.applications.get_mut(place)) else {
+    let Some(application) = places.applications.get(&number).and_then(|&place| journal.applications.get_mut(place))
+    else {
         journal.damaged += 1;
         journal.incomplete.insert(number);
         return;
@@ -80,29 +106,29 @@ fn take(journal: &mut Journal, places: &mut BTreeMap<u64, usize>, line: Line) {
         journal.missing += u64::from(seq - next);
         journal.incomplete.insert(number);
     }
-    if !follows(application, line) {
+    if !follows(application, places, line) {
         journal.damaged += 1;
     }
 }
 
 /// False for a line that says of its application what cannot be.
-fn follows(application: &mut Application, line: Line) -> bool {
+fn follows(application: &mut Application, places: &mut Places, line: Line) -> bool {
     match line.entry {
         Entry::Intent(_) => return false,
         Entry::Added { step, item } => {
-            let is_step = step < application.intent.steps.len();
-            let Some(items) = application.items.get_mut(step).filter(|_| is_step) else { return false };
-            if items.iter().any(|known| known.item.key == item.key) {
+            if step >= application.intent.steps.len() || places.item(application, step, &item.key).is_some() {
                 return false;
             }
+            let Some(items) = application.items.get_mut(step) else { return false };
+            places.add(application.number, step, &item.key, items.len());
             items.push(ItemState::new(item));
         }
         Entry::Wrote(outcome) => {
-            let Some(item) = item(application, &outcome) else { return false };
+            let Some(item) = item(application, places, &outcome) else { return false };
             item.wrote = Some(outcome);
         }
         Entry::PutBack(outcome) => {
-            let Some(item) = item(application, &outcome) else { return false };
+            let Some(item) = item(application, places, &outcome) else { return false };
             item.put_back = Some(outcome);
         }
         Entry::Ended { state } => {
@@ -142,8 +168,9 @@ fn begun(number: u64, at: String, (wall_ns, boot_ns): (i64, u64), boot_id: Strin
     }
 }
 
-fn item<'a>(application: &'a mut Application, outcome: &Outcome) -> Option<&'a mut ItemState> {
-    application.items.get_mut(outcome.step)?.iter_mut().find(|item| item.item.key == outcome.key)
+fn item<'a>(application: &'a mut Application, places: &mut Places, outcome: &Outcome) -> Option<&'a mut ItemState> {
+    let place = places.item(application, outcome.step, &outcome.key)?;
+    application.items.get_mut(outcome.step)?.get_mut(place)
 }
 
 #[cfg(test)]
@@ -222,6 +249,24 @@ mod tests {
             assert_eq!(in_force, if there { vec![("x", "2")] } else { vec![] }, "after {} lines", so_far.len());
             assert_eq!(application.waits_for_confirmation(), so_far.len() < 5, "after {} lines", so_far.len());
         }
+    }
+
+    #[test]
+    fn a_hundred_thousand_threads_are_read_at_once() {
+        let wrote = |tid: u32| (1, Entry::Wrote(outcome(&format!("{tid}@1"), "2", None)));
+        let added = |tid: u32| {
+            let item = Item { key: format!("{tid}@1"), old: Some("1".to_owned()), new: "2".to_owned() };
+            (1, Entry::Added { step: 0, item })
+        };
+        let entries: Vec<_> = std::iter::once((1, intent("t")))
+            .chain((0..100_000).flat_map(|tid| [added(tid), wrote(tid)]))
+            .chain([added(7), wrote(100_000)])
+            .collect();
+        let text = text(&entries);
+        let begun = std::time::Instant::now();
+        let journal = fold(text.as_bytes());
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert_eq!((journal.damaged, journal.applications[0].in_force().count()), (2, 100_000));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use topotop_model::recording::{MAX_TEXT, What};
 
 /// What the names of all such sockets begin with.
@@ -21,7 +21,7 @@ const SOCKETS: &str = "/proc/net/unix";
 /// How long the other side may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The longest message: a text, or a path.
-const LONGEST: u64 = 4 * MAX_TEXT as u64 + 4096;
+const LONGEST: usize = 4 * MAX_TEXT + 4096;
 
 /// A recording that goes on, as another process sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,12 +58,31 @@ fn is_of(stream: &UnixStream, users: &[u32]) -> bool {
     socket_peercred(stream).is_ok_and(|peer| users.contains(&peer.uid.as_raw()))
 }
 
+/// All that the other side says, if it says so in time: one that sends a byte now and then does not.
+fn read(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
+    let until = Instant::now() + PATIENCE;
+    let (mut bytes, mut buf) = (Vec::new(), [0; 4096]);
+    loop {
+        let left = until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero());
+        stream.set_read_timeout(Some(left.ok_or(std::io::ErrorKind::TimedOut)?))?;
+        match stream.read(&mut buf) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            read => match read? {
+                0 => return Ok(bytes),
+                length => bytes.extend_from_slice(buf.get(..length).unwrap_or_default()),
+            },
+        }
+        if bytes.len() >= LONGEST {
+            bytes.truncate(LONGEST);
+            return Ok(bytes);
+        }
+    }
+}
+
 /// A text is a mark; without one the question is only what this is a recording of.
 fn answer(mut stream: UnixStream, path: &str, sink: &Sink) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut text = Vec::new();
-    (&mut stream).take(LONGEST).read_to_end(&mut text)?;
+    let text = read(&mut stream)?;
     if sink.lock().is_none() {
         return Ok(());
     }
@@ -115,12 +134,10 @@ impl Running {
     /// Sends a text, or none to ask; gives the path of the recording.
     pub(crate) fn send(&self, text: &str) -> Result<PathBuf, std::io::Error> {
         let mut stream = self.connect()?;
-        stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.write_all(text.as_bytes())?;
         stream.shutdown(std::net::Shutdown::Write)?;
-        let mut path = String::new();
-        (&mut stream).take(LONGEST).read_to_string(&mut path)?;
+        let path = String::from_utf8(read(&mut stream)?).map_err(|_| std::io::ErrorKind::InvalidData)?;
         if path.is_empty() { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(PathBuf::from(path)) }
     }
 }

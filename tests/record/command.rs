@@ -208,6 +208,33 @@ time.sleep(60)
     assert!(marked && recording.ends() == Some(0));
 }
 
+/// Whoever owns a file may pretend to record it; root asks him for its path.
+#[test]
+fn one_that_answers_byte_by_byte_is_not_waited_for() {
+    use std::os::linux::net::SocketAddrExt as _;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    let (_dir, path, shown) = place("a.rec");
+    std::fs::write(&path, "").expect("written");
+    let facts = path.metadata().expect("a file");
+    let name = format!("topotop-record/{}/{}-{}/1", facts.uid(), facts.dev(), facts.ino());
+    let address = SocketAddr::from_abstract_name(name).expect("an address");
+    let listener = UnixListener::bind_addr(&address).expect("bound");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                while std::io::Write::write_all(&mut stream, b"x").is_ok() {
+                    std::thread::sleep(Duration::from_millis(300));
+                }
+            });
+        }
+    });
+    let start = Instant::now();
+    let mut mark = Command::new("timeout");
+    let output = mark.args(["-s", "KILL", "60", TOPOTOP, "mark", "-o", &shown, "here"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(start.elapsed() < PATIENCE, "{:?}", start.elapsed());
+}
+
 #[test]
 fn marks_come_from_another_process() {
     let (_dir, path, shown) = place("a.rec");

@@ -150,3 +150,21 @@ fn undo_works_whatever_the_configuration_says() {
         assert!(text(&output.stderr).ends_with(&text(&usual.stderr)));
     }
 }
+
+/// TZ names a file as well: of a FIFO or a device there is no end.
+#[test]
+fn a_time_zone_that_is_no_file_is_not_waited_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let fifo = dir.path().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).expect("made");
+    let up = PathBuf::from("../../../../../dev/zero");
+    for (zone, folder) in [
+        (fifo.as_path(), "/usr/share/zoneinfo".as_ref()),
+        ("/dev/zero".as_ref(), "/usr/share/zoneinfo".as_ref()),
+        (&up, "/usr/share/zoneinfo".as_ref()),
+        ("fifo".as_ref(), dir.path()),
+    ] {
+        let output = within(LIMIT, || run(&["rules"], &[("TZ", zone), ("TZDIR", folder)]));
+        assert!(output.status.success(), "{}: {}", zone.display(), text(&output.stderr));
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::{Applier, ApplyEvent, Done, Proposal, Refused, is_same, items_of};
 use crate::fix::machine::{Hold, Trouble};
+use std::collections::{HashMap, HashSet};
 use topotop_model::fix::{Item, Plan, Restore, Step, Target};
 use topotop_model::journal::{Applied, Entry, Intent, ItemState, Outcome, Written};
 use topotop_model::locale::fix::apply as text;
@@ -112,8 +113,9 @@ impl Applier<'_> {
             return Ok(());
         }
         let now = items_of(self.machine, target, new)?;
+        let now: HashMap<&str, &Item> = now.iter().map(|is| (is.key.as_str(), is)).collect();
         for item in items {
-            let Some(is) = now.iter().find(|is| is.key == item.key) else { continue };
+            let Some(is) = now.get(item.key.as_str()) else { continue };
             let (is, was) = (is.old.as_deref().unwrap_or_default(), item.old.as_deref().unwrap_or_default());
             if !target.agrees(was, is) {
                 return Err(
@@ -224,9 +226,10 @@ impl Applier<'_> {
         };
         let Ok(now) = items_of(self.machine, target, new) else { return Ok(false) };
         let mut added = false;
+        let known: HashSet<String> = items.iter().map(|known| known.item.key.clone()).collect();
         for item in now {
             let is_so = item.old.as_deref().is_some_and(|old| target.agrees(new, old));
-            if is_so || items.iter().any(|known| known.item.key == item.key) {
+            if is_so || known.contains(&item.key) {
                 continue;
             }
             self.ledger.append(run.number, &Entry::Added { step, item: item.clone() }, true).map_err(Stop::Journal)?;
