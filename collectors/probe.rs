@@ -19,6 +19,8 @@ pub mod unit;
 use crate::Root;
 use topotop_model::Reason;
 use topotop_model::fix::{Identity, Target};
+use topotop_model::locale::fix::machine as text;
+use topotop_model::locale::translated;
 
 /// Why a place has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +40,16 @@ impl Unread {
     /// A file that could not be read.
     pub fn file(path: &str, reason: Reason) -> Self {
         let needs = if reason == Reason::PermissionDenied { "root" } else { "" };
-        Self { why: format!("{path}: {}", words(reason)), needs: needs.to_owned() }
+        Self { why: format!("{path}: {}", reason.text()), needs: needs.to_owned() }
     }
 }
 
 impl std::fmt::Display for Unread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.why)?;
-        if self.needs.is_empty() { Ok(()) } else { write!(f, " (needs {})", self.needs) }
+        if self.needs.is_empty() {
+            return f.write_str(&self.why);
+        }
+        text::WithNeeds { why: &self.why, needs: &translated(&["needs."], &self.needs) }.fmt(f)
     }
 }
 
@@ -73,7 +77,7 @@ pub fn values(root: &Root, target: &Target) -> Result<Vec<(String, String)>, Unr
             let own = format!("{tid}@");
             let mut values = values(root, of)?;
             values.retain(|(key, _)| key.starts_with(&own));
-            if values.is_empty() { Err(Unread::because(format!("thread {tid} has exited"))) } else { Ok(values) }
+            if values.is_empty() { Err(Unread::because(text::ThreadExited { tid }.to_string())) } else { Ok(values) }
         }
         Target::IoPriority { pid, starttime } => ioprio::values(root, *pid, *starttime),
         Target::UnitProperty { unit, property } => one(unit::value(root, unit, property)),
@@ -116,9 +120,4 @@ pub fn filled(root: &Root, identity: &Identity) -> Identity {
 
 fn one(value: Result<String, Unread>) -> Result<Vec<(String, String)>, Unread> {
     value.map(|value| vec![(String::new(), value)])
-}
-
-/// A reason in a sentence.
-fn words(reason: Reason) -> String {
-    reason.word().replace('_', " ")
 }

@@ -1,7 +1,8 @@
 //! What could not be read, and why.
 
 use crate::document::{Absent, Text, absent};
-use crate::locale::translated;
+use crate::locale::screen::shared as text;
+use crate::locale::{self, translated};
 use serde::Serialize;
 use serde_with::apply;
 use std::borrow::Cow;
@@ -65,16 +66,16 @@ impl Reason {
         }
     }
 
-    /// A short word for a cell.
-    pub fn word(self) -> &'static str {
+    /// In a few words.
+    pub fn text(self) -> locale::Text {
         match self {
-            Self::PermissionDenied => "denied",
-            Self::NotFound => "absent",
-            Self::NotSupported => "n/a",
-            Self::Vanished => "gone",
-            Self::Malformed => "bad",
-            Self::TimedOut => "late",
-            Self::Exhausted => "full",
+            Self::PermissionDenied => text::PERMISSION_DENIED,
+            Self::NotFound => text::NOT_FOUND,
+            Self::NotSupported => text::NOT_SUPPORTED,
+            Self::Vanished => text::VANISHED,
+            Self::Malformed => text::NOT_UNDERSTOOD,
+            Self::TimedOut => text::TIMED_OUT,
+            Self::Exhausted => text::NO_RESOURCES,
         }
     }
 }

@@ -57,7 +57,7 @@ pub mod unreadable_data;
 pub mod zone_reclaim;
 
 pub use support::context::{RuleContext, Unchecked};
-pub use support::finding::{Evidence, Figure, Finding, Hit, Severity, Strength, evidence_label};
+pub use support::finding::{Evidence, Figure, Finding, Hit, Severity, Strength, evidence_label, source_label};
 pub use support::grid::{Cell, Column, Grid};
 pub use support::input::Input;
 pub use support::page::{PageTopic, page};

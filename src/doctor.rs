@@ -269,8 +269,8 @@ impl Report<'_> {
         writeln!(out, "\n{}", text::GAPS)?;
         for gap in &self.frame.gaps {
             let (path, count) = (printable(&gap.path), gap.count);
-            let reason = topotop_widgets::parts::gaps::because(gap.reason);
-            let line = match gap.needs.as_ref() {
+            let reason = gap.reason.text();
+            let line = match &*gap.shown_needs() {
                 "" => reason.to_string(),
                 needs => check::Unchecked { reason: &reason, needs: &printable(needs) }.to_string(),
             };

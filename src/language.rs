@@ -9,9 +9,8 @@ const ENGLISH: &str = "en";
 const CHINESE: &str = "zh-CN";
 
 /// Selects the language before the command line is parsed, so that its errors and help have it.
-pub(crate) fn select() {
+pub(crate) fn select(arguments: impl Iterator<Item = OsString>) {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let arguments = std::env::args_os().skip(1);
     let code = flag(arguments).unwrap_or_else(|| {
         let named = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(variable).unwrap_or_default();
         let encoding = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();

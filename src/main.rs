@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    topotop::run()
+    topotop::run(&std::env::args_os().collect::<Vec<_>>())
 }

@@ -134,7 +134,7 @@ fn sampled(root: Root, plan: &live::Plan, pid: Option<u32>) -> Frame {
 fn started(root: &Root, pid: u32) -> Result<Program, String> {
     let mut bytes = Vec::new();
     let read = root.open(format!("proc/{pid}/cmdline")).and_then(|file| file.read_start(&mut bytes, ARGUMENTS));
-    read.map_err(|reason| text::ProcessUnread { pid: &pid, error: &reason.word().replace('_', " ") }.to_string())?;
+    read.map_err(|reason| text::ProcessUnread { pid: &pid, error: &reason.text() }.to_string())?;
     if bytes.len() >= ARGUMENTS {
         return Err(text::ArgumentsTooLong { pid: &pid }.to_string());
     }

@@ -39,7 +39,7 @@ fn asked(words: &mut dyn Iterator<Item = OsString>) -> Option<Vec<Metric>> {
 /// What a broker works with, by the same command line and configuration.
 fn broker_of(words: &mut dyn Iterator<Item = OsString>) -> Option<(LocalWriter, Plan)> {
     crate::units::use_local_zone();
-    language::select();
+    language::select(std::env::args_os().skip(1));
     let global = help::parse(words).ok()?.global;
     let config = Config::load(global.config.as_deref()).ok()?;
     Some((writer(&global).ok()?, plan(&global, &config).ok()?))
@@ -52,14 +52,14 @@ fn writer(global: &Global) -> Result<LocalWriter, String> {
 }
 
 /// What this program starts of itself: not in help and completions.
-fn side_process() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
+fn side_process(words: &[OsString]) -> Option<ExitCode> {
+    let mut arguments = words.iter().skip(1).cloned();
     if arguments.next().is_some_and(|verb| verb == hwloc::VERB) {
         let root = arguments.next().map(PathBuf::from);
         starvation::hurry();
         return Some(status(print(hwloc::child(root.as_deref()).as_bytes())));
     }
-    let mut arguments = std::env::args_os().skip(1);
+    let mut arguments = words.iter().skip(1).cloned();
     match arguments.next() {
         Some(verb) if verb == starter::VERB => {
             starvation::relax();
@@ -75,18 +75,18 @@ fn side_process() -> Option<ExitCode> {
         }
         _ => {}
     }
-    fix::deadman::verb(std::env::args_os().skip(1))
+    fix::deadman::verb(words.iter().skip(1).cloned())
 }
 
-/// Runs the command: 0 for success, 2 for an error.
-pub fn run() -> ExitCode {
-    if let Some(code) = side_process() {
+/// Runs the command of a command line, which begins with the name of the program: 0 for success, 2 for an error.
+pub fn run(words: &[OsString]) -> ExitCode {
+    if let Some(code) = side_process(words) {
         return code;
     }
     starvation::hurry();
     crate::units::use_local_zone();
-    language::select();
-    let cli = help::parse(std::env::args_os());
+    language::select(words.iter().skip(1).cloned());
+    let cli = help::parse(words.iter().cloned());
     if cli.as_ref().is_ok_and(crate::cli::is_for_programs) {
         language::english();
     }
@@ -116,7 +116,7 @@ pub fn run() -> ExitCode {
         Err(error) => {
             fail(&one_line(&error));
             // With a command to run, a usage error must differ from the exit status of the command.
-            let mut words = std::env::args_os().skip(1);
+            let mut words = words.iter().skip(1);
             ExitCode::from(if words.any(|word| word == "record") && words.any(|word| word == "--") { 125 } else { 2 })
         }
     }

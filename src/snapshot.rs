@@ -202,7 +202,7 @@ pub(crate) fn complain(sample: &Sample) {
     let mut err = std::io::stderr().lock();
     for gap in &sample.frame.gaps {
         let needs = gap.shown_needs();
-        let (path, reason, count) = (&gap.path, gap.reason.word(), gap.count);
+        let (path, reason, count) = (&gap.path, gap.reason.text(), gap.count);
         let line = match &*needs {
             "" => format!("{path}: {reason} ({count})"),
             needs => topotop_model::locale::error::UnreadFiles { path, reason: &reason, count: &count, needs: &needs }

@@ -28,6 +28,7 @@ mod moving;
 mod negatives;
 mod plan;
 mod preflight;
+mod pseudo_locale;
 mod pty;
 mod record;
 mod replay;

@@ -1,6 +1,5 @@
 //! Data that could not be read and what it requires, and the cost of the monitor itself.
 
-use crate::parts::gaps::because;
 use crate::parts::legend;
 use crate::parts::pane;
 use crate::parts::table::{Column, Did, Identity, Key, Table, Width, matches};
@@ -69,7 +68,7 @@ static COLUMNS: &[Column<usize>] = &[
         |_| Width::range(8, 18),
         |cx, row, pen| {
             if let Some(gap) = get(cx, row) {
-                let reason = because(gap.reason);
+                let reason = gap.reason.text();
                 let fits = names::width(&reason) <= pen.left();
                 pen.text(role(gap.reason), if fits { &reason } else { mark::word(gap.reason) });
             }

@@ -2,6 +2,7 @@
 
 use super::Unread;
 use crate::Root;
+use topotop_model::locale::fix::machine as text;
 use topotop_model::text::from_bytes;
 
 /// Files of one value are short: what is longer is none.
@@ -17,7 +18,7 @@ pub(super) fn text(root: &Root, path: &str) -> Result<String, Unread> {
     let mut bytes = Vec::new();
     root.read(path, &mut bytes).map_err(|reason| Unread::file(path, reason))?;
     if bytes.len() > MAX_BYTES {
-        return Err(Unread::because(format!("{path}: {} bytes, too long for a value", bytes.len())));
+        return Err(Unread::because(text::TooLong { path: &path, count: &bytes.len() }.to_string()));
     }
     Ok(from_bytes(&bytes).into_owned())
 }

@@ -1,12 +1,12 @@
 //! Whether a name still means what it meant: numbers and names are given again, to others.
 
-use super::words;
 use crate::Root;
 use crate::parse::{number, trim};
 use crate::processes::stat;
 use std::collections::BTreeSet;
 use topotop_model::Reason;
 use topotop_model::fix::Identity;
+use topotop_model::locale::fix::machine as text;
 use topotop_model::text::from_bytes;
 
 pub(super) fn same(root: &Root, identity: &Identity) -> Result<(), String> {
@@ -39,15 +39,15 @@ fn process(root: &Root, pid: u32, starttime: u64) -> Result<(), String> {
     let mut bytes = Vec::new();
     let read = root.read(format!("proc/{pid}/stat"), &mut bytes);
     read.map_err(|reason| match reason {
-        Reason::NotFound | Reason::Vanished => format!("process {pid} has exited"),
-        other => format!("process {pid}: {}", words(other)),
+        Reason::NotFound | Reason::Vanished => text::ProcessExited { pid: &pid }.to_string(),
+        other => text::OfProcess { pid: &pid, why: &other.text() }.to_string(),
     })?;
-    let stat = stat::parse(&bytes).ok_or_else(|| format!("process {pid} has no start time to recognise it by"))?;
+    let stat = stat::parse(&bytes).ok_or_else(|| text::NoStartTime { pid: &pid }.to_string())?;
     if stat.starttime != starttime {
-        return Err(format!("process {pid} has exited, its PID now belongs to {}", from_bytes(stat.comm)));
+        return Err(text::PidReused { pid: &pid, name: &from_bytes(stat.comm) }.to_string());
     }
     if matches!(stat.state, b'Z' | b'X') {
-        return Err(format!("process {pid} has exited"));
+        return Err(text::ProcessExited { pid: &pid }.to_string());
     }
     Ok(())
 }
@@ -73,22 +73,22 @@ fn is_there(pid: u32) -> bool {
 
 fn nic(root: &Root, name: &str, ifindex: u32, address: &str) -> Result<(), String> {
     if !is_one_name(name) {
-        return Err(format!("{name} is not an interface name"));
+        return Err(text::NotInterface { name: &name }.to_string());
     }
     let mut bytes = Vec::new();
     let read = root.read(format!("sys/class/net/{name}/ifindex"), &mut bytes);
     read.map_err(|reason| match reason {
-        Reason::NotFound | Reason::Vanished => format!("{name} is gone"),
-        other => format!("{name}: {}", words(other)),
+        Reason::NotFound | Reason::Vanished => text::Gone { name: &name }.to_string(),
+        other => format!("{name}: {}", other.text()),
     })?;
     let now = number(trim(&bytes));
     if ifindex != 0 && now != Some(u64::from(ifindex)) {
-        let now = now.map_or_else(|| "none".to_owned(), |now| now.to_string());
-        return Err(format!("{name} is another interface now: index {now}, was {ifindex}"));
+        let now = now.map_or_else(|| "?".to_owned(), |now| now.to_string());
+        return Err(text::OtherIndex { name: &name, now: &now, old: &ifindex }.to_string());
     }
     let now = hardware_address(root, name).unwrap_or_default();
     if !address.is_empty() && now != address {
-        return Err(format!("{name} is another interface now: address {now}, was {address}"));
+        return Err(text::OtherAddress { name: &name, now: &now, old: &address }.to_string());
     }
     Ok(())
 }
@@ -110,13 +110,13 @@ pub(super) fn actions_of(root: &Root, irq: u32) -> Option<String> {
 }
 
 fn interrupt(root: &Root, irq: u32, actions: &str) -> Result<(), String> {
-    let now = actions_of(root, irq).ok_or_else(|| format!("IRQ {irq} is gone"))?;
+    let now = actions_of(root, irq).ok_or_else(|| text::Gone { name: &format_args!("IRQ {irq}") }.to_string())?;
     let (was, is) = (names(actions), names(&now));
     if was == is {
         return Ok(());
     }
-    let now = if is.is_empty() { "nobody".to_owned() } else { is.into_iter().collect::<Vec<_>>().join(", ") };
-    Err(format!("IRQ {irq} belongs to {now} now, was {actions}"))
+    let now = if is.is_empty() { text::NO_DEVICE.to_string() } else { is.into_iter().collect::<Vec<_>>().join(", ") };
+    Err(text::IrqOfOther { irq: &irq, now: &now, old: &actions }.to_string())
 }
 
 /// Names of actions in no order: kernels separate them by a comma, /proc/interrupts by a comma and a blank.
@@ -126,23 +126,27 @@ fn names(actions: &str) -> BTreeSet<&str> {
 
 fn cgroup(root: &Root, directory: &str, inode: u64) -> Result<(), String> {
     let stat = root.directory_stat(directory).map_err(|reason| match reason {
-        Reason::NotFound | Reason::Vanished => format!("{directory} is gone"),
-        other => format!("{directory}: {}", words(other)),
+        Reason::NotFound | Reason::Vanished => text::Gone { name: &directory }.to_string(),
+        other => format!("{directory}: {}", other.text()),
     })?;
     if inode != 0 && stat.inode != inode {
-        return Err(format!("{directory} was removed and created again"));
+        return Err(text::Recreated { path: &directory }.to_string());
     }
     Ok(())
 }
 
 fn disk(root: &Root, name: &str, number: &str) -> Result<(), String> {
     if !is_one_name(name) {
-        return Err(format!("{name} is not a disk name"));
+        return Err(text::NotDisk { name: &name }.to_string());
     }
     // Names of partitions and of cciss disks have an exclamation mark for each slash, as sysfs writes them.
     let path = format!("sys/class/block/{}/dev", name.replace('/', "!"));
-    let now = root.read_text(path).map_err(|_| format!("{name} is gone"))?;
-    if now.trim() == number { Ok(()) } else { Err(format!("{name} is {} now, was {number}", now.trim())) }
+    let now = root.read_text(path).map_err(|_| text::Gone { name: &name }.to_string())?;
+    if now.trim() == number {
+        Ok(())
+    } else {
+        Err(text::OtherDisk { name: &name, now: &now.trim(), old: &number }.to_string())
+    }
 }
 
 /// One component of a path.

@@ -6,6 +6,7 @@ use super::{Unread, file};
 use crate::Root;
 use std::collections::BTreeSet;
 use topotop_model::Reason;
+use topotop_model::locale::fix::machine as text;
 
 /// Interrupts searched for a name, at most.
 const MOST: usize = 65_536;
@@ -28,17 +29,15 @@ pub(super) fn number(root: &Root, irq: u32, actions: &str) -> Result<u32, Unread
         return Ok(irq);
     }
     if wanted.is_empty() {
-        return Err(Unread::because(format!(
-            "IRQ {irq} is another interrupt now, and the old one had no name to find it by"
-        )));
+        return Err(Unread::because(text::UnnamedIrq { irq: &irq }.to_string()));
     }
     let mut numbers = Vec::new();
     root.numbers("proc/irq", &mut numbers).map_err(|reason: Reason| Unread::file("proc/irq", reason))?;
     let mut found = numbers.into_iter().take(MOST).filter(|number| has(*number));
     match (found.next(), found.next()) {
         (Some(number), None) => Ok(number),
-        (None, _) => Err(Unread::because(format!("no IRQ belongs to {actions} now (was {irq})"))),
-        (Some(_), Some(_)) => Err(Unread::because(format!("several IRQs belong to {actions} now, none of them {irq}"))),
+        (None, _) => Err(Unread::because(text::NoIrq { actions: &actions, irq: &irq }.to_string())),
+        (Some(_), Some(_)) => Err(Unread::because(text::SeveralIrqs { actions: &actions, irq: &irq }.to_string())),
     }
 }
 

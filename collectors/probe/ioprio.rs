@@ -5,6 +5,7 @@ use super::threads::ordinary;
 use crate::Root;
 use crate::sys::ioprio::ioprio;
 use topotop_model::Reason;
+use topotop_model::locale::fix::machine as text;
 
 /// Classes of linux/ioprio.h, by number.
 const CLASSES: [&str; 4] = ["none", "realtime", "best-effort", "idle"];
@@ -12,7 +13,7 @@ const CLASSES: [&str; 4] = ["none", "realtime", "best-effort", "idle"];
 /// Of each thread; only a running kernel has it.
 pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String, String)>, Unread> {
     if !root.is_live() {
-        return Err(Unread::because("a capture holds no I/O priorities"));
+        return Err(Unread::because(text::CAPTURE_IO_PRIORITIES));
     }
     let mut values = Vec::new();
     for thread in ordinary(root, pid, starttime)? {
@@ -23,11 +24,7 @@ pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(Strin
             Err(reason) => return Err(Unread::file(&thread.directory, reason)),
         }
     }
-    if values.is_empty() {
-        Err(Unread::because(format!("process {pid} has no thread of an ordinary scheduling policy")))
-    } else {
-        Ok(values)
-    }
+    if values.is_empty() { Err(Unread::because(text::NoOrdinaryThread { pid: &pid }.to_string())) } else { Ok(values) }
 }
 
 /// `best-effort 7` of a class and a level. A thread of no class has no level: before Linux 5.18 it reads as 4 where it

@@ -2,6 +2,7 @@
 
 use super::{Unread, file, nice};
 use crate::Root;
+use topotop_model::locale::fix::machine as text;
 
 /// Its path below the mount, of the hierarchy that has a controller; of version 2 without one.
 pub(super) fn value(root: &Root, pid: u32, starttime: u64, controller: &str) -> Result<String, Unread> {
@@ -10,7 +11,9 @@ pub(super) fn value(root: &Root, pid: u32, starttime: u64, controller: &str) -> 
     // Read before: what was read is of this process.
     nice::state(root, pid, starttime)?;
     let found = text.lines().find_map(|line| own(line, controller));
-    found.map(str::to_owned).ok_or_else(|| Unread::because(format!("{path}: no hierarchy of {controller}")))
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| Unread::because(text::NoHierarchy { path: &path, controller: &controller }.to_string()))
 }
 
 /// `/web` of `4:cpu,cpuacct:/web`.

@@ -4,13 +4,14 @@ use super::{Unread, file};
 use crate::Root;
 use crate::parse::{lines, number, trim};
 use topotop_model::Reason;
+use topotop_model::locale::fix::machine as text;
 
 /// Nothing, where the file is there.
 pub(super) fn value(root: &Root, path: &str, needs: &str) -> Result<String, Unread> {
     match root.kind(path) {
         Ok(_) => Ok(String::new()),
         Err(Reason::NotFound | Reason::Vanished) => {
-            Err(Unread { why: format!("{path}: absent"), needs: needs.to_owned() })
+            Err(Unread { why: format!("{path}: {}", Reason::NotFound.text()), needs: needs.to_owned() })
         }
         Err(reason) => Err(Unread::file(path, reason)),
     }
@@ -20,7 +21,7 @@ pub(super) fn value(root: &Root, path: &str, needs: &str) -> Result<String, Unre
 pub fn cold_bytes(root: &Root, stat: &str) -> Result<u64, Unread> {
     let text = file::text(root, stat)?;
     let row = |name: &str| find(&text, name);
-    let unread = || Unread::because(format!("{stat} has no inactive_file"));
+    let unread = || Unread::because(text::Lacks { path: &stat, field: &"inactive_file" }.to_string());
     let inactive = row("inactive_file").ok_or_else(unread)?;
     let busy = row("file_dirty").unwrap_or(0).saturating_add(row("file_writeback").unwrap_or(0));
     Ok(inactive.saturating_sub(busy))
@@ -33,7 +34,7 @@ pub fn stuck_bytes(root: &Root, stat: &str, usage: &str) -> Result<u64, Unread> 
     let row = |name: &str| find(&text, &format!("total_{name}")).or_else(|| find(&text, name));
     let usage_text = file::value(root, usage)?;
     let used = number(trim(usage_text.as_bytes())).ok_or_else(|| Unread::because(format!("{usage}: {usage_text}")))?;
-    let unread = || Unread::because(format!("{stat} has no active_file and inactive_file"));
+    let unread = || Unread::because(text::Lacks { path: &stat, field: &"active_file, inactive_file" }.to_string());
     // The lists of file pages have neither tmpfs nor what is locked on them.
     let files = row("active_file").zip(row("inactive_file")).map(|(active, inactive)| active.saturating_add(inactive));
     let given = files.ok_or_else(unread)?.saturating_add(row("slab_reclaimable").unwrap_or(0));
@@ -84,7 +85,7 @@ mod tests {
         let (_dir, root) = group(&[("memory.reclaim", "")]);
         assert_eq!(value(&root, "/g/memory.reclaim", "Linux 5.19"), Ok(String::new()));
         let unread = value(&root, "/g/memory.force_empty", "cgroup v1").expect_err("none");
-        assert_eq!(unread.to_string(), "/g/memory.force_empty: absent (needs cgroup v1)");
+        assert_eq!(unread.to_string(), "/g/memory.force_empty: not found (requires cgroup v1)");
     }
 
     proptest! {

@@ -1,11 +1,12 @@
 //! Driver settings of an interface: channels, rings, the RSS table. No file has them: the kernel is asked.
 
-use super::{Unread, words};
+use super::Unread;
 use crate::Root;
 use crate::live::Channels;
 use crate::sys::ethtool;
 use std::fmt::Write as _;
 use topotop_model::Reason;
+use topotop_model::locale::fix::machine as text;
 
 /// `combined 4`, `rx 2 tx 2`: the kinds that the driver has.
 pub(super) fn channels(root: &Root, nic: &str) -> Result<String, Unread> {
@@ -26,12 +27,12 @@ pub(super) fn rss_table(root: &Root, nic: &str) -> Result<String, Unread> {
 
 fn asked<T>(root: &Root, nic: &str, by: &str, ask: fn(&str) -> Result<T, Reason>) -> Result<T, Unread> {
     if !root.is_live() {
-        return Err(Unread::because(format!("{nic}: {by} needs a live machine, this is a capture")));
+        return Err(Unread::because(text::NeedsLive { nic: &nic, tool: &by }.to_string()));
     }
     ask(nic).map_err(|reason| match reason {
-        Reason::NotSupported => Unread::because(format!("{nic}: not supported by its driver ({by})")),
-        Reason::NotFound | Reason::Vanished => Unread::because(format!("{nic} is gone")),
-        reason => Unread::because(format!("{nic}: {by}: {}", words(reason))),
+        Reason::NotSupported => Unread::because(text::NotSupported { nic: &nic, tool: &by }.to_string()),
+        Reason::NotFound | Reason::Vanished => Unread::because(text::Gone { name: &nic }.to_string()),
+        reason => Unread::because(format!("{nic}: {by}: {}", reason.text())),
     })
 }
 
@@ -39,7 +40,7 @@ fn formatted(nic: &str, kinds: [(&str, (u32, u32)); 3]) -> Result<String, Unread
     let known = kinds.iter().filter(|(_, (_, most))| *most > 0);
     let text: Vec<String> = known.map(|(kind, (now, _))| format!("{kind} {now}")).collect();
     if text.is_empty() {
-        Err(Unread::because(format!("{nic}: its driver has none to set")))
+        Err(Unread::because(text::NothingToSet { nic: &nic }.to_string()))
     } else {
         Ok(text.join(" "))
     }

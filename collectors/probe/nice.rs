@@ -5,11 +5,12 @@ use super::threads::ordinary;
 use crate::Root;
 use crate::processes::stat;
 use rustix::process::{Pid, getpriority_process};
+use topotop_model::locale::fix::machine as text;
 
 /// Of each thread; only a running kernel has them.
 pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String, String)>, Unread> {
     if !root.is_live() {
-        return Err(Unread::because("a capture holds no nice values"));
+        return Err(Unread::because(text::CAPTURE_NICE));
     }
     let mut values = Vec::new();
     for thread in ordinary(root, pid, starttime)? {
@@ -21,11 +22,7 @@ pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(Strin
             Some(Err(errno)) => return Err(Unread::because(format!("{}: {errno}", thread.directory))),
         }
     }
-    if values.is_empty() {
-        Err(Unread::because(format!("process {pid} has no thread of an ordinary scheduling policy")))
-    } else {
-        Ok(values)
-    }
+    if values.is_empty() { Err(Unread::because(text::NoOrdinaryThread { pid: &pid }.to_string())) } else { Ok(values) }
 }
 
 /// `stopped` or `running` of a process that is still that one.
@@ -36,6 +33,6 @@ pub(super) fn state(root: &Root, pid: u32, starttime: u64) -> Result<String, Unr
     match stat::parse(&bytes).filter(|stat| stat.starttime == starttime && !matches!(stat.state, b'Z' | b'X')) {
         Some(stat) if matches!(stat.state, b'T' | b't') => Ok("stopped".to_owned()),
         Some(_) => Ok("running".to_owned()),
-        None => Err(Unread::because(format!("process {pid} has exited"))),
+        None => Err(Unread::because(text::ProcessExited { pid: &pid }.to_string())),
     }
 }

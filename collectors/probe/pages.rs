@@ -5,15 +5,16 @@ pub use crate::memory_by_node::{areas, bytes_by_node};
 use super::Unread;
 use crate::Root;
 use topotop_model::Reason;
+use topotop_model::locale::fix::machine as text;
 
 pub(super) fn value(root: &Root, pid: u32, starttime: u64) -> Result<String, Unread> {
     let bytes = bytes_by_node(root, pid, starttime).map_err(|reason| match reason {
         Reason::NotFound if root.exists(format!("proc/{pid}")) => {
-            Unread { why: "this kernel does not report the node of pages".to_owned(), needs: "CONFIG_NUMA".to_owned() }
+            Unread { why: text::NO_PAGE_NODES.to_string(), needs: "CONFIG_NUMA".to_owned() }
         }
-        Reason::Vanished | Reason::NotFound => Unread::because(format!("process {pid} has exited")),
+        Reason::Vanished | Reason::NotFound => Unread::because(text::ProcessExited { pid: &pid }.to_string()),
         Reason::PermissionDenied => Unread {
-            why: format!("/proc/{pid}/numa_maps: permission denied"),
+            why: format!("/proc/{pid}/numa_maps: {}", Reason::PermissionDenied.text()),
             needs: "CAP_SYS_PTRACE or root".to_owned(),
         },
         reason => Unread::file(&format!("/proc/{pid}/numa_maps"), reason),

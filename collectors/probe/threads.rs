@@ -3,6 +3,7 @@
 use super::Unread;
 use crate::Root;
 use crate::processes::stat::{self, PF_KTHREAD};
+use topotop_model::locale::fix::machine as errors;
 use topotop_model::{Reason, text};
 
 /// PF_NO_SETAFFINITY of include/linux/sched.h: the kernel keeps its mask.
@@ -34,7 +35,7 @@ pub fn ordinary(root: &Root, pid: u32, starttime: u64) -> Result<Vec<Ordinary>, 
     let mut bytes = Vec::new();
     let read = root.read(format!("proc/{pid}/stat"), &mut bytes);
     if read.is_err() || !same(&bytes) {
-        return Err(Unread::because(format!("process {pid} has exited")));
+        return Err(Unread::because(errors::ProcessExited { pid: &pid }.to_string()));
     }
     let mut tids = Vec::new();
     let task = format!("/proc/{pid}/task");
@@ -75,7 +76,7 @@ pub(super) fn masks(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String
         }
     }
     if masks.is_empty() {
-        return Err(Unread::because(format!("process {pid} has no thread whose affinity can be changed")));
+        return Err(Unread::because(errors::NoMovableThread { pid: &pid }.to_string()));
     }
     Ok(masks)
 }

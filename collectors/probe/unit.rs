@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use topotop_model::Reason;
+use topotop_model::locale::fix::machine as text;
 use topotop_model::text::from_bytes;
 
 /// The longest that systemd may take.
@@ -22,14 +23,15 @@ const PLACES: [&str; 2] = ["/usr/bin/systemctl", "/bin/systemctl"];
 /// The value now; nothing where the unit has none.
 pub(super) fn value(root: &Root, unit: &str, property: &str) -> Result<String, Unread> {
     if !root.is_live() {
-        return Err(Unread::because("a capture holds no state of systemd"));
+        return Err(Unread::because(text::CAPTURE_SYSTEMD));
     }
     let shown = if property == "CPUQuota" { "CPUQuotaPerSecUSec" } else { property };
     let arguments =
         ["show".to_owned(), format!("--property={shown}"), "--value".to_owned(), "--".to_owned(), unit.to_owned()];
     let said = systemctl(&arguments).map_err(|why| Unread { why, needs: "systemd as pid 1".to_owned() })?;
-    words(property, &said)
-        .ok_or_else(|| Unread::because(format!("{property} of {unit} is {}: unknown format", said.trim())))
+    words(property, &said).ok_or_else(|| {
+        Unread::because(text::UnitFormat { property: &property, unit: &unit, value: &said.trim() }.to_string())
+    })
 }
 
 /// The text of the drop-in of a property; nothing where there is none.
@@ -74,7 +76,11 @@ fn percent(span: &str) -> Option<String> {
 
 /// The output of systemctl, or why it failed.
 pub fn systemctl(arguments: &[String]) -> Result<String, String> {
-    let program = PLACES.iter().map(Path::new).find(|path| path.exists()).ok_or("systemctl is not installed")?;
+    let program = PLACES
+        .iter()
+        .map(Path::new)
+        .find(|path| path.exists())
+        .ok_or_else(|| text::NotInstalled { name: &"systemctl" }.to_string())?;
     run(program, arguments, PATIENCE)
 }
 
@@ -96,7 +102,7 @@ fn run(program: &Path, arguments: &[String], patience: Duration) -> Result<Strin
             // It may end at this moment by itself.
             let _ = child.kill();
             let _ = child.wait();
-            return Err(format!("{} did not answer within {} s", program.display(), patience.as_secs()));
+            return Err(text::NoAnswer { name: &program.display(), seconds: &patience.as_secs() }.to_string());
         }
         std::thread::sleep(Duration::from_millis(5));
     };

@@ -5,6 +5,9 @@ mod read;
 use super::side::Side;
 use super::subject::Subject;
 use crate::frame::Frame;
+use crate::locale::diff as text;
+use crate::locale::translated;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A setting by its subject and its name.
@@ -53,6 +56,18 @@ pub struct FactChange {
     pub after: Option<String>,
     /// True if it changed within a side already.
     pub within: bool,
+}
+
+impl FactChange {
+    /// Its name in the language of the reader.
+    pub fn shown_name(&self) -> Cow<'_, str> {
+        translated(&["fact."], &self.name)
+    }
+
+    /// A value of it in the language of the reader.
+    pub fn shown(value: Option<&str>) -> Cow<'_, str> {
+        value.map_or(Cow::Borrowed(text::NONE.as_str()), |value| translated(&["fact_value."], value))
+    }
 }
 
 /// What differs, and how many interrupts do because irqbalance moved them.

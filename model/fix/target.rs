@@ -1,6 +1,7 @@
 //! What a step writes: a setting of the machine with an old and a new value.
 
 use crate::IdSet;
+use crate::locale::fix::target as text;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -250,25 +251,25 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File { path } | Self::Reclaim { path } | Self::ForceEmpty { path } => f.write_str(path),
-            Self::Line { path, key } => write!(f, "{key} in {path}"),
-            Self::Channels { nic } => write!(f, "channels of {nic}"),
-            Self::Rings { nic } => write!(f, "rings of {nic}"),
-            Self::RssTable { nic } => write!(f, "RSS table of {nic}"),
+            Self::Line { path, key } => text::Line { path, key }.fmt(f),
+            Self::Channels { nic } => text::Channels { nic }.fmt(f),
+            Self::Rings { nic } => text::Rings { nic }.fmt(f),
+            Self::RssTable { nic } => text::RssTable { nic }.fmt(f),
             // FIX-01 findings identify IRQs by this path.
             Self::Interrupt { irq, .. } => write!(f, "/proc/irq/{irq}/smp_affinity_list"),
-            Self::Affinity { pid, .. } => write!(f, "affinity of {pid}"),
-            Self::IoPriority { pid, .. } => write!(f, "I/O priority of {pid}"),
-            Self::Nice { pid, .. } => write!(f, "nice value of {pid}"),
-            Self::Thread { tid, of } => write!(f, "{of}, thread {tid}"),
-            Self::Stopped { pid, .. } => write!(f, "state of {pid}"),
-            Self::Signal { pid, .. } => write!(f, "signal to {pid}"),
-            Self::Member { pid, controller, .. } if controller.is_empty() => write!(f, "cgroup of {pid}"),
-            Self::Member { pid, controller, .. } => write!(f, "{controller} cgroup of {pid}"),
-            Self::Pages { pid, .. } => write!(f, "pages of {pid}"),
-            Self::UnitProperty { unit, property } => write!(f, "{property} of {unit}"),
+            Self::Affinity { pid, .. } => text::Affinity { pid }.fmt(f),
+            Self::IoPriority { pid, .. } => text::IoPriority { pid }.fmt(f),
+            Self::Nice { pid, .. } => text::Nice { pid }.fmt(f),
+            Self::Thread { tid, of } => text::Thread { of, tid }.fmt(f),
+            Self::Stopped { pid, .. } => text::State { pid }.fmt(f),
+            Self::Signal { pid, .. } => text::Signal { pid }.fmt(f),
+            Self::Member { pid, controller, .. } if controller.is_empty() => text::Cgroup { pid }.fmt(f),
+            Self::Member { pid, controller, .. } => text::CgroupOf { pid, controller }.fmt(f),
+            Self::Pages { pid, .. } => text::Pages { pid }.fmt(f),
+            Self::UnitProperty { unit, property } => text::Property { property, unit }.fmt(f),
             Self::UnitDropIn { unit, property } => write!(f, "/{}", drop_in(unit, property)),
-            Self::DirtyLimit { background: true } => f.write_str("vm.dirty_background_bytes or _ratio"),
-            Self::DirtyLimit { background: false } => f.write_str("vm.dirty_bytes or _ratio"),
+            Self::DirtyLimit { background: true } => text::DIRTY_BACKGROUND.fmt(f),
+            Self::DirtyLimit { background: false } => text::DIRTY.fmt(f),
             Self::Service { name } => f.write_str(name),
         }
     }

@@ -6,6 +6,7 @@ use crate::IdSet;
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Frame, Process, Thread};
 use crate::locale::evidence;
+use crate::locale::finding::YES;
 use crate::locale::fix as shared;
 use crate::locale::fix::thread_affinity as text;
 use crate::rules;
@@ -82,7 +83,7 @@ fn processes<'a>(case: &Case<'a>) -> Result<Vec<&'a Process>, Refusal> {
             pids.iter().filter_map(|pid| frame.process(*pid)).collect()
         }
         (rules::node_imbalance::ID, Subject::Node(node)) => {
-            if case.finding.text(evidence::BOUND) != "yes" {
+            if case.finding.text(evidence::BOUND) != YES.english() {
                 return Err(Refusal::NotForThis);
             }
             let works = |process: &&Process| process.cpu_by_node.iter().any(|(id, cores)| id == node && *cores >= 0.2);

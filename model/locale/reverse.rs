@@ -18,6 +18,9 @@ thread_local! {
     static CACHE: RefCell<Cache> = RefCell::default();
 }
 
+/// Texts in texts: an item of a list, and what it says of itself.
+const DEEPEST: u8 = 2;
+
 /// Separators within which an item may end.
 const LONGEST_LIST: usize = 8;
 
@@ -32,7 +35,7 @@ pub fn translated<'a>(prefixes: &[&str], value: &'a str) -> Cow<'a, str> {
         if let Some(row) = cache.get(value).and_then(|rows| rows.iter().find(|row| (&*row.0, row.1) == about)) {
             return row.2.clone();
         }
-        let parts = || listed(prefixes, value, "; ").or_else(|| listed(prefixes, value, ", "));
+        let parts = || listed(prefixes, value, "; ", 0).or_else(|| listed(prefixes, value, ", ", 0));
         let each = || value.split(", ").map(|item| known(prefixes, item, 0)).collect::<Option<Vec<_>>>();
         let translated = each().map(|items| items.join(", ")).or_else(|| known(prefixes, value, 0)).or_else(parts);
         if cache.len() >= MOST_CACHED {
@@ -44,14 +47,14 @@ pub fn translated<'a>(prefixes: &[&str], value: &'a str) -> Cow<'a, str> {
     translated.map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
-fn listed(prefixes: &[&str], value: &str, separator: &str) -> Option<String> {
+fn listed(prefixes: &[&str], value: &str, separator: &str, depth: u8) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let (mut rest, mut found) = (value, false);
-    // The longest first: an item may hold the separator itself.
+    // The shortest first: an item may hold the separator itself.
     while !rest.is_empty() {
         let ends = rest.match_indices(separator).map(|(at, _)| at).chain([rest.len()]);
-        let own = |end: usize| Some((end, known(prefixes, rest.get(..end)?, 0)?));
-        let (end, own) = match ends.clone().take(LONGEST_LIST).collect::<Vec<_>>().into_iter().rev().find_map(own) {
+        let own = |end: usize| Some((end, known(prefixes, rest.get(..end)?, depth)?));
+        let (end, own) = match ends.clone().take(LONGEST_LIST).find_map(own) {
             Some((end, own)) => (end, Some(own)),
             None => (ends.min().unwrap_or(rest.len()), None),
         };
@@ -62,22 +65,44 @@ fn listed(prefixes: &[&str], value: &str, separator: &str) -> Option<String> {
     found.then(|| parts.join(separator))
 }
 
-/// The text of the catalogue that a value is, filled in; arguments that are texts themselves are translated too.
+/// The text of the catalogue that a value is, filled in: of several the one with the most words of its own. Arguments that
+/// are texts themselves are translated too.
 fn known(prefixes: &[&str], value: &str, depth: u8) -> Option<String> {
-    prefixes.iter().find_map(|prefix| {
+    let keys = prefixes.iter().flat_map(|prefix| {
         let first = KEYS.partition_point(|key| *key < *prefix);
-        let keys = KEYS.iter().enumerate().skip(first).take_while(|(_, key)| key.starts_with(prefix));
-        keys.map(|(at, _)| at).find_map(|at| {
-            let arguments = matched(SOURCE_TEXTS.get(at)?, value)?;
-            let inner = |text: &str| {
-                let own = (depth == 0).then(|| known(prefixes, text, 1)).flatten();
-                own.unwrap_or_else(|| text.to_owned())
-            };
-            let arguments: Vec<(&str, String)> =
-                arguments.into_iter().map(|(name, text)| (name, inner(text))).collect();
-            fill_from(current().texts.get(at)?, &arguments)
-        })
+        KEYS.iter().enumerate().skip(first).take_while(move |(_, key)| key.starts_with(prefix)).map(|(at, _)| at)
+    });
+    let matches = keys.filter_map(|at| {
+        let pattern = SOURCE_TEXTS.get(at)?;
+        Some((at, letters(pattern), matched(pattern, value)?))
+    });
+    let (at, _, arguments) = matches.min_by_key(|(_, letters, _)| std::cmp::Reverse(*letters))?;
+    let inner = |text: &str| {
+        let own = || known(prefixes, text, depth + 1).or_else(|| listed(prefixes, text, ", ", depth + 1));
+        let own = (depth < DEEPEST).then(own).flatten();
+        own.unwrap_or_else(|| text.to_owned())
+    };
+    let arguments: Vec<(&str, String)> = arguments.into_iter().map(|(name, text)| (name, inner(text))).collect();
+    fill_from(current().texts.get(at)?, &arguments)
+}
+
+/// The fixed parts of a text.
+fn fixed(pattern: &str) -> impl Iterator<Item = &str> {
+    pattern.split('{').enumerate().map(|(at, part)| match at {
+        0 => part,
+        _ => part.split_once('}').map_or("", |(_, rest)| rest),
     })
+}
+
+/// Letters of the fixed parts.
+fn letters(pattern: &str) -> usize {
+    fixed(pattern).flat_map(str::chars).filter(char::is_ascii_alphabetic).count()
+}
+
+/// True if an argument has the words of the text itself: it is several items of a list.
+fn repeats(pattern: &str, arguments: &[(&str, &str)]) -> bool {
+    let mut words = fixed(pattern).filter(|part| letters(part) > LEAST_LETTERS);
+    words.any(|part| arguments.iter().any(|(_, argument)| argument.contains(part)))
 }
 
 /// The arguments with which a text is a value.
@@ -89,18 +114,18 @@ fn matched<'p, 'v>(pattern: &'p str, value: &'v str) -> Option<Vec<(&'p str, &'v
         return None;
     }
     let mut arguments = Vec::new();
-    let (mut pattern, mut value, mut letters) = (pattern, value, 0);
+    let (mut ahead, mut value) = (pattern, value);
     loop {
-        let literal = pattern.split('{').next().unwrap_or_default();
-        letters += literal.chars().filter(char::is_ascii_alphabetic).count();
+        let literal = ahead.split('{').next().unwrap_or_default();
         value = value.strip_prefix(literal)?;
-        let Some((name, rest)) = pattern.get(literal.len() + 1..).and_then(|rest| rest.split_once('}')) else {
-            return (value.is_empty() && letters >= LEAST_LETTERS).then_some(arguments);
+        let Some((name, rest)) = ahead.get(literal.len() + 1..).and_then(|rest| rest.split_once('}')) else {
+            let is_it = value.is_empty() && letters(pattern) >= LEAST_LETTERS && !repeats(pattern, &arguments);
+            return is_it.then_some(arguments);
         };
         let until = rest.split('{').next().unwrap_or_default();
         let end = if rest.is_empty() { value.len() } else { ends(value, until, rest.len() == until.len())? };
         arguments.push((name, value.get(..end)?));
-        (pattern, value) = (rest, value.get(end..)?);
+        (ahead, value) = (rest, value.get(end..)?);
     }
 }
 
@@ -122,5 +147,6 @@ mod tests {
         assert_eq!(matched("{a} ({b})", "x (1)"), None, "no words to recognise it by");
         assert_eq!(matched("off", "off"), Some(Vec::new()));
         assert_eq!(matched("at {size}", "at"), None);
+        assert_eq!(matched("{a}: {n} cores", "x: 1 cores, y: 2 cores"), None, "two items");
     }
 }

@@ -9,6 +9,7 @@ use crate::bottleneck::ResourceKind;
 use crate::frame::{Frame, Thread};
 use crate::locale::evidence;
 use crate::locale::rule::erlang_bind_overlap as text;
+use crate::locale::table;
 use crate::{IdSet, Known};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -126,8 +127,16 @@ const MAX_ROWS: usize = 16;
 
 /// One row per instance: configured binding, current binding and allowed CPUs.
 fn instances(frame: &Frame, pids: &BTreeSet<u32>) -> Grid {
-    let columns = ["configured", "bound now", "schedulers", "quota", "cpuset", "host", "bound to"];
-    let mut grid = Grid::new(columns.map(|name| (name, "")));
+    let columns = [
+        table::CONFIGURED,
+        table::BOUND_NOW,
+        table::SCHEDULERS,
+        table::QUOTA,
+        table::CPUSET,
+        table::ONLINE,
+        table::BOUND_TO,
+    ];
+    let mut grid = Grid::new(columns.map(|name| (name.as_str(), "")));
     for process in pids.iter().take(MAX_ROWS).filter_map(|pid| frame.process(*pid)) {
         let Some(beam) = &process.beam else { continue };
         let configured = match &beam.bind_type_configured {
@@ -135,7 +144,7 @@ fn instances(frame: &Frame, pids: &BTreeSet<u32>) -> Grid {
             Known::None => Cell::None,
             Known::Value(kind) => Cell::text(Arc::clone(kind)),
         };
-        let bound = beam.bound_now.value().map_or(Cell::Unknown, |bound| Cell::text(if bound { "yes" } else { "no" }));
+        let bound = beam.bound_now.value().map_or(Cell::Unknown, |bound| Cell::text(parts::yes_or_no(bound)));
         let pinned = IdSet::from_ids(beam.pinned.iter().map(|(cpu, _)| *cpu));
         let cells = [
             configured,
@@ -154,7 +163,7 @@ fn instances(frame: &Frame, pids: &BTreeSet<u32>) -> Grid {
 /// The number of schedulers that each instance pins to the shared CPUs.
 fn overlap(frame: &Frame, pids: &BTreeSet<u32>, shared: &IdSet) -> Grid {
     let cpus: Vec<u32> = shared.iter().take(MAX_ROWS).collect();
-    let mut grid = Grid::new(cpus.iter().map(|cpu| (format!("cpu {cpu}"), "")));
+    let mut grid = Grid::new(cpus.iter().map(|cpu| (table::OneCpu { id: cpu }.to_string(), "")));
     for process in pids.iter().take(MAX_ROWS).filter_map(|pid| frame.process(*pid)) {
         let pinned = |cpu: &u32| process.beam.iter().flat_map(|beam| &beam.pinned).find(|(at, _)| at == cpu);
         let cells = cpus.iter().map(|cpu| Cell::Number(pinned(cpu).map_or(0.0, |(_, count)| f64::from(*count))));

@@ -53,7 +53,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::CPU, f64::from(cpu), "", "/proc/irq/N/effective_affinity_list")
             .number(evidence::SOFTIRQ, share, "fraction", "/proc/stat")
             .text(evidence::IRQS, parts::list(irqs, 8), "/proc/interrupts")
-            .text(evidence::MANAGED, if managed { "yes" } else { "no" }, "/proc/irq/N/smp_affinity_list")
+            .text(evidence::MANAGED, parts::yes_or_no(managed), "/proc/irq/N/smp_affinity_list")
             .covers(softirq_saturated::ID, Subject::Cpu(cpu))
             .covers(nic_rx_drops::ID, Subject::Nic(Arc::clone(&nic.name)))
             .covers(core_saturated::ID, Subject::Cpu(cpu));

@@ -10,6 +10,7 @@ use crate::bottleneck::ResourceKind;
 use crate::frame::{Frame, Nic};
 use crate::locale::evidence;
 use crate::locale::rule::nic_channels as text;
+use crate::locale::table;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -105,7 +106,7 @@ fn ethtool_l(nic: &Nic) -> Grid {
         ("Other", nic.channels.other),
         ("Combined", nic.channels.combined),
     ];
-    let grid = Grid::new([("maximum", ""), ("current", "")]);
+    let grid = Grid::new([(table::MAXIMUM.as_str(), ""), (table::CURRENT.as_str(), "")]);
     rows.into_iter()
         .fold(grid, |grid, (name, channel)| grid.row(name, [Cell::count(channel.max), Cell::count(channel.current)]))
 }
@@ -115,7 +116,13 @@ const MAX_QUEUES: usize = 16;
 
 /// The chain from a queue to the CPU that serves it.
 fn queues(nic: &Nic) -> Grid {
-    let columns = [("irq", ""), ("cpus", ""), ("node", ""), ("softirq", "fraction"), ("packets", "1/s")];
+    let columns = [
+        (table::IRQ.as_str(), ""),
+        (table::CPUS.as_str(), ""),
+        (table::NUMA_NODE.as_str(), ""),
+        (table::SOFTIRQ.as_str(), "fraction"),
+        (table::PACKETS.as_str(), "1/s"),
+    ];
     let mut grid = Grid::new(columns);
     for queue in nic.queues.iter().filter(|queue| &*queue.direction != "tx").take(MAX_QUEUES) {
         let id = |known: Known<u32>| Cell::count(known.map(u64::from));

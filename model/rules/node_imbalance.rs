@@ -63,7 +63,7 @@ fn judge(context: &mut RuleContext<'_>) {
         .number(evidence::IDLEST_NODE, f64::from(idlest.0), "", "/proc/stat")
         .known(evidence::WAIT, waits, "fraction", "/proc/PID/task/TID/schedstat")
         .text(evidence::NODES, parts::list(nodes, 16), "/proc/stat")
-        .text(evidence::BOUND, if bound { "yes" } else { "no" }, "/proc/PID/task/TID/status")
+        .text(evidence::BOUND, parts::yes_or_no(bound), "/proc/PID/task/TID/status")
         .some_text(evidence::WHO, parts::list(names, 4), "/proc/PID/task/TID/stat");
     context.hit(hit);
 }
@@ -82,7 +82,7 @@ fn title(finding: &Finding) -> String {
     let percent = |name| parts::percent(finding.number(name));
     let other = parts::count(finding.number(evidence::IDLEST_NODE));
     let (subject, busy, idlest) = (&finding.subject.named(), percent(evidence::BUSY), percent(evidence::IDLEST));
-    if finding.text(evidence::BOUND) == "yes" {
+    if finding.text(evidence::BOUND) == parts::yes_or_no(true) {
         text::TitleBound { subject, busy: &busy, other: &other, idlest: &idlest }.to_string()
     } else {
         text::Title { subject, busy: &busy, other: &other, idlest: &idlest }.to_string()

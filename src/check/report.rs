@@ -12,6 +12,7 @@ use topotop_model::document;
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::locale::check as text;
+use topotop_model::locale::screen::findings as states;
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
 use topotop_model::text::{padded, printable};
 
@@ -214,9 +215,9 @@ pub(super) fn summary(seen: &Seen, whole: bool, out: &mut impl Write) -> io::Res
 pub(super) fn standings(judgement: &Judgement, out: &mut impl Write) {
     for (rule, standing) in &judgement.rules {
         let state = match standing {
-            Standing::Quiet => "quiet",
-            Standing::Firing => "firing",
-            Standing::NotChecked(_) => "not checked",
+            Standing::Quiet => states::QUIET,
+            Standing::Firing => states::FIRING,
+            Standing::NotChecked(_) => states::NOT_CHECKED,
         };
         // Where standard error is gone there is nobody to tell.
         let _ = writeln!(out, "topotop: {:<8} {state}", rule.id);

@@ -4,7 +4,7 @@ use super::{About, Fate, Report, application, number, table};
 use crate::export::escape;
 use crate::page;
 use std::io::{self, Write};
-use topotop_model::diff::{Comparison, Row, Spread, Verdict};
+use topotop_model::diff::{Comparison, FactChange, Row, Spread, Verdict};
 use topotop_model::locale::diff as text;
 use topotop_model::text::{printable, short_ids};
 use topotop_widgets::Charset;
@@ -106,11 +106,10 @@ fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     heads.iter().try_for_each(|head| write!(out, "<th>{head}</th>"))?;
     writeln!(out, "</tr>")?;
     for (fact, alike) in report.settings() {
-        let value =
-            |value: &Option<String>| value.as_deref().map_or(text::NONE.as_str().into(), printable).into_owned();
+        let value = |value: &Option<String>| printable(&FactChange::shown(value.as_deref())).into_owned();
         let within = if fact.within { format!(" <small>{}</small>", text::WITHIN) } else { String::new() };
         let subject = table::and_more(short_ids(&printable(&fact.subject.to_string())).into_owned(), alike);
-        write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", escape(&subject), escape(&fact.name))?;
+        write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", escape(&subject), escape(&fact.shown_name()))?;
         let (before, after) = (value(&fact.before), value(&fact.after));
         writeln!(out, "<td class=\"s\">{}</td><td class=\"s\">{}{within}</td></tr>", escape(&before), escape(&after))?;
     }

@@ -3,7 +3,7 @@
 use super::application::{self, Line};
 use super::{About, Report, number};
 use std::io::{self, Write};
-use topotop_model::diff::{Row, Spread, Verdict};
+use topotop_model::diff::{FactChange, Row, Spread, Verdict};
 use topotop_model::locale::{Text, diff as text};
 use topotop_model::text::{padded, printable, short_ids};
 use topotop_widgets::Charset;
@@ -175,12 +175,11 @@ fn settings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
         .iter()
         .take(shown)
         .map(|(fact, alike)| {
-            let value =
-                |value: &Option<String>| value.as_deref().map_or(text::NONE.as_str().into(), printable).into_owned();
+            let value = |value: &Option<String>| printable(&FactChange::shown(value.as_deref())).into_owned();
             let within = if fact.within { format!("  {}", text::WITHIN) } else { String::new() };
             let change = format!("{} {} {}{within}", value(&fact.before), signs.arrow, value(&fact.after));
             let subject = and_more(short_ids(&printable(&fact.subject.to_string())).into_owned(), *alike);
-            [subject, printable(&fact.name).into_owned(), change]
+            [subject, printable(&fact.shown_name()).into_owned(), change]
         })
         .collect();
     let room = |column: usize, most: usize| lines.iter().map(|line| line[column].width()).max().unwrap_or(0).min(most);

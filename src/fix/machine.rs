@@ -29,6 +29,7 @@ use std::sync::Arc;
 use topotop_collectors::probe::{self, Unread};
 use topotop_collectors::{Root, surroundings};
 use topotop_model::fix::{Identity, Plan, Target};
+use topotop_model::locale::fix::machine as text;
 
 /// What a fix reads and writes.
 pub trait Machine {
@@ -105,6 +106,16 @@ impl Trouble {
         self.errno == Some(rustix::io::Errno::SRCH.raw_os_error())
     }
 
+    /// Of a process or a thread that has exited.
+    pub fn ended(message: impl fmt::Display) -> Self {
+        Self { errno: Some(rustix::io::Errno::SRCH.raw_os_error()), message: message.to_string() }
+    }
+
+    /// A value that cannot be written to its place.
+    pub fn invalid(value: impl fmt::Display) -> Self {
+        Self::because(text::Invalid { value: &value }.to_string())
+    }
+
     /// Not of the kernel.
     pub fn because(message: impl Into<String>) -> Self {
         Self { errno: None, message: message.into() }
@@ -168,7 +179,7 @@ impl Machine for Kernel {
         tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(), Trouble> {
         if !self.root.is_live() {
-            return Err(Trouble::because("a captured machine is never written to"));
+            return Err(Trouble::because(text::CAPTURED));
         }
         match target {
             Target::File { path } if cpuset::is_inherited(path, value) => cpuset::inherit(&self.root, path),
@@ -203,7 +214,7 @@ impl Machine for Kernel {
 fn dirty(background: bool, value: &str) -> Result<(), Trouble> {
     match value.split_once(' ') {
         Some((name @ ("bytes" | "ratio"), number)) => file::write(&probe::dirty::path(background, name), number),
-        _ => Err(Trouble::because(format!("{value} is neither bytes nor a ratio"))),
+        _ => Err(Trouble::invalid(value)),
     }
 }
 

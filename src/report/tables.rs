@@ -8,10 +8,11 @@ use crate::diff::number::part;
 use crate::export::escape;
 use crate::units;
 use std::io::{self, Write};
+use topotop_model::diff::FactChange;
 use topotop_model::judge::Standing;
 use topotop_model::locale::{Text, diff as diff_text, report as text};
 use topotop_model::recording::What;
-use topotop_model::rules::{Cell, Figure, Finding, evidence_label, report as figures};
+use topotop_model::rules::{Cell, Figure, Finding, evidence_label, report as figures, source_label};
 use topotop_model::text::{printable, short_ids};
 use topotop_widgets::parts::units::{bytes_in_text, cores_in_text, cpu_time};
 
@@ -106,10 +107,10 @@ pub(super) fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let columns: Vec<(Text, bool)> = columns.into_iter().chain([text::WHEN_HEAD]).map(|head| (head, false)).collect();
     heads(&columns, out)?;
     for (phase, fact) in report.settings.iter().take(LANES) {
-        let value = |value: &Option<String>| value.as_deref().map_or_else(|| diff_text::NONE.to_string(), safe);
+        let value = |value: &Option<String>| safe(&FactChange::shown(value.as_deref()));
         let subject = fact.subject.to_string();
         let subject = short_ids(&subject);
-        write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", safe(&subject), safe(&fact.name))?;
+        write!(out, "<tr><td class=\"s\">{}</td><td>{}</td>", safe(&subject), safe(&fact.shown_name()))?;
         write!(out, "<td class=\"s\">{}</td><td class=\"s\">{}</td>", value(&fact.before), value(&fact.after))?;
         writeln!(out, "<td>{}</td></tr>", phase + 1)?;
     }
@@ -150,15 +151,16 @@ fn evidence(finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
                         Cell::Unknown => "?".to_owned(),
                         Cell::None => "\u{2013}".to_owned(),
                         Cell::Number(value) => figures::amount(*value, column.unit),
-                        Cell::Text(text) => text.to_string(),
+                        Cell::Text(text) => finding.shown_cell(text).into_owned(),
                     };
                     cells.iter().zip(&grid.columns).map(cell).collect::<Vec<_>>().join(", ")
                 };
-                let rows = grid.rows.iter().take(ROWS).map(|row| format!("{}: {}", row.0, cells(&row.1)));
+                let rows =
+                    grid.rows.iter().take(ROWS).map(|row| format!("{}: {}", finding.shown_cell(&row.0), cells(&row.1)));
                 rows.collect::<Vec<_>>().join("; ")
             }
         };
-        let (name, source) = (escape(evidence_label(fact.name)), escape(fact.source));
+        let (name, source) = (escape(evidence_label(fact.name)), escape(&source_label(fact.source)));
         writeln!(
             out,
             "<tr><td>{name}</td><td class=\"s\">{}</td><td class=\"s\"><small>{source}</small></td></tr>",
@@ -201,12 +203,12 @@ pub(super) fn gaps(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if !report.frame.gaps.is_empty() {
         heads(&[(text::FILE_HEAD, false), (text::REASON_HEAD, false), (text::NEEDS_HEAD, false)], out)?;
         for gap in report.frame.gaps.iter().take(LANES) {
-            let (path, reason) = (safe(&gap.path), escape(gap.reason.word()));
+            let (path, reason) = (safe(&gap.path), escape(&gap.reason.text()));
             writeln!(
                 out,
                 "<tr><td class=\"s\">{path}</td><td>{reason} ({})</td><td class=\"s\">{}</td></tr>",
                 gap.count,
-                safe(&gap.needs)
+                safe(&gap.shown_needs())
             )?;
         }
         writeln!(out, "</table></div>")?;

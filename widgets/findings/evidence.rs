@@ -6,7 +6,7 @@ use crate::parts::{names, units};
 use crate::{Cx, Role};
 use topotop_model::locale::screen::findings as text;
 use topotop_model::locale::screen::shared;
-use topotop_model::rules::{Cell, Figure, Finding, Grid, evidence_label};
+use topotop_model::rules::{Cell, Figure, Finding, Grid, evidence_label, source_label};
 use topotop_model::text::printable;
 
 /// Columns of a name.
@@ -20,7 +20,8 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     }
     doc.gap();
     doc.head(text::EVIDENCE);
-    let source = finding.evidence.iter().map(|evidence| names::width(evidence.source)).max().unwrap_or(0);
+    let source =
+        finding.evidence.iter().map(|evidence| names::width(&source_label(evidence.source))).max().unwrap_or(0);
     let source = source.min(width / 3);
     let room = width.saturating_sub(NAME + 2 + source + 2).max(8);
     // Short values keep their files near.
@@ -38,17 +39,17 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
             Figure::Table(_) => continue,
         };
         for (at, line) in wrapped(&value, room).into_iter().enumerate() {
-            let (name, source) = if at == 0 { (name, evidence.source) } else { ("", "") };
+            let (name, source) = if at == 0 { (name, source_label(evidence.source)) } else { ("", "".into()) };
             let pad = " ".repeat(usize::from(room.saturating_sub(names::width(&line)) + 2));
             doc.line(vec![
                 (format!("  {}", names::padded(name, NAME)), Role::Dim),
                 (line, Role::Text),
-                (pad + source, Role::Dim),
+                (pad + &source, Role::Dim),
             ]);
         }
     }
     for (name, grid, source) in finding.tables() {
-        table(cx, doc, name, grid, source);
+        table(cx, doc, finding, (name, grid, source));
     }
 }
 
@@ -60,6 +61,7 @@ pub(super) fn figure(value: f64, unit: &str) -> String {
         "bytes/s" => format!("{}/s", units::bytes_in_text(value)),
         "1/s" => format!("{}/s", units::count(value)),
         "cores" => units::cores_in_text(value),
+        "threads" => topotop_model::locale::unit::Threads { count: &units::count(value) }.to_string(),
         "s" => units::seconds(value).to_string(),
         "ms" => format!("{} ms", units::millis(value)),
         "" if value.fract() == 0.0 && value.abs() < 1e15 => format!("{value:.0}"),
@@ -68,25 +70,25 @@ pub(super) fn figure(value: f64, unit: &str) -> String {
     }
 }
 
-fn shown(cell: &Cell, unit: &str) -> String {
+fn shown(finding: &Finding, cell: &Cell, unit: &str) -> String {
     match cell {
         Cell::Unknown => "?".to_owned(),
         Cell::None => shared::NOT_APPLICABLE.to_string(),
         Cell::Number(value) => figure(*value, unit),
-        Cell::Text(text) => printable(text).into_owned(),
+        Cell::Text(text) => printable(&finding.shown_cell(text)).into_owned(),
     }
 }
 
 /// A table below its name, columns lined up.
-fn table(cx: &Cx<'_>, doc: &mut Doc, name: &'static str, grid: &Grid, source: &str) {
+fn table(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, (name, grid, source): (&'static str, &Grid, &str)) {
     doc.gap();
     let name = evidence_label(name);
-    doc.line(vec![(format!("  {name}  "), Role::Head), (source.to_owned(), Role::Dim)]);
-    let heads = grid.columns.iter().map(|column| printable(&column.name).into_owned());
+    doc.line(vec![(format!("  {name}  "), Role::Head), (source_label(source).into_owned(), Role::Dim)]);
+    let heads = grid.columns.iter().map(|column| printable(&finding.shown_cell(&column.name)).into_owned());
     let mut lines = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];
     for (name, cells) in grid.rows.iter().take(ROWS) {
-        let cells = cells.iter().zip(&grid.columns).map(|(cell, column)| shown(cell, column.unit));
-        lines.push(std::iter::once(printable(name).into_owned()).chain(cells).collect());
+        let cells = cells.iter().zip(&grid.columns).map(|(cell, column)| shown(finding, cell, column.unit));
+        lines.push(std::iter::once(printable(&finding.shown_cell(name)).into_owned()).chain(cells).collect());
     }
     let width = |column: usize| lines.iter().filter_map(|line| line.get(column)).map(|cell| names::width(cell)).max();
     let widths: Vec<u16> = (0..=grid.columns.len()).map(|column| width(column).unwrap_or(0)).collect();

@@ -4,7 +4,6 @@ use super::Pen;
 use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::locale::Text;
 use topotop_model::locale::screen::shared as text;
 use topotop_model::{Gap, Reason};
 
@@ -16,19 +15,6 @@ pub fn of<'a>(cx: &Cx<'a>, prefixes: &'a [&'a str]) -> impl Iterator<Item = &'a 
 /// The reason of the first gap whose path starts with one of the prefixes: for the word in a cell.
 pub fn reason(cx: &Cx<'_>, prefixes: &[&str]) -> Option<Reason> {
     of(cx, prefixes).next().map(|gap| gap.reason)
-}
-
-/// A reason in a few words.
-pub fn because(reason: Reason) -> Text {
-    match reason {
-        Reason::PermissionDenied => text::PERMISSION_DENIED,
-        Reason::NotFound => text::NOT_FOUND,
-        Reason::NotSupported => text::NOT_SUPPORTED,
-        Reason::Vanished => text::VANISHED,
-        Reason::Malformed => text::NOT_UNDERSTOOD,
-        Reason::TimedOut => text::TIMED_OUT,
-        Reason::Exhausted => text::NO_RESOURCES,
-    }
 }
 
 /// True if [`note`] would draw a line.
@@ -46,7 +32,7 @@ pub fn note(cx: &Cx<'_>, prefixes: &[&str], area: Rect, row: u16, buf: &mut Buff
     if first.count > 1 {
         pen.text(role, super::number::whole(first.count).as_str()).text(role, " × ");
     }
-    pen.text(role, &first.path).text(role, ": ").text(role, &because(first.reason));
+    pen.text(role, &first.path).text(role, ": ").text(role, &first.reason.text());
     if !first.needs.is_empty() {
         pen.text(Role::Dim, "; ").text(Role::Dim, &text::Needs { what: &first.shown_needs() }.to_string());
     }

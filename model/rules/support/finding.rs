@@ -80,6 +80,11 @@ pub fn evidence_label(name: &'static str) -> &'static str {
     Text::find(&format!("evidence.{name}")).map_or(name, Text::as_str)
 }
 
+/// The source of evidence in the language of the reader: a file is its path, the rest is described.
+pub fn source_label(source: &str) -> Cow<'_, str> {
+    translated(&["source."], source)
+}
+
 /// A condition that a rule met in one frame.
 #[derive(Clone, Debug)]
 pub struct Hit {
@@ -244,6 +249,12 @@ impl Finding {
     pub fn shown<'a>(&self, value: &'a str) -> Cow<'a, str> {
         let own = self.rule.name.key().trim_end_matches("name");
         translated(&[own, "finding.", "reclaim.", "writers.", "needs."], value)
+    }
+
+    /// A heading, a name or a text of a table of its evidence in the language of the reader.
+    pub fn shown_cell<'a>(&self, value: &'a str) -> Cow<'a, str> {
+        let own = self.rule.name.key().trim_end_matches("name");
+        translated(&[own, "table.", "finding.", "writers."], value)
     }
 
     /// A number of its evidence.

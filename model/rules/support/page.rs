@@ -68,7 +68,11 @@ pub fn page(rule: &Rule, settings: &Settings) -> Vec<(PageTopic, Vec<String>)> {
 /// A file, with what version 1 of control groups calls it.
 fn source(name: &'static str) -> String {
     let old = finding::version_1(name);
-    if old == name { name.to_owned() } else { text::SourceVersions { name: &name, old: &old }.to_string() }
+    if old == name {
+        finding::source_label(name).into_owned()
+    } else {
+        text::SourceVersions { name: &name, old: &old }.to_string()
+    }
 }
 
 /// Its thresholds as configured, then its pace.

@@ -6,6 +6,11 @@ use crate::locale::finding as text;
 use crate::rules::{Overrides, RuleContext, Threshold, disk_saturated, softirq_saturated};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// `yes` or `no`.
+pub(in crate::rules) fn yes_or_no(holds: bool) -> &'static str {
+    if holds { text::YES.as_str() } else { text::NO.as_str() }
+}
+
 /// A CPU that soft interrupts keep busy while the others are free of them.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::rules) struct HotCpu {

@@ -1,7 +1,7 @@
 //! A finding in full, as lines of text: title, start, evidence, effects, remedies.
 
-use crate::locale::finding as text;
-use crate::rules::{Cell, Figure, Finding, Grid, evidence_label, parts};
+use crate::locale::{finding as text, unit};
+use crate::rules::{Cell, Figure, Finding, Grid, evidence_label, parts, source_label};
 use crate::text::{columns, flush_right, padded, printable};
 
 /// Maximum rows of a table; the rest is counted.
@@ -20,7 +20,7 @@ pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
         format!("  {}", text::Since { time: &since, confidence }),
     ];
     for evidence in &finding.evidence {
-        let (name, source) = (evidence_label(evidence.name), evidence.source);
+        let (name, source) = (evidence_label(evidence.name), source_label(evidence.source));
         let value = match &evidence.value {
             Figure::Table(_) => continue,
             Figure::Text(text) => printable(&finding.shown(text)).into_owned(),
@@ -29,7 +29,7 @@ pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
         lines.push(format!("  {} {} {source}", padded(name, 18), padded(&value, 28)));
     }
     for (name, grid, source) in finding.tables() {
-        table(name, grid, source, &mut lines);
+        table(finding, name, grid, source, &mut lines);
     }
     for child in &finding.children {
         let title = child.title();
@@ -52,19 +52,21 @@ pub fn amount(value: f64, unit: &str) -> String {
         "bytes" => format!("{:.1} MiB", value / f64::from(1 << 20)),
         "bytes/s" => format!("{}/s", amount(value, "bytes")),
         "1/s" => format!("{value:.0}/s"),
+        "cores" => unit::Cores { count: &format!("{value:.1}") }.to_string(),
+        "threads" => unit::Threads { count: &format!("{value:.1}") }.to_string(),
         "" => format!("{value}"),
         unit => format!("{value:.1} {unit}"),
     }
 }
 
 /// A table below its name, with aligned columns.
-fn table(name: &'static str, grid: &Grid, source: &str, out: &mut Vec<String>) {
-    out.push(format!("  {} {:<28} {source}", padded(evidence_label(name), 18), ""));
-    let heads = grid.columns.iter().map(|column| printable(&column.name).into_owned());
+fn table(finding: &Finding, name: &'static str, grid: &Grid, source: &str, out: &mut Vec<String>) {
+    out.push(format!("  {} {:<28} {}", padded(evidence_label(name), 18), "", source_label(source)));
+    let heads = grid.columns.iter().map(|column| printable(&finding.shown_cell(&column.name)).into_owned());
     let mut rows = vec![std::iter::once(String::new()).chain(heads).collect::<Vec<_>>()];
     for (name, cells) in grid.rows.iter().take(MOST) {
-        let cells = cells.iter().zip(&grid.columns).map(|(cell, column)| shown(cell, column.unit));
-        rows.push(std::iter::once(printable(name).into_owned()).chain(cells).collect());
+        let cells = cells.iter().zip(&grid.columns).map(|(cell, column)| shown(finding, cell, column.unit));
+        rows.push(std::iter::once(printable(&finding.shown_cell(name)).into_owned()).chain(cells).collect());
     }
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| columns(cell)).max();
     let widths: Vec<usize> = (0..=grid.columns.len()).map(|column| width(column).unwrap_or(0)).collect();
@@ -82,12 +84,12 @@ fn table(name: &'static str, grid: &Grid, source: &str, out: &mut Vec<String>) {
     }
 }
 
-fn shown(cell: &Cell, unit: &str) -> String {
+fn shown(finding: &Finding, cell: &Cell, unit: &str) -> String {
     match cell {
         Cell::Unknown => "?".to_owned(),
-        Cell::None => "n/a".to_owned(),
+        Cell::None => text::NOT_APPLICABLE.to_string(),
         Cell::Number(value) => amount(*value, unit),
-        Cell::Text(text) => printable(text).into_owned(),
+        Cell::Text(text) => printable(&finding.shown_cell(text)).into_owned(),
     }
 }
 
@@ -102,7 +104,7 @@ mod tests {
             .row("combined", [Cell::Number(64.0), Cell::Number(1.0)])
             .row("\u{1b}x", [Cell::None, Cell::Unknown]);
         let mut lines = Vec::new();
-        table("ethtool_l", &grid, "ethtool -l", &mut lines);
+        table(&crate::testkit::sick().findings[0], "ethtool_l", &grid, "ethtool -l", &mut lines);
         assert_eq!(
             lines[1..],
             ["              max  current", "    combined   64        1", "    \\x1bx     n/a        ?"]

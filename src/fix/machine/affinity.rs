@@ -6,19 +6,20 @@ use rustix::io::Errno;
 use topotop_collectors::Root;
 use topotop_collectors::probe::threads::one;
 use topotop_collectors::sys::affinity::set_affinity;
+use topotop_model::locale::fix::machine as text;
 use topotop_model::{IdSet, Reason};
 
 /// Lets the thread `tid@starttime` of a process run on a list of CPUs.
 pub(super) fn write(root: &Root, pid: u32, key: &str, list: &str) -> Result<(), Trouble> {
-    let cpus = IdSet::parse_list(list).ok_or_else(|| Trouble::because(format!("{list} is no list of CPUs")))?;
+    let cpus = IdSet::parse_list(list).ok_or_else(|| Trouble::invalid(list))?;
     let parts = key.split_once('@').and_then(|(tid, start)| Some((tid.parse().ok()?, start.parse::<u64>().ok()?)));
-    let (tid, starttime) = parts.ok_or_else(|| Trouble::because(format!("{key} is no thread")))?;
-    let ended = || Trouble { errno: Some(Errno::SRCH.raw_os_error()), message: "has exited".to_owned() };
+    let (tid, starttime) = parts.ok_or_else(|| Trouble::invalid(key))?;
+    let ended = || Trouble::ended(text::ThreadExited { tid: &tid });
     match one(root, pid, tid, &mut Vec::new()) {
         Ok(Some(thread)) if thread.starttime == starttime => {}
-        Ok(None) => return Err(Trouble::because(format!("thread {tid} is a realtime one now: it stays where it is"))),
+        Ok(None) => return Err(Trouble::because(text::Realtime { tid: &tid }.to_string())),
         Ok(Some(_)) | Err(Reason::NotFound | Reason::Vanished) => return Err(ended()),
-        Err(reason) => return Err(Trouble::because(format!("thread {tid}: {}", reason.word()))),
+        Err(reason) => return Err(Trouble::because(text::OfThread { tid: &tid, why: &reason.text() }.to_string())),
     }
     set_affinity(tid, &cpus).map_err(|errno| if errno == Errno::SRCH { ended() } else { Trouble::errno(errno) })
 }
@@ -205,7 +206,7 @@ mod tests {
         write(&mut machine, &key, &before).expect("written");
         assert_eq!(value(&machine).1, before);
         let gone = write(&mut machine, &format!("{tid}@1"), "0").expect_err("another thread");
-        assert_eq!(gone.message, "has exited");
+        assert_eq!(gone.message, format!("thread {tid} has exited"));
         // A thread of another process is none of this one.
         assert!(write(&mut machine, "1@0", "0").is_err());
         let nowhere = write(&mut machine, &key, "8000").expect_err("no such CPU");

@@ -4,6 +4,7 @@ use super::Trouble;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use std::path::{Component, Path};
+use topotop_model::locale::fix::machine as text;
 
 /// Where values are: nothing else is ever opened for writing.
 const PLACES: [&str; 3] = ["/proc/sys", "/proc/irq", "/sys"];
@@ -14,13 +15,15 @@ const KERNELS: [u64; 4] = [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270];
 /// Writes a value as `echo` does, in one call: the kernel takes each write as a whole.
 pub(super) fn write(path: &str, value: &str) -> Result<(), Trouble> {
     let file = open(path)?;
-    let text = format!("{value}\n");
+    let value = format!("{value}\n");
     loop {
-        match rustix::io::write(&file, text.as_bytes()) {
+        match rustix::io::write(&file, value.as_bytes()) {
             Err(Errno::INTR) => {}
             Err(errno) => return Err(Trouble::errno(errno)),
-            Ok(taken) if taken + 1 < text.len() => {
-                return Err(Trouble::because(format!("{path} took {taken} of {} bytes", text.len())));
+            Ok(taken) if taken + 1 < value.len() => {
+                return Err(Trouble::because(
+                    text::Took { path: &path, taken: &taken, total: &value.len() }.to_string(),
+                ));
             }
             Ok(_) => return Ok(()),
         }
@@ -31,7 +34,7 @@ pub(super) fn write(path: &str, value: &str) -> Result<(), Trouble> {
 /// (`/sys/class/net/eth0`); the last name may be none.
 pub(super) fn open(path: &str) -> Result<std::os::fd::OwnedFd, Trouble> {
     if !is_in_place(path) {
-        return Err(Trouble::because(format!("{path} is no place for a setting: nothing is written there")));
+        return Err(Trouble::because(text::NotASetting { path: &path }.to_string()));
     }
     let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::NONBLOCK;
     let file = match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
@@ -44,7 +47,7 @@ pub(super) fn open(path: &str) -> Result<std::os::fd::OwnedFd, Trouble> {
     if KERNELS.contains(&(magic as u64 & 0xffff_ffff)) {
         Ok(file)
     } else {
-        Err(Trouble::because(format!("{path} is no file of the kernel: nothing is written there")))
+        Err(Trouble::because(text::NotOfTheKernel { path: &path }.to_string()))
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Trouble, file};
 use rustix::io::Errno;
 use topotop_collectors::{Root, probe};
+use topotop_model::locale::fix::machine as text;
 
 /// Writes its CPUs, by the number that it has now.
 pub(super) fn write(root: &Root, irq: u32, actions: &str, cpus: &str) -> Result<(), Trouble> {
@@ -13,11 +14,11 @@ pub(super) fn write(root: &Root, irq: u32, actions: &str, cpus: &str) -> Result<
 /// What the kernel means by it: it has no words for this file.
 fn why(trouble: Trouble) -> Trouble {
     let because = match trouble.errno.map(Errno::from_raw_os_error) {
-        Some(Errno::PERM | Errno::IO) => "the kernel places this interrupt itself (managed): it cannot be moved",
-        Some(Errno::NOSPC) => "those CPUs have no vector left",
-        Some(Errno::OVERFLOW | Errno::RANGE) => "there is no such CPU",
-        Some(Errno::INVAL) => "none of those CPUs is online",
-        Some(Errno::ROFS | Errno::ACCESS) => "/proc/irq is not writable here: root on the host is needed",
+        Some(Errno::PERM | Errno::IO) => text::MANAGED,
+        Some(Errno::NOSPC) => text::NO_VECTOR,
+        Some(Errno::OVERFLOW | Errno::RANGE) => text::NO_CPU,
+        Some(Errno::INVAL) => text::NONE_ONLINE,
+        Some(Errno::ROFS | Errno::ACCESS) => text::IRQ_READ_ONLY,
         _ => return trouble,
     };
     Trouble { message: format!("{}: {because}", trouble.message), ..trouble }

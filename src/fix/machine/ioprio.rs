@@ -6,13 +6,14 @@ use topotop_collectors::Root;
 use topotop_collectors::probe::ioprio::parse;
 use topotop_collectors::probe::threads::one;
 use topotop_collectors::sys::ioprio::set_ioprio;
+use topotop_model::locale::fix::machine as text;
 
 /// Gives the thread `tid@starttime` of a process a class and a level.
 pub(super) fn write(root: &Root, pid: u32, key: &str, value: &str) -> Result<(), Trouble> {
-    let wanted = parse(value).ok_or_else(|| Trouble::because(format!("{value} is no class and level")))?;
+    let wanted = parse(value).ok_or_else(|| Trouble::invalid(value))?;
     let parts = key.split_once('@').and_then(|(tid, start)| Some((tid.parse().ok()?, start.parse::<u64>().ok()?)));
-    let (tid, starttime) = parts.ok_or_else(|| Trouble::because(format!("{key} is no thread")))?;
-    let ended = || Trouble { errno: Some(Errno::SRCH.raw_os_error()), message: format!("thread {tid} has exited") };
+    let (tid, starttime) = parts.ok_or_else(|| Trouble::invalid(key))?;
+    let ended = || Trouble::ended(text::ThreadExited { tid: &tid });
     let is_it = one(root, pid, tid, &mut Vec::new())
         .is_ok_and(|thread| thread.is_some_and(|thread| thread.starttime == starttime));
     if !is_it {

@@ -4,6 +4,7 @@
 use super::Trouble;
 use topotop_collectors::Root;
 use topotop_collectors::probe::memory;
+use topotop_model::locale::fix::machine as text;
 
 /// Why a value must not be written to a file: it is a limit of memory, and the group holds more that stays.
 pub(super) fn check(root: &Root, path: &str, value: &str) -> Result<(), Trouble> {
@@ -15,13 +16,11 @@ pub(super) fn check(root: &Root, path: &str, value: &str) -> Result<(), Trouble>
     };
     let Ok(limit) = value.parse::<u64>() else { return Ok(()) };
     let stuck = memory::stuck_bytes(root, &format!("{group}/memory.stat"), &format!("{group}/{usage}"));
-    let stuck = stuck.map_err(|unread| Trouble::because(format!("not written, it might kill: {unread}")))?;
+    let stuck = stuck.map_err(|unread| Trouble::because(text::MightKill { why: &unread }.to_string()))?;
     if stuck <= limit {
         return Ok(());
     }
-    Err(Trouble::because(format!(
-        "not written: {stuck} bytes of the group cannot be reclaimed, and a limit of {limit} would kill processes"
-    )))
+    Err(Trouble::because(text::WouldKill { stuck: &stuck, limit: &limit }.to_string()))
 }
 
 #[cfg(test)]

@@ -5,22 +5,21 @@ use rustix::io::Errno;
 use std::path::{Component, Path};
 use topotop_collectors::{Root, probe};
 use topotop_model::fix::Target;
+use topotop_model::locale::fix::machine as text;
 
 /// To the group of a path below the mount, with all its threads.
 pub(super) fn write(root: &Root, target: &Target, pid: u32, mount: &str, group: &str) -> Result<(), Trouble> {
     let inside = |part: Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
     if !group.starts_with('/') || !Path::new(group).components().all(inside) {
-        return Err(Trouble::because(format!("{group} is not a cgroup below {mount}")));
+        return Err(Trouble::because(text::NotBelow { group: &group, mount: &mount }.to_string()));
     }
     // The number may be another process's by now.
     probe::value(root, target, "").map_err(|unread| Trouble::because(unread.to_string()))?;
     let path = format!("{}{}/cgroup.procs", mount.trim_end_matches('/'), group.trim_end_matches('/'));
     file::write(&path, &pid.to_string()).map_err(|trouble| match trouble.errno.map(Errno::from_raw_os_error) {
-        Some(Errno::NOENT) => Trouble { message: format!("{path}: no such cgroup"), ..trouble },
-        Some(Errno::NOSPC) => Trouble { message: format!("{group}: cpuset.cpus or cpuset.mems is empty"), ..trouble },
-        Some(Errno::BUSY) => {
-            Trouble { message: format!("{group}: has controllers enabled for its child cgroups"), ..trouble }
-        }
+        Some(Errno::NOENT) => Trouble { message: text::Gone { name: &path }.to_string(), ..trouble },
+        Some(Errno::NOSPC) => Trouble { message: text::EmptyCpuset { group: &group }.to_string(), ..trouble },
+        Some(Errno::BUSY) => Trouble { message: text::HasChildren { group: &group }.to_string(), ..trouble },
         _ => trouble,
     })
 }

@@ -10,12 +10,12 @@ use rustix::net::netlink::GENERIC;
 use std::os::fd::OwnedFd;
 use topotop_collectors::sys::ethtool::{self, Counts};
 use topotop_collectors::sys::netlink;
+use topotop_model::locale::fix::machine as text;
 
 /// Sets how many channels an interface has: `combined 4`, `rx 2 tx 2`. Only what differs is asked for.
 pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
     let wanted = counts(value)?;
-    let now =
-        ethtool::channels(nic).map_err(|_| Trouble::because(format!("the channels of {nic} could not be read")))?;
+    let now = ethtool::channels(nic).map_err(|_| Trouble::because(text::ChannelsUnread { nic: &nic }.to_string()))?;
     let differs = |wanted: Option<u32>, now: u32| wanted.filter(|wanted| *wanted != now);
     let asked = Counts {
         rx: differs(wanted.rx, now.rx.0),
@@ -54,7 +54,7 @@ pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
 /// Sets how many entries an interface's rings have: `rx 1024`.
 pub(super) fn write_rings(nic: &str, value: &str) -> Result<(), Trouble> {
     let wanted = counts(value)?;
-    let now = ethtool::rings(nic).map_err(|_| Trouble::because(format!("the rings of {nic} could not be read")))?;
+    let now = ethtool::rings(nic).map_err(|_| Trouble::because(text::RingsUnread { nic: &nic }.to_string()))?;
     let asked = Counts {
         rx: wanted.rx.filter(|rx| *rx != now.rx.0),
         tx: wanted.tx.filter(|tx| *tx != now.tx.0),
@@ -75,10 +75,8 @@ pub(super) fn write_rss_table(nic: &str, value: &str) -> Result<(), Trouble> {
     if value == "default" {
         return ethtool::set_indirection(nic, &[]).map_err(|errno| trouble(errno, ""));
     }
-    let now =
-        ethtool::indirection(nic).map_err(|_| Trouble::because(format!("the RSS table of {nic} could not be read")))?;
-    let table = table(value, now.len())
-        .ok_or_else(|| Trouble::because(format!("{value} is no RSS table of {} entries", now.len())))?;
+    let now = ethtool::indirection(nic).map_err(|_| Trouble::because(text::RssUnread { nic: &nic }.to_string()))?;
+    let table = table(value, now.len()).ok_or_else(|| Trouble::invalid(value))?;
     if table == now {
         return Ok(());
     }
@@ -86,7 +84,7 @@ pub(super) fn write_rss_table(nic: &str, value: &str) -> Result<(), Trouble> {
 }
 
 fn counts(value: &str) -> Result<Counts, Trouble> {
-    let wrong = || Trouble::because(format!("{value} says no counts"));
+    let wrong = || Trouble::invalid(value);
     let mut counts = Counts::default();
     let mut words = value.split_whitespace();
     while let Some(kind) = words.next() {
@@ -137,7 +135,7 @@ fn by_netlink(what: What, nic: &str, counts: Counts) -> Option<Result<(), Troubl
             Errno::OPNOTSUPP if said.is_empty() => None,
             errno => Some(Err(trouble(errno, &said))),
         },
-        Ok(_) => Some(Err(Trouble::because("the kernel gave no answer that says what it did"))),
+        Ok(_) => Some(Err(Trouble::because(text::KERNEL_SILENT))),
         Err(errno) => Some(Err(trouble(errno, ""))),
     }
 }
@@ -168,7 +166,7 @@ fn missing(trouble: Trouble) -> Trouble {
     if trouble.errno != Some(Errno::PERM.raw_os_error()) {
         return trouble;
     }
-    let message = format!("{}: requires CAP_NET_ADMIN in the interface's network namespace", trouble.message);
+    let message = text::NeedsNetAdmin { error: &trouble.message }.to_string();
     Trouble { message, ..trouble }
 }
 

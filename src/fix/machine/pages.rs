@@ -12,6 +12,8 @@ use topotop_collectors::probe::pages::{areas, bytes_by_node};
 use topotop_collectors::sys::pages::{move_pages, page_nodes};
 use topotop_model::Reason;
 use topotop_model::fix::node_bytes;
+use topotop_model::locale::Text;
+use topotop_model::locale::fix::machine as text;
 
 /// Pages of one call, and the pause behind it: what faults meanwhile waits no longer than a call takes.
 const CHUNK: usize = 1024;
@@ -43,7 +45,7 @@ struct Move<'a> {
 pub(super) fn write(root: &Root, pid: u32, starttime: u64, value: &str, tell: Tell<'_>) -> Result<(), Trouble> {
     let now = bytes_by_node(root, pid, starttime).map_err(|reason| unread(pid, reason))?;
     let total: u64 = now.iter().map(|(_, bytes)| *bytes).sum();
-    let wanted = node_bytes(value, total).ok_or_else(|| Trouble::because(format!("{value} names no nodes")))?;
+    let wanted = node_bytes(value, total).ok_or_else(|| Trouble::invalid(value))?;
     let page = rustix::param::page_size() as u64;
     let (surplus, lacks) = differences(&now, &wanted);
     let of = surplus.values().sum::<u64>().min(lacks.values().sum()) / page;
@@ -139,11 +141,11 @@ impl Move<'_> {
             }
         }
         if self.failed.contains_key(&Errno::NOMEM.raw_os_error()) {
-            return Err(self.trouble("the node is full"));
+            return Err(self.trouble(text::NODE_FULL));
         }
         let progress = Progress { done: self.done.min(self.of), of: self.of, unit: "pages" };
         if (self.tell)(&progress).is_break() {
-            return Err(Trouble::because(format!("stopped: {} of {} pages were moved", self.done, self.of)));
+            return Err(Trouble::because(self.moved(&text::STOPPED)));
         }
         std::thread::sleep(PAUSE);
         Ok(())
@@ -161,21 +163,25 @@ impl Move<'_> {
 
     fn refused(&self, errno: Errno) -> Trouble {
         if errno == Errno::SRCH {
-            return Trouble { errno: Some(errno.raw_os_error()), message: format!("process {} has exited", self.pid) };
+            return Trouble::ended(text::ProcessExited { pid: &self.pid });
         }
         let plain = Trouble::errno(errno);
-        let message = format!("{}; {} of {} pages were moved", plain.message, self.done, self.of);
+        let message = self.moved(&plain.message);
         Trouble { message, ..plain }
     }
 
-    fn trouble(&self, why: &str) -> Trouble {
+    /// Why it ended, and how far it came.
+    fn moved(&self, why: &dyn std::fmt::Display) -> String {
+        text::PagesMoved { why, done: &self.done, total: &self.of }.to_string()
+    }
+
+    fn trouble(&self, why: Text) -> Trouble {
         let words = |(number, count): (&i32, &u64)| {
-            let text = Trouble::errno(Errno::from_raw_os_error(*number)).message;
-            format!("{count}: {text}")
+            format!("{count}: {}", Trouble::errno(Errno::from_raw_os_error(*number)).message)
         };
         let failed: Vec<String> = self.failed.iter().map(words).collect();
         let errno = self.failed.iter().max_by_key(|(_, count)| **count).map(|(number, _)| *number);
-        let message = format!("{why}: {} of {} pages were moved; {}", self.done, self.of, failed.join(", "));
+        let message = format!("{}; {}", self.moved(&why), failed.join(", "));
         Trouble { errno, message }
     }
 
@@ -183,7 +189,7 @@ impl Move<'_> {
     fn end(&self) -> Result<(), Trouble> {
         let stayed: u64 = self.failed.values().sum();
         if stayed as f64 > MAY_STAY * self.of as f64 {
-            return Err(self.trouble("some could not be moved"));
+            return Err(self.trouble(text::SOME_STAYED));
         }
         Ok(())
     }
@@ -191,14 +197,12 @@ impl Move<'_> {
 
 fn unread(pid: u32, reason: Reason) -> Trouble {
     match reason {
-        Reason::NotFound | Reason::Vanished => {
-            Trouble { errno: Some(Errno::SRCH.raw_os_error()), message: format!("process {pid} has exited") }
-        }
+        Reason::NotFound | Reason::Vanished => Trouble::ended(text::ProcessExited { pid: &pid }),
         Reason::PermissionDenied => Trouble {
             errno: Some(Errno::PERM.raw_os_error()),
-            message: format!("where the pages of {pid} are: permission denied"),
+            message: text::PagesUnread { pid: &pid, why: &reason.text() }.to_string(),
         },
-        reason => Trouble::because(format!("where the pages of {pid} are: {}", reason.word().replace('_', " "))),
+        reason => Trouble::because(text::PagesUnread { pid: &pid, why: &reason.text() }.to_string()),
     }
 }
 

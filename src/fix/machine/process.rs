@@ -7,13 +7,14 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal, se
 use topotop_collectors::Root;
 use topotop_collectors::probe::{self, threads::one};
 use topotop_model::fix::Target;
+use topotop_model::locale::fix::machine as text;
 
 /// Gives the thread `tid@starttime` of a process a nice value.
 pub(super) fn write_nice(root: &Root, pid: u32, key: &str, value: &str) -> Result<(), Trouble> {
-    let nice: i32 = value.parse().map_err(|_| Trouble::because(format!("{value} is no nice value")))?;
+    let nice: i32 = value.parse().map_err(|_| Trouble::invalid(value))?;
     let parts = key.split_once('@').and_then(|(tid, start)| Some((tid.parse().ok()?, start.parse::<u64>().ok()?)));
-    let (tid, starttime): (u32, u64) = parts.ok_or_else(|| Trouble::because(format!("{key} is no thread")))?;
-    let ended = || Trouble { errno: Some(Errno::SRCH.raw_os_error()), message: format!("thread {tid} has exited") };
+    let (tid, starttime): (u32, u64) = parts.ok_or_else(|| Trouble::invalid(key))?;
+    let ended = || Trouble::ended(text::ThreadExited { tid: &tid });
     let is_it = one(root, pid, tid, &mut Vec::new())
         .is_ok_and(|thread| thread.is_some_and(|thread| thread.starttime == starttime));
     let thread = raw(tid).filter(|_| is_it).ok_or_else(ended)?;
@@ -26,7 +27,7 @@ pub(super) fn write_state(root: &Root, pid: u32, starttime: u64, value: &str) ->
     let signal = match value {
         "stopped" => Signal::STOP,
         "running" => Signal::CONT,
-        _ => return Err(Trouble::because(format!("{value} is no state"))),
+        _ => return Err(Trouble::invalid(value)),
     };
     send(root, pid, starttime, signal)?;
     // The threads stop one after the other.
@@ -51,13 +52,13 @@ pub(super) fn write_signal(root: &Root, pid: u32, starttime: u64, name: &str) ->
         "USR1" => Signal::USR1,
         "USR2" => Signal::USR2,
         "CONT" => Signal::CONT,
-        _ => return Err(Trouble::because(format!("{name} is none of the signals that are sent"))),
+        _ => return Err(Trouble::invalid(name)),
     };
     send(root, pid, starttime, signal)
 }
 
 fn send(root: &Root, pid: u32, starttime: u64, signal: Signal) -> Result<(), Trouble> {
-    let ended = || Trouble { errno: Some(Errno::SRCH.raw_os_error()), message: format!("process {pid} has exited") };
+    let ended = || Trouble::ended(text::ProcessExited { pid: &pid });
     let process = raw(pid).filter(|_| pid > 1).ok_or_else(ended)?;
     let descriptor = pidfd_open(process, PidfdFlags::empty()).map_err(Trouble::errno)?;
     probe::value(root, &Target::Stopped { pid, starttime }, "").map_err(|_| ended())?.ok_or_else(ended)?;

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use topotop_collectors::Root;
 use topotop_collectors::probe::memory;
 use topotop_model::fix::reclaim_step;
+use topotop_model::locale::fix::machine as text;
 
 /// Less than this is not asked for.
 const LEAST: u64 = 1 << 20;
@@ -18,9 +19,9 @@ pub(super) fn write(
     value: &str,
     tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<(), Trouble> {
-    let of: u64 = value.parse().map_err(|_| Trouble::because(format!("{value} is no number of bytes")))?;
+    let of: u64 = value.parse().map_err(|_| Trouble::invalid(value))?;
     let stat = path.rsplit_once('/').map(|(group, _)| format!("{group}/memory.stat"));
-    let stat = stat.ok_or_else(|| Trouble::because(format!("{path} is in no group")))?;
+    let stat = stat.ok_or_else(|| Trouble::invalid(path))?;
     let mut cold = || memory::cold_bytes(root, &stat).map_err(|unread| Trouble::because(unread.to_string()));
     let mut ask = |bytes: u64| file::write(path, &bytes.to_string());
     run(of, &mut cold, &mut ask, tell)
@@ -34,26 +35,25 @@ fn run(
     tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<(), Trouble> {
     let mut done = 0;
-    let partly = |done: u64, why: &str| Trouble::because(format!("{done} of {of} bytes were reclaimed: {why}"));
+    let partly = |done: u64, why: &dyn std::fmt::Display| {
+        Trouble::because(text::PartlyReclaimed { done: &done, total: &of, why }.to_string())
+    };
     while done < of {
         let step = reclaim_step(of).min(of - done).min(cold()?);
         if step < LEAST.min(of) {
-            return Err(partly(done, "no more of its page cache is inactive and clean"));
+            return Err(partly(done, &text::NO_COLD_CACHE));
         }
         match ask(step) {
             Ok(()) => done += step,
             // Some of the step was reclaimed, and nothing tells how much: to go on would drop what is in use.
             Err(Trouble { errno: Some(errno), .. }) if errno == Errno::AGAIN.raw_os_error() => {
-                return Err(Trouble {
-                    errno: Some(errno),
-                    ..partly(done, "the kernel found less in the next step (EAGAIN)")
-                });
+                return Err(Trouble { errno: Some(errno), ..partly(done, &text::FOUND_LESS) });
             }
             Err(trouble) if done == 0 => return Err(trouble),
             Err(trouble) => return Err(Trouble { errno: trouble.errno, ..partly(done, &trouble.message) }),
         }
         if tell(&Progress { done, of, unit: "bytes" }).is_break() && done < of {
-            return Err(partly(done, "stopped"));
+            return Err(partly(done, &text::STOPPED));
         }
     }
     Ok(())

@@ -4,7 +4,9 @@
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use topotop_collectors::probe::dirty;
+use topotop_model::Reason;
 use topotop_model::fix::{Plan, Step, Target};
+use topotop_model::locale::Text;
 use topotop_model::locale::fix::apply as text;
 
 /// What is missing to write it; `held` are the effective capabilities.
@@ -57,10 +59,10 @@ fn files(step: &Step) -> Vec<String> {
 }
 
 /// What the kernel has against writing to a file; none where it has nothing, or where that is found out by writing.
-fn refused(path: &str) -> Option<&'static str> {
+fn refused(path: &str) -> Option<Text> {
     match accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS) {
-        Err(Errno::ACCESS | Errno::PERM) => Some("permission denied"),
-        Err(Errno::ROFS) => Some("it is mounted read-only"),
+        Err(Errno::ACCESS | Errno::PERM) => Some(Reason::PermissionDenied.text()),
+        Err(Errno::ROFS) => Some(text::MOUNTED_READ_ONLY),
         _ => None,
     }
 }

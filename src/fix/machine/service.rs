@@ -12,6 +12,7 @@ use topotop_collectors::probe::{self, Unread};
 use topotop_collectors::sys::child::with_own_limit;
 use topotop_model::IdSet;
 use topotop_model::fix::Target;
+use topotop_model::locale::fix::machine as text;
 
 /// The longest that a command may take, and that a daemon usually may take to come or go.
 const COMMAND: Duration = Duration::from_secs(30);
@@ -48,16 +49,16 @@ impl Place<'_> {
     fn write(&self, name: &str, value: &str) -> Result<(), Trouble> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(is_name) || name.starts_with(['-', '.']) {
-            return Err(Trouble::because(format!("{name} is no name of a daemon")));
+            return Err(Trouble::invalid(name));
         }
         match value.split_once(" without ") {
             _ if value == "stopped" => self.stop(name),
             None if value == "running" => self.start(name, &IdSet::new(), value),
             Some(("running", banned)) => {
                 let banned = IdSet::parse_list(banned).filter(|banned| !banned.is_empty());
-                self.start(name, &banned.ok_or_else(|| Trouble::because(format!("{value}: no interrupts")))?, value)
+                self.start(name, &banned.ok_or_else(|| Trouble::invalid(value))?, value)
             }
-            _ => Err(Trouble::because(format!("{value}: a daemon is running or stopped"))),
+            _ => Err(Trouble::invalid(value)),
         }
     }
 
@@ -173,7 +174,8 @@ impl Place<'_> {
 
     /// Runs a program and gives back what it said.
     fn run(&self, name: &str, arguments: &[&str]) -> Result<String, Trouble> {
-        let path = self.program(name).ok_or_else(|| Trouble::because(format!("{name} is not installed")))?;
+        let path =
+            self.program(name).ok_or_else(|| Trouble::because(text::NotInstalled { name: &name }.to_string()))?;
         let failed = |error: std::io::Error| Trouble::because(format!("{}: {error}", path.display()));
         let mut command = Command::new(&path);
         // In a file: who inherits a pipe keeps it open as long as the daemon runs.
@@ -188,7 +190,7 @@ impl Place<'_> {
                 // It may end at this moment by itself.
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(Trouble::because(format!("{name} did not end within {} s", COMMAND.as_secs())));
+                return Err(Trouble::because(text::DidNotEnd { name: &name, seconds: &COMMAND.as_secs() }.to_string()));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -210,7 +212,9 @@ impl Place<'_> {
             }
             if Instant::now() > until {
                 let words = if message.is_empty() { String::new() } else { format!(": {message}") };
-                return Err(Trouble::because(format!("{name} is {state}, not {wanted}{words}")));
+                return Err(Trouble::because(
+                    text::OtherState { name: &name, state: &state, wanted: &wanted }.to_string() + &words,
+                ));
             }
             std::thread::sleep(Duration::from_millis(50));
         }

@@ -29,7 +29,7 @@ fn put_drop_in(top: &Path, unit: &str, property: &str, text: &str) -> Result<boo
     let failed = |error: std::io::Error| Trouble::because(format!("{}: {error}", path.display()));
     let is_word = |word: &str| !word.is_empty() && !word.contains('/') && !word.starts_with('.');
     if !is_word(unit) || !is_word(property) {
-        return Err(Trouble::because(format!("{property} of {unit} is no property of a unit")));
+        return Err(Trouble::invalid(format!("{property} ({unit})")));
     }
     if text.is_empty() {
         match fs::remove_file(&path) {
