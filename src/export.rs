@@ -27,11 +27,11 @@ pub struct Options<'a> {
     pub top: Option<usize>,
     /// Break lines and indent, for people.
     pub pretty: bool,
-    /// What was found, where it was judged.
+    /// The judgement, if the frame was judged.
     pub judgement: Option<&'a Judgement>,
     /// Settings of the judge; the rules' own thresholds when none.
     pub settings: Option<&'a Settings>,
-    /// What is known of the place that fixes would be applied from.
+    /// Surroundings of the machine that restrict fixes.
     pub surroundings: Option<&'a Surroundings>,
 }
 
@@ -40,9 +40,9 @@ pub struct Options<'a> {
 pub struct Picture {
     /// The cells.
     pub buffer: Buffer,
-    /// Colours of what has none of its own: text and background, as `#rrggbb`.
+    /// Default colours of text and background, as `#rrggbb`.
     pub colours: (String, String),
-    /// One line that says what it shows.
+    /// Title in one line.
     pub title: String,
 }
 
@@ -64,7 +64,7 @@ pub struct Format {
     pub extensions: &'static [&'static str],
     /// What it holds.
     pub about: Text,
-    /// True if it is shown by terminals, so that the terminal's colours and characters hold.
+    /// True if terminals show it: the terminal's colours and characters apply.
     pub terminal: bool,
     /// How it is written.
     pub writer: Writer,
@@ -155,7 +155,7 @@ fn runs(buffer: &Buffer, y: u16) -> Vec<(u16, u16, String, ratatui::style::Style
     let mut x = buffer.area.left();
     while x < buffer.area.right() {
         let Some(cell) = buffer.cell((x, y)) else { break };
-        // What a wide character covers is not a cell of its own.
+        // The second half of a wide character is not a cell of its own.
         let width = (unicode_width::UnicodeWidthStr::width(cell.symbol()) as u16).max(1);
         match runs.last_mut() {
             Some(run) if run.3 == cell.style() => {
@@ -169,7 +169,7 @@ fn runs(buffer: &Buffer, y: u16) -> Vec<(u16, u16, String, ratatui::style::Style
     runs
 }
 
-/// Text for XML and HTML: what steers or reorders is spelled out, what XML cannot hold is a question mark.
+/// Text for XML and HTML: escapes control and bidi characters; characters that XML forbids become a question mark.
 pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in printable(text).chars() {

@@ -1,4 +1,4 @@
-//! `topotop serve`: the last sample over HTTP, for Prometheus. One sampler, one thread that answers; nothing is ever changed.
+//! `topotop serve`: the last sample over HTTP, for Prometheus. One thread samples, one answers; the machine is only read.
 
 mod connection;
 mod door;
@@ -45,13 +45,13 @@ pub struct ServeArgs {
     pub from: Option<PathBuf>,
 }
 
-/// Where requests come in, and what they have to carry.
+/// Sockets to listen on, and the token that requests must carry.
 pub(crate) struct Doors {
     doors: Vec<Door>,
     token: Option<String>,
 }
 
-/// Opens what is listened on: what systemd hands over, else what the arguments name.
+/// Opens the sockets: those that systemd passes, else those that the arguments name.
 pub(crate) fn open(args: &ServeArgs, global: &Global) -> Result<Doors, String> {
     if args.from.is_some() && (global.root.is_some() || global.interval.is_some()) {
         return Err(text::FROM_WITH_LIVE_FLAGS.to_string());
@@ -63,7 +63,7 @@ pub(crate) fn open(args: &ServeArgs, global: &Global) -> Result<Doors, String> {
     }
     if doors.is_empty() || args.listen.is_some() {
         let address = args.listen.as_deref().map_or(Ok(ADDRESS), address)?;
-        // Before it can be reached.
+        // Before the socket is reachable.
         door::require_token(address, token.is_some())?;
         doors.push(Door::on(address)?);
     }

@@ -4,7 +4,7 @@ use super::Picture;
 use ratatui::style::{Color, Modifier, Style};
 use std::io::{self, Write};
 
-/// One line per row; every line ends as it began, without style.
+/// One line per row; every line starts and ends without style.
 pub(super) fn write(picture: &Picture, out: &mut dyn Write) -> io::Result<()> {
     for y in picture.buffer.area.top()..picture.buffer.area.bottom() {
         for (_, _, text, style) in super::runs(&picture.buffer, y) {

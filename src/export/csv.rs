@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use topotop_model::text::printable;
 use topotop_model::{Column, ColumnDef, Known, Meaning, Num, Section, Table, Unit};
 
-/// What a cell says that is known to be none or unlimited; a cell that was not read is empty.
+/// Text of a cell known to be none or unlimited; a cell that was not read is empty.
 const NONE: &str = "none";
 
-/// The suffix that tells a unit, unless the name has it already.
+/// The suffix of the unit, unless the name has it already.
 fn suffix(unit: Unit) -> &'static str {
     match unit {
         Unit::None | Unit::Count | Unit::Float => "",
@@ -32,7 +32,7 @@ pub(crate) fn name(column: &ColumnDef) -> String {
     if stem == short || stem.split('_').any(|word| word == short) { stem.to_owned() } else { format!("{stem}{suffix}") }
 }
 
-/// What a column's numbers count, in a word.
+/// What a column's numbers count, in one word.
 pub(crate) fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::None => "none",
@@ -68,7 +68,7 @@ pub(crate) fn rows<T: Table>(section: &Section<T>, beginning: &str, out: &mut dy
     let Some(table) = section.value() else { return Ok(0) };
     let mut count = 0;
     for slot in table.rows().iter() {
-        // The serial tells a row from others that had its place before it: pids come back, serials do not.
+        // The serial identifies the row: the kernel reuses PIDs, serials are unique.
         write!(out, "{beginning},{},{}", section.read_at_ns, table.rows().serial(slot))?;
         for index in 0..T::COLUMNS.len() {
             write!(out, ",")?;
@@ -110,7 +110,7 @@ fn cell(column: Column<'_>, slot: usize, out: &mut dyn Write) -> io::Result<()> 
         },
         Column::Sparse(pairs) => match pairs.get(slot) {
             None => Ok(()),
-            // Ids that are left out are zero.
+            // Omitted ids are zero.
             Some([]) => write!(out, "0"),
             Some(pairs) => {
                 for (at, (id, value)) in pairs.iter().enumerate() {
@@ -122,7 +122,7 @@ fn cell(column: Column<'_>, slot: usize, out: &mut dyn Write) -> io::Result<()> 
     }
 }
 
-/// A text that neither steers a terminal nor is taken for a formula by a spreadsheet.
+/// Text without terminal control characters and without a leading formula character of spreadsheets.
 pub(crate) fn text(value: &str, out: &mut dyn Write) -> io::Result<()> {
     if value.is_empty() {
         return write!(out, "{NONE}");

@@ -4,7 +4,7 @@ use super::{Picture, escape, paint};
 use ratatui::style::Modifier;
 use std::io::{self, Write};
 
-/// One preformatted block with inline styles; nothing is loaded from elsewhere.
+/// One preformatted block with inline styles; loads no other file.
 pub(super) fn write(picture: &Picture, out: &mut dyn Write) -> io::Result<()> {
     let (fg, bg) = &picture.colours;
     writeln!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;

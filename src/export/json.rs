@@ -59,7 +59,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Of findings that were collected with their fixes, the last judgement and the resources of the whole time.
+    /// From collected findings with their fixes, the last judgement and the resources of the whole period.
     pub fn of<'a>(
         found: impl Iterator<Item = (&'a rules::Finding, &'a [Offered])>,
         last: &Judgement,

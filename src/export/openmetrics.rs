@@ -20,16 +20,16 @@ pub use totals::Totals;
 use topotop_model::frame::Frame;
 use topotop_model::judge::Judgement;
 
-/// What a page is made of.
+/// Input of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     /// The last frame.
     pub frame: &'a Frame,
-    /// What was judged of it.
+    /// Its judgement.
     pub judgement: &'a Judgement,
-    /// Sums over the frames so far.
+    /// Totals over the frames so far.
     pub totals: &'a Totals,
-    /// When the sample was taken, in ns since 1970.
+    /// Time of the sample, in ns since 1970.
     pub taken_ns: i64,
     /// Whether subjects of findings are named.
     pub names: bool,

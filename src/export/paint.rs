@@ -1,4 +1,4 @@
-//! Colours as `#rrggbb`, for what is no terminal.
+//! Colours as `#rrggbb`, for output outside terminals.
 
 use ratatui::style::{Color, Modifier, Style};
 
@@ -54,17 +54,17 @@ fn indexed(index: u8) -> [u8; 3] {
     }
 }
 
-/// Text and background of what has none of its own.
+/// Default text and background.
 pub(super) fn base(style: Style) -> (String, String) {
     let or = |colour: Option<Color>, default: &str| colour.and_then(hex).unwrap_or_else(|| default.to_owned());
     (or(style.fg, DEFAULT.0), or(style.bg, DEFAULT.1))
 }
 
-/// What a run looks like.
+/// Appearance of a run.
 pub(super) struct Paint {
     /// Text.
     pub(super) fg: String,
-    /// Background; none where it is the picture's.
+    /// Background; none for the picture's own.
     pub(super) bg: Option<String>,
     /// Bold, dim, italic, underlined.
     pub(super) modifiers: Modifier,

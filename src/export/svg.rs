@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// Splits a run into words and shapes; blanks are nothing.
+/// Splits a run into words and shapes; skips blanks.
 fn run(out: &mut dyn Write, place: Place, text: &str, paint: &paint::Paint, base: &str) -> io::Result<()> {
     let mut column = 0;
     let mut piece = String::new();
@@ -116,7 +116,7 @@ fn words(out: &mut dyn Write, at: Place, text: &str, paint: &paint::Paint, base:
     writeln!(out, " lengthAdjust=\"spacingAndGlyphs\">{}</text>", escape(text))
 }
 
-/// A part of a cell that is filled.
+/// The filled part of a cell.
 struct Shape {
     part: [u32; 4],
     opacity: u32,

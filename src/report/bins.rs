@@ -1,6 +1,6 @@
 //! Values over the samples of a recording, in a bounded number of bins.
 
-/// The most bins.
+/// Maximum number of bins.
 pub(super) const MOST: u64 = 240;
 
 /// The samples of a recording.
@@ -11,7 +11,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// From a sample to another.
+    /// First and last sample.
     pub(super) fn new((first, last): (u64, u64)) -> Self {
         Self { first, count: last.saturating_sub(first) + 1 }
     }
@@ -44,7 +44,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// Takes in the value of a sample.
+    /// Adds the value of a sample.
     pub(super) fn add(&mut self, axis: Axis, sample: u64, value: f64) {
         if !value.is_finite() {
             return;

@@ -12,9 +12,9 @@ use topotop_model::bottleneck::ResourceKind;
 use topotop_model::locale::report as text;
 use topotop_model::text::printable;
 
-/// The most CPUs that get a row over time each; of more, each node has one.
+/// Maximum CPUs with a row each; beyond that, one row per node.
 const ROWS: usize = 64;
-/// The most rows over time.
+/// Maximum rows over time.
 const MOST_ROWS: usize = 128;
 /// Steps of heat.
 const STEPS: u8 = 10;
@@ -35,7 +35,7 @@ pub(super) fn class(key: &Key) -> &'static str {
     }
 }
 
-/// An answer in a word or two.
+/// Short form of an answer.
 fn label(key: &Key) -> String {
     match key {
         Key::Calm => text::CALM.to_string(),
@@ -45,7 +45,7 @@ fn label(key: &Key) -> String {
     }
 }
 
-/// What limited when, with its colours explained.
+/// The limit over time, with a legend.
 pub(super) fn answers(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     write!(out, "<div class=\"strip\">")?;
     let mut seen: BTreeMap<String, &'static str> = BTreeMap::new();
@@ -106,7 +106,7 @@ pub(super) fn resources(report: &Report, out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "</div>")
 }
 
-/// What stands around a curve.
+/// The frame of a curve.
 struct Figure<'a> {
     name: &'a str,
     about: &'a str,

@@ -12,9 +12,9 @@ use topotop_model::diff::Verdict;
 use topotop_model::locale::{Text, report as text};
 use topotop_model::text::printable;
 
-/// Changes that are listed between two phases.
+/// Changes listed between two phases.
 const CHANGES: usize = 12;
-/// A number that rises to so many times is said as a factor.
+/// From this ratio on, a rise is shown as a factor.
 const TIMES: f64 = 2.0;
 
 /// Writes it.
@@ -61,7 +61,7 @@ fn headline(report: &Report) -> String {
     longest.map_or_else(String::new, |phase| printable(&phase.answer.headline()).into_owned())
 }
 
-/// Phase by phase what limited, and between them what the application gained.
+/// The limit of each phase, and between phases the gain of the application.
 fn answer(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<ol class=\"steps\">")?;
     for (at, (phase, wall)) in report.phases.iter().zip(&report.walls).enumerate() {
@@ -98,7 +98,7 @@ fn step(at: usize, phase: &Phase, (from, to): (i64, i64), out: &mut dyn Write) -
     writeln!(out, "</li>")
 }
 
-/// What a metric did between two phases.
+/// Change of a metric between two phases.
 fn moved(line: &Line, out: &mut dyn Write) -> io::Result<()> {
     let (name, before, after) = (&line.name, &line.before, &line.after);
     let times = line.ratio.filter(|ratio| *ratio >= TIMES).map(|ratio| format!(" = \u{d7}{ratio:.1}"));

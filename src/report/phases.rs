@@ -3,16 +3,16 @@
 use topotop_model::bottleneck::{Bottleneck, Outcome, ResourceKind};
 use topotop_model::rules::Subject;
 
-/// Samples that the answer takes to change: those before a change belong to neither side.
+/// Samples that the answer needs to change: those before a change belong to neither side.
 const LAG: u64 = 12;
 /// A shorter phase is part of the one before it.
 const SHORTEST: u64 = 8;
-/// The most phases.
+/// Maximum phases.
 const MOST: usize = 12;
-/// The most runs of one answer.
+/// Maximum runs of one answer.
 const MOST_RUNS: usize = 4096;
 
-/// What makes two answers the same: load that comes and goes below every limit changes nothing.
+/// Identity of an answer: load changes below every limit do not matter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Collecting,
@@ -40,7 +40,7 @@ pub(super) struct Run {
     pub(super) key: Key,
     pub(super) first: u64,
     pub(super) last: u64,
-    /// The answer halfway through, or so.
+    /// The answer near the middle of the run.
     answer: Bottleneck,
     taken: u64,
 }
@@ -50,13 +50,13 @@ pub(super) struct Run {
 pub(super) struct Runs(pub(super) Vec<Run>);
 
 impl Runs {
-    /// Takes in the answer of the next sample.
+    /// Adds the answer of the next sample.
     pub(super) fn push(&mut self, sample: u64, key: Key, answer: &Bottleneck) {
         let full = self.0.len() >= MOST_RUNS;
         match self.0.last_mut() {
             Some(run) if run.key == key || full => {
                 run.last = sample;
-                // Each time the run has doubled: the answer kept is of its middle.
+                // At each doubling of the run: the retained answer is near its middle.
                 if sample - run.first >= 2 * (run.taken - run.first).max(4) {
                     (run.answer, run.taken) = (answer.clone(), sample);
                 }
@@ -80,13 +80,13 @@ pub(super) struct Phase {
     pub(super) last: u64,
     /// The last sample that is compared.
     pub(super) compared: u64,
-    /// What began it, if that was an event.
+    /// The event that began it, if any.
     pub(super) cause: String,
     pub(super) key: Key,
     pub(super) answer: Bottleneck,
 }
 
-/// The phases between the first and the last sample, by the answers and by events with the sample after each.
+/// The phases between the first and the last sample, by answers and by events with the sample after each.
 pub(super) fn phases(runs: &Runs, events: &[(u64, String)], (first, last): (u64, u64)) -> Vec<Phase> {
     let mut starts: Vec<(u64, String)> = vec![(first, String::new())];
     for (sample, cause) in events.iter().filter(|event| event.0 > first && event.0 <= last) {
@@ -114,7 +114,7 @@ pub(super) fn phases(runs: &Runs, events: &[(u64, String)], (first, last): (u64,
     .collect()
 }
 
-/// Joins phases that are too short, and the shortest of too many; an event's cause stays.
+/// Merges phases that are too short, and the shortest of too many; causes that are events are kept.
 fn merge(starts: &mut Vec<(u64, String)>, last: u64) {
     let length = |starts: &[(u64, String)], at: usize| {
         let end = starts.get(at + 1).map_or(last + 1, |next| next.0);
@@ -127,7 +127,7 @@ fn merge(starts: &mut Vec<(u64, String)>, last: u64) {
             return;
         }
         if at == 0 {
-            // The next one begins where this one did, by its own cause.
+            // The next phase takes over its start, with its own cause.
             let first = starts.remove(0).0;
             if let Some(next) = starts.first_mut() {
                 next.0 = first;

@@ -1,4 +1,4 @@
-//! A recording as what a page shows: judged once, then compared phase by phase.
+//! Reads a recording for the page: judges it once, then compares phase by phase.
 
 use super::bins::{Axis, Series};
 use super::phases::{Key, Phase, Runs, phases};
@@ -18,24 +18,24 @@ use topotop_model::recording::{Event, What};
 use topotop_model::rules::{Finding, RuleId, Subject};
 use topotop_model::text::printable;
 
-/// Metrics of the application that are shown.
+/// Maximum application metrics shown.
 const METRICS: usize = 8;
-/// Findings that are kept.
+/// Maximum findings retained.
 const FINDINGS: usize = 256;
-/// Samples between two looks at the fixes of an open finding.
+/// Samples between two updates of the fixes of an open finding.
 const FIXES: u64 = 30;
 
 /// A finding over the recording.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// As it was last.
+    /// Its last state.
     pub(super) finding: Finding,
     pub(super) fixes: Vec<Offered>,
     /// Samples with it.
     pub(super) samples: u64,
 }
 
-/// Everything that a page shows.
+/// Content of the page.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) file: String,
@@ -113,7 +113,7 @@ fn cause(what: &What) -> Option<String> {
 }
 
 impl Report {
-    /// Takes in every sample: answers, findings, values.
+    /// Reads every sample: answers, findings, values.
     fn judge(&mut self, reader: &mut Reader, ends: (u64, u64), mut deriver: Deriver, mut judge: Judge) {
         let mut window = Window::default();
         let mut changed = Vec::new();
@@ -191,7 +191,7 @@ impl Report {
             if let Some((before, last)) = newest.take().filter(|newest| newest.0 != at) {
                 points.resize_with(before + 2, || point(&last));
             }
-            // What is read beside rates is there with the second sample.
+            // Slow data is present from the second sample on.
             if points.is_empty() && frame.interval_seconds.is_some() {
                 points.push(point(&frame));
             }

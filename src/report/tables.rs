@@ -1,4 +1,4 @@
-//! Tables of a report: what happened, who used what, what changed, and on what it rests.
+//! Tables of a report: events, usage, changed settings, evidence.
 
 use super::charts::{place, times};
 use super::read::{Report, Seen};
@@ -34,7 +34,7 @@ fn heads(columns: &[(Text, bool)], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</tr>")
 }
 
-/// Findings from opening to clearing, and what was done and marked.
+/// Findings from opening to clearing, with fixes and marks.
 pub(super) fn timeline(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let events: Vec<_> = report.events.iter().filter(|(_, event)| !event.what.is_finding()).collect();
     let spans = report.timeline.spans();
@@ -65,7 +65,7 @@ fn lane(class: &str, name: &str, (left, right): (f64, f64), out: &mut dyn Write)
     writeln!(out, "<div class=\"strip\"><i class=\"pin {class}\" style=\"{at}\"></i></div></div>")
 }
 
-/// Who used most.
+/// The largest users.
 pub(super) fn totals(rows: &[&Total], name: Text, out: &mut dyn Write) -> io::Result<()> {
     let columns = [
         (name, false),
@@ -119,7 +119,7 @@ pub(super) fn settings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if more > 0 { writeln!(out, "<p class=\"dim\">{}</p>", text::MoreRows { count: &more }) } else { Ok(()) }
 }
 
-/// Every finding with its numbers, their sources, and what helps.
+/// Every finding with its evidence, its sources and its fixes.
 pub(super) fn findings(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if report.findings.is_empty() {
         return writeln!(out, "<p>{}</p>", text::NO_FINDINGS);

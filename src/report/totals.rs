@@ -5,21 +5,21 @@ use std::sync::Arc;
 use topotop_model::frame::{Cgroup, Frame, Process};
 use topotop_widgets::parts::names;
 
-/// The most processes and groups that are counted.
+/// Maximum processes and groups counted.
 const MOST: usize = 4096;
-/// Rows that are shown.
+/// Rows shown.
 const SHOWN: usize = 12;
 
-/// What one of them used.
+/// Usage of one of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Total {
     pub(super) name: String,
-    /// Process id; none of a group.
+    /// Process id; none for a group.
     pub(super) pid: Option<u32>,
     pub(super) cgroup: String,
     pub(super) cpu_seconds: f64,
     pub(super) peak_cores: f64,
-    /// Memory at its largest.
+    /// Peak memory.
     pub(super) memory: u64,
     pub(super) memory_limit: Option<u64>,
     pub(super) read: f64,
@@ -27,7 +27,7 @@ pub(super) struct Total {
 }
 
 impl Total {
-    /// By how much it counts: CPU time, or bytes on disks.
+    /// Its weight: CPU time, or bytes on disks.
     fn weight(&self) -> f64 {
         self.cpu_seconds + (self.read + self.written) / 100e6
     }
@@ -41,7 +41,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Takes in the next frame.
+    /// Adds the next frame.
     pub(super) fn push(&mut self, frame: &Frame) {
         let Some(seconds) = frame.interval_seconds else { return };
         for process in &frame.processes {
@@ -96,7 +96,7 @@ fn add(total: &mut Total, cores: f64, bytes: (f64, f64), seconds: f64) {
     (total.read, total.written) = (total.read + bytes.0 * seconds, total.written + bytes.1 * seconds);
 }
 
-/// The entry of a key; where there are too many, the least half goes first.
+/// The entry of a key; drops the smaller half first when there are too many.
 fn entry<K: Ord>(all: &mut BTreeMap<K, Total>, key: K) -> Option<&mut Total> {
     if all.len() >= MOST && !all.contains_key(&key) {
         let mut weights: Vec<f64> = all.values().map(Total::weight).collect();

@@ -1,4 +1,4 @@
-//! One connection: a head comes in, a reply goes out, never more than a few kilobytes wait.
+//! One connection: reads a request head, writes a reply, buffers a few kilobytes at most.
 
 use super::pages::Reply;
 use super::request::{MAX_HEAD, Parsed, Request, parse};
@@ -8,13 +8,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// From the first byte of a request, or from the connection, to the end of its head.
+/// Time limit from the first byte of a request, or from the connection, to the end of the head.
 const REQUEST: Duration = Duration::from_secs(5);
-/// From one request to the next.
+/// Time limit between two requests.
 const IDLE: Duration = Duration::from_secs(90);
-/// For the reply to be taken.
+/// Time limit for the client to read the reply.
 const REPLY: Duration = Duration::from_secs(10);
-/// For the other side to close after a refusal, and what it may send meanwhile.
+/// Time limit for the client to close after a refusal, and the bytes that it may send meanwhile.
 const DRAIN: (Duration, usize) = (Duration::from_secs(1), 256 << 10);
 
 enum State {
@@ -25,7 +25,7 @@ enum State {
         at: usize,
         then: Then,
     },
-    /// What still comes is thrown away, so that the reply is not lost to a reset.
+    /// Input is discarded, so that a reset does not lose the reply.
     Draining(usize),
 }
 
@@ -40,18 +40,18 @@ pub(super) struct Connection {
     fd: OwnedFd,
     state: State,
     input: Vec<u8>,
-    /// Since when it is in its state.
+    /// Start of its state.
     pub(super) since: Instant,
     deadline: Instant,
 }
 
-/// What is to be done with a connection.
+/// The next step of a connection.
 pub(super) enum Next {
-    /// To wait for it.
+    /// Wait.
     Wait,
-    /// To answer a request.
+    /// Answer a request.
     Answer(Request),
-    /// To forget it.
+    /// Close.
     Close,
 }
 
@@ -60,12 +60,12 @@ impl Connection {
         Self { fd, state: State::Reading, input: Vec::new(), since: now, deadline: now + REQUEST }
     }
 
-    /// True if it was given time enough.
+    /// True if it exceeded its time limit.
     pub(super) fn is_late(&self, now: Instant) -> bool {
         now >= self.deadline
     }
 
-    /// True if no reply is on its way.
+    /// True while no reply is being sent.
     pub(super) fn is_waiting(&self) -> bool {
         !matches!(self.state, State::Writing { .. })
     }
@@ -74,7 +74,7 @@ impl Connection {
         if self.is_waiting() { PollFlags::IN } else { PollFlags::OUT }
     }
 
-    /// Goes on as far as it can.
+    /// Reads and writes as far as the socket allows.
     pub(super) fn advance(&mut self, now: Instant) -> Next {
         match self.state {
             State::Reading => self.read(now),
@@ -108,7 +108,7 @@ impl Connection {
         self.parsed(now)
     }
 
-    /// The next request, if all of it is here.
+    /// The next request, once it is complete.
     fn parsed(&mut self, now: Instant) -> Next {
         match parse(&self.input) {
             Parsed::Partial => Next::Wait,
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// Puts a reply on its way.
+    /// Starts to send a reply.
     pub(super) fn answer(&mut self, reply: &Reply, request: &Request, now: Instant) {
         let length = reply.body.len();
         let connection = if request.keep { "keep-alive" } else { "close" };
@@ -149,7 +149,7 @@ impl Connection {
         loop {
             let rest = if *at < head.len() { head.get(*at..) } else { body.get(*at - head.len()..) };
             let Some(rest) = rest.filter(|rest| !rest.is_empty()) else { break };
-            // A side that is gone is no reason for a signal.
+            // No SIGPIPE when the client has closed.
             match rustix::net::send(&self.fd, rest, rustix::net::SendFlags::NOSIGNAL) {
                 Ok(written) => *at += written,
                 Err(Errno::INTR) => {}
@@ -160,7 +160,7 @@ impl Connection {
         match then {
             Then::Next => {
                 self.enter(State::Reading, IDLE, now);
-                // The next request may be here already.
+                // The next request may already be buffered.
                 if self.input.is_empty() { Next::Wait } else { self.parsed(now) }
             }
             Then::Close => {

@@ -1,4 +1,4 @@
-//! Sockets that requests come in through.
+//! Listening sockets.
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -12,12 +12,12 @@ use std::path::Path;
 use topotop_model::locale::serve as text;
 use topotop_model::text::printable;
 
-/// The first descriptor that systemd hands over.
+/// The first descriptor that systemd passes.
 const FIRST: i32 = 3;
-/// Descriptors that are taken over at most.
+/// Maximum number of descriptors taken from systemd.
 const INHERITED: i32 = 8;
 
-/// A socket that is listened on.
+/// A listening socket.
 pub(super) enum Door {
     /// An address and a port.
     Tcp(TcpListener),
@@ -29,7 +29,7 @@ fn failed(place: &dyn fmt::Display, error: &io::Error) -> String {
     text::CannotListen { place, error: &crate::trust::said(error) }.to_string()
 }
 
-/// False for a socket that nobody has open any more. One that is of another kind, or whose queue is full, has its owner.
+/// False for a socket that no process has open. One of another kind, or with a full queue, is in use.
 fn is_in_use(path: &Path) -> io::Result<bool> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -54,7 +54,7 @@ impl Door {
         Ok(Self::Tcp(listener))
     }
 
-    /// Listens on a path; a socket that nobody listens on any more is replaced.
+    /// Listens on a path; replaces a socket that no process listens on.
     pub(super) fn at(path: &Path) -> Result<Self, String> {
         let shown = path.display().to_string();
         let shown = printable(&shown);
@@ -67,17 +67,17 @@ impl Door {
             }
             std::fs::remove_file(path).map_err(|error| failed(&shown, &error))?;
         }
-        // Nobody may connect before its mode is set; no other thread makes files yet.
+        // No client may connect before the mode is set; no other thread creates files yet.
         let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o177));
         let bound = UnixListener::bind(path);
         rustix::process::umask(before);
         let listener = bound.map_err(|error| failed(&shown, &error))?;
-        // Its mode is not set by its name: whoever owns the folder may have put a link there.
+        // Not chmod by name: the owner of the folder may have put a link there.
         listener.set_nonblocking(true).map_err(|error| failed(&shown, &error))?;
         Ok(Self::Unix(listener))
     }
 
-    /// Its address; none of a path.
+    /// Its address; none for a path.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
@@ -135,7 +135,7 @@ pub(super) fn inherited() -> Vec<Door> {
     (FIRST..FIRST + count).filter_map(|number| door_of(topotop_collectors::sys::inherited::take(number)?)).collect()
 }
 
-/// A socket that listens, of a kind that is known.
+/// A listening socket of a supported kind.
 fn door_of(fd: OwnedFd) -> Option<Door> {
     if !rustix::net::sockopt::socket_acceptconn(&fd).ok()? {
         return None;

@@ -1,4 +1,4 @@
-//! The newest sample on its way from the one thread that samples to the one that answers.
+//! Passes the newest sample from the sampling thread to the answering one.
 
 use crate::export::openmetrics::Totals;
 use crate::recording;
@@ -17,9 +17,9 @@ use topotop_model::locale::serve as text;
 use topotop_model::text::printable;
 use topotop_model::{Snapshot, Stamp, Window};
 
-/// Intervals without a sample after which the last one is stale, and the least time of that.
+/// Intervals without a sample after which the last one is stale, and the minimum of that time.
 const STALE: (u32, Duration) = (3, Duration::from_secs(5));
-/// A recording that begins anew waits as long.
+/// Pause before a recording starts again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// The newest sample.
@@ -27,15 +27,15 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(super) struct Newest {
     /// Its frame.
     pub(super) frame: Frame,
-    /// What was judged of it.
+    /// Its judgement.
     pub(super) judgement: Judgement,
-    /// Sums up to it.
+    /// Totals up to this frame.
     pub(super) totals: Totals,
-    /// What is known of the place that fixes would be applied from.
+    /// Surroundings of the machine that restrict fixes.
     pub(super) surroundings: Arc<Surroundings>,
-    /// When it was taken here, in ns since 1970.
+    /// Time of the sample here, in ns since 1970.
     pub(super) taken_ns: i64,
-    /// From when on it is stale; a captured machine never is.
+    /// When it becomes stale; a captured machine never does.
     stale_at: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ impl Newest {
     }
 }
 
-/// Where the newest sample is.
+/// Holds the newest sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Feed(Arc<Mutex<Option<Arc<Newest>>>>);
 
@@ -54,14 +54,14 @@ impl Feed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Gives the one before back, where nobody has it any more.
+    /// Returns the previous sample if no other thread holds it.
     fn put(&self, newest: Newest) -> Option<Newest> {
         let before = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(newest));
         before.and_then(Arc::into_inner)
     }
 }
 
-/// What becomes of samples.
+/// Consumes samples.
 struct Publisher {
     feed: Feed,
     window: Window,
@@ -107,7 +107,7 @@ impl Publisher {
     }
 }
 
-/// Samples a machine for ever; of a captured one what it has.
+/// Samples a machine until the process ends, a captured one as long as it has samples.
 pub(super) fn machine(root: Root, plan: Plan, feed: Feed) -> impl FnOnce() + Send + 'static {
     let captured = root.stamps().len();
     let mut publisher = Publisher::new(feed, plan.settings, plan.judge);
@@ -119,7 +119,7 @@ pub(super) fn machine(root: Root, plan: Plan, feed: Feed) -> impl FnOnce() + Sen
         for sample in 1.. {
             let is_last = captured > 0 && sample >= captured;
             let interval = (captured == 0).then_some(plan.interval);
-            // A defect costs a sample, not the service; samples that fail for long are seen as stale.
+            // A panic costs one sample, not the service; after repeated failures the last sample becomes stale.
             let _ = catch_unwind(AssertUnwindSafe(|| publisher.publish(sampler.sample(), interval)));
             if is_last {
                 return;
@@ -132,7 +132,7 @@ pub(super) fn machine(root: Root, plan: Plan, feed: Feed) -> impl FnOnce() + Sen
     }
 }
 
-/// Plays a recording as it was recorded, over and over.
+/// Plays a recording in a loop, at its own pace.
 pub(super) fn recording(path: PathBuf, plan: Plan, feed: Feed) -> Result<impl FnOnce() + Send + 'static, String> {
     let shown = path.display().to_string();
     let mut first = recording::open(&path)?;
@@ -142,7 +142,7 @@ pub(super) fn recording(path: PathBuf, plan: Plan, feed: Feed) -> Result<impl Fn
     }
     Ok(move || {
         loop {
-            // It may go away while it is served: then the last sample is stale.
+            // The file may disappear while it is served: the last sample becomes stale.
             let _ = catch_unwind(AssertUnwindSafe(|| play(&path, &plan, &feed)));
             std::thread::sleep(AGAIN);
         }
@@ -158,7 +158,7 @@ fn play(path: &Path, plan: &Plan, feed: &Feed) -> Result<(), String> {
     let mut last: Option<Stamp> = None;
     let mut due = Instant::now();
     while let Some(next) = reader.next_sample() {
-        // What is damaged is left out.
+        // Damaged samples are skipped.
         let Ok((_, snapshot)) = next else { continue };
         let stamp = snapshot.stamp;
         if let Some(last) = last.replace(stamp) {

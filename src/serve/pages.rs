@@ -1,4 +1,4 @@
-//! What a request gets: encoded once for each sample and form, whoever asks and how often.
+//! Replies: encoded once per sample and format, however many requests come.
 
 use super::feed::{Feed, Newest};
 use super::request::Request;
@@ -16,13 +16,13 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    /// A reply in a few words.
+    /// A reply of one line.
     pub(super) fn short(status: u16, text: &str) -> Self {
         Self { status, media_type: "text/plain; charset=utf-8", body: text.as_bytes().into() }
     }
 }
 
-/// A document that is made of a sample.
+/// A document made from a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Document {
     Metrics(Format),
@@ -34,7 +34,7 @@ const JSON: &str = "application/json; charset=utf-8";
 const WITHOUT_NAMES: &str = "/metrics\n/healthz\n";
 const WITH_NAMES: &str = "/metrics\n/healthz\n/snapshot.json\n/findings.json\n";
 
-/// Every page there is.
+/// All pages.
 pub(super) struct Pages {
     feed: Feed,
     names: bool,
@@ -47,7 +47,7 @@ impl Pages {
         Self { feed, names, newest: None, encoded: Vec::new() }
     }
 
-    /// Answers a request; who is not let in gets to know only whether there are samples.
+    /// Answers a request; a client without the token learns only whether there are samples.
     pub(super) fn reply(&mut self, request: &Request, is_let_in: bool) -> Reply {
         let document = match request.path.as_str() {
             "/healthz" => return self.health(),
@@ -61,7 +61,7 @@ impl Pages {
             }
             _ => return Reply::short(404, "no such page\n"),
         };
-        // Old numbers would look like new ones.
+        // Stale numbers would look current.
         let newest = self.feed.newest().filter(|newest| !newest.is_stale());
         let Some(newest) = newest else { return self.health() };
         let media_type = match document {

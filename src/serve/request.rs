@@ -2,12 +2,12 @@
 
 use httparse::{EMPTY_HEADER, Request as Head, Status};
 
-/// Bytes of a head at most.
+/// Maximum bytes of a head.
 pub(super) const MAX_HEAD: usize = 8 << 10;
-/// Fields of a head at most.
+/// Maximum fields of a head.
 const MAX_FIELDS: usize = 64;
 
-/// A request, as far as it matters here.
+/// The parts of a request that are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) head_only: bool,
@@ -16,16 +16,16 @@ pub(super) struct Request {
     pub(super) authorization: String,
     /// True if the connection stays open for the next one.
     pub(super) keep: bool,
-    /// Bytes that it took.
+    /// Bytes of the head.
     pub(super) length: usize,
 }
 
-/// What the bytes so far are.
+/// Result of parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
-    /// Not all of it is here.
+    /// Incomplete.
     Partial,
-    /// All of it.
+    /// Complete.
     Whole(Request),
     /// Refused with a status.
     Refused(u16),
@@ -54,7 +54,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         let mut found = head.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
         found.next().and_then(|field| std::str::from_utf8(field.value).ok()).unwrap_or_default().trim()
     };
-    // A body would be taken for the next request, whatever else is said of it.
+    // A body would be parsed as the next request.
     let has_body = head.headers.iter().any(|field| {
         field.name.eq_ignore_ascii_case("transfer-encoding")
             || field.name.eq_ignore_ascii_case("content-length") && field.value.trim_ascii() != b"0"

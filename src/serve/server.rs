@@ -1,4 +1,4 @@
-//! The thread that answers: all connections in one loop, a bounded number of them.
+//! The answering thread: a bounded number of connections in one loop.
 
 use super::connection::{Connection, Next};
 use super::door::Door;
@@ -8,13 +8,13 @@ use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Connections at most.
+/// Maximum connections.
 const CONNECTIONS: usize = 128;
-/// Connections that are taken in at a time.
+/// Connections accepted per turn.
 const AT_ONCE: usize = 16;
-/// How often deadlines are looked at.
+/// Interval between checks of deadlines.
 const LOOK: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-/// A reply that is on its way that long gives way to new connections; a page fits into the buffers of its socket.
+/// A reply that takes longer makes room for new connections; a page fits into the socket buffer.
 const SLOW: Duration = Duration::from_millis(250);
 
 /// Answers until something can be read from `ending`.
@@ -53,12 +53,12 @@ struct Server {
 }
 
 impl Server {
-    /// Closes the connection that has waited longest where there are too many; false if each has its reply on its way.
+    /// Closes the longest-waiting connection when there are too many; false while each is sending a reply.
     fn make_room(&mut self, now: Instant) -> bool {
         while self.connections.len() + AT_ONCE > CONNECTIONS {
             let idle = |one: &Connection| one.is_waiting() || now.saturating_duration_since(one.since) >= SLOW;
             let all = self.connections.iter().enumerate().filter(|(_, one)| idle(one));
-            // First those that nothing goes to.
+            // Those without a reply first.
             let Some((at, _)) = all.min_by_key(|(_, one)| (!one.is_waiting(), one.since)) else { return false };
             self.connections.swap_remove(at);
         }
@@ -74,7 +74,7 @@ impl Server {
             match door.accept() {
                 Ok(fd) => self.connections.push(Connection::new(fd, now)),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
-                // Gone before it was taken in, or no descriptor is left: others may close.
+                // Closed before it was accepted, or no descriptor is left: others may close.
                 Err(_) => {
                     std::thread::sleep(Duration::from_millis(10));
                     return;
@@ -100,7 +100,7 @@ impl Server {
     }
 }
 
-/// True if a header carries the token; as long for one that is nearly right as for any other.
+/// True if a header carries the token; compared in constant time.
 fn carries(authorization: &str, token: &str) -> bool {
     let given = authorization.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let given = given.map_or("", |(_, given)| given.trim()).as_bytes();

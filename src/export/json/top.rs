@@ -1,4 +1,4 @@
-//! Cutting processes and control groups to the biggest; what is left stays sorted as it was.
+//! Keeps the biggest processes and control groups, in their order.
 
 use topotop_model::frame::{Cgroup, Frame, Process};
 

@@ -23,7 +23,7 @@ enum Look {
     Table,
 }
 
-/// A panel before it has its place.
+/// A panel without a position.
 struct Panel {
     title: String,
     help: String,

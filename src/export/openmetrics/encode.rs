@@ -4,13 +4,13 @@ use super::rows::Rows;
 use super::{Family, Kind, Page, all};
 use std::fmt::Write as _;
 
-/// Series of a page at most.
+/// Maximum series of a page.
 const SERIES: usize = 500;
-/// The same on machines with more CPUs than are listed one by one.
+/// The same on machines with more CPUs than are listed individually.
 const SERIES_OF_WIDE: usize = 600;
-/// CPUs that are listed one by one.
+/// Maximum CPUs listed individually.
 pub(super) const CPUS: usize = 128;
-/// Families whose dropped series are counted by name; of these series there is always room.
+/// Families whose dropped series are counted by name; these series always fit.
 const DROPPED: usize = 4;
 
 /// A format of pages.
@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// What an `Accept` header asks for; the text format where it prefers neither.
+    /// The format of an `Accept` header; the text format if it prefers neither.
     pub fn accepted(header: &str) -> Self {
         let weight = |wanted: &str| {
             let ranges = header.split(',').filter_map(|range| {
@@ -81,7 +81,7 @@ pub fn write(page: &Page<'_>, format: Format, out: &mut String) {
     }
 }
 
-/// What the page says of itself.
+/// Metrics of the page itself.
 const OWN: Family = Family {
     name: "series_dropped",
     kind: Kind::Gauge,
@@ -92,7 +92,7 @@ const OWN: Family = Family {
     read: |_, _| {},
 };
 
-/// The families that were cut; beyond a few their sum.
+/// The truncated families; beyond a few their sum.
 fn own(format: Format, dropped: &[(&str, usize)], out: &mut String) -> usize {
     if dropped.is_empty() {
         return 0;
@@ -111,7 +111,7 @@ fn own(format: Format, dropped: &[(&str, usize)], out: &mut String) -> usize {
 fn head(family: &Family, format: Format, out: &mut String) {
     let (name, kind) = match format {
         Format::OpenMetrics => (family.full_name(), family.kind),
-        // Where there is no info, it is a gauge.
+        // A format without info has a gauge.
         Format::Prometheus if family.kind == Kind::Info => (family.series(), Kind::Gauge),
         Format::Prometheus => (family.series(), family.kind),
     };

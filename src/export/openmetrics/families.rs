@@ -1,4 +1,4 @@
-//! The table of families, the most important first: what does not fit on a page is cut from its end.
+//! The table of families, the most important first: a page that is too long is cut at its end.
 
 mod answer;
 mod cpu;

@@ -9,11 +9,11 @@ const PREFIX: &str = "topotop_";
 /// What a value means over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It goes up and down.
+    /// A gauge.
     Gauge,
-    /// It only grows, until a restart.
+    /// A counter: grows until a restart.
     Counter,
-    /// Its labels are what it says; the value is 1.
+    /// An info: its labels carry the information, the value is 1.
     Info,
 }
 
