@@ -8,6 +8,10 @@ use crate::text::printable;
 
 /// The least share of a process's time that is reported.
 const LEAST: f64 = 0.3;
+/// The least share of all its threads' time of what holds up those that work.
+const SOME: f64 = 0.03;
+/// Cores from which on a thread works most of the time.
+const RUNS: f64 = 0.5;
 /// The fewest samples that say something.
 const SAMPLES: u64 = 10;
 /// The least part of what all processes want that a process must want to be what the load is about.
@@ -24,6 +28,8 @@ pub struct Waiting<'a> {
     pub process: &'a Process,
     /// What for.
     pub wait: &'a WaitShare,
+    /// Of the time of the threads that take part in the work.
+    pub share: f64,
 }
 
 /// The process with most of the load that waits; none where nothing was sampled or everything runs.
@@ -36,13 +42,29 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let all: f64 = sampled.iter().map(|(_, wants)| wants).sum();
     let bears = sampled.into_iter().filter(|(_, wants)| *wants >= all * BEARS && all > 0.0);
     let told = bears.filter_map(|(process, wants)| {
-        let off_cpu = process.off_cpu.as_ref()?;
-        // A thread that waits for another one of its process waits for whatever that one waits for.
-        let cause = off_cpu.shares.iter().find(|wait| rank(wait.class) > 0 && wait.share >= LEAST);
-        let wait = cause.or_else(|| off_cpu.longest().filter(|wait| wait.share >= LEAST))?;
-        Some((rank(wait.class), wants, Waiting { process, wait }))
+        let (wait, share) = longest(frame, process)?;
+        Some((rank(wait.class), wants, Waiting { process, wait, share }))
     });
     told.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| waiting)
+}
+
+/// What the threads of a process wait for most, and the share of their time.
+fn longest<'a>(frame: &Frame, process: &'a Process) -> Option<(&'a WaitShare, f64)> {
+    let off_cpu = process.off_cpu.as_ref()?;
+    // Threads of the background sleep beside those that work, and one that waits for another one of its process waits for
+    // whatever that one waits for.
+    let beside = [WaitClass::Sleep, WaitClass::Thread].map(|class| off_cpu.share(class)).iter().sum::<f64>();
+    let works = if off_cpu.threads > 1 { 1.0 - beside } else { 1.0 };
+    let of_work = |wait: &WaitShare| (wait.share / works.max(wait.share)).min(1.0);
+    let is_cause = |wait: &&WaitShare| rank(wait.class) > 1 && wait.share >= SOME && of_work(wait) >= LEAST;
+    if let Some(cause) = off_cpu.shares.iter().find(is_cause) {
+        return Some((cause, of_work(cause)));
+    }
+    // A thread that hardly ever stops does the work: what the others sleep for says nothing.
+    let runs = frame.threads_of(process.pid).iter().any(|thread| thread.cpu_cores.is_some_and(|cores| cores >= RUNS));
+    let idles = off_cpu.shares.iter().find(|wait| rank(wait.class) == 1 && wait.share >= LEAST && !runs);
+    let wait = idles.or_else(|| off_cpu.longest().filter(|wait| wait.share >= LEAST && !runs))?;
+    Some((wait, wait.share))
 }
 
 /// What the load waits for where nothing on the machine is at its limit; where the machine is idle only a cause.
@@ -80,7 +102,7 @@ impl Waiting<'_> {
     /// The sentence: `beam.smp 4121 waits 71% of its time for its network peer 10.0.0.5:5432`.
     pub fn sentence(&self) -> String {
         let name = printable(&self.process.comm);
-        let (pid, share) = (&self.process.pid, &parts::percent(Some(self.wait.share)));
+        let (pid, share) = (&self.process.pid, &parts::percent(Some(self.share)));
         let what = printable(&self.wait.what);
         match self.wait.class {
             WaitClass::Peer => match self.one_by_one() {
@@ -169,7 +191,7 @@ pub fn label(class: WaitClass) -> String {
 #[cfg(test)]
 mod tests {
     use super::{single_flight, waiting};
-    use crate::frame::{Frame, OffCpu, Peer, Process, WaitClass, WaitShare};
+    use crate::frame::{Frame, OffCpu, Peer, Process, Thread, WaitClass, WaitShare};
 
     fn process(pid: u32, cores: f64, class: WaitClass, share: f64) -> Process {
         let what = if class == WaitClass::Peer { "10.0.0.5:5432" } else { "" };
@@ -207,6 +229,21 @@ mod tests {
         assert!(sentence.contains('7') && sentence.contains("71%") && sentence.contains("10.0.0.5:5432"), "{sentence}");
         assert!(!sentence.contains('\u{1b}'));
         assert!(waiting(&Frame::default()).is_none());
+    }
+
+    #[test]
+    fn threads_of_the_background_say_nothing_of_those_that_work() {
+        let shares = [(WaitClass::Sleep, 0.8), (WaitClass::Running, 0.12), (WaitClass::Disk, 0.08)];
+        let mut server = process(7, 0.6, WaitClass::Sleep, 0.8);
+        let off_cpu = server.off_cpu.as_mut().expect("sampled");
+        let share = |(class, share)| WaitShare { class, share, what: "".into() };
+        (off_cpu.threads, off_cpu.shares) = (12, shares.map(share).to_vec());
+        let mut frame = Frame { processes: vec![server], ..Frame::default() };
+        let told = waiting(&frame).expect("the disk");
+        assert_eq!((told.wait.class, (told.share * 100.0).round()), (WaitClass::Disk, 40.0));
+        frame.processes[0].off_cpu.as_mut().expect("sampled").shares.pop();
+        frame.threads = vec![Thread { pid: 7, tid: 8, cpu_cores: Some(0.6), ..Thread::default() }];
+        assert!(waiting(&frame).is_none(), "one of them works, and the others are asleep beside it");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The machine's CPUs as a whole, and what the hypervisor takes of them.
 
-use super::resource::{FULL_LEAVES, Member, Waits};
+use super::resource::{FULL, FULL_LEAVES, Member, Waits};
 use super::run_queue::{Cause, full, utilisation};
 use super::{Inputs, ResourceKind};
+use crate::frame::Frame;
 use crate::locale::resource::note;
 use crate::rules::Subject;
 use std::sync::Arc;
@@ -18,12 +19,7 @@ pub(super) fn cpus(inputs: &Inputs<'_>) -> Vec<Member> {
         return vec![inputs.unmeasured(ResourceKind::Cpus, super::sections::cpu_times(frame), true)];
     };
     let mut member = Member::measured(ResourceKind::Cpus, share).about(Subject::Host, &Arc::default());
-    let online: Vec<f64> = frame
-        .cpus
-        .iter()
-        .filter(|cpu| cpu.online && !cpu.isolated)
-        .filter_map(|cpu| Some(full(&cpu.shares?)))
-        .collect();
+    let online = online(frame);
     // Each CPU full is the machine full: nothing has to queue.
     member.alone = online.iter().all(|share| *share >= FULL_LEAVES);
     let (wait, proxy) = queue(inputs, online.iter().sum());
@@ -32,6 +28,18 @@ pub(super) fn cpus(inputs: &Inputs<'_>) -> Vec<Member> {
     let waits = Waits { what: "run_queue", value: wait.unwrap_or(0.0) * demand, unit: "tasks" };
     let member = member.waits(wait, demand, waits).of(Some(online.iter().sum()), Some(online.len() as f64), "cores");
     vec![member]
+}
+
+/// Utilisation of each CPU that tasks are given.
+fn online(frame: &Frame) -> Vec<f64> {
+    let given = frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated);
+    given.filter_map(|cpu| Some(full(&cpu.shares?))).collect()
+}
+
+/// True where more CPUs are what everything is short of: each is full, and the machine is.
+pub(super) fn are_full(frame: &Frame) -> bool {
+    let online = online(frame);
+    utilisation(frame, None).is_some_and(|share| share >= FULL) && online.iter().all(|share| *share >= FULL_LEAVES)
 }
 
 /// Share of their time that tasks wait for any CPU, and whether that is a stand-in.

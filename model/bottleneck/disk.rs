@@ -14,6 +14,14 @@ const SLOWER: f64 = 3.0;
 /// Latency in ms of a drive that requests queue for where its latency without a queue was never seen: without moving
 /// parts, and with them.
 const SLOW: (f64, f64) = (5.0, 30.0);
+/// The same of a virtual machine's: what it says of moving parts is a default.
+const SLOW_VIRTUAL: f64 = 10.0;
+/// So many requests at a time keep every disk busy that is no faster for more, whatever the ticks of its clock show.
+const FLOODED: f64 = 16.0;
+/// Utilisation from which on they do.
+const BUSY_FLOODED: f64 = 0.85;
+/// Latency in ms below which nothing queues.
+const LEAST_MS: f64 = 0.3;
 /// Share of the time with a flush under way from which on a disk is at its limit of commits, and still is.
 const FLUSHING: f64 = 0.70;
 const FLUSHING_LEAVES: f64 = 0.50;
@@ -37,33 +45,45 @@ pub(super) fn disk(inputs: &Inputs<'_>) -> Vec<Member> {
 fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     let share = disk.utilisation?;
     let mut member = Member::measured(ResourceKind::Disk, share);
-    let spins = disk.rotational.value() == Some(true);
+    let moves = disk.rotational.value() == Some(true);
+    let virtualized = moves && !inputs.frame.host.virtualization.is_empty();
+    let spins = moves && !virtualized;
     // What serves many requests at once may be busy all the time and take much more.
     member.scales = spins;
     let (ms, depth) = (disk.await_ms.value(), disk.queue_depth);
-    let unknown = ms.is_none() && depth.is_none() && share >= FULL;
+    let unread = ms.is_none() && depth.is_none() && share >= FULL;
     let quiet = inputs.quiet_ms.get(&disk.name).copied();
-    let least = if spins { SLOW.1 } else { SLOW.0 };
+    let least = match (spins, virtualized) {
+        (true, _) => SLOW.1,
+        (false, true) => SLOW_VIRTUAL,
+        (false, false) => SLOW.0,
+    };
     let slow = |times: f64| match (ms, quiet) {
-        (Some(ms), Some(quiet)) => ms >= times * quiet && ms >= 0.3,
+        (Some(ms), Some(quiet)) => ms >= times * quiet && ms >= LEAST_MS,
         (Some(ms), None) => ms >= least * times / SLOWER,
         (None, _) => true,
     };
     let deep = |least: f64| depth.is_none_or(|depth| depth >= least);
     let busy = (member.enters, member.stays);
-    member.enters = share >= FULL && deep(if spins { DEEP / 2.0 } else { DEEP }) && slow(SLOWER);
-    member.stays = share >= FULL_LEAVES && deep(if spins { 1.0 } else { DEEP / 2.0 }) && slow(SLOWER / 2.0);
+    let flooded = depth.is_some_and(|depth| depth >= FLOODED) && share >= BUSY_FLOODED;
+    member.enters = (share >= FULL || flooded) && deep(if spins { DEEP / 2.0 } else { DEEP }) && slow(SLOWER);
+    member.stays =
+        (share >= FULL_LEAVES || flooded) && deep(if spins { 1.0 } else { DEEP / 2.0 }) && slow(SLOWER / 2.0);
     // Flushes come one after the other: a disk that does hardly anything else commits no faster.
     let flushing = disk.flush_share.unwrap_or(0.0);
     let queues = member.enters;
     member.enters |= flushing >= FLUSHING;
     member.stays |= flushing >= FLUSHING_LEAVES;
+    // Neither fast for certain nor slow for certain: what it takes without a queue would tell.
+    let unclear = flooded && !member.stays && quiet.is_none() && ms.is_some_and(|ms| ms >= LEAST_MS);
+    let unknown = unread || unclear;
     let (wait, demand) = waiting(inputs, disk);
     member.proxy = quiet.is_none() || wait.is_some_and(|(_, proxy)| proxy);
     let wait = wait.map(|(wait, _)| wait).filter(|_| !unknown);
     member.suspect = (unknown || wait.is_none()) && share >= BUSY;
     let remark = match () {
-        () if unknown => note::QUEUEING_UNKNOWN,
+        () if unclear => note::UNQUEUED_UNSEEN,
+        () if unread => note::QUEUEING_UNKNOWN,
         () if member.enters && !queues => note::FLUSHES,
         () if busy.0 && !member.enters => note::NOT_QUEUEING,
         () => crate::locale::Text::EMPTY,

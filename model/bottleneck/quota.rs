@@ -26,7 +26,10 @@ pub(super) fn quota(inputs: &Inputs<'_>) -> Vec<Member> {
         members.push(match () {
             () if !limited.is_empty() => {
                 let note = inputs.no_rates().unwrap_or(note::USE_NOT_MEASURED);
-                Member::unknown(ResourceKind::Quota, note, inputs.waits_for_cpus())
+                // A group that is not throttled is not at its quota, however much it uses.
+                let may = |ratio: Option<f64>| ratio.is_none_or(|ratio| ratio >= THROTTLED_LEAVES);
+                let suspect = limited.iter().any(|(group, _)| may(group.cpu.throttled_ratio));
+                Member::unknown(ResourceKind::Quota, note, suspect && inputs.waits_for_cpus())
             }
             () if frame.host.in_container.value() == Some(true) => {
                 Member::unknown(ResourceKind::Quota, note::QUOTA_HIDDEN, inputs.waits_for_cpus())
@@ -38,7 +41,8 @@ pub(super) fn quota(inputs: &Inputs<'_>) -> Vec<Member> {
 }
 
 fn one(inputs: &Inputs<'_>, group: &Cgroup, quota: f64) -> Option<Member> {
-    let used = group.cpu.usage_cores?;
+    // Without a period nothing ran.
+    let used = group.cpu.usage_cores.or((group.cpu.periods == Some(0)).then_some(0.0))?;
     let throttled =
         group.cpu.throttled_ratio.filter(|_| group.cpu.periods.is_none_or(|periods| periods > 0)).unwrap_or(0.0);
     let mut member = Member::measured(ResourceKind::Quota, used / quota);

@@ -263,6 +263,33 @@ fn a_busy_disk_is_at_its_limit_if_requests_take_longer() {
 }
 
 #[test]
+fn a_flooded_disk_is_judged_by_what_is_known_of_it() {
+    let mut frame = healthy();
+    frame.host.blocked = Known::Value(1);
+    frame.processes = vec![Process { state: 'D', ..process(7, "fio", 0.1, 0.0) }];
+    let disk = &mut frame.disks[0];
+    (disk.reads_per_second, disk.rotational) = (Some(1400.0), Known::Value(true));
+    (disk.utilisation, disk.await_ms, disk.queue_depth) = (Some(1.0), Known::Value(22.0), Some(32.0));
+    assert_eq!(verdict(&frame, ResourceKind::Disk), Verdict::LatencyBound, "the disk's arm goes to and fro");
+    // What a virtual disk says of moving parts is a default.
+    frame.host.virtualization = "kvm".into();
+    assert_eq!((verdict(&frame, ResourceKind::Disk), limit(&frame)), (Verdict::Limiting, Some(ResourceKind::Disk)));
+    // Many requests at a time, none of them slow: nobody knows whether more would be served.
+    let disk = &mut frame.disks[0];
+    (disk.utilisation, disk.await_ms, disk.queue_depth) = (Some(0.92), Known::Value(0.7), Some(50.0));
+    let unclear = answer(&frame);
+    assert_eq!(
+        (unclear.verdict, unclear.headline().as_str()),
+        (
+            Outcome::Inconclusive,
+            "inconclusive: disk sda (busy; its latency without a queue was not seen) could be the limit"
+        )
+    );
+    frame.disks[0].await_ms = Known::Value(0.1);
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated, "as fast as a drive gets");
+}
+
+#[test]
 fn unreadable_limits_are_unknown() {
     let mut frame = healthy();
     frame.cgroups = vec![group(2.0, 0.5, 0.0)];

@@ -1,8 +1,8 @@
 //! Threads: one cannot use more than one core.
 
 use super::resource::{Member, Waits};
-use super::run_queue::{peers, utilisation};
-use super::{Inputs, ResourceKind};
+use super::run_queue::peers;
+use super::{Inputs, ResourceKind, cpus};
 use crate::IdSet;
 use crate::frame::Process;
 use crate::locale::resource::note;
@@ -11,8 +11,6 @@ use std::sync::Arc;
 
 /// Share of a core at which a thread is at its limit, and still at it.
 const FULL: (f64, f64) = (0.90, 0.80);
-/// Utilisation of all CPUs from which on they are what a thread is short of.
-const CPUS: f64 = 0.90;
 
 /// Share of interrupts from which on most of a core is theirs. A thread is charged with those that it is interrupted by.
 pub(super) const INTERRUPTS: f64 = 0.5;
@@ -63,7 +61,7 @@ fn one(inputs: &Inputs<'_>, hot: &Hot<'_>) -> Member {
     member.resource.tid = Some(hot.tid);
     // Where every CPU is full, another thread would not help; a thread without load limits nothing.
     let bears = inputs.demand.bearing().any(|task| task.subject() == subject);
-    let idle = utilisation(inputs.frame, None).is_none_or(|share| share < CPUS);
+    let idle = !cpus::are_full(inputs.frame);
     // Most of the time that it is charged with are interrupts: those limit.
     let interrupted = hot.process.last_cpu.value().is_some_and(|cpu| inputs.interrupts(cpu) >= INTERRUPTS);
     member.alone = bears && idle && !interrupted;

@@ -11,6 +11,10 @@ use std::sync::Arc;
 const CONTENDED: f64 = 1.0;
 /// Throttled periods of a group from which its tasks wait for the quota rather than for CPUs.
 const THROTTLED: f64 = 0.05;
+/// Cores of a thread that works, and the share of its time from which on it waits for CPUs.
+const BUSY: f64 = 0.1;
+/// Cores of a process whose threads run one at a time.
+const ONE_CORE: std::ops::RangeInclusive<f64> = 0.9..=1.05;
 /// FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_LOCK_PI2: what locks wait in. Conditions and semaphores use FUTEX_WAIT_BITSET.
 const OF_LOCKS: [u64; 3] = [0, 6, 13];
 
@@ -44,8 +48,9 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
 
 fn shares(frame: &Frame, process: &Process, waits: &Waits, rows: &[usize], samples: u64) -> Vec<WaitShare> {
     let mut sums: BTreeMap<(WaitClass, Arc<str>), u64> = BTreeMap::new();
+    let locked = contends(process) || is_serialised(frame, process);
     for &slot in rows {
-        let key = classify(process, waits, slot);
+        let key = classify(process, waits, slot, locked);
         *sums.entry(key).or_default() += waits.samples.value(slot).unwrap_or_default();
     }
     let whole = sums.values().sum::<u64>().max(samples) as f64;
@@ -76,7 +81,7 @@ fn split(frame: &Frame, process: &Process, share: f64) -> Vec<WaitShare> {
 }
 
 /// What a row means, and more of it.
-fn classify(process: &Process, waits: &Waits, slot: usize) -> (WaitClass, Arc<str>) {
+fn classify(process: &Process, waits: &Waits, slot: usize, locked: bool) -> (WaitClass, Arc<str>) {
     let state = waits.state.value(slot).and_then(|code| u8::try_from(code).ok()).unwrap_or(b'?');
     let Some(call) = waits.call.get(slot) else {
         return match state {
@@ -89,7 +94,7 @@ fn classify(process: &Process, waits: &Waits, slot: usize) -> (WaitClass, Arc<st
     match (state, &**call) {
         (b'R', _) => (WaitClass::Running, Arc::default()),
         (b'D', _) => (WaitClass::Disk, waits.wchan.get(slot).filter(|name| !name.is_empty()).unwrap_or(call).clone()),
-        (_, "futex") => (futex(process, waits, slot), Arc::default()),
+        (_, "futex") => (futex(waits, slot, locked), Arc::default()),
         (_, "futex_waitv") => named(WaitClass::Thread),
         (_, "nanosleep" | "clock_nanosleep") => (WaitClass::Sleep, Arc::default()),
         (_, "accept" | "accept4") => (WaitClass::Requests, Arc::default()),
@@ -105,14 +110,29 @@ fn classify(process: &Process, waits: &Waits, slot: usize) -> (WaitClass, Arc<st
     }
 }
 
-fn futex(process: &Process, waits: &Waits, slot: usize) -> WaitClass {
+/// True where a Java virtual machine counts locks that threads had to wait for.
+fn contends(process: &Process) -> bool {
+    process.jvm.as_ref().and_then(|jvm| jvm.contended_per_second).is_some_and(|rate| rate >= CONTENDED)
+}
+
+/// True where several threads want a CPU all the time and have one between them, although nothing else takes it: one lock
+/// lets one of them run at a time, such as that of an interpreter.
+fn is_serialised(frame: &Frame, process: &Process) -> bool {
+    let threads = frame.threads_of(process.pid).iter().filter_map(|thread| thread.cpu_cores);
+    let busy: Vec<f64> = threads.filter(|cores| *cores >= BUSY).collect();
+    let most = busy.iter().copied().fold(0.0, f64::max);
+    let one = process.cpu_cores.is_some_and(|cores| ONE_CORE.contains(&cores));
+    let waits_for_cpus = process.wait_share.is_some_and(|share| share >= BUSY);
+    busy.len() >= 2 && most < *ONE_CORE.start() && one && !waits_for_cpus
+}
+
+fn futex(waits: &Waits, slot: usize, locked: bool) -> WaitClass {
     let several = waits.threads.value(slot).is_some_and(|threads| threads >= 2);
     let of_lock = waits.operation.value(slot).is_some_and(|operation| OF_LOCKS.contains(&operation));
-    let contended = process.jvm.as_ref().and_then(|jvm| jvm.contended_per_second).is_some_and(|rate| rate >= CONTENDED);
     match waits.timed.value(slot) == Some(1) {
-        true if contended => WaitClass::Lock,
+        _ if locked => WaitClass::Lock,
         true => WaitClass::Sleep,
-        false if contended || several && of_lock => WaitClass::Lock,
+        false if several && of_lock => WaitClass::Lock,
         false => WaitClass::Thread,
     }
 }
@@ -169,7 +189,7 @@ fn descriptor(waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<st
 #[cfg(test)]
 mod tests {
     use crate::derive::Deriver;
-    use crate::frame::{Frame, OffCpu, WaitClass};
+    use crate::frame::{Frame, OffCpu, Process, Thread, WaitClass};
     use crate::{Snapshot, Table, Window};
     use std::sync::Arc;
 
@@ -266,5 +286,19 @@ mod tests {
         assert!((shares.iter().map(|share| share.2).sum::<f64>() - 1.0).abs() < 1e-9);
         assert_eq!((off_cpu.share(WaitClass::Disk), off_cpu.share(WaitClass::Unread)), (0.25, 0.05));
         assert_eq!(off_cpu.longest().map(|share| share.class), Some(WaitClass::Peer));
+    }
+
+    #[test]
+    fn threads_that_have_one_core_between_them_wait_for_a_lock() {
+        let thread = |tid, cores| Thread { pid: 7, tid, cpu_cores: Some(cores), ..Thread::default() };
+        let of = |cores: &[f64], wait_share| {
+            let threads = (1..).zip(cores).map(|(tid, &cores)| thread(tid, cores)).collect();
+            let process = Process { pid: 7, cpu_cores: Some(cores.iter().sum()), wait_share, ..Process::default() };
+            super::is_serialised(&Frame { threads, ..Frame::default() }, &process)
+        };
+        assert!(of(&[0.26, 0.25, 0.24, 0.25], Some(0.02)));
+        assert!(!of(&[0.26, 0.25, 0.24, 0.25], Some(0.4)), "a CPU is what they have between them");
+        assert!(!of(&[0.98, 0.02], Some(0.0)), "one thread does it all");
+        assert!(!of(&[0.9, 0.9], Some(0.0)), "two at a time");
     }
 }

@@ -156,7 +156,7 @@ impl From<waiting::Waiting<'_>> for Waiting {
             pid: waiting.process.pid,
             comm: safe(&waiting.process.comm),
             class: waiting.wait.class,
-            share: waiting.wait.share,
+            share: waiting.share,
             what: (!waiting.wait.what.is_empty()).then(|| safe(&waiting.wait.what)),
             requests_per_second: requests.map(|requests| requests.0),
             request_ms: requests.map(|requests| requests.1),

@@ -272,6 +272,36 @@ fn interrupts_of_a_core_limit_and_not_the_thread_that_is_charged_with_them() {
 }
 
 #[test]
+fn a_quota_whose_use_is_unread_is_judged_by_what_is_throttled() {
+    let mut frame = machine(&[0.6, 0.5]);
+    frame.processes = vec![process(10, "python3", 1.0, 0.4)];
+    frame.cgroups = vec![group(0.5, 0.0, 0.0)];
+    let unread = |periods, throttled| CgroupCpu {
+        quota_cores: Known::Value(0.5),
+        periods: Some(periods),
+        throttled_ratio: throttled,
+        ..CgroupCpu::default()
+    };
+    for (cpu, verdict) in [(unread(0, None), Verdict::HasHeadroom), (unread(10, Some(0.0)), Verdict::Unknown)] {
+        frame.cgroups[0].cpu = cpu;
+        assert_eq!(super::verdict(&frame, ResourceKind::Quota), verdict);
+        assert_ne!(answer(&frame).verdict, Outcome::Inconclusive);
+    }
+    frame.cgroups[0].cpu.throttled_ratio = Some(0.5);
+    frame.processes = vec![process(10, "python3", 0.6, 0.4)];
+    assert_eq!(answer(&frame).verdict, Outcome::Inconclusive);
+}
+
+#[test]
+fn a_full_thread_limits_until_every_cpu_is_full() {
+    let mut frame = machine(&[0.98, 0.90]);
+    frame.processes = vec![process(10, "memcached", 0.96, 0.0), process(11, "memaslap", 0.88, 0.0)];
+    assert_eq!(limit(&frame), Some(ResourceKind::Thread), "the machine is at 94%, and neither is at its limit");
+    frame.cpus = vec![cpu(0, 0.99, 0.0), cpu(1, 0.97, 0.0)];
+    assert_eq!(limit(&frame), Some(ResourceKind::Cpus));
+}
+
+#[test]
 fn a_process_without_files_left_probably_limits() {
     let mut frame = machine(&[0.1, 0.1]);
     let most = Known::Value(64);
