@@ -3,7 +3,7 @@
 //! The log is read from where it was when this program started, and only after the kernel has counted a kill.
 
 use crate::parse::number;
-use crate::root::KernelLog;
+use crate::root::log::KernelLog;
 use crate::{Collector, Cx};
 use topotop_model::text::from_bytes;
 use topotop_model::{Draft, Reason, Slots, Table as _};

@@ -6,11 +6,10 @@
 mod inside;
 mod kept;
 mod later;
-mod log;
+pub(crate) mod log;
 mod process;
 
 pub use kept::Kept;
-pub(crate) use log::KernelLog;
 
 use inside::{open_inside, open_regular};
 use kept::is_one_piece;
