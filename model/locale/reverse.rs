@@ -1,6 +1,6 @@
 //! Values that were written in English, in the language of the reader: what the judge stores and recordings hold.
 
-use super::{KEYS, SOURCE_TEXTS, current, fill_from, is_english};
+use super::{KEYS, SOURCE_TEXTS, current, fill_from, is_english, join};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -37,7 +37,8 @@ pub fn translated<'a>(prefixes: &[&str], value: &'a str) -> Cow<'a, str> {
         }
         let parts = || listed(prefixes, value, "; ", 0).or_else(|| listed(prefixes, value, ", ", 0));
         let each = || value.split(", ").map(|item| known(prefixes, item, 0)).collect::<Option<Vec<_>>>();
-        let translated = each().map(|items| items.join(", ")).or_else(|| known(prefixes, value, 0)).or_else(parts);
+        let translated =
+            each().map(|items| items.join(&join::ITEMS)).or_else(|| known(prefixes, value, 0)).or_else(parts);
         if cache.len() >= MOST_CACHED {
             cache.clear();
         }
@@ -49,7 +50,7 @@ pub fn translated<'a>(prefixes: &[&str], value: &'a str) -> Cow<'a, str> {
 
 fn listed(prefixes: &[&str], value: &str, separator: &str, depth: u8) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
-    let (mut rest, mut found) = (value, false);
+    let (mut rest, mut found, mut nested) = (value, false, separator == "; ");
     // The shortest first: an item may hold the separator itself.
     while !rest.is_empty() {
         let ends = rest.match_indices(separator).map(|(at, _)| at).chain([rest.len()]);
@@ -59,10 +60,11 @@ fn listed(prefixes: &[&str], value: &str, separator: &str, depth: u8) -> Option<
             None => (ends.min().unwrap_or(rest.len()), None),
         };
         found |= own.is_some();
+        nested |= rest.get(..end).is_some_and(|item| item.contains(separator));
         parts.push(own.unwrap_or_else(|| rest.get(..end).unwrap_or_default().to_owned()));
         rest = rest.get(end + separator.len()..).unwrap_or_default();
     }
-    found.then(|| parts.join(separator))
+    found.then(|| parts.join(if nested { &join::CLAUSES } else { &join::ITEMS }))
 }
 
 /// The text of the catalogue that a value is, filled in: of several the one with the most words of its own. Arguments that
