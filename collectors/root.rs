@@ -111,9 +111,8 @@ impl Root {
         &self.stamps
     }
 
-    /// CLOCK_MONOTONIC in ns as it was when the files that are read now were: of a captured tree that says when it was
-    /// taken, the time of the capture. What collectors stamp rows with, so that rates are over the right interval; in
-    /// steps of 65 µs, so that rows read together have the same or the next stamp, which recordings need no room for.
+    /// The stamp of rows: CLOCK_MONOTONIC in ns of the files read now; of a captured tree with times, that of the capture.
+    /// In steps of 65 µs: rows read together have the same or the next stamp, which recordings need no room for.
     pub fn monotonic_ns(&self) -> u64 {
         let at = self.later.as_ref().map_or(0, |later| later.index());
         self.stamps.get(at).map_or_else(|| crate::clock::monotonic_ns() & !0xffff, |stamp| stamp.mono_ns)

@@ -263,9 +263,9 @@ mod tests {
             .chain([added(7), wrote(100_000)])
             .collect();
         let text = text(&entries);
-        let begun = std::time::Instant::now();
+        let (begun, patience) = (std::time::Instant::now(), std::time::Duration::from_secs(20));
         let journal = fold(text.as_bytes());
-        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < patience, "{:?}", begun.elapsed());
         assert_eq!((journal.damaged, journal.applications[0].in_force().count()), (2, 100_000));
     }
 
