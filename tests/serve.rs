@@ -225,7 +225,8 @@ fn a_socket_is_for_its_owner_and_a_dead_one_is_replaced() {
         assert!(metadata.file_type().is_socket());
         assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
         let mut stream = UnixStream::connect(&path).expect("connected");
-        stream.write_all(b"GET / HTTP/1.0\r\n\r\n").expect("sent");
+        // A proxy passes on the name that it was asked by.
+        stream.write_all(b"GET / HTTP/1.0\r\nHost: metrics.example\r\n\r\n").expect("sent");
         let mut reply = String::new();
         stream.read_to_string(&mut reply).expect("a reply");
         assert!(reply.contains("/metrics"), "{reply}");
@@ -307,6 +308,19 @@ fn hostile_names_are_labels_and_no_more() {
     for path in ["/../../etc/passwd", "/%2e%2e/metrics", "//metrics", "/metrics/", "http://a/metrics", "*"] {
         let reply = service.get(path, "");
         assert!(status(&reply) == 404 && !reply.contains("etc"), "{path}: {reply}");
+    }
+}
+
+/// A page of somebody else, in a browser on this machine, whose name he lets lead to 127.0.0.1 (DNS rebinding).
+#[test]
+fn a_page_of_another_name_reads_nothing_without_a_token() {
+    let (service, _dir) = Service::of_a_machine(&["--expose-names"]);
+    for path in ["/metrics", "/snapshot.json", "/findings.json", "/"] {
+        let ask = |host: &str| {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            status(&service.send(request.as_bytes()))
+        };
+        assert_eq!((ask("evil.example:9977"), ask("localhost:9977"), ask("127.0.0.1")), (401, 200, 200), "{path}");
     }
 }
 

@@ -38,6 +38,8 @@ enum Then {
 /// A connection.
 pub(super) struct Connection {
     fd: OwnedFd,
+    /// True where it came through a file, which no browser opens.
+    pub(super) by_path: bool,
     state: State,
     input: Vec<u8>,
     /// Start of its state.
@@ -56,8 +58,8 @@ pub(super) enum Next {
 }
 
 impl Connection {
-    pub(super) fn new(fd: OwnedFd, now: Instant) -> Self {
-        Self { fd, state: State::Reading, input: Vec::new(), since: now, deadline: now + REQUEST }
+    pub(super) fn new(fd: OwnedFd, by_path: bool, now: Instant) -> Self {
+        Self { fd, by_path, state: State::Reading, input: Vec::new(), since: now, deadline: now + REQUEST }
     }
 
     /// True if it exceeded its time limit.

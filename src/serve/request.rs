@@ -1,6 +1,7 @@
 //! Heads of requests: bounded, parsed by httparse.
 
 use httparse::{EMPTY_HEADER, Request as Head, Status};
+use std::net::IpAddr;
 
 /// Maximum bytes of a head.
 pub(super) const MAX_HEAD: usize = 8 << 10;
@@ -14,6 +15,9 @@ pub(super) struct Request {
     pub(super) path: String,
     pub(super) accept: String,
     pub(super) authorization: String,
+    /// True if it names the machine as nobody elsewhere can: a page in a browser that has its own name lead here may not
+    /// read what is served.
+    pub(super) is_local: bool,
     /// True if the connection stays open for the next one.
     pub(super) keep: bool,
     /// Bytes of the head.
@@ -69,9 +73,20 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         path: path.to_owned(),
         accept: field("accept").to_owned(),
         authorization: field("authorization").to_owned(),
+        is_local: is_local(field("host")),
         keep: head.version == Some(1) && !connection.split(',').any(|word| word.trim() == "close"),
         length,
     })
+}
+
+/// True for an address, `localhost`, a name without a dot, or none: names of the domain name system have dots.
+fn is_local(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    !bare.contains('.') || bare.parse::<IpAddr>().is_ok() || bare.ends_with(".localhost")
 }
 
 #[cfg(test)]
@@ -82,6 +97,19 @@ mod tests {
         match parse(text.as_bytes()) {
             Parsed::Whole(request) => request,
             other => panic!("{text:?}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn names_that_others_may_own_are_not_of_this_machine() {
+        let local = |host: &str| whole(&format!("GET / HTTP/1.1\r\n{host}\r\n\r\n")).is_local;
+        for host in
+            ["X: y", "Host: localhost:9977", "Host: 127.0.0.1:9977", "Host: [::1]:9977", "Host: ::1", "Host: node-7"]
+        {
+            assert!(local(host), "{host}");
+        }
+        for host in ["Host: evil.example", "host: evil.example:9977", "Host: 127.0.0.1.evil.example", "Host: a.b:x"] {
+            assert!(!local(host), "{host}");
         }
     }
 

@@ -72,7 +72,7 @@ impl Server {
                 return;
             }
             match door.accept() {
-                Ok(fd) => self.connections.push(Connection::new(fd, now)),
+                Ok(fd) => self.connections.push(Connection::new(fd, matches!(door, Door::Unix(_)), now)),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                 // Closed before it was accepted, or no descriptor is left: others may close.
                 Err(_) => {
@@ -91,7 +91,8 @@ impl Server {
             }
             let mut next = connection.advance(now);
             while let Next::Answer(request) = next {
-                let is_let_in = token.is_none_or(|token| carries(&request.authorization, token));
+                let is_meant = connection.by_path || request.is_local;
+                let is_let_in = token.map_or(is_meant, |token| carries(&request.authorization, token));
                 connection.answer(&pages.reply(&request, is_let_in), &request, now);
                 next = connection.advance(now);
             }
