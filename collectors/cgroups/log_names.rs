@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use topotop_model::tables::cgroups::Cgroups;
-use topotop_model::{Table, Text};
+use topotop_model::{Known, Table, Text};
 
 /// Between two looks at the directories while a name is missing.
 const LOOK_NS: u64 = 10_000_000_000;
@@ -148,8 +148,9 @@ pub(super) fn is_foreign(root: &Root, top: &Path, path: &Path, table: &Cgroups, 
 fn from_runtime(root: &Root, lookup: &mut Lookup, table: &mut Cgroups, slot: usize) -> bool {
     let Some(id) = table.container_id.get(slot).filter(|id| is_id(id)).cloned() else { return true };
     let names = match lookup.of(root, &id) {
-        Some(Some(names)) => names,
-        other => return other.is_some(),
+        Known::Value(names) => names,
+        Known::None => return true,
+        Known::Missing => return false,
     };
     let texts = [
         (&mut table.container_name, &names.container),

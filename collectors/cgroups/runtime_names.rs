@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::path::Path;
+use topotop_model::Known;
 
 /// The most bytes of one file: a container's configuration carries its environment.
 const MOST_BYTES: usize = 4 << 20;
@@ -29,18 +30,18 @@ pub(super) struct Lookup {
 }
 
 impl Lookup {
-    /// Names of a container by its id, from docker, podman and CRI-O (containers/storage) or containerd. None where so
-    /// many ids were looked up that the others wait for the next look.
-    pub(super) fn of(&mut self, root: &Root, id: &str) -> Option<Option<Names>> {
+    /// Names of a container by its id, from docker, podman and CRI-O (containers/storage) or containerd. Missing
+    /// where so many ids were looked up that the others wait for the next look.
+    pub(super) fn of(&mut self, root: &Root, id: &str) -> Known<Names> {
         if let Some(known) = self.known.get(id) {
-            return Some(known.clone());
+            return known.clone().map_or(Known::None, Known::Value);
         }
         if self.known.len() >= MOST_IDS {
-            return None;
+            return Known::Missing;
         }
         let names = docker(root, id).or_else(|| self.storage(root, id)).or_else(|| bundle(root, id));
         self.known.insert(id.to_owned(), names.clone());
-        Some(names)
+        names.map_or(Known::None, Known::Value)
     }
 
     fn storage(&mut self, root: &Root, id: &str) -> Option<Names> {
@@ -132,13 +133,14 @@ mod tests {
     use super::{Lookup, MOST_IDS, Names};
     use crate::Root;
     use crate::testing::put;
+    use topotop_model::Known;
 
     const ID: &str = "1d3d308a7d48a27814a68bf33a44acf4441c9c02463ca0bc1cdfdc8c0b4a8496";
 
     fn found(path: &str, text: &str) -> Option<Names> {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), path, text);
-        Lookup::default().of(&Root::at(dir.path()).unwrap(), ID).unwrap()
+        Lookup::default().of(&Root::at(dir.path()).unwrap(), ID).value()
     }
 
     fn named(container: &str, pod: &str, namespace: &str) -> Names {
@@ -175,12 +177,12 @@ mod tests {
         put(dir.path(), path, format!(r#"[{{"id":"{ID}","names":["db"]}}]"#));
         let mut lookup = Lookup::default();
         let ids: Vec<String> = (0..2 * MOST_IDS).map(|number| format!("{number:064x}")).collect();
-        assert_eq!(lookup.of(&root, &ids[0]), Some(None));
+        assert_eq!(lookup.of(&root, &ids[0]), Known::None);
         std::fs::remove_file(dir.path().join(path)).unwrap();
-        assert_eq!(lookup.of(&root, ID), Some(Some(named("db", "", ""))), "the list is not read again");
-        let looked_up = ids.iter().filter(|id| lookup.of(&root, id).is_some()).count();
+        assert_eq!(lookup.of(&root, ID), Known::Value(named("db", "", "")), "the list is not read again");
+        let looked_up = ids.iter().filter(|id| !lookup.of(&root, id).is_missing()).count();
         assert_eq!(looked_up, MOST_IDS - 1, "the others wait");
-        assert!(Lookup::default().of(&root, &ids[MOST_IDS]).is_some());
+        assert!(!Lookup::default().of(&root, &ids[MOST_IDS]).is_missing());
     }
 
     #[test]

@@ -252,6 +252,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "only a clock knows how long it takes")]
     fn a_hundred_thousand_threads_are_read_at_once() {
         let wrote = |tid: u32| (1, Entry::Wrote(outcome(&format!("{tid}@1"), "2", None)));
         let added = |tid: u32| {
