@@ -10,6 +10,9 @@ use std::sync::Arc;
 
 /// Share of the time that CPUs are wanted which the hypervisor takes: high, and high still.
 const STEAL: (f64, f64) = (0.10, 0.05);
+/// Utilisation of all CPUs from which on a full thread is not what limits: above that at which they may, since two threads on
+/// two CPUs make them as full as they are themselves.
+const SHORT: f64 = 0.97;
 /// Demand in cores below which stolen time hurts nobody.
 const LEAST: f64 = 0.2;
 
@@ -36,10 +39,9 @@ fn online(frame: &Frame) -> Vec<f64> {
     given.filter_map(|cpu| Some(full(&cpu.shares?))).collect()
 }
 
-/// True where more CPUs are what everything is short of: each is full, and the machine is.
+/// True where more CPUs are what everything is short of.
 pub(super) fn are_full(frame: &Frame) -> bool {
-    let online = online(frame);
-    utilisation(frame, None).is_some_and(|share| share >= FULL) && online.iter().all(|share| *share >= FULL_LEAVES)
+    utilisation(frame, None).is_some_and(|share| share >= SHORT) && online(frame).iter().all(|share| *share >= FULL)
 }
 
 /// Share of their time that tasks wait for any CPU, and whether that is a stand-in.
@@ -62,9 +64,20 @@ fn queue(inputs: &Inputs<'_>, used: f64) -> (Option<f64>, bool) {
     }
 }
 
+/// Cores that are used, and that the hypervisor takes.
+fn stolen(frame: &Frame) -> (f64, f64) {
+    let shares = frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated).filter_map(|cpu| cpu.shares);
+    shares.fold((0.0, 0.0), |(busy, steal), share| (busy + share.busy, steal + share.steal))
+}
+
+/// Cores that a thread which wants one all the time gets of it.
+pub(super) fn reachable(frame: &Frame) -> f64 {
+    let (busy, steal) = stolen(frame);
+    if steal > 0.0 { busy / (busy + steal) } else { 1.0 }
+}
+
 pub(super) fn steal(inputs: &Inputs<'_>) -> Vec<Member> {
-    let shares = inputs.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated).filter_map(|cpu| cpu.shares);
-    let (busy, steal) = shares.fold((0.0, 0.0), |(busy, steal), share| (busy + share.busy, steal + share.steal));
+    let (busy, steal) = stolen(inputs.frame);
     if steal <= 0.0 || busy + steal <= 0.0 {
         return vec![Member::absent(ResourceKind::Steal, note::NO_STEAL)];
     }

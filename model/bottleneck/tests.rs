@@ -168,7 +168,7 @@ fn interrupts_limit_where_packets_are_lost() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Imbalance, "imbalance: softirq CPU 3 95%, tasks wait 95% of their time, its peers are 20% busy")
+        (Outcome::Imbalance, "imbalance: softirq CPU 3 95%, 500 drops and time squeezes/s; median of its peers 20%")
     );
 }
 
@@ -419,7 +419,7 @@ fn findings_make_no_resource_limiting_and_explain_the_one_that_limits() {
     let (resources, answer) = settled(&frame, &open, &Settings::default());
     assert_eq!(
         answer.headline(),
-        "imbalance: CPU 3 99%, tasks wait 50% of their time (BEAM-01), its peers are 20% busy"
+        "imbalance: CPU 3 99%, tasks wait 50% of their time (BEAM-01); median of its peers 20%"
     );
     let rule = resources.get(ResourceKind::Core).and_then(|resource| resource.rule);
     assert_eq!(rule, Some((rules::erlang_bind_overlap::ID, Severity::Warning)));

@@ -17,6 +17,8 @@ pub(super) const INTERRUPTS: f64 = 0.5;
 
 struct Hot<'a> {
     cores: f64,
+    /// Cores' worth of waiting for a CPU.
+    wait: f64,
     name: &'a Arc<str>,
     tid: u32,
     process: &'a Process,
@@ -29,13 +31,17 @@ pub(super) fn thread(inputs: &Inputs<'_>) -> Vec<Member> {
     let polls = |cpu: Option<u32>| cpu.and_then(|cpu| frame.cpu(cpu)).is_some_and(|cpu| cpu.isolated);
     let sampled = frame.threads.iter().filter_map(|thread| {
         let process = user(thread.pid).filter(|_| !thread.fixed && !polls(thread.last_cpu.value()))?;
-        Some(Hot { cores: thread.cpu_cores?, name: &thread.comm, tid: thread.tid, process })
+        let cores = thread.cpu_cores?;
+        let wait = thread.demand_cores.map_or(0.0, |demand| (demand - cores).max(0.0));
+        Some(Hot { cores, wait, name: &thread.comm, tid: thread.tid, process })
     });
     // A single-threaded process is its thread.
     let single = frame.processes.iter().filter(|process| !process.kernel && process.threads.value() == Some(1));
     let single = single.filter(|process| !polls(process.last_cpu.value()));
-    let single = single
-        .filter_map(|process| Some(Hot { cores: process.cpu_cores?, name: &process.comm, tid: process.pid, process }));
+    let single = single.filter_map(|process| {
+        let (cores, wait) = (process.cpu_cores?, process.run_wait_cores.unwrap_or(0.0));
+        Some(Hot { cores, wait, name: &process.comm, tid: process.pid, process })
+    });
     let hottest = sampled.chain(single).filter(|hot| hot.cores.is_finite()).max_by(|a, b| a.cores.total_cmp(&b.cores));
     let hidden = frame.processes.iter().any(|process| hides(inputs, process));
     match hottest {
@@ -58,6 +64,9 @@ fn hides(inputs: &Inputs<'_>, process: &Process) -> bool {
 fn one(inputs: &Inputs<'_>, hot: &Hot<'_>) -> Member {
     let subject = Subject::Process(hot.process.pid, hot.process.starttime);
     let mut member = Member::between(ResourceKind::Thread, hot.cores.min(1.0), FULL.0, FULL.1);
+    // What it waits for a turn, and what the hypervisor takes meanwhile, is not its own.
+    let wants = (hot.cores + hot.wait) / cpus::reachable(inputs.frame).max(FULL.1);
+    (member.enters, member.stays) = (wants >= FULL.0 && hot.cores >= FULL.1, wants >= FULL.1);
     member.resource.tid = Some(hot.tid);
     // Where every CPU is full, another thread would not help; a thread without load limits nothing.
     let bears = inputs.demand.bearing().any(|task| task.subject() == subject);

@@ -38,8 +38,11 @@ impl Bottleneck {
         let summary = resource.summary();
         let share = parts::percent(resource.wait);
         let waiting = resource.wait.filter(|wait| *wait >= 0.01);
-        let about =
-            if waiting.is_some() { text::Waiting { resource: &summary, share: &share }.to_string() } else { summary };
+        let about = match (resource.kind, waiting) {
+            (ResourceKind::Softirq, _) => lost(summary, resource),
+            (_, Some(_)) => text::Waiting { resource: &summary, share: &share }.to_string(),
+            (_, None) => summary,
+        };
         match &self.finding {
             Some((rule, _)) => text::Explained { resource: &about, rule }.to_string(),
             None => about,
@@ -82,6 +85,18 @@ impl Bottleneck {
             None => self.headline(),
         }
     }
+}
+
+/// A core full of interrupts, and what it has no time for.
+fn lost(summary: String, resource: &Resource) -> String {
+    let count = resource.waits.map(|waits| waits.value).filter(|count| *count >= 1.0);
+    let Some(count) = count else { return summary };
+    text::SoftirqLost { resource: &summary, count: &parts::count(Some(count.round())) }.to_string()
+}
+
+/// `12.3`, and `0.04` of drives that are as fast.
+fn milliseconds(ms: f64) -> String {
+    if ms < 0.1 { format!("{ms:.2}") } else { format!("{ms:.1}") }
 }
 
 impl Resource {
@@ -127,7 +142,7 @@ impl Resource {
                 text::OfRate { share: &share, rate: &rate }.to_string()
             }
             (ResourceKind::Disk, Some(wait), _) => {
-                text::BusyLatency { share: &share, latency: &format!("{wait:.1}") }.to_string()
+                text::BusyLatency { share: &share, latency: &milliseconds(wait) }.to_string()
             }
             (ResourceKind::Disk, None, _) => text::Busy { share: &share }.to_string(),
             _ => share,

@@ -11,8 +11,10 @@ use std::sync::Arc;
 const CONTENDED: f64 = 1.0;
 /// Throttled periods of a group from which its tasks wait for the quota rather than for CPUs.
 const THROTTLED: f64 = 0.05;
-/// Cores of a thread that works, and the share of its time from which on it waits for CPUs.
+/// Cores of a thread that works.
 const BUSY: f64 = 0.1;
+/// Share of their time from which on threads wait for CPUs rather than for each other: they meet when a lock is handed on.
+const QUEUES: f64 = 0.35;
 /// Cores of a process whose threads run one at a time.
 const ONE_CORE: std::ops::RangeInclusive<f64> = 0.9..=1.05;
 /// FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_LOCK_PI2: what locks wait in. Conditions and semaphores use FUTEX_WAIT_BITSET.
@@ -122,7 +124,7 @@ fn is_serialised(frame: &Frame, process: &Process) -> bool {
     let busy: Vec<f64> = threads.filter(|cores| *cores >= BUSY).collect();
     let most = busy.iter().copied().fold(0.0, f64::max);
     let one = process.cpu_cores.is_some_and(|cores| ONE_CORE.contains(&cores));
-    let waits_for_cpus = process.wait_share.is_some_and(|share| share >= BUSY);
+    let waits_for_cpus = process.wait_share.is_some_and(|share| share >= QUEUES);
     busy.len() >= 2 && most < *ONE_CORE.start() && one && !waits_for_cpus
 }
 
@@ -296,7 +298,7 @@ mod tests {
             let process = Process { pid: 7, cpu_cores: Some(cores.iter().sum()), wait_share, ..Process::default() };
             super::is_serialised(&Frame { threads, ..Frame::default() }, &process)
         };
-        assert!(of(&[0.26, 0.25, 0.24, 0.25], Some(0.02)));
+        assert!(of(&[0.26, 0.25, 0.24, 0.20], Some(0.2)));
         assert!(!of(&[0.26, 0.25, 0.24, 0.25], Some(0.4)), "a CPU is what they have between them");
         assert!(!of(&[0.98, 0.02], Some(0.0)), "one thread does it all");
         assert!(!of(&[0.9, 0.9], Some(0.0)), "two at a time");

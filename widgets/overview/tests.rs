@@ -110,7 +110,7 @@ fn what_the_load_waits_for_stands_below_where_nothing_limits() {
     process.off_cpu = Some(OffCpu { samples: 50, threads: 4, seconds: 10.0, shares });
     let picture = with(&frame, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 80, 22)));
     let second = picture.lines().nth(1).unwrap_or_default();
-    assert_eq!(second, " nginx 812: 71% of its time is waiting for a lock", "{picture}");
+    assert_eq!(second, " nginx 812 spends 71% of its time waiting for a lock", "{picture}");
     let limited = demo::server();
     let picture = with(&limited, Charset::Unicode, |cx| text(&drawn(&mut Overview::new(), cx, 80, 22)));
     assert!(picture.lines().nth(1).unwrap_or_default().starts_with(" ▲core"), "{picture}");

@@ -67,7 +67,7 @@ fn a_pinned_pair_is_an_imbalance() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Imbalance, "imbalance: CPU 0 100%, tasks wait 50% of their time, its peers are 10% busy")
+        (Outcome::Imbalance, "imbalance: CPU 0 100%, tasks wait 50% of their time; median of its peers 10%")
     );
     // With the other one full as well, it is the machine.
     let mut frame = machine(&[1.0, 1.0]);
@@ -297,6 +297,12 @@ fn a_full_thread_limits_until_every_cpu_is_full() {
     let mut frame = machine(&[0.98, 0.90]);
     frame.processes = vec![process(10, "memcached", 0.96, 0.0), process(11, "memaslap", 0.88, 0.0)];
     assert_eq!(limit(&frame), Some(ResourceKind::Thread), "the machine is at 94%, and neither is at its limit");
+    // A hypervisor takes a part of the time, and somebody else a turn now and then.
+    frame.processes[0] = process(10, "memcached", 0.85, 0.04);
+    frame.cpus = [0.92, 0.80].into_iter().zip(0..).map(|(busy, id)| cpu(id, busy, 0.0)).collect();
+    let shares = frame.cpus[0].shares.as_mut().expect("shares");
+    shares.steal = 0.06;
+    assert_eq!(limit(&frame), Some(ResourceKind::Thread));
     frame.cpus = vec![cpu(0, 0.99, 0.0), cpu(1, 0.97, 0.0)];
     assert_eq!(limit(&frame), Some(ResourceKind::Cpus));
 }

@@ -16,7 +16,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-03",
         severity: Severity::Critical,
-        says: "2 threads pinned to CPU 2 demand 2 cores; idle CPUs: 0-1,3-7",
+        says: "2 threads pinned to CPU 2 demand 2 cores; CPUs with free capacity: 0-1,3-7",
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2), thread(100, 102, 2)];
