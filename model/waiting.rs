@@ -1,7 +1,7 @@
 //! What the load waits for where nothing on the machine is at its limit, as a sentence: another machine, a lock, nothing.
 
 use crate::bottleneck::{Bottleneck, Outcome};
-use crate::frame::{Frame, Peer, Process, WaitClass, WaitShare};
+use crate::frame::{Frame, Listener, Peer, Process, WaitClass, WaitShare};
 use crate::locale::waiting as text;
 use crate::rules::parts;
 use crate::text::printable;
@@ -16,6 +16,8 @@ const RUNS: f64 = 0.5;
 const SAMPLES: u64 = 10;
 /// The least part of what all processes want that a process must want to be what the load is about.
 const BEARS: f64 = 0.1;
+/// Connections that wait at a listening socket from which on those that serve are all taken.
+const QUEUED: u64 = 8;
 /// Cores from which on a process of an idle machine does some work.
 const IDLE: f64 = 0.01;
 /// A request counts as one by one where the answer takes so many times the round trip.
@@ -27,9 +29,13 @@ pub struct Waiting<'a> {
     /// The process.
     pub process: &'a Process,
     /// What for.
-    pub wait: &'a WaitShare,
+    pub class: WaitClass,
+    /// More of it, as in [`WaitShare`].
+    pub what: &'a str,
     /// Of the time of the threads that take part in the work.
     pub share: f64,
+    /// Connections that wait to be accepted, and the port.
+    queue: Option<(u64, u16)>,
 }
 
 /// The process with most of the load that waits; none where nothing was sampled or everything runs.
@@ -43,7 +49,8 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let bears = sampled.into_iter().filter(|(_, wants)| *wants >= all * BEARS && all > 0.0);
     let told = bears.filter_map(|(process, wants)| {
         let (wait, share) = longest(frame, process)?;
-        Some((rank(wait.class), wants, Waiting { process, wait, share }))
+        let (class, what) = (wait.class, &*wait.what);
+        Some((rank(class), wants, Waiting { process, class, what, share, queue: None }))
     });
     told.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| waiting)
 }
@@ -69,12 +76,25 @@ fn longest<'a>(frame: &Frame, process: &'a Process) -> Option<(&'a WaitShare, f6
 
 /// What the load waits for where nothing on the machine is at its limit; where the machine is idle only a cause.
 pub fn beside<'a>(frame: &'a Frame, answer: &Bottleneck) -> Option<Waiting<'a>> {
-    let waiting = waiting(frame).filter(|_| !answer.is_collecting())?;
-    match answer.verdict {
-        Outcome::NotSaturated => Some(waiting),
-        Outcome::Idle => Some(waiting).filter(Waiting::is_cause),
-        _ => None,
-    }
+    let waiting = match answer.verdict {
+        _ if answer.is_collecting() => return None,
+        Outcome::NotSaturated => waiting(frame),
+        Outcome::Idle => waiting(frame).filter(Waiting::is_cause),
+        _ => return None,
+    };
+    waiting.filter(|waiting| rank(waiting.class) > rank(WaitClass::Accept)).or_else(|| queue(frame)).or(waiting)
+}
+
+/// The listening socket at which most connections wait.
+fn queue(frame: &Frame) -> Option<Waiting<'_>> {
+    let sockets = frame.processes.iter().flat_map(|process| {
+        let queued =
+            move |listener: &'_ Listener| Some((listener.queued.filter(|count| *count >= QUEUED)?, listener.port));
+        process.listen.iter().flatten().filter_map(queued).map(move |queue| (process, queue))
+    });
+    // Of several that have the same one, the first is the parent.
+    let most = sockets.rev().max_by_key(|(_, (count, _))| *count);
+    most.map(|(process, queue)| Waiting { process, class: WaitClass::Accept, what: "", share: 0.0, queue: Some(queue) })
 }
 
 /// Cores that a process used or wanted, and threads of it that waited for disks.
@@ -86,7 +106,8 @@ fn wants(process: &Process) -> f64 {
 /// Who waits for requests or time is not held up by anything; a cause goes before those.
 fn rank(class: WaitClass) -> u8 {
     match class {
-        WaitClass::Lock | WaitClass::Disk | WaitClass::Peer | WaitClass::Quota | WaitClass::RunQueue => 3,
+        WaitClass::Lock | WaitClass::Disk | WaitClass::Peer | WaitClass::Quota | WaitClass::RunQueue => 4,
+        WaitClass::Accept => 3,
         WaitClass::Local => 2,
         WaitClass::Sleep | WaitClass::Requests | WaitClass::Child => 1,
         _ => 0,
@@ -96,15 +117,15 @@ fn rank(class: WaitClass) -> u8 {
 impl Waiting<'_> {
     /// True if an idle machine is idle for it: a process that does some work waits for a lock or for each answer.
     fn is_cause(&self) -> bool {
-        wants(self.process) >= IDLE && (self.wait.class == WaitClass::Lock || self.one_by_one().is_some())
+        wants(self.process) >= IDLE && (self.class == WaitClass::Lock || self.one_by_one().is_some())
     }
 
     /// The sentence: `beam.smp 4121 waits 71% of its time for its network peer 10.0.0.5:5432`.
     pub fn sentence(&self) -> String {
         let name = printable(&self.process.comm);
         let (pid, share) = (&self.process.pid, &parts::percent(Some(self.share)));
-        let what = printable(&self.wait.what);
-        match self.wait.class {
+        let what = printable(self.what);
+        match self.class {
             WaitClass::Peer => match self.one_by_one() {
                 Some((requests, ms)) => text::SingleFlight {
                     name: &name,
@@ -117,6 +138,10 @@ impl Waiting<'_> {
                 .to_string(),
                 None => text::Peer { name: &name, pid, share, peer: &what }.to_string(),
             },
+            WaitClass::Accept => {
+                let (count, port) = self.queue.unwrap_or_default();
+                text::AcceptQueue { count: &count, name: &name, pid, port: &port }.to_string()
+            }
             class => text::Waits { name: &name, pid, share, what: &label(class) }.to_string(),
         }
     }
@@ -124,7 +149,7 @@ impl Waiting<'_> {
     /// Requests a second and what each takes in milliseconds, where one connection has them one after the other and the
     /// round trip is but a small part of that.
     pub fn one_by_one(&self) -> Option<(f64, f64)> {
-        let chain = one_by_one(self.process).filter(|_| self.wait.class == WaitClass::Peer)?;
+        let chain = one_by_one(self.process).filter(|_| self.class == WaitClass::Peer)?;
         Some((chain.requests, chain.ms))
     }
 }
@@ -178,6 +203,7 @@ pub fn label(class: WaitClass) -> String {
         WaitClass::Disk => text::DISK,
         WaitClass::Peer => text::PEER_LABEL,
         WaitClass::Local => text::LOCAL,
+        WaitClass::Accept => text::ACCEPT,
         WaitClass::Requests => text::REQUESTS,
         WaitClass::Thread => text::THREAD,
         WaitClass::Child => text::CHILD,
@@ -190,8 +216,9 @@ pub fn label(class: WaitClass) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{single_flight, waiting};
-    use crate::frame::{Frame, OffCpu, Peer, Process, Thread, WaitClass, WaitShare};
+    use super::{beside, single_flight, waiting};
+    use crate::bottleneck::{Bottleneck, Outcome};
+    use crate::frame::{Frame, Listener, OffCpu, Peer, Process, Thread, WaitClass, WaitShare};
 
     fn process(pid: u32, cores: f64, class: WaitClass, share: f64) -> Process {
         let what = if class == WaitClass::Peer { "10.0.0.5:5432" } else { "" };
@@ -224,7 +251,7 @@ mod tests {
         ];
         let frame = Frame { processes, ..Frame::default() };
         let told = waiting(&frame).expect("something waits");
-        assert_eq!((told.process.pid, told.wait.class), (7, WaitClass::Peer), "a cause goes before idling");
+        assert_eq!((told.process.pid, told.class), (7, WaitClass::Peer), "a cause goes before idling");
         let sentence = told.sentence();
         assert!(sentence.contains('7') && sentence.contains("71%") && sentence.contains("10.0.0.5:5432"), "{sentence}");
         assert!(!sentence.contains('\u{1b}'));
@@ -240,10 +267,23 @@ mod tests {
         (off_cpu.threads, off_cpu.shares) = (12, shares.map(share).to_vec());
         let mut frame = Frame { processes: vec![server], ..Frame::default() };
         let told = waiting(&frame).expect("the disk");
-        assert_eq!((told.wait.class, (told.share * 100.0).round()), (WaitClass::Disk, 40.0));
+        assert_eq!((told.class, (told.share * 100.0).round()), (WaitClass::Disk, 40.0));
         frame.processes[0].off_cpu.as_mut().expect("sampled").shares.pop();
         frame.threads = vec![Thread { pid: 7, tid: 8, cpu_cores: Some(0.6), ..Thread::default() }];
         assert!(waiting(&frame).is_none(), "one of them works, and the others are asleep beside it");
+    }
+
+    #[test]
+    fn connections_that_nobody_accepts_are_told_of() {
+        let listener = |queued| Some(vec![Listener { port: 8080, queued: Some(queued), ..Listener::default() }]);
+        let of = |pid, queued| Process { listen: listener(queued), ..process(pid, 0.02, WaitClass::Requests, 0.9) };
+        let idle = Bottleneck { verdict: Outcome::Idle, samples: 10, ..Bottleneck::default() };
+        let frame = |queued| Frame { processes: vec![of(7, queued), of(9, queued)], ..Frame::default() };
+        let told = |frame: &Frame| beside(frame, &idle).map(|told| told.sentence());
+        let shown = told(&frame(28)).unwrap_or_default();
+        assert!(shown.starts_with("28 connections wait for app"), "{shown}");
+        assert!(shown.ends_with(" 7 to accept them on port 8080"), "{shown}");
+        assert_eq!(told(&frame(3)), None);
     }
 
     #[test]

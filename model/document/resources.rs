@@ -155,9 +155,9 @@ impl From<waiting::Waiting<'_>> for Waiting {
             shown: safe(waiting.sentence()),
             pid: waiting.process.pid,
             comm: safe(&waiting.process.comm),
-            class: waiting.wait.class,
+            class: waiting.class,
             share: waiting.share,
-            what: (!waiting.wait.what.is_empty()).then(|| safe(&waiting.wait.what)),
+            what: (!waiting.what.is_empty()).then(|| safe(waiting.what)),
             requests_per_second: requests.map(|requests| requests.0),
             request_ms: requests.map(|requests| requests.1),
         }

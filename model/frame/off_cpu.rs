@@ -28,6 +28,9 @@ pub enum WaitClass {
     Local,
     /// They waited for requests: nothing was outstanding.
     Requests,
+    /// Connections waited for them, to be accepted: all that serve were taken.
+    #[serde(rename = "accept_queue")]
+    Accept,
     /// They waited for another thread of the same process: a condition, a semaphore.
     #[serde(rename = "own_thread")]
     Thread,
