@@ -62,11 +62,11 @@ fn side_process(words: &[OsString]) -> Option<ExitCode> {
     let mut arguments = words.iter().skip(1).cloned();
     match arguments.next() {
         Some(verb) if verb == starter::VERB => {
-            starvation::relax();
+            starvation::disinherit();
             return Some(starter::helper(arguments, asked));
         }
         Some(verb) if verb == starter::GATE => {
-            starvation::relax();
+            starvation::disinherit();
             return Some(starter::gate(arguments));
         }
         Some(verb) if verb == broker::VERB => {

@@ -2,10 +2,11 @@
 //! can show nothing of it. Kernels have left out for a minute what sleeps most of the time, beside a group of tasks that
 //! switch often (Linux 6.18).
 
-use crate::sys::realtime::{self, Heirs};
+use crate::sys::realtime::{self, Heirs, Policy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, capabilities};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between two looks.
@@ -16,6 +17,9 @@ const MOST: f64 = 0.4;
 const LONG: u32 = 8;
 /// Looks until a thread that lost it may have it again.
 const PENALTY: u32 = 40;
+
+/// True where this process gave its main thread the priority.
+static OURS: AtomicBool = AtomicBool::new(false);
 
 /// Lets this process raise its threads when it has no other rights any more: before it gives them away, and after it
 /// started what does not belong to it.
@@ -34,29 +38,42 @@ fn can_raise() -> bool {
 
 /// Starts at once, whatever else runs: until the threads are watched, or the process turns out to need no watching.
 pub(crate) fn hurry() {
-    // Without the right to it, the start takes its turn. Threads that are started before `relax` have the priority as well.
-    let _ = realtime::set_round_robin(0, Heirs::Yes);
+    // A policy that the user chose stays. Threads and processes that are started before `relax` have the priority as well.
+    if realtime::policy() == Policy::Ordinary && realtime::set_round_robin(0, Heirs::Yes).is_ok() {
+        OURS.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Takes its turns like every other process from here on.
 pub(crate) fn relax() {
-    // Nothing to take back where nothing was set.
-    let _ = realtime::set_ordinary(0);
+    if OURS.swap(false, Ordering::Relaxed) {
+        // To take the priority back needs no right.
+        let _ = realtime::set_ordinary(0);
+    }
 }
 
-/// Keeps the priority for this thread alone: for one that only answers.
+/// The same for a process that was started meanwhile.
+pub(crate) fn disinherit() {
+    if realtime::policy() == Policy::LowestRoundRobin {
+        let _ = realtime::set_ordinary(0);
+    }
+}
+
+/// Keeps what it inherited for this thread alone: for one that only answers.
 pub(crate) fn answer_at_once() {
-    if realtime::set_round_robin(0, Heirs::No).is_err() {
-        relax();
+    if realtime::policy() == Policy::LowestRoundRobin && realtime::set_round_robin(0, Heirs::No).is_err() {
+        disinherit();
     }
 }
 
 /// Watches the threads of this process as long as it runs; ends at once where it may not have the priority.
 pub(crate) fn watch() {
     // What looks for threads that are left out must not be left out itself, nor wait for its first turn: it inherits this.
-    if realtime::set_round_robin(0, Heirs::Yes).is_err() {
+    let is_free = OURS.load(Ordering::Relaxed) || realtime::policy() == Policy::Ordinary;
+    if !is_free || realtime::set_round_robin(0, Heirs::Yes).is_err() {
         return;
     }
+    OURS.store(true, Ordering::Relaxed);
     // Without this thread, samples come as the scheduler lets them.
     let mut threads = Threads { raised: !can_raise(), ..Threads::default() };
     let keep = threads.raised;

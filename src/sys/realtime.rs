@@ -10,6 +10,29 @@ pub(crate) enum Heirs {
     No,
 }
 
+/// The policy of a thread, as far as it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// SCHED_OTHER.
+    Ordinary,
+    /// SCHED_RR at its lowest priority.
+    LowestRoundRobin,
+    /// Another one: somebody chose it.
+    Other,
+}
+
+/// The policy of the caller.
+pub(crate) fn policy() -> Policy {
+    let mut parameters = no_parameters();
+    // SAFETY: the first takes no pointer; the kernel fills the structure, which outlives the call.
+    let (policy, read) = unsafe { (libc::sched_getscheduler(0), libc::sched_getparam(0, &raw mut parameters)) };
+    match policy & !libc::SCHED_RESET_ON_FORK {
+        libc::SCHED_OTHER => Policy::Ordinary,
+        libc::SCHED_RR if read == 0 && parameters.sched_priority == 1 => Policy::LowestRoundRobin,
+        _ => Policy::Other,
+    }
+}
+
 /// SCHED_RR at its lowest priority, for a thread or with 0 for the caller.
 pub(crate) fn set_round_robin(tid: u32, heirs: Heirs) -> Result<(), Errno> {
     let reset = if heirs == Heirs::Yes { 0 } else { libc::SCHED_RESET_ON_FORK };

@@ -76,10 +76,12 @@ process_madvise,ioctl,sendto,sendmsg,sendmmsg,execve,execveat,setns,unshare";
 /// What a program changed, by its calls: every line that is not known to change nothing.
 fn changes(trace: &str) -> Vec<String> {
     let calls = trace.lines().filter(|line| !line.contains("+++ ") && !line.contains("--- "));
-    calls.filter(|line| !is_harmless(line)).map(str::to_owned).collect()
+    let own: BTreeSet<&str> = trace.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    calls.filter(|line| !is_harmless(line, &own)).map(str::to_owned).collect()
 }
 
-fn is_harmless(line: &str) -> bool {
+/// Whether a line of a trace changes nothing but what these threads are themselves.
+fn is_harmless(line: &str, own: &BTreeSet<&str>) -> bool {
     let call = line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
     let (name, arguments) = call.split_once('(').unwrap_or((call, ""));
     let has = |words: &[&str]| words.iter().any(|word| arguments.contains(word));
@@ -96,6 +98,8 @@ fn is_harmless(line: &str) -> bool {
             has(&["nlmsg_type=SOCK_DIAG_BY_FAMILY", "nlmsg_type=0x14 ", "nlmsg_type=RTM_GETQDISC", "nlmsg_type=0x26 "])
         }
         "setns" => has(&["CLONE_NEWNET"]),
+        // Its own threads, so that they are not left out: 0 is the caller.
+        "sched_setscheduler" => arguments.split(',').next().is_some_and(|tid| tid == "0" || own.contains(tid)),
         // Without the right to change interfaces every question but those that only ask is refused.
         "ioctl" => has(&["SIOCETHTOOL", "TIOCGWINSZ"]) && !has(&["EPERM"]),
         "prlimit64" => arguments.split(", ").nth(2) == Some("NULL") || arguments.starts_with("0, "),

@@ -15,7 +15,7 @@ const CASES: &[Case] = &[
     Case {
         name: "memory on the other half of the package",
         machine: || remote(&[10, 12, 32, 32]),
-        finds: &[("NUMA-01", "info", "100% remote memory")],
+        finds: &[("NUMA-01", "info", "100% of memory accesses")],
         ..Case::QUIET
     },
     Case {
@@ -24,7 +24,7 @@ const CASES: &[Case] = &[
             let counter = "sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes";
             remote(&[10, 32, 32, 32]).file(counter, "{1000+5000000000}\n")
         },
-        finds: &[("NUMA-01", "critical", "100% remote memory")],
+        finds: &[("NUMA-01", "critical", "100% of memory accesses")],
         says: &[("/findings/0/evidence", "L3 0: 4.7 GiB/s")],
         ..Case::QUIET
     },

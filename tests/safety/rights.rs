@@ -182,7 +182,9 @@ fn a_command_of_a_recording_and_programs_of_metrics_have_the_rights_of_the_calle
     let dir = tempfile::tempdir().expect("a directory");
     let path = |name: &str| dir.path().join(name).display().to_string();
     let (own, metric) = (status("/proc/self/status")["CapPrm"].clone(), path("metric"));
-    let program = format!("x=command:sh -c 'grep -E \"CapPrm|NoNewPrivs\" /proc/self/status > {metric}; echo 1'");
+    let program = format!(
+        "x=command:sh -c 'grep -E \"CapPrm|NoNewPrivs\" /proc/self/status > {metric}.new; mv {metric}.new {metric}; echo 1'"
+    );
     let script = format!("grep -E 'CapPrm|NoNewPrivs' /proc/self/status > {}; sleep 1", path("command"));
     let recorded = path("a.rec");
     let mut command = Command::new(TOPOTOP);

@@ -214,7 +214,7 @@ impl Writer<'_> {
             self.lines(text::LABEL_UNDO.as_str(), Role::Text, [&plan.undo]);
         }
         self.lines(text::LABEL_LOST.as_str(), Role::Warn, &plan.lost);
-        self.lines("", Role::Text, plan.reverters.iter().map(|who| text::Reverter { who: &who }.to_string()));
+        self.lines(text::LABEL_REVERTERS.as_str(), Role::Text, &plan.reverters);
     }
 
     /// How to measure its effect.

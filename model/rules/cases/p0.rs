@@ -117,7 +117,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-01",
         severity: Severity::Critical,
-        says: "java (100) has 100% remote memory: CPU on n0 3.00 cores, memory on n1 2.0 GiB",
+        says: "java (100): an estimated 100% of memory accesses are remote; CPU on n0 3.00 cores, memory on n1 2.0 GiB",
         sick: |frame, _| frame.processes[0].memory = Some(at_node(&[(1, 2 * GIB)], 1.0)),
     },
     Case {
