@@ -105,6 +105,15 @@ pub struct Look {
     pub mouse: bool,
 }
 
+/// What the terminal is asked at the start, where nothing else says it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asks {
+    /// Whether its background is light.
+    pub background: bool,
+    /// Whether characters of ambiguous width take two columns.
+    pub width: bool,
+}
+
 /// What the title line tells besides the frame.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
@@ -168,6 +177,8 @@ pub struct App {
     pub keymap: Keymap,
     /// How it looks.
     pub look: Look,
+    /// What the terminal is asked about that.
+    pub asks: Asks,
     /// What the title tells.
     pub status: Status,
     /// Where recordings go that are begun here.
@@ -227,6 +238,7 @@ impl App {
             notice: None,
             keymap,
             look,
+            asks: Asks::default(),
             status,
             recordings: std::path::PathBuf::new(),
             layout: None,

@@ -10,17 +10,21 @@ use crate::fix::session::{FixSession, MachineWriter};
 use crate::output::keep;
 use crate::source::{Sample, Source};
 use crate::{theme, view};
+use input::Answer;
 use rustix::time::{ClockId, clock_gettime};
 use screen::Screen;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 use topotop_model::locale::{chrome, error as errors, recording as text};
+use topotop_widgets::Charset;
 
 /// What threads tell the loop.
 #[derive(Debug)]
-pub enum Event {
+pub(crate) enum Event {
     /// A message for the program.
     Msg(Msg),
+    /// An answer of the terminal.
+    Answer(Answer),
     /// There may be a sample to take.
     Wake,
     /// The window has another size.
@@ -37,6 +41,10 @@ pub enum Event {
 const QUEUE: usize = 256;
 /// How long the first picture waits for the first sample.
 const FIRST: Duration = Duration::from_millis(60);
+/// The theme for a light background.
+const LIGHT: &str = "light";
+/// How long a terminal may owe an answer that is left: a slow one is drawing meanwhile.
+const SETTLE_NS: u64 = 10_000_000_000;
 
 /// Wakes the loop.
 #[derive(Clone, Debug)]
@@ -61,12 +69,13 @@ pub fn run<S: Source>(
     let source = start(Waker(sender.clone()))?;
     app.status.about = source.about();
     app.status.now_ns = now_ns();
-    let screen = Screen::enter(app.look.mouse).map_err(|error| errors::TerminalFailed { error: &error }.to_string())?;
+    let screen = Screen::enter(app.look.mouse, app.asks, now_ns());
+    let screen = screen.map_err(|error| errors::TerminalFailed { error: &error }.to_string())?;
     let desk = hands.map(|hands| desk(hands, sender.clone())).transpose()?;
-    input::spawn(sender).map_err(|error| errors::NoThread { error: &error }.to_string())?;
-    let mut running = Loop { app, screen, source, desk, leaving: false, dirty: true };
+    input::spawn(sender, screen.asked()).map_err(|error| errors::NoThread { error: &error }.to_string())?;
+    let mut running = Loop { app, screen, source, desk, events, leaving: false, dirty: true };
     running.order(Order::Look);
-    let ended = running.run(&events);
+    let ended = running.run().and_then(|()| running.settle());
     let newest = running.app.newest.clone();
     if let Some(desk) = &running.desk {
         desk.finish();
@@ -85,21 +94,22 @@ struct Loop<S> {
     source: S,
     /// Who does what the dialog about a fix orders.
     desk: Option<FixSession>,
+    events: Receiver<Event>,
     leaving: bool,
     dirty: bool,
 }
 
 impl<S: Source> Loop<S> {
-    fn run(&mut self, events: &Receiver<Event>) -> std::io::Result<()> {
+    fn run(&mut self) -> std::io::Result<()> {
         self.resize();
         let mut wait = Some(FIRST);
         while !self.leaving {
-            match receive(events, wait) {
+            match receive(&self.events, wait) {
                 Ok(event) => self.event(event)?,
                 Err(RecvTimeoutError::Timeout) => self.dirty = true,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            while let Some(event) = events.try_recv().ok().filter(|_| !self.leaving) {
+            while let Some(event) = self.events.try_recv().ok().filter(|_| !self.leaving) {
                 self.event(event)?;
             }
             self.message(Msg::Tick(now_ns()))?;
@@ -117,15 +127,57 @@ impl<S: Source> Loop<S> {
                 self.message(Msg::Playback(Box::new(playback)))?;
                 self.dirty = true;
             }
-            if self.dirty && !self.leaving {
-                view::arrange(&mut self.app);
-                let (charset, blank) = (self.app.look.charset, view::blank(&self.app));
-                self.screen.draw((charset, blank), |buffer| view::draw_over(&self.app, buffer))?;
-                self.dirty = false;
-            }
-            wait = self.app.wakes_at().map(|at| Duration::from_nanos(at.saturating_sub(now_ns()).max(1_000_000)));
+            self.draw()?;
+            let wakes = self.app.wakes_at();
+            wait = wakes.map(|at| Duration::from_nanos(at.saturating_sub(now_ns()).max(1_000_000)));
+            wait = [wait, self.screen.retry(self.dirty)].into_iter().flatten().min();
         }
         Ok(())
+    }
+
+    /// Draws what changed, once the terminal has drawn the last picture.
+    fn draw(&mut self) -> std::io::Result<()> {
+        let now_ns = now_ns();
+        if self.leaving || !self.screen.is_ready(now_ns)? || !self.dirty {
+            return Ok(());
+        }
+        view::arrange(&mut self.app);
+        let (charset, blank) = (self.app.look.charset, view::blank(&self.app));
+        self.dirty = false;
+        self.screen.draw((charset, blank), now_ns, |buffer| view::draw_over(&self.app, buffer))
+    }
+
+    /// Before the terminal is given back: what it owes is read here, or the shell would take it for what is typed.
+    fn settle(&mut self) -> std::io::Result<()> {
+        let until_ns = now_ns() + SETTLE_NS;
+        while self.screen.owes_an_answer(now_ns()) && now_ns() < until_ns {
+            match self.events.recv_timeout(Duration::from_millis(50)) {
+                Ok(Event::Answer(answer)) => self.answer(answer),
+                Ok(Event::Msg(msg @ Msg::Fix(_))) => self.message(msg)?,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, answer: Answer) {
+        match answer {
+            Answer::Done => return self.screen.answered(),
+            Answer::Background(light) => {
+                let asked = std::mem::take(&mut self.app.asks.background);
+                let theme = (asked && light).then(|| theme::load(Some(LIGHT), theme::depth()).ok());
+                self.app.look.theme = theme.flatten().unwrap_or_else(|| self.app.look.theme.clone());
+            }
+            // Characters of ambiguous width take two columns here.
+            Answer::Cursor(row, column) if row == screen::NARROW.0 && std::mem::take(&mut self.app.asks.width) => {
+                if column > screen::NARROW.1 {
+                    self.app.look.charset = Charset::Ascii;
+                }
+            }
+            Answer::Cursor(..) => {}
+        }
+        self.dirty = true;
     }
 
     fn event(&mut self, event: Event) -> std::io::Result<()> {
@@ -134,6 +186,7 @@ impl<S: Source> Loop<S> {
                 self.dirty = true;
                 return self.message(msg);
             }
+            Event::Answer(answer) => self.answer(answer),
             Event::Wake => {}
             Event::Resized => self.resize(),
             Event::Suspend => return self.effect(Effect::Suspend),
@@ -193,6 +246,7 @@ impl<S: Source> Loop<S> {
             Effect::Export(format, name) => self.export(format, &name),
             Effect::Fix(order) => self.order(order),
             Effect::NextTheme(name) => {
+                self.app.asks.background = false;
                 self.app.update(Msg::Theme(theme::next(&name, theme::depth())));
             }
         }
@@ -279,7 +333,8 @@ impl<S: Source> Loop<S> {
             self.dirty = true;
             return Ok(());
         }
-        self.screen.leave()?;
+        self.settle()?;
+        self.screen.leave();
         if let Some(recording) = &self.app.status.recording {
             terminal::tell(&text::StandsStill { path: &recording.path }.to_string());
         }

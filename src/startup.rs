@@ -1,8 +1,8 @@
 //! The interactive program before it runs: the terminal, the look, the keys.
 
-use crate::app::{App, Look, Status};
+use crate::app::{App, Asks, Look, Status};
 use crate::args::Global;
-use crate::config::Config;
+use crate::config::{CharsetChoice, Config};
 use crate::keymap::Keymap;
 use crate::theme;
 use std::io::IsTerminal as _;
@@ -10,6 +10,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 use topotop_model::locale::error as errors;
+use topotop_widgets::Charset;
 
 fn look(global: &Global, config: &Config) -> Result<Look, String> {
     Ok(Look {
@@ -17,6 +18,14 @@ fn look(global: &Global, config: &Config) -> Result<Look, String> {
         charset: theme::charset(config.charset),
         mouse: config.mouse.unwrap_or(true),
     })
+}
+
+/// What the terminal is asked: what neither the user nor the environment says.
+fn asks(global: &Global, config: &Config, look: &Look) -> Asks {
+    Asks {
+        background: global.theme.is_none() && config.theme.is_none() && theme::has_background(),
+        width: config.charset == CharsetChoice::Auto && look.charset == Charset::Unicode,
+    }
 }
 
 /// Fails where standard output cannot show screens; `instead` is what to use in its place.
@@ -48,6 +57,7 @@ pub(crate) fn app(global: &Global, config: &Config, interval: Duration) -> Resul
     let keymap_reports = keymap.reports.clone();
     let status = Status { interval, judging: config.judge(), ..Status::default() };
     let mut app = App::new(keymap, look(global, config)?, status);
+    app.asks = asks(global, config, &app.look);
     app.exports = exports(global);
     app.recordings = config.record.directory.clone().unwrap_or(app.recordings);
     if let Some(screen) = config.screen.as_deref().filter(|screen| !app.open_screen(screen)) {

@@ -61,6 +61,11 @@ pub fn no_colour() -> bool {
     is("NO_COLOR", |value| !value.is_empty()) || is("TERM", |value| value == "dumb")
 }
 
+/// True where colours are drawn on a background that may be light: the console's is not.
+pub fn has_background() -> bool {
+    !no_colour() && std::env::var_os("TERM").is_none_or(|term| term != "linux")
+}
+
 /// True on a terminal that cannot place its cursor.
 pub fn dumb() -> bool {
     std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")

@@ -148,7 +148,30 @@ pub fn scrub(charset: Charset, cell: &mut Cell) {
         _ => {}
     }
     let unsafe_for_all = matches!(printable(symbol), std::borrow::Cow::Owned(_));
-    if unsafe_for_all || (charset == Charset::Ascii && !symbol.is_ascii()) {
-        cell.set_symbol("?");
+    if unsafe_for_all || (charset == Charset::Ascii && !symbol.is_ascii() && !is_text(symbol)) {
+        let plain = plain(symbol);
+        cell.set_symbol(plain);
+    }
+}
+
+/// True for a character of the language on the screen that is as wide on every terminal: whoever asks for a language
+/// has its characters.
+fn is_text(symbol: &str) -> bool {
+    use unicode_width::UnicodeWidthStr as _;
+    !topotop_model::locale::is_english() && symbol.width() == symbol.width_cjk()
+}
+
+/// What stands in ASCII for punctuation.
+fn plain(symbol: &str) -> &'static str {
+    match symbol {
+        "“" | "”" => "\"",
+        "‘" | "’" => "'",
+        "—" | "–" => "-",
+        "…" | "·" => ".",
+        "×" => "x",
+        "µ" => "u",
+        "→" => ">",
+        "←" => "<",
+        _ => "?",
     }
 }

@@ -37,6 +37,7 @@ mod safety;
 mod schema;
 mod screens;
 mod serve;
+mod terminal;
 mod time;
 mod trouble;
 mod unprivileged;

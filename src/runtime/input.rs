@@ -1,9 +1,13 @@
-//! The thread that waits for keys and signals.
+//! The thread that waits for keys, answers of the terminal and signals.
+
+mod decode;
+
+pub(super) use decode::Answer;
 
 use super::Event;
 use crate::app::Msg;
-use crossterm::event::Event as TerminalEvent;
-use rustix::event::{PollFd, PollFlags, poll};
+use decode::{Decoder, Input};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGTRAP, SIGTSTP, SIGUSR1, SIGUSR2, SIGVTALRM,
     SIGWINCH, SIGXCPU, SIGXFSZ,
@@ -12,8 +16,9 @@ use std::fs::File;
 use std::io::{IsTerminal as _, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SendError, SyncSender};
-use std::time::Duration;
 
 /// Signals that are waited for: the others that would end the program as well, since the terminal is given back first.
 const SIGNALS: [i32; 18] = [
@@ -25,8 +30,12 @@ const SIGNALS: [i32; 18] = [
 const SIGSTKFLT: i32 = 16;
 const SIGPWR: i32 = 30;
 
-/// Starts the thread. When it ends, however it ends, the loop ends.
-pub(super) fn spawn(sender: SyncSender<Event>) -> std::io::Result<()> {
+/// How long an Esc may be the beginning of something: of a key, and of an answer that is awaited.
+const ESCAPE: [Timespec; 2] =
+    [Timespec { tv_sec: 0, tv_nsec: 50_000_000 }, Timespec { tv_sec: 0, tv_nsec: 500_000_000 }];
+
+/// Starts the thread. When it ends, however it ends, the loop ends. `asked` says whether the terminal owes an answer.
+pub(super) fn spawn(sender: SyncSender<Event>, asked: Arc<AtomicBool>) -> std::io::Result<()> {
     let mut signals = Vec::new();
     for signal in SIGNALS {
         let (ours, theirs) = UnixStream::pair()?;
@@ -37,7 +46,7 @@ pub(super) fn spawn(sender: SyncSender<Event>) -> std::io::Result<()> {
     let tty = tty()?;
     std::thread::Builder::new().name("input".to_owned()).spawn(move || {
         let guard = Guard(sender);
-        let _ = watch(&guard.0, &tty, &mut signals);
+        let _ = watch(&guard.0, &tty, &mut signals, &asked);
     })?;
     Ok(())
 }
@@ -60,11 +69,20 @@ fn tty() -> std::io::Result<OwnedFd> {
 }
 
 /// Passes on what comes until nobody listens or the terminal is gone.
-fn watch(sender: &SyncSender<Event>, tty: &OwnedFd, signals: &mut [(i32, UnixStream)]) -> Result<(), SendError<Event>> {
+fn watch(
+    sender: &SyncSender<Event>,
+    tty: &OwnedFd,
+    signals: &mut [(i32, UnixStream)],
+    asked: &AtomicBool,
+) -> Result<(), SendError<Event>> {
+    let mut decoder = Decoder::default();
     loop {
         let mut waiting = vec![PollFd::new(tty, PollFlags::IN)];
         waiting.extend(signals.iter().map(|(_, stream)| PollFd::new(stream, PollFlags::IN)));
-        match poll(&mut waiting, None) {
+        let [key, answer] = &ESCAPE;
+        let patience = if asked.load(Ordering::Relaxed) { answer } else { key };
+        match poll(&mut waiting, decoder.holds_escape().then_some(patience)) {
+            Ok(0) => pass_on(sender, decoder.escape())?,
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(_) => return Ok(()),
         }
@@ -77,12 +95,16 @@ fn watch(sender: &SyncSender<Event>, tty: &OwnedFd, signals: &mut [(i32, UnixStr
             sender.send(event_of(*signal))?;
         }
         let keys = ready.first().copied().unwrap_or(PollFlags::empty());
-        // Before anything is read: at the end of a terminal that is gone crossterm reads for ever.
         if keys.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
             return Ok(());
         }
-        if keys.contains(PollFlags::IN) && !pass_on(sender)? {
-            return Ok(());
+        if keys.contains(PollFlags::IN) {
+            let mut bytes = [0; 4096];
+            match rustix::io::read(tty, &mut bytes) {
+                Ok(count @ 1..) => pass_on(sender, decoder.feed(bytes.get(..count).unwrap_or_default()))?,
+                Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
+                Ok(_) | Err(_) => return Ok(()),
+            }
         }
     }
 }
@@ -96,22 +118,14 @@ fn event_of(signal: i32) -> Event {
     }
 }
 
-/// Passes on every key and click that is there; false if the terminal cannot be read.
-fn pass_on(sender: &SyncSender<Event>) -> Result<bool, SendError<Event>> {
-    loop {
-        match crossterm::event::poll(Duration::ZERO) {
-            Ok(true) => {}
-            Ok(false) => return Ok(true),
-            Err(_) => return Ok(false),
-        }
-        let Ok(event) = crossterm::event::read() else { return Ok(false) };
-        let event = match event {
-            TerminalEvent::Key(key) => Event::Msg(Msg::Key(key)),
-            TerminalEvent::Mouse(mouse) => Event::Msg(Msg::Mouse(mouse)),
-            TerminalEvent::Paste(text) => Event::Msg(Msg::Paste(text)),
-            TerminalEvent::Resize(..) => Event::Resized,
-            TerminalEvent::FocusGained | TerminalEvent::FocusLost => continue,
-        };
-        sender.send(event)?;
+fn pass_on(sender: &SyncSender<Event>, inputs: impl IntoIterator<Item = Input>) -> Result<(), SendError<Event>> {
+    for input in inputs {
+        sender.send(match input {
+            Input::Key(key) => Event::Msg(Msg::Key(key)),
+            Input::Mouse(mouse) => Event::Msg(Msg::Mouse(mouse)),
+            Input::Paste(text) => Event::Msg(Msg::Paste(text)),
+            Input::Answer(answer) => Event::Answer(answer),
+        })?;
     }
+    Ok(())
 }

@@ -1,27 +1,37 @@
-//! What the terminal shows and the few bytes that change it: one write per picture.
+//! What the terminal shows and the few bytes that change it.
 
+mod link;
 mod shown;
 
 use super::terminal;
+use crate::app::Asks;
 use crossterm::clipboard::CopyToClipboard;
+use link::Link;
 use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use shown::Shown;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use topotop_widgets::Charset;
 
-/// A picture of 200x60 has about 30 KiB when all of it changes.
-const BUFFER: usize = 64 << 10;
+/// Asks for the background (OSC 11).
+const ASK_BACKGROUND: &[u8] = b"\x1b]11;?\x1b\\";
+/// Draws characters of ambiguous width at the left edge and asks where the cursor is then.
+const ASK_WIDTH: &str = "\x1b[H─█●▲\x1b[6n";
+/// Where the cursor is after them, where each takes one column.
+pub(super) const NARROW: (u16, u16) = (1, 5);
 
 /// The most columns and rows that are drawn: a terminal may claim 65,535 of both, and the picture would not fit in memory.
 const MOST: (u16, u16) = (1000, 500);
 
 /// The terminal while it is ours.
 pub(super) struct Screen {
-    backend: CrosstermBackend<BufWriter<File>>,
+    link: Link,
     tty: File,
     /// Columns and rows that are drawn, as they were measured last.
     size: (u16, u16),
@@ -37,12 +47,20 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Takes the terminal.
-    pub(super) fn enter(mouse: bool) -> std::io::Result<Self> {
+    pub(super) fn enter(mouse: bool, asks: Asks, now_ns: u64) -> std::io::Result<Self> {
         let tty = File::from(std::io::stdout().as_fd().try_clone_to_owned()?);
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, tty.try_clone()?));
+        let mut link = Link::new(tty.try_clone()?, now_ns);
         terminal::enter(mouse)?;
+        if asks.background {
+            link.write_all(ASK_BACKGROUND)?;
+        }
+        if asks.width {
+            link.write_all(ASK_WIDTH.as_bytes())?;
+        }
+        link.ask(now_ns);
+        link.flush()?;
         Ok(Self {
-            backend,
+            link,
             tty,
             size: (80, 24),
             shown: Shown::default(),
@@ -54,10 +72,9 @@ impl Screen {
     }
 
     /// Gives it back for a while.
-    pub(super) fn leave(&mut self) -> std::io::Result<()> {
-        Write::flush(&mut self.backend)?;
+    pub(super) fn leave(&mut self) {
+        self.link.forget();
         terminal::restore();
-        Ok(())
     }
 
     /// Takes it again, whatever was done to it.
@@ -85,19 +102,50 @@ impl Screen {
 
     /// Mouse on or off.
     pub(super) fn mouse(&mut self, on: bool) -> std::io::Result<()> {
-        self.backend.write_all(if on { terminal::MOUSE_ON } else { terminal::MOUSE_OFF })?;
-        Write::flush(&mut self.backend)
+        self.link.write_all(if on { terminal::MOUSE_ON } else { terminal::MOUSE_OFF })?;
+        self.link.flush()
     }
 
     /// Hands a text to the terminal's clipboard (OSC 52), as far as the terminal takes one.
     pub(super) fn copy(&mut self, text: &str) -> std::io::Result<()> {
-        crossterm::execute!(self.backend, CopyToClipboard::to_clipboard_from(text))
+        crossterm::execute!(self.link, CopyToClipboard::to_clipboard_from(text))
+    }
+
+    /// Whether an answer is awaited, for whoever reads it.
+    pub(super) fn asked(&self) -> Arc<AtomicBool> {
+        self.link.shared()
+    }
+
+    /// Everything is drawn that was written before the oldest question.
+    pub(super) fn answered(&mut self) {
+        self.link.answered();
+    }
+
+    /// True while the terminal may still answer.
+    pub(super) fn owes_an_answer(&self, now_ns: u64) -> bool {
+        self.link.owes_an_answer(now_ns)
+    }
+
+    /// Goes on writing; true if the last picture is drawn, as far as the terminal tells.
+    pub(super) fn is_ready(&mut self, now_ns: u64) -> std::io::Result<bool> {
+        self.link.flush()?;
+        Ok(self.link.is_ready(now_ns))
+    }
+
+    /// When to look again; none if nothing is left to write or draw.
+    pub(super) fn retry(&self, dirty: bool) -> Option<Duration> {
+        match (self.link.is_written(), dirty) {
+            (false, _) => Some(Duration::from_millis(20)),
+            (true, true) => Some(Duration::from_millis(100)),
+            (true, false) => None,
+        }
     }
 
     /// Draws a picture over blank cells: what differs from the last one, as one synchronized update.
     pub(super) fn draw(
         &mut self,
         (charset, blank): (Charset, Cell),
+        now_ns: u64,
         paint: impl FnOnce(&mut Buffer),
     ) -> std::io::Result<()> {
         let (width, height) = self.size;
@@ -114,7 +162,7 @@ impl Screen {
         paint(&mut self.next);
         if self.shown.area() != area || self.unknown {
             self.shown.clear(area);
-            self.backend.write_all(b"\x1b[0m\x1b[2J")?;
+            self.link.write_all(b"\x1b[0m\x1b[2J")?;
             self.unknown = false;
         }
         let changes = self.shown.update(&mut self.next, charset);
@@ -122,17 +170,17 @@ impl Screen {
         if !changes.is_empty() {
             let next = &self.next;
             let cell = |&(x, y): &(u16, u16)| next.cell((x, y)).map(|cell| (x, y, cell));
-            self.backend.write_all(b"\x1b[?2026h")?;
-            self.backend.draw(changes.iter().filter_map(cell))?;
-            self.backend.write_all(b"\x1b[?2026l")?;
+            self.link.write_all(b"\x1b[?2026h")?;
+            CrosstermBackend::new(&mut self.link).draw(changes.iter().filter_map(cell))?;
+            self.link.write_all(b"\x1b[?2026l")?;
+            self.link.ask(now_ns);
         }
-        Write::flush(&mut self.backend)?;
-        Ok(())
+        self.link.flush()
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = self.leave();
+        self.leave();
     }
 }

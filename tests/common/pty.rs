@@ -11,14 +11,56 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The program that is tested.
 pub(crate) const TOPOTOP: &str = env!("CARGO_BIN_EXE_topotop");
 
+/// A terminal beyond what it draws: the default answers nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Terminal {
+    /// What it answers to OSC 11: `rgb:0000/0000/0000`.
+    pub(crate) background: Option<&'static str>,
+    /// Columns that a character of ambiguous width takes; none leaves questions about the cursor open.
+    pub(crate) width: Option<u16>,
+    /// Whether it says that everything is drawn.
+    pub(crate) reports: bool,
+    /// How long it rests after at most 1,024 bytes.
+    pub(crate) pause: Duration,
+    /// Answers to be sent.
+    pub(crate) said: Vec<u8>,
+}
+
+impl vt100::Callbacks for Terminal {
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut vt100::Screen,
+        _: Option<u8>,
+        _: Option<u8>,
+        numbers: &[&[u16]],
+        last: char,
+    ) {
+        match (last, numbers) {
+            ('n', [[5]]) if self.reports => self.said.extend_from_slice(b"\x1b[0n"),
+            ('n', [[6]]) => {
+                let (row, column) = screen.cursor_position();
+                let answer = self.width.map(|width| format!("\x1b[{};{}R", row + 1, column * width + 1));
+                self.said.extend(answer.unwrap_or_default().bytes());
+            }
+            _ => {}
+        }
+    }
+
+    fn unhandled_osc(&mut self, _: &mut vt100::Screen, parts: &[&[u8]]) {
+        if let (Some(background), [b"11", b"?"]) = (self.background, parts) {
+            self.said.extend(format!("\x1b]11;{background}\x1b\\").bytes());
+        }
+    }
+}
+
 /// A program in a terminal.
 pub(crate) struct Session {
     child: Box<dyn Child + Send + Sync>,
     master: Box<dyn MasterPty + Send>,
     // Held so that the terminal's modes can be read after the program left.
     _slave: Box<dyn SlavePty + Send>,
-    keyboard: Box<dyn Write + Send>,
-    screen: Arc<Mutex<vt100::Parser>>,
+    keyboard: Arc<Mutex<Box<dyn Write + Send>>>,
+    screen: Arc<Mutex<vt100::Parser<Terminal>>>,
     raw: Arc<Mutex<Vec<u8>>>,
     modes: String,
     patience: Duration,
@@ -28,6 +70,17 @@ pub(crate) struct Session {
 impl Session {
     /// Starts `program` with its arguments in a terminal of a size.
     pub(crate) fn start(program: &str, arguments: &[&str], size: (u16, u16), environment: &[(&str, &str)]) -> Self {
+        Self::start_in(Terminal::default(), program, arguments, size, environment)
+    }
+
+    /// The same in a terminal that answers, or is slow.
+    pub(crate) fn start_in(
+        terminal: Terminal,
+        program: &str,
+        arguments: &[&str],
+        size: (u16, u16),
+        environment: &[(&str, &str)],
+    ) -> Self {
         let (cols, rows) = size;
         let pty = native_pty_system().openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).expect("a pty");
         let home = tempfile::tempdir().expect("a directory");
@@ -44,19 +97,27 @@ impl Session {
         }
         let modes = modes(pty.master.as_ref());
         let child = pty.slave.spawn_command(command).expect("the program starts");
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, cols, 0)));
+        let pause = terminal.pause;
+        let screen = Arc::new(Mutex::new(vt100::Parser::new_with_callbacks(rows, cols, 0, terminal)));
         let mut output = pty.master.try_clone_reader().expect("a reader");
         let shown = Arc::clone(&screen);
         let raw = Arc::new(Mutex::new(Vec::new()));
         let written = Arc::clone(&raw);
+        let keyboard = Arc::new(Mutex::new(pty.master.take_writer().expect("a writer")));
+        let answers = Arc::clone(&keyboard);
         std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
+            let mut bytes = [0; 1024];
             while let Ok(count @ 1..) = output.read(&mut bytes) {
+                let mut screen = shown.lock().expect("the screen");
+                screen.process(&bytes[..count]);
+                let answer = std::mem::take(&mut screen.callbacks_mut().said);
+                // Who has left reads no answer.
+                let _ = answers.lock().expect("the keyboard").write_all(&answer);
+                drop(screen);
                 written.lock().expect("the bytes").extend_from_slice(&bytes[..count]);
-                shown.lock().expect("the screen").process(&bytes[..count]);
+                std::thread::sleep(pause);
             }
         });
-        let keyboard = pty.master.take_writer().expect("a writer");
         Self {
             child,
             master: pty.master,
@@ -88,8 +149,9 @@ impl Session {
 
     /// Types.
     pub(crate) fn keys(&mut self, keys: &str) {
-        self.keyboard.write_all(keys.as_bytes()).expect("the terminal takes keys");
-        self.keyboard.flush().expect("the terminal takes keys");
+        let mut keyboard = self.keyboard.lock().expect("the keyboard");
+        keyboard.write_all(keys.as_bytes()).expect("the terminal takes keys");
+        keyboard.flush().expect("the terminal takes keys");
     }
 
     /// Tells the program a size that the screen here does not follow.
@@ -113,7 +175,25 @@ impl Session {
         self.raw.lock().expect("the bytes").clone()
     }
 
-    fn parser(&self) -> MutexGuard<'_, vt100::Parser> {
+    /// Colours and attributes of every cell, row by row.
+    pub(crate) fn styles(&self) -> Vec<String> {
+        let parser = self.parser();
+        let (rows, cols) = parser.screen().size();
+        let cells = (0..rows).flat_map(|row| (0..cols).filter_map(move |col| Some((row, col))));
+        let style = |cell: &vt100::Cell| {
+            let attributes = [
+                (cell.bold(), "bold"),
+                (cell.dim(), "dim"),
+                (cell.underline(), "underlined"),
+                (cell.inverse(), "reversed"),
+            ];
+            let attributes: Vec<&str> = attributes.into_iter().filter(|(is, _)| *is).map(|(_, name)| name).collect();
+            format!("{:?} on {:?} {}", cell.fgcolor(), cell.bgcolor(), attributes.join(" ")).trim_end().to_owned()
+        };
+        cells.filter_map(|(row, col)| parser.screen().cell(row, col).map(style)).collect()
+    }
+
+    fn parser(&self) -> MutexGuard<'_, vt100::Parser<Terminal>> {
         self.screen.lock().expect("the screen")
     }
 
