@@ -7,7 +7,8 @@ mod palette;
 mod picker;
 
 pub use bar::sample_at;
-pub use chrome::{is_findings, tab_at};
+pub use chrome::{hint_at, is_findings, tab_at};
+pub use overlay::{Spot, spot_at};
 
 use crate::app::App;
 use ratatui::buffer::{Buffer, Cell};

@@ -9,6 +9,7 @@ mod login;
 mod made;
 mod rights;
 mod rows;
+mod story;
 mod worse;
 
 use crate::common::pty::{Session, TOPOTOP};

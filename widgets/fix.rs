@@ -268,6 +268,36 @@ pub struct Keys {
     pub page: String,
 }
 
+/// What a click does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Press {
+    /// Selects a choice and goes on with it.
+    Choice(usize),
+    /// Presses a button.
+    Button(Button),
+    /// Goes on.
+    Enter,
+    /// A step back.
+    Close,
+    /// Sets parameters.
+    Set,
+    /// Undoes the fix.
+    Undo,
+    /// Keeps the fix.
+    Keep,
+}
+
+/// What a click at a place of an area does.
+pub fn press(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, area: Rect, at: (u16, u16)) -> Option<Press> {
+    let place = place(cx, dialog, area);
+    let text = Rect { y: place.y + 1, height: place.height.saturating_sub(CHROME), ..place };
+    if matches!(dialog.stage, Stage::Choosing) && text.contains(at.into()) {
+        let line = usize::from(at.1 - text.y) + dialog.scroll;
+        return choose::choice_at(dialog, place.width.saturating_sub(4), line).map(Press::Choice);
+    }
+    frame::press(dialog, keys, place, at)
+}
+
 /// Rows of the frame and the buttons.
 const CHROME: u16 = 4;
 /// The widest readable line.

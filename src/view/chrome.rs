@@ -3,7 +3,7 @@
 mod replay;
 
 use super::{layout, write};
-use crate::action::TABLE;
+use crate::action::{Command, TABLE};
 use crate::app::{App, Modal};
 use crate::units;
 use ratatui::buffer::Buffer;
@@ -230,7 +230,7 @@ fn prompt(app: &App) -> Option<(String, Role)> {
         }
         (modal, _) if *modal != Modal::Fix && app.reverts_in().is_some() => {
             let left = app.reverts_in().unwrap_or_default();
-            let key = app.keymap.keys(crate::action::Command::Keep).first().map(ToString::to_string);
+            let key = app.keymap.keys(Command::Keep).first().map(ToString::to_string);
             let warning = chrome::Rollback { seconds: &left, key: &key.unwrap_or_default() };
             Some((format!(" {warning}"), Role::Critical))
         }
@@ -246,61 +246,96 @@ pub(super) fn footer(app: &App, area: Rect, buf: &mut Buffer) {
         write(buf, (area.x, area.y), area.right(), &text, style(role));
         return;
     }
-    let mut x = area.x;
     for (at, start, end, text) in tabs(app, area) {
         let role = if at == app.screen { Role::Selected } else { Role::Text };
-        x = write(buf, (start, area.y), end, &text, style(role));
+        write(buf, (start, area.y), end, &text, style(role));
     }
-    let hints = hints(app);
-    // Each with a blank between key and word and two before it; the last ones, quit and help, matter most.
-    let columns = |(key, word): &(String, String)| key.width() + word.width() + 3;
-    let mut space = usize::from(area.right().saturating_sub(x));
-    let mut start = hints.len();
-    while let Some(hint) = start.checked_sub(1).and_then(|at| hints.get(at)).filter(|hint| columns(hint) <= space) {
-        space -= columns(hint);
-        start -= 1;
-    }
-    x += space as u16;
-    for (key, word) in hints.into_iter().skip(start) {
-        x = write(buf, (x + 2, area.y), area.right(), &key, style(Role::Key)) + 1;
-        x = write(buf, (x, area.y), area.right(), &word, style(Role::Dim));
+    for (x, hint) in placed_hints(app, area) {
+        let x = write(buf, (x, area.y), area.right(), &hint.key, style(Role::Key)) + 1;
+        write(buf, (x, area.y), area.right(), &hint.word, style(Role::Dim));
     }
 }
 
+/// A key in the footer.
+struct Hint {
+    command: Command,
+    key: String,
+    word: String,
+}
+
+impl Hint {
+    fn width(&self) -> usize {
+        self.key.width() + 1 + self.word.width()
+    }
+}
+
+/// The hints that fit beside the tabs, each with its column.
+fn placed_hints(app: &App, area: Rect) -> Vec<(u16, Hint)> {
+    let hints = hints(app);
+    let tabs = tabs(app, area).last().map_or(area.x, |tab| tab.2);
+    // Two blanks before each; the last ones, quit and help, matter most.
+    let mut space = usize::from(area.right().saturating_sub(tabs));
+    let mut start = hints.len();
+    while let Some(columns) = start.checked_sub(1).and_then(|at| hints.get(at)).map(|hint| hint.width() + 2)
+        && columns <= space
+    {
+        space -= columns;
+        start -= 1;
+    }
+    let mut x = usize::from(tabs) + space;
+    let place = |hint: Hint| {
+        let at = x + 2;
+        x = at + hint.width();
+        (at as u16, hint)
+    };
+    hints.into_iter().skip(start).map(place).collect()
+}
+
+/// The command whose key stands at a place of the footer.
+pub fn hint_at(app: &App, column: u16, row: u16) -> Option<Command> {
+    let footer = layout(app)?.footer;
+    if row != footer.y || prompt(app).is_some() {
+        return None;
+    }
+    let is_there = |(x, hint): &(u16, Hint)| (*x..x.saturating_add(hint.width() as u16)).contains(&column);
+    placed_hints(app, footer).into_iter().find(is_there).map(|(_, hint)| hint.command)
+}
+
 /// Keys for the footer, least important first.
-fn hints(app: &App) -> Vec<(String, String)> {
-    let key = |command| app.keymap.keys(command).first().map(|key| super::overlay::label(*key, app.look.charset));
+fn hints(app: &App) -> Vec<Hint> {
+    let hint = |command, word: String| {
+        let key = super::overlay::label(*app.keymap.keys(command).first()?, app.look.charset);
+        Some(Hint { command, key, word })
+    };
     let mut hints = Vec::new();
     if let Some(panel) = app.panels.get(app.screen) {
         let own = panel.hints().iter();
-        hints.extend(
-            own.filter_map(|&(action, word)| Some((key(crate::action::Command::Panel(action))?, word.to_string()))),
-        );
+        hints.extend(own.filter_map(|&(action, word)| hint(Command::Panel(action), word.to_string())));
     }
     let on_processes = app.panels.get(app.screen).is_some_and(|panel| panel.id() == "processes");
-    if let Some(key) = key(crate::action::Command::Actions).filter(|_| on_processes) {
-        hints.push((key, processes::HINT_ACTIONS.to_string()));
+    if on_processes {
+        hints.extend(hint(Command::Actions, processes::HINT_ACTIONS.to_string()));
     }
     for row in TABLE.iter().filter(|row| !row.hint.is_empty()) {
         let word = match row.command {
-            crate::action::Command::Filter if !app.filter.is_empty() => app.filter.clone(),
-            crate::action::Command::Gaps => match app.shown().frame.gaps.len() {
+            Command::Filter if !app.filter.is_empty() => app.filter.clone(),
+            Command::Gaps => match app.shown().frame.gaps.len() {
                 0 => continue,
                 gaps => chrome::Gaps { count: gaps as u64 }.to_string(),
             },
-            crate::action::Command::Pause => match &app.playback {
+            Command::Pause => match &app.playback {
                 Some(playback) if !playback.playing => chrome::PLAY.to_string(),
                 None if app.held.is_some() => chrome::RESUME.to_string(),
                 _ => row.hint.to_string(),
             },
             _ => row.hint.to_string(),
         };
-        hints.extend(key(row.command).map(|key| (key, word)));
+        hints.extend(hint(row.command, word));
     }
     // What to do matters once there is something to do about.
-    let fix = key(crate::action::Command::Fix).filter(|_| !app.shown().judgement.findings.is_empty());
-    if let Some(key) = fix {
-        hints.insert(hints.len().saturating_sub(2), (key, chrome::FIX.to_string()));
+    let fix = hint(Command::Fix, chrome::FIX.to_string());
+    if let Some(fix) = fix.filter(|_| !app.shown().judgement.findings.is_empty()) {
+        hints.insert(hints.len().saturating_sub(2), fix);
     }
     hints
 }

@@ -6,7 +6,7 @@ use crate::app::{App, List, Modal, Picker};
 use crate::keymap::Key;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::locale::{help, legend};
+use topotop_model::locale::{Text, help, legend};
 use topotop_widgets::parts::legend::COMMON;
 use topotop_widgets::{Action, Charset, Cx, Panel, Role, fix};
 use unicode_width::UnicodeWidthStr as _;
@@ -17,15 +17,25 @@ pub(super) struct Line {
     right: String,
     heading: bool,
     role: Option<Role>,
+    /// What a click on it does, besides selecting it.
+    command: Option<Command>,
+}
+
+/// A list over the screen.
+pub(super) struct Listing {
+    /// Its title and the keys of it.
+    pub(super) titles: (Text, Text),
+    pub(super) list: List,
+    pub(super) lines: Vec<Line>,
 }
 
 impl Line {
     pub(super) fn new(left: impl Into<String>, right: impl Into<String>) -> Self {
-        Self { left: left.into(), right: right.into(), heading: false, role: None }
+        Self { left: left.into(), right: right.into(), heading: false, role: None, command: None }
     }
 
     fn heading(text: &str) -> Self {
-        Self { left: text.to_owned(), right: String::new(), heading: true, role: None }
+        Self { left: text.to_owned(), right: String::new(), heading: true, role: None, command: None }
     }
 
     fn holds(&self, query: &str) -> bool {
@@ -49,14 +59,59 @@ pub(super) fn label(key: Key, charset: Charset) -> String {
 
 /// Draws what lies over the body.
 pub(super) fn draw(app: &App, area: Rect, buf: &mut Buffer) {
-    match (&app.modal, &app.fixing) {
-        (Modal::Help(list), _) => show(app, (&help::TITLE, &help::SEARCH), list, &keys(app), area, buf),
-        (Modal::Pick(picker), _) => super::picker::draw(app, picker, &app.columns, area, buf),
-        (Modal::Export(at), _) => super::picker::formats(app, *at, area, buf),
-        (Modal::Palette(palette), _) => super::palette::draw(app, palette, area, buf),
-        (Modal::Fix, Some(dialog)) => fix::draw(&now(app), dialog, &fix_keys(app), area, buf),
-        _ => {}
+    if let Some(listing) = listing(app, area) {
+        return show(app, &listing, area, buf);
     }
+    if let (Modal::Fix, Some(dialog)) = (&app.modal, &app.fixing) {
+        fix::draw(&now(app), dialog, &fix_keys(app), area, buf);
+    }
+}
+
+fn listing(app: &App, area: Rect) -> Option<Listing> {
+    Some(match &app.modal {
+        Modal::Help(list) => Listing { titles: (help::TITLE, help::SEARCH), list: list.clone(), lines: keys(app) },
+        Modal::Pick(picker) => super::picker::columns(app, picker, area),
+        Modal::Export(at) => super::picker::formats(app, *at),
+        Modal::Palette(palette) => super::palette::listing(app, palette, area),
+        _ => return None,
+    })
+}
+
+/// What is at a place of what lies over the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// Nothing: beside it.
+    Beside,
+    /// Nothing that can be pressed.
+    Idle,
+    /// A line of a list of keys.
+    Command(Command),
+    /// A row of a list.
+    Row(usize),
+    /// Something in the dialog about a fix.
+    Fix(fix::Press),
+}
+
+/// What is at a place of the terminal where something lies over the screen; none where nothing does that is drawn.
+pub fn spot_at(app: &App, at: (u16, u16)) -> Option<Spot> {
+    let area = super::layout(app)?.body;
+    if let (Modal::Fix, Some(dialog)) = (&app.modal, &app.fixing) {
+        return Some(fix::press(&now(app), dialog, &fix_keys(app), area, at).map_or(Spot::Idle, Spot::Fix));
+    }
+    let listing = listing(app, area)?;
+    let shown = placed(&listing, area);
+    if !shown.place.contains(at.into()) {
+        return Some(Spot::Beside);
+    }
+    if !shown.inside.contains(at.into()) {
+        return Some(Spot::Idle);
+    }
+    let row = shown.lines.get(shown.scroll + usize::from(at.1 - shown.inside.y));
+    Some(match (row, &app.modal) {
+        (Some((_, line)), Modal::Help(_)) => line.command.map_or(Spot::Idle, Spot::Command),
+        (Some((row, _)), _) => Spot::Row(*row),
+        (None, _) => Spot::Idle,
+    })
 }
 
 /// Prepares what lies over the body.
@@ -115,7 +170,7 @@ fn keys(app: &App) -> Vec<Line> {
                 },
                 _ => row.help.to_string(),
             };
-            lines.push(Line::new(keys_of(app, row.command), help));
+            lines.push(Line { command: Some(row.command), ..Line::new(keys_of(app, row.command), help) });
         }
     }
     lines
@@ -125,8 +180,11 @@ fn of_screen(app: &App, panel: &dyn Panel) -> Vec<Line> {
     let mut lines = Vec::new();
     if !panel.hints().is_empty() {
         lines.push(Line::heading(&help::ThisScreen { screen: &panel.title() }.to_string()));
-        lines
-            .extend(panel.hints().iter().map(|(action, word)| Line::new(keys_of(app, Command::Panel(*action)), *word)));
+        let hint = |(action, word): &(Action, Text)| {
+            let command = Command::Panel(*action);
+            Line { command: Some(command), ..Line::new(keys_of(app, command), *word) }
+        };
+        lines.extend(panel.hints().iter().map(hint));
     }
     lines.push(Line::heading(&legend::Title { screen: &panel.title() }.to_string()));
     let ascii = app.look.charset == Charset::Ascii;
@@ -142,22 +200,38 @@ fn of_screen(app: &App, panel: &dyn Panel) -> Vec<Line> {
     lines
 }
 
-pub(super) fn show(app: &App, titles: (&str, &str), list: &List, lines: &[Line], area: Rect, buf: &mut Buffer) {
+/// Where a list is: its frame, its rows, and the lines that match, with their numbers.
+struct Placed<'a> {
+    place: Rect,
+    inside: Rect,
+    lines: Vec<(usize, &'a Line)>,
+    left: usize,
+    scroll: usize,
+}
+
+fn placed(listing: &Listing, area: Rect) -> Placed<'_> {
+    let (list, titles) = (&listing.list, &listing.titles);
     let query = list.query.to_lowercase();
-    let lines: Vec<&Line> = lines.iter().filter(|line| query.is_empty() || line.holds(&query)).collect();
-    let left = lines.iter().filter(|line| !line.heading).map(|line| line.left.width()).max().unwrap_or(0);
-    let right = lines.iter().map(|line| line.right.width()).max().unwrap_or(0);
+    let matches = |line: &(usize, &Line)| query.is_empty() || line.1.holds(&query);
+    let lines: Vec<(usize, &Line)> = listing.lines.iter().enumerate().filter(matches).collect();
+    let left = lines.iter().filter(|(_, line)| !line.heading).map(|(_, line)| line.left.width()).max().unwrap_or(0);
+    let right = lines.iter().map(|(_, line)| line.right.width()).max().unwrap_or(0);
     let width =
         (left + right + 6).max(44).max(titles.0.width() + titles.1.width() + 9).min(usize::from(area.width)) as u16;
     let height = (lines.len().max(1) as u16).saturating_add(2).min(area.height);
     let place = Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height);
+    let inside = Rect::new(place.x + 2, place.y + 1, place.width.saturating_sub(4), place.height.saturating_sub(2));
+    let scroll = list.scroll.min(lines.len().saturating_sub(usize::from(inside.height)));
+    Placed { place, inside, lines, left, scroll }
+}
+
+fn show(app: &App, listing: &Listing, area: Rect, buf: &mut Buffer) {
+    let Placed { place, inside, lines, left, scroll } = placed(listing, area);
     topotop_widgets::parts::clear(place, buf);
     buf.set_style(place, app.look.theme.style(Role::Text));
-    frame(app, titles, list, place, buf);
-    let inside = Rect::new(place.x + 2, place.y + 1, place.width.saturating_sub(4), place.height.saturating_sub(2));
+    frame(app, listing, place, buf);
     let rows = usize::from(inside.height);
-    let scroll = list.scroll.min(lines.len().saturating_sub(rows));
-    for (line, y) in lines.iter().skip(scroll).zip(inside.y..inside.bottom()) {
+    for ((_, line), y) in lines.iter().skip(scroll).zip(inside.y..inside.bottom()) {
         let role = line.role.unwrap_or(if line.heading { Role::Title } else { Role::Key });
         write(buf, (inside.x, y), inside.right(), &line.left, app.look.theme.style(role));
         let column = inside.x + (left as u16).min(inside.width / 2) + 2;
@@ -178,7 +252,8 @@ pub(super) fn show(app: &App, titles: (&str, &str), list: &List, lines: &[Line],
     }
 }
 
-fn frame(app: &App, (title, keys): (&str, &str), list: &List, place: Rect, buf: &mut Buffer) {
+fn frame(app: &App, listing: &Listing, place: Rect, buf: &mut Buffer) {
+    let ((title, keys), list) = (&listing.titles, &listing.list);
     let set = match app.look.charset {
         Charset::Unicode => ["┌", "─", "┐", "│", "└", "┘"],
         Charset::Ascii => ["+", "-", "+", "|", "+", "+"],

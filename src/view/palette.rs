@@ -1,8 +1,7 @@
 //! The command palette over the screen.
 
-use super::overlay::{Line, show};
+use super::overlay::{Line, Listing};
 use crate::app::{App, List, Palette};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::locale::palette as text;
 use topotop_model::text::printable;
@@ -12,7 +11,7 @@ use topotop_widgets::Charset;
 const WIDEST: usize = 60;
 
 /// The entries, scrolled to the selected one.
-pub(super) fn draw(app: &App, palette: &Palette, area: Rect, buf: &mut Buffer) {
+pub(super) fn listing(app: &App, palette: &Palette, area: Rect) -> Listing {
     let mark = if app.look.charset == Charset::Unicode { "▶" } else { ">" };
     let entries = app.entries(&palette.typed);
     let at = palette.at.min(entries.len().saturating_sub(1));
@@ -23,5 +22,5 @@ pub(super) fn draw(app: &App, palette: &Palette, area: Rect, buf: &mut Buffer) {
     let lines: Vec<Line> = entries.iter().enumerate().map(line).collect();
     let rows = usize::from(area.height.saturating_sub(2)).max(1);
     let list = List { scroll: (at + 1).saturating_sub(rows), ..List::default() };
-    show(app, (&text::TITLE, &text::KEYS), &list, &lines, area, buf);
+    Listing { titles: (text::TITLE, text::KEYS), list, lines }
 }

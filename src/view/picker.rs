@@ -1,15 +1,14 @@
 //! The columns of a table to choose from, over the screen.
 
-use super::overlay::{Line, show};
+use super::overlay::{Line, Listing};
 use crate::app::{App, List, Picker};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::locale::chrome as text;
 use topotop_widgets::Charset;
 use topotop_widgets::parts::table::ColumnInfo;
 
 /// The list, scrolled to the selected row.
-pub(super) fn draw(app: &App, picker: &Picker, columns: &[ColumnInfo], area: Rect, buf: &mut Buffer) {
+pub(super) fn columns(app: &App, picker: &Picker, area: Rect) -> Listing {
     let unicode = app.look.charset == Charset::Unicode;
     let line = |(at, column): (usize, &ColumnInfo)| {
         let here = here(at == picker.at, unicode);
@@ -39,15 +38,15 @@ pub(super) fn draw(app: &App, picker: &Picker, columns: &[ColumnInfo], area: Rec
         };
         Line::new(format!("{here} {shown}{}", &*column.title), order)
     };
-    let lines: Vec<Line> = columns.iter().enumerate().map(line).collect();
+    let lines: Vec<Line> = app.columns.iter().enumerate().map(line).collect();
     let rows = usize::from(area.height.saturating_sub(2)).max(1);
     let list = List { scroll: (picker.at + 1).saturating_sub(rows), ..List::default() };
-    let (title, keys) = if picker.sorts {
+    let titles = if picker.sorts {
         (text::PICK_SORT, text::PICK_SORT_KEYS)
     } else {
         (text::PICK_COLUMNS, text::PICK_COLUMNS_KEYS)
     };
-    show(app, (&title, &keys), &list, &lines, area, buf);
+    Listing { titles, list, lines }
 }
 
 fn here(selected: bool, unicode: bool) -> &'static str {
@@ -59,11 +58,11 @@ fn here(selected: bool, unicode: bool) -> &'static str {
 }
 
 /// The formats of the view.
-pub(super) fn formats(app: &App, selected: usize, area: Rect, buf: &mut Buffer) {
+pub(super) fn formats(app: &App, selected: usize) -> Listing {
     let unicode = app.look.charset == Charset::Unicode;
     let line = |(at, format): (usize, &crate::export::Format)| {
         Line::new(format!("{} {}", here(at == selected, unicode), format.name), format.about)
     };
     let lines: Vec<Line> = crate::export::ALL.iter().enumerate().map(line).collect();
-    show(app, (&text::PICK_FORMAT, &text::PICK_FORMAT_KEYS), &List::default(), &lines, area, buf);
+    Listing { titles: (text::PICK_FORMAT, text::PICK_FORMAT_KEYS), list: List::default(), lines }
 }

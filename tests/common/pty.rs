@@ -175,6 +175,55 @@ impl Session {
         self.raw.lock().expect("the bytes").clone()
     }
 
+    /// Columns and rows where a text begins, from 1, in the order of reading.
+    fn places(&self, text: &str) -> Vec<(u16, u16)> {
+        let parser = self.parser();
+        let (rows, cols) = parser.screen().size();
+        let cell = |row, col| parser.screen().cell(row, col).filter(|cell| !cell.is_wide_continuation());
+        let shown = |row, col| cell(row, col).map(|cell| if cell.has_contents() { cell.contents() } else { " " });
+        let begins = |row: u16, col: u16| {
+            let after: String = (col..cols).filter_map(|col| shown(row, col)).collect();
+            cell(row, col).is_some() && after.starts_with(text)
+        };
+        let places = (0..rows).flat_map(|row| (0..cols).map(move |col| (col, row)));
+        places.filter(|&(col, row)| begins(row, col)).map(|(col, row)| (col + 1, row + 1)).collect()
+    }
+
+    /// Clicks on a text once it is there: the lowest one.
+    pub(crate) fn click(&mut self, text: &str) {
+        self.click_one(text, |places| places.last().copied());
+    }
+
+    /// Clicks on the first row with a text once it is there.
+    pub(crate) fn click_row(&mut self, text: &str) {
+        self.click_one(text, |places| places.first().copied());
+    }
+
+    fn click_one(&mut self, text: &str, one: fn(&[(u16, u16)]) -> Option<(u16, u16)>) {
+        let start = Instant::now();
+        let (col, row) = loop {
+            match one(&self.places(text)) {
+                Some(place) => break place,
+                None => assert!(start.elapsed() < self.patience, "no `{text}` to click on:\n{}", self.text()),
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        self.keys(&format!("\x1b[<0;{col};{row}M\x1b[<0;{col};{row}m"));
+    }
+
+    /// Turns the wheel in the middle of the screen, down and up again, until a text is there: rows may change places.
+    pub(crate) fn wheel_to(&mut self, text: &str) {
+        let (rows, cols) = self.parser().screen().size();
+        let (start, mut turns) = (Instant::now(), 0);
+        while self.places(text).is_empty() {
+            turns += 1;
+            let button = if turns / 60 % 2 == 0 { 65 } else { 64 };
+            assert!(start.elapsed() < self.patience, "no `{text}` anywhere; the screen:\n{}", self.text());
+            self.keys(&format!("\x1b[<{button};{};{}M", cols / 2, rows / 2));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     /// Colours and attributes of every cell, row by row.
     pub(crate) fn styles(&self) -> Vec<String> {
         let parser = self.parser();

@@ -9,12 +9,26 @@ use topotop_model::locale::dialog::fix as text;
 use topotop_model::text::printable;
 
 pub(super) fn doc(_: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
-    let mut doc = Doc::default();
+    listed(dialog, width).0
+}
+
+/// The choice that a line is about.
+pub(super) fn choice_at(dialog: &Dialog, width: u16, line: usize) -> Option<usize> {
+    let (_, begins) = listed(dialog, width);
+    let end = *begins.last()?;
+    let at = begins.iter().rposition(|&begin| begin <= line);
+    at.filter(|_| line < end)
+}
+
+/// The list, and the line that each choice begins at, then the one after the last.
+fn listed(dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
+    let (mut doc, mut begins) = (Doc::default(), Vec::new());
     for line in wrapped(&printable(&dialog.title), width) {
         doc.line(vec![(line, Role::Text)]);
     }
     doc.gap();
     for (at, choice) in dialog.choices.iter().enumerate() {
+        begins.push(doc.len());
         let here = at == dialog.chosen;
         let mark = if here { "▶ " } else { "  " };
         let role = if here { Role::Selected } else { Role::Text };
@@ -50,8 +64,9 @@ pub(super) fn doc(_: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
             }
         }
     }
+    begins.push(doc.len());
     foot(&mut doc, dialog, width);
-    doc
+    (doc, begins)
 }
 
 /// That there is no choice, and why nothing can be applied.

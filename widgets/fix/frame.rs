@@ -1,6 +1,6 @@
 //! The frame of the dialog, its buttons and key hints.
 
-use super::{Button, Dialog, Doing, Keys, Run, Stage};
+use super::{Button, Dialog, Doing, Keys, Press, Run, Stage};
 use crate::findings::risk_role;
 use crate::parts::{Pen, names, number};
 use crate::{Charset, Cx, Role};
@@ -64,33 +64,68 @@ pub(super) fn foot(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, (place, below): (R
         Pen::new(cx, inside, place.height.saturating_sub(3), buf).text(Role::Info, note);
     }
     let mut pen = Pen::new(cx, inside, row, buf);
+    for part in parts(dialog, keys) {
+        for (role, text) in &part.text {
+            pen.text(*role, text);
+        }
+        pen.skip(part.skip);
+    }
+}
+
+/// A piece of the last row: its text, the columns behind it, and what a click on it does.
+struct Part {
+    text: Vec<(Role, String)>,
+    skip: u16,
+    press: Option<Press>,
+}
+
+fn part(role: Role, text: impl Into<String>) -> Part {
+    Part { text: vec![(role, text.into())], skip: 0, press: None }
+}
+
+fn hint(key: &str, word: &str, press: Press) -> Option<Part> {
+    let text = vec![(Role::Key, key.to_owned()), (Role::Text, format!(" {word}"))];
+    (!key.is_empty()).then_some(Part { text, skip: 3, press: Some(press) })
+}
+
+/// What a click at a place of the last row does.
+pub(super) fn press(dialog: &Dialog, keys: &Keys, place: Rect, (column, row): (u16, u16)) -> Option<Press> {
+    let mut x = place.x + 2;
+    parts(dialog, keys).into_iter().find_map(|part| {
+        let width: u16 = part.text.iter().map(|(_, text)| names::width(text)).sum();
+        let from = x;
+        x = x.saturating_add(width + part.skip);
+        let inside = (from..from.saturating_add(width)).contains(&column) && column + 2 < place.right();
+        part.press.filter(|_| inside && row + 2 == place.bottom())
+    })
+}
+
+/// The last row: what is typed, or buttons and hints.
+fn parts(dialog: &Dialog, keys: &Keys) -> Vec<Part> {
     if let Some(typed) = &dialog.typed {
         let name = dialog.plan().map(topotop_model::fix::Plan::name).unwrap_or_default();
-        pen.text(Role::Critical, text::DANGEROUS.as_str()).text(Role::Text, ": ");
-        pen.text(Role::Text, &text::TypeName { name: &name }.to_string()).text(Role::Text, ": ");
-        pen.text(Role::Selected, &format!("{typed}_"));
-        return;
+        return vec![
+            part(Role::Critical, text::DANGEROUS.as_str()),
+            part(Role::Text, format!(": {}: ", text::TypeName { name: &name })),
+            part(Role::Selected, format!("{typed}_")),
+        ];
     }
     if let Some(typed) = &dialog.editing {
-        pen.text(Role::Text, text::SET.as_str())
-            .text(Role::Text, ": ")
-            .text(Role::Selected, &format!("{typed}_"))
-            .skip(3);
-        hint(&mut pen, &[("Enter", text::SET_APPLY.as_str()), ("Esc", text::CANCEL.as_str())]);
-        return;
+        let line = vec![(Role::Text, format!("{}: ", text::SET)), (Role::Selected, format!("{typed}_"))];
+        let hints = [hint("Enter", &text::SET_APPLY, Press::Enter), hint("Esc", &text::CANCEL, Press::Close)];
+        let line = Part { text: line, skip: 3, press: None };
+        return std::iter::once(line).chain(hints.into_iter().flatten()).collect();
     }
     let set = if dialog.can_set() { keys.set.as_str() } else { "" };
+    let set = hint(set, &text::SET_PARAMETERS, Press::Set);
     match &dialog.stage {
-        Stage::Choosing => hint(
-            &mut pen,
-            &[("Enter", text::REVIEW.as_str()), (set, text::SET_PARAMETERS.as_str()), ("Esc", text::CLOSE.as_str())],
-        ),
-        Stage::Reading(_) => hint(&mut pen, &[("Esc", text::CANCEL.as_str())]),
-        Stage::Review(_) => {
-            buttons(&mut pen, dialog);
-            hint(&mut pen, &[(set, text::SET_PARAMETERS.as_str())]);
+        Stage::Choosing => {
+            let hints = [hint("Enter", &text::REVIEW, Press::Enter), set, hint("Esc", &text::CLOSE, Press::Close)];
+            hints.into_iter().flatten().collect()
         }
-        Stage::Run(run) => running(&mut pen, run, keys, dialog.now_ns),
+        Stage::Reading(_) => hint("Esc", &text::CANCEL, Press::Close).into_iter().collect(),
+        Stage::Review(_) => buttons(dialog).into_iter().chain(set).collect(),
+        Stage::Run(run) => running(run, keys, dialog.now_ns),
     }
 }
 
@@ -106,46 +141,34 @@ fn parameters(dialog: &Dialog, typed: &str) -> String {
     }
 }
 
-fn hint(pen: &mut Pen<'_>, hints: &[(&str, &str)]) {
-    for (key, word) in hints {
-        if key.is_empty() {
-            continue;
-        }
-        pen.text(Role::Key, key).skip(1).text(Role::Text, word).skip(3);
-    }
-}
-
-fn buttons(pen: &mut Pen<'_>, dialog: &Dialog) {
+fn buttons(dialog: &Dialog) -> Vec<Part> {
     let obstacle = dialog.obstacle();
     let cancel = if obstacle.is_some() { text::BUTTON_CLOSE } else { text::BUTTON_CANCEL };
     let mut all = vec![(Button::Cancel, cancel), (Button::Copy, text::BUTTON_COPY)];
     if obstacle.is_none() {
         all.push((Button::Apply, text::BUTTON_APPLY));
     }
-    for (button, word) in all {
+    let button = |(button, word)| {
         // The marker shows the focus without colours.
         let (open, close, role) =
             if button == dialog.button { ("▶[ ", " ]", Role::Selected) } else { (" [ ", " ]", Role::Text) };
-        pen.text(role, open).text(role, &word).text(role, close).skip(2);
-    }
-    if let Some(obstacle) = obstacle {
-        pen.text(Role::Denied, &obstacle);
-    }
+        Part { text: vec![(role, format!("{open}{word}{close}"))], skip: 2, press: Some(Press::Button(button)) }
+    };
+    let obstacle = obstacle.map(|obstacle| part(Role::Denied, obstacle));
+    all.into_iter().map(button).chain(obstacle).collect()
 }
 
-fn running(pen: &mut Pen<'_>, run: &Run, keys: &Keys, now_ns: u64) {
+fn running(run: &Run, keys: &Keys, now_ns: u64) -> Vec<Part> {
+    let mut parts = Vec::new();
     if let Some(deadline) = run.deadline_ns {
         let left = deadline.saturating_sub(now_ns) as f64 / 1e9;
-        pen.text(Role::Critical, &text::RollbackIn { time: &number::seconds(left.ceil()) }.to_string())
-            .text(Role::Critical, ": ");
-        hint(pen, &[(&keys.keep, text::KEEP.as_str())]);
+        parts.push(part(Role::Critical, format!("{}: ", text::RollbackIn { time: &number::seconds(left.ceil()) })));
+        parts.extend(hint(&keys.keep, &text::KEEP, Press::Keep));
     }
     match run.doing {
-        Doing::Applying if run.aborting => hint(pen, &[("", "")]),
-        Doing::Applying => hint(pen, &[("Esc", text::ABORT.as_str())]),
-        Doing::Undoing => {
-            pen.text(Role::Text, text::UNDOING.as_str());
-        }
+        Doing::Applying if run.aborting => {}
+        Doing::Applying => parts.extend(hint("Esc", &text::ABORT, Press::Close)),
+        Doing::Undoing => parts.push(part(Role::Text, text::UNDOING.as_str())),
         Doing::Watching | Doing::Ended => {
             let close = if run.undone.is_some() || run.state == Some(Applied::Failed) {
                 text::CLOSE
@@ -155,14 +178,10 @@ fn running(pen: &mut Pen<'_>, run: &Run, keys: &Keys, now_ns: u64) {
             let undo = if run.can_undo() { keys.undo.as_str() } else { "" };
             let may_keep = run.doing == Doing::Watching && run.deadline_ns.is_none() && !run.keeps;
             let keep = if may_keep { keys.keep.as_str() } else { "" };
-            hint(
-                pen,
-                &[
-                    (undo, if run.undo_decides() { &text::UNDO_COMPARE } else { &text::UNDO }),
-                    (keep, text::KEEP_WORSE.as_str()),
-                    ("Esc", &close),
-                ],
-            );
+            parts.extend(hint(undo, if run.undo_decides() { &text::UNDO_COMPARE } else { &text::UNDO }, Press::Undo));
+            parts.extend(hint(keep, &text::KEEP_WORSE, Press::Keep));
+            parts.extend(hint("Esc", &close, Press::Close));
         }
     }
+    parts
 }

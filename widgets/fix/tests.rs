@@ -262,3 +262,33 @@ fn survives_everything() {
         }
     }
 }
+
+/// What is written where each press is.
+fn presses(dialog: &Dialog, size: (u16, u16)) -> BTreeMap<String, String> {
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    judged(&demo::server(), &demo::sick(), Charset::Unicode, |cx| {
+        let area = Rect::new(0, 0, size.0, size.1);
+        let mut buffer = Buffer::empty(area);
+        draw(cx, dialog, &keys(), area, &mut buffer);
+        for (row, column) in (0..size.1).flat_map(|row| (0..size.0).map(move |column| (row, column))) {
+            if let Some(press) = super::press(cx, dialog, &keys(), area, (column, row)) {
+                found.entry(format!("{press:?}")).or_default().push_str(buffer[(column, row)].symbol());
+            }
+        }
+    });
+    found
+}
+
+#[test]
+fn what_is_pressed_is_what_is_written_there() {
+    for size in [(80, 24), (120, 40)] {
+        let choices = presses(&dialog(Stage::Choosing), size);
+        assert!(choices["Choice(0)"].contains("F-CHAN") && !choices["Choice(0)"].contains("F-RPS"), "{choices:?}");
+        assert!(choices["Choice(1)"].contains("several queues"), "{choices:?}");
+        assert_eq!((choices["Enter"].as_str(), choices["Close"].as_str()), ("Enter review", "Esc close"));
+        let review = presses(&dialog(Stage::Review(Box::new(resolved()))), size);
+        assert!(review["Button(Apply)"].contains("[ Apply ]") && review["Button(Cancel)"].contains("[ Cancel ]"));
+        let run = presses(&dialog(Stage::Run(Box::new(run()))), size);
+        assert!(run["Undo"].starts_with("U undo"), "{run:?}");
+    }
+}

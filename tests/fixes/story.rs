@@ -1,0 +1,207 @@
+//! The whole story in a terminal, with keys only and with the mouse only: start, read the answer, open the finding, open
+//! the process, apply, verify, undo, export, quit.
+
+use super::{ALONE, Full, LIMIT};
+use crate::common::pty::{Session, TOPOTOP, Terminal};
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+use topotop_model::locale::dialog::fix as dialog;
+use topotop_model::locale::{self, Language, action, chrome};
+
+/// What is on the screen where a click or a look is due, in the language of the session.
+struct Words {
+    language: &'static Language,
+}
+
+impl Words {
+    fn of(&self, text: topotop_model::locale::Text) -> String {
+        locale::with(self.language, || text.to_string())
+    }
+}
+
+/// How the program is told what to do.
+trait Hand {
+    /// Goes to the screen of a number.
+    fn screen(&self, session: &mut Session, number: u8);
+    /// Opens the row with a text: by a filter, or where its cells are.
+    fn open(&self, session: &mut Session, text: &str, row: &str);
+    /// Asks for a command.
+    fn command(&self, session: &mut Session, key: &str, name: &str);
+    /// Chooses a line of a list.
+    fn choose(&self, session: &mut Session, key: &str, line: &str);
+    /// Presses a button or a hint of the dialog.
+    fn press(&self, session: &mut Session, keys: &str, button: &str);
+}
+
+struct Keys;
+
+impl Hand for Keys {
+    fn screen(&self, session: &mut Session, number: u8) {
+        session.keys(&number.to_string());
+    }
+
+    fn open(&self, session: &mut Session, text: &str, _: &str) {
+        // In place of what was typed before.
+        session.keys(&format!("/{}{text}\r", "\x7f".repeat(40)));
+        session.shows(text);
+        session.keys("g\r");
+    }
+
+    fn command(&self, session: &mut Session, key: &str, _: &str) {
+        session.keys(key);
+    }
+
+    fn choose(&self, session: &mut Session, key: &str, line: &str) {
+        session.shows(line);
+        session.keys(key);
+    }
+
+    fn press(&self, session: &mut Session, keys: &str, button: &str) {
+        session.shows(button);
+        session.keys(keys);
+    }
+}
+
+/// With the list of keys, where every command can be clicked on.
+struct Mouse;
+
+impl Hand for Mouse {
+    fn screen(&self, session: &mut Session, number: u8) {
+        session.click(&format!(" {number} "));
+    }
+
+    fn open(&self, session: &mut Session, _: &str, row: &str) {
+        session.wheel_to(row);
+        session.click_row(row);
+        session.click_row(row);
+    }
+
+    fn command(&self, session: &mut Session, _: &str, name: &str) {
+        session.click("? ");
+        session.shows("Esc");
+        session.wheel_to(name);
+        session.click(name);
+        session.hides(name);
+    }
+
+    fn choose(&self, session: &mut Session, _: &str, line: &str) {
+        session.click(line);
+    }
+
+    fn press(&self, session: &mut Session, _: &str, button: &str) {
+        session.click(button);
+    }
+}
+
+fn eventually(what: &str, is: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is() {
+        assert!(start.elapsed() < Duration::from_mins(1), "{what} did not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+impl Full {
+    /// The process that keeps the memory.
+    fn keeper(&self) -> Option<String> {
+        let pids = std::fs::read_to_string(self.group.join("cgroup.procs")).ok()?;
+        let keeps =
+            |pid: &&str| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == "tail");
+        pids.lines().find(keeps).map(str::to_owned)
+    }
+}
+
+fn exported(state: &Path) -> Option<String> {
+    let file = std::fs::read_dir(state.join("exports")).ok()?.flatten().next()?;
+    std::fs::read_to_string(file.path()).ok().filter(|text| !text.is_empty())
+}
+
+fn story(hand: &dyn Hand, size: (u16, u16), code: &str) {
+    let Some(full) = Full::new("tale") else { return };
+    let language = locale::LANGUAGES.iter().find(|language| language.code == code).expect("a language");
+    let words = Words { language };
+    let dir = tempfile::tempdir().expect("a directory");
+    let state = dir.path().join("state");
+    let place = state.display().to_string();
+    let terminal = Terminal { width: Some(1), reports: true, ..Terminal::default() };
+    let arguments = ["--interval", "500ms", "--state-dir", &place, "--lang", code];
+    let mut session = Session::start_in(terminal, TOPOTOP, &arguments, size, &[]).patient(Duration::from_mins(1));
+    // The answer.
+    let answers = [
+        "limited by",
+        "no bottleneck",
+        "idle",
+        "imbalance",
+        "inconclusive",
+        "瓶颈：",
+        "未见瓶颈",
+        "空载",
+        "负载不均：",
+        "无法判定：",
+    ];
+    session.until("the answer", |screen| {
+        let line = screen.lines().nth(1).unwrap_or_default().to_lowercase();
+        answers.iter().any(|answer| line.contains(answer))
+    });
+    // The process.
+    eventually("who keeps the memory", || full.keeper().is_some());
+    let pid = full.keeper().expect("it is there");
+    hand.screen(&mut session, 5);
+    hand.open(&mut session, &pid, &format!("{pid} tail"));
+    session.shows(&format!("topotop-tale-{}", std::process::id()));
+    // The finding.
+    hand.screen(&mut session, 7);
+    hand.open(&mut session, &full.name(), &full.name());
+    // Its evidence, or the page of its rule where it is opened once more.
+    session.until("the finding", |screen| {
+        screen.contains("MEM-01") && (screen.contains("F-LIMIT") || screen.contains("memory.max"))
+    });
+    // The fix.
+    hand.command(&mut session, "f", &words.of(action::FIX));
+    let review = format!("Enter {}", words.of(dialog::REVIEW));
+    session.until("the choices or the plan", |screen| screen.contains("67108864 → ") || screen.contains(&review));
+    if !session.text().contains("67108864 → ") {
+        let safe = words.of(topotop_model::fix::Risk::Safe.label());
+        hand.choose(&mut session, "\r", &format!("{:<13} {safe}", "F-LIMIT"));
+    }
+    session.shows("67108864 → ");
+    let apply = format!("[ {} ]", words.of(dialog::BUTTON_APPLY));
+    hand.press(&mut session, "\x1b[D\r", &apply);
+    eventually("the limit", || full.limit() != LIMIT);
+    // Measured.
+    session.shows(&words.of(dialog::STATE_APPLIED));
+    hand.press(&mut session, "U", &format!("U {}", words.of(dialog::UNDO)));
+    eventually("the limit of before", || full.limit() == LIMIT);
+    session.shows(&words.of(dialog::UNDONE));
+    hand.press(&mut session, "\x1b", &format!("Esc {}", words.of(dialog::CLOSE)));
+    session.hides(&words.of(dialog::UNDONE));
+    // The view as a file.
+    hand.command(&mut session, "e", &words.of(action::EXPORT));
+    session.shows(&words.of(chrome::PICK_FORMAT));
+    hand.choose(&mut session, "j", "json");
+    eventually("the file", || exported(&state).is_some());
+    assert!(exported(&state).is_some_and(|text| text.contains("MEM-01")), "the finding is not in the file");
+    hand.press(&mut session, "q", &format!("q {}", words.of(action::HINT_QUIT)));
+    assert_eq!(session.ends(), 0);
+    session.restored();
+}
+
+fn in_every_size_and_language(hand: &dyn Hand) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    for size in [(80, 24), (120, 40)] {
+        for code in ["en", "zh-CN"] {
+            story(hand, size, code);
+        }
+    }
+}
+
+#[test]
+fn the_story_with_keys_only() {
+    in_every_size_and_language(&Keys);
+}
+
+#[test]
+fn the_story_with_the_mouse_only() {
+    in_every_size_and_language(&Mouse);
+}
