@@ -155,7 +155,9 @@ fn story(hand: &dyn Hand, size: (u16, u16), code: &str) {
     hand.open(&mut session, &full.name(), &full.name());
     // Its evidence, or the page of its rule where it is opened once more.
     session.until("the finding", |screen| {
-        screen.contains("MEM-01") && (screen.contains("F-LIMIT") || screen.contains("memory.max"))
+        // The limit's file has a name in each version of cgroups.
+        let shown = ["F-LIMIT", "memory.max", "memory.limit_in_bytes"];
+        screen.contains("MEM-01") && shown.iter().any(|text| screen.contains(text))
     });
     // The fix.
     hand.command(&mut session, "f", &words.of(action::FIX));
