@@ -5,6 +5,7 @@ mod export;
 mod findings;
 mod fix;
 mod list;
+mod look;
 mod modal;
 mod mouse;
 mod palette;
@@ -14,6 +15,7 @@ mod replay;
 mod time;
 pub mod transport;
 
+pub use look::{Asks, Look};
 pub use modal::{List, Modal};
 pub use palette::{Entry, Palette};
 pub use picker::{Measure, Picker};
@@ -28,7 +30,7 @@ use ratatui::layout::Rect;
 use std::time::Duration;
 use topotop_model::Stamp;
 use topotop_model::locale::chrome;
-use topotop_widgets::{Charset, Cx, Mark, Panel, Subject, Theme};
+use topotop_widgets::{Cx, Mark, Panel, Subject, Theme};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -92,26 +94,6 @@ pub enum Effect {
     Export(&'static str, String),
     /// Columns and orders for the state folder.
     Remember(String),
-}
-
-/// How things look.
-#[derive(Clone, Debug)]
-pub struct Look {
-    /// Styles.
-    pub theme: Theme,
-    /// Characters.
-    pub charset: Charset,
-    /// True when clicks come here.
-    pub mouse: bool,
-}
-
-/// What the terminal is asked at the start, where nothing else says it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Asks {
-    /// Whether its background is light.
-    pub background: bool,
-    /// Whether characters of ambiguous width take two columns.
-    pub width: bool,
 }
 
 /// What the title line tells besides the frame.

@@ -175,7 +175,7 @@ fn pictures(bytes: &[u8]) -> usize {
 fn a_line_of_a_kilobyte_a_second_is_never_more_than_one_picture_behind() {
     let terminal = Terminal { width: Some(1), reports: true, pause: Duration::from_secs(1), ..Terminal::default() };
     let session = Session::start_in(terminal, TOPOTOP, &["--interval", "200ms"], SIZE, &[]);
-    let mut session = session.patient(Duration::from_secs(120));
+    let mut session = session.patient(Duration::from_mins(2));
     session.shows("? help");
     // The picture that is on its way, then the one with what the key did.
     for (key, shown) in [("2", " 2 "), ("?", "Esc"), ("?", "? help"), ("5", " 5 ")] {

@@ -199,7 +199,7 @@ impl Session {
         self.click_one(text, |places| places.first().copied());
     }
 
-    fn click_one(&mut self, text: &str, one: fn(&[(u16, u16)]) -> Option<(u16, u16)>) {
+    fn click_one(&mut self, text: &str, one: impl Fn(&[(u16, u16)]) -> Option<(u16, u16)>) {
         let start = Instant::now();
         let (col, row) = loop {
             match one(&self.places(text)) {
@@ -228,7 +228,7 @@ impl Session {
     pub(crate) fn styles(&self) -> Vec<String> {
         let parser = self.parser();
         let (rows, cols) = parser.screen().size();
-        let cells = (0..rows).flat_map(|row| (0..cols).filter_map(move |col| Some((row, col))));
+        let cells = (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col)));
         let style = |cell: &vt100::Cell| {
             let attributes = [
                 (cell.bold(), "bold"),

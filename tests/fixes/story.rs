@@ -5,7 +5,7 @@ use super::{ALONE, Full, LIMIT};
 use crate::common::pty::{Session, TOPOTOP, Terminal};
 use std::path::Path;
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use topotop_model::locale::dialog::fix as dialog;
 use topotop_model::locale::{self, Language, action, chrome};
 
@@ -95,11 +95,13 @@ impl Hand for Mouse {
 }
 
 fn eventually(what: &str, is: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !is() {
-        assert!(start.elapsed() < Duration::from_mins(1), "{what} did not come");
+    for _ in 0..3000 {
+        if is() {
+            return;
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
+    panic!("{what} did not come");
 }
 
 impl Full {
@@ -117,6 +119,20 @@ fn exported(state: &Path) -> Option<String> {
     std::fs::read_to_string(file.path()).ok().filter(|text| !text.is_empty())
 }
 
+/// How the answer begins, in either language.
+const ANSWERS: [&str; 10] = [
+    "limited by",
+    "nothing at its limit",
+    "idle",
+    "imbalance",
+    "inconclusive",
+    "瓶颈：",
+    "未见瓶颈",
+    "空载",
+    "负载不均：",
+    "无法判定：",
+];
+
 fn story(hand: &dyn Hand, size: (u16, u16), code: &str) {
     let Some(full) = Full::new("tale") else { return };
     let language = locale::LANGUAGES.iter().find(|language| language.code == code).expect("a language");
@@ -127,57 +143,12 @@ fn story(hand: &dyn Hand, size: (u16, u16), code: &str) {
     let terminal = Terminal { width: Some(1), reports: true, ..Terminal::default() };
     let arguments = ["--interval", "500ms", "--state-dir", &place, "--lang", code];
     let mut session = Session::start_in(terminal, TOPOTOP, &arguments, size, &[]).patient(Duration::from_mins(1));
-    // The answer.
-    let answers = [
-        "limited by",
-        "no bottleneck",
-        "idle",
-        "imbalance",
-        "inconclusive",
-        "瓶颈：",
-        "未见瓶颈",
-        "空载",
-        "负载不均：",
-        "无法判定：",
-    ];
     session.until("the answer", |screen| {
         let line = screen.lines().nth(1).unwrap_or_default().to_lowercase();
-        answers.iter().any(|answer| line.contains(answer))
+        ANSWERS.iter().any(|answer| line.contains(answer))
     });
-    // The process.
-    eventually("who keeps the memory", || full.keeper().is_some());
-    let pid = full.keeper().expect("it is there");
-    hand.screen(&mut session, 5);
-    hand.open(&mut session, &pid, &format!("{pid} tail"));
-    session.shows(&format!("topotop-tale-{}", std::process::id()));
-    // The finding.
-    hand.screen(&mut session, 7);
-    hand.open(&mut session, &full.name(), &full.name());
-    // Its evidence, or the page of its rule where it is opened once more.
-    session.until("the finding", |screen| {
-        // The limit's file has a name in each version of cgroups.
-        let shown = ["F-LIMIT", "memory.max", "memory.limit_in_bytes"];
-        screen.contains("MEM-01") && shown.iter().any(|text| screen.contains(text))
-    });
-    // The fix.
-    hand.command(&mut session, "f", &words.of(action::FIX));
-    let review = format!("Enter {}", words.of(dialog::REVIEW));
-    session.until("the choices or the plan", |screen| screen.contains("67108864 → ") || screen.contains(&review));
-    if !session.text().contains("67108864 → ") {
-        let safe = words.of(topotop_model::fix::Risk::Safe.label());
-        hand.choose(&mut session, "\r", &format!("{:<13} {safe}", "F-LIMIT"));
-    }
-    session.shows("67108864 → ");
-    let apply = format!("[ {} ]", words.of(dialog::BUTTON_APPLY));
-    hand.press(&mut session, "\x1b[D\r", &apply);
-    eventually("the limit", || full.limit() != LIMIT);
-    // Measured.
-    session.shows(&words.of(dialog::STATE_APPLIED));
-    hand.press(&mut session, "U", &format!("U {}", words.of(dialog::UNDO)));
-    eventually("the limit of before", || full.limit() == LIMIT);
-    session.shows(&words.of(dialog::UNDONE));
-    hand.press(&mut session, "\x1b", &format!("Esc {}", words.of(dialog::CLOSE)));
-    session.hides(&words.of(dialog::UNDONE));
+    open(hand, &mut session, &full);
+    apply_and_undo(hand, &mut session, &full, &words);
     // The view as a file.
     hand.command(&mut session, "e", &words.of(action::EXPORT));
     session.shows(&words.of(chrome::PICK_FORMAT));
@@ -187,6 +158,44 @@ fn story(hand: &dyn Hand, size: (u16, u16), code: &str) {
     hand.press(&mut session, "q", &format!("q {}", words.of(action::HINT_QUIT)));
     assert_eq!(session.ends(), 0);
     session.restored();
+}
+
+/// The process, then the finding with its evidence.
+fn open(hand: &dyn Hand, session: &mut Session, full: &Full) {
+    eventually("who keeps the memory", || full.keeper().is_some());
+    let pid = full.keeper().expect("it is there");
+    hand.screen(session, 5);
+    hand.open(session, &pid, &format!("{pid} tail"));
+    session.shows(&format!("topotop-tale-{}", std::process::id()));
+    hand.screen(session, 7);
+    hand.open(session, &full.name(), &full.name());
+    // Its evidence, or the page of its rule where it is opened once more.
+    session.until("the finding", |screen| {
+        // The limit's file has a name in each version of cgroups.
+        let shown = ["F-LIMIT", "memory.max", "memory.limit_in_bytes"];
+        screen.contains("MEM-01") && shown.iter().any(|text| screen.contains(text))
+    });
+}
+
+fn apply_and_undo(hand: &dyn Hand, session: &mut Session, full: &Full, words: &Words) {
+    hand.command(session, "f", &words.of(action::FIX));
+    let review = format!("Enter {}", words.of(dialog::REVIEW));
+    session.until("the choices or the plan", |screen| screen.contains("67108864 → ") || screen.contains(&review));
+    if !session.text().contains("67108864 → ") {
+        let safe = words.of(topotop_model::fix::Risk::Safe.label());
+        hand.choose(session, "\r", &format!("{:<13} {safe}", "F-LIMIT"));
+    }
+    session.shows("67108864 → ");
+    let apply = format!("[ {} ]", words.of(dialog::BUTTON_APPLY));
+    hand.press(session, "\x1b[D\r", &apply);
+    eventually("the limit", || full.limit() != LIMIT);
+    // Measured.
+    session.shows(&words.of(dialog::STATE_APPLIED));
+    hand.press(session, "U", &format!("U {}", words.of(dialog::UNDO)));
+    eventually("the limit of before", || full.limit() == LIMIT);
+    session.shows(&words.of(dialog::UNDONE));
+    hand.press(session, "\x1b", &format!("Esc {}", words.of(dialog::CLOSE)));
+    session.hides(&words.of(dialog::UNDONE));
 }
 
 fn in_every_size_and_language(hand: &dyn Hand) {

@@ -230,7 +230,6 @@ fn is_light(colour: &str) -> Option<bool> {
 fn sequence(rest: &[u8]) -> Step {
     match rest {
         // Function keys of the Linux console.
-        [b'['] => return Step::More,
         [b'[', letter @ b'A'..=b'E', ..] => {
             return Step::Took(4, Some(key(KeyCode::F(letter - b'A' + 1), KeyModifiers::NONE)));
         }
@@ -239,7 +238,7 @@ fn sequence(rest: &[u8]) -> Step {
             let places = [*button, *column, *row].map(|byte| u16::from(byte.saturating_sub(32)));
             return Step::Took(6, click(places, false));
         }
-        [b'M', ..] => return Step::More,
+        [b'['] | [b'M', ..] => return Step::More,
         _ => {}
     }
     let Some(end) = rest.iter().position(|byte| !(b' '..=b'?').contains(byte)) else {
@@ -316,8 +315,8 @@ fn click([button, column, row]: [u16; 3], released: bool) -> Option<Input> {
     let moved = button & 0x20 != 0;
     let which = [MouseButton::Left, MouseButton::Middle, MouseButton::Right].get(usize::from(button & 3)).copied();
     let kind = match (button & 0xc0, which) {
-        (0x40, _) if button & 3 == 0 => MouseEventKind::ScrollUp,
-        (0x40, _) if button & 3 == 1 => MouseEventKind::ScrollDown,
+        (0x40, Some(MouseButton::Left)) => MouseEventKind::ScrollUp,
+        (0x40, Some(MouseButton::Middle)) => MouseEventKind::ScrollDown,
         (0, Some(which)) if released => MouseEventKind::Up(which),
         (0, Some(which)) if moved => MouseEventKind::Drag(which),
         (0, Some(which)) => MouseEventKind::Down(which),
