@@ -4,6 +4,7 @@
 
 mod choose;
 mod frame;
+mod machine;
 mod plan;
 mod run;
 mod table;
@@ -293,7 +294,7 @@ pub fn press(cx: &Cx<'_>, dialog: &Dialog, keys: &Keys, area: Rect, at: (u16, u1
     let text = Rect { y: place.y + 1, height: place.height.saturating_sub(CHROME), ..place };
     if matches!(dialog.stage, Stage::Choosing) && text.contains(at.into()) {
         let line = usize::from(at.1 - text.y) + dialog.scroll;
-        return choose::choice_at(dialog, place.width.saturating_sub(4), line).map(Press::Choice);
+        return choose::choice_at(cx, dialog, place.width.saturating_sub(4), line).map(Press::Choice);
     }
     frame::press(dialog, keys, place, at)
 }

@@ -1,6 +1,6 @@
 //! The list of choices: executable fixes, advice, and refused fixes with the reason.
 
-use super::{Choice, Dialog};
+use super::{Choice, Dialog, machine};
 use crate::findings::risk_role;
 use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
@@ -8,20 +8,20 @@ use crate::{Cx, Role};
 use topotop_model::locale::dialog::fix as text;
 use topotop_model::text::printable;
 
-pub(super) fn doc(_: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
-    listed(dialog, width).0
+pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
+    listed(cx, dialog, width).0
 }
 
 /// The choice that a line is about.
-pub(super) fn choice_at(dialog: &Dialog, width: u16, line: usize) -> Option<usize> {
-    let (_, begins) = listed(dialog, width);
+pub(super) fn choice_at(cx: &Cx<'_>, dialog: &Dialog, width: u16, line: usize) -> Option<usize> {
+    let (_, begins) = listed(cx, dialog, width);
     let end = *begins.last()?;
     let at = begins.iter().rposition(|&begin| begin <= line);
     at.filter(|_| line < end)
 }
 
 /// The list, and the line that each choice begins at, then the one after the last.
-fn listed(dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
+fn listed(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
     let (mut doc, mut begins) = (Doc::default(), Vec::new());
     for line in wrapped(&printable(&dialog.title), width) {
         doc.line(vec![(line, Role::Text)]);
@@ -62,6 +62,9 @@ fn listed(dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
                     doc.line(vec![(" ".repeat(16), Role::Text), (line, Role::Denied)]);
                 }
             }
+        }
+        if here {
+            doc.append(machine::doc(cx, dialog, width));
         }
     }
     begins.push(doc.len());

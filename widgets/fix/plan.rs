@@ -1,6 +1,6 @@
 //! A plan in full: everything to know before applying it.
 
-use super::Dialog;
+use super::{Dialog, machine};
 use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
@@ -30,6 +30,7 @@ pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, plan: &Plan, resolved: Option<&R
     let (surroundings, read) = (cx.surroundings, *cx.surroundings != Surroundings::default());
     let mut writer = Writer { doc: Doc::default(), width, arrow, plan, surroundings, read };
     writer.what(dialog);
+    writer.doc.append(machine::doc(cx, dialog, width));
     writer.changes(resolved);
     writer.risks();
     writer.back();

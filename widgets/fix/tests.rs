@@ -1,5 +1,5 @@
 use super::{Button, Choice, Dialog, Keys, Run, Stage, Undone, arrange, draw};
-use crate::testing::{judged, text};
+use crate::testing::{judged, text, with_cx};
 use crate::{Charset, Cx, Subject, Theme, demo, themes};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -290,5 +290,32 @@ fn what_is_pressed_is_what_is_written_there() {
         assert!(review["Button(Apply)"].contains("[ Apply ]") && review["Button(Cancel)"].contains("[ Cancel ]"));
         let run = presses(&dialog(Stage::Run(Box::new(run()))), size);
         assert!(run["Undo"].starts_with("U undo"), "{run:?}");
+    }
+}
+
+/// The CPUs of a pin are marked in a drawing of the machine, whatever its size, without scrolling.
+#[test]
+fn a_pin_draws_the_machine() {
+    let machines = [("server", demo::server()), ("large", demo::large()), ("widest", demo::widest())];
+    for (name, frame) in machines {
+        for charset in [Charset::Unicode, Charset::Ascii] {
+            with_cx(&frame, charset, |cx| {
+                let mut dialog = dialog(Stage::Choosing);
+                let target = Target::Affinity { pid: 4121, starttime: 88 };
+                let steps = vec![Step::new("threads", target, "0-3,17")];
+                dialog.choices[0] = Choice::Plan(ALL[0], Box::new(Plan { steps, ..plan() }));
+                let mark = if charset == Charset::Ascii { '^' } else { '▲' };
+                let shown = picture(cx, &dialog, (80, 22));
+                assert!(
+                    shown.matches(mark).count() >= 2 && shown.contains("F-RPS") && !shown.contains("pgdn"),
+                    "{shown}"
+                );
+                assert!(charset == Charset::Unicode || shown.is_ascii(), "{shown}");
+                insta::assert_snapshot!(format!("pin_{name}_{charset:?}"), shown);
+                dialog.editing = Some("cpus=0".to_owned());
+                let typed = picture(cx, &dialog, (80, 22));
+                assert_ne!(shown, typed, "the drawing follows what is typed");
+            });
+        }
     }
 }
