@@ -26,7 +26,8 @@ enum Grain {
 pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
     let asks = || dialog.fix().is_some_and(|fix| fix.parameters.iter().any(|parameter| parameter.name == "cpus"));
     let planned = || dialog.plan().and_then(chosen);
-    let Some(mask) = typed(dialog).or_else(planned).or_else(|| asks().then(IdSet::new)) else { return Doc::default() };
+    let now = asks().then(|| typed(dialog)).flatten();
+    let Some(mask) = now.or_else(planned).or_else(|| asks().then(IdSet::new)) else { return Doc::default() };
     let machine = Machine::new(cx.frame, Grouping::L3);
     let drawing = Drawing { cx, machine: &machine, mask: &mask, width };
     let drawn = [Grain::Cpu, Grain::Cache].map(|grain| drawing.at(grain));

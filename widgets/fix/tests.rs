@@ -303,7 +303,8 @@ fn a_pin_draws_the_machine() {
                 let mut dialog = dialog(Stage::Choosing);
                 let target = Target::Affinity { pid: 4121, starttime: 88 };
                 let steps = vec![Step::new("threads", target, "0-3,17")];
-                dialog.choices[0] = Choice::Plan(ALL[0], Box::new(Plan { steps, ..plan() }));
+                let pin = ALL.iter().find(|fix| fix.id == "F-PIN").unwrap();
+                dialog.choices[0] = Choice::Plan(pin, Box::new(Plan { steps, ..plan() }));
                 let mark = if charset == Charset::Ascii { '^' } else { '▲' };
                 let shown = picture(cx, &dialog, (80, 22));
                 assert!(
