@@ -49,6 +49,7 @@ mod softnet;
 mod topology;
 
 pub use root::Root;
+pub use root::log::hold as hold_kernel_log;
 pub use sampler::{Options, Sampler};
 
 use live::Live;

@@ -19,9 +19,9 @@ const PATH: usize = 4096;
 const MOST: usize = 64;
 const KEPT_NS: u64 = 30_000_000_000;
 
-/// What would make the log readable: the right to read it all the same is given away at start.
+/// What would make the log readable.
 fn needs(reason: Reason) -> &'static str {
-    if reason == Reason::PermissionDenied { "kernel.dmesg_restrict=0" } else { "/dev/kmsg of the host" }
+    if reason == Reason::PermissionDenied { "CAP_SYSLOG" } else { "/dev/kmsg of the host" }
 }
 
 /// A kill.

@@ -97,8 +97,15 @@ pub fn daemon(root: &Root, name: &str) -> Result<Option<u32>, Unread> {
 
 /// The value of one item; none where it is not there any more. Of thousands of threads not all are read for one.
 pub fn value(root: &Root, target: &Target, key: &str) -> Result<Option<String>, Unread> {
-    if let Target::Affinity { pid, .. } = target {
-        return threads::mask_of(root, *pid, key);
+    // Where each thread has one, all of them are not read for the value of one.
+    match target {
+        Target::Affinity { pid, .. } => return threads::value_of(root, *pid, key, threads::mask),
+        Target::Nice { pid, .. } if root.is_live() => return threads::value_of(root, *pid, key, nice::nice),
+        Target::IoPriority { pid, .. } if root.is_live() => {
+            return threads::value_of(root, *pid, key, ioprio::priority);
+        }
+        Target::Thread { tid, of } if key.starts_with(&format!("{tid}@")) => return value(root, of, key),
+        _ => {}
     }
     Ok(values(root, target)?.into_iter().find(|(known, _)| known == key).map(|(_, value)| value))
 }

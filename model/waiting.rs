@@ -1,7 +1,7 @@
 //! What the load waits for where nothing on the machine is at its limit, as a sentence: another machine, a lock, nothing.
 
 use crate::bottleneck::{Bottleneck, Outcome};
-use crate::frame::{Frame, Listener, Peer, Process, WaitClass, WaitShare};
+use crate::frame::{Frame, Listener, OffCpu, Peer, Process, WaitClass, WaitShare};
 use crate::locale::waiting as text;
 use crate::rules::parts;
 use crate::text::printable;
@@ -10,6 +10,8 @@ use crate::text::printable;
 const LEAST: f64 = 0.3;
 /// The least share of all its threads' time of what holds up those that work.
 const SOME: f64 = 0.03;
+/// The share of the time of all threads from which on those that work sleep as well.
+const ASLEEP: f64 = 0.9;
 /// Cores from which on a thread works most of the time.
 const RUNS: f64 = 0.5;
 /// The fewest samples that say something.
@@ -20,6 +22,8 @@ const BEARS: f64 = 0.1;
 const QUEUED: u64 = 8;
 /// Cores from which on a process of an idle machine does some work.
 const IDLE: f64 = 0.01;
+/// What holds a process up, among what it waits for.
+const CAUSE: u8 = 4;
 /// A request counts as one by one where the answer takes so many times the round trip.
 const GAPS: f64 = 4.0;
 
@@ -34,6 +38,8 @@ pub struct Waiting<'a> {
     pub what: &'a str,
     /// Of the time of the threads that take part in the work.
     pub share: f64,
+    /// The process of this machine that it waits for, if that is its peer.
+    server: Option<&'a Process>,
     /// Connections that wait to be accepted, and the port.
     queue: Option<(u64, u16)>,
 }
@@ -50,9 +56,17 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let told = bears.filter_map(|(process, wants)| {
         let (wait, share) = longest(frame, process)?;
         let (class, what) = (wait.class, &*wait.what);
-        Some((rank(class), wants, Waiting { process, class, what, share, queue: None }))
+        let server = peer(process, wait).and_then(|peer| server(frame, process, peer));
+        Some((rank(class), wants, Waiting { process, class, what, share, server, queue: None }))
     });
-    told.max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| waiting)
+    let told: Vec<_> = told.collect();
+    let most = told.iter().max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| *waiting)?;
+    // Where the peer runs here and waits itself, the client waits for the same.
+    let behind = most.server.filter(|_| most.one_by_one().is_none()).and_then(|server| {
+        let mut causes = told.iter().filter(|(rank, ..)| *rank == CAUSE);
+        causes.find(|(.., waiting)| waiting.process.pid == server.pid).map(|(.., waiting)| *waiting)
+    });
+    Some(behind.unwrap_or(most))
 }
 
 /// What the threads of a process wait for most, and the share of their time.
@@ -69,9 +83,16 @@ fn longest<'a>(frame: &Frame, process: &'a Process) -> Option<(&'a WaitShare, f6
     }
     // A thread that hardly ever stops does the work: what the others sleep for says nothing.
     let runs = frame.threads_of(process.pid).iter().any(|thread| thread.cpu_cores.is_some_and(|cores| cores >= RUNS));
-    let idles = off_cpu.shares.iter().find(|wait| rank(wait.class) == 1 && wait.share >= LEAST && !runs);
-    let wait = idles.or_else(|| off_cpu.longest().filter(|wait| wait.share >= LEAST && !runs))?;
+    let is_told = |wait: &&WaitShare| wait.share >= LEAST && !runs && !is_background(wait, off_cpu);
+    let idles = off_cpu.shares.iter().filter(is_told).find(|wait| rank(wait.class) == 1);
+    let wait = idles.or_else(|| off_cpu.longest().filter(is_told))?;
     Some((wait, wait.share))
+}
+
+/// True for the sleep of some threads beside others that do something else: a timer, a report every second.
+fn is_background(wait: &WaitShare, off_cpu: &OffCpu) -> bool {
+    let others = 1.0 - off_cpu.share(WaitClass::Thread);
+    wait.class == WaitClass::Sleep && off_cpu.threads > 1 && wait.share < ASLEEP * others
 }
 
 /// What the load waits for where nothing on the machine is at its limit; where the machine is idle only a cause.
@@ -94,7 +115,8 @@ fn queue(frame: &Frame) -> Option<Waiting<'_>> {
     });
     // Of several that have the same one, the first is the parent.
     let most = sockets.rev().max_by_key(|(_, (count, _))| *count);
-    most.map(|(process, queue)| Waiting { process, class: WaitClass::Accept, what: "", share: 0.0, queue: Some(queue) })
+    let class = WaitClass::Accept;
+    most.map(|(process, queue)| Waiting { process, class, what: "", share: 0.0, server: None, queue: Some(queue) })
 }
 
 /// Cores that a process used or wanted, and threads of it that waited for disks.
@@ -106,7 +128,7 @@ fn wants(process: &Process) -> f64 {
 /// Who waits for requests or time is not held up by anything; a cause goes before those.
 fn rank(class: WaitClass) -> u8 {
     match class {
-        WaitClass::Lock | WaitClass::Disk | WaitClass::Peer | WaitClass::Quota | WaitClass::RunQueue => 4,
+        WaitClass::Lock | WaitClass::Disk | WaitClass::Peer | WaitClass::Quota | WaitClass::RunQueue => CAUSE,
         WaitClass::Accept => 3,
         WaitClass::Local => 2,
         WaitClass::Sleep | WaitClass::Requests | WaitClass::Child => 1,
@@ -124,7 +146,10 @@ impl Waiting<'_> {
     pub fn sentence(&self) -> String {
         let name = printable(&self.process.comm);
         let (pid, share) = (&self.process.pid, &parts::percent(Some(self.share)));
-        let what = printable(self.what);
+        let what = match self.server {
+            Some(server) => format!("{} {} ({})", printable(&server.comm), server.pid, printable(self.what)),
+            None => printable(self.what).into_owned(),
+        };
         match self.class {
             WaitClass::Peer => match self.one_by_one() {
                 Some((requests, ms)) => text::SingleFlight {
@@ -172,14 +197,30 @@ pub struct Chain<'a> {
 pub fn one_by_one(process: &Process) -> Option<Chain<'_>> {
     let off_cpu = process.off_cpu.as_ref().filter(|off_cpu| off_cpu.samples >= SAMPLES)?;
     let wait = off_cpu.shares.iter().find(|share| share.class == WaitClass::Peer)?;
-    let of_peer = |peer: &&Peer| {
-        let name = if peer.address.contains(':') { format!("[{}]", peer.address) } else { peer.address.to_string() };
-        format!("{name}:{}", peer.port) == *wait.what
-    };
-    let peer = process.peers.iter().find(of_peer)?;
+    let peer = peer(process, wait)?;
     let share = wait.share / (1.0 - off_cpu.share(WaitClass::Thread)).max(wait.share);
     let (requests, ms) = single_flight(peer, share)?;
     Some(Chain { peer, share, requests, ms })
+}
+
+/// The peer that a process waits for.
+fn peer<'a>(process: &'a Process, wait: &WaitShare) -> Option<&'a Peer> {
+    let is_meant = |peer: &&Peer| {
+        let name = if peer.address.contains(':') { format!("[{}]", peer.address) } else { peer.address.to_string() };
+        format!("{name}:{}", peer.port) == *wait.what
+    };
+    process.peers.iter().filter(|_| wait.class == WaitClass::Peer).find(is_meant)
+}
+
+/// The process of this machine that answers: it accepted connections to that port and receives as much there.
+pub fn server<'a>(frame: &'a Frame, client: &Process, peer: &Peer) -> Option<&'a Process> {
+    let asked = peer.data_segs_out_per_second?;
+    let answers = |other: &Peer| {
+        other.inbound
+            && other.port == peer.port
+            && other.data_segs_in_per_second.is_some_and(|received| received >= asked / 2.0)
+    };
+    frame.processes.iter().find(|process| process.pid != client.pid && process.peers.iter().any(answers))
 }
 
 /// Requests a second of each connection and their time in milliseconds where they go one by one: most of the time an
@@ -271,6 +312,36 @@ mod tests {
         frame.processes[0].off_cpu.as_mut().expect("sampled").shares.pop();
         frame.threads = vec![Thread { pid: 7, tid: 8, cpu_cores: Some(0.6), ..Thread::default() }];
         assert!(waiting(&frame).is_none(), "one of them works, and the others are asleep beside it");
+    }
+
+    #[test]
+    fn a_report_every_second_is_not_what_the_work_waits_for() {
+        let mut client = process(7, 0.4, WaitClass::Sleep, 0.5);
+        client.off_cpu.as_mut().expect("sampled").threads = 2;
+        let told = |client: &Process| {
+            let frame = Frame { processes: vec![client.clone()], ..Frame::default() };
+            waiting(&frame).map(|told| told.class)
+        };
+        assert_eq!(told(&client), None);
+        let off_cpu = client.off_cpu.as_mut().expect("sampled");
+        let shares = [(WaitClass::Thread, 0.5), (WaitClass::Sleep, 0.48), (WaitClass::Running, 0.02)];
+        off_cpu.shares = shares.map(|(class, share)| WaitShare { class, share, what: "".into() }).to_vec();
+        assert_eq!(told(&client), Some(WaitClass::Sleep), "all that work sleep");
+    }
+
+    #[test]
+    fn who_answers_here_is_named_and_what_it_waits_for_is_told() {
+        let mut client = process(7, 0.6, WaitClass::Peer, 0.6);
+        client.peers = vec![peer(9000.0, 9000.0, 20)];
+        let mut server = process(8, 0.9, WaitClass::Requests, 0.1);
+        server.comm = "store".into();
+        server.peers = vec![Peer { inbound: true, ..peer(9000.0, 9000.0, 20) }];
+        let mut frame = Frame { processes: vec![client, server], ..Frame::default() };
+        let told = |frame: &Frame| waiting(frame).map(|told| told.sentence()).unwrap_or_default();
+        assert!(told(&frame).ends_with("store 8 (10.0.0.5:5432)"), "{}", told(&frame));
+        frame.processes[1].off_cpu = process(8, 0.9, WaitClass::Lock, 0.8).off_cpu;
+        frame.processes[1].cpu_cores = Some(0.2);
+        assert!(told(&frame).starts_with("store 8 ") && told(&frame).contains("80%"), "{}", told(&frame));
     }
 
     #[test]

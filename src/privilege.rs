@@ -42,6 +42,7 @@ pub(crate) fn has_any() -> bool {
 /// other thread starts: each has capabilities of its own.
 pub(crate) fn restrict(task: Task, output: Option<&Path>) -> Result<(), String> {
     if task == Task::Observe {
+        topotop_collectors::hold_kernel_log();
         starvation::allow();
     }
     give_up(task, output)?;

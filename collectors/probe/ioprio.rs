@@ -1,7 +1,7 @@
 //! I/O class and level of a process's threads, as words: `best-effort 7`.
 
 use super::Unread;
-use super::threads::ordinary;
+use super::threads::{Ordinary, values_of};
 use crate::Root;
 use crate::sys::ioprio::ioprio;
 use topotop_model::Reason;
@@ -15,16 +15,13 @@ pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(Strin
     if !root.is_live() {
         return Err(Unread::because(text::CAPTURE_IO_PRIORITIES));
     }
-    let mut values = Vec::new();
-    for thread in ordinary(root, pid, starttime)? {
-        match ioprio(thread.tid) {
-            Ok(value) => values.push((thread.key(), words(value))),
-            // It ended since the directory was read.
-            Err(Reason::NotFound | Reason::Vanished) => {}
-            Err(reason) => return Err(Unread::file(&thread.directory, reason)),
-        }
-    }
+    let values = values_of(root, pid, starttime, priority)?;
     if values.is_empty() { Err(Unread::because(text::NoOrdinaryThread { pid: &pid }.to_string())) } else { Ok(values) }
+}
+
+/// Of one thread.
+pub(super) fn priority(_: &Root, thread: &Ordinary) -> Result<String, Reason> {
+    ioprio(thread.tid).map(words)
 }
 
 /// `best-effort 7` of a class and a level. A thread of no class has no level: before Linux 5.18 it reads as 4 where it

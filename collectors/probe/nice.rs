@@ -1,10 +1,12 @@
 //! Nice values of a process's threads, and whether a process is stopped.
 
 use super::Unread;
-use super::threads::ordinary;
+use super::threads::{Ordinary, values_of};
 use crate::Root;
 use crate::processes::stat;
+use crate::root::reason;
 use rustix::process::{Pid, getpriority_process};
+use topotop_model::Reason;
 use topotop_model::locale::fix::machine as text;
 
 /// Of each thread; only a running kernel has them.
@@ -12,17 +14,14 @@ pub(super) fn values(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(Strin
     if !root.is_live() {
         return Err(Unread::because(text::CAPTURE_NICE));
     }
-    let mut values = Vec::new();
-    for thread in ordinary(root, pid, starttime)? {
-        let tid = i32::try_from(thread.tid).ok().and_then(Pid::from_raw);
-        match tid.map(|tid| getpriority_process(Some(tid))) {
-            Some(Ok(nice)) => values.push((thread.key(), nice.to_string())),
-            // It ended since the directory was read.
-            Some(Err(rustix::io::Errno::SRCH)) | None => {}
-            Some(Err(errno)) => return Err(Unread::because(format!("{}: {errno}", thread.directory))),
-        }
-    }
+    let values = values_of(root, pid, starttime, nice)?;
     if values.is_empty() { Err(Unread::because(text::NoOrdinaryThread { pid: &pid }.to_string())) } else { Ok(values) }
+}
+
+/// Of one thread.
+pub(super) fn nice(_: &Root, thread: &Ordinary) -> Result<String, Reason> {
+    let tid = i32::try_from(thread.tid).ok().and_then(Pid::from_raw).ok_or(Reason::NotFound)?;
+    getpriority_process(Some(tid)).map(|nice| nice.to_string()).map_err(reason)
 }
 
 /// `stopped` or `running` of a process that is still that one.

@@ -64,29 +64,37 @@ pub fn one(root: &Root, pid: u32, tid: u32, bytes: &mut Vec<u8>) -> Result<Optio
     Ok((!kept && !real_time && !ended).then_some(Ordinary { tid, starttime: stat.starttime, directory }))
 }
 
-/// The mask of each ordinary thread, as lists.
-pub(super) fn masks(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String, String)>, Unread> {
+/// What is read of each ordinary thread, by `tid@starttime`.
+pub(super) fn values_of(
+    root: &Root,
+    pid: u32,
+    starttime: u64,
+    read: impl Fn(&Root, &Ordinary) -> Result<String, Reason>,
+) -> Result<Vec<(String, String)>, Unread> {
     let threads = ordinary(root, pid, starttime)?;
-    let mut masks = Vec::with_capacity(threads.len());
+    let mut values = Vec::with_capacity(threads.len());
     for thread in &threads {
-        match mask(root, thread) {
-            Ok(mask) => masks.push((thread.key(), mask)),
+        match read(root, thread) {
+            Ok(value) => values.push((thread.key(), value)),
+            // It ended since the directory was read.
             Err(Reason::NotFound | Reason::Vanished) => {}
-            Err(reason) => return Err(Unread::file(&format!("{}/status", thread.directory), reason)),
+            Err(reason) => return Err(Unread::file(&thread.directory, reason)),
         }
     }
-    if masks.is_empty() {
-        return Err(Unread::because(errors::NoMovableThread { pid: &pid }.to_string()));
-    }
-    Ok(masks)
+    Ok(values)
 }
 
-/// The mask of one thread, `tid@starttime`; none where it has exited or is not to be touched any more.
-pub(super) fn mask_of(root: &Root, pid: u32, key: &str) -> Result<Option<String>, Unread> {
+/// The same of one thread, `tid@starttime`; none where it has exited or is not to be touched any more.
+pub(super) fn value_of(
+    root: &Root,
+    pid: u32,
+    key: &str,
+    read: impl Fn(&Root, &Ordinary) -> Result<String, Reason>,
+) -> Result<Option<String>, Unread> {
     let parts = key.split_once('@').and_then(|(tid, start)| Some((tid.parse().ok()?, start.parse::<u64>().ok()?)));
     let Some((tid, starttime)) = parts else { return Ok(None) };
     let read = match one(root, pid, tid, &mut Vec::new()) {
-        Ok(Some(thread)) if thread.starttime == starttime => mask(root, &thread).map(Some),
+        Ok(Some(thread)) if thread.starttime == starttime => read(root, &thread).map(Some),
         Ok(_) => Ok(None),
         Err(reason) => Err(reason),
     };
@@ -96,8 +104,14 @@ pub(super) fn mask_of(root: &Root, pid: u32, key: &str) -> Result<Option<String>
     }
 }
 
+/// The mask of each ordinary thread, as lists.
+pub(super) fn masks(root: &Root, pid: u32, starttime: u64) -> Result<Vec<(String, String)>, Unread> {
+    let masks = values_of(root, pid, starttime, mask)?;
+    if masks.is_empty() { Err(Unread::because(errors::NoMovableThread { pid: &pid }.to_string())) } else { Ok(masks) }
+}
+
 /// What the kernel lets a thread run on: `Cpus_allowed_list` of its status.
-fn mask(root: &Root, thread: &Ordinary) -> Result<String, Reason> {
+pub(super) fn mask(root: &Root, thread: &Ordinary) -> Result<String, Reason> {
     let status = root.read_text(thread.directory.trim_start_matches('/').to_owned() + "/status")?;
     let line = status.lines().rfind(|line| line.starts_with("Cpus_allowed_list:")).ok_or(Reason::Malformed)?;
     let list = line.split_once(':').map_or("", |(_, list)| list.trim());

@@ -180,12 +180,17 @@ fn next(inputs: &Inputs<'_>, members: &[Member], limiting: Option<&Member>) -> O
             limiting.is_some_and(|cause| std::ptr::eq(cause, *member) || causes::explains(inputs, cause, member));
         member.scales && !covered && member.resource.verdict != Verdict::Unknown
     };
+    // Where nothing limits, what is full without being waited for is the nearest; a disk that is always busy is not full.
+    let counts = |(headroom, member): &(f64, &Member)| {
+        *headroom > 1.0 || limiting.is_none() && member.resource.verdict == Verdict::Full
+    };
     let rooms = members.iter().filter(is_open).filter_map(|member| Some((member.resource.headroom()?, member)));
-    let (headroom, member) = rooms.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (headroom, member) = rooms.filter(counts).min_by(|a, b| a.0.total_cmp(&b.0))?;
     // More than the machine's CPUs have left is never possible, whatever limits now.
     let cpus = members.iter().find(|member| member.resource.kind == ResourceKind::Cpus);
     let headroom = cpus.and_then(|cpus| cpus.resource.headroom()).map_or(headroom, |left| left.min(headroom));
-    (headroom > 1.0).then(|| Next { resource: member.resource.clone(), headroom })
+    let headroom = if limiting.is_none() { headroom.max(1.0) } else { headroom };
+    (headroom > 1.0 || limiting.is_none()).then(|| Next { resource: member.resource.clone(), headroom })
 }
 
 /// The findings that explain the resources that limit or are full.

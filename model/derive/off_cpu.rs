@@ -170,8 +170,15 @@ fn events(process: &Process, waits: &Waits, slot: usize, call: &Arc<str>) -> (Wa
         None if of_client(process).is_some() => (WaitClass::Peer, of_client(process).unwrap_or_default()),
         // Nothing is asked of anybody, and it wakes up by itself.
         Some(0) if waits.timed.value(slot) == Some(1) => (WaitClass::Sleep, Arc::default()),
+        _ if is_local(process) => (WaitClass::Local, Arc::default()),
         _ => (WaitClass::Other, Arc::clone(call)),
     }
+}
+
+/// True for one thread without network connections: what wakes it up are sockets and pipes of this machine.
+fn is_local(process: &Process) -> bool {
+    let silent = process.listen.as_ref().is_some_and(Vec::is_empty) && process.peers.is_empty();
+    silent && process.threads.value() == Some(1)
 }
 
 /// Waiting for one descriptor.

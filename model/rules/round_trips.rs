@@ -4,7 +4,7 @@ use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subj
 use crate::frame::{Disk, Frame, Peer, Process, WriterId};
 use crate::locale::evidence;
 use crate::locale::rule::round_trips as text;
-use crate::waiting::{Chain, one_by_one};
+use crate::waiting::{Chain, one_by_one, server};
 use std::sync::Arc;
 
 /// Its id.
@@ -97,17 +97,6 @@ fn answers_awaited(frame: &Frame, process: &Process, chain: &Chain<'_>) -> Hit {
 
 /// Flushes for each request, and the disk's part of its time, from which on it waits for the flush.
 const FLUSHES: f64 = 0.5;
-
-/// The process of this machine that answers: it accepted connections to that port and receives as much there.
-fn server<'a>(frame: &'a Frame, client: &Process, peer: &Peer) -> Option<&'a Process> {
-    let asked = peer.data_segs_out_per_second?;
-    let answers = |other: &Peer| {
-        other.inbound
-            && other.port == peer.port
-            && other.data_segs_in_per_second.is_some_and(|received| received >= asked / 2.0)
-    };
-    frame.processes.iter().find(|process| process.pid != client.pid && process.peers.iter().any(answers))
-}
 
 fn is_of(who: &WriterId, process: &Process) -> bool {
     match who {

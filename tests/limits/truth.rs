@@ -8,8 +8,9 @@ use std::time::Instant;
 const GAIN: f64 = 1.10;
 /// and by so many standard errors.
 const ERRORS: f64 = 3.0;
-/// The number without reliefs may have moved by so much between the start and the end.
-const DRIFT: f64 = 0.10;
+/// The number without reliefs may have moved by so much between the start and the end; where it moved more, reliefs have to
+/// gain as much more.
+const DRIFT: f64 = 1.10;
 /// Two reliefs are alike if one gains at most so much more than the other.
 const ALIKE: f64 = 1.2;
 
@@ -63,22 +64,32 @@ pub(crate) fn judge(scenario: &Scenario, before: &Window, after: &Window, relief
         truth.broken = Some("the application printed no numbers".to_owned());
         return truth;
     };
+    let moved = if from > 0.0 && to > 0.0 { (to / from).max(from / to) } else { f64::INFINITY };
+    let drift = if moved > DRIFT { moved } else { 1.0 };
     for (relief, window) in scenario.relief.iter().zip(reliefs) {
         let at = window.middle().map_or(0.5, |time| (time - start).as_secs_f64() / (end - start).as_secs_f64());
         let expected = from + (to - from) * at;
         let now = median(&window.values());
         let error = before.error().hypot(after.error()).hypot(window.error());
         let times = if expected > 0.0 { now / expected } else { 1.0 };
-        let is_real = times >= GAIN && now - expected >= ERRORS * error;
+        let is_real = times >= GAIN * drift && now - expected >= ERRORS * error;
         truth.gains.push(Gain { name: relief.name.clone(), times, is_real });
     }
-    if from <= 0.0 || (to / from - 1.0).abs() > DRIFT {
+    if drift > 1.0 && !is_clear(scenario.designed(), &truth.gains, drift) {
         truth.is_void = true;
         truth.broken = Some(format!("the number moved by itself, from {from:.1} to {to:.1}"));
         return truth;
     }
     truth.broken = broken(scenario.designed(), &truth.gains);
     truth
+}
+
+/// True where the number moved by itself and what helps most is the same all the same.
+fn is_clear(designed: Option<usize>, gains: &[Gain], drift: f64) -> bool {
+    match designed.and_then(|at| gains.get(at)) {
+        Some(own) => own.is_real && gains.iter().all(|gain| gain.times * drift <= own.times * ALIKE),
+        None => gains.iter().all(|gain| gain.times < GAIN / drift),
+    }
 }
 
 /// Why the designed relief is not the limit.

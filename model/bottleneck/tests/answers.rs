@@ -167,6 +167,16 @@ fn headroom_is_never_more_than_the_cpus_have_left() {
 }
 
 #[test]
+fn what_is_full_and_not_waited_for_is_the_nearest() {
+    let mut frame = machine(&[0.5, 0.5]);
+    frame.cgroups = vec![group(0.5, 0.49, 0.0)];
+    let answer = answer(&frame);
+    let next = answer.next.expect("the quota");
+    assert_eq!((answer.verdict, next.resource.kind), (Outcome::NotSaturated, ResourceKind::Quota));
+    assert!((next.headroom - 1.0).abs() < 1e-9, "{next:?}");
+}
+
+#[test]
 fn the_answer_does_not_flicker() {
     let mut state = Limits::default();
     let mut changes = Vec::new();
