@@ -24,6 +24,8 @@ const QUEUED: u64 = 8;
 const IDLE: f64 = 0.01;
 /// What holds a process up, among what it waits for.
 const CAUSE: u8 = 4;
+/// Bytes a second from which on a connection transfers rather than asks.
+const STREAMS: f64 = 1e6;
 /// A request counts as one by one where the answer takes so many times the round trip.
 const GAPS: f64 = 4.0;
 
@@ -56,7 +58,8 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
     let told = bears.filter_map(|(process, wants)| {
         let (wait, share) = longest(frame, process)?;
         let (class, what) = (wait.class, &*wait.what);
-        let server = peer(process, wait).and_then(|peer| server(frame, process, peer));
+        let peer = peer(process, what).filter(|_| class == WaitClass::Peer);
+        let server = peer.and_then(|peer| server(frame, process, peer));
         Some((rank(class), wants, Waiting { process, class, what, share, server, queue: None }))
     });
     let told: Vec<_> = told.collect();
@@ -137,9 +140,18 @@ fn rank(class: WaitClass) -> u8 {
 }
 
 impl Waiting<'_> {
-    /// True if an idle machine is idle for it: a process that does some work waits for a lock or for each answer.
+    /// True if an idle machine is idle for it: a process that does some work waits for a lock or for each answer, or one that
+    /// transfers data for the other end or the network.
     fn is_cause(&self) -> bool {
-        wants(self.process) >= IDLE && (self.class == WaitClass::Lock || self.one_by_one().is_some())
+        let held = self.class == WaitClass::Lock || self.one_by_one().is_some();
+        wants(self.process) >= IDLE && held || self.streams()
+    }
+
+    /// True if much is sent to the peer that it waits for, or comes from there.
+    fn streams(&self) -> bool {
+        let peer = peer(self.process, self.what).filter(|_| self.class == WaitClass::Peer);
+        let bytes = |peer: &Peer| peer.bytes_out_per_second.unwrap_or(0.0).max(peer.bytes_in_per_second.unwrap_or(0.0));
+        self.share >= 0.5 && peer.is_some_and(|peer| bytes(peer) >= STREAMS)
     }
 
     /// The sentence: `beam.smp 4121 waits 71% of its time for its network peer 10.0.0.5:5432`.
@@ -197,19 +209,19 @@ pub struct Chain<'a> {
 pub fn one_by_one(process: &Process) -> Option<Chain<'_>> {
     let off_cpu = process.off_cpu.as_ref().filter(|off_cpu| off_cpu.samples >= SAMPLES)?;
     let wait = off_cpu.shares.iter().find(|share| share.class == WaitClass::Peer)?;
-    let peer = peer(process, wait)?;
+    let peer = peer(process, &wait.what)?;
     let share = wait.share / (1.0 - off_cpu.share(WaitClass::Thread)).max(wait.share);
     let (requests, ms) = single_flight(peer, share)?;
     Some(Chain { peer, share, requests, ms })
 }
 
-/// The peer that a process waits for.
-fn peer<'a>(process: &'a Process, wait: &WaitShare) -> Option<&'a Peer> {
+/// The peer of a process by the name that waits have: `10.0.0.5:5432`.
+fn peer<'a>(process: &'a Process, name: &str) -> Option<&'a Peer> {
     let is_meant = |peer: &&Peer| {
-        let name = if peer.address.contains(':') { format!("[{}]", peer.address) } else { peer.address.to_string() };
-        format!("{name}:{}", peer.port) == *wait.what
+        let address = if peer.address.contains(':') { format!("[{}]", peer.address) } else { peer.address.to_string() };
+        format!("{address}:{}", peer.port) == *name
     };
-    process.peers.iter().filter(|_| wait.class == WaitClass::Peer).find(is_meant)
+    process.peers.iter().find(is_meant)
 }
 
 /// The process of this machine that answers: it accepted connections to that port and receives as much there.
@@ -355,6 +367,20 @@ mod tests {
         assert!(shown.starts_with("28 connections wait for app"), "{shown}");
         assert!(shown.ends_with(" 7 to accept them on port 8080"), "{shown}");
         assert_eq!(told(&frame(3)), None);
+    }
+
+    #[test]
+    fn who_waits_for_a_slow_reader_makes_the_machine_idle() {
+        let mut sender = process(7, 0.001, WaitClass::Peer, 0.98);
+        let idle = Bottleneck { verdict: Outcome::Idle, samples: 10, ..Bottleneck::default() };
+        let told = |sender: &Process| {
+            let frame = Frame { processes: vec![sender.clone()], ..Frame::default() };
+            beside(&frame, &idle).map(|told| told.class)
+        };
+        sender.peers = vec![Peer { bytes_out_per_second: Some(20e6), ..peer(900.0, 0.0, 100) }];
+        assert_eq!(told(&sender), Some(WaitClass::Peer));
+        sender.peers[0].bytes_out_per_second = Some(2e4);
+        assert_eq!(told(&sender), None, "a terminal of somebody");
     }
 
     #[test]

@@ -10,7 +10,39 @@ use topotop_model::locale::{Text, cli, is_english};
 /// The command line's definition in the selected language.
 pub(crate) fn command() -> Command {
     let details = format!("{}\n\n{}", cli::ABOUT, cli::DETAILS);
-    with_texts(Cli::command(), "cli").long_about(details)
+    let mut command = with_texts(Cli::command(), "cli").long_about(details);
+    // Hands the options that commands share to each of them.
+    command.build();
+    command.mut_subcommands(|command| {
+        let shown = shown(command.get_name());
+        with_options(command, shown)
+    })
+}
+
+/// Of a live machine or a captured one.
+const OF_MACHINES: &[&str] = &["root", "interval", "config", "state_dir", "no_hwloc", "metric", "lang", "verbose"];
+
+/// The shared options that `--help` of a command lists: those that it acts on.
+fn shown(command: &str) -> &'static [&'static str] {
+    match command {
+        "snapshot" => &["root", "interval", "theme", "config", "state_dir", "no_hwloc", "metric", "lang", "verbose"],
+        "record" | "check" | "serve" => OF_MACHINES,
+        "preflight" | "plan" => &["root", "interval", "config", "state_dir", "no_hwloc", "lang", "verbose"],
+        "fix" => &["root", "interval", "config", "read_only", "state_dir", "no_hwloc", "metric", "lang", "verbose"],
+        "replay" | "demo" => &["theme", "config", "state_dir", "lang"],
+        "doctor" => &["root", "config", "lang"],
+        "capture" => &["root", "interval", "config", "lang"],
+        "diff" | "report" | "rules" => &["config", "lang"],
+        _ => &["lang"],
+    }
+}
+
+fn with_options(command: Command, shown: &'static [&'static str]) -> Command {
+    let command = command.mut_args(|argument| {
+        let is_shown = !argument.is_global_set() || shown.contains(&argument.get_id().as_str());
+        if is_shown { argument } else { argument.hide(true) }
+    });
+    command.mut_subcommands(|command| with_options(command, shown))
 }
 
 /// Parses the words of a command line, its own name first.
@@ -112,6 +144,16 @@ mod tests {
         for command in command.get_subcommands() {
             without_text(command, &format!("{path}.{}", command.get_name()), missing);
         }
+    }
+
+    #[test]
+    fn help_of_a_command_lists_the_shared_options_that_it_takes() {
+        let help = |words: &[&str]| super::parse(words).expect_err("help is printed").render().to_string();
+        let (mark, check) = (help(&["topotop", "mark", "--help"]), help(&["topotop", "check", "--help"]));
+        assert!(!mark.contains("--interval") && mark.contains("--lang"), "{mark}");
+        assert!(check.contains("--interval") && !check.contains("--read-only"), "{check}");
+        let undo = help(&["topotop", "fix", "undo", "--help"]);
+        assert!(undo.contains("--state-dir") && !undo.contains("--theme"), "{undo}");
     }
 
     #[test]

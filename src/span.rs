@@ -315,7 +315,7 @@ mod tests {
         let events = [(60, mark("before-fix")), (120, mark("after")), (200, start), (300, exit)];
         let mut reader = recording(&events);
         let mut of = |part: Option<&str>| resolve(&mut reader, part).map(|span| (span.first, span.last, span.what));
-        assert_eq!(of(Some("all")), Ok((0, 599, "all of it".to_owned())));
+        assert_eq!(of(Some("all")), Ok((0, 599, "whole recording".to_owned())));
         assert_eq!(of(None).unwrap(), (200, 300, "command `pgbench -c`".to_owned()));
         assert_eq!(of(Some("command")).unwrap().0, 200);
         for part in

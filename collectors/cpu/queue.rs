@@ -22,7 +22,7 @@ pub(super) struct Queues {
 impl Queues {
     pub(super) fn read(&mut self, cx: &mut Cx<'_>, section: &mut Section<CpuTimes>, slots: &Slots<u32>) {
         if self.too_long {
-            section.gaps.add("proc/schedstat", Reason::TimedOut, "fewer CPUs");
+            section.gaps.add("proc/schedstat", Reason::TimedOut, topotop_model::locale::needs::FEWER_CPUS.english());
             return;
         }
         match read(&mut self.file, "proc/schedstat", cx) {

@@ -106,7 +106,12 @@ mod tests {
     fn no_setting_helps_against_heat() {
         let (frame, mut finding) = sick("CPU-10", |_| ());
         finding.evidence.retain(|row| row.name != "held");
-        finding.evidence.push(Evidence { name: "heated", value: Figure::Text("2".into()), unit: "", source: "" });
+        finding.evidence.push(Evidence {
+            name: "throttled_cpus",
+            value: Figure::Text("2".into()),
+            unit: "",
+            source: "",
+        });
         let refused = plan_for(&FIX, &frame, &finding, &[], &surroundings());
         assert_eq!(refused, Err(Refusal::because("the CPUs are thermally throttled: no setting helps")));
     }

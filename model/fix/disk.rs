@@ -116,7 +116,7 @@ fn parties<'a>(frame: &'a Frame, disk: &Disk) -> Vec<Party<'a>> {
 /// Those that the finding says to wait for the disk, the longest wait first: they write next to nothing, so most are no
 /// writers.
 fn starved<'a>(case: &Case<'a>, writers: &[Party<'a>]) -> Vec<Party<'a>> {
-    if case.finding.text(evidence::STARVED).is_empty() {
+    if case.finding.text(evidence::WAITING_SERVICES).is_empty() {
         return Vec::new();
     }
     let least = disk_shared::SHARE.value;

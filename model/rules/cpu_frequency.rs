@@ -99,9 +99,13 @@ fn hit(summary: FrequencySummary) -> Hit {
             "cpufreq/scaling_governor, scaling_max_freq",
         )
         .some_text(evidence::SLOW, IdSet::from_ids(summary.slow).to_string(), "cpufreq/scaling_cur_freq")
-        .some_text(evidence::UNTOLD, IdSet::from_ids(summary.unknown).to_string(), "cpufreq/scaling_cur_freq")
         .some_text(
-            evidence::HEATED,
+            evidence::UNKNOWN_FREQUENCY_CPUS,
+            IdSet::from_ids(summary.unknown).to_string(),
+            "cpufreq/scaling_cur_freq",
+        )
+        .some_text(
+            evidence::THROTTLED_CPUS,
             IdSet::from_ids(summary.throttled).to_string(),
             "thermal_throttle/core_throttle_count",
         )
@@ -185,7 +189,7 @@ fn governors(frame: &Frame) -> String {
 fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
     let (limited, slow) = (&finding.text(evidence::HELD), &finding.text(evidence::SLOW));
-    let (heated, cause) = (&finding.text(evidence::HEATED), &finding.text(evidence::CAUSE));
+    let (heated, cause) = (&finding.text(evidence::THROTTLED_CPUS), &finding.text(evidence::CAUSE));
     let (clock, highest) = (&count(evidence::CLOCK), &count(evidence::HIGHEST));
     match (limited.is_empty(), slow.is_empty(), heated.is_empty()) {
         (false, false, _) => text::TitleSlow { slow, clock, highest, cause }.to_string(),

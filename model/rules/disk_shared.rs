@@ -56,7 +56,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .known(evidence::UTILISATION, disk.utilisation, "fraction", "/proc/diskstats")
             .known(evidence::AWAIT, disk.await_ms.value(), "ms", "/proc/diskstats")
             .text(evidence::WRITERS, disk_text::names(&services), "io.stat, /proc/PID/io")
-            .some_text(evidence::STARVED, disk_text::waiting(&starved), "io.pressure, /proc/PID/stat")
+            .some_text(evidence::WAITING_SERVICES, disk_text::waiting(&starved), "io.pressure, /proc/PID/stat")
             .table(evidence::WHO_WRITES, disk_text::table(&all), "io.stat, io.pressure, /proc/PID/io")
             .covers(disk_saturated::ID, subject.clone())
             .covers(disk_capped::ID, subject.clone())
@@ -71,7 +71,7 @@ fn judge(context: &mut RuleContext<'_>) {
 fn title(finding: &Finding) -> String {
     let (subject, writers) = (&finding.subject.named(), &finding.text(evidence::WRITERS));
     let latency = &parts::count(finding.number(evidence::AWAIT));
-    match finding.text(evidence::STARVED) {
+    match finding.text(evidence::WAITING_SERVICES) {
         "" => text::Title { subject, writers, latency }.to_string(),
         starved => text::TitleStarved { subject, writers, starved: &starved, latency }.to_string(),
     }

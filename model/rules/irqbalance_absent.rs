@@ -67,7 +67,7 @@ fn judge(context: &mut RuleContext<'_>) {
         .severity(severity)
         .would_hurt()
         .text(evidence::STATE, Arc::clone(&irqbalance.state), "/proc/PID/comm")
-        .text(evidence::CROWDED, parts::list(crowds, 4), "/proc/irq/N/effective_affinity_list");
+        .text(evidence::SHARED_IRQ_CPUS, parts::list(crowds, 4), "/proc/irq/N/effective_affinity_list");
     for nic in covered {
         hit = hit.covers(irq_crowding::ID, nic);
     }
@@ -78,7 +78,7 @@ fn judge(context: &mut RuleContext<'_>) {
 }
 
 fn title(finding: &Finding) -> String {
-    let crowds = &finding.text(evidence::CROWDED);
+    let crowds = &finding.text(evidence::SHARED_IRQ_CPUS);
     match finding.text(evidence::STATE) {
         "failed" => text::TitleFailed { crowds }.to_string(),
         _ => text::TitleAbsent { crowds }.to_string(),

@@ -44,7 +44,11 @@ fn judge(context: &mut RuleContext<'_>) {
         .known(evidence::SAMPLE, cost.sample_ms, "ms", "CLOCK_MONOTONIC")
         .known(evidence::ANSWER, slow, "ms", "move_pages, numa_maps");
     if let Some(costliest) = costliest {
-        hit = hit.text(evidence::DEAREST, format!("{} {:.1} ms", costliest.name, costliest.took_ms), "CLOCK_MONOTONIC");
+        hit = hit.text(
+            evidence::COSTLIEST_PART,
+            format!("{} {:.1} ms", costliest.name, costliest.took_ms),
+            "CLOCK_MONOTONIC",
+        );
     }
     context.hit(hit);
 }
@@ -53,6 +57,6 @@ fn title(finding: &Finding) -> String {
     let cpu = &parts::percent(finding.number(evidence::CPU));
     match finding.number(evidence::ANSWER) {
         Some(ms) => text::TitleQuery { cpu, time: &format!("{ms:.0}") }.to_string(),
-        None => text::Title { cpu, part: &finding.text(evidence::DEAREST) }.to_string(),
+        None => text::Title { cpu, part: &finding.text(evidence::COSTLIEST_PART) }.to_string(),
     }
 }

@@ -72,8 +72,8 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::TOTAL, total, "bytes", "node*/meminfo")
             .number(evidence::NUMA_FOREIGN, foreign, "1/s", "node*/numastat")
             .number(evidence::SCANNED, scanned, "1/s", "node*/vmstat")
-            .number(evidence::HELPER, f64::from(helper), "", "node*/meminfo")
-            .number(evidence::ROOM, room, "fraction", "node*/meminfo")
+            .number(evidence::FALLBACK_NODE, f64::from(helper), "", "node*/meminfo")
+            .number(evidence::FALLBACK_FREE, room, "fraction", "node*/meminfo")
             .text(evidence::BOUND, parts::list(names, 4), "numa_maps")
             .covers(numa_misses::ID, Subject::Host);
         context.hit(hit);
@@ -91,8 +91,8 @@ fn title(finding: &Finding) -> String {
         free: &parts::bytes(finding.number(evidence::FREE)),
         total: &parts::bytes(finding.number(evidence::TOTAL)),
         foreign: &parts::count(finding.number(evidence::NUMA_FOREIGN)),
-        helper: &parts::count(finding.number(evidence::HELPER)),
-        room: &parts::percent(finding.number(evidence::ROOM)),
+        helper: &parts::count(finding.number(evidence::FALLBACK_NODE)),
+        room: &parts::percent(finding.number(evidence::FALLBACK_FREE)),
     }
     .to_string()
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 use topotop_model::locale::dialog::fix as dialog;
-use topotop_model::locale::{self, Language, action, chrome};
+use topotop_model::locale::{self, Language, action, chrome, help};
 
 /// What is on the screen where a click or a look is due, in the language of the session.
 struct Words {
@@ -79,7 +79,10 @@ impl Hand for Mouse {
 
     fn command(&self, session: &mut Session, _: &str, name: &str) {
         session.click("? ");
-        session.shows("Esc");
+        let titles = locale::LANGUAGES.iter().map(|language| locale::with(language, || help::TITLE.to_string()));
+        let titles: Vec<String> = titles.collect();
+        // The wheel turns what lies above.
+        session.until("the keys", |screen| titles.iter().any(|title| screen.contains(title)));
         session.wheel_to(name);
         session.click(name);
         session.hides(name);

@@ -54,7 +54,7 @@ fn enter_opens_the_page_and_esc_closes_it() {
         assert_eq!(panel.act(Action::Down, cx), Outcome::Selected(Subject::Nic("eth0".into())));
         panel.act(Action::Open, cx);
         let page = text(&drawn(&mut panel, cx, 120, 38));
-        assert!(page.contains("Rule NIC-01") && page.contains("Thresholds") && page.contains("5000 1/s"), "{page}");
+        assert!(page.contains("Rule NIC-01") && page.contains("Thresholds") && page.contains("5000/s"), "{page}");
         assert_eq!(panel.act(Action::Close, cx), Outcome::Changed);
         let detail = text(&drawn(&mut panel, cx, 120, 38));
         assert!(detail.contains("Evidence") && detail.contains("ethtool -l"), "{detail}");

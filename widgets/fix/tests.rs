@@ -119,7 +119,7 @@ fn run() -> Run {
     ];
     run.verdict = Some(Verdict {
         name: "improved",
-        why: "packets received of nic:eth0 +18%, softirq of the CPU with most of host -42%".to_owned(),
+        why: "packets received (nic:eth0) +18%, softirq of the busiest CPU (host) -42%".to_owned(),
         table: vec![
             measured("load", "nic.rx_packets", Some([94e3, 92e3, 96e3]), Some([111e3, 108e3, 113e3]), "improved"),
             measured("cost", "host.busiest_softirq", Some([0.98, 0.97, 0.99]), Some([0.57, 0.5, 0.6]), "improved"),

@@ -94,10 +94,10 @@ fn what_the_filter_hides_is_not_said_to_be_missing() {
         let filtered = Cx { filter: "nothing of this", ..*cx };
         text(&drawn(&mut Overview::new(), &filtered, 200, 60))
     });
-    for what in ["interfaces", "disks", "control groups", "processes"] {
+    for what in ["interfaces", "disks", "cgroups", "processes"] {
         assert!(picture.contains(&format!("{what} match \"nothing of this\"")), "{what}:\n{picture}");
     }
-    assert!(!picture.contains("no control groups") && !picture.contains("no disks"), "{picture}");
+    assert!(!picture.contains("no cgroups") && !picture.contains("no disks"), "{picture}");
 }
 
 #[test]

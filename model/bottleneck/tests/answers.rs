@@ -167,12 +167,17 @@ fn headroom_is_never_more_than_the_cpus_have_left() {
 }
 
 #[test]
-fn what_is_full_and_not_waited_for_is_the_nearest() {
-    let mut frame = machine(&[0.5, 0.5]);
-    frame.cgroups = vec![group(0.5, 0.49, 0.0)];
-    let answer = answer(&frame);
-    let next = answer.next.expect("the quota");
-    assert_eq!((answer.verdict, next.resource.kind), (Outcome::NotSaturated, ResourceKind::Quota));
+fn what_is_full_for_a_moment_is_the_nearest() {
+    let mut state = Limits::default();
+    let mut judged = |cores| {
+        let mut frame = machine(&[0.5, 0.5]);
+        frame.processes = vec![process(7, "worker", cores, 0.0)];
+        state.judge_frame(&frame, &[], &Settings::default()).1
+    };
+    (0..10).for_each(|_| drop(judged(0.7)));
+    let answer = judged(0.95);
+    let next = answer.next.expect("the thread");
+    assert_eq!((answer.verdict, next.resource.kind), (Outcome::NotSaturated, ResourceKind::Thread));
     assert!((next.headroom - 1.0).abs() < 1e-9, "{next:?}");
 }
 

@@ -88,7 +88,7 @@ fn a_load_that_rises_improves() {
     let after = Load { packets: Some(94_000.0 * 1.6), softirq: 0.6, ..BUSY };
     let (name, why) = verdict(BUSY, after);
     assert_eq!(name, "improved");
-    assert!(why.contains("packets received of nic:eth0 +60%") || why.contains("+59%") || why.contains("+61%"), "{why}");
+    assert!(why.contains("packets received (nic:eth0) +60%") || why.contains("+59%") || why.contains("+61%"), "{why}");
 }
 
 #[test]
@@ -100,14 +100,14 @@ fn the_same_for_less_improves() {
 fn nothing_changed() {
     let (name, why) = verdict(BUSY, BUSY);
     assert_eq!(name, "no_change");
-    assert!(why.starts_with("packets received of nic:eth0"), "{why}");
+    assert!(why.starts_with("packets received (nic:eth0)"), "{why}");
 }
 
 #[test]
 fn a_load_that_fell_by_a_third_is_worse() {
     let (name, why) = verdict(BUSY, Load { packets: Some(94_000.0 * 0.7), softirq: 0.3, ..BUSY });
     assert_eq!(name, "worse");
-    assert!(why.contains("packets received of nic:eth0 -30% (95%: -3"), "{why}");
+    assert!(why.contains("packets received (nic:eth0) -30% (95%: -3"), "{why}");
 }
 
 #[test]
@@ -153,14 +153,14 @@ fn an_undo_tells_a_drift_from_an_effect() {
 fn a_load_that_fell_by_less_is_worse() {
     let (name, why) = verdict(BUSY, Load { packets: Some(94_000.0 * 0.84), ..BUSY });
     assert_eq!(name, "worse");
-    assert!(why.contains("packets received of nic:eth0 -1"), "{why}");
+    assert!(why.contains("packets received (nic:eth0) -1"), "{why}");
 }
 
 #[test]
 fn a_guard_that_got_worse_outweighs_the_load() {
     let (name, why) = verdict(BUSY, Load { packets: Some(94_000.0 * 1.6), errors: 400.0, ..BUSY });
     assert_eq!(name, "worse");
-    assert_eq!(why, "receive errors of nic:eth0 rose from 0");
+    assert_eq!(why, "receive errors (nic:eth0) rose from 0");
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn percent(part: f64) -> String {
     if part < 0.1 { format!("{:.1} %", part * 100.0) } else { format!("{:.0} %", part * 100.0) }
 }
 
-/// `packets received of nic:eth0 +18%`.
+/// `packets received (nic:eth0) +18%`.
 fn change(row: &Row) -> String {
     let name = called(&row.subject.to_string(), row.metric.id);
     match (row.before, row.after) {

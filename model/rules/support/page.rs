@@ -2,7 +2,7 @@
 
 use crate::judge::Settings;
 use crate::locale::{Text, Texts, rule_page as text};
-use crate::rules::support::finding;
+use crate::rules::support::{finding, parts};
 use crate::rules::{Pace, Page, Rule, Threshold};
 use crate::text::{columns, padded};
 
@@ -79,12 +79,26 @@ fn source(name: &'static str) -> String {
 fn thresholds(rule: &Rule, settings: &Settings) -> Vec<String> {
     let line = |threshold: &Threshold| {
         let value = threshold.configured(&settings.thresholds);
-        let number = format!("{value} {}", threshold.unit);
-        let line = format!("{:<16} {:<18} {}", threshold.name(), number.trim(), threshold.about);
+        let line = format!("{:<16} {:<18} {}", threshold.name(), quantity(value, threshold.unit), threshold.about);
         let is_own = value.to_bits() == threshold.value.to_bits();
         if is_own { line } else { text::Configured { text: &line }.to_string() }
     };
     rule.thresholds.iter().map(line).chain([pace(&rule.pace)]).collect()
+}
+
+/// A limit as people read it: `95%` of a fraction, `5000/s`, `2 cores`.
+fn quantity(value: f64, unit: &str) -> String {
+    // What a configuration says may have more digits than a float has.
+    let exact = |value: f64| (value * 1e9).round() / 1e9;
+    match unit {
+        "fraction" => format!("{}%", exact(value * 100.0)),
+        "bytes" => parts::bytes(Some(value)),
+        "bytes/s" => format!("{}/s", parts::bytes(Some(value))),
+        _ => match unit.strip_prefix("1/") {
+            Some(unit) => format!("{value}/{unit}"),
+            None => format!("{value} {unit}").trim().to_owned(),
+        },
+    }
 }
 
 /// A fix that answers it, with its parameters.
@@ -131,11 +145,11 @@ mod tests {
     fn thresholds_are_shown_as_configured() {
         let rule = rules::find("CPU-01").expect("a rule");
         let limits = |settings: &Settings| page(rule, settings)[1].1.join("\n");
-        assert!(limits(&Settings::default()).contains("0.95 fraction"));
+        assert!(limits(&Settings::default()).contains(" 95% "));
         let own = [((rule.id.to_string(), "busy".to_owned()), 0.5)].into_iter().collect();
         let configured = limits(&Settings { thresholds: own });
-        assert!(configured.contains("0.5 fraction") && configured.contains("(configured)"), "{configured}");
-        assert!(!configured.contains("0.95"), "{configured}");
+        assert!(configured.contains(" 50% ") && configured.contains("(configured)"), "{configured}");
+        assert!(!configured.contains("95%"), "{configured}");
     }
 
     #[test]

@@ -47,9 +47,7 @@ pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
 pub fn amount(value: f64, unit: &str) -> String {
     match unit {
         "fraction" => format!("{:.1}%", value * 100.0),
-        "bytes" if value.abs() < 1024.0 => format!("{value:.0} B"),
-        "bytes" if value.abs() < f64::from(1 << 20) => format!("{:.1} KiB", value / 1024.0),
-        "bytes" => format!("{:.1} MiB", value / f64::from(1 << 20)),
+        "bytes" => parts::bytes(Some(value)),
         "bytes/s" => format!("{}/s", amount(value, "bytes")),
         "1/s" => format!("{value:.0}/s"),
         "cores" => unit::Cores { count: &format!("{value:.1}") }.to_string(),

@@ -188,7 +188,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     assert_eq!(verdict.name, "improved", "{verdict:?}");
     let picture = text(&mut app);
     for part in
-        ["Verdict: improved", "packets received of nic:eth0", "+50%", "Now: imbalance: softirq CPU 17 98%", "U undo"]
+        ["Verdict: improved", "packets received (nic:eth0)", "+50%", "Now: imbalance: softirq CPU 17 98%", "U undo"]
     {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
