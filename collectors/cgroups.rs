@@ -14,6 +14,7 @@ mod runtime_names;
 mod synthetic;
 mod take;
 mod tree;
+mod user_names;
 mod v1;
 mod v2;
 mod walk;
@@ -154,8 +155,8 @@ impl CgroupCollector {
             let table = draft.cgroups.data_mut();
             names::take(&group.text, table, slot);
             let top = group.top(&self.hierarchies);
-            let is_foreign = top.is_some_and(|top| log_names::is_foreign(cx.root, top, &group.path, table, slot));
-            self.names.note(slot, is_foreign);
+            let owner = top.and_then(|top| log_names::foreign_owner(cx.root, top, &group.path, table, slot));
+            self.names.note(slot, owner);
         }
         self.names.take(cx.root, cx.now_ns, draft.cgroups.data_mut(), &born);
     }

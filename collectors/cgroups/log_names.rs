@@ -1,6 +1,7 @@
 //! Names of pods and containers from the directories of logs that kubelet keeps, else from the files of the runtime.
 
-use super::runtime_names::Lookup;
+use super::runtime_names::{Lookup, is_name};
+use super::user_names::UserNames;
 use crate::Root;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -22,8 +23,8 @@ pub(super) struct LogNames {
     pods: HashMap<String, Pod>,
     containers: HashMap<String, String>,
     tried: HashMap<String, u8>,
-    /// Groups that any user could have called like a container.
-    foreign: HashSet<usize>,
+    /// Groups that any user could have called like a container, with that user.
+    foreign: HashMap<usize, u32>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,13 +34,12 @@ struct Pod {
 }
 
 impl LogNames {
-    /// Notes whether the names that root keeps are those of a new group.
-    pub(super) fn note(&mut self, slot: usize, is_foreign: bool) {
-        if is_foreign {
-            self.foreign.insert(slot);
-        } else {
-            self.foreign.remove(&slot);
-        }
+    /// Notes who calls a new group as he likes: the names that root keeps are not those of it.
+    pub(super) fn note(&mut self, slot: usize, owner: Option<u32>) {
+        match owner {
+            Some(owner) => self.foreign.insert(slot, owner),
+            None => self.foreign.remove(&slot),
+        };
     }
 
     /// Fills in names of rows that have a pod or container but no name: of new ones at once, of others from time to
@@ -53,10 +53,15 @@ impl LogNames {
         self.looked_ns = Some(now_ns);
         self.look(root);
         let slots: Vec<usize> = table.rows().iter().filter(|&slot| self.is_wanted(table, slot)).collect();
-        let (mut missed, mut lookup) = (HashSet::new(), Lookup::default());
+        let (mut missed, mut lookup, mut users) = (HashSet::new(), Lookup::default(), UserNames::default());
         for slot in slots {
-            self.name(table, slot);
-            let tried = !is_nameless(table, slot) || from_runtime(root, &mut lookup, table, slot);
+            let tried = match self.foreign.get(&slot) {
+                Some(&owner) => from_user(root, &mut users, (table, slot), owner),
+                None => {
+                    self.name(table, slot);
+                    !is_nameless(table, slot) || from_runtime(root, &mut lookup, table, slot)
+                }
+            };
             missed.extend(id(table, slot).filter(|_| tried && is_nameless(table, slot)));
         }
         if self.tried.len() >= MOST {
@@ -71,7 +76,6 @@ impl LogNames {
     /// True if a name is missing that may still come.
     fn is_wanted(&self, table: &Cgroups, slot: usize) -> bool {
         is_nameless(table, slot)
-            && !self.foreign.contains(&slot)
             && id(table, slot).is_some_and(|id| self.tried.get(&id).is_none_or(|&tries| tries < TRIES))
     }
 
@@ -126,13 +130,13 @@ impl LogNames {
     }
 }
 
-/// True for a group that is called like a container in a directory of another user, who may call it as he likes: it must
-/// not pass for one of root's.
-pub(super) fn is_foreign(root: &Root, top: &Path, path: &Path, table: &Cgroups, slot: usize) -> bool {
+/// The owner of a group that is called like a container in a directory of another user, who may call it as he likes: it
+/// must not pass for one of root's.
+pub(super) fn foreign_owner(root: &Root, top: &Path, path: &Path, table: &Cgroups, slot: usize) -> Option<u32> {
     let (id, uid) = (table.container_id.or_empty(slot), table.pod_uid.or_empty(slot));
     // Owners of a captured tree are not those of its machine.
     if !root.is_live() || (id.is_empty() && uid.is_empty()) {
-        return false;
+        return None;
     }
     let in_slices = uid.replace('-', "_");
     let names = [&*id, &*uid, &in_slices];
@@ -141,7 +145,18 @@ pub(super) fn is_foreign(root: &Root, top: &Path, path: &Path, table: &Cgroups, 
         names.iter().any(|name| !name.is_empty() && part.contains(name))
     };
     let above: PathBuf = path.iter().take_while(|part| !is_called(part)).collect();
-    root.directory_stat(top.join(above)).is_ok_and(|stat| stat.uid != 0)
+    root.directory_stat(top.join(above)).ok().map(|stat| stat.uid).filter(|owner| *owner != 0)
+}
+
+/// Fills in the name that a user gave his container.
+fn from_user(root: &Root, users: &mut UserNames, (table, slot): (&mut Cgroups, usize), owner: u32) -> bool {
+    let id = table.container_id.get(slot).filter(|id| is_id(id)).cloned();
+    let name = id.and_then(|id| users.of(root, owner, &id)).filter(|name| is_name(name));
+    if let Some(name) = name {
+        table.container_name.set(slot, &name);
+        table.name_source.set(slot, "user_dir");
+    }
+    true
 }
 
 /// Fills in missing names from the state files of the runtime; false where that has to wait.
@@ -196,7 +211,7 @@ fn is_id(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pod, container_link, is_foreign, pod_directory};
+    use super::{Pod, container_link, foreign_owner, pod_directory};
     use crate::Root;
     use proptest::prelude::*;
     use std::path::Path;
@@ -212,7 +227,7 @@ mod tests {
         std::fs::create_dir_all(top.path().join(&group)).expect("made");
         let mut table = Cgroups::default();
         let slot = table.insert();
-        let foreign = |table: &Cgroups| is_foreign(&root, top.path(), Path::new(&group), table, slot);
+        let foreign = |table: &Cgroups| foreign_owner(&root, top.path(), Path::new(&group), table, slot).is_some();
         assert!(!foreign(&table), "no container");
         table.container_id.set(slot, &id);
         let given = |part: &str, user| std::os::unix::fs::chown(top.path().join(part), Some(user), None).is_ok();
@@ -224,7 +239,8 @@ mod tests {
         // A runtime gives the container's own directory to its user.
         assert!(given("user.slice/own.slice", 0) && given(&group, 54_321));
         assert!(given(&format!("user.slice/own.slice/docker-{id}.scope"), 54_321) && !foreign(&table));
-        assert!(!is_foreign(&Root::at(top.path()).expect("a root"), Path::new(""), Path::new(&group), &table, slot));
+        let captured = Root::at(top.path()).expect("a root");
+        assert_eq!(foreign_owner(&captured, Path::new(""), Path::new(&group), &table, slot), None);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn of_name(name: &str) -> Option<Names> {
 }
 
 /// The characters that runtimes allow in a name; anything else is refused.
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
     (1..=253).contains(&name.len()) && name.bytes().all(plain)
 }

@@ -47,6 +47,12 @@ impl Root {
         Ok(())
     }
 
+    /// A directory that belongs to a user: nothing in it leads out of it.
+    pub(crate) fn inside(&self, path: &Path) -> Result<Inside<'_>, Reason> {
+        let fd = self.open_at(path, OFlags::PATH | OFlags::DIRECTORY)?;
+        Ok(Inside { root: self, path: path.to_owned(), fd })
+    }
+
     /// The root directory that a process sees: nothing in it leads out of it.
     pub(crate) fn inside_of(&self, pid: u32) -> Result<Inside<'_>, Reason> {
         let path = PathBuf::from(format!("proc/{pid}/root"));
@@ -55,7 +61,7 @@ impl Root {
     }
 }
 
-/// The root directory of a process.
+/// The root directory of a process, or a user's directory.
 #[derive(Debug)]
 pub(crate) struct Inside<'a> {
     root: &'a Root,

@@ -1,0 +1,159 @@
+//! Names of containers that users run without root's rights: from the files of podman and docker in their homes. What is in
+//! a home is its owner's: nothing in it leads out of it, and one that another machine serves is left alone.
+
+use crate::Root;
+use crate::mountinfo::Mount;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// The most bytes of one file.
+const MOST_BYTES: usize = 4 << 20;
+/// The most users whose homes are looked into at a time.
+const MOST_USERS: usize = 64;
+/// The most ids that are looked up in homes at a time: any user can call ten thousand groups like containers.
+const MOST_IDS: usize = 256;
+/// File systems that answer without another machine or process.
+const LOCAL: [&str; 10] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "tmpfs", "overlay"];
+/// Where podman keeps its containers, by storage driver.
+const STORED: [&str; 3] = ["overlay", "btrfs", "vfs"];
+
+/// The names that users gave, as read in one look.
+#[derive(Debug, Default)]
+pub(super) struct UserNames {
+    asked: usize,
+    users: HashMap<u32, Option<Home>>,
+}
+
+#[derive(Debug)]
+struct Home {
+    path: PathBuf,
+    /// Names by id.
+    stored: HashMap<String, String>,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    id: String,
+    #[serde(default)]
+    names: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct DockerConfig {
+    #[serde(rename = "Name")]
+    name: String,
+}
+
+impl UserNames {
+    /// The name that a user gave a container, by its id of hexadecimal digits.
+    pub(super) fn of(&mut self, root: &Root, uid: u32, id: &str) -> Option<String> {
+        self.asked += 1;
+        if self.asked > MOST_IDS || self.users.len() >= MOST_USERS && !self.users.contains_key(&uid) {
+            return None;
+        }
+        let home = self.users.entry(uid).or_insert_with(|| home(root, uid).map(|path| Home::read(root, path)));
+        home.as_ref()?.name(root, id)
+    }
+}
+
+impl Home {
+    fn read(root: &Root, path: PathBuf) -> Self {
+        let lists = STORED.iter().filter_map(|driver| {
+            let file = format!(".local/share/containers/storage/{driver}-containers/containers.json");
+            serde_json::from_slice::<Vec<Stored>>(&text(root, &path, &file)?).ok()
+        });
+        let stored = lists.flatten().filter_map(|stored| Some((stored.id, stored.names.into_iter().next()?))).collect();
+        Self { path, stored }
+    }
+
+    fn name(&self, root: &Root, id: &str) -> Option<String> {
+        if let Some(name) = self.stored.get(id) {
+            return Some(name.clone());
+        }
+        let file = format!(".local/share/docker/containers/{id}/config.v2.json");
+        let config: DockerConfig = serde_json::from_slice(&text(root, &self.path, &file)?).ok()?;
+        Some(config.name.trim_start_matches('/').to_owned())
+    }
+}
+
+/// The beginning of a file in a home; one that is longer does not parse.
+fn text(root: &Root, home: &Path, file: &str) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    root.inside(home).ok()?.read_start(file, &mut text, MOST_BYTES).ok()?;
+    Some(text)
+}
+
+/// The home of a user, where it is on a file system of this machine.
+fn home(root: &Root, uid: u32) -> Option<PathBuf> {
+    let path = listed(&root.read_text("etc/passwd").ok()?, uid)?;
+    let mut mounts = Vec::new();
+    root.read("proc/self/mountinfo", &mut mounts).ok()?;
+    is_local(&mounts, &path).then_some(path)
+}
+
+/// The home of a user in passwd(5).
+fn listed(passwd: &str, uid: u32) -> Option<PathBuf> {
+    let line = passwd.lines().find(|line| line.split(':').nth(2).and_then(|field| field.parse().ok()) == Some(uid))?;
+    let path = Path::new(line.split(':').nth(5)?);
+    let plain = path.components().all(|part| !matches!(part, std::path::Component::ParentDir));
+    (path.is_absolute() && path.components().count() > 1 && plain).then(|| path.to_owned())
+}
+
+/// True where the containers of a home are on a file system of this machine.
+fn is_local(mounts: &[u8], home: &Path) -> bool {
+    let below = home.join(".local/share/containers/storage");
+    let mounts = mounts.split(|byte| *byte == b'\n').filter_map(Mount::parse);
+    let holds = |mount: &Mount| below.starts_with(Path::new(std::ffi::OsStr::from_bytes(&mount.point)));
+    // Of several at one place the last one is seen.
+    let of = mounts.filter(holds).max_by_key(|mount| mount.point.len());
+    of.is_some_and(|mount| LOCAL.iter().any(|local| local.as_bytes() == mount.fs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Home, is_local, listed};
+    use crate::Root;
+    use crate::testing::put;
+    use std::path::{Path, PathBuf};
+
+    const ID: &str = "1d3d308a7d48a27814a68bf33a44acf4441c9c02463ca0bc1cdfdc8c0b4a8496";
+
+    #[test]
+    fn podman_and_docker_keep_names_in_homes() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let stored = "home/ann/.local/share/containers/storage/overlay-containers/containers.json";
+        put(dir.path(), stored, format!(r#"[{{"id":"{ID}","names":["db"]}}]"#));
+        let other = ID.replace('1', "2");
+        let docker = format!("home/ann/.local/share/docker/containers/{other}/config.v2.json");
+        put(dir.path(), docker, r#"{"Name":"/mq"}"#);
+        put(dir.path(), "var/secret.json", format!(r#"[{{"id":"{ID}","names":["secret"]}}]"#));
+        let root = Root::at(dir.path()).expect("a root");
+        let home = Home::read(&root, PathBuf::from("/home/ann"));
+        let name = |home: &Home, id: &str| home.name(&root, id);
+        assert_eq!((name(&home, ID).as_deref(), name(&home, &other).as_deref()), (Some("db"), Some("mq")));
+        // A link out of the home leads nowhere.
+        std::fs::remove_file(dir.path().join(stored)).expect("removed");
+        std::os::unix::fs::symlink("/var/secret.json", dir.path().join(stored)).expect("linked");
+        assert_eq!(name(&Home::read(&root, PathBuf::from("/home/ann")), ID), None);
+    }
+
+    #[test]
+    fn homes_are_those_of_passwd() {
+        let passwd = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000:Ann,,,:/home/ann:/bin/sh\nbad:x:7:7::/x/../etc:/\nlow:x:8:8::rel:/\ntop:x:9:9::/:/\ncut:x:10";
+        assert_eq!(listed(passwd, 1000).as_deref(), Some(Path::new("/home/ann")));
+        assert!([7, 8, 9, 10, 11].into_iter().all(|uid| listed(passwd, uid).is_none()));
+    }
+
+    #[test]
+    fn a_home_on_another_machine_is_left_alone() {
+        let line = |id: u32, point: &str, fs: &str| format!("{id} 1 8:{id} / {point} rw - {fs} /dev/x rw\n");
+        let home = Path::new("/home/ann");
+        assert!(is_local(line(20, "/", "ext4").as_bytes(), home));
+        let nfs = line(20, "/", "ext4") + &line(21, "/home", "nfs4");
+        assert!(!is_local(nfs.as_bytes(), home));
+        assert!(is_local((nfs + &line(22, "/home/ann", "xfs")).as_bytes(), home));
+        assert!(!is_local(b"damaged\n", home));
+    }
+}
