@@ -109,10 +109,8 @@ pub(crate) fn metric_refusal(cli: &Cli) -> Option<String> {
     }
     let of_command = cli.global.metric.iter().find(|metric| matches!(metric.source, Source::Stream(..)));
     of_command.filter(|_| !has_command).map(|metric| {
-        let (name, text) = (&metric.name, &metric.text);
-        format!(
-            "--metric {name}: {text} reads the output of a command: use record -- COMMAND, or file:, command: or http://"
-        )
+        let (name, source) = (&metric.name, &metric.text);
+        text::MetricOfCommand { name: &name, text: &source }.to_string()
     })
 }
 

@@ -104,7 +104,7 @@ impl App {
     /// Opens the dialog about a finding, by what is known now.
     pub(super) fn fix_finding(&mut self, rule: RuleId, subject: &Subject) -> Vec<Effect> {
         let Some(dialog) = self.dialog_about(rule, subject) else {
-            self.say(format!("{rule} is over: the newest sample does not have it"));
+            self.say(chrome::FindingCleared { rule: &rule }.to_string());
             return Vec::new();
         };
         let several = dialog.choices.len() != 1;

@@ -10,16 +10,17 @@ use std::path::Path;
 use topotop_model::derive::{Deriver, Settings};
 use topotop_model::history::History;
 use topotop_model::judge::{self, Judge};
+use topotop_model::locale::error as errors;
 use topotop_model::recording::{About, Item, Stream};
 use topotop_model::{Snapshot, Window};
 
 /// Writes them.
 pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
     let [path] = args.files.as_slice() else {
-        return Err("--format jsonl: takes one recording".to_owned());
+        return Err(errors::JSONL_ONE.to_string());
     };
     if args.speed.is_some() || args.paused {
-        return Err("--format jsonl: cannot be combined with --speed or --paused".to_owned());
+        return Err(errors::JSONL_ALONE.to_string());
     }
     let mut out = BufWriter::with_capacity(64 << 10, std::io::stdout().lock());
     let given = Given { top: args.top, judge: config.judge() };
@@ -38,7 +39,7 @@ pub(super) fn run(config: &Config, args: &ReplayArgs) -> Result<(), String> {
         Ok(()) => Ok(()),
         // Whoever read has read enough.
         Err(Failure::Out(error)) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(Failure::Out(error)) => Err(format!("standard output: {}", crate::trust::said(&error))),
+        Err(Failure::Out(error)) => Err(errors::StdoutFailed { error: &crate::trust::said(&error) }.to_string()),
         Err(Failure::In(error)) => Err(error),
     }
 }

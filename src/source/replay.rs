@@ -151,7 +151,7 @@ fn reader(path: &Path, messages: &Sender<PlayerMessage>) -> Result<Box<dyn Sampl
         return Err(topotop_model::locale::error::PIPED_RECORDING.into());
     }
     if metadata.is_dir() {
-        return Err(format!("{name}: is a directory, not a recording"));
+        return Err(topotop_model::locale::error::IsDirectory { path: &name }.to_string());
     }
     let messages = messages.clone();
     let wake = move || {

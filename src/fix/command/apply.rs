@@ -70,7 +70,7 @@ fn present(shown: &Shown, format: &str, out: &mut dyn Write) -> Result<(), Strin
     }
     match show::text(&shown.resolved, shown.refused.as_deref(), out) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("standard output: {}", crate::trust::said(&error)))
+            Err(topotop_model::locale::error::StdoutFailed { error: &crate::trust::said(&error) }.to_string())
         }
         _ => Ok(()),
     }
