@@ -9,6 +9,7 @@ mod files;
 mod log_names;
 mod mounts;
 mod names;
+mod pod_requests;
 mod runtime_names;
 #[cfg(test)]
 mod synthetic;
@@ -56,6 +57,7 @@ pub(crate) struct CgroupCollector {
     walk_gaps: Gaps,
     tree: Tree,
     names: log_names::LogNames,
+    requests: pod_requests::PodRequests,
     kept: usize,
     todo: Vec<usize>,
 }
@@ -159,6 +161,7 @@ impl CgroupCollector {
             self.names.note(slot, owner);
         }
         self.names.take(cx.root, cx.now_ns, draft.cgroups.data_mut(), &born);
+        self.requests.take(cx.root, cx.now_ns, draft.cgroups.data_mut());
     }
 
     /// Reads what tells whether a group moved, from the top down; below a group that stood still nothing moved.
@@ -246,6 +249,9 @@ impl CgroupCollector {
         let gaps = &mut draft.cgroups.gaps;
         for gap in &self.walk_gaps {
             gaps.add_many(&gap.path, gap.reason, &gap.needs, gap.count);
+        }
+        if let Some(reason) = self.requests.failed {
+            gaps.add(pod_requests::FILE, reason, if reason == Reason::PermissionDenied { "root" } else { "" });
         }
         let mut open = 0;
         let (mut groups, mut with_pressure) = (0, false);

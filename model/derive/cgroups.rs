@@ -83,6 +83,8 @@ fn container(table: &Cgroups, slot: usize) -> Option<Container> {
         id: table.container_id.or_empty(slot),
         runtime: table.runtime.or_empty(slot),
         name_source: table.name_source.or_empty(slot),
+        cpu_request_cores: table.cpu_request_milli.value(slot).map(|milli| milli as f64 / 1000.0),
+        memory_request_bytes: table.memory_request_bytes.value(slot),
     })
 }
 

@@ -182,6 +182,10 @@ pub struct Container {
     pub runtime: Arc<str>,
     /// Source of the names.
     pub name_source: Arc<str>,
+    /// CPUs that it requests, as kubelet has allocated them.
+    pub cpu_request_cores: Option<f64>,
+    /// Memory that it requests.
+    pub memory_request_bytes: Option<u64>,
 }
 
 /// Memory of a control group.

@@ -144,6 +144,10 @@ table! {
         /// v1: the lowest limit of it and its ancestors as the kernel tells it, hidden ones included; none when
         /// unlimited.
         memory_hierarchical_limit_bytes: Num = 69 (Fact, Bytes, "memory.stat"),
+        /// Millicores that a pod or container requests.
+        cpu_request_milli: Num = 70 (Fact, None, "var/lib/kubelet/allocated_pods_state"),
+        /// Memory that a pod or container requests.
+        memory_request_bytes: Num = 71 (Fact, Bytes, "var/lib/kubelet/allocated_pods_state"),
         /// v1: pages charged to it, of whatever kind.
         pgpgin: Num = 80 (Counter, Pages, "memory.stat"),
         /// v1: pages uncharged: reclaimed or freed.

@@ -92,6 +92,8 @@ fn broker(index: usize, fill: f64) -> Cgroup {
             id: format!("{index:012x}").into(),
             runtime: "containerd".into(),
             name_source: "environment".into(),
+            cpu_request_cores: Some(2.0),
+            memory_request_bytes: Some(2 << 30),
         }),
         memory: Some(memory),
         cpu: CgroupCpu {

@@ -82,6 +82,9 @@ fn memory_lines(cx: &Cx<'_>, doc: &mut Doc, group: &Cgroup, memory: &CgroupMemor
     bytes(cx, doc, &text::CURRENT, memory.current_bytes, &shared::NONE, &share);
     bytes(cx, doc, &text::LIMIT, memory.limit_bytes, "max", &text::OWN_LIMIT);
     bytes(cx, doc, &text::HIGH, memory.high_bytes, "max", &text::HIGH_NOTE);
+    if let Some(request) = group.container.as_ref().and_then(|container| container.memory_request_bytes) {
+        bytes(cx, doc, &text::REQUEST, Known::Value(request), "", &text::REQUEST_NOTE);
+    }
     bytes(cx, doc, &text::EFFECTIVE_LIMIT, memory.effective_limit_bytes, "max", &limited_by(group, memory));
     bytes(cx, doc, &text::WORKING_SET, memory.working_set_bytes, &shared::NONE, &text::WORKING_SET_NOTE);
     bytes(cx, doc, &text::ANONYMOUS_ROW, memory.anon_bytes, &shared::NONE, "");
@@ -168,6 +171,9 @@ fn cpu_lines(cx: &Cx<'_>, doc: &mut Doc, group: &Cgroup, room: usize) {
         Known::Value(quota) => doc.pair(&text::QUOTA, units::cores_in_text(quota), Role::Text),
         Known::None => doc.pair(&text::QUOTA, "max", Role::Text),
         Known::Missing => doc.unread(cx, &text::QUOTA, "/cpu.max"),
+    }
+    if let Some(request) = group.container.as_ref().and_then(|container| container.cpu_request_cores) {
+        doc.pair(&text::REQUEST, units::cores_in_text(request), Role::Text);
     }
     if let (Some(ratio), Some(periods)) = (group.cpu.throttled_ratio, group.cpu.periods) {
         let role = if ratio >= 0.25 { Role::Warn } else { Role::Text };
