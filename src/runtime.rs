@@ -183,6 +183,10 @@ impl<S: Source> Loop<S> {
     fn event(&mut self, event: Event) -> std::io::Result<()> {
         match event {
             Event::Msg(msg) => {
+                // A key acts on the rows that the keys before it left, drawn or not.
+                if self.dirty && matches!(msg, Msg::Key(_)) {
+                    view::arrange(&mut self.app);
+                }
                 self.dirty = true;
                 return self.message(msg);
             }

@@ -169,7 +169,7 @@ fn open(hand: &dyn Hand, session: &mut Session, full: &Full) {
     let pid = full.keeper().expect("it is there");
     hand.screen(session, 5);
     hand.open(session, &pid, &format!("{pid} tail"));
-    session.shows(&format!("topotop-tale-{}", std::process::id()));
+    session.shows(&format!("─ {pid} tail "));
     hand.screen(session, 7);
     hand.open(session, &full.name(), &full.name());
     // Its evidence, or the page of its rule where it is opened once more.

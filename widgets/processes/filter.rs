@@ -1,7 +1,9 @@
-//! The filter of processes: words, and fields as in `cpu>50 user:postgres cmd:broker node:1 cg:web`.
+//! The filter of processes: words, fields as in `cpu>50 user:postgres cmd:broker node:1 cg:web`, and expressions as in
+//! `/beam|java/`.
 
 use crate::Cx;
 use crate::parts::table::matches;
+use regex_lite::{Regex, RegexBuilder};
 use topotop_model::frame::Process;
 
 /// What a filter asks of a process; every term must hold.
@@ -12,6 +14,8 @@ pub(super) struct Filter<'a> {
 enum Term<'a> {
     /// Anywhere in name, arguments, group or user, or the pid.
     Word(&'a str),
+    /// A regular expression for name or arguments.
+    Expression(Regex),
     Command(&'a str),
     User(&'a str),
     Cgroup(&'a str),
@@ -43,7 +47,13 @@ impl<'a> Filter<'a> {
 
 impl<'a> Term<'a> {
     fn new(text: &'a str) -> Self {
-        Self::field(text).unwrap_or(Self::Word(text))
+        Self::field(text).or_else(|| Self::expression(text)).unwrap_or(Self::Word(text))
+    }
+
+    /// `/beam|java/`; what is no expression is a word.
+    fn expression(text: &str) -> Option<Self> {
+        let inner = text.strip_prefix('/')?.strip_suffix('/').filter(|inner| !inner.is_empty())?;
+        RegexBuilder::new(inner).case_insensitive(true).build().ok().map(Self::Expression)
     }
 
     fn field(text: &'a str) -> Option<Self> {
@@ -69,6 +79,7 @@ impl<'a> Term<'a> {
 
     fn holds(&self, process: &Process) -> bool {
         match *self {
+            Self::Expression(ref regex) => regex.is_match(&process.comm) || regex.is_match(&process.cmdline),
             Self::Word(word) => {
                 [&process.comm, &process.cmdline, &process.cgroup, &process.user].iter().any(|text| matches(word, text))
                     || word.parse() == Ok(process.pid)
@@ -157,6 +168,9 @@ mod tests {
             "mem<3g",
             "cpu>50 user:rabbit node:1",
             "beam cpu>10",
+            "/^BEAM[.]/",
+            "/java|-name rabbit$/ cpu>10",
+            "/usr/lib/erlang",
         ];
         let no = [
             "postgres",
@@ -172,6 +186,8 @@ mod tests {
             "cpu>50 user:root",
             "beam cpu>90",
             "foo:bar",
+            "/^smp/",
+            "/(/",
         ];
         assert!(yes.iter().all(|text| Filter::new(text).passes(&process)));
         let passed: Vec<_> = no.iter().filter(|text| Filter::new(text).passes(&process)).collect();
