@@ -24,8 +24,8 @@ impl Words {
 trait Hand {
     /// Goes to the screen of a number.
     fn screen(&self, session: &mut Session, number: u8);
-    /// Opens the row with a text: by a filter, or where its cells are.
-    fn open(&self, session: &mut Session, text: &str, row: &str);
+    /// Opens the row with a text, by a filter or where its cells are, until it is shown.
+    fn open(&self, session: &mut Session, text: &str, row: &str, is_open: &dyn Fn(&str) -> bool);
     /// Asks for a command.
     fn command(&self, session: &mut Session, key: &str, name: &str);
     /// Chooses a line of a list.
@@ -41,11 +41,14 @@ impl Hand for Keys {
         session.keys(&number.to_string());
     }
 
-    fn open(&self, session: &mut Session, text: &str, _: &str) {
+    fn open(&self, session: &mut Session, text: &str, row: &str, is_open: &dyn Fn(&str) -> bool) {
         // In place of what was typed before.
         session.keys(&format!("/{}{text}\r", "\x7f".repeat(40)));
-        session.shows(text);
+        let (typed, quoted) = (format!("{text}_"), format!("\"{text}\""));
+        let is_row = |line: &str| line.contains(row) && !line.contains(&typed) && !line.contains(&quoted);
+        session.until(row, |screen| screen.lines().any(is_row));
         session.keys("g\r");
+        session.until("what was opened", is_open);
     }
 
     fn command(&self, session: &mut Session, key: &str, _: &str) {
@@ -71,10 +74,21 @@ impl Hand for Mouse {
         session.click(&format!(" {number} "));
     }
 
-    fn open(&self, session: &mut Session, _: &str, row: &str) {
-        session.wheel_to(row);
-        session.click_row(row);
-        session.click_row(row);
+    fn open(&self, session: &mut Session, _: &str, row: &str, is_open: &dyn Fn(&str) -> bool) {
+        // Rows change places: a click may hit another one, which is closed again.
+        for _ in 0..20 {
+            session.wheel_to(row);
+            session.click_row(row);
+            session.click_row(row);
+            for _ in 0..100 {
+                if is_open(&session.text()) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            session.keys("\x1b[<2;5;10M\x1b[<2;5;10m");
+        }
+        panic!("{row} is not opened:\n{}", session.text());
     }
 
     fn command(&self, session: &mut Session, _: &str, name: &str) {
@@ -93,7 +107,17 @@ impl Hand for Mouse {
     }
 
     fn press(&self, session: &mut Session, _: &str, button: &str) {
-        session.click(button);
+        // The dialog grows and shrinks with what is measured: a click may miss.
+        for _ in 0..20 {
+            session.click(button);
+            for _ in 0..100 {
+                if !session.text().contains(button) {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        panic!("{button} does nothing:\n{}", session.text());
     }
 }
 
@@ -168,12 +192,11 @@ fn open(hand: &dyn Hand, session: &mut Session, full: &Full) {
     eventually("who keeps the memory", || full.keeper().is_some());
     let pid = full.keeper().expect("it is there");
     hand.screen(session, 5);
-    hand.open(session, &pid, &format!("{pid} tail"));
-    session.shows(&format!("─ {pid} tail "));
+    let title = format!("─ {pid} tail ");
+    hand.open(session, &pid, &format!("{pid} tail"), &|screen| screen.contains(&title));
     hand.screen(session, 7);
-    hand.open(session, &full.name(), &full.name());
     // Its evidence, or the page of its rule where it is opened once more.
-    session.until("the finding", |screen| {
+    hand.open(session, &full.name(), &full.name(), &|screen| {
         // The limit's file has a name in each version of cgroups.
         let shown = ["F-LIMIT", "memory.max", "memory.limit_in_bytes"];
         screen.contains("MEM-01") && shown.iter().any(|text| screen.contains(text))
