@@ -40,7 +40,7 @@ pub struct Global {
     /// Repeatable.
     #[arg(long, global = true, value_name = "NAME=SOURCE", value_parser = Metric::parse)]
     pub metric: Vec<Metric>,
-    /// Language of texts: en or zh-CN [default: LC_ALL, LC_MESSAGES or LANG]; documents for programs are English.
+    /// Language of texts: en or zh-CN [default: LC_ALL, LC_MESSAGES or LANG]; machine-readable output is always in English.
     #[arg(long, global = true, value_name = "LANG", value_parser = crate::language::parse)]
     pub lang: Option<&'static str>,
     /// Print a configuration file with every default and exit.

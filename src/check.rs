@@ -26,7 +26,7 @@ pub struct CheckArgs {
     /// Watch for TIME.
     #[arg(long = "for", value_name = "TIME", value_parser = units::duration, default_value = "30s")]
     pub watch: Duration,
-    /// Judge a recording instead of this machine; given again for each machine of one test, it names the one whose
+    /// Evaluate a recording instead of this machine; given again for each machine of one test, it names the one whose
     /// resource is short.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub from: Vec<PathBuf>,
@@ -34,7 +34,7 @@ pub struct CheckArgs {
     /// something limited the machine at any time.
     #[arg(long, value_name = "SEVERITY", default_value = "warning", value_parser = fail_on)]
     pub fail_on: FailOn,
-    /// Exit with 2 if a rule could not be judged, or the answer is inconclusive.
+    /// Exit with 2 if a rule could not be checked, or the answer is inconclusive.
     #[arg(long)]
     pub strict: bool,
     /// text, json, jsonl: a document per sample and a summary; or junit for CI.

@@ -49,7 +49,7 @@ fn every_sample_of_version_1_is_what_was_recorded() {
         count += 1;
     }
     assert_eq!((count, reader.damage().len()), (130, 0));
-    let came = |event: &Event| matches!(&event.what, What::FindingCame(told) if told.rule == "IRQ-01");
+    let came = |event: &Event| matches!(&event.what, What::FindingOpened(told) if told.rule == "IRQ-01");
     assert!(reader.events().iter().any(|(_, event)| came(event)));
 }
 

@@ -117,12 +117,12 @@ impl Resource {
         let (used, limit) = (self.used.map(|used| used.0), self.limit.map(|limit| limit.0));
         let Some(share) = self.share else {
             let is_link = matches!(self.kind, ResourceKind::NicIn | ResourceKind::NicOut);
-            return used.filter(|_| is_link).map(bits).unwrap_or_default();
+            return used.filter(|_| is_link).map(|bytes| parts::bits(bytes * 8.0)).unwrap_or_default();
         };
         let share = parts::percent(Some(share));
         let of = |limit: String| text::OfLimit { share: &share, limit: &limit }.to_string();
         match (self.kind, used, limit) {
-            (ResourceKind::NicIn | ResourceKind::NicOut, _, Some(limit)) => of(bits(limit)),
+            (ResourceKind::NicIn | ResourceKind::NicOut, _, Some(limit)) => of(parts::bits(limit * 8.0)),
             (ResourceKind::Quota | ResourceKind::Cpuset, _, Some(limit)) => {
                 text::OfCores { share: &share, cores: &parts::count(Some(limit)) }.to_string()
             }
@@ -164,15 +164,5 @@ impl Resource {
         let ghz = |mhz: f64| format!("{:.1}", mhz / 1000.0);
         let (clock, highest, cause) = (&ghz(clock.mhz), &ghz(clock.highest_mhz), &clock.cause.label());
         text::Clocked { resource: &summary, clock, highest, cause }.to_string()
-    }
-}
-
-/// Bytes per second as `9.4 Gbit/s`.
-fn bits(bytes: f64) -> String {
-    let bits = bytes * 8.0;
-    match bits {
-        _ if bits >= 1e9 => format!("{:.1} Gbit/s", bits / 1e9),
-        _ if bits >= 1e6 => format!("{:.0} Mbit/s", bits / 1e6),
-        _ => format!("{:.0} kbit/s", bits / 1e3),
     }
 }

@@ -129,7 +129,8 @@ impl Reason {
                 text::ForeignLeft { name: &printable(name), cores: &format!("{:.1}", -cores) }.to_string()
             }
             Self::ForeignBytes { name, bytes } => {
-                text::ForeignBytes { name: &printable(name), rate: &format!("{:+.0}", bytes / 1e6) }.to_string()
+                text::ForeignBytes { name: &printable(name), rate: &format!("{:+.0}", bytes / f64::from(1 << 20)) }
+                    .to_string()
             }
             Self::ForeignPackets { name, rate } => {
                 text::ForeignPackets { name: &printable(name), rate: &format!("{rate:+.0}") }.to_string()

@@ -17,7 +17,7 @@ pub(super) const FIX: Fix = Fix {
 };
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
-    let held = IdSet::parse_list(case.finding.text(evidence::HELD)).unwrap_or_default();
+    let held = IdSet::parse_list(case.finding.text(evidence::LIMITED_CPUS)).unwrap_or_default();
     if held.is_empty() {
         return Err(Refusal::because(text::THERMAL.to_string()));
     }
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn no_setting_helps_against_heat() {
         let (frame, mut finding) = sick("CPU-10", |_| ());
-        finding.evidence.retain(|row| row.name != "held");
+        finding.evidence.retain(|row| row.name != "limited_cpus");
         finding.evidence.push(Evidence {
             name: "throttled_cpus",
             value: Figure::Text("2".into()),

@@ -89,7 +89,7 @@ fn breaks(nic: &Nic) -> Vec<String> {
 
 /// The channels by kind, as they are and as wanted.
 fn counts(case: &Case<'_>, nic: &Nic) -> Result<(String, String), Refusal> {
-    let wanted = case.finding.number(evidence::WANTED).map_or(1, |wanted| wanted as u64);
+    let wanted = case.finding.number(evidence::RECOMMENDED).map_or(1, |wanted| wanted as u64);
     let kinds = [("combined", nic.channels.combined), ("rx", nic.channels.rx), ("tx", nic.channels.tx)];
     let (mut old, mut new) = (Vec::new(), Vec::new());
     // Drivers with both ways use one of them at a time: what has receive channels of its own has no combined ones.

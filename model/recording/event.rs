@@ -56,10 +56,12 @@ pub enum What {
         /// What.
         text: String,
     },
-    /// A finding came.
-    FindingCame(Box<RecordedFinding>),
-    /// A finding went.
-    FindingWent(Box<RecordedFinding>),
+    /// A finding opened.
+    #[serde(alias = "finding_came")]
+    FindingOpened(Box<RecordedFinding>),
+    /// A finding cleared.
+    #[serde(alias = "finding_went")]
+    FindingCleared(Box<RecordedFinding>),
     /// A fix was applied, failed, was undone or judged.
     Fix(Box<RecordedFix>),
     /// A kind that this version does not know.
@@ -70,7 +72,7 @@ pub enum What {
 impl What {
     /// True for what was judged, not done: marks and the like are the user's.
     pub fn is_finding(&self) -> bool {
-        matches!(self, Self::FindingCame(_) | Self::FindingWent(_))
+        matches!(self, Self::FindingOpened(_) | Self::FindingCleared(_))
     }
 
     /// A short line about it.
@@ -82,8 +84,8 @@ impl What {
             Self::Exit { signal: Some(signal), .. } => words::EndedBySignal { signal }.to_string(),
             Self::Exit { .. } => words::ENDED.to_string(),
             Self::Skipped { samples, reason } => words::Skipped { count: *samples, reason }.to_string(),
-            Self::FindingCame(finding) => judge::Opened { rule: &finding.rule, title: &finding.title }.to_string(),
-            Self::FindingWent(finding) => judge::Cleared { rule: &finding.rule, title: &finding.title }.to_string(),
+            Self::FindingOpened(finding) => judge::Opened { rule: &finding.rule, title: &finding.title }.to_string(),
+            Self::FindingCleared(finding) => judge::Cleared { rule: &finding.rule, title: &finding.title }.to_string(),
             Self::Fix(fix) => fix.text(),
             Self::Other => words::LATER_VERSION.to_string(),
         }
@@ -97,8 +99,8 @@ impl What {
             Self::Note { text } => Self::Note { text: cut(text) },
             Self::Skipped { samples, reason } => Self::Skipped { samples: *samples, reason: cut(reason) },
             Self::Start { command } => Self::Start { command: words(command) },
-            Self::FindingCame(finding) => Self::FindingCame(Box::new(finding.bounded())),
-            Self::FindingWent(finding) => Self::FindingWent(Box::new(finding.bounded())),
+            Self::FindingOpened(finding) => Self::FindingOpened(Box::new(finding.bounded())),
+            Self::FindingCleared(finding) => Self::FindingCleared(Box::new(finding.bounded())),
             Self::Fix(fix) => Self::Fix(Box::new(fix.bounded())),
             other => other.clone(),
         };

@@ -162,9 +162,9 @@ pub fn finding_events(before: &Judgement, after: &Judgement, stamp: Stamp) -> Ve
 fn english_events(before: &Judgement, after: &Judgement, stamp: Stamp) -> Vec<Event> {
     let (went, came) = judge::timeline::difference(before, after);
     let went = went.into_iter().map(|finding| {
-        What::FindingWent(Box::new(RecordedFinding { evidence: Vec::new(), ..RecordedFinding::of(finding) }))
+        What::FindingCleared(Box::new(RecordedFinding { evidence: Vec::new(), ..RecordedFinding::of(finding) }))
     });
-    let came = came.into_iter().map(|finding| What::FindingCame(Box::new(RecordedFinding::of(finding))));
+    let came = came.into_iter().map(|finding| What::FindingOpened(Box::new(RecordedFinding::of(finding))));
     let event = |what| Event { wall_ns: stamp.wall_ns, mono_ns: stamp.mono_ns, what };
     went.chain(came).map(event).collect()
 }
@@ -183,8 +183,8 @@ impl RecordedFindings {
         let (mut findings, mut changes) = (Vec::new(), Vec::new());
         for (sample, event) in events {
             let (came, finding) = match &event.what {
-                What::FindingCame(finding) => (true, finding),
-                What::FindingWent(finding) => (false, finding),
+                What::FindingOpened(finding) => (true, finding),
+                What::FindingCleared(finding) => (false, finding),
                 _ => continue,
             };
             let at = At { sample: *sample, wall_ns: event.wall_ns, mono_ns: event.mono_ns };
@@ -300,7 +300,7 @@ mod tests {
             let number = RecordedEvidence { value: Value::Number(value), ..fact.clone() };
             let evidence = [fact, number].into_iter().cycle().take(many).collect();
             let finding = RecordedFinding { rule, subject, title, confidence: value, evidence, ..RecordedFinding::default() };
-            for what in [What::FindingCame(Box::new(finding.clone())), What::FindingWent(Box::new(finding))] {
+            for what in [What::FindingOpened(Box::new(finding.clone())), What::FindingCleared(Box::new(finding))] {
                 let bytes = what.encode();
                 prop_assert!(bytes.len() <= MAX_EVENT);
                 let back = What::parse(&bytes).ok_or_else(|| TestCaseError::fail("an event"))?;

@@ -94,7 +94,7 @@ fn hit(summary: FrequencySummary) -> Hit {
     let hit = Hit::new(Subject::Host, 0.7)
         .severity(if hurts { Severity::Warning } else { Severity::Info })
         .some_text(
-            evidence::HELD,
+            evidence::LIMITED_CPUS,
             IdSet::from_ids(summary.limited.iter().copied()).to_string(),
             "cpufreq/scaling_governor, scaling_max_freq",
         )
@@ -188,7 +188,7 @@ fn governors(frame: &Frame) -> String {
 
 fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
-    let (limited, slow) = (&finding.text(evidence::HELD), &finding.text(evidence::SLOW));
+    let (limited, slow) = (&finding.text(evidence::LIMITED_CPUS), &finding.text(evidence::SLOW));
     let (heated, cause) = (&finding.text(evidence::THROTTLED_CPUS), &finding.text(evidence::CAUSE));
     let (clock, highest) = (&count(evidence::CLOCK), &count(evidence::HIGHEST));
     match (limited.is_empty(), slow.is_empty(), heated.is_empty()) {

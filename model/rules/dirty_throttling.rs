@@ -69,7 +69,7 @@ fn host(context: &mut RuleContext<'_>) {
         .text(evidence::SETTINGS, settings(frame), "/proc/sys/vm");
     if !blocked.is_empty() {
         hit = hit.text(
-            evidence::HELD,
+            evidence::BLOCKED_WRITERS,
             parts::list(blocked.iter().map(|(name, pid)| format!("{name} ({pid})")), 6),
             "/proc/PID/stat",
         );
@@ -150,7 +150,7 @@ fn title(finding: &Finding) -> String {
     let share = &parts::percent(finding.number(evidence::SHARE));
     let limit = &parts::bytes(finding.number(evidence::LIMIT));
     let dirty = &parts::bytes(finding.number(evidence::WAITING));
-    match (&finding.subject, &finding.text(evidence::HELD)) {
+    match (&finding.subject, &finding.text(evidence::BLOCKED_WRITERS)) {
         (Subject::Host, &"") => text::Title { dirty, share, limit }.to_string(),
         (Subject::Host, processes) => text::TitleBlocked { dirty, share, limit, processes }.to_string(),
         (subject, _) => text::TitleGroup { subject: &subject.named(), dirty, share, limit }.to_string(),

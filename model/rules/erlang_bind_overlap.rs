@@ -72,9 +72,9 @@ fn judge(context: &mut RuleContext<'_>) {
         .known(evidence::DEMAND, demand, "cores", "/proc/PID/task/TID/schedstat")
         .known(evidence::WAIT, wait, "fraction", "/proc/PID/task/TID/schedstat")
         .text(evidence::SHARED, shared.to_string(), "/proc/PID/task/TID/status")
-        .text(evidence::IDLE, idle.to_string(), "/proc/stat")
+        .text(evidence::FREE_CPUS, idle.to_string(), "/proc/stat")
         .text(evidence::WHO, parts::list(names, 6), "/proc/PID/cmdline")
-        .table(evidence::INSTANCES, instances(frame, &pids), "/proc/PID/cmdline, /proc/PID/task/TID/status, cpu.max")
+        .table(evidence::BY_INSTANCE, instances(frame, &pids), "/proc/PID/cmdline, /proc/PID/task/TID/status, cpu.max")
         .table(evidence::OVERLAP, overlap(frame, &pids, &shared), "/proc/PID/task/TID/status")
         .would_hurt();
     for cpu in shared.iter() {
@@ -195,7 +195,7 @@ fn bind_types(frame: &Frame) -> String {
 
 fn title(finding: &Finding) -> String {
     let (instances, shared) = (&parts::count(finding.number(evidence::INSTANCES)), &finding.text(evidence::SHARED));
-    match finding.text(evidence::IDLE) {
+    match finding.text(evidence::FREE_CPUS) {
         "" => text::Title { instances, shared }.to_string(),
         idle => text::TitleIdle { instances, shared, idle: &idle }.to_string(),
     }

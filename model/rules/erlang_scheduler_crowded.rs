@@ -86,7 +86,7 @@ fn judge(context: &mut RuleContext<'_>) {
                 "/proc/PID/task/TID/status",
             )
             .some_text(evidence::BY, by, "/proc/PID/task/TID/stat")
-            .text(evidence::IDLE, idle.to_string(), "/proc/stat")
+            .text(evidence::FREE_CPUS, idle.to_string(), "/proc/stat")
             .text(evidence::INSTANCE, parts::instance_name(frame, process), "/proc/PID/cmdline, /proc/PID/cgroup");
         for cpu in crowded.iter().map(|crowded| Subject::Cpu(crowded.cpu)) {
             hit = hit.covers(pinned_threads::ID, cpu.clone()).covers(core_saturated::ID, cpu);
@@ -144,7 +144,7 @@ fn competitors(busy: &BTreeMap<u32, Vec<&Process>>, pid: u32, crowded: &Crowded)
 fn title(finding: &Finding) -> String {
     let (instance, subject) = (&finding.text(evidence::INSTANCE), &finding.subject.named());
     let cpu = &parts::count(finding.number(evidence::CPU));
-    let (wait, idle) = (&parts::percent(finding.number(evidence::WAIT)), &finding.text(evidence::IDLE));
+    let (wait, idle) = (&parts::percent(finding.number(evidence::WAIT)), &finding.text(evidence::FREE_CPUS));
     match finding.text(evidence::BY) {
         "" => text::TitleOthers { instance, subject, cpu, wait, idle }.to_string(),
         by => text::Title { instance, subject, cpu, wait, by: &by, idle }.to_string(),

@@ -71,7 +71,7 @@ fn title(finding: &Finding) -> String {
     text::Title {
         subject: &finding.subject.named(),
         share: &parts::percent(finding.number(evidence::UTILISATION)),
-        capacity: &parts::count(finding.number(evidence::CAPACITY)),
+        capacity: &finding.number(evidence::CAPACITY).map_or_else(|| "?".to_owned(), |mbps| parts::bits(mbps * 1e6)),
     }
     .to_string()
 }

@@ -73,7 +73,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::BUSY, busy, "fraction", "/proc/stat")
             .text(evidence::MASK, mask.to_string(), "/proc/PID/task/TID/status Cpus_allowed_list")
             .text(evidence::ALLOWED, allowed.to_string(), "cpuset.cpus.effective")
-            .text(evidence::IDLE, outside.to_string(), "/proc/stat")
+            .text(evidence::FREE_CPUS, outside.to_string(), "/proc/stat")
             .text(evidence::COMM, Arc::clone(&process.comm), "/proc/PID/comm");
         for cpu in mask.iter() {
             hit = hit.covers(pinned_threads::ID, Subject::Cpu(cpu)).covers(core_saturated::ID, Subject::Cpu(cpu));
@@ -124,7 +124,7 @@ fn title(finding: &Finding) -> String {
         mask: &finding.text(evidence::MASK),
         allowed: &finding.text(evidence::ALLOWED),
         demand: &parts::count(finding.number(evidence::DEMAND)),
-        idle: &finding.text(evidence::IDLE),
+        idle: &finding.text(evidence::FREE_CPUS),
     }
     .to_string()
 }

@@ -71,7 +71,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .severity(severity)
             .number(evidence::CURRENT, current as f64, "", "ethtool -l")
             .number(evidence::MAX, max as f64, "", "ethtool -l")
-            .number(evidence::WANTED, wanted as f64, "", "ethtool -l")
+            .number(evidence::RECOMMENDED, wanted as f64, "", "ethtool -l")
             .text(evidence::KIND, kind, "ethtool -l")
             .known(evidence::PACKETS, packets, "1/s", "/proc/net/dev")
             .known(evidence::UTILISATION, nic.utilisation, "fraction", "/proc/net/dev")
@@ -81,7 +81,7 @@ fn judge(context: &mut RuleContext<'_>) {
             hit = hit
                 .number(evidence::CPU, f64::from(hot.id), "", "/proc/irq/N/effective_affinity_list")
                 .number(evidence::SOFTIRQ, hot.share, "fraction", "/proc/stat")
-                .text(evidence::IDLE, idle.to_string(), "/proc/stat")
+                .text(evidence::FREE_CPUS, idle.to_string(), "/proc/stat")
                 .covers(softirq_saturated::ID, Subject::Cpu(hot.id))
                 .covers(nic_rx_drops::ID, Subject::Nic(Arc::clone(&nic.name)))
                 .covers(core_saturated::ID, Subject::Cpu(hot.id))

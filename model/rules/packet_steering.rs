@@ -55,7 +55,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::CPU, f64::from(hot.id), "", "/proc/irq/N/effective_affinity_list")
             .number(evidence::SOFTIRQ, hot.share, "fraction", "/proc/stat")
             .known(evidence::PACKETS, packets, "1/s", "/proc/net/dev")
-            .text(evidence::IDLE, idle.to_string(), "/proc/stat")
+            .text(evidence::FREE_CPUS, idle.to_string(), "/proc/stat")
             .covers(softirq_saturated::ID, Subject::Cpu(hot.id))
             .covers(nic_rx_drops::ID, Subject::Nic(Arc::clone(&nic.name)))
             .covers(core_saturated::ID, Subject::Cpu(hot.id))

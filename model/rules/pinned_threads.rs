@@ -67,7 +67,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .number(evidence::THREADS, pinned.len() as f64, "", "/proc/PID/task/TID/status")
             .known(evidence::WAIT, max_wait, "fraction", "/proc/PID/task/TID/schedstat")
             .text(evidence::PINNED, parts::list(names, 6), "/proc/PID/task/TID/status")
-            .text(evidence::IDLE, idle.to_string(), "/proc/stat")
+            .text(evidence::FREE_CPUS, idle.to_string(), "/proc/stat")
             .covers(core_saturated::ID, Subject::Cpu(cpu));
         context.hit(hit);
     }
@@ -95,7 +95,7 @@ pub(super) fn pinned_threads(frame: &Frame) -> BTreeMap<u32, Vec<(&Process, &Thr
 fn title(finding: &Finding) -> String {
     let count = |name| parts::count(finding.number(name));
     let (subject, threads, demand) = (&finding.subject.named(), count(evidence::THREADS), count(evidence::DEMAND));
-    match finding.text(evidence::IDLE) {
+    match finding.text(evidence::FREE_CPUS) {
         "" => text::Title { subject, threads: &threads, demand: &demand }.to_string(),
         idle => text::TitleIdle { subject, threads: &threads, demand: &demand, idle: &idle }.to_string(),
     }

@@ -83,7 +83,7 @@ fn queue() -> Vec<Evidence> {
     vec![
         number("current", 1.0, "", "ethtool -l"),
         number("max", 8.0, "", "ethtool -l"),
-        number("wanted", 8.0, "", "ethtool -l"),
+        number("recommended", 8.0, "", "ethtool -l"),
         words("kind", "combined", "ethtool -l"),
         number("packets", 94_000.0, "1/s", "/proc/net/dev"),
         number("utilisation", 0.04, "fraction", "/proc/net/dev"),

@@ -143,7 +143,7 @@ fn findings_are_gone_to_in_live_history() {
     };
     let mut app = app();
     assert_eq!(press(&mut app, KeyCode::Char('[')), []);
-    assert!(app.notice.as_ref().is_some_and(|notice| notice.text == "no finding started or ended"));
+    assert!(app.notice.as_ref().is_some_and(|notice| notice.text == "no finding opened or cleared"));
     let timeline = Arc::new(Timeline::of(vec![change(40, true), change(70, false)]));
     app.update(Msg::Sample(Sample { timeline, ..at(100) }));
     assert_eq!(press(&mut app, KeyCode::Char('[')), [Effect::Seek(at(100).frame.stamp, Target::Seq(70))]);

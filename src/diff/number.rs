@@ -86,7 +86,7 @@ fn parts(measure: Measure, value: f64) -> (String, &'static str) {
         Measure::Share => (value * 100.0, "%"),
         Measure::Cores => (value, " cores"),
         Measure::PerSecond => scaled(value, 1000.0, ["/s", "k/s", "M/s", "G/s", "T/s"]),
-        Measure::BytesPerSecond => scaled(value, 1000.0, [" B/s", " kB/s", " MB/s", " GB/s", " TB/s"]),
+        Measure::BytesPerSecond => scaled(value, 1024.0, [" B/s", " KiB/s", " MiB/s", " GiB/s", " TiB/s"]),
         Measure::Bytes => scaled(value, 1024.0, [" B", " KiB", " MiB", " GiB", " TiB"]),
         Measure::Milliseconds => (value, " ms"),
         Measure::Megahertz => (value, " MHz"),

@@ -93,8 +93,8 @@ impl Facts {
                 What::Exit { .. } => "exit",
                 What::Skipped { .. } => "skipped",
                 What::Note { .. } => "note",
-                What::FindingCame(_) => "finding_came",
-                What::FindingWent(_) => "finding_went",
+                What::FindingOpened(_) => "finding_opened",
+                What::FindingCleared(_) => "finding_cleared",
                 What::Other => "other",
             };
             json!({

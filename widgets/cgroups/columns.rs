@@ -120,7 +120,7 @@ pub(super) static MEMORY: &[Column<Row>] = &[
     Column::right(
         text::FULL_IN_HEAD,
         1,
-        |_| Width::fixed(7),
+        |_| Width::fixed(8),
         |cx, row, pen| {
             memory(cx, row, pen, |group, memory, pen| cells::full_in(cx, group, memory, pen));
         },

@@ -92,6 +92,6 @@ fn the_time_to_the_limit_is_never_cut() {
         let table = picture(&mut Cgroups::default(), &frame, (width, 22), &[]);
         assert!(table.contains(" 14m ") || table.contains(" 14m\n"), "{width}: {table}");
         let short = list(compact, &frame, width, 5);
-        assert!(short.contains("full in 14m") && short.contains("PSI 6%"), "{width}: {short}");
+        assert!(short.contains("limit in 14m") && short.contains("PSI 6%"), "{width}: {short}");
     }
 }

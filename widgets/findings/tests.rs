@@ -40,10 +40,10 @@ fn every_machine_size_and_action() {
 #[test]
 fn nothing_judged_is_not_all_clear() {
     let picture = picture(&Judgement::default(), (120, 38), &[]);
-    assert!(picture.contains("not judged yet") && !picture.contains("no findings"), "{picture}");
+    assert!(picture.contains("not evaluated yet") && !picture.contains("no findings"), "{picture}");
     let noted = Judgement { basis: Basis::Noted, ..demo::sick() };
     let picture = self::picture(&noted, (120, 38), &[]);
-    assert!(picture.contains("as judged when recorded") && !picture.contains("quiet"), "{picture}");
+    assert!(picture.contains("as evaluated when recorded") && !picture.contains("quiet"), "{picture}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use topotop_model::frame::{Nic, Queue};
 use topotop_model::locale::screen::queues as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::rules::report;
 use topotop_model::{IdSet, Known};
 
 /// The detail of a row.
@@ -56,7 +57,7 @@ fn interface(doc: &mut Doc, nic: &Nic, room: usize) {
     }
     set(doc, &text::LOCAL_CPUS, nic.local_cpus.as_ref(), &shared::NONE, room);
     let mbps = |value: Known<u64>| match value {
-        Known::Value(mbps) => format!("{mbps} Mbit/s"),
+        Known::Value(mbps) => report::amount(mbps as f64, "Mbit/s"),
         Known::None => shared::UNKNOWN.to_string(),
         Known::Missing => "?".to_owned(),
     };

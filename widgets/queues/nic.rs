@@ -61,7 +61,7 @@ fn identity(cx: &Cx<'_>, nic: &Nic, pen: &mut Pen<'_>) {
     }
 }
 
-/// `25G`; the configured capacity where it differs; `speed unknown` is no zero.
+/// `25Gbit`; the configured capacity where it differs; `speed unknown` is no zero.
 pub(super) fn speed(nic: &Nic, pen: &mut Pen<'_>) {
     match nic.speed_mbps {
         Known::Value(mbps) => pen.text(Role::Text, bits(mbps).as_str()).skip(1),
@@ -76,7 +76,7 @@ pub(super) fn speed(nic: &Nic, pen: &mut Pen<'_>) {
 }
 
 fn bits(mbps: u64) -> Short {
-    units::count(mbps as f64 * 1e6)
+    Short::from_display(format_args!("{}bit", units::count(mbps as f64 * 1e6).as_str()))
 }
 
 /// As `ethtool -l` tells it: current of maximum of every kind that the driver has.

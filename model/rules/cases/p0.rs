@@ -111,7 +111,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-07",
         severity: Severity::Warning,
-        says: "eth0 uses 95% of its 10000 Mbit/s",
+        says: "eth0 uses 95% of its 10.0 Gbit/s",
         sick: |frame, _| frame.nics[0].utilisation = Some(0.95),
     },
     Case {

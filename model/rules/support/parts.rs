@@ -288,6 +288,15 @@ pub(crate) fn bytes(bytes: Option<f64>) -> String {
     format!("{value:.1} TiB")
 }
 
+/// Bits per second as `9.4 Gbit/s`.
+pub(crate) fn bits(bits: f64) -> String {
+    match bits {
+        _ if bits >= 1e9 => format!("{:.1} Gbit/s", bits / 1e9),
+        _ if bits >= 1e6 => format!("{:.0} Mbit/s", bits / 1e6),
+        _ => format!("{:.0} kbit/s", bits / 1e3),
+    }
+}
+
 /// A number with at most one decimal.
 pub(crate) fn count(value: Option<f64>) -> String {
     match value {

@@ -48,6 +48,7 @@ pub fn amount(value: f64, unit: &str) -> String {
     match unit {
         "fraction" => format!("{:.1}%", value * 100.0),
         "bytes" => parts::bytes(Some(value)),
+        "Mbit/s" => parts::bits(value * 1e6),
         "bytes/s" => format!("{}/s", amount(value, "bytes")),
         "1/s" => format!("{value:.0}/s"),
         "cores" => unit::Cores { count: &format!("{value:.1}") }.to_string(),

@@ -194,7 +194,7 @@ fn findings_are_gone_to_and_told() {
     use topotop_model::rules::{Severity, Subject};
     let (mut transport, mut index) = (Transport { playing: false, ..Transport::default() }, Fake::seconds(100));
     let to = |next| Order::Finding { next };
-    assert_eq!(transport.order(&to(true), &mut index), Some("no finding started or ended".to_owned()));
+    assert_eq!(transport.order(&to(true), &mut index), Some("no finding opened or cleared".to_owned()));
     let change = |sample, came| {
         let (rule, title, subject) = ("IO-01".into(), "sda".into(), Subject::Host);
         let severity = Severity::Warning;
@@ -210,7 +210,7 @@ fn findings_are_gone_to_and_told() {
     transport.sample = 61;
     transport.order(&to(false), &mut index);
     assert_eq!(transport.sample, 20);
-    assert_eq!(transport.order(&to(false), &mut index), Some("no earlier finding".to_owned()));
+    assert_eq!(transport.order(&to(false), &mut index), Some("no earlier change of a finding".to_owned()));
 }
 
 proptest! {

@@ -211,7 +211,7 @@ mod tests {
         }
         assert_eq!(past.at(0).basis, Basis::Pending);
         let told = past.events_from(oldest).events;
-        let came = told.iter().filter(|(_, event)| matches!(event.what, What::FindingCame(_))).count();
+        let came = told.iter().filter(|(_, event)| matches!(event.what, What::FindingOpened(_))).count();
         assert!(came > 100 && told.iter().all(|told| told.0 >= oldest), "{came}");
         past.forget_before(19_900);
         assert_eq!(past.at(19_900).findings.len(), 3);

@@ -164,7 +164,7 @@ pub(super) const ERLANG_UNBOUND: Scenario = Scenario {
 
 fn bound(samples: &Samples) -> Outcome {
     let found = samples.found("BEAM-01", "cpu:0")?;
-    let (instances, shared, idle) = (found.number("instances")?, found.text("shared")?, found.text("idle")?);
+    let (instances, shared, idle) = (found.number("instances")?, found.text("shared")?, found.text("free_cpus")?);
     holds(instances >= 3.0 && shared == "0-1", format!("{instances} instances share {shared}"))?;
     // Which of the others idle is up to the kernel; 7 is isolated.
     let is_free = idle.contains(['2', '3', '4', '5', '6']) && !idle.contains(['0', '1', '7']);

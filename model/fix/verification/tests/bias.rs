@@ -98,7 +98,7 @@ fn another_load_on_the_disks_speaks_against_worse_only() {
             frame.processes = vec![Process { write_bytes_per_second: bytes, ..process("dd") }];
         })
     };
-    assert_eq!(with(60_000.0), ("inconclusive", "another load on the disks: dd +80 MB/s".to_owned()));
+    assert_eq!(with(60_000.0), ("inconclusive", "another load on the disks: dd +76 MiB/s".to_owned()));
     assert_eq!(with(150_000.0).0, "improved");
 }
 

@@ -150,7 +150,7 @@ fn plan() -> Plan {
         ..Nic::default()
     };
     let frame = Frame { nics: vec![nic], ..Frame::default() };
-    let wanted = Evidence { name: "wanted", value: Figure::Number(3.0), unit: "", source: "" };
+    let wanted = Evidence { name: "recommended", value: Figure::Number(3.0), unit: "", source: "" };
     let finding = Finding {
         rule: rules::find("NIC-01").expect("a rule"),
         subject: Subject::Nic("v0".into()),
