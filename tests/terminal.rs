@@ -15,8 +15,9 @@ fn still(terminal: Terminal, arguments: &[&str], environment: &[(&str, &str)]) -
     let root = dir.path().to_str().expect("a path");
     let arguments = [&["--root", root], arguments].concat();
     let session = Session::start_in(terminal, TOPOTOP, &arguments, SIZE, environment);
-    // The last row above the footer.
+    // The end of the last row above the footer: its beginning alone may be half a picture.
     session.shows(" sda ");
+    session.shows("r     ?");
     (session, dir)
 }
 
