@@ -22,6 +22,7 @@ pub mod sys;
 mod testing;
 pub mod worker;
 
+mod accelerators;
 mod applied;
 mod cgroups;
 mod cpu;
@@ -130,6 +131,8 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(node_memory::NodeMemoryCollector::default()),
         Box::new(resctrl::ResctrlCollector::default()),
         Box::new(processes::ProcessCollector::default()),
+        // Looks for who holds one among the processes that were just read.
+        Box::new(accelerators::AcceleratorCollector::default()),
         Box::new(irqbalance::IrqbalanceCollector::default()),
         Box::new(memory_by_node::MemoryByNode::new(options)),
         Box::new(applied::AppliedCollector::new(options)),

@@ -1,5 +1,6 @@
 //! From two generations of raw counters to one frame: pure, once per tick, one file per subject.
 
+mod accelerators;
 mod cgroups;
 mod cpus;
 mod disks;
@@ -81,6 +82,7 @@ impl Deriver {
         limits::derive(window, &mut frame);
         off_cpu::derive(window, &mut frame);
         disks::derive(window, &mut frame);
+        accelerators::derive(window, &mut frame);
         metrics::derive(window, &mut frame);
         frame
     }

@@ -3,6 +3,7 @@
 //! Rows carry what is shown or judged, and are serialised as they are: `topotop.snapshot/1` is made of them.
 //! Shares and utilisations are fractions 0..1 of the interval. [`Known`](crate::Known) tells "not read" from "known to be none".
 
+mod accelerators;
 mod cgroups;
 mod cpus;
 mod disks;
@@ -15,6 +16,7 @@ mod off_cpu;
 mod processes;
 mod sockets;
 
+pub use accelerators::{Accelerator, AcceleratorClient};
 pub use cgroups::{
     Cgroup, CgroupCpu, CgroupEvents, CgroupIoRate, CgroupMemory, CgroupMount, CgroupPressure, Container, IoLimits,
     IoThrottle, NodeBytes,
@@ -84,6 +86,8 @@ pub struct Frame {
     pub metrics: Vec<Metric>,
     /// Memory bandwidth by L3 (resctrl); its capacity is not known.
     pub memory_bandwidth: Vec<MemoryBandwidth>,
+    /// GPUs and other accelerators, by name.
+    pub accelerators: Vec<Accelerator>,
     /// What the kernel's log says of processes that the OOM killer killed in the last half minute.
     pub oom_kills: Vec<OomKill>,
     /// What could not be read, over all sections.

@@ -1,8 +1,8 @@
 //! All sections of one instant, and the working copy that collectors write.
 
 use crate::tables::{
-    applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, network, nics, off_cpu, pressure, processes,
-    sockets, topology,
+    accelerators, applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, network, nics, off_cpu,
+    pressure, processes, sockets, topology,
 };
 use crate::{Section, Stamp, State, Table};
 use std::sync::{Arc, OnceLock};
@@ -205,6 +205,10 @@ sections! {
     node_memory: memory::NodeMemory,
     /// Memory bandwidth by L3.
     memory_bandwidth: memory::MemoryBandwidth,
+    /// GPUs and other accelerators.
+    accelerators: accelerators::Accelerators,
+    /// Who holds an accelerator open.
+    accelerator_clients: accelerators::AcceleratorClients,
     /// Processes that the OOM killer killed.
     oom_kills: memory::OomKills,
     /// Device interrupts.

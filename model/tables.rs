@@ -1,5 +1,6 @@
 //! The tables of a snapshot, one file per subject. Ids of tables and columns are those of recordings: never reuse one.
 
+pub mod accelerators;
 pub mod applied;
 pub mod cgroups;
 pub mod cost;

@@ -12,9 +12,14 @@ use topotop_model::Reason;
 const MOST_LOOKED_AT: usize = 1 << 16;
 
 impl Root {
-    /// Shows what the links of a process's descriptors say that are no paths: `socket:[12345]`. Only these are remembered
-    /// for a capture: which files somebody has open is nobody's business.
-    pub(crate) fn sockets_of(&self, pid: u32, most: usize, mut take: impl FnMut(&str)) -> Result<(), Reason> {
+    /// Shows the links of a process's descriptors, by descriptor. Only those that are taken are remembered for a capture:
+    /// which files somebody has open is nobody's business.
+    pub(crate) fn links_of(
+        &self,
+        pid: u32,
+        most: usize,
+        mut take: impl FnMut(&str, &str) -> bool,
+    ) -> Result<(), Reason> {
         let path = format!("proc/{pid}/fd");
         let directory = self.open_at(Path::new(&path), OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut space = Vec::with_capacity(32 << 10);
@@ -36,11 +41,9 @@ impl Root {
                 target = Vec::new();
                 continue;
             };
-            if let Some(link) = read.to_str().ok().filter(|link| link.starts_with("socket:[")) {
-                if self.trace.is_some() {
-                    self.note(&Path::new(&path).join(std::ffi::OsStr::from_bytes(name.to_bytes())), Use::Link);
-                }
-                take(link);
+            let taken = name.to_str().ok().zip(read.to_str().ok()).is_some_and(|(fd, link)| take(fd, link));
+            if taken && self.trace.is_some() {
+                self.note(&Path::new(&path).join(std::ffi::OsStr::from_bytes(name.to_bytes())), Use::Link);
             }
             target = read.into_bytes();
         }

@@ -94,7 +94,10 @@ fn list(root: &Root, pid: u32, owner: &mut Owner) -> Result<(), Reason> {
     // Like a link of its own: `net:[4026531840]`.
     let netns = root.link(format!("proc/{pid}/ns/net")).ok();
     owner.netns = netns.and_then(|link| inode(link.to_str()?, "net:["));
-    root.sockets_of(pid, MOST_LINKS, |link| owner.inodes.extend(inode(link, "socket:[")))
+    root.links_of(pid, MOST_LINKS, |_, link| {
+        owner.inodes.extend(inode(link, "socket:["));
+        link.starts_with("socket:[")
+    })
 }
 
 /// `socket:[12345]`

@@ -2,8 +2,8 @@
 
 use super::{Bottleneck, Finding, OrNull, Resource, RuleState, absent};
 use crate::frame::{
-    ArchIrq, Cgroup, Cost, Cpu, Disk, Frame, Host, Irq, Irqbalance, KernelTables, Memory, MemoryBandwidth, Metric,
-    NetNamespace, Nic, Node, PressureStall, Process, Softirq, SoftnetRow, Topology,
+    Accelerator, ArchIrq, Cgroup, Cost, Cpu, Disk, Frame, Host, Irq, Irqbalance, KernelTables, Memory, MemoryBandwidth,
+    Metric, NetNamespace, Nic, Node, PressureStall, Process, Softirq, SoftnetRow, Topology,
 };
 use crate::text::printable;
 use crate::{Gap, State};
@@ -63,6 +63,8 @@ pub struct Snapshot<'a> {
     pub pressure: Option<Named<'a, &'a PressureStall>>,
     /// Memory bandwidth by L3 (resctrl); its capacity is not known.
     pub memory_bandwidth: Option<&'a [MemoryBandwidth]>,
+    /// GPUs and other accelerators, by name.
+    pub accelerators: Option<&'a [Accelerator]>,
     /// Settings that rules read, by name.
     pub sysctls: Option<Named<'a, Cow<'a, str>>>,
     /// The application's own numbers, as asked for with --metric.
@@ -114,6 +116,7 @@ impl<'a> Snapshot<'a> {
             kernel_tables: &frame.kernel_tables,
             pressure: (!frame.pressure.is_empty()).then(|| Named(pressure.collect())),
             memory_bandwidth: (!frame.memory_bandwidth.is_empty()).then_some(&frame.memory_bandwidth),
+            accelerators: (!frame.accelerators.is_empty()).then_some(&frame.accelerators),
             sysctls: is_known(read.sysctls, &frame.sysctls).then(|| Named(sysctls.collect())),
             metrics: is_known(read.metrics, &frame.metrics).then(|| metrics.collect()),
             rules: None,

@@ -8,7 +8,7 @@ use crate::{Charset, Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::Known;
-use topotop_model::frame::{Disk, Nic, Process, WriterId};
+use topotop_model::frame::{Accelerator, Disk, Nic, Process, WriterId};
 use topotop_model::locale::help;
 use topotop_model::locale::screen::cores as text;
 use topotop_model::locale::screen::shared;
@@ -20,6 +20,7 @@ pub(super) enum Row<'a> {
     Section(usize, Option<u32>),
     Nic(&'a Nic),
     Disk(&'a Disk),
+    Accelerator(&'a Accelerator),
 }
 
 impl Row<'_> {
@@ -29,6 +30,7 @@ impl Row<'_> {
             Self::Section(_, node) => node.map(Subject::Node),
             Self::Nic(nic) => Some(Subject::Nic(nic.name.clone())),
             Self::Disk(disk) => Some(Subject::Disk(disk.name.clone())),
+            Self::Accelerator(_) => None,
         }
     }
 }
@@ -45,10 +47,13 @@ pub(super) fn rows<'a>(cx: &Cx<'a>, machine: &Machine) -> Vec<Row<'a>> {
         shown.push(node);
         rows.extend(nics().filter(|nic| nic.node == Known::Value(node)).map(Row::Nic));
         rows.extend(disks().filter(|disk| disk.node == Known::Value(node)).map(Row::Disk));
+        let accelerators = cx.frame.accelerators.iter().filter(|row| row.node == Known::Value(node));
+        rows.extend(accelerators.map(Row::Accelerator));
     }
     let elsewhere = |node: Known<u32>| node.value().is_none_or(|node| !shown.contains(&node));
     rows.extend(nics().filter(|nic| elsewhere(nic.node)).map(Row::Nic));
     rows.extend(disks().filter(|disk| elsewhere(disk.node)).map(Row::Disk));
+    rows.extend(cx.frame.accelerators.iter().filter(|row| elsewhere(row.node)).map(Row::Accelerator));
     rows
 }
 
@@ -77,6 +82,7 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, area: Rect, buf: &mut Buffer)
             Row::Section(at, node) => section(&mut pen, machine, *at, *node, packing),
             Row::Nic(nic) => interface(&mut pen, nic),
             Row::Disk(disk) => device(&mut pen, disk),
+            Row::Accelerator(row) => accelerator(&mut pen, row),
         }
         let subject = row.subject();
         if subject.is_some() && subject.as_ref() == cx.selected {
@@ -126,10 +132,10 @@ fn section(pen: &mut Pen<'_>, machine: &Machine, at: usize, node: Option<u32>, p
 }
 
 /// The branch to a device, its sign of a finding and its name.
-fn branch(pen: &mut Pen<'_>, subject: &Subject, name: &str, node: Known<u32>) {
+fn branch(pen: &mut Pen<'_>, subject: Option<&Subject>, name: &str, node: Known<u32>) {
     let (start, ascii) = (pen.x(), pen.cx().charset == Charset::Ascii);
     pen.skip(1).text(Role::Border, if ascii { "+-" } else { "└─" });
-    match severity::worst(pen.cx(), subject) {
+    match subject.and_then(|subject| severity::worst(pen.cx(), subject)) {
         Some(severity) => pen.severity(severity),
         None => pen.skip(1),
     };
@@ -144,17 +150,31 @@ fn rate(pen: &mut Pen<'_>, label: &str, bytes: Option<f64>) {
 }
 
 fn interface(pen: &mut Pen<'_>, nic: &Nic) {
-    branch(pen, &Subject::Nic(nic.name.clone()), &nic.name, nic.node);
+    branch(pen, Some(&Subject::Nic(nic.name.clone())), &nic.name, nic.node);
     rate(pen, "rx", nic.rx.bytes_per_second);
     rate(pen, "tx", nic.tx.bytes_per_second);
     pen.share(4, nic.utilisation);
 }
 
 fn device(pen: &mut Pen<'_>, disk: &Disk) {
-    branch(pen, &Subject::Disk(disk.name.clone()), &disk.name, disk.node);
+    branch(pen, Some(&Subject::Disk(disk.name.clone())), &disk.name, disk.node);
     rate(pen, "r ", disk.read_bytes_per_second);
     rate(pen, "w ", disk.write_bytes_per_second);
     pen.share(4, disk.utilisation);
+}
+
+fn accelerator(pen: &mut Pen<'_>, row: &Accelerator) {
+    branch(pen, None, &row.name, row.node);
+    let start = pen.x();
+    pen.field(Role::Dim, 10, &row.driver).skip(1);
+    if let Some(used) = row.memory_used_bytes.value() {
+        pen.text(Role::Text, number::whole_bytes(used).as_str());
+        if let Some(total) = row.memory_total_bytes.value() {
+            pen.text(Role::Dim, "/").text(Role::Dim, number::whole_bytes(total).as_str());
+        }
+    }
+    pen.to(start + 22);
+    pen.share(4, row.utilisation);
 }
 
 /// Where a process has its CPU time, its memory and the device that it uses most: node and what stands there.
@@ -179,8 +199,16 @@ fn corners(cx: &Cx<'_>, process: &Process) -> Corners {
     ]
 }
 
-/// The disk that it, or its group, writes most to; else the one interface of the machine, where it listens.
+/// The accelerator that it uses most; else the disk that it, or its group, writes most to; else the one interface of the machine, where it listens.
 fn device_of(cx: &Cx<'_>, process: &Process) -> Option<(u32, String)> {
+    let used = |row: &Accelerator| {
+        let own = row.clients.iter().find(|client| client.pid == process.pid);
+        own.map(|client| client.utilisation.unwrap_or(0.0))
+    };
+    let held = cx.frame.accelerators.iter().filter_map(|row| Some((row.node.value()?, row, used(row)?)));
+    if let Some((node, row, _)) = held.max_by(|a, b| a.2.total_cmp(&b.2)) {
+        return Some((node, row.name.to_string()));
+    }
     let writes = |disk: &Disk| {
         let own = |who: &WriterId| match who {
             WriterId::Process(pid) => *pid == process.pid,

@@ -138,6 +138,31 @@ fn a_history_of_other_cpus_is_not_shown_as_this_one() {
 }
 
 #[test]
+fn an_accelerator_hangs_at_its_node_and_is_the_device_of_who_holds_it() {
+    use topotop_model::frame::{Accelerator, AcceleratorClient};
+    let mut frame = demo::server();
+    let clients = vec![AcceleratorClient { pid: 4121, utilisation: Some(0.4), memory_bytes: None }];
+    frame.accelerators = vec![
+        Accelerator {
+            name: "card1".into(),
+            driver: "amdgpu".into(),
+            node: 2.into(),
+            utilisation: Some(0.37),
+            memory_used_bytes: (3 << 30).into(),
+            memory_total_bytes: (16 << 30).into(),
+            clients,
+            ..Accelerator::default()
+        },
+        Accelerator { name: "nvidia0".into(), driver: "nvidia".into(), node: 1.into(), ..Accelerator::default() },
+    ];
+    let selected = Subject::Process(4121, 0);
+    let picture = with_cx(&frame, Charset::Unicode, |cx| {
+        text(&drawn(&mut cores(Mode::Map, Grouping::L3), &Cx { selected: Some(&selected), ..*cx }, 100, 24))
+    });
+    insta::assert_snapshot!(picture);
+}
+
+#[test]
 fn devices_hang_at_their_node_and_a_process_on_several_nodes_is_a_triangle() {
     let mut frame = demo::server();
     let process = frame.processes.iter_mut().find(|process| process.pid == 4121).unwrap();

@@ -1,0 +1,47 @@
+//! GPUs and other accelerators.
+
+use crate::Known;
+use crate::document::{Text, absent};
+use serde::Serialize;
+use serde_with::apply;
+use std::sync::Arc;
+
+/// A GPU or another accelerator.
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Accelerator {
+    /// Name.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
+    pub name: Arc<str>,
+    /// PCI address.
+    pub address: Arc<str>,
+    /// Driver.
+    pub driver: Arc<str>,
+    /// Vendor and device ids in hex.
+    pub id: Arc<str>,
+    /// Its node.
+    pub node: Known<u32>,
+    /// How busy it is, or its busiest kind of engine; not where the kernel does not say.
+    pub utilisation: Option<f64>,
+    /// Memory of its own in use.
+    pub memory_used_bytes: Known<u64>,
+    /// Memory of its own.
+    pub memory_total_bytes: Known<u64>,
+    /// Processes that hold it open, by pid.
+    pub clients: Vec<AcceleratorClient>,
+}
+
+/// A process that holds an accelerator open.
+#[apply(_ => #[serde(skip_serializing_if = "absent")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct AcceleratorClient {
+    /// The process.
+    pub pid: u32,
+    /// Its share of the kind of engine that it uses most.
+    pub utilisation: Option<f64>,
+    /// Memory of the device that it has.
+    pub memory_bytes: Option<u64>,
+}
