@@ -55,12 +55,11 @@ impl LogNames {
         let slots: Vec<usize> = table.rows().iter().filter(|&slot| self.is_wanted(table, slot)).collect();
         let (mut missed, mut lookup, mut users) = (HashSet::new(), Lookup::default(), UserNames::default());
         for slot in slots {
-            let tried = match self.foreign.get(&slot) {
-                Some(&owner) => from_user(root, &mut users, (table, slot), owner),
-                None => {
-                    self.name(table, slot);
-                    !is_nameless(table, slot) || from_runtime(root, &mut lookup, table, slot)
-                }
+            let tried = if let Some(&owner) = self.foreign.get(&slot) {
+                from_user(root, &mut users, (table, slot), owner)
+            } else {
+                self.name(table, slot);
+                !is_nameless(table, slot) || from_runtime(root, &mut lookup, table, slot)
             };
             missed.extend(id(table, slot).filter(|_| tried && is_nameless(table, slot)));
         }

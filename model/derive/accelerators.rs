@@ -7,6 +7,10 @@ use crate::{Known, Table, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Shares by kind of engine, and memory by client.
+type Engines = BTreeMap<Arc<str>, f64>;
+type Memory = BTreeMap<u64, u64>;
+
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
     let Some(pair) = Pair::new(&window.now.accelerators, &window.before.accelerators) else { return };
     let clients = Pair::new(&window.now.accelerator_clients, &window.before.accelerator_clients);
@@ -36,8 +40,8 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
 
 /// The share of its busiest kind of engine, if every client's is known, and who uses it.
 fn used(pair: &Pair<'_, AcceleratorClients>, name: &str) -> (Option<f64>, Vec<AcceleratorClient>) {
-    let mut engines: BTreeMap<Arc<str>, f64> = BTreeMap::new();
-    let mut by_process: BTreeMap<u32, (BTreeMap<Arc<str>, f64>, BTreeMap<u64, u64>)> = BTreeMap::new();
+    let mut engines: Engines = BTreeMap::new();
+    let mut by_process: BTreeMap<u32, (Engines, Memory)> = BTreeMap::new();
     for slot in pair.now.rows().iter().filter(|&slot| *pair.now.device.or_empty(slot) == *name) {
         let Known::Value(pid) = pair.now.pid.id(slot) else { continue };
         let process = by_process.entry(pid).or_default();
@@ -50,8 +54,8 @@ fn used(pair: &Pair<'_, AcceleratorClients>, name: &str) -> (Option<f64>, Vec<Ac
             *engines.entry(engine).or_default() += share;
         }
     }
-    let most = |engines: &BTreeMap<Arc<str>, f64>| engines.values().copied().reduce(f64::max);
-    let client = |(pid, (engines, memory)): (u32, (BTreeMap<_, _>, BTreeMap<u64, u64>))| AcceleratorClient {
+    let most = |engines: &Engines| engines.values().copied().reduce(f64::max);
+    let client = |(pid, (engines, memory)): (u32, (Engines, Memory))| AcceleratorClient {
         pid,
         utilisation: most(&engines).map(|share| share.clamp(0.0, 1.0)),
         memory_bytes: memory.values().copied().reduce(u64::saturating_add),

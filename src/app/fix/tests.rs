@@ -412,7 +412,7 @@ fn a_finding_that_is_over_has_no_dialog() {
     let rule = app.newest.judgement.findings[0].rule.id;
     app.newest.judgement = Arc::new(demo::healthy());
     app.fix_finding(rule, &topotop_widgets::Subject::Host);
-    assert!(app.fixing.is_none() && app.notice.as_ref().is_some_and(|notice| notice.text.contains("is over")));
+    assert!(app.fixing.is_none() && app.notice.as_ref().is_some_and(|notice| notice.text.contains("has cleared")));
     assert_eq!(press(&mut app, KeyCode::Char('f')), []);
 }
 
