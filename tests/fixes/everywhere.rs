@@ -75,7 +75,8 @@ process_madvise,ioctl,sendto,sendmsg,sendmmsg,execve,execveat,setns,unshare";
 
 /// What a program changed, by its calls: every line that is not known to change nothing.
 fn changes(trace: &str) -> Vec<String> {
-    let calls = trace.lines().filter(|line| !line.contains("+++ ") && !line.contains("--- "));
+    // A thread that ends before its call is known is printed as `???()`.
+    let calls = trace.lines().filter(|line| !["+++ ", "--- ", " ???("].iter().any(|mark| line.contains(mark)));
     let own: BTreeSet<&str> = trace.lines().filter_map(|line| line.split_whitespace().next()).collect();
     calls.filter(|line| !is_harmless(line, &own)).map(str::to_owned).collect()
 }
