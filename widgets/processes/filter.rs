@@ -169,7 +169,7 @@ mod tests {
             "cpu>50 user:rabbit node:1",
             "beam cpu>10",
             "/^BEAM[.]/",
-            "/java|-name rabbit$/ cpu>10",
+            r"/java|-name\srabbit$/ cpu>10",
             "/usr/lib/erlang",
         ];
         let no = [
