@@ -55,18 +55,18 @@ pub fn waiting(frame: &Frame) -> Option<Waiting<'_>> {
         .collect();
     let all: f64 = sampled.iter().map(|(_, wants)| wants).sum();
     let bears = sampled.into_iter().filter(|(_, wants)| *wants >= all * BEARS && all > 0.0);
-    let told = bears.filter_map(|(process, wants)| {
+    let found = bears.filter_map(|(process, wants)| {
         let (wait, share) = longest(frame, process)?;
         let (class, what) = (wait.class, &*wait.what);
         let peer = peer(process, what).filter(|_| class == WaitClass::Peer);
         let server = peer.and_then(|peer| server(frame, process, peer));
         Some((rank(class), wants, Waiting { process, class, what, share, server, queue: None }))
     });
-    let told: Vec<_> = told.collect();
-    let most = told.iter().max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| *waiting)?;
+    let found: Vec<_> = found.collect();
+    let most = found.iter().max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))).map(|(.., waiting)| *waiting)?;
     // Where the peer runs here and waits itself, the client waits for the same.
     let behind = most.server.filter(|_| most.one_by_one().is_none()).and_then(|server| {
-        let mut causes = told.iter().filter(|(rank, ..)| *rank == CAUSE);
+        let mut causes = found.iter().filter(|(rank, ..)| *rank == CAUSE);
         causes.find(|(.., waiting)| waiting.process.pid == server.pid).map(|(.., waiting)| *waiting)
     });
     Some(behind.unwrap_or(most))
@@ -86,9 +86,9 @@ fn longest<'a>(frame: &Frame, process: &'a Process) -> Option<(&'a WaitShare, f6
     }
     // A thread that hardly ever stops does the work: what the others sleep for says nothing.
     let runs = frame.threads_of(process.pid).iter().any(|thread| thread.cpu_cores.is_some_and(|cores| cores >= RUNS));
-    let is_told = |wait: &&WaitShare| wait.share >= LEAST && !runs && !is_background(wait, off_cpu);
-    let idles = off_cpu.shares.iter().filter(is_told).find(|wait| rank(wait.class) == 1);
-    let wait = idles.or_else(|| off_cpu.longest().filter(is_told))?;
+    let is_reported = |wait: &&WaitShare| wait.share >= LEAST && !runs && !is_background(wait, off_cpu);
+    let idles = off_cpu.shares.iter().filter(is_reported).find(|wait| rank(wait.class) == 1);
+    let wait = idles.or_else(|| off_cpu.longest().filter(is_reported))?;
     Some((wait, wait.share))
 }
 
@@ -296,16 +296,16 @@ mod tests {
     }
 
     #[test]
-    fn the_load_is_what_is_told_of() {
+    fn the_load_is_what_is_reported() {
         let processes = vec![
             process(7, 0.3, WaitClass::Peer, 0.71),
             process(8, 0.01, WaitClass::Lock, 0.9),
             process(9, 0.5, WaitClass::Requests, 0.4),
         ];
         let frame = Frame { processes, ..Frame::default() };
-        let told = waiting(&frame).expect("something waits");
-        assert_eq!((told.process.pid, told.class), (7, WaitClass::Peer), "a cause goes before idling");
-        let sentence = told.sentence();
+        let found = waiting(&frame).expect("something waits");
+        assert_eq!((found.process.pid, found.class), (7, WaitClass::Peer), "a cause goes before idling");
+        let sentence = found.sentence();
         assert!(sentence.contains('7') && sentence.contains("71%") && sentence.contains("10.0.0.5:5432"), "{sentence}");
         assert!(!sentence.contains('\u{1b}'));
         assert!(waiting(&Frame::default()).is_none());
@@ -319,8 +319,8 @@ mod tests {
         let share = |(class, share)| WaitShare { class, share, what: "".into() };
         (off_cpu.threads, off_cpu.shares) = (12, shares.map(share).to_vec());
         let mut frame = Frame { processes: vec![server], ..Frame::default() };
-        let told = waiting(&frame).expect("the disk");
-        assert_eq!((told.class, (told.share * 100.0).round()), (WaitClass::Disk, 40.0));
+        let found = waiting(&frame).expect("the disk");
+        assert_eq!((found.class, (found.share * 100.0).round()), (WaitClass::Disk, 40.0));
         frame.processes[0].off_cpu.as_mut().expect("sampled").shares.pop();
         frame.threads = vec![Thread { pid: 7, tid: 8, cpu_cores: Some(0.6), ..Thread::default() }];
         assert!(waiting(&frame).is_none(), "one of them works, and the others are asleep beside it");
@@ -330,68 +330,68 @@ mod tests {
     fn a_report_every_second_is_not_what_the_work_waits_for() {
         let mut client = process(7, 0.4, WaitClass::Sleep, 0.5);
         client.off_cpu.as_mut().expect("sampled").threads = 2;
-        let told = |client: &Process| {
+        let found = |client: &Process| {
             let frame = Frame { processes: vec![client.clone()], ..Frame::default() };
-            waiting(&frame).map(|told| told.class)
+            waiting(&frame).map(|found| found.class)
         };
-        assert_eq!(told(&client), None);
+        assert_eq!(found(&client), None);
         let off_cpu = client.off_cpu.as_mut().expect("sampled");
         let shares = [(WaitClass::Thread, 0.5), (WaitClass::Sleep, 0.48), (WaitClass::Running, 0.02)];
         off_cpu.shares = shares.map(|(class, share)| WaitShare { class, share, what: "".into() }).to_vec();
-        assert_eq!(told(&client), Some(WaitClass::Sleep), "all that work sleep");
+        assert_eq!(found(&client), Some(WaitClass::Sleep), "all that work sleep");
     }
 
     #[test]
-    fn who_answers_here_is_named_and_what_it_waits_for_is_told() {
+    fn who_answers_here_is_named_and_what_it_waits_for_is_reported() {
         let mut client = process(7, 0.6, WaitClass::Peer, 0.6);
         client.peers = vec![peer(9000.0, 9000.0, 20)];
         let mut server = process(8, 0.9, WaitClass::Requests, 0.1);
         server.comm = "store".into();
         server.peers = vec![Peer { inbound: true, ..peer(9000.0, 9000.0, 20) }];
         let mut frame = Frame { processes: vec![client, server], ..Frame::default() };
-        let told = |frame: &Frame| waiting(frame).map(|told| told.sentence()).unwrap_or_default();
-        assert!(told(&frame).ends_with("store 8 (10.0.0.5:5432)"), "{}", told(&frame));
+        let found = |frame: &Frame| waiting(frame).map(|found| found.sentence()).unwrap_or_default();
+        assert!(found(&frame).ends_with("store 8 (10.0.0.5:5432)"), "{}", found(&frame));
         frame.processes[1].off_cpu = process(8, 0.9, WaitClass::Lock, 0.8).off_cpu;
         frame.processes[1].cpu_cores = Some(0.2);
-        assert!(told(&frame).starts_with("store 8 ") && told(&frame).contains("80%"), "{}", told(&frame));
+        assert!(found(&frame).starts_with("store 8 ") && found(&frame).contains("80%"), "{}", found(&frame));
     }
 
     #[test]
-    fn connections_that_nobody_accepts_are_told_of() {
+    fn connections_that_nobody_accepts_are_reported() {
         let listener = |queued| Some(vec![Listener { port: 8080, queued: Some(queued), ..Listener::default() }]);
         let of = |pid, queued| Process { listen: listener(queued), ..process(pid, 0.02, WaitClass::Requests, 0.9) };
         let idle = Bottleneck { verdict: Outcome::Idle, samples: 10, ..Bottleneck::default() };
         let frame = |queued| Frame { processes: vec![of(7, queued), of(9, queued)], ..Frame::default() };
-        let told = |frame: &Frame| beside(frame, &idle).map(|told| told.sentence());
-        let shown = told(&frame(28)).unwrap_or_default();
+        let found = |frame: &Frame| beside(frame, &idle).map(|found| found.sentence());
+        let shown = found(&frame(28)).unwrap_or_default();
         assert!(shown.starts_with("28 connections wait for app"), "{shown}");
         assert!(shown.ends_with(" 7 to accept them on port 8080"), "{shown}");
-        assert_eq!(told(&frame(3)), None);
+        assert_eq!(found(&frame(3)), None);
     }
 
     #[test]
     fn who_waits_for_a_slow_reader_makes_the_machine_idle() {
         let mut sender = process(7, 0.001, WaitClass::Peer, 0.98);
         let idle = Bottleneck { verdict: Outcome::Idle, samples: 10, ..Bottleneck::default() };
-        let told = |sender: &Process| {
+        let found = |sender: &Process| {
             let frame = Frame { processes: vec![sender.clone()], ..Frame::default() };
-            beside(&frame, &idle).map(|told| told.class)
+            beside(&frame, &idle).map(|found| found.class)
         };
         sender.peers = vec![Peer { bytes_out_per_second: Some(20e6), ..peer(900.0, 0.0, 100) }];
-        assert_eq!(told(&sender), Some(WaitClass::Peer));
+        assert_eq!(found(&sender), Some(WaitClass::Peer));
         sender.peers[0].bytes_out_per_second = Some(2e4);
-        assert_eq!(told(&sender), None, "a terminal of somebody");
+        assert_eq!(found(&sender), None, "a terminal of somebody");
     }
 
     #[test]
-    fn requests_one_by_one_are_told_with_their_time() {
+    fn requests_one_by_one_are_reported_with_their_time() {
         assert_eq!(single_flight(&peer(300.0, 300.0, 100), 0.9), Some((300.0, 3.0)));
         assert_eq!(single_flight(&peer(300.0, 300.0, 2900), 0.9), None, "the network is all that takes time");
         assert_eq!(single_flight(&peer(30_000.0, 300.0, 100), 0.9), None, "a stream");
         let mut waits = process(7, 0.3, WaitClass::Peer, 0.9);
         waits.peers = vec![peer(300.0, 310.0, 100)];
         let frame = Frame { processes: vec![waits], ..Frame::default() };
-        let sentence = waiting(&frame).map(|told| told.sentence()).unwrap_or_default();
+        let sentence = waiting(&frame).map(|found| found.sentence()).unwrap_or_default();
         assert!(sentence.contains("300") && sentence.contains("3.0 ms"), "{sentence}");
         // A library reads from the connection in a thread of its own, and the publisher waits for that.
         let mut publisher = process(7, 0.3, WaitClass::Peer, 0.46);
@@ -400,7 +400,7 @@ mod tests {
         let shares = &mut publisher.off_cpu.as_mut().expect("sampled").shares;
         (shares[1].share, *shares) = (0.04, [vec![own], shares.clone()].concat());
         let frame = Frame { processes: vec![publisher], ..Frame::default() };
-        let sentence = waiting(&frame).map(|told| told.sentence()).unwrap_or_default();
+        let sentence = waiting(&frame).map(|found| found.sentence()).unwrap_or_default();
         assert!(sentence.contains("10.0.0.5:5432") && sentence.contains("3.1 ms"), "{sentence}");
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct LogNames {
     pods: HashMap<String, Pod>,
     containers: HashMap<String, String>,
     tried: HashMap<String, u8>,
-    /// Groups that any user could have called like a container, with that user.
+    /// Groups that a user made and named like a container, with the user.
     foreign: HashMap<usize, u32>,
 }
 
@@ -34,7 +34,7 @@ struct Pod {
 }
 
 impl LogNames {
-    /// Notes who calls a new group as he likes: the names that root keeps are not those of it.
+    /// Records the owner of a new group that a user made: root's files do not name it.
     pub(super) fn note(&mut self, slot: usize, owner: Option<u32>) {
         match owner {
             Some(owner) => self.foreign.insert(slot, owner),
@@ -56,7 +56,8 @@ impl LogNames {
         let (mut missed, mut lookup, mut users) = (HashSet::new(), Lookup::default(), UserNames::default());
         for slot in slots {
             let tried = if let Some(&owner) = self.foreign.get(&slot) {
-                from_user(root, &mut users, (table, slot), owner)
+                from_user(root, &mut users, (table, slot), owner);
+                true
             } else {
                 self.name(table, slot);
                 !is_nameless(table, slot) || from_runtime(root, &mut lookup, table, slot)
@@ -129,8 +130,8 @@ impl LogNames {
     }
 }
 
-/// The owner of a group that is called like a container in a directory of another user, who may call it as he likes: it
-/// must not pass for one of root's.
+/// The owner of a group named like a container in a directory of another user, who may choose any name: it must not pass
+/// for one of root's.
 pub(super) fn foreign_owner(root: &Root, top: &Path, path: &Path, table: &Cgroups, slot: usize) -> Option<u32> {
     let (id, uid) = (table.container_id.or_empty(slot), table.pod_uid.or_empty(slot));
     // Owners of a captured tree are not those of its machine.
@@ -147,15 +148,14 @@ pub(super) fn foreign_owner(root: &Root, top: &Path, path: &Path, table: &Cgroup
     root.directory_stat(top.join(above)).ok().map(|stat| stat.uid).filter(|owner| *owner != 0)
 }
 
-/// Fills in the name that a user gave his container.
-fn from_user(root: &Root, users: &mut UserNames, (table, slot): (&mut Cgroups, usize), owner: u32) -> bool {
+/// Fills in the name of a user's own container.
+fn from_user(root: &Root, users: &mut UserNames, (table, slot): (&mut Cgroups, usize), owner: u32) {
     let id = table.container_id.get(slot).filter(|id| is_id(id)).cloned();
     let name = id.and_then(|id| users.of(root, owner, &id)).filter(|name| is_name(name));
     if let Some(name) = name {
         table.container_name.set(slot, &name);
         table.name_source.set(slot, "user_dir");
     }
-    true
 }
 
 /// Fills in missing names from the state files of the runtime; false where that has to wait.

@@ -4,6 +4,7 @@
 use crate::Root;
 use serde::Deserialize;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use topotop_model::tables::cgroups::Cgroups;
 use topotop_model::{Reason, Table};
 
@@ -18,6 +19,8 @@ const LOOK_NS: u64 = 10_000_000_000;
 #[derive(Debug, Default)]
 pub(super) struct PodRequests {
     looked_ns: Option<u64>,
+    /// Hash of the file as it was last parsed.
+    parsed: u64,
     pods: HashMap<String, Pod>,
     /// Why the file could not be read at the last look, where it is there.
     pub(super) failed: Option<Reason>,
@@ -67,9 +70,7 @@ impl PodRequests {
         }
         if crate::cgroups::due(self.looked_ns, now_ns, LOOK_NS) {
             self.looked_ns = Some(now_ns);
-            let read = read(root);
-            self.failed = read.as_ref().err().copied();
-            self.pods = read.unwrap_or_default();
+            self.failed = self.read(root).err();
         }
         let mut sums: HashMap<String, Request> = HashMap::new();
         let is_container = |table: &Cgroups, slot: usize| table.container_id.get(slot).is_some();
@@ -87,9 +88,27 @@ impl PodRequests {
         for slot in outer {
             let uid = table.pod_uid.or_empty(slot);
             let whole = self.pods.get(&*uid).and_then(|pod| pod.whole.as_ref());
-            // What ran before the others requests no longer: those that run are summed up.
+            // Init containers that have ended request nothing: only running containers are summed up.
             let request = whole.map(|resources| request(&resources.requests));
             put(table, slot, request.or_else(|| sums.get(&*uid).copied()).unwrap_or_default());
+        }
+    }
+
+    /// Reads the file, and parses it where it has changed: it may have megabytes.
+    fn read(&mut self, root: &Root) -> Result<(), Reason> {
+        let mut text = Vec::new();
+        let read = root.open(FILE).and_then(|file| file.read_start(&mut text, MOST_BYTES));
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        if read.is_ok() && hasher.finish() == self.parsed {
+            return self.failed.map_or(Ok(()), Err);
+        }
+        self.parsed = hasher.finish();
+        self.pods.clear();
+        match read {
+            Err(Reason::NotFound) => Ok(()),
+            Err(reason) => Err(reason),
+            Ok(()) => parse(&text).map(|pods| self.pods = pods).ok_or(Reason::Malformed),
         }
     }
 }
@@ -106,15 +125,10 @@ fn put(table: &mut Cgroups, slot: usize, request: Request) {
     table.memory_request_bytes.set_or_clear(slot, request.memory_bytes);
 }
 
-fn read(root: &Root) -> Result<HashMap<String, Pod>, Reason> {
-    let mut text = Vec::new();
-    match root.open(FILE).and_then(|file| file.read_start(&mut text, MOST_BYTES)) {
-        Err(Reason::NotFound) => return Ok(HashMap::new()),
-        read => read?,
-    }
-    let checkpoint: Checkpoint = serde_json::from_slice(&text).map_err(|_| Reason::Malformed)?;
-    let data: Data = serde_json::from_str(&checkpoint.data).map_err(|_| Reason::Malformed)?;
-    Ok(data.entries)
+fn parse(text: &[u8]) -> Option<HashMap<String, Pod>> {
+    let checkpoint: Checkpoint = serde_json::from_slice(text).ok()?;
+    let data: Data = serde_json::from_str(&checkpoint.data).ok()?;
+    Some(data.entries)
 }
 
 fn request(quantities: &Quantities) -> Request {

@@ -8,7 +8,7 @@ use std::path::Path;
 use topotop_model::Known;
 
 /// The most bytes of one file: a container's configuration carries its environment.
-const MOST_BYTES: usize = 4 << 20;
+pub(super) const MOST_BYTES: usize = 4 << 20;
 /// The most namespaces of containerd that are searched.
 const NAMESPACES: usize = 16;
 /// The most ids that are looked up at a time: each costs some twenty paths that are not there.
@@ -56,8 +56,14 @@ struct DockerConfig {
 }
 
 fn docker(root: &Root, id: &str) -> Option<Names> {
-    let config: DockerConfig = json(root, &Path::new("var/lib/docker/containers").join(id).join("config.v2.json"))?;
-    of_name(config.name.trim_start_matches('/'))
+    let path = Path::new("var/lib/docker/containers").join(id).join("config.v2.json");
+    of_name(&docker_name(&text(root, &path)?)?)
+}
+
+/// The name in docker's `config.v2.json`.
+pub(super) fn docker_name(text: &[u8]) -> Option<String> {
+    let config: DockerConfig = serde_json::from_slice(text).ok()?;
+    Some(config.name.trim_start_matches('/').to_owned())
 }
 
 #[derive(Deserialize)]
@@ -71,9 +77,15 @@ struct Stored {
 fn stored(root: &Root) -> HashMap<String, String> {
     let lists = ["overlay", "btrfs", "vfs", "zfs"].iter().filter_map(|driver| {
         let path = format!("var/lib/containers/storage/{driver}-containers/containers.json");
-        json::<Vec<Stored>>(root, Path::new(&path))
+        text(root, Path::new(&path))
     });
-    lists.flatten().filter_map(|stored| Some((stored.id, stored.names.into_iter().next()?))).collect()
+    lists.flat_map(|text| stored_names(&text)).collect()
+}
+
+/// The first name of each container in a `containers.json` of containers/storage.
+pub(super) fn stored_names(text: &[u8]) -> Vec<(String, String)> {
+    let list: Vec<Stored> = serde_json::from_slice(text).unwrap_or_default();
+    list.into_iter().filter_map(|stored| Some((stored.id, stored.names.into_iter().next()?))).collect()
 }
 
 #[derive(Deserialize)]
@@ -123,9 +135,13 @@ pub(super) fn is_name(name: &str) -> bool {
 
 /// A whole file; one that is longer than the bound does not parse.
 fn json<T: DeserializeOwned>(root: &Root, path: &Path) -> Option<T> {
+    serde_json::from_slice(&text(root, path)?).ok()
+}
+
+fn text(root: &Root, path: &Path) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     root.open(path).and_then(|file| file.read_start(&mut text, MOST_BYTES)).ok()?;
-    serde_json::from_slice(&text).ok()
+    Some(text)
 }
 
 #[cfg(test)]

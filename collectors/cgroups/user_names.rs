@@ -1,15 +1,13 @@
-//! Names of containers that users run without root's rights: from the files of podman and docker in their homes. What is in
-//! a home is its owner's: nothing in it leads out of it, and one that another machine serves is left alone.
+//! Names of containers that users run without root: from the files of podman and docker in their homes. A home belongs to
+//! its user: no link in it is followed out of it, and a home on a network file system is not read.
 
+use super::runtime_names::{MOST_BYTES, docker_name, stored_names};
 use crate::Root;
 use crate::mountinfo::Mount;
-use serde::Deserialize;
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of one file.
-const MOST_BYTES: usize = 4 << 20;
 /// The most users whose homes are looked into at a time.
 const MOST_USERS: usize = 64;
 /// The most ids that are looked up in homes at a time: any user can call ten thousand groups like containers.
@@ -33,19 +31,6 @@ struct Home {
     stored: HashMap<String, String>,
 }
 
-#[derive(Deserialize)]
-struct Stored {
-    id: String,
-    #[serde(default)]
-    names: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct DockerConfig {
-    #[serde(rename = "Name")]
-    name: String,
-}
-
 impl UserNames {
     /// The name that a user gave a container, by its id of hexadecimal digits.
     pub(super) fn of(&mut self, root: &Root, uid: u32, id: &str) -> Option<String> {
@@ -60,11 +45,11 @@ impl UserNames {
 
 impl Home {
     fn read(root: &Root, path: PathBuf) -> Self {
-        let lists = STORED.iter().filter_map(|driver| {
+        let list = |driver: &&str| {
             let file = format!(".local/share/containers/storage/{driver}-containers/containers.json");
-            serde_json::from_slice::<Vec<Stored>>(&text(root, &path, &file)?).ok()
-        });
-        let stored = lists.flatten().filter_map(|stored| Some((stored.id, stored.names.into_iter().next()?))).collect();
+            text(root, &path, &file).map_or_else(Vec::new, |text| stored_names(&text))
+        };
+        let stored = STORED.iter().flat_map(|driver| list(&driver)).collect();
         Self { path, stored }
     }
 
@@ -73,8 +58,7 @@ impl Home {
             return Some(name.clone());
         }
         let file = format!(".local/share/docker/containers/{id}/config.v2.json");
-        let config: DockerConfig = serde_json::from_slice(&text(root, &self.path, &file)?).ok()?;
-        Some(config.name.trim_start_matches('/').to_owned())
+        docker_name(&text(root, &self.path, &file)?)
     }
 }
 

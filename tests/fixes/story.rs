@@ -20,7 +20,7 @@ impl Words {
     }
 }
 
-/// How the program is told what to do.
+/// How the program is operated.
 trait Hand {
     /// Goes to the screen of a number.
     fn screen(&self, session: &mut Session, number: u8);
