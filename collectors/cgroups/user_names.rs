@@ -49,7 +49,7 @@ impl Home {
             let file = format!(".local/share/containers/storage/{driver}-containers/containers.json");
             text(root, &path, &file).map_or_else(Vec::new, |text| stored_names(&text))
         };
-        let stored = STORED.iter().flat_map(|driver| list(&driver)).collect();
+        let stored = STORED.iter().flat_map(list).collect();
         Self { path, stored }
     }
 
