@@ -32,6 +32,7 @@ mod thread;
 mod words;
 
 pub use clock::{Clock, ClockCause};
+pub(crate) use cpus::are_full;
 pub use exclusions::{exclusions, sentence};
 pub use kind::ResourceKind;
 pub use resource::{Resource, Verdict, Waits};

@@ -40,7 +40,7 @@ fn online(frame: &Frame) -> Vec<f64> {
 }
 
 /// True where more CPUs are what everything is short of.
-pub(super) fn are_full(frame: &Frame) -> bool {
+pub(crate) fn are_full(frame: &Frame) -> bool {
     utilisation(frame, None).is_some_and(|share| share >= SHORT) && online(frame).iter().all(|share| *share >= FULL)
 }
 

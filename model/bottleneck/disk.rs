@@ -20,23 +20,32 @@ const SLOW_VIRTUAL: f64 = 10.0;
 const FLOODED: f64 = 16.0;
 /// Utilisation from which on they do.
 const BUSY_FLOODED: f64 = 0.85;
+/// Pressure from which on there is a disk, seen or not.
+const HIDDEN: f64 = 0.2;
 /// Latency in ms below which nothing queues.
 const LEAST_MS: f64 = 0.3;
 /// Share of the time with a flush under way from which on a disk is at its limit of commits, and still is.
 const FLUSHING: f64 = 0.70;
 const FLUSHING_LEAVES: f64 = 0.50;
+/// How much longer than its requests take tasks wait for a disk, for what samples miss.
+const WAITED: f64 = 1.25;
 /// Utilisation from which on an unreadable queue could be what limits.
 const BUSY: f64 = 0.3;
 
 pub(super) fn disk(inputs: &Inputs<'_>) -> Vec<Member> {
     let frame = inputs.frame;
-    let judged = || frame.disks.iter().filter(|disk| parts::is_judged(disk));
+    let judged = || frame.disks.iter().filter(|disk| parts::is_judged(disk) || parts::holds_requests(frame, disk));
     let members: Vec<Member> = judged().filter_map(|disk| one(inputs, disk)).collect();
     if !members.is_empty() {
         return members;
     }
+    let pressure = frame.pressure("io").and_then(|row| row.stall.some_ratio).unwrap_or(0.0);
     if sections::disks(frame) && judged().next().is_none() {
-        return vec![Member::absent(ResourceKind::Disk, note::NO_DISK)];
+        // Where tasks wait for I/O there is a disk, hidden as in a container whose files are made up.
+        return vec![match pressure >= HIDDEN {
+            true => Member::unknown(ResourceKind::Disk, note::NO_DISK, true),
+            false => Member::absent(ResourceKind::Disk, note::NO_DISK),
+        }];
     }
     let suspect = inputs.waits_for_disks();
     vec![inputs.unmeasured(ResourceKind::Disk, sections::disks(frame), suspect)]
@@ -104,6 +113,9 @@ fn waiting(inputs: &Inputs<'_>, disk: &Disk) -> (Option<(f64, bool)>, f64) {
     let known = inputs.demand.io_wait();
     // Nobody waits for a disk that does nothing.
     let known = if share < 0.05 { Some((0.0, 0.0)) } else { known };
+    // Nor longer than it has requests, where its flushes are counted as well.
+    let most = disk.flush_share.map_or(1.0, |flushing| (share + flushing) * WAITED + 0.02);
+    let known = known.map(|(wait, demand)| (wait.min(most), demand));
     // Requests that no task sleeps for (asynchronous I/O) are waited for as well, except writeback, which nobody awaits.
     let reads = disk.reads_per_second.unwrap_or(0.0);
     let writes = disk.writes_per_second.unwrap_or(0.0);

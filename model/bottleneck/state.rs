@@ -4,10 +4,13 @@ use super::clock::HOT_NS;
 use super::resource::Member;
 use super::{Outcome, ResourceKind};
 use crate::Stamp;
-use crate::frame::{Frame, Process};
+use crate::frame::{Frame, Process, WaitClass};
 use crate::rules::Subject;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Samples of what a process sleeps for that are enough to say what it does not.
+const SEEN: u64 = 10;
 
 /// Samples that decide.
 pub(super) const OF: u32 = 10;
@@ -106,7 +109,8 @@ impl State {
         let mut next = BTreeMap::new();
         for process in frame.processes.iter().filter(|process| !process.kernel) {
             let key = (process.pid, process.starttime);
-            let now = f64::from(process.blocked_threads.max(u32::from(process.state == 'D')));
+            let asleep = f64::from(process.blocked_threads.max(u32::from(process.state == 'D')));
+            let now = if waits_for_no_disk(process) { 0.0 } else { asleep };
             let share = mean(self.blocked.get(&key).copied().unwrap_or(0.0), now);
             if share > 0.02 && next.len() < MOST {
                 next.insert(key, share);
@@ -196,6 +200,15 @@ impl State {
             }
         }
     }
+}
+
+/// True where enough was seen of what a process sleeps for, and none of it was a disk: a lock of the kernel, another
+/// machine's file system, a child.
+fn waits_for_no_disk(process: &Process) -> bool {
+    process.off_cpu.as_ref().is_some_and(|off_cpu| {
+        let disk = off_cpu.share(WaitClass::Disk) + off_cpu.share(WaitClass::Unread);
+        off_cpu.samples >= SEEN && disk <= 0.0
+    })
 }
 
 #[cfg(test)]

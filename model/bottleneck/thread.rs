@@ -6,11 +6,14 @@ use super::{Inputs, ResourceKind, cpus};
 use crate::IdSet;
 use crate::frame::Process;
 use crate::locale::resource::note;
-use crate::rules::Subject;
+use crate::rules::{Subject, parts};
 use std::sync::Arc;
 
 /// Share of a core at which a thread is at its limit, and still at it.
 const FULL: (f64, f64) = (0.90, 0.80);
+
+/// Cores from which on a thread of the kernel is one that could be full.
+const WORKS: f64 = 0.5;
 
 /// Share of interrupts from which on most of a core is theirs. A thread is charged with those that it is interrupted by.
 pub(super) const INTERRUPTS: f64 = 0.5;
@@ -27,25 +30,33 @@ struct Hot<'a> {
 pub(super) fn thread(inputs: &Inputs<'_>) -> Vec<Member> {
     let frame = inputs.frame;
     let user = |pid: u32| frame.process(pid).filter(|process| !process.kernel);
-    // A poller on an isolated CPU is always busy, on purpose.
-    let polls = |cpu: Option<u32>| cpu.and_then(|cpu| frame.cpu(cpu)).is_some_and(|cpu| cpu.isolated);
+    // A poller on a CPU of its own is always busy, on purpose.
+    let alone = parts::kept_alone(frame);
+    let polls = |cpu: Option<u32>| cpu.is_some_and(|cpu| alone.contains(cpu));
     let sampled = frame.threads.iter().filter_map(|thread| {
         let process = user(thread.pid).filter(|_| !thread.fixed && !polls(thread.last_cpu.value()))?;
+        if parts::is_poller(&thread.comm) {
+            return None;
+        }
         let cores = thread.cpu_cores?;
         let wait = thread.demand_cores.map_or(0.0, |demand| (demand - cores).max(0.0));
         Some(Hot { cores, wait, name: &thread.comm, tid: thread.tid, process })
     });
     // A single-threaded process is its thread.
-    let single = frame.processes.iter().filter(|process| !process.kernel && process.threads.value() == Some(1));
-    let single = single.filter(|process| !polls(process.last_cpu.value()));
+    let alone = |process: &&Process| if process.kernel { works(process) } else { process.threads.value() == Some(1) };
+    let single = frame.processes.iter().filter(alone).filter(|process| !polls(process.last_cpu.value()));
+    let single = single.filter(|process| !parts::is_poller(&process.comm));
     let single = single.filter_map(|process| {
         let (cores, wait) = (process.cpu_cores?, process.run_wait_cores.unwrap_or(0.0));
         Some(Hot { cores, wait, name: &process.comm, tid: process.pid, process })
     });
     let hottest = sampled.chain(single).filter(|hot| hot.cores.is_finite()).max_by(|a, b| a.cores.total_cmp(&b.cores));
     let hidden = frame.processes.iter().any(|process| hides(inputs, process));
+    let fresh = frame.processes.iter().any(|process| !process.kernel && is_fresh(inputs, process));
     match hottest {
-        Some(hot) if hot.cores >= FULL.1 || !hidden => vec![one(inputs, &hot)],
+        Some(hot) if hot.cores >= FULL.1 || !(hidden || fresh) => vec![one(inputs, &hot)],
+        // The next sample knows their time.
+        _ if fresh && !hidden => vec![Member::unknown(ResourceKind::Thread, note::THREADS_FRESH, false)],
         _ if hidden => vec![Member::unknown(ResourceKind::Thread, note::THREADS_UNREAD, true)],
         _ => {
             let read = super::sections::processes(frame);
@@ -54,11 +65,27 @@ pub(super) fn thread(inputs: &Inputs<'_>) -> Vec<Member> {
     }
 }
 
+/// True for a busy thread of the kernel that works for the load and that no other resource counts.
+fn works(process: &Process) -> bool {
+    const COUNTED: [&str; 8] =
+        ["ksoftirqd/", "napi/", "irq/", "kswapd", "kcompactd", "khugepaged", "ksmd", "migration/"];
+    let counted = COUNTED.iter().any(|name| process.comm.starts_with(name));
+    !counted && process.cpu_cores.is_some_and(|cores| cores >= WORKS)
+}
+
 /// True for a busy process whose threads are not looked at: one of them may be full.
 fn hides(inputs: &Inputs<'_>, process: &Process) -> bool {
     let several = process.threads.value().is_none_or(|threads| threads > 1);
     let busy = process.cpu_cores.is_some_and(|cores| cores >= FULL.0);
     !process.kernel && several && busy && inputs.frame.threads_of(process.pid).is_empty()
+}
+
+/// True where threads whose time is not known yet used most of a core: one of them may be full.
+fn is_fresh(inputs: &Inputs<'_>, process: &Process) -> bool {
+    let threads = inputs.frame.threads_of(process.pid);
+    let known: f64 = threads.iter().filter_map(|thread| thread.cpu_cores).sum();
+    let started = threads.iter().any(|thread| thread.cpu_cores.is_none());
+    started && process.cpu_cores.is_some_and(|cores| cores - known >= FULL.1)
 }
 
 fn one(inputs: &Inputs<'_>, hot: &Hot<'_>) -> Member {
@@ -69,7 +96,7 @@ fn one(inputs: &Inputs<'_>, hot: &Hot<'_>) -> Member {
     (member.enters, member.stays) = (wants >= FULL.0 && hot.cores >= FULL.1, wants >= FULL.1);
     member.resource.tid = Some(hot.tid);
     // Where every CPU is full, another thread would not help; a thread without load limits nothing.
-    let bears = inputs.demand.bearing().any(|task| task.subject() == subject);
+    let bears = hot.process.kernel || inputs.demand.bearing().any(|task| task.subject() == subject);
     let idle = !cpus::are_full(inputs.frame);
     // Most of the time that it is charged with are interrupts: those limit.
     let interrupted = hot.process.last_cpu.value().is_some_and(|cpu| inputs.interrupts(cpu) >= INTERRUPTS);

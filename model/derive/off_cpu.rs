@@ -20,6 +20,32 @@ const ONE_CORE: std::ops::RangeInclusive<f64> = 0.9..=1.05;
 /// FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_LOCK_PI2: what locks wait in. Conditions and semaphores use FUTEX_WAIT_BITSET.
 const OF_LOCKS: [u64; 3] = [0, 6, 13];
 
+/// Functions in which tasks sleep for file systems of other machines, and whose those are.
+const SERVERS: [(&[&str], &str); 3] = [
+    (&["rpc_", "__rpc_", "nfs"], "NFS server"),
+    (&["ceph", "__ceph"], "Ceph"),
+    (&["cifs", "smb2_", "wait_for_response"], "SMB server"),
+];
+/// For locks of the kernel, such as that of a process's memory map.
+const KERNEL_LOCKS: [&str; 8] =
+    ["rwsem_", "__down", "down_", "__mutex", "mutex_", "call_rwsem", "percpu_rwsem", "rt_mutex"];
+/// For a child until it has executed a program.
+const FORKS: [&str; 4] = ["kernel_clone", "_do_fork", "do_fork", "wait_for_vfork"];
+/// Frozen, held back at `memory.high` or in reclaim, for a file system in user space, or for the kernel itself.
+const NO_DISKS: [&str; 11] = [
+    "__refrigerator",
+    "refrigerator",
+    "do_freezer",
+    "mem_cgroup_",
+    "__mem_cgroup_handle",
+    "throttle_direct_reclaim",
+    "reclaim_throttle",
+    "request_wait_answer",
+    "fuse_",
+    "synchronize_",
+    "__wait_rcu_gp",
+];
+
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
     let Some(totals) = window.now.off_cpu.value() else { return };
     let mut found: HashMap<(u32, u64), Vec<usize>> = HashMap::new();
@@ -88,14 +114,14 @@ fn classify(process: &Process, waits: &Waits, slot: usize, locked: bool) -> (Wai
     let Some(call) = waits.call.get(slot) else {
         return match state {
             b'R' => (WaitClass::Running, Arc::default()),
-            b'D' => (WaitClass::Disk, waits.wchan.or_empty(slot)),
+            b'D' => blocked(waits.wchan.or_empty(slot)),
             _ => (WaitClass::Unread, Arc::default()),
         };
     };
     let named = |class| (class, Arc::clone(call));
     match (state, &**call) {
         (b'R', _) => (WaitClass::Running, Arc::default()),
-        (b'D', _) => (WaitClass::Disk, waits.wchan.get(slot).filter(|name| !name.is_empty()).unwrap_or(call).clone()),
+        (b'D', _) => blocked(waits.wchan.get(slot).filter(|name| !name.is_empty()).unwrap_or(call).clone()),
         (_, "futex") => (futex(waits, slot, locked), Arc::default()),
         (_, "futex_waitv") => named(WaitClass::Thread),
         (_, "nanosleep" | "clock_nanosleep") => (WaitClass::Sleep, Arc::default()),
@@ -109,6 +135,19 @@ fn classify(process: &Process, waits: &Waits, slot: usize, locked: bool) -> (Wai
             events(process, waits, slot, call)
         }
         _ => descriptor(waits, slot, call),
+    }
+}
+
+/// What uninterruptible sleep in a function of the kernel is: a disk's, unless it is known to be something else's.
+fn blocked(function: Arc<str>) -> (WaitClass, Arc<str>) {
+    let is = |names: &[&str]| names.iter().any(|name| function.starts_with(name));
+    let server = SERVERS.iter().find(|(names, _)| is(names)).map(|(_, name)| *name);
+    match () {
+        () if server.is_some() => (WaitClass::Peer, Arc::from(server.unwrap_or_default())),
+        () if is(&KERNEL_LOCKS) => (WaitClass::Lock, function),
+        () if is(&FORKS) => (WaitClass::Child, function),
+        () if is(&NO_DISKS) => (WaitClass::Other, function),
+        () => (WaitClass::Disk, function),
     }
 }
 
@@ -263,6 +302,18 @@ mod tests {
         assert_eq!(futex(0, false, 1), WaitClass::Thread);
         assert_eq!(futex(9, false, 3), WaitClass::Thread, "a pool that waits for work");
         assert_eq!(futex(0, true, 3), WaitClass::Sleep);
+    }
+
+    #[test]
+    fn uninterruptible_sleep_is_a_disk_s_unless_its_function_is_known() {
+        let class = |function: &str| super::blocked(Arc::from(function)).0;
+        for disk in ["io_schedule", "folio_wait_bit_common", "jbd2_log_wait_commit", "balance_dirty_pages", ""] {
+            assert_eq!(class(disk), WaitClass::Disk, "{disk}");
+        }
+        assert_eq!(super::blocked(Arc::from("rpc_wait_bit_killable")), (WaitClass::Peer, Arc::from("NFS server")));
+        assert_eq!(class("rwsem_down_read_slowpath"), WaitClass::Lock);
+        assert_eq!(class("kernel_clone"), WaitClass::Child);
+        assert_eq!(class("__refrigerator"), WaitClass::Other);
     }
 
     #[test]

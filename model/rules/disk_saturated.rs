@@ -3,6 +3,7 @@
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, disk_text, parts};
 use super::{dirty_throttling, disk_capped, iowait};
 use crate::bottleneck::ResourceKind;
+use crate::frame::Disk;
 use crate::locale::evidence;
 use crate::locale::rule::disk_saturated as text;
 use std::sync::Arc;
@@ -38,7 +39,8 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let pressure = frame.pressure("io").and_then(|row| row.stall.some_ratio);
-    for disk in frame.disks.iter().filter(|disk| parts::is_judged(disk)) {
+    let judged = |disk: &&Disk| parts::is_judged(disk) || parts::holds_requests(frame, disk);
+    for disk in frame.disks.iter().filter(judged) {
         let (enters, over) = parts::disk_pain(context.overrides, disk);
         if over {
             continue;

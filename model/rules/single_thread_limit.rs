@@ -48,6 +48,10 @@ struct Busiest<'a> {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let min_cores = context.limit(&EXIT);
+    // Work that is distributed further finds no CPU.
+    if crate::bottleneck::are_full(frame) {
+        return;
+    }
     for process in frame.processes.iter().filter(|process| !process.kernel) {
         let Some(cores) = process.cpu_cores.filter(|cores| *cores >= min_cores) else { continue };
         let subject = Subject::Process(process.pid, process.starttime);
@@ -116,8 +120,8 @@ fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Bus
 }
 
 fn spins_on_purpose(frame: &Frame, thread: &Busiest<'_>) -> bool {
-    let isolated = thread.last_cpu.value().and_then(|cpu| frame.cpu(cpu)).is_some_and(|cpu| cpu.isolated);
-    isolated || thread.policy.value().is_some_and(parts::is_real_time)
+    let alone = thread.last_cpu.value().is_some_and(|cpu| parts::kept_alone(frame).contains(cpu));
+    alone || parts::is_poller(thread.name) || thread.policy.value().is_some_and(parts::is_real_time)
 }
 
 fn title(finding: &Finding) -> String {

@@ -51,6 +51,56 @@ fn one_busy_thread_is_what_limits() {
 }
 
 #[test]
+fn a_thread_of_the_kernel_limits_unless_another_resource_counts_it() {
+    let mut frame = machine(&[0.99, 0.05, 0.04, 0.03]);
+    let threads = |comm| vec![Process { kernel: true, ..process(902, comm, 1.0, 0.0) }, process(7, "qemu", 0.1, 0.0)];
+    frame.processes = threads("vhost-900");
+    assert_eq!(answer(&frame).headline(), "limited by thread vhost-900 902 100%");
+    frame.processes = threads("ksoftirqd/0");
+    assert_ne!(answer(&frame).resource.map(|resource| resource.kind), Some(ResourceKind::Thread));
+    // Whoever polls on purpose is full all the time.
+    frame.processes = vec![process(7, "lcore-worker-7", 1.0, 0.0)];
+    assert_ne!(answer(&frame).resource.map(|resource| resource.kind), Some(ResourceKind::Thread));
+}
+
+#[test]
+fn threads_that_have_just_started_are_unknown_for_a_moment() {
+    let mut frame = machine(&[0.99, 0.05, 0.04, 0.03]);
+    frame.processes = vec![Process { threads: 2.into(), ..process(7, "rustc", 0.97, 0.0) }];
+    let thread = |tid, cores| crate::frame::Thread { pid: 7, tid, cpu_cores: cores, ..crate::frame::Thread::default() };
+    frame.threads = vec![thread(7, Some(0.01)), thread(8, None)];
+    let of = |frame: &Frame| of(frame).get(ResourceKind::Thread).map(|resource| resource.verdict);
+    assert_eq!(of(&frame), Some(Verdict::Unknown));
+    frame.threads[1].cpu_cores = Some(0.5);
+    assert_eq!(of(&frame), Some(Verdict::HasHeadroom));
+}
+
+#[test]
+fn a_device_on_top_is_judged_where_requests_wait_in_it() {
+    let mut frame = machine(&[0.2, 0.1]);
+    let below = frame.disks.first().cloned().unwrap_or_default();
+    let disk = |name: &str, lower: &[&str], busy, ms: f64, depth| crate::frame::Disk {
+        name: name.into(),
+        lower: lower.iter().map(|name| Arc::from(*name)).collect(),
+        utilisation: Some(busy),
+        reads_per_second: Some(900.0),
+        writes_per_second: Some(0.0),
+        read_await_ms: Known::Value(ms),
+        await_ms: Known::Value(ms),
+        queue_depth: Some(depth),
+        ..below.clone()
+    };
+    frame.disks = vec![disk("sda", &[], 0.09, 0.1, 0.1), disk("dm-0", &["sda"], 1.0, 50.0, 50.0)];
+    frame.processes = vec![Process { state: 'D', ..process(7, "mysqld", 0.2, 0.0) }];
+    frame.host.blocked = Known::Value(4);
+    let named = |frame: &Frame| answer(frame).resource.map(|resource| resource.name.to_string());
+    assert_eq!(named(&frame).as_deref(), Some("dm-0"));
+    // What waits below waits in both.
+    frame.disks[0] = disk("sda", &[], 1.0, 48.0, 48.0);
+    assert_eq!(named(&frame).as_deref(), Some("sda"));
+}
+
+#[test]
 fn an_even_load_limits_nothing() {
     let mut frame = machine(&[0.8, 0.82, 0.79, 0.81]);
     frame.processes = (0..8).map(|at| process(10 + at, "nginx", 0.4, 0.03)).collect();

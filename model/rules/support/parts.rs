@@ -46,9 +46,21 @@ pub(crate) fn kept_cpus(frame: &Frame) -> BTreeMap<u32, &'static str> {
     crate::rules::irq_isolated_cpus::reserved_cpus(frame)
 }
 
+/// CPUs that nothing but what is pinned to them runs on: not those of an ordinary partition, which balances load.
+pub(crate) fn kept_alone(frame: &Frame) -> IdSet {
+    let alone = kept_cpus(frame).into_iter().filter(|(_, by)| !by.ends_with("partition root"));
+    let isolated = frame.cpus.iter().filter(|cpu| cpu.isolated).map(|cpu| cpu.id);
+    IdSet::from_ids(alone.map(|(cpu, _)| cpu).chain(isolated))
+}
+
 /// CPUs that each serve several busy receive queues of an interface, with the number of queues.
 pub(crate) fn crowded_cpus(frame: &Frame, nic: &Nic) -> BTreeMap<u32, usize> {
     crate::rules::irq_crowding::crowded(frame, nic)
+}
+
+/// True for a thread that polls all the time on purpose, by the names of DPDK, Open vSwitch, SPDK and VPP.
+pub(crate) fn is_poller(comm: &str) -> bool {
+    ["lcore-worker", "lcore-slave", "pmd-c", "reactor_", "vpp_wk_"].iter().any(|name| comm.starts_with(name))
 }
 
 /// True if the interface has its own device and link.
@@ -189,9 +201,34 @@ pub(crate) fn disk_pain(overrides: &Overrides, disk: &Disk) -> (bool, bool) {
     (enter, over)
 }
 
-/// False for memory disks and for devices on top of others, whose figures are not their own.
+/// False for memory disks, for the paths of a multipath NVMe drive, and for devices on top of others, whose figures are
+/// not their own.
 pub(crate) fn is_judged(disk: &Disk) -> bool {
-    !["zram", "ram"].contains(&&*disk.kind) && disk.lower.is_empty()
+    !["zram", "ram"].contains(&&*disk.kind) && disk.lower.is_empty() && !is_path(&disk.name)
+}
+
+/// True for `nvme0c1n1`, a path to the drive `nvme0n1` that counts the same requests again.
+fn is_path(name: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let controller = name.strip_prefix("nvme").and_then(|rest| rest.split_once('c'));
+    let path = controller.and_then(|(drive, rest)| Some((drive, rest.split_once('n')?)));
+    path.is_some_and(|(drive, (controller, space))| digits(drive) && digits(controller) && digits(space))
+}
+
+/// True for a device on top of others in which requests wait that those below do not have: encryption, a thin pool, a
+/// delay.
+pub(crate) fn holds_requests(frame: &Frame, disk: &Disk) -> bool {
+    let below = || frame.disks.iter().filter(|other| disk.lower.contains(&other.name));
+    let slowest = |disk: &Disk| {
+        let both = [disk.read_await_ms, disk.write_await_ms];
+        both.iter().filter_map(|ms| ms.value()).max_by(f64::total_cmp)
+    };
+    let depth: f64 = below().filter_map(|disk| disk.queue_depth).sum();
+    let legs = below().filter_map(slowest).max_by(f64::total_cmp);
+    let moves = disk.reads_per_second.unwrap_or(0.0) + disk.writes_per_second.unwrap_or(0.0) >= 1.0;
+    let deeper = disk.queue_depth.is_some_and(|own| own >= 1.0 && own >= 2.0 * depth);
+    let slower = slowest(disk).zip(legs).is_some_and(|(own, legs)| own >= 2.0 * legs);
+    below().next().is_some() && moves && deeper && slower
 }
 
 /// True if each of two nodes has a large share of a process's CPU time and of its memory.

@@ -19,6 +19,8 @@ pub enum Subject {
     Nic(Arc<str>),
     /// A disk by name.
     Disk(Arc<str>),
+    /// A GPU or another accelerator by name.
+    Accelerator(Arc<str>),
     /// A control group by path; hostile.
     Cgroup(Arc<str>),
     /// A process: pid and starttime.
@@ -34,6 +36,7 @@ impl fmt::Display for Subject {
             Self::Irq(irq) => write!(f, "irq:{irq}"),
             Self::Nic(name) => write!(f, "nic:{name}"),
             Self::Disk(name) => write!(f, "disk:{name}"),
+            Self::Accelerator(name) => write!(f, "accelerator:{name}"),
             Self::Cgroup(path) => write!(f, "cgroup:{path}"),
             Self::Process(pid, starttime) => write!(f, "pid:{pid}@{starttime}"),
         }
@@ -50,7 +53,7 @@ impl fmt::Display for Named<'_> {
             Subject::Cpu(id) => write!(f, "CPU {id}"),
             Subject::Node(id) => write!(f, "{}", text::Node { id }),
             Subject::Irq(irq) => write!(f, "IRQ {irq}"),
-            Subject::Nic(name) | Subject::Disk(name) => f.write_str(name),
+            Subject::Nic(name) | Subject::Disk(name) | Subject::Accelerator(name) => f.write_str(name),
             Subject::Cgroup(path) => f.write_str(path),
             Subject::Process(pid, _) => write!(f, "{pid}"),
         }
@@ -74,6 +77,7 @@ impl Subject {
             "irq" => Some(Self::Irq(number()?)),
             "nic" => Some(Self::Nic(name.into())),
             "disk" => Some(Self::Disk(name.into())),
+            "accelerator" => Some(Self::Accelerator(name.into())),
             "cgroup" => Some(Self::Cgroup(name.into())),
             "pid" => {
                 let (pid, starttime) = name.split_once('@')?;
@@ -92,7 +96,7 @@ mod tests {
     proptest! {
         #[test]
         fn subjects_are_read_back(id: u32, time: u64, name in "[^\u{0}]{1,20}") {
-            let named = [Subject::Nic, Subject::Disk, Subject::Cgroup].map(|make| make(name.as_str().into()));
+            let named = [Subject::Nic, Subject::Disk, Subject::Accelerator, Subject::Cgroup].map(|make| make(name.as_str().into()));
             let counted = [Subject::Cpu, Subject::Node, Subject::Irq].map(|make| make(id));
             for subject in named.into_iter().chain(counted).chain([Subject::Host, Subject::Process(id, time)]) {
                 prop_assert_eq!(Subject::parse(&subject.to_string()), Some(subject));
