@@ -44,6 +44,7 @@ mod pick;
 mod pressure;
 mod processes;
 mod resctrl;
+mod shapers;
 mod sockets;
 mod softirqs;
 mod softnet;
@@ -140,6 +141,8 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(off_cpu::OffCpuCollector::new(connections)),
         // Knows from the sockets which network namespaces there are.
         Box::new(netstat::NetstatCollector::default()),
+        // Asks in the namespaces that were just read.
+        Box::new(shapers::ShaperCollector::default()),
         Box::new(jvm::JvmCollector::default()),
         Box::new(metrics::MetricCollector::new(options)),
     ]

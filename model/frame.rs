@@ -24,7 +24,7 @@ pub use cgroups::{
 pub use cpus::{ClockPolicy, Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
 pub use disks::{Disk, Mount, Writer, WriterId};
 pub use host::{Applied, CollectorCost, Cost, Host, Pressure, PressureStall};
-pub use limits::{KernelTables, NetNamespace};
+pub use limits::{KernelTables, NetNamespace, Shaper};
 pub use memory::{Memory, MemoryBandwidth, Node, OomKill};
 pub use metrics::{LOAD_SHARE, Metric};
 pub use network::{ArchIrq, Channel, Channels, Counts, Irq, Irqbalance, Nic, NicRates, Queue, Softirq, SoftnetRow};

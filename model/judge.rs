@@ -276,6 +276,7 @@ pub(crate) fn is_gone(subject: &Subject, frame: &Frame) -> bool {
         Subject::Irq(irq) => frame.irq(*irq).is_none(),
         Subject::Nic(name) => frame.nic(name).is_none(),
         Subject::Disk(name) => !frame.disks.iter().any(|disk| disk.name == *name),
+        Subject::Accelerator(name) => !frame.accelerators.iter().any(|row| row.name == *name),
         Subject::Cgroup(path) => frame.cgroup(path).is_none(),
         Subject::Process(pid, starttime) => frame.process(*pid).is_none_or(|process| process.starttime != *starttime),
     }

@@ -227,6 +227,8 @@ sections! {
     nic_queues: nics::NicQueues,
     /// Protocols by network namespace.
     net_stats: network::NetStats,
+    /// Shapers in other network namespaces.
+    shapers: network::Shapers,
     /// Tables of the kernel that can be full.
     kernel_tables: network::KernelTables,
     /// Pressure.

@@ -173,6 +173,16 @@ const FACILITIES: &[Facility] = &[
         costs: text::IRQ_DEBUG_COSTS,
         sources: &[],
     },
+    Facility {
+        name: text::ACCELERATORS,
+        state: |frame| match frame.accelerators.as_slice() {
+            [] => State::Unneeded,
+            all => known(all.iter().any(|row| row.utilisation.is_some())),
+        },
+        needs: text::ACCELERATORS_NEEDS,
+        costs: text::ACCELERATORS_COSTS,
+        sources: &[],
+    },
 ];
 
 /// Looks, writes and gives the exit status: 0, whatever is missing.

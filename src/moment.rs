@@ -28,7 +28,7 @@ impl Moment {
     /// Parses one of [`FORMS`].
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let ns = |text: &str| units::duration(text).ok().map(|duration| duration.as_nanos() as i64);
+        let ns = |text: &str| units::joined_duration(text).ok().map(|duration| duration.as_nanos() as i64);
         let share = |text: &str| text.trim().parse().ok().filter(|share| (0.0..=100.0).contains(share));
         let moment = match text.chars().next() {
             Some('-') => text.strip_prefix('-').and_then(ns).map(|ns| Self::FromHere(-ns)),
@@ -86,6 +86,7 @@ mod tests {
     fn what_people_write() {
         let parse = |text| Moment::parse(text).unwrap();
         assert_eq!(parse("10m"), Moment::FromStart(10 * MINUTE));
+        assert_eq!(parse("1h2m30s"), Moment::FromStart(62 * MINUTE + 30 * SECOND_NS));
         assert_eq!(parse(" -30s "), Moment::FromHere(-30 * SECOND_NS));
         assert_eq!(parse("+2h"), Moment::FromHere(120 * MINUTE));
         assert_eq!(parse("14:05"), Moment::TimeOfDay(time(14, 5, 0, 0)));

@@ -24,6 +24,18 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or_else(|| errors::InvalidDuration { text: &printable(text) }.to_string())
 }
 
+/// The same with several units, as the program writes it: `3m29s`.
+pub fn joined_duration(text: &str) -> Result<Duration, String> {
+    let invalid = || errors::InvalidDuration { text: &printable(text) }.to_string();
+    let parts = text.split_inclusive(|c: char| !c.is_ascii_digit() && c != '.').collect::<Vec<_>>();
+    let several = parts.len() > 1 && parts.iter().all(|part| part.len() > 1);
+    if !several {
+        return duration(text);
+    }
+    let sum = parts.into_iter().map(duration).try_fold(Duration::ZERO, |sum, part| sum.checked_add(part.ok()?));
+    sum.filter(|sum| sum.as_secs() <= 1_000_000_000).ok_or_else(invalid)
+}
+
 /// The shortest interval: below it the monitor would be the load.
 pub const SHORTEST: Duration = Duration::from_millis(100);
 /// The longest interval.

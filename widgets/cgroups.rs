@@ -13,6 +13,7 @@ use crate::parts::browser::{Browser, Deed};
 use crate::parts::legend;
 use crate::parts::pane;
 use crate::parts::panel::{self, Sign};
+use crate::parts::related::uses;
 use crate::parts::table::{Column, Identity, Listed, Table};
 use crate::parts::{Pen, names};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
@@ -20,7 +21,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::collections::HashSet;
 use std::sync::Arc;
-use topotop_model::frame::Cgroup;
+use topotop_model::frame::{Cgroup, Process};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::cgroups as text;
 use topotop_model::locale::screen::{processes, shared};
@@ -100,12 +101,14 @@ const IDENTITY: Identity<Row, Id> = Identity {
     from: |subject| if let Subject::Cgroup(path) = subject { Some((Arc::clone(path), 2)) } else { None },
 };
 
-/// True if the process that is selected elsewhere lives in the group.
+/// True if the process that is selected elsewhere lives in the group, or if one of the group uses the device that is.
 fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
-    let Subject::Process(pid, _) = subject else { return false };
-    let process = cx.frame.process(*pid);
-    let group = cx.frame.cgroups.get(row.index);
-    group.zip(process).is_some_and(|(group, process)| group.path == process.cgroup)
+    let Some(group) = cx.frame.cgroups.get(row.index) else { return false };
+    let lives = |process: &Process| process.cgroup == group.path;
+    match subject {
+        Subject::Process(pid, _) => cx.frame.process(*pid).is_some_and(lives),
+        _ => cx.frame.processes.iter().any(|process| lives(process) && uses(cx, process, subject)),
+    }
 }
 
 fn find<'a>(cx: &Cx<'a>, id: &Id) -> Option<&'a Cgroup> {

@@ -185,6 +185,14 @@ impl Panel for Cores {
         }
     }
 
+    fn reveal(&mut self, subject: &Subject, _: &Cx<'_>) {
+        // Only the map has rows for devices.
+        if matches!(subject, Subject::Accelerator(_)) {
+            self.mode = Mode::Map;
+            self.grid = None;
+        }
+    }
+
     fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
         let from = self.cpu.filter(|id| self.machine.cpus.contains(id)).or_else(|| self.shown(cx));
         let Some(from) = from else { return Outcome::Ignored };

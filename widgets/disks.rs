@@ -11,12 +11,14 @@ pub(crate) use tree::Row;
 
 use crate::parts::browser::Browser;
 use crate::parts::legend;
+use crate::parts::related::uses;
 use crate::parts::table::{Identity, Listed, Table};
 use crate::parts::{Pen, pane};
 use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
+use topotop_model::Known;
 use topotop_model::frame::{Disk, WriterId};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::disks as text;
@@ -43,14 +45,18 @@ const IDENTITY: Identity<Row, Arc<str>> = Identity {
     from: |subject| if let Subject::Disk(name) = subject { Some(Arc::clone(name)) } else { None },
 };
 
-/// True if who is selected elsewhere writes to the disk.
+/// True if who is selected elsewhere writes to the disk, or if the disk is at the selected node.
 fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
     let Some(disk) = cx.frame.disks.get(row.index) else { return false };
-    disk.writers.iter().any(|writer| match (&writer.who, subject) {
-        (WriterId::Process(pid), Subject::Process(selected, _)) => pid == selected,
-        (WriterId::Cgroup(path), Subject::Cgroup(selected)) => path == selected,
+    match subject {
+        Subject::Node(node) => disk.node == Known::Value(*node),
+        Subject::Process(pid, _) => {
+            let device = Subject::Disk(Arc::clone(&disk.name));
+            cx.frame.process(*pid).is_some_and(|process| uses(cx, process, &device))
+        }
+        Subject::Cgroup(path) => disk.writers.iter().any(|writer| writer.who == WriterId::Cgroup(Arc::clone(path))),
         _ => false,
-    })
+    }
 }
 
 fn find<'a>(cx: &Cx<'a>, name: &str) -> Option<&'a Disk> {

@@ -13,6 +13,7 @@ pub use compact::compact;
 
 use crate::parts::browser::{Browser, Deed};
 use crate::parts::legend;
+use crate::parts::related::uses;
 use crate::parts::table::{Identity, Listed, Table};
 use crate::parts::{names, pane, severity};
 use crate::{Action, Cx, Outcome, Panel, Subject};
@@ -80,7 +81,7 @@ fn find<'a>(cx: &Cx<'a>, id: Id) -> Option<&'a Process> {
     cx.frame.process(id.0).filter(|process| process.starttime == id.1)
 }
 
-/// True if a process belongs to what is selected elsewhere: runs on that CPU or node, or in that group.
+/// True if a process belongs to what is selected elsewhere: runs on that CPU or node, in that group, or uses that device.
 fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
     let Some(process) = cx.frame.processes.get(row.process) else { return false };
     if let Some(thread) = rows::thread(cx, row) {
@@ -93,7 +94,7 @@ fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
         }
         Subject::Node(node) => process.cpu_by_node.iter().any(|entry| entry.0 == *node && entry.1 >= 0.01),
         Subject::Cgroup(path) => names::is_below(&process.cgroup, path),
-        _ => false,
+        _ => uses(cx, process, subject),
     }
 }
 

@@ -4,8 +4,7 @@ use super::message::{self, CLOSE, ESTABLISHED, End, FAMILIES, LISTEN, Socket, TC
 use crate::sys::netlink;
 use rustix::io::Errno;
 use rustix::net::netlink::SOCK_DIAG;
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 use topotop_model::Reason;
 
@@ -37,22 +36,7 @@ pub(super) fn here(most: usize) -> Result<Found, Reason> {
 
 /// The sockets of another namespace, by a thread of its own that goes there.
 pub(super) fn there(namespace: OwnedFd, most: usize) -> Result<Found, Reason> {
-    let go = move || {
-        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(crate::root::reason)?;
-        here(most)
-    };
-    let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(go).map_err(|_| Reason::Exhausted)?;
-    thread.join().unwrap_or(Err(Reason::Malformed))
-}
-
-/// What asks in another namespace, made by a thread of its own that goes there: it stays there.
-pub(super) fn open_there(namespace: OwnedFd) -> Result<OwnedFd, Reason> {
-    let go = move || {
-        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(crate::root::reason)?;
-        open()
-    };
-    let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(go).map_err(|_| Reason::Exhausted)?;
-    thread.join().unwrap_or(Err(Reason::Malformed))
+    netlink::within(namespace, move || here(most))
 }
 
 /// What asks in the namespace that this thread is in.

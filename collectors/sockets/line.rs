@@ -65,7 +65,7 @@ impl Line {
         let Some(pid) = through else { return diag::open().map(Self) };
         let file = root.open(format!("proc/{pid}/ns/net"))?;
         let namespace = file.as_fd().try_clone_to_owned().map_err(|_| Reason::Exhausted)?;
-        diag::open_there(namespace).map(Self)
+        netlink::within(namespace, diag::open).map(Self)
     }
 
     /// Milliseconds since something was sent and received; none of a connection that is gone, or where the kernel does

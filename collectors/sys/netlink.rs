@@ -5,8 +5,10 @@ use super::last_errno;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::time::Duration;
+use topotop_model::Reason;
 
 /// Bytes of nlmsghdr.
 const HEAD: usize = 16;
@@ -130,6 +132,19 @@ pub fn open(protocol: impl Into<Option<Protocol>>, patience: Option<Duration>) -
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol.into())?;
     set_socket_timeout(&socket, Timeout::Recv, patience)?;
     Ok(socket)
+}
+
+/// Does something in another network namespace, by a thread of its own that goes there; a socket made there stays in it.
+pub fn within<T: Send + 'static>(
+    namespace: OwnedFd,
+    work: impl FnOnce() -> Result<T, Reason> + Send + 'static,
+) -> Result<T, Reason> {
+    let go = move || {
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(crate::root::reason)?;
+        work()
+    };
+    let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(go).map_err(|_| Reason::Exhausted)?;
+    thread.join().unwrap_or(Err(Reason::Malformed))
 }
 
 /// Sends a message.

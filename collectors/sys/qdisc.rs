@@ -2,6 +2,7 @@
 
 use super::netlink::{self, DONE, REQUEST_DUMP, attributes, u32_at};
 use crate::root::reason;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 use topotop_model::Reason;
 
@@ -12,10 +13,11 @@ const GET: u16 = 38;
 const HEAD: usize = 20;
 /// TC_H_ROOT.
 const ROOT: u32 = u32::MAX;
-/// TCA_KIND, TCA_OPTIONS, TCA_STATS2, and in that TCA_STATS_QUEUE.
+/// TCA_KIND, TCA_OPTIONS, TCA_STATS2, and in that TCA_STATS_BASIC and TCA_STATS_QUEUE.
 const KIND: u16 = 1;
 const OPTIONS: u16 = 2;
 const STATS: u16 = 7;
+const BASIC: u16 = 1;
 const QUEUE: u16 = 3;
 /// TCA_TBF_PARMS and TCA_TBF_RATE64, TCA_NETEM_RATE and TCA_NETEM_RATE64, TCA_CAKE_BASE_RATE64.
 const TBF: (u16, u16) = (1, 4);
@@ -39,6 +41,8 @@ pub struct Qdisc {
     pub kind: String,
     /// Bytes per second that it lets through; none where each of its classes has its own.
     pub rate: Option<u64>,
+    /// Bytes that it let through; not among what `capture` writes.
+    pub bytes: u64,
     /// Bytes that wait.
     pub backlog: u64,
     /// Times that it held a packet back.
@@ -50,11 +54,20 @@ pub struct Qdisc {
 
 /// The shapers of this network namespace, one for each interface that has any.
 pub fn shapers() -> Result<Vec<Qdisc>, Reason> {
-    let socket = netlink::open(None, Some(PATIENCE)).map_err(reason)?;
-    netlink::request(&socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD])).map_err(reason)?;
+    shapers_by(&open()?)
+}
+
+/// What asks for shapers in the namespace that this thread is in.
+pub fn open() -> Result<OwnedFd, Reason> {
+    netlink::open(None, Some(PATIENCE)).map_err(reason)
+}
+
+/// The shapers of the namespace that a socket was made in.
+pub fn shapers_by(socket: &OwnedFd) -> Result<Vec<Qdisc>, Reason> {
+    netlink::request(socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD])).map_err(reason)?;
     let (mut buf, mut found, mut seen) = (vec![0; PIECE], Vec::new(), 0);
     loop {
-        let bytes = netlink::receive(&socket, &mut buf).map_err(reason)?;
+        let bytes = netlink::receive(socket, &mut buf).map_err(reason)?;
         if bytes.is_empty() {
             return Err(Reason::Malformed);
         }
@@ -83,6 +96,7 @@ fn keep(found: &mut Vec<Qdisc>, qdisc: Option<Qdisc>) {
         Some(known) if new.root => *known = new,
         Some(known) => {
             known.rate = known.rate.zip(new.rate).map(|(one, other)| one.saturating_add(other));
+            known.bytes = known.bytes.saturating_add(new.bytes);
             known.backlog = known.backlog.saturating_add(new.backlog);
             known.overlimits = known.overlimits.saturating_add(new.overlimits);
             known.drops = known.drops.saturating_add(new.drops);
@@ -96,12 +110,15 @@ fn qdisc(body: &[u8]) -> Option<Qdisc> {
     let find = |bytes, wanted| attributes(bytes).find(|(kind, _)| *kind == wanted).map(|(_, value)| value);
     let kind = find(rest, KIND)?.split(|byte| *byte == 0).next()?;
     let kind = SHAPERS.into_iter().find(|known| known.as_bytes() == kind)?;
-    let queue = find(find(rest, STATS)?, QUEUE)?;
+    let stats = find(rest, STATS)?;
+    let queue = find(stats, QUEUE)?;
+    let bytes = find(stats, BASIC).and_then(|basic| Some(u64::from_ne_bytes(basic.get(..8)?.try_into().ok()?)));
     let rate = find(rest, OPTIONS).and_then(|options| rate(kind, options)).filter(|rate| *rate > 0);
     Some(Qdisc {
         ifindex: u64::from(ifindex),
         kind: kind.to_owned(),
         rate,
+        bytes: bytes.unwrap_or(0),
         backlog: u64::from(u32_at(queue, 4)?),
         overlimits: u64::from(u32_at(queue, 16)?),
         drops: u64::from(u32_at(queue, 8)?),
@@ -145,7 +162,8 @@ pub fn parse(bytes: &[u8]) -> Vec<Qdisc> {
         let kind = SHAPERS.into_iter().find(|known| known.as_bytes() == kind)?.to_owned();
         let rate = number(parts.next()?);
         let mut count = || number(parts.next()?);
-        Some(Qdisc { ifindex, kind, rate, backlog: count()?, overlimits: count()?, drops: count()?, root: true })
+        let (backlog, overlimits, drops) = (count()?, count()?, count()?);
+        Some(Qdisc { ifindex, kind, rate, bytes: 0, backlog, overlimits, drops, root: true })
     };
     lines(whole_lines(bytes).0).filter_map(one).take(MOST).collect()
 }
@@ -167,12 +185,13 @@ mod tests {
         put_attribute(&mut options, 1, &parms);
         put_attribute(&mut body, 2, &options);
         let (mut stats, queue) = (Vec::new(), [3_u32, 4500, 2, 0, 99]);
+        put_attribute(&mut stats, 1, &[&70_000_u64.to_ne_bytes()[..], &[0; 8]].concat());
         put_attribute(&mut stats, 3, &queue.iter().flat_map(|value| value.to_ne_bytes()).collect::<Vec<u8>>());
         put_attribute(&mut body, 7, &stats);
         let kind = "tbf".to_owned();
         let rate = Some(25_000_000);
-        let expected = Qdisc { ifindex: 7, kind, rate, backlog: 4500, overlimits: 99, drops: 2, root: true };
-        assert_eq!(qdisc(&body), Some(expected.clone()));
+        let expected = Qdisc { ifindex: 7, kind, rate, bytes: 0, backlog: 4500, overlimits: 99, drops: 2, root: true };
+        assert_eq!(qdisc(&body), Some(Qdisc { bytes: 70_000, ..expected.clone() }));
         assert_eq!(parse(print(std::slice::from_ref(&expected)).as_bytes()), [expected]);
     }
 

@@ -3,7 +3,7 @@
 use super::resource::{Member, Waits};
 use super::{Inputs, ResourceKind, sections};
 use crate::Known;
-use crate::frame::{Nic, NicRates};
+use crate::frame::{NetNamespace, Nic, NicRates, Shaper};
 use crate::locale::resource::note;
 use crate::rules::{Subject, parts};
 use std::sync::Arc;
@@ -20,10 +20,16 @@ pub(super) fn nic(inputs: &Inputs<'_>, kind: ResourceKind) -> Vec<Member> {
     let frame = inputs.frame;
     let up = || frame.nics.iter().filter(|nic| parts::is_physical(nic) && nic.carrier != Known::Value(false));
     let shaped = |nic: &&Nic| kind == ResourceKind::NicOut && is_shaped(nic);
-    let shapers = frame.nics.iter().filter(shaped).filter_map(shaper);
-    let members: Vec<Member> =
-        up().filter(|nic| !shaped(nic)).filter_map(|nic| one(nic, kind)).chain(shapers).collect();
-    if !members.is_empty() {
+    let shapers = frame.nics.iter().filter(shaped).filter_map(|nic| {
+        let wire = positive(&nic.capacity_mbps).filter(|_| parts::is_physical(nic)).map(|mbps| mbps * 1e6 / 8.0);
+        let member = shaper(&own(nic), wire)?;
+        Some(member.about(Subject::Nic(Arc::clone(&nic.name)), &nic.name))
+    });
+    let elsewhere = if kind == ResourceKind::NicOut { elsewhere(inputs) } else { Vec::new() };
+    let members = up().filter(|nic| !shaped(nic)).filter_map(|nic| one(nic, kind)).chain(shapers);
+    let mut members: Vec<Member> = members.collect();
+    if !members.is_empty() || elsewhere.iter().any(|member| member.enters) {
+        members.extend(elsewhere);
         return members;
     }
     let member = match () {
@@ -90,34 +96,68 @@ fn allowance(nic: &Nic, kind: ResourceKind) -> Option<f64> {
 /// True for a link whose packets are held back to keep a rate: by a shaper with one, or by one whose classes have theirs
 /// and keep packets waiting. Netem without a rate only delays.
 fn is_shaped(nic: &Nic) -> bool {
-    !nic.shaper.is_empty() && (nic.shaper_bytes_per_second.is_some() || has_full_classes(nic))
+    holds_to_rate(&own(nic))
 }
 
-fn has_full_classes(nic: &Nic) -> bool {
-    &*nic.shaper != "netem" && nic.shaper_bytes_per_second.is_none() && nic.shaper_backlog_bytes > Some(0)
+fn holds_to_rate(shaper: &Shaper) -> bool {
+    !shaper.kind.is_empty() && (shaper.rate_bytes_per_second.is_some() || has_full_classes(shaper))
 }
 
-fn held_back(nic: &Nic) -> f64 {
-    nic.shaper_overlimits_per_second.unwrap_or(0.0) + nic.shaper_drops_per_second.unwrap_or(0.0)
+fn has_full_classes(shaper: &Shaper) -> bool {
+    &*shaper.kind != "netem" && shaper.rate_bytes_per_second.is_none() && shaper.backlog_bytes > Some(0)
+}
+
+/// The shaper of an interface of this namespace, with what the interface sends.
+fn own(nic: &Nic) -> Shaper {
+    Shaper {
+        name: Arc::clone(&nic.name),
+        kind: Arc::clone(&nic.shaper),
+        bytes_per_second: nic.tx.bytes_per_second,
+        rate_bytes_per_second: nic.shaper_bytes_per_second,
+        backlog_bytes: nic.shaper_backlog_bytes,
+        overlimits_per_second: nic.shaper_overlimits_per_second,
+        drops_per_second: nic.shaper_drops_per_second,
+    }
+}
+
+/// The shapers of other network namespaces, each with the process that its namespace was read through.
+fn elsewhere(inputs: &Inputs<'_>) -> Vec<Member> {
+    let of = |namespace: &NetNamespace| {
+        let process = namespace.pid.value().and_then(|pid| inputs.frame.process(pid));
+        let shapers = namespace.shapers.iter().filter(|shaper| holds_to_rate(shaper));
+        let member = |row: &Shaper| {
+            let member = shaper(row, None)?;
+            Some(match process {
+                Some(process) => {
+                    // Both names are the machine's, in every language.
+                    let name = format!("{}@{}", row.name, process.comm);
+                    member.about(Subject::Process(process.pid, process.starttime), &Arc::from(name))
+                }
+                None => member.about(Subject::Host, &row.name),
+            })
+        };
+        shapers.filter_map(member).collect::<Vec<_>>()
+    };
+    inputs.frame.net_namespaces.iter().flat_map(of).collect()
 }
 
 /// A link that sends no more than its shaper lets through.
-fn shaper(nic: &Nic) -> Option<Member> {
-    let bytes = nic.tx.bytes_per_second?;
-    let wire = positive(&nic.capacity_mbps).filter(|_| parts::is_physical(nic)).map(|mbps| mbps * 1e6 / 8.0);
-    let rate = nic.shaper_bytes_per_second.map(|rate| rate as f64);
+fn shaper(shaper: &Shaper, wire: Option<f64>) -> Option<Member> {
+    let bytes = shaper.bytes_per_second?;
+    let rate = shaper.rate_bytes_per_second.map(|rate| rate as f64);
     let capacity = rate.into_iter().chain(wire).reduce(f64::min);
     let mut member = match rate.and(capacity) {
         Some(capacity) => Member::between(ResourceKind::NicOut, bytes / capacity, SHAPED, SHAPED_LEAVES),
         None => Member::absent(ResourceKind::NicOut, note::CAPACITY_UNKNOWN),
     };
-    let backlog = nic.shaper_backlog_bytes.unwrap_or(0) as f64;
-    let holds = backlog > 0.0 || held_back(nic) >= EXCEEDED;
+    let backlog = shaper.backlog_bytes.unwrap_or(0) as f64;
+    let held_back = shaper.overlimits_per_second.unwrap_or(0.0) + shaper.drops_per_second.unwrap_or(0.0);
+    let holds = backlog > 0.0 || held_back >= EXCEEDED;
     // Where classes have the rates, only packets that keep waiting say that one is short.
-    let classes = has_full_classes(nic);
+    let classes = has_full_classes(shaper);
     (member.enters, member.stays) = (member.enters && holds || classes, member.stays && holds || classes);
     (member.alone, member.proxy) = (true, rate.is_none());
-    let member = member.about(Subject::Nic(Arc::clone(&nic.name)), &nic.name).of(Some(bytes), capacity, "bytes/s");
+    let member = member.of(Some(bytes), capacity, "bytes/s");
     let member = if rate.is_some() || member.enters { member.note(note::SHAPED) } else { member };
     Some(member.waits(Some(0.0), 1.0, Waits { what: "backlog", value: backlog, unit: "bytes" }))
 }

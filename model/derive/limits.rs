@@ -2,14 +2,20 @@
 
 use super::rates::Pair;
 use crate::counter::{gain, per_second};
-use crate::frame::{Frame, KernelTables, NetNamespace};
-use crate::tables::network::NetStats;
+use crate::frame::{Frame, KernelTables, NetNamespace, Shaper};
+use crate::tables::network::{NetStats, Shapers};
 use crate::{Known, Num, Table, Window};
 
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
     frame.kernel_tables = tables(window, frame);
     let Some(pair) = Pair::new(&window.now.net_stats, &window.before.net_stats) else { return };
-    frame.net_namespaces = pair.now.rows().iter().map(|slot| namespace(pair, slot)).collect();
+    let shapers = Pair::new(&window.now.shapers, &window.before.shapers);
+    let of = |slot| {
+        let mut namespace = namespace(pair, slot);
+        namespace.shapers = shapers.map(|pair| shaped(pair, namespace.netns)).unwrap_or_default();
+        namespace
+    };
+    frame.net_namespaces = pair.now.rows().iter().map(of).collect();
     frame.net_namespaces.sort_by_key(|row| (row.pid.value().is_some(), row.netns));
 }
 
@@ -46,7 +52,30 @@ fn namespace(pair: Pair<'_, NetStats>, slot: usize) -> NetNamespace {
         conntrack_entries: table.conntrack_entries.get(slot),
         ports: table.ports.get(slot),
         ports_limit: table.ports_limit.get(slot),
+        shapers: Vec::new(),
     }
+}
+
+/// The interfaces of a namespace that are shaped.
+fn shaped(pair: Pair<'_, Shapers>, netns: u64) -> Vec<Shaper> {
+    let table = pair.now;
+    let shaper = |slot| {
+        let rate = |column: fn(&Shapers) -> &Num| {
+            let before = pair.before(slot)?;
+            let elapsed = gain(before.read_at_ns.value(slot)?, table.read_at_ns.value(slot)?)?;
+            per_second(pair.gain(slot, column)?, Some(elapsed).filter(|&elapsed| elapsed > 0)?)
+        };
+        Shaper {
+            name: table.name.or_empty(slot),
+            kind: table.kind.or_empty(slot),
+            bytes_per_second: rate(|table| &table.bytes),
+            rate_bytes_per_second: table.rate.value(slot),
+            backlog_bytes: table.backlog.value(slot),
+            overlimits_per_second: rate(|table| &table.overlimits),
+            drops_per_second: rate(|table| &table.drops),
+        }
+    };
+    table.rows().iter().filter(|&slot| table.netns.value(slot) == Some(netns)).map(shaper).collect()
 }
 
 fn tables(window: &Window, frame: &Frame) -> KernelTables {

@@ -1,9 +1,10 @@
 //! What network namespaces count, and tables of the kernel that can be full.
 
 use crate::Known;
-use crate::document::absent;
+use crate::document::{Text, absent};
 use serde::Serialize;
 use serde_with::apply;
+use std::sync::Arc;
 
 /// TCP, UDP and connection tracking of a network namespace in this interval.
 #[apply(_ => #[serde(skip_serializing_if = "absent")])]
@@ -48,6 +49,8 @@ pub struct NetNamespace {
     pub ports: Known<u64>,
     /// Local ports that there are for a destination.
     pub ports_limit: Known<u64>,
+    /// Interfaces whose packets are shaped; not of the namespace of this program, whose interfaces have it.
+    pub shapers: Vec<Shaper>,
 }
 
 impl NetNamespace {
@@ -56,6 +59,29 @@ impl NetNamespace {
         let sent = self.out_segs_per_second.filter(|&sent| sent > 0.0)?;
         Some((self.retrans_segs_per_second? / sent).min(1.0))
     }
+}
+
+/// What shapes the packets that an interface of another network namespace sends, in this interval.
+#[apply(_ => #[serde(skip_serializing_if = "absent")], Arc<str> => #[serde(with = "Text")])]
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Shaper {
+    /// The interface.
+    #[serde_with(skip_apply)]
+    #[serde(serialize_with = "Text::serialize")]
+    pub name: Arc<str>,
+    /// `tbf`, `htb`, `netem`, …
+    pub kind: Arc<str>,
+    /// Bytes that it let through.
+    pub bytes_per_second: Option<f64>,
+    /// Bytes per second that it lets through at most; none where each of its classes has its own.
+    pub rate_bytes_per_second: Option<u64>,
+    /// Bytes that wait.
+    pub backlog_bytes: Option<u64>,
+    /// Times that it held a packet back.
+    pub overlimits_per_second: Option<f64>,
+    /// Packets dropped.
+    pub drops_per_second: Option<f64>,
 }
 
 /// Tables of the kernel that can be full.

@@ -3,6 +3,34 @@
 use crate::table::table;
 
 table! {
+    /// What shapes packets in those namespaces, other than the own one.
+    Shapers = 54 "shapers" {
+        /// Inode of the namespace.
+        netns: Num = 1 (Id, None, "proc/*/ns/net"),
+        /// The interface's index in it.
+        ifindex: Num = 2 (Id, None, "RTM_GETQDISC"),
+        /// The process that it was read through.
+        pid: Num = 3 (Fact, None, "self"),
+        /// CLOCK_MONOTONIC when it was read.
+        read_at_ns: Num = 4 (Clock, Nanoseconds, "self"),
+        /// The interface.
+        name: Text = 5 (Fact, None, "SIOCGIFNAME"),
+        /// `tbf`, `htb`, `netem`, …
+        kind: Text = 6 (Fact, None, "RTM_GETQDISC"),
+        /// Bytes per second that it lets through; none where each of its classes has its own.
+        rate: Num = 7 (Fact, Bytes, "RTM_GETQDISC"),
+        /// Bytes that it let through.
+        bytes: Num = 8 (Counter, Bytes, "RTM_GETQDISC"),
+        /// Bytes that wait.
+        backlog: Num = 9 (Gauge, Bytes, "RTM_GETQDISC"),
+        /// Times that it held a packet back.
+        overlimits: Num = 10 (Counter, Count, "RTM_GETQDISC"),
+        /// Packets dropped.
+        drops: Num = 11 (Counter, Count, "RTM_GETQDISC"),
+    }
+}
+
+table! {
     /// TCP, UDP and connection tracking by network namespace: the own one, and those that busy processes are in.
     NetStats = 52 "net_stats" {
         /// Inode of the namespace; zero where it is not known (a captured machine).

@@ -25,6 +25,7 @@ pub fn sick_hostile() -> Judgement {
     let rename = |subject| match subject {
         Subject::Nic(_) => Subject::Nic(evil.into()),
         Subject::Disk(_) => Subject::Disk(evil.into()),
+        Subject::Accelerator(_) => Subject::Accelerator(evil.into()),
         Subject::Cgroup(_) => Subject::Cgroup(format!("/0{evil}").into()),
         other => other,
     };

@@ -9,7 +9,7 @@ use topotop_widgets::parts::severity;
 fn screen(subject: &Subject) -> Option<&'static str> {
     Some(match subject {
         Subject::Host => return None,
-        Subject::Cpu(_) => "cores",
+        Subject::Cpu(_) | Subject::Accelerator(_) => "cores",
         Subject::Node(_) => "overview",
         Subject::Irq(_) | Subject::Nic(_) => "queues",
         Subject::Disk(_) => "disks",

@@ -45,8 +45,10 @@ impl App {
         if self.is_fixing() {
             return Vec::new();
         }
-        let worst = self.shown().judgement.findings.first();
-        let worst = worst.map(|finding| (finding.rule.id, finding.subject.clone()));
+        let key = |finding: &Finding| (finding.rule.id, finding.subject.clone());
+        // What topotop itself cannot read comes after what is wrong with the machine.
+        let worst = self.panel().and_then(|(_, cx)| severity::of_machine(&cx).next().map(key));
+        let worst = worst.or_else(|| self.shown().judgement.findings.first().map(key));
         self.fix_found(worst, chrome::NO_FINDINGS)
     }
 

@@ -55,12 +55,19 @@ impl App {
         }
     }
 
-    /// Closes the detail, else returns to live, else clears the filter.
+    /// Closes the detail, else returns to live, else deselects what was selected on another screen, else clears the filter.
     pub(super) fn back(&mut self) -> Vec<Effect> {
         let (used, effects) = self.act(Action::Close);
-        if !used && self.held.take().is_none() {
+        if used {
+            // What is no longer selected on its own screen is not selected on any.
+            let left =
+                self.panel().is_some_and(|(panel, _)| panel.table().is_some_and(|table| table.chosen().is_none()));
+            self.selected = self.selected.take().filter(|_| !left);
+            return effects;
+        }
+        if self.held.take().is_none() && self.selected.take().is_none() {
             self.filter.clear();
         }
-        if used { effects } else { Vec::new() }
+        Vec::new()
     }
 }

@@ -120,6 +120,15 @@ impl App {
             let title = text::Cpu { id: &cpu.id }.to_string();
             add(&title, &|| text::CPU_KIND.to_string(), Goal::Subject(Subject::Cpu(cpu.id)));
         }
+        for nic in &frame.nics {
+            add(&nic.name, &|| text::NIC.to_string(), Goal::Subject(Subject::Nic(nic.name.clone())));
+        }
+        for disk in &frame.disks {
+            add(&disk.name, &|| text::DISK.to_string(), Goal::Subject(Subject::Disk(disk.name.clone())));
+        }
+        for row in &frame.accelerators {
+            add(&row.name, &|| text::ACCELERATOR.to_string(), Goal::Subject(Subject::Accelerator(row.name.clone())));
+        }
         for group in &frame.cgroups {
             let goal = Goal::Subject(Subject::Cgroup(group.path.clone()));
             add(&names::short(group), &|| text::CGROUP.to_string(), goal);

@@ -201,8 +201,9 @@ impl App {
 
     /// To the next row that shows what was searched for; asks for it the first time.
     pub(super) fn search(&mut self, forward: bool) -> Vec<Effect> {
-        let text = if self.searched.is_empty() { self.filter.clone() } else { self.searched.clone() };
-        if text.is_empty() {
+        // What a filter leaves is what was looked for.
+        let text = self.searched.clone();
+        if text.is_empty() && self.filter.is_empty() {
             self.modal = Modal::Search(String::new());
             return Vec::new();
         }

@@ -99,6 +99,7 @@ const TABLE: &[(&str, Touches)] = &[
     ("collectors/disks", Scenarios(DISK)),
     ("collectors/memory", Scenarios(MEMORY)),
     ("collectors/resctrl", Scenarios(PLACEMENT)),
+    ("collectors/shapers", Scenarios(NETWORK)),
     ("collectors/accelerators", Scenarios(PLACEMENT)),
     ("collectors/oom_kills", Scenarios(MEMORY)),
     ("collectors/node_memory", Scenarios(PLACEMENT)),

@@ -30,7 +30,7 @@ impl Row<'_> {
             Self::Section(_, node) => node.map(Subject::Node),
             Self::Nic(nic) => Some(Subject::Nic(nic.name.clone())),
             Self::Disk(disk) => Some(Subject::Disk(disk.name.clone())),
-            Self::Accelerator(_) => None,
+            Self::Accelerator(row) => Some(Subject::Accelerator(row.name.clone())),
         }
     }
 }
@@ -132,10 +132,10 @@ fn section(pen: &mut Pen<'_>, machine: &Machine, at: usize, node: Option<u32>, p
 }
 
 /// The branch to a device, its sign of a finding and its name.
-fn branch(pen: &mut Pen<'_>, subject: Option<&Subject>, name: &str, node: Known<u32>) {
+fn branch(pen: &mut Pen<'_>, subject: &Subject, name: &str, node: Known<u32>) {
     let (start, ascii) = (pen.x(), pen.cx().charset == Charset::Ascii);
     pen.skip(1).text(Role::Border, if ascii { "+-" } else { "└─" });
-    match subject.and_then(|subject| severity::worst(pen.cx(), subject)) {
+    match severity::worst(pen.cx(), subject) {
         Some(severity) => pen.severity(severity),
         None => pen.skip(1),
     };
@@ -150,21 +150,21 @@ fn rate(pen: &mut Pen<'_>, label: &str, bytes: Option<f64>) {
 }
 
 fn interface(pen: &mut Pen<'_>, nic: &Nic) {
-    branch(pen, Some(&Subject::Nic(nic.name.clone())), &nic.name, nic.node);
+    branch(pen, &Subject::Nic(nic.name.clone()), &nic.name, nic.node);
     rate(pen, "rx", nic.rx.bytes_per_second);
     rate(pen, "tx", nic.tx.bytes_per_second);
     pen.share(4, nic.utilisation);
 }
 
 fn device(pen: &mut Pen<'_>, disk: &Disk) {
-    branch(pen, Some(&Subject::Disk(disk.name.clone())), &disk.name, disk.node);
+    branch(pen, &Subject::Disk(disk.name.clone()), &disk.name, disk.node);
     rate(pen, "r ", disk.read_bytes_per_second);
     rate(pen, "w ", disk.write_bytes_per_second);
     pen.share(4, disk.utilisation);
 }
 
 fn accelerator(pen: &mut Pen<'_>, row: &Accelerator) {
-    branch(pen, None, &row.name, row.node);
+    branch(pen, &Subject::Accelerator(row.name.clone()), &row.name, row.node);
     let start = pen.x();
     pen.field(Role::Dim, 10, &row.driver).skip(1);
     if let Some(used) = row.memory_used_bytes.value() {

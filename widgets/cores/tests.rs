@@ -160,6 +160,16 @@ fn an_accelerator_hangs_at_its_node_and_is_the_device_of_who_holds_it() {
         text(&drawn(&mut cores(Mode::Map, Grouping::L3), &Cx { selected: Some(&selected), ..*cx }, 100, 24))
     });
     insta::assert_snapshot!(picture);
+    // Whoever is taken to it finds it, and the processes that hold it are its chain.
+    let device = Subject::Accelerator("card1".into());
+    with_cx(&frame, Charset::Unicode, |cx| {
+        let mut panel = Cores::new();
+        panel.reveal(&device, cx);
+        let cx = &Cx { selected: Some(&device), ..*cx };
+        assert!(text(&drawn(&mut panel, cx, 100, 24)).contains("card1"));
+        let holders = cx.frame.processes.iter().filter(|process| crate::parts::related::uses(cx, process, &device));
+        assert_eq!(holders.map(|process| process.pid).collect::<Vec<_>>(), [4121]);
+    });
 }
 
 #[test]

@@ -124,11 +124,12 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 8] {
     let limited = cx.frame.cgroups.iter().filter(|cgroup| cgroup.memory.is_some() && *cgroup.path != *"/").count();
     let disks = crate::disks::compact_rows(cx);
     let resources = host::rows(cx, area.height) + resources::rows(inner);
-    let nodes = nodes::useful_rows(machine, area.height) + nodes::without_cpus(cx, machine).count().min(8) as u16;
+    let others = nodes::without_cpus(cx, machine).count();
+    let nodes = nodes::useful_rows(machine, area.height) + others.min(8) as u16;
     [
         Slot::new(resources, resources),
         findings(cx, area),
-        Slot::new(nodes::least_rows(machine), nodes),
+        Slot::new(nodes::least_rows(machine) + others.min(4) as u16, nodes),
         // An interface without its busiest queue is only half of the story.
         Slot::new(1 + rows(queues).clamp(1, 2), 1 + rows(queues).clamp(1, 12)),
         Slot::new(2, 1 + rows(limited).clamp(1, 8)),

@@ -143,6 +143,7 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
     }
     if matches!(style, Style::Cpus) {
         panel::legend(Pen::new(cx, inner, y, buf).skip(7), &split::SIGNS);
+        y += 1;
     }
     for (node, y) in without_cpus(cx, machine).zip(y..) {
         let mut pen = Pen::new(cx, inner, y, buf);
@@ -223,6 +224,11 @@ fn side_by_side(cx: &Cx<'_>, machine: &Machine, columns: u16, area: Rect, buf: &
         pen.known(Role::Dim, 3, topotop_model::Known::or_none(section.node), number::id).skip(1);
         cells::draw(&mut pen, machine, section, packing);
         pen.share(5, row::Load::of(cx, machine, section).busy);
+    }
+    for (node, at) in without_cpus(cx, machine).zip(machine.sections.len()..) {
+        let place = Rect { x: area.x + (at / rows) as u16 * width, width: width.saturating_sub(2), ..area };
+        let mut pen = Pen::new(cx, place.intersection(area), (at % rows) as u16, buf);
+        pen.number(Role::Dim, 3, &number::id(node.id)).skip(1).text(Role::Absent, &text::NO_CPUS);
     }
 }
 

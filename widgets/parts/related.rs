@@ -3,7 +3,7 @@
 use super::names;
 use crate::{Cx, Subject};
 use topotop_model::IdSet;
-use topotop_model::frame::Process;
+use topotop_model::frame::{Process, WriterId};
 
 /// True if what is selected has to do with one of the CPUs.
 pub fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
@@ -30,7 +30,30 @@ pub fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
             .iter()
             .filter(|irq| serves(&irq.name, name))
             .any(|irq| irq.effective_affinity.as_ref().or(irq.affinity.as_ref()).is_some_and(|set| any(set))),
+        Some(device @ Subject::Accelerator(_)) => {
+            let mut holders = cx.frame.processes.iter().filter(|process| uses(cx, process, device));
+            holders.any(|process| process_on(cx, process, &any))
+        }
         Some(Subject::Host) | None => false,
+    }
+}
+
+/// True if a process holds an accelerator open, or if it or its group writes to a disk.
+pub fn uses(cx: &Cx<'_>, process: &Process, device: &Subject) -> bool {
+    let is_own = |who: &WriterId| match who {
+        WriterId::Process(pid) => *pid == process.pid,
+        WriterId::Cgroup(path) => *path == process.cgroup,
+    };
+    match device {
+        Subject::Disk(name) => {
+            let mut disks = cx.frame.disks.iter().filter(|disk| disk.name == *name);
+            disks.any(|disk| disk.writers.iter().any(|writer| is_own(&writer.who)))
+        }
+        Subject::Accelerator(name) => {
+            let mut rows = cx.frame.accelerators.iter().filter(|row| row.name == *name);
+            rows.any(|row| row.clients.iter().any(|client| client.pid == process.pid))
+        }
+        _ => false,
     }
 }
 

@@ -95,7 +95,10 @@ pub fn concerns(finding: &Finding, subject: &Subject) -> bool {
 /// A finding in one line, harmless, with its subject as people call it.
 pub fn title(cx: &Cx<'_>, finding: &Finding) -> String {
     let title = finding.title();
-    let title = title.replacen(&finding.subject.to_string(), &called(cx, &finding.subject), 1);
+    let title = match &finding.subject {
+        Subject::Cgroup(path) => title.replacen(&**path, &called(cx, &finding.subject), 1),
+        _ => title,
+    };
     printable(&title).into_owned()
 }
 
@@ -106,7 +109,7 @@ pub fn called(cx: &Cx<'_>, subject: &Subject) -> String {
         Subject::Cpu(id) => text::Cpu { id }.to_string(),
         Subject::Node(id) => text::Node { id }.to_string(),
         Subject::Irq(irq) => text::Irq { id: irq }.to_string(),
-        Subject::Nic(name) | Subject::Disk(name) => name.to_string(),
+        Subject::Nic(name) | Subject::Disk(name) | Subject::Accelerator(name) => name.to_string(),
         Subject::Cgroup(path) => names::cgroup(cx, path),
         Subject::Process(pid, _) => pid.to_string(),
     }

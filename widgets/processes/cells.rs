@@ -41,6 +41,15 @@ pub(super) fn command(process: &Process, pen: &mut Pen<'_>) {
 
 /// The name of a process or thread, indented by its place in the tree.
 pub(super) fn name(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>) {
+    in_tree(cx, row, pen, comm);
+}
+
+/// The command line of a process or the name of a thread, indented by its place in the tree.
+pub(super) fn line(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>) {
+    in_tree(cx, row, pen, command);
+}
+
+fn in_tree(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>, of: fn(&Process, &mut Pen<'_>)) {
     let unicode = cx.charset == crate::Charset::Unicode;
     if row.depth > 0 {
         let indent = (row.depth - 1).saturating_mul(2).min(pen.left() / 2);
@@ -55,7 +64,7 @@ pub(super) fn name(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>) {
         }
         None => {
             if let Some(process) = cx.frame.processes.get(row.process) {
-                comm(process, pen);
+                of(process, pen);
             }
         }
     }

@@ -288,7 +288,8 @@ pub(super) const PERCENT: Column<Row> = Column { draw: |cx, row, pen| cells::cor
 /// The same in cores.
 pub(super) const CORES: Column<Row> = CPU;
 /// The same where it is what one came for.
-const WHOLE_COMMAND: Column<Row> = Column { priority: 0, width: |_| Width::flex(20, 400, 1), ..COMMAND };
+const WHOLE_COMMAND: Column<Row> =
+    Column { priority: 0, width: |_| Width::flex(20, 400, 1), draw: cells::line, ..COMMAND };
 
 pub(super) static COLUMNS: &[Column<Row>] = &[
     PID,

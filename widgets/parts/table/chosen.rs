@@ -125,7 +125,7 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Listed for Table<R, K> {
 
     fn search(&mut self, cx: &Cx<'_>, text: &str, forward: bool) -> bool {
         let (rows, text) = (self.rows.len(), text.to_lowercase());
-        if rows == 0 || text.is_empty() {
+        if rows == 0 {
             return false;
         }
         let from = if self.selected_row(cx).is_some() { self.position } else { rows - 1 };
