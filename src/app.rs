@@ -234,8 +234,16 @@ impl App {
     /// Goes to the screen of a name; false if there is none.
     pub fn open_screen(&mut self, id: &str) -> bool {
         let found = self.panels.iter().position(|panel| panel.id() == id);
-        self.screen = found.unwrap_or(self.screen);
+        self.enter(found.unwrap_or(self.screen));
         found.is_some()
+    }
+
+    /// Shows a screen; what was said on the one before goes with that.
+    fn enter(&mut self, screen: usize) {
+        if screen != self.screen {
+            self.notice = None;
+        }
+        self.screen = screen;
     }
 
     /// The names of all screens, for an error.
@@ -380,7 +388,7 @@ impl App {
 
     fn go(&mut self, number: usize) {
         if (1..=self.panels.len()).contains(&number) {
-            self.screen = number - 1;
+            self.enter(number - 1);
         }
     }
 }

@@ -151,6 +151,10 @@ impl Findings {
             || std::mem::take(&mut self.on_rules)
             || if on_rules { self.rules.deselect() } else { self.found.deselect() };
         self.scroll = if done { 0 } else { self.scroll };
+        if done && !on_rules && self.found.subject().is_none() {
+            // The detail is about the first one again.
+            self.found.to_top();
+        }
         if done { Outcome::Changed } else { Outcome::Ignored }
     }
 

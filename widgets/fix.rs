@@ -228,6 +228,12 @@ impl Dialog {
         !matches!(self.stage, Stage::Run(_)) && self.fix().is_some_and(|fix| !fix.parameters.is_empty())
     }
 
+    /// True where the chosen fix cannot be planned before somebody says for what.
+    pub fn wants_value(&self) -> bool {
+        let refused = matches!(self.choices.get(self.chosen), Some(Choice::Refused(_)));
+        refused && self.rule == topotop_model::fix::row::ID && self.can_set()
+    }
+
     /// The text to copy: the commands, and for advice its snippets.
     pub fn copied(&self) -> String {
         let Some(plan) = self.plan() else { return String::new() };

@@ -9,6 +9,7 @@ use crate::units;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::{Frame, Topology};
+use topotop_model::locale::action;
 use topotop_model::locale::chrome::tab;
 use topotop_model::locale::screen::processes;
 use topotop_model::locale::{Text, chrome, join};
@@ -158,6 +159,8 @@ pub fn is_findings(app: &App, row: u16) -> bool {
     layout(app).is_some_and(|layout| layout.findings.height > 0 && layout.findings.y == row)
 }
 
+/// Columns of a footer from which on a recording has room for the names of screens beside its keys.
+const NAMED_IN_REPLAY: u16 = 130;
 /// Columns that the most important hint needs.
 const LAST_HINT: usize = 8;
 
@@ -173,7 +176,10 @@ fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
     let fits = |texts: &&Vec<String>| {
         texts.iter().map(|text| text.width()).sum::<usize>() + LAST_HINT <= usize::from(area.width)
     };
-    let texts = [&whole, &short].into_iter().find(fits).unwrap_or(&numbers);
+    let all = [&whole, &short];
+    // Keys of a recording need the room of names.
+    let named: &[_] = if app.playback.is_some() && area.width < NAMED_IN_REPLAY { &[] } else { &all };
+    let texts = named.iter().copied().find(fits).unwrap_or(&numbers);
     let mut x = area.x;
     let mut placed = Vec::new();
     for (at, text) in texts.iter().enumerate() {
@@ -301,6 +307,15 @@ pub fn hint_at(app: &App, column: u16, row: u16) -> Option<Command> {
     placed_hints(app, footer).into_iter().find(is_there).map(|(_, hint)| hint.command)
 }
 
+/// What the key that pauses does now.
+fn playing(app: &App) -> String {
+    match &app.playback {
+        Some(playback) if !playback.playing => chrome::PLAY.to_string(),
+        None if app.held.is_some() => chrome::RESUME.to_string(),
+        _ => action::HINT_PAUSE.to_string(),
+    }
+}
+
 /// Keys for the footer, least important first.
 fn hints(app: &App) -> Vec<Hint> {
     let hint = |command, word: String| {
@@ -323,14 +338,21 @@ fn hints(app: &App) -> Vec<Hint> {
                 0 => continue,
                 gaps => chrome::Gaps { count: gaps as u64 }.to_string(),
             },
-            Command::Pause => match &app.playback {
-                Some(playback) if !playback.playing => chrome::PLAY.to_string(),
-                None if app.held.is_some() => chrome::RESUME.to_string(),
-                _ => row.hint.to_string(),
-            },
+            Command::Pause => playing(app),
             _ => row.hint.to_string(),
         };
         hints.extend(hint(row.command, word));
+    }
+    // Of a recording what plays it matters most.
+    if app.playback.is_some() {
+        hints.retain(|hint| hint.command != Command::Pause);
+        let words = [
+            (Command::NextMark, chrome::HINT_MARK.to_string()),
+            (Command::Faster, chrome::HINT_SPEED.to_string()),
+            (Command::Pause, playing(app)),
+        ];
+        let at = hints.len().saturating_sub(2);
+        hints.splice(at..at, words.into_iter().filter_map(|(command, word)| hint(command, word)));
     }
     // What to do matters once there is something to do about.
     let fix = hint(Command::Fix, chrome::FIX.to_string());

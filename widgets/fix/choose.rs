@@ -5,8 +5,10 @@ use crate::findings::risk_role;
 use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Cx, Role};
+use topotop_model::fix::row;
 use topotop_model::locale::dialog::fix as text;
-use topotop_model::text::printable;
+use topotop_model::rules;
+use topotop_model::text::{padded, printable};
 
 pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
     listed(cx, dialog, width).0
@@ -48,11 +50,10 @@ fn listed(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
             }
             Choice::Refused(refused) => {
                 let head = format!("{mark}{:<13} ", refused.fix);
-                doc.line(vec![
-                    (head, role),
-                    (format!("{:<11}", text::REFUSED), Role::Absent),
-                    (refused.name.to_string(), role),
-                ]);
+                // Nothing is refused of what somebody has to say for what first.
+                let takes = choice.fix().is_some_and(|fix| !fix.parameters.is_empty());
+                let word = if takes && dialog.rule == row::ID { text::NEEDS_VALUE } else { text::REFUSED };
+                doc.line(vec![(head, role), (padded(&word, 11), Role::Absent), (refused.name.to_string(), role)]);
                 let why = if refused.needs.is_empty() {
                     refused.why.clone()
                 } else {
@@ -75,7 +76,15 @@ fn listed(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
 /// That there is no choice, and why nothing can be applied.
 fn foot(doc: &mut Doc, dialog: &Dialog, width: u16) {
     if dialog.choices.is_empty() {
-        doc.line(vec![(text::NO_CHOICE.to_string(), Role::Dim)]);
+        let rule = rules::ALL.iter().find(|rule| rule.id == dialog.rule && !rule.advice.is_empty());
+        let head = if rule.is_some() { text::ADVICE_ALONE } else { text::NO_CHOICE };
+        doc.line(vec![(head.to_string(), Role::Dim)]);
+        for (at, advice) in rule.iter().flat_map(|rule| rule.advice.iter()).enumerate() {
+            for (line_at, line) in wrapped(advice.as_str(), width.saturating_sub(3)).into_iter().enumerate() {
+                let number = if line_at == 0 { format!("{}  ", at + 1) } else { "   ".to_owned() };
+                doc.line(vec![(number, Role::Dim), (line, Role::Text)]);
+            }
+        }
     }
     let Some(why) = &dialog.disabled else { return };
     doc.gap();

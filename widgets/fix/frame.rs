@@ -120,7 +120,8 @@ fn parts(dialog: &Dialog, keys: &Keys) -> Vec<Part> {
     let set = hint(set, &text::SET_PARAMETERS, Press::Set);
     match &dialog.stage {
         Stage::Choosing => {
-            let hints = [hint("Enter", &text::REVIEW, Press::Enter), set, hint("Esc", &text::CLOSE, Press::Close)];
+            let review = if dialog.choices.is_empty() { None } else { hint("Enter", &text::REVIEW, Press::Enter) };
+            let hints = [review, set, hint("Esc", &text::CLOSE, Press::Close)];
             hints.into_iter().flatten().collect()
         }
         Stage::Reading(_) => hint("Esc", &text::CANCEL, Press::Close).into_iter().collect(),

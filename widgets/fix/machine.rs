@@ -27,7 +27,8 @@ pub(super) fn doc(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> Doc {
     let asks = || dialog.fix().is_some_and(|fix| fix.parameters.iter().any(|parameter| parameter.name == "cpus"));
     let planned = || dialog.plan().and_then(chosen);
     let now = asks().then(|| typed(dialog)).flatten();
-    let Some(mask) = now.or_else(planned).or_else(|| asks().then(IdSet::new)) else { return Doc::default() };
+    let waits = || (asks() && dialog.plan().is_none()).then(IdSet::new);
+    let Some(mask) = now.or_else(planned).or_else(waits) else { return Doc::default() };
     let machine = Machine::new(cx.frame, Grouping::L3);
     let drawing = Drawing { cx, machine: &machine, mask: &mask, width };
     let drawn = [Grain::Cpu, Grain::Cache].map(|grain| drawing.at(grain));
@@ -42,8 +43,14 @@ fn typed(dialog: &Dialog) -> Option<IdSet> {
     IdSet::parse_list(list).filter(|cpus| !cpus.is_empty())
 }
 
-/// The CPUs that the threads of a plan get, where it changes nothing else.
+/// The CPUs that the threads of a plan get, where it changes nothing else; those that it steers packets to.
 fn chosen(plan: &Plan) -> Option<IdSet> {
+    let steers = |target: &Target| matches!(target, Target::File { path, .. } if path.ends_with("/rps_cpus"));
+    let steered = plan.steps.iter().filter(|step| steers(&step.target));
+    let steered = steered.filter_map(|step| IdSet::parse_map(&step.new)).reduce(|all, cpus| all.union(&cpus));
+    if steered.is_some() {
+        return steered;
+    }
     let is_affinity = |target: &Target| match target {
         Target::Thread { of, .. } => matches!(**of, Target::Affinity { .. }),
         target => matches!(target, Target::Affinity { .. }),

@@ -54,9 +54,9 @@ pub(crate) const OVERVIEW: &[Sign] = &[
     sign(Role::Warn, "●", "*", text::FULL),
     sign(Role::Info, "◦", "o", text::LATENCY),
     sign(Role::Text, "━╸", "#=", text::METER),
-    sign(Role::Anon, "▓", "#", text::NODE_ANON),
-    sign(Role::Cache, "▒", "+", text::NODE_FILE),
-    sign(Role::Pinned, "░", "-", text::NODE_REST),
+    sign(Role::Anon, "█", "#", text::NODE_ANON),
+    sign(Role::Pinned, "▓", "%", text::NODE_REST),
+    sign(Role::Cache, "░", "+", text::NODE_FILE),
 ];
 
 /// Processes.

@@ -300,6 +300,11 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         self.selected.take().is_some()
     }
 
+    /// Shows the first rows.
+    pub fn to_top(&mut self) {
+        self.offset = 0;
+    }
+
     /// What other panels know something as.
     pub fn subject_of(&self, key: &K) -> Option<Subject> {
         (self.identity.subject)(key)

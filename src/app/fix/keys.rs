@@ -87,6 +87,10 @@ impl App {
     fn press_fix(&mut self) -> Vec<Effect> {
         let Some(dialog) = &self.fixing else { return Vec::new() };
         match (&dialog.stage, dialog.button) {
+            (Stage::Choosing, _) if dialog.wants_value() => {
+                self.set_parameters();
+                Vec::new()
+            }
             (Stage::Choosing, _) => self.choose_fix(),
             (Stage::Review(_), Button::Cancel) => {
                 (self.fixing, self.measuring, self.modal) = (None, None, Modal::None);

@@ -12,7 +12,9 @@ impl App {
         let Some(dialog) = self.fixing.as_mut().filter(|dialog| !matches!(dialog.stage, Stage::Run(_))) else { return };
         if dialog.can_set() {
             let set = dialog.set().into_iter().flatten();
-            let pairs: Vec<String> = set.map(|(name, value)| format!("{name}={value}")).collect();
+            let mut pairs: Vec<String> = set.map(|(name, value)| format!("{name}={value}")).collect();
+            let first = dialog.fix().and_then(|fix| fix.parameters.first()).filter(|_| dialog.wants_value());
+            pairs.extend(first.filter(|_| pairs.is_empty()).map(|first| format!("{}=", first.name)));
             dialog.editing = Some(pairs.join(" "));
         } else if let Some(fix) = dialog.fix() {
             dialog.note = Some(format!("{} has nothing to set", fix.id));

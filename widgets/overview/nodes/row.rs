@@ -141,9 +141,9 @@ impl Columns {
         pen.stacked(
             self.bar,
             &[
-                Part::new(share(anon), Role::Anon, "▓", "#"),
-                Part::new(share(file), Role::Cache, "▒", "+"),
-                Part::new(share(used.saturating_sub(anon + file)), Role::Pinned, "░", "-"),
+                Part::new(share(anon), Role::Anon, "█", "#"),
+                Part::new(share(used.saturating_sub(anon + file)), Role::Pinned, "▓", "%"),
+                Part::new(share(file), Role::Cache, "░", "+"),
             ],
         );
         let role = if share(used) >= 0.9 { Role::Warn } else { Role::Text };

@@ -5,6 +5,7 @@ use super::{Align, Place, Table, columns};
 use crate::{Charset, Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 use topotop_model::rules::Severity;
 
 impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
@@ -84,11 +85,19 @@ impl<R: Copy + 'static, K: Clone + PartialEq> Table<R, K> {
         };
         buf.set_style(strip.intersection(buf.area), cx.theme.style(role));
         let mut pen = Pen::new(cx, Rect { width: 1, ..strip }, 0, buf);
-        // The row's ground says that it is selected: its mark stays.
+        // The mark of a finding stays; on the selected row it is reversed, since grounds differ too little to be found.
         match flag {
-            Some(severity) => pen.severity(severity),
-            None => pen.text(role, glyph),
-        };
+            Some(severity) => {
+                let x = pen.x();
+                pen.severity(severity);
+                if selected {
+                    pen.restyle(x, Style::new().add_modifier(Modifier::REVERSED));
+                }
+            }
+            None => {
+                pen.text(role, glyph);
+            }
+        }
     }
 
     /// The worst that is found about a row.
