@@ -343,6 +343,11 @@ fn hints(app: &App) -> Vec<Hint> {
         };
         hints.extend(hint(row.command, word));
     }
+    // What to do matters once there is something to do about.
+    let fix = hint(Command::Fix, chrome::FIX.to_string());
+    if let Some(fix) = fix.filter(|_| !app.shown().judgement.findings.is_empty()) {
+        hints.insert(hints.len().saturating_sub(2), fix);
+    }
     // Of a recording what plays it matters most.
     if app.playback.is_some() {
         hints.retain(|hint| hint.command != Command::Pause);
@@ -353,11 +358,6 @@ fn hints(app: &App) -> Vec<Hint> {
         ];
         let at = hints.len().saturating_sub(2);
         hints.splice(at..at, words.into_iter().filter_map(|(command, word)| hint(command, word)));
-    }
-    // What to do matters once there is something to do about.
-    let fix = hint(Command::Fix, chrome::FIX.to_string());
-    if let Some(fix) = fix.filter(|_| !app.shown().judgement.findings.is_empty()) {
-        hints.insert(hints.len().saturating_sub(2), fix);
     }
     hints
 }

@@ -274,6 +274,18 @@ impl Session {
         }
     }
 
+    /// True if the program has left after so long at most.
+    pub(crate) fn ends_within(&mut self, time: Duration) -> bool {
+        let start = Instant::now();
+        while start.elapsed() < time {
+            if self.child.try_wait().expect("a status").is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        false
+    }
+
     /// Waits for the end and gives the exit status.
     pub(crate) fn ends(&mut self) -> u32 {
         let start = Instant::now();

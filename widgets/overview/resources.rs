@@ -126,7 +126,11 @@ fn brief(resource: &Resource, width: u16) -> &'static str {
 
 /// A name; of one that is too long both ends, since the end tells one of many from the others.
 fn named(pen: &mut Pen<'_>, name: &str) {
-    let (left, width) = (usize::from(pen.left()), usize::from(names::width(name)));
+    let left = usize::from(pen.left());
+    // What systemd appends tells groups apart least.
+    let bare = [".scope", ".service", ".slice"].iter().find_map(|end| name.strip_suffix(end));
+    let name = bare.filter(|_| usize::from(names::width(name)) > left).unwrap_or(name);
+    let width = usize::from(names::width(name));
     if width <= left || left < 5 || !name.is_ascii() {
         pen.text(Role::Text, name);
         return;
