@@ -49,11 +49,11 @@ fn nothing_is_sought_before_there_is_a_sample() {
 fn n_goes_through_what_a_filter_leaves_and_esc_leaves_nothing_selected() {
     let mut app = app();
     press(&mut app, KeyCode::Char('5'));
-    app.arrange();
+    crate::view::arrange(&mut app);
     let comm = app.newest.frame.processes[0].comm.clone();
     type_in(&mut app, &format!("/cmd:{comm}"));
     press(&mut app, KeyCode::Enter);
-    app.arrange();
+    crate::view::arrange(&mut app);
     press(&mut app, KeyCode::Char('n'));
     assert!(app.notice.is_none() && app.selected.is_some(), "{:?}", app.notice.map(|notice| notice.text));
     press(&mut app, KeyCode::Esc);
