@@ -230,8 +230,9 @@ impl Dialog {
 
     /// True where the chosen fix cannot be planned before somebody says for what.
     pub fn wants_value(&self) -> bool {
-        let refused = matches!(self.choices.get(self.chosen), Some(Choice::Refused(_)));
-        refused && self.rule == topotop_model::fix::row::ID && self.can_set()
+        let asks =
+            |choice: &Choice| matches!(choice, Choice::Refused(refused) if topotop_model::fix::row::asks(&refused.why));
+        self.choices.get(self.chosen).is_some_and(asks) && self.can_set()
     }
 
     /// The text to copy: the commands, and for advice its snippets.

@@ -4,7 +4,7 @@ use super::processes::{allowed, identity, named, needs, subject, watch};
 use super::{Case, Fix, Parameter, Plan, Refusal, Restore, Risk, Step, Target, Verify};
 use crate::IdSet;
 use crate::diff::Watch;
-use crate::frame::{Process, Thread};
+use crate::frame::{Frame, Process, Thread};
 use crate::locale::fix as shared;
 use crate::locale::fix::row as text;
 use crate::rules::{Finding, Rule, RuleId, Severity, Subject};
@@ -16,7 +16,7 @@ static RULE: Rule = Rule {
     id: ID,
     name: text::NAME,
     judge: |_| (),
-    title: |finding| text::Title { subject: &finding.subject }.to_string(),
+    title: |finding| text::Title { subject: &finding.subject.named() }.to_string(),
     ..Rule::BASE
 };
 
@@ -31,6 +31,20 @@ pub fn chosen(subject: Subject) -> Finding {
         evidence: Vec::new(),
         children: Vec::new(),
     }
+}
+
+/// What can be done to a process, as the head of a list.
+pub fn title(frame: &Frame, subject: &Subject) -> String {
+    let process = if let Subject::Process(pid, _) = subject { frame.process(*pid) } else { None };
+    match process {
+        Some(process) => text::Title { subject: &named(process) }.to_string(),
+        None => text::Title { subject: &subject.named() }.to_string(),
+    }
+}
+
+/// True for a refusal that only asks for what to do it with.
+pub fn asks(why: &str) -> bool {
+    [text::SET_CPUS, text::SET_GROUP, text::SET_CONTROLLERS].iter().any(|asked| **asked == *why)
 }
 
 const TID: Parameter = Parameter { name: "tid", unit: "", about: text::ABOUT_TID };

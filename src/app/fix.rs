@@ -46,9 +46,8 @@ impl App {
             return Vec::new();
         }
         let key = |finding: &Finding| (finding.rule.id, finding.subject.clone());
-        // What topotop itself cannot read comes after what is wrong with the machine.
+        // As the screen counts: what topotop itself cannot read is nothing wrong with the machine.
         let worst = self.panel().and_then(|(_, cx)| severity::of_machine(&cx).next().map(key));
-        let worst = worst.or_else(|| self.shown().judgement.findings.first().map(key));
         self.fix_found(worst, chrome::NO_FINDINGS)
     }
 
@@ -125,7 +124,7 @@ impl App {
         Some(Dialog {
             rule,
             subject: subject.clone(),
-            title: finding.title(),
+            title: if rule == row::ID { row::title(&self.newest.frame, subject) } else { finding.title() },
             choices: self.choices(&finding, &BTreeMap::new()),
             chosen: 0,
             stage: Stage::Choosing,
@@ -154,6 +153,8 @@ impl App {
         let mut choices: Vec<Choice> = offers(&case).into_iter().filter_map(choice).collect();
         choices.sort_by_key(|choice| match choice {
             Choice::Plan(_, plan) if plan.is_executable() => 0,
+            // What only lacks a value can be applied once it is there.
+            Choice::Refused(refused) if row::asks(&refused.why) && finding.rule.id == row::ID => 0,
             Choice::Plan(..) => 1,
             Choice::Refused(_) => 2,
         });

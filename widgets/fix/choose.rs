@@ -25,10 +25,13 @@ pub(super) fn choice_at(cx: &Cx<'_>, dialog: &Dialog, width: u16, line: usize) -
 /// The list, and the line that each choice begins at, then the one after the last.
 fn listed(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
     let (mut doc, mut begins) = (Doc::default(), Vec::new());
-    for line in wrapped(&printable(&dialog.title), width) {
-        doc.line(vec![(line, Role::Text)]);
+    // Of a row's actions the frame says whose they are.
+    if dialog.rule != row::ID {
+        for line in wrapped(&printable(&dialog.title), width) {
+            doc.line(vec![(line, Role::Text)]);
+        }
+        doc.gap();
     }
-    doc.gap();
     for (at, choice) in dialog.choices.iter().enumerate() {
         begins.push(doc.len());
         let here = at == dialog.chosen;
@@ -51,8 +54,7 @@ fn listed(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
             Choice::Refused(refused) => {
                 let head = format!("{mark}{:<13} ", refused.fix);
                 // Nothing is refused of what somebody has to say for what first.
-                let takes = choice.fix().is_some_and(|fix| !fix.parameters.is_empty());
-                let word = if takes && dialog.rule == row::ID { text::NEEDS_VALUE } else { text::REFUSED };
+                let word = if row::asks(&refused.why) { text::NEEDS_VALUE } else { text::REFUSED };
                 doc.line(vec![(head, role), (padded(&word, 11), Role::Absent), (refused.name.to_string(), role)]);
                 let why = if refused.needs.is_empty() {
                     refused.why.clone()

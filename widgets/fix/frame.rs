@@ -6,8 +6,10 @@ use crate::parts::{Pen, names, number};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::fix::row;
 use topotop_model::journal::Applied;
 use topotop_model::locale::dialog::fix as text;
+use topotop_model::text::printable;
 
 /// The frame with the title.
 pub(super) fn draw(cx: &Cx<'_>, dialog: &Dialog, place: Rect, buf: &mut Buffer) {
@@ -44,6 +46,8 @@ fn title(dialog: &Dialog) -> String {
     let about = format!("{} {}", dialog.rule, dialog.subject);
     let fix = dialog.plan().map(|plan| plan.fix);
     match &dialog.stage {
+        Stage::Choosing if dialog.rule == row::ID => printable(&dialog.title).into_owned(),
+        _ if dialog.rule == row::ID => format!("{}: {}", fix.unwrap_or_default(), printable(&dialog.title)),
         Stage::Choosing => text::Title { finding: &about }.to_string(),
         _ => format!("{}: {about}", fix.unwrap_or_default()),
     }
