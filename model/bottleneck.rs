@@ -31,8 +31,10 @@ mod tcp;
 mod thread;
 mod words;
 
+pub(crate) use clock::is_reached;
 pub use clock::{Clock, ClockCause};
 pub(crate) use cpus::are_full;
+pub(crate) use disk::is_asked_for;
 pub use exclusions::{exclusions, sentence};
 pub use kind::ResourceKind;
 pub use resource::{Resource, Verdict, Waits};

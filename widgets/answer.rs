@@ -49,11 +49,17 @@ pub(crate) fn shown(text: &str, charset: Charset) -> String {
     if charset == Charset::Ascii { text.replace('≤', "<=").replace('×', "x") } else { text.into_owned() }
 }
 
+/// True where something is at its capacity and does not limit.
+fn is_full(answer: &Bottleneck) -> bool {
+    answer.next.as_ref().is_some_and(|next| next.resource.verdict == Verdict::Full)
+}
+
 /// How an answer looks.
 fn sign(answer: &Bottleneck, charset: Charset) -> (Role, &'static str) {
     let of = |verdict| mark(verdict, charset);
     match answer.verdict {
         Outcome::Limited | Outcome::Imbalance => of(Verdict::Limiting),
+        Outcome::NotSaturated if is_full(answer) => of(Verdict::Full),
         Outcome::NotSaturated => of(Verdict::HasHeadroom),
         Outcome::Idle => (Role::Text, if charset == Charset::Ascii { "-" } else { "·" }),
         Outcome::Inconclusive => of(Verdict::Unknown),

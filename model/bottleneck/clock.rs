@@ -10,6 +10,8 @@ use serde::Serialize;
 
 /// How long a CPU counts as throttled after heat slowed it down, in ns: the kernel counts the begin of it.
 pub(super) const HOT_NS: u64 = 60_000_000_000;
+/// Share of a limit from which on a clock is at it.
+const REACHED: f64 = 0.9;
 /// A clock or its limit below this share of the highest clock is a loss.
 const LOSES: f64 = 0.95;
 /// Drivers that choose the clock themselves and name that governor `powersave`.
@@ -45,6 +47,11 @@ impl ClockCause {
         let limited = policy.limit_mhz.zip(policy.max_mhz).is_some_and(|(limit, max)| limit < least * max);
         if saves_power { Some(Self::Governor) } else { limited.then_some(Self::Limit) }
     }
+}
+
+/// True where a CPU runs as fast as its limit lets it: one that is slower is held back by something else.
+pub(crate) fn is_reached(policy: &ClockPolicy, mhz: f64) -> bool {
+    policy.limit_mhz.is_none_or(|limit| mhz >= REACHED * limit)
 }
 
 /// The clock of CPUs that something keeps below its maximum.
@@ -102,5 +109,8 @@ fn one(inputs: &Inputs<'_>, place: &CpuPlace) -> Option<(f64, f64, Option<ClockC
     let now = inputs.frame.cpu(place.id).and_then(|cpu: &Cpu| cpu.mhz);
     // A limit is what it has at most where the driver does not say.
     let now = now.or(policy.limit_mhz)?;
+    if cause == ClockCause::Limit && !is_reached(policy, now) {
+        return Some((highest, highest, None));
+    }
     Some((now.min(highest), highest, Some(cause).filter(|_| now < LOSES * highest)))
 }

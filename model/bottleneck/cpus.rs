@@ -15,6 +15,8 @@ const STEAL: (f64, f64) = (0.10, 0.05);
 const SHORT: f64 = 0.97;
 /// Demand in cores below which stolen time hurts nobody.
 const LEAST: f64 = 0.2;
+/// Share of a CPU that somebody wants from which on it hurts.
+const WANTS: f64 = 0.5;
 
 pub(super) fn cpus(inputs: &Inputs<'_>) -> Vec<Member> {
     let frame = inputs.frame;
@@ -84,8 +86,13 @@ pub(super) fn steal(inputs: &Inputs<'_>) -> Vec<Member> {
     let share = steal / (busy + steal);
     let mut member = Member::between(ResourceKind::Steal, share, STEAL.0, STEAL.1);
     member.scales = false;
-    // A machine that wants nothing loses nothing.
-    let wanted = busy + steal >= LEAST;
+    // A machine of which nothing wants much of a CPU loses nothing.
+    let cpus = inputs.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated).filter_map(|cpu| cpu.shares);
+    let most = cpus.map(|shares| shares.busy + shares.steal).fold(0.0, f64::max);
+    let wanted = busy + steal >= LEAST && most >= WANTS;
+    if !wanted {
+        (member.enters, member.stays) = (false, false);
+    }
     let waits = Waits { what: "steal", value: steal, unit: "cores" };
     let member = member.about(Subject::Host, &Arc::default());
     vec![member.waits(Some(if wanted { share } else { 0.0 }), busy + steal, waits)]

@@ -149,7 +149,10 @@ fn answer(
         latency: members
             .iter()
             .filter(|member| {
-                member.resource.verdict == Verdict::LatencyBound && member.resource.kind == ResourceKind::Disk
+                // One with moving parts that is busy all the time has no capacity left, whoever waits.
+                let is_busy = member.scales && member.resource.share.is_some_and(|share| share >= FULL_LEAVES);
+                let waits = member.resource.verdict == Verdict::LatencyBound && !is_busy;
+                waits && member.resource.kind == ResourceKind::Disk
             })
             .max_by(|a, b| a.weight().total_cmp(&b.weight()))
             .map(|member| member.resource.clone()),

@@ -2,7 +2,7 @@
 
 use super::resource::{FULL, FULL_LEAVES, Member, Waits};
 use super::{Inputs, ResourceKind, sections};
-use crate::frame::Disk;
+use crate::frame::{Disk, Frame};
 use crate::locale::resource::note;
 use crate::rules::{Subject, parts};
 use std::sync::Arc;
@@ -27,6 +27,13 @@ const LEAST_MS: f64 = 0.3;
 /// Share of the time with a flush under way from which on a disk is at its limit of commits, and still is.
 const FLUSHING: f64 = 0.70;
 const FLUSHING_LEAVES: f64 = 0.50;
+/// Bytes of a request from which on more of them at a time gain nothing.
+const LARGE: f64 = 256.0 * 1024.0;
+/// Bytes read per second from which on reads that no task asked for are an array's check, the share of them that tasks
+/// asked for at most, and the share of the tasks that has to be known.
+const RESYNC: f64 = 1e6;
+const UNASKED: f64 = 0.1;
+const READABLE: f64 = 0.95;
 /// How much longer than its requests take tasks wait for a disk, for what samples miss.
 const WAITED: f64 = 1.25;
 /// Utilisation from which on an unreadable queue could be what limits.
@@ -80,6 +87,8 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
         (share >= FULL_LEAVES || flooded) && deep(if spins { 1.0 } else { DEEP / 2.0 }) && slow(SLOWER / 2.0);
     // Flushes come one after the other: a disk that does hardly anything else commits no faster.
     let flushing = disk.flush_share.unwrap_or(0.0);
+    let streams = spins && is_sequential(disk);
+    (member.enters, member.stays) = (member.enters || busy.0 && streams, member.stays || busy.1 && streams);
     let queues = member.enters;
     member.enters |= flushing >= FLUSHING;
     member.stays |= flushing >= FLUSHING_LEAVES;
@@ -107,6 +116,23 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     Some(member)
 }
 
+/// False for a disk that is read by the kernel alone: tasks read next to nothing, and all of them are known.
+pub(crate) fn is_asked_for(frame: &Frame, disk: &Disk) -> bool {
+    let tasks = || frame.processes.iter().filter(|process| !process.comm.ends_with("_resync"));
+    let known = tasks().filter(|process| process.kernel || process.has_io).count();
+    let read: f64 = tasks().filter_map(|process| process.read_bytes_per_second).sum();
+    let all = disk.read_bytes_per_second.unwrap_or(0.0);
+    let is_known = known > 0 && known as f64 >= READABLE * tasks().count() as f64;
+    !is_known || all < RESYNC || read >= UNASKED * all
+}
+
+/// True for a disk with moving parts that reads or writes large pieces one after the other as fast as it can.
+fn is_sequential(disk: &Disk) -> bool {
+    let requests = disk.reads_per_second.unwrap_or(0.0) + disk.writes_per_second.unwrap_or(0.0);
+    let bytes = disk.read_bytes_per_second.unwrap_or(0.0) + disk.write_bytes_per_second.unwrap_or(0.0);
+    requests >= 1.0 && bytes / requests >= LARGE
+}
+
 /// Share of their time that load-bearing tasks wait for a disk, whether that is a stand-in, and their demand.
 fn waiting(inputs: &Inputs<'_>, disk: &Disk) -> (Option<(f64, bool)>, f64) {
     let share = disk.utilisation.unwrap_or(0.0);
@@ -121,6 +147,8 @@ fn waiting(inputs: &Inputs<'_>, disk: &Disk) -> (Option<(f64, bool)>, f64) {
     let writes = disk.writes_per_second.unwrap_or(0.0);
     let writeback = inputs.frame.memory.writeback_bytes.value().is_none_or(|bytes| bytes > 1 << 20);
     let awaited = if writeback { reads } else { reads + writes };
+    // Reads of the kernel by itself, as when it checks an array, are nobody's wait.
+    let awaited = if is_asked_for(inputs.frame, disk) { awaited } else { 0.0 };
     let outstanding = disk.queue_depth.unwrap_or(0.0) * awaited / (reads + writes).max(f64::MIN_POSITIVE);
     let asleep = known.map_or(0.0, |(share, demand)| share * demand);
     if outstanding >= DEEP && outstanding > 4.0 * asleep.max(0.25) {

@@ -12,6 +12,10 @@ use std::sync::Arc;
 const PACKETS: f64 = 1000.0;
 /// Packets per second above an allowance, or held back, that matter.
 const EXCEEDED: f64 = 1.0;
+/// Share of the packets that are dropped where a link could be full.
+const DROPPED: f64 = 0.001;
+/// Bytes a second from which on a link whose capacity nobody knows could be full: most of 1 Gbit/s.
+const MUCH: f64 = 60e6;
 /// Share of a shaper's rate at which it is full, and still is: it counts headers that interfaces do not.
 const SHAPED: f64 = 0.90;
 const SHAPED_LEAVES: f64 = 0.80;
@@ -54,6 +58,14 @@ fn carries(rates: &NicRates) -> bool {
         || rates.bytes_per_second.is_some_and(|bytes| bytes >= PACKETS * 1000.0)
 }
 
+/// True for a link of unknown capacity that could be at it: it drops, or it carries much. Without a wait nothing limits.
+fn could_be_full(rates: &NicRates) -> bool {
+    let packets = rates.packets_per_second.unwrap_or(0.0);
+    let dropped = rates.drops_per_second.unwrap_or(0.0);
+    let drops = dropped >= EXCEEDED && dropped >= DROPPED * (dropped + packets);
+    carries(rates) && (drops || rates.bytes_per_second.is_some_and(|bytes| bytes >= MUCH))
+}
+
 fn one(nic: &Nic, kind: ResourceKind) -> Option<Member> {
     let rates = rates(nic, kind);
     let bytes = rates.bytes_per_second?;
@@ -64,7 +76,7 @@ fn one(nic: &Nic, kind: ResourceKind) -> Option<Member> {
         // What counts the packets that it holds back would tell.
         None if allowance(nic, kind).is_some() => Member::absent(kind, note::CAPACITY_UNKNOWN),
         None => {
-            let member = Member::unknown(kind, note::CAPACITY_UNKNOWN, carries(rates));
+            let member = Member::unknown(kind, note::CAPACITY_UNKNOWN, could_be_full(rates));
             return Some(about(member).of(Some(bytes), None, "bytes/s"));
         }
     };

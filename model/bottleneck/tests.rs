@@ -203,9 +203,11 @@ fn a_link_of_unknown_capacity_is_never_headroom() {
         Some("NIC out eth0 42% of 10.0 Gbit/s".to_owned())
     );
     frame.nics.push(nic("eth1", Known::None, 0.0, 5e6));
+    assert_eq!(answer(&frame).verdict, Outcome::NotSaturated, "little traffic and no drops: nothing waits");
+    frame.nics[1] = nic("eth1", Known::None, 0.0, 9e7);
     assert_eq!(verdict(&frame, ResourceKind::NicOut), Verdict::Unknown);
-    assert_eq!(of(&frame).get(ResourceKind::NicOut).map(Resource::summary), Some("NIC out eth1 40 Mbit/s".to_owned()));
-    // It carries traffic, so it could be what limits; one that carries none could not.
+    assert_eq!(of(&frame).get(ResourceKind::NicOut).map(Resource::summary), Some("NIC out eth1 720 Mbit/s".to_owned()));
+    // It carries much, so it could be what limits; one that carries little could not.
     let answer_now = answer(&frame);
     assert_eq!(
         (answer_now.verdict, answer_now.headline().as_str()),

@@ -1,5 +1,6 @@
 //! Resources and the answer as text.
 
+use super::Verdict;
 use super::{Bottleneck, Confidence, Outcome, Resource, ResourceKind, SAMPLES};
 use crate::locale::{join, resource as text};
 use crate::rules::{Subject, parts};
@@ -70,7 +71,12 @@ impl Bottleneck {
         let nearest = matches!(self.verdict, Outcome::NotSaturated | Outcome::Idle | Outcome::Inconclusive);
         // Far away is not worth a number.
         let times = format!("{:.1}", next.headroom);
-        Some(match (nearest, next.headroom >= 100.0) {
+        // What is full and not waited for has no headroom to speak of.
+        if nearest && next.resource.verdict == Verdict::Full {
+            return Some(text::FullNotLimiting { resource: &summary }.to_string());
+        }
+        // Nor is 1.0 times as much any headroom.
+        Some(match (nearest, next.headroom >= 100.0 || next.headroom < 1.05) {
             (true, true) => text::Nearest { resource: &summary }.to_string(),
             (false, true) => text::Next { resource: &summary }.to_string(),
             (true, false) => text::NearestHeadroom { resource: &summary, times: &times }.to_string(),

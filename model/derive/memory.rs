@@ -3,7 +3,7 @@
 use super::rates::{Pair, is_old};
 use crate::frame::{Cpu, CpuShares, Frame, Memory, MemoryBandwidth, Node, OomKill};
 use crate::tables::memory::{NodeMemory, OomKills};
-use crate::{Num, Table, Window};
+use crate::{Known, Num, Table, Window};
 use std::collections::{BTreeMap, HashMap};
 
 pub(super) fn derive(window: &Window, frame: &mut Frame) {
@@ -36,6 +36,12 @@ fn oom_kills(table: &OomKills) -> Vec<OomKill> {
         task_memcg: table.task_memcg.or_empty(slot),
     };
     table.rows().iter().map(kill).collect()
+}
+
+/// What huge pages of the usual size take.
+fn huge_pages(table: &crate::tables::memory::Memory, slot: usize) -> Known<u64> {
+    let bytes = table.huge_pages_total.value(slot).zip(table.huge_page_bytes.value(slot));
+    Known::or_missing(bytes.and_then(|(pages, each)| pages.checked_mul(each)))
 }
 
 fn machine(window: &Window) -> Memory {
@@ -75,6 +81,7 @@ fn machine(window: &Window) -> Memory {
         pgmajfault_per_second: pair.rate(slot, |memory| &memory.pgmajfault),
         refault_file_per_second: pair.rate(slot, |memory| &memory.workingset_refault_file),
         inactive_file_bytes: table.inactive_file_bytes.get(slot),
+        huge_pages_bytes: huge_pages(table, slot),
         page_bytes: table.page_bytes.get(slot),
         pswpin_per_second: pair.rate(slot, |memory| &memory.pswpin),
         pswpout_per_second: pair.rate(slot, |memory| &memory.pswpout),

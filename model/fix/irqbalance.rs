@@ -98,23 +98,8 @@ fn by_hand<'a>(case: &Case<'a>) -> Vec<&'a Irq> {
         let mask = mask.intersection(&frame.topology.cpus_online);
         mask != frame.topology.cpus_online && !frame.topology.nodes.iter().any(|node| node.cpus == mask)
     };
-    let placed = frame.irqs.iter().filter(|irq| is_movable(irq) && !is_of_a_disks_queue(irq)).filter(is_placed);
+    let placed = frame.irqs.iter().filter(|irq| is_movable(irq)).filter(is_placed);
     placed.filter(|irq| !crowds(irq)).collect()
-}
-
-/// Whether it is managed by the kernel, as are queues of NVMe and virtio disks (`PCI_IRQ_AFFINITY`): only a kernel built
-/// with `GENERIC_IRQ_DEBUGFS` reports that.
-fn is_of_a_disks_queue(irq: &Irq) -> bool {
-    let number = |text: &str| text.parse::<u32>().ok();
-    let of_nvme = |action: &str| {
-        action.starts_with("nvme")
-            && action.rsplit_once('q').and_then(|(_, queue)| number(queue)).is_some_and(|queue| queue > 0)
-    };
-    let of_virtio = |action: &str| {
-        action.starts_with("virtio") && action.split_once("-req.").and_then(|(_, queue)| number(queue)).is_some()
-    };
-    irq.managed.value().is_none()
-        && irq.name.split(',').map(str::trim).all(|action| of_nvme(action) || of_virtio(action))
 }
 
 fn banned(case: &Case<'_>, by_hand: &[&Irq]) -> Result<IdSet, Refusal> {

@@ -147,7 +147,7 @@ pub(super) fn sending(nic: &Nic) -> impl Iterator<Item = &Queue> {
 
 /// True where the kernel lets it be moved.
 pub(super) fn is_movable(irq: &Irq) -> bool {
-    irq.managed.value() != Some(true)
+    !parts::is_managed(irq)
 }
 
 /// Its affinity as a target.

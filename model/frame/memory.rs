@@ -71,6 +71,8 @@ pub struct Memory {
     pub refault_file_per_second: Option<f64>,
     /// Free file pages that could go first.
     pub inactive_file_bytes: Known<u64>,
+    /// Huge pages, used or not: nothing else can have them.
+    pub huge_pages_bytes: Known<u64>,
     /// Page size.
     pub page_bytes: Known<u64>,
     /// Pages swapped in.

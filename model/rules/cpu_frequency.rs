@@ -2,7 +2,7 @@
 
 use super::{Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::IdSet;
-use crate::bottleneck::{ClockCause, ResourceKind};
+use crate::bottleneck::{ClockCause, ResourceKind, is_reached};
 use crate::frame::{ClockPolicy, Cpu, Frame};
 use crate::locale::evidence;
 use crate::locale::rule::cpu_frequency as text;
@@ -142,7 +142,8 @@ fn record_busy(context: &mut RuleContext<'_>, cpu: Option<&Cpu>, policy: &ClockP
         context.unchecked(Subject::Cpu(cpu.id), &text::UNCHECKED_FREQUENCY, "cpufreq/scaling_cur_freq");
         return;
     };
-    if now > context.limit(&CLOCK) * highest {
+    let by_limit = ClockCause::of(policy, 1.0) == Some(ClockCause::Limit);
+    if now > context.limit(&CLOCK) * highest || (by_limit && !is_reached(policy, now)) {
         return;
     }
     summary.slow.push(cpu.id);

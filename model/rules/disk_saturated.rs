@@ -46,9 +46,15 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         }
         let critical = pressure.is_some_and(|ratio| ratio >= context.limit(&CRITICAL));
+        // What the kernel reads by itself, as when it checks an array, nobody waits for.
+        let severity = match () {
+            () if !crate::bottleneck::is_asked_for(frame, disk) => Severity::Info,
+            () if critical => Severity::Critical,
+            () => Severity::Warning,
+        };
         let hit = Hit::new(Subject::Disk(Arc::clone(&disk.name)), 0.85)
             .enters(enters)
-            .severity(if critical { Severity::Critical } else { Severity::Warning })
+            .severity(severity)
             .known(evidence::UTILISATION, disk.utilisation, "fraction", "/proc/diskstats")
             .known(evidence::AWAIT, disk.await_ms.value(), "ms", "/proc/diskstats")
             .known(evidence::QUEUE, disk.queue_depth, "", "/proc/diskstats")

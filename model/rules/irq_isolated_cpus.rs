@@ -5,7 +5,7 @@ use super::{
 };
 use crate::IdSet;
 use crate::bottleneck::ResourceKind;
-use crate::frame::Frame;
+use crate::frame::{Frame, Irq};
 use crate::locale::evidence;
 use crate::locale::rule::irq_isolated_cpus as text;
 use std::collections::BTreeMap;
@@ -52,8 +52,10 @@ fn judge(context: &mut RuleContext<'_>) {
     if reserved.is_empty() {
         return;
     }
+    // Interrupts of a device that a guest has belong where its virtual CPUs are.
+    let moves = |irq: &&Irq| !parts::is_managed(irq) && !irq.name.starts_with("vfio-");
     if context.is_before_test() {
-        for irq in frame.irqs.iter().filter(|irq| irq.managed.value() != Some(true)) {
+        for irq in frame.irqs.iter().filter(moves) {
             let target = irq.effective_affinity.as_deref().or(irq.affinity.as_deref()).and_then(IdSet::single);
             if let Some((cpu, reserved_by)) = target.and_then(|cpu| Some((cpu, *reserved.get(&cpu)?))) {
                 let hit = Hit::new(Subject::Cpu(cpu), 0.6).severity(Severity::Info).would_hurt();
@@ -67,7 +69,7 @@ fn judge(context: &mut RuleContext<'_>) {
         return;
     }
     let mut by_cpu: BTreeMap<u32, Vec<(f64, String)>> = BTreeMap::new();
-    for irq in frame.irqs.iter().filter(|irq| irq.managed.value() != Some(true)) {
+    for irq in frame.irqs.iter().filter(moves) {
         for (cpu, rate) in irq.per_cpu_per_second.iter().filter(|(cpu, _)| reserved.contains_key(cpu)) {
             let name = format!("{} {} {}/s", irq.irq, irq.name, parts::count(Some(rate.round())));
             by_cpu.entry(*cpu).or_default().push((*rate, name));

@@ -59,11 +59,13 @@ fn judge(context: &mut RuleContext<'_>) {
         () => Severity::Info,
     };
     let bytes = |known: crate::Known<u64>| known.value().map(|bytes| bytes as f64);
+    let huge = bytes(memory.huge_pages_bytes).filter(|bytes| *bytes > 0.0);
     let hit = Hit::new(Subject::Host, 0.85)
         .enters(low || pain >= 1.0)
         .severity(severity)
         .number(evidence::AVAILABLE, available, "fraction", "/proc/meminfo MemAvailable")
         .known(evidence::TOTAL, bytes(memory.total_bytes), "bytes", "/proc/meminfo")
+        .known(evidence::HUGE_PAGES, huge, "bytes", "/proc/meminfo HugePages_Total")
         .known(evidence::ANON, bytes(memory.anon_bytes), "bytes", "/proc/meminfo")
         .known(evidence::SHMEM, bytes(memory.shmem_bytes), "bytes", "/proc/meminfo")
         .known(evidence::CACHED, bytes(memory.cached_bytes), "bytes", "/proc/meminfo")
@@ -80,7 +82,9 @@ fn judge(context: &mut RuleContext<'_>) {
 
 /// Available share of memory; estimated from free and inactive page cache on kernels without MemAvailable.
 fn available(memory: &Memory) -> Option<f64> {
-    let total = memory.total_bytes.value().filter(|total| *total > 0)?;
+    // Huge pages are set aside for who asks for them: the rest has to do for everything else.
+    let reserved = memory.huge_pages_bytes.value().unwrap_or(0);
+    let total = memory.total_bytes.value()?.checked_sub(reserved).filter(|total| *total > 0)?;
     let estimate = || Some(memory.free_bytes.value()?.saturating_add(memory.inactive_file_bytes.value()?));
     Some(memory.available_bytes.value().or_else(estimate)? as f64 / total as f64)
 }

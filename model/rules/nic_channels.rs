@@ -158,7 +158,8 @@ fn channels(nic: &Nic) -> Option<(&'static str, u64, u64)> {
 /// Cores that can use a channel: those of the node of the interface, else all.
 fn cores(frame: &Frame, nic: &Nic) -> u64 {
     let local = nic.node.value().and_then(|node| frame.topology.node(node)).map(|node| &node.cpus);
-    let online = frame.topology.cpus.iter().filter(|cpu| cpu.online);
+    let kept = parts::kept_alone(frame);
+    let online = frame.topology.cpus.iter().filter(|cpu| cpu.online && !kept.contains(cpu.id));
     let near = online.filter(|cpu| local.is_none_or(|local| local.is_empty() || local.contains(cpu.id)));
     let cores: BTreeSet<u32> =
         near.map(|cpu| cpu.smt_siblings.as_ref().and_then(|cpus| cpus.iter().next()).unwrap_or(cpu.id)).collect();

@@ -5,6 +5,7 @@ use super::{
 };
 use super::{membind_mismatch, numa_misses};
 use crate::bottleneck::ResourceKind;
+use crate::frame::Frame;
 use crate::locale::evidence;
 use crate::locale::rule::remote_memory as text;
 use std::sync::Arc;
@@ -17,6 +18,9 @@ pub(crate) const EXIT: Threshold = ID.threshold(text::threshold::EXIT, 0.3, "fra
 pub(crate) const MEMORY: Threshold = ID.threshold(text::threshold::MEMORY, 268_435_456.0, "bytes");
 pub(crate) const CPU: Threshold = ID.threshold(text::threshold::CPU, 0.5, "cores");
 pub(crate) const AGE: Threshold = ID.threshold(text::threshold::AGE, 60.0, "s");
+
+/// Share of the remote memory that makes a tier of it.
+const TIERED: f64 = 0.9;
 
 pub(crate) const RULE: Rule = Rule {
     id: ID,
@@ -64,6 +68,8 @@ fn judge(context: &mut RuleContext<'_>) {
         let severity = match distance {
             // Halves of one package (SNC, NPS) are hardly farther than the node itself.
             1.. if f64::from(distance) <= memory_spread::DISTANCE.value => Severity::Info,
+            // On a node without CPUs memory is remote to everybody, and what the kernel moves there is what is not used.
+            _ if is_tiered(frame, &memory.by_node, remote) => Severity::Info,
             20.. if remote >= context.limit(&CRITICAL) => Severity::Critical,
             _ => Severity::Warning,
         };
@@ -84,6 +90,14 @@ fn judge(context: &mut RuleContext<'_>) {
             .covers(numa_misses::ID, Subject::Host);
         context.hit(hit);
     }
+}
+
+/// True where nearly all that is remote is on nodes without CPUs.
+fn is_tiered(frame: &Frame, by_node: &[(u32, u64)], remote: f64) -> bool {
+    let tier = |node: u32| frame.topology.node(node).is_some_and(|node| !node.has_cpus);
+    let sum = |all: &mut dyn Iterator<Item = &(u32, u64)>| all.map(|entry| entry.1 as f64).sum::<f64>();
+    let (all, tiered) = (sum(&mut by_node.iter()), sum(&mut by_node.iter().filter(|entry| tier(entry.0))));
+    tiered >= TIERED * remote * all
 }
 
 fn title(finding: &Finding) -> String {

@@ -59,7 +59,8 @@ fn judge(context: &mut RuleContext<'_>) {
     let bytes = |known: crate::Known<u64>| known.value().map(|bytes| bytes as f64);
     let mut hit = Hit::new(Subject::Host, if in_memory { 0.6 } else { 0.8 })
         .enters(comes || goes)
-        .severity(if comes || (goes && waits) { Severity::Warning } else { Severity::Info })
+        // Pages come back from compressed memory faster than from a disk: that hurts where tasks wait.
+        .severity(if (comes && !in_memory) || ((comes || goes) && waits) { Severity::Warning } else { Severity::Info })
         .number(evidence::IN, pages_in, "1/s", "/proc/vmstat pswpin")
         .number(evidence::OUT, pages_out, "1/s", "/proc/vmstat pswpout")
         .known(evidence::SWAP_TOTAL, bytes(memory.swap_total_bytes), "bytes", "/proc/meminfo")

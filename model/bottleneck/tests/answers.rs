@@ -64,6 +64,42 @@ fn a_thread_of_the_kernel_limits_unless_another_resource_counts_it() {
 }
 
 #[test]
+fn steal_limits_who_wants_a_cpu() {
+    let mut frame = machine(&[0.01, 0.01, 0.01, 0.01]);
+    let steal = |frame: &mut Frame, busy: f64, steal: f64| {
+        for shares in frame.cpus.iter_mut().filter_map(|cpu| cpu.shares.as_mut()) {
+            (shares.busy, shares.steal) = (busy, steal);
+        }
+    };
+    steal(&mut frame, 0.08, 0.05);
+    assert_ne!(answer(&frame).verdict, Outcome::Limited, "nothing on it wants much");
+    steal(&mut frame, 0.5, 0.4);
+    assert_eq!(answer(&frame).resource.map(|resource| resource.kind), Some(ResourceKind::Steal));
+}
+
+#[test]
+fn an_array_that_the_kernel_checks_limits_nobody() {
+    let mut frame = machine(&[0.1, 0.05]);
+    let disk = crate::frame::Disk {
+        utilisation: Some(1.0),
+        rotational: Known::Value(true),
+        reads_per_second: Some(380.0),
+        read_bytes_per_second: Some(190e6),
+        writes_per_second: Some(0.0),
+        queue_depth: Some(24.0),
+        await_ms: Known::Value(63.0),
+        read_await_ms: Known::Value(63.0),
+        ..frame.disks[0].clone()
+    };
+    frame.disks = vec![disk];
+    let reads = |bytes| Process { has_io: true, read_bytes_per_second: Some(bytes), ..process(7, "tar", 0.1, 0.0) };
+    frame.processes = vec![reads(0.0)];
+    assert_ne!(answer(&frame).verdict, Outcome::Limited);
+    frame.processes = vec![reads(150e6)];
+    assert_eq!(answer(&frame).resource.map(|resource| resource.kind), Some(ResourceKind::Disk));
+}
+
+#[test]
 fn threads_that_have_just_started_are_unknown_for_a_moment() {
     let mut frame = machine(&[0.99, 0.05, 0.04, 0.03]);
     frame.processes = vec![Process { threads: 2.into(), ..process(7, "rustc", 0.97, 0.0) }];

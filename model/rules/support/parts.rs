@@ -1,7 +1,7 @@
 //! What several rules derive from a frame.
 
 use crate::IdSet;
-use crate::frame::{Cgroup, CgroupMemory, Disk, Frame, Nic, Process, Queue};
+use crate::frame::{Cgroup, CgroupMemory, Disk, Frame, Irq, Nic, Process, Queue};
 use crate::locale::finding as text;
 use crate::rules::{Overrides, RuleContext, Threshold, disk_saturated, softirq_saturated};
 use std::collections::{BTreeMap, BTreeSet};
@@ -201,6 +201,26 @@ pub(crate) fn disk_pain(overrides: &Overrides, disk: &Disk) -> (bool, bool) {
     (enter, over)
 }
 
+/// True for an interrupt whose CPU the kernel chooses and nobody else can set. Where debugfs does not say, by the names of
+/// drivers that spread their queues so.
+pub(crate) fn is_managed(irq: &Irq) -> bool {
+    irq.managed.value().unwrap_or_else(|| is_placed(&irq.name))
+}
+
+/// True for names of queues that the kernel places: of NVMe drives all but the first, of virtio disks, of SAS controllers.
+pub(crate) fn is_placed(name: &str) -> bool {
+    let number = |text: &str| text.parse::<u32>().ok();
+    let nvme = |action: &str| {
+        let queue = action.strip_prefix("nvme").and_then(|rest| rest.split_once('q'));
+        queue.and_then(|(drive, queue)| number(drive).and(number(queue))).is_some_and(|queue| queue > 0)
+    };
+    let virtio = |action: &str| {
+        action.starts_with("virtio") && action.split_once("-req.").is_some_and(|(_, queue)| number(queue).is_some())
+    };
+    let sas = |action: &str| ["megasas", "mpt3sas", "hisi_sas"].iter().any(|driver| action.starts_with(driver));
+    name.split(',').map(str::trim).all(|action| nvme(action) || virtio(action) || sas(action))
+}
+
 /// False for memory disks, for the paths of a multipath NVMe drive, and for devices on top of others, whose figures are
 /// not their own.
 pub(crate) fn is_judged(disk: &Disk) -> bool {
@@ -340,8 +360,13 @@ pub(crate) fn count(value: Option<f64>) -> String {
         None => "?".to_owned(),
         Some(value) if value.abs() >= 100_000.0 => format!("{:.0}k", value / 1000.0),
         Some(value) if value.abs() >= 100.0 || value.fract() == 0.0 => format!("{value:.0}"),
-        Some(value) => format!("{value:.1}"),
+        Some(value) => tenths(value),
     }
+}
+
+/// With one decimal; small shares of a core with two, since a quota of 20 ms in a second is not none.
+pub(crate) fn tenths(value: f64) -> String {
+    if (0.005..0.095).contains(&value.abs()) { format!("{value:.2}") } else { format!("{value:.1}") }
 }
 
 /// Items in one line, at most `most` of them.

@@ -51,7 +51,7 @@ pub fn amount(value: f64, unit: &str) -> String {
         "Mbit/s" => parts::bits(value * 1e6),
         "bytes/s" => format!("{}/s", amount(value, "bytes")),
         "1/s" => format!("{value:.0}/s"),
-        "cores" => unit::Cores { count: &format!("{value:.1}") }.to_string(),
+        "cores" => unit::Cores { count: &parts::tenths(value) }.to_string(),
         "threads" => unit::Threads { count: &format!("{value:.1}") }.to_string(),
         "" => format!("{value}"),
         unit => format!("{value:.1} {unit}"),
