@@ -21,6 +21,8 @@ pub(super) enum Row<'a> {
     Nic(&'a Nic),
     Disk(&'a Disk),
     Accelerator(&'a Accelerator),
+    /// The head of devices whose node nobody knows, or that the drawing does not have.
+    Elsewhere,
 }
 
 impl Row<'_> {
@@ -31,6 +33,7 @@ impl Row<'_> {
             Self::Nic(nic) => Some(Subject::Nic(nic.name.clone())),
             Self::Disk(disk) => Some(Subject::Disk(disk.name.clone())),
             Self::Accelerator(row) => Some(Subject::Accelerator(row.name.clone())),
+            Self::Elsewhere => None,
         }
     }
 }
@@ -51,9 +54,14 @@ pub(super) fn rows<'a>(cx: &Cx<'a>, machine: &Machine) -> Vec<Row<'a>> {
         rows.extend(accelerators.map(Row::Accelerator));
     }
     let elsewhere = |node: Known<u32>| node.value().is_none_or(|node| !shown.contains(&node));
-    rows.extend(nics().filter(|nic| elsewhere(nic.node)).map(Row::Nic));
-    rows.extend(disks().filter(|disk| elsewhere(disk.node)).map(Row::Disk));
-    rows.extend(cx.frame.accelerators.iter().filter(|row| elsewhere(row.node)).map(Row::Accelerator));
+    let nics = nics().filter(|nic| elsewhere(nic.node)).map(Row::Nic);
+    let disks = disks().filter(|disk| elsewhere(disk.node)).map(Row::Disk);
+    let accelerators = cx.frame.accelerators.iter().filter(|row| elsewhere(row.node)).map(Row::Accelerator);
+    let others: Vec<Row<'_>> = nics.chain(disks).chain(accelerators).collect();
+    if !others.is_empty() {
+        rows.push(Row::Elsewhere);
+        rows.extend(others);
+    }
     rows
 }
 
@@ -83,6 +91,7 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, area: Rect, buf: &mut Buffer)
             Row::Nic(nic) => interface(&mut pen, nic),
             Row::Disk(disk) => device(&mut pen, disk),
             Row::Accelerator(row) => accelerator(&mut pen, row),
+            Row::Elsewhere => drop(pen.text(Role::Dim, &text::NODE_UNKNOWN)),
         }
         let subject = row.subject();
         if subject.is_some() && subject.as_ref() == cx.selected {
@@ -132,7 +141,7 @@ fn section(pen: &mut Pen<'_>, machine: &Machine, at: usize, node: Option<u32>, p
 }
 
 /// The branch to a device, its sign of a finding and its name.
-fn branch(pen: &mut Pen<'_>, subject: &Subject, name: &str, node: Known<u32>) {
+fn branch(pen: &mut Pen<'_>, subject: &Subject, name: &str) {
     let (start, ascii) = (pen.x(), pen.cx().charset == Charset::Ascii);
     pen.skip(1).text(Role::Border, if ascii { "+-" } else { "└─" });
     match severity::worst(pen.cx(), subject) {
@@ -140,9 +149,6 @@ fn branch(pen: &mut Pen<'_>, subject: &Subject, name: &str, node: Known<u32>) {
         None => pen.skip(1),
     };
     pen.field(Role::Text, 15, name).to(start + LABEL + 10);
-    if node.value().is_none() {
-        pen.text(Role::Absent, &text::NODE_UNKNOWN).skip(1);
-    }
 }
 
 fn rate(pen: &mut Pen<'_>, label: &str, bytes: Option<f64>) {
@@ -150,21 +156,21 @@ fn rate(pen: &mut Pen<'_>, label: &str, bytes: Option<f64>) {
 }
 
 fn interface(pen: &mut Pen<'_>, nic: &Nic) {
-    branch(pen, &Subject::Nic(nic.name.clone()), &nic.name, nic.node);
+    branch(pen, &Subject::Nic(nic.name.clone()), &nic.name);
     rate(pen, "rx", nic.rx.bytes_per_second);
     rate(pen, "tx", nic.tx.bytes_per_second);
     pen.share(4, nic.utilisation);
 }
 
 fn device(pen: &mut Pen<'_>, disk: &Disk) {
-    branch(pen, &Subject::Disk(disk.name.clone()), &disk.name, disk.node);
+    branch(pen, &Subject::Disk(disk.name.clone()), &disk.name);
     rate(pen, "r ", disk.read_bytes_per_second);
     rate(pen, "w ", disk.write_bytes_per_second);
     pen.share(4, disk.utilisation);
 }
 
 fn accelerator(pen: &mut Pen<'_>, row: &Accelerator) {
-    branch(pen, &Subject::Accelerator(row.name.clone()), &row.name, row.node);
+    branch(pen, &Subject::Accelerator(row.name.clone()), &row.name);
     let start = pen.x();
     pen.field(Role::Dim, 10, &row.driver).skip(1);
     if let Some(used) = row.memory_used_bytes.value() {

@@ -141,7 +141,22 @@ const WAIT: Column<Row> = Column::right(
         None => with(cx, row, |process| cells::wait(process, pen)),
     },
 )
-.highest(|cx, row| either(cx, row, |process| process.wait_share, |thread| thread.wait_share));
+.highest(|cx, row| either(cx, row, lost_by_process, lost_by_thread));
+/// Cores' worth of waiting: a large share of next to nothing is not what a load loses.
+fn lost(share: Option<f64>, used: Option<f64>) -> Option<f64> {
+    let share = share?;
+    Some(used.unwrap_or(0.0) * share / (1.0 - share).max(0.01))
+}
+
+fn lost_by_process(process: &Process) -> Option<f64> {
+    process.run_wait_cores.or_else(|| lost(process.wait_share, process.cpu_cores))
+}
+
+fn lost_by_thread(thread: &Thread) -> Option<f64> {
+    let waited = thread.demand_cores.zip(thread.cpu_cores).map(|(demand, used)| (demand - used).max(0.0));
+    waited.or_else(|| lost(thread.wait_share, thread.cpu_cores))
+}
+
 const AFFINITY: Column<Row> = Column::left(
     text::AFFINITY_HEAD,
     1,

@@ -254,6 +254,15 @@ pub(super) const QUIET: &[Quiet] = &[
             }
         },
     },
+    Quiet {
+        rule: "CPU-10",
+        what: "slower than its cap: raising it gains nothing",
+        reported: true,
+        well: |frame, _| {
+            capped(frame, 3200.0);
+            (frame.cpus[2].shares, frame.cpus[2].mhz) = (Some(shares(0.9, 0.0)), Some(2000.0));
+        },
+    },
     Quiet { rule: "CPU-10", what: "held, and idle", reported: true, well: |frame, _| held(frame) },
     Quiet {
         rule: "CPU-10",
@@ -526,6 +535,11 @@ fn held(frame: &mut Frame) {
             policy.driver = "acpi-cpufreq".into();
         }
     }
+}
+
+fn capped(frame: &mut Frame, mhz: f64) {
+    let places = &mut Arc::make_mut(&mut frame.topology).cpus;
+    places.iter_mut().filter_map(|place| place.clock.as_mut()).for_each(|policy| policy.limit_mhz = Some(mhz));
 }
 
 fn no_clocks(frame: &mut Frame) {

@@ -149,6 +149,18 @@ pub(super) const QUIET: &[Quiet] = &[
     },
     Quiet {
         rule: "IRQ-05",
+        what: "queues of NVMe drives are managed, whether debugfs says so or not",
+        reported: false,
+        well: |frame, _| {
+            isolate(frame, 6);
+            frame.irqs = vec![
+                Irq { managed: Known::Missing, name: "nvme0q9".into(), ..interrupt(44, 6, 900.0) },
+                Irq { managed: Known::Missing, name: "vfio-msix[0](0000:5e:00.0)".into(), ..interrupt(45, 6, 900.0) },
+            ];
+        },
+    },
+    Quiet {
+        rule: "IRQ-05",
         what: "an exclusive partition is not an isolated one",
         reported: true,
         well: |frame, _| {
@@ -184,6 +196,15 @@ pub(super) const QUIET: &[Quiet] = &[
             nic.queues.truncate(1);
             nic.channels.combined = Channel { current: Known::Value(1), max: Known::Value(1) };
             (nic.rx.packets_per_second, nic.rx.drops_per_second) = (Some(0.0), Some(0.0));
+        },
+    },
+    Quiet {
+        rule: "MEM-05",
+        what: "most of the memory set aside as huge pages for guests",
+        reported: false,
+        well: |frame, _| {
+            frame.memory.huge_pages_bytes = Known::Value(112 * GIB);
+            frame.memory.available_bytes = Known::Value(8 * GIB);
         },
     },
     Quiet {
