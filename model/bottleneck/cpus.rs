@@ -17,6 +17,8 @@ const SHORT: f64 = 0.97;
 const LEAST: f64 = 0.2;
 /// Share of a CPU that somebody wants from which on it hurts.
 const WANTS: f64 = 0.5;
+/// The same of all CPUs together.
+const WANTS_ALL: f64 = 0.25;
 
 pub(super) fn cpus(inputs: &Inputs<'_>) -> Vec<Member> {
     let frame = inputs.frame;
@@ -88,8 +90,9 @@ pub(super) fn steal(inputs: &Inputs<'_>) -> Vec<Member> {
     member.scales = false;
     // A machine of which nothing wants much of a CPU loses nothing.
     let cpus = inputs.frame.cpus.iter().filter(|cpu| cpu.online && !cpu.isolated).filter_map(|cpu| cpu.shares);
-    let most = cpus.map(|shares| shares.busy + shares.steal).fold(0.0, f64::max);
-    let wanted = busy + steal >= LEAST && most >= WANTS;
+    let each: Vec<f64> = cpus.map(|shares| shares.busy + shares.steal).collect();
+    let most = each.iter().copied().fold(0.0, f64::max);
+    let wanted = busy + steal >= LEAST && (most >= WANTS || busy + steal >= WANTS_ALL * each.len() as f64);
     if !wanted {
         (member.enters, member.stays) = (false, false);
     }

@@ -110,7 +110,7 @@ impl State {
         for process in frame.processes.iter().filter(|process| !process.kernel) {
             let key = (process.pid, process.starttime);
             let asleep = f64::from(process.blocked_threads.max(u32::from(process.state == 'D')));
-            let now = if waits_for_no_disk(process) { 0.0 } else { asleep };
+            let now = if waits_for_no_disk(process, asleep) { 0.0 } else { asleep };
             let share = mean(self.blocked.get(&key).copied().unwrap_or(0.0), now);
             if share > 0.02 && next.len() < MOST {
                 next.insert(key, share);
@@ -202,12 +202,12 @@ impl State {
     }
 }
 
-/// True where enough was seen of what a process sleeps for, and none of it was a disk: a lock of the kernel, another
-/// machine's file system, a child.
-fn waits_for_no_disk(process: &Process) -> bool {
+/// True where enough was seen of what so many threads of a process sleep for, and none of it was a disk: a lock of the
+/// kernel, another machine's file system, a child.
+fn waits_for_no_disk(process: &Process, asleep: f64) -> bool {
     process.off_cpu.as_ref().is_some_and(|off_cpu| {
         let disk = off_cpu.share(WaitClass::Disk) + off_cpu.share(WaitClass::Unread);
-        off_cpu.samples >= SEEN && disk <= 0.0
+        off_cpu.samples >= SEEN && off_cpu.threads as f64 >= asleep && disk <= 0.0
     })
 }
 

@@ -64,6 +64,26 @@ fn a_thread_of_the_kernel_limits_unless_another_resource_counts_it() {
 }
 
 #[test]
+fn a_shaped_link_of_another_namespace_limits_who_is_in_it() {
+    let mut frame = machine(&[0.1, 0.05]);
+    frame.processes = vec![process(40, "iperf3", 0.1, 0.0)];
+    let shaper = |bytes, overlimits| crate::frame::Shaper {
+        name: "eth0".into(),
+        kind: "tbf".into(),
+        bytes_per_second: Some(bytes),
+        rate_bytes_per_second: Some(25_000_000),
+        overlimits_per_second: Some(overlimits),
+        ..crate::frame::Shaper::default()
+    };
+    let of =
+        |shaper| crate::frame::NetNamespace { netns: 7, pid: 40.into(), shapers: vec![shaper], ..Default::default() };
+    frame.net_namespaces = vec![of(shaper(24.8e6, 900.0))];
+    assert_eq!(answer(&frame).headline(), "limited by NIC out eth0@iperf3 40 99% of 200 Mbit/s");
+    frame.net_namespaces = vec![of(shaper(3e6, 0.0))];
+    assert_ne!(answer(&frame).verdict, Outcome::Limited, "it lets more through");
+}
+
+#[test]
 fn steal_limits_who_wants_a_cpu() {
     let mut frame = machine(&[0.01, 0.01, 0.01, 0.01]);
     let steal = |frame: &mut Frame, busy: f64, steal: f64| {
