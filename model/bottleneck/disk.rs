@@ -49,10 +49,9 @@ pub(super) fn disk(inputs: &Inputs<'_>) -> Vec<Member> {
     let pressure = frame.pressure("io").and_then(|row| row.stall.some_ratio).unwrap_or(0.0);
     if sections::disks(frame) && judged().next().is_none() {
         // Where tasks wait for I/O there is a disk, hidden as in a container whose files are made up.
-        return vec![match pressure >= HIDDEN {
-            true => Member::unknown(ResourceKind::Disk, note::NO_DISK, true),
-            false => Member::absent(ResourceKind::Disk, note::NO_DISK),
-        }];
+        let is_hidden = pressure >= HIDDEN;
+        let hidden = || Member::unknown(ResourceKind::Disk, note::NO_DISK, true);
+        return vec![if is_hidden { hidden() } else { Member::absent(ResourceKind::Disk, note::NO_DISK) }];
     }
     let suspect = inputs.waits_for_disks();
     vec![inputs.unmeasured(ResourceKind::Disk, sections::disks(frame), suspect)]
@@ -69,11 +68,7 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     let (ms, depth) = (disk.await_ms.value(), disk.queue_depth);
     let unread = ms.is_none() && depth.is_none() && share >= FULL;
     let quiet = inputs.quiet_ms.get(&disk.name).copied();
-    let least = match (spins, virtualized) {
-        (true, _) => SLOW.1,
-        (false, true) => SLOW_VIRTUAL,
-        (false, false) => SLOW.0,
-    };
+    let least = least(spins, virtualized);
     let slow = |times: f64| match (ms, quiet) {
         (Some(ms), Some(quiet)) => ms >= times * quiet && ms >= LEAST_MS,
         (Some(ms), None) => ms >= least * times / SLOWER,
@@ -114,6 +109,15 @@ fn one(inputs: &Inputs<'_>, disk: &Disk) -> Option<Member> {
     let mut member = member.waits(wait, demand, waits);
     member.resource.used = ms.map(|ms| (ms, "ms"));
     Some(member)
+}
+
+/// Latency in ms that is slow where none without a queue was seen.
+fn least(spins: bool, virtualized: bool) -> f64 {
+    match (spins, virtualized) {
+        (true, _) => SLOW.1,
+        (false, true) => SLOW_VIRTUAL,
+        (false, false) => SLOW.0,
+    }
 }
 
 /// False for a disk that is read by the kernel alone: tasks read next to nothing, and all of them are known.

@@ -1,6 +1,7 @@
 //! What rules share: context, findings, subjects, helpers.
 
 pub(crate) mod context;
+mod devices;
 pub(crate) mod disk_text;
 pub(crate) mod finding;
 pub(crate) mod grid;

@@ -23,7 +23,7 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     let source =
         finding.evidence.iter().map(|evidence| names::width(&source_label(evidence.source))).max().unwrap_or(0);
     let source = source.min(width / 3);
-    let labels = finding.evidence.iter().map(|evidence| names::width(&evidence_label(evidence.name)));
+    let labels = finding.evidence.iter().map(|evidence| names::width(evidence_label(evidence.name)));
     let name_width = labels.max().map_or(0, |label| label + 1).clamp(NAME, NAME + width / 4);
     let room = width.saturating_sub(name_width + 2 + source + 2).max(8);
     // Short values keep their files near.
