@@ -47,8 +47,8 @@ impl Full {
             crate::common::not_tested("no memory control group can be made here");
             return None;
         }
-        // `tail` keeps the line that never ends.
-        let hold = "echo $$ > \"$0\"; { head -c 60000000 /dev/zero; sleep 600; } | tail -n 1 > /dev/null";
+        // `tail` keeps the line that never ends, and some megabytes more where its heap gets huge pages.
+        let hold = "echo $$ > \"$0\"; { head -c 58500000 /dev/zero; sleep 600; } | tail -n 1 > /dev/null";
         let holder = Command::new("sh")
             .args(["-c", hold])
             .arg(group.join("cgroup.procs"))

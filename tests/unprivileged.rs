@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use topotop_collectors::{Options, Root, Sampler};
 
 /// A copy of the program where every user can run it.
@@ -25,7 +26,17 @@ fn run(needs: &str, line: &str) -> Option<serde_json::Value> {
         return None;
     }
     let (_dir, program) = program();
-    let output: Output = Command::new("sh").args(["-c", line, "sh"]).arg(program).output().expect("sh runs");
+    let shell = || -> Output { Command::new("sh").args(["-c", line, "sh"]).arg(&program).output().expect("sh runs") };
+    // What another test starts meanwhile has the copy open for writing until it executes its own program.
+    let is_busy = |output: &Output| String::from_utf8_lossy(&output.stderr).contains("Text file busy");
+    let mut output = shell();
+    for _ in 0..10 {
+        if !is_busy(&output) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        output = shell();
+    }
     assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     Some(serde_json::from_slice(&output.stdout).expect("JSON"))
 }
