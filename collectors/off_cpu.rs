@@ -4,6 +4,7 @@
 
 mod call;
 mod choose;
+mod datagrams;
 mod look;
 mod peers;
 

@@ -17,6 +17,7 @@ pub(crate) use line::{Connection, Connections, Line};
 use message::COUNTERS;
 use owners::Target;
 pub(crate) use owners::{cpu_ns, inode};
+pub(crate) use text::datagrams;
 use peers::{Key, Process};
 use std::collections::HashMap;
 use std::net::IpAddr;

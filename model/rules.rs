@@ -205,6 +205,8 @@ pub struct Rule {
     pub guards: Texts,
     /// What to do, the best first.
     pub advice: Texts,
+    /// What to do about one finding, where that depends on its numbers.
+    pub advises: Option<fn(&Finding) -> Texts>,
     /// Documentation of the kernel or of others.
     pub references: &'static [&'static str],
     /// When findings open and close.
@@ -252,6 +254,7 @@ impl Rule {
         thresholds: &[],
         guards: Texts::NONE,
         advice: Texts::NONE,
+        advises: None,
         references: &[],
         pace: Pace::USUAL,
         tables: &[],

@@ -2,6 +2,7 @@
 
 use super::call::{self, Doing, Waits};
 use super::choose::{Process, Target};
+use super::datagrams::Datagrams;
 use super::peers::Peers;
 use crate::Root;
 use crate::descriptors::{Reserved, reserve};
@@ -17,7 +18,7 @@ use topotop_model::Reason;
 /// The longest name of a kernel function or of what a descriptor is.
 const MOST_TEXT: usize = 64;
 /// What a descriptor is, is looked up again after so many samples.
-const LINK_FOR: u64 = 50;
+pub(super) const LINK_FOR: u64 = 50;
 /// The most descriptors that are remembered.
 const MOST_LINKS: usize = 4096;
 
@@ -31,7 +32,7 @@ pub(super) struct Job {
 }
 
 /// The other end of a connection: its address, and the port of the service.
-type End = (Arc<str>, u16);
+pub(super) type End = (Arc<str>, u16);
 
 /// What a thread was found at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +103,7 @@ pub(super) struct Looker {
     links: HashMap<(Process, u64), Link>,
     names: HashSet<Arc<str>>,
     peers: Peers,
+    datagrams: Datagrams,
     look: u64,
     buf: Vec<u8>,
 }
@@ -109,7 +111,8 @@ pub(super) struct Looker {
 impl Looker {
     pub(super) fn new(root: Arc<Root>) -> Self {
         let (files, links, names) = (HashMap::new(), HashMap::new(), HashSet::new());
-        Self { root, files, links, names, peers: Peers::default(), look: 0, buf: Vec::with_capacity(512) }
+        let (peers, datagrams) = (Peers::default(), Datagrams::default());
+        Self { root, files, links, names, peers, datagrams, look: 0, buf: Vec::with_capacity(512) }
     }
 
     /// Looks as often as the job says.
@@ -123,6 +126,7 @@ impl Looker {
         if self.names.len() > MOST_LINKS {
             self.names.clear();
         }
+        self.datagrams.begin(look, &processes);
         self.peers.begin(&self.root, &job.connections, &processes);
         let mut answer = Answer::default();
         let mut threads: HashMap<At, HashSet<u32>> = HashMap::new();
@@ -208,7 +212,10 @@ impl Looker {
                 let found = self.peers.of_process(target.process);
                 let peer_state =
                     found.map(|(connection, state)| ((Arc::clone(&connection.name), connection.port()), state));
-                connected(peer_state, at);
+                match peer_state {
+                    Some(_) => connected(peer_state, at),
+                    None => at_datagrams(self.datagrams.of_process(&self.root, target.process, self.look), at),
+                }
             }
             Waits::Descriptor => {
                 let link = self.link(target.process, arguments[0]);
@@ -217,6 +224,9 @@ impl Looker {
                     let found = link.inode.and_then(|inode| self.peers.of_socket(target.process, inode));
                     let peer_state =
                         found.map(|(connection, state)| ((Arc::clone(&connection.name), connection.port()), state));
+                    if let (None, Some(inode)) = (&peer_state, link.inode) {
+                        at_datagrams(self.datagrams.of_socket(&self.root, target.process, inode, self.look), at);
+                    }
                     connected(peer_state, at);
                     // By its peer many connections are one.
                     at.object = if at.peer.is_some() { None } else { at.object };
@@ -276,6 +286,13 @@ impl Looker {
 fn connected(peer_state: Option<(End, Option<u8>)>, at: &mut At) {
     if let Some((peer, state)) = peer_state {
         (at.peer, at.outstanding) = (Some(peer), state);
+    }
+}
+
+/// Says that a UDP socket is waited for, and for whom if it is connected.
+fn at_datagrams(socket: Option<Option<End>>, at: &mut At) {
+    if let Some(other) = socket {
+        (at.target, at.peer) = ("udp", other);
     }
 }
 

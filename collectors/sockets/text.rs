@@ -55,6 +55,21 @@ fn parse(bytes: &[u8], udp: bool, most: usize, found: &mut Found) -> bool {
     all_good
 }
 
+/// A UDP socket: its inode, and the other end if it is connected.
+pub(crate) type Datagram = (u64, Option<(IpAddr, u16)>);
+
+/// The UDP sockets of the files in a directory, `proc/7/net`; what cannot be read is left out.
+pub(crate) fn datagrams(root: &Root, directory: &str, buf: &mut Vec<u8>) -> Vec<Datagram> {
+    let mut found = Vec::new();
+    for name in ["udp", "udp6"] {
+        if root.open(format!("{directory}/{name}")).and_then(|file| file.read_start(buf, MOST_BYTES)).is_ok() {
+            let sockets = lines(whole_lines(buf).0).skip(1).filter_map(socket);
+            found.extend(sockets.map(|at| (at.inode, Some(at.remote).filter(|_| at.state == ESTABLISHED))));
+        }
+    }
+    found
+}
+
 /// `0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000 0 0 12345 …`
 fn socket(line: &[u8]) -> Option<Socket> {
     let mut parts = fields(line).skip(1);

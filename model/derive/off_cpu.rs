@@ -209,6 +209,7 @@ fn events(process: &Process, waits: &Waits, slot: usize, call: &Arc<str>) -> (Wa
         None if of_client(process).is_some() => (WaitClass::Peer, of_client(process).unwrap_or_default()),
         // Nothing is asked of anybody, and it wakes up by itself.
         Some(0) if waits.timed.value(slot) == Some(1) => (WaitClass::Sleep, Arc::default()),
+        _ if &*waits.target.or_empty(slot) == UDP => datagram(waits, slot, call),
         _ if is_local(process) => (WaitClass::Local, Arc::default()),
         _ => (WaitClass::Other, Arc::clone(call)),
     }
@@ -220,10 +221,22 @@ fn is_local(process: &Process) -> bool {
     silent && process.threads.value() == Some(1)
 }
 
+/// What a UDP socket is called in `Waits::target`.
+const UDP: &str = "udp";
+
+/// Waiting for a datagram: who is not connected may be a server or ask many.
+fn datagram(waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {
+    match waits.peer.get(slot).is_some_and(|address| !address.is_empty()) {
+        true => (WaitClass::Peer, peer(waits, slot)),
+        false => (WaitClass::Other, Arc::clone(call)),
+    }
+}
+
 /// Waiting for one descriptor.
 fn descriptor(waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {
     let target = waits.target.or_empty(slot);
     match (&*target, waits.outstanding.value(slot)) {
+        (UDP, _) => datagram(waits, slot, call),
         ("socket", Some(3)) => (WaitClass::Requests, Arc::default()),
         // Who reads from a connection waits for what comes of it, asked for or not.
         ("socket", _) if waits.peer.get(slot).is_some() => (WaitClass::Peer, peer(waits, slot)),
@@ -329,6 +342,9 @@ mod tests {
             (read(Some(1)), read(Some(3)), read(None)),
             (WaitClass::Peer, WaitClass::Requests, WaitClass::Local)
         );
+        let datagram = |call, outstanding| class(('S', Some(call), "udp", 0, false, outstanding, 1, 5));
+        assert_eq!(datagram("recvfrom", Some(0)), WaitClass::Peer, "a connected socket has another end");
+        assert_eq!((datagram("recvfrom", None), datagram("poll", None)), (WaitClass::Other, WaitClass::Other));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subj
 use super::{dirty_throttling, disk_capped, iowait};
 use crate::bottleneck::ResourceKind;
 use crate::frame::Disk;
-use crate::locale::evidence;
+use crate::locale::{Texts, evidence};
 use crate::locale::rule::disk_saturated as text;
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ pub(crate) const RULE: Rule = Rule {
     why: text::WHY,
     guards: text::GUARDS,
     advice: text::ADVICE,
+    advises: Some(advises),
     limits: |_| &[ResourceKind::Disk],
     reads: &[Input::Disks],
     sources: &["/proc/diskstats"],
@@ -72,6 +73,16 @@ fn judge(context: &mut RuleContext<'_>) {
         context.hit(hit);
     }
 }
+
+/// Where a disk is read rather than written, flushes and writers do not matter.
+fn advises(finding: &Finding) -> Texts {
+    let rate = |name| finding.number(name).unwrap_or(0.0);
+    let reads = rate(evidence::READ) > MOSTLY * rate(evidence::WRITTEN);
+    if reads { text::ADVICE_READS } else { text::ADVICE }
+}
+
+/// How many times as much is read where reads are what fills a disk.
+const MOSTLY: f64 = 4.0;
 
 /// Share of the writes from which a writer is named.
 const WRITES: f64 = 0.1;

@@ -1,12 +1,12 @@
 //! NUMA-06: a process is bound to CPUs and memory of different NUMA nodes.
 
 use super::{
-    Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, node_memory_low,
+    Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, memory_spread, node_memory_low,
     preflight,
 };
 use crate::IdSet;
 use crate::bottleneck::ResourceKind;
-use crate::locale::evidence;
+use crate::locale::{Texts, evidence};
 use crate::locale::rule::membind_mismatch as text;
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ pub(crate) const RULE: Rule = Rule {
     why: text::WHY,
     guards: text::GUARDS,
     advice: text::ADVICE,
+    advises: Some(advises),
     limits: |_| &[ResourceKind::Remote],
     needs_load: true,
     reads: &[Input::Processes, Input::Nodes],
@@ -67,8 +68,12 @@ fn judge(context: &mut RuleContext<'_>) {
             .text(evidence::CPU_NODES, runs.to_string(), "/proc/PID/status Cpus_allowed_list")
             .text(evidence::MEMORY_NODES, IdSet::from_ids(memory).to_string(), "/proc/PID/status Mems_allowed_list")
             .text(evidence::POLICY, Arc::clone(&process.policy), "/proc/PID/numa_maps");
-        context.hit(hit);
+        context.hit(memory_spread::with_room(hit, frame, process));
     }
+}
+
+fn advises(finding: &Finding) -> Texts {
+    if memory_spread::fits_a_node(finding) { text::ADVICE } else { text::ADVICE_LARGER }
 }
 
 fn title(finding: &Finding) -> String {

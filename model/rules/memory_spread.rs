@@ -118,6 +118,19 @@ pub(super) fn farthest(frame: &Frame, process: &Process) -> u32 {
     pairs.filter_map(|(from, to)| frame.topology.distance(from, to)).max().unwrap_or(0)
 }
 
+/// With what decides whether one node could hold the whole process.
+pub(super) fn with_room(hit: Hit, frame: &Frame, process: &Process) -> Hit {
+    let largest = frame.nodes.iter().filter_map(|node| node.memory_total_bytes.value()).max();
+    hit.known(evidence::RESIDENT, process.rss_bytes.value().map(|rss| rss as f64), "bytes", "/proc/PID/statm")
+        .known(evidence::LARGEST_NODE, largest.map(|bytes| bytes as f64), "bytes", "/sys/devices/system/node/node*/meminfo")
+}
+
+/// False where no node has the memory that a process of a finding uses.
+pub(super) fn fits_a_node(finding: &Finding) -> bool {
+    let sizes = finding.number(evidence::RESIDENT).zip(finding.number(evidence::LARGEST_NODE));
+    sizes.is_none_or(|(resident, largest)| resident <= largest)
+}
+
 /// `n0 1.9 cores, n1 0.1 cores`.
 pub(super) fn shares(by_node: &[(u32, f64)]) -> String {
     let parts = by_node.iter().filter(|(_, cores)| *cores >= 0.005);

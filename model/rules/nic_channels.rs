@@ -25,6 +25,7 @@ pub(crate) const RULE: Rule = Rule {
     why: text::WHY,
     guards: text::GUARDS,
     advice: text::ADVICE,
+    advises: None,
     gained: text::GAINED,
     limits: |_| &[ResourceKind::Softirq],
     needs_load: true,

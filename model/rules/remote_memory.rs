@@ -6,7 +6,7 @@ use super::{
 use super::{membind_mismatch, numa_misses};
 use crate::bottleneck::ResourceKind;
 use crate::frame::Frame;
-use crate::locale::evidence;
+use crate::locale::{Texts, evidence};
 use crate::locale::rule::remote_memory as text;
 use std::sync::Arc;
 
@@ -28,6 +28,7 @@ pub(crate) const RULE: Rule = Rule {
     why: text::WHY,
     guards: text::GUARDS,
     advice: text::ADVICE,
+    advises: Some(advises),
     limits: |_| &[ResourceKind::Remote],
     needs_load: true,
     reads: &[Input::Processes, Input::Nodes],
@@ -88,7 +89,7 @@ fn judge(context: &mut RuleContext<'_>) {
             .table(evidence::NUMACTL_SHOW, nodes::numactl_show(frame, process), "/proc/PID/status, numa_maps")
             .covers(membind_mismatch::ID, subject)
             .covers(numa_misses::ID, Subject::Host);
-        context.hit(hit);
+        context.hit(memory_spread::with_room(hit, frame, process));
     }
 }
 
@@ -98,6 +99,10 @@ fn is_tiered(frame: &Frame, by_node: &[(u32, u64)], remote: f64) -> bool {
     let sum = |all: &mut dyn Iterator<Item = &(u32, u64)>| all.map(|entry| entry.1 as f64).sum::<f64>();
     let (all, tiered) = (sum(&mut by_node.iter()), sum(&mut by_node.iter().filter(|entry| tier(entry.0))));
     tiered >= TIERED * remote * all
+}
+
+fn advises(finding: &Finding) -> Texts {
+    if memory_spread::fits_a_node(finding) { text::ADVICE } else { text::ADVICE_LARGER }
 }
 
 fn title(finding: &Finding) -> String {

@@ -54,7 +54,7 @@ pub fn compact_rows(cx: &Cx<'_>, width: u16) -> u16 {
 /// All of a finding's lines.
 fn whole(cx: &Cx<'_>, finding: &Finding, width: u16) -> Room {
     let title = severity::wrapped(&severity::title(cx, finding), width.saturating_sub(HEAD)).len().min(TITLE);
-    Room { title: title as u16, advice: !finding.rule.advice.is_empty() }
+    Room { title: title as u16, advice: !finding.advice().is_empty() }
 }
 
 /// A line for each finding, then the rest of their lines, the worst first; and how many there is no room for.
@@ -100,7 +100,7 @@ fn one(cx: &Cx<'_>, finding: &Finding, room: Room, area: Rect, buf: &mut Buffer)
         pen.skip(HEAD - 1).text(Role::Info, "f  ");
         let room = pen.left().saturating_sub(names::width(&risk) + 2);
         pen.field(Role::Text, room, fix.line()).skip(2).text(risk_role(fix.risk), &risk);
-    } else if let Some(advice) = finding.rule.advice.iter().next() {
+    } else if let Some(advice) = finding.advice().iter().next() {
         let arrow = if cx.charset == Charset::Unicode { "→ " } else { "> " };
         pen.skip(HEAD).text(Role::Border, arrow).text(Role::Dim, advice.as_str());
     }

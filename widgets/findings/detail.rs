@@ -116,10 +116,10 @@ fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
     if !fixes.is_empty() || !refused.is_empty() {
         doc.gap();
     }
-    for (at, advice) in finding.rule.advice.iter().enumerate() {
+    for (at, advice) in finding.advice().iter().enumerate() {
         item(doc, &format!("{}  ", at + 1), advice.as_str(), Role::Text, width);
     }
-    if finding.rule.advice.is_empty() {
+    if finding.advice().is_empty() {
         paragraph(doc, &format!("  {}", text::NO_REMEDY), width);
     }
 }

@@ -1,7 +1,7 @@
 //! What a rule reports: a hit in one frame, and the finding that hits become.
 
 use crate::Stamp;
-use crate::locale::{Text, finding as text, is_english, translated};
+use crate::locale::{Text, Texts, finding as text, is_english, translated};
 use crate::rules::{Grid, Rule, RuleId, Subject};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -243,6 +243,11 @@ impl Finding {
             }
         }
         (self.rule.title)(&shown)
+    }
+
+    /// What to do, the best first.
+    pub fn advice(&self) -> Texts {
+        self.rule.advises.map_or(self.rule.advice, |advises| advises(self))
     }
 
     /// A text of its evidence in the language of the reader.

@@ -38,7 +38,7 @@ pub fn in_full_beside(finding: &Finding, since: &str, beside: &str) -> String {
     if !beside.is_empty() {
         lines.push(format!("  {}", printable(beside)));
     }
-    lines.extend(finding.rule.advice.iter().map(|advice| format!("  {}", text::Remedy { text: &advice })));
+    lines.extend(finding.advice().iter().map(|advice| format!("  {}", text::Remedy { text: &advice })));
     lines.push(String::new());
     lines.join("\n")
 }
