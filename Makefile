@@ -49,7 +49,7 @@ soak: setup setup-test ## tests that take long or disturb the machine
 # ARGS="minutes=20 seed=7"; links, full disks, kills and signals of the ordinary tests run before.
 attack: setup setup-test ## hostile recordings, roots, signals, pages and files, for so many minutes
 	@INSTA_UPDATE=no $(CARGO) test --locked $(FEATURES) --test all -- safety:: fixes::killed:: record::faults:: hostile:: fuzzed::
-	@TOPOTOP_ATTACK="$(ARGS)" $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 safety::attack:: fixes::killed::killed_at
+	@TOPOTOP_ATTACK="$(ARGS)" $(CARGO) test --locked $(FEATURES) --test all -- --ignored --nocapture --test-threads 1 safety::attack:: safety::extremes::hostile fixes::killed::killed_at
 
 # ARGS="minutes=60 forks=200 groups=500"; as root.
 churn: build setup-test ## a recording while processes, groups and interfaces come and go: its memory, descriptors and losses

@@ -17,12 +17,12 @@ pub(crate) use line::{Connection, Connections, Line};
 use message::COUNTERS;
 use owners::Target;
 pub(crate) use owners::{cpu_ns, inode};
-pub(crate) use text::datagrams;
 use peers::{Key, Process};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+pub(crate) use text::datagrams;
 use topotop_model::tables::sockets::Peers;
 use topotop_model::{Draft, Num, Reason, Slots, State, Table as _};
 

@@ -34,6 +34,7 @@ pub mod tables;
 #[cfg(any(test, feature = "testkit"))]
 pub mod testkit;
 pub mod text;
+mod total;
 pub mod waiting;
 
 pub use column::{Column, ColumnDef, ColumnMut, Meaning, NONE, Num, Sets, Sparse, Text, Unit};
@@ -44,3 +45,4 @@ pub use section::{Section, State};
 pub use snapshot::{Draft, SectionStates, Snapshot, Visit, VisitMut, Window};
 pub use stamp::Stamp;
 pub use table::{Rows, Slots, Table};
+pub use total::Total;

@@ -2,6 +2,7 @@
 
 mod attack;
 mod config;
+mod extremes;
 mod names;
 mod output;
 mod programs;

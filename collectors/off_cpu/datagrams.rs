@@ -10,10 +10,14 @@ use std::sync::Arc;
 /// The most descriptors of a process that are looked through.
 const MOST: usize = 512;
 
+/// A UDP socket: its other end, if it is connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Datagram(pub(super) Option<End>);
+
 /// A process's sockets, and when they were looked up.
 #[derive(Debug)]
 struct Own {
-    sockets: HashMap<u64, Option<End>>,
+    sockets: HashMap<u64, Datagram>,
     look: u64,
 }
 
@@ -27,30 +31,33 @@ impl Datagrams {
         self.0.retain(|process, own| processes.contains(process) && look < own.look + LINK_FOR);
     }
 
-    /// A socket of a process: its other end if it is connected; none where it is not a UDP socket.
-    pub(super) fn of_socket(&mut self, root: &Root, process: Process, inode: u64, look: u64) -> Option<Option<End>> {
+    /// A socket of a process, if it is one of UDP.
+    pub(super) fn of_socket(&mut self, root: &Root, process: Process, inode: u64, look: u64) -> Option<Datagram> {
         self.of(root, process, look).get(&inode).cloned()
     }
 
     /// The socket of a process that waits for any of its descriptors, a connected one first.
-    pub(super) fn of_process(&mut self, root: &Root, process: Process, look: u64) -> Option<Option<End>> {
+    pub(super) fn of_process(&mut self, root: &Root, process: Process, look: u64) -> Option<Datagram> {
         let sockets = self.of(root, process, look);
-        sockets.values().find(|end| end.is_some()).or_else(|| sockets.values().next()).cloned()
+        sockets.values().find(|socket| socket.0.is_some()).or_else(|| sockets.values().next()).cloned()
     }
 
-    fn of(&mut self, root: &Root, process: Process, look: u64) -> &HashMap<u64, Option<End>> {
+    fn of(&mut self, root: &Root, process: Process, look: u64) -> &HashMap<u64, Datagram> {
         &self.0.entry(process).or_insert_with(|| Own { sockets: sockets(root, process.0), look }).sockets
     }
 }
 
-fn sockets(root: &Root, pid: u32) -> HashMap<u64, Option<End>> {
+fn sockets(root: &Root, pid: u32) -> HashMap<u64, Datagram> {
     let own: HashSet<u64> = descriptors(root, pid);
     if own.is_empty() {
         return HashMap::new();
     }
     let all = datagrams(root, &format!("proc/{pid}/net"), &mut Vec::new());
     let end = |(address, port): (std::net::IpAddr, u16)| (Arc::from(address.to_string()), port);
-    all.into_iter().filter(|(inode, _)| own.contains(inode)).map(|(inode, other)| (inode, other.map(end))).collect()
+    all.into_iter()
+        .filter(|(inode, _)| own.contains(inode))
+        .map(|(inode, other)| (inode, Datagram(other.map(end))))
+        .collect()
 }
 
 /// Inodes of its sockets.
@@ -75,7 +82,7 @@ mod tests {
         let address = server.local_addr().expect("bound");
         client.connect(address).expect("connected");
         let found = Datagrams::default().of_process(&root, own, 1);
-        let (name, _) = found.flatten().expect("one is connected");
+        let (name, _) = found.and_then(|socket| socket.0).expect("one is connected");
         assert_eq!(&*name, "127.0.0.1");
         let gone = Datagrams::default().of_process(&root, (u32::MAX, 1), 1);
         assert_eq!(gone, None);

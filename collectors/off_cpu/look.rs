@@ -2,7 +2,7 @@
 
 use super::call::{self, Doing, Waits};
 use super::choose::{Process, Target};
-use super::datagrams::Datagrams;
+use super::datagrams::{Datagram, Datagrams};
 use super::peers::Peers;
 use crate::Root;
 use crate::descriptors::{Reserved, reserve};
@@ -290,8 +290,8 @@ fn connected(peer_state: Option<(End, Option<u8>)>, at: &mut At) {
 }
 
 /// Says that a UDP socket is waited for, and for whom if it is connected.
-fn at_datagrams(socket: Option<Option<End>>, at: &mut At) {
-    if let Some(other) = socket {
+fn at_datagrams(socket: Option<Datagram>, at: &mut At) {
+    if let Some(Datagram(other)) = socket {
         (at.target, at.peer) = ("udp", other);
     }
 }

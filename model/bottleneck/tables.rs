@@ -4,6 +4,7 @@ use super::member_names::{group_name, process_name};
 use super::resource::{Member, Waits};
 use super::{Inputs, ResourceKind};
 use crate::Known;
+use crate::Total as _;
 use crate::frame::{NetNamespace, Nic, Process};
 use crate::locale::resource::note;
 use crate::rules::Subject;
@@ -81,7 +82,7 @@ pub(super) fn files(inputs: &Inputs<'_>) -> Vec<Member> {
 /// A process that has almost all open files that it may have, or could not have those of all connections that wait for it:
 /// one that meets its limit stops accepting, and is seldom seen at it.
 fn of_process(process: &Process) -> Option<Member> {
-    let queued: u64 = process.listen.iter().flatten().filter_map(|listener| listener.queued).sum();
+    let queued = process.listen.iter().flatten().filter_map(|listener| listener.queued).total();
     let wanted = |files: u64, limit: u64| files as f64 + queued as f64 >= QUEUED * limit as f64;
     let (files, limit) = (process.open_files.value()?, process.open_files_limit.value()?);
     // A queue that would just fit waits for something else.

@@ -1,5 +1,6 @@
 //! What sampled threads wait for, by class: the collector says in which call and for which object, here is what that means.
 
+use crate::Total as _;
 use crate::frame::{Frame, OffCpu, Process, WaitClass, WaitShare};
 use crate::tables::off_cpu::Waits;
 use crate::{Table, Window};
@@ -81,7 +82,7 @@ fn shares(frame: &Frame, process: &Process, waits: &Waits, rows: &[usize], sampl
         let key = classify(process, waits, slot, locked);
         *sums.entry(key).or_default() += waits.samples.value(slot).unwrap_or_default();
     }
-    let whole = sums.values().sum::<u64>().max(samples) as f64;
+    let whole = sums.values().copied().total().max(samples) as f64;
     let mut shares = Vec::new();
     for ((class, what), count) in sums {
         let share = count as f64 / whole;
@@ -226,10 +227,8 @@ const UDP: &str = "udp";
 
 /// Waiting for a datagram: who is not connected may be a server or ask many.
 fn datagram(waits: &Waits, slot: usize, call: &Arc<str>) -> (WaitClass, Arc<str>) {
-    match waits.peer.get(slot).is_some_and(|address| !address.is_empty()) {
-        true => (WaitClass::Peer, peer(waits, slot)),
-        false => (WaitClass::Other, Arc::clone(call)),
-    }
+    let connected = waits.peer.get(slot).is_some_and(|address| !address.is_empty());
+    if connected { (WaitClass::Peer, peer(waits, slot)) } else { (WaitClass::Other, Arc::clone(call)) }
 }
 
 /// Waiting for one descriptor.

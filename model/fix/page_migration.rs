@@ -3,6 +3,7 @@
 use super::processes::{identity, named, needs, subject, watch};
 use super::{Case, Fix, Need, Parameter, Plan, Refusal, Restore, Risk, Snippet, Step, Target, Verify};
 use crate::IdSet;
+use crate::Total as _;
 use crate::frame::{Frame, Process};
 use crate::locale::Text;
 use crate::locale::fix as shared;
@@ -71,7 +72,7 @@ pub(super) fn room(frame: &Frame, process: &Process, node: u32) -> Result<u64, R
     let rss = process.rss_bytes.value().ok_or_else(|| unread(text::UNREAD_RSS))?;
     let free = frame.node(node).and_then(|node| node.memory_free_bytes.value());
     let free = free.ok_or_else(|| unread(text::UNREAD_FREE))?;
-    let moved: u64 = memory.by_node.iter().filter(|(id, _)| *id != node).map(|(_, bytes)| *bytes).sum();
+    let moved = memory.by_node.iter().filter(|(id, _)| *id != node).map(|(_, bytes)| *bytes).total();
     if moved == 0 {
         return Err(Refusal::because(text::Already { node: &node }.to_string()));
     }

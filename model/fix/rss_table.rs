@@ -2,6 +2,7 @@
 
 use super::network::{guards, identity, net_admin, of_host, of_nic, receiving, udev_rule, word};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target, Verify, network};
+use crate::Total as _;
 use crate::frame::Nic;
 use crate::locale::fix::rss_table as text;
 use crate::rules;
@@ -23,7 +24,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         return Err(Refusal::until(text::Unread { nic: &name }.to_string(), text::NEEDS_DRIVER.to_string()));
     }
     // A queue without an entry receives nothing, and drivers refuse to spread over more queues than they have entries.
-    let entries: u64 = nic.rss_indirection.iter().map(|entry| entry.1).sum();
+    let entries = nic.rss_indirection.iter().map(|entry| entry.1).total();
     let most = all.min(entries).max(1);
     let queues = case.number("queues", 1..=most)?.unwrap_or(most);
     if is_even(nic, queues) {

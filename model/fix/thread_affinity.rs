@@ -3,6 +3,7 @@
 use super::processes::{allowed, container, identity, named, needs, service, subject, watch};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Snippet, Step, Target, Verify, erlang_flags};
 use crate::IdSet;
+use crate::Total as _;
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{Frame, Process, Thread};
 use crate::locale::evidence;
@@ -161,7 +162,7 @@ fn near(frame: &Frame, process: &Process, allowed: &IdSet, taken: &mut Vec<(u32,
         return None;
     }
     let memory = &process.memory.as_ref()?.by_node;
-    let total: u64 = memory.iter().map(|(_, bytes)| *bytes).sum();
+    let total = memory.iter().map(|(_, bytes)| *bytes).total();
     let (home, bytes) = memory.iter().max_by_key(|(_, bytes)| *bytes)?;
     if total == 0 || (*bytes as f64) < 0.8 * total as f64 {
         return None;

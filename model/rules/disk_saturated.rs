@@ -4,8 +4,8 @@ use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subj
 use super::{dirty_throttling, disk_capped, iowait};
 use crate::bottleneck::ResourceKind;
 use crate::frame::Disk;
-use crate::locale::{Texts, evidence};
 use crate::locale::rule::disk_saturated as text;
+use crate::locale::{Texts, evidence};
 use std::sync::Arc;
 
 /// Its id.

@@ -1,13 +1,13 @@
 //! NUMA-06: a process is bound to CPUs and memory of different NUMA nodes.
 
 use super::{
-    Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, memory_spread, node_memory_low,
-    preflight,
+    Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, memory_spread,
+    node_memory_low, preflight,
 };
 use crate::IdSet;
 use crate::bottleneck::ResourceKind;
-use crate::locale::{Texts, evidence};
 use crate::locale::rule::membind_mismatch as text;
+use crate::locale::{Texts, evidence};
 use std::sync::Arc;
 
 /// Its id.

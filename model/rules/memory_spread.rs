@@ -2,6 +2,7 @@
 
 use super::numa_misses;
 use super::{Finding, Hit, Input, Pace, Page, Rule, RuleContext, RuleId, Severity, Subject, Threshold, nodes, parts};
+use crate::Total as _;
 use crate::bottleneck::ResourceKind;
 use crate::frame::{Frame, Process};
 use crate::locale::evidence;
@@ -88,7 +89,7 @@ pub(super) fn is_spread(frame: &Frame, process: &Process) -> bool {
     // An even share of many nodes is a small one.
     let least = SHARE.value.min(EVEN / nodes as f64);
     let cpu: f64 = process.cpu_by_node.iter().map(|(_, cores)| cores).sum();
-    let bytes: u64 = memory.by_node.iter().map(|(_, bytes)| bytes).sum();
+    let bytes = memory.by_node.iter().map(|(_, bytes)| *bytes).total();
     let both = |node: &crate::frame::NodePlace| {
         let cores = process.cpu_by_node.iter().find(|(id, _)| *id == node.id).map_or(0.0, |(_, cores)| *cores);
         let here = memory.by_node.iter().find(|(id, _)| *id == node.id).map_or(0, |(_, bytes)| *bytes);
@@ -106,7 +107,7 @@ const COUNTS: f64 = 0.05;
 pub(super) fn farthest(frame: &Frame, process: &Process) -> u32 {
     let Some(memory) = &process.memory else { return 0 };
     let cores: f64 = process.cpu_by_node.iter().map(|(_, cores)| cores).sum();
-    let bytes: u64 = memory.by_node.iter().map(|(_, bytes)| bytes).sum();
+    let bytes = memory.by_node.iter().map(|(_, bytes)| *bytes).total();
     let runs = process.cpu_by_node.iter().filter(|(_, here)| *here >= COUNTS * cores && *here > 0.0);
     let lives: Vec<u32> = memory
         .by_node
@@ -121,8 +122,12 @@ pub(super) fn farthest(frame: &Frame, process: &Process) -> u32 {
 /// With what decides whether one node could hold the whole process.
 pub(super) fn with_room(hit: Hit, frame: &Frame, process: &Process) -> Hit {
     let largest = frame.nodes.iter().filter_map(|node| node.memory_total_bytes.value()).max();
-    hit.known(evidence::RESIDENT, process.rss_bytes.value().map(|rss| rss as f64), "bytes", "/proc/PID/statm")
-        .known(evidence::LARGEST_NODE, largest.map(|bytes| bytes as f64), "bytes", "/sys/devices/system/node/node*/meminfo")
+    hit.known(evidence::RESIDENT, process.rss_bytes.value().map(|rss| rss as f64), "bytes", "/proc/PID/statm").known(
+        evidence::LARGEST_NODE,
+        largest.map(|bytes| bytes as f64),
+        "bytes",
+        "/sys/devices/system/node/node*/meminfo",
+    )
 }
 
 /// False where no node has the memory that a process of a finding uses.

@@ -6,8 +6,8 @@ use super::{
 use super::{membind_mismatch, numa_misses};
 use crate::bottleneck::ResourceKind;
 use crate::frame::Frame;
-use crate::locale::{Texts, evidence};
 use crate::locale::rule::remote_memory as text;
+use crate::locale::{Texts, evidence};
 use std::sync::Arc;
 
 /// Its id.

@@ -2,6 +2,7 @@
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Subject, Threshold, parts};
 use super::{core_saturated, softirq_budget, softirq_saturated};
+use crate::Total as _;
 use crate::bottleneck::ResourceKind;
 use crate::frame::{Nic, Queue};
 use crate::locale::rule::rss_skew as text;
@@ -104,7 +105,7 @@ impl Evenness {
 /// The share of each queue in the table, and whether the table favours the busiest.
 fn indirection(nic: &Nic, hottest: u32, peers: usize) -> (String, Evenness) {
     let entries = &nic.rss_indirection;
-    let sum: u64 = entries.iter().map(|entry| entry.1).sum();
+    let sum = entries.iter().map(|entry| entry.1).total();
     if sum == 0 {
         return (text::TABLE_UNKNOWN.to_string(), Evenness::Unknown);
     }

@@ -45,7 +45,7 @@ fn section(title: Text, out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) 
 
 fn head(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let (from, to) = report.span;
-    let length = units::span(u64::try_from((to - from) / 1_000_000_000).unwrap_or(0));
+    let length = units::span(u64::try_from(to.saturating_sub(from) / 1_000_000_000).unwrap_or(0));
     let (host, kernel) = (printable(&report.host), printable(&report.kernel));
     let (start, end, zone) = (units::date_time(from), units::time_of_day(to), units::zone_name(to));
     let about = text::Recorded { host: &host, kernel: &kernel, from: &start, to: &end, zone: &zone, length: &length };
@@ -84,7 +84,7 @@ fn answer(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 fn step(at: usize, phase: &Phase, (from, to): (i64, i64), out: &mut dyn Write) -> io::Result<()> {
     let (number, start, end) = (at + 1, units::time_of_day(from), units::time_of_day(to));
     let when = text::PhaseOf { number: &number, from: &start, to: &end }.to_string();
-    let length = units::span(u64::try_from((to - from) / 1_000_000_000).unwrap_or(0));
+    let length = units::span(u64::try_from(to.saturating_sub(from) / 1_000_000_000).unwrap_or(0));
     let answer = printable(&phase.answer.headline()).into_owned();
     writeln!(out, "<li class=\"{}\"><div class=\"dim\">{} ({length})</div>", charts::class(&phase.key), escape(&when))?;
     writeln!(out, "<div class=\"a\">{}</div>", escape(&answer))?;

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use topotop_model::recording::{HEAD_BYTES, HEADER_BYTES, Head, SYNC};
 
 /// Numbers that a seed gives (xorshift), so that a finding can be had again.
-struct Chance(u64);
+pub(super) struct Chance(pub(super) u64);
 
 impl Chance {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -28,9 +28,9 @@ fn asked(name: &str, usual: u64) -> u64 {
     value.unwrap_or(usual)
 }
 
-/// Tries until a quarter of the time is over; how often it tried.
-fn repeat(name: &str, mut attack: impl FnMut(&mut Chance)) {
-    let time = Duration::from_secs(asked("minutes", 1) * 15);
+/// Tries until a fifth of the time is over; how often it tried.
+pub(super) fn repeat(name: &str, mut attack: impl FnMut(&mut Chance)) {
+    let time = Duration::from_secs(asked("minutes", 1) * 12);
     let seed = asked("seed", 1);
     let begun = Instant::now();
     let mut tried = 0;
@@ -44,7 +44,7 @@ fn repeat(name: &str, mut attack: impl FnMut(&mut Chance)) {
 }
 
 /// Runs a verb; it ends in time with a status of its own, in few lines, without a panic or a control character.
-fn survives(what: &str, arguments: &[&str]) {
+pub(super) fn survives(what: &str, arguments: &[&str]) {
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "60", TOPOTOP]).args(arguments).env("HOME", "/nonexistent");
     let output = command.stdin(Stdio::null()).output().expect("it runs");
@@ -89,6 +89,30 @@ fn mutate(bytes: &mut [u8], chance: &mut Chance) {
     }
 }
 
+/// Every verb that reads a recording, beside another one where it reads two.
+pub(super) fn recorded_verbs<'a>(path: &'a str, source: &'a str, out: &'a str) -> Vec<Vec<&'a str>> {
+    let verbs: [&[&str]; 17] = [
+        &["report", path],
+        &["export", path, "-s", "processes"],
+        &["export", path, "-s", "cgroups"],
+        &["snapshot", "--from", path, "--format", "html"],
+        &["check", "--from", path, "--format", "junit"],
+        &["record", "info", path],
+        &["record", "info", "--json", path],
+        &["record", "cut", path, "-o", out],
+        &["record", "merge", path, source, "-o", out],
+        &["check", "--from", path],
+        &["check", "--from", path, "--format", "jsonl"],
+        &["preflight", "--from", path],
+        &["snapshot", "--from", path, "--format", "json"],
+        &["snapshot", "--from", path, "--format", "text"],
+        &["replay", path, "--format", "jsonl"],
+        &["diff", source, path],
+        &["fix", "list", "--from", path],
+    ];
+    verbs.iter().map(|verb| verb.to_vec()).collect()
+}
+
 #[test]
 #[ignore = "make attack"]
 fn mutated_recordings() {
@@ -102,26 +126,8 @@ fn mutated_recordings() {
         let out = dir.path().join("out.rec");
         let _ = std::fs::remove_file(&out);
         let out = out.display().to_string();
-        let verbs: [&[&str]; 17] = [
-            &["report", &path],
-            &["export", &path, "-s", "processes"],
-            &["export", &path, "-s", "cgroups"],
-            &["snapshot", "--from", &path, "--format", "html"],
-            &["check", "--from", &path, "--format", "junit"],
-            &["record", "info", &path],
-            &["record", "info", "--json", &path],
-            &["record", "cut", &path, "-o", &out],
-            &["record", "merge", &path, &source, "-o", &out],
-            &["check", "--from", &path],
-            &["check", "--from", &path, "--format", "jsonl"],
-            &["preflight", "--from", &path],
-            &["snapshot", "--from", &path, "--format", "json"],
-            &["snapshot", "--from", &path, "--format", "text"],
-            &["replay", &path, "--format", "jsonl"],
-            &["diff", &source, &path],
-            &["fix", "list", "--from", &path],
-        ];
-        survives("mutated recording", verbs[chance.below(verbs.len())]);
+        let verbs = recorded_verbs(&path, &source, &out);
+        survives("mutated recording", &verbs[chance.below(verbs.len())]);
     });
 }
 

@@ -113,7 +113,7 @@ pub(super) fn bar(memory: &CgroupMemory, pen: &mut Pen<'_>) {
     };
     let anon = anon.min(current);
     let clean = memory.reclaimable_bytes.value().unwrap_or(0).min(current - anon);
-    let dirty = memory.dirty_bytes.value().unwrap_or(0) + memory.writeback_bytes.value().unwrap_or(0);
+    let dirty = memory.dirty_bytes.value().unwrap_or(0).saturating_add(memory.writeback_bytes.value().unwrap_or(0));
     let dirty = dirty.min(current - anon - clean);
     let pinned = current - anon - clean - dirty;
     pen.stacked(

@@ -7,6 +7,7 @@ use crate::parts::mark;
 use crate::parts::names;
 use crate::parts::units;
 use crate::{Cx, Role};
+use topotop_model::Total as _;
 use topotop_model::frame::{MemorySource, Process, Thread};
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::processes as text;
@@ -130,7 +131,7 @@ pub(super) fn memory_by_node(cx: &Cx<'_>, process: &Process, pen: &mut Pen<'_>) 
         let _ = if process.kernel { pen.text(Role::Absent, &shared::NONE) } else { pen.unread("/numa_maps") };
         return;
     };
-    let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
+    let total = memory.by_node.iter().map(|entry| entry.1).total().max(1) as f64;
     let width = nodes(cx).min(pen.left());
     {
         let mut bars = pen.sub(width);

@@ -5,6 +5,7 @@ use crate::parts::pane::Doc;
 use crate::parts::{mark, names, units};
 use crate::{Cx, Role};
 use std::fmt::Write as _;
+use topotop_model::Total as _;
 use topotop_model::frame::{Beam, Process, ProcessMemory, Thread};
 use topotop_model::locale::screen::processes as text;
 use topotop_model::locale::screen::shared;
@@ -131,7 +132,7 @@ fn memory(cx: &Cx<'_>, doc: &mut Doc, process: &Process) {
 
 /// CPU and memory of a process, a line per node.
 fn by_node(cx: &Cx<'_>, doc: &mut Doc, process: &Process, memory: &ProcessMemory) {
-    let total = memory.by_node.iter().map(|entry| entry.1).sum::<u64>().max(1) as f64;
+    let total = memory.by_node.iter().map(|entry| entry.1).total().max(1) as f64;
     for node in &cx.frame.topology.nodes {
         let at = |list: &[(u32, u64)]| list.iter().find(|entry| entry.0 == node.id).map_or(0, |entry| entry.1);
         let bytes = at(&memory.by_node) as f64;

@@ -1,6 +1,7 @@
 //! Tables of the CPU time and the memory of a process by NUMA node.
 
 use crate::IdSet;
+use crate::Total as _;
 use crate::frame::{Frame, Process};
 use crate::locale::table as text;
 use crate::rules::{Cell, Grid, node_memory_low};
@@ -20,7 +21,7 @@ pub(in crate::rules) fn matrix(frame: &Frame, process: &Process) -> Grid {
     let empty = Vec::new();
     let memory = process.memory.as_ref().map_or(&empty, |memory| &memory.by_node);
     let (cores, bytes): (f64, u64) =
-        (process.cpu_by_node.iter().map(|(_, cores)| cores).sum(), memory.iter().map(|(_, bytes)| *bytes).sum());
+        (process.cpu_by_node.iter().map(|(_, cores)| cores).sum(), memory.iter().map(|(_, bytes)| *bytes).total());
     for node in frame.topology.nodes.iter().take(MOST) {
         let here = process.cpu_by_node.iter().find(|(id, _)| *id == node.id).map_or(0.0, |(_, cores)| *cores);
         let has = memory.iter().find(|(id, _)| *id == node.id).map_or(0, |(_, bytes)| *bytes);

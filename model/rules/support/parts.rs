@@ -2,6 +2,7 @@
 
 pub(crate) use super::devices::{holds_requests, is_judged, is_managed};
 use crate::IdSet;
+use crate::Total as _;
 use crate::frame::{Cgroup, CgroupMemory, Disk, Frame, Nic, Process, Queue};
 use crate::locale::finding as text;
 use crate::rules::{Overrides, RuleContext, Threshold, disk_saturated, softirq_saturated};
@@ -166,13 +167,13 @@ fn swap_room(frame: &Frame, memory: &CgroupMemory) -> u64 {
 
 /// Memory of a control group that has nowhere to go. Half of what fits into swap counts: it can go, at a price.
 pub(in crate::rules) fn pressing_bytes(frame: &Frame, memory: &CgroupMemory) -> Option<u64> {
-    let swappable = [memory.anon_bytes, memory.shmem_bytes].iter().filter_map(|bytes| bytes.value()).sum::<u64>();
+    let swappable = [memory.anon_bytes, memory.shmem_bytes].iter().filter_map(|bytes| bytes.value()).total();
     Some(stuck_bytes(memory)?.saturating_sub(swappable.min(swap_room(frame, memory)) / 2))
 }
 
 /// Unreclaimable memory of a control group, without dirty pages: those are reclaimable after writeback.
 pub(in crate::rules) fn stuck_bytes(memory: &CgroupMemory) -> Option<u64> {
-    let written = [memory.dirty_bytes, memory.writeback_bytes].iter().filter_map(|bytes| bytes.value()).sum();
+    let written = [memory.dirty_bytes, memory.writeback_bytes].iter().filter_map(|bytes| bytes.value()).total();
     Some(memory.unreclaimable_bytes.value()?.saturating_sub(written))
 }
 

@@ -142,7 +142,7 @@ impl Columns {
             self.bar,
             &[
                 Part::new(share(anon), Role::Anon, "█", "#"),
-                Part::new(share(used.saturating_sub(anon + file)), Role::Pinned, "▓", "%"),
+                Part::new(share(used.saturating_sub(anon.saturating_add(file))), Role::Pinned, "▓", "%"),
                 Part::new(share(file), Role::Cache, "░", "+"),
             ],
         );

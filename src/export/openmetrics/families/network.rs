@@ -5,6 +5,7 @@ use crate::export::openmetrics::totals::node;
 use crate::export::openmetrics::{Family, Kind, Page, Section};
 use std::collections::BTreeMap;
 use topotop_model::Known;
+use topotop_model::Total as _;
 use topotop_model::frame::{Channel, Nic, NicRates, SoftnetRow};
 
 /// Interfaces that are listed at most.
@@ -119,7 +120,7 @@ fn both(page: &Page<'_>, rows: &mut Rows<'_>, value: fn(&NicRates) -> Known<u64>
 
 fn channels(nic: &Nic, of: fn(&Channel) -> Known<u64>) -> Option<f64> {
     let kinds = [of(&nic.channels.combined).value(), of(&nic.channels.rx).value()];
-    kinds.iter().any(Option::is_some).then(|| kinds.iter().flatten().sum::<u64>() as f64)
+    kinds.iter().any(Option::is_some).then(|| kinds.iter().flatten().copied().total() as f64)
 }
 
 /// Where something moves through it.
