@@ -22,6 +22,7 @@ pub use cgroups::{
     IoThrottle, NodeBytes,
 };
 pub use cpus::{ClockPolicy, Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
+pub(crate) use disks::drive_of_path;
 pub use disks::{Disk, Mount, Writer, WriterId};
 pub use host::{Applied, CollectorCost, Cost, Host, Pressure, PressureStall};
 pub use limits::{KernelTables, NetNamespace, Shaper};

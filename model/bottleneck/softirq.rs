@@ -4,6 +4,7 @@ use super::resource::{FULL, Member, Waits};
 use super::run_queue::{full, peers};
 use super::{Inputs, ResourceKind, thread};
 use crate::IdSet;
+use crate::frame::Process;
 use crate::rules::Subject;
 
 /// Share of a core at which interrupts are at its limit, and still at it.
@@ -33,6 +34,10 @@ pub(super) fn softirq(inputs: &Inputs<'_>) -> Vec<Member> {
     if delays && share >= thread::INTERRUPTS {
         (member.enters, member.stays) = (true, true);
     }
+    // A thread that polls a queue alone is not squeezed: it is full when its core is.
+    let polls = |process: &&Process| process.comm.starts_with("napi/") && process.last_cpu.value() == Some(id);
+    let polled = frame.processes.iter().filter(polls).filter_map(|process| process.cpu_cores).fold(0.0, f64::max);
+    member.alone |= polled >= LIMIT.0;
     // What is squeezed or dropped is there again in every round: the time of the core is what waits.
     let waits = lost.map(|lost| if lost > 0.0 || delays { share } else { 0.0 });
     member.suspect = member.enters && waits.is_none();

@@ -41,6 +41,8 @@ impl Bottleneck {
         let waiting = resource.wait.filter(|wait| *wait >= 0.01);
         let about = match (resource.kind, waiting) {
             (ResourceKind::Softirq, _) => lost(summary, resource),
+            // Nobody waits for what is refused at once.
+            (ResourceKind::Conntrack | ResourceKind::Pids, Some(_)) => refused(summary, resource),
             (_, Some(_)) => text::Waiting { resource: &summary, share: &share }.to_string(),
             (_, None) => summary,
         };
@@ -98,6 +100,11 @@ fn lost(summary: String, resource: &Resource) -> String {
     let count = resource.waits.map(|waits| waits.value).filter(|count| *count >= 1.0);
     let Some(count) = count else { return summary };
     text::SoftirqLost { resource: &summary, count: &parts::count(Some(count.round())) }.to_string()
+}
+
+fn refused(summary: String, resource: &Resource) -> String {
+    let Some(waits) = resource.waits.filter(|waits| waits.unit == "1/s") else { return summary };
+    text::Refused { resource: &summary, count: &parts::tenths(waits.value) }.to_string()
 }
 
 /// `12.3`, and `0.04` of drives that are as fast.

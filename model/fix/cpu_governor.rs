@@ -21,15 +21,22 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     if held.is_empty() {
         return Err(Refusal::because(text::THERMAL.to_string()));
     }
+    // What holds a hot CPU back protects it.
+    let heated = IdSet::parse_list(case.finding.text(evidence::THROTTLED_CPUS)).unwrap_or_default();
     let (mut saving, mut limited) = (Vec::new(), Vec::new());
     for place in case.frame.topology.cpus.iter().filter(|place| held.contains(place.id)) {
         let Some(clock) = &place.clock else { continue };
         if &*clock.governor == "powersave" {
             saving.push(place.id);
         }
-        if let Some((_, max)) = clock.limit_mhz.zip(clock.max_mhz).filter(|(limit, max)| limit < max) {
+        if let Some((_, max)) =
+            clock.limit_mhz.zip(clock.max_mhz).filter(|(limit, max)| limit < max && !heated.contains(place.id))
+        {
             limited.push((place.id, (max * 1000.0).round() as u64));
         }
+    }
+    if saving.is_empty() && limited.is_empty() && heated.intersects(&held) {
+        return Err(Refusal::because(text::THERMAL.to_string()));
     }
     if saving.is_empty() && limited.is_empty() {
         return Err(Refusal::until(text::UNREAD.to_string(), "cpufreq/scaling_governor, scaling_max_freq"));
@@ -100,6 +107,22 @@ mod tests {
             frame.topology = Arc::new(topology);
         });
         insta::assert_snapshot!(plan_text(&plan.expect("a plan")));
+    }
+
+    #[test]
+    fn what_protects_a_hot_cpu_stays() {
+        let (frame, mut finding) = sick("CPU-10", |frame| {
+            let mut topology = (*frame.topology).clone();
+            for clock in topology.cpus.iter_mut().filter_map(|place| place.clock.as_mut()) {
+                (clock.governor, clock.limit_mhz) = ("performance".into(), Some(800.0));
+            }
+            frame.topology = Arc::new(topology);
+        });
+        finding.evidence.retain(|row| row.name != "throttled_cpus");
+        let heated = Evidence { name: "throttled_cpus", value: Figure::Text("0-63".into()), unit: "", source: "" };
+        finding.evidence.push(heated);
+        let refused = plan_for(&FIX, &frame, &finding, &[], &surroundings());
+        assert_eq!(refused, Err(Refusal::because("the CPUs are thermally throttled: no setting helps")));
     }
 
     #[test]

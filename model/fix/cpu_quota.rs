@@ -3,7 +3,7 @@
 use super::group::{self, Group, Named};
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Verify};
 use crate::diff::{Subject as Of, Watch};
-use crate::frame::Cgroup;
+use crate::frame::{Cgroup, Frame};
 use crate::locale::evidence;
 use crate::locale::fix::cpu_quota as text;
 use crate::rules;
@@ -105,9 +105,29 @@ fn raised(case: &Case<'_>, path: &str, old: f64) -> Result<f64, Refusal> {
         };
         return cores.ok_or_else(range);
     }
-    // The demand of its threads where known; in tenths of a core.
-    let wanted = case.finding.number(evidence::DEMAND).unwrap_or(0.0).max(old * MORE);
-    Ok(((wanted * 10.0).ceil() / 10.0).min(most))
+    // The demand of its threads where known; of throttled ones it is what the quota makes them wait. In tenths of a core.
+    let throttled = case.frame.cgroup(path).and_then(|group| group.cpu.throttled_ratio);
+    let demand = case.finding.number(evidence::DEMAND).filter(|_| throttled.is_none_or(|ratio| ratio < THROTTLED));
+    let wanted = demand.unwrap_or(0.0).max(old * MORE);
+    let left = idle_cores(case.frame);
+    if let Some(left) = left.filter(|left| *left < LEAST * old) {
+        let (left, old) = (&parts::tenths(left), &parts::tenths(old));
+        return Err(Refusal::because(text::HostFull { left, old }.to_string()));
+    }
+    let most = left.map_or(most, |left| most.min(old + left.max(LEAST * old)));
+    Ok(((wanted * 10.0).ceil() / 10.0).min((most * 10.0).floor() / 10.0).max(old + 0.1).min(online))
+}
+
+/// Share of periods from which what its threads wait for is the quota.
+const THROTTLED: f64 = 0.05;
+/// The smallest increase that is worth it, as a share of the quota.
+const LEAST: f64 = 0.1;
+
+/// CPU time that nobody uses; none where it is not known of every CPU.
+fn idle_cores(frame: &Frame) -> Option<f64> {
+    let online = frame.cpus.iter().filter(|cpu| cpu.online);
+    let idle: Option<Vec<f64>> = online.map(|cpu| Some(1.0 - cpu.shares?.busy)).collect();
+    idle.filter(|idle| !idle.is_empty()).map(|idle| idle.iter().sum())
 }
 
 fn verify(case: &Case<'_>, cgroup: &Cgroup) -> Verify {
@@ -126,7 +146,7 @@ mod tests {
     use super::super::testing::{plan, plan_text};
     use super::{FIX, Refusal};
     use crate::Known;
-    use crate::frame::{Cgroup, CgroupCpu, Frame};
+    use crate::frame::{Cgroup, CgroupCpu, CpuShares, Frame};
 
     fn why(plan: Result<super::Plan, Refusal>) -> String {
         match plan {
@@ -167,6 +187,26 @@ mod tests {
             mounted(frame, 1);
         });
         insta::assert_snapshot!(plan_text(&plan.expect("a plan")));
+    }
+
+    #[test]
+    fn what_nobody_else_uses_is_given() {
+        let with = |rule, set: &[(&str, &str)], busy: f64| {
+            plan(&FIX, rule, set, |frame| {
+                mounted(frame, 2);
+                frame.cgroups[0].cpu.throttled_ratio = Some(0.9);
+                for cpu in &mut frame.cpus {
+                    cpu.shares = Some(CpuShares { busy, ..CpuShares::default() });
+                }
+            })
+        };
+        let new = |plan: Result<super::Plan, Refusal>| plan.expect("a plan").steps[0].new.clone();
+        assert_eq!(new(with("CPU-05", &[], 0.1)), "300000 100000");
+        // What throttled threads wait for is the quota, not what they need.
+        assert_eq!(new(with("CPU-06", &[], 0.1)), "300000 100000");
+        assert_eq!(new(with("CPU-05", &[], 0.95)), "240000 100000", "8 CPUs have 0.4 cores left");
+        assert!(why(with("CPU-05", &[], 0.99)).contains("idle cores, and the quota is 2"));
+        assert_eq!(new(with("CPU-05", &[("cores", "4")], 0.99)), "400000 100000");
     }
 
     #[test]

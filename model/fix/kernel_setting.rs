@@ -7,6 +7,7 @@ use crate::locale::Text;
 use crate::locale::fix::kernel_setting as text;
 use crate::rules;
 use crate::rules::RuleId;
+use crate::rules::parts;
 
 pub(super) const FIX: Fix = Fix {
     id: "F-SYSCTL",
@@ -78,6 +79,10 @@ const KNOWN: [Known; 4] = [
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let known = KNOWN.iter().find(|known| known.rule == case.finding.rule.id).ok_or(Refusal::NotForThis)?;
     let name = known.name;
+    // Compressed memory is given back faster than a disk rereads the page cache that would go instead.
+    if known.rule == rules::swapping::ID && parts::swaps_to_memory(case.frame) {
+        return Err(Refusal::because(text::IN_MEMORY.to_string()));
+    }
     let Some(old) = number(case.frame, name) else {
         return Err(Refusal::until(
             text::Unread { name: &name }.to_string(),
@@ -123,6 +128,7 @@ fn verify(case: &Case<'_>, known: &Known) -> Verify {
 mod tests {
     use super::super::testing::{plan, plan_text};
     use super::{FIX, KNOWN, Refusal};
+    use crate::frame::Disk;
 
     #[test]
     fn zone_reclaim_goes_off() {
@@ -139,6 +145,11 @@ mod tests {
             plan(&FIX, "MEM-08", set, move |frame| frame.sysctls.push(("vm.swappiness".into(), value.into())))
         };
         assert_eq!(with("60", &[]).expect("a plan").commands, ["sysctl -w vm.swappiness=10"]);
+        let compressed = plan(&FIX, "MEM-08", &[], |frame| {
+            frame.sysctls.push(("vm.swappiness".into(), "180".into()));
+            frame.disks.push(Disk { kind: "zram".into(), ..Disk::default() });
+        });
+        assert_eq!(compressed, Err(Refusal::because(super::text::IN_MEMORY.to_string())));
         assert_eq!(with("5", &[]), Err(Refusal::NotForThis));
         assert_eq!(with("5", &[("value", "5")]), Err(Refusal::because("vm.swappiness is already 5")));
         assert_eq!(

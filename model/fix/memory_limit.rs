@@ -3,7 +3,7 @@
 use super::group::{self, Group, MIB, Named, show};
 use super::shell::quoted;
 use super::{Case, Fix, Parameter, Plan, Refusal, Risk, Step, Target};
-use crate::frame::Cgroup;
+use crate::frame::{Cgroup, CgroupMemory};
 use crate::locale::fix as shared;
 use crate::locale::fix::memory_limit as text;
 use crate::rules;
@@ -31,6 +31,8 @@ const MORE: f64 = 0.25;
 const OF_AVAILABLE: f64 = 0.5;
 /// The smallest useful increase, as a share of the limit.
 const LEAST: f64 = 0.02;
+/// The largest memory.high, as a share of memory.max.
+const BELOW_MAX: f64 = 0.95;
 /// Usage from which the limit of a container holds its pod.
 const FULL: f64 = 0.9;
 
@@ -40,23 +42,32 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     }
     let group = Group::of(case, "memory")?;
     let memory = group.memory()?;
-    let old = memory.limit_bytes.value().ok_or_else(|| Refusal::because(shared::NO_LIMIT.to_string()))?;
-    let pair = pair(case, &group, old)?;
-    let new = raised(case, &group, &pair, old)?;
+    let (name, old) = limit(case, memory).ok_or_else(|| Refusal::because(shared::NO_LIMIT.to_string()))?;
+    // A pod has no memory.high of its own to be raised with.
+    let pair = if name == Limit::Max { pair(case, &group, old)? } else { Vec::new() };
+    let new = match name {
+        Limit::Max => raised(case, &group, &pair, old)?,
+        Limit::High => below_max(memory, &group, raised(case, &group, &pair, old)?, old)?,
+    };
     let path = &group.cgroup.path;
-    let mut plan = case.plan(FIX.id, text::Title { cgroup: &path, old: &show(old), new: &show(new) }.to_string());
+    let (was, will) = (&show(old), &show(new));
+    let title = match name {
+        Limit::Max => text::Title { cgroup: &path, old: was, new: will }.to_string(),
+        Limit::High => text::TitleHigh { cgroup: &path, old: was, new: will }.to_string(),
+    };
+    let mut plan = case.plan(FIX.id, title);
     plan.identity = vec![group.identity()];
     plan.breaks = vec![text::Breaks { size: &available(case) }.to_string()];
     let mut undo = Vec::new();
     for (other, limit) in &pair {
         // What one may have more, the other has to allow.
         let raised = limit.saturating_add(new - old);
-        undo.insert(0, set(case, other, &mut plan, *limit, raised));
+        undo.insert(0, set(case, other, &mut plan, name, *limit, raised));
         plan.identity.push(other.identity());
         let (path, old, new) = (&other.cgroup.path, &show(*limit), &show(raised));
         plan.breaks.push(text::BreaksPair { cgroup: &path, old, new }.to_string());
     }
-    undo.insert(0, set(case, &group, &mut plan, old, new));
+    undo.insert(0, set(case, &group, &mut plan, name, old, new));
     let undo = undo.join(", ");
     plan.risk = Risk::Safe;
     plan.needs = vec![group::need()];
@@ -67,19 +78,65 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     };
     plan.reverters = group.reverters(None);
     plan.verify = group::verify(case, group.cgroup, 60);
-    plan.persistent =
-        group.lasting(&format!("MemoryMax={new}"), &format!("resources:\n  limits:\n    memory: {}Mi", new / MIB));
+    let of_pod = format!("resources:\n  limits:\n    memory: {}Mi", new / MIB);
+    plan.persistent = match name {
+        Limit::Max => group.lasting(&format!("MemoryMax={new}"), &of_pod),
+        // The kubelet derives it from the limit.
+        Limit::High => group.lasting(&format!("MemoryHigh={new}"), &of_pod),
+    };
     Ok(plan)
 }
 
+/// Which of the two limits of a cgroup holds it back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Max,
+    High,
+}
+
+/// The limit that holds a group back.
+fn limit(case: &Case<'_>, memory: &CgroupMemory) -> Option<(Limit, u64)> {
+    let max = memory.limit_bytes.value().map(|bytes| (Limit::Max, bytes));
+    // Nobody is killed at memory.high.
+    if case.finding.rule.id == rules::oom_kill::ID {
+        return max;
+    }
+    match parts::bound(memory)? {
+        bound if bound.file == "memory.high" => Some((Limit::High, bound.bytes)),
+        _ => max,
+    }
+}
+
+impl Limit {
+    /// Its file and the property of systemd.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Max => ("memory.max", "MemoryMax"),
+            Self::High => ("memory.high", "MemoryHigh"),
+        }
+    }
+}
+
+/// A new memory.high, which has to stay below the limit to act before it.
+fn below_max(memory: &CgroupMemory, group: &Group<'_>, new: u64, old: u64) -> Result<u64, Refusal> {
+    let Some(max) = memory.limit_bytes.value() else { return Ok(new) };
+    let most = (max as f64 * BELOW_MAX) as u64 / MIB * MIB;
+    if (most as f64) < old as f64 * (1.0 + LEAST) {
+        let (cgroup, size) = (&group.cgroup.path, &show(max));
+        return Err(Refusal::because(text::HighLimit { cgroup, size }.to_string()));
+    }
+    Ok(new.min(most))
+}
+
 /// Adds the steps that set a limit; returns the command that undoes them.
-fn set(case: &Case<'_>, group: &Group<'_>, plan: &mut Plan, old: u64, new: u64) -> String {
+fn set(case: &Case<'_>, group: &Group<'_>, plan: &mut Plan, name: Limit, old: u64, new: u64) -> String {
     if group.version == 1 {
         return of_version_1(group, plan, old, new);
     }
     let bytes = new.to_string();
     let named = |name| Named { name, value: &bytes };
-    let setting = group.setting(case, &text::STEP, &bytes, &named("memory.max"), &named("MemoryMax"));
+    let (file, property) = name.names();
+    let setting = group.setting(case, &text::STEP, &bytes, &named(file), &named(property));
     let undo = setting.undo(&old.to_string(), &old.to_string());
     plan.steps.push(setting.step);
     plan.kept.extend(setting.kept);
@@ -207,6 +264,21 @@ mod tests {
         };
         let plan = plan(&FIX, "MEM-03", &[("limit", "6G")], one).expect("a plan");
         insta::assert_snapshot!(plan_text(&plan));
+    }
+
+    #[test]
+    fn the_high_mark_is_raised_where_that_holds_the_group_back() {
+        let with = |rule, high: u64| {
+            plan(&FIX, rule, &[], move |frame| {
+                mounted(frame, 2);
+                frame.cgroups[0].memory.as_mut().expect("memory").high_bytes = Known::Value(high);
+            })
+        };
+        let steps = |plan: Result<super::Plan, Refusal>| plan.expect("a plan").commands;
+        assert!(steps(with("MEM-02", 2 * GIB))[0].starts_with("echo 2684354560 > "));
+        assert!(steps(with("MEM-02", 2 * GIB))[0].ends_with("/memory.high"));
+        assert!(steps(with("MEM-04", 2 * GIB))[0].ends_with("/memory.max"), "nobody is killed at memory.high");
+        assert!(why(with("MEM-02", 4 * GIB - 1)).starts_with("memory.high is close to memory.max of "));
     }
 
     #[test]

@@ -63,7 +63,8 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
 /// The bytes down to the target usage, at most the inactive clean page cache.
 fn amount(case: &Case<'_>, memory: &CgroupMemory) -> Result<u64, Refusal> {
     let unknown = || Refusal::until(text::UNREAD_COLD.to_string(), "memory.stat");
-    let (Some(usage), Some(limit)) = (memory.current_bytes.value(), memory.limit_bytes.value()) else {
+    let (Some(usage), Some(limit)) = (memory.current_bytes.value(), parts::bound(memory).map(|bound| bound.bytes))
+    else {
         return Err(Refusal::until(text::UNREAD_USAGE.to_string(), "memory.current, memory.max"));
     };
     let inactive = memory.inactive_file_bytes.value().ok_or_else(unknown)?;

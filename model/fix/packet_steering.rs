@@ -36,6 +36,10 @@ pub(super) const FIX: Fix = Fix {
 type Setting = (String, String);
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
+    // Where no CPU is hot there is nothing to hand on.
+    if case.finding.rule.id == rules::nic_channels::ID && case.finding.severity == rules::Severity::Info {
+        return Err(Refusal::NotForThis);
+    }
     let (nic, queues) = subject(case)?;
     let cpus = handed_to(case, nic, &queues)?;
     let mut settings: Vec<Setting> = Vec::new();

@@ -27,7 +27,11 @@ pub(super) fn named(process: &Process) -> String {
 pub(super) fn allowed(frame: &Frame, process: &Process) -> IdSet {
     let allowed = parts::cpuset(frame, process).intersection(&frame.topology.cpus_online);
     let isolated = IdSet::from_ids(frame.topology.cpus.iter().filter(|cpu| cpu.isolated).map(|cpu| cpu.id));
-    let free = IdSet::from_ids(allowed.iter().filter(|cpu| !isolated.contains(*cpu)));
+    // Who was put on CPUs that are kept for some tasks is one of those.
+    let kept = parts::kept_alone(frame);
+    let is_kept = process.affinity.as_deref().is_some_and(|own| own.is_subset(&kept));
+    let kept = if is_kept { isolated } else { kept };
+    let free = IdSet::from_ids(allowed.iter().filter(|cpu| !kept.contains(*cpu)));
     if free.is_empty() { allowed } else { free }
 }
 

@@ -151,3 +151,11 @@ impl schemars::JsonSchema for WriterId {
         }})
     }
 }
+
+/// The drive that `nvme0c1n1` is a path to: `nvme0n1`.
+pub(crate) fn drive_of_path(name: &str) -> Option<String> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (drive, rest) = name.strip_prefix("nvme")?.split_once('c')?;
+    let (controller, space) = rest.split_once('n')?;
+    [drive, controller, space].into_iter().all(digits).then(|| format!("nvme{drive}n{space}"))
+}

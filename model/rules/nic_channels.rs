@@ -1,5 +1,6 @@
 //! NIC-01: an interface uses fewer channels than available, and softirq saturates its CPU.
 
+use super::rss_skew;
 use super::{
     Cell, Finding, Grid, Hit, Input, Pace, Page, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold,
     parts, softirq_saturated,
@@ -52,7 +53,8 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         };
         let wanted = max.min(cores(frame, nic));
-        if current >= wanted {
+        // One flow stays on one queue, however many there are: that is NIC-04.
+        if current >= wanted || rss_skew::is_one_flow(nic) {
             continue;
         }
         let serving = |hot: &&parts::HotCpu| parts::queues_on(nic, hot.id).next().is_some();

@@ -84,6 +84,20 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
+/// True where one of several queues gets nearly everything although the table treats them alike.
+pub(super) fn is_one_flow(nic: &Nic) -> bool {
+    let rates: Option<Vec<(u32, f64)>> =
+        nic.queues.iter().map(|queue| Some((queue.queue, queue.packets_per_second?))).collect();
+    let Some(rates) = rates.filter(|rates| rates.len() > 1) else { return false };
+    let sum: f64 = rates.iter().map(|rate| rate.1).sum();
+    let Some((queue, most)) = rates.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1)) else { return false };
+    let peers = nic.rss_indirection.iter().filter(|entry| entry.1 > 0).count();
+    peers > 1 && most >= ONE * sum && sum >= 1.0 && indirection(nic, queue, peers).1 == Evenness::Even
+}
+
+/// Share of the packets of an interface that one flow has where it is alone.
+const ONE: f64 = 0.9;
+
 /// Whether the indirection table explains a skew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evenness {
@@ -132,4 +146,26 @@ fn title(finding: &Finding) -> String {
         because: &texts.iter().find(|text| text.english() == because).map_or(because, |text| text.as_str()),
     }
     .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_one_flow;
+    use crate::frame::{Nic, Queue};
+
+    #[test]
+    fn one_flow_is_one_busy_queue_of_an_even_table() {
+        let queue = |queue, rate| Queue { queue, packets_per_second: Some(rate), ..Queue::default() };
+        let nic = |rates: &[f64], table: &[(u32, u64)]| Nic {
+            queues: (0..).zip(rates).map(|(at, &rate)| queue(at, rate)).collect(),
+            rss_indirection: table.to_vec(),
+            ..Nic::default()
+        };
+        let even = [(0, 32), (1, 32), (2, 32), (3, 32)];
+        assert!(is_one_flow(&nic(&[900_000.0, 300.0, 300.0, 300.0], &even)));
+        assert!(!is_one_flow(&nic(&[500_000.0, 300_000.0, 300.0, 300.0], &even)), "two flows");
+        assert!(!is_one_flow(&nic(&[900_000.0, 0.0, 0.0, 0.0], &[(0, 128)])), "the table names one queue");
+        assert!(!is_one_flow(&nic(&[900_000.0], &[(0, 128)])), "one queue is all there is");
+        assert!(!is_one_flow(&nic(&[0.0, 0.0], &even)), "nothing comes");
+    }
 }

@@ -3,8 +3,9 @@
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use super::{backlog_drops, core_saturated, nic_rx_drops, softirq_budget};
 use crate::bottleneck::ResourceKind;
-use crate::locale::evidence;
+use crate::frame::{Frame, Irq};
 use crate::locale::rule::softirq_saturated as text;
+use crate::locale::{Texts, evidence};
 use std::sync::Arc;
 
 /// The id of the rule.
@@ -20,6 +21,7 @@ pub(crate) const RULE: Rule = Rule {
     why: text::WHY,
     guards: text::GUARDS,
     advice: text::ADVICE,
+    advises: Some(advises),
     limits: |_| &[ResourceKind::Softirq],
     needs_load: true,
     reads: &[Input::CpuTimes],
@@ -47,6 +49,8 @@ fn judge(context: &mut RuleContext<'_>) {
             .severity(if critical { Severity::Critical } else { Severity::Warning })
             .number(evidence::SOFTIRQ, hot.share, "fraction", "/proc/stat")
             .number(evidence::OTHERS, hot.others, "fraction", "/proc/stat")
+            .known(evidence::HARD, hard(frame, hot.id), "fraction", "/proc/stat")
+            .some_text(evidence::INTERRUPT, busiest_irq(frame, hot.id), "/proc/interrupts")
             .known(evidence::NET_RX, rate("NET_RX"), "1/s", "/proc/softirqs")
             .known(evidence::PACKETS, softnet.and_then(|row| row.processed_per_second), "1/s", "/proc/net/softnet_stat")
             .known(
@@ -70,8 +74,34 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
+/// Share of hardware interrupts on a CPU; none where that of soft interrupts is larger.
+fn hard(frame: &Frame, cpu: u32) -> Option<f64> {
+    let shares = frame.cpu(cpu)?.shares?;
+    (shares.irq > shares.softirq).then_some(shares.irq)
+}
+
+/// The interrupt that comes most often to a CPU whose time goes to hardware interrupts.
+fn busiest_irq(frame: &Frame, cpu: u32) -> String {
+    let rate = |irq: &Irq| irq.per_cpu_per_second.iter().find(|(id, _)| *id == cpu).map_or(0.0, |(_, rate)| *rate);
+    let busiest = frame.irqs.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    let busiest = busiest.filter(|irq| rate(irq) >= 1.0 && hard(frame, cpu).is_some());
+    busiest.map_or_else(String::new, |irq| format!("{} {}", irq.irq, irq.name))
+}
+
+fn advises(finding: &Finding) -> Texts {
+    if finding.number(evidence::HARD).is_some() { text::ADVICE_HARD } else { text::ADVICE }
+}
+
 fn title(finding: &Finding) -> String {
     let percent = |name| parts::percent(finding.number(name));
+    if finding.number(evidence::HARD).is_some() {
+        let (subject, share) = (&finding.subject.named(), &percent(evidence::SOFTIRQ));
+        let irq = &finding.text(evidence::INTERRUPT);
+        return match &**irq {
+            "" => text::TitleHard { subject, share }.to_string(),
+            _ => text::TitleHardIrq { subject, share, irq }.to_string(),
+        };
+    }
     text::Title {
         subject: &finding.subject.named(),
         share: &percent(evidence::SOFTIRQ),

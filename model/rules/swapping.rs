@@ -46,7 +46,7 @@ fn judge(context: &mut RuleContext<'_>) {
     let waits = pressure.is_some_and(|ratio| ratio >= context.limit(&PRESSURE))
         || memory.allocstall_per_second.is_some_and(|stalls| stalls >= 1.0);
     let (comes, goes) = (pages_in >= context.limit(&IN), pages_out >= context.limit(&OUT));
-    let in_memory = frame.disks.iter().any(|disk| &*disk.kind == "zram");
+    let in_memory = parts::swaps_to_memory(frame);
     let mut growing: Vec<_> = frame
         .cgroups
         .iter()

@@ -382,6 +382,11 @@ fn interrupts_of_a_core_limit_and_not_the_thread_that_is_charged_with_them() {
         (held.verdict, held.resource.map(|resource| resource.kind)),
         (Outcome::Imbalance, Some(ResourceKind::Softirq))
     );
+    // One that polls its queue alone is full with its core, and never squeezed.
+    let mut polling = frame.clone();
+    let poller = Process { kernel: true, last_cpu: Known::Value(0), ..process(12, "napi/eth0-8193", 0.96, 0.0) };
+    polling.processes = vec![poller, process(11, "iperf3", 0.4, 0.0)];
+    assert_eq!(limit(&polling), Some(ResourceKind::Softirq));
     // With less than half of them it is the thread.
     frame.cpus[0].shares = Some(CpuShares { busy: 1.0, softirq: 0.3, system: 0.7, ..CpuShares::default() });
     assert_eq!(limit(&frame), Some(ResourceKind::Thread));
@@ -574,6 +579,8 @@ fn a_full_table_of_connections_limits_where_it_turns_some_away() {
     assert_eq!(limit(&frame), None);
     frame.net_namespaces[0].conntrack_drops_per_second = Some(300.0);
     assert_eq!(limit(&frame), Some(ResourceKind::Conntrack));
+    let words = answer(&frame).headline();
+    assert!(words.contains("300.0 refused/s") && !words.contains("wait"), "{words}");
 }
 
 #[test]

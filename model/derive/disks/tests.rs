@@ -162,3 +162,33 @@ fn processes_are_named_where_one_disk_is_written_to() {
     assert_eq!(rows, [(WriterId::Process(6), Some(0.5)), (WriterId::Process(5), Some(0.25))]);
     assert!(disk(&frame, "sdb").writers.is_empty());
 }
+
+#[test]
+fn a_drive_that_counts_nothing_has_what_its_paths_count() {
+    let of = |names: [&str; 3], counters: [[u64; 9]; 3], second: u64| {
+        let mut snapshot = sample(second * SECOND, [0; 9]);
+        let table = Arc::make_mut(&mut snapshot.disks).data_mut();
+        for (at, (name, values)) in names.into_iter().zip(counters).enumerate() {
+            let slot = table.insert();
+            table.dev.set(slot, 100 + at as u64);
+            table.name.set(slot, name);
+            table.kind.set(slot, "disk");
+            let columns = [&mut table.reads, &mut table.read_ms, &mut table.writes, &mut table.io_ms];
+            for (column, value) in columns.into_iter().zip([values[0], values[2], values[3], values[6]]) {
+                column.set(slot, value);
+            }
+        }
+        snapshot
+    };
+    let names = ["nvme0n1", "nvme0c0n1", "nvme0c1n1"];
+    let path = |reads, ms| [reads, 0, ms, 0, 0, 0, ms, 0, 0];
+    let before = of(names, [path(200, 10), path(1000, 100), path(1000, 100)], 1);
+    let now = of(names, [path(200, 10), path(1500, 1000), path(1300, 700)], 2);
+    let frame = derived(Frame::default(), vec![before.clone(), now]);
+    let drive = disk(&frame, "nvme0n1");
+    assert_eq!((drive.reads_per_second, drive.utilisation), (Some(800.0), Some(0.9)));
+    // From Linux 6.4 it counts by itself.
+    let now = of(names, [path(1000, 800), path(1500, 1000), path(1300, 700)], 2);
+    let frame = derived(Frame::default(), vec![before, now]);
+    assert_eq!(disk(&frame, "nvme0n1").reads_per_second, Some(800.0));
+}

@@ -28,12 +28,9 @@ pub(crate) fn is_judged(disk: &Disk) -> bool {
     !["zram", "ram"].contains(&&*disk.kind) && disk.lower.is_empty() && !is_path(&disk.name)
 }
 
-/// True for `nvme0c1n1`, a path to the drive `nvme0n1` that counts the same requests again.
+/// True for `nvme0c1n1`, a path to the drive `nvme0n1`, which counts the same requests.
 fn is_path(name: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let controller = name.strip_prefix("nvme").and_then(|rest| rest.split_once('c'));
-    let path = controller.and_then(|(drive, rest)| Some((drive, rest.split_once('n')?)));
-    path.is_some_and(|(drive, (controller, space))| digits(drive) && digits(controller) && digits(space))
+    crate::frame::drive_of_path(name).is_some()
 }
 
 /// True for a device on top of others in which requests wait that those below do not have: encryption, a thin pool, a

@@ -60,9 +60,10 @@ pub(crate) fn crowded_cpus(frame: &Frame, nic: &Nic) -> BTreeMap<u32, usize> {
     crate::rules::irq_crowding::crowded(frame, nic)
 }
 
-/// True for a thread that polls all the time on purpose, by the names of DPDK, Open vSwitch, SPDK and VPP.
+/// True for a thread that polls all the time on purpose, by the names of DPDK, Open vSwitch, SPDK, VPP and io_uring.
 pub(crate) fn is_poller(comm: &str) -> bool {
-    ["lcore-worker", "lcore-slave", "pmd-c", "reactor_", "vpp_wk_"].iter().any(|name| comm.starts_with(name))
+    const NAMES: [&str; 7] = ["lcore-worker", "lcore-slave", "dpdk-worker", "pmd-c", "reactor_", "vpp_wk_", "iou-sqp-"];
+    NAMES.iter().any(|name| comm.starts_with(name))
 }
 
 /// True if the interface has its own device and link.
@@ -72,9 +73,9 @@ pub(crate) fn is_physical(nic: &Nic) -> bool {
 
 /// CPUs below a busy share, of the allowed ones; of all if none are given.
 pub(in crate::rules) fn idle_cpus(context: &RuleContext<'_>, allowed: Option<&IdSet>, below: f64) -> IdSet {
-    let idle = context
-        .cpus()
-        .filter(|(cpu, shares)| shares.busy < below && allowed.is_none_or(|allowed| allowed.contains(cpu.id)));
+    let kept = kept_alone(context.frame());
+    let may = |id: u32| allowed.map_or(!kept.contains(id), |allowed| allowed.contains(id));
+    let idle = context.cpus().filter(|(cpu, shares)| shares.busy < below && may(cpu.id));
     IdSet::from_ids(idle.map(|(cpu, _)| cpu.id))
 }
 
@@ -149,6 +150,11 @@ pub(crate) struct Bound {
     pub(crate) bytes: u64,
     /// The file that sets it.
     pub(crate) file: &'static str,
+}
+
+/// True where what is swapped out stays in memory, compressed.
+pub(crate) fn swaps_to_memory(frame: &Frame) -> bool {
+    frame.disks.iter().any(|disk| &*disk.kind == "zram")
 }
 
 /// The own bound of a control group; none without one.

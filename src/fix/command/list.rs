@@ -38,7 +38,12 @@ pub(super) fn run(
         let mut findings: Vec<&Finding> =
             seen.findings.iter().flat_map(|finding| std::iter::once(finding).chain(&finding.children)).collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        // What two others explain stands below both.
+        let mut listed = std::collections::HashSet::new();
         for finding in findings {
+            if !listed.insert((finding.rule.id, finding.subject.clone())) {
+                continue;
+            }
             let (fixes, refused) = offered(finding, frame, &observation.surroundings);
             offers.extend(fixes.iter().map(|fix| Offer::of(finding, fix)));
             if fixes.is_empty() && refused.is_empty() {
