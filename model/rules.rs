@@ -53,6 +53,7 @@ pub mod steal_time;
 pub(crate) mod support;
 pub mod swapping;
 pub mod threads_over_quota;
+pub mod udp_buffer_drops;
 pub mod unreadable_data;
 pub mod zone_reclaim;
 
@@ -297,6 +298,7 @@ pub const ALL: &[&Rule] = &[
     &packet_steering::RULE,
     &nic_rx_drops::RULE,
     &link_saturated::RULE,
+    &udp_buffer_drops::RULE,
     &remote_memory::RULE,
     &memory_spread::RULE,
     &instances_per_node::RULE,

@@ -92,6 +92,18 @@ pub(super) const CASES: &[Case] = &[
         sick: |frame, _| frame.softnet[0].dropped_per_second = Some(1000.0),
     },
     Case {
+        rule: "NIC-08",
+        severity: Severity::Critical,
+        says: "19618 datagrams/s (22%) are dropped because the receive buffers of UDP sockets are full",
+        sick: |frame, _| {
+            frame.net_namespaces = vec![NetNamespace {
+                udp_in_per_second: Some(70_000.0),
+                udp_rcvbuf_errors_per_second: Some(19_618.0),
+                ..NetNamespace::default()
+            }];
+        },
+    },
+    Case {
         rule: "NIC-03",
         severity: Severity::Info,
         says: "CPU 1 exhausts its packet budget 50 times/s",

@@ -32,6 +32,8 @@ pub enum Input {
     Threads,
     /// TCP connections.
     Peers,
+    /// Counters of network namespaces.
+    NetStats,
 }
 
 impl Input {
@@ -56,6 +58,7 @@ impl Input {
             Self::Processes => sections.processes.is_read(),
             Self::Threads => sections.threads.is_read(),
             Self::Peers => sections.peers.is_read(),
+            Self::NetStats => sections.net_stats.is_read(),
         }
     }
 
@@ -75,6 +78,7 @@ impl Input {
             Self::Disks => file("/proc/diskstats"),
             Self::Processes => (text::PROCESSES.to_string(), text::VISIBLE_PROCESSES.as_str()),
             Self::Threads => (text::THREADS.to_string(), text::VISIBLE_PROCESSES.as_str()),
+            Self::NetStats => file("/proc/net/snmp"),
             Self::Peers => (text::PEERS.to_string(), text::PEERS_REQUIRE.as_str()),
         }
     }
