@@ -4,6 +4,7 @@ use crate::Root;
 use crate::processes::status;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use topotop_model::Reason;
 
@@ -11,7 +12,7 @@ use topotop_model::Reason;
 /// a capture does not have is not held against it, and who may not see the program goes by the user.
 pub(crate) fn is(root: &Root, pid: u32, name: &str, buf: &mut Vec<u8>) -> bool {
     match root.read(format!("proc/{pid}/status"), buf) {
-        Ok(()) if status::effective_uid(buf) != Some(0) => return false,
+        Ok(()) if status::is_of_root(buf) != Some(true) => return false,
         Ok(()) => {}
         Err(reason) => return !root.is_live() && reason == Reason::NotFound,
     }
@@ -22,8 +23,21 @@ pub(crate) fn is(root: &Root, pid: u32, name: &str, buf: &mut Vec<u8>) -> bool {
     if named(Path::new(OsStr::from_bytes(bytes.strip_suffix(b" (deleted)").unwrap_or(bytes)))) {
         return true;
     }
-    root.read(format!("proc/{pid}/cmdline"), buf).is_ok()
-        && buf.split(|&byte| byte == 0).nth(1).is_some_and(|script| named(Path::new(OsStr::from_bytes(script))))
+    let runs =
+        program.file_name().is_some_and(|file| INTERPRETERS.iter().any(|name| file.as_bytes().starts_with(name)));
+    if !runs || root.read(format!("proc/{pid}/cmdline"), buf).is_err() {
+        return false;
+    }
+    let script = buf.split(|&byte| byte == 0).nth(1).map(|script| Path::new(OsStr::from_bytes(script)));
+    script.is_some_and(|script| named(script) && script.is_absolute() && (!root.is_live() || is_roots(script)))
+}
+
+/// What daemons that are scripts are run by.
+const INTERPRETERS: [&[u8]; 7] = [b"sh", b"dash", b"bash", b"busybox", b"python", b"perl", b"ruby"];
+
+/// True for a file that nobody but root may have written.
+fn is_roots(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|facts| facts.uid() == 0 && facts.mode() & 0o022 == 0)
 }
 
 #[cfg(test)]
@@ -38,7 +52,9 @@ mod tests {
         let put = |pid: u32, uid: u32, exe: &str, cmdline: &str| {
             let at = dir.path().join(format!("proc/{pid}"));
             std::fs::create_dir_all(&at).expect("made");
-            std::fs::write(at.join("status"), format!("Name:\tx\nUid:\t{uid}\t{uid}\t{uid}\t{uid}\n"))
+            // One that took root's rights is still somebody's.
+            let real = if pid == 7 { 1000 } else { uid };
+            std::fs::write(at.join("status"), format!("Name:\tx\nUid:\t{real}\t{uid}\t{uid}\t{uid}\n"))
                 .expect("written");
             std::fs::write(at.join("cmdline"), cmdline).expect("written");
             symlink(exe, at.join("exe")).expect("linked");
@@ -48,9 +64,12 @@ mod tests {
         put(3, 0, "/usr/bin/sleep", "irqbalance\0");
         put(4, 0, "/usr/sbin/irqbalance (deleted)", "irqbalance\0");
         put(5, 0, "/usr/bin/dash", "/bin/sh\0/opt/irqbalance\0-x\0");
+        put(7, 0, "/usr/sbin/irqbalance", "irqbalance\0");
+        put(8, 0, "/usr/bin/su", "irqbalance\0irqbalance\0--banirq=1\0");
+        put(9, 0, "/usr/bin/python3.11", "python3\0irqbalance\0");
         std::fs::create_dir_all(dir.path().join("proc/6")).expect("made");
         let root = Root::at(dir.path()).expect("a root");
-        let found: Vec<u32> = (1..=6).filter(|&pid| is(&root, pid, "irqbalance", &mut Vec::new())).collect();
+        let found: Vec<u32> = (1..=9).filter(|&pid| is(&root, pid, "irqbalance", &mut Vec::new())).collect();
         assert_eq!(found, [1, 4, 5, 6]);
     }
 }

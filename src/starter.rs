@@ -47,7 +47,8 @@ pub(crate) fn spawn() -> Result<Arc<dyn Starter>, String> {
     let (own, theirs) = UnixStream::pair().map_err(wrong)?;
     let mut command = Command::new(OWN);
     command.arg0("topotop").args([VERB, &theirs.as_raw_fd().to_string()]).args(std::env::args_os().skip(1));
-    command.stdin(Stdio::null()).stdout(Stdio::null());
+    // What ends the group of this process leaves it the time to end its programs.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
     inherited(&theirs, || command.spawn()).map_err(wrong)?;
     Ok(Arc::new(Helper { socket: Mutex::new(own) }))
 }

@@ -65,10 +65,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Status<'_> {
     status
 }
 
-/// The user whose rights the process has.
-pub(crate) fn effective_uid(bytes: &[u8]) -> Option<u64> {
+/// True for a process that is root's in every respect: one that took root's rights may be anybody's.
+pub(crate) fn is_of_root(bytes: &[u8]) -> Option<bool> {
     let line = lines(whole_lines(bytes).0).find_map(|line| line.strip_prefix(b"Uid:"))?;
-    fields(line).nth(1).and_then(number)
+    let mut users = fields(line).map(number).peekable();
+    users.peek()?;
+    Some(users.all(|user| user == Some(0)))
 }
 
 fn first(value: &[u8]) -> Option<u64> {

@@ -152,7 +152,10 @@ fn answer(
                 // One with moving parts that is busy all the time has no capacity left, whoever waits.
                 let is_busy = member.scales && member.resource.share.is_some_and(|share| share >= FULL_LEAVES);
                 let waits = member.resource.verdict == Verdict::LatencyBound && !is_busy;
-                waits && member.resource.kind == ResourceKind::Disk
+                // Memory that is not short and still waited for is being compacted or moved.
+                let is_memory =
+                    member.resource.kind == ResourceKind::Memory && member.resource.subject == Some(Subject::Host);
+                waits && (member.resource.kind == ResourceKind::Disk || is_memory)
             })
             .max_by(|a, b| a.weight().total_cmp(&b.weight()))
             .map(|member| member.resource.clone()),

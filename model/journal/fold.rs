@@ -1,5 +1,6 @@
 //! From lines to how each application stands.
 
+use super::line::MAX_NUMBER;
 use super::{Application, Damage, Entry, Intent, ItemState, Judged, Line, Outcome, PutBack};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -42,7 +43,8 @@ pub fn fold(bytes: &[u8]) -> Journal {
     for text in bytes.split(|&byte| byte == b'\n').filter(|text| !text.is_empty()) {
         match Line::decode(text) {
             Ok(line) => {
-                journal.next = journal.next.max(line.number + 1);
+                // The largest number has no next one.
+                journal.next = journal.next.max(line.number.saturating_add(1)).min(MAX_NUMBER);
                 take(&mut journal, &mut places, line);
             }
             Err(Damage::Foreign | Damage::Checksum | Damage::Unknown) => journal.damaged += 1,

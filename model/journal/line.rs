@@ -8,7 +8,7 @@ const FIELD: &str = ",\"crc32\":\"";
 /// The field with its digits and what closes the object.
 const TAIL: usize = FIELD.len() + 8 + 2;
 /// Numbers beyond are none that were counted up to.
-const MAX_NUMBER: u64 = 1 << 48;
+pub(super) const MAX_NUMBER: u64 = 1 << 48;
 
 /// Why a line says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

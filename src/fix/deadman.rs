@@ -133,15 +133,19 @@ fn wait(number: u64, deadline: u64, directory: &Path) -> ExitCode {
     }
     while now().boot_ns < deadline {
         std::thread::sleep(Duration::from_millis(200));
-        let waits = journal::read(directory).is_ok_and(|journal| {
-            let application = journal.applications.iter().find(|application| application.number == number);
-            application.is_some_and(topotop_model::journal::Application::waits_for_confirmation)
-        });
-        if !waits {
+        if is_settled(number, directory) {
             return ExitCode::SUCCESS;
         }
     }
     revert(number, directory)
+}
+
+/// True where the journal says that it was confirmed or taken back. What cannot be read says neither.
+fn is_settled(number: u64, directory: &Path) -> bool {
+    journal::read(directory).is_ok_and(|journal| {
+        let application = journal.applications.iter().find(|application| application.number == number);
+        application.is_some_and(|application| !application.waits_for_confirmation())
+    })
 }
 
 /// Rolls it back unless it is confirmed or undone already. Retries while another process holds the journal.
@@ -171,4 +175,18 @@ fn try_revert(number: u64, directory: &Path) -> Result<(), String> {
     let returned = returned.map_err(|Refused(why)| why)?;
     let failed = returned.outcomes.iter().find_map(|outcome| outcome.error.clone());
     failed.map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_settled;
+
+    #[test]
+    fn what_cannot_be_read_is_not_confirmed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(!is_settled(1, &dir.path().join("gone")));
+        assert!(!is_settled(1, dir.path()), "nothing says so");
+        std::fs::write(dir.path().join("journal.jsonl"), [0xff; 64]).expect("written");
+        assert!(!is_settled(1, dir.path()));
+    }
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use topotop_collectors::{Root, surroundings};
 use topotop_model::fix::{Surroundings, Verdict};
-use topotop_model::journal::{Applied, Because, Entry, State};
+use topotop_model::journal::{Applied, Because, Entry, Journal, State};
 use topotop_model::locale::fix::apply as text;
 use topotop_model::text::printable;
 
@@ -49,7 +49,12 @@ impl LocalWriter {
     }
 
     fn append(&self, number: u64, entry: &Entry) -> Result<(), String> {
-        self.open()?.append(number, entry, true)
+        let mut ledger = self.open()?;
+        let is_there = |journal: &Journal| journal.applications.iter().any(|application| application.number == number);
+        if !is_there(&ledger.read()?) {
+            return Err(text::NotInJournal { number: &number }.to_string());
+        }
+        ledger.append(number, entry, true)
     }
 
     fn applied(&mut self, tell: &mut dyn FnMut(Reply) -> ControlFlow<()>) -> Result<Reply, String> {
@@ -167,4 +172,25 @@ fn who() -> String {
         who = format!("{who}, on {}", printable(&terminal.to_string_lossy()));
     }
     who
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LocalWriter, MachineWriter as _};
+    use std::sync::Arc;
+    use topotop_collectors::Root;
+    use topotop_model::fix::Verdict;
+
+    #[test]
+    fn nothing_is_written_about_what_was_never_applied() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = Arc::new(Root::live().expect("a root"));
+        let mut writer = LocalWriter::new(root, Some(dir.path().to_owned()));
+        for number in [0, 1, 99, 1 << 48, u64::MAX] {
+            assert!(writer.confirm(number).is_err(), "{number}");
+            assert!(writer.verdict(number, &Verdict::unmeasured("made up".to_owned())).is_err(), "{number}");
+        }
+        let journal = super::journal::read(dir.path()).expect("a journal");
+        assert_eq!((journal.next, journal.damaged, journal.applications.len()), (1, 0, 0));
+    }
 }

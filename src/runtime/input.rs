@@ -43,6 +43,14 @@ pub(super) fn spawn(sender: SyncSender<Event>, asked: Arc<AtomicBool>) -> std::i
         signal_hook::low_level::pipe::register(signal, theirs)?;
         signals.push((signal, ours));
     }
+    // Real-time signals, as far as the C library leaves them to programs, each end one that does not handle it. Nothing
+    // sends them on purpose: one pair of sockets is enough for all.
+    let (ours, theirs) = UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    for signal in libc::SIGRTMIN()..=libc::SIGRTMAX() {
+        signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
+    }
+    signals.push((libc::SIGRTMIN(), ours));
     let tty = tty()?;
     std::thread::Builder::new().name("input".to_owned()).spawn(move || {
         let guard = Guard(sender);

@@ -20,7 +20,7 @@ fn allow(output: Option<&Path>) -> Result<(), RulesetError> {
     let all = AccessFs::from_write(KNOWN);
     // The terminal, and streams by their names; keys are read by ioctl from a terminal that a stream does not occupy.
     let mut places = vec![
-        (PathBuf::from("/dev"), AccessFs::WriteFile.into()),
+        (PathBuf::from("/dev/null"), AccessFs::WriteFile.into()),
         (PathBuf::from("/dev/tty"), AccessFs::WriteFile | AccessFs::IoctlDev),
     ];
     places.extend(output.filter(|path| !is_stream(path)).map(|path| place(path, all)));

@@ -52,6 +52,12 @@ const CHANGES: &[libc::c_long] = &[
     libc::SYS_vhangup,
     libc::SYS_migrate_pages,
     libc::SYS_ioprio_set,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_quotactl_fd,
+    libc::SYS_fanotify_init,
+    libc::SYS_kexec_file_load,
 ];
 
 /// What reading a recording has no use for besides.

@@ -9,7 +9,7 @@ const USUAL: (u16, u16) = (120, 40);
 fn every_catchable_signal_gives_the_terminal_back() {
     for signal in [
         "USR1", "USR2", "ALRM", "QUIT", "VTALRM", "PROF", "IO", "TRAP", "XCPU", "XFSZ", "STKFLT", "PWR", "SEGV", "BUS",
-        "ILL", "FPE", "ABRT", "SYS",
+        "ILL", "FPE", "ABRT", "SYS", "34", "64",
     ] {
         let mut session = Session::topotop(&["--interval", "200ms", "--no-hwloc"], USUAL);
         session.shows("LIVE");

@@ -571,6 +571,19 @@ fn pages_that_come_back_from_swap_are_the_memory_that_is_short() {
 }
 
 #[test]
+fn memory_that_is_waited_for_and_not_short_is_named() {
+    let mut frame = machine(&[0.5, 0.5]);
+    frame.processes = vec![process(10, "java", 0.5, 0.0)];
+    (frame.memory.total_bytes, frame.memory.available_bytes) = (Known::Value(64 << 30), Known::Value(30 << 30));
+    let words = answer(&frame).headline();
+    assert!(!words.contains("wait"), "{words}");
+    let stall = PressureStall { some_ratio: Some(0.3), ..PressureStall::default() };
+    frame.pressure = vec![Pressure { resource: "memory".into(), stall }];
+    let words = answer(&frame).headline();
+    assert!(words.starts_with("nothing at its limit; tasks wait for memory"), "{words}");
+}
+
+#[test]
 fn a_full_table_of_connections_limits_where_it_turns_some_away() {
     let mut frame = machine(&[0.3, 0.3]);
     frame.processes = vec![process(10, "nginx", 0.3, 0.0)];

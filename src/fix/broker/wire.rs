@@ -170,10 +170,16 @@ impl Planned {
     }
 }
 
+/// The longest reason of a verdict in bytes, and the most rows of its table.
+const MOST_TEXT: usize = 16 << 10;
+const MOST_ROWS: usize = 1024;
+
 /// A verdict whose name is one that there is.
 pub(super) fn verdict(name: &str, why: String, table: Vec<Measured>) -> Option<Verdict> {
     let known = ["improved", "no_change", "worse", "inconclusive"].into_iter().find(|known| *known == name)?;
-    Some(Verdict { name: known, table, ..Verdict::unmeasured(why) })
+    // The journal has room for what a comparison says, not for what somebody else might.
+    let is_sane = why.len() <= MOST_TEXT && table.len() <= MOST_ROWS;
+    is_sane.then(|| Verdict { name: known, table, ..Verdict::unmeasured(why) })
 }
 
 pub(super) fn line(document: &impl Serialize) -> Result<Vec<u8>, String> {
