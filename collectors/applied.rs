@@ -261,6 +261,7 @@ mod tests {
             boot_id: boot.to_owned(),
             number,
             seq: None,
+            after: None,
             entry,
         };
         entries.into_iter().map(|entry| line(entry).encode() + "\n").collect()

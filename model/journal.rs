@@ -9,7 +9,7 @@ mod line;
 pub use application::{Application, ItemState, Judged, PutBack, State};
 pub use because::Because;
 pub use fold::{Journal, fold};
-pub use line::Damage;
+pub use line::{Damage, checksum};
 
 use crate::diff::metrics;
 use crate::fix::{Identity, Item, Restore, Risk, Target};
@@ -34,6 +34,10 @@ pub struct Line {
     /// versions that did not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq: Option<u32>,
+    /// The checksum of the line before it in the file, 0 for the first, so that whole applications taken out are missed;
+    /// none in journals of versions that did not link them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<u32>,
     /// What happened.
     #[serde(flatten)]
     pub entry: Entry,

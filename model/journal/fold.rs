@@ -1,6 +1,6 @@
 //! From lines to how each application stands.
 
-use super::line::MAX_NUMBER;
+use super::line::{MAX_NUMBER, checksum};
 use super::{Application, Damage, Entry, Intent, ItemState, Judged, Line, Outcome, PutBack};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,6 +13,10 @@ pub struct Journal {
     pub damaged: u64,
     /// Lines that are not there: later ones of their application count them.
     pub missing: u64,
+    /// Lines that do not follow the one they were written after: others between them were taken out.
+    pub unlinked: u64,
+    /// The checksum of the last whole line, which the next one is linked to; 0 without one.
+    pub last: u32,
     /// Applications that lack lines: what is known of them is not all.
     pub incomplete: BTreeSet<u64>,
     /// The number of the next application.
@@ -22,7 +26,7 @@ pub struct Journal {
 impl Journal {
     /// Lines that are unreadable or missing, at least: one that is both is counted once.
     pub fn lost(&self) -> u64 {
-        self.damaged.max(self.missing)
+        self.damaged.max(self.missing).max(self.unlinked)
     }
 
     /// The application of a number, or the newest of a fix by `RULE/SUBJECT/FIX`.
@@ -43,11 +47,19 @@ pub fn fold(bytes: &[u8]) -> Journal {
     for text in bytes.split(|&byte| byte == b'\n').filter(|text| !text.is_empty()) {
         match Line::decode(text) {
             Ok(line) => {
+                journal.unlinked += u64::from(line.after.is_some_and(|after| after != journal.last));
+                journal.last = checksum(text).unwrap_or_default();
                 // The largest number has no next one.
                 journal.next = journal.next.max(line.number.saturating_add(1)).min(MAX_NUMBER);
                 take(&mut journal, &mut places, line);
             }
-            Err(Damage::Foreign | Damage::Checksum | Damage::Unknown) => journal.damaged += 1,
+            Err(damage) => {
+                journal.damaged += 1;
+                // A later version wrote it, and linked the next one to it.
+                if damage == Damage::Unknown {
+                    journal.last = checksum(text).unwrap_or_default();
+                }
+            }
         }
     }
     journal
@@ -178,7 +190,7 @@ fn item<'a>(application: &'a mut Application, places: &mut Places, outcome: &Out
 #[cfg(test)]
 mod tests {
     use super::super::{Applied, Because, Damage, Entry, Intent, Line, Outcome, State, Written};
-    use super::fold;
+    use super::{checksum, fold};
     use crate::fix::{Identity, Item, Restore, Risk, Target};
     use proptest::prelude::*;
 
@@ -190,6 +202,7 @@ mod tests {
             boot_id: "b".to_owned(),
             number,
             seq: None,
+            after: None,
             entry,
         }
     }
@@ -337,6 +350,30 @@ mod tests {
         let copied = [lines.concat(), lines[1].clone()].concat();
         let read = fold(copied.as_bytes());
         assert_eq!((read.damaged, &read.applications), (1, &whole.applications));
+    }
+
+    #[test]
+    fn whole_applications_that_were_taken_out_are_missed() {
+        let end = |number| (number, Entry::Ended { state: Applied::Applied });
+        let mut last = 0;
+        let lines: Vec<String> = [(1, intent("t")), end(1), (2, intent("t")), end(2), (3, intent("t")), end(3)]
+            .into_iter()
+            .map(|(number, entry)| {
+                let text = Line { after: Some(last), ..line(number, entry) }.encode();
+                last = checksum(text.as_bytes()).expect("a checksum");
+                text + "\n"
+            })
+            .collect();
+        let whole = fold(lines.concat().as_bytes());
+        assert_eq!((whole.lost(), whole.last, whole.applications.len()), (0, last, 3));
+        for taken in 0..2 {
+            let left = [&lines[..2 * taken], &lines[2 * taken + 2..]].concat().concat();
+            let read = fold(left.as_bytes());
+            assert_eq!((read.lost(), read.unlinked, read.applications.len()), (1, 1, 2), "application {}", taken + 1);
+        }
+        // A line cut by a kill is one that is lost; what goes on after it is linked to the last whole one.
+        let cut = [&lines[0], &lines[1][..20], "\n", &lines[1]].concat();
+        assert_eq!((fold(cut.as_bytes()).lost(), fold(cut.as_bytes()).unlinked), (1, 0));
     }
 
     #[test]

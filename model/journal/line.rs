@@ -10,6 +10,12 @@ const TAIL: usize = FIELD.len() + 8 + 2;
 /// Numbers beyond are none that were counted up to.
 pub(super) const MAX_NUMBER: u64 = 1 << 48;
 
+/// The checksum that stands at the end of a line; none in what is no line.
+pub fn checksum(text: &[u8]) -> Option<u32> {
+    let digits = text.strip_suffix(b"\"}")?.last_chunk::<8>()?;
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
 /// Why a line says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {

@@ -55,6 +55,8 @@ pub struct File {
     boot_id: String,
     /// The lines of each application so far.
     lines: BTreeMap<u64, u32>,
+    /// The checksum of the last whole line.
+    last: u32,
 }
 
 impl File {
@@ -68,7 +70,7 @@ impl File {
             return Err(text::NO_BOOT_ID.to_string());
         }
         let path = directory.join(JOURNAL);
-        let mut file = Self { fd: locked(&dir, &path)?, path, boot_id, lines: BTreeMap::new() };
+        let mut file = Self { fd: locked(&dir, &path)?, path, boot_id, lines: BTreeMap::new(), last: 0 };
         // Checks that it is a regular file of this user.
         let mut bytes = file.bytes()?;
         // A full disk keeps nobody from undoing a fix: the long one goes on then.
@@ -78,7 +80,8 @@ impl File {
             (file.fd, bytes) = shorter;
         }
         let lines = |application: &journal::Application| (application.number, application.lines);
-        file.lines = journal::fold(&bytes).applications.iter().map(lines).collect();
+        let journal = journal::fold(&bytes);
+        (file.lines, file.last) = (journal.applications.iter().map(lines).collect(), journal.last);
         // The name itself has to last.
         let _ = rustix::fs::fsync(&dir);
         Ok(file)
@@ -137,9 +140,11 @@ impl Ledger for File {
             boot_id: self.boot_id.clone(),
             number,
             seq: Some(*lines),
+            after: Some(self.last),
             entry: entry.clone(),
         };
         let mut text = line.encode();
+        let checksum = journal::checksum(text.as_bytes()).unwrap_or_default();
         if self.is_cut() {
             text.insert(0, '\n');
         }
@@ -156,6 +161,7 @@ impl Ledger for File {
                 Err(errno) => return Err(self.wrong(errno)),
             }
         }
+        self.last = checksum;
         if firm { rustix::fs::fsync(&self.fd).map_err(|errno| self.wrong(errno)) } else { Ok(()) }
     }
 }

@@ -134,6 +134,7 @@ impl Ledger for Paper {
             boot_id: self.boot_id.clone(),
             number,
             seq: None,
+            after: None,
             entry: entry.clone(),
         };
         self.bytes.extend_from_slice((line.encode() + "\n").as_bytes());

@@ -58,7 +58,21 @@ fn shortened(bytes: &[u8], boot_id: &str) -> Vec<u8> {
         Err(Damage::Foreign | Damage::Checksum) => false,
     };
     let lines = bytes.split(|&byte| byte == b'\n').filter(|text| !text.is_empty()).filter(matters);
-    lines.flat_map(|line| line.iter().chain(b"\n")).copied().collect()
+    let mut last = 0;
+    let linked = lines.flat_map(|text| {
+        let line = linked(text, last);
+        last = journal::checksum(&line).unwrap_or_default();
+        line.into_iter().chain(*b"\n")
+    });
+    linked.collect()
+}
+
+/// A line linked to the one that is before it now, where it was linked at all.
+fn linked(text: &[u8], last: u32) -> Vec<u8> {
+    match Line::decode(text) {
+        Ok(line) if line.after.is_some() => Line { after: Some(last), ..line }.encode().into_bytes(),
+        _ => text.to_vec(),
+    }
 }
 
 fn numbers(journal: &Journal, boot_id: &str) -> BTreeSet<u64> {

@@ -60,6 +60,7 @@ mod tests {
                 boot_id: "boot".to_owned(),
                 number,
                 seq: None,
+                after: None,
                 entry: entry.clone(),
             };
             self.0.extend_from_slice((line.encode() + "\n").as_bytes());
