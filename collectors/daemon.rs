@@ -8,11 +8,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use topotop_model::Reason;
 
-/// True for a process of root's whose program has the daemon's name: itself, or the script that an interpreter runs. What
-/// a capture does not have is not held against it, and who may not see the program goes by the user.
+/// True for a process of root's, outside of containers, whose program has the daemon's name: itself, or the script that an
+/// interpreter runs. What a capture does not have is not held against it, and who may not see the program goes by the user.
 pub(crate) fn is(root: &Root, pid: u32, name: &str, buf: &mut Vec<u8>) -> bool {
     match root.read(format!("proc/{pid}/status"), buf) {
-        Ok(()) if status::is_of_root(buf) != Some(true) => return false,
+        Ok(()) if status::is_of_root(buf) != Some(true) || status::is_nested(buf) == Some(true) => return false,
         Ok(()) => {}
         Err(reason) => return !root.is_live() && reason == Reason::NotFound,
     }
@@ -67,9 +67,15 @@ mod tests {
         put(7, 0, "/usr/sbin/irqbalance", "irqbalance\0");
         put(8, 0, "/usr/bin/su", "irqbalance\0irqbalance\0--banirq=1\0");
         put(9, 0, "/usr/bin/python3.11", "python3\0irqbalance\0");
+        // Root's in a container is not the host's.
+        for (pid, own) in [(10, "10\t3"), (11, "11")] {
+            put(pid, 0, "/usr/sbin/irqbalance", "irqbalance\0");
+            let status = format!("Name:\tx\nUid:\t0\t0\t0\t0\nNSpid:\t{own}\n");
+            std::fs::write(dir.path().join(format!("proc/{pid}/status")), status).expect("written");
+        }
         std::fs::create_dir_all(dir.path().join("proc/6")).expect("made");
         let root = Root::at(dir.path()).expect("a root");
-        let found: Vec<u32> = (1..=9).filter(|&pid| is(&root, pid, "irqbalance", &mut Vec::new())).collect();
-        assert_eq!(found, [1, 4, 5, 6]);
+        let found: Vec<u32> = (1..=11).filter(|&pid| is(&root, pid, "irqbalance", &mut Vec::new())).collect();
+        assert_eq!(found, [1, 4, 5, 6, 11]);
     }
 }

@@ -73,6 +73,12 @@ pub(crate) fn is_of_root(bytes: &[u8]) -> Option<bool> {
     Some(users.all(|user| user == Some(0)))
 }
 
+/// True for a process of a pid namespace below that of /proc, as a container's are; none before Linux 4.1.
+pub(crate) fn is_nested(bytes: &[u8]) -> Option<bool> {
+    let line = lines(whole_lines(bytes).0).find_map(|line| line.strip_prefix(b"NSpid:"))?;
+    Some(fields(line).count() > 1)
+}
+
 fn first(value: &[u8]) -> Option<u64> {
     fields(value).next().and_then(number)
 }
