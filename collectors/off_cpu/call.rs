@@ -123,6 +123,18 @@ pub(super) fn known(number: u64) -> Option<Known> {
     found.map(|&(_, _, name, waits)| Known { name, waits })
 }
 
+/// What a thread waits in: a wait for the events of no descriptors is the sleep that it was before there were others.
+pub(super) fn of(number: u64, arguments: &[u64; 6]) -> Option<Known> {
+    let call = known(number)?;
+    let descriptors = match call.name {
+        "select" | "pselect6" => arguments.first(),
+        "poll" | "ppoll" => arguments.get(1),
+        _ => None,
+    };
+    let sleeps = descriptors == Some(&0) && call.is_timed(arguments);
+    Some(if sleeps { Known { name: "nanosleep", waits: Waits::Time } } else { call })
+}
+
 impl Known {
     /// True where the call ends by itself after a time.
     pub(super) fn is_timed(self, arguments: &[u64; 6]) -> bool {
@@ -139,7 +151,7 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use super::{CALLS, Doing, Waits, known, parse};
+    use super::{CALLS, Doing, Waits, known, of, parse};
     use proptest::prelude::*;
 
     #[test]
@@ -161,6 +173,11 @@ mod tests {
         assert_eq!(timed(232, [3, 1, 9, 0xffff_ffff, 0, 0]), Some(false));
         assert_eq!(timed(232, [3, 1, 9, 100, 0, 0]), Some(true));
         assert_eq!(timed(271, [3, 1, 0, 0, 0, 0]), Some(false));
+        let name = |number, arguments| of(number, &arguments).map(|call| call.name);
+        assert_eq!(name(270, [0, 0, 0, 0, 0x7ff, 0]), Some("nanosleep"), "select of nothing");
+        assert_eq!(name(7, [0, 0, 100, 0, 0, 0]), Some("nanosleep"), "poll of nothing");
+        assert_eq!(name(270, [5, 0x7ff, 0, 0, 0x7ff, 0]), Some("pselect6"));
+        assert_eq!(name(7, [0x7ff, 1, 100, 0, 0, 0]), Some("poll"));
         assert_eq!(known(232).map(|call| call.waits), Some(Waits::Events(3, false)));
         assert!(known(9999).is_none());
     }

@@ -199,7 +199,7 @@ impl Looker {
     }
 
     fn call(&mut self, target: Target, number: u64, arguments: &[u64; 6], at: &mut At) -> Option<()> {
-        let Some(known) = call::known(number) else {
+        let Some(known) = call::of(number, arguments) else {
             at.call = Some("other");
             return self.state(target, at);
         };
