@@ -18,7 +18,8 @@ mod topology;
 mod waits;
 
 use crate::frame::{Frame, Topology};
-use crate::{Gap, Section, Snapshot, Table, Visit, Window};
+use crate::{Gap, Reason, Section, Snapshot, Table, Visit, Window};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the user knows better than the kernel; it changes the frame and so goes into recordings.
@@ -68,6 +69,7 @@ impl Deriver {
             interval_seconds: rates::interval(window),
             topology: Arc::clone(&self.topology),
             gaps: gaps(now),
+            unread: unread(now),
             sections: now.states(),
             ..Frame::default()
         };
@@ -86,6 +88,23 @@ impl Deriver {
         metrics::derive(window, &mut frame);
         frame
     }
+}
+
+/// How many files could not be read, by section and reason.
+fn unread(now: &Snapshot) -> BTreeMap<(&'static str, Reason), u64> {
+    #[derive(Default)]
+    struct Count(BTreeMap<(&'static str, Reason), u64>);
+    impl Visit for Count {
+        fn section<T: Table>(&mut self, name: &'static str, section: &Arc<Section<T>>) {
+            for gap in &section.gaps {
+                let count = self.0.entry((name, gap.reason)).or_default();
+                *count = count.saturating_add(gap.count);
+            }
+        }
+    }
+    let mut count = Count::default();
+    now.visit(&mut count);
+    count.0
 }
 
 /// The gaps of all sections, one row per pattern and reason.

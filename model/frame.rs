@@ -33,7 +33,8 @@ pub use off_cpu::{OffCpu, WaitClass, WaitShare};
 pub use processes::{AffinityGroup, Beam, MemorySource, Process, ProcessMemory, Thread};
 pub use sockets::{Jvm, Listener, Peer};
 
-use crate::{Gap, SectionStates, Stamp};
+use crate::{Gap, Reason, SectionStates, Stamp};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything derived from the last two generations of each section.
@@ -93,6 +94,8 @@ pub struct Frame {
     pub oom_kills: Vec<OomKill>,
     /// What could not be read, over all sections.
     pub gaps: Vec<Gap>,
+    /// Files that could not be read, by section and reason.
+    pub unread: BTreeMap<(&'static str, Reason), u64>,
     /// What the monitor itself cost.
     pub cost: Cost,
     /// What fixes have written, by fix and target.

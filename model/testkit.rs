@@ -35,6 +35,7 @@ pub fn server_at(second: u64) -> Frame {
     disks::server(&mut frame, second);
     processes::server(&mut frame, second);
     frame.gaps.push(gap("proc/*/numa_maps", Reason::PermissionDenied, 3, "CAP_SYS_PTRACE or root"));
+    frame.unread.insert(("process_memory", Reason::PermissionDenied), 3);
     frame
 }
 

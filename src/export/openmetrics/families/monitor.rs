@@ -80,20 +80,39 @@ pub(super) const MACHINE: &[Family] = &[
         name: "unread_files",
         kind: Kind::Gauge,
         unit: "",
-        help: "Files that could not be read, by reason; metrics that come from them are absent.",
-        labels: &["reason"],
+        help: "Files that could not be read, by collector and reason; metrics that come from them are absent.",
+        labels: &["collector", "reason"],
         section: Section::Monitor,
         read: |page, rows| {
-            let mut counts: BTreeMap<Reason, u64> = BTreeMap::new();
-            for gap in &page.frame.gaps {
-                *counts.entry(gap.reason).or_default() += gap.count;
+            let mut counts: BTreeMap<(&str, Reason), u64> = BTreeMap::new();
+            for ((section, reason), count) in &page.frame.unread {
+                let sum = counts.entry((collector(section), *reason)).or_default();
+                *sum = sum.saturating_add(*count);
             }
-            for (reason, count) in counts {
-                rows.add(&[("reason", &reason.name())], Some(count as f64));
+            for ((collector, reason), count) in counts {
+                rows.add(&[("collector", &collector), ("reason", &reason.name())], Some(count as f64));
             }
         },
     },
 ];
+
+/// The collector that fills a section of a sample; most bear its name.
+fn collector(section: &'static str) -> &'static str {
+    match section {
+        "load" | "cpu_times" => "cpus",
+        "cpu_topology" | "node_topology" | "domains" | "pci_devices" => "topology",
+        "memory_bandwidth" => "resctrl",
+        "accelerator_clients" => "accelerators",
+        "irqs_arch" => "irqs",
+        "nic_queues" => "nics",
+        "net_stats" | "kernel_tables" => "netstat",
+        "cgroup_io" | "cgroup_mounts" => "cgroups",
+        "threads" => "processes",
+        "socket_owners" | "listeners" | "peers" => "sockets",
+        "waits" => "off_cpu",
+        same => same,
+    }
+}
 
 pub(super) const COLLECTORS: &[Family] = &[Family {
     name: "collector_duration_seconds",
