@@ -204,7 +204,9 @@ impl State {
         let queues = RunQueue::of(frame, &demand);
         let means = (std::mem::take(&mut self.quiet_ms), self.interrupts.clone(), self.refaults.clone());
         let ((quiet_ms, interrupts, refaults), hot) = (means, self.hot.clone());
-        let inputs = Inputs { frame, findings, settings, quiet_ms, interrupts, refaults, hot, demand, queues };
+        let full = self.held.as_ref().and_then(|held| held.resource.clone());
+        let full = full.filter(|(kind, _)| *kind == ResourceKind::Thread).map(|(_, subject)| subject);
+        let inputs = Inputs { frame, findings, settings, quiet_ms, interrupts, refaults, hot, full, demand, queues };
         let mut members = members(&inputs);
         let result = if frame.interval_seconds.is_some() {
             decide::decide(&inputs, &mut members, self)
@@ -271,6 +273,8 @@ struct Inputs<'a> {
     refaults: BTreeMap<Arc<str>, f64>,
     /// When heat slowed each CPU down.
     hot: BTreeMap<u32, u64>,
+    /// The process whose thread limits, as the last answer has it.
+    full: Option<Subject>,
     demand: Demand<'a>,
     queues: RunQueue,
 }

@@ -38,6 +38,8 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
         | (ResourceKind::Memory, ResourceKind::Swap) => true,
         (ResourceKind::Files, ResourceKind::Tcp) => accepts(inputs, cause, effect),
         (ResourceKind::Cpus, ResourceKind::Softirq) => !is_uneven(inputs, effect),
+        // What encrypts or compresses on the way to a disk needs CPUs.
+        (ResourceKind::Cpus, ResourceKind::Disk) => is_on_top(inputs, effect),
         // A core full of interrupts is full.
         (ResourceKind::Softirq, ResourceKind::Core) => cause.resource.subject == effect.resource.subject,
         // A core that is crowded, or a group that is held, is why its threads do not get on.
@@ -58,6 +60,12 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
         }
         _ => false,
     }
+}
+
+/// True for a device on top of others, such as an encrypted one.
+fn is_on_top(inputs: &Inputs<'_>, disk: &Member) -> bool {
+    let Some(Subject::Disk(name)) = &disk.resource.subject else { return false };
+    inputs.frame.disks.iter().any(|disk| disk.name == *name && !disk.lower.is_empty())
 }
 
 /// True for interrupts that other CPUs have much less of.

@@ -10,6 +10,8 @@ use std::cmp::Ordering;
 const IDLE: (f64, f64, f64) = (0.2, 0.2, 1000.0);
 /// Median utilisation of peers below which one full member is an imbalance.
 const PEERS: f64 = 0.5;
+/// Share of their time in run queues below which the waiting of tasks for CPUs with capacity left is not worth a word.
+const RUN_QUEUE: f64 = 0.25;
 /// The answer stands while another resource explains little more.
 const KEEPS: f64 = 0.8;
 
@@ -22,14 +24,14 @@ pub(super) fn decide(inputs: &Inputs<'_>, members: &mut [Member], state: &mut St
     let limiting = limiting(inputs, members, held.as_ref());
     let outcome = outcome(state, limiting);
     let mut wanted = Held { outcome, resource: limiting.map(key), since: stamp, changed_ns: None };
-    let same = |held: &Held| held.outcome == wanted.outcome && held.resource == wanted.resource;
+    let same = |held: &Held| held.outcome == wanted.outcome && held.is_about(wanted.resource.as_ref());
     let (held, limiting) = match held {
-        Some(held) if same(&held) => (held, limiting),
+        Some(held) if same(&held) => (Held { resource: wanted.resource, ..held }, limiting),
         // The answer that stands does not change again so soon, unless what it is about is gone.
         Some(held) => {
             let event = Held::is_event(&held, &wanted);
             let soon = held.changed_ns.is_some_and(|last| stamp.mono_ns.saturating_sub(last) < CHANGE_NS);
-            let member = members.iter().find(|member| held.resource.as_ref() == Some(&key(member)));
+            let member = members.iter().find(|member| held.is_about(Some(&key(member))));
             let gone = held.resource.is_some() && member.is_none();
             wanted.changed_ns = if event { Some(stamp.mono_ns) } else { held.changed_ns };
             if event && soon && !gone { (held, member) } else { (wanted, limiting) }
@@ -83,7 +85,7 @@ fn limiting<'a>(inputs: &Inputs<'_>, members: &'a [Member], held: Option<&Held>)
     // Two that explain each other leave both.
     let left = if left.is_empty() { all.clone() } else { left };
     let most = left.iter().max_by(|a, b| a.weight().total_cmp(&b.weight())).copied()?;
-    let stands = held.and_then(|held| left.iter().find(|member| held.resource.as_ref() == Some(&key(member))).copied());
+    let stands = held.and_then(|held| left.iter().find(|member| held.is_about(Some(&key(member)))).copied());
     Some(stands.filter(|member| member.weight() >= KEEPS * most.weight()).unwrap_or(most))
 }
 
@@ -146,19 +148,7 @@ fn answer(
     Bottleneck {
         verdict: held.outcome,
         peers: limiting.filter(|_| held.outcome == Outcome::Imbalance).and_then(|member| member.peers),
-        latency: members
-            .iter()
-            .filter(|member| {
-                // One with moving parts that is busy all the time has no capacity left, whoever waits.
-                let is_busy = member.scales && member.resource.share.is_some_and(|share| share >= FULL_LEAVES);
-                let waits = member.resource.verdict == Verdict::LatencyBound && !is_busy;
-                // Memory that is not short and still waited for is being compacted or moved.
-                let is_memory =
-                    member.resource.kind == ResourceKind::Memory && member.resource.subject == Some(Subject::Host);
-                waits && (member.resource.kind == ResourceKind::Disk || is_memory)
-            })
-            .max_by(|a, b| a.weight().total_cmp(&b.weight()))
-            .map(|member| member.resource.clone()),
+        latency: latency(members),
         resource,
         since: Some(since),
         confidence,
@@ -167,6 +157,27 @@ fn answer(
         finding,
         samples: state.samples,
     }
+}
+
+/// What tasks wait for most although it has capacity left.
+fn latency(members: &[Member]) -> Option<Resource> {
+    let waits = |member: &&Member| {
+        let Resource { kind, share, wait, .. } = &member.resource;
+        // One with moving parts that is busy all the time has no capacity left, whoever waits.
+        let is_busy = member.scales && share.is_some_and(|share| share >= FULL_LEAVES);
+        member.resource.verdict == Verdict::LatencyBound
+            && !is_busy
+            && match kind {
+                ResourceKind::Disk => true,
+                // Memory that is not short and still waited for is being compacted or moved.
+                ResourceKind::Memory => member.resource.subject == Some(Subject::Host),
+                // Tasks that come at random wait for CPUs as much of their time as those are busy.
+                ResourceKind::Cpus => !member.proxy && *wait >= share.map(|share| share.max(RUN_QUEUE)),
+                _ => false,
+            }
+    };
+    let most = members.iter().filter(waits).max_by(|a, b| a.weight().total_cmp(&b.weight()))?;
+    Some(most.resource.clone())
 }
 
 /// The unknown resources that could be what limits.

@@ -224,9 +224,17 @@ impl Member {
         self
     }
 
-    /// Its key over time.
+    /// What it is about.
     pub(super) fn subject(&self) -> Subject {
         self.resource.subject.clone().unwrap_or(Subject::Host)
+    }
+
+    /// Its key over samples: of threads that are full one after the other, or at the same time, each is the same limit.
+    pub(super) fn window_key(&self) -> (ResourceKind, Subject) {
+        match self.resource.kind {
+            ResourceKind::Thread => (ResourceKind::Thread, Subject::Host),
+            kind => (kind, self.subject()),
+        }
     }
 
     /// True if it is at its capacity and waited for in this sample; less is asked of one that limits.

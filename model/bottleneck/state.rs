@@ -66,6 +66,14 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// True if it is about a resource: of threads whichever is full.
+    pub(super) fn is_about(&self, resource: Option<&(ResourceKind, Subject)>) -> bool {
+        let is_thread = |resource: Option<&(ResourceKind, Subject)>| {
+            resource.is_some_and(|(kind, _)| *kind == ResourceKind::Thread)
+        };
+        self.resource.as_ref() == resource || is_thread(self.resource.as_ref()) && is_thread(resource)
+    }
+
     /// True if one answer after the other is an event: the load that comes and goes is none.
     pub(crate) fn is_event(before: &Self, after: &Self) -> bool {
         let calm = |held: &Self| matches!(held.outcome, Outcome::Idle | Outcome::NotSaturated);
@@ -179,7 +187,7 @@ impl State {
     pub(super) fn step(&mut self, members: &mut [Member], stamp: Stamp) {
         let mut known = std::mem::take(&mut self.windows);
         for member in members.iter_mut().filter(|member| member.resource.verdict != super::Verdict::Unknown) {
-            let key = (member.resource.kind, member.subject());
+            let key = member.window_key();
             let mut window = known.remove(&key).unwrap_or_default();
             window.step(member.is_saturated(window.limiting), stamp);
             member.resource.verdict = match (window.limiting, member.lasts) {

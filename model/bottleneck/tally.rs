@@ -58,7 +58,13 @@ fn share(answer: &Bottleneck) -> Option<f64> {
     answer.resource.as_ref().and_then(|resource| resource.share)
 }
 
-/// What makes two answers the same.
-fn key(answer: &Bottleneck) -> (Outcome, Option<(ResourceKind, Option<&Subject>)>) {
-    (answer.verdict, answer.resource.as_ref().map(|resource| (resource.kind, resource.subject.as_ref())))
+/// What makes two answers the same; threads of one name are one after the other.
+fn key(answer: &Bottleneck) -> (Outcome, Option<(ResourceKind, Option<&Subject>, &str)>) {
+    let about = |resource: &'_ super::Resource| resource.kind != ResourceKind::Thread;
+    let resource = answer.resource.as_ref();
+    (
+        answer.verdict,
+        resource
+            .map(|resource| (resource.kind, resource.subject.as_ref().filter(|_| about(resource)), &*resource.name)),
+    )
 }

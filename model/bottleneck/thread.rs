@@ -7,6 +7,7 @@ use crate::IdSet;
 use crate::frame::Process;
 use crate::locale::resource::note;
 use crate::rules::{Subject, parts};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Share of a core at which a thread is at its limit, and still at it.
@@ -25,6 +26,12 @@ struct Hot<'a> {
     name: &'a Arc<str>,
     tid: u32,
     process: &'a Process,
+}
+
+impl Hot<'_> {
+    fn subject(&self) -> Subject {
+        Subject::Process(self.process.pid, self.process.starttime)
+    }
 }
 
 pub(super) fn thread(inputs: &Inputs<'_>) -> Vec<Member> {
@@ -50,7 +57,14 @@ pub(super) fn thread(inputs: &Inputs<'_>) -> Vec<Member> {
         let (cores, wait) = (process.cpu_cores?, process.run_wait_cores.unwrap_or(0.0));
         Some(Hot { cores, wait, name: &process.comm, tid: process.pid, process })
     });
-    let hottest = sampled.chain(single).filter(|hot| hot.cores.is_finite()).max_by(|a, b| a.cores.total_cmp(&b.cores));
+    let bearing: HashSet<u32> = inputs.demand.bearing().map(|task| task.process.pid).collect();
+    // The one that the answer names already, so that of several that are full it is always the same.
+    let rank = |hot: &Hot<'_>| {
+        let counts = hot.cores >= FULL.1 && (hot.process.kernel || bearing.contains(&hot.process.pid));
+        (counts, counts && inputs.full.as_ref() == Some(&hot.subject()))
+    };
+    let hottest = sampled.chain(single).filter(|hot| hot.cores.is_finite());
+    let hottest = hottest.max_by(|a, b| rank(a).cmp(&rank(b)).then(a.cores.total_cmp(&b.cores)));
     let hidden = frame.processes.iter().any(|process| hides(inputs, process));
     let fresh = frame.processes.iter().any(|process| !process.kernel && is_fresh(inputs, process));
     match hottest {
@@ -89,7 +103,7 @@ fn is_fresh(inputs: &Inputs<'_>, process: &Process) -> bool {
 }
 
 fn one(inputs: &Inputs<'_>, hot: &Hot<'_>) -> Member {
-    let subject = Subject::Process(hot.process.pid, hot.process.starttime);
+    let subject = hot.subject();
     let mut member = Member::between(ResourceKind::Thread, hot.cores.min(1.0), FULL.0, FULL.1);
     // What it waits for a turn, and what the hypervisor takes meanwhile, is not its own.
     let wants = (hot.cores + hot.wait) / cpus::reachable(inputs.frame).max(FULL.1);

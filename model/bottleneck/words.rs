@@ -26,6 +26,9 @@ impl Bottleneck {
                 text::Imbalance { resource: &about, peers: &peers }.to_string()
             }
             Outcome::NotSaturated => match &self.latency {
+                Some(resource) if resource.kind == ResourceKind::Cpus => {
+                    text::NotSaturatedRunQueue { share: &parts::percent(resource.wait) }.to_string()
+                }
                 Some(resource) => text::NotSaturatedLatency { resource: &resource.summary() }.to_string(),
                 None => text::NOT_SATURATED.to_string(),
             },

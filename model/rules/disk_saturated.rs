@@ -50,6 +50,8 @@ fn judge(context: &mut RuleContext<'_>) {
         // What the kernel reads by itself, as when it checks an array, nobody waits for.
         let severity = match () {
             () if !crate::bottleneck::is_asked_for(frame, disk) => Severity::Info,
+            // What encrypts on the way to a disk has no CPU to do it.
+            () if !disk.lower.is_empty() && crate::bottleneck::are_full(frame) => Severity::Info,
             () if critical => Severity::Critical,
             () => Severity::Warning,
         };

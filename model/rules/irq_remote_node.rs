@@ -1,6 +1,6 @@
 //! IRQ-04: CPUs of a remote node receive the packets of an interface.
 
-use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, memory_spread, parts};
 use crate::Known;
 use crate::bottleneck::ResourceKind;
 use crate::frame::{Frame, Nic};
@@ -74,7 +74,10 @@ fn judge(context: &mut RuleContext<'_>) {
         let bound = bound_elsewhere(context, frame, node);
         let by_node = shares.iter().map(|(node, share)| format!("node {node} {}", parts::percent(Some(*share))));
         let local = frame.topology.node(node).map(|place| place.cpus.to_string()).unwrap_or_default();
-        let severity = if bound.is_empty() { Severity::Warning } else { Severity::Info };
+        let far = shares.keys().filter_map(|other| frame.topology.distance(node, *other)).max();
+        // Halves of one package are no long way apart.
+        let near = far.is_some_and(|far| f64::from(far) <= memory_spread::DISTANCE.value);
+        let severity = if bound.is_empty() && !near { Severity::Warning } else { Severity::Info };
         let mut hit = Hit::new(subject, 0.6)
             .enters(remote >= context.limit(&REMOTE) && load >= 1.0)
             .severity(severity)

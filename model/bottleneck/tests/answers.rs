@@ -39,6 +39,19 @@ fn every_cpu_full_is_the_machine_full() {
 }
 
 #[test]
+fn tasks_that_wait_while_cpus_idle_are_told() {
+    let mut frame = machine(&[0.3, 0.4, 0.3, 0.2]);
+    frame.processes = (0..4).map(|at| process(10 + at, "java", 0.3, 0.6)).collect();
+    let held = answer(&frame);
+    assert_eq!(held.verdict, Outcome::NotSaturated);
+    assert_eq!(held.headline(), "nothing at its limit; tasks wait 60% of their time in run queues while CPUs idle");
+    // What comes at random queues as long as CPUs are busy: nothing strange.
+    let mut frame = machine(&[0.6, 0.7, 0.6, 0.7]);
+    frame.processes = (0..4).map(|at| process(10 + at, "java", 0.65, 0.5)).collect();
+    assert_eq!(answer(&frame).headline(), "nothing at its limit");
+}
+
+#[test]
 fn one_busy_thread_is_what_limits() {
     let mut frame = machine(&[0.99, 0.05, 0.04, 0.03]);
     frame.processes = vec![process(10, "redis-server", 0.98, 0.0)];
@@ -48,6 +61,30 @@ fn one_busy_thread_is_what_limits() {
         (Outcome::Limited, "limited by thread redis-server 10 98%")
     );
     assert_eq!(answer.next.map(|next| next.resource.kind), Some(ResourceKind::Cpus));
+}
+
+#[test]
+fn threads_that_are_full_in_turn_limit() {
+    let idle = [0.99, 0.98, 0.04, 0.03, 0.02, 0.05, 0.01, 0.02];
+    // Two workers of which now one, now the other is the busiest; then programs of a script, each for four seconds.
+    for in_turn in [false, true] {
+        let mut state = Limits::default();
+        let mut named = Vec::new();
+        for second in 0..24u64 {
+            let mut frame = machine(&idle);
+            frame.stamp = Stamp { seq: second, mono_ns: second * 1_000_000_000, ..Stamp::default() };
+            let more = if second % 2 == 0 { 0.01 } else { -0.01 };
+            frame.processes = match in_turn {
+                false => vec![process(10, "nginx", 0.98 + more, 0.0), process(11, "nginx", 0.98 - more, 0.0)],
+                true => vec![process(10 + second as u32 / 4, "gzip", 0.97, 0.0)],
+            };
+            let answer = state.judge_frame(&frame, &[], &Settings::default()).1;
+            named.extend(answer.resource.filter(|_| second >= 10).map(|resource| (resource.kind, resource.subject)));
+        }
+        assert!(named.iter().all(|(kind, _)| *kind == ResourceKind::Thread) && named.len() == 14, "{named:?}");
+        named.dedup();
+        assert_eq!(named.len(), if in_turn { 4 } else { 1 }, "{named:?}");
+    }
 }
 
 #[test]
@@ -154,6 +191,11 @@ fn a_device_on_top_is_judged_where_requests_wait_in_it() {
     // What waits below waits in both.
     frame.disks[0] = disk("sda", &[], 1.0, 48.0, 48.0);
     assert_eq!(named(&frame).as_deref(), Some("sda"));
+    // What encrypts on the way to the disk gets no CPU.
+    frame.disks[0] = disk("sda", &[], 0.09, 0.1, 0.1);
+    frame.cpus = machine(&[1.0, 1.0]).cpus;
+    frame.processes.extend((10..14).map(|pid| process(pid, "stress-ng", 0.5, 0.5)));
+    assert_eq!(answer(&frame).resource.map(|resource| resource.kind), Some(ResourceKind::Cpus));
 }
 
 #[test]

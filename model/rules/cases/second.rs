@@ -122,6 +122,20 @@ pub(super) const QUIET: &[Quiet] = &[
     },
     Quiet {
         rule: "IRQ-04",
+        what: "the other node is a half of the same package",
+        reported: true,
+        well: |frame, _| {
+            remote(frame);
+            for node in &mut Arc::make_mut(&mut frame.topology).nodes {
+                node.distances
+                    .iter_mut()
+                    .filter(|(_, distance)| *distance > 10)
+                    .for_each(|(_, distance)| *distance = 12);
+            }
+        },
+    },
+    Quiet {
+        rule: "IRQ-04",
         what: "little traffic",
         reported: false,
         well: |frame, _| {
