@@ -17,6 +17,8 @@ use topotop_model::{Draft, Reason, Section, State, Table};
 #[derive(Debug, Default)]
 pub(crate) struct HostCollector;
 
+/// More bytes of clock sources are none.
+const LONGEST_CHOICE: usize = 256;
 /// Bytes of /proc/cpuinfo that describe the first CPU; on big machines the rest costs milliseconds.
 const CPUINFO_START: usize = 4096;
 
@@ -47,6 +49,7 @@ impl Collector for HostCollector {
             None => table.virtualization.clear(row),
         }
         table.in_container.set_or_clear(row, container::detect(&mut files).map(u64::from));
+        clock_sources(&mut files, section.data_mut(), row);
         let users = users::count(&mut files, &mut section.gaps);
         put(&mut section.data_mut().users, row, users);
         if !read && cpuinfo.is_none() {
@@ -91,6 +94,18 @@ fn names(files: &mut Files<'_>, section: &mut Section<Host>, row: usize) -> bool
         None => table.os.clear(row),
     }
     any
+}
+
+/// What time is read from, and could be; nothing where the kernel has no choice to offer.
+fn clock_sources(files: &mut Files<'_>, table: &mut Host, row: usize) {
+    let columns = [(&mut table.clock_source, "current"), (&mut table.clock_sources, "available")];
+    for (column, which) in columns {
+        let path = format!("sys/devices/system/clocksource/clocksource0/{which}_clocksource");
+        match files.bytes(&path).map(|bytes| text(trim(bytes)).into_owned()) {
+            Ok(names) if names.len() <= LONGEST_CHOICE => column.set(row, &names),
+            _ => column.clear(row),
+        }
+    }
 }
 
 /// Facts without a file: asked of the kernel, or as `capture` wrote them.

@@ -20,6 +20,7 @@ pub mod verification;
 mod cache_drop_v1;
 mod cache_reclaim_openeuler;
 mod cgroup_move;
+mod clock_source;
 mod cpu_governor;
 mod cpu_quota;
 mod data_disk;
@@ -208,6 +209,7 @@ pub const ALL: &[&Fix] = &[
     &io_priority::FIX,
     &kernel_setting::FIX,
     &cpu_governor::FIX,
+    &clock_source::FIX,
     &runtime_threads::FIX,
     &kubernetes::FIX,
     &node_instances::FIX,

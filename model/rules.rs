@@ -47,6 +47,7 @@ pub mod remote_memory;
 pub mod round_trips;
 pub mod rss_skew;
 pub mod single_thread_limit;
+pub mod slow_clock_source;
 pub mod softirq_budget;
 pub mod softirq_saturated;
 pub mod steal_time;
@@ -283,6 +284,7 @@ pub const ALL: &[&Rule] = &[
     &narrow_affinity::RULE,
     &steal_time::RULE,
     &cpu_frequency::RULE,
+    &slow_clock_source::RULE,
     &erlang_bind_overlap::RULE,
     &erlang_scheduler_crowded::RULE,
     &erlang_schedulers_over_quota::RULE,

@@ -31,6 +31,8 @@ fn host(window: &Window) -> Host {
                 .cloned()
                 .unwrap_or_default(),
             boot_id: table.boot_id.or_empty(row),
+            clock_source: table.clock_source.or_empty(row),
+            clock_sources: table.clock_sources.or_empty(row),
             uptime_seconds: table.uptime_seconds.get(row).map(|seconds| seconds.saturating_add(since)),
             users: table.users.get(row),
             in_container: table.in_container.get(row).map(|flag| flag == 1),

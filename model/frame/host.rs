@@ -26,6 +26,10 @@ pub struct Host {
     pub virtualization: Arc<str>,
     /// Changes at every boot.
     pub boot_id: Arc<str>,
+    /// The clock source in use: `tsc`, `hpet`; empty when unread.
+    pub clock_source: Arc<str>,
+    /// Those that the kernel offers, with blanks between; empty when unread.
+    pub clock_sources: Arc<str>,
     /// Seconds since boot.
     pub uptime_seconds: Known<u64>,
     /// Sessions of people: logind's, else those of utmp; none where nobody keeps a list.

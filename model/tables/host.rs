@@ -27,6 +27,10 @@ table! {
         page_bytes: Num = 10 (Fact, Bytes, "sysconf"),
         /// Sessions of people; none where nobody keeps a list.
         users: Num = 11 (Gauge, Count, "run/systemd/sessions"),
+        /// The clock source in use: `tsc`, `hpet`, `kvm-clock`.
+        clock_source: Text = 12 (Fact, None, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        /// Those that the kernel offers, with blanks between.
+        clock_sources: Text = 13 (Fact, None, "sys/devices/system/clocksource/clocksource0/available_clocksource"),
     }
 }
 

@@ -256,6 +256,16 @@ impl Edit<'_> {
         put(&mut self.now.sysctls, self.now.stamp.mono_ns, &[("name", name.into())], &[("value", value.into())]);
     }
 
+    /// What time is read from, and could be.
+    pub(crate) fn clock_sources(&mut self, current: &str, available: &str) {
+        let section = Arc::make_mut(&mut self.now.host);
+        (section.state, section.read_at_ns) = (State::Read, self.now.stamp.mono_ns);
+        let table = section.data_mut();
+        let row = table.only();
+        table.clock_source.set(row, current);
+        table.clock_sources.set(row, available);
+    }
+
     /// Whether irqbalance runs.
     pub(crate) fn irqbalance(&mut self, state: &str) {
         let section = Arc::make_mut(&mut self.now.irqbalance);

@@ -105,6 +105,7 @@ pub(crate) const ALL: &[Made] = &[
     Made { fix: "F-IONICE", sick: shared_disk },
     Made { fix: "F-SYSCTL", sick: |edit| fault("NUMA-07", edit) },
     Made { fix: "F-GOV", sick: saving },
+    Made { fix: "F-CLOCK", sick: |edit| fault("CPU-11", edit) },
 ];
 
 fn fault(rule: &str, edit: &mut Edit<'_>) {

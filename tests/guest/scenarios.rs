@@ -12,6 +12,7 @@ use crate::scenario::Scenario;
 
 pub(crate) const VIRTIO: &[&Scenario] = &[
     &cpu::QUOTA,
+    &cpu::CLOCK,
     &network::VIRTIO_CHANNELS,
     &network::INTERRUPTS,
     &placement::FAR,

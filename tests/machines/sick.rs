@@ -40,6 +40,11 @@ pub(crate) const FAULTS: &[(&str, Fault)] = &[
         );
         true
     }),
+    ("CPU-11", |edit| {
+        edit.every_cpu(&[("user", 30.0), ("system", 50.0)]);
+        edit.clock_sources("hpet", "tsc hpet acpi_pm");
+        true
+    }),
     ("BEAM-01", |edit| {
         let Some(cpu) = full_cpu(edit, &[("user", 99.0)]) else { return false };
         for pid in [9_100, 9_200] {

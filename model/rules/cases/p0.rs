@@ -23,6 +23,17 @@ pub(super) const CASES: &[Case] = &[
         },
     },
     Case {
+        rule: "CPU-11",
+        severity: Severity::Warning,
+        says: "the time is read from hpet, a slow clock source: 60% of the CPU time is the kernel's",
+        sick: |frame, _| {
+            (frame.host.clock_source, frame.host.clock_sources) = ("hpet".into(), "tsc hpet acpi_pm".into());
+            for cpu in &mut frame.cpus {
+                cpu.shares = Some(CpuShares { system: 0.3, ..shares(0.5, 0.0) });
+            }
+        },
+    },
+    Case {
         rule: "CPU-05",
         severity: Severity::Critical,
         says: "/mq is throttled in 90% of its periods by a quota of 2 cores",

@@ -38,6 +38,28 @@ const THROTTLED: Finding = Finding {
     ..FINDING
 };
 
+/// What time is read from.
+const CLOCK_FILE: &str = "cat /sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+pub(super) const CLOCK: Scenario = Scenario {
+    name: "clock-source",
+    proves: "CPU-11 finds a slow clock source under kernel time; F-CLOCK selects a fast one, and undo goes back",
+    seconds: 45,
+    inject: "echo hpet > /sys/devices/system/clocksource/clocksource0/current_clocksource
+        bg dd if=/dev/zero of=/dev/null bs=1; sleep 3",
+    clean: "stop; echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+    expected: Expected::Finding(Finding {
+        rule: "CPU-11",
+        subject: "host",
+        texts: &[("clock_source", "hpet"), ("faster_clock_source", "tsc")],
+        numbers: &[("system_share", 0.3, 1.0)],
+        beside: &["CPU-02"],
+        ..FINDING
+    }),
+    steps: &[Step::Apply(Apply { id: "CPU-11/host/F-CLOCK", state: CLOCK_FILE, sets: &["tsc"], ..APPLY })],
+    ..PLAIN
+};
+
 pub(super) const IDLE: Scenario = Scenario {
     name: "idle",
     proves: "seven CPUs and a node without any, all idle, cause no warning",
