@@ -59,12 +59,10 @@ fn share(answer: &Bottleneck) -> Option<f64> {
 }
 
 /// What makes two answers the same; threads of one name are one after the other.
-fn key(answer: &Bottleneck) -> (Outcome, Option<(ResourceKind, Option<&Subject>, &str)>) {
-    let about = |resource: &'_ super::Resource| resource.kind != ResourceKind::Thread;
+fn key(answer: &Bottleneck) -> (Outcome, Option<ResourceKind>, Option<&Subject>, Option<&str>) {
     let resource = answer.resource.as_ref();
-    (
-        answer.verdict,
-        resource
-            .map(|resource| (resource.kind, resource.subject.as_ref().filter(|_| about(resource)), &*resource.name)),
-    )
+    let kind = resource.map(|resource| resource.kind);
+    let subject = resource.and_then(|resource| resource.subject.as_ref());
+    let name = resource.map(|resource| &*resource.name);
+    (answer.verdict, kind, subject.filter(|_| kind != Some(ResourceKind::Thread)), name)
 }

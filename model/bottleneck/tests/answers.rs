@@ -74,9 +74,10 @@ fn threads_that_are_full_in_turn_limit() {
             let mut frame = machine(&idle);
             frame.stamp = Stamp { seq: second, mono_ns: second * 1_000_000_000, ..Stamp::default() };
             let more = if second % 2 == 0 { 0.01 } else { -0.01 };
-            frame.processes = match in_turn {
-                false => vec![process(10, "nginx", 0.98 + more, 0.0), process(11, "nginx", 0.98 - more, 0.0)],
-                true => vec![process(10 + second as u32 / 4, "gzip", 0.97, 0.0)],
+            frame.processes = if in_turn {
+                vec![process(10 + second as u32 / 4, "gzip", 0.97, 0.0)]
+            } else {
+                vec![process(10, "nginx", 0.98 + more, 0.0), process(11, "nginx", 0.98 - more, 0.0)]
             };
             let answer = state.judge_frame(&frame, &[], &Settings::default()).1;
             named.extend(answer.resource.filter(|_| second >= 10).map(|resource| (resource.kind, resource.subject)));
