@@ -1,6 +1,6 @@
 //! F-CLOCK: reads the time from a faster clock source.
 
-use super::{Case, Fix, Identity, Plan, Refusal, Risk, Snippet, Step, Target, Verify};
+use super::{Case, Fix, Identity, Need, Plan, Refusal, Risk, Snippet, Step, Target, Verify};
 use crate::diff::{Subject as Of, Watch};
 use crate::locale::fix::clock_source as text;
 use crate::rules;
@@ -34,6 +34,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     plan.commands = vec![format!("echo {new} > {FILE}")];
     plan.risk = Risk::Safe;
     plan.breaks = vec![text::BREAKS.to_string()];
+    plan.needs = vec![Need { capability: String::new(), what: text::NEED.to_string() }];
     plan.undo = format!("echo {old} > {FILE}");
     plan.verify = verify(case);
     plan.persistent = Some(Snippet { place: text::PLACE.to_string(), text: format!("clocksource={new}\n") });
