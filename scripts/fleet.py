@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """topotop serve under real programs: Prometheus, VictoriaMetrics, node_exporter; as root, on loopback only.
 
-fleet.py [--topotop FILE] [--minutes N] [--hosts N] [--only scrape,cost,attack,fleet]
+fleet.py [--topotop FILE] [--minutes N] [--hosts N] [--only boards,scrape,cost,attack,fleet]
 
 Each part prints its figures and ends what it started. Exit status 1 if something is not as it should be.
 """
@@ -10,6 +10,8 @@ import urllib.error, urllib.parse, urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RULES = sorted(glob.glob(f"{TOP}/dist/prometheus/*.rules.yml"))
+# The types of Grafana's schema as Grafana publishes them for Python.
+GRAFANA_TYPES = "grafana-foundation-sdk==1769699998!10.1.0"
 TICKS = os.sysconf("SC_CLK_TCK")
 started, failures = [], []
 
@@ -115,6 +117,33 @@ def panels(boards="*"):
         for panel in board["panels"]:
             for target in panel.get("targets", []):
                 yield board["uid"], panel["title"], target
+
+
+def lost(ours, theirs, at=""):
+    """What is not there, or is something else, in what a schema made of a document."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key, value in ours.items():
+            yield from lost(value, theirs[key], f"{at}.{key}") if key in theirs else [f"{at}.{key}"]
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for number, (one, other) in enumerate(zip(ours, theirs)):
+            yield from lost(one, other, f"{at}[{number}]")
+    elif ours != theirs:
+        yield at
+
+
+def part_boards(place):
+    """Each dashboard as Grafana's own types read and write it: nothing is lost."""
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--root-user-action=ignore"]
+    subprocess.run([*pip, "--target", place, GRAFANA_TYPES], check=True)
+    sys.path.insert(0, place)
+    from grafana_foundation_sdk.cog import encoder, plugins
+    from grafana_foundation_sdk.models.dashboard import Dashboard
+    plugins.register_default_plugins()
+    for file in sorted(glob.glob(f"{TOP}/dist/grafana/*.json")):
+        board = json.load(open(file))
+        back = json.loads(encoder.JSONEncoder().encode(Dashboard.from_json(board)))
+        missing = list(lost(board, back))
+        check(not missing, f"{os.path.basename(file)}: {len(board['panels'])} panels, not in the schema: {missing or 'nothing'}")
 
 
 def ask(base, target, instances):
@@ -353,7 +382,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--topotop", default=f"{TOP}/target/release/topotop")
 parser.add_argument("--minutes", type=float, default=10)
 parser.add_argument("--hosts", type=int, default=100)
-parser.add_argument("--only", default="scrape,cost,attack,fleet")
+parser.add_argument("--only", default="boards,scrape,cost,attack,fleet")
 args = parser.parse_args()
 for tool in ("prometheus", "promtool", "victoria-metrics", "vmalert", "prometheus-node-exporter"):
     if not shutil.which(tool):
