@@ -84,7 +84,11 @@ fn style(machine: &Machine, others: usize, area: Rect) -> Style {
 /// Columns of the bracket and the number before the cells.
 fn label_width(machine: &Machine) -> u16 {
     let digits = |id: u32| if id >= 100 { 3 } else { 2 };
-    let widest = machine.sections.iter().filter_map(|section| section.node).map(digits).max().unwrap_or(2);
+    let wide = |section: &Section| match section.node {
+        Some(node) => Some(digits(node)),
+        None => package(machine, section).map(|name| name.len() as u16),
+    };
+    let widest = machine.sections.iter().filter_map(wide).max().unwrap_or(2);
     widest + 1 + u16::from(machine.packages() > 1)
 }
 
@@ -173,19 +177,30 @@ fn cells_width(machine: &Machine, packing: Packing, stacked: bool, room: u16) ->
     Cells { width: widest(&|section| packing.width(machine, section)), stacked: None }
 }
 
+/// `p3`: where nodes are not known, packages tell their CPUs apart.
+fn package(machine: &Machine, section: &Section) -> Option<String> {
+    section.package.filter(|_| machine.packages() > 1).map(|package| format!("p{package}"))
+}
+
 /// The bracket that joins the nodes of a package, and the node's number.
 fn heading(pen: &mut Pen<'_>, machine: &Machine, at: usize, label: u16) {
     let start = pen.x();
     bracket(pen, machine, at, false);
-    match machine.sections.get(at).and_then(|section| section.node) {
-        Some(node) => {
+    let section = machine.sections.get(at);
+    let package = section.and_then(|section| package(machine, section));
+    match (section.and_then(|section| section.node), package) {
+        (Some(node), _) => {
             let width = label - 1 - (pen.x() - start);
             pen.number(Role::node(node), width, &number::id(node));
             if let Some(severity) = severity::worst(pen.cx(), &Subject::Node(node)) {
                 pen.severity(severity);
             }
         }
-        None => {
+        (None, Some(package)) => {
+            let width = label - 1 - (pen.x() - start);
+            pen.skip(width.saturating_sub(package.len() as u16)).text(Role::Head, &package);
+        }
+        (None, None) => {
             pen.none(label - 1 - (pen.x() - start));
         }
     }

@@ -31,6 +31,11 @@ pub(super) fn user(process: &Process, pen: &mut Pen<'_>) {
     }
 }
 
+/// CPU time since its start.
+pub(super) fn time(process: &Process, pen: &mut Pen<'_>) {
+    pen.some(process.cpu_seconds, "*/stat", |seconds| (units::cpu_time(seconds), Role::Text));
+}
+
 /// The command line; a kernel thread has a name only, in brackets as in ps.
 pub(super) fn command(process: &Process, pen: &mut Pen<'_>) {
     if process.cmdline.is_empty() {

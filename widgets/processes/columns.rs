@@ -279,9 +279,7 @@ const TIME: Column<Row> = Column::right(
     7,
     |_| Width::fixed(9),
     |cx, row, pen| {
-        with(cx, row, |process| {
-            pen.some(process.cpu_seconds, "*/stat", |seconds| (units::cpu_time(seconds), Role::Text));
-        });
+        with(cx, row, |process| cells::time(process, pen));
     },
 )
 .highest(|cx, row| number(cx, row, |process| process.cpu_seconds));

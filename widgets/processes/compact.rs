@@ -52,7 +52,16 @@ struct Plan {
     wait: u16,
     policy: u16,
     cgroup: u16,
+    user: u16,
+    time: u16,
+    command: u16,
 }
+
+/// Columns of a control group's name where command lines want the rest, and the fewest of those that are worth it.
+const CGROUP: u16 = 34;
+const COMMAND: u16 = 24;
+const USER: u16 = 9;
+const TIME: u16 = 9;
 
 impl Plan {
     fn new(cx: &Cx<'_>, width: u16) -> Self {
@@ -74,8 +83,12 @@ impl Plan {
         let policy = if many { take(10, 7) } else { 0 };
         let comm = room.saturating_sub(1).clamp(1, 24);
         let left = room.saturating_sub(comm + 2);
+        let rest = left.saturating_sub(CGROUP + USER + TIME + 3);
+        let wide = rest >= COMMAND;
         let cgroup = if left < 12 { 0 } else { left };
-        Self { comm, cpu_nodes, memory, remote, affinity, wait, policy, cgroup }
+        let cgroup = if wide { CGROUP } else { cgroup };
+        let (user, time, command) = if wide { (USER, TIME, rest) } else { (0, 0, 0) };
+        Self { comm, cpu_nodes, memory, remote, affinity, wait, policy, cgroup, user, time, command }
     }
 }
 
@@ -97,6 +110,9 @@ fn head(cx: &Cx<'_>, plan: &Plan, area: Rect, buf: &mut Buffer) {
         (text::AFFINITY_HEAD, plan.affinity, false),
         (text::POLICY_HEAD, plan.policy, false),
         (text::CGROUP_HEAD, plan.cgroup, false),
+        (text::USER_HEAD, plan.user, false),
+        (text::TIME_HEAD, plan.time, true),
+        (text::COMMAND_HEAD, plan.command, false),
     ];
     for (title, width, is_number) in cells.into_iter().filter(|cell| cell.1 > 0) {
         let title = names::clean(&title, usize::from(width));
@@ -135,4 +151,7 @@ fn line(cx: &Cx<'_>, plan: &Plan, process: &Process, pen: &mut Pen<'_>) {
     cell(plan.affinity, false, &|pen| cells::affinity(cx, process, pen));
     cell(plan.policy, false, &|pen| cells::policy(process, pen));
     cell(plan.cgroup, false, &|pen| cells::cgroup(cx, process, pen));
+    cell(plan.user, false, &|pen| cells::user(process, pen));
+    cell(plan.time, true, &|pen| cells::time(process, pen));
+    cell(plan.command, false, &|pen| cells::command(process, pen));
 }
