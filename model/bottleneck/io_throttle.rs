@@ -35,7 +35,7 @@ fn nearest(inputs: &Inputs<'_>, group: &Cgroup) -> Option<Member> {
 
 fn one(inputs: &Inputs<'_>, group: &Cgroup, io: &CgroupIoRate, throttle: IoThrottle) -> Member {
     let mut member = Member::measured(ResourceKind::IoThrottle, throttle.share());
-    let sum = inputs.demand.within(&group.path, |process: &Process| &process.cgroup);
+    let sum = inputs.demand.within(&group.path, Process::io_group);
     let device = inputs.frame.disks.iter().find(|disk| disk.dev == io.dev);
     let busy = device.and_then(|disk| disk.utilisation).unwrap_or(0.0);
     // The kernel counts no throttled time. A rate that stays at the limit while the device has time is held by it, also

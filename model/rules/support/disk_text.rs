@@ -85,7 +85,7 @@ fn light(frame: &Frame, disk: &Disk, most: f64) -> Vec<Service> {
         else {
             continue;
         };
-        let owner = container_or_path(frame, &process.cgroup);
+        let owner = container_or_path(frame, process.io_group());
         let is_of = |name: &str| name == service.name || owner.as_ref().is_some_and(|owner| name.starts_with(&**owner));
         if heavy.iter().any(|one| is_of(&one.name)) || measured.iter().any(|name| is_of(name)) {
             continue;
@@ -113,7 +113,7 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
         WriterId::Cgroup(path) if &**path == "/" => None,
         WriterId::Cgroup(path) => {
             let cgroup = frame.cgroup(path);
-            let writes = |process: &&Process| process.cgroup == *path && !process.kernel;
+            let writes = |process: &&Process| process.io_group() == path && !process.kernel;
             let most = frame.processes.iter().filter(writes).max_by(|a, b| {
                 let rate = |process: &Process| process.write_bytes_per_second.unwrap_or(0.0);
                 rate(a).total_cmp(&rate(b))
