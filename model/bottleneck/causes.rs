@@ -3,7 +3,7 @@
 use super::demand::Task;
 use super::resource::Member;
 use super::{Inputs, ResourceKind};
-use crate::frame::{Listener, Process};
+use crate::frame::{Cgroup, Listener, Process};
 use crate::rules::Subject;
 use crate::rules::parts::is_below;
 
@@ -51,6 +51,8 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
             refaulted(inputs, cause) >= EXPLAINED * disk_bytes(inputs, effect)
         }
         (ResourceKind::Memory, ResourceKind::IoThrottle) => has_tasks_of(inputs, cause, effect),
+        // What is held back from a full device would wait for it.
+        (ResourceKind::Disk, ResourceKind::IoThrottle) => is_device_of(inputs, cause, effect),
         // What an I/O limit holds back never reaches the device.
         (ResourceKind::IoThrottle, ResourceKind::Disk) => effect.resource.share.is_none_or(|share| share < DEVICE),
         (ResourceKind::Memory, ResourceKind::Memory) => {
@@ -59,6 +61,19 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
         }
         _ => false,
     }
+}
+
+/// True for a full device that an I/O limit is on.
+fn is_device_of(inputs: &Inputs<'_>, disk: &Member, throttle: &Member) -> bool {
+    let (Some(Subject::Disk(name)), Some(Subject::Cgroup(path))) = (&disk.resource.subject, &throttle.resource.subject)
+    else {
+        return false;
+    };
+    let device = inputs.frame.disks.iter().find(|disk| disk.name == *name);
+    let limited = inputs.frame.cgroup(path).and_then(Cgroup::io_throttle);
+    device.zip(limited).is_some_and(|(device, (io, _))| {
+        device.dev == io.dev && device.utilisation.is_some_and(|share| share >= super::io_throttle::DEVICE)
+    })
 }
 
 /// True for a device on top of others, such as an encrypted one.
