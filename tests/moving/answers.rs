@@ -2,6 +2,7 @@
 
 use super::devices::Nic;
 use super::machine::{Machine, Ticks};
+use super::work::{Process, Thread};
 use super::{Case, hold, plain};
 
 const CASES: &[Case] = &[
@@ -60,6 +61,23 @@ const CASES: &[Case] = &[
         ],
         ..Case::QUIET
     },
+    Case {
+        name: "a script whose programs take less than a second each",
+        machine: || script(0.94),
+        says: &[
+            ("/bottleneck/verdict", "limited"),
+            ("/bottleneck/resource", "thread"),
+            ("/bottleneck/confidence", "medium"),
+            ("/bottleneck/headline", "limited by bash 4100 and its children, one after another: 97% of a core"),
+        ],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a script that runs programs side by side",
+        machine: || script(1.9),
+        says: &[("/bottleneck/verdict", "not_saturated")],
+        ..Case::QUIET
+    },
 ];
 
 #[test]
@@ -107,6 +125,16 @@ fn hot() -> Machine {
         .into_iter()
         .fold(machine, |machine, (name, text)| file(machine, name, text))
     })
+}
+
+/// A shell that uses little itself, its programs so many cores.
+fn script(children: f64) -> Machine {
+    let bash = Thread { comm: "bash", run: 0.03, ..Thread::FREE };
+    let script = Process { parent: 900, children, threads: vec![bash], ..Process::new(4100, "bash") };
+    let user = ((children + 0.03) * 50.0) as u64;
+    let ticks = Ticks { user, ..Ticks::default() };
+    let machine = Machine::calm().cpu(2, ticks).cpu(5, ticks);
+    machine.process(&Process::new(900, "sshd")).process(&script)
 }
 
 fn working() -> Machine {
