@@ -82,6 +82,8 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         bus_info: table.bus_info.or_empty(slot),
         kind: kind(table, slot),
         vfs: table.vfs.value(slot),
+        xdp: table.xdp.or_empty(slot),
+        xdp_program: table.xdp_program.value(slot),
         node: table.node.id(slot),
         local_cpus: table.local_cpus.get(slot).cloned(),
         carrier: table.carrier.get(slot).map(|carrier| carrier != 0),

@@ -161,6 +161,11 @@ pub struct Nic {
     pub kind: Arc<str>,
     /// Virtual functions of its device that are switched on; guests lose their links when it is reset.
     pub vfs: Option<u64>,
+    /// Where an XDP program handles its packets before the network stack: `native` (in the driver), `generic`, `offloaded`,
+    /// `multiple`; empty without one or where that is unread.
+    pub xdp: Arc<str>,
+    /// The number of that program.
+    pub xdp_program: Option<u64>,
     /// Node of its device.
     pub node: Known<u32>,
     /// CPUs next to its device.

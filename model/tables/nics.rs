@@ -107,6 +107,11 @@ table! {
         allowance_packets: Num = 50 (Counter, Count, "ETHTOOL_GSTATS"),
         /// The same: tracked connections.
         allowance_connections: Num = 51 (Counter, Count, "ETHTOOL_GSTATS"),
+        /// Where a program handles its packets before the network stack: `native` (in the driver), `generic`, `offloaded`,
+        /// `multiple`; empty without one.
+        xdp: Text = 52 (Fact, None, "RTM_GETLINK"),
+        /// The number of that program.
+        xdp_program: Num = 53 (Fact, None, "RTM_GETLINK"),
     }
 }
 
