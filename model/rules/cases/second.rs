@@ -64,6 +64,27 @@ pub(super) const CASES: &[Case] = &[
         },
     },
     Case {
+        rule: "MEM-08",
+        severity: Severity::Info,
+        says: "4000 pages/s came back from zswap and 5000 pages/s went there, compressed in memory; on disk 3 in, 0 out",
+        sick: |frame, _| {
+            swapping(frame, 3.0, 0.0);
+            let memory = &mut frame.memory;
+            (memory.zswpin_per_second, memory.zswpout_per_second) = (Some(4000.0), Some(5000.0));
+        },
+    },
+    Case {
+        rule: "MEM-08",
+        severity: Severity::Warning,
+        says: "4000 pages/s came back from zswap",
+        sick: |frame, _| {
+            swapping(frame, 0.0, 0.0);
+            let memory = &mut frame.memory;
+            (memory.zswpin_per_second, memory.zswpout_per_second) = (Some(4000.0), Some(5000.0));
+            memory.allocstall_per_second = Some(20.0);
+        },
+    },
+    Case {
         rule: "MEM-09",
         severity: Severity::Warning,
         says: "/mq: 900 major faults/s, 60% of reclaimed pages are read again",
