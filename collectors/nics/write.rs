@@ -41,6 +41,7 @@ pub(super) fn answer(answer: Answer, dev: bool, slots: &Slots<String>, draft: &m
             table.allowance_tx.set_or_clear(slot, tx);
             table.allowance_packets.set_or_clear(slot, packets);
             table.allowance_connections.set_or_clear(slot, connections);
+            table.unbuffered.set_or_clear(slot, statistics.unbuffered());
         }
     }
     for nic in answer.nics.into_iter().flatten() {

@@ -97,6 +97,7 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         tx,
         rx_missed_per_second: pair.rate(slot, |table| &table.rx_missed),
         rx_fifo_per_second: pair.rate(slot, |table| &table.rx_fifo),
+        rx_unbuffered_per_second: pair.rate(slot, |table| &table.unbuffered),
         allowance_exceeded_per_second: pair.rate(slot, |table| &table.allowance_exceeded),
         allowance_rx_per_second: pair.rate(slot, |table| &table.allowance_rx),
         allowance_tx_per_second: pair.rate(slot, |table| &table.allowance_tx),

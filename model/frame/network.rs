@@ -198,6 +198,8 @@ pub struct Nic {
     pub rx_missed_per_second: Option<f64>,
     /// Receive FIFO overruns, per second.
     pub rx_fifo_per_second: Option<f64>,
+    /// Packets that the card had no buffer for, where only the driver's own counters tell, per second.
+    pub rx_unbuffered_per_second: Option<f64>,
     /// Times that the driver counted a cloud's allowance as exceeded, per second.
     pub allowance_exceeded_per_second: Option<f64>,
     /// The same for the bytes received.

@@ -112,6 +112,8 @@ table! {
         xdp: Text = 52 (Fact, None, "RTM_GETLINK"),
         /// The number of that program.
         xdp_program: Num = 53 (Fact, None, "RTM_GETLINK"),
+        /// Packets that the card had no buffer for, where only the driver's own counters tell (gve).
+        unbuffered: Num = 54 (Counter, Count, "ETHTOOL_GSTATS"),
     }
 }
 

@@ -36,6 +36,17 @@ pub(super) const CASES: &[Case] = &[
         },
     },
     Case {
+        rule: "NIC-06",
+        severity: Severity::Warning,
+        says: "eth0 loses 90 packets/s in its receive ring (1024 of 4096 entries)",
+        sick: |frame, _| {
+            // Only the driver's own counters know of them.
+            let nic = &mut frame.nics[0];
+            (nic.rx.drops_per_second, nic.rx_unbuffered_per_second) = (Some(0.0), Some(90.0));
+            nic.rx_ring = Channel { current: Known::Value(1024), max: Known::Value(4096) };
+        },
+    },
+    Case {
         rule: "MEM-05",
         severity: Severity::Warning,
         says: "8% of 128.0 GiB available; memory pressure 20%",
