@@ -2,6 +2,7 @@
 
 use super::Verdict;
 use super::{Bottleneck, Confidence, Outcome, Resource, ResourceKind, SAMPLES};
+use crate::locale::resource::note;
 use crate::locale::{join, resource as text};
 use crate::rules::{Subject, parts};
 
@@ -26,6 +27,9 @@ impl Bottleneck {
                 text::Imbalance { resource: &about, peers: &peers }.to_string()
             }
             Outcome::NotSaturated => match &self.latency {
+                Some(resource) if resource.kind == ResourceKind::Cpus && resource.note == note::IDLE_INJECTED => {
+                    text::NotSaturatedInjected { share: &parts::percent(resource.wait) }.to_string()
+                }
                 Some(resource) if resource.kind == ResourceKind::Cpus => {
                     text::NotSaturatedRunQueue { share: &parts::percent(resource.wait) }.to_string()
                 }
