@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Share of all demand from which on an application counts as loaded.
-const BEARS: f64 = 0.1;
+pub(super) const BEARS: f64 = 0.1;
 /// Cores below which a process does not count.
 const LEAST: f64 = 0.002;
 

@@ -85,6 +85,11 @@ fn machine(window: &Window) -> Memory {
         page_bytes: table.page_bytes.get(slot),
         pswpin_per_second: pair.rate(slot, |memory| &memory.pswpin),
         pswpout_per_second: pair.rate(slot, |memory| &memory.pswpout),
+        zswap_bytes: table.zswap_bytes.get(slot),
+        zswapped_bytes: table.zswapped_bytes.get(slot),
+        zswpin_per_second: pair.rate(slot, |memory| &memory.zswpin),
+        zswpout_per_second: pair.rate(slot, |memory| &memory.zswpout),
+        zswpwb_per_second: pair.rate(slot, |memory| &memory.zswpwb),
         cached_growth_bytes_per_second: pair.slope(slot, |memory| &memory.cached_bytes),
         oom_kills: table.oom_kill.get(slot),
         // Counted once, when it was read.
