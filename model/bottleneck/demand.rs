@@ -2,7 +2,6 @@
 
 use super::{State, sections};
 use crate::frame::{Frame, Process};
-use crate::rules::Subject;
 use crate::rules::parts::is_below;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,10 +28,6 @@ pub(super) struct Task<'a> {
 impl Task<'_> {
     pub(super) fn demand(&self) -> f64 {
         self.run + self.wait.unwrap_or(0.0) + self.blocked
-    }
-
-    pub(super) fn subject(&self) -> Subject {
-        Subject::Process(self.process.pid, self.process.starttime)
     }
 }
 
