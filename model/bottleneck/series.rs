@@ -32,6 +32,7 @@ struct Tree {
 }
 
 /// Scripts that use a full core, the innermost ones, and those that use little less; and the processes below them.
+#[expect(clippy::too_many_lines, reason = "one pass over the processes of each parent")]
 pub(super) fn scripts<'a>(inputs: &Inputs<'a>, (full, least): (f64, f64)) -> (Vec<Script<'a>>, HashSet<u32>) {
     let frame = inputs.frame;
     let (mut found, mut below) = (Vec::new(), HashSet::new());

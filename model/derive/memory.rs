@@ -44,6 +44,7 @@ fn huge_pages(table: &crate::tables::memory::Memory, slot: usize) -> Known<u64> 
     Known::or_missing(bytes.and_then(|(pages, each)| pages.checked_mul(each)))
 }
 
+#[expect(clippy::too_many_lines, reason = "a field for each value of the kernel's")]
 fn machine(window: &Window) -> Memory {
     let Some(pair) = Pair::new(&window.now.memory, &window.before.memory) else { return Memory::default() };
     let (table, Some(slot)) = (pair.now, pair.now.first()) else { return Memory::default() };

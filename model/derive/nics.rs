@@ -67,6 +67,7 @@ pub(super) fn derive(window: &Window, settings: &Settings, frame: &mut Frame) {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a field for each value of an interface")]
 fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<Nic> {
     let table = pair.now;
     let name = Arc::clone(table.name.get(slot)?);

@@ -30,6 +30,7 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
+#[expect(clippy::too_many_lines, reason = "the counters are judged one after the other")]
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     for nic in frame.nics.iter().filter(|nic| parts::is_physical(nic)) {

@@ -125,7 +125,9 @@ fn report(context: &mut RuleContext<'_>, mut hits: Vec<(f64, Hit)>) {
         hit.covers.extend(hits.iter().map(|(_, other)| (ID, other.subject.clone())));
         context.hit(hit);
     }
-    hits.into_iter().for_each(|(_, hit)| context.hit(hit));
+    for (_, hit) in hits {
+        context.hit(hit);
+    }
 }
 
 fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Busiest<'a>> {
