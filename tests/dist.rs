@@ -111,6 +111,7 @@ fn an_installation_has_everything_and_nothing_of_this_machine() {
         "share/doc/topotop/LICENSE-MIT",
         "share/doc/topotop/LICENSE-APACHE",
         "share/doc/topotop/CHANGELOG.md",
+        "share/doc/topotop/docs/fleet.md",
         "share/topotop/kubernetes/daemonset.yaml",
         "lib/systemd/system/topotop-record.service",
     ] {
