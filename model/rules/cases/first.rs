@@ -10,23 +10,6 @@ pub(super) const CASES: &[Case] = &[
         sick: |frame, _| one_thread(frame),
     },
     Case {
-        rule: "CPU-02",
-        severity: Severity::Info,
-        says: "3 processes of nginx are each limited by one thread: 200 uses 99% of a core; the others: 202, 201",
-        sick: |frame, _| {
-            let worker = |pid, cores| Process {
-                cpu_cores: Some(cores),
-                threads: Known::Value(1),
-                wait_share: Some(0.01),
-                has_schedstat: true,
-                last_cpu: Known::Value(pid - 199),
-                ..process(pid, "nginx")
-            };
-            frame.cpus[1..4].iter_mut().for_each(|cpu| cpu.shares = Some(shares(0.97, 0.0)));
-            frame.processes = vec![worker(200, 0.99), worker(201, 0.95), worker(202, 0.97)];
-        },
-    },
-    Case {
         rule: "CPU-04",
         severity: Severity::Warning,
         says: "node 0 is 90% busy while node 1 is 10% busy",

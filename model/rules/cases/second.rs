@@ -36,17 +36,6 @@ pub(super) const CASES: &[Case] = &[
         },
     },
     Case {
-        rule: "NIC-06",
-        severity: Severity::Warning,
-        says: "eth0 loses 90 packets/s in its receive ring (1024 of 4096 entries)",
-        sick: |frame, _| {
-            // Only the driver's own counters know of them.
-            let nic = &mut frame.nics[0];
-            (nic.rx.drops_per_second, nic.rx_unbuffered_per_second) = (Some(0.0), Some(90.0));
-            nic.rx_ring = Channel { current: Known::Value(1024), max: Known::Value(4096) };
-        },
-    },
-    Case {
         rule: "MEM-05",
         severity: Severity::Warning,
         says: "8% of 128.0 GiB available; memory pressure 20%",
@@ -72,27 +61,6 @@ pub(super) const CASES: &[Case] = &[
         sick: |frame, _| {
             swapping(frame, 800.0, 900.0);
             memory(frame).swap_growth_bytes_per_second = Some(3.0 * f64::from(1 << 20));
-        },
-    },
-    Case {
-        rule: "MEM-08",
-        severity: Severity::Info,
-        says: "4000 pages/s came back from zswap and 5000 pages/s went there, compressed in memory; on disk 3 in, 0 out",
-        sick: |frame, _| {
-            swapping(frame, 3.0, 0.0);
-            let memory = &mut frame.memory;
-            (memory.zswpin_per_second, memory.zswpout_per_second) = (Some(4000.0), Some(5000.0));
-        },
-    },
-    Case {
-        rule: "MEM-08",
-        severity: Severity::Warning,
-        says: "4000 pages/s came back from zswap",
-        sick: |frame, _| {
-            swapping(frame, 0.0, 0.0);
-            let memory = &mut frame.memory;
-            (memory.zswpin_per_second, memory.zswpout_per_second) = (Some(4000.0), Some(5000.0));
-            memory.allocstall_per_second = Some(20.0);
         },
     },
     Case {
