@@ -205,7 +205,11 @@ fn pairs_of_real_load_tests() {
     };
     for (metric, one, before, other, after, verdict, reversed) in pairs {
         let first = compared(one, other);
-        assert_eq!((&first["subject"], &first["verdict"]), (&format!("metric:{metric}").into(), &verdict.into()), "{first}");
+        assert_eq!(
+            (&first["subject"], &first["verdict"]),
+            (&format!("metric:{metric}").into(), &verdict.into()),
+            "{first}"
+        );
         let ratio: Vec<f64> = serde_json::from_value(first["ratio"].clone()).expect("a ratio with its interval");
         assert!((ratio[1]..=ratio[2]).contains(&(after / before)), "{ratio:?} {}", after / before);
         assert_eq!(compared(other, one)["verdict"], reversed);
