@@ -88,7 +88,7 @@ pub fn parse(bytes: &[u8]) -> Vec<Xdp> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Xdp, parse, print, program};
+    use super::{XDP, Xdp, parse, print, program};
     use crate::sys::netlink::put_attribute;
     use proptest::prelude::*;
 
@@ -105,7 +105,7 @@ mod tests {
         for (kind, id) in programs {
             put_attribute(&mut nested, *kind, &id.to_ne_bytes());
         }
-        put_attribute(&mut body, 43 | NESTED, &nested);
+        put_attribute(&mut body, XDP | NESTED, &nested);
         body
     }
 
