@@ -1,9 +1,12 @@
 mod bias;
 
 use super::{FEWEST, Phase, Trip, Verification};
+use crate::Known;
 use crate::diff::{Subject, Watch};
 use crate::fix::Verify;
-use crate::frame::{Cgroup, Cpu, CpuShares, Frame, Metric, Nic, NicRates, Pressure, PressureStall};
+use crate::frame::{
+    Cgroup, CgroupIoRate, Cpu, CpuShares, Frame, IoLimits, Metric, Nic, NicRates, Pressure, PressureStall,
+};
 use proptest::prelude::*;
 
 /// A machine described by a few numbers a second.
@@ -313,6 +316,25 @@ fn control_groups_are_followed_by_the_names_that_outlive_them() {
         }
     };
     (1..=80).for_each(|second| push(second, if second <= 40 { 1.0 } else { 2.0 }));
+    assert_eq!(verification.verdict().map(|verdict| verdict.name), Some("improved"));
+}
+
+/// Of version 1, a group may be of the blkio controller alone: neither CPU time nor memory is counted in it.
+#[test]
+fn a_group_that_only_has_an_io_limit_is_measured() {
+    let watch = Watch { subject: Subject::Cgroup("/pg".into()), metric: "cgroup.io_writes" };
+    let verify = Verify { load: Some(watch), cost: None, guards: Vec::new(), ..verify() };
+    let mut verification = Verification::new(&verify, None);
+    let mut push = |second: u64, writes: f64| {
+        let limits = IoLimits { writes: Known::Value(writes as u64), ..IoLimits::default() };
+        let io = CgroupIoRate { writes_per_second: writes * wobble(second), limits, ..CgroupIoRate::default() };
+        let group = Cgroup { path: "/pg".into(), version: 1, io: vec![io], ..Cgroup::default() };
+        verification.push(&Frame { cgroups: vec![group], ..frame(second, BUSY) });
+        if second == 40 {
+            verification.applied(40_000_000_000);
+        }
+    };
+    (1..=80).for_each(|second| push(second, if second <= 40 { 50.0 } else { 500.0 }));
     assert_eq!(verification.verdict().map(|verdict| verdict.name), Some("improved"));
 }
 
