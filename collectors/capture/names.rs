@@ -5,6 +5,17 @@ use std::path::{Path, PathBuf};
 
 mod contents;
 
+/// Where everything that names somebody is known and gets another name; what runtimes, logs and homes hold is left out.
+pub(super) fn is_known(path: &Path) -> bool {
+    const PLACES: [&str; 8] = ["proc", "sys", "topotop", "dev", "cgroup", "etc", "usr", ".dockerenv"];
+    const RUN: [&str; 4] = ["systemd", "utmp", "openrc", ".containerenv"];
+    let mut parts = path.iter().map(|part| part.to_str().unwrap_or_default());
+    match parts.next() {
+        Some("run") => parts.next().is_none_or(|part| RUN.contains(&part)),
+        first => first.is_none_or(|part| PLACES.contains(&part)),
+    }
+}
+
 /// Gives names to what a tree holds.
 #[derive(Debug)]
 pub(super) struct Names(topotop_model::anonymise::Names);
