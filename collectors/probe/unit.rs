@@ -130,6 +130,15 @@ mod tests {
     use std::time::Duration;
 
     #[test]
+    fn the_callers_environment_is_not_handed_on() {
+        assert!(std::env::vars_os().any(|(name, _)| name == "PATH"), "there is one");
+        let said = run(Path::new("/usr/bin/env"), &[], Duration::from_secs(10)).expect("it runs");
+        let names: Vec<&str> = said.lines().filter_map(|line| line.split('=').next()).collect();
+        assert!(names.iter().all(|name| ["PATH", "LC_ALL", "SYSTEMD_COLORS"].contains(name)), "{names:?}");
+        assert!(said.contains("PATH=/usr/sbin:/usr/bin:/sbin:/bin\n"), "{said}");
+    }
+
+    #[test]
     fn in_the_words_that_it_takes() {
         let cases = [
             ("MemoryMax", "4294967296\n", "4294967296"),

@@ -192,6 +192,16 @@ mod tests {
         assert_eq!(written(&section).lines().count(), 1);
     }
 
+    /// Spreadsheets of East Asia take the wide forms as well.
+    #[test]
+    fn no_cell_begins_as_a_formula() {
+        for value in ["=1+1", "+1", "-1", "@SUM(1)", "\u{ff1d}1+1", "\u{ff0b}1", "\u{ff0d}1", "\u{ff20}SUM(1)"] {
+            let mut out = Vec::new();
+            text(value, &mut out).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), format!("\"'{value}\""));
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_is_one_cell(value: String) {
