@@ -25,6 +25,7 @@ pub mod worker;
 mod accelerators;
 mod applied;
 mod cgroups;
+mod cooling;
 mod cpu;
 mod daemon;
 mod disks;
@@ -126,6 +127,7 @@ fn all(options: &Options) -> Vec<Box<dyn Collector>> {
         Box::new(cgroups::CgroupCollector::default()),
         Box::new(disks::DisksCollector::default()),
         Box::new(disks::MountsCollector::default()),
+        Box::new(cooling::CoolingCollector::default()),
         Box::new(memory::MemoryCollector::default()),
         // Sees in what was just read whether a process was killed.
         Box::new(oom_kills::OomKillCollector::default()),

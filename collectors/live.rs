@@ -8,6 +8,7 @@ pub(crate) use text::{File, capture_nics, capture_space, space_path};
 
 pub use crate::sys::ethtool::{Channels, Driver};
 pub use crate::sys::qdisc::Qdisc;
+pub use crate::sys::xdp::Xdp;
 
 use crate::Root;
 use std::ffi::OsStr;
@@ -63,6 +64,11 @@ pub trait Live: Send + Sync + std::fmt::Debug {
         Err(Reason::NotSupported)
     }
 
+    /// Programs that handle packets of interfaces before the network stack does.
+    fn programs(&self) -> Result<Vec<Xdp>, Reason> {
+        Err(Reason::NotSupported)
+    }
+
     /// The node that each page of another process is on: negative where it is not resident.
     fn page_nodes(&self, _pid: u32, _addresses: &[u64]) -> Result<Vec<i32>, Reason> {
         Err(Reason::NotSupported)
@@ -105,6 +111,10 @@ impl Live for Kernel {
 
     fn shapers(&self) -> Result<Vec<Qdisc>, Reason> {
         crate::sys::qdisc::shapers()
+    }
+
+    fn programs(&self) -> Result<Vec<Xdp>, Reason> {
+        crate::sys::xdp::programs()
     }
 
     fn page_nodes(&self, pid: u32, addresses: &[u64]) -> Result<Vec<i32>, Reason> {
@@ -150,6 +160,10 @@ impl Live for Captured {
 
     fn shapers(&self) -> Result<Vec<Qdisc>, Reason> {
         Ok(crate::sys::qdisc::parse(&self.read(text::SHAPERS.to_owned())?))
+    }
+
+    fn programs(&self) -> Result<Vec<Xdp>, Reason> {
+        Ok(crate::sys::xdp::parse(&self.read(text::PROGRAMS.to_owned())?))
     }
 
     fn space(&self, mount: &str) -> Result<Space, Reason> {

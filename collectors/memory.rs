@@ -15,8 +15,8 @@ pub(crate) struct MemoryCollector {
 }
 
 /// How many keys are picked from each file.
-const MEMINFO: usize = 19;
-const VMSTAT: usize = 20;
+const MEMINFO: usize = 21;
+const VMSTAT: usize = 23;
 
 impl Collector for MemoryCollector {
     fn name(&self) -> &'static str {
@@ -85,6 +85,8 @@ fn meminfo(bytes: &[u8]) -> Picked<MEMINFO> {
             b"Inactive(file)" => 14,
             b"PageTables" => 15,
             b"Hugepagesize" => 16,
+            b"Zswap" => 19,
+            b"Zswapped" => 20,
             b"HugePages_Total" => return Some((17, Form::Plain)),
             b"HugePages_Free" => return Some((18, Form::Plain)),
             _ => return None,
@@ -114,6 +116,8 @@ fn put_meminfo(picked: &Picked<MEMINFO>, table: &mut Memory, slot: usize) {
         &mut table.huge_page_bytes,
         &mut table.huge_pages_total,
         &mut table.huge_pages_free,
+        &mut table.zswap_bytes,
+        &mut table.zswapped_bytes,
     ];
     for (index, column) in columns.into_iter().enumerate() {
         column.set_or_clear(slot, picked.get(index));
@@ -123,6 +127,8 @@ fn put_meminfo(picked: &Picked<MEMINFO>, table: &mut Memory, slot: usize) {
 const DIRTY_THRESHOLD: usize = 17;
 const BACKGROUND_THRESHOLD: usize = 18;
 const FREE_PAGES: usize = 19;
+/// Pages into zswap, out of it, and from it to the swap device.
+const ZSWAP: [usize; 3] = [20, 21, 22];
 
 /// Counters by zone (`allocstall_normal`, before Linux 4.8 `pgscan_direct_dma32`) are added up.
 fn vmstat(bytes: &[u8]) -> Picked<VMSTAT> {
@@ -150,6 +156,9 @@ fn vmstat(bytes: &[u8]) -> Picked<VMSTAT> {
             b"nr_dirty_threshold" => DIRTY_THRESHOLD,
             b"nr_dirty_background_threshold" => BACKGROUND_THRESHOLD,
             b"nr_free_pages" => FREE_PAGES,
+            b"zswpin" => ZSWAP[0],
+            b"zswpout" => ZSWAP[1],
+            b"zswpwb" => ZSWAP[2],
             key => return zone_part(key).map(|index| (index, Form::Part)),
         };
         Some((index, Form::Plain))
@@ -185,6 +194,9 @@ fn put_vmstat(picked: &Picked<VMSTAT>, table: &mut Memory, slot: usize, page_byt
     for (index, column) in columns.into_iter().enumerate() {
         column.set_or_clear(slot, picked.get(index));
     }
+    for (column, index) in [&mut table.zswpin, &mut table.zswpout, &mut table.zswpwb].into_iter().zip(ZSWAP) {
+        column.set_or_clear(slot, picked.get(index));
+    }
     let bytes = |index| picked.get(index)?.checked_mul(page_bytes?);
     table.dirty_threshold_bytes.set_or_clear(slot, bytes(DIRTY_THRESHOLD));
     table.dirty_background_threshold_bytes.set_or_clear(slot, bytes(BACKGROUND_THRESHOLD));
@@ -216,9 +228,9 @@ mod tests {
     fn takes_what_recent_kernels_print() {
         let table = parsed(
             b"MemTotal:  100 kB\nMemFree:  50 kB\nMemAvailable:  60 kB\nInactive(file):  7 kB\nHugePages_Total:  3\n\
-              Hugepagesize:  2048 kB\nWritebackTmp:  9 kB\nSwapTotal:  0 kB\n",
+              Hugepagesize:  2048 kB\nZswap:  3 kB\nZswapped:  9 kB\nWritebackTmp:  9 kB\nSwapTotal:  0 kB\n",
             b"nr_free_pages 12\nallocstall_dma 1\nallocstall_normal 2\npgscan_direct 5\npgscan_direct_throttle 99\n\
-              nr_dirty_threshold 4\noom_kill 2\n",
+              nr_dirty_threshold 4\noom_kill 2\nzswpin 31\nzswpout 32\nzswpwb 1\n",
             Some(4096),
         );
         assert_eq!(table.total_bytes.value(0), Some(102_400));
@@ -231,6 +243,11 @@ mod tests {
         assert_eq!(table.pgscan_direct.value(0), Some(5));
         assert_eq!(table.dirty_threshold_bytes.value(0), Some(16384));
         assert_eq!(table.oom_kill.value(0), Some(2));
+        assert_eq!((table.zswap_bytes.value(0), table.zswapped_bytes.value(0)), (Some(3072), Some(9216)));
+        assert_eq!(
+            [&table.zswpin, &table.zswpout, &table.zswpwb].map(|pages| pages.value(0)),
+            [Some(31), Some(32), Some(1)]
+        );
     }
 
     #[test]

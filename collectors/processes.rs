@@ -280,6 +280,8 @@ impl ProcessCollector {
         table.flags.set(slot, stat.flags);
         table.utime.set(slot, stat.utime);
         table.stime.set(slot, stat.stime);
+        table.children_utime.set(slot, stat.children_utime);
+        table.children_stime.set(slot, stat.children_stime);
         table.threads.set(slot, stat.threads);
         table.vsize_bytes.set(slot, stat.vsize);
         if let Some(bytes) = page_bytes {

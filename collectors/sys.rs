@@ -10,6 +10,7 @@ pub mod ioprio;
 pub mod netlink;
 pub mod pages;
 pub mod qdisc;
+pub mod xdp;
 
 /// The errno of the system call that has just failed on this thread.
 fn last_errno() -> rustix::io::Errno {

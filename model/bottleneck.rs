@@ -23,6 +23,7 @@ mod remote;
 mod resource;
 mod run_queue;
 mod sections;
+mod series;
 mod softirq;
 mod state;
 mod tables;
@@ -203,10 +204,11 @@ impl State {
         let demand = Demand::of(frame, self);
         let queues = RunQueue::of(frame, &demand);
         let means = (std::mem::take(&mut self.quiet_ms), self.interrupts.clone(), self.refaults.clone());
-        let ((quiet_ms, interrupts, refaults), hot) = (means, self.hot.clone());
+        let ((quiet_ms, interrupts, refaults), hot, turns) = (means, self.hot.clone(), self.turns.clone());
         let full = self.held.as_ref().and_then(|held| held.resource.clone());
         let full = full.filter(|(kind, _)| *kind == ResourceKind::Thread).map(|(_, subject)| subject);
-        let inputs = Inputs { frame, findings, settings, quiet_ms, interrupts, refaults, hot, full, demand, queues };
+        let inputs =
+            Inputs { frame, findings, settings, quiet_ms, interrupts, refaults, hot, full, turns, demand, queues };
         let mut members = members(&inputs);
         let result = if frame.interval_seconds.is_some() {
             decide::decide(&inputs, &mut members, self)
@@ -275,6 +277,8 @@ struct Inputs<'a> {
     hot: BTreeMap<u32, u64>,
     /// The process whose thread limits, as the last answer has it.
     full: Option<Subject>,
+    /// Mean cores of children of each process that come and go.
+    turns: BTreeMap<(u32, u64), f64>,
     demand: Demand<'a>,
     queues: RunQueue,
 }

@@ -2,6 +2,7 @@
 
 mod accelerators;
 mod cgroups;
+mod cooling;
 mod cpus;
 mod disks;
 mod host;
@@ -75,6 +76,7 @@ impl Deriver {
         };
         host::derive(window, &mut frame);
         cpus::derive(window, &mut frame);
+        cooling::derive(window, &mut frame);
         memory::derive(window, &mut frame);
         irqs::derive(window, &mut frame);
         nics::derive(window, &self.settings, &mut frame);

@@ -5,6 +5,7 @@
 
 mod accelerators;
 mod cgroups;
+mod cooling;
 mod cpus;
 mod disks;
 mod host;
@@ -21,6 +22,7 @@ pub use cgroups::{
     Cgroup, CgroupCpu, CgroupEvents, CgroupIoRate, CgroupMemory, CgroupMount, CgroupPressure, Container, IoLimits,
     IoThrottle, NodeBytes,
 };
+pub use cooling::Cooling;
 pub use cpus::{ClockPolicy, Cpu, CpuPlace, CpuShares, Domain, NodePlace, Topology};
 pub(crate) use disks::drive_of_path;
 pub use disks::{Disk, Mount, Writer, WriterId};
@@ -88,6 +90,8 @@ pub struct Frame {
     pub metrics: Vec<Metric>,
     /// Memory bandwidth by L3 (resctrl); its capacity is not known.
     pub memory_bandwidth: Vec<MemoryBandwidth>,
+    /// What cools CPUs at the cost of their speed, by name.
+    pub cooling: Vec<Cooling>,
     /// GPUs and other accelerators, by name.
     pub accelerators: Vec<Accelerator>,
     /// What the kernel's log says of processes that the OOM killer killed in the last half minute.
@@ -112,6 +116,17 @@ impl Frame {
     /// The CPU of an id.
     pub fn cpu(&self, id: u32) -> Option<&Cpu> {
         self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok().and_then(|at| self.cpus.get(at))
+    }
+
+    /// The device that keeps CPUs idle although they have work, against heat.
+    pub fn idle_injection(&self) -> Option<&Cooling> {
+        self.cooling.iter().find(|device| device.injects_idle())
+    }
+
+    /// The device that does most to cap the clock of CPUs, against heat.
+    pub fn passive_cooling(&self) -> Option<&Cooling> {
+        let on = self.cooling.iter().filter(|device| device.slows());
+        on.max_by_key(|device| device.state.value())
     }
 
     /// The node of an id.

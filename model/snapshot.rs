@@ -1,8 +1,8 @@
 //! All sections of one instant, and the working copy that collectors write.
 
 use crate::tables::{
-    accelerators, applied, cgroups, cost, cpu, disks, host, irqs, jvm, memory, metrics, network, nics, off_cpu,
-    pressure, processes, sockets, topology,
+    accelerators, applied, cgroups, cooling, cost, cpu, disks, host, irqs, jvm, memory, metrics, network, nics,
+    off_cpu, pressure, processes, sockets, topology,
 };
 use crate::{Section, Stamp, State, Table};
 use std::sync::{Arc, OnceLock};
@@ -209,6 +209,8 @@ sections! {
     accelerators: accelerators::Accelerators,
     /// Who holds an accelerator open.
     accelerator_clients: accelerators::AcceleratorClients,
+    /// What cools CPUs at the cost of their speed.
+    cooling_devices: cooling::CoolingDevices,
     /// Processes that the OOM killer killed.
     oom_kills: memory::OomKills,
     /// Device interrupts.

@@ -3,6 +3,7 @@
 pub mod accelerators;
 pub mod applied;
 pub mod cgroups;
+pub mod cooling;
 pub mod cost;
 pub mod cpu;
 pub mod disks;

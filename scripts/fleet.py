@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """topotop serve under real programs: Prometheus, VictoriaMetrics, node_exporter; as root, on loopback only.
 
-fleet.py [--topotop FILE] [--minutes N] [--hosts N] [--only boards,scrape,cost,attack,fleet]
+fleet.py [--topotop FILE] [--minutes N] [--hosts N] [--only boards,docs,scrape,cost,attack,fleet]
 
 Each part prints its figures and ends what it started. Exit status 1 if something is not as it should be.
 """
@@ -146,6 +146,24 @@ def part_boards(place):
         check(not missing, f"{os.path.basename(file)}: {len(board['panels'])} panels, not in the schema: {missing or 'nothing'}")
 
 
+def part_docs(place):
+    """The configurations of docs/fleet.md, as the engines take them."""
+    token = f"{place}/token"
+    open(token, "w").write("0123456789abcdef\n")
+    text = open(f"{TOP}/docs/fleet.md").read().replace("/etc/prometheus/topotop.token", token)
+    text = text.replace("/usr/share/topotop/prometheus/", f"{TOP}/dist/prometheus/")
+    for number, config in enumerate(re.findall(r"```yaml\n(.*?)```", text, re.S)):
+        file = f"{place}/{number}.yml"
+        open(file, "w").write(config)
+        engines = [["victoria-metrics", f"-promscrape.config={file}", "-promscrape.config.strictParse=false", "-promscrape.config.dryRun"]]
+        # Debian's Prometheus is built without Kubernetes.
+        if "kubernetes_sd_configs" not in config:
+            engines.append(["promtool", "check", "config", file])
+        for words in engines:
+            tool = subprocess.run(words, capture_output=True, text=True)
+            check(tool.returncode == 0, f"{words[0]} takes configuration {number + 1} {tool.stderr[-200:] if tool.returncode else ''}")
+
+
 def ask(base, target, instances):
     """The most that one of the instances gives."""
     results = []
@@ -235,8 +253,13 @@ def part_cost(place):
     """CPU time a minute beside node_exporter's, same minutes, a scrape each 15 s."""
     ours, at = serve()
     theirs_at = port()
-    theirs = start("prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{theirs_at}", "--collector.interrupts",
-                   "--collector.softirqs", "--collector.meminfo_numa", "--collector.processes", "--collector.ethtool", env={**os.environ, "GOMAXPROCS": "2"})
+    known = subprocess.run(["prometheus-node-exporter", "--help"], capture_output=True, text=True)
+    known = set(re.findall(r"collector\.(\w+)", known.stdout + known.stderr))
+    # Debian 12 has one without softirqs.
+    wanted = [name for name in ("interrupts", "softirqs", "meminfo_numa", "processes", "ethtool") if name in known]
+    print(f"  node_exporter with {', '.join(wanted)} beside its defaults")
+    theirs = start("prometheus-node-exporter", f"--web.listen-address=127.0.0.1:{theirs_at}", *[f"--collector.{name}" for name in wanted],
+                   env={**os.environ, "GOMAXPROCS": "2"})
     wait(f"http://127.0.0.1:{theirs_at}/metrics")
     idle = start(args.topotop, "serve", "--listen", f"127.0.0.1:{port()}")
     time.sleep(5)
@@ -382,7 +405,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--topotop", default=f"{TOP}/target/release/topotop")
 parser.add_argument("--minutes", type=float, default=10)
 parser.add_argument("--hosts", type=int, default=100)
-parser.add_argument("--only", default="boards,scrape,cost,attack,fleet")
+parser.add_argument("--only", default="boards,docs,scrape,cost,attack,fleet")
 args = parser.parse_args()
 for tool in ("prometheus", "promtool", "victoria-metrics", "vmalert", "prometheus-node-exporter"):
     if not shutil.which(tool):

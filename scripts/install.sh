@@ -19,6 +19,8 @@ for unit in "$top"/dist/*.service "$top"/dist/*.socket; do
     sed "s#/usr/bin/topotop#$prefix/bin/topotop#" "$unit" >"$root/lib/systemd/system/$(basename "$unit")"
 done
 put 644 "$doc" "$top/LICENSE-MIT" "$top/LICENSE-APACHE" "$top/README.md" "$top/CHANGELOG.md"
+# Units and README refer to it.
+put 644 "$doc/docs" "$top/docs/fleet.md" "$top/docs/many-recordings.md"
 # Dashboards, alert rules and manifests: every folder of dist/ but the packages' own scripts.
 (cd "$top/dist" && find . -mindepth 2 -type f ! -path './deb/*' | LC_ALL=C sort) | while IFS= read -r file; do
     put 644 "$root/share/topotop/$(dirname "$file" | sed 's#^\./##')" "$top/dist/$file"

@@ -14,8 +14,9 @@ use topotop_model::frame::Frame;
 use topotop_model::locale::Text;
 use topotop_model::locale::{check, doctor as text};
 use topotop_model::rules::ALL;
-use topotop_model::text::{padded, printable};
+use topotop_model::text::{columns, padded, printable};
 use topotop_widgets::Charset;
+use topotop_widgets::parts::severity::wrapped;
 
 /// What `doctor` takes.
 #[derive(Clone, Debug, clap::Args)]
@@ -200,7 +201,8 @@ pub(crate) fn run(
         true
     })?;
     let frame = Deriver::new(plan.settings.clone()).frame(&window);
-    let report = Report { frame: &frame, rights };
+    let width = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|width| *width > 0);
+    let report = Report { frame: &frame, rights, width };
     let mut out = Output::stdout();
     let written = match &*args.format {
         "text" => report.text(theme::charset(charset), &mut out),
@@ -214,7 +216,13 @@ struct Report<'a> {
     frame: &'a Frame,
     /// Capabilities and user of this process; none for a captured machine.
     rights: Option<(Vec<String>, u32)>,
+    /// Columns of the terminal; none where lines are not to be broken.
+    width: Option<u16>,
 }
+
+/// Columns before what is said of a facility, of a gap.
+const FACILITY: usize = 35;
+const GAP: usize = 52;
 
 #[derive(Serialize)]
 struct Row {
@@ -237,34 +245,45 @@ fn rules(facility: &Facility) -> Vec<&'static str> {
 }
 
 impl Report<'_> {
+    /// A line; on a terminal too narrow for it, its text goes on below where it begins.
+    fn line(&self, start: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
+        let indent = columns(start);
+        let Some(width) = self.width.filter(|width| indent + 1 + columns(text) > usize::from(*width)) else {
+            return writeln!(out, "{}", format!("{start} {text}").trim_end());
+        };
+        // Beside a long path there may be no room.
+        let indent = if indent + 20 > usize::from(width) { 8 } else { indent + 1 };
+        let lines = wrapped(text, width.saturating_sub(indent as u16));
+        let mut lines = lines.iter().map(String::as_str);
+        let first = if indent > columns(start) { lines.next().unwrap_or_default() } else { "" };
+        writeln!(out, "{}", format!("{start} {first}").trim_end())?;
+        lines.try_for_each(|line| writeln!(out, "{:indent$}{line}", ""))
+    }
+
     fn text(&self, charset: Charset, out: &mut impl Write) -> io::Result<()> {
         let host = &self.frame.host;
         let machine = [&host.kernel, &host.arch, &host.os, &host.virtualization];
         let machine: Vec<_> = machine.iter().filter(|part| !part.is_empty()).map(|part| printable(part)).collect();
-        writeln!(out, "{}: {}", printable(&host.name), machine.join(", "))?;
+        self.line(&format!("{}:", printable(&host.name)), &machine.join(", "), out)?;
         if let Some((held, uid)) = &self.rights {
-            writeln!(
-                out,
-                "{}",
-                text::Rights { uid, held: &if held.is_empty() { "–".to_owned() } else { held.join(" ") } }
-            )?;
+            let held = if held.is_empty() { "–".to_owned() } else { held.join(" ") };
+            writeln!(out, "{}", text::Rights { uid, held: &held })?;
         }
         writeln!(out)?;
         let (good, bad) = if charset == Charset::Unicode { ("✓", "✗") } else { ("+", "x") };
         for facility in FACILITIES {
-            let name = padded(&facility.name, 32);
+            let start = |sign: &str| padded(&format!("{sign} {}", &*facility.name), FACILITY - 1);
             match (facility.state)(self.frame) {
-                State::Available(detail) => writeln!(out, "{}", format!("{good} {name} {detail}").trim_end())?,
-                State::Unneeded => writeln!(out, "- {name} {}", text::UNNEEDED)?,
+                State::Available(detail) => self.line(&start(good), &detail, out)?,
+                State::Unneeded => self.line(&start("-"), &text::UNNEEDED, out)?,
                 State::Missing => {
-                    writeln!(out, "{bad} {name} {}", text::Needs { needs: &facility.needs })?;
-                    let rules = rules(facility);
-                    let costs = facility.costs;
-                    if rules.is_empty() {
-                        writeln!(out, "  {:32} {costs}", "")?;
-                    } else {
-                        writeln!(out, "  {:32} {}", "", text::Costs { costs: &costs, rules: &rules.join(" ") })?;
-                    }
+                    self.line(&start(bad), &text::Needs { needs: &facility.needs }.to_string(), out)?;
+                    let (costs, rules) = (facility.costs, rules(facility));
+                    let costs = match rules.as_slice() {
+                        [] => costs.to_string(),
+                        rules => text::Costs { costs: &costs, rules: &rules.join(" ") }.to_string(),
+                    };
+                    self.line(&padded("", FACILITY - 1), &costs, out)?;
                 }
             }
         }
@@ -284,7 +303,8 @@ impl Report<'_> {
                 "" => reason.to_string(),
                 needs => check::Unchecked { reason: &reason, needs: &printable(needs) }.to_string(),
             };
-            writeln!(out, "  {count:>5}  {path:<42} {line}")?;
+            let start = padded(&format!("  {count:>5}  {path}"), GAP - 1);
+            self.line(&start, &line, out)?;
         }
         Ok(())
     }
@@ -319,8 +339,10 @@ impl Report<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FACILITIES, State, rules};
+    use super::{FACILITIES, Report, State, rules};
     use topotop_model::testkit;
+    use topotop_model::text::columns;
+    use topotop_widgets::Charset;
 
     #[test]
     fn what_rules_read_is_found_by_their_sources() {
@@ -337,5 +359,29 @@ mod tests {
         assert!(states.iter().filter(|state| **state == State::Missing).count() >= 4);
         let server = testkit::server();
         assert!(FACILITIES.iter().any(|facility| matches!((facility.state)(&server), State::Available(_))));
+    }
+
+    #[test]
+    fn lines_fit_the_terminal_and_lose_nothing() {
+        let mut frame = testkit::blind();
+        let mut gap = frame.gaps[0].clone();
+        gap.path = "sys/fs/cgroup/blkio/*/a.path.that.is.longer.than.its.column".into();
+        frame.gaps.push(gap);
+        let text = |width| {
+            let mut out = Vec::new();
+            Report { frame: &frame, rights: None, width }.text(Charset::Unicode, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let whole = text(None);
+        assert!(whole.lines().any(|line| columns(line) > 80), "{whole}");
+        assert_eq!(text(Some(300)), whole);
+        for width in [80, 60] {
+            let narrow = text(Some(width));
+            assert_eq!(words(&narrow), words(&whole));
+            // A path is not broken.
+            let long = narrow.lines().find(|line| columns(line) > usize::from(width) && !line.contains("a.path"));
+            assert_eq!(long, None, "{narrow}");
+        }
     }
 }

@@ -77,7 +77,11 @@ pub(crate) fn open(args: &ServeArgs, global: &Global) -> Result<Doors, String> {
 
 fn address(given: &str) -> Result<SocketAddr, String> {
     let local = given.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
-    let parsed = local.as_deref().unwrap_or(given).parse();
+    // A manifest puts brackets around a node's address, of which it does not know the family.
+    let bracketed = given.strip_prefix('[').and_then(|rest| rest.split_once("]:"));
+    let bracketed = bracketed
+        .and_then(|(host, port)| Some(SocketAddr::from((host.parse::<Ipv4Addr>().ok()?, port.parse::<u16>().ok()?))));
+    let parsed = bracketed.map_or_else(|| local.as_deref().unwrap_or(given).parse::<SocketAddr>(), Ok);
     parsed.map_err(|_| text::NotAnAddress { given: &printable(given) }.to_string())
 }
 
@@ -110,6 +114,7 @@ pub(crate) fn run(
     }
     let feed = Feed::default();
     let pages = Pages::new(feed.clone(), args.expose_names);
+    let first = feed.clone();
     let sampling: Box<dyn FnOnce() + Send> = match &args.from {
         Some(path) => Box::new(feed::recording(path.clone(), plan, feed)?),
         None => Box::new(feed::machine(root()?, plan, feed)),
@@ -120,6 +125,29 @@ pub(crate) fn run(
         let line = text::Listening { place: &door.to_string() }.to_string();
         crate::output::print(format!("{line}\n").as_bytes())?;
     }
+    first.wait(&ending);
     server::serve(&doors.doors, doors.token, pages, &ending);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn addresses_have_a_port_and_brackets_where_they_are_needed() {
+        for (given, meant) in [
+            ("127.0.0.1:9977", "127.0.0.1:9977"),
+            ("localhost:80", "127.0.0.1:80"),
+            ("[::1]:9977", "[::1]:9977"),
+            ("[10.0.0.1]:9977", "10.0.0.1:9977"),
+        ] {
+            assert_eq!(address(given).map(|address| address.to_string()), Ok(meant.to_owned()), "{given}");
+        }
+        for wrong in
+            ["", "localhost", ":9977", "::1:9977", "[[::1]]:9977", "[10.0.0.1]", "[10.0.0.1]:", "[10.0.0.1]:80:80"]
+        {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
 }

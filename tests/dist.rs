@@ -64,10 +64,11 @@ fn the_manifests_are_whole_and_start_what_there_is() {
     let version = env!("CARGO_PKG_VERSION");
     assert!(kustomization.contains(&format!("newTag: {version}")), "the image has the version of the program");
     let set = read(&folder.join("daemonset.yaml"));
-    let arguments = set.split_once("args: [").and_then(|(_, rest)| rest.split_once(']')).expect("arguments").0;
+    let arguments = set.split_once("args: [").and_then(|(_, rest)| rest.split_once("]\n")).expect("arguments").0;
     let words: Vec<&str> = arguments.split(", ").map(|word| word.trim_matches('"')).collect();
     let (verb, rest) = words.split_first().expect("a verb");
     is_known(verb, rest, &folder);
+    assert!(rest.contains(&"--token-file"), "{rest:?}");
     // The least rights: what it keeps for itself is what the manifest gives.
     for right in [
         "drop: [\"ALL\"]",
@@ -110,6 +111,7 @@ fn an_installation_has_everything_and_nothing_of_this_machine() {
         "share/doc/topotop/LICENSE-MIT",
         "share/doc/topotop/LICENSE-APACHE",
         "share/doc/topotop/CHANGELOG.md",
+        "share/doc/topotop/docs/fleet.md",
         "share/topotop/kubernetes/daemonset.yaml",
         "lib/systemd/system/topotop-record.service",
     ] {

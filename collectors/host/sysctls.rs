@@ -1,4 +1,4 @@
-//! Settings below /proc/sys that rules read and that a plan has to mention.
+//! Settings below /proc/sys, and parameters of zswap, that rules read and that a plan has to mention.
 
 use crate::files::{Files, note};
 use crate::parse::text;
@@ -7,7 +7,7 @@ use crate::{Collector, Cx};
 use topotop_model::{Draft, Gaps, Reason, Slots, State};
 
 /// Their names. Many exist on some kernels only: those that are not there have no row.
-const NAMES: [&str; 72] = [
+const NAMES: [&str; 75] = [
     "fs.aio-max-nr",
     "fs.file-max",
     "fs.nr_open",
@@ -80,7 +80,13 @@ const NAMES: [&str; 72] = [
     "vm.watermark_boost_factor",
     "vm.watermark_scale_factor",
     "vm.zone_reclaim_mode",
+    "zswap.compressor",
+    "zswap.enabled",
+    "zswap.max_pool_percent",
 ];
+
+/// The module whose parameters are among them.
+const ZSWAP: &str = "zswap.";
 
 /// The longest value that is kept.
 const MAX_VALUE: usize = 256;
@@ -111,8 +117,13 @@ impl Collector for SysctlsCollector {
         let mut path = String::new();
         for name in NAMES {
             path.clear();
-            path.push_str("proc/sys/");
-            path.extend(name.chars().map(|c| if c == '.' { '/' } else { c }));
+            if let Some(parameter) = name.strip_prefix(ZSWAP) {
+                path.push_str("sys/module/zswap/parameters/");
+                path.push_str(parameter);
+            } else {
+                path.push_str("proc/sys/");
+                path.extend(name.chars().map(|c| if c == '.' { '/' } else { c }));
+            }
             match files.bytes(&path).map(value) {
                 Ok(Some(value)) => {
                     let (slot, new) = self.slots.slot(section.data_mut(), &name);

@@ -9,6 +9,8 @@ use topotop_model::{Reason, Table};
 
 /// Where the shapers of interfaces are.
 pub(super) const SHAPERS: &str = "topotop/qdiscs";
+/// Where programs at interfaces are.
+pub(super) const PROGRAMS: &str = "topotop/xdp";
 
 /// Where a file of an interface is.
 pub(super) fn nic_path(nic: &str, kind: &str) -> String {
@@ -50,6 +52,10 @@ pub(crate) fn capture_nics(live: &dyn Live, table: &Nics) -> Vec<File> {
     let shapers = live.shapers().unwrap_or_default();
     if !shapers.is_empty() {
         files.push((SHAPERS.into(), crate::sys::qdisc::print(&shapers).into_bytes()));
+    }
+    let programs = live.programs().unwrap_or_default();
+    if !programs.is_empty() {
+        files.push((PROGRAMS.into(), crate::sys::xdp::print(&programs).into_bytes()));
     }
     files
 }

@@ -5,7 +5,7 @@ use super::queues::{self, Queue};
 use super::statistics::{self, Statistics};
 use crate::Root;
 use crate::files::{Files, note, parse_list};
-use crate::live::{Channels, Live, Qdisc};
+use crate::live::{Channels, Live, Qdisc, Xdp};
 use crate::parse::{number, signed, text};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
@@ -34,6 +34,8 @@ pub(super) struct Answer {
     pub(super) statistics: Vec<(String, Statistics)>,
     /// What shapes interfaces; none where it was not requested or the kernel does not tell.
     pub(super) shapers: Option<Vec<Qdisc>>,
+    /// Programs at interfaces; none where they were not requested or the kernel does not tell.
+    pub(super) programs: Option<Vec<Xdp>>,
     /// What could not be read, when everything was requested.
     pub(super) gaps: Gaps,
 }
@@ -89,6 +91,7 @@ impl Asker {
             }
             Job::Everything(names) => {
                 answer.shapers = self.live.shapers().ok();
+                answer.programs = self.live.programs().ok();
                 let nics = self.everything(names, &mut answer.gaps);
                 let names = nics.iter().filter(|nic| counts(nic)).map(|nic| nic.name.clone()).collect();
                 answer.nics = Some(nics);

@@ -12,6 +12,10 @@ const MAX_QUEUE: u64 = 4095;
 const ALLOWANCES: [&str; 4] =
     ["bw_in_allowance_exceeded", "bw_out_allowance_exceeded", "pps_allowance_exceeded", "conntrack_allowance_exceeded"];
 
+/// Google's counters of packets that the card dropped since a queue was full, or had no buffer for: by queue. Its driver
+/// (gve) reports them nowhere else, and neither it nor the card says what the machine's allowance is.
+const UNBUFFERED: [&str; 2] = ["rx_queue_drop_cnt[", "rx_no_buffers_posted["];
+
 /// Counters of one queue and direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counters {
@@ -33,6 +37,16 @@ pub(super) struct Statistics {
     pub(super) queues: BTreeMap<(bool, u32), Counters>,
     /// Counters of exceeded cloud allowances, where the driver has them: bandwidth in and out, packets, connections.
     pub(super) allowances: [Option<u64>; 4],
+    /// Packets for which the card had no buffer, where only the driver's own counters tell: each of its counters, summed over
+    /// queues.
+    unbuffered: [Option<u64>; 2],
+}
+
+impl Statistics {
+    /// Packets for which the card had no buffer; one packet may be in both counters.
+    pub(super) fn unbuffered(&self) -> Option<u64> {
+        self.unbuffered.into_iter().flatten().max()
+    }
 }
 
 /// Sorts a driver's counters.
@@ -45,6 +59,10 @@ pub(super) fn sort(list: &[(String, u64)]) -> Statistics {
         if let Some(cell) = ALLOWANCES.iter().position(|known| *known == name).and_then(|at| all.allowances.get_mut(at))
         {
             *cell = Some(*value);
+        } else if let Some(cell) =
+            UNBUFFERED.iter().position(|known| name.starts_with(known)).and_then(|at| all.unbuffered.get_mut(at))
+        {
+            *cell = Some(cell.unwrap_or(0).saturating_add(*value));
         } else if let Some(direction) = name.strip_suffix(" Queue#") {
             section = Some((direction.eq_ignore_ascii_case("tx"), *value)).filter(|(_, queue)| *queue <= MAX_QUEUE);
         } else if let Some(found) = understand(name, section) {
@@ -251,6 +269,15 @@ mod tests {
         assert_eq!(all.queues.get(&(true, 0)).and_then(|counters| counters.packets), Some(6));
         assert_eq!(all.queues.get(&(false, 2)).and_then(|counters| counters.bytes), Some(800));
         assert_eq!(all.allowances, [Some(3), None, Some(4), None]);
+        assert_eq!(all.unbuffered(), None);
+        let all = sort(&list(&[
+            ("rx_queue_drop_cnt[0]", 5),
+            ("rx_queue_drop_cnt[1]", 6),
+            ("rx_no_buffers_posted[0]", 4),
+            ("rx_no_buffers_posted[1]", 0),
+            ("tx_timeouts", 9),
+        ]));
+        assert_eq!((all.unbuffered(), all.queues.len()), (Some(11), 0));
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use super::dev::COLUMNS;
 use super::queues::Queue;
 use super::statistics::{Counters, Statistics};
 use crate::files::put;
-use crate::live::{Channels, Qdisc};
+use crate::live::{Channels, Qdisc, Xdp};
 use std::collections::HashMap;
 use std::sync::Arc;
 use topotop_model::tables::nics::Nics;
@@ -41,6 +41,7 @@ pub(super) fn answer(answer: Answer, dev: bool, slots: &Slots<String>, draft: &m
             table.allowance_tx.set_or_clear(slot, tx);
             table.allowance_packets.set_or_clear(slot, packets);
             table.allowance_connections.set_or_clear(slot, connections);
+            table.unbuffered.set_or_clear(slot, statistics.unbuffered());
         }
     }
     for nic in answer.nics.into_iter().flatten() {
@@ -52,6 +53,19 @@ pub(super) fn answer(answer: Answer, dev: bool, slots: &Slots<String>, draft: &m
     }
     if let Some(all) = &answer.shapers {
         shapers(table, all);
+    }
+    if let Some(all) = &answer.programs {
+        programs(table, all);
+    }
+}
+
+/// Programs at interfaces; empty for those without.
+fn programs(table: &mut Nics, all: &[Xdp]) {
+    for slot in table.rows().iter().collect::<Vec<_>>() {
+        let index = table.ifindex.value(slot);
+        let xdp = all.iter().find(|xdp| Some(xdp.ifindex) == index);
+        put_text(&mut table.xdp, slot, index.map(|_| xdp.map_or("", |xdp| xdp.mode)));
+        table.xdp_program.set_or_clear(slot, xdp.map(|xdp| xdp.program));
     }
 }
 

@@ -22,6 +22,10 @@ pub(crate) struct Stat<'a> {
     pub(crate) utime: u64,
     /// Ticks in kernel mode.
     pub(crate) stime: u64,
+    /// Ticks in user mode of children that it has waited for, and of theirs.
+    pub(crate) children_utime: u64,
+    /// The same in kernel mode.
+    pub(crate) children_stime: u64,
     /// Threads of its process.
     pub(crate) threads: u64,
     /// Ticks since boot when it started.
@@ -64,6 +68,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Option<Stat<'_>> {
         majflt: value(9)?,
         utime: value(11)?,
         stime: value(12)?,
+        children_utime: value(13)?,
+        children_stime: value(14)?,
         threads: value(17)?,
         starttime: value(19)?,
         vsize: value(20)?,
@@ -79,7 +85,7 @@ mod tests {
     use super::parse;
     use proptest::prelude::*;
 
-    const LINE: &[u8] = b"4121 (a) R 1 (\x1b[2J) S 77 1 1 0 -1 4194560 10 0 31 0 1234 56 0 0 20 0 12 0 998877 \
+    const LINE: &[u8] = b"4121 (a) R 1 (\x1b[2J) S 77 1 1 0 -1 4194560 10 0 31 0 1234 56 78 9 20 0 12 0 998877 \
         123456789 2048 18446744073709551615 1 1 0 0 0 0 0 4096 81922 0 0 0 17 5 0 2 33 0 0 0 0 0 0 0 0 0 0\n";
 
     #[test]
@@ -88,6 +94,7 @@ mod tests {
         assert_eq!(stat.comm, b"a) R 1 (\x1b[2J");
         assert_eq!((stat.state, stat.ppid, stat.flags, stat.majflt), (b'S', 77, 4_194_560, 31));
         assert_eq!((stat.utime, stat.stime, stat.threads, stat.starttime), (1234, 56, 12, 998_877));
+        assert_eq!((stat.children_utime, stat.children_stime), (78, 9));
         assert_eq!((stat.vsize, stat.rss_pages), (123_456_789, 2048));
         assert_eq!((stat.processor, stat.policy), (Some(5), Some(2)));
         assert_eq!(stat.io_delay, Some(33));

@@ -33,6 +33,8 @@ pub(super) fn cpus(inputs: &Inputs<'_>) -> Vec<Member> {
     member.proxy = proxy;
     let demand = inputs.demand.total.max(online.iter().sum());
     let waits = Waits { what: "run_queue", value: wait.unwrap_or(0.0) * demand, unit: "tasks" };
+    let injected = frame.idle_injection().is_some();
+    let member = if injected { member.note(note::IDLE_INJECTED) } else { member };
     let member = member.waits(wait, demand, waits).of(Some(online.iter().sum()), Some(online.len() as f64), "cores");
     vec![member]
 }

@@ -2,13 +2,12 @@
 
 use super::{State, sections};
 use crate::frame::{Frame, Process};
-use crate::rules::Subject;
 use crate::rules::parts::is_below;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Share of all demand from which on an application counts as loaded.
-const BEARS: f64 = 0.1;
+pub(super) const BEARS: f64 = 0.1;
 /// Cores below which a process does not count.
 const LEAST: f64 = 0.002;
 
@@ -29,10 +28,6 @@ pub(super) struct Task<'a> {
 impl Task<'_> {
     pub(super) fn demand(&self) -> f64 {
         self.run + self.wait.unwrap_or(0.0) + self.blocked
-    }
-
-    pub(super) fn subject(&self) -> Subject {
-        Subject::Process(self.process.pid, self.process.starttime)
     }
 }
 

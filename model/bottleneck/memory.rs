@@ -149,7 +149,8 @@ pub(super) fn swap(inputs: &Inputs<'_>) -> Vec<Member> {
     let mut member = Member::measured(ResourceKind::Swap, used / total);
     member.scales = false;
     // Space is no capacity: pages that come back are.
-    let swapped = memory.pswpin_per_second.unwrap_or(0.0);
+    // What zswap has compressed comes back without a disk, and still costs those that want it.
+    let swapped = memory.pswpin_per_second.unwrap_or(0.0) + memory.zswpin_per_second.unwrap_or(0.0);
     (member.enters, member.stays) = (used / total >= FULL || swapped >= SWAPPED, swapped >= SWAPPED / 2.0);
     let wait = if swapped > 0.0 { inputs.memory_wait() } else { Some(0.0) };
     let member = member.about(Subject::Host, &Arc::default());

@@ -2,6 +2,7 @@
 
 use super::Verdict;
 use super::{Bottleneck, Confidence, Outcome, Resource, ResourceKind, SAMPLES};
+use crate::locale::resource::note;
 use crate::locale::{join, resource as text};
 use crate::rules::{Subject, parts};
 
@@ -26,6 +27,9 @@ impl Bottleneck {
                 text::Imbalance { resource: &about, peers: &peers }.to_string()
             }
             Outcome::NotSaturated => match &self.latency {
+                Some(resource) if resource.kind == ResourceKind::Cpus && resource.note == note::IDLE_INJECTED => {
+                    text::NotSaturatedInjected { share: &parts::percent(resource.wait) }.to_string()
+                }
                 Some(resource) if resource.kind == ResourceKind::Cpus => {
                     text::NotSaturatedRunQueue { share: &parts::percent(resource.wait) }.to_string()
                 }
@@ -128,6 +132,11 @@ impl Resource {
         }
     }
 
+    /// True for a script: a process with programs that run one after another.
+    fn is_series(&self) -> bool {
+        self.kind == ResourceKind::Thread && self.tid.is_none() && self.subject.is_some()
+    }
+
     /// Its utilisation and its limit: `42% of 25.0 Gbit/s`, `3% busy, 0.4 ms`; empty if unknown.
     pub fn figure(&self) -> String {
         let (used, limit) = (self.used.map(|used| used.0), self.limit.map(|limit| limit.0));
@@ -168,6 +177,9 @@ impl Resource {
     /// Its label, owner and figure: `core 3 98%`, `NIC out eth0 42% of 25.0 Gbit/s`.
     pub fn summary(&self) -> String {
         let (owner, figure) = (self.owner(), self.figure());
+        if self.is_series() && !figure.is_empty() {
+            return text::OneAfterAnother { process: &owner, share: &figure }.to_string();
+        }
         let label = match (self.kind, &self.subject) {
             (ResourceKind::Core, _) => "",
             (ResourceKind::Cpus, _) => text::THE_CPUS.as_str(),

@@ -44,6 +44,7 @@ fn huge_pages(table: &crate::tables::memory::Memory, slot: usize) -> Known<u64> 
     Known::or_missing(bytes.and_then(|(pages, each)| pages.checked_mul(each)))
 }
 
+#[expect(clippy::too_many_lines, reason = "a field for each value of the kernel's")]
 fn machine(window: &Window) -> Memory {
     let Some(pair) = Pair::new(&window.now.memory, &window.before.memory) else { return Memory::default() };
     let (table, Some(slot)) = (pair.now, pair.now.first()) else { return Memory::default() };
@@ -85,6 +86,11 @@ fn machine(window: &Window) -> Memory {
         page_bytes: table.page_bytes.get(slot),
         pswpin_per_second: pair.rate(slot, |memory| &memory.pswpin),
         pswpout_per_second: pair.rate(slot, |memory| &memory.pswpout),
+        zswap_bytes: table.zswap_bytes.get(slot),
+        zswapped_bytes: table.zswapped_bytes.get(slot),
+        zswpin_per_second: pair.rate(slot, |memory| &memory.zswpin),
+        zswpout_per_second: pair.rate(slot, |memory| &memory.zswpout),
+        zswpwb_per_second: pair.rate(slot, |memory| &memory.zswpwb),
         cached_growth_bytes_per_second: pair.slope(slot, |memory| &memory.cached_bytes),
         oom_kills: table.oom_kill.get(slot),
         // Counted once, when it was read.

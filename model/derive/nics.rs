@@ -67,6 +67,7 @@ pub(super) fn derive(window: &Window, settings: &Settings, frame: &mut Frame) {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "a field for each value of an interface")]
 fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<Nic> {
     let table = pair.now;
     let name = Arc::clone(table.name.get(slot)?);
@@ -82,6 +83,8 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         bus_info: table.bus_info.or_empty(slot),
         kind: kind(table, slot),
         vfs: table.vfs.value(slot),
+        xdp: table.xdp.or_empty(slot),
+        xdp_program: table.xdp_program.value(slot),
         node: table.node.id(slot),
         local_cpus: table.local_cpus.get(slot).cloned(),
         carrier: table.carrier.get(slot).map(|carrier| carrier != 0),
@@ -95,6 +98,7 @@ fn interface(pair: &Pair<'_, Nics>, slot: usize, settings: &Settings) -> Option<
         tx,
         rx_missed_per_second: pair.rate(slot, |table| &table.rx_missed),
         rx_fifo_per_second: pair.rate(slot, |table| &table.rx_fifo),
+        rx_unbuffered_per_second: pair.rate(slot, |table| &table.unbuffered),
         allowance_exceeded_per_second: pair.rate(slot, |table| &table.allowance_exceeded),
         allowance_rx_per_second: pair.rate(slot, |table| &table.allowance_rx),
         allowance_tx_per_second: pair.rate(slot, |table| &table.allowance_tx),

@@ -1,6 +1,7 @@
 //! Processes: cores by node, waiting, memory by node, pins. Rows are read in turns, so each has its own interval.
 
 mod beam;
+mod children;
 mod jvm;
 mod memory;
 mod sockets;
@@ -37,7 +38,7 @@ pub(super) fn derive(window: &Window, spare: &mut Frame, frame: &mut Frame) {
     let mut masks = Masks::new(&topology.cpus_online, Arc::ptr_eq(&topology, &spare.topology));
     let memory = memory::Rows::new(window, &topology);
     let mut processes = matched(rows, &ids);
-    for (process, id) in processes.iter_mut().zip(ids) {
+    for (process, &id) in processes.iter_mut().zip(&ids) {
         let threads = threads_of(&frame.threads, id.0);
         let was = Place::of(process);
         let unseen = threads.is_empty() && threads_of(&spare.threads, id.0).is_empty();
@@ -51,6 +52,7 @@ pub(super) fn derive(window: &Window, spare: &mut Frame, frame: &mut Frame) {
         process.off_cpu = None;
         sockets.add_to(process);
     }
+    children::derive(pair, &ids, &mut processes);
     frame.unowned_listeners = sockets::unowned(window, &processes);
     frame.processes = processes;
 }

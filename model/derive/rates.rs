@@ -51,6 +51,11 @@ impl<'a, T: Table> Pair<'a, T> {
         self.before.filter(|before| before.rows().same(self.now.rows(), slot))
     }
 
+    /// The older table as a whole.
+    pub(super) fn earlier(&self) -> Option<&'a T> {
+        self.before
+    }
+
     /// What a 64-bit counter gained.
     pub(super) fn gain(&self, slot: usize, column: impl Fn(&T) -> &Num) -> Option<u64> {
         let before = self.before(slot)?;

@@ -18,7 +18,8 @@ pub(super) const FIX: Fix = Fix {
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let held = IdSet::parse_list(case.finding.text(evidence::LIMITED_CPUS)).unwrap_or_default();
-    if held.is_empty() {
+    // Neither is it a setting where passive cooling caps the clock.
+    if held.is_empty() || !case.finding.text(evidence::COOLING).is_empty() {
         return Err(Refusal::because(text::THERMAL.to_string()));
     }
     // What holds a hot CPU back protects it.
@@ -94,6 +95,7 @@ fn verify(case: &Case<'_>, first: Option<u32>) -> Verify {
 mod tests {
     use super::super::testing::{plan, plan_for, plan_text, surroundings};
     use super::{FIX, Refusal};
+    use crate::frame::Cooling;
     use crate::rules::{Evidence, Figure, sick};
     use std::sync::Arc;
 
@@ -123,6 +125,19 @@ mod tests {
         finding.evidence.push(heated);
         let refused = plan_for(&FIX, &frame, &finding, &[], &surroundings());
         assert_eq!(refused, Err(Refusal::because("the CPUs are thermally throttled: no setting helps")));
+    }
+
+    #[test]
+    fn passive_cooling_is_no_setting() {
+        let cooled = |state: u64| {
+            plan(&FIX, "CPU-10", &[], move |frame| {
+                let kind = "Processor".into();
+                let (state, max_state) = (state.into(), 10.into());
+                frame.cooling = vec![Cooling { name: "cooling_device0".into(), kind, state, max_state }];
+            })
+        };
+        assert_eq!(cooled(3), Err(Refusal::because("the CPUs are thermally throttled: no setting helps")));
+        assert!(cooled(0).is_ok());
     }
 
     #[test]

@@ -83,6 +83,9 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     if known.rule == rules::swapping::ID && parts::swaps_to_memory(case.frame) {
         return Err(Refusal::because(text::IN_MEMORY.to_string()));
     }
+    if known.rule == rules::swapping::ID && parts::swaps_to_zswap(case.frame) {
+        return Err(Refusal::because(text::IN_ZSWAP.to_string()));
+    }
     let Some(old) = number(case.frame, name) else {
         return Err(Refusal::until(
             text::Unread { name: &name }.to_string(),
@@ -150,6 +153,16 @@ mod tests {
             frame.disks.push(Disk { kind: "zram".into(), ..Disk::default() });
         });
         assert_eq!(compressed, Err(Refusal::because(super::text::IN_MEMORY.to_string())));
+        let zswap = |device: f64| {
+            plan(&FIX, "MEM-08", &[], move |frame| {
+                frame.sysctls.push(("vm.swappiness".into(), "60".into()));
+                let memory = &mut frame.memory;
+                (memory.pswpin_per_second, memory.pswpout_per_second) = (Some(device), Some(device));
+                (memory.zswpin_per_second, memory.zswpout_per_second) = (Some(4000.0), Some(4000.0));
+            })
+        };
+        assert_eq!(zswap(0.0), Err(Refusal::because(super::text::IN_ZSWAP.to_string())));
+        assert!(zswap(9000.0).is_ok(), "it is full, and most goes to the device");
         assert_eq!(with("5", &[]), Err(Refusal::NotForThis));
         assert_eq!(with("5", &[("value", "5")]), Err(Refusal::because("vm.swappiness is already 5")));
         assert_eq!(

@@ -36,7 +36,16 @@ pub(super) fn risks(case: &Case<'_>, nic: &Nic) -> Vec<String> {
     if let Some(count) = nic.vfs.filter(|count| *count > 0) {
         risks.push(shared::RiskVfs { count: &count }.to_string());
     }
+    if let Some(program) = xdp(nic) {
+        risks.push(shared::RiskXdp { program: &program }.to_string());
+    }
     risks
+}
+
+/// The program that handles packets of an interface before the network stack does: `81, native`.
+pub(super) fn xdp(nic: &Nic) -> Option<String> {
+    let program = parts::count(nic.xdp_program.map(|program| program as f64));
+    (!nic.xdp.is_empty()).then(|| format!("{program}, {}", nic.xdp))
 }
 
 /// The capability to change an interface.

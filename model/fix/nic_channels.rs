@@ -31,6 +31,7 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     if old == new {
         return Err(Refusal::because(text::Already { nic: &name, new: &new }.to_string()));
     }
+    refuse_programs(nic)?;
     let target = Target::Channels { nic: name.to_string() };
     let mut plan = case.plan(FIX.id, sentence(nic, &old, &new));
     plan.identity = vec![identity(nic)];
@@ -67,6 +68,18 @@ fn sentence(nic: &Nic, old: &str, new: &str) -> String {
             text::TitleReduce { nic: &nic.name, from: &from, to: &to, kind: &kind }.to_string()
         }
         _ => text::TitleChange { nic: &nic.name, from: &old, to: &new }.to_string(),
+    }
+}
+
+/// virtio_net answers EINVAL while a program is attached in its driver.
+fn refuse_programs(nic: &Nic) -> Result<(), Refusal> {
+    let in_driver = matches!(&*nic.xdp, "native" | "multiple");
+    match network::xdp(nic).filter(|_| in_driver && &*nic.driver == "virtio_net") {
+        None => Ok(()),
+        Some(program) => Err(Refusal::until(
+            text::Xdp { nic: &nic.name, program: &program }.to_string(),
+            text::NeedsDetached { nic: &word(nic) }.to_string(),
+        )),
     }
 }
 
@@ -221,6 +234,24 @@ mod tests {
         let plan = plan_for(&FIX, &frame, &finding, &[], &surroundings()).expect("a plan");
         assert_eq!(plan.risk, Risk::Dangerous);
         assert!(plan.cuts_off.iter().any(|why| why.starts_with("4 SR-IOV virtual functions")), "{:?}", plan.cuts_off);
+    }
+
+    #[test]
+    fn a_program_in_the_driver_may_lose_its_queues() {
+        let with = |driver: &str, mode: &str| {
+            let (frame, finding) = sick("NIC-01", |frame| {
+                frame.nics[0].driver = driver.into();
+                (frame.nics[0].xdp, frame.nics[0].xdp_program) = (mode.into(), Some(81));
+            });
+            plan_for(&FIX, &frame, &finding, &[], &surroundings())
+        };
+        let plan = with("mlx5_core", "native").expect("a plan");
+        assert_eq!(plan.risk, Risk::Dangerous);
+        assert!(plan.cuts_off.iter().any(|why| why.starts_with("XDP program (81, native)")), "{:?}", plan.cuts_off);
+        // This driver answers EINVAL.
+        let Err(Refusal::Refused { why, .. }) = with("virtio_net", "native") else { panic!("refused") };
+        assert!(why.contains("XDP program (81, native)"), "{why}");
+        assert!(with("virtio_net", "generic").is_ok());
     }
 
     #[test]

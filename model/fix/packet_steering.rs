@@ -72,6 +72,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
         plan.steps.push(Step::new(file.rsplit('/').next().unwrap_or_default(), Target::file(path), value.clone()));
     }
     plan.breaks = vec![text::BREAKS_IPI.to_string(), text::BREAKS_FLOW.to_string()];
+    // In the driver and in the card a program comes before.
+    if let Some(program) = network::xdp(nic).filter(|_| &*nic.xdp != "generic") {
+        plan.breaks.push(text::BreaksXdp { program: &program }.to_string());
+    }
     plan.needs = vec![net_admin(text::NEED)];
     plan.undo = text::UNDO.to_string();
     plan.reverters = vec![text::REVERTER_DRIVER.to_string(), text::REVERTER_TUNED.to_string()];
@@ -183,6 +187,19 @@ mod tests {
     #[test]
     fn one_queue_is_handed_to_the_others_of_its_node() {
         insta::assert_snapshot!(plan_text(&plan(&FIX, "NIC-05", &[], off).expect("a plan")));
+    }
+
+    #[test]
+    fn a_program_in_the_driver_comes_before() {
+        let with = |mode: &'static str| {
+            let change = move |frame: &mut Frame| {
+                off(frame);
+                (frame.nics[0].xdp, frame.nics[0].xdp_program) = (mode.into(), Some(81));
+            };
+            plan(&FIX, "NIC-05", &[], change).expect("a plan").breaks
+        };
+        assert!(with("native").iter().any(|effect| effect.contains("XDP program (81, native)")));
+        assert!(!with("generic").iter().any(|effect| effect.contains("XDP")));
     }
 
     #[test]

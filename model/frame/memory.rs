@@ -79,6 +79,16 @@ pub struct Memory {
     pub pswpin_per_second: Option<f64>,
     /// Pages swapped out.
     pub pswpout_per_second: Option<f64>,
+    /// Memory that zswap takes for what it has compressed.
+    pub zswap_bytes: Known<u64>,
+    /// The same before it was compressed.
+    pub zswapped_bytes: Known<u64>,
+    /// Pages that came back from zswap: that costs CPU time and no disk, and is not in those swapped in.
+    pub zswpin_per_second: Option<f64>,
+    /// Pages that zswap took.
+    pub zswpout_per_second: Option<f64>,
+    /// Pages that zswap wrote to the swap device, since it was full or they were not used for long.
+    pub zswpwb_per_second: Option<f64>,
     /// Page cache growth, file pages of all nodes.
     pub cached_growth_bytes_per_second: Option<f64>,
     /// Processes killed for memory since boot.

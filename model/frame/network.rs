@@ -161,6 +161,11 @@ pub struct Nic {
     pub kind: Arc<str>,
     /// Virtual functions of its device that are switched on; guests lose their links when it is reset.
     pub vfs: Option<u64>,
+    /// Where an XDP program handles its packets before the network stack: `native` (in the driver), `generic`, `offloaded`,
+    /// `multiple`; empty without one or where that is unread.
+    pub xdp: Arc<str>,
+    /// The number of that program.
+    pub xdp_program: Option<u64>,
     /// Node of its device.
     pub node: Known<u32>,
     /// CPUs next to its device.
@@ -193,6 +198,8 @@ pub struct Nic {
     pub rx_missed_per_second: Option<f64>,
     /// Receive FIFO overruns, per second.
     pub rx_fifo_per_second: Option<f64>,
+    /// Packets that the card had no buffer for, where only the driver's own counters tell, per second.
+    pub rx_unbuffered_per_second: Option<f64>,
     /// Times that the driver counted a cloud's allowance as exceeded, per second.
     pub allowance_exceeded_per_second: Option<f64>,
     /// The same for the bytes received.

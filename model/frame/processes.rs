@@ -48,6 +48,9 @@ pub struct Process {
     pub threads: Known<u64>,
     /// Cores used in its own interval.
     pub cpu_cores: Option<f64>,
+    /// Cores that children used which ended or started in the interval, and theirs: what a script does with programs that
+    /// are gone before they are seen twice. None where their time is unknown.
+    pub children_cores: Option<f64>,
     /// The same by node, summing to `cpu_cores`; empty when unknown.
     #[serde_with(skip_apply)]
     #[serde(with = "ById::<f64>", skip_serializing_if = "Vec::is_empty")]

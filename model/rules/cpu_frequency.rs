@@ -3,7 +3,7 @@
 use super::{Finding, Hit, Input, Pace, Preflight, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::IdSet;
 use crate::bottleneck::{ClockCause, ResourceKind, is_reached};
-use crate::frame::{ClockPolicy, Cpu, Frame};
+use crate::frame::{ClockPolicy, Cooling, Cpu, Frame};
 use crate::locale::evidence;
 use crate::locale::rule::cpu_frequency as text;
 use std::collections::BTreeSet;
@@ -30,6 +30,7 @@ pub(crate) const RULE: Rule = Rule {
     sources: &[
         "/sys/devices/system/cpu/cpu*/cpufreq/*",
         "/sys/devices/system/cpu/cpu*/thermal_throttle/*",
+        "/sys/class/thermal/cooling_device*/*",
         "/proc/stat",
     ],
     thresholds: &[BUSY, CLOCK, LIMIT, HEAT],
@@ -84,8 +85,15 @@ fn judge(context: &mut RuleContext<'_>) {
         return;
     }
     let is_limited = !summary.limited.is_empty();
-    let hit = hit(summary);
+    let cooling = frame.passive_cooling().filter(|_| is_limited).map(cooled_by).unwrap_or_default();
+    let hit = hit(summary).some_text(evidence::COOLING, cooling, "/sys/class/thermal/cooling_device*/cur_state");
     context.hit(if is_limited { hit.would_hurt() } else { hit });
+}
+
+/// `Processor 3/10`: what a cooling device does, and the most that it can do.
+fn cooled_by(device: &Cooling) -> String {
+    let count = |state: crate::Known<u64>| parts::count(state.value().map(|state| state as f64));
+    format!("{} {}/{}", device.kind, count(device.state), count(device.max_state))
 }
 
 /// The finding about the frequencies of a machine.
@@ -192,7 +200,9 @@ fn title(finding: &Finding) -> String {
     let (limited, slow) = (&finding.text(evidence::LIMITED_CPUS), &finding.text(evidence::SLOW));
     let (heated, cause) = (&finding.text(evidence::THROTTLED_CPUS), &finding.text(evidence::CAUSE));
     let (clock, highest) = (&count(evidence::CLOCK), &count(evidence::HIGHEST));
+    let cooling = &finding.text(evidence::COOLING);
     match (limited.is_empty(), slow.is_empty(), heated.is_empty()) {
+        (false, ..) if !cooling.is_empty() => text::TitleCooled { limited, cause, cooling }.to_string(),
         (false, false, _) => text::TitleSlow { slow, clock, highest, cause }.to_string(),
         (false, true, true) => text::TitleLimited { limited, cause }.to_string(),
         (false, true, false) => text::TitleLimitedHeated { limited, cause, heated }.to_string(),

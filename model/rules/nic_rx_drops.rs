@@ -30,6 +30,7 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
+#[expect(clippy::too_many_lines, reason = "the counters are judged one after the other")]
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     for nic in frame.nics.iter().filter(|nic| parts::is_physical(nic)) {
@@ -39,7 +40,8 @@ fn judge(context: &mut RuleContext<'_>) {
             continue;
         };
         // The drops of /proc/net/dev include packets missed by the card; many drivers count these as overruns too.
-        let ring = nic.rx_missed_per_second.unwrap_or(0.0).max(nic.rx_fifo_per_second.unwrap_or(0.0));
+        let unbuffered = nic.rx_unbuffered_per_second.unwrap_or(0.0);
+        let ring = nic.rx_missed_per_second.unwrap_or(0.0).max(nic.rx_fifo_per_second.unwrap_or(0.0)).max(unbuffered);
         let dropped = (all_drops - nic.rx_missed_per_second.unwrap_or(0.0)).max(0.0);
         let packets = nic.rx.packets_per_second.unwrap_or(0.0);
         let share = |lost: f64| lost / (packets + lost).max(1.0);
@@ -55,6 +57,11 @@ fn judge(context: &mut RuleContext<'_>) {
         let enters = in_ring(1.0) || in_kernel(1.0);
         let in_ring = in_ring(if enters { 1.0 } else { 0.5 });
         let (lost, confidence) = if in_ring { (ring, 0.8) } else { (dropped, 0.6) };
+        let source = match () {
+            () if !in_ring => "/proc/net/dev",
+            () if unbuffered >= ring => "ethtool -S",
+            () => "statistics/rx_missed_errors",
+        };
         let ring_sizes = nic.rx_ring.current.value().zip(nic.rx_ring.max.value());
         let known = |value: crate::Known<u64>| value.value().map(|value| value as f64);
         let place = match ring_sizes {
@@ -66,9 +73,10 @@ fn judge(context: &mut RuleContext<'_>) {
         let hit = Hit::new(subject, confidence)
             .enters(enters)
             .severity(Severity::Warning)
-            .number(evidence::LOST, lost, "1/s", if in_ring { "statistics/rx_missed_errors" } else { "/proc/net/dev" })
+            .number(evidence::LOST, lost, "1/s", source)
             .number(evidence::SHARE, share(lost), "fraction", "/proc/net/dev")
             .known(evidence::MISSED, nic.rx_missed_per_second, "1/s", "statistics/rx_missed_errors")
+            .known(evidence::UNBUFFERED, nic.rx_unbuffered_per_second, "1/s", "ethtool -S")
             .known(evidence::OVERRUNS, nic.rx_fifo_per_second, "1/s", "/proc/net/dev")
             .number(evidence::DROPPED, dropped, "1/s", "/proc/net/dev")
             .number(evidence::PACKETS, packets, "1/s", "/proc/net/dev")

@@ -1,4 +1,4 @@
-//! CPU-02: one thread limits a process.
+//! CPU-02: one thread limits a process; processes of one program in one group are one finding.
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::Known;
@@ -6,6 +6,7 @@ use crate::bottleneck::ResourceKind;
 use crate::frame::{Frame, Process, Thread};
 use crate::locale::evidence;
 use crate::locale::rule::single_thread_limit as text;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The id of the rule.
@@ -33,6 +34,13 @@ pub(crate) const RULE: Rule = Rule {
     ..Rule::BASE
 };
 
+/// Processes that are named beside the first one.
+const SHOWN: usize = 8;
+const CONFIDENCE: f64 = 0.7;
+
+/// Hits by group and program, in the order of process ids, with the cores of each thread.
+type Programs = BTreeMap<(Arc<str>, Arc<str>), Vec<(f64, Hit)>>;
+
 /// The busiest thread of a process, or the process itself where it has only one.
 struct Busiest<'a> {
     name: &'a str,
@@ -48,6 +56,7 @@ struct Busiest<'a> {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     let min_cores = context.limit(&EXIT);
+    let mut programs: Programs = BTreeMap::new();
     // Work that is distributed further finds no CPU.
     if crate::bottleneck::are_full(frame) {
         return;
@@ -78,7 +87,7 @@ fn judge(context: &mut RuleContext<'_>) {
         }
         let enters =
             thread.cores >= context.limit(&THREAD) && wait <= context.limit(&WAIT) && rest <= context.limit(&REST);
-        let hit = Hit::new(subject, 0.7)
+        let hit = Hit::new(subject, CONFIDENCE)
             .enters(enters)
             .severity(Severity::Info)
             .number(evidence::THREAD, thread.cores, "fraction", "/proc/PID/task/TID/schedstat")
@@ -88,6 +97,35 @@ fn judge(context: &mut RuleContext<'_>) {
             .text(evidence::NAME, thread.name, "/proc/PID/task/TID/comm")
             .number(evidence::TID, f64::from(thread.tid), "", "/proc/PID/task")
             .known(evidence::CPU, thread.last_cpu.value().map(f64::from), "", "/proc/PID/task/TID/stat");
+        let program = (Arc::clone(&process.cgroup), Arc::clone(&process.comm));
+        programs.entry(program).or_default().push((thread.cores, hit));
+    }
+    for hits in programs.into_values() {
+        report(context, hits);
+    }
+}
+
+/// Workers of one program have one cause: the finding of one of them, the same for as long as it is there, has the others
+/// below it.
+fn report(context: &mut RuleContext<'_>, mut hits: Vec<(f64, Hit)>) {
+    let open = |(_, hit): &(f64, Hit)| context.is_open_at(ID, &hit.subject);
+    let first = hits.iter().position(open).unwrap_or(0);
+    if hits.len() > 1 && first < hits.len() {
+        let (_, mut hit) = hits.remove(first);
+        let mut others: Vec<(f64, String)> =
+            hits.iter().map(|(cores, other)| (*cores, other.subject.named().to_string())).collect();
+        others.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let left = others.len().saturating_sub(SHOWN);
+        let mut list = others.iter().take(SHOWN).map(|(_, pid)| pid.as_str()).collect::<Vec<_>>().join(", ");
+        if left > 0 {
+            list.push_str(", …");
+        }
+        hit = hit.number(evidence::PROCESSES, others.len() as f64 + 1.0, "", "/proc/PID/stat");
+        hit = hit.text(evidence::OTHERS, list, "/proc/PID/stat");
+        hit.covers.extend(hits.iter().map(|(_, other)| (ID, other.subject.clone())));
+        context.hit(hit);
+    }
+    for (_, hit) in hits {
         context.hit(hit);
     }
 }
@@ -126,6 +164,16 @@ fn spins_on_purpose(frame: &Frame, thread: &Busiest<'_>) -> bool {
 
 fn title(finding: &Finding) -> String {
     let percent = |name| parts::percent(finding.number(name));
+    if let Some(count) = finding.number(evidence::PROCESSES) {
+        return text::TitleSeveral {
+            count: &parts::count(Some(count)),
+            comm: &finding.text(evidence::COMM),
+            subject: &finding.subject.named(),
+            thread: &percent(evidence::THREAD),
+            others: &finding.text(evidence::OTHERS),
+        }
+        .to_string();
+    }
     text::Title {
         comm: &finding.text(evidence::COMM),
         subject: &finding.subject.named(),

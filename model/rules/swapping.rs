@@ -20,7 +20,7 @@ pub(crate) const RULE: Rule = Rule {
     advice: text::ADVICE,
     limits: |_| &[ResourceKind::Memory],
     reads: &[Input::Memory],
-    sources: &["/proc/vmstat", "memory.swap.current", "/proc/pressure/memory"],
+    sources: &["/proc/vmstat", "memory.swap.current", "/proc/pressure/memory", "/sys/module/zswap/parameters"],
     thresholds: &[IN, OUT, EXIT, PRESSURE],
     references: &["Documentation/admin-guide/sysctl/vm.rst", "Documentation/admin-guide/cgroup-v2.rst"],
     pace: Pace { enter: 5, ..Pace::USUAL },
@@ -39,14 +39,17 @@ fn judge(context: &mut RuleContext<'_>) {
         context.unchecked(Subject::Host, &text::UNREAD, "/proc/vmstat pswpin, pswpout");
         return;
     };
-    if pages_in.max(pages_out) < context.limit(&EXIT) {
+    // Not among the others: what zswap takes reaches no device.
+    let zswap = [memory.zswpin_per_second, memory.zswpout_per_second].map(|pages| pages.unwrap_or(0.0));
+    if pages_in.max(pages_out).max(zswap[0]).max(zswap[1]) < context.limit(&EXIT) {
         return;
     }
     let pressure = frame.pressure("memory").and_then(|row| row.stall.some_ratio);
     let waits = pressure.is_some_and(|ratio| ratio >= context.limit(&PRESSURE))
         || memory.allocstall_per_second.is_some_and(|stalls| stalls >= 1.0);
     let (comes, goes) = (pages_in >= context.limit(&IN), pages_out >= context.limit(&OUT));
-    let in_memory = parts::swaps_to_memory(frame);
+    let compresses = zswap[0] >= context.limit(&IN) || zswap[1] >= context.limit(&OUT);
+    let in_memory = parts::swaps_to_memory(frame) || parts::swaps_to_zswap(frame);
     let mut growing: Vec<_> = frame
         .cgroups
         .iter()
@@ -58,14 +61,29 @@ fn judge(context: &mut RuleContext<'_>) {
     let groups = growing.iter().map(|(growth, path)| format!("{path} {}/s", parts::bytes(Some(*growth))));
     let bytes = |known: crate::Known<u64>| known.value().map(|bytes| bytes as f64);
     let mut hit = Hit::new(Subject::Host, if in_memory { 0.6 } else { 0.8 })
-        .enters(comes || goes)
+        .enters(comes || goes || compresses)
         // Pages come back from compressed memory faster than from a disk: that hurts where tasks wait.
-        .severity(if (comes && !in_memory) || ((comes || goes) && waits) { Severity::Warning } else { Severity::Info })
+        .severity(if (comes && !in_memory) || ((comes || goes || compresses) && waits) {
+            Severity::Warning
+        } else {
+            Severity::Info
+        })
         .number(evidence::IN, pages_in, "1/s", "/proc/vmstat pswpin")
         .number(evidence::OUT, pages_out, "1/s", "/proc/vmstat pswpout")
         .known(evidence::SWAP_TOTAL, bytes(memory.swap_total_bytes), "bytes", "/proc/meminfo")
         .known(evidence::SWAP_FREE, bytes(memory.swap_free_bytes), "bytes", "/proc/meminfo")
         .known(evidence::PRESSURE, pressure, "fraction", "/proc/pressure/memory");
+    if zswap[0] + zswap[1] > 0.0 {
+        hit = hit
+            .number(evidence::ZSWAP_IN, zswap[0], "1/s", "/proc/vmstat zswpin")
+            .number(evidence::ZSWAP_OUT, zswap[1], "1/s", "/proc/vmstat zswpout")
+            .known(evidence::ZSWAP_WRITTEN, memory.zswpwb_per_second, "1/s", "/proc/vmstat zswpwb")
+            .known(evidence::ZSWAP_TAKES, bytes(memory.zswap_bytes), "bytes", "/proc/meminfo")
+            .known(evidence::ZSWAPPED, bytes(memory.zswapped_bytes), "bytes", "/proc/meminfo");
+        let settings = frame.sysctls.iter().filter(|(name, _)| name.starts_with("zswap."));
+        let settings = settings.map(|(name, value)| format!("{name}={value}"));
+        hit = hit.some_text(evidence::SETTINGS, parts::list(settings, 4), "/sys/module/zswap/parameters");
+    }
     if !growing.is_empty() {
         hit = hit.text(evidence::GROUPS, parts::list(groups, 4), "memory.swap.current");
     }
@@ -75,6 +93,11 @@ fn judge(context: &mut RuleContext<'_>) {
 fn title(finding: &Finding) -> String {
     let rate = |name| parts::count(finding.number(name).map(f64::round));
     let (pages_in, pages_out) = (&rate(evidence::IN), &rate(evidence::OUT));
+    let compressed = [evidence::ZSWAP_IN, evidence::ZSWAP_OUT].map(|name| finding.number(name).unwrap_or(0.0));
+    if compressed[0] + compressed[1] >= 1.0 {
+        let (zswap_in, zswap_out) = (&rate(evidence::ZSWAP_IN), &rate(evidence::ZSWAP_OUT));
+        return text::TitleZswap { zswap_in, zswap_out, pages_in, pages_out }.to_string();
+    }
     match &finding.text(evidence::GROUPS) {
         &"" => text::Title { pages_in, pages_out }.to_string(),
         groups => text::TitleGroups { pages_in, pages_out, groups }.to_string(),

@@ -83,6 +83,16 @@ table! {
         page_tables_bytes: Num = 38 (Gauge, Bytes, "proc/meminfo"),
         /// Page size: the kernel's word, else what makes MemFree out of nr_free_pages.
         page_bytes: Num = 39 (Fact, Bytes, "proc/vmstat"),
+        /// Memory that zswap takes for what it has compressed (Linux 5.19).
+        zswap_bytes: Num = 40 (Gauge, Bytes, "proc/meminfo"),
+        /// The same before it was compressed.
+        zswapped_bytes: Num = 41 (Gauge, Bytes, "proc/meminfo"),
+        /// Pages that came back from zswap; not in those swapped in.
+        zswpin: Num = 42 (Counter, Pages, "proc/vmstat"),
+        /// Pages that zswap took; not in those swapped out.
+        zswpout: Num = 43 (Counter, Pages, "proc/vmstat"),
+        /// Pages that zswap had to write to the swap device (Linux 6.8).
+        zswpwb: Num = 44 (Counter, Pages, "proc/vmstat"),
     }
 }
 

@@ -107,6 +107,13 @@ table! {
         allowance_packets: Num = 50 (Counter, Count, "ETHTOOL_GSTATS"),
         /// The same: tracked connections.
         allowance_connections: Num = 51 (Counter, Count, "ETHTOOL_GSTATS"),
+        /// Where a program handles its packets before the network stack: `native` (in the driver), `generic`, `offloaded`,
+        /// `multiple`; empty without one.
+        xdp: Text = 52 (Fact, None, "RTM_GETLINK"),
+        /// The number of that program.
+        xdp_program: Num = 53 (Fact, None, "RTM_GETLINK"),
+        /// Packets that the card had no buffer for, where only the driver's own counters tell (gve).
+        unbuffered: Num = 54 (Counter, Count, "ETHTOOL_GSTATS"),
     }
 }
 

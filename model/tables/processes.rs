@@ -91,6 +91,10 @@ table! {
         open_files: Num = 53 (Gauge, Count, "proc/*/fd"),
         /// Open files that it may have (RLIMIT_NOFILE).
         open_files_limit: Num = 54 (Fact, Count, "proc/*/limits"),
+        /// Time in user mode of children that it has waited for, and of theirs.
+        children_utime: Num = 55 (Counter, Ticks, "proc/*/stat"),
+        /// The same in kernel mode.
+        children_stime: Num = 56 (Counter, Ticks, "proc/*/stat"),
     }
 }
 

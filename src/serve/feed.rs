@@ -3,6 +3,9 @@
 use crate::export::openmetrics::Totals;
 use crate::recording;
 use crate::source::live::{Plan, next};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +22,9 @@ use topotop_model::{Snapshot, Stamp, Window};
 
 /// Intervals without a sample after which the last one is stale, and the minimum of that time.
 const STALE: (u32, Duration) = (3, Duration::from_secs(5));
+/// Maximum wait for the first sample, and the interval between looks.
+const FIRST: Duration = Duration::from_secs(5);
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 /// Pause before a recording starts again.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -50,6 +56,18 @@ impl Newest {
 pub(super) struct Feed(Arc<Mutex<Option<Arc<Newest>>>>);
 
 impl Feed {
+    /// Waits for the first sample: the request that makes systemd start the service is to have a page. Ends early when
+    /// something can be read from `ending`.
+    pub(super) fn wait(&self, ending: &UnixStream) {
+        let start = Instant::now();
+        while self.newest().is_none() && start.elapsed() < FIRST {
+            let mut polled = [PollFd::new(ending, PollFlags::IN)];
+            if !matches!(poll(&mut polled, Some(&LOOK)), Ok(0) | Err(Errno::INTR)) {
+                return;
+            }
+        }
+    }
+
     pub(super) fn newest(&self) -> Option<Arc<Newest>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,7 +1,7 @@
 //! Replies: encoded once per sample and format, however many requests come.
 
 use super::feed::{Feed, Newest};
-use super::request::Request;
+use super::request::{Entry, Request};
 use crate::export::openmetrics::{self, Format, Page};
 use crate::export::{Options, json};
 use std::sync::Arc;
@@ -31,6 +31,8 @@ enum Document {
 }
 
 const JSON: &str = "application/json; charset=utf-8";
+const FOREIGN_NAME: &str =
+    "without --token-file, requests must name localhost, an address or a name without a dot (Host)\n";
 const WITHOUT_NAMES: &str = "/metrics\n/healthz\n";
 const WITH_NAMES: &str = "/metrics\n/healthz\n/snapshot.json\n/findings.json\n";
 
@@ -47,11 +49,14 @@ impl Pages {
         Self { feed, names, newest: None, encoded: Vec::new() }
     }
 
-    /// Answers a request; a client without the token learns only whether there are samples.
-    pub(super) fn reply(&mut self, request: &Request, is_let_in: bool) -> Reply {
+    /// Answers a request; whoever is not let in learns only whether there are samples.
+    pub(super) fn reply(&mut self, request: &Request, entry: Entry) -> Reply {
         let document = match request.path.as_str() {
             "/healthz" => return self.health(),
-            _ if !is_let_in => return Reply::short(401, "a token is needed: Authorization: Bearer\n"),
+            _ if entry == Entry::WithoutToken => {
+                return Reply::short(401, "a token is needed: Authorization: Bearer\n");
+            }
+            _ if entry == Entry::ForeignName => return Reply::short(403, FOREIGN_NAME),
             "/" => return Reply::short(200, if self.names { WITH_NAMES } else { WITHOUT_NAMES }),
             "/metrics" => Document::Metrics(Format::accepted(&request.accept)),
             "/snapshot.json" if self.names => Document::Snapshot,

@@ -24,6 +24,17 @@ pub(super) struct Request {
     pub(super) length: usize,
 }
 
+/// Whether a request is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// It is.
+    LetIn,
+    /// It lacks the token.
+    WithoutToken,
+    /// It names a machine that may be somebody else's.
+    ForeignName,
+}
+
 /// Result of parsing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Parsed {
@@ -54,10 +65,11 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         Some("HEAD") => true,
         _ => return Parsed::Refused(405),
     };
-    let field = |name: &str| {
-        let mut found = head.headers.iter().filter(|field| field.name.eq_ignore_ascii_case(name));
-        found.next().and_then(|field| std::str::from_utf8(field.value).ok()).unwrap_or_default().trim()
+    let all = |name: &'static str| {
+        let found = head.headers.iter().filter(move |field| field.name.eq_ignore_ascii_case(name));
+        found.filter_map(|field| std::str::from_utf8(field.value).ok()).map(str::trim)
     };
+    let field = |name| all(name).next().unwrap_or_default();
     // A body would be parsed as the next request.
     let has_body = head.headers.iter().any(|field| {
         field.name.eq_ignore_ascii_case("transfer-encoding")
@@ -67,11 +79,12 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed {
         return Parsed::Refused(413);
     }
     let connection = field("connection").to_ascii_lowercase();
+    let accept: Vec<&str> = all("accept").collect();
     let path = head.path.unwrap_or_default().split('?').next().unwrap_or_default();
     Parsed::Whole(Request {
         head_only,
         path: path.to_owned(),
-        accept: field("accept").to_owned(),
+        accept: accept.join(","),
         authorization: field("authorization").to_owned(),
         is_local: is_local(field("host")),
         keep: head.version == Some(1) && !connection.split(',').any(|word| word.trim() == "close"),
@@ -118,6 +131,7 @@ mod tests {
         let get = whole("GET /metrics?x=1 HTTP/1.1\r\nHost: a\r\nACCEPT: text/plain\r\n\r\nGET /");
         assert_eq!((get.path.as_str(), get.accept.as_str(), get.keep), ("/metrics", "text/plain", true));
         assert_eq!(get.length, 58);
+        assert_eq!(whole("GET / HTTP/1.1\r\nAccept: a;q=0.1\r\nX: y\r\naccept: b\r\n\r\n").accept, "a;q=0.1,b");
         assert!(whole("HEAD / HTTP/1.0\r\n\r\n").head_only);
         assert!(!whole("GET / HTTP/1.0\r\n\r\n").keep);
         assert!(!whole("GET / HTTP/1.1\r\nConnection: TE, Close\r\n\r\n").keep);

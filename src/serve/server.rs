@@ -3,6 +3,7 @@
 use super::connection::{Connection, Next};
 use super::door::Door;
 use super::pages::Pages;
+use super::request::Entry;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -91,9 +92,12 @@ impl Server {
             }
             let mut next = connection.advance(now);
             while let Next::Answer(request) = next {
-                let is_meant = connection.by_path || request.is_local;
-                let is_let_in = token.map_or(is_meant, |token| carries(&request.authorization, token));
-                connection.answer(&pages.reply(&request, is_let_in), &request, now);
+                let entry = match token {
+                    Some(token) if !carries(&request.authorization, token) => Entry::WithoutToken,
+                    None if !connection.by_path && !request.is_local => Entry::ForeignName,
+                    _ => Entry::LetIn,
+                };
+                connection.answer(&pages.reply(&request, entry), &request, now);
                 next = connection.advance(now);
             }
             matches!(next, Next::Wait)

@@ -95,9 +95,14 @@ fn is_harmless(line: &str, own: &BTreeSet<&str>) -> bool {
         // What was asked is in the line before.
         _ if call.starts_with("<... ") => true,
         // Sockets are asked for, also in the namespaces of others.
-        "sendto" => {
-            has(&["nlmsg_type=SOCK_DIAG_BY_FAMILY", "nlmsg_type=0x14 ", "nlmsg_type=RTM_GETQDISC", "nlmsg_type=0x26 "])
-        }
+        "sendto" => has(&[
+            "nlmsg_type=SOCK_DIAG_BY_FAMILY",
+            "nlmsg_type=0x14 ",
+            "nlmsg_type=RTM_GETQDISC",
+            "nlmsg_type=0x26 ",
+            "nlmsg_type=RTM_GETLINK",
+            "nlmsg_type=0x12 ",
+        ]),
         "setns" => has(&["CLONE_NEWNET"]),
         // Its own threads, so that they are not left out: 0 is the caller.
         "sched_setscheduler" => arguments.split(',').next().is_some_and(|tid| tid == "0" || own.contains(tid)),

@@ -95,6 +95,7 @@ const TABLE: &[(&str, Touches)] = &[
     ("collectors/irq", Scenarios(NETWORK)),
     ("collectors/soft", Scenarios(NETWORK)),
     ("collectors/cgroups", Scenarios(MEMORY)),
+    ("collectors/cooling", Scenarios(CPU)),
     ("collectors/cpu", Scenarios(CPU)),
     ("collectors/disks", Scenarios(DISK)),
     ("collectors/memory", Scenarios(MEMORY)),

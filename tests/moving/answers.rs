@@ -2,6 +2,7 @@
 
 use super::devices::Nic;
 use super::machine::{Machine, Ticks};
+use super::work::{Process, Thread};
 use super::{Case, hold, plain};
 
 const CASES: &[Case] = &[
@@ -60,6 +61,52 @@ const CASES: &[Case] = &[
         ],
         ..Case::QUIET
     },
+    Case {
+        name: "full CPUs whose clock passive cooling caps",
+        machine: || cooled(hot_at("2100000\n", "0\n"), "Processor", 3),
+        others: true,
+        says: &[
+            ("/bottleneck/resource", "cpus"),
+            ("/bottleneck/clock/cause", "thermal"),
+            ("/bottleneck/rule", "CPU-10"),
+            ("/findings/0/title", "while heat keeps Processor 3/10 on"),
+        ],
+        ..Case::QUIET
+    },
+    Case {
+        name: "CPUs that the kernel keeps idle against heat",
+        machine: || cooled(waiting(), "intel_powerclamp", 40),
+        others: true,
+        says: &[
+            ("/bottleneck/verdict", "not_saturated"),
+            ("/bottleneck/headline", "heat makes the kernel keep CPUs idle"),
+        ],
+        ..Case::QUIET
+    },
+    Case {
+        name: "CPUs that are idle while tasks wait for them",
+        machine: waiting,
+        others: true,
+        says: &[("/bottleneck/verdict", "not_saturated"), ("/bottleneck/headline", "while CPUs idle")],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a script whose programs take less than a second each",
+        machine: || script(0.94),
+        says: &[
+            ("/bottleneck/verdict", "limited"),
+            ("/bottleneck/resource", "thread"),
+            ("/bottleneck/confidence", "medium"),
+            ("/bottleneck/headline", "limited by bash 4100 and its children, one after another: 97% of a core"),
+        ],
+        ..Case::QUIET
+    },
+    Case {
+        name: "a script that runs programs side by side",
+        machine: || script(1.9),
+        says: &[("/bottleneck/verdict", "not_saturated")],
+        ..Case::QUIET
+    },
 ];
 
 #[test]
@@ -89,14 +136,19 @@ fn shaped(qdisc: &str) -> Machine {
 
 /// Sixteen workers on eight CPUs in one package that is too hot for their clock.
 fn hot() -> Machine {
+    hot_at("3500000\n", "{3~1}\n")
+}
+
+/// The same with a limit of the clock, and so many times that the package was too hot.
+fn hot_at(limit: &str, throttles: &str) -> Machine {
     (0..8).fold(plain::even(), |machine, cpu| {
         let file = |machine: Machine, name: &str, text: &str| {
             machine.file(&format!("sys/devices/system/cpu/cpu{cpu}/{name}"), text)
         };
-        let package = if cpu == 0 { "{3~1}\n" } else { "0\n" };
+        let package = if cpu == 0 { throttles } else { "0\n" };
         [
             ("cpufreq/scaling_cur_freq", "2100000\n"),
-            ("cpufreq/scaling_max_freq", "3500000\n"),
+            ("cpufreq/scaling_max_freq", limit),
             ("cpufreq/cpuinfo_max_freq", "3500000\n"),
             ("cpufreq/scaling_governor", "performance\n"),
             ("cpufreq/scaling_driver", "intel_pstate\n"),
@@ -107,6 +159,34 @@ fn hot() -> Machine {
         .into_iter()
         .fold(machine, |machine, (name, text)| file(machine, name, text))
     })
+}
+
+/// A cooling device that does so much of ten, or of fifty.
+fn cooled(machine: Machine, kind: &str, state: u32) -> Machine {
+    let base = "sys/class/thermal/cooling_device0";
+    let most = if state > 10 { 50 } else { 10 };
+    let machine = machine.file(&format!("{base}/type"), &format!("{kind}\n"));
+    let machine = machine.file(&format!("{base}/cur_state"), &format!("{state}\n"));
+    machine.file(&format!("{base}/max_state"), &format!("{most}\n"))
+}
+
+/// Eight workers that wait most of their time although every CPU is idle half of it.
+fn waiting() -> Machine {
+    let machine = Machine::calm().every_cpu(Ticks { user: 50, ..Ticks::default() });
+    (0..8).fold(machine, |machine, at| {
+        let worker = Thread { comm: "worker", cpu: at, run: 0.5, wait: 1.0, ..Thread::FREE };
+        machine.process(&Process { threads: vec![worker], ..Process::new(5000 + at, "worker") })
+    })
+}
+
+/// A shell that uses little itself, its programs so many cores.
+fn script(children: f64) -> Machine {
+    let bash = Thread { comm: "bash", run: 0.03, ..Thread::FREE };
+    let script = Process { parent: 900, children, threads: vec![bash], ..Process::new(4100, "bash") };
+    let user = ((children + 0.03) * 50.0) as u64;
+    let ticks = Ticks { user, ..Ticks::default() };
+    let machine = Machine::calm().cpu(2, ticks).cpu(5, ticks);
+    machine.process(&Process::new(900, "sshd")).process(&script)
 }
 
 fn working() -> Machine {

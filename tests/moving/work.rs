@@ -35,6 +35,9 @@ pub(crate) struct Process {
     pub(crate) threads: Vec<Thread>,
     pub(crate) rss_mib: u64,
     pub(crate) kernel: bool,
+    pub(crate) parent: u32,
+    /// CPUs that its children use, each for a moment.
+    pub(crate) children: f64,
     /// Bytes a second.
     pub(crate) reads: u64,
     pub(crate) writes: u64,
@@ -55,6 +58,8 @@ impl Process {
             threads: vec![Thread { comm, ..Thread::FREE }],
             rss_mib: 100,
             kernel: false,
+            parent: 1,
+            children: 0.0,
             reads: 0,
             writes: 0,
             numa_maps: String::new(),
@@ -117,8 +122,9 @@ impl Machine {
         let stat = |id: u32, thread: &Thread, run: f64| {
             let ticks = format!("{{100+{}}}", run * 100.0);
             let (user, system) = if process.kernel { ("0", ticks.as_str()) } else { (ticks.as_str(), "50") };
+            let (parent, children) = (process.parent, format!("{{70+{}}}", process.children * 100.0));
             format!(
-                "{id} ({}) {} 1 {pid} {pid} 0 -1 {flags} 1 0 2 0 {user} {system} 0 0 20 0 {count} 0 {} 104857600 {} \
+                "{id} ({}) {} {parent} {pid} {pid} 0 -1 {flags} 1 0 2 0 {user} {system} {children} 9 20 0 {count} 0 {} 104857600 {} \
                  18446744073709551615 0 0 0 0 0 0 0 0 0 0 0 0 17 {} 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
                 thread.comm,
                 thread.state,

@@ -159,6 +159,48 @@ fn what_stood_still_unread_used_nothing_and_what_it_uses_then_is_of_since_then()
 }
 
 #[test]
+fn children_that_no_two_samples_saw_count_for_who_waited_for_them() {
+    let mut draft = Draft::default();
+    let (mut window, mut last) = (Window::default(), Snapshot::default());
+    let mut deriver = Deriver::new(Settings::default());
+    // Slot, pid, parent, ticks of its own and of children that it waited for.
+    let mut sample = |seq: u64, rows: &[(usize, u64, u64, u64, u64)], gone: &[usize]| {
+        draft.processes.begin(seq * SECOND);
+        let table = draft.processes.data_mut();
+        gone.iter().for_each(|slot| table.remove(*slot));
+        for &(slot, pid, parent, own, waited) in rows {
+            if table.pid.value(slot).is_none() {
+                assert_eq!(table.insert(), slot);
+            }
+            process(table, slot, seq * SECOND, own);
+            table.pid.set(slot, pid);
+            table.ppid.set(slot, parent);
+            table.stime.set(slot, 0);
+            table.children_utime.set(slot, waited);
+            table.children_stime.set(slot, 0);
+        }
+        let next = draft.publish(Stamp { seq, mono_ns: seq * SECOND, ..Stamp::default() }, &last);
+        last = next.clone();
+        window.push(next);
+        let frame = deriver.frame(&window);
+        frame.processes.iter().map(|process| process.children_cores).collect::<Vec<_>>()
+    };
+    let init = (0, 1, 0, 500, 90);
+    assert_eq!(sample(1, &[init, (1, 20, 1, 10, 0)], &[]), [None, None], "one sample");
+    // Programs of 0.9 cores came and went, and one has begun that has another one below it.
+    let begun = [init, (1, 20, 1, 12, 90), (2, 30, 20, 2, 0), (3, 31, 30, 5, 0)];
+    assert_eq!(sample(2, &begun, &[]), [Some(0.0), Some(0.97), None, None]);
+    // Both stay: what they use is their own.
+    let stay = [init, (1, 20, 1, 12, 90), (2, 30, 20, 2, 0), (3, 31, 30, 95, 0)];
+    assert_eq!(sample(3, &stay, &[]), [Some(0.0); 4]);
+    // Both end, after half a second more: not what they used before.
+    let ended = [init, (1, 20, 1, 12, 90 + 2 + 95 + 50)];
+    assert_eq!(sample(4, &ended, &[2, 3]), [Some(0.0), Some(0.5)]);
+    // A service that ran for long ends: its time is not of now.
+    assert_eq!(sample(5, &[(0, 1, 0, 500, 90 + 12 + 237 + 3)], &[1]), [Some(0.03)]);
+}
+
+#[test]
 fn what_is_made_of_an_earlier_frame_is_as_if_made_anew() {
     let mut draft = Draft::default();
     topology(&mut draft);

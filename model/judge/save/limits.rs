@@ -29,6 +29,8 @@ pub(super) struct LimitsForm {
     #[serde(default)]
     refaults: Vec<(String, Number)>,
     #[serde(default)]
+    turns: Vec<(u32, u64, Number)>,
+    #[serde(default)]
     hot: Vec<(u32, u64)>,
     busy: WindowForm,
     suspects: Vec<(String, WindowForm)>,
@@ -49,6 +51,7 @@ impl LimitsForm {
             quiet_ms,
             interrupts,
             refaults,
+            turns,
             hot,
             busy,
             suspects,
@@ -65,6 +68,7 @@ impl LimitsForm {
             quiet_ms: quiet_ms.iter().map(|(name, ms)| (name.to_string(), (*ms).into())).collect(),
             interrupts: interrupts.iter().map(|(cpu, share)| (*cpu, (*share).into())).collect(),
             refaults: refaults.iter().map(|(path, rate)| (path.to_string(), (*rate).into())).collect(),
+            turns: turns.iter().map(|((pid, start), cores)| (*pid, *start, (*cores).into())).collect(),
             hot: hot.iter().map(|(cpu, last)| (*cpu, *last)).collect(),
             busy: window_form(busy),
             suspects: suspects.iter().map(|(kind, window)| (kind.name().to_owned(), window_form(window))).collect(),
@@ -85,6 +89,8 @@ impl LimitsForm {
         };
         (state.quiet_ms, state.refaults) = (named(self.quiet_ms), named(self.refaults));
         state.interrupts = self.interrupts.into_iter().take(MOST).map(|(cpu, share)| (cpu, share.into())).collect();
+        let turns = self.turns.into_iter().take(MOST);
+        state.turns = turns.map(|(pid, start, cores)| ((pid, start), cores.into())).collect();
         state.hot = self.hot.into_iter().take(MOST).collect();
         state.busy = window(self.busy);
         for (kind, form) in self.suspects {

@@ -130,6 +130,38 @@ fn a_kill_belongs_to_whoever_was_out_of_memory() {
 }
 
 #[test]
+fn what_zswap_takes_costs_no_disk() {
+    let with = |device: f64, stalls: f64| {
+        judged(move |frame, _| {
+            frame.memory.swap_total_bytes = Known::Value(8 * GIB);
+            let memory = &mut frame.memory;
+            (memory.pswpin_per_second, memory.pswpout_per_second) = (Some(device), Some(0.0));
+            (memory.zswpin_per_second, memory.zswpout_per_second) = (Some(4000.0), Some(5000.0));
+            memory.allocstall_per_second = Some(stalls);
+        })
+    };
+    let calm = with(3.0, 0.0);
+    let title = find(&calm.findings, "MEM-08").map(Finding::title);
+    let expected =
+        "4000 pages/s came back from zswap and 5000 pages/s went there, compressed in memory; on disk 3 in, 0 out";
+    assert_eq!(title.as_deref(), Some(expected));
+    assert_eq!(severity(&calm, "MEM-08"), Some(Severity::Info));
+    assert_eq!(severity(&with(3.0, 20.0), "MEM-08"), Some(Severity::Warning), "tasks wait for memory");
+    assert_eq!(severity(&with(20_000.0, 0.0), "MEM-08"), Some(Severity::Warning), "most come from the disk");
+}
+
+#[test]
+fn packets_that_only_the_driver_counts_as_lost_are_lost() {
+    let judgement = judged(|frame, _| {
+        let nic = &mut frame.nics[0];
+        (nic.rx.drops_per_second, nic.rx_unbuffered_per_second) = (Some(0.0), Some(90.0));
+        nic.rx_ring = Channel { current: Known::Value(1024), max: Known::Value(4096) };
+    });
+    let title = find(&judgement.findings, "NIC-06").map(Finding::title);
+    assert_eq!(title.as_deref(), Some("eth0 loses 90 packets/s in its receive ring (1024 of 4096 entries)"));
+}
+
+#[test]
 fn groups_of_version_1_cite_files_of_version_1() {
     const OF_VERSION_2: [&str; 9] = [
         "memory.current",

@@ -37,6 +37,39 @@ fn schedulers_that_are_offline_use_no_quota() {
     assert_eq!(severity(&with(8), "BEAM-03"), Some(Severity::Warning));
 }
 
+/// Workers of one program, each with one thread and a CPU of its own.
+fn workers(frame: &mut Frame, programs: &[(u32, &str, f64)]) {
+    frame.cpus[1..4].iter_mut().for_each(|cpu| cpu.shares = Some(shares(0.97, 0.0)));
+    let worker = |&(pid, comm, cores): &(u32, &str, f64)| Process {
+        cpu_cores: Some(cores),
+        threads: Known::Value(1),
+        wait_share: Some(0.01),
+        has_schedstat: true,
+        last_cpu: Known::Value(pid - 199),
+        ..process(pid, comm)
+    };
+    frame.processes = programs.iter().map(worker).collect();
+}
+
+#[test]
+fn workers_of_one_program_are_one_finding() {
+    let titles = |judgement: &Judgement| {
+        let found = judgement.findings.iter().filter(|finding| &*finding.rule.id == "CPU-02");
+        found.map(Finding::title).collect::<Vec<_>>()
+    };
+    let nginx = [(200, "nginx", 0.99), (201, "nginx", 0.95), (202, "nginx", 0.97)];
+    let judgement = judged_for(40, |frame, _| workers(frame, &nginx));
+    assert_eq!(
+        titles(&judgement),
+        ["3 processes of nginx are each limited by one thread: 200 uses 99% of a core; the others: 202, 201"]
+    );
+    // It stays the one of the first that was full, whoever is busier; other programs have their own.
+    let others = [(200, "nginx", 0.91), (201, "nginx", 0.99), (202, "redis", 0.97)];
+    let judgement = judged_for(40, |frame, _| workers(frame, &others));
+    let titles = titles(&judgement);
+    assert!(titles.len() == 2 && titles.iter().any(|title| title.starts_with("2 processes of nginx")), "{titles:?}");
+}
+
 /// Two Erlang VMs on CPU 0 of a machine with two CPUs.
 fn two_cpus(frame: &mut Frame, busy: [f64; 2]) {
     beams(frame, [0, 0]);

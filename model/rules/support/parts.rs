@@ -157,6 +157,14 @@ pub(crate) fn swaps_to_memory(frame: &Frame) -> bool {
     frame.disks.iter().any(|disk| &*disk.kind == "zram")
 }
 
+/// True where most of what is swapped goes to zswap and comes back from there.
+pub(crate) fn swaps_to_zswap(frame: &Frame) -> bool {
+    let memory = &frame.memory;
+    let sum = |rates: [Option<f64>; 2]| rates.into_iter().flatten().sum::<f64>();
+    let compressed = sum([memory.zswpin_per_second, memory.zswpout_per_second]);
+    compressed > sum([memory.pswpin_per_second, memory.pswpout_per_second])
+}
+
 /// The own bound of a control group; none without one.
 pub(crate) fn bound(memory: &CgroupMemory) -> Option<Bound> {
     let limit = memory.limit_bytes.value().map(|bytes| Bound { bytes, file: "memory.max" });

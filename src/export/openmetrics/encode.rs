@@ -40,7 +40,8 @@ impl Format {
                 let version =
                     |part: &str| part.strip_prefix("version=").map(|version| version.trim_matches('"') != "1.0.0");
                 let other = wanted.starts_with("application/") && parts.clone().find_map(version).unwrap_or(false);
-                let quality = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |q| q.parse().ok());
+                let quality = parts.find_map(|part| part.strip_prefix(['q', 'Q'])?.strip_prefix('='));
+                let quality = quality.map_or(Some(1.0), |quality| quality.parse().ok());
                 (media == wanted && !other).then_some(quality?)
             });
             ranges.fold(0.0_f64, f64::max)

@@ -38,14 +38,14 @@ const ALERTS: &[Alert] = &[
     },
     Alert {
         name: "TopotopCriticalFinding",
-        expression: "max by (instance, job, rule, kind) (topotop_finding_info{severity=\"critical\"}) == 1",
+        expression: "max without (subject) (topotop_finding_info{severity=\"critical\"}) == 1",
         lasts: "2m",
         severity: "critical",
         summary: "{{ $labels.instance }}: {{ $labels.rule }} on a {{ $labels.kind }}; topotop rules {{ $labels.rule }} explains it",
     },
     Alert {
         name: "TopotopFinding",
-        expression: "max by (instance, job, rule, kind) (topotop_finding_info{severity=\"warning\"}) == 1",
+        expression: "max without (subject) (topotop_finding_info{severity=\"warning\"}) == 1",
         lasts: "15m",
         severity: "warning",
         summary: "{{ $labels.instance }}: {{ $labels.rule }} on a {{ $labels.kind }}; topotop rules {{ $labels.rule }} explains it",
@@ -65,15 +65,16 @@ const ALERTS: &[Alert] = &[
         summary: "{{ $labels.instance }}: {{ $labels.device }} receives through one queue",
     },
     Alert {
-        name: "TopotopSampleStale",
-        expression: "time() - topotop_sample_timestamp_seconds > 60",
-        lasts: "2m",
+        // Pages with an old sample are 503.
+        name: "TopotopNotReached",
+        expression: "up{job=\"topotop\"} == 0",
+        lasts: "5m",
         severity: "warning",
-        summary: "{{ $labels.instance }}: the last sample is {{ $value | humanizeDuration }} old",
+        summary: "{{ $labels.instance }}: topotop serve does not answer, refuses the token, or has no fresh sample",
     },
     Alert {
         name: "TopotopSeriesDropped",
-        expression: "sum by (instance, job) (topotop_series_dropped) > 0",
+        expression: "sum without (family) (topotop_series_dropped) > 0",
         lasts: "15m",
         severity: "info",
         summary: "{{ $labels.instance }}: {{ $value }} series do not fit on its page",

@@ -160,6 +160,8 @@ fn formats_are_chosen_by_the_accept_header() {
         ("application/openmetrics-text", true),
         ("text/plain, application/openmetrics-text;q=0.5", false),
         ("application/openmetrics-text;q=0", false),
+        ("application/openmetrics-text;Q=0.1,text/plain", false),
+        ("text/plain;q=0.3,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6", true),
         ("application/openmetrics-text;version=0.0.1", false),
         ("text/plain;version=0.0.4", false),
         ("*/*", false),

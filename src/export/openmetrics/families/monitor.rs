@@ -103,6 +103,7 @@ fn collector(section: &'static str) -> &'static str {
         "cpu_topology" | "node_topology" | "domains" | "pci_devices" => "topology",
         "memory_bandwidth" => "resctrl",
         "accelerator_clients" => "accelerators",
+        "cooling_devices" => "cooling",
         "irqs_arch" => "irqs",
         "nic_queues" => "nics",
         "net_stats" | "kernel_tables" => "netstat",
