@@ -90,6 +90,9 @@ impl Collector for CgroupCollector {
         self.probe(cx, draft);
         self.read_moved(cx, draft);
         self.gaps(draft);
+        for (place, count) in self.names.silent(cx.demand.complete) {
+            draft.cgroups.gaps.add_many(place, Reason::TimedOut, "", count);
+        }
     }
 }
 

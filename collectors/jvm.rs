@@ -5,6 +5,7 @@
 mod perfdata;
 
 use crate::rights::{self, Needs};
+use crate::root::Local;
 use crate::worker::Worker;
 use crate::{Collector, Cx, Root};
 use perfdata::{Jvm, MOST_BYTES};
@@ -178,16 +179,22 @@ fn round(
     let mut buf = Vec::new();
     let mut seen = Vec::with_capacity(targets.len());
     let is_at = |process| *at.lock().unwrap_or_else(PoisonError::into_inner) = process;
+    let top = root.local();
     for target in targets {
         is_at(Some(target.process));
-        seen.push((target.process, look(root, *target, homes, &mut buf)));
+        let inside = top.as_ref().map_err(|reason| *reason).and_then(|top| root.local_of(target.process.0, top));
+        seen.push((target.process, inside.and_then(|inside| look(&inside, *target, homes, &mut buf))));
     }
     is_at(None);
     (root.monotonic_ns(), seen)
 }
 
-fn look(root: &Root, target: Target, homes: &mut HashMap<Process, String>, buf: &mut Vec<u8>) -> Result<Jvm, Reason> {
-    let inside = root.local_of(target.process.0)?;
+fn look(
+    inside: &Local<'_>,
+    target: Target,
+    homes: &mut HashMap<Process, String>,
+    buf: &mut Vec<u8>,
+) -> Result<Jvm, Reason> {
     let read = |path: &str, buf: &mut Vec<u8>| -> Result<Jvm, Reason> {
         inside.read_start(path, buf, MOST_BYTES)?;
         let jvm = perfdata::parse(buf).ok_or(Reason::Malformed)?;

@@ -81,10 +81,11 @@ mod tests {
             ((0, 40), &b"/sub"[..], &b"/data one"[..])
         );
         assert!(mount.options().any(|name| name == "cpuacct"));
-        for damaged in [&b"33 x"[..], b"34 27 8:1", b"30 27 a:b / / rw - ext4 /dev/sda rw", b"\xff\xfe"] {
+        for damaged in [&b"33 x"[..], b"34 27 8:1", b"30 27 0:40 / / rw -", b"\xff\xfe"] {
             assert_eq!(Mount::parse(damaged), None);
             assert_eq!(point_and_kind(damaged), None);
         }
+        assert_eq!(Mount::parse(b"30 27 a:b / / rw - ext4 /dev/sda rw"), None);
         assert_eq!(point_and_kind(line), Some((b"/data one".to_vec(), &b"cgroup"[..])));
         assert_eq!(unescaped(b"a\\134b\\9"), b"a\\b\\9");
     }

@@ -19,6 +19,8 @@ const TRIES: u8 = 3;
 pub(super) struct LogNames {
     looker: Looker,
     looked_ns: Option<u64>,
+    /// True where somebody still looked when there was a new group.
+    again: bool,
     tried: HashMap<String, u8>,
     /// Groups that a user made and named like a container, with the user.
     foreign: HashMap<usize, u32>,
@@ -33,6 +35,11 @@ impl LogNames {
         };
     }
 
+    /// Where files do not answer, and how many look there.
+    pub(super) fn silent(&self, complete: bool) -> impl Iterator<Item = (&'static str, u64)> {
+        self.looker.silent(complete)
+    }
+
     /// Fills in names of rows that have a pod or container but no name: of new ones at once, of others from time to
     /// time, since the directories come after the groups.
     pub(super) fn take(&mut self, root: &Arc<Root>, at: (u64, bool), table: &mut Cgroups, born: &[usize]) {
@@ -41,8 +48,12 @@ impl LogNames {
             self.fill(&found, table);
         }
         let due = crate::cgroups::due(self.looked_ns, now_ns, LOOK_NS);
-        let any = if due { table.rows().iter().any(|slot| self.is_wanted(table, slot)) } else { false };
+        let any = (due || self.again) && table.rows().iter().any(|slot| self.is_wanted(table, slot));
         if !any && !born.iter().any(|&slot| self.is_wanted(table, slot)) {
+            return;
+        }
+        self.again = self.looker.is_busy();
+        if self.again {
             return;
         }
         self.looked_ns = Some(now_ns);
@@ -69,8 +80,7 @@ impl LogNames {
         let slots: Vec<usize> = table.rows().iter().filter(|&slot| self.is_wanted(table, slot)).collect();
         for slot in slots {
             let tried = if let Some(&owner) = self.foreign.get(&slot) {
-                from_user(found, (table, slot), owner);
-                true
+                from_user(found, (table, slot), owner)
             } else {
                 from_logs(found, table, slot);
                 !is_nameless(table, slot) || from_runtime(found, table, slot)
@@ -126,13 +136,15 @@ pub(super) fn foreign_owner(root: &Root, top: &Path, path: &Path, table: &Cgroup
     root.directory_stat(top.join(above)).ok().map(|stat| stat.uid).filter(|owner| *owner != 0)
 }
 
-/// Fills in the name of a user's own container.
-fn from_user(found: &Found, (table, slot): (&mut Cgroups, usize), owner: u32) {
-    let id = table.container_id.get(slot).map(ToString::to_string);
-    if let Some(name) = id.and_then(|id| found.users.get(&(owner, id))) {
+/// Fills in the name of a user's own container; false where nobody looked for it.
+fn from_user(found: &Found, (table, slot): (&mut Cgroups, usize), owner: u32) -> bool {
+    let Some(id) = id(table, slot) else { return true };
+    let of_user = (owner, id);
+    if let Some(name) = found.users.get(&of_user) {
         table.container_name.set(slot, name);
         table.name_source.set(slot, "user_dir");
     }
+    found.foreign.contains(&of_user)
 }
 
 /// Fills in missing names from the state files of the runtime; false where that has to wait.

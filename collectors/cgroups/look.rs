@@ -14,7 +14,7 @@ use topotop_model::Known;
 
 /// How long a sample waits for names, and a complete one.
 const WAIT: Duration = Duration::from_millis(20);
-const PATIENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(1);
 /// After which it is left behind.
 const LATE_NS: u64 = 5_000_000_000;
 /// How many may be left behind.
@@ -43,6 +43,8 @@ pub(super) struct Found {
     /// Containers that runtimes were asked for.
     pub(super) runtime: HashMap<String, Option<Names>>,
     pub(super) users: HashMap<(u32, String), String>,
+    /// Those that users' files were to name.
+    pub(super) foreign: BTreeSet<(u32, String)>,
     pub(super) counts: bool,
 }
 
@@ -80,12 +82,25 @@ impl Looker {
         None
     }
 
+    /// True while it still looks.
+    pub(super) fn is_busy(&self) -> bool {
+        self.worker.as_ref().is_some_and(|worker| worker.pending() > 0)
+    }
+
+    /// Where files do not answer: of users, of root, or too slowly for a sample that has to be complete.
+    pub(super) fn silent(&self, complete: bool) -> impl Iterator<Item = (&'static str, u64)> {
+        let (hung, stuck) = (self.hung.len(), self.stuck.len().saturating_sub(self.hung.len()));
+        let late = usize::from(complete && self.is_busy());
+        let all = [("home/*/.local/share/*/containers", hung), ("var/lib/*/containers", stuck + late)];
+        all.into_iter().filter(|(_, count)| *count > 0).map(|(place, count)| (place, count as u64))
+    }
+
     /// Looks for names; nothing where that takes too long, or somebody still looks.
     pub(super) fn look(&mut self, root: &Arc<Root>, now_ns: u64, complete: bool, wanted: Wanted) -> Option<Found> {
         if !root.is_live() {
             return Some(look(root, &wanted, &self.at));
         }
-        if self.stuck.len() >= LEFT_BEHIND || self.worker.as_ref().is_some_and(|worker| worker.pending() > 0) {
+        if self.stuck.len() >= LEFT_BEHIND || self.is_busy() {
             return None;
         }
         if self.worker.is_none() {
@@ -101,7 +116,7 @@ impl Looker {
 }
 
 fn look(root: &Root, wanted: &Wanted, at: &Mutex<Option<u32>>) -> Found {
-    let mut found = Found { counts: wanted.counts, ..Found::default() };
+    let mut found = Found { counts: wanted.counts, foreign: wanted.foreign.clone(), ..Found::default() };
     if !wanted.containers.is_empty() {
         logs(root, &mut found);
     }
@@ -189,8 +204,43 @@ pub(super) fn is_id(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pod, container_link, pod_directory};
+    use super::{Found, LATE_NS, Looker, Pod, Wanted, container_link, pod_directory};
+    use crate::Root;
+    use crate::worker::Worker;
     use proptest::prelude::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    #[test]
+    fn a_look_that_does_not_come_back_is_left_behind_with_its_user() {
+        let (back, waits) = std::sync::mpsc::channel::<()>();
+        let mut looker = Looker::default();
+        let at = Arc::clone(&looker.at);
+        let hangs = move |_: Wanted| {
+            *at.lock().expect("no panic") = Some(7);
+            let _ = waits.recv();
+            Found::default()
+        };
+        let worker = looker.worker.insert(Worker::spawn("test", hangs).expect("started"));
+        assert!(worker.submit(Wanted::default()));
+        while looker.at.lock().expect("no panic").is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(looker.late(LATE_NS - 1).is_none() && looker.is_busy());
+        assert!(looker.late(LATE_NS).is_none() && !looker.is_busy());
+        assert_eq!(looker.silent(false).collect::<Vec<_>>(), [("home/*/.local/share/*/containers", 1)]);
+        let root = Arc::new(Root::live().expect("this machine"));
+        let foreign = (7, "0123456789abcdef".repeat(4));
+        let wanted = Wanted { foreign: [foreign.clone()].into(), counts: true, ..Wanted::default() };
+        let found = looker.look(&root, LATE_NS, true, wanted).expect("another thread looks");
+        assert!(found.users.is_empty() && found.foreign.contains(&foreign) && found.counts);
+        drop(back);
+        while !looker.stuck.is_empty() {
+            assert!(looker.late(LATE_NS).is_none());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(looker.hung.contains(&7), "he is not asked again");
+    }
 
     #[test]
     fn splits_the_names_that_kubelet_makes() {

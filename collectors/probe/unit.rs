@@ -90,7 +90,8 @@ fn run(program: &Path, arguments: &[String], patience: Duration) -> Result<Strin
     let file = || memfd_create("said", MemfdFlags::CLOEXEC).map(File::from).map_err(|errno| failed(errno.into()));
     let (out, err) = (file()?, file()?);
     let mut command = Command::new(PathBuf::from(program));
-    command.args(arguments).env("LC_ALL", "C").env("SYSTEMD_COLORS", "0").current_dir("/").stdin(Stdio::null());
+    command.args(arguments).current_dir("/").stdin(Stdio::null());
+    command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C").env("SYSTEMD_COLORS", "0");
     command.stdout(out.try_clone().map_err(failed)?).stderr(err.try_clone().map_err(failed)?);
     let mut child = with_own_limit(&mut command).spawn().map_err(failed)?;
     let until = Instant::now() + patience;

@@ -18,9 +18,9 @@ use topotop_model::Reason;
 
 /// File systems that answer without another machine or process. An overlay may be made of ones that do not: whoever reads
 /// there must be able to do without the answer.
-const LOCAL: [&str; 19] = [
-    "ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "tmpfs", "ramfs", "overlay", "jfs", "reiserfs",
-    "nilfs2", "squashfs", "erofs", "vfat", "exfat", "rootfs",
+const LOCAL: [&str; 24] = [
+    "ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "tmpfs", "ramfs", "overlay", "aufs", "ecryptfs",
+    "jfs", "reiserfs", "nilfs2", "ubifs", "jffs2", "squashfs", "erofs", "vfat", "exfat", "ntfs3", "rootfs",
 ];
 
 /// Where something is mounted, and whether it is on this machine.
@@ -79,15 +79,31 @@ impl Root {
         Ok(Local { root: self, path: PathBuf::new(), fd, mounts })
     }
 
-    /// The root directory that a process sees.
-    pub(crate) fn local_of(&self, pid: u32) -> Result<Local<'_>, Reason> {
+    /// The root directory that a process sees; `own` is this machine's.
+    pub(crate) fn local_of<'a>(&'a self, pid: u32, own: &Local<'a>) -> Result<Local<'a>, Reason> {
         let path = PathBuf::from(format!("proc/{pid}/root"));
-        let mounts = if self.is_live() { Some(Mounts::read(self, &pid)?) } else { None };
-        if mounts.as_ref().is_some_and(|mounts| mounts.0.get(Path::new("/")) == Some(&false)) {
+        if !self.is_live() {
+            let fd = self.open_at(&path, OFlags::PATH | OFlags::DIRECTORY)?;
+            return Ok(Local { root: self, path, fd, mounts: None });
+        }
+        // Of the same mounts: the list is read once, and a root that is none of them (chroot) is found by its name.
+        if self.target(&format!("proc/{pid}/ns/mnt"))? == self.target("proc/self/ns/mnt")? {
+            return Ok(Local { path, ..own.inside(&self.target(&format!("proc/{pid}/root"))?)? });
+        }
+        let mounts = Mounts::read(self, &pid)?;
+        // One that is not in the list is below a mount that is not in it either.
+        if mounts.0.get(Path::new("/")) != Some(&true) {
             return Err(Reason::NotSupported);
         }
         let fd = self.open_at(&path, OFlags::PATH | OFlags::DIRECTORY)?;
-        Ok(Local { root: self, path, fd, mounts: mounts.map(|mounts| (Arc::new(mounts), "/".into())) })
+        Ok(Local { root: self, path, fd, mounts: Some((Arc::new(mounts), "/".into())) })
+    }
+
+    /// Where a link of /proc leads, which no capture has.
+    fn target(&self, path: &str) -> Result<PathBuf, Reason> {
+        let fd = self.open_at(Path::new(path), OFlags::PATH | OFlags::NOFOLLOW)?;
+        let target = rustix::fs::readlinkat(&fd, "", Vec::new()).map_err(reason)?;
+        Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
     }
 }
 
