@@ -103,8 +103,8 @@ fn answer(mut stream: UnixStream, path: &str, sink: &Sink) -> std::io::Result<()
     stream.write_all(path.as_bytes())
 }
 
-/// The recordings that go on: this user's, or those of a file; of one process where it is named. Everybody can take such a name: it counts where the user that
-/// it names is at the other end, and that user may write to the file.
+/// The recordings that go on: this user's, or those of a file; of one process where it is named. Everybody can take such a
+/// name: it counts where the user that it names is at the other end, and that user may write to the file.
 pub(crate) fn running(file: Option<&Path>, pid: Option<u32>) -> Result<Vec<Running>, String> {
     let uid = rustix::process::geteuid().as_raw();
     let facts = file.map(|file| file.metadata().map_err(|error| format!("{}: {}", file.display(), said(&error))));

@@ -61,9 +61,15 @@ fn is_it(directory: &OwnedFd, identity: &Identity) -> Result<(), String> {
             let now = rustix::fs::fstat(directory).map_or(0, |stat| stat.st_ino);
             if *inode == 0 || now == *inode { Ok(()) } else { Err(text::Recreated { path }.to_string()) }
         }
+        // Its index is left out where a reset may have given it another one.
+        Identity::Nic { name, ifindex: 0, address } => {
+            let now = attribute(directory, "address");
+            let is_same = address.is_empty() || now == *address;
+            if is_same { Ok(()) } else { Err(text::OtherAddress { name, now: &now, old: address }.to_string()) }
+        }
         Identity::Nic { name, ifindex, .. } => {
             let now = attribute(directory, "ifindex");
-            let is_same = *ifindex == 0 || now.parse() == Ok(*ifindex);
+            let is_same = now.parse() == Ok(*ifindex);
             if is_same { Ok(()) } else { Err(text::OtherIndex { name, now: &now, old: ifindex }.to_string()) }
         }
         Identity::Disk { name, number } => {
@@ -99,6 +105,8 @@ mod tests {
             let found = directory(path, &nic(known)).expect("the same one").expect("its directory");
             assert_eq!(found.1, Path::new("queues/rx-0/rps_cpus"));
         }
+        let at = [Identity::Nic { name: "lo".to_owned(), ifindex: 0, address: "02:00:00:00:00:01".to_owned() }];
+        assert!(directory(path, &at).expect_err("another one").message.contains("02:00:00:00:00:01"));
         let other = directory(path, &nic(index + 1)).expect_err("another one");
         assert!(other.message.contains("another interface"), "{other}");
         assert!(directory("/sys/class/net/lo2/mtu", &nic(index)).expect("no error").is_none());
