@@ -106,7 +106,7 @@ mod tests {
             [(0, "Fan", "1"), (1, "Processor", "3"), (2, "intel_powerclamp", "-1"), (3, "Processor", "")]
         {
             for (file, text) in [("type", kind), ("cur_state", state), ("max_state", "10")] {
-                put(dir.path(), &format!("sys/class/thermal/cooling_device{id}/{file}"), format!("{text}\n"));
+                put(dir.path(), format!("sys/class/thermal/cooling_device{id}/{file}"), format!("{text}\n"));
             }
         }
         let root = Arc::new(Root::at(dir.path()).expect("opened"));

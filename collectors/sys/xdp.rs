@@ -70,7 +70,8 @@ fn program(body: &[u8]) -> Option<Xdp> {
 
 /// As `capture` writes them: `INDEX MODE PROGRAM`.
 pub fn print(all: &[Xdp]) -> String {
-    all.iter().map(|Xdp { ifindex, mode, program }| format!("{ifindex} {mode} {program}\n")).collect()
+    let line = |Xdp { ifindex, mode, program }: &Xdp| format!("{ifindex} {mode} {program}\n");
+    all.iter().map(line).collect::<Vec<_>>().concat()
 }
 
 /// What [`print()`] wrote.
@@ -87,9 +88,12 @@ pub fn parse(bytes: &[u8]) -> Vec<Xdp> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Xdp, parse, print, program};
+    use super::{XDP, Xdp, parse, print, program};
     use crate::sys::netlink::put_attribute;
     use proptest::prelude::*;
+
+    /// `NLA_F_NESTED`.
+    const NESTED: u16 = 0x8000;
 
     /// What the kernel says of an interface; the mode as it numbers them.
     fn link(mode: u8, programs: &[(u16, u32)]) -> Vec<u8> {
@@ -98,8 +102,10 @@ mod tests {
         put_attribute(&mut body, 3, b"eth0\0");
         let mut nested = Vec::new();
         put_attribute(&mut nested, 2, &[mode]);
-        programs.iter().for_each(|(kind, id)| put_attribute(&mut nested, *kind, &id.to_ne_bytes()));
-        put_attribute(&mut body, 43 | 0x8000, &nested);
+        for (kind, id) in programs {
+            put_attribute(&mut nested, *kind, &id.to_ne_bytes());
+        }
+        put_attribute(&mut body, XDP | NESTED, &nested);
         body
     }
 

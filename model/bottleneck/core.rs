@@ -1,6 +1,6 @@
 //! Cores: full ones with tasks that may run nowhere else.
 
-use super::resource::{FULL, Member, Waits};
+use super::resource::{FULL, Member, WAIT, Waits};
 use super::run_queue::{Cause, Queue, full, peers};
 use super::{Inputs, ResourceKind};
 use crate::IdSet;
@@ -23,11 +23,11 @@ pub(super) fn core(inputs: &Inputs<'_>) -> Vec<Member> {
         .filter_map(|(cause, _)| if let Cause::Core(cpu) = cause { Some(*cpu) } else { None })
         .collect();
     let shown = cpus.iter().filter(|(cpu, _)| cpu.id == hottest.id || pinned.contains(&cpu.id));
-    shown.map(|(cpu, shares)| one(inputs, cpu.id, shares)).collect()
+    shown.map(|(cpu, shares)| one(inputs, cpu, shares)).collect()
 }
 
-fn one(inputs: &Inputs<'_>, id: u32, shares: &CpuShares) -> Member {
-    let share = full(shares);
+fn one(inputs: &Inputs<'_>, cpu: &Cpu, shares: &CpuShares) -> Member {
+    let (id, share) = (cpu.id, full(shares));
     let queue: Option<&Queue> = inputs.queues.get(&Cause::Core(id));
     let mut member = Member::measured(ResourceKind::Core, share);
     member.resource.subject = Some(Subject::Cpu(id));
@@ -35,7 +35,7 @@ fn one(inputs: &Inputs<'_>, id: u32, shares: &CpuShares) -> Member {
     member.peers = peers(inputs.frame, queue.and_then(|queue| queue.allowed.as_ref()), &IdSet::from_ids([id]));
     let remark = if shares.steal >= 0.1 { note::STEAL } else { Text::EMPTY };
     // Nobody who may not leave it waits for it: what waits for a moment moves to another one.
-    let hidden = share >= FULL && !inputs.demand.waits_known;
+    let hidden = share >= FULL && !inputs.demand.waits_known && !is_unqueued(cpu, share);
     let wait = if hidden { None } else { Some(queue.map_or(0.0, Queue::share)) };
     member.suspect = hidden;
     let waits = Waits { what: "run_queue", value: queue.map_or(0.0, |queue| queue.wait), unit: "tasks" };
@@ -44,4 +44,10 @@ fn one(inputs: &Inputs<'_>, id: u32, shares: &CpuShares) -> Member {
         queue.map_or(0.0, |queue| queue.demand),
         waits,
     )
+}
+
+/// True where the kernel says that little waits for a CPU, whoever runs on it: programs that end between two samples tell
+/// nothing of their own.
+fn is_unqueued(cpu: &Cpu, share: f64) -> bool {
+    cpu.run_wait_cores.is_some_and(|waits| waits < WAIT * (waits + share))
 }

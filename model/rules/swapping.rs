@@ -2,6 +2,7 @@
 
 use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
 use crate::bottleneck::ResourceKind;
+use crate::frame::Frame;
 use crate::locale::evidence;
 use crate::locale::rule::swapping as text;
 
@@ -50,17 +51,7 @@ fn judge(context: &mut RuleContext<'_>) {
     let (comes, goes) = (pages_in >= context.limit(&IN), pages_out >= context.limit(&OUT));
     let compresses = zswap[0] >= context.limit(&IN) || zswap[1] >= context.limit(&OUT);
     let in_memory = parts::swaps_to_memory(frame) || parts::swaps_to_zswap(frame);
-    let mut growing: Vec<_> = frame
-        .cgroups
-        .iter()
-        .filter(|cgroup| &*cgroup.path != "/")
-        .filter_map(|cgroup| Some((cgroup.memory.as_ref()?.swap_growth_bytes_per_second?, &cgroup.path)))
-        .filter(|(growth, _)| *growth > 0.0)
-        .collect();
-    growing.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let groups = growing.iter().map(|(growth, path)| format!("{path} {}/s", parts::bytes(Some(*growth))));
-    let bytes = |known: crate::Known<u64>| known.value().map(|bytes| bytes as f64);
-    let mut hit = Hit::new(Subject::Host, if in_memory { 0.6 } else { 0.8 })
+    let hit = Hit::new(Subject::Host, if in_memory { 0.6 } else { 0.8 })
         .enters(comes || goes || compresses)
         // Pages come back from compressed memory faster than from a disk: that hurts where tasks wait.
         .severity(if (comes && !in_memory) || ((comes || goes || compresses) && waits) {
@@ -73,21 +64,44 @@ fn judge(context: &mut RuleContext<'_>) {
         .known(evidence::SWAP_TOTAL, bytes(memory.swap_total_bytes), "bytes", "/proc/meminfo")
         .known(evidence::SWAP_FREE, bytes(memory.swap_free_bytes), "bytes", "/proc/meminfo")
         .known(evidence::PRESSURE, pressure, "fraction", "/proc/pressure/memory");
-    if zswap[0] + zswap[1] > 0.0 {
-        hit = hit
-            .number(evidence::ZSWAP_IN, zswap[0], "1/s", "/proc/vmstat zswpin")
-            .number(evidence::ZSWAP_OUT, zswap[1], "1/s", "/proc/vmstat zswpout")
-            .known(evidence::ZSWAP_WRITTEN, memory.zswpwb_per_second, "1/s", "/proc/vmstat zswpwb")
-            .known(evidence::ZSWAP_TAKES, bytes(memory.zswap_bytes), "bytes", "/proc/meminfo")
-            .known(evidence::ZSWAPPED, bytes(memory.zswapped_bytes), "bytes", "/proc/meminfo");
-        let settings = frame.sysctls.iter().filter(|(name, _)| name.starts_with("zswap."));
-        let settings = settings.map(|(name, value)| format!("{name}={value}"));
-        hit = hit.some_text(evidence::SETTINGS, parts::list(settings, 4), "/sys/module/zswap/parameters");
+    context.hit(groups(frame, of_zswap(frame, zswap, hit)));
+}
+
+fn bytes(known: crate::Known<u64>) -> Option<f64> {
+    known.value().map(|bytes| bytes as f64)
+}
+
+/// What zswap takes and how it is set, where it takes anything.
+fn of_zswap(frame: &Frame, [pages_in, pages_out]: [f64; 2], hit: Hit) -> Hit {
+    if pages_in + pages_out <= 0.0 {
+        return hit;
     }
-    if !growing.is_empty() {
-        hit = hit.text(evidence::GROUPS, parts::list(groups, 4), "memory.swap.current");
+    let memory = &frame.memory;
+    let settings = frame.sysctls.iter().filter(|(name, _)| name.starts_with("zswap."));
+    let settings = settings.map(|(name, value)| format!("{name}={value}"));
+    hit.number(evidence::ZSWAP_IN, pages_in, "1/s", "/proc/vmstat zswpin")
+        .number(evidence::ZSWAP_OUT, pages_out, "1/s", "/proc/vmstat zswpout")
+        .known(evidence::ZSWAP_WRITTEN, memory.zswpwb_per_second, "1/s", "/proc/vmstat zswpwb")
+        .known(evidence::ZSWAP_TAKES, bytes(memory.zswap_bytes), "bytes", "/proc/meminfo")
+        .known(evidence::ZSWAPPED, bytes(memory.zswapped_bytes), "bytes", "/proc/meminfo")
+        .some_text(evidence::SETTINGS, parts::list(settings, 4), "/sys/module/zswap/parameters")
+}
+
+/// The groups whose swap grows.
+fn groups(frame: &Frame, hit: Hit) -> Hit {
+    let mut growing: Vec<_> = frame
+        .cgroups
+        .iter()
+        .filter(|cgroup| &*cgroup.path != "/")
+        .filter_map(|cgroup| Some((cgroup.memory.as_ref()?.swap_growth_bytes_per_second?, &cgroup.path)))
+        .filter(|(growth, _)| *growth > 0.0)
+        .collect();
+    if growing.is_empty() {
+        return hit;
     }
-    context.hit(hit);
+    growing.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let groups = growing.iter().map(|(growth, path)| format!("{path} {}/s", parts::bytes(Some(*growth))));
+    hit.text(evidence::GROUPS, parts::list(groups, 4), "memory.swap.current")
 }
 
 fn title(finding: &Finding) -> String {

@@ -103,8 +103,14 @@ const CASES: &[Case] = &[
     },
     Case {
         name: "a script that runs programs side by side",
-        machine: || script(1.9),
+        machine: || queues(script(1.9), 10),
         says: &[("/bottleneck/verdict", "not_saturated")],
+        ..Case::QUIET
+    },
+    Case {
+        name: "programs that end between two samples and queue for two of eight CPUs",
+        machine: || queues(script(1.9), 3000),
+        says: &[("/bottleneck/verdict", "inconclusive"), ("/bottleneck/headline", "CPU 5")],
         ..Case::QUIET
     },
 ];
@@ -187,6 +193,13 @@ fn script(children: f64) -> Machine {
     let ticks = Ticks { user, ..Ticks::default() };
     let machine = Machine::calm().cpu(2, ticks).cpu(5, ticks);
     machine.process(&Process::new(900, "sshd")).process(&script)
+}
+
+/// So many milliseconds each second are waited in the run queues of the two CPUs of a script.
+fn queues(machine: Machine, milliseconds: u64) -> Machine {
+    let waits = |cpu| if cpu == 2 || cpu == 5 { milliseconds * 1_000_000 } else { 0 };
+    let lines = (0..8).map(|cpu| format!("cpu{cpu} 0 0 0 0 0 0 5 {{5~{}}} {{5~9}}", waits(cpu)));
+    machine.file("proc/schedstat", &format!("version 15\ntimestamp 4295\n{}\n", lines.collect::<Vec<_>>().join("\n")))
 }
 
 fn working() -> Machine {

@@ -167,7 +167,9 @@ fn children_that_no_two_samples_saw_count_for_who_waited_for_them() {
     let mut sample = |seq: u64, rows: &[(usize, u64, u64, u64, u64)], gone: &[usize]| {
         draft.processes.begin(seq * SECOND);
         let table = draft.processes.data_mut();
-        gone.iter().for_each(|slot| table.remove(*slot));
+        for slot in gone {
+            table.remove(*slot);
+        }
         for &(slot, pid, parent, own, waited) in rows {
             if table.pid.value(slot).is_none() {
                 assert_eq!(table.insert(), slot);
