@@ -54,7 +54,7 @@ const RULES: [(u16, &[&str], Rule); 24] = [
     (processes::Threads::ID, &["comm"], Rule::Comm),
     (processes::Processes::ID, &["cmdline"], Rule::Arguments),
     (processes::Processes::ID, &["user"], Rule::Words),
-    (processes::Processes::ID, &["cgroup", "cpu_cgroup", "cpuset_cgroup"], Rule::Path),
+    (processes::Processes::ID, &["cgroup", "cpu_cgroup", "cpuset_cgroup", "io_cgroup"], Rule::Path),
     (cgroups::Cgroups::ID, &["path"], Rule::Path),
     (cgroups::CgroupIo::ID, &["path"], Rule::Path),
     (cgroups::CgroupMounts::ID, &["dir"], Rule::Mount),

@@ -6,6 +6,7 @@ mod case;
 mod disk;
 mod group;
 mod identity;
+mod io_setting;
 mod network;
 mod offered;
 mod plan;
@@ -28,6 +29,7 @@ mod dirty_limits;
 mod erlang_flags;
 mod erlang_unbind;
 mod io_limit;
+mod io_limit_raise;
 mod io_priority;
 mod io_weight;
 mod irq_affinity;
@@ -205,6 +207,7 @@ pub const ALL: &[&Fix] = &[
     &cache_drop_v1::FIX,
     &dirty_limits::FIX,
     &io_limit::FIX,
+    &io_limit_raise::FIX,
     &io_weight::FIX,
     &io_priority::FIX,
     &kernel_setting::FIX,

@@ -23,6 +23,7 @@ pub mod file_system_full;
 pub mod fix_reverted;
 pub mod flush_storm;
 pub mod instances_per_node;
+pub mod io_throttled;
 pub mod iowait;
 pub mod irq_crowding;
 pub mod irq_isolated_cpus;
@@ -326,6 +327,7 @@ pub const ALL: &[&Rule] = &[
     &disk_capped::RULE,
     &file_system_full::RULE,
     &round_trips::RULE,
+    &io_throttled::RULE,
     &unreadable_data::RULE,
     &monitor_cost::RULE,
     &fix_reverted::RULE,

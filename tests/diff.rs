@@ -187,13 +187,14 @@ fn damage_is_played_past_and_told() {
     assert!(text.contains("is damaged in one place"), "{text}");
 }
 
-/// Recorded with pgbench on two CPUs while others compiled, 16 s each; the figures are those that pgbench printed at its
-/// end.
+/// Recorded with pgbench on two CPUs while others compiled, 16 s each, and with three Erlang nodes on one CPU and then on
+/// two (`tests/pairs/run.py --only broker`), 40 s each; the figures are those that the programs printed at their end.
 #[test]
 fn pairs_of_real_load_tests() {
     let pairs = [
-        ("clients-8", 9568.5, "clients-1", 3300.8, "worse", "improved"),
-        ("throttled", 18.67, "unthrottled", 539.17, "improved", "worse"),
+        ("tps", "clients-8", 9568.5, "clients-1", 3300.8, "worse", "improved"),
+        ("tps", "throttled", 18.67, "unthrottled", 539.17, "improved", "worse"),
+        ("messages", "broker-one", 74_582.0, "broker-all", 154_372.0, "improved", "worse"),
     ];
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pairs");
     let compared = |before: &str, after: &str| {
@@ -202,15 +203,19 @@ fn pairs_of_real_load_tests() {
         assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).expect("JSON")["application"][0].clone()
     };
-    for (one, before, other, after, verdict, reversed) in pairs {
+    for (metric, one, before, other, after, verdict, reversed) in pairs {
         let first = compared(one, other);
-        assert_eq!((&first["subject"], &first["verdict"]), (&"metric:tps".into(), &verdict.into()), "{first}");
+        assert_eq!(
+            (&first["subject"], &first["verdict"]),
+            (&format!("metric:{metric}").into(), &verdict.into()),
+            "{first}"
+        );
         let ratio: Vec<f64> = serde_json::from_value(first["ratio"].clone()).expect("a ratio with its interval");
         assert!((ratio[1]..=ratio[2]).contains(&(after / before)), "{ratio:?} {}", after / before);
         assert_eq!(compared(other, one)["verdict"], reversed);
         let text = String::from_utf8(run(&dir, &["diff", &format!("{one}.rec"), &format!("{other}.rec")]).stdout);
         let text = text.expect("text");
-        let number = text.find("tps").expect("the number");
+        let number = text.find(metric).expect("the number");
         assert!(text.find("Metrics, largest").is_some_and(|metrics| number < metrics), "{text}");
     }
 }

@@ -15,6 +15,7 @@ mod numa;
 mod phases;
 mod plain;
 mod text;
+mod throttles;
 mod work;
 
 use crate::common::pty::TOPOTOP;

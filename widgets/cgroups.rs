@@ -115,7 +115,7 @@ const IDENTITY: Identity<Row, Id> = Identity {
 /// True if the process that is selected elsewhere lives in the group, or if one of the group uses the device that is.
 fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
     let Some(group) = cx.frame.cgroups.get(row.index) else { return false };
-    let lives = |process: &Process| process.cgroup == group.path;
+    let lives = |process: &Process| process.groups().contains(&&group.path);
     match subject {
         Subject::Process(pid, _) => cx.frame.process(*pid).is_some_and(lives),
         _ => cx.frame.processes.iter().any(|process| lives(process) && uses(cx, process, subject)),

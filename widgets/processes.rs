@@ -97,7 +97,7 @@ fn relates(cx: &Cx<'_>, row: Row, subject: &Subject) -> bool {
             pinned || (process.last_cpu.value() == Some(*cpu) && process.cpu_cores.is_some_and(|cores| cores >= 0.01))
         }
         Subject::Node(node) => process.cpu_by_node.iter().any(|entry| entry.0 == *node && entry.1 >= 0.01),
-        Subject::Cgroup(path) => names::is_below(&process.cgroup, path),
+        Subject::Cgroup(path) => process.groups().iter().any(|group| names::is_below(group, path)),
         _ => uses(cx, process, subject),
     }
 }

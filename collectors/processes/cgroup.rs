@@ -10,6 +10,7 @@ pub(super) struct Mounts {
     memory: Vec<u8>,
     cpu: Vec<u8>,
     cpuset: Vec<u8>,
+    blkio: Vec<u8>,
     unified: Vec<u8>,
 }
 
@@ -22,6 +23,8 @@ pub(super) struct Paths<'a> {
     pub(super) cpu: Option<&'a [u8]>,
     /// Of v1's cpuset controller where it is another one.
     pub(super) cpuset: Option<&'a [u8]>,
+    /// Of v1's blkio controller where it is another one.
+    pub(super) io: Option<&'a [u8]>,
 }
 
 impl Mounts {
@@ -41,8 +44,12 @@ impl Mounts {
             if mount.fs == b"cgroup2" && mounts.unified.is_empty() {
                 mounts.unified.clone_from(&mount.root);
             }
-            let controllers =
-                [("memory", &mut mounts.memory), ("cpu", &mut mounts.cpu), ("cpuset", &mut mounts.cpuset)];
+            let controllers = [
+                ("memory", &mut mounts.memory),
+                ("cpu", &mut mounts.cpu),
+                ("cpuset", &mut mounts.cpuset),
+                ("blkio", &mut mounts.blkio),
+            ];
             for (name, root) in controllers {
                 if v1 && root.is_empty() && mount.options().any(|option| option == name) {
                     root.clone_from(&mount.root);
@@ -56,7 +63,7 @@ impl Mounts {
 /// The paths in a process's file. None when the text has no line of that form.
 pub(super) fn paths<'a>(bytes: &'a [u8], mounts: &Mounts) -> Option<Paths<'a>> {
     let (mut memory, mut unified, mut first) = (None, None, None);
-    let (mut cpu, mut cpuset) = (None, None);
+    let (mut cpu, mut cpuset, mut io) = (None, None, None);
     for line in lines(whole_lines(bytes).0) {
         let mut parts = line.splitn(3, |&byte| byte == b':');
         let (Some(id), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
@@ -74,13 +81,14 @@ pub(super) fn paths<'a>(bytes: &'a [u8], mounts: &Mounts) -> Option<Paths<'a>> {
                 b"memory" => memory = Some(below(path, &mounts.memory)),
                 b"cpu" => cpu = Some(below(path, &mounts.cpu)),
                 b"cpuset" => cpuset = Some(below(path, &mounts.cpuset)),
+                b"blkio" => io = Some(below(path, &mounts.blkio)),
                 _ => {}
             }
         }
     }
     let main = memory.or(unified).or(first)?;
     let other = |path: Option<&'a [u8]>| path.filter(|path| *path != main);
-    Some(Paths { main, cpu: other(cpu), cpuset: other(cpuset) })
+    Some(Paths { main, cpu: other(cpu), cpuset: other(cpuset), io: other(io) })
 }
 
 /// A path below where its hierarchy is mounted from; what is not below it stays as it is.
@@ -107,13 +115,15 @@ mod tests {
     #[test]
     fn other_controllers_have_groups_of_their_own() {
         let info = b"35 31 0:32 /docker/1f /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct\n";
-        let text = b"4:memory:/a\n3:cpu,cpuacct:/docker/1f/x\n2:cpuset:/\n0::/d\n";
-        let expected = Paths { main: b"/a", cpu: Some(b"/x"), cpuset: Some(b"/") };
+        let text = b"5:blkio:/held\n4:memory:/a\n3:cpu,cpuacct:/docker/1f/x\n2:cpuset:/\n0::/d\n";
+        let expected = Paths { main: b"/a", cpu: Some(b"/x"), cpuset: Some(b"/"), io: Some(b"/held") };
         assert_eq!(paths(text, &Mounts::parse(info)), Some(expected));
-        let same = paths(b"4:memory:/a\n3:cpu,cpuacct:/a\n", &Mounts::default());
-        assert_eq!(same, Some(Paths { main: b"/a", cpu: None, cpuset: None }));
-        let unified = paths(b"0::/a\n", &Mounts::default());
-        assert_eq!(unified, Some(Paths { main: b"/a", cpu: None, cpuset: None }));
+        let none = Some(Paths { main: b"/a", cpu: None, cpuset: None, io: None });
+        assert_eq!(paths(b"5:blkio:/a\n4:memory:/a\n3:cpu,cpuacct:/a\n", &Mounts::default()), none);
+        assert_eq!(paths(b"0::/a\n", &Mounts::default()), none);
+        let info = b"36 31 0:33 /docker/1f /sys/fs/cgroup/blkio ro - cgroup cgroup rw,blkio\n";
+        let inside = paths(b"5:blkio:/docker/1f\n4:memory:/a\n", &Mounts::parse(info));
+        assert_eq!(inside.and_then(|paths| paths.io), Some(&b"/"[..]), "the root of what is mounted");
     }
 
     #[test]

@@ -248,6 +248,7 @@ impl Reader<'_, '_> {
             (&mut table.cgroup, found.map(|paths| paths.main)),
             (&mut table.cpu_cgroup, found.and_then(|paths| paths.cpu)),
             (&mut table.cpuset_cgroup, found.and_then(|paths| paths.cpuset)),
+            (&mut table.io_cgroup, found.and_then(|paths| paths.io)),
         ];
         for (column, path) in paths {
             match path {

@@ -1,8 +1,9 @@
 //! Which saturated resources are the effect of others.
 
+use super::demand::Task;
 use super::resource::Member;
 use super::{Inputs, ResourceKind};
-use crate::frame::{Listener, Process};
+use crate::frame::{Cgroup, Listener, Process};
 use crate::rules::Subject;
 use crate::rules::parts::is_below;
 
@@ -49,9 +50,9 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
         (ResourceKind::Memory, ResourceKind::Disk) => {
             refaulted(inputs, cause) >= EXPLAINED * disk_bytes(inputs, effect)
         }
-        (ResourceKind::Memory, ResourceKind::IoThrottle) => {
-            cause.resource.subject == effect.resource.subject || is_inside(effect, cause)
-        }
+        (ResourceKind::Memory, ResourceKind::IoThrottle) => has_tasks_of(inputs, cause, effect),
+        // What is held back from a full device would wait for it.
+        (ResourceKind::Disk, ResourceKind::IoThrottle) => is_device_of(inputs, cause, effect),
         // What an I/O limit holds back never reaches the device.
         (ResourceKind::IoThrottle, ResourceKind::Disk) => effect.resource.share.is_none_or(|share| share < DEVICE),
         (ResourceKind::Memory, ResourceKind::Memory) => {
@@ -60,6 +61,19 @@ pub(super) fn explains(inputs: &Inputs<'_>, cause: &Member, effect: &Member) -> 
         }
         _ => false,
     }
+}
+
+/// True for a full device that an I/O limit is on.
+fn is_device_of(inputs: &Inputs<'_>, disk: &Member, throttle: &Member) -> bool {
+    let (Some(Subject::Disk(name)), Some(Subject::Cgroup(path))) = (&disk.resource.subject, &throttle.resource.subject)
+    else {
+        return false;
+    };
+    let device = inputs.frame.disks.iter().find(|disk| disk.name == *name);
+    let limited = inputs.frame.cgroup(path).and_then(Cgroup::io_throttle);
+    device.zip(limited).is_some_and(|(device, (io, _))| {
+        device.dev == io.dev && device.utilisation.is_some_and(|share| share >= super::io_throttle::DEVICE)
+    })
 }
 
 /// True for a device on top of others, such as an encrypted one.
@@ -113,8 +127,7 @@ fn belongs(inputs: &Inputs<'_>, effect: &Member, cause: &Member) -> bool {
     };
     match (process, &cause.resource.subject) {
         (Some(process), Some(Subject::Cgroup(path))) => {
-            let groups = [&process.cgroup, process.quota_group(), process.cpuset_group()];
-            groups.iter().any(|group| ***group == **path || is_below(group, path))
+            process.groups().iter().any(|group| ***group == **path || is_below(group, path))
         }
         (Some(process), Some(Subject::Process(pid, _))) => process.pid == *pid,
         (Some(_), Some(Subject::Host)) => cause.resource.kind == ResourceKind::Memory,
@@ -128,6 +141,21 @@ fn is_inside(inner: &Member, outer: &Member) -> bool {
         (Some(Subject::Cgroup(inner)), Some(Subject::Cgroup(outer))) => is_below(inner, outer),
         _ => false,
     }
+}
+
+/// True if most of what an I/O limit holds back are tasks of a memory limit's group: of version 1, groups of the same tasks
+/// may have different paths. By path where none is known.
+fn has_tasks_of(inputs: &Inputs<'_>, memory: &Member, throttle: &Member) -> bool {
+    let (Some(Subject::Cgroup(memory)), Some(Subject::Cgroup(throttle))) =
+        (&memory.resource.subject, &throttle.resource.subject)
+    else {
+        return false;
+    };
+    let is_in = |group: &str, path: &str| group == path || is_below(group, path);
+    let held = || inputs.demand.tasks.iter().filter(|task| is_in(task.process.io_group(), throttle));
+    let all: f64 = held().map(Task::demand).sum();
+    let both: f64 = held().filter(|task| is_in(&task.process.cgroup, memory)).map(Task::demand).sum();
+    if all > 0.0 { both >= EXPLAINED * all } else { is_in(throttle, memory) }
 }
 
 /// Bytes per second that memory lost and had to read again.

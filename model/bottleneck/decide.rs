@@ -233,7 +233,10 @@ fn finding(findings: &[Finding], resource: &Resource) -> Option<(RuleId, Subject
         let clock = finding.rule.id == cpu_frequency::ID && resource.kind != ResourceKind::Core;
         clock && resource.clock.is_none()
             || !same
-                && matches!(resource.kind, ResourceKind::Disk | ResourceKind::Quota | ResourceKind::Memory)
+                && matches!(
+                    resource.kind,
+                    ResourceKind::Disk | ResourceKind::Quota | ResourceKind::Memory | ResourceKind::IoThrottle
+                )
                 && finding.subject != Subject::Host
     };
     let found =

@@ -9,7 +9,7 @@ use crate::rules::Subject;
 use std::sync::Arc;
 
 /// Utilisation of a device from which on it may be the device that holds the group.
-const DEVICE: f64 = 0.9;
+pub(super) const DEVICE: f64 = 0.9;
 
 pub(super) fn io_throttle(inputs: &Inputs<'_>) -> Vec<Member> {
     let frame = inputs.frame;
@@ -28,14 +28,13 @@ pub(super) fn io_throttle(inputs: &Inputs<'_>) -> Vec<Member> {
 
 /// The limit that a group is nearest to.
 fn nearest(inputs: &Inputs<'_>, group: &Cgroup) -> Option<Member> {
-    let all = group.io.iter().filter_map(|io| Some((io.throttle()?, io)));
-    let (throttle, io) = all.max_by(|a, b| a.0.share().total_cmp(&b.0.share()))?;
+    let (io, throttle) = group.io_throttle()?;
     Some(one(inputs, group, io, throttle))
 }
 
 fn one(inputs: &Inputs<'_>, group: &Cgroup, io: &CgroupIoRate, throttle: IoThrottle) -> Member {
     let mut member = Member::measured(ResourceKind::IoThrottle, throttle.share());
-    let sum = inputs.demand.within(&group.path, |process: &Process| &process.cgroup);
+    let sum = inputs.demand.within(&group.path, Process::io_group);
     let device = inputs.frame.disks.iter().find(|disk| disk.dev == io.dev);
     let busy = device.and_then(|disk| disk.utilisation).unwrap_or(0.0);
     // The kernel counts no throttled time. A rate that stays at the limit while the device has time is held by it, also

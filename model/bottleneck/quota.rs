@@ -41,8 +41,12 @@ pub(super) fn quota(inputs: &Inputs<'_>) -> Vec<Member> {
 }
 
 fn one(inputs: &Inputs<'_>, group: &Cgroup, quota: f64) -> Option<Member> {
+    let sum = inputs.demand.within(&group.path, Process::quota_group);
+    // Of version 1, CPU time may be counted in another group than the one with the quota: what its tasks run tells.
+    let counted = group.cpu.usage_cores.filter(|cores| *cores > 0.0 || sum.run <= 0.0);
+    let counted = counted.or((sum.run > 0.0).then_some(sum.run));
     // Without a period nothing ran.
-    let used = group.cpu.usage_cores.or((group.cpu.periods == Some(0)).then_some(0.0))?;
+    let used = counted.or((group.cpu.periods == Some(0)).then_some(0.0))?;
     let throttled =
         group.cpu.throttled_ratio.filter(|_| group.cpu.periods.is_none_or(|periods| periods > 0)).unwrap_or(0.0);
     let mut member = Member::measured(ResourceKind::Quota, used / quota);
@@ -50,7 +54,6 @@ fn one(inputs: &Inputs<'_>, group: &Cgroup, quota: f64) -> Option<Member> {
     member.enters = throttled >= THROTTLED;
     member.stays = throttled >= THROTTLED_LEAVES;
     let queue = inputs.queues.get(&Cause::Quota(Arc::clone(&group.path)));
-    let sum = inputs.demand.within(&group.path, Process::quota_group);
     // Its own tasks are hidden: a period that was throttled is one in which somebody waited.
     let hidden = !sum.waits_known;
     let wait = if hidden { throttled } else { queue.map_or(0.0, Queue::share) };

@@ -94,6 +94,7 @@ fn fill(process: &mut Process, pair: Pair<'_, Processes>, (pid, starttime, slot)
     text(&mut process.cgroup, table.cgroup.get(slot));
     text(&mut process.cpu_cgroup, table.cpu_cgroup.get(slot));
     text(&mut process.cpuset_cgroup, table.cpuset_cgroup.get(slot));
+    text(&mut process.io_cgroup, table.io_cgroup.get(slot));
     process.state = table.state.value(slot).and_then(|code| char::from_u32(code as u32)).unwrap_or('?');
     process.kernel = flags & PF_KTHREAD != 0;
     process.uid = table.uid.id(slot);

@@ -57,7 +57,7 @@ fn groups(frame: &mut Frame) {
     let waits = |process: &&Process| process.run_wait_cores.is_some() || process.blocked_threads > 0;
     for process in frame.processes.iter().filter(waits) {
         let mut paths: Vec<&str> = Vec::new();
-        for group in [&process.cgroup, process.quota_group(), process.cpuset_group()] {
+        for group in process.groups() {
             let mut path = Some(&**group).filter(|path| !path.is_empty());
             while let Some(at) = path.filter(|at| !paths.contains(at)) {
                 paths.push(at);
@@ -111,8 +111,15 @@ mod tests {
     }
 
     fn process(pid: u32, wait: Option<f64>, threads: u64) -> Process {
-        let (cgroup, cpuset_cgroup) = ("/a/b".into(), "/set".into());
-        Process { pid, run_wait_cores: wait, threads: threads.into(), cgroup, cpuset_cgroup, ..Process::default() }
+        Process {
+            pid,
+            run_wait_cores: wait,
+            threads: threads.into(),
+            cgroup: "/a/b".into(),
+            cpuset_cgroup: "/set".into(),
+            io_cgroup: "/io".into(),
+            ..Process::default()
+        }
     }
 
     fn thread(pid: u32, tid: u32, ran: f64, wanted: Option<f64>, state: char) -> Thread {
@@ -130,6 +137,7 @@ mod tests {
                 group("/a", "0-1"),
                 group("/a/b", "0-1"),
                 group("/ab", "0"),
+                group("/io", "0-1"),
                 group("/set", "1"),
             ],
             processes: vec![process(7, Some(0.5), 1), process(8, None, 2), process(9, None, 4)],
@@ -152,8 +160,11 @@ mod tests {
         let groups: Vec<_> =
             frame.cgroups.iter().map(|group| (&*group.path, group.run_wait_cores.map(rounded))).collect();
         let all = Some(0.8);
-        assert_eq!(groups, [("/", all), ("/a", all), ("/a/b", all), ("/ab", None), ("/set", all)]);
-        assert_eq!(frame.cgroup("/a").map(|group| group.blocked_threads), Some(1));
+        let expected = [("/", all), ("/a", all), ("/a/b", all), ("/ab", None), ("/io", all), ("/set", all)];
+        assert_eq!(groups, expected);
+        for path in ["/a", "/io"] {
+            assert_eq!(frame.cgroup(path).map(|group| group.blocked_threads), Some(1), "{path}");
+        }
     }
 
     #[test]
@@ -161,7 +172,7 @@ mod tests {
         let frame = machine("1");
         let busy: Vec<_> =
             frame.cgroups.iter().map(|group| group.cpuset_busy.map(|busy| (busy * 100.0).round())).collect();
-        assert_eq!(busy, [None, None, None, Some(60.0), Some(80.0)], "all CPUs are the machine's");
+        assert_eq!(busy, [None, None, None, Some(60.0), None, Some(80.0)], "all CPUs are the machine's");
     }
 
     #[test]

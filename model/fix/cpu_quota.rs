@@ -133,7 +133,10 @@ fn idle_cores(frame: &Frame) -> Option<f64> {
 fn verify(case: &Case<'_>, cgroup: &Cgroup) -> Verify {
     let own = |metric| group::watch(&cgroup.path, metric);
     let mut verify = case.plan(FIX.id, "").verify;
-    verify.load = Some(own("cgroup.cores"));
+    verify.load = Some(match cgroup.cpu.usage_cores {
+        Some(_) => own("cgroup.cores"),
+        None => group::load(case.frame, &cgroup.path),
+    });
     verify.cost = Some(own("cgroup.throttled"));
     verify.guards = vec![Watch { subject: Of::Pressure("cpu".into()), metric: "pressure.some" }];
     verify.shown = vec![own("cgroup.cpu_pressure"), Watch { subject: Of::Host, metric: "host.busiest_cpu" }];

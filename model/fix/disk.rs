@@ -19,8 +19,10 @@ pub(super) struct Shared<'a> {
 /// A writer of a disk.
 #[derive(Clone, Debug)]
 pub(super) struct Party<'a> {
-    /// Its cgroup; of a process too.
+    /// Its cgroup; of a process too: the one that its I/O is counted in, unless everybody's is.
     pub(super) group: Arc<str>,
+    /// The one that its I/O is counted in.
+    counted_in: Arc<str>,
     /// The process in it that writes most.
     pub(super) process: Option<&'a Process>,
     /// True where the kernel accounts by cgroup.
@@ -69,7 +71,7 @@ impl<'a> Shared<'a> {
 
     /// I/O rates of the noisy writer on this disk, where accounted.
     pub(super) fn rate(&self, frame: &'a Frame) -> Option<&'a CgroupIoRate> {
-        frame.cgroup(&self.disturber.group)?.io.iter().find(|row| row.dev == self.disk.dev)
+        frame.cgroup(&self.disturber.counted_in)?.io.iter().find(|row| row.dev == self.disk.dev)
     }
 
     /// Measures the victim's writes, the disk's latency and the noisy writer's share.
@@ -132,27 +134,30 @@ fn starved<'a>(case: &Case<'a>, writers: &[Party<'a>]) -> Vec<Party<'a>> {
 fn party<'a>(frame: &'a Frame, writer: &Writer) -> Option<Party<'a>> {
     let share = writer.bytes_share.into_iter().chain(writer.ops_share).fold(0.0, f64::max);
     let rate = |process: &Process| process.write_bytes_per_second.unwrap_or(0.0);
-    let (group, process, counted) = match &writer.who {
+    let (group, counted_in, process, counted) = match &writer.who {
         WriterId::Cgroup(path) => {
-            let inside = frame.processes.iter().filter(|process| process.cgroup == *path && !process.kernel);
-            (Arc::clone(path), inside.max_by(|a, b| rate(a).total_cmp(&rate(b))), true)
+            let inside = frame.processes.iter().filter(|process| process.io_group() == path && !process.kernel);
+            (path, path, inside.max_by(|a, b| rate(a).total_cmp(&rate(b))), true)
         }
         WriterId::Process(pid) => {
             let process = frame.process(*pid).filter(|process| !process.kernel)?;
-            (Arc::clone(&process.cgroup), Some(process), false)
+            let own = process.io_group();
+            (if **own == *"/" { &process.cgroup } else { own }, own, Some(process), false)
         }
     };
+    let (group, counted_in) = (Arc::clone(group), Arc::clone(counted_in));
     let by_name = process.is_some_and(|process| parts::is_delicate(&process.comm));
     let delicate = by_name || parts::is_delicate(&group);
     let is_somebody = !group.is_empty() && (&*group != "/" || !counted);
-    is_somebody.then_some(Party { group, process, counted, bytes_per_second: writer.bytes_per_second, share, delicate })
+    let bytes_per_second = writer.bytes_per_second;
+    is_somebody.then_some(Party { group, counted_in, process, counted, bytes_per_second, share, delicate })
 }
 
 /// The cgroup to limit: not the root, which contains everything.
 pub(super) fn held<'a>(case: &Case<'a>, party: &Party<'_>) -> Result<super::group::Group<'a>, Refusal> {
-    if &*party.group == "/" {
+    if &*party.counted_in == "/" {
         return Err(Refusal::until(shared::NO_OWN_CGROUP.to_string(), shared::OWN_SERVICE.to_string()));
     }
-    let cgroup: &Cgroup = case.frame.cgroup(&party.group).ok_or(Refusal::NotForThis)?;
+    let cgroup: &Cgroup = case.frame.cgroup(&party.counted_in).ok_or(Refusal::NotForThis)?;
     super::group::Group::at(case.frame, &cgroup.path, "blkio")
 }

@@ -1,9 +1,9 @@
 //! F-IOMAX: limits the writes of a noisy writer on a shared disk.
 
 use super::disk::{self, Shared};
-use super::group::{self, MIB, Named, show};
-use super::shell::quoted;
-use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Step, Target};
+use super::group::{self, MIB, show};
+use super::io_setting::{IoLimit, Limited, Place};
+use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk};
 use crate::locale::fix as shared;
 use crate::locale::fix::io_limit as text;
 use crate::rules;
@@ -30,35 +30,6 @@ const LEAST_BYTES: u64 = MIB;
 /// A limit above this share of the rate has no effect.
 const WORTH: f64 = 0.9;
 
-/// A limit of writes or of bytes per second.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Limit {
-    Writes(u64),
-    Bytes(u64),
-}
-
-impl Limit {
-    fn text(self) -> String {
-        match self {
-            Self::Writes(count) => text::LimitWrites { count: &count }.to_string(),
-            Self::Bytes(bytes) => format!("{}/s", show(bytes)),
-        }
-    }
-
-    /// The file and value of a cgroup of a version; the property of a unit and its number. systemd applies limits of
-    /// requests to version 2 only.
-    fn setting(self, version: u32) -> (&'static str, String, &'static str, u64) {
-        match (self, version) {
-            (Self::Writes(count), 1) => ("blkio.throttle.write_iops_device", count.to_string(), "", count),
-            (Self::Bytes(bytes), 1) => {
-                ("blkio.throttle.write_bps_device", bytes.to_string(), "IOWriteBandwidthMax", bytes)
-            }
-            (Self::Writes(count), _) => ("io.max", format!("wiops={count}"), "IOWriteIOPSMax", count),
-            (Self::Bytes(bytes), _) => ("io.max", format!("wbps={bytes}"), "IOWriteBandwidthMax", bytes),
-        }
-    }
-}
-
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let shared = Shared::of(case)?;
     let group = disk::held(case, &shared.disturber)?;
@@ -68,45 +39,15 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let title = text::Title { cgroup, limit: &limit.text(), disk: &name, victim };
     let mut plan = case.plan(FIX.id, title.to_string());
     plan.identity = vec![group.identity(), Identity::Disk { name: name.to_string(), number: number.clone() }];
-    let (file, value, property, unit) = limit.setting(group.version);
-    let by_unit = format!("/dev/{name} {unit}");
-    let line = format!("{number} {value}");
-    let setting = group.setting(
-        case,
-        &text::STEP,
-        &value,
-        &Named { name: file, value: &line },
-        &Named { name: property, value: &by_unit },
-    );
-    if matches!(setting.step.target, Target::UnitProperty { .. }) {
-        plan.commands = vec![format!(
-            "systemctl set-property --runtime {} {}",
-            quoted(group.unit().unwrap_or_default()),
-            quoted(&format!("{property}={by_unit}"))
-        )];
-        plan.undo = text::UndoUnit { property: &property }.to_string();
-        plan.breaks.push(text::BreaksUnit { property: &property }.to_string());
-        plan.steps = vec![setting.step];
-        plan.kept = setting.kept;
-        plan.kept.push(Target::Line { path: group.file(file), key: number.clone() });
-    } else {
-        let path = group.file(file);
-        let none = if group.version == 1 {
-            format!("{number} 0")
-        } else {
-            format!("{number} {}=max", value.split('=').next().unwrap_or_default())
-        };
-        plan.undo = text::UndoFile { value: &quoted(&none), path: &quoted(&path) }.to_string();
-        plan.commands = vec![setting.command];
-        plan.steps = vec![Step::new(text::STEP.to_string(), Target::Line { path, key: number }, value)];
-    }
+    let place = Place { group: &group, disk: name, number: &number, step: text::STEP };
+    limit.write(case, &place, None, &mut plan);
     plan.risk = Risk::Disruptive;
     plan.breaks.extend(breaks(&shared, group.version));
     plan.needs = vec![group::need()];
     plan.reverters = group.reverters(None);
     plan.verify = shared.verify(case);
-    let lasting = group.lasting(&format!("{property}={by_unit}"), text::KUBERNETES.as_str());
-    plan.persistent = lasting.filter(|_| !property.is_empty());
+    let by_unit = limit.by_unit(name, group.version);
+    plan.persistent = group.lasting(&by_unit, text::KUBERNETES.as_str()).filter(|_| !by_unit.is_empty());
     Ok(plan)
 }
 
@@ -123,23 +64,25 @@ fn breaks(shared: &Shared<'_>, version: u32) -> Vec<String> {
 }
 
 /// As set, else half of the current rate: of writes where there are many, of bytes where there are few large ones.
-fn limit(case: &Case<'_>, shared: &Shared<'_>) -> Result<Limit, Refusal> {
+fn limit(case: &Case<'_>, shared: &Shared<'_>) -> Result<IoLimit, Refusal> {
+    let writes_to = |value| IoLimit { limited: Limited::Writes, value };
+    let bytes_to = |value| IoLimit { limited: Limited::WriteBytes, value };
     if let Some(count) = case.number("iops", 1..=10_000_000)? {
-        return Ok(Limit::Writes(count));
+        return Ok(writes_to(count));
     }
     if let Some(bytes) = group::sized(case, "bps", MIB..=1 << 40)? {
-        return Ok(Limit::Bytes(bytes));
+        return Ok(bytes_to(bytes));
     }
     let rate = shared.rate(case.frame);
     let writes = rate.map_or(0.0, |rate| rate.writes_per_second);
     let bytes = rate.map_or(shared.disturber.bytes_per_second, |rate| rate.write_bytes_per_second);
     let fewer = (writes * SHARE).max(LEAST_WRITES).ceil();
     if fewer <= writes * WORTH {
-        return Ok(Limit::Writes(fewer as u64));
+        return Ok(writes_to(fewer as u64));
     }
     let less = ((bytes * SHARE) as u64).max(LEAST_BYTES) / 4096 * 4096;
     if less as f64 <= bytes * WORTH {
-        return Ok(Limit::Bytes(less));
+        return Ok(bytes_to(less));
     }
     let (writes, bytes) = (parts::count(Some(writes.round())), show(bytes as u64));
     let least = format!("{LEAST_WRITES:.0}");

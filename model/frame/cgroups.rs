@@ -62,6 +62,14 @@ pub struct Cgroup {
     pub cpuset_mems: Option<Arc<IdSet>>,
 }
 
+impl Cgroup {
+    /// The I/O limit that it is nearest to, and the device that has it; none without a limit.
+    pub fn io_throttle(&self) -> Option<(&CgroupIoRate, IoThrottle)> {
+        let all = self.io.iter().filter_map(|io| Some((io, io.throttle()?)));
+        all.max_by(|a, b| a.1.share().total_cmp(&b.1.share()))
+    }
+}
+
 impl CgroupMemory {
     /// True where it or a group above it has a limit; else only the machine's memory limits it.
     pub fn is_limited(&self) -> bool {

@@ -31,6 +31,8 @@ pub struct Process {
     pub cpu_cgroup: Arc<str>,
     /// Control group of the cpuset controller where that is another one (v1), else empty; hostile.
     pub cpuset_cgroup: Arc<str>,
+    /// Control group of the blkio controller where that is another one (v1), else empty; hostile.
+    pub io_cgroup: Arc<str>,
     /// State letter.
     #[serde_with(skip_apply)]
     #[serde(skip_serializing_if = "is_no_letter")]
@@ -137,6 +139,16 @@ impl Process {
     /// The group whose CPUs are its.
     pub fn cpuset_group(&self) -> &Arc<str> {
         if self.cpuset_cgroup.is_empty() { &self.cgroup } else { &self.cpuset_cgroup }
+    }
+
+    /// The group that its I/O is counted and limited in.
+    pub fn io_group(&self) -> &Arc<str> {
+        if self.io_cgroup.is_empty() { &self.cgroup } else { &self.io_cgroup }
+    }
+
+    /// The groups that it is in: version 1 has one for each controller, often the same.
+    pub fn groups(&self) -> [&Arc<str>; 4] {
+        [&self.cgroup, self.quota_group(), self.cpuset_group(), self.io_group()]
     }
 }
 

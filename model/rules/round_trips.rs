@@ -102,7 +102,10 @@ fn is_of(who: &WriterId, process: &Process) -> bool {
     match who {
         WriterId::Process(pid) => *pid == process.pid,
         // Writes of version 1 may be counted further up than memory is.
-        WriterId::Cgroup(path) => *path == process.cgroup || &**path != "/" && parts::is_below(&process.cgroup, path),
+        WriterId::Cgroup(path) => {
+            let group = process.io_group();
+            path == group || &**path != "/" && parts::is_below(group, path)
+        }
     }
 }
 

@@ -81,6 +81,8 @@ table! {
         cpu_cgroup: Text = 37 (Fact, None, "proc/*/cgroup"),
         /// Control group of the cpuset controller where that is another one (v1); hostile.
         cpuset_cgroup: Text = 38 (Fact, None, "proc/*/cgroup"),
+        /// Control group of the blkio controller where that is another one (v1); hostile.
+        io_cgroup: Text = 39 (Fact, None, "proc/*/cgroup"),
         /// Times its main thread was given a CPU.
         slices: Num = 50 (Counter, Count, "proc/*/schedstat"),
         /// Time its main thread waited for disks, where delay accounting is on; zero while it is off.

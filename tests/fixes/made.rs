@@ -101,6 +101,7 @@ pub(crate) const ALL: &[Made] = &[
     Made { fix: "F-FORCE-EMPTY", sick: full_of_cache_of_one },
     Made { fix: "F-DIRTY", sick: dirty },
     Made { fix: "F-IOMAX", sick: shared_disk },
+    Made { fix: "F-IORAISE", sick: throttled },
     Made { fix: "F-IOWEIGHT", sick: shared_disk },
     Made { fix: "F-IONICE", sick: shared_disk },
     Made { fix: "F-SYSCTL", sick: |edit| fault("NUMA-07", edit) },
@@ -167,6 +168,17 @@ fn shared_disk(edit: &mut Edit<'_>) {
     edit.group("/sick", &[], &[]);
     let written = edit.grown(4_000_000.0);
     let cells = [("cgroup", "/sick".into()), ("write_bytes", written)];
+    edit.process(9_001, "archive", (0.1, 0.0), &cells);
+}
+
+/// A group writes as much as it may to a disk that is idle, and waits.
+fn throttled(edit: &mut Edit<'_>) {
+    edit.disk("sickdisk", sick::DEV, &[("writes", 50.0), ("write_bytes", 400_000.0), ("io_ms", 20.0)]);
+    edit.group("/sick", &[], &[]);
+    edit.writes("/sick", sick::DEV, 400_000.0, 50.0);
+    let keys = [("path", "/sick".into()), ("dev", sick::DEV.into())];
+    put(&mut edit.now.cgroup_io, edit.now.stamp.mono_ns, &keys, &[("write_bytes_limit", 400_000u64.into())]);
+    let cells = [("cgroup", "/sick".into()), ("state", u64::from('D').into())];
     edit.process(9_001, "archive", (0.1, 0.0), &cells);
 }
 

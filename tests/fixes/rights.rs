@@ -228,7 +228,9 @@ fn whoever_has_no_rights_is_told_which_and_nothing_is_written() {
     for (setting, path) in settings.into_iter().filter(|(_, path)| Path::new(path).exists()) {
         desk.refused(setting, &NOBODY, &[path, "is not writable", "requires root"]);
     }
-    for group in ["F-LIMIT", "F-FORCE-EMPTY", "F-CPUQUOTA", "F-IOMAX"].into_iter().filter(|_| groups.is_some()) {
+    for group in
+        ["F-LIMIT", "F-FORCE-EMPTY", "F-CPUQUOTA", "F-IOMAX", "F-IORAISE"].into_iter().filter(|_| groups.is_some())
+    {
         desk.refused(group, &NOBODY, &["is not writable", "root, or the owner of the cgroup's files"]);
     }
     assert_eq!((sleeper.state(), groups.as_ref().map(Groups::state)), before);
@@ -257,7 +259,7 @@ fn root_without_a_capability_is_told_which_and_nothing_is_written() {
     }
     if let Some(groups) = &groups {
         groups.given_to(OTHER);
-        for group in ["F-LIMIT", "F-FORCE-EMPTY", "F-CPUQUOTA", "F-IOMAX"] {
+        for group in ["F-LIMIT", "F-FORCE-EMPTY", "F-CPUQUOTA", "F-IOMAX", "F-IORAISE"] {
             refused(group, "dac_override", &["is not writable", "root, or the owner of the cgroup's files"]);
         }
     }
@@ -293,6 +295,7 @@ fn nothing_more_is_needed_than_is_named() {
         let delegated = Desk::new(&sleeper, OTHER, Some(&groups));
         let before = groups.state();
         applied(&delegated, "F-IOMAX", &NOBODY, &[]);
+        applied(&delegated, "F-IORAISE", &NOBODY, &[]);
         applied(&delegated, "F-LIMIT", &NOBODY, &[]);
         assert_eq!(groups.state(), before);
     }

@@ -220,7 +220,7 @@ fn device_of(cx: &Cx<'_>, process: &Process) -> Option<(u32, String)> {
     let writes = |disk: &Disk| {
         let own = |who: &WriterId| match who {
             WriterId::Process(pid) => *pid == process.pid,
-            WriterId::Cgroup(path) => *path == process.cgroup,
+            WriterId::Cgroup(path) => path == process.io_group(),
         };
         disk.writers.iter().filter(|writer| own(&writer.who)).map(|writer| writer.bytes_per_second).fold(0.0, f64::max)
     };

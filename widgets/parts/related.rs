@@ -21,7 +21,7 @@ pub fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
             .is_some_and(|nic| nic.queues.iter().any(|queue| queue.cpus.as_ref().is_some_and(|set| any(set)))),
         Some(Subject::Process(pid, _)) => cx.frame.process(*pid).is_some_and(|process| process_on(cx, process, &any)),
         Some(Subject::Cgroup(path)) => {
-            let inside = |process: &&Process| names::is_below(&process.cgroup, path);
+            let inside = |process: &&Process| process.groups().iter().any(|group| names::is_below(group, path));
             cx.frame.processes.iter().filter(inside).any(|process| process_on(cx, process, &any))
         }
         Some(Subject::Disk(name)) => cx
@@ -42,7 +42,7 @@ pub fn related(cx: &Cx<'_>, cpus: &[u32]) -> bool {
 pub fn uses(cx: &Cx<'_>, process: &Process, device: &Subject) -> bool {
     let is_own = |who: &WriterId| match who {
         WriterId::Process(pid) => *pid == process.pid,
-        WriterId::Cgroup(path) => *path == process.cgroup,
+        WriterId::Cgroup(path) => path == process.io_group(),
     };
     match device {
         Subject::Disk(name) => {

@@ -447,10 +447,47 @@ fn an_io_limit_holds_a_group_while_the_device_has_time() {
     let held = answer(&frame);
     assert_eq!(held.headline(), "limited by I/O throttle job 100% of 100/s, tasks wait 99% of their time");
     assert_eq!(held.confidence, Confidence::Medium);
+    // Of version 1, the group that counts its I/O need not be the one that counts its memory.
+    (frame.processes[0].cgroup, frame.processes[0].io_cgroup) = ("/".into(), "/job".into());
+    assert_eq!(answer(&frame).headline(), held.headline());
+    frame.processes[0].io_cgroup = "/other".into();
+    assert_eq!(limit(&frame), None, "nobody in it waits");
+    frame.processes[0].io_cgroup = "/job".into();
+    // What a memory limit drives out is read again through an I/O limit that another hierarchy has on the same tasks.
+    let full = CgroupMemory {
+        current_bytes: Known::Value(128 << 20),
+        limit_bytes: Known::Value(128 << 20),
+        effective_limit_bytes: Known::Value(128 << 20),
+        refault_file_per_second: Some(100.0),
+        ..CgroupMemory::default()
+    };
+    let mut thrashing = frame.clone();
+    thrashing.cgroups.push(Cgroup { path: "/mem".into(), version: 1, memory: Some(full), ..Cgroup::default() });
+    thrashing.processes[0].cgroup = "/mem".into();
+    assert_eq!(limit(&thrashing), Some(ResourceKind::Memory));
+    thrashing.processes[0].cgroup = "/".into();
+    assert_eq!(limit(&thrashing), Some(ResourceKind::IoThrottle), "other tasks are in that group");
     // Below its limit it is not held.
     frame.cgroups[0].io[0].reads_per_second = 60.0;
     frame.processes[0].state = 'S';
     assert_eq!(answer(&frame).verdict, Outcome::Idle);
+}
+
+#[test]
+fn a_quota_of_version_1_is_measured_by_its_tasks_where_their_time_is_counted_elsewhere() {
+    let mut frame = machine(&[0.3, 0.2]);
+    let mut held = group(0.5, 0.0, 0.9);
+    (held.version, held.cpu.usage_cores) = (1, None);
+    frame.cgroups = vec![held];
+    let java = process(10, "java", 0.5, 0.6);
+    frame.processes = vec![Process { cgroup: "/".into(), cpu_cgroup: "/db.service".into(), ..java }];
+    for usage in [None, Some(0.0)] {
+        frame.cgroups[0].cpu.usage_cores = usage;
+        let held = answer(&frame).resource.expect("a limit");
+        assert_eq!((held.kind, held.used), (ResourceKind::Quota, Some((0.5, "cores"))));
+    }
+    frame.processes[0].cpu_cgroup = "/".into();
+    assert_eq!(limit(&frame), None, "its tasks are not in that group");
 }
 
 #[test]

@@ -99,6 +99,12 @@ pub(super) const CASES: &[Case] = &[
         says: "beam.smp (100) waits 92% of the time for round trips to 10.0.0.9:5672: 40 requests/s, 23.00 ms each; the machine is idle",
         sick: |frame, _| chained(frame),
     },
+    Case {
+        rule: "IO-08",
+        severity: Severity::Critical,
+        says: "/mq is at its I/O limit of 390.6 KiB/s (writes) on sdb, which is 2% busy: its tasks wait 100% of the time",
+        sick: |frame, _| throttled(frame),
+    },
 ];
 
 pub(super) const QUIET: &[Quiet] = &[
@@ -370,6 +376,53 @@ pub(super) const QUIET: &[Quiet] = &[
             frame.processes[0].peers[0].bytes_per_segment = Some(1400.0);
         },
     },
+    Quiet {
+        rule: "IO-08",
+        what: "a limit that leaves room",
+        reported: false,
+        well: |frame, _| {
+            throttled(frame);
+            frame.cgroups[0].io[0].write_bytes_per_second = 300_000.0;
+        },
+    },
+    Quiet {
+        rule: "IO-08",
+        what: "a limit that nobody waits for",
+        reported: true,
+        well: |frame, _| {
+            throttled(frame);
+            (frame.processes[0].state, frame.processes[0].blocked_threads) = ('S', 0);
+        },
+    },
+    Quiet {
+        rule: "IO-08",
+        what: "a bulk writer whose limit leaves the disk to a database",
+        reported: true,
+        well: |frame, _| {
+            throttled(frame);
+            frame.disks[0].utilisation = Some(0.75);
+            frame.disks[0].writers = vec![written_by("/db", 0.8), written_by("/mq", 0.2)];
+        },
+    },
+    Quiet {
+        rule: "IO-08",
+        what: "a disk that is full by what the limit lets through",
+        reported: true,
+        well: |frame, _| {
+            throttled(frame);
+            frame.disks[0].utilisation = Some(0.95);
+            frame.disks[0].writers = vec![written_by("/mq", 1.0)];
+        },
+    },
+    Quiet {
+        rule: "IO-08",
+        what: "of version 1, who waits is in another group of the blkio controller",
+        reported: true,
+        well: |frame, _| {
+            throttled(frame);
+            frame.processes[0].io_cgroup = "/other".into();
+        },
+    },
 ];
 
 pub(super) const HIDDEN: &[Hidden] = &[
@@ -422,6 +475,14 @@ pub(super) const HIDDEN: &[Hidden] = &[
         hide: |frame, _| frame.disks[0].mounts = vec![Mount { path: "/var/lib/mq".into(), ..Mount::default() }],
     },
     Hidden { rule: "IO-06", says: "cannot read mounts", hide: |frame, _| frame.sections.mounts = State::Missing },
+    Hidden {
+        rule: "IO-08",
+        says: "cannot read the I/O limits",
+        hide: |frame, _| {
+            let (path, needs) = ("/sys/fs/cgroup/mq/io.max".into(), "root".into());
+            frame.gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 1, needs }];
+        },
+    },
 ];
 
 /// A card of node 1 whose interrupts go to node 0.
@@ -440,6 +501,26 @@ fn isolate(frame: &mut Frame, cpu: u32) {
 fn interrupt(irq: u32, cpu: u32, rate: f64) -> Irq {
     let name: Arc<str> = format!("nvme{irq}").into();
     Irq { irq, name, per_cpu_per_second: vec![(cpu, rate)], ..Irq::default() }
+}
+
+/// The limit of a group holds its writes back while the disk is idle.
+fn throttled(frame: &mut Frame) {
+    let limits = IoLimits { write_bytes: Known::Value(400_000), ..IoLimits::default() };
+    (frame.disks[0].dev, frame.disks[0].utilisation) = (8 << 20 | 16, Some(0.02));
+    frame.cgroups[0].io = vec![CgroupIoRate {
+        dev: 8 << 20 | 16,
+        write_bytes_per_second: 400_000.0,
+        writes_per_second: 48.0,
+        limits,
+        ..CgroupIoRate::default()
+    }];
+    (frame.processes[0].state, frame.processes[0].blocked_threads) = ('D', 1);
+    frame.processes[0].cpu_cores = Some(0.1);
+    frame.processes[0].cpu_by_node = vec![(0, 0.1)];
+}
+
+fn written_by(path: &str, share: f64) -> Writer {
+    Writer { who: WriterId::Cgroup(path.into()), bytes_share: Some(share), ops_share: Some(share), ..Writer::default() }
 }
 
 /// One flow takes one queue, whose CPU it fills.

@@ -85,7 +85,7 @@ fn light(frame: &Frame, disk: &Disk, most: f64) -> Vec<Service> {
         else {
             continue;
         };
-        let owner = container_or_path(frame, &process.cgroup);
+        let owner = container_or_path(frame, process.io_group());
         let is_of = |name: &str| name == service.name || owner.as_ref().is_some_and(|owner| name.starts_with(&**owner));
         if heavy.iter().any(|one| is_of(&one.name)) || measured.iter().any(|name| is_of(name)) {
             continue;
@@ -113,7 +113,7 @@ fn service(frame: &Frame, who: &WriterId) -> Option<Service> {
         WriterId::Cgroup(path) if &**path == "/" => None,
         WriterId::Cgroup(path) => {
             let cgroup = frame.cgroup(path);
-            let writes = |process: &&Process| process.cgroup == *path && !process.kernel;
+            let writes = |process: &&Process| process.io_group() == path && !process.kernel;
             let most = frame.processes.iter().filter(writes).max_by(|a, b| {
                 let rate = |process: &Process| process.write_bytes_per_second.unwrap_or(0.0);
                 rate(a).total_cmp(&rate(b))
@@ -146,6 +146,39 @@ pub(crate) fn writer(frame: &Frame, name: &str) -> Option<WriterId> {
     let processes = frame.processes.iter().map(|process| WriterId::Process(process.pid));
     let is_it = |who: &WriterId| service(frame, who).is_some_and(|service| service.name == name);
     in_english(|| groups.chain(processes).find(is_it))
+}
+
+/// The writers of a disk that are not a group's own, each with at least a share: a process where its group is everybody's.
+pub(in crate::rules) fn other_writers(
+    frame: &Frame,
+    disk: &Disk,
+    least: f64,
+    is_own: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
+    let is_much = |share: Option<f64>| share.is_some_and(|share| share >= least);
+    let mut names = Vec::new();
+    for writer in disk.writers.iter().filter(|writer| is_much(writer.bytes_share) || is_much(writer.ops_share)) {
+        let group = match &writer.who {
+            WriterId::Cgroup(path) => Some(path),
+            WriterId::Process(pid) => frame.process(*pid).map(Process::io_group),
+        };
+        if group.is_none_or(|path| is_own(path)) {
+            continue;
+        }
+        names.extend(match &writer.who {
+            WriterId::Cgroup(path) if &**path == "/" => of_everybody(frame),
+            who => service(frame, who).map(|service| service.name),
+        });
+    }
+    names
+}
+
+/// The largest writer of the top group.
+fn of_everybody(frame: &Frame) -> Option<String> {
+    let rate = |process: &Process| process.write_bytes_per_second.unwrap_or(0.0);
+    let inside = frame.processes.iter().filter(|process| !process.kernel && **process.io_group() == *"/");
+    let most = inside.filter(|process| rate(process) > 0.0).max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    service(frame, &WriterId::Process(most.pid)).map(|service| service.name)
 }
 
 /// Services as a table.
