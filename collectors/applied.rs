@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use topotop_model::fix::Target;
-use topotop_model::journal::{self, Application, Journal};
+use topotop_model::journal::{Application, Journal};
 use topotop_model::tables::applied::Applied;
 use topotop_model::{Draft, Reason, State, Table};
 
@@ -135,7 +135,7 @@ fn is_hidden(own: &Path) -> bool {
 }
 
 fn read(root: &Root, directory: &Path) -> Answer {
-    let journal = journal::fold(&state::journal(directory)?);
+    let journal = state::folded(directory)?;
     let boot = root.read_text("proc/sys/kernel/random/boot_id").map_err(|_| "the boot is not known".to_owned())?;
     Ok((rows(root, &journal, boot.trim()), journal.lost() > 0))
 }

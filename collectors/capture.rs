@@ -115,24 +115,12 @@ fn sample(
         if below.is_some() && !(path.starts_with("proc") || path.starts_with("sys")) {
             continue;
         }
-        let entry = match what {
-            What::Directory => Entry::Directory,
-            // Links below proc lead to programs and directories of processes.
-            What::Link(target) if target.is_absolute() && path.starts_with("proc") => {
-                Entry::Link(names.map_or_else(|| target.clone(), |names| names.target(target)))
-            }
-            What::Link(target) => Entry::Link(target.clone()),
-            What::Named => Entry::File(Vec::new()),
-            What::File(source) => {
-                if root.read(source, &mut buf).is_err() {
-                    report.lost += 1;
-                    continue;
-                }
-                Entry::File(match names {
-                    Some(names) => names.contents(path, &buf),
-                    None => std::mem::take(&mut buf),
-                })
-            }
+        if names.is_some() && !names::is_known(path) {
+            continue;
+        }
+        let Some(entry) = entry(root, (path, what), names, &mut buf) else {
+            report.lost += 1;
+            continue;
         };
         let place = names.map_or_else(|| path.clone(), |names| names.place(path, entry == Entry::Directory));
         if let Entry::File(bytes) = &entry {
@@ -148,6 +136,27 @@ fn sample(
         }
     }
     Ok(begun)
+}
+
+/// What goes into the tree; nothing where it is gone or refused by now.
+fn entry(root: &Root, (path, what): (&Path, &What), names: Option<&Names>, buf: &mut Vec<u8>) -> Option<Entry> {
+    Some(match what {
+        What::Directory => Entry::Directory,
+        // Links below proc lead to programs and directories of processes.
+        What::Link(target) if target.is_absolute() && path.starts_with("proc") => {
+            Entry::Link(names.map_or_else(|| target.clone(), |names| names.target(target)))
+        }
+        What::Link(target) => Entry::Link(target.clone()),
+        What::Named => Entry::File(Vec::new()),
+        What::Bytes(bytes) => Entry::File(names.map_or_else(|| bytes.clone(), |names| names.contents(path, bytes))),
+        What::File(source) => {
+            root.read(source, buf).ok()?;
+            Entry::File(match names {
+                Some(names) => names.contents(path, buf),
+                None => std::mem::take(buf),
+            })
+        }
+    })
 }
 
 /// What the kernel answers: it may wait for locks and for file servers, so a worker asks and may be left behind.
@@ -234,6 +243,78 @@ mod tests {
         assert_eq!(once.cpu_topology.data(), twice.cpu_topology.data());
         assert_eq!(once.irqs.data(), twice.irqs.data());
         assert_eq!(once.memory.data(), twice.memory.data());
+    }
+
+    const ID: &str = "1d3d308a7d48a27814a68bf33a44acf4441c9c02463ca0bc1cdfdc8c0b4a8496";
+
+    /// A machine with a container of docker's, in a pod, that has a password in its environment.
+    fn with_a_container() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a directory");
+        let put = |path: &str, text: &str| crate::testing::put(dir.path(), path, text);
+        put("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        put("sys/fs/cgroup/cgroup.controllers", "cpu\n");
+        put("sys/fs/cgroup/cgroup.procs", "");
+        put(&format!("sys/fs/cgroup/system.slice/docker-{ID}.scope/cpu.stat"), "usage_usec 1\n");
+        let config = r#"{"Config":{"Env":["PASSWORD=hunter2"]},"Name":"/shopfront"}"#;
+        put(&format!("var/lib/docker/containers/{ID}/config.v2.json"), config);
+        put("var/log/pods/shopns_shoppod-0_8a1c/x/0.log", "");
+        put("secret", "hunter2");
+        dir
+    }
+
+    fn everything(dir: &Path, into: &mut String) {
+        for entry in std::fs::read_dir(dir).expect("a directory").flatten() {
+            let path = entry.path();
+            into.push_str(&path.display().to_string());
+            if entry.file_type().expect("a kind").is_dir() {
+                everything(&path, into);
+            } else {
+                into.push_str(&String::from_utf8_lossy(&std::fs::read(&path).unwrap_or_default()));
+            }
+        }
+    }
+
+    fn names_of_containers(snapshot: &Snapshot) -> Vec<String> {
+        let table = snapshot.cgroups.data();
+        let names = topotop_model::Table::rows(table).iter().filter_map(|slot| table.container_name.get(slot));
+        names.map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_container_is_captured_by_its_name_and_not_by_its_environment() {
+        let dir = with_a_container();
+        let root = || Root::at(dir.path()).expect("a root");
+        assert_eq!(names_of_containers(&sampled(root())), ["shopfront"]);
+        let copy = written(root(), Settings { second_after: None, anonymise: false });
+        assert_eq!(names_of_containers(&sampled(Root::at(copy.path()).expect("a root"))), ["shopfront"]);
+        let mut all = String::new();
+        everything(copy.path(), &mut all);
+        assert!(all.contains("shopfront") && !all.contains("hunter2"), "{all}");
+        let copy = written(root(), Settings { second_after: None, anonymise: true });
+        let mut all = String::new();
+        everything(copy.path(), &mut all);
+        assert!(!all.contains("shop") && !all.contains("hunter2") && all.contains("cpu.stat"), "{all}");
+    }
+
+    /// Whoever may write to a directory puts a link in place of a file once it was read.
+    #[test]
+    fn what_was_read_is_captured_and_not_what_has_its_name_by_then() {
+        let dir = with_a_container();
+        let mut sampler = Sampler::new(Root::at(dir.path()).expect("a root").traced(), &Options::default());
+        sampler.demand(Demand { complete: true, process: None });
+        sampler.sample();
+        let config = dir.path().join(format!("var/lib/docker/containers/{ID}/config.v2.json"));
+        std::fs::remove_file(&config).expect("removed");
+        std::os::unix::fs::symlink("/secret", &config).expect("linked");
+        let (mut all, mut named) = (Vec::new(), false);
+        let mut put = |path: &Path, entry: &Entry| {
+            named |= path.ends_with("config.v2.json") && matches!(entry, Entry::File(bytes) if bytes.len() > 10);
+            all.push(format!("{} {entry:?}", path.display()));
+            Ok(())
+        };
+        super::sample(&sampler, None, None, &mut super::Report::default(), &mut put).expect("handed on");
+        let secret = format!("{:?}", b"hunter2".to_vec());
+        assert!(named && !all.iter().any(|line| line.starts_with("secret ") || line.contains(&secret)), "{all:?}");
     }
 
     #[test]

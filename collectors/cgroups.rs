@@ -7,6 +7,7 @@
 
 mod files;
 mod log_names;
+mod look;
 mod mounts;
 mod names;
 mod pod_requests;
@@ -89,6 +90,9 @@ impl Collector for CgroupCollector {
         self.probe(cx, draft);
         self.read_moved(cx, draft);
         self.gaps(draft);
+        for (place, count) in self.names.silent(cx.demand.complete) {
+            draft.cgroups.gaps.add_many(place, Reason::TimedOut, "", count);
+        }
     }
 }
 
@@ -160,7 +164,7 @@ impl CgroupCollector {
             let owner = top.and_then(|top| log_names::foreign_owner(cx.root, top, &group.path, table, slot));
             self.names.note(slot, owner);
         }
-        self.names.take(cx.root, cx.now_ns, draft.cgroups.data_mut(), &born);
+        self.names.take(cx.root, (cx.now_ns, cx.demand.complete), draft.cgroups.data_mut(), &born);
         self.requests.take(cx.root, cx.now_ns, draft.cgroups.data_mut());
     }
 

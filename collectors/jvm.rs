@@ -1,14 +1,16 @@
 //! Java virtual machines: `tmp/hsperfdata_USER/PID` below the process's own root, named by the pid that it has there.
-//! Their memory is never asked for anything; the file is theirs and so hostile.
+//! Their memory is never asked for anything; the file is theirs and so hostile, and so may be the file system that it is on:
+//! a thread that does not come back from there is left behind.
 
 mod perfdata;
 
 use crate::rights::{self, Needs};
+use crate::root::Local;
 use crate::worker::Worker;
 use crate::{Collector, Cx, Root};
 use perfdata::{Jvm, MOST_BYTES};
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use topotop_model::tables::jvm::Jvms;
 use topotop_model::{Draft, Gaps, Reason, Slots, State, Table as _};
@@ -18,6 +20,9 @@ const PERIOD_NS: u64 = 5_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 /// How long a complete reading waits.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// After which a thread is left behind, and how many may be.
+const LATE_NS: u64 = 10_000_000_000;
+const LEFT_BEHIND: usize = 4;
 /// The most virtual machines, and the most directories of users in one `/tmp`.
 const MOST: usize = 256;
 const MOST_USERS: usize = 64;
@@ -37,10 +42,18 @@ struct Target {
 /// What became of looking: a virtual machine, or why it could not be seen. Nothing where it has no such file.
 type Seen = Vec<(Process, Result<Jvm, Reason>)>;
 
+type Asked = Worker<Vec<Target>, (u64, Seen)>;
+type At = Arc<Mutex<Option<Process>>>;
+
 /// Looks for Java virtual machines.
 #[derive(Debug, Default)]
 pub(crate) struct JvmCollector {
-    worker: Option<Worker<Vec<Target>, (u64, Seen)>>,
+    worker: Option<Asked>,
+    /// The process that is looked at now.
+    at: At,
+    stuck: Vec<Asked>,
+    /// Processes whose file systems did not answer.
+    hung: HashSet<Process>,
     asked_ns: Option<u64>,
     rounds: u64,
     slots: Slots<Process>,
@@ -58,18 +71,30 @@ impl Collector for JvmCollector {
         let since = self.asked_ns.map(|asked| cx.now_ns.saturating_sub(asked));
         let wait = if self.rounds == 1 { SECOND_NS } else { PERIOD_NS };
         let due = since.is_none_or(|since| since >= wait) || cx.demand.complete;
-        if !due || self.worker.as_ref().is_some_and(|worker| worker.pending() > 0) {
+        self.stuck.retain_mut(|worker| worker.take().is_none());
+        if self.worker.as_ref().is_some_and(|worker| worker.pending() > 0)
+            && since.is_some_and(|since| since >= LATE_NS)
+        {
+            self.hung.extend(self.at.lock().unwrap_or_else(PoisonError::into_inner).take());
+            self.stuck.extend(self.worker.take());
+        }
+        let busy = self.worker.as_ref().is_some_and(|worker| worker.pending() > 0);
+        if !due || busy || self.stuck.len() >= LEFT_BEHIND {
             return;
         }
         self.asked_ns = Some(cx.now_ns);
-        let targets = targets(draft);
+        let mut targets = targets(draft);
+        self.hung.retain(|process| targets.iter().any(|target| target.process == *process));
+        targets.retain(|target| !self.hung.contains(&target.process));
         if targets.is_empty() {
             return self.publish(&(cx.now_ns, Vec::new()), cx, draft);
         }
         if self.worker.is_none() {
-            let root = Arc::clone(cx.root);
+            let (root, at) = (Arc::clone(cx.root), At::default());
+            self.at = Arc::clone(&at);
             let mut homes = HashMap::new();
-            self.worker = Worker::spawn("jvms", move |targets: Vec<Target>| round(&root, &targets, &mut homes)).ok();
+            self.worker =
+                Worker::spawn("jvms", move |targets: Vec<Target>| round(&root, &targets, &mut homes, &at)).ok();
         }
         let Some(worker) = &mut self.worker else { return };
         worker.submit(targets);
@@ -84,7 +109,8 @@ impl JvmCollector {
     fn publish(&mut self, (at_ns, seen): &(u64, Seen), cx: &Cx<'_>, draft: &mut Draft) {
         self.rounds += 1;
         // Where there never was one there is nothing to say, sample by sample.
-        if seen.is_empty() && draft.jvms.state == State::Read && draft.jvms.data().rows().is_empty() {
+        let none = seen.is_empty() && self.hung.is_empty();
+        if none && draft.jvms.state == State::Read && draft.jvms.data().rows().is_empty() {
             return;
         }
         draft.jvms.begin(cx.now_ns);
@@ -105,6 +131,9 @@ impl JvmCollector {
             }
         }
         self.slots.finish(table, |_, _| {});
+        if !self.hung.is_empty() {
+            gaps.add_many(PATTERN, Reason::TimedOut, "", self.hung.len() as u64);
+        }
         draft.jvms.gaps = gaps;
     }
 }
@@ -140,34 +169,51 @@ fn targets(draft: &Draft) -> Vec<Target> {
     table.rows().iter().filter(|&slot| is_java(slot)).filter_map(target).take(MOST).collect()
 }
 
-fn round(root: &Root, targets: &[Target], homes: &mut HashMap<Process, String>) -> (u64, Seen) {
+fn round(
+    root: &Root,
+    targets: &[Target],
+    homes: &mut HashMap<Process, String>,
+    at: &Mutex<Option<Process>>,
+) -> (u64, Seen) {
     homes.retain(|process, _| targets.iter().any(|target| target.process == *process));
     let mut buf = Vec::new();
     let mut seen = Vec::with_capacity(targets.len());
+    let is_at = |process| *at.lock().unwrap_or_else(PoisonError::into_inner) = process;
+    let top = root.local();
     for target in targets {
-        seen.push((target.process, look(root, *target, homes, &mut buf)));
+        is_at(Some(target.process));
+        let inside = top.as_ref().map_err(|reason| *reason).and_then(|top| root.local_of(target.process.0, top));
+        seen.push((target.process, inside.and_then(|inside| look(&inside, *target, homes, &mut buf))));
     }
+    is_at(None);
     (root.monotonic_ns(), seen)
 }
 
-fn look(root: &Root, target: Target, homes: &mut HashMap<Process, String>, buf: &mut Vec<u8>) -> Result<Jvm, Reason> {
-    let inside = root.inside_of(target.process.0)?;
+fn look(
+    inside: &Local<'_>,
+    target: Target,
+    homes: &mut HashMap<Process, String>,
+    buf: &mut Vec<u8>,
+) -> Result<Jvm, Reason> {
+    let read = |path: &str, buf: &mut Vec<u8>| -> Result<Jvm, Reason> {
+        inside.read_start(path, buf, MOST_BYTES)?;
+        let jvm = perfdata::parse(buf).ok_or(Reason::Malformed)?;
+        inside.keep(path, || buf.clone());
+        Ok(jvm)
+    };
     if let Some(known) = homes.get(&target.process) {
-        return inside.read_start(known, buf, MOST_BYTES).and_then(|()| perfdata::parse(buf).ok_or(Reason::Malformed));
+        return read(known, buf);
     }
     let pid = target.inner.unwrap_or_else(|| u64::from(target.process.0));
     let users = inside.names_with("tmp", "hsperfdata_", MOST_USERS)?;
     let mut last = Reason::NotFound;
     for user in users {
         let path = format!("tmp/{user}/{pid}");
-        match inside.read_start(&path, buf, MOST_BYTES) {
-            Ok(()) => match perfdata::parse(buf) {
-                Some(jvm) => {
-                    homes.insert(target.process, path);
-                    return Ok(jvm);
-                }
-                None => last = Reason::Malformed,
-            },
+        match read(&path, buf) {
+            Ok(jvm) => {
+                homes.insert(target.process, path);
+                return Ok(jvm);
+            }
             Err(Reason::NotFound) => {}
             Err(reason) => last = reason,
         }

@@ -41,6 +41,15 @@ impl Mount {
     }
 }
 
+/// Where a line's mount is, and its file system: what a path leads through.
+pub(crate) fn point_and_kind(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let mut fields = crate::parse::fields(line);
+    let point = fields.nth(4)?;
+    // A number of optional fields, then a dash.
+    let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
+    Some((unescaped(point), kind))
+}
+
 /// A field without its octal escapes: the kernel writes blanks, tabs, newlines and backslashes as `\040`.
 pub(crate) fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(field.len());
@@ -60,7 +69,7 @@ pub(crate) fn unescaped(field: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mount, unescaped};
+    use super::{Mount, point_and_kind, unescaped};
     use proptest::prelude::*;
 
     #[test]
@@ -72,16 +81,19 @@ mod tests {
             ((0, 40), &b"/sub"[..], &b"/data one"[..])
         );
         assert!(mount.options().any(|name| name == "cpuacct"));
-        for damaged in [&b"33 x"[..], b"34 27 8:1", b"30 27 a:b / / rw - ext4 /dev/sda rw", b"\xff\xfe"] {
+        for damaged in [&b"33 x"[..], b"34 27 8:1", b"30 27 0:40 / / rw -", b"\xff\xfe"] {
             assert_eq!(Mount::parse(damaged), None);
+            assert_eq!(point_and_kind(damaged), None);
         }
+        assert_eq!(Mount::parse(b"30 27 a:b / / rw - ext4 /dev/sda rw"), None);
+        assert_eq!(point_and_kind(line), Some((b"/data one".to_vec(), &b"cgroup"[..])));
         assert_eq!(unescaped(b"a\\134b\\9"), b"a\\b\\9");
     }
 
     proptest! {
         #[test]
         fn no_bytes_panic(bytes: Vec<u8>) {
-            let _ = Mount::parse(&bytes);
+            let _ = (Mount::parse(&bytes), point_and_kind(&bytes));
             prop_assert!(unescaped(&bytes).len() <= bytes.len());
         }
     }

@@ -6,10 +6,12 @@
 mod inside;
 mod kept;
 mod later;
+mod local;
 pub(crate) mod log;
 mod process;
 
 pub use kept::Kept;
+pub(crate) use local::Local;
 
 use inside::{open_inside, open_regular};
 use kept::is_one_piece;
@@ -79,6 +81,7 @@ pub struct Root {
     path: PathBuf,
     live: bool,
     trace: Option<Mutex<BTreeMap<PathBuf, Use>>>,
+    contents: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
     stamps: Vec<Stamp>,
     later: Option<Arc<Later>>,
 }
@@ -130,7 +133,15 @@ impl Root {
     fn open_dir(dir: &Path, live: bool) -> std::io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::open(dir, flags, Mode::empty())?;
-        Ok(Self { fd, path: std::fs::canonicalize(dir)?, live, trace: None, stamps: Vec::new(), later: None })
+        Ok(Self {
+            fd,
+            path: std::fs::canonicalize(dir)?,
+            live,
+            trace: None,
+            contents: Mutex::default(),
+            stamps: Vec::new(),
+            later: None,
+        })
     }
 
     /// Remembers every path that is read, as `capture` needs it.
@@ -145,6 +156,15 @@ impl Root {
         let lock =
             self.trace.as_ref().map(|trace| trace.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone());
         lock.unwrap_or_default()
+    }
+
+    /// Files that were read where anybody may have put anything in their place since, with what a capture has of them.
+    pub(crate) fn contents(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        self.contents.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, path: PathBuf, bytes: Vec<u8>) {
+        self.contents.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(path, bytes);
     }
 
     /// True for this machine.

@@ -6,9 +6,16 @@ use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use topotop_model::journal::{END_LENGTH, End, Journal, fold_to};
 
 /// The journal in its directory.
 pub const JOURNAL: &str = "fixes.journal";
+
+/// How far it went, in the same directory.
+pub const JOURNAL_END: &str = "fixes.journal.end";
+
+/// How often a journal is read again that is being replaced by a shorter one meanwhile.
+const TRIES: usize = 4;
 
 /// Where root keeps it.
 pub const OF_ROOT: &str = "/var/lib/topotop";
@@ -40,6 +47,31 @@ pub fn journal(directory: &Path) -> Result<Vec<u8>, String> {
         opened => opened.map_err(|errno| format!("{}: {}", path.display(), words(errno)))?,
     };
     read(fd, &path)
+}
+
+/// How far the journal of a directory went when it was last written; none where nothing believable says so.
+pub fn journal_end(directory: &Path) -> Option<End> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = std::fs::File::from(rustix::fs::open(directory.join(JOURNAL_END), flags, Mode::empty()).ok()?);
+    is_own(&file.metadata().ok()?).ok()?;
+    let mut bytes = Vec::new();
+    file.take(END_LENGTH as u64 + 1).read_to_end(&mut bytes).ok()?;
+    End::decode(&bytes)
+}
+
+/// The entries of a journal, whoever writes to it meanwhile; empty where there is none.
+pub fn folded(directory: &Path) -> Result<Journal, String> {
+    // The end first: what is added to the journal after it does no harm.
+    let mut end = journal_end(directory);
+    for _ in 0..TRIES {
+        let read = fold_to(&journal(directory)?, end);
+        let now = if read.cut.is_some() { journal_end(directory) } else { end };
+        if now == end {
+            return Ok(read);
+        }
+        end = now;
+    }
+    Ok(fold_to(&journal(directory)?, None))
 }
 
 /// Of a journal that is open already.

@@ -3,11 +3,13 @@
 
 mod application;
 mod because;
+mod end;
 mod fold;
 mod line;
 
 pub use application::{Application, ItemState, Judged, PutBack, State};
 pub use because::Because;
+pub use end::{End, LENGTH as END_LENGTH, fold_to};
 pub use fold::{Journal, fold};
 pub use line::{Damage, checksum};
 

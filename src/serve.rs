@@ -57,7 +57,7 @@ pub(crate) fn open(args: &ServeArgs, global: &Global) -> Result<Doors, String> {
         return Err(text::FROM_WITH_LIVE_FLAGS.to_string());
     }
     let token = args.token_file.as_deref().map(token).transpose()?;
-    let mut doors = door::inherited();
+    let mut doors = door::inherited()?;
     if let Some(path) = &args.socket {
         doors.push(Door::at(path)?);
     }

@@ -3,6 +3,7 @@
 mod attack;
 mod config;
 mod extremes;
+mod mounts;
 mod names;
 mod output;
 mod programs;

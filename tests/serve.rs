@@ -238,6 +238,41 @@ fn a_socket_is_for_its_owner_and_a_dead_one_is_replaced() {
     assert_eq!(std::fs::read_to_string(&file).expect("a file"), "kept");
 }
 
+/// Descriptors that are no listening stream sockets are none that somebody meant to serve on, and no other place is
+/// opened in their stead.
+#[test]
+fn descriptors_that_are_no_sockets_are_refused() {
+    const SCRIPT: &str = r#"
+import os, socket, sys
+kind = sys.argv[1]
+def pair():
+    return socket.socketpair()[0]
+def seqpacket():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.bind(""); s.listen(); return s
+made = {
+    "file": lambda: open("/proc/self/maps"), "pipe": lambda: os.fdopen(os.pipe()[0]), "connected": pair,
+    "datagram": lambda: socket.socket(type=socket.SOCK_DGRAM), "not listening": socket.socket, "seqpacket": seqpacket,
+    "closed": lambda: None,
+}[kind]()
+if made is not None:
+    os.dup2(made.fileno(), 3); os.set_inheritable(3, True)
+else:
+    try: os.close(3)
+    except OSError: pass
+os.environ.update(LISTEN_FDS=sys.argv[2], LISTEN_PID=str(os.getpid()))
+os.execv(sys.argv[3], sys.argv[3:])
+"#;
+    for kind in ["file", "pipe", "connected", "datagram", "not listening", "seqpacket", "closed"] {
+        for count in ["1", "4294967295"] {
+            let mut command = Command::new("timeout");
+            command.args(["-s", "KILL", "20", "python3", "-c", SCRIPT, kind, count, TOPOTOP, "serve"]);
+            let output = command.output().expect("it runs");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.code() == Some(2) && said.contains("LISTEN_FDS"), "{kind} {count}: {said}");
+        }
+    }
+}
+
 /// As systemd hands it over: descriptor 3 and the number of the process.
 #[test]
 fn a_socket_of_systemd_is_taken_over() {

@@ -5,6 +5,18 @@ use std::path::{Path, PathBuf};
 
 mod contents;
 
+/// Where everything that names somebody is known and gets another name; what runtimes, logs and homes hold is left out.
+pub(super) fn is_known(path: &Path) -> bool {
+    const PLACES: [&str; 10] = ["proc", "sys", "topotop", "dev", "cgroup", "etc", "usr", "sbin", "bin", ".dockerenv"];
+    const RUN: [&str; 4] = ["systemd", "utmp", "openrc", ".containerenv"];
+    let mut parts = path.iter().map(|part| part.to_str().unwrap_or_default());
+    match parts.next() {
+        Some("run") => parts.next().is_none_or(|part| RUN.contains(&part)),
+        Some("mnt") => parts.next().is_none_or(|part| part == "cgroup"),
+        first => first.is_none_or(|part| PLACES.contains(&part)),
+    }
+}
+
 /// Gives names to what a tree holds.
 #[derive(Debug)]
 pub(super) struct Names(topotop_model::anonymise::Names);
@@ -68,7 +80,8 @@ fn below_cgroups(path: &str) -> Option<&str> {
         "rdma",
         "systemd",
     ];
-    let rest = path.strip_prefix("sys/fs/cgroup/").or_else(|| path.strip_prefix("cgroup/"))?;
+    const BASES: [&str; 4] = ["sys/fs/cgroup/", "cgroup/", "dev/cgroup/", "mnt/cgroup/"];
+    let rest = BASES.iter().find_map(|base| path.strip_prefix(base))?;
     let (first, below) = rest.split_once('/').unwrap_or((rest, ""));
     match first {
         "unified" => Some(below),
@@ -79,7 +92,7 @@ fn below_cgroups(path: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::{Names, is_known};
     use proptest::prelude::*;
     use std::path::Path;
 
@@ -103,7 +116,13 @@ mod tests {
             place("sys/fs/cgroup/memory/secret/memory.stat", false),
             format!("sys/fs/cgroup/memory/{group}/memory.stat")
         );
-        assert_eq!(place("sys/fs/cgroup/secret", true), format!("sys/fs/cgroup/{group}"));
+        for base in ["sys/fs/cgroup", "cgroup", "dev/cgroup", "mnt/cgroup"] {
+            let path = format!("{base}/secret");
+            assert_eq!((place(&path, true), is_known(Path::new(&path))), (format!("{base}/{group}"), true));
+        }
+        assert!(
+            ["mnt/secret", "var/log/pods", "home/ann", "run/containerd"].iter().all(|path| !is_known(Path::new(path)))
+        );
         assert_eq!(place("sys/fs/cgroup/memory", true), "sys/fs/cgroup/memory");
         assert_eq!(place("sys/fs/cgroup/memory.stat", false), "sys/fs/cgroup/memory.stat");
         assert_eq!(place("sys/class/net/eth0", true), "sys/class/net/eth0");

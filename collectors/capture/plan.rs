@@ -22,6 +22,8 @@ pub(super) enum What {
     File(PathBuf),
     /// A file of which only the name was seen in a listing.
     Named,
+    /// A file that is not read again, with what it had in it.
+    Bytes(Vec<u8>),
 }
 
 /// The entries by path.
@@ -46,7 +48,25 @@ impl Plan {
             };
             plan.lost += u64::from(found.is_none());
         }
+        for (path, bytes) in root.contents() {
+            plan.lost += u64::from(plan.bytes(&path, bytes).is_none());
+        }
         plan
+    }
+
+    /// A file that is not looked for again, below directories of the names that it was found by.
+    fn bytes(&mut self, path: &Path, bytes: Vec<u8>) -> Option<()> {
+        let above: Vec<&Path> = path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
+        for directory in above.into_iter().rev() {
+            let entry = self.entries.entry(directory.to_path_buf()).or_insert(What::Directory);
+            // What was a link to a process's root or only a name is a directory now.
+            if *entry != What::Directory && (is_door(directory) || *entry == What::Named) {
+                *entry = What::Directory;
+            }
+            (*entry == What::Directory).then_some(())?;
+        }
+        self.entries.insert(path.to_path_buf(), What::Bytes(bytes));
+        Some(())
     }
 
     /// A directory with the names that are in it; files of which nothing is known but the name are empty ones.

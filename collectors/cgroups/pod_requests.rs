@@ -2,7 +2,7 @@
 //! keeps since Kubernetes 1.33 (pkg/kubelet/allocation).
 
 use crate::Root;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use topotop_model::tables::cgroups::Cgroups;
@@ -29,7 +29,7 @@ pub(super) struct PodRequests {
 /// Quantities by resource: `cpu`, `memory`.
 type Quantities = HashMap<String, serde_json::Value>;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 struct Pod {
     #[serde(rename = "ContainerResources", default)]
     containers: HashMap<String, Resources>,
@@ -37,7 +37,7 @@ struct Pod {
     whole: Option<Resources>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, Serialize)]
 struct Resources {
     #[serde(default)]
     requests: Quantities,
@@ -97,7 +97,10 @@ impl PodRequests {
     /// Reads the file, and parses it where it has changed: it may have megabytes.
     fn read(&mut self, root: &Root) -> Result<(), Reason> {
         let mut text = Vec::new();
-        let read = root.open(FILE).and_then(|file| file.read_start(&mut text, MOST_BYTES));
+        let read = root.local().and_then(|top| {
+            top.read_start(FILE, &mut text, MOST_BYTES)?;
+            Ok(top)
+        });
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         if read.is_ok() && hasher.finish() == self.parsed {
@@ -108,7 +111,11 @@ impl PodRequests {
         match read {
             Err(Reason::NotFound) => Ok(()),
             Err(reason) => Err(reason),
-            Ok(()) => parse(&text).map(|pods| self.pods = pods).ok_or(Reason::Malformed),
+            Ok(top) => {
+                self.pods = parse(&text).ok_or(Reason::Malformed)?;
+                top.keep(FILE, || file(&self.pods));
+                Ok(())
+            }
         }
     }
 }
@@ -129,6 +136,12 @@ fn parse(text: &[u8]) -> Option<HashMap<String, Pod>> {
     let checkpoint: Checkpoint = serde_json::from_slice(text).ok()?;
     let data: Data = serde_json::from_str(&checkpoint.data).ok()?;
     Some(data.entries)
+}
+
+/// What a capture has of the file: not whole pods, which have an environment with passwords in it.
+fn file(pods: &HashMap<String, Pod>) -> Vec<u8> {
+    let data = serde_json::json!({ "entries": pods }).to_string();
+    serde_json::json!({ "data": data }).to_string().into_bytes()
 }
 
 fn request(quantities: &Quantities) -> Request {

@@ -1,8 +1,8 @@
 //! Names of containers from the state files of their runtimes: plain files, never a socket.
 
 use crate::Root;
+use crate::root::Local;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::path::Path;
 use topotop_model::Known;
@@ -32,20 +32,20 @@ pub(super) struct Lookup {
 impl Lookup {
     /// Names of a container by its id, from docker, podman and CRI-O (containers/storage) or containerd. Missing
     /// where so many ids were looked up that the others wait for the next look.
-    pub(super) fn of(&mut self, root: &Root, id: &str) -> Known<Names> {
+    pub(super) fn of(&mut self, root: &Root, top: &Local<'_>, id: &str) -> Known<Names> {
         if let Some(known) = self.known.get(id) {
             return known.clone().map_or(Known::None, Known::Value);
         }
         if self.known.len() >= MOST_IDS {
             return Known::Missing;
         }
-        let names = docker(root, id).or_else(|| self.storage(root, id)).or_else(|| bundle(root, id));
+        let names = docker(top, id).or_else(|| self.storage(top, id)).or_else(|| bundle(root, top, id));
         self.known.insert(id.to_owned(), names.clone());
         names.map_or(Known::None, Known::Value)
     }
 
-    fn storage(&mut self, root: &Root, id: &str) -> Option<Names> {
-        of_name(self.stored.get_or_insert_with(|| stored(root)).get(id)?)
+    fn storage(&mut self, top: &Local<'_>, id: &str) -> Option<Names> {
+        of_name(self.stored.get_or_insert_with(|| stored(top)).get(id)?)
     }
 }
 
@@ -55,9 +55,16 @@ struct DockerConfig {
     name: String,
 }
 
-fn docker(root: &Root, id: &str) -> Option<Names> {
+fn docker(top: &Local<'_>, id: &str) -> Option<Names> {
     let path = Path::new("var/lib/docker/containers").join(id).join("config.v2.json");
-    of_name(&docker_name(&text(root, &path)?)?)
+    let name = docker_name(&text(top, &path)?)?;
+    top.keep(&path, || docker_file(&name));
+    of_name(&name)
+}
+
+/// What a capture has of docker's `config.v2.json`: not the environment, which has passwords in it.
+fn docker_file(name: &str) -> Vec<u8> {
+    serde_json::json!({ "Name": format!("/{name}") }).to_string().into_bytes()
 }
 
 /// The name in docker's `config.v2.json`.
@@ -74,12 +81,20 @@ struct Stored {
 }
 
 /// The first name of each container by its id.
-fn stored(root: &Root) -> HashMap<String, String> {
+fn stored(top: &Local<'_>) -> HashMap<String, String> {
     let lists = ["overlay", "btrfs", "vfs", "zfs"].iter().filter_map(|driver| {
         let path = format!("var/lib/containers/storage/{driver}-containers/containers.json");
-        text(root, Path::new(&path))
+        let stored = stored_names(&text(top, Path::new(&path))?);
+        top.keep(&path, || stored_file(&stored));
+        Some(stored)
     });
-    lists.flat_map(|text| stored_names(&text)).collect()
+    lists.flatten().collect()
+}
+
+/// What a capture has of a `containers.json`.
+fn stored_file(stored: &[(String, String)]) -> Vec<u8> {
+    let list = stored.iter().map(|(id, name)| serde_json::json!({ "id": id, "names": [name] }));
+    serde_json::Value::Array(list.collect()).to_string().into_bytes()
 }
 
 /// The first name of each container in a `containers.json` of containers/storage.
@@ -88,6 +103,12 @@ pub(super) fn stored_names(text: &[u8]) -> Vec<(String, String)> {
     list.into_iter().filter_map(|stored| Some((stored.id, stored.names.into_iter().next()?))).collect()
 }
 
+/// Annotations with the names of a container, its pod and its namespace.
+const CONTAINER: &[&str] = &["io.kubernetes.cri.container-name", "io.kubernetes.container.name", "nerdctl/name"];
+const POD: &[&str] = &["io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name"];
+const NAMESPACE: &[&str] = &["io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"];
+const KEYS: [&[&str]; 3] = [CONTAINER, POD, NAMESPACE];
+
 #[derive(Deserialize)]
 struct Bundle {
     #[serde(default)]
@@ -95,22 +116,25 @@ struct Bundle {
 }
 
 /// The OCI configuration that a runtime keeps while the container runs.
-fn bundle(root: &Root, id: &str) -> Option<Names> {
+fn bundle(root: &Root, top: &Local<'_>, id: &str) -> Option<Names> {
     let tasks = Path::new("run/containerd/io.containerd.runtime.v2.task");
     let namespaces = root.names(tasks).unwrap_or_default();
     let of_containerd = namespaces.iter().take(NAMESPACES).map(|namespace| tasks.join(namespace).join(id));
     let of_crio = Path::new("run/containers/storage/overlay-containers").join(id).join("userdata");
-    let bundle: Bundle =
-        of_containerd.chain([of_crio]).find_map(|directory| json(root, &directory.join("config.json")))?;
+    let (path, mut bundle) = of_containerd.chain([of_crio]).find_map(|directory| {
+        let path = directory.join("config.json");
+        // One that is longer than the bound does not parse.
+        let bundle: Bundle = serde_json::from_slice(&text(top, &path)?).ok()?;
+        Some((path, bundle))
+    })?;
+    // Not the environment, which has passwords in it, nor what else is noted.
+    bundle.annotations.retain(|key, _| KEYS.iter().copied().flatten().any(|known| known == key));
+    top.keep(&path, || serde_json::json!({ "annotations": bundle.annotations }).to_string().into_bytes());
     let first = |keys: &[&str]| {
         let value = keys.iter().find_map(|key| bundle.annotations.get(*key));
         value.filter(|value| is_name(value)).cloned().unwrap_or_default()
     };
-    let names = Names {
-        container: first(&["io.kubernetes.cri.container-name", "io.kubernetes.container.name", "nerdctl/name"]),
-        pod: first(&["io.kubernetes.cri.sandbox-name", "io.kubernetes.pod.name"]),
-        namespace: first(&["io.kubernetes.cri.sandbox-namespace", "io.kubernetes.pod.namespace"]),
-    };
+    let names = Names { container: first(CONTAINER), pod: first(POD), namespace: first(NAMESPACE) };
     (names != Names::default()).then_some(names)
 }
 
@@ -133,14 +157,10 @@ pub(super) fn is_name(name: &str) -> bool {
     (1..=253).contains(&name.len()) && name.bytes().all(plain)
 }
 
-/// A whole file; one that is longer than the bound does not parse.
-fn json<T: DeserializeOwned>(root: &Root, path: &Path) -> Option<T> {
-    serde_json::from_slice(&text(root, path)?).ok()
-}
-
-fn text(root: &Root, path: &Path) -> Option<Vec<u8>> {
+/// The beginning of a file.
+fn text(top: &Local<'_>, path: &Path) -> Option<Vec<u8>> {
     let mut text = Vec::new();
-    root.open(path).and_then(|file| file.read_start(&mut text, MOST_BYTES)).ok()?;
+    top.read_start(path, &mut text, MOST_BYTES).ok()?;
     Some(text)
 }
 
@@ -156,7 +176,8 @@ mod tests {
     fn found(path: &str, text: &str) -> Option<Names> {
         let dir = tempfile::tempdir().unwrap();
         put(dir.path(), path, text);
-        Lookup::default().of(&Root::at(dir.path()).unwrap(), ID).value()
+        let root = Root::at(dir.path()).unwrap();
+        Lookup::default().of(&root, &root.local().unwrap(), ID).value()
     }
 
     fn named(container: &str, pod: &str, namespace: &str) -> Names {
@@ -191,14 +212,15 @@ mod tests {
         let root = Root::at(dir.path()).unwrap();
         let path = "var/lib/containers/storage/overlay-containers/containers.json";
         put(dir.path(), path, format!(r#"[{{"id":"{ID}","names":["db"]}}]"#));
+        let top = root.local().unwrap();
         let mut lookup = Lookup::default();
         let ids: Vec<String> = (0..2 * MOST_IDS).map(|number| format!("{number:064x}")).collect();
-        assert_eq!(lookup.of(&root, &ids[0]), Known::None);
+        assert_eq!(lookup.of(&root, &top, &ids[0]), Known::None);
         std::fs::remove_file(dir.path().join(path)).unwrap();
-        assert_eq!(lookup.of(&root, ID), Known::Value(named("db", "", "")), "the list is not read again");
-        let looked_up = ids.iter().filter(|id| !lookup.of(&root, id).is_missing()).count();
+        assert_eq!(lookup.of(&root, &top, ID), Known::Value(named("db", "", "")), "the list is not read again");
+        let looked_up = ids.iter().filter(|id| !lookup.of(&root, &top, id).is_missing()).count();
         assert_eq!(looked_up, MOST_IDS - 1, "the others wait");
-        assert!(!Lookup::default().of(&root, &ids[MOST_IDS]).is_missing());
+        assert!(!Lookup::default().of(&root, &top, &ids[MOST_IDS]).is_missing());
     }
 
     #[test]

@@ -1,80 +1,72 @@
 //! Names of containers that users run without root: from the files of podman and docker in their homes. A home belongs to
-//! its user: no link in it is followed out of it, and a home on a network file system is not read.
+//! its user: no link in it is followed out of it, and nothing is read on a network file system or one in user space.
 
 use super::runtime_names::{MOST_BYTES, docker_name, stored_names};
 use crate::Root;
-use crate::mountinfo::Mount;
+use crate::root::Local;
 use std::collections::HashMap;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 /// The most users whose homes are looked into at a time.
 const MOST_USERS: usize = 64;
 /// The most ids that are looked up in homes at a time: any user can call ten thousand groups like containers.
 const MOST_IDS: usize = 256;
-/// File systems that answer without another machine or process.
-const LOCAL: [&str; 10] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs", "bcachefs", "tmpfs", "overlay"];
 /// Where podman keeps its containers, by storage driver.
 const STORED: [&str; 3] = ["overlay", "btrfs", "vfs"];
 
 /// The names that users gave, as read in one look.
 #[derive(Debug, Default)]
-pub(super) struct UserNames {
+pub(super) struct UserNames<'a> {
     asked: usize,
-    users: HashMap<u32, Option<Home>>,
+    users: HashMap<u32, Option<Home<'a>>>,
 }
 
 #[derive(Debug)]
-struct Home {
-    path: PathBuf,
+struct Home<'a> {
+    directory: Local<'a>,
     /// Names by id.
     stored: HashMap<String, String>,
 }
 
-impl UserNames {
+impl<'a> UserNames<'a> {
     /// The name that a user gave a container, by its id of hexadecimal digits.
-    pub(super) fn of(&mut self, root: &Root, uid: u32, id: &str) -> Option<String> {
+    pub(super) fn of(&mut self, (root, top): (&Root, &Local<'a>), uid: u32, id: &str) -> Option<String> {
         self.asked += 1;
         if self.asked > MOST_IDS || self.users.len() >= MOST_USERS && !self.users.contains_key(&uid) {
             return None;
         }
-        let home = self.users.entry(uid).or_insert_with(|| home(root, uid).map(|path| Home::read(root, path)));
-        home.as_ref()?.name(root, id)
+        let home = self.users.entry(uid).or_insert_with(|| {
+            let path = listed(&root.read_text("etc/passwd").ok()?, uid)?;
+            top.inside(&path).ok().map(Home::read)
+        });
+        home.as_ref()?.name(id)
     }
 }
 
-impl Home {
-    fn read(root: &Root, path: PathBuf) -> Self {
+impl<'a> Home<'a> {
+    fn read(directory: Local<'a>) -> Self {
         let list = |driver: &&str| {
             let file = format!(".local/share/containers/storage/{driver}-containers/containers.json");
-            text(root, &path, &file).map_or_else(Vec::new, |text| stored_names(&text))
+            text(&directory, &file).map_or_else(Vec::new, |text| stored_names(&text))
         };
         let stored = STORED.iter().flat_map(list).collect();
-        Self { path, stored }
+        Self { directory, stored }
     }
 
-    fn name(&self, root: &Root, id: &str) -> Option<String> {
+    fn name(&self, id: &str) -> Option<String> {
         if let Some(name) = self.stored.get(id) {
             return Some(name.clone());
         }
         let file = format!(".local/share/docker/containers/{id}/config.v2.json");
-        docker_name(&text(root, &self.path, &file)?)
+        docker_name(&text(&self.directory, &file)?)
     }
 }
 
 /// The beginning of a file in a home; one that is longer does not parse.
-fn text(root: &Root, home: &Path, file: &str) -> Option<Vec<u8>> {
+fn text(home: &Local<'_>, file: &str) -> Option<Vec<u8>> {
     let mut text = Vec::new();
-    root.inside(home).ok()?.read_start(file, &mut text, MOST_BYTES).ok()?;
+    home.read_start(file, &mut text, MOST_BYTES).ok()?;
     Some(text)
-}
-
-/// The home of a user, where it is on a file system of this machine.
-fn home(root: &Root, uid: u32) -> Option<PathBuf> {
-    let path = listed(&root.read_text("etc/passwd").ok()?, uid)?;
-    let mut mounts = Vec::new();
-    root.read("proc/self/mountinfo", &mut mounts).ok()?;
-    is_local(&mounts, &path).then_some(path)
 }
 
 /// The home of a user in passwd(5).
@@ -85,22 +77,12 @@ fn listed(passwd: &str, uid: u32) -> Option<PathBuf> {
     (path.is_absolute() && path.components().count() > 1 && plain).then(|| path.to_owned())
 }
 
-/// True where the containers of a home are on a file system of this machine.
-fn is_local(mounts: &[u8], home: &Path) -> bool {
-    let below = home.join(".local/share/containers/storage");
-    let mounts = mounts.split(|byte| *byte == b'\n').filter_map(Mount::parse);
-    let holds = |mount: &Mount| below.starts_with(Path::new(std::ffi::OsStr::from_bytes(&mount.point)));
-    // Of several at one place the last one is seen.
-    let of = mounts.filter(holds).max_by_key(|mount| mount.point.len());
-    of.is_some_and(|mount| LOCAL.iter().any(|local| local.as_bytes() == mount.fs))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Home, is_local, listed};
+    use super::{Home, listed};
     use crate::Root;
     use crate::testing::put;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
 
     const ID: &str = "1d3d308a7d48a27814a68bf33a44acf4441c9c02463ca0bc1cdfdc8c0b4a8496";
 
@@ -114,13 +96,14 @@ mod tests {
         put(dir.path(), docker, r#"{"Name":"/mq"}"#);
         put(dir.path(), "var/secret.json", format!(r#"[{{"id":"{ID}","names":["secret"]}}]"#));
         let root = Root::at(dir.path()).expect("a root");
-        let home = Home::read(&root, PathBuf::from("/home/ann"));
-        let name = |home: &Home, id: &str| home.name(&root, id);
+        let read = || Home::read(root.local().expect("a root").inside(Path::new("/home/ann")).expect("a home"));
+        let name = |home: &Home<'_>, id: &str| home.name(id);
+        let home = read();
         assert_eq!((name(&home, ID).as_deref(), name(&home, &other).as_deref()), (Some("db"), Some("mq")));
         // A link out of the home leads nowhere.
         std::fs::remove_file(dir.path().join(stored)).expect("removed");
         std::os::unix::fs::symlink("/var/secret.json", dir.path().join(stored)).expect("linked");
-        assert_eq!(name(&Home::read(&root, PathBuf::from("/home/ann")), ID), None);
+        assert_eq!(name(&read(), ID), None);
     }
 
     #[test]
@@ -128,16 +111,5 @@ mod tests {
         let passwd = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000:Ann,,,:/home/ann:/bin/sh\nbad:x:7:7::/x/../etc:/\nlow:x:8:8::rel:/\ntop:x:9:9::/:/\ncut:x:10";
         assert_eq!(listed(passwd, 1000).as_deref(), Some(Path::new("/home/ann")));
         assert!([7, 8, 9, 10, 11].into_iter().all(|uid| listed(passwd, uid).is_none()));
-    }
-
-    #[test]
-    fn a_home_on_another_machine_is_left_alone() {
-        let line = |id: u32, point: &str, fs: &str| format!("{id} 1 8:{id} / {point} rw - {fs} /dev/x rw\n");
-        let home = Path::new("/home/ann");
-        assert!(is_local(line(20, "/", "ext4").as_bytes(), home));
-        let nfs = line(20, "/", "ext4") + &line(21, "/home", "nfs4");
-        assert!(!is_local(nfs.as_bytes(), home));
-        assert!(is_local((nfs + &line(22, "/home/ann", "xfs")).as_bytes(), home));
-        assert!(!is_local(b"damaged\n", home));
     }
 }

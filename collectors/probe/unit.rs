@@ -90,7 +90,8 @@ fn run(program: &Path, arguments: &[String], patience: Duration) -> Result<Strin
     let file = || memfd_create("said", MemfdFlags::CLOEXEC).map(File::from).map_err(|errno| failed(errno.into()));
     let (out, err) = (file()?, file()?);
     let mut command = Command::new(PathBuf::from(program));
-    command.args(arguments).env("LC_ALL", "C").env("SYSTEMD_COLORS", "0").current_dir("/").stdin(Stdio::null());
+    command.args(arguments).current_dir("/").stdin(Stdio::null());
+    command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C").env("SYSTEMD_COLORS", "0");
     command.stdout(out.try_clone().map_err(failed)?).stderr(err.try_clone().map_err(failed)?);
     let mut child = with_own_limit(&mut command).spawn().map_err(failed)?;
     let until = Instant::now() + patience;
@@ -128,6 +129,15 @@ mod tests {
     use proptest::prelude::*;
     use std::path::Path;
     use std::time::Duration;
+
+    #[test]
+    fn the_callers_environment_is_not_handed_on() {
+        assert!(std::env::vars_os().any(|(name, _)| name == "PATH"), "there is one");
+        let said = run(Path::new("/usr/bin/env"), &[], Duration::from_secs(10)).expect("it runs");
+        let names: Vec<&str> = said.lines().filter_map(|line| line.split('=').next()).collect();
+        assert!(names.iter().all(|name| ["PATH", "LC_ALL", "SYSTEMD_COLORS"].contains(name)), "{names:?}");
+        assert!(said.contains("PATH=/usr/sbin:/usr/bin:/sbin:/bin\n"), "{said}");
+    }
 
     #[test]
     fn in_the_words_that_it_takes() {

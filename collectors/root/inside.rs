@@ -3,7 +3,7 @@
 use super::{reason, regular};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -29,11 +29,28 @@ pub(super) fn open_inside(base: &OwnedFd, relative: &Path, flags: OFlags) -> Res
 
 /// Resolves component by component where the kernel has no openat2 (before 5.6, or behind a seccomp filter).
 pub(super) fn walk(base: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, Reason> {
+    let step = |here: &OwnedFd, name: &OsStr, _: &Path, flags| {
+        rustix::fs::openat(here, name, flags, Mode::empty()).map_err(reason)
+    };
+    walk_by(&step, base, Path::new("/"), path, flags).map(|(fd, _)| fd)
+}
+
+/// Opens one component in a directory; the third is where it is, without links.
+pub(super) type Step<'a> = &'a dyn Fn(&OwnedFd, &OsStr, &Path, OFlags) -> Result<OwnedFd, Reason>;
+
+/// Resolves component by component, each opened by `step`, below a base that is at `at`; also says where it came out.
+pub(super) fn walk_by(
+    step: Step<'_>,
+    base: &OwnedFd,
+    at: &Path,
+    path: &Path,
+    flags: OFlags,
+) -> Result<(OwnedFd, PathBuf), Reason> {
     let mut todo: Vec<OsString> = path.iter().rev().map(OsString::from).collect();
-    let mut trail = vec![base.try_clone().map_err(|_| Reason::Exhausted)?];
+    let mut trail = vec![(base.try_clone().map_err(|_| Reason::Exhausted)?, at.to_path_buf())];
     let mut links = 0;
     while let Some(name) = todo.pop() {
-        let here = trail.last().ok_or(Reason::NotSupported)?;
+        let (here, above) = trail.last().ok_or(Reason::NotSupported)?;
         match name.as_bytes() {
             b"" | b"." | b"/" => continue,
             b".." => {
@@ -45,7 +62,8 @@ pub(super) fn walk(base: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd
             _ => {}
         }
         let peek = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let next = rustix::fs::openat(here, &name, peek, Mode::empty()).map_err(reason)?;
+        let place = above.join(&name);
+        let next = step(here, &name, &place, peek)?;
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&next).map_err(reason)?.st_mode);
         let last = todo.is_empty();
         if kind == FileType::Symlink && !(last && flags.contains(OFlags::NOFOLLOW)) {
@@ -62,10 +80,10 @@ pub(super) fn walk(base: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd
             continue;
         }
         if last {
-            return rustix::fs::openat(here, &name, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(reason);
+            return Ok((step(here, &name, &place, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC)?, place));
         }
-        trail.push(next);
+        trail.push((next, place));
     }
-    let here = trail.last().ok_or(Reason::NotSupported)?;
-    rustix::fs::openat(here, ".", flags, Mode::empty()).map_err(reason)
+    let (here, place) = trail.pop().ok_or(Reason::NotSupported)?;
+    rustix::fs::openat(here, ".", flags, Mode::empty()).map(|fd| (fd, place)).map_err(reason)
 }

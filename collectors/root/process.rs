@@ -1,11 +1,10 @@
-//! What belongs to one process: its descriptors, and the files below its own root.
+//! What belongs to one process: its descriptors.
 
-use super::inside::{open_inside, open_regular};
-use super::{Kept, Root, Use, reason};
+use super::{Root, Use, reason};
 use rustix::fs::OFlags;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use topotop_model::Reason;
 
 /// Entries of a directory of a process at most.
@@ -49,53 +48,22 @@ impl Root {
         }
         Ok(())
     }
-
-    /// A directory that belongs to a user: nothing in it leads out of it.
-    pub(crate) fn inside(&self, path: &Path) -> Result<Inside<'_>, Reason> {
-        let fd = self.open_at(path, OFlags::PATH | OFlags::DIRECTORY)?;
-        Ok(Inside { root: self, path: path.to_owned(), fd })
-    }
-
-    /// The root directory that a process sees: nothing in it leads out of it.
-    pub(crate) fn inside_of(&self, pid: u32) -> Result<Inside<'_>, Reason> {
-        let path = PathBuf::from(format!("proc/{pid}/root"));
-        let fd = self.open_at(&path, OFlags::PATH | OFlags::DIRECTORY)?;
-        Ok(Inside { root: self, path, fd })
-    }
 }
 
-/// The root directory of a process, or a user's directory.
-#[derive(Debug)]
-pub(crate) struct Inside<'a> {
-    root: &'a Root,
-    path: PathBuf,
-    fd: OwnedFd,
-}
-
-impl Inside<'_> {
-    /// The names in a directory that begin with `prefix`, up to a number.
-    pub(crate) fn names_with(&self, directory: &str, prefix: &str, most: usize) -> Result<Vec<String>, Reason> {
-        let fd = open_inside(&self.fd, Path::new(directory), OFlags::RDONLY | OFlags::DIRECTORY)?;
-        let mut space = Vec::with_capacity(32 << 10);
-        let mut entries = rustix::fs::RawDir::new(&fd, space.spare_capacity_mut());
-        let (mut names, mut count) = (Vec::new(), 0);
-        while let Some(entry) = entries.next() {
-            let entry = entry.map_err(reason)?;
-            count += 1;
-            if count > MOST_LOOKED_AT || names.len() >= most {
-                break;
-            }
-            let name = entry.file_name().to_str().ok().filter(|name| name.starts_with(prefix));
-            names.extend(name.map(str::to_owned));
+/// The names in a directory that begin with `prefix`, up to a number, sorted.
+pub(super) fn names_with(directory: &OwnedFd, prefix: &str, most: usize) -> Result<Vec<String>, Reason> {
+    let mut space = Vec::with_capacity(32 << 10);
+    let mut entries = rustix::fs::RawDir::new(directory, space.spare_capacity_mut());
+    let (mut names, mut count) = (Vec::new(), 0);
+    while let Some(entry) = entries.next() {
+        let entry = entry.map_err(reason)?;
+        count += 1;
+        if count > MOST_LOOKED_AT || names.len() >= most {
+            break;
         }
-        names.sort_unstable();
-        Ok(names)
+        let name = entry.file_name().to_str().ok().filter(|name| name.starts_with(prefix));
+        names.extend(name.map(str::to_owned));
     }
-
-    /// Reads the beginning of a regular file, at most `most` bytes, into `buf`.
-    pub(crate) fn read_start(&self, path: &str, buf: &mut Vec<u8>, most: usize) -> Result<(), Reason> {
-        let opened = open_regular(&self.fd, Path::new(path));
-        self.root.note(&self.path.join(path), if opened.is_ok() { Use::File } else { Use::Absent });
-        Kept { fd: opened?, again: None, one_piece: false }.read_start(buf, most)
-    }
+    names.sort_unstable();
+    Ok(names)
 }

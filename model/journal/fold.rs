@@ -1,7 +1,7 @@
 //! From lines to how each application stands.
 
 use super::line::{MAX_NUMBER, checksum};
-use super::{Application, Damage, Entry, Intent, ItemState, Judged, Line, Outcome, PutBack};
+use super::{Application, Damage, End, Entry, Intent, ItemState, Judged, Line, Outcome, PutBack};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a journal says.
@@ -15,6 +15,8 @@ pub struct Journal {
     pub missing: u64,
     /// Lines that do not follow the one they were written after: others between them were taken out.
     pub unlinked: u64,
+    /// Where it ended when it was last written, if that is no longer there: its end was cut off.
+    pub cut: Option<End>,
     /// The checksum of the last whole line, which the next one is linked to; 0 without one.
     pub last: u32,
     /// Applications that lack lines: what is known of them is not all.

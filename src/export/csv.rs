@@ -122,13 +122,16 @@ fn cell(column: Column<'_>, slot: usize, out: &mut dyn Write) -> io::Result<()> 
     }
 }
 
+/// What a formula begins with; spreadsheets of East Asia take the wide forms as well.
+const FORMULA: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
+
 /// Text without terminal control characters and without a leading formula character of spreadsheets.
 pub(crate) fn text(value: &str, out: &mut dyn Write) -> io::Result<()> {
     if value.is_empty() {
         return write!(out, "{NONE}");
     }
     let value = printable(value);
-    let guard = if value.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    let guard = if value.starts_with(FORMULA) { "'" } else { "" };
     if guard.is_empty() && !value.contains([',', '"', ' ', ';']) {
         return write!(out, "{value}");
     }
@@ -137,7 +140,7 @@ pub(crate) fn text(value: &str, out: &mut dyn Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{header, name, rows, text};
+    use super::{FORMULA, header, name, rows, text};
     use proptest::prelude::*;
     use topotop_model::tables::cgroups::Cgroups;
     use topotop_model::tables::cpu::CpuTimes;
@@ -192,13 +195,22 @@ mod tests {
         assert_eq!(written(&section).lines().count(), 1);
     }
 
+    #[test]
+    fn no_cell_begins_as_a_formula() {
+        for value in ["=1+1", "+1", "-1", "@SUM(1)", "\u{ff1d}1+1", "\u{ff0b}1", "\u{ff0d}1", "\u{ff20}SUM(1)"] {
+            let mut out = Vec::new();
+            text(value, &mut out).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), format!("\"'{value}\""));
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_is_one_cell(value: String) {
             let mut out = Vec::new();
             text(&value, &mut out).unwrap();
             let cell = String::from_utf8(out).unwrap();
-            prop_assert!(!cell.is_empty() && !cell.contains('\n') && !cell.starts_with(['=', '+', '-', '@']));
+            prop_assert!(!cell.is_empty() && !cell.contains('\n') && !cell.starts_with(FORMULA));
             let inner = cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"'));
             match inner {
                 Some(inner) => prop_assert!(!inner.replace("\"\"", "").contains('"')),

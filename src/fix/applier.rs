@@ -9,7 +9,7 @@ mod undo;
 mod tests;
 
 #[cfg(test)]
-pub(crate) use tests::empty;
+pub(crate) use tests::{empty, paper};
 
 pub use undo::Returned;
 

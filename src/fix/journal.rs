@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use topotop_collectors::state::{self, JOURNAL, words};
-use topotop_model::journal::{self, Entry, Journal, Line};
+use topotop_collectors::state::{self, JOURNAL, JOURNAL_END, words};
+use topotop_model::journal::{self, End, Entry, Journal, Line};
 use topotop_model::locale::cli::fix as text;
 
 /// Space reserved for the entries of an application, besides its intent.
@@ -32,7 +32,7 @@ pub trait Ledger {
 
 /// The entries of a journal; empty where there is none.
 pub fn read(directory: &Path) -> Result<Journal, String> {
-    state::journal(directory).map(|bytes| journal::fold(&bytes))
+    state::folded(directory)
 }
 
 /// What a journal lacks, in a line; none where it lacks nothing.
@@ -51,6 +51,7 @@ pub fn lost(directory: &Path, journal: &Journal) -> Option<String> {
 #[derive(Debug)]
 pub struct File {
     path: PathBuf,
+    dir: OwnedFd,
     fd: OwnedFd,
     boot_id: String,
     /// The lines of each application so far.
@@ -70,20 +71,25 @@ impl File {
             return Err(text::NO_BOOT_ID.to_string());
         }
         let path = directory.join(JOURNAL);
-        let mut file = Self { fd: locked(&dir, &path)?, path, boot_id, lines: BTreeMap::new(), last: 0 };
+        let fd = locked(&dir, &path)?;
+        let mut file = Self { dir, fd, path, boot_id, lines: BTreeMap::new(), last: 0 };
         // Checks that it is a regular file of this user.
         let mut bytes = file.bytes()?;
+        let end = file.end();
+        let cut = journal::fold_to(&bytes, end).cut;
         // A full disk keeps nobody from undoing a fix: the long one goes on then.
         if bytes.len() as u64 > rotation::LENGTH
-            && let Ok(Some(shorter)) = rotation::rotate(&dir, &bytes, &file.boot_id)
+            && let Ok(Some(shorter)) = rotation::rotate(&file.dir, &bytes, &file.boot_id)
         {
             (file.fd, bytes) = shorter;
         }
         let lines = |application: &journal::Application| (application.number, application.lines);
         let journal = journal::fold(&bytes);
         (file.lines, file.last) = (journal.applications.iter().map(lines).collect(), journal.last);
+        // What comes next is linked to what was cut off, so that this stays to be seen.
+        file.last = cut.map_or(file.last, |end| end.last);
         // The name itself has to last.
-        let _ = rustix::fs::fsync(&dir);
+        let _ = rustix::fs::fsync(&file.dir);
         Ok(file)
     }
 
@@ -95,6 +101,19 @@ impl File {
             Mode::empty(),
         );
         state::read(again.map_err(|errno| self.wrong(errno))?, &self.path)
+    }
+
+    /// How far it went when it was last written.
+    fn end(&self) -> Option<End> {
+        self.path.parent().and_then(state::journal_end)
+    }
+
+    /// Notes that a line is on the disk. Without the note a journal is one all the same.
+    fn note(&self, end: End) {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = rustix::fs::openat(&self.dir, JOURNAL_END, flags, Mode::RUSR | Mode::WUSR);
+        // In one write, over what is there.
+        let _ = file.and_then(|file| rustix::io::pwrite(&file, end.encode().as_bytes(), 0));
     }
 
     fn wrong(&self, errno: Errno) -> String {
@@ -122,7 +141,8 @@ impl File {
 
 impl Ledger for File {
     fn read(&self) -> Result<Journal, String> {
-        self.bytes().map(|bytes| journal::fold(&bytes))
+        let end = self.end();
+        self.bytes().map(|bytes| journal::fold_to(&bytes, end))
     }
 
     fn boot_id(&self) -> &str {
@@ -162,7 +182,11 @@ impl Ledger for File {
             }
         }
         self.last = checksum;
-        if firm { rustix::fs::fsync(&self.fd).map_err(|errno| self.wrong(errno)) } else { Ok(()) }
+        if firm {
+            rustix::fs::fsync(&self.fd).map_err(|errno| self.wrong(errno))?;
+            self.note(End { last: checksum, number });
+        }
+        Ok(())
     }
 }
 
@@ -238,7 +262,7 @@ mod tests {
     use super::{File, Ledger as _};
     use std::io::Write as _;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    use topotop_model::journal::Entry;
+    use topotop_model::journal::{Applied, Entry};
 
     fn mode(path: &std::path::Path) -> u32 {
         std::fs::metadata(path).expect("there").permissions().mode() & 0o777
@@ -257,6 +281,52 @@ mod tests {
         let read = file.read().expect("read");
         // None of them has an application; the cut one is no line.
         assert_eq!((read.next, read.damaged), (6, 3));
+    }
+
+    #[test]
+    fn a_journal_that_was_cut_at_the_end_of_a_line_is_missed() {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o700)).expect("set");
+        let (path, end) = (dir.path().join("fixes.journal"), dir.path().join("fixes.journal.end"));
+        let mut file = File::open(dir.path()).expect("opened");
+        for number in 1..4 {
+            file.append(number, &super::rotation::tests::intent(), true).expect("written");
+            file.append(number, &Entry::Ended { state: Applied::Applied }, true).expect("written");
+        }
+        // What came after the last one that had to be on the disk may be lost, and then nothing says so.
+        file.append(3, &Entry::Confirmed, false).expect("written");
+        drop(file);
+        let whole = std::fs::read(&path).expect("read");
+        let lost = || super::read(dir.path()).map(|journal| (journal.lost(), journal.next, journal.incomplete));
+        assert_eq!(lost(), Ok((0, 4, [].into())));
+        let ends: Vec<usize> = (1..=whole.len()).filter(|end| whole[end - 1] == b'\n').collect();
+        std::fs::write(&path, &whole[..ends[5]]).expect("cut");
+        assert_eq!(lost(), Ok((0, 4, [].into())));
+        for cut in ends[..5].iter().copied().chain([0]) {
+            std::fs::write(&path, &whole[..cut]).expect("cut");
+            assert_eq!(lost(), Ok((1, 4, [3].into())), "{cut}");
+        }
+        std::fs::remove_file(&path).expect("removed");
+        assert_eq!(lost(), Ok((1, 4, [3].into())), "none at all");
+        // Whatever is written next, it stays to be seen, and no number is given twice.
+        std::fs::write(&path, &whole[..ends[1]]).expect("cut");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("set");
+        let mut file = File::open(dir.path()).expect("opened");
+        assert_eq!(file.read().map(|journal| journal.next), Ok(4));
+        file.append(4, &super::rotation::tests::intent(), true).expect("written");
+        drop(file);
+        assert_eq!(lost().map(|(count, next, _)| (count, next)), Ok((1, 5)));
+        // Without the note, as versions before left it, or with another one in its place: a journal all the same.
+        for text in ["", "x", "0000000g 000000000000001\n"] {
+            std::fs::write(&end, text).expect("written");
+            std::fs::write(&path, &whole[..ends[0]]).expect("cut");
+            assert_eq!(lost(), Ok((0, 2, [].into())), "{text:?}");
+        }
+        std::fs::remove_file(&end).expect("removed");
+        symlink(&path, &end).expect("linked");
+        let mut file = File::open(dir.path()).expect("opened");
+        file.append(1, &Entry::Confirmed, true).expect("written");
+        assert_eq!(lost(), Ok((0, 2, [].into())));
     }
 
     #[test]

@@ -16,9 +16,12 @@ mod nic;
 mod pages;
 mod process;
 mod reclaim;
+#[cfg(test)]
+mod replaced;
 mod rights;
 mod service;
 mod unit;
+mod whose;
 
 pub use hold::Hold;
 
@@ -61,6 +64,9 @@ pub trait Machine {
     fn hold(&self, _identity: &Identity) -> Hold {
         Hold::default()
     }
+
+    /// From now on, writes are for these: what has one's name and is another one is not written to.
+    fn stand_for(&mut self, _whose: &[Identity]) {}
 
     /// Writes a value to an item of a place. What takes long tells how far it is, and stops where that answers so.
     fn write(
@@ -132,12 +138,25 @@ impl fmt::Display for Trouble {
 #[derive(Clone, Debug)]
 pub struct Kernel {
     root: Arc<Root>,
+    /// Those whose values are written.
+    whose: Vec<Identity>,
 }
 
 impl Kernel {
     /// Reads below a root; it writes where that is this machine's own.
     pub fn new(root: Arc<Root>) -> Self {
-        Self { root }
+        Self { root, whose: Vec::new() }
+    }
+}
+
+impl Kernel {
+    /// An interface that is about to be changed: by its name alone where the writes are not for one.
+    fn interface<'a>(&self, name: &'a str) -> Result<nic::Interface<'a>, Trouble> {
+        let is_it = |one: &&Identity| matches!(one, Identity::Nic { name: known, .. } if known == name);
+        let Some(identity) = self.whose.iter().find(is_it) else { return Ok(nic::Interface { name, index: 0 }) };
+        probe::same(&self.root, identity).map_err(Trouble::because)?;
+        let index = if let Identity::Nic { ifindex, .. } = identity { *ifindex } else { 0 };
+        Ok(nic::Interface { name, index })
     }
 }
 
@@ -171,6 +190,10 @@ impl Machine for Kernel {
         if self.root.is_live() { Hold::of(identity) } else { Hold::default() }
     }
 
+    fn stand_for(&mut self, whose: &[Identity]) {
+        whose.clone_into(&mut self.whose);
+    }
+
     fn write(
         &mut self,
         target: &Target,
@@ -181,25 +204,26 @@ impl Machine for Kernel {
         if !self.root.is_live() {
             return Err(Trouble::because(text::CAPTURED));
         }
+        let whose = self.whose.as_slice();
         match target {
-            Target::File { path } if cpuset::is_inherited(path, value) => cpuset::inherit(&self.root, path),
+            Target::File { path } if cpuset::is_inherited(path, value) => cpuset::inherit(&self.root, path, whose),
             Target::File { path } => {
                 limit::check(&self.root, path, value)?;
-                file::write(path, value).map_err(|trouble| nic::why(path, trouble))
+                file::write(path, value, whose).map_err(|trouble| nic::why(path, trouble))
             }
             Target::DirtyLimit { background } => dirty(*background, value),
-            Target::Reclaim { path } => reclaim::write(&self.root, path, value, tell),
-            Target::ForceEmpty { path } => file::write(path, value),
-            Target::Line { path, key } => line::write(path, key, value),
+            Target::Reclaim { path } => reclaim::write(&self.root, path, value, whose, tell),
+            Target::ForceEmpty { path } => file::write(path, value, whose),
+            Target::Line { path, key } => line::write(path, key, value, whose),
             Target::Affinity { pid, .. } => affinity::write(&self.root, *pid, key, value),
-            Target::Channels { nic } => nic::write_channels(nic, value),
-            Target::Rings { nic } => nic::write_rings(nic, value),
-            Target::RssTable { nic } => nic::write_rss_table(nic, value),
+            Target::Channels { nic } => nic::write_channels(&self.interface(nic)?, value),
+            Target::Rings { nic } => nic::write_rings(&self.interface(nic)?, value),
+            Target::RssTable { nic } => nic::write_rss_table(&self.interface(nic)?, value),
             Target::Interrupt { irq, actions } => interrupt::write(&self.root, *irq, actions, value),
             Target::Service { name } => service::write(&self.root, name, value),
             Target::Pages { pid, starttime } => pages::write(&self.root, *pid, *starttime, value, tell),
             Target::Nice { pid, .. } => process::write_nice(&self.root, *pid, key, value),
-            Target::Member { pid, mount, .. } => member::write(&self.root, target, *pid, mount, value),
+            Target::Member { pid, mount, .. } => member::write(&self.root, target, (*pid, mount), value, whose),
             Target::Thread { of, .. } => self.write(of, key, value, tell),
             Target::Stopped { pid, starttime } => process::write_state(&self.root, *pid, *starttime, value),
             Target::Signal { pid, starttime } => process::write_signal(&self.root, *pid, *starttime, value),
@@ -213,7 +237,7 @@ impl Machine for Kernel {
 /// `bytes 1073741824` to the one setting, `ratio 20` to the other: the kernel sets the one not written to zero.
 fn dirty(background: bool, value: &str) -> Result<(), Trouble> {
     match value.split_once(' ') {
-        Some((name @ ("bytes" | "ratio"), number)) => file::write(&probe::dirty::path(background, name), number),
+        Some((name @ ("bytes" | "ratio"), number)) => file::write(&probe::dirty::path(background, name), number, &[]),
         _ => Err(Trouble::invalid(value)),
     }
 }

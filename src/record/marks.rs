@@ -40,17 +40,27 @@ pub(super) fn listen(file: Option<&Path>, sink: Sink) {
     let id = facts.as_ref().map_or_else(|| "0-0".to_owned(), identity);
     let uid = rustix::process::geteuid().as_raw();
     let name = format!("{NAMES}/{uid}/{id}/{}", std::process::id());
-    let listener = SocketAddr::from_abstract_name(name).and_then(|address| UnixListener::bind_addr(&address));
-    let Ok(listener) = listener else { return };
+    let bind = |name: &str| UnixListener::bind_addr(&SocketAddr::from_abstract_name(name)?);
+    // Anybody can take a name whose number is the next one: what follows it nobody guesses.
+    let Ok(listener) = bind(&name).or_else(|_| bind(&format!("{name}.{:016x}", random()))) else { return };
     let path = file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf()));
     let path = path.map_or_else(|| "-".to_owned(), |path| path.display().to_string());
     let take = move || {
-        for stream in listener.incoming().flatten().filter(|stream| is_of(stream, &[uid, 0])) {
-            // Who does not say it in time has not said it.
-            let _ = answer(stream, &path, &sink);
+        for stream in listener.incoming() {
+            match stream {
+                // Who does not say it in time has not said it.
+                Ok(stream) if is_of(&stream, &[uid, 0]) => drop(answer(stream, &path, &sink)),
+                Ok(_) => {}
+                // No descriptor is left: others may close.
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            }
         }
     };
     let _ = std::thread::Builder::new().name("marks".to_owned()).spawn(take);
+}
+
+fn random() -> u64 {
+    std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id())
 }
 
 /// True if one of these users is at the other end.
@@ -93,9 +103,9 @@ fn answer(mut stream: UnixStream, path: &str, sink: &Sink) -> std::io::Result<()
     stream.write_all(path.as_bytes())
 }
 
-/// The recordings that go on: this user's, or those of a file. Everybody can take such a name: it counts where the user that
-/// it names is at the other end, and that user may write to the file.
-pub(crate) fn running(file: Option<&Path>) -> Result<Vec<Running>, String> {
+/// The recordings that go on: this user's, or those of a file; of one process where it is named. Everybody can take such a
+/// name: it counts where the user that it names is at the other end, and that user may write to the file.
+pub(crate) fn running(file: Option<&Path>, pid: Option<u32>) -> Result<Vec<Running>, String> {
     let uid = rustix::process::geteuid().as_raw();
     let facts = file.map(|file| file.metadata().map_err(|error| format!("{}: {}", file.display(), said(&error))));
     let facts = facts.transpose()?;
@@ -114,11 +124,16 @@ pub(crate) fn running(file: Option<&Path>) -> Result<Vec<Running>, String> {
     // A connection that is open has a line of its own.
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found.dedup();
-    found.retain(|one| one.connect().is_ok());
+    found.retain(|one| pid.is_none_or(|pid| one.pid() == Some(pid)) && one.connect().is_ok());
     Ok(found)
 }
 
 impl Running {
+    /// The process that records.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.name.split('/').nth(3)?.split('.').next()?.parse().ok()
+    }
+
     /// A connection to the user that is named; one that does not take it at once is not waited for.
     fn connect(&self) -> std::io::Result<UnixStream> {
         let stranger = || std::io::Error::other("another user's");

@@ -125,19 +125,22 @@ impl fmt::Display for Door {
     }
 }
 
-/// The sockets that systemd has opened (sd_listen_fds(3)).
-pub(super) fn inherited() -> Vec<Door> {
+/// The sockets that systemd has opened (sd_listen_fds(3)); an error where it passes descriptors and none of them is one.
+pub(super) fn inherited() -> Result<Vec<Door>, String> {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
     if number("LISTEN_PID") != Some(std::process::id()) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let count = number("LISTEN_FDS").map_or(0, |count| count.min(INHERITED as u32) as i32);
-    (FIRST..FIRST + count).filter_map(|number| door_of(topotop_collectors::sys::inherited::take(number)?)).collect()
+    let taken = (FIRST..FIRST + count).filter_map(topotop_collectors::sys::inherited::take);
+    let doors: Vec<Door> = taken.filter_map(door_of).collect();
+    if count > 0 && doors.is_empty() { Err(text::NOTHING_PASSED.to_string()) } else { Ok(doors) }
 }
 
 /// A listening socket of a supported kind.
 fn door_of(fd: OwnedFd) -> Option<Door> {
-    if !rustix::net::sockopt::socket_acceptconn(&fd).ok()? {
+    let is_stream = rustix::net::sockopt::socket_type(&fd).ok()? == SocketType::STREAM;
+    if !is_stream || !rustix::net::sockopt::socket_acceptconn(&fd).ok()? {
         return None;
     }
     rustix::io::ioctl_fionbio(&fd, true).ok()?;

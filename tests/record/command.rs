@@ -257,3 +257,55 @@ fn marks_come_from_another_process() {
     let (status, said) = mark(&["-o", &shown, "late"]);
     assert!(status == Some(2) && said.contains("not being recorded"), "{said}");
 }
+
+/// Another user takes the name of a recording before it begins; a second one goes to standard output as well.
+#[test]
+fn recordings_to_standard_output_are_told_apart_and_marked() {
+    const SQUATTED: &str = r#"
+import os, socket, sys, time
+ready, taken = os.pipe()
+if os.fork() == 0:
+    own = os.getppid()
+    if os.getuid() == 0:
+        os.setgid(65534); os.setuid(65534)
+    s = socket.socket(socket.AF_UNIX); s.bind("\0topotop-record/%s/0-0/%d" % (sys.argv[1], own)); s.listen(1)
+    os.write(taken, b"x")
+    while os.getppid() == own:
+        time.sleep(0.1)
+    os._exit(0)
+os.read(ready, 1)
+os.execv(sys.argv[2], sys.argv[2:])
+"#;
+    let uid = rustix::process::geteuid().as_raw().to_string();
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str| std::fs::File::create(dir.path().join(name)).expect("made");
+    let record = ["record", "-o", "-", "--interval", "100ms"];
+    let mut squatted = Command::new("python3");
+    let squatted = squatted.args(["-c", SQUATTED, &uid, TOPOTOP]).args(record).stdout(file("a")).spawn();
+    let plain = Command::new(TOPOTOP).args(record).stdout(file("b")).spawn();
+    let mut both = [squatted.expect("python3 runs"), plain.expect("it runs")];
+    let mark = |arguments: &[&str]| {
+        let mut mark = Command::new("timeout");
+        mark.args(["-s", "KILL", "60", TOPOTOP, "mark"]).args(arguments).env("LANG", "C.UTF-8");
+        let output = mark.output().expect("it runs");
+        (output.status.code(), text(&[output.stdout, output.stderr].concat()))
+    };
+    let pids = both.each_ref().map(|child| child.id().to_string());
+    let start = Instant::now();
+    for pid in &pids {
+        while mark(&["--pid", pid, "here"]).0 != Some(0) {
+            assert!(start.elapsed() < PATIENCE, "{:?}", mark(&["--pid", pid, "here"]));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    let (status, said) = mark(&["here"]);
+    assert!(status == Some(2) && pids.iter().all(|pid| said.contains(&format!("(PID {pid})"))), "{said}");
+    for (child, name) in both.iter_mut().zip(["a", "b"]) {
+        let pid = rustix::process::Pid::from_child(child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("ended");
+        assert!(child.wait().expect("ended").success());
+        let read = read(&dir.path().join(name));
+        let marks = read.events.iter().filter(|event| matches!(event.1.what, What::Mark { .. }));
+        assert_eq!(marks.count(), 1, "{name}");
+    }
+}

@@ -50,6 +50,7 @@ impl Applier<'_> {
         self.check(proposal).map_err(Refused)?;
         let number = self.ledger.read().map_err(Refused)?.next;
         let intent = intent(proposal, who, revert_after_seconds);
+        self.machine.stand_for(&intent.identity);
         let states = |written: &Written| written.items.iter().cloned().map(ItemState::new).collect();
         let items = intent.steps.iter().chain(&intent.kept).map(states).collect();
         let entry = Entry::Intent(Box::new(intent.clone()));

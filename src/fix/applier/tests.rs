@@ -103,7 +103,7 @@ impl Machine for Fake {
 
 /// A journal in memory.
 #[derive(Default)]
-struct Paper {
+pub(crate) struct Paper {
     bytes: Vec<u8>,
     boot_id: String,
     /// The line that cannot be written any more, counted from one, and those after it.
@@ -187,7 +187,7 @@ fn machine() -> Fake {
     ])
 }
 
-fn paper() -> Paper {
+pub(crate) fn paper() -> Paper {
     Paper { boot_id: "boot".to_owned(), ..Paper::default() }
 }
 

@@ -28,9 +28,12 @@ impl Applier<'_> {
         if self.has_exited(application) {
             return self.close(application).map_err(Refused);
         }
-        for identity in &application.intent.identity {
-            self.machine.same(&found_again(identity, why)).map_err(Refused)?;
+        let whose: Vec<Identity> =
+            application.intent.identity.iter().map(|identity| found_again(identity, why)).collect();
+        for identity in &whose {
+            self.machine.same(identity).map_err(Refused)?;
         }
+        self.machine.stand_for(&whose);
         if !forced {
             self.is_as_left(application).map_err(Refused)?;
         }

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
-use topotop_collectors::state::JOURNAL;
+use topotop_collectors::state::{JOURNAL, JOURNAL_END};
 use topotop_model::journal::{self, Damage, Journal, Line};
 
 /// Journals longer than this are shortened.
@@ -34,6 +34,8 @@ pub(super) fn rotate(dir: &OwnedFd, bytes: &[u8], boot_id: &str) -> Result<Optio
     // A link, so that the name is never without a journal.
     gone(dir, OLD)?;
     rustix::fs::linkat(dir, JOURNAL, dir, OLD, AtFlags::empty())?;
+    // Its links are other ones: how far the long one went says nothing of it.
+    gone(dir, JOURNAL_END)?;
     rustix::fs::renameat(dir, NEW, dir, JOURNAL)?;
     Ok(Some((new, kept)))
 }
@@ -82,7 +84,7 @@ fn numbers(journal: &Journal, boot_id: &str) -> BTreeSet<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::{File, Ledger as _, read};
     use super::{LENGTH, NEW, OLD};
     use rustix::fs::{FlockOperation, flock};
@@ -91,7 +93,7 @@ mod tests {
     use topotop_model::fix::{Item, Restore, Target};
     use topotop_model::journal::{Application, Applied, Because, Entry, Intent, State, Written};
 
-    fn intent() -> Entry {
+    pub(in crate::fix::journal) fn intent() -> Entry {
         let item = Item { key: String::new(), old: Some("1".to_owned()), new: "2".repeat(1 << 14) };
         let step = Written { target: Target::file("/proc/sys/a"), restore: Restore::Old, items: vec![item] };
         Entry::Intent(Box::new(Intent {

@@ -3,6 +3,7 @@
 
 use super::{Trouble, file};
 use topotop_collectors::Root;
+use topotop_model::fix::Identity;
 
 /// True for an empty list of a cpuset's own.
 pub(super) fn is_inherited(path: &str, value: &str) -> bool {
@@ -10,11 +11,11 @@ pub(super) fn is_inherited(path: &str, value: &str) -> bool {
 }
 
 /// Writes an empty list, else that of the group above.
-pub(super) fn inherit(root: &Root, path: &str) -> Result<(), Trouble> {
-    let Err(refused) = file::write(path, "") else { return Ok(()) };
+pub(super) fn inherit(root: &Root, path: &str, whose: &[Identity]) -> Result<(), Trouble> {
+    let Err(refused) = file::write(path, "", whose) else { return Ok(()) };
     let Some(above) = above(path) else { return Err(refused) };
     let list = root.read_text(above.trim_start_matches('/')).map_err(|_| refused.clone())?;
-    file::write(path, list.trim()).map_err(|_| refused)
+    file::write(path, list.trim(), whose).map_err(|_| refused)
 }
 
 fn own_list(path: &str) -> Option<&str> {

@@ -1,9 +1,10 @@
 //! Files of the kernel that take one value in one write.
 
-use super::Trouble;
-use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
+use super::{Trouble, whose};
+use rustix::fs::{CWD, OFlags};
 use rustix::io::Errno;
 use std::path::{Component, Path};
+use topotop_model::fix::Identity;
 use topotop_model::locale::fix::machine as text;
 
 /// Where values are: nothing else is ever opened for writing.
@@ -12,9 +13,10 @@ const PLACES: [&str; 3] = ["/proc/sys", "/proc/irq", "/sys"];
 /// File systems that the kernel makes up (linux/magic.h): procfs, sysfs, cgroup and cgroup2.
 const KERNELS: [u64; 4] = [0x9fa0, 0x6265_6572, 0x0027_e0eb, 0x6367_7270];
 
-/// Writes a value as `echo` does, in one call: the kernel takes each write as a whole.
-pub(super) fn write(path: &str, value: &str) -> Result<(), Trouble> {
-    let file = open(path)?;
+/// Writes a value as `echo` does, in one call: the kernel takes each write as a whole. A file of one of those in `of`
+/// is written where it is still that one's.
+pub(super) fn write(path: &str, value: &str, of: &[Identity]) -> Result<(), Trouble> {
+    let file = open(path, of)?;
     let value = format!("{value}\n");
     loop {
         match rustix::io::write(&file, value.as_bytes()) {
@@ -32,15 +34,14 @@ pub(super) fn write(path: &str, value: &str) -> Result<(), Trouble> {
 
 /// Opens for writing what is below one of the places and the kernel's own. Links of the kernel lead to other names of it
 /// (`/sys/class/net/eth0`); the last name may be none.
-pub(super) fn open(path: &str) -> Result<std::os::fd::OwnedFd, Trouble> {
+pub(super) fn open(path: &str, of: &[Identity]) -> Result<std::os::fd::OwnedFd, Trouble> {
     if !is_in_place(path) {
         return Err(Trouble::because(text::NotASetting { path: &path }.to_string()));
     }
-    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::NONBLOCK;
-    let file = match rustix::fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS) {
-        // Before Linux 5.6, or behind a filter of system calls.
-        Err(Errno::NOSYS) => rustix::fs::open(path, flags, Mode::empty()),
-        opened => opened,
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::NONBLOCK;
+    let file = match whose::directory(path, of)? {
+        Some((directory, rest)) => whose::open(directory, rest, flags),
+        None => whose::open(CWD, Path::new(path), flags),
     };
     let file = file.map_err(Trouble::errno)?;
     let magic = rustix::fs::fstatfs(&file).map_err(Trouble::errno)?.f_type;
@@ -79,7 +80,7 @@ mod tests {
             "/proc/irq",
         ] {
             assert!(!is_in_place(path), "{path}");
-            assert!(open(path).is_err(), "{path}");
+            assert!(open(path, &[]).is_err(), "{path}");
         }
     }
 }

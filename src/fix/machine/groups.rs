@@ -13,13 +13,13 @@ use topotop_collectors::Root;
 use topotop_model::fix::Target;
 
 /// A group, removed with everybody in it.
-struct Group {
-    dir: PathBuf,
+pub(super) struct Group {
+    pub(super) dir: PathBuf,
     members: Vec<Child>,
 }
 
 impl Group {
-    fn new(controller: &str, name: &str) -> Option<Self> {
+    pub(super) fn new(controller: &str, name: &str) -> Option<Self> {
         let dir =
             Path::new("/sys/fs/cgroup").join(controller).join(format!("topotop-fix-{}-{name}", std::process::id()));
         let made = dir.parent().is_some_and(|parent| parent.join("tasks").exists()) && fs::create_dir(&dir).is_ok();
@@ -29,7 +29,7 @@ impl Group {
         made.then_some(Self { dir, members: Vec::new() })
     }
 
-    fn path(&self, file: &str) -> String {
+    pub(super) fn path(&self, file: &str) -> String {
         self.dir.join(file).display().to_string()
     }
 

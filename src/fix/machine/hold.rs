@@ -1,25 +1,37 @@
-//! Processes that are kept hold of: while their descriptor is open it is theirs, whoever has their number.
+//! Processes that are kept hold of: while their descriptor is open it is theirs, whoever has their number. And groups:
+//! while the descriptor is open, the kernel gives their inode to no other one.
 
+use super::whose;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use topotop_model::fix::Identity;
 
 /// Tells whether what was there when it was made is there still.
 #[derive(Debug, Default)]
 pub struct Hold {
     process: Option<OwnedFd>,
+    _group: Option<OwnedFd>,
     is_gone: bool,
 }
 
 impl Hold {
-    /// Of a process; there is nothing to hold of anything else, and none before Linux 5.3.
+    /// Of a process or a group; there is nothing to hold of anything else, and no process before Linux 5.3.
     pub fn of(identity: &Identity) -> Self {
-        let Identity::Process { pid, .. } = identity else { return Self::default() };
+        let pid = match identity {
+            Identity::Process { pid, .. } => pid,
+            Identity::Cgroup { directory, .. } => {
+                let group = whose::open(CWD, Path::new(directory), OFlags::PATH | OFlags::DIRECTORY).ok();
+                return Self { _group: group, ..Self::default() };
+            }
+            _ => return Self::default(),
+        };
         let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) else { return Self::gone() };
         match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(process) => Self { process: Some(process), is_gone: false },
+            Ok(process) => Self { process: Some(process), ..Self::default() },
             Err(Errno::SRCH) => Self::gone(),
             Err(_) => Self::default(),
         }
@@ -27,7 +39,7 @@ impl Hold {
 
     /// Of something that is not there.
     pub fn gone() -> Self {
-        Self { process: None, is_gone: true }
+        Self { is_gone: true, ..Self::default() }
     }
 
     /// False once the process has exited.

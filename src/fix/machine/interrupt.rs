@@ -8,7 +8,7 @@ use topotop_model::locale::fix::machine as text;
 /// Writes its CPUs, by the number that it has now.
 pub(super) fn write(root: &Root, irq: u32, actions: &str, cpus: &str) -> Result<(), Trouble> {
     let path = probe::interrupt(root, irq, actions).map_err(|unread| Trouble::because(unread.why))?;
-    file::write(&path, cpus).map_err(why)
+    file::write(&path, cpus, &[]).map_err(why)
 }
 
 /// What the kernel means by it: it has no words for this file.

@@ -1,11 +1,12 @@
 //! One line of a file that holds several: taken away by what the file takes for none.
 
 use super::{Trouble, file};
+use topotop_model::fix::Identity;
 
 /// Writes the value of a line; an empty one takes the line away.
-pub(super) fn write(path: &str, key: &str, value: &str) -> Result<(), Trouble> {
+pub(super) fn write(path: &str, key: &str, value: &str, whose: &[Identity]) -> Result<(), Trouble> {
     let value = if value.is_empty() { none(path) } else { value };
-    file::write(path, &format!("{key} {value}"))
+    file::write(path, &format!("{key} {value}"), whose)
 }
 
 /// What a file takes for no line.

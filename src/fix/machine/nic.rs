@@ -12,8 +12,17 @@ use topotop_collectors::sys::ethtool::{self, Counts};
 use topotop_collectors::sys::netlink;
 use topotop_model::locale::fix::machine as text;
 
+/// An interface: its name, and its index where that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interface<'a> {
+    pub(super) name: &'a str,
+    /// Zero where it is not known: the kernel changes no other one of that name otherwise.
+    pub(super) index: u32,
+}
+
 /// Sets how many channels an interface has: `combined 4`, `rx 2 tx 2`. Only what differs is asked for.
-pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
+pub(super) fn write_channels(interface: &Interface<'_>, value: &str) -> Result<(), Trouble> {
+    let nic = interface.name;
     let wanted = counts(value)?;
     let now = ethtool::channels(nic).map_err(|_| Trouble::because(text::ChannelsUnread { nic: &nic }.to_string()))?;
     let differs = |wanted: Option<u32>, now: u32| wanted.filter(|wanted| *wanted != now);
@@ -25,7 +34,7 @@ pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
     if asked == Counts::default() {
         return Ok(());
     }
-    if let Some(done) = by_netlink(message::CHANNELS, nic, asked) {
+    if let Some(done) = by_netlink(message::CHANNELS, interface, asked) {
         return done;
     }
     ethtool::set_channels(nic, asked).map_err(|errno| {
@@ -52,7 +61,8 @@ pub(super) fn write_channels(nic: &str, value: &str) -> Result<(), Trouble> {
 }
 
 /// Sets how many entries an interface's rings have: `rx 1024`.
-pub(super) fn write_rings(nic: &str, value: &str) -> Result<(), Trouble> {
+pub(super) fn write_rings(interface: &Interface<'_>, value: &str) -> Result<(), Trouble> {
+    let nic = interface.name;
     let wanted = counts(value)?;
     let now = ethtool::rings(nic).map_err(|_| Trouble::because(text::RingsUnread { nic: &nic }.to_string()))?;
     let asked = Counts {
@@ -63,7 +73,7 @@ pub(super) fn write_rings(nic: &str, value: &str) -> Result<(), Trouble> {
     if asked == Counts::default() {
         return Ok(());
     }
-    if let Some(done) = by_netlink(message::RINGS, nic, asked) {
+    if let Some(done) = by_netlink(message::RINGS, interface, asked) {
         return done;
     }
     ethtool::set_rings(nic, asked).map_err(|errno| trouble(errno, ""))
@@ -71,7 +81,8 @@ pub(super) fn write_rings(nic: &str, value: &str) -> Result<(), Trouble> {
 
 /// Sets an interface's RSS table: `equal 4`, `default`, `0*32 1*32`. One that is as it should be is left alone: a table
 /// that was written counts as somebody's own, and drivers do not spread it anew.
-pub(super) fn write_rss_table(nic: &str, value: &str) -> Result<(), Trouble> {
+pub(super) fn write_rss_table(interface: &Interface<'_>, value: &str) -> Result<(), Trouble> {
+    let nic = interface.name;
     if value == "default" {
         return ethtool::set_indirection(nic, &[]).map_err(|errno| trouble(errno, ""));
     }
@@ -120,7 +131,7 @@ fn table(value: &str, entries: usize) -> Option<Vec<u32>> {
 }
 
 /// None where the kernel does not take it so.
-fn by_netlink(what: What, nic: &str, counts: Counts) -> Option<Result<(), Trouble>> {
+fn by_netlink(what: What, interface: &Interface<'_>, counts: Counts) -> Option<Result<(), Trouble>> {
     let socket = netlink::open(GENERIC, None).ok()?;
     // Without words a refusal still has its number.
     let _ = netlink::explain_errors(&socket);
@@ -129,7 +140,7 @@ fn by_netlink(what: What, nic: &str, counts: Counts) -> Option<Result<(), Troubl
     let _ = receive(&socket);
     let kinds = [(what.rx, counts.rx), (what.tx, counts.tx), (what.combined, counts.combined)];
     let numbers: Vec<(u16, u32)> = kinds.into_iter().filter_map(|(kind, count)| Some((kind, count?))).collect();
-    match ask(&socket, &message::set(family, what, nic, &numbers)) {
+    match ask(&socket, &message::set(family, what, interface, &numbers)) {
         Ok(Answer::Done) => Some(Ok(())),
         Ok(Answer::Refused(number, said)) => match Errno::from_raw_os_error(number) {
             Errno::OPNOTSUPP if said.is_empty() => None,

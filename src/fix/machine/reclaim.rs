@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use std::ops::ControlFlow;
 use topotop_collectors::Root;
 use topotop_collectors::probe::memory;
-use topotop_model::fix::reclaim_step;
+use topotop_model::fix::{Identity, reclaim_step};
 use topotop_model::locale::fix::machine as text;
 
 /// Less than this is not asked for.
@@ -17,13 +17,14 @@ pub(super) fn write(
     root: &Root,
     path: &str,
     value: &str,
+    whose: &[Identity],
     tell: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<(), Trouble> {
     let of: u64 = value.parse().map_err(|_| Trouble::invalid(value))?;
     let stat = path.rsplit_once('/').map(|(group, _)| format!("{group}/memory.stat"));
     let stat = stat.ok_or_else(|| Trouble::invalid(path))?;
     let mut cold = || memory::cold_bytes(root, &stat).map_err(|unread| Trouble::because(unread.to_string()));
-    let mut ask = |bytes: u64| file::write(path, &bytes.to_string());
+    let mut ask = |bytes: u64| file::write(path, &bytes.to_string(), whose);
     run(of, &mut cold, &mut ask, tell)
 }
 

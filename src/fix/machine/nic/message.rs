@@ -1,5 +1,6 @@
 //! Messages of ethtool's family of generic netlink: linux/genetlink.h, linux/ethtool_netlink.h.
 
+use super::Interface;
 use topotop_collectors::sys::netlink::{
     NESTED, REQUEST_ACK, attributes, message as netlink_message, messages, put_attribute, u16_at,
 };
@@ -12,7 +13,8 @@ const CONTROL: u16 = 16;
 const GET_FAMILY: u8 = 3;
 const FAMILY_ID: u16 = 1;
 const FAMILY_NAME: u16 = 2;
-/// ETHTOOL_A_HEADER_DEV_NAME.
+/// ETHTOOL_A_HEADER_DEV_INDEX, ETHTOOL_A_HEADER_DEV_NAME.
+const NIC_INDEX: u16 = 1;
 const NIC_NAME: u16 = 2;
 
 /// What is set, with the kinds of its attributes.
@@ -49,10 +51,13 @@ pub(super) fn family() -> Vec<u8> {
     message(CONTROL, GET_FAMILY, &body)
 }
 
-/// Sets numbers of an interface.
-pub(super) fn set(family: u16, what: What, nic: &str, numbers: &[(u16, u32)]) -> Vec<u8> {
+/// Sets numbers of an interface: with its index as well, the kernel refuses another one of that name.
+pub(super) fn set(family: u16, what: What, nic: &Interface<'_>, numbers: &[(u16, u32)]) -> Vec<u8> {
     let (mut header, mut body) = (Vec::new(), Vec::new());
-    put_attribute(&mut header, NIC_NAME, format!("{nic}\0").as_bytes());
+    if nic.index != 0 {
+        put_attribute(&mut header, NIC_INDEX, &nic.index.to_ne_bytes());
+    }
+    put_attribute(&mut header, NIC_NAME, format!("{}\0", nic.name).as_bytes());
     // Header of each of ethtool's messages.
     put_attribute(&mut body, 1 | NESTED, &header);
     for (kind, number) in numbers {

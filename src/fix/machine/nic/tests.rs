@@ -221,3 +221,39 @@ fn apply_in_a_namespace() {
         Applier::new(&mut machine, &mut journal, &mut quiet).apply(&proposal, "a test", None).expect_err("refused");
     assert!(refused.0.contains("another interface now"), "{refused}");
 }
+
+#[test]
+fn a_name_that_another_interface_takes_meanwhile_is_not_written_to() {
+    in_namespace("renamed_in_a_namespace", "");
+}
+
+#[test]
+#[ignore = "changes interfaces: run in a namespace by another test"]
+fn renamed_in_a_namespace() {
+    let channels = |nic: &str| read(&Target::Channels { nic: nic.to_owned() });
+    write(&Target::Channels { nic: "v0".to_owned() }, "rx 1 tx 1").expect("one each");
+    let ip = |words: &str| Command::new("ip").args(words.split(' ')).status().is_ok_and(|status| status.success());
+    let others = channels("v1");
+    let steering = Target::file("/sys/class/net/v0/queues/rx-0/rps_cpus");
+    let mut files = plan();
+    files.steps = vec![fix::Step::new("steering", steering, "2")];
+    for (plan, name) in [(plan(), "x0"), (files, "x1")] {
+        let state = tempfile::tempdir().expect("a directory");
+        let (mut machine, mut journal) = (kernel(), File::open(state.path()).expect("a journal"));
+        let proposal = resolve(&machine, &plan);
+        assert_eq!(proposal.refused, None);
+        let mut swap = |event: crate::fix::applier::ApplyEvent| {
+            if matches!(event, crate::fix::applier::ApplyEvent::Writing { .. }) {
+                assert!(ip(&format!("link set v0 down name {name}")) && ip("link set v1 name v0"));
+            }
+            ControlFlow::Continue(())
+        };
+        let applied = Applier::new(&mut machine, &mut journal, &mut swap).apply(&proposal, "a test", None);
+        let done = applied.expect("a result");
+        assert_ne!(done.state, Applied::Applied, "{done:?}");
+        assert_eq!((channels(name).as_str(), &channels("v0")), ("rx 1 tx 1", &others));
+        let untouched = std::fs::read_to_string("/sys/class/net/v0/queues/rx-0/rps_cpus").expect("read");
+        assert!(untouched.trim().bytes().all(|digit| b"0,".contains(&digit)), "{untouched}");
+        assert!(ip("link set v0 name v1") && ip(&format!("link set {name} name v0")));
+    }
+}
