@@ -297,7 +297,8 @@ impl Report<'_> {
         }
         writeln!(out, "\n{}", text::GAPS)?;
         for gap in &self.frame.gaps {
-            let (path, count) = (printable(&gap.path), gap.count);
+            let (path, count) = (gap.shown_path(), gap.count);
+            let path = printable(&path);
             let reason = gap.reason.text();
             let line = match &*gap.shown_needs() {
                 "" => reason.to_string(),
@@ -347,8 +348,8 @@ mod tests {
     #[test]
     fn what_rules_read_is_found_by_their_sources() {
         let of = |name: &str| rules(FACILITIES.iter().find(|facility| facility.name.english() == name).unwrap());
-        assert!(!of("pressure of the machine (PSI)").is_empty());
-        assert!(of("run queue waits (schedstat)").contains(&"CPU-03"), "{:?}", of("run queue waits (schedstat)"));
+        assert!(!of("host pressure (PSI)").is_empty());
+        assert!(of("run-queue wait (schedstat)").contains(&"CPU-03"), "{:?}", of("run-queue wait (schedstat)"));
         assert!(of("ethtool").contains(&"NIC-01"));
     }
 

@@ -77,11 +77,8 @@ pub(crate) fn localised(text: &str) -> String {
     words.iter().fold(text.to_owned(), |text, word| text.replace(word.english(), word))
 }
 
-/// An error of clap in the selected language; none where clap's own English serves.
+/// An error of clap as one line of the catalogue; none where the catalogue has no text for its kind.
 pub(crate) fn error(error: &clap::Error) -> Option<String> {
-    if is_english() {
-        return None;
-    }
     let context = |kind| error.get(kind).map(ToString::to_string);
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
     let value = context(ContextKind::InvalidValue).unwrap_or_default();
@@ -92,24 +89,36 @@ pub(crate) fn error(error: &clap::Error) -> Option<String> {
         }
         ErrorKind::InvalidValue if value.is_empty() => parser::NeedsValue { argument: &argument }.to_string(),
         ErrorKind::InvalidValue => parser::Invalid { value: &value, argument: &argument }.to_string(),
-        ErrorKind::ValueValidation => {
-            let why = error.source().map(ToString::to_string).unwrap_or_default();
-            parser::InvalidWhy { value: &value, argument: &argument, why: &why }.to_string()
-        }
+        // A value parser says itself what to use instead.
+        ErrorKind::ValueValidation => return Some(invalid(&argument, &value, error)),
         ErrorKind::MissingRequiredArgument => parser::Required { arguments: &argument }.to_string(),
         ErrorKind::ArgumentConflict => {
             parser::Conflict { argument: &argument, other: &context(ContextKind::PriorArg)? }.to_string()
         }
-        ErrorKind::MissingSubcommand => parser::NO_COMMAND.to_string(),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            parser::NO_COMMAND.to_string()
+        }
         _ => return None,
     };
     let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    let text = match (similar.into_iter().find_map(context), context(ContextKind::ValidValue)) {
+    Some(match (similar.into_iter().find_map(context), context(ContextKind::ValidValue)) {
         (Some(similar), _) => parser::Similar { error: &text, similar: &similar }.to_string(),
         (None, Some(values)) => parser::OneOf { error: &text, values: &values }.to_string(),
-        (None, None) => text,
+        (None, None) => parser::TryHelp { error: &text }.to_string(),
+    })
+}
+
+/// A value that its parser refuses, with the parser's reason.
+fn invalid(argument: &str, value: &str, error: &clap::Error) -> String {
+    let source = error.source();
+    let why = match source.filter(|source| !source.is::<std::num::ParseIntError>()) {
+        Some(source) => source.to_string(),
+        None => parser::WHOLE_NUMBER.to_string(),
     };
-    Some(parser::TryHelp { error: &text }.to_string())
+    if why.contains(value) {
+        return parser::InvalidArgument { argument: &argument, why: &why }.to_string();
+    }
+    parser::InvalidWhy { value: &value, argument: &argument, why: &why }.to_string()
 }
 
 fn with_texts(command: Command, path: &str) -> Command {

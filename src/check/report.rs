@@ -62,7 +62,7 @@ fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     }
     let answers = seen.tally.answers();
     let all: u64 = answers.iter().map(|(_, count)| count).sum();
-    let others = answers.iter().filter(|(other, count)| other.headline() != last.headline() && count * 10 >= all);
+    let others = answers.iter().filter(|(other, count)| !other.is_same(last) && count * 10 >= all);
     for (other, count) in others {
         let line = text::Earlier { count, samples: &all, answer: &other.headline() }.to_string();
         writeln!(out, "  {}", printable(&line))?;

@@ -55,11 +55,11 @@ pub(super) fn cost(cost: Cost, value: f64) -> String {
     format!("{}{unit}", significant(scaled))
 }
 
-/// A ratio as a change: `-85%`, `+1.2%`, `235x`.
+/// A ratio as a change: `−85%`, `+1.2%`, `235×`; in ASCII if the sign is: `-85%`, `235x`.
 pub(super) fn ratio(ratio: f64, minus: &str) -> String {
     let change = ratio - 1.0;
     if change >= 10.0 {
-        return format!("{}x", significant(ratio));
+        return format!("{}{}", significant(ratio), if minus.is_ascii() { "x" } else { "\u{d7}" });
     }
     format!("{}{}", if change < 0.0 { minus } else { "+" }, part(change.abs()))
 }
