@@ -93,8 +93,8 @@ fn is_own(facts: &std::fs::Metadata) -> Result<(), String> {
     let own = rustix::process::geteuid().as_raw();
     match () {
         () if !facts.is_file() => Err("not a regular file".to_owned()),
-        () if facts.uid() != own && facts.uid() != 0 => Err(format!("of user {}, not of {own}", facts.uid())),
-        () if facts.mode() & 0o022 != 0 => Err("others may write to it: it is not believed".to_owned()),
+        () if facts.uid() != own && facts.uid() != 0 => Err(format!("owned by user {}, not {own}", facts.uid())),
+        () if facts.mode() & 0o022 != 0 => Err("other users may write to it: not used".to_owned()),
         () => Ok(()),
     }
 }
@@ -125,7 +125,7 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("set");
         assert_eq!(journal(dir.path()), Ok(b"x\n".to_vec()));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o622)).expect("set");
-        assert!(journal(dir.path()).is_err_and(|error| error.contains("others may write")));
+        assert!(journal(dir.path()).is_err_and(|error| error.contains("users may write")));
         std::fs::remove_file(&path).expect("removed");
         std::fs::create_dir(&path).expect("made");
         assert!(journal(dir.path()).is_err());

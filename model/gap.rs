@@ -98,6 +98,12 @@ pub struct Gap {
 }
 
 impl Gap {
+    /// The pattern as readers name files: `/proc/*/numa_maps`.
+    pub fn shown_path(&self) -> Cow<'_, str> {
+        let is_file = ["proc/", "sys/"].iter().any(|root| self.path.starts_with(root));
+        if is_file { Cow::Owned(format!("/{}", self.path)) } else { Cow::Borrowed(&self.path) }
+    }
+
     /// What would fill it, in the language of the reader.
     pub fn shown_needs(&self) -> Cow<'_, str> {
         translated(&["needs."], &self.needs)

@@ -7,8 +7,10 @@
 //! recordings, the journal) are English: what writes them does so [`in_english`], and so does the judge, whose values are
 //! [`translated`] where they are shown.
 
+mod joined;
 mod reverse;
 
+pub use joined::{aside, pair};
 pub use reverse::translated;
 use std::cell::Cell;
 use std::fmt;

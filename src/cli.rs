@@ -57,7 +57,7 @@ pub enum Command {
     },
     /// List, show, apply and undo fixes, and show their journal.
     Fix(crate::fix::args::FixArgs),
-    /// Write a recorded test run as one HTML page.
+    /// Write an HTML report of a recorded test run.
     Report(crate::report::ReportArgs),
     /// Write the raw columns of a recording as CSV.
     Export(crate::dump::ExportArgs),

@@ -12,7 +12,7 @@ use topotop_model::Window;
 use topotop_model::derive::Deriver;
 use topotop_model::frame::Frame;
 use topotop_model::locale::Text;
-use topotop_model::locale::{check, doctor as text};
+use topotop_model::locale::{check, doctor as text, join, pair};
 use topotop_model::rules::ALL;
 use topotop_model::text::{columns, padded, printable};
 use topotop_widgets::Charset;
@@ -249,7 +249,9 @@ impl Report<'_> {
     fn line(&self, start: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
         let indent = columns(start);
         let Some(width) = self.width.filter(|width| indent + 1 + columns(text) > usize::from(*width)) else {
-            return writeln!(out, "{}", format!("{start} {text}").trim_end());
+            // A full-width colon has its own space.
+            let gap = if start.ends_with('：') { "" } else { " " };
+            return writeln!(out, "{}", format!("{start}{gap}{text}").trim_end());
         };
         // Beside a long path there may be no room.
         let indent = if indent + 20 > usize::from(width) { 8 } else { indent + 1 };
@@ -264,7 +266,7 @@ impl Report<'_> {
         let host = &self.frame.host;
         let machine = [&host.kernel, &host.arch, &host.os, &host.virtualization];
         let machine: Vec<_> = machine.iter().filter(|part| !part.is_empty()).map(|part| printable(part)).collect();
-        self.line(&format!("{}:", printable(&host.name)), &machine.join(", "), out)?;
+        self.line(pair(printable(&host.name), "").trim_end(), &machine.join(&join::ITEMS), out)?;
         if let Some((held, uid)) = &self.rights {
             let held = if held.is_empty() { "–".to_owned() } else { held.join(" ") };
             writeln!(out, "{}", text::Rights { uid, held: &held })?;
@@ -297,7 +299,8 @@ impl Report<'_> {
         }
         writeln!(out, "\n{}", text::GAPS)?;
         for gap in &self.frame.gaps {
-            let (path, count) = (printable(&gap.path), gap.count);
+            let (path, count) = (gap.shown_path(), gap.count);
+            let path = printable(&path);
             let reason = gap.reason.text();
             let line = match &*gap.shown_needs() {
                 "" => reason.to_string(),
@@ -347,8 +350,8 @@ mod tests {
     #[test]
     fn what_rules_read_is_found_by_their_sources() {
         let of = |name: &str| rules(FACILITIES.iter().find(|facility| facility.name.english() == name).unwrap());
-        assert!(!of("pressure of the machine (PSI)").is_empty());
-        assert!(of("run queue waits (schedstat)").contains(&"CPU-03"), "{:?}", of("run queue waits (schedstat)"));
+        assert!(!of("host pressure (PSI)").is_empty());
+        assert!(of("run-queue wait (schedstat)").contains(&"CPU-03"), "{:?}", of("run-queue wait (schedstat)"));
         assert!(of("ethtool").contains(&"NIC-01"));
     }
 

@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Command, CommandFactory as _, FromArgMatches as _};
 use std::error::Error as _;
 use topotop_model::locale::cli::parser;
-use topotop_model::locale::{Text, cli, is_english};
+use topotop_model::locale::{Text, cli, is_english, join};
 
 /// The command line's definition in the selected language.
 pub(crate) fn command() -> Command {
@@ -74,14 +74,29 @@ pub(crate) fn localised(text: &str) -> String {
         parser::DEFAULT,
         parser::POSSIBLE,
     ];
-    words.iter().fold(text.to_owned(), |text, word| text.replace(word.english(), word))
+    // Where a line ends within a bracket, blanks stand between its words.
+    let text =
+        words.iter().fold(text.to_owned(), |text, word| unwrapped(&text, word.english()).replace(word.english(), word));
+    text.replace("： ", "：")
 }
 
-/// An error of clap in the selected language; none where clap's own English serves.
+/// The text with a phrase of two words on one line, wherever a line end divides it.
+fn unwrapped(text: &str, phrase: &str) -> String {
+    let Some((first, rest)) = phrase.split_once(' ').filter(|_| phrase.starts_with('[')) else {
+        return text.to_owned();
+    };
+    let mut parts = text.split(first);
+    let head = parts.next().unwrap_or_default().to_owned();
+    parts.fold(head, |text, part| {
+        let after = part.trim_start();
+        let blank = part.strip_suffix(after).unwrap_or_default();
+        let divided = blank.contains('\n') && after.starts_with(rest);
+        if divided { format!("{}{blank}{first} {after}", text.trim_end()) } else { format!("{text}{first}{part}") }
+    })
+}
+
+/// An error of clap as one line of the catalogue; none where the catalogue has no text for its kind.
 pub(crate) fn error(error: &clap::Error) -> Option<String> {
-    if is_english() {
-        return None;
-    }
     let context = |kind| error.get(kind).map(ToString::to_string);
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
     let value = context(ContextKind::InvalidValue).unwrap_or_default();
@@ -92,24 +107,38 @@ pub(crate) fn error(error: &clap::Error) -> Option<String> {
         }
         ErrorKind::InvalidValue if value.is_empty() => parser::NeedsValue { argument: &argument }.to_string(),
         ErrorKind::InvalidValue => parser::Invalid { value: &value, argument: &argument }.to_string(),
-        ErrorKind::ValueValidation => {
-            let why = error.source().map(ToString::to_string).unwrap_or_default();
-            parser::InvalidWhy { value: &value, argument: &argument, why: &why }.to_string()
-        }
+        // A value parser says itself what to use instead.
+        ErrorKind::ValueValidation => return Some(invalid(&argument, &value, error)),
         ErrorKind::MissingRequiredArgument => parser::Required { arguments: &argument }.to_string(),
         ErrorKind::ArgumentConflict => {
             parser::Conflict { argument: &argument, other: &context(ContextKind::PriorArg)? }.to_string()
         }
-        ErrorKind::MissingSubcommand => parser::NO_COMMAND.to_string(),
+        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            parser::NO_COMMAND.to_string()
+        }
         _ => return None,
     };
     let similar = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
-    let text = match (similar.into_iter().find_map(context), context(ContextKind::ValidValue)) {
+    Some(match (similar.into_iter().find_map(context), context(ContextKind::ValidValue)) {
         (Some(similar), _) => parser::Similar { error: &text, similar: &similar }.to_string(),
-        (None, Some(values)) => parser::OneOf { error: &text, values: &values }.to_string(),
-        (None, None) => text,
+        (None, Some(values)) if !values.is_empty() => {
+            parser::OneOf { error: &text, values: &values.replace(", ", &join::ITEMS) }.to_string()
+        }
+        (None, _) => parser::TryHelp { error: &text }.to_string(),
+    })
+}
+
+/// A value that its parser refuses, with the parser's reason.
+fn invalid(argument: &str, value: &str, error: &clap::Error) -> String {
+    let source = error.source();
+    let why = match source.filter(|source| !source.is::<std::num::ParseIntError>()) {
+        Some(source) => source.to_string(),
+        None => parser::WHOLE_NUMBER.to_string(),
     };
-    Some(parser::TryHelp { error: &text }.to_string())
+    if why.contains(value) {
+        return parser::InvalidArgument { argument: &argument, why: &why }.to_string();
+    }
+    parser::InvalidWhy { value: &value, argument: &argument, why: &why }.to_string()
 }
 
 fn with_texts(command: Command, path: &str) -> Command {

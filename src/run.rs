@@ -226,10 +226,10 @@ fn one_line(error: &clap::Error) -> String {
     }
     let error = error.to_string();
     let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said: Vec<&str> =
+    let text: Vec<&str> =
         lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information")).collect();
-    let said = said.join(" ").replace(" tip: ", "; ");
-    parser::TryHelp { error: &said.strip_prefix("error: ").unwrap_or(&said) }.to_string()
+    let text = text.join(" ").replace(" tip: ", "; ");
+    parser::TryHelp { error: &text.strip_prefix("error: ").unwrap_or(&text) }.to_string()
 }
 
 fn status(result: Result<(), String>) -> ExitCode {

@@ -28,13 +28,13 @@ const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 997
 /// What `serve` takes.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ServeArgs {
-    /// Address and port to listen on; an address beyond this machine needs --token-file [default: 127.0.0.1:9977].
+    /// Address and port to listen on; an address that other machines reach needs --token-file [default: 127.0.0.1:9977].
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
     /// Unix socket to listen on, for its owner only (mode 0600).
     #[arg(long, value_name = "PATH")]
     pub socket: Option<PathBuf>,
-    /// File with the token that requests carry (Authorization: Bearer).
+    /// File with the token that requests must carry (Authorization: Bearer).
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Serve /snapshot.json and /findings.json too, and name the subjects of findings.

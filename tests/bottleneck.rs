@@ -48,7 +48,7 @@ fn the_machine_with_the_bottleneck_is_named() {
     let (status, text, error) = check(&["--from", server, "--from", client]);
     assert_eq!((status, error.as_str()), (Some(0), ""), "{text}");
     let last = text.lines().last().unwrap_or_default();
-    assert_eq!(last, "client load-3: limited by the machine's CPUs 98%");
+    assert_eq!(last, "client load-3: limited by the machine's CPUs at 98%");
     assert!(text.contains("== server db-17 ==") && text.contains("== client load-3 =="), "{text}");
     // Nobody knows how much its link carries: that is not has headroom.
     assert!(text.lines().any(|line| line.starts_with("  NIC in           unknown       eth0")), "{text}");
@@ -69,7 +69,7 @@ fn one_recording_tells_its_own_resources() {
     let document = json(&text);
     let answer = &document["summary"]["bottleneck"];
     assert_eq!((&answer["verdict"], &answer["resource"]), (&"limited".into(), &"cpus".into()));
-    assert_eq!(answer["headline"], "limited by the machine's CPUs 98%");
+    assert_eq!(answer["headline"], "limited by the machine's CPUs at 98%");
     assert_eq!(answer["next"], Value::Null, "a full machine has no room");
     assert!(document["summary"].get("recording").is_none());
     let resources = document["resources"].as_array().expect("a list");
@@ -100,7 +100,7 @@ fn the_answer_comes_first_and_limits_fail_where_they_are_asked_to() {
     let (server, client) = (server.to_str().expect("a path"), client.to_str().expect("a path"));
     // A load test is meant to fill something: exit follows findings.
     let (status, text, _) = check(&["--from", client]);
-    assert_eq!((status, text.lines().next()), (Some(0), Some("limited by the machine's CPUs 98%")), "{text}");
+    assert_eq!((status, text.lines().next()), (Some(0), Some("limited by the machine's CPUs at 98%")), "{text}");
     assert_eq!(check(&["--from", client, "--fail-on", "limited"]).0, Some(1));
     let (status, text, _) = check(&["--from", server, "--fail-on", "limited"]);
     // Disks, groups and processes were not recorded; nothing says that anybody waits for them.

@@ -95,10 +95,21 @@ fn complaints_say_what_where_and_what_to_do() {
 }
 
 #[test]
-fn wrong_arguments_have_status_two() {
-    for arguments in [&["--interval", "fast"][..], &["snapshot", "--size", "wide"], &["paint"], &["--interval", "1ms"]]
-    {
-        assert!(complaint(arguments).ends_with("try --help"), "{arguments:?}");
+fn wrong_arguments_have_status_two_and_an_error_that_says_what_to_use() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["--interval", "fast"], "--interval <TIME>: invalid duration `fast`: use 500ms, 1s, 2m or 1h"),
+        (&["--interval", "1ms"], "--interval <TIME>: invalid interval `1ms`: use a time from 100ms to 1h"),
+        (&["check", "--fail-on", "big"], "invalid value big for --fail-on <SEVERITY>: use info, warning"),
+        (&["plan", "numa", "--pid", "abc"], "invalid value abc for --pid <PID>: use a whole number"),
+        (&["completions", "nosuch"], "invalid value nosuch for <SHELL>: use one of bash, elvish, fish"),
+        (&["xyz"], "unknown command xyz: try --help"),
+        (&["chek"], "unknown command chek; did you mean check?"),
+        (&["plan"], "missing command: try --help"),
+        (&["replay"], "missing argument <FILE>...: try --help"),
+    ];
+    for (arguments, error) in cases {
+        let complaint = complaint(arguments);
+        assert!(complaint.contains(*error), "{arguments:?}: {complaint}");
     }
 }
 

@@ -49,9 +49,9 @@ fn a_test_run_is_one_page_in_phases() {
         assert!(!page.contains(external), "{external}");
     }
     assert!(page.contains("1. 10:00:00 to 10:00:59") && page.contains("2. 10:01:00 to 10:01:39"), "{page}");
-    assert!(page.contains("from: lifted") && page.contains("3. 10:01:40"), "{page}");
+    assert!(page.contains("begins with: lifted") && page.contains("3. 10:01:40"), "{page}");
     let (before, after) = page.split_once("2. 10:01:00").expect("a second phase");
-    assert!(before.contains("CPUs 99%") && after.contains("inconclusive: thread"), "{page}");
+    assert!(before.contains("CPUs at 99%") && after.contains("inconclusive: thread"), "{page}");
     let headings = page.matches("<h2>").count();
     assert_eq!(headings, 11, "every section is there");
 }

@@ -88,7 +88,7 @@ fn the_pictures_of_the_readme_are_there() {
     }
 }
 
-/// The answer stands on every screen in the words of the first line of `check`.
+/// Every screen shows the same answer as the first line of `check`.
 #[test]
 fn every_screen_names_what_limits() {
     for frame in [demo::server(), demo::tiny(), demo::wide(), demo::blind()] {

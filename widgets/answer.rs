@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn the_next_limit_is_shown_whole_or_not_at_all() {
         let whole = answer(Charset::Unicode, 200);
-        assert!(whole.starts_with(" ▲ imbalance: softirq CPU 17 98%"), "{whole}");
+        assert!(whole.starts_with(" ▲ imbalance: softirq CPU 17 at 98%"), "{whole}");
         let (headline, next) = whole.split_once("; next").expect("what comes next");
         let room = headline.chars().count() as u16 + 4;
         assert_eq!(answer(Charset::Unicode, room), headline, "{next}");

@@ -15,9 +15,9 @@ use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use pins::Pins;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::locale::Text;
 use topotop_model::locale::screen::cores as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::locale::{Text, join};
 
 /// What the tiles show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -322,11 +322,11 @@ impl Cores {
     /// Mode and meaning of colours on the panel's rule.
     fn head(&self, cx: &Cx<'_>, grid: &Grid, area: Rect, buf: &mut Buffer) {
         let mut pen = Pen::new(cx, area, 0, buf);
-        pen.skip(names::width(&text::TITLE) + 3);
+        pen.skip(names::width(&text::TITLE) + 2);
         if self.mode == Mode::Split && area.width >= 90 {
-            panel::legend_on_rule(&mut pen, &split::SIGNS);
+            panel::legend_on_rule(pen.skip(1), &split::SIGNS);
         } else {
-            pen.text(Role::Dim, &self.mode.name()).text(Role::Dim, " ");
+            pen.text(Role::Dim, &join::LABEL).text(Role::Dim, &self.mode.name()).text(Role::Dim, " ");
         }
         match grid.size {
             _ if self.mode == Mode::Map => {}

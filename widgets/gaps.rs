@@ -57,7 +57,7 @@ static COLUMNS: &[Column<usize>] = &[
         |_| Width::flex(20, 40, 2),
         |cx, row, pen| {
             if let Some(gap) = get(cx, row) {
-                pen.text(Role::Text, &gap.path);
+                pen.text(Role::Text, &gap.shown_path());
             }
         },
     )
@@ -129,7 +129,7 @@ impl Panel for Gaps {
     fn arrange(&mut self, cx: &Cx<'_>, area: Rect) {
         self.area = area;
         if self.table.stale(cx, 0) {
-            let passes = |gap: &Gap| matches(cx.filter, &gap.path) || matches(cx.filter, &gap.needs);
+            let passes = |gap: &Gap| matches(cx.filter, &gap.shown_path()) || matches(cx.filter, &gap.needs);
             let rows = cx.frame.gaps.iter().enumerate().filter(|(_, gap)| passes(gap)).map(|(index, _)| index);
             self.table.fill(cx, rows, cx.frame.gaps.len());
         }

@@ -16,8 +16,8 @@ use crate::{Action, Cx, Outcome, Panel, Role, Subject};
 use layout::Part;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::locale::Text;
 use topotop_model::locale::screen::overview as text;
+use topotop_model::locale::{Text, join};
 
 /// The overview.
 #[derive(Debug, Default)]
@@ -95,7 +95,7 @@ fn draw_part(cx: &Cx<'_>, machine: &Machine, screen: u16, (part, area): (Part, R
         Part::Nodes => nodes::draw(cx, machine, area, buf),
         Part::Queues => {
             let gaps = gaps(cx, &["sys/class/net", "proc/interrupts", "proc/irq"]);
-            let dot = if irqbalance(cx).is_empty() || gaps.is_empty() { "" } else { ", " };
+            let dot = if irqbalance(cx).is_empty() || gaps.is_empty() { "" } else { join::ITEMS.as_str() };
             let note = format!("{}{dot}{gaps}", irqbalance(cx));
             let inner = panel::titled(cx, area, &text::QUEUES_TITLE, &note, false, buf);
             crate::queues::compact(cx, panel::left_open(inner), buf);

@@ -22,9 +22,9 @@ use crate::{Action, Cx, Outcome, Panel, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::sync::Arc;
-use topotop_model::locale::Text;
 use topotop_model::locale::screen::queues as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::locale::{Text, join};
 
 /// What a row is, whatever its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -189,7 +189,9 @@ impl Queues {
             pane::count_note(cx, shown, total)
         } else {
             let queues: usize = cx.frame.nics.iter().map(|nic| nic.queues.len()).sum();
-            pane::with_rates_note(cx, text::Counts { interfaces: &total, queues: &queues }.to_string())
+            let interfaces = text::InterfaceCount { count: total as u64 }.to_string();
+            let counts = [interfaces, text::QueueCount { count: queues as u64 }.to_string()];
+            pane::with_rates_note(cx, counts.join(&join::ITEMS))
         };
         let hidden = |row: &Row| matches!(row, Row::IdleQueues(..) | Row::IdleNics(_));
         if self.idle && (self.matrix || self.browser.table.rows().iter().any(hidden)) {

@@ -44,8 +44,8 @@ pub fn exclusions<'a>(finding: &Finding, resources: &'a Resources) -> Vec<&'a Re
     others.filter(|resource| beside.contains(&resource.verdict) && !busy(resource)).collect()
 }
 
-/// The same as a line: `has headroom: NIC (eth0 in 12%, eth0 out 42% of 25.0 Gbit/s), disk (sda 3% busy); unknown: memory
-/// (a memory limit is not readable)`. Empty without any.
+/// The same as a line: `has headroom: NIC (eth0 in at 12%, eth0 out at 42% of 25.0 Gbit/s), disk (sda at 3% busy); unknown: memory
+/// (cannot read a memory limit)`. Empty without any.
 pub fn sentence(others: &[&Resource]) -> String {
     let (headroom, unknown) = (&with_headroom(others), &unknown(others));
     match (headroom.is_empty(), unknown.is_empty()) {

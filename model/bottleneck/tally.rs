@@ -22,7 +22,7 @@ impl Tally {
         if bottleneck.is_collecting() {
             return;
         }
-        if let Some((known, count)) = self.answers.iter_mut().find(|(known, _)| key(known) == key(bottleneck)) {
+        if let Some((known, count)) = self.answers.iter_mut().find(|(known, _)| known.is_same(bottleneck)) {
             // An answer stands for some samples longer than its resource is full: the figures are those of the fullest.
             if share(bottleneck) >= share(known) {
                 *known = bottleneck.clone();
@@ -56,6 +56,13 @@ impl Tally {
 
 fn share(answer: &Bottleneck) -> Option<f64> {
     answer.resource.as_ref().and_then(|resource| resource.share)
+}
+
+impl Bottleneck {
+    /// True if both name the same resource of the same subject, whatever their figures.
+    pub fn is_same(&self, other: &Self) -> bool {
+        key(self) == key(other)
+    }
 }
 
 /// What makes two answers the same; threads of one name are one after the other.

@@ -168,7 +168,7 @@ fn interrupts_limit_where_packets_are_lost() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Imbalance, "imbalance: softirq CPU 3 95%, 500 drops and time squeezes/s; median of its peers 20%")
+        (Outcome::Imbalance, "imbalance: softirq CPU 3 at 95%, 500 drops and time squeezes/s; median of its peers 20%")
     );
 }
 
@@ -200,13 +200,16 @@ fn a_link_of_unknown_capacity_is_never_headroom() {
     let mut frame = healthy();
     assert_eq!(
         of(&frame).get(ResourceKind::NicOut).map(Resource::summary),
-        Some("NIC out eth0 42% of 10.0 Gbit/s".to_owned())
+        Some("NIC out eth0 at 42% of 10.0 Gbit/s".to_owned())
     );
     frame.nics.push(nic("eth1", Known::None, 0.0, 5e6));
     assert_eq!(answer(&frame).verdict, Outcome::NotSaturated, "little traffic and no drops: nothing waits");
     frame.nics[1] = nic("eth1", Known::None, 0.0, 9e7);
     assert_eq!(verdict(&frame, ResourceKind::NicOut), Verdict::Unknown);
-    assert_eq!(of(&frame).get(ResourceKind::NicOut).map(Resource::summary), Some("NIC out eth1 720 Mbit/s".to_owned()));
+    assert_eq!(
+        of(&frame).get(ResourceKind::NicOut).map(Resource::summary),
+        Some("NIC out eth1 at 720 Mbit/s".to_owned())
+    );
     // It carries much, so it could be what limits; one that carries little could not.
     let answer_now = answer(&frame);
     assert_eq!(
@@ -245,7 +248,7 @@ fn a_busy_disk_is_at_its_limit_if_requests_take_longer() {
     assert_eq!((resource.verdict, resource.note), (Verdict::LatencyBound, note::NOT_QUEUEING));
     assert_eq!(
         answer(&frame).headline(),
-        "nothing at its limit; tasks wait for disk sda 100% busy, 0.4 ms, which has capacity left"
+        "nothing at its limit; tasks wait for disk sda at 100% busy, await 0.4 ms, which has capacity left"
     );
     // A drive that serves hundreds at once.
     set(&mut frame, 1.0, 0.15, 60.0);
@@ -284,7 +287,7 @@ fn a_flooded_disk_is_judged_by_what_is_known_of_it() {
         (unclear.verdict, unclear.headline().as_str()),
         (
             Outcome::Inconclusive,
-            "inconclusive: disk sda (busy; its latency without a queue was not seen) could be the limit"
+            "inconclusive: disk sda (busy; its latency without a queue is not known yet) could be the limit"
         )
     );
     frame.disks[0].await_ms = Known::Value(0.1);
@@ -297,7 +300,7 @@ fn unreadable_limits_are_unknown() {
     frame.cgroups = vec![group(2.0, 0.5, 0.0)];
     assert_eq!(
         of(&frame).get(ResourceKind::Quota).map(Resource::summary),
-        Some("CPU quota db.service 25% of 2 cores".to_owned())
+        Some("CPU quota db.service at 25% of 2 cores".to_owned())
     );
     let (path, needs) = ("sys/fs/cgroup/*/cpu.max".into(), "root".into());
     frame.gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 3, needs }];
@@ -330,7 +333,7 @@ fn page_cache_at_a_limit_is_not_limiting() {
     frame.cgroups[0].memory = Some(thrashing);
     frame.processes[0].state = 'D';
     assert_eq!(verdict(&frame, ResourceKind::Memory), Verdict::Limiting);
-    assert!(answer(&frame).headline().starts_with("limited by memory limit db.service 100% of 1000.0 MiB"));
+    assert!(answer(&frame).headline().starts_with("limited by memory limit db.service at 100% of 1000.0 MiB"));
 }
 
 #[test]
@@ -421,7 +424,7 @@ fn findings_make_no_resource_limiting_and_explain_the_one_that_limits() {
     let (resources, answer) = settled(&frame, &open, &Settings::default());
     assert_eq!(
         answer.headline(),
-        "imbalance: CPU 3 99%, tasks wait 50% of their time (BEAM-01); median of its peers 20%"
+        "imbalance: CPU 3 at 99%, tasks wait 50% of their time (BEAM-01); median of its peers 20%"
     );
     let rule = resources.get(ResourceKind::Core).and_then(|resource| resource.rule);
     assert_eq!(rule, Some((rules::erlang_bind_overlap::ID, Severity::Warning)));
@@ -434,14 +437,14 @@ fn exclusions_are_one_line() {
     let line = |frame: &Frame, finding: &Finding| sentence(&exclusions(finding, &of(frame)));
     assert_eq!(
         line(&frame, &open),
-        "has headroom: NIC (eth0 in 8% of 10.0 Gbit/s, eth0 out 42% of 10.0 Gbit/s), disk (sda 3% busy, 0.4 ms), \
-         memory (host 25% of 8.0 GiB)"
+        "has headroom: NIC (eth0 in at 8% of 10.0 Gbit/s, eth0 out at 42% of 10.0 Gbit/s), disk (sda at 3% busy, await 0.4 ms), \
+         memory (host at 25% of 8.0 GiB)"
     );
     frame.nics[0].capacity_mbps = Known::None;
     frame.disks.clear();
     assert_eq!(
         line(&frame, &open),
-        "has headroom: disk (no disk), memory (host 25% of 8.0 GiB); unknown: NIC (link capacity unknown)"
+        "has headroom: disk (no disk), memory (host at 25% of 8.0 GiB); unknown: NIC (link capacity unknown)"
     );
     assert_eq!(line(&frame, &finding("BEAM-01", Severity::Info, Subject::Cpu(0))), "");
     assert_eq!(line(&frame, &finding("META-01", Severity::Warning, Subject::Host)), "");
@@ -467,7 +470,7 @@ fn a_whole_test_is_summed_up() {
     let mut full = healthy();
     full.cpus = vec![cpu(0, 0.99, 0.0), cpu(3, 1.0, 0.0)];
     run(&mut tally, 20, &full);
-    assert_eq!(tally.last().headline(), "limited by the machine's CPUs 100%");
+    assert_eq!(tally.last().headline(), "limited by the machine's CPUs at 100%");
     run(&mut tally, 20, &healthy());
     // The answer at the end, and what was so before.
     assert_eq!(tally.last().headline(), "nothing at its limit");

@@ -7,7 +7,7 @@ use crate::locale::{join, resource as text};
 use crate::rules::{Subject, parts};
 
 impl Bottleneck {
-    /// The answer as every screen, `check` and JSON say it: `limited by disk sda 98% busy, 12.0 ms; …`.
+    /// The answer as every screen, `check` and JSON say it: `limited by disk sda at 98% busy, await 12.0 ms; …`.
     pub fn headline(&self) -> String {
         let about = self.resource.as_ref().map(|resource| self.detail(resource)).unwrap_or_default();
         match self.verdict {
@@ -73,7 +73,7 @@ impl Bottleneck {
         all.join(&join::ITEMS)
     }
 
-    /// What would limit next: `next: disk sda 42% busy, at most ≈ 2.1×`.
+    /// What would limit next: `next: disk sda at 42% busy, headroom ≤ 2.1×`.
     pub fn next_text(&self) -> Option<String> {
         let next = self.next.as_ref()?;
         let summary = next.resource.summary();
@@ -127,6 +127,8 @@ impl Resource {
             (Some(Subject::Process(..)), Some(tid)) => text::OwnerId { name: &self.name, id: &tid }.to_string(),
             (Some(Subject::Process(pid, _)), None) => text::OwnerId { name: &self.name, id: pid }.to_string(),
             (Some(Subject::Host), _) if self.name.is_empty() => String::new(),
+            // The judge writes English.
+            (Some(Subject::Host), _) if *self.name == *note::HOST.english() => note::HOST.to_string(),
             (Some(subject), _) if self.name.is_empty() => subject.to_string(),
             _ => self.name.to_string(),
         }
@@ -137,7 +139,7 @@ impl Resource {
         self.kind == ResourceKind::Thread && self.tid.is_none() && self.subject.is_some()
     }
 
-    /// Its utilisation and its limit: `42% of 25.0 Gbit/s`, `3% busy, 0.4 ms`; empty if unknown.
+    /// Its utilisation and its limit: `42% of 25.0 Gbit/s`, `3% busy, await 0.4 ms`; empty if unknown.
     pub fn figure(&self) -> String {
         let (used, limit) = (self.used.map(|used| used.0), self.limit.map(|limit| limit.0));
         let Some(share) = self.share else {
@@ -174,7 +176,7 @@ impl Resource {
         }
     }
 
-    /// Its label, owner and figure: `core 3 98%`, `NIC out eth0 42% of 25.0 Gbit/s`.
+    /// Its label, owner and figure: `core 3 at 98%`, `NIC out eth0 at 42% of 25.0 Gbit/s`.
     pub fn summary(&self) -> String {
         let (owner, figure) = (self.owner(), self.figure());
         if self.is_series() && !figure.is_empty() {
@@ -186,8 +188,10 @@ impl Resource {
             (ResourceKind::Memory, Some(Subject::Cgroup(_))) => text::MEMORY_LIMIT.as_str(),
             _ => self.kind.label().as_str(),
         };
-        let parts: Vec<&str> = [label, &owner, &figure].into_iter().filter(|part| !part.is_empty()).collect();
-        let summary = if parts.is_empty() { self.kind.label().to_string() } else { parts.join(" ") };
+        let parts: Vec<&str> = [label, &owner].into_iter().filter(|part| !part.is_empty()).collect();
+        let owner = if parts.is_empty() { self.kind.label().to_string() } else { parts.join(" ") };
+        let summary =
+            if figure.is_empty() { owner } else { text::OwnerFigure { owner: &owner, figure: &figure }.to_string() };
         let Some(clock) = self.clock else { return summary };
         let ghz = |mhz: f64| format!("{:.1}", mhz / 1000.0);
         let (clock, highest, cause) = (&ghz(clock.mhz), &ghz(clock.highest_mhz), &clock.cause.label());

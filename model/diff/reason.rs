@@ -145,7 +145,7 @@ impl Reason {
     }
 }
 
-/// A multiple as a change: `+40 %`.
+/// A multiple as a change: `+40%`.
 fn percent(ratio: f64) -> String {
-    format!("{:+.0} %", (ratio - 1.0) * 100.0)
+    format!("{:+.0}%", (ratio - 1.0) * 100.0)
 }

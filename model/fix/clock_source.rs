@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn where_the_kernel_offers_nothing_faster_nothing_is_changed() {
         let refused = plan(&FIX, "CPU-11", &[], offers("hpet acpi_pm"));
-        let why = "the kernel offers no faster clock source (hpet acpi_pm): it found the TSC unstable; \
+        let why = "the kernel offers no faster clock source (hpet acpi_pm): it considers the TSC unstable; \
                    dmesg | grep -i tsc shows why";
         assert_eq!(refused, Err(Refusal::because(why)));
         let Err(Refusal::Refused { needs, .. }) = plan(&FIX, "CPU-11", &[], offers("")) else { panic!("refused") };

@@ -80,9 +80,10 @@ fn known(prefixes: &[&str], value: &str, depth: u8) -> Option<String> {
     });
     let (at, _, arguments) = matches.min_by_key(|(_, letters, _)| std::cmp::Reverse(*letters))?;
     let inner = |text: &str| {
-        let own = || known(prefixes, text, depth + 1).or_else(|| listed(prefixes, text, ", ", depth + 1));
+        let list = |separator| listed(prefixes, text, separator, depth + 1);
+        let own = || known(prefixes, text, depth + 1).or_else(|| list("; ")).or_else(|| list(", "));
         let own = (depth < DEEPEST).then(own).flatten();
-        own.unwrap_or_else(|| text.to_owned())
+        own.unwrap_or_else(|| text.replace(", ", &join::ITEMS))
     };
     let arguments: Vec<(&str, String)> = arguments.into_iter().map(|(name, text)| (name, inner(text))).collect();
     fill_from(current().texts.get(at)?, &arguments)

@@ -111,7 +111,7 @@ pub(super) fn proposal(frame: &Frame, needed: f64) -> (u64, u64, f64) {
 fn sized(hit: Hit, context: &RuleContext<'_>, unit: f64, needed: f64, page: f64) -> Hit {
     let triple = smallest(unit, needed);
     let hit = hit
-        .number(evidence::NEEDED, needed, "bytes/s", "1.5 × what the cache takes in")
+        .number(evidence::NEEDED, needed, "bytes/s", "1.5 × page cache inflow")
         .text(evidence::COMMAND, triple.command(), "/proc/sys/vm")
         .number(evidence::REACH_THEN, triple.reach(unit), "bytes/s", "32 pages × weight × CPUs / period");
     match nodes(context.frame(), page, triple, context.limit(&FACTOR)) {

@@ -30,7 +30,7 @@ pub(crate) const RULE: Rule = Rule {
 fn judge(context: &mut RuleContext<'_>) {
     let frame = context.frame();
     if !frame.sections.applied.is_read() && frame.applied.is_empty() {
-        // Without a journal, as in old recordings, no fix is in force. An unreadable journal is a gap.
+        // Without a journal, as in old recordings, no fix is in effect. An unreadable journal is a gap.
         for gap in &frame.applied_gaps {
             context.unchecked(Subject::Host, &text::JournalUnread { path: &gap.path }.to_string(), &gap.needs);
         }

@@ -36,10 +36,10 @@ fn judge(context: &mut RuleContext<'_>) {
     let hit = Hit::new(Subject::Host, 1.0)
         .severity(Severity::Info)
         .number(evidence::PATTERNS, denied.len() as f64, "", "gaps")
-        .text(evidence::FILES, parts::list(denied.iter().map(|gap| &gap.path), 4), "gaps")
+        .text(evidence::FILES, parts::list(denied.iter().map(|gap| gap.shown_path()), 4), "gaps")
         .text(
             evidence::NEEDS,
-            parts::list(
+            parts::clauses(
                 denied.iter().map(|gap| &gap.needs).filter(|needs| !needs.is_empty()).collect::<BTreeSet<_>>(),
                 3,
             ),

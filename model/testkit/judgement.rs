@@ -165,7 +165,7 @@ fn judgement(findings: Vec<Finding>) -> Judgement {
         id if fires(id) => Standing::Firing,
         "NUMA-02" => unchecked(Subject::Host, "cannot read memory by node", "CAP_SYS_PTRACE or root"),
         "NIC-05" => unchecked(Subject::Nic("eth1".into()), "cannot read its queues", "per-queue counters"),
-        "MEM-07" => unchecked(Subject::Host, "3 of 8 samples with rates", ""),
+        "MEM-07" => unchecked(Subject::Host, "3 of the 8 samples it needs", ""),
         _ => Standing::Quiet,
     };
     let rules = RULES.iter().filter_map(|id| Some((rules::find(id)?, standing(id)))).collect();

@@ -12,6 +12,7 @@ use topotop_model::document;
 use topotop_model::fix::Offered;
 use topotop_model::judge::{Judgement, Standing};
 use topotop_model::locale::check as text;
+use topotop_model::locale::pair;
 use topotop_model::locale::screen::findings as states;
 use topotop_model::rules::{Finding, Rule, Severity, Subject, Unchecked, report};
 use topotop_model::text::{padded, printable};
@@ -62,7 +63,7 @@ fn answer(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     }
     let answers = seen.tally.answers();
     let all: u64 = answers.iter().map(|(_, count)| count).sum();
-    let others = answers.iter().filter(|(other, count)| other.headline() != last.headline() && count * 10 >= all);
+    let others = answers.iter().filter(|(other, count)| !other.is_same(last) && count * 10 >= all);
     for (other, count) in others {
         let line = text::Earlier { count, samples: &all, answer: &other.headline() }.to_string();
         writeln!(out, "  {}", printable(&line))?;
@@ -116,7 +117,7 @@ pub(super) fn people(seen: &Seen, out: &mut impl Write) -> io::Result<()> {
     let measured = seen.tally.resources();
     answer(seen, out)?;
     for number in &seen.numbers {
-        writeln!(out, "{}: {}", printable(&number.name), number.text())?;
+        writeln!(out, "{}", pair(printable(&number.name), number.text()))?;
     }
     let samples = seen.samples;
     let time = units::span(seen.seconds.round() as u64);

@@ -1,7 +1,9 @@
 //! Values with three digits and their unit, and differences of values.
 
+use std::borrow::Cow;
 use topotop_model::diff::{Cost, Measure};
 use topotop_model::locale::diff as text;
+use topotop_model::locale::unit;
 
 /// A value of a metric: `93%`, `4.2%`, `12.1k/s`, `1.20 GiB`.
 pub(crate) fn value(measure: Measure, value: f64) -> String {
@@ -55,11 +57,11 @@ pub(super) fn cost(cost: Cost, value: f64) -> String {
     format!("{}{unit}", significant(scaled))
 }
 
-/// A ratio as a change: `-85%`, `+1.2%`, `235x`.
+/// A ratio as a change: `−85%`, `+1.2%`, `235×`; in ASCII if the sign is: `-85%`, `235x`.
 pub(super) fn ratio(ratio: f64, minus: &str) -> String {
     let change = ratio - 1.0;
     if change >= 10.0 {
-        return format!("{}x", significant(ratio));
+        return format!("{}{}", significant(ratio), if minus.is_ascii() { "x" } else { "\u{d7}" });
     }
     format!("{}{}", if change < 0.0 { minus } else { "+" }, part(change.abs()))
 }
@@ -81,10 +83,10 @@ fn significant(value: f64) -> String {
     }
 }
 
-fn parts(measure: Measure, value: f64) -> (String, &'static str) {
+fn parts(measure: Measure, value: f64) -> (String, Cow<'static, str>) {
     let (value, unit) = match measure {
+        Measure::Cores => return (digits(value), unit::Cores { count: &"" }.to_string().into()),
         Measure::Share => (value * 100.0, "%"),
-        Measure::Cores => (value, " cores"),
         Measure::PerSecond => scaled(value, 1000.0, ["/s", "k/s", "M/s", "G/s", "T/s"]),
         Measure::BytesPerSecond => scaled(value, 1024.0, [" B/s", " KiB/s", " MiB/s", " GiB/s", " TiB/s"]),
         Measure::Bytes => scaled(value, 1024.0, [" B", " KiB", " MiB", " GiB", " TiB"]),
@@ -93,7 +95,7 @@ fn parts(measure: Measure, value: f64) -> (String, &'static str) {
         Measure::Count => (value, ""),
         Measure::Number => scaled(value, 1000.0, ["", "k", "M", "G", "T"]),
     };
-    (digits(value), unit)
+    (digits(value), unit.into())
 }
 
 fn scaled(value: f64, step: f64, units: [&'static str; 5]) -> (f64, &'static str) {

@@ -81,11 +81,14 @@ impl Signs {
     }
 }
 
+/// Columns that a cut span needs to be worth its place.
+const LEAST_SPAN: usize = 12;
+
 /// Writes the report.
 pub(super) fn write(report: &Report, width: usize, charset: Charset, out: &mut dyn Write) -> io::Result<()> {
     let signs = Signs::new(charset);
     for (name, about) in [("A", &report.before), ("B", &report.after)] {
-        writeln!(out, "{}", signs.fit(&side(name, about), width))?;
+        writeln!(out, "{}", signs.fit(&side(name, about, width, &signs), width))?;
     }
     own(report, width, &signs, out)?;
     writeln!(out)?;
@@ -153,10 +156,13 @@ fn findings(report: &Report, width: usize, signs: &Signs, out: &mut dyn Write) -
     Ok(())
 }
 
-fn side(name: &str, about: &About) -> String {
+/// The recording, its host, time and samples; of the span, which may be a long command, as much as fits.
+fn side(name: &str, about: &About, width: usize, signs: &Signs) -> String {
     let host = if about.host.is_empty() { "?" } else { &about.host };
     let samples = text::Samples { count: about.samples };
-    format!("{name}  {}  {host}  {}  {samples}  {}", about.file, about.when(), about.span)
+    let head = format!("{name}  {}  {host}  {}  {samples}", about.file, about.when());
+    let room = width.saturating_sub(head.width() + 2);
+    if room < LEAST_SPAN { head } else { format!("{head}  {}", signs.fit(&about.span, room)) }
 }
 
 fn wrapped(text: &str, width: usize, out: &mut dyn Write) -> io::Result<()> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
-use topotop_model::locale::{in_english, recording as text};
+use topotop_model::locale::{in_english, join, recording as text};
 use topotop_model::recording::{Event, What};
 use topotop_model::text::{padded, printable};
 
@@ -52,10 +52,12 @@ impl Facts {
             let _ = writeln!(text, "{}{}", padded(name, 10), printable(value));
         };
         line(&text::FILE_LABEL, &format!("{}, {:.1} MiB", self.file, reader.bytes() as f64 / f64::from(1 << 20)));
-        let anonymised = if about.anonymised { format!(", {}", text::ANONYMISED) } else { String::new() };
-        line(&text::MACHINE_LABEL, &format!("{}, {}, {}{anonymised}", about.host, about.kernel, about.arch));
+        let anonymised = if about.anonymised { text::ANONYMISED.as_str() } else { "" };
+        let mut machine = vec![&*about.host, &*about.kernel, &*about.arch, anonymised];
+        machine.retain(|part| !part.is_empty());
+        line(&text::MACHINE_LABEL, &machine.join(&join::ITEMS));
         line(&text::BOOT, &about.boot_id);
-        line(&text::WRITTEN_BY, &format!(" {}", about.program));
+        line(&text::WRITTEN_BY, &about.program);
         if let Some((first, last)) = reader.span() {
             let seconds = last.mono_ns.saturating_sub(first.mono_ns) / 1_000_000_000;
             let (from, to) = (units::date_time(first.wall_ns), units::date_time(last.wall_ns));

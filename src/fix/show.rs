@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use topotop_model::fix::{Item, Plan, Resolved, Snippet, together};
 use topotop_model::locale::Text;
 use topotop_model::locale::cli::fix as text;
+use topotop_model::locale::{join, pair};
 use topotop_model::text::{padded, printable};
 
 /// Items of a step listed, at most.
@@ -23,7 +24,10 @@ pub(crate) fn text(resolved: &Resolved, refused: Option<&str>, out: &mut dyn Wri
     }
     changes(resolved, &mut line)?;
     if !plan.kept.is_empty() {
-        line(&label(text::LABEL_SAVED), &text::Saved { settings: &together(&plan.kept).join(", ") }.to_string())?;
+        line(
+            &label(text::LABEL_SAVED),
+            &text::Saved { settings: &together(&plan.kept).join(&join::ITEMS) }.to_string(),
+        )?;
     }
     let parts: [(Text, &[String]); 4] = [
         (text::LABEL_EFFECTS, &plan.breaks),
@@ -61,7 +65,7 @@ fn label(label: Text) -> String {
 fn changes(resolved: &Resolved, line: &mut dyn FnMut(&str, &str) -> io::Result<()>) -> io::Result<()> {
     let plan = &resolved.plan;
     for (index, step) in plan.steps.iter().enumerate() {
-        line(&label(text::LABEL_CHANGES), &format!("{}: {}", step.what, step.target))?;
+        line(&label(text::LABEL_CHANGES), &pair(&step.what, &step.target))?;
         for text in items(resolved.items.get(index).map_or(&[][..], Vec::as_slice), &step.new) {
             line(&" ".repeat(16), &text)?;
         }
@@ -102,7 +106,7 @@ fn items(items: &[Item], new: &str) -> Vec<String> {
                 }
             }
             let shown = groups.iter().take(ITEMS).map(|(item, count)| match count {
-                1 => format!("{}: {} -> {}", item.key, blank(old(item)), item.new),
+                1 => pair(&item.key, format_args!("{} -> {}", blank(old(item)), item.new)),
                 count => text::EqualItems { old: &blank(old(item)), new: &item.new, count }.to_string(),
             });
             let more = groups.len().saturating_sub(ITEMS);
@@ -121,5 +125,5 @@ fn watched(plan: &Plan) -> String {
     parts.extend(verify.guards.iter().map(|guard| text::WatchGuard { metric: &named(guard) }.to_string()));
     let times = text::WatchWindows { settle: &verify.settle_seconds, after: &verify.after_seconds }.to_string();
     parts.push(times);
-    parts.join(", ")
+    parts.join(&join::ITEMS)
 }

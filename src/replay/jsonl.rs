@@ -204,7 +204,7 @@ fn stream(
     let input: Box<dyn std::io::Read> = if stdin {
         Box::new(std::io::stdin())
     } else {
-        Box::new(std::fs::File::open(path).map_err(|error| wrong(&error))?)
+        Box::new(std::fs::File::open(path).map_err(|error| wrong(&crate::trust::said(&error)))?)
     };
     let mut stream = Stream::open(input).map_err(|error| wrong(&error))?;
     let mut lines = Lines::new(settings, stream.about(), given);

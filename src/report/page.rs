@@ -101,7 +101,7 @@ fn step(at: usize, phase: &Phase, (from, to): (i64, i64), out: &mut dyn Write) -
 /// Change of a metric between two phases.
 fn moved(line: &Line, out: &mut dyn Write) -> io::Result<()> {
     let (name, before, after) = (&line.name, &line.before, &line.after);
-    let times = line.ratio.filter(|ratio| *ratio >= TIMES).map(|ratio| format!(" = \u{d7}{ratio:.1}"));
+    let times = line.ratio.filter(|ratio| *ratio >= TIMES).map(|ratio| format!(" = {ratio:.1}\u{d7}"));
     let change = format!("{}{}", line.change, times.unwrap_or_default());
     let said = match (line.verdict.is_change(), line.ratio) {
         (true, Some(ratio)) if ratio >= 1.0 => text::Rise { name, before, after, change: &change }.to_string(),

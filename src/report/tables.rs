@@ -203,7 +203,7 @@ pub(super) fn gaps(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     if !report.frame.gaps.is_empty() {
         heads(&[(text::FILE_HEAD, false), (text::REASON_HEAD, false), (text::NEEDS_HEAD, false)], out)?;
         for gap in report.frame.gaps.iter().take(LANES) {
-            let (path, reason) = (safe(&gap.path), escape(&gap.reason.text()));
+            let (path, reason) = (safe(&gap.shown_path()), escape(&gap.reason.text()));
             writeln!(
                 out,
                 "<tr><td class=\"s\">{path}</td><td>{reason} ({})</td><td class=\"s\">{}</td></tr>",

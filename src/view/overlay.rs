@@ -206,6 +206,7 @@ struct Placed<'a> {
     inside: Rect,
     lines: Vec<(usize, &'a Line)>,
     left: usize,
+    right: usize,
     scroll: usize,
 }
 
@@ -222,11 +223,11 @@ fn placed(listing: &Listing, area: Rect) -> Placed<'_> {
     let place = Rect::new(area.x + (area.width - width) / 2, area.y + (area.height - height) / 2, width, height);
     let inside = Rect::new(place.x + 2, place.y + 1, place.width.saturating_sub(4), place.height.saturating_sub(2));
     let scroll = list.scroll.min(lines.len().saturating_sub(usize::from(inside.height)));
-    Placed { place, inside, lines, left, scroll }
+    Placed { place, inside, lines, left, right, scroll }
 }
 
 fn show(app: &App, listing: &Listing, area: Rect, buf: &mut Buffer) {
-    let Placed { place, inside, lines, left, scroll } = placed(listing, area);
+    let Placed { place, inside, lines, left, right, scroll } = placed(listing, area);
     topotop_widgets::parts::clear(place, buf);
     buf.set_style(place, app.look.theme.style(Role::Text));
     frame(app, listing, place, buf);

@@ -91,15 +91,15 @@ fn a_limit_is_raised_in_a_script_and_taken_back() {
     taken_back(&full, &id, state);
 }
 
-/// What somebody else changed is not overwritten unless that is asked for.
+/// An undo overwrites a value that something else has changed only with --force.
 fn taken_back(full: &Full, id: &str, state: &Path) {
-    // Somebody else is at it.
+    // Something else changes it.
     std::fs::write(&full.limit, "80000000").expect("written");
     let other = full.limit();
     let refused = topotop(&["undo", id], state);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(said.contains(&other) && said.contains("changed since by someone else"), "{said}");
+    assert!(said.contains(&other) && said.contains("changed by something else since"), "{said}");
     assert_eq!(full.limit(), other);
     let undone = topotop(&["undo", id, "--force", "--format", "json"], state);
     assert_eq!((undone.status.code(), &document(&undone)["whole"]), (Some(0), &Value::from(true)));

@@ -79,7 +79,7 @@ const CASES: &[Case] = &[
         others: true,
         says: &[
             ("/bottleneck/verdict", "not_saturated"),
-            ("/bottleneck/headline", "heat makes the kernel keep CPUs idle"),
+            ("/bottleneck/headline", "the kernel keeps CPUs idle to cool them"),
         ],
         ..Case::QUIET
     },

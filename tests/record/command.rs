@@ -199,7 +199,11 @@ time.sleep(60)
         let mut mark = Command::new("timeout");
         let output = mark.args(["-s", "KILL", "20", TOPOTOP, "mark", "-o", &shown, "here"]).output().expect("it runs");
         let said = text(&output.stderr);
-        assert!(output.status.code() == Some(0) || said.contains("not being recorded"), "{:?} {said}", output.status);
+        assert!(
+            output.status.code() == Some(0) || said.contains("nothing is recording to it"),
+            "{:?} {said}",
+            output.status
+        );
         marked = output.status.success();
     }
     let _ = squatter.kill();
@@ -255,7 +259,7 @@ fn marks_come_from_another_process() {
     assert_eq!(recording.ends(), Some(0));
     assert_eq!(read(&path).events.iter().filter(|event| matches!(event.1.what, What::Mark { .. })).count(), 2);
     let (status, said) = mark(&["-o", &shown, "late"]);
-    assert!(status == Some(2) && said.contains("not being recorded"), "{said}");
+    assert!(status == Some(2) && said.contains("nothing is recording to it"), "{said}");
 }
 
 /// Another user takes the name of a recording before it begins; a second one goes to standard output as well.

@@ -46,7 +46,7 @@ fn the_bottleneck_is_named_on_either_screen() {
     until(&mut replay, "the start", |playback| playback.machines.len() == 2 && playback.short.is_empty());
     replay.order(Order::Sample(20));
     let server = until(&mut replay, "the client's CPUs", |playback| !playback.short.is_empty());
-    assert_eq!((server.machine, server.short.as_str()), (0, "load-3: limited by the machine's CPUs 98%"));
+    assert_eq!((server.machine, server.short.as_str()), (0, "load-3: limited by the machine's CPUs at 98%"));
     replay.order(Order::Machine);
     let client = until(&mut replay, "the other screen", |playback| playback.machine == 1);
     assert_eq!(client.short, server.short);

@@ -142,7 +142,7 @@ fn what_has_no_use_in_a_recording_says_so() {
     let mut session = Session::topotop(&["replay", path.to_str().expect("a path"), "--paused"], USUAL);
     at(&session, "10:00:00 UTC");
     session.keys("R");
-    session.shows("not possible in a recording");
+    session.shows("not available in a replay");
     session.keys("o");
     session.shows("one machine only");
     leaves(session);

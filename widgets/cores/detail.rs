@@ -150,7 +150,7 @@ fn shares(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     for ((row, sign), value) in (1..).zip(split::SIGNS).zip(split::values(&shares)) {
         let mut pen = Pen::new(cx, area, row, buf);
         let role = if value >= 0.005 { Role::Text } else { Role::Absent };
-        pen.field(Role::Dim, 8, &sign.label);
+        pen.field(Role::Dim, 9, &sign.label);
         let bar = pen.left().saturating_sub(5).min(18);
         pen.bar_as(sign.role, bar, Some(value)).number(role, 5, &number::percent(value));
     }

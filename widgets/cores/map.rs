@@ -12,6 +12,7 @@ use topotop_model::frame::{Accelerator, Disk, Nic, Process, WriterId};
 use topotop_model::locale::help;
 use topotop_model::locale::screen::cores as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::locale::{join, pair};
 
 /// A row of the drawing.
 #[derive(Clone, Copy, Debug)]
@@ -272,7 +273,7 @@ fn triangle(cx: &Cx<'_>, rows: &[Row<'_>], corners: &Corners, area: Rect, buf: &
         pen.text(Role::Warn, mark);
         let here = corners.iter().flatten().filter(|corner| at(corner.0) == Some(row));
         let words: Vec<&str> = here.map(|corner| corner.1.as_str()).collect();
-        pen.text(Role::Warn, &words.join(", "));
+        pen.text(Role::Warn, &words.join(&join::ITEMS));
     }
 }
 
@@ -282,8 +283,9 @@ fn sentence(pen: &mut Pen<'_>, process: &Process, corners: &Corners) {
     pen.text(Role::Title, &process.comm)
         .skip(1)
         .text(Role::Dim, number::id(process.pid).as_str())
-        .text(Role::Dim, ": ");
+        .text(Role::Dim, &pair("", ""));
     for (at, (node, what)) in corners.iter().flatten().enumerate() {
-        pen.text(Role::Dim, if at > 0 { ", " } else { "" }).text(role, &text::Corner { what, node }.to_string());
+        pen.text(Role::Dim, if at > 0 { join::ITEMS.as_str() } else { "" })
+            .text(role, &text::Corner { what, node }.to_string());
     }
 }

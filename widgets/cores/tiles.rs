@@ -13,6 +13,7 @@ use topotop_model::frame::CpuShares;
 use topotop_model::locale::screen::cores as text;
 use topotop_model::locale::screen::shared;
 use topotop_model::rules::Severity;
+use topotop_model::text::flush_right;
 
 pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, pins: &Pins, kinds: bool, buf: &mut Buffer) {
     for label in &grid.labels {
@@ -150,7 +151,7 @@ fn percentage(pen: &mut Pen<'_>, state: &State, kinds: bool) {
             pen.share(4, Some(shares.busy));
         }
         (State::Offline, _) => {
-            pen.skip(1).field(Role::Absent, 3, &text::OFF);
+            pen.text(Role::Absent, &flush_right(&text::OFF, 4));
         }
         (State::Unknown, _) => {
             pen.skip(4);

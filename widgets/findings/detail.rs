@@ -12,6 +12,7 @@ use topotop_model::judge::Basis;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::findings as text;
 use topotop_model::locale::screen::shared;
+use topotop_model::locale::{join, pair};
 use topotop_model::rules::Finding;
 use topotop_model::text::{printable, short_ids};
 
@@ -108,9 +109,12 @@ fn remedies(cx: &Cx<'_>, doc: &mut Doc, finding: &Finding, width: u16) {
         remedy(cx, doc, fix, width);
     }
     for fix in &refused {
-        let needs =
-            if fix.needs.is_empty() { String::new() } else { format!("; {}", shared::Needs { what: &fix.needs }) };
-        let text = format!("{}: {}{needs}", fix.name, fix.why);
+        let needs = if fix.needs.is_empty() {
+            String::new()
+        } else {
+            format!("{}{}", join::CLAUSES, shared::Needs { what: &fix.needs })
+        };
+        let text = pair(fix.name, &fix.why) + &needs;
         item(doc, &format!("{:<14}", fix.fix), &printable(&text), Role::Dim, width);
     }
     if !fixes.is_empty() || !refused.is_empty() {

@@ -4,8 +4,8 @@ use crate::parts::severity;
 use crate::parts::table::{Column, Identity, Key, Width, matches};
 use crate::{Cx, Role};
 use topotop_model::judge::Standing;
-use topotop_model::locale::Text;
 use topotop_model::locale::screen::findings as text;
+use topotop_model::locale::{Text, join, pair};
 use topotop_model::rules::{Rule, RuleId, Severity, Subject, Unchecked};
 use topotop_model::text::printable;
 
@@ -53,11 +53,11 @@ pub(super) fn why(standing: &Standing) -> Option<(String, String)> {
     let joined = |part: fn(&Unchecked) -> String| {
         let mut parts: Vec<String> = unchecked.iter().map(part).filter(|part| !part.is_empty()).collect();
         parts.dedup();
-        printable(&parts.join("; ")).into_owned()
+        printable(&parts.join(&join::CLAUSES)).into_owned()
     };
     let reason = |unchecked: &Unchecked| match unchecked.subject {
         Subject::Host => unchecked.shown_reason().into_owned(),
-        _ => format!("{}: {}", unchecked.subject, unchecked.shown_reason()),
+        _ => pair(&unchecked.subject, unchecked.shown_reason()),
     };
     Some((joined(reason), joined(|unchecked| unchecked.shown_needs().into_owned())))
 }

@@ -45,7 +45,7 @@ fn listed(cx: &Cx<'_>, dialog: &Dialog, width: u16) -> (Doc, Vec<usize>) {
                     (text::ADVICE, Role::Dim)
                 };
                 let head = format!("{mark}{:<13} ", fix.id);
-                doc.line(vec![(head, role), (format!("{risk:<11}"), risk_as), (printable(&plan.title).into(), role)]);
+                doc.line(vec![(head, role), (padded(&risk, 11), risk_as), (printable(&plan.title).into(), role)]);
                 let command = plan.commands.first().map_or(&*fix.name, String::as_str);
                 for line in wrapped(&printable(command), width.saturating_sub(16)).into_iter().take(2) {
                     doc.line(vec![(" ".repeat(16), Role::Text), (line, Role::Dim)]);

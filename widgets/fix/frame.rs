@@ -9,6 +9,7 @@ use ratatui::layout::Rect;
 use topotop_model::fix::row;
 use topotop_model::journal::Applied;
 use topotop_model::locale::dialog::fix as text;
+use topotop_model::locale::pair;
 use topotop_model::text::printable;
 
 /// The frame with the title.
@@ -47,9 +48,9 @@ fn title(dialog: &Dialog) -> String {
     let fix = dialog.plan().map(|plan| plan.fix);
     match &dialog.stage {
         Stage::Choosing if dialog.rule == row::ID => printable(&dialog.title).into_owned(),
-        _ if dialog.rule == row::ID => format!("{}: {}", fix.unwrap_or_default(), printable(&dialog.title)),
+        _ if dialog.rule == row::ID => pair(fix.unwrap_or_default(), printable(&dialog.title)),
         Stage::Choosing => text::Title { finding: &about }.to_string(),
-        _ => format!("{}: {about}", fix.unwrap_or_default()),
+        _ => pair(fix.unwrap_or_default(), about),
     }
 }
 
@@ -110,12 +111,12 @@ fn parts(dialog: &Dialog, keys: &Keys) -> Vec<Part> {
         let name = dialog.plan().map(topotop_model::fix::Plan::name).unwrap_or_default();
         return vec![
             part(Role::Critical, text::DANGEROUS.as_str()),
-            part(Role::Text, format!(": {}: ", text::TypeName { name: &name })),
+            part(Role::Text, pair("", pair(text::TypeName { name: &name }, ""))),
             part(Role::Selected, format!("{typed}_")),
         ];
     }
     if let Some(typed) = &dialog.editing {
-        let line = vec![(Role::Text, format!("{}: ", text::SET)), (Role::Selected, format!("{typed}_"))];
+        let line = vec![(Role::Text, pair(text::SET, "")), (Role::Selected, format!("{typed}_"))];
         let hints = [hint("Enter", &text::SET_APPLY, Press::Enter), hint("Esc", &text::CANCEL, Press::Close)];
         let line = Part { text: line, skip: 3, press: None };
         return std::iter::once(line).chain(hints.into_iter().flatten()).collect();
@@ -140,8 +141,8 @@ fn parameters(dialog: &Dialog, typed: &str) -> String {
     let named = |word: &str| all.iter().find(|parameter| word.split('=').next() == Some(parameter.name));
     let one = typed.split_whitespace().rev().find_map(named).or(all.first().filter(|_| all.len() == 1));
     match one {
-        Some(parameter) if parameter.unit.is_empty() => format!("{}=: {}", parameter.name, parameter.about),
-        Some(parameter) => format!("{}= ({}): {}", parameter.name, parameter.unit, parameter.about),
+        Some(parameter) if parameter.unit.is_empty() => pair(format_args!("{}=", parameter.name), parameter.about),
+        Some(parameter) => pair(format_args!("{}= ({})", parameter.name, parameter.unit), parameter.about),
         None => all.iter().map(|parameter| format!("{}=", parameter.name)).collect::<Vec<_>>().join("  "),
     }
 }
@@ -159,7 +160,7 @@ fn buttons(dialog: &Dialog) -> Vec<Part> {
             if button == dialog.button { ("▶[ ", " ]", Role::Selected) } else { (" [ ", " ]", Role::Text) };
         Part { text: vec![(role, format!("{open}{word}{close}"))], skip: 2, press: Some(Press::Button(button)) }
     };
-    let obstacle = obstacle.map(|obstacle| part(Role::Denied, obstacle));
+    let obstacle = obstacle.map(|obstacle| Part { skip: 2, ..part(Role::Denied, obstacle) });
     all.into_iter().map(button).chain(obstacle).collect()
 }
 
@@ -167,7 +168,7 @@ fn running(run: &Run, keys: &Keys, now_ns: u64) -> Vec<Part> {
     let mut parts = Vec::new();
     if let Some(deadline) = run.deadline_ns {
         let left = deadline.saturating_sub(now_ns) as f64 / 1e9;
-        parts.push(part(Role::Critical, format!("{}: ", text::RollbackIn { time: &number::seconds(left.ceil()) })));
+        parts.push(part(Role::Critical, pair(text::RollbackIn { time: &number::seconds(left.ceil()) }, "")));
         parts.extend(hint(&keys.keep, &text::KEEP, Press::Keep));
     }
     match run.doing {

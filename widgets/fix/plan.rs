@@ -8,7 +8,8 @@ use topotop_model::diff::{Watch, metrics};
 use topotop_model::fix::row;
 use topotop_model::fix::{Item, Parameter, Plan, Resolved, Restore, Risk, Snippet, Surroundings, together};
 use topotop_model::locale::dialog::fix as text;
-use topotop_model::text::printable;
+use topotop_model::locale::{aside, join, pair, translated};
+use topotop_model::text::{padded, printable};
 
 /// Columns of the label.
 const LABEL: usize = 14;
@@ -55,7 +56,7 @@ impl Writer<'_> {
         let mut label = label;
         for text in texts {
             for line in wrapped(&printable(text.as_ref()), room) {
-                let head = format!("{label:<LABEL$}");
+                let head = padded(label, LABEL);
                 self.doc.line(vec![(head, Role::Dim), (line, role)]);
                 label = "";
             }
@@ -68,7 +69,7 @@ impl Writer<'_> {
         self.lines(text::LABEL_FIX.as_str(), Role::Title, [&plan.title]);
         // What is done to a row has no finding.
         if dialog.rule != row::ID {
-            self.lines(text::LABEL_FINDING.as_str(), Role::Text, [format!("{}: {}", dialog.rule, dialog.title)]);
+            self.lines(text::LABEL_FINDING.as_str(), Role::Text, [pair(dialog.rule, &dialog.title)]);
         }
         self.lines(text::LABEL_TARGET.as_str(), Role::Text, plan.identity.iter().map(ToString::to_string));
         if !plan.commands.is_empty() {
@@ -87,7 +88,7 @@ impl Writer<'_> {
         };
         let all: Vec<String> = fix.parameters.iter().map(one).collect();
         if !all.is_empty() {
-            self.lines(text::LABEL_PARAMETERS.as_str(), Role::Dim, [all.join(", ")]);
+            self.lines(text::LABEL_PARAMETERS.as_str(), Role::Dim, [all.join(&join::ITEMS)]);
         }
     }
 
@@ -99,7 +100,7 @@ impl Writer<'_> {
             let room = usize::from(self.width).saturating_sub(LABEL).max(1);
             let chars: Vec<char> = text.chars().collect();
             for piece in chars.chunks(room) {
-                self.doc.line(vec![(format!("{label:<LABEL$}"), Role::Dim), (piece.iter().collect(), Role::Info)]);
+                self.doc.line(vec![(padded(label, LABEL), Role::Dim), (piece.iter().collect(), Role::Info)]);
                 label = "";
             }
         }
@@ -114,10 +115,10 @@ impl Writer<'_> {
         for (at, step) in plan.steps.iter().enumerate() {
             let label = if at == 0 { text::LABEL_CHANGES.as_str() } else { "" };
             let items = resolved.and_then(|resolved| resolved.items.get(at)).map_or(&[][..], Vec::as_slice);
-            let back = match step.restore {
-                Restore::Old => String::new(),
-                Restore::Roughly => format!(" ({})", text::RESTORE_ROUGHLY),
-                Restore::Never => format!(" ({})", text::RESTORE_NEVER),
+            let back = |line: String| match step.restore {
+                Restore::Old => line,
+                Restore::Roughly => aside(line, text::RESTORE_ROUGHLY),
+                Restore::Never => aside(line, text::RESTORE_NEVER),
             };
             match (items, unread(at)) {
                 (_, Some(why)) => {
@@ -128,19 +129,19 @@ impl Writer<'_> {
                     );
                 }
                 ([], None) => {
-                    self.lines(label, Role::Text, [format!("{}: {} {}{back}", step.target, self.arrow, step.new)]);
+                    self.lines(label, Role::Text, [back(pair(&step.target, format!("{} {}", self.arrow, step.new)))]);
                 }
                 ([item], None) if item.key.is_empty() => {
                     let change = self.change(item);
-                    self.lines(label, Role::Text, [format!("{}: {change}{back}", step.target)]);
+                    self.lines(label, Role::Text, [back(pair(&step.target, change))]);
                 }
                 (items, None) => {
-                    let many = if items.len() > 1 {
-                        format!(" ({})", text::Items { count: items.len() as u64 })
+                    let target = if items.len() > 1 {
+                        aside(&step.target, text::Items { count: items.len() as u64 })
                     } else {
-                        String::new()
+                        step.target.to_string()
                     };
-                    self.lines(label, Role::Text, [format!("{}{many}{back}", step.target)]);
+                    self.lines(label, Role::Text, [back(target)]);
                     for item in items.iter().take(MOST) {
                         let line = format!("  {}: {}", item.key, self.change(item));
                         self.lines("", Role::Text, [line]);
@@ -159,7 +160,7 @@ impl Writer<'_> {
         let plan = self.plan;
         let kept = together(&plan.kept);
         if !kept.is_empty() {
-            let text = text::Saved { settings: &kept.join(", ") }.to_string();
+            let text = text::Saved { settings: &kept.join(&join::ITEMS) }.to_string();
             self.lines(text::LABEL_SAVED.as_str(), Role::Dim, [text]);
         }
         let unread = resolved.map_or(&[][..], |resolved| &resolved.unread);
@@ -230,7 +231,7 @@ impl Writer<'_> {
         }
         let metric = |watch: &Watch| {
             let name = metrics::named(watch.metric).map_or(watch.metric, |metric| metric.name.as_str());
-            text::Metric { name: &name, subject: &watch.subject }.to_string()
+            text::Metric { name: &name, subject: &translated(&["subject."], &watch.subject.to_string()) }.to_string()
         };
         let mut lines = vec![
             text::Windows {
@@ -244,7 +245,7 @@ impl Writer<'_> {
         lines.extend(verify.cost.iter().map(|cost| text::ShouldFall { metric: &metric(cost) }.to_string()));
         let guards: Vec<String> = verify.guards.iter().map(metric).collect();
         if !guards.is_empty() {
-            lines.push(text::MustNotRise { metrics: &guards.join(", ") }.to_string());
+            lines.push(text::MustNotRise { metrics: &guards.join(&join::ITEMS) }.to_string());
         }
         lines.extend(verify.trips.iter().map(|trip| {
             text::Trip { metric: &metric(&trip.watch), percent: &trip.above_hundredths, seconds: &trip.seconds }

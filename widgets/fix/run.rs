@@ -10,6 +10,7 @@ use topotop_model::fix::Verdict;
 use topotop_model::fix::verification::{Phase, Progress};
 use topotop_model::journal::{Applied, Because, Outcome};
 use topotop_model::locale::dialog::fix as text;
+use topotop_model::locale::{aside, join, pair};
 use topotop_model::text::printable;
 
 /// Failed items listed, at most.
@@ -63,8 +64,7 @@ fn state(cx: &Cx<'_>, doc: &mut Doc, run: &Run) {
         (_, Some(Applied::Failed)) => (false, text::STATE_FAILED),
         (_, None) => return,
     };
-    let number =
-        run.number.map_or_else(String::new, |number| format!("  ({})", text::JournalNumber { number: &number }));
+    let number = run.number.map_or_else(String::new, |number| aside(" ", text::JournalNumber { number: &number }));
     let (sign, role) = sign(cx, well);
     doc.line(vec![(sign, role), (text.to_string(), role), (number, Role::Dim)]);
 }
@@ -85,7 +85,7 @@ fn items(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
             Some(error) => {
                 text::ItemFailed { target: &format!("{target}{key}"), error: &error, value: &now }.to_string()
             }
-            None => format!("{target}{key}: {old} {arrow} {now}"),
+            None => pair(format_args!("{target}{key}"), format_args!("{old} {arrow} {now}")),
         };
         let (sign, role) = sign(cx, item.error.is_none());
         let role_of_text = if item.error.is_some() { role } else { Role::Text };
@@ -111,13 +111,13 @@ fn undone(cx: &Cx<'_>, doc: &mut Doc, run: &Run, width: u16) {
     doc.gap();
     let (sign, role) = sign(cx, undone.whole);
     let state = if undone.whole { text::UNDONE } else { text::UNDONE_PARTLY };
-    let why =
-        if undone.why == Because::Asked { String::new() } else { format!(" ({})", printable(undone.why.label())) };
-    doc.line(vec![(sign, role), (format!("{state}{why}"), role)]);
+    let line =
+        if undone.why == Because::Asked { state.to_string() } else { aside(state, printable(undone.why.label())) };
+    doc.line(vec![(sign, role), (line, role)]);
     for item in undone.items.iter().filter(|item| item.error.is_some()).take(MOST) {
         let target = run.resolved.plan.steps.get(item.step).map_or_else(String::new, |step| step.target.to_string());
         let error = item.error.clone().unwrap_or_default();
-        text(doc, Role::Critical, &format!("  {target} {}: {error}", item.key), width);
+        text(doc, Role::Critical, &pair(format_args!("  {target} {}", item.key), error), width);
     }
     for lost in &run.resolved.plan.lost {
         text(doc, Role::Dim, &format!("  {}", text::NotRestored { value: &lost }), width);
@@ -213,6 +213,6 @@ fn next(cx: &Cx<'_>, doc: &mut Doc, width: u16) {
         .map(|resource| resource.kind.label().as_str())
         .collect();
     if !unknown.is_empty() {
-        text(doc, Role::Dim, &text::Unknown { resources: &unknown.join(", ") }.to_string(), width);
+        text(doc, Role::Dim, &text::Unknown { resources: &unknown.join(&join::ITEMS) }.to_string(), width);
     }
 }

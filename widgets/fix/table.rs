@@ -8,7 +8,7 @@ use topotop_model::diff::{Measure, metrics};
 use topotop_model::journal::{Measured, called};
 use topotop_model::locale::Text;
 use topotop_model::locale::dialog::fix as text;
-use topotop_model::text::printable;
+use topotop_model::text::{flush_right, padded, printable};
 
 /// Columns of the numbers.
 const CELL: usize = 12;
@@ -17,8 +17,9 @@ const REST: usize = 6 + 9 + 13;
 
 pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, rows: &[Measured], after: &str, width: u16) {
     let name = usize::from(width).saturating_sub(2 * CELL + REST).clamp(12, 56);
-    let head =
-        format!("{:<6}{:<name$}{:>CELL$}{:>CELL$}{:>9}", "", "", text::COLUMN_BEFORE, after, text::COLUMN_CHANGE);
+    let heads =
+        [flush_right(&text::COLUMN_BEFORE, CELL), flush_right(after, CELL), flush_right(&text::COLUMN_CHANGE, 9)];
+    let head = " ".repeat(6 + name) + &heads.concat();
     doc.line(vec![(head, Role::Head)]);
     for row in rows {
         let known = metrics::named(&row.metric);
@@ -36,10 +37,10 @@ pub(super) fn lines(cx: &Cx<'_>, doc: &mut Doc, rows: &[Measured], after: &str, 
             _ => "",
         };
         doc.line(vec![
-            (format!("{kind:<6}"), Role::Dim),
-            (format!("{first:<name$}"), Role::Text),
+            (padded(kind, 6), Role::Dim),
+            (padded(&first, name), Role::Text),
             (format!("{before:>CELL$}{after:>CELL$}"), Role::Text),
-            (format!("{:>9}", change(row)), role),
+            (flush_right(&change(row), 9), role),
             (format!("  {word}"), role),
         ]);
         for rest in names {

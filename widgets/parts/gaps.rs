@@ -5,6 +5,7 @@ use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::locale::screen::shared as text;
+use topotop_model::locale::{join, pair};
 use topotop_model::{Gap, Reason};
 
 /// The gaps of a frame whose path starts with one of the prefixes.
@@ -22,8 +23,8 @@ pub fn any(cx: &Cx<'_>, prefixes: &[&str]) -> bool {
     of(cx, prefixes).next().is_some()
 }
 
-/// Draws the line into a row of an area: `3 × proc/*/numa_maps: permission denied; CAP_SYS_PTRACE or root would show
-/// them`. Gaps that came from one process that ended are not worth a line unless they are all there is.
+/// Draws the line into a row of an area: `3 × /proc/*/numa_maps: permission denied; requires CAP_SYS_PTRACE or root`.
+/// A file of a process that has exited gets the line only where there is no other gap.
 pub fn note(cx: &Cx<'_>, prefixes: &[&str], area: Rect, row: u16, buf: &mut Buffer) {
     let weight = |gap: &Gap| (gap.reason != Reason::Vanished, gap.count);
     let Some(first) = of(cx, prefixes).max_by_key(|gap| weight(gap)) else { return };
@@ -32,9 +33,9 @@ pub fn note(cx: &Cx<'_>, prefixes: &[&str], area: Rect, row: u16, buf: &mut Buff
     if first.count > 1 {
         pen.text(role, super::number::whole(first.count).as_str()).text(role, " × ");
     }
-    pen.text(role, &first.path).text(role, ": ").text(role, &first.reason.text());
+    pen.text(role, &pair(first.shown_path(), first.reason.text()));
     if !first.needs.is_empty() {
-        pen.text(Role::Dim, "; ").text(Role::Dim, &text::Needs { what: &first.shown_needs() }.to_string());
+        pen.text(Role::Dim, &join::CLAUSES).text(Role::Dim, &text::Needs { what: &first.shown_needs() }.to_string());
     }
     let others = of(cx, prefixes).count() - 1;
     if others > 0 {

@@ -154,7 +154,7 @@ pub fn empty(cx: &Cx<'_>, inner: Rect, what: &str, path: &str, total: usize, buf
     } else if total > 0 {
         pen.text(Role::Dim, &text::AllHidden { total: &total, what: &what }.to_string());
     } else if let Some(gap) = cx.frame.gaps.iter().find(|gap| gap.path.starts_with(path)) {
-        pen.text(Role::Denied, mark::word(gap.reason)).skip(2).text(Role::Text, &gap.path);
+        pen.text(Role::Denied, mark::word(gap.reason)).skip(2).text(Role::Text, &gap.shown_path());
         if !gap.needs.is_empty() {
             pen.skip(2).text(Role::Dim, &text::Needs { what: &gap.shown_needs() }.to_string());
         }

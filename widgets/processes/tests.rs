@@ -54,7 +54,7 @@ fn a_pid_that_is_somebody_else_now_is_not_shown_as_the_one_before() {
     frame.stamp.seq += 1;
     frame.processes.iter_mut().for_each(|process| process.starttime += 1);
     let text = picture(&mut panel, &frame, (120, 38), &[]);
-    assert!(text.contains("process 4121 has ended"), "{text}");
+    assert!(text.contains("process 4121 has exited"), "{text}");
 }
 
 #[test]

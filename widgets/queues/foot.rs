@@ -6,6 +6,7 @@ use crate::{Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::frame::SoftnetRow;
+use topotop_model::locale::join;
 use topotop_model::locale::screen::queues as text;
 
 /// Lines that it would like to have.
@@ -83,11 +84,11 @@ fn backlog(cx: &Cx<'_>, area: Rect, rows: u16, buf: &mut Buffer) -> u16 {
         pen.some(row.dropped_per_second, "softnet_stat", |rate| {
             (units::count(rate), if rate > 0.0 { Role::Critical } else { Role::Dim })
         });
-        pen.text(Role::Dim, "/s, ").text(Role::Dim, &text::SQUEEZED).skip(1);
+        pen.text(Role::Dim, "/s").text(Role::Dim, &join::ITEMS).text(Role::Dim, &text::SQUEEZED).skip(1);
         pen.some(row.time_squeeze_per_second, "softnet_stat", |rate| {
             (units::count(rate), if rate >= 10.0 { Role::Warn } else { Role::Text })
         });
-        pen.text(Role::Dim, "/s, ").text(Role::Dim, &text::BACKLOG).skip(1);
+        pen.text(Role::Dim, "/s").text(Role::Dim, &join::ITEMS).text(Role::Dim, &text::BACKLOG).skip(1);
         pen.value(row.backlog, "—", "softnet_stat", |count| (units::full(count), Role::Text));
         let more = bad.len() - usize::from(rows).min(bad.len());
         if more > 0 && at + 1 == usize::from(rows) {

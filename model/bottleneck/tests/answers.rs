@@ -31,11 +31,11 @@ fn every_cpu_full_is_the_machine_full() {
     let mut frame = machine(&[1.0, 0.99]);
     frame.processes = (0..4).map(|at| process(10 + at, "sysbench", 0.5, 0.5)).collect();
     let answer = answer(&frame);
-    assert_eq!(answer.line(), "limited by the machine's CPUs 100%, tasks wait 50% of their time");
+    assert_eq!(answer.line(), "limited by the machine's CPUs at 100%, tasks wait 50% of their time");
     assert_eq!(answer.next, None, "there is no room for more");
     // As many threads as CPUs: nothing queues, and more CPUs would help all the same.
     frame.processes = (0..2).map(|at| process(10 + at, "sysbench", 1.0, 0.0)).collect();
-    assert_eq!(super::answer(&frame).headline(), "limited by the machine's CPUs 100%");
+    assert_eq!(super::answer(&frame).headline(), "limited by the machine's CPUs at 100%");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn tasks_that_wait_while_cpus_idle_are_told() {
     frame.processes = (0..4).map(|at| process(10 + at, "java", 0.3, 0.6)).collect();
     let held = answer(&frame);
     assert_eq!(held.verdict, Outcome::NotSaturated);
-    assert_eq!(held.headline(), "nothing at its limit; tasks wait 60% of their time in run queues while CPUs idle");
+    assert_eq!(held.headline(), "nothing at its limit; tasks wait 60% of their time in run queues while CPUs are idle");
     // What comes at random queues as long as CPUs are busy: nothing strange.
     let mut frame = machine(&[0.6, 0.7, 0.6, 0.7]);
     frame.processes = (0..4).map(|at| process(10 + at, "java", 0.65, 0.5)).collect();
@@ -58,7 +58,7 @@ fn one_busy_thread_is_what_limits() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Limited, "limited by thread redis-server 10 98%")
+        (Outcome::Limited, "limited by thread redis-server 10 at 98%")
     );
     assert_eq!(answer.next.map(|next| next.resource.kind), Some(ResourceKind::Cpus));
 }
@@ -169,7 +169,7 @@ fn a_thread_of_the_kernel_limits_unless_another_resource_counts_it() {
     let mut frame = machine(&[0.99, 0.05, 0.04, 0.03]);
     let threads = |comm| vec![Process { kernel: true, ..process(902, comm, 1.0, 0.0) }, process(7, "qemu", 0.1, 0.0)];
     frame.processes = threads("vhost-900");
-    assert_eq!(answer(&frame).headline(), "limited by thread vhost-900 902 100%");
+    assert_eq!(answer(&frame).headline(), "limited by thread vhost-900 902 at 100%");
     frame.processes = threads("ksoftirqd/0");
     assert_ne!(answer(&frame).resource.map(|resource| resource.kind), Some(ResourceKind::Thread));
     // Whoever polls on purpose is full all the time.
@@ -192,7 +192,7 @@ fn a_shaped_link_of_another_namespace_limits_who_is_in_it() {
     let of =
         |shaper| crate::frame::NetNamespace { netns: 7, pid: 40.into(), shapers: vec![shaper], ..Default::default() };
     frame.net_namespaces = vec![of(shaper(24.8e6, 900.0))];
-    assert_eq!(answer(&frame).headline(), "limited by NIC out eth0@iperf3 40 99% of 200 Mbit/s");
+    assert_eq!(answer(&frame).headline(), "limited by NIC out eth0@iperf3 40 at 99% of 200 Mbit/s");
     frame.net_namespaces = vec![of(shaper(3e6, 0.0))];
     assert_ne!(answer(&frame).verdict, Outcome::Limited, "it lets more through");
 }
@@ -280,7 +280,7 @@ fn an_even_load_limits_nothing() {
     let mut frame = machine(&[0.8, 0.82, 0.79, 0.81]);
     frame.processes = (0..8).map(|at| process(10 + at, "nginx", 0.4, 0.03)).collect();
     let answer = answer(&frame);
-    assert_eq!(answer.line(), "nothing at its limit; nearest: the machine's CPUs 80%, headroom ≤ 1.2×");
+    assert_eq!(answer.line(), "nothing at its limit; nearest: the machine's CPUs at 80%, headroom ≤ 1.2×");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_pinned_pair_is_an_imbalance() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Imbalance, "imbalance: CPU 0 100%, tasks wait 50% of their time; median of its peers 10%")
+        (Outcome::Imbalance, "imbalance: CPU 0 at 100%, tasks wait 50% of their time; median of its peers 10%")
     );
     // With the other one full as well, it is the machine.
     let mut frame = machine(&[1.0, 1.0]);
@@ -310,7 +310,7 @@ fn a_cpuset_limits_its_group() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Limited, "limited by cpuset web 100% of 1 cores, tasks wait 75% of their time")
+        (Outcome::Limited, "limited by cpuset web at 100% of 1 cores, tasks wait 75% of their time")
     );
 }
 
@@ -322,7 +322,7 @@ fn a_quota_explains_what_its_group_waits_for() {
     let answer = answer(&frame);
     assert_eq!(
         (answer.verdict, answer.headline().as_str()),
-        (Outcome::Limited, "limited by CPU quota db.service 100% of 0.5 cores, tasks wait 50% of their time")
+        (Outcome::Limited, "limited by CPU quota db.service at 100% of 0.5 cores, tasks wait 50% of their time")
     );
     // A sidecar that is throttled is not what the machine waits for.
     frame.cpus = vec![cpu(0, 0.6, 0.0), cpu(1, 0.5, 0.0)];
@@ -445,7 +445,7 @@ fn an_io_limit_holds_a_group_while_the_device_has_time() {
     frame.disks[0].utilisation = Some(0.02);
     frame.processes = vec![Process { cgroup: "/job".into(), state: 'D', ..process(10, "fio", 0.01, 0.0) }];
     let held = answer(&frame);
-    assert_eq!(held.headline(), "limited by I/O throttle job 100% of 100/s, tasks wait 99% of their time");
+    assert_eq!(held.headline(), "limited by I/O throttle job at 100% of 100/s, tasks wait 99% of their time");
     assert_eq!(held.confidence, Confidence::Medium);
     // Of version 1, the group that counts its I/O need not be the one that counts its memory.
     (frame.processes[0].cgroup, frame.processes[0].io_cgroup) = ("/".into(), "/job".into());
@@ -596,7 +596,7 @@ fn a_process_without_files_left_probably_limits() {
     frame.processes = vec![Process { open_files: most, open_files_limit: most, ..process(10, "nginx", 0.03, 0.0) }];
     frame.net_namespaces[0].listen_overflows_per_second = Some(50.0);
     let held = answer(&frame);
-    assert_eq!(held.headline(), "probably limited by open files nginx 10 100% of 64");
+    assert_eq!(held.headline(), "probably limited by open files nginx 10 at 100% of 64");
     assert_eq!(held.confidence, Confidence::Low);
     frame.processes[0].open_files = Known::Value(40);
     frame.net_namespaces.clear();

@@ -24,11 +24,10 @@ fn full_cpus_that_are_kept_slow_say_so() {
     let line = |frame: &Frame| answer(frame).headline();
     // All cores seldom reach the clock of one: alone that is no cap.
     let mut frame = clocked(1.0, 2100.0, &free);
-    assert_eq!(line(&frame), "limited by the machine's CPUs 100%, tasks wait 50% of their time");
+    assert_eq!(line(&frame), "limited by the machine's CPUs at 100%, tasks wait 50% of their time");
     // Heat in the package of both.
     frame.cpus.iter_mut().for_each(|cpu| cpu.package_throttles_gained = Some(2));
-    let capped =
-        "limited by the machine's CPUs 100% at 2.1 of 3.5 GHz (thermal throttling), tasks wait 50% of their time";
+    let capped = "limited by the machine's CPUs at 100%, running at 2.1 of 3.5 GHz (thermal throttling), tasks wait 50% of their time";
     assert_eq!(line(&frame), capped);
     let open = [finding("CPU-10", Severity::Warning, Subject::Host)];
     let (_, explained) = settled(&frame, &open, &Settings::default());
@@ -46,7 +45,7 @@ fn full_cpus_that_are_kept_slow_say_so() {
     // A limit of the clock, and CPUs with time left.
     let limited = ClockPolicy { limit_mhz: Some(2100.0), ..free };
     let line_of = |busy| line(&clocked(busy, 2100.0, &limited));
-    assert!(line_of(1.0).contains("100% at 2.1 of 3.5 GHz (scaling_max_freq)"), "{}", line_of(1.0));
+    assert!(line_of(1.0).contains("at 100%, running at 2.1 of 3.5 GHz (scaling_max_freq)"), "{}", line_of(1.0));
     assert!(!line_of(0.5).contains("GHz"), "{}", line_of(0.5));
     // A virtual machine knows of no clock.
     let mut frame = clocked(1.0, 2100.0, &limited);
@@ -67,7 +66,7 @@ fn a_thread_on_a_slow_core_says_so() {
     frame.processes = vec![Process { last_cpu: Known::Value(0), ..process(10, "redis-server", 0.98, 0.0) }];
     assert_eq!(
         answer(&frame).headline(),
-        "limited by thread redis-server 10 98% at 1.2 of 3.5 GHz (governor powersave)"
+        "limited by thread redis-server 10 at 98%, running at 1.2 of 3.5 GHz (governor powersave)"
     );
 }
 
@@ -105,7 +104,7 @@ fn a_queue_that_stands_near_its_backlog_is_full() {
     frame.processes = vec![Process { listen: Some(listens(0, 120)), ..process(10, "nginx", 0.4, 0.0) }];
     let resources = of(&frame);
     let queue = resources.get(ResourceKind::Tcp).expect("it is there");
-    assert_eq!((queue.verdict, queue.summary().as_str()), (Verdict::Full, "TCP accept queue nginx 10 94% of 128"));
+    assert_eq!((queue.verdict, queue.summary().as_str()), (Verdict::Full, "TCP accept queue nginx 10 at 94% of 128"));
     assert_eq!(answer(&frame).verdict, Outcome::NotSaturated, "nobody is turned away");
     // Once is a burst.
     let mut state = Limits::default();

@@ -124,8 +124,8 @@ fn a_load_that_ended_says_nothing() {
         (verdict.name, verdict.why)
     };
     assert_eq!(with(20).0, "no_change");
-    assert_eq!(with(9).1, "the load ended too soon in the window after");
-    assert_eq!(with(3).1, "the load ended too soon in the window after");
+    assert_eq!(with(9).1, "the load ended too early in the window after");
+    assert_eq!(with(3).1, "the load ended too early in the window after");
     // It fell at once: it may well be the fix.
     assert_eq!(with(0).0, "worse");
 }

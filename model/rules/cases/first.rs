@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-07",
         severity: Severity::Critical,
-        says: "java (100) may use only CPUs 2 of 0-7 and has 2 runnable threads; CPUs with free capacity: 0-1,3-7",
+        says: "java (100) may use only CPUs 2 of 0-7 and has 2 runnable threads; CPUs with headroom: 0-1,3-7",
         sick: |frame, _| kept_to_one(frame),
     },
     Case {
@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-02",
         severity: Severity::Warning,
-        says: "beam.smp (200): the scheduler bound to CPU 0 waits 50% of the time for pgbench (300); CPUs with free capacity: 1-7",
+        says: "beam.smp (200): the scheduler bound to CPU 0 waits 50% of the time for pgbench (300); CPUs with headroom: 1-7",
         sick: |frame, _| crowded(frame, "300"),
     },
     Case {
@@ -60,7 +60,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-05",
         severity: Severity::Info,
-        says: "2000 pages/s (9%) allocated on the wrong node; node 0 lacks memory",
+        says: "the kernel allocates 2000 pages/s (9%) on the wrong node; node 0 lacks memory",
         sick: |frame, _| misses(frame, 2000.0),
     },
     Case {
@@ -417,7 +417,7 @@ pub(super) const HIDDEN: &[Hidden] = &[
     },
     Hidden {
         rule: "META-03",
-        says: "cannot tell which fixes are in force",
+        says: "cannot tell which fixes are in effect",
         hide: |frame, _| {
             frame.sections.applied = State::Missing;
             let (path, needs) = ("journal".into(), "root".into());

@@ -16,7 +16,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-03",
         severity: Severity::Critical,
-        says: "2 threads pinned to CPU 2 demand 2 cores; CPUs with free capacity: 0-1,3-7",
+        says: "2 threads pinned to CPU 2 demand 2 cores; CPUs with headroom: 0-1,3-7",
         sick: |frame, _| {
             frame.cpus[2].shares = Some(shares(0.99, 0.0));
             frame.threads = vec![thread(100, 101, 2), thread(100, 102, 2)];
@@ -25,7 +25,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "CPU-11",
         severity: Severity::Warning,
-        says: "the time is read from hpet, a slow clock source: 60% of the CPU time is the kernel's",
+        says: "the clock source is hpet, which is slow to read; the kernel takes 60% of the CPU time",
         sick: |frame, _| {
             (frame.host.clock_source, frame.host.clock_sources) = ("hpet".into(), "tsc hpet acpi_pm".into());
             for cpu in &mut frame.cpus {
@@ -42,7 +42,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "BEAM-01",
         severity: Severity::Critical,
-        says: "2 Erlang instances bind schedulers to the same CPUs 0; CPUs with free capacity: 1-7",
+        says: "2 Erlang instances bind schedulers to the same CPUs 0; CPUs with headroom: 1-7",
         sick: |frame, _| {
             beams(frame, [0, 0]);
             frame.cpus[0].shares = Some(shares(0.99, 0.0));
@@ -105,7 +105,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NIC-08",
         severity: Severity::Critical,
-        says: "19618 datagrams/s (22%) are dropped because the receive buffers of UDP sockets are full",
+        says: "UDP sockets drop 19618 datagrams/s (22%): their receive buffers are full",
         sick: |frame, _| {
             frame.net_namespaces = vec![NetNamespace {
                 udp_in_per_second: Some(70_000.0),
@@ -140,13 +140,13 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "NUMA-01",
         severity: Severity::Critical,
-        says: "java (100): an estimated 100% of memory accesses are remote; CPU on n0 3.00 cores, memory on n1 2.0 GiB",
+        says: "java (100): an estimated 100% of memory accesses are remote; CPU: n0 3.00 cores; memory: n1 2.0 GiB",
         sick: |frame, _| frame.processes[0].memory = Some(at_node(&[(1, 2 * GIB)], 1.0)),
     },
     Case {
         rule: "NUMA-02",
         severity: Severity::Warning,
-        says: "java (100) is spread over nodes: CPU on n0 1.50 cores, n1 1.50 cores, memory on n0 1.0 GiB, n1 1.0 GiB; 2 nodes with CPUs: run 2 instances",
+        says: "java (100) is spread over nodes; CPU: n0 1.50 cores, n1 1.50 cores; memory: n0 1.0 GiB, n1 1.0 GiB; 2 nodes with CPUs: run 2 instances",
         sick: |frame, _| {
             frame.processes[0].cpu_by_node = vec![(0, 1.5), (1, 1.5)];
             frame.processes[0].memory = Some(at_node(&[(0, GIB), (1, GIB)], 0.5));
@@ -241,7 +241,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-03",
         severity: Severity::Info,
-        says: "1.6 cores in iowait",
+        says: "1.6 cores idle in iowait",
         sick: |frame, _| {
             frame
                 .cpus
@@ -264,7 +264,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "META-01",
         severity: Severity::Info,
-        says: "cannot read proc/*/io, of java (100) for one; requires CAP_SYS_PTRACE or root",
+        says: "cannot read /proc/*/io, for instance of java (100); requires CAP_SYS_PTRACE or root",
         sick: |frame, _| {
             let (path, needs) = ("proc/*/io".into(), "CAP_SYS_PTRACE or root".into());
             frame.gaps = vec![Gap { path, reason: Reason::PermissionDenied, count: 9, needs }];

@@ -197,7 +197,7 @@ fn a_bulk_writer_that_starves_a_database_is_named() {
     let finding = find(&judgement.findings, "IO-02").expect("IO-02");
     assert_eq!(
         finding.title(),
-        "sdb is saturated by writes of /bulk 100%; waiting for it: /db 80%; request latency 60 ms"
+        "sdb is saturated by writes of /bulk 100%, which starve /db 80%; request latency 60 ms"
     );
     let alone = judged(|frame, _| hog(frame, 0.02));
     assert_eq!(severity(&alone, "IO-02"), None, "nobody waits for the bulk writer");
@@ -220,6 +220,6 @@ fn a_starved_service_is_found_by_its_waiting_tasks_too() {
         frame.processes = vec![of(300, "fio", "/bulk"), of(400, "postgres", "/db")];
     });
     let finding = find(&judgement.findings, "IO-02").expect("IO-02");
-    assert!(finding.title().contains("waiting for it: postgres in db"), "{}", finding.title());
+    assert!(finding.title().contains("which starve postgres in db"), "{}", finding.title());
     assert_eq!(finding.severity, Severity::Critical, "a database");
 }

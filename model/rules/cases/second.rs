@@ -38,7 +38,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-05",
         severity: Severity::Warning,
-        says: "8% of 128.0 GiB available; memory pressure 20%",
+        says: "memory is low: 8% of 128.0 GiB available; memory pressure 20%",
         sick: |frame, _| {
             frame.memory.available_bytes = Known::Value(128 * GIB * 8 / 100);
             frame.pressure.push(waiting("memory", 0.2));
@@ -47,7 +47,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-06",
         severity: Severity::Warning,
-        says: "950.0 MiB dirty, 93% of the 1.0 GiB limit at which writers are throttled; blocked: mysqld (100), java (101)",
+        says: "dirty memory is 950.0 MiB, 93% of the 1.0 GiB limit at which the kernel throttles writers; blocked: mysqld (100), java (101)",
         sick: |frame, _| {
             dirty(frame);
             let blocked = |pid, comm| Process { state: 'D', ..process(pid, comm) };
@@ -57,7 +57,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "MEM-08",
         severity: Severity::Warning,
-        says: "800 pages/s swapped in, 900 pages/s swapped out; swap grows in /mq 3.0 MiB/s",
+        says: "the machine swaps 800 pages/s in and 900 pages/s out; swap grows in /mq 3.0 MiB/s",
         sick: |frame, _| {
             swapping(frame, 800.0, 900.0);
             memory(frame).swap_growth_bytes_per_second = Some(3.0 * f64::from(1 << 20));
@@ -638,7 +638,7 @@ fn a_publisher_that_waits_for_each_commit_is_joined_with_the_flushes() {
     let elsewhere = found(|frame| frame.processes.truncate(1)).expect("IO-07");
     assert_eq!(elsewhere.severity, Severity::Info);
     assert!(
-        elsewhere.title().contains("each answer takes 3.1 ms, the round trip little of it"),
+        elsewhere.title().contains("each answer takes 3.1 ms, of which the round trip is a small part"),
         "{}",
         elsewhere.title()
     );
@@ -694,7 +694,7 @@ fn bursts_of_reclaim_have_a_period_and_dips() {
     assert_eq!(finding.number(crate::locale::evidence::PERIOD), Some(12.0));
     assert!(finding.title().ends_with("reclaim every 12 s"), "{}", finding.title());
     let dips = finding.text(crate::locale::evidence::DIPS);
-    assert!(dips.starts_with("network traffic dips 2 s after each burst"), "{dips}");
+    assert!(dips.starts_with("network traffic dips for 2 s after each burst"), "{dips}");
     assert_eq!(
         finding.text(crate::locale::evidence::NOT_THE_CAUSE),
         "ruled out: CPU (0.5 of 2.0 cores, throttled in 0% of periods), garbage collection (0.4% of the time, 0.5/s)"

@@ -1,7 +1,7 @@
 //! What a rule reports: a hit in one frame, and the finding that hits become.
 
 use crate::Stamp;
-use crate::locale::{Text, Texts, finding as text, is_english, translated};
+use crate::locale::{Text, Texts, finding as text, is_english, join, translated};
 use crate::rules::{Grid, Rule, RuleId, Subject};
 use serde::Serialize;
 use std::borrow::Cow;
@@ -239,7 +239,7 @@ impl Finding {
         let mut shown = Self { children: Vec::new(), ..self.clone() };
         for evidence in &mut shown.evidence {
             if let Figure::Text(text) = &mut evidence.value {
-                *text = self.shown(text).into();
+                *text = self.shown(text).replace(", ", &join::ITEMS).into();
             }
         }
         (self.rule.title)(&shown)

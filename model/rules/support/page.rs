@@ -1,7 +1,7 @@
 //! The page of a rule, the same on the screen and on the command line.
 
 use crate::judge::Settings;
-use crate::locale::{Text, Texts, rule_page as text};
+use crate::locale::{Text, Texts, rule_page as text, unit};
 use crate::rules::support::{finding, parts};
 use crate::rules::{Pace, Page, Rule, Threshold};
 use crate::text::{columns, padded};
@@ -93,6 +93,8 @@ fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "fraction" => format!("{}%", exact(value * 100.0)),
         "bytes" => parts::bytes(Some(value)),
+        "cores" => unit::Cores { count: &value }.to_string(),
+        "threads" => unit::Threads { count: &value }.to_string(),
         "bytes/s" => format!("{}/s", parts::bytes(Some(value))),
         _ => match unit.strip_prefix("1/") {
             Some(unit) => format!("{value}/{unit}"),

@@ -337,9 +337,18 @@ pub(crate) fn tenths(value: f64) -> String {
 
 /// Items in one line, at most `most` of them.
 pub(crate) fn list<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, most: usize) -> String {
+    joined(items, most, ", ")
+}
+
+/// The same for items that have commas themselves.
+pub(crate) fn clauses<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, most: usize) -> String {
+    joined(items, most, "; ")
+}
+
+fn joined<T: std::fmt::Display>(items: impl IntoIterator<Item = T>, most: usize, separator: &str) -> String {
     let all: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     let rest = all.len().saturating_sub(most);
-    let items = all.get(..all.len() - rest).unwrap_or_default().join(", ");
+    let items = all.get(..all.len() - rest).unwrap_or_default().join(separator);
     if rest > 0 { text::List { items: &items, count: &rest }.to_string() } else { items }
 }
 

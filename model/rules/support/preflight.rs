@@ -35,7 +35,7 @@ pub(in crate::rules) fn schedulers(frame: &Frame) -> String {
             None => text::SchedulersNoQuota { comm, pid, schedulers }.to_string(),
         })
     });
-    some(parts::list(status, 4), &text::NO_ERLANG)
+    some(parts::clauses(status, 4), &text::NO_ERLANG)
 }
 
 pub(in crate::rules) fn quotas(frame: &Frame) -> String {

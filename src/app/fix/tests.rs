@@ -188,7 +188,7 @@ fn it_is_shown_confirmed_applied_measured_and_undone() {
     assert_eq!(verdict.name, "improved", "{verdict:?}");
     let picture = text(&mut app);
     for part in
-        ["Verdict: improved", "packets received (nic:eth0)", "+50%", "Now: imbalance: softirq CPU 17 98%", "U undo"]
+        ["Verdict: improved", "packets received (nic:eth0)", "+50%", "Now: imbalance: softirq CPU 17 at 98%", "U undo"]
     {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
@@ -252,7 +252,9 @@ fn what_got_worse_is_undone_by_itself() {
     let undone = Reply::Undone { number: 7, why: Because::Worse, whole: true, items: Vec::new() };
     app.update(Msg::Fix(undone));
     let picture = text(&mut app);
-    for part in ["Verdict: worse", "undone: everything that can be restored reads as before (it got worse)"] {
+    for part in
+        ["Verdict: worse", "undone: everything that can be restored reads as before (the measurement got worse)"]
+    {
         assert!(picture.contains(part), "{part}\n{picture}");
     }
 }

@@ -188,11 +188,11 @@ fn panel(family: &Family) -> Panel {
 }
 
 const SECTIONS: [(Section, &str); 9] = [
-    (Section::Answer, "What limits it"),
+    (Section::Answer, "Bottleneck"),
     (Section::Findings, "Findings"),
     (Section::Cpu, "CPU by node"),
     (Section::Memory, "Memory by node"),
-    (Section::Network, "Network cards and queues"),
+    (Section::Network, "NICs and queues"),
     (Section::Disk, "Disks"),
     (Section::Pressure, "Pressure"),
     (Section::Application, "Application"),
@@ -209,7 +209,7 @@ fn host() -> Value {
     dashboard("topotop-host", "topotop: one host", true, &rows_of(&SECTIONS))
 }
 
-/// Where load is on the machine: nodes, CPUs, memory, cards.
+/// Where load is on the machine: nodes, CPUs, memory, NICs.
 fn topology() -> Value {
     let busy = format!(
         "sum by (node) (rate(topotop_node_cpu_seconds_total{{{ONE},mode!~\"idle|iowait|steal\"}}[$__rate_interval])) / sum by (node) (topotop_online_cpus{{{ONE}}})"
@@ -221,14 +221,14 @@ fn topology() -> Value {
     let interrupted = format!("topk(16, topotop_cpu_softirq_ratio{{{ONE}}})");
     let first = vec![
         Panel::new("Busy by node", Look::Lines, "percentunit", &busy, "node {{node}}", 12),
-        Panel::new("Soft interrupts by node", Look::Lines, "percentunit", &softirq, "node {{node}}", 12),
+        Panel::new("Softirq by node", Look::Lines, "percentunit", &softirq, "node {{node}}", 12),
         Panel::new("Hottest CPUs", Look::Bars, "percentunit", &hottest, "cpu {{cpu}} node {{node}}", 12),
         Panel::new("CPUs with most softirq", Look::Bars, "percentunit", &interrupted, "cpu {{cpu}} node {{node}}", 12),
     ];
     let mut rows: Rows = vec![("Machine", first)];
     rows.extend(rows_of(&[
         (Section::Memory, "Memory by node"),
-        (Section::Network, "Network cards and queues"),
+        (Section::Network, "NICs and queues"),
         (Section::Disk, "Disks"),
     ]));
     dashboard("topotop-topology", "topotop: machine topology", true, &rows)
@@ -249,8 +249,8 @@ fn answers() -> Vec<Panel> {
         Panel::new("Hosts", Look::Number, "none", "count(topotop_build_info)", "", 6),
         Panel::new("Limited hosts", Look::Number, "none", limited, "", 6),
         Panel::new("Hosts with critical findings", Look::Number, "none", critical, "", 6),
-        Panel::new("Hosts not reached", Look::Number, "none", away, "", 6),
-        Panel::new("Hosts by what limits them", Look::Lines, "none", by_answer, "{{verdict}} {{resource}}", 12),
+        Panel::new("Unreachable hosts", Look::Number, "none", away, "", 6),
+        Panel::new("Hosts by limiting resource", Look::Lines, "none", by_answer, "{{verdict}} {{resource}}", 12),
         Panel::new("Answer of each host", Look::Table, "none", "topotop_bottleneck_info", "", 12),
     ]
 }
@@ -275,7 +275,7 @@ fn resources() -> Vec<Panel> {
         Panel::new("Fullest resources", Look::Bars, "percentunit", fullest, "{{instance}} {{resource}}", 12),
         Panel::new("Busiest hosts", Look::Lines, "percentunit", busy, "{{instance}}", 12),
         Panel::new(
-            "Channels in use of those a card has",
+            "Channels in use, share of the maximum",
             Look::Bars,
             "percentunit",
             channels,

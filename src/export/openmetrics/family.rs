@@ -47,7 +47,7 @@ pub enum Section {
     Cpu,
     /// Memory by node.
     Memory,
-    /// Network cards and their queues.
+    /// NICs and their queues.
     Network,
     /// Disks.
     Disk,

@@ -417,7 +417,7 @@ fn undo_is_refused_where_somebody_else_was_at_it() {
     apply(&mut machine, &mut paper, &proposal).expect("applied");
     machine.values.insert(("/sys/a".to_owned(), String::new()), "9".to_owned());
     let refused = undo(&mut machine, &mut paper, false);
-    assert_eq!(refused, Err("/sys/a is 9, not 2: changed since by someone else; overwrite with --force".to_owned()));
+    assert_eq!(refused, Err("/sys/a is 9, not 2: changed by something else since; overwrite with --force".to_owned()));
     assert_eq!((machine.value("/sys/a", ""), machine.value("/sys/b", "")), ("9", "3"));
     machine.ends_after = Some((0, "is another one".to_owned()));
     assert!(undo(&mut machine, &mut paper, true).is_err_and(|why| why.contains("is another one")), "not even by force");

@@ -7,6 +7,7 @@ use topotop_model::document;
 use topotop_model::fix::verification;
 use topotop_model::journal::{Application, Judged};
 use topotop_model::locale::cli::fix as text;
+use topotop_model::locale::{join, pair};
 use topotop_model::text::printable;
 
 pub(super) fn run(context: &Context, id: Option<&str>, format: &str) -> Result<u8, String> {
@@ -55,10 +56,12 @@ fn label(judged: &Judged) -> String {
 
 /// An application in two lines: the fix; the time and the user.
 fn line(application: &Application, boot: &str, text: &mut String) {
-    let verdict = application.judged.as_ref().map_or_else(String::new, |judged| format!(", {}", label(judged)));
-    let before = if application.boot_id == boot { String::new() } else { format!(", {}", text::EARLIER_BOOT) };
+    let verdict =
+        application.judged.as_ref().map_or_else(String::new, |judged| format!("{}{}", join::ITEMS, label(judged)));
+    let before =
+        if application.boot_id == boot { String::new() } else { format!("{}{}", join::ITEMS, text::EARLIER_BOOT) };
     let waits = if application.waits_for_confirmation() && before.is_empty() {
-        format!(", {}", text::WAITS)
+        format!("{}{}", join::ITEMS, text::WAITS)
     } else {
         String::new()
     };
@@ -77,12 +80,11 @@ fn line(application: &Application, boot: &str, text: &mut String) {
         printable(&format!("{}, {}", application.at, application.intent.who))
     );
     if let Some(undo) = application.undo.as_ref() {
-        let forced = if undo.forced { format!(", {}", text::FORCED) } else { String::new() };
+        let forced = if undo.forced { format!("{}{}", join::ITEMS, text::FORCED) } else { String::new() };
         let _ = writeln!(
             text,
-            "     {}: {}{forced}",
-            text::UndoneAt { time: &printable(&undo.at) },
-            printable(undo.why.label())
+            "     {}{forced}",
+            pair(text::UndoneAt { time: &printable(&undo.at) }, printable(undo.why.label()))
         );
     }
 }

@@ -15,6 +15,7 @@ use topotop_model::fix::verification::{Verdict, Verification};
 use topotop_model::journal::{Because, Measured, called};
 use topotop_model::locale::cli::fix as text;
 use topotop_model::locale::dialog::fix as words;
+use topotop_model::text::padded;
 
 /// Options of the wait.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -243,7 +244,13 @@ fn measured(row: &Measured) -> String {
     let line = row.samples_used.map_or(line.clone(), |[before, after]| {
         text::MeasuredSamples { row: &line, before: &before, after: &after }.to_string()
     });
-    format!("  {:<6} {line}", row.role)
+    let role = match row.role.as_str() {
+        "load" => words::ROLE_LOAD.as_str(),
+        "cost" => words::ROLE_COST.as_str(),
+        "guard" => words::ROLE_GUARD.as_str(),
+        other => other,
+    };
+    format!("  {} {line}", padded(role, 6))
 }
 
 /// The verdict of a row as the screens have it.

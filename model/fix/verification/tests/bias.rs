@@ -112,7 +112,7 @@ fn heat_speaks_against_worse_only() {
         })
     };
     assert_eq!(with(60_000.0, 0).0, "worse");
-    assert_eq!(with(60_000.0, 3).1, "CPUs were thermally throttled after, not before");
+    assert_eq!(with(60_000.0, 3).1, "CPUs were thermally throttled only after");
     assert_eq!(with(150_000.0, 3).0, "improved");
 }
 
@@ -172,9 +172,9 @@ fn other_requests_leave_both_open() {
     assert_eq!(with(1500.0, 200.0).0, "improved");
     assert_eq!(with(700.0, 200.0).0, "worse");
     let (name, why) = with(1500.0, 100.0);
-    assert!(name == "inconclusive" && why.starts_with("the requests changed: -50 % bytes per unit of work"), "{why}");
+    assert!(name == "inconclusive" && why.starts_with("the requests changed: -50% bytes per unit of work"), "{why}");
     let (name, why) = with(700.0, 400.0);
-    assert!(name == "inconclusive" && why.starts_with("the requests changed: +100 % bytes per unit of work"), "{why}");
+    assert!(name == "inconclusive" && why.starts_with("the requests changed: +100% bytes per unit of work"), "{why}");
     assert_eq!(with(1500.0, 400.0).0, "improved");
 }
 
@@ -228,7 +228,7 @@ fn what_leaves_with_the_undo_was_the_fix() {
 
 #[test]
 fn a_load_that_ended_after_the_undo_says_nothing() {
-    let ended = "the load ended too soon after the undo";
+    let ended = "the load ended too early after the undo";
     for held in [0, 12] {
         let verdict = undone(1000.0, &[vec![1000.0; held], vec![0.0; 45 - held]].concat());
         assert_eq!((verdict.name, verdict.why.split(',').next()), ("inconclusive", Some(ended)), "{held}");
