@@ -1,12 +1,13 @@
 //! Series for sparklines and heat strips: a bounded fold over frames.
 
 mod forecast;
+pub mod points;
 
 pub use forecast::Forecast;
+pub use points::Points;
 
 use crate::frame::Frame;
 use std::collections::VecDeque;
-use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 /// Samples that are kept for drawing: ten minutes at one a second.
@@ -24,6 +25,8 @@ const SHORTEST_NS: u64 = 5_000_000_000;
 pub struct Headline {
     /// Monotonic time of the sample.
     pub mono_ns: u64,
+    /// Time of day of the sample, in ns since 1970.
+    pub wall_ns: i64,
     /// Mean busy share of online CPUs.
     pub busy: Option<f64>,
     /// Busy share of the busiest CPU.
@@ -50,6 +53,8 @@ pub struct Headline {
     pub metric: Option<(Arc<str>, f64)>,
     /// Bytes that the fullest groups with a limit used, by a hash of what they are.
     pub limited: Vec<(u64, u64)>,
+    /// What single disks, interfaces, queues, groups and CPUs did.
+    pub points: Points,
 }
 
 impl Headline {
@@ -132,6 +137,7 @@ fn headline(frame: &Frame) -> Headline {
     let pressure = |name| frame.pressure(name).and_then(|row| row.stall.some_ratio);
     Headline {
         mono_ns: frame.stamp.mono_ns,
+        wall_ns: frame.stamp.wall_ns,
         busy: mean(|shares| shares.busy),
         hottest_cpu: hottest(|shares| shares.busy),
         hottest_softirq: hottest(|shares| shares.softirq),
@@ -152,6 +158,7 @@ fn headline(frame: &Frame) -> Headline {
             .find(|metric| metric.gates)
             .and_then(|metric| Some((Arc::clone(&metric.name), metric.value?))),
         limited: limited(frame),
+        points: Points::of(frame),
         memory_pressure: pressure("memory"),
         io_pressure: pressure("io"),
         cpus: busy_of_each(frame),
@@ -188,18 +195,11 @@ fn limited(frame: &Frame) -> Vec<(u64, u64)> {
             let memory = cgroup.memory.as_ref().filter(|memory| memory.is_limited())?;
             let limit = memory.effective_limit_bytes.value().filter(|&limit| limit > 0)?;
             let current = memory.current_bytes.value()?;
-            Some((current as f64 / limit as f64, key(cgroup), current))
+            Some((current as f64 / limit as f64, points::group_key(cgroup), current))
         })
         .collect();
     groups.sort_by(|a, b| b.0.total_cmp(&a.0));
     groups.into_iter().take(LIMITED).map(|(_, key, current)| (key, current)).collect()
-}
-
-/// A group by path and inode: one of the same name that was made later is another one.
-fn key(cgroup: &crate::frame::Cgroup) -> u64 {
-    let mut hasher = std::hash::DefaultHasher::new();
-    (&*cgroup.path, cgroup.inode.value()).hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]

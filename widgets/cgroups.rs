@@ -4,12 +4,14 @@ mod cells;
 mod columns;
 mod compact;
 mod detail;
+mod over_time;
 mod tree;
 
 pub use compact::compact;
 pub(crate) use tree::Row;
 
 use crate::parts::browser::{Browser, Deed};
+use crate::parts::chart;
 use crate::parts::legend;
 use crate::parts::pane;
 use crate::parts::panel::{self, Sign};
@@ -82,13 +84,22 @@ pub struct Cgroups {
     tree: bool,
     folded: HashSet<Id>,
     folds: u64,
+    area: Rect,
 }
 
 impl Default for Cgroups {
     fn default() -> Self {
         let view = View::default();
         let table = Table::new(view.columns(), IDENTITY, view.sort()).relating(relates);
-        Self { browser: Browser::new(table), view, idle: false, tree: false, folded: HashSet::new(), folds: 0 }
+        Self {
+            browser: Browser::new(table),
+            view,
+            idle: false,
+            tree: false,
+            folded: HashSet::new(),
+            folds: 0,
+            area: Rect::default(),
+        }
     }
 }
 
@@ -131,6 +142,19 @@ impl Cgroups {
         }
     }
 
+    /// The list, and charts below it.
+    fn split(&self, cx: &Cx<'_>, area: Rect) -> (Rect, Rect) {
+        let main = if has_legend(area) { Rect { height: area.height - 1, ..area } } else { area };
+        chart::below(cx, main, self.browser.table.counts().0, self.browser.open().is_some())
+    }
+
+    /// The group that charts are of: the selected one, else the first of the list.
+    fn subject<'a>(&self, cx: &Cx<'a>) -> Option<&'a Cgroup> {
+        let selected = self.browser.table.selected().and_then(|id| find(cx, id));
+        let first = || self.browser.table.rows().first().and_then(|row| cx.frame.cgroups.get(row.index));
+        selected.or_else(first)
+    }
+
     fn turn(&mut self) {
         self.view = self.view.next();
         self.browser.table.set_columns(self.view.columns(), self.view.sort());
@@ -156,16 +180,13 @@ impl Panel for Cgroups {
                 self.browser.table.fill(cx, tree::list(cx, self.idle).into_iter(), total);
             }
         }
-        let area = if has_legend(area) { Rect { height: area.height - 1, ..area } } else { area };
-        self.browser.place(cx, area, |id, width| detail::doc(cx, id, width));
+        self.area = area;
+        let (list, _) = self.split(cx, area);
+        self.browser.place(cx, list, |id, width| detail::doc(cx, id, width));
     }
 
     fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
-        let area = self.browser.area();
-        self.arrange(
-            cx,
-            Rect { height: area.height + u16::from(has_legend(Rect { height: area.height + 1, ..area })), ..area },
-        );
+        self.arrange(cx, self.area);
         match action {
             Action::Idle => self.idle = !self.idle,
             Action::Mode => self.turn(),
@@ -191,10 +212,13 @@ impl Panel for Cgroups {
         }
         let open = self.browser.open();
         let name = open.and_then(|id| find(cx, id)).map(names::short).unwrap_or_default();
-        let main = if has_legend(area) { Rect { height: area.height - 1, ..area } } else { area };
+        let (main, charts) = self.split(cx, area);
         let inner = self.browser.draw(cx, main, &self.view.title(), &note, &name, buf);
         if shown == 0 {
             pane::empty(cx, inner, &text::GROUPS, "sys/fs/cgroup", total, buf);
+        }
+        if let Some(group) = self.subject(cx) {
+            chart::pane(cx, charts, &names::short(group), over_time::charts(group), buf);
         }
         if has_legend(area) {
             let mut pen = Pen::new(cx, area, area.height - 1, buf);
@@ -227,7 +251,7 @@ impl Panel for Cgroups {
 
     fn legend(&self) -> Vec<Sign> {
         let pressure = if self.view == View::Memory { cells::SIGNS } else { PRESSURE };
-        legend::of(&[legend::TABLE, legend::BAR, pressure, legend::TREE], false)
+        legend::of(&[legend::TABLE, legend::BAR, pressure, legend::TREE, legend::CHART], false)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

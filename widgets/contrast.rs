@@ -31,9 +31,30 @@ fn linear(colour: Color) -> Option<LinSrgb> {
 
 /// The contrast of two colours as WCAG defines it; none where the terminal's palette decides.
 fn contrast(a: Color, b: Color) -> Option<f32> {
+    contrast_of("", a, b)
+}
+
+/// The same of what a symbol covers with the first one: shades are dots of it on the second one.
+fn contrast_of(symbol: &str, a: Color, b: Color) -> Option<f32> {
+    let covered = match symbol {
+        "░" => 0.25,
+        "▒" => 0.5,
+        "▓" => 0.75,
+        _ => 1.0,
+    };
     let luminance = |colour| linear(colour).map(|c| 0.2126 * c.red + 0.7152 * c.green + 0.0722 * c.blue);
     let (a, b) = (luminance(a)?, luminance(b)?);
+    let a = covered * a + (1.0 - covered) * b;
     Some((a.max(b) + 0.05) / (a.min(b) + 0.05))
+}
+
+#[test]
+fn shades_count_as_what_they_cover() {
+    let (white, black) = (Color::Rgb(255, 255, 255), Color::Rgb(0, 0, 0));
+    let ratio = |symbol| contrast_of(symbol, white, black).expect("both are colours").round() as u8;
+    assert_eq!(["█", "▂", "▓", "▒", "░"].map(ratio), [21, 21, 16, 11, 6]);
+    let ratio = |symbol| contrast_of(symbol, black, white).expect("both are colours");
+    assert!(ratio("░") < 1.5 && ratio("▒") < 3.0, "no colour is dark enough");
 }
 
 fn seen(theme: &Theme, role: Role, vision: [[f32; 3]; 3]) -> Lab {
@@ -73,7 +94,7 @@ fn every_cell_that_is_drawn_can_be_read() {
             for cell in buf.content() {
                 let Some(needed) = needed(cell, &theme) else { continue };
                 let (fg, bg) = (own(cell.fg, text.fg), own(cell.bg, text.bg));
-                let ratio = contrast(fg, bg).expect("both are colours");
+                let ratio = contrast_of(cell.symbol(), fg, bg).expect("both are colours");
                 looked_at += 1;
                 if ratio < needed {
                     weak.insert(format!("{fg} on {bg}: {ratio:.2} of {needed}, `{}` in {what}", cell.symbol()));

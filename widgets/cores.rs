@@ -6,6 +6,7 @@ mod pins;
 mod strip;
 mod tiles;
 
+use crate::parts::chart;
 use crate::parts::grid::{Grid, Size, Tile};
 use crate::parts::legend;
 use crate::parts::machine::{Grouping, Machine};
@@ -59,6 +60,12 @@ pub struct Cores {
 /// The narrowest line of a CPU that has one of its own.
 const LINE: u16 = 36;
 
+/// The rows below the map that are enough for a CPU.
+const MAP_DETAIL: u16 = 8;
+
+/// Below cores there is room for all of them over time from so many rows on.
+const WITH_STRIP: u16 = 40;
+
 /// Machines of so few CPUs have a line for each in every mode.
 const FEW_CPUS: usize = 16;
 
@@ -91,7 +98,10 @@ impl Cores {
         let lines = || Grid::lines(&self.machine, place, LINE);
         let few = self.machine.cpus.len() <= FEW_CPUS;
         match self.mode {
-            Mode::Time => Grid::rows(&self.machine, place),
+            // The last row is for times of day.
+            Mode::Time => {
+                Grid::rows(&self.machine, Rect { height: place.height - u16::from(place.height > 4), ..place })
+            }
             Mode::Split => lines().unwrap_or_else(|| Grid::new(&self.machine, place)),
             Mode::Heat if few => lines().unwrap_or_else(|| Grid::new(&self.machine, place)),
             Mode::Heat | Mode::Map => Grid::new(&self.machine, place),
@@ -253,7 +263,7 @@ impl Panel for Cores {
     }
 
     fn legend(&self) -> Vec<crate::parts::panel::Sign> {
-        legend::of(&[legend::HEAT, legend::PINS, legend::BAR], true)
+        legend::of(&[legend::HEAT, legend::PINS, legend::BAR, legend::CHART], true)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {
@@ -277,13 +287,36 @@ impl Cores {
         let place = self.grid_area(area);
         match self.mode {
             Mode::Time => strip::draw(cx, &self.machine, grid, place, buf),
-            Mode::Map => return map::draw(cx, &self.machine, place, buf),
+            Mode::Map => {
+                // What the drawing leaves is for the CPU.
+                let rest = panel::below(inner, map::draw(cx, &self.machine, place, buf) + 1);
+                if let Some(cpu) = self.shown(cx).filter(|_| rest.height >= MAP_DETAIL) {
+                    detail::draw(cx, &self.pins, cpu, rest, buf);
+                }
+                return;
+            }
             mode => tiles::draw(cx, &self.machine, grid, &self.pins, mode == Mode::Split, buf),
         }
-        let rest = panel::below(inner, grid.height + u16::from(grid.height + 14 < inner.height));
+        let used = grid.height + u16::from(self.mode == Mode::Time);
+        let rest = panel::below(inner, used + u16::from(used + 14 < inner.height));
+        let rest = if self.mode == Mode::Time { rest } else { self.over_time(cx, rest, buf) };
         if let Some(cpu) = self.shown(cx).filter(|_| rest.height >= 3) {
             detail::draw(cx, &self.pins, cpu, rest, buf);
         }
+    }
+
+    /// Draws all CPUs over time at the bottom of an area where there is room for that; gives what is above.
+    fn over_time(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) -> Rect {
+        if area.height < WITH_STRIP || !chart::has_shape(cx) {
+            return area;
+        }
+        // Its title and its times take a row each.
+        let rows = |place: Rect| Grid::rows(&self.machine, Rect { height: place.height.saturating_sub(1), ..place });
+        let height = rows(Rect { height: area.height / 2 - 1, ..area }).height + 2;
+        let place = Rect { y: area.bottom() - height, height, ..area };
+        let inner = panel::inset(panel::titled(cx, place, &text::ALL_OVER_TIME, "", false, buf));
+        strip::draw(cx, &self.machine, &rows(inner), inner, buf);
+        Rect { height: area.height - height, ..area }
     }
 
     /// Mode and meaning of colours on the panel's rule.

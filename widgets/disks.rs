@@ -4,12 +4,14 @@ mod cells;
 mod columns;
 mod compact;
 mod detail;
+mod over_time;
 mod tree;
 
 pub use compact::{compact, compact_rows};
 pub(crate) use tree::Row;
 
 use crate::parts::browser::Browser;
+use crate::parts::chart;
 use crate::parts::legend;
 use crate::parts::related::uses;
 use crate::parts::table::{Identity, Listed, Table};
@@ -64,7 +66,7 @@ fn find<'a>(cx: &Cx<'a>, name: &str) -> Option<&'a Disk> {
 }
 
 impl Disks {
-    /// The disk whose writers are shown: the selected one, else the one that is written to most.
+    /// The disk whose writers and charts are shown: the selected one, else the one that is written to most, else the busiest.
     fn subject<'a>(&self, cx: &Cx<'a>) -> Option<&'a Disk> {
         let selected = self.browser.table.selected().and_then(|name| find(cx, name));
         let rate = |disk: &&Disk| disk.writers.iter().map(|writer| writer.bytes_per_second).sum::<f64>();
@@ -72,22 +74,44 @@ impl Disks {
             let disks = cx.frame.disks.iter().filter(|disk| !disk.writers.is_empty());
             disks.max_by(|a, b| rate(a).total_cmp(&rate(b)))
         };
-        selected.or_else(busiest)
+        let used = |disk: &&Disk| disk.utilisation.unwrap_or(-1.0);
+        let fullest = || cx.frame.disks.iter().max_by(|a, b| used(a).total_cmp(&used(b)));
+        selected.or_else(busiest).or_else(fullest)
     }
 
-    /// The list above, who writes and the pressure line below.
-    fn split(&self, area: Rect) -> (Rect, Rect) {
-        let rows = u16::try_from(self.browser.table.counts().0).unwrap_or(u16::MAX);
-        // The list gets what it needs up to two thirds; an open detail takes the writers' place and names them itself.
-        let below = if self.browser.open().is_some() || area.height < 12 {
-            1
-        } else {
-            (area.height / 3).max(area.height.saturating_sub(rows.saturating_add(3)))
-        };
-        let below = below.min(area.height);
-        let list = Rect { height: area.height - below, ..area };
-        (list, Rect { y: list.bottom(), height: below, ..area })
+    /// The list above, who writes, charts, and the pressure line.
+    fn split(&self, cx: &Cx<'_>, area: Rect) -> Parts {
+        let (upper, pressure) = cut(area, area.height.saturating_sub(1));
+        let open = self.browser.open().is_some();
+        let rows = self.browser.table.counts().0;
+        if open || area.height < 12 {
+            // An open detail takes the writers' place and names them itself.
+            let (list, charts) = chart::below(cx, upper, rows, open || area.height < 12);
+            let (list, writers) = cut(list, list.height);
+            return Parts { list, writers, charts, pressure };
+        }
+        let writers = self.subject(cx).map_or(1, |disk| disk.writers.len().max(1));
+        // The list and the writers get what they need: that is where charts begin.
+        let (upper, charts) = chart::below(cx, upper, rows.saturating_add(writers + 2), false);
+        let rows = u16::try_from(rows).unwrap_or(u16::MAX);
+        // The list gets what it needs up to two thirds.
+        let below = (upper.height / 3).max(upper.height.saturating_sub(rows.saturating_add(3)));
+        let (list, writers) = cut(upper, upper.height - below);
+        Parts { list, writers, charts, pressure }
     }
+}
+
+/// Where everything is.
+struct Parts {
+    list: Rect,
+    writers: Rect,
+    charts: Rect,
+    pressure: Rect,
+}
+
+/// So many rows, and what is below them.
+fn cut(area: Rect, rows: u16) -> (Rect, Rect) {
+    (Rect { height: rows, ..area }, Rect { y: area.y + rows, height: area.height - rows, ..area })
 }
 
 impl Panel for Disks {
@@ -105,13 +129,17 @@ impl Panel for Disks {
             let rows = tree::rows(cx, &self.browser.table, self.idle);
             self.browser.table.fill_ordered(rows, cx.frame.disks.len());
         }
-        let (list, _) = self.split(area);
+        let list = self.split(cx, area).list;
         self.browser.place(cx, list, |name, width| detail::doc(cx, name, width));
     }
 
     fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
         self.arrange(cx, self.area);
         if action == Action::Idle {
+            let (shown, total) = self.browser.table.counts();
+            if self.idle && shown == total {
+                return Outcome::Ignored;
+            }
             self.idle = !self.idle;
             return Outcome::Changed;
         }
@@ -120,7 +148,7 @@ impl Panel for Disks {
     }
 
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-        let (list, below) = self.split(area);
+        let Parts { list, writers, charts, pressure } = self.split(cx, area);
         let (shown, total) = self.browser.table.counts();
         let mut note = pane::count_note(cx, shown, total);
         if self.idle && shown < total && cx.filter.is_empty() {
@@ -131,9 +159,11 @@ impl Panel for Disks {
         if shown == 0 {
             pane::empty(cx, inner, &text::DISKS, "sys/block", total, buf);
         }
-        let pressure = Rect { height: 1, y: below.bottom().saturating_sub(1), ..below };
-        if below.height > 2 {
-            self.writers(cx, Rect { height: below.height - 1, ..below }, buf);
+        if writers.height > 1 {
+            self.writers(cx, writers, buf);
+        }
+        if let Some(disk) = self.subject(cx) {
+            chart::pane(cx, charts, &disk.name, over_time::charts(disk), buf);
         }
         cells::pressure(cx, &mut Pen::new(cx, pressure, 0, buf));
     }
@@ -147,7 +177,7 @@ impl Panel for Disks {
     }
 
     fn legend(&self) -> Vec<crate::parts::panel::Sign> {
-        legend::of(&[legend::TABLE, legend::BAR], false)
+        legend::of(&[legend::TABLE, legend::BAR, legend::CHART], false)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

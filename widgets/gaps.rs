@@ -109,7 +109,7 @@ impl Gaps {
             let list = Rect { width: area.width - 60, ..area };
             return (list, Rect { x: list.right(), width: 60, ..area });
         }
-        let wanted = cx.frame.cost.collectors.len() as u16 + 3;
+        let wanted = cx.frame.cost.collectors.len() as u16 + 4;
         let needed = self.table.counts().0 as u16 + 2;
         let below = wanted.min((area.height / 2).max(area.height.saturating_sub(needed)));
         let list = Rect { height: area.height - below, ..area };
@@ -195,8 +195,10 @@ fn cost(cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
     let mut collectors: Vec<_> = cost.collectors.iter().collect();
     collectors.sort_by(|a, b| b.took_ms.total_cmp(&a.took_ms));
     let total: f64 = collectors.iter().map(|collector| collector.took_ms).sum();
-    for (at, collector) in collectors.iter().take(usize::from(inner.height.saturating_sub(1))).enumerate() {
-        let mut pen = Pen::new(cx, inner, 1 + at as u16, buf);
+    // Their sum is not the time of a sample: some run less often.
+    Pen::new(cx, inner, 1, buf).skip(1).text(Role::Dim, &text::COST_PARTS);
+    for (at, collector) in collectors.iter().take(usize::from(inner.height.saturating_sub(2))).enumerate() {
+        let mut pen = Pen::new(cx, inner, 2 + at as u16, buf);
         pen.skip(1).field(Role::Text, 14, &collector.name).skip(1);
         pen.number(Role::Text, 6, &units::millis(collector.took_ms)).text(Role::Dim, " ms ");
         let width = pen.left().min(60);

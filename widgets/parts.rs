@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod browser;
+pub mod chart;
 pub mod extents;
 pub mod gaps;
 pub mod grid;

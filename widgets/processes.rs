@@ -5,6 +5,7 @@ mod columns;
 mod compact;
 mod detail;
 mod filter;
+mod over_time;
 mod rows;
 mod sockets;
 mod waits;
@@ -12,6 +13,7 @@ mod waits;
 pub use compact::compact;
 
 use crate::parts::browser::{Browser, Deed};
+use crate::parts::chart;
 use crate::parts::legend;
 use crate::parts::related::uses;
 use crate::parts::table::{Identity, Listed, Table};
@@ -42,6 +44,7 @@ pub struct Processes {
     no_kernel: bool,
     folded: HashSet<Id>,
     changes: u64,
+    area: Rect,
 }
 
 impl Default for Processes {
@@ -60,6 +63,7 @@ impl Default for Processes {
             no_kernel: false,
             folded: HashSet::new(),
             changes: 0,
+            area: Rect::default(),
         }
     }
 }
@@ -124,6 +128,18 @@ impl Processes {
         true
     }
 
+    /// The list, and charts below it.
+    fn split(&self, cx: &Cx<'_>, area: Rect) -> (Rect, Rect) {
+        chart::below(cx, area, self.browser.table.counts().0, self.browser.open().is_some())
+    }
+
+    /// The process that charts are of: the selected one, else the first of the list.
+    fn subject<'a>(&self, cx: &Cx<'a>) -> Option<&'a Process> {
+        let selected = self.browser.table.selected().and_then(|id| find(cx, *id));
+        let first = || self.browser.table.rows().first().and_then(|row| cx.frame.processes.get(row.process));
+        selected.or_else(first)
+    }
+
     /// The process whose threads are wanted: the one in the detail, or the selected one.
     fn watch(&self) -> Outcome {
         let selected = self.browser.table.selected().filter(|_| self.threads);
@@ -149,11 +165,13 @@ impl Panel for Processes {
             let all = cx.frame.processes.len() + rows.iter().filter(|row| row.thread.is_some()).count();
             self.browser.table.fill_ordered(rows, all);
         }
-        self.browser.place(cx, area, |&id, width| detail::doc(cx, id, width));
+        self.area = area;
+        let (list, _) = self.split(cx, area);
+        self.browser.place(cx, list, |&id, width| detail::doc(cx, id, width));
     }
 
     fn act(&mut self, action: Action, cx: &Cx<'_>) -> Outcome {
-        self.arrange(cx, self.browser.area());
+        self.arrange(cx, self.area);
         if self.switch(action, cx) {
             self.changes += 1;
             return if action == Action::Threads { self.watch() } else { Outcome::Changed };
@@ -198,9 +216,14 @@ impl Panel for Processes {
         }
         let open = self.browser.open().copied();
         let name = open.map(|id| format!("{} {}", id.0, find(cx, id).map_or("", |process| &process.comm)));
-        let inner = self.browser.draw(cx, area, &text::TITLE, &note, &name.unwrap_or_default(), buf);
+        let (list, charts) = self.split(cx, area);
+        let inner = self.browser.draw(cx, list, &text::TITLE, &note, &name.unwrap_or_default(), buf);
         if shown == 0 {
             pane::empty(cx, inner, &text::PROCESSES, "proc/*", total, buf);
+        }
+        if let Some(process) = self.subject(cx) {
+            let name = format!("{} {}", process.comm, process.pid);
+            chart::pane(cx, charts, &name, over_time::charts(process), buf);
         }
     }
 
@@ -215,7 +238,7 @@ impl Panel for Processes {
     }
 
     fn legend(&self) -> Vec<crate::parts::panel::Sign> {
-        legend::of(&[legend::TABLE, legend::PROCESSES], false)
+        legend::of(&[legend::TABLE, legend::PROCESSES, legend::CHART], false)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

@@ -6,6 +6,7 @@ mod compact;
 mod detail;
 mod foot;
 mod nic;
+mod over_time;
 mod rows;
 mod strip;
 
@@ -13,6 +14,7 @@ pub use compact::{compact, compact_rows};
 pub(crate) use rows::Row;
 
 use crate::parts::browser::Browser;
+use crate::parts::chart;
 use crate::parts::legend;
 use crate::parts::pane;
 use crate::parts::table::{Identity, Listed, Table};
@@ -77,12 +79,15 @@ impl Queues {
         }
     }
 
-    fn split(&self, cx: &Cx<'_>, area: Rect) -> (Rect, Rect) {
+    /// The list above, charts, and what the work does to CPUs.
+    fn split(&self, cx: &Cx<'_>, area: Rect) -> (Rect, Rect, Rect) {
         let open = self.browser.open().is_some();
         let room = if open || area.height < 10 { 0 } else { area.height / 4 };
         let below = foot::height(cx).min(room);
-        let list = Rect { height: area.height - below, ..area };
-        (list, Rect { y: list.bottom(), height: below, ..area })
+        let upper = Rect { height: area.height - below, ..area };
+        let foot = Rect { y: upper.bottom(), height: below, ..area };
+        let (list, charts) = chart::below(cx, upper, self.browser.table.counts().0, open);
+        (list, charts, foot)
     }
 
     fn name(&self, cx: &Cx<'_>) -> String {
@@ -119,7 +124,7 @@ impl Panel for Queues {
                 table.fill_ordered(rows, cx.frame.nics.len());
             }
         }
-        let (list, _) = self.split(cx, area);
+        let (list, ..) = self.split(cx, area);
         self.browser.place(cx, list, |id, width| detail::doc(cx, id, width));
     }
 
@@ -137,7 +142,7 @@ impl Panel for Queues {
     }
 
     fn draw(&self, cx: &Cx<'_>, area: Rect, buf: &mut Buffer) {
-        let (list, below) = self.split(cx, area);
+        let (list, charts, below) = self.split(cx, area);
         let (shown, total) = self.browser.table.counts();
         let title = if self.matrix { text::MATRIX_TITLE } else { text::TITLE };
         let note = self.note(cx, shown, total);
@@ -150,6 +155,9 @@ impl Panel for Queues {
             let (what, path) =
                 if self.matrix { (text::INTERRUPTS, "proc/interrupts") } else { (text::INTERFACES, "sys/class/net") };
             pane::empty(cx, inner, &what, path, total, buf);
+        }
+        if let Some((nic, queue)) = over_time::subject(cx, self.browser.table.selected()) {
+            chart::pane(cx, charts, &nic.name, over_time::charts(nic, queue), buf);
         }
         foot::draw(cx, below, buf);
     }
@@ -167,7 +175,7 @@ impl Panel for Queues {
     }
 
     fn legend(&self) -> Vec<crate::parts::panel::Sign> {
-        legend::of(&[legend::TABLE, legend::BAR, legend::QUEUES], false)
+        legend::of(&[legend::TABLE, legend::BAR, legend::QUEUES, legend::CHART], false)
     }
 
     fn hints(&self) -> &'static [(Action, Text)] {

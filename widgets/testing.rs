@@ -134,6 +134,19 @@ pub(crate) fn harmless(buf: &Buffer, charset: Charset) {
     }
 }
 
+/// A panel's text after the four minutes of the server, for snapshots.
+pub(crate) fn over_time(panel: &mut dyn Panel, size: (u16, u16), actions: &[Action]) -> String {
+    let (frame, history) = (demo::server(), demo::history());
+    with_cx(&frame, Charset::Unicode, |cx| {
+        let cx = Cx { history: &history, ..*cx };
+        drawn(panel, &cx, size.0, size.1);
+        for action in actions {
+            panel.act(*action, &cx);
+        }
+        text(&drawn(panel, &cx, size.0, size.1))
+    })
+}
+
 /// A panel's text after some actions, for snapshots.
 pub(crate) fn picture(panel: &mut dyn Panel, frame: &Frame, size: (u16, u16), actions: &[Action]) -> String {
     with_cx(frame, Charset::Unicode, |cx| {

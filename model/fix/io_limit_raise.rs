@@ -160,9 +160,9 @@ fn verify(case: &Case<'_>, path: &Arc<str>, disk: &Disk, limited: Limited) -> Ve
         (of_disk("disk.await"), if limited.is_written() { "disk.write_bytes" } else { "disk.read_bytes" });
     verify.shown = vec![of_disk("disk.utilisation"), of_disk(bytes)];
     if is_shared {
-        verify.guards = vec![latency]
+        verify.guards = vec![latency];
     } else {
-        verify.shown.push(latency)
+        verify.shown.push(latency);
     }
     verify
 }

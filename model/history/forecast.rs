@@ -1,6 +1,7 @@
 //! When a control group reaches its memory limit: one estimate for screens and documents.
 
-use super::{History, SHORTEST_NS, TREND_NS, key};
+use super::points::group_key;
+use super::{History, SHORTEST_NS, TREND_NS};
 use crate::Known;
 use crate::frame::{Cgroup, CgroupMemory, Frame};
 
@@ -65,7 +66,7 @@ impl History {
     /// How the memory of a group grew over the last half minute, or as much of it as is known (least squares); none where
     /// less than five seconds of it are known.
     fn trend(&self, cgroup: &Cgroup) -> Option<Trend> {
-        let key = key(cgroup);
+        let key = group_key(cgroup);
         let end = self.samples.back()?.mono_ns;
         let recent = self.samples.iter().rev().take_while(|sample| end.saturating_sub(sample.mono_ns) <= TREND_NS);
         let points: Vec<(f64, f64)> = recent

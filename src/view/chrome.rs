@@ -159,8 +159,9 @@ pub fn is_findings(app: &App, row: u16) -> bool {
     layout(app).is_some_and(|layout| layout.findings.height > 0 && layout.findings.y == row)
 }
 
-/// Columns of a footer from which on a recording has room for the names of screens beside its keys.
+/// Columns of a footer from which on a recording has room for the names of screens beside its keys, short or whole.
 const NAMED_IN_REPLAY: u16 = 130;
+const SHORT_IN_REPLAY: u16 = 110;
 /// Columns that the most important hint needs.
 const LAST_HINT: usize = 8;
 
@@ -178,7 +179,11 @@ fn tabs(app: &App, area: Rect) -> Vec<(usize, u16, u16, String)> {
     };
     let all = [&whole, &short];
     // Keys of a recording need the room of names.
-    let named: &[_] = if app.playback.is_some() && area.width < NAMED_IN_REPLAY { &[] } else { &all };
+    let named: &[_] = match area.width {
+        ..SHORT_IN_REPLAY if app.playback.is_some() => &[],
+        ..NAMED_IN_REPLAY if app.playback.is_some() => &[&short],
+        _ => &all,
+    };
     let texts = named.iter().copied().find(fits).unwrap_or(&numbers);
     let mut x = area.x;
     let mut placed = Vec::new();
@@ -323,10 +328,13 @@ fn hints(app: &App) -> Vec<Hint> {
         Some(Hint { command, key, word })
     };
     let mut hints = Vec::new();
-    if let Some(panel) = app.panels.get(app.screen) {
-        let own = panel.hints().iter();
-        hints.extend(own.filter_map(|&(action, word)| hint(Command::Panel(action), word.to_string())));
+    let own = app.panels.get(app.screen).map_or(&[][..], |panel| panel.hints());
+    // A key that every screen has is named once, in the words of this screen.
+    let everywhere = |command: Command| TABLE.iter().any(|row| row.command == command && !row.hint.is_empty());
+    for &(action, word) in own.iter().filter(|(action, _)| !everywhere(Command::Panel(*action))) {
+        hints.extend(hint(Command::Panel(action), word.to_string()));
     }
+    let here = |command: Command| own.iter().find(|(action, _)| Command::Panel(*action) == command).map(|own| own.1);
     let on_processes = app.panels.get(app.screen).is_some_and(|panel| panel.id() == "processes");
     if on_processes {
         hints.extend(hint(Command::Actions, processes::HINT_ACTIONS.to_string()));
@@ -339,7 +347,7 @@ fn hints(app: &App) -> Vec<Hint> {
                 gaps => chrome::Gaps { count: gaps as u64 }.to_string(),
             },
             Command::Pause => playing(app),
-            _ => row.hint.to_string(),
+            command => here(command).unwrap_or(row.hint).to_string(),
         };
         hints.extend(hint(row.command, word));
     }

@@ -232,18 +232,17 @@ fn show(app: &App, listing: &Listing, area: Rect, buf: &mut Buffer) {
     buf.set_style(place, app.look.theme.style(Role::Text));
     frame(app, listing, place, buf);
     let rows = usize::from(inside.height);
+    // What stands at the right needs up to half of the box; names get the rest.
+    let right = lines.iter().map(|(_, line)| line.right.width()).max().unwrap_or(0).min(usize::from(inside.width / 2));
+    let names = (left as u16).min(inside.width.saturating_sub(right as u16 + 2));
     for ((_, line), y) in lines.iter().skip(scroll).zip(inside.y..inside.bottom()) {
         let role = line.role.unwrap_or(if line.heading { Role::Title } else { Role::Key });
-        write(buf, (inside.x, y), inside.right(), &line.left, app.look.theme.style(role));
-        // What explains it has at least half of the width, and no more than it needs.
-        let column =
-            inside.x + (left as u16).min((inside.width / 2).max(inside.width.saturating_sub(right as u16 + 2))) + 2;
-        if !line.heading && !line.right.is_empty() {
-            // What is too long on the left gives way to what explains it.
-            write(buf, (column - 2, y), inside.right(), "  ", app.look.theme.style(Role::Text));
-            let blank = " ".repeat(usize::from(inside.right().saturating_sub(column)));
-            write(buf, (column, y), inside.right(), &blank, app.look.theme.style(Role::Text));
-            write(buf, (column, y), inside.right(), &line.right, app.look.theme.style(Role::Text));
+        let explained = !line.heading && !line.right.is_empty();
+        let room = if explained { names } else { inside.width };
+        let text = cut(&line.left, room, app.look.charset);
+        write(buf, (inside.x, y), inside.right(), &text, app.look.theme.style(role));
+        if explained {
+            write(buf, (inside.x + names + 2, y), inside.right(), &line.right, app.look.theme.style(Role::Text));
         }
     }
     if lines.is_empty() {
@@ -253,6 +252,16 @@ fn show(app: &App, listing: &Listing, area: Rect, buf: &mut Buffer) {
         let more = format!(" {} ", help::MoreBelow { count: &(lines.len() - scroll - rows) });
         write(buf, (place.x + 2, place.bottom() - 1), place.right() - 1, &more, app.look.theme.style(Role::Dim));
     }
+}
+
+/// A text in so many columns, with a mark where it goes on.
+fn cut(text: &str, room: u16, charset: Charset) -> std::borrow::Cow<'_, str> {
+    if text.width() <= usize::from(room) {
+        return text.into();
+    }
+    let mark = if charset == Charset::Unicode { "…" } else { "~" };
+    let start = topotop_widgets::parts::names::clean(text, usize::from(room.saturating_sub(1)));
+    format!("{start}{mark}").into()
 }
 
 fn frame(app: &App, listing: &Listing, place: Rect, buf: &mut Buffer) {

@@ -13,10 +13,10 @@ use topotop_model::locale::screen::cgroups as text;
 const MEMORY_FILE: &str = "/memory.stat";
 
 pub(super) const SIGNS: &[Sign] = &[
-    Sign { role: Role::Anon, glyph: "█", ascii: "#", label: text::ANONYMOUS },
-    Sign { role: Role::Pinned, glyph: "▓", ascii: "%", label: text::PINNED },
-    Sign { role: Role::Dirty, glyph: "▒", ascii: "=", label: text::DIRTY },
-    Sign { role: Role::Cache, glyph: "░", ascii: "+", label: text::CLEAN },
+    Sign { role: Role::Anon, glyph: "▇", ascii: "#", label: text::ANONYMOUS },
+    Sign { role: Role::Pinned, glyph: "▆", ascii: "%", label: text::PINNED },
+    Sign { role: Role::Dirty, glyph: "▄", ascii: "=", label: text::DIRTY },
+    Sign { role: Role::Cache, glyph: "▂", ascii: "+", label: text::CLEAN },
     Sign { role: Role::Dim, glyph: "↑", ascii: "^", label: text::ANCESTOR_LIMIT },
     Sign { role: Role::Dim, glyph: "host", ascii: "host", label: text::NO_LIMIT },
 ];
@@ -119,10 +119,10 @@ pub(super) fn bar(memory: &CgroupMemory, pen: &mut Pen<'_>) {
     pen.stacked(
         width,
         &[
-            Part::new(share(anon), Role::Anon, "█", "#"),
-            Part::new(share(pinned), Role::Pinned, "▓", "%"),
-            Part::new(share(dirty), Role::Dirty, "▒", "="),
-            Part::new(share(clean), Role::Cache, "░", "+"),
+            Part::new(share(anon), Role::Anon, "▇", "#"),
+            Part::new(share(pinned), Role::Pinned, "▆", "%"),
+            Part::new(share(dirty), Role::Dirty, "▄", "="),
+            Part::new(share(clean), Role::Cache, "▂", "+"),
         ],
     );
 }

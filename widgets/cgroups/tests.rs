@@ -1,5 +1,5 @@
 use super::{Cgroups, compact};
-use crate::testing::{drawn, list, picture, style_of, survives, with_cx};
+use crate::testing::{drawn, list, over_time, picture, style_of, survives, with_cx};
 use crate::{Action, Charset, Cx, Panel as _, Role, Theme, demo};
 
 #[test]
@@ -94,4 +94,17 @@ fn the_time_to_the_limit_is_never_cut() {
         let short = list(compact, &frame, width, 5);
         assert!(short.contains("limit in 14m") && short.contains("PSI 6%"), "{width}: {short}");
     }
+}
+
+#[test]
+fn charts_take_the_rows_that_the_list_leaves() {
+    for size in [(80, 22), (120, 38), (200, 58)] {
+        let text = over_time(&mut Cgroups::default(), size, &[]);
+        insta::assert_snapshot!(format!("over_time_{}x{}", size.0, size.1), text);
+        // No empty lower half where there is something to show.
+        let lines: Vec<&str> = text.lines().collect();
+        let blank = lines.windows(4).filter(|lines| lines.iter().all(|line| line.trim().is_empty())).count();
+        assert_eq!(blank, 0, "{text}");
+    }
+    insta::assert_snapshot!("over_time_open", over_time(&mut Cgroups::default(), (200, 58), &[Action::Open]));
 }

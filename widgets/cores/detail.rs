@@ -4,20 +4,21 @@ use super::pins::{self, Pins};
 use topotop_model::locale::screen::cores as text;
 use topotop_model::locale::screen::shared;
 
-use crate::parts::{Pen, number, panel, severity, spark, split};
+use crate::parts::chart::{self, Chart, Unit};
+use crate::parts::{Pen, number, panel, severity, split};
 use crate::{Charset, Cx, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use std::fmt::Write as _;
 use topotop_model::Known;
-use topotop_model::frame::{Cpu, CpuPlace};
+use topotop_model::frame::{Cpu, CpuPlace, Irq};
+use topotop_model::history::Headline;
 
 /// Draws one of the lists of a CPU.
 type List = fn(&Cx<'_>, &Pins, u32, Rect, &mut Buffer);
 
-/// Lists have this many rows before there is a chart below them, and the chart at most so many.
+/// Lists have this many rows before there is a chart below them.
 const LIST_ROWS: u16 = 7;
-const CHART_ROWS: u16 = 8;
 
 /// The columns of a list.
 const LIST: u16 = 26;
@@ -43,8 +44,10 @@ pub(super) fn draw(cx: &Cx<'_>, pins: &Pins, cpu: u32, area: Rect, buf: &mut Buf
     };
     let width = rest.width / columns;
     // Below the lists, where there is room for both: what it did over time.
-    let chart = rest.height.saturating_sub(LIST_ROWS + 2).min(CHART_ROWS);
-    let rest = if chart >= 4 { history(cx, cpu, chart, rest, buf) } else { rest };
+    let used = LIST_ROWS.max(list_rows(cx, cpu).min(rest.height / 2));
+    let chart = rest.height.saturating_sub(used + 1);
+    let shown = chart >= chart::LEAST && history(cx, cpu, panel::below(rest, used + 1), buf);
+    let rest = if shown { Rect { height: used, ..rest } } else { rest };
     for (at, list) in (0..columns).zip(lists) {
         let place = Rect { x: rest.x + at * width, width: width.saturating_sub(2), ..rest };
         list(cx, pins, cpu, place, buf);
@@ -65,20 +68,35 @@ fn found(cx: &Cx<'_>, cpu: u32, area: Rect, buf: &mut Buffer) -> u16 {
     row
 }
 
-/// Draws a chart of its busy share at the bottom of an area; gives what is above it.
-fn history(cx: &Cx<'_>, cpu: u32, rows: u16, area: Rect, buf: &mut Buffer) -> Rect {
-    let lists = Rect { height: area.height.saturating_sub(rows + 2), ..area };
+/// The rows of its longest list.
+fn list_rows(cx: &Cx<'_>, cpu: u32) -> u16 {
+    let interrupts = interrupts_here(cx, cpu).iter().filter(|row| row.0 > 0.0).count() + 3;
+    (threads_here(cx, cpu).len() + 1).max(interrupts).min(usize::from(u16::MAX)) as u16
+}
+
+/// Draws what it did over time, by kind where that is retained; false where nothing is known.
+fn history(cx: &Cx<'_>, cpu: u32, area: Rect, buf: &mut Buffer) -> bool {
     let online = || cx.frame.cpus.iter().filter(|cpu| cpu.online);
-    let Some(at) = online().position(|row| row.id == cpu) else { return lists };
-    let count = online().count();
-    Pen::new(cx, area, lists.height, buf).text(Role::Head, &text::HISTORY);
-    let place = panel::below(area, lists.height + 1);
+    let (at, count) = (online().position(|row| row.id == cpu), online().count());
+    let Some(at) = at.filter(|_| chart::has_shape(cx)) else { return false };
+    let share = |byte: u8| f64::from(byte) / 255.0;
+    let kinds = |sample: &Headline| sample.points.modes(at, count).map(|modes| modes.map(share));
+    if cx.history.iter().any(|sample| kinds(sample).is_some()) {
+        let mut pen = Pen::new(cx, area, 0, buf);
+        pen.text(Role::Head, &text::HISTORY).skip(2);
+        panel::legend(&mut pen, &chart::signs_of_kinds(cx));
+        chart::kinds(cx, kinds, area, buf);
+        return true;
+    }
     // Where CPUs came or went in between, nobody knows which value was whose.
-    let value = |sample: &topotop_model::history::Headline| {
-        (sample.cpus.len() == count).then(|| sample.cpus.get(at).map(|&busy| f64::from(busy) / 255.0)).flatten()
+    let busy = move |sample: &Headline| {
+        (sample.cpus.len() == count).then(|| sample.cpus.get(at).map(|&busy| share(busy))).flatten()
     };
-    spark::chart(cx, Rect { height: rows.min(place.height), ..place }, cx.history.iter().map(value), buf);
-    lists
+    let known = cx.history.iter().any(|sample| busy(sample).is_some());
+    if known {
+        chart::grid(cx, vec![Chart::new(text::HISTORY, Unit::Share, busy)], |_| Vec::new(), area, buf);
+    }
+    known
 }
 
 /// Package, node, cache, core, siblings, clock.
@@ -139,7 +157,7 @@ fn shares(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
 }
 
 /// The threads that ran here last, the busiest first; processes of one thread are threads too.
-fn threads(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
+fn threads_here<'a>(cx: &Cx<'a>, cpu: u32) -> Vec<(f64, &'a str, u32)> {
     let here = |last: Known<u32>| last == Known::Value(cpu);
     let threads = cx.frame.threads.iter().filter(|thread| here(thread.last_cpu));
     let mut rows: Vec<(f64, &str, u32)> =
@@ -153,6 +171,11 @@ fn threads(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     rows.extend(single.filter_map(|process| Some((process.cpu_cores?, &*process.comm, process.pid))));
     rows.retain(|row| row.0 >= 0.0005);
     rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.2.cmp(&b.2)));
+    rows
+}
+
+fn threads(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
+    let rows = threads_here(cx, cpu);
     Pen::new(cx, area, 0, buf).text(Role::Head, &text::THREADS);
     for (row, (cores, comm, tid)) in (1..area.height).zip(&rows) {
         let mut pen = Pen::new(cx, area, row, buf);
@@ -166,21 +189,23 @@ fn threads(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
     }
 }
 
-/// Interrupts that arrive here, the most frequent first, and the packets that they bring.
-fn interrupts(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
-    let rate = |irq: &topotop_model::frame::Irq| {
-        irq.per_cpu_per_second.iter().find(|(at, _)| *at == cpu).map(|(_, rate)| *rate)
-    };
-    let goes_here = |irq: &topotop_model::frame::Irq| {
-        irq.effective_affinity.as_ref().is_some_and(|set| set.contains(cpu) && set.len() <= 4)
-    };
-    let mut rows: Vec<_> = cx
+/// Interrupts that arrive here, the most frequent first.
+fn interrupts_here<'a>(cx: &Cx<'a>, cpu: u32) -> Vec<(f64, &'a Irq)> {
+    let rate = |irq: &Irq| irq.per_cpu_per_second.iter().find(|(at, _)| *at == cpu).map(|(_, rate)| *rate);
+    let goes_here = |irq: &Irq| irq.effective_affinity.as_ref().is_some_and(|set| set.contains(cpu) && set.len() <= 4);
+    let mut rows: Vec<(f64, &Irq)> = cx
         .frame
         .irqs
         .iter()
         .filter_map(|irq| rate(irq).or_else(|| goes_here(irq).then_some(0.0)).map(|rate| (rate, irq)))
         .collect();
     rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.irq.cmp(&b.1.irq)));
+    rows
+}
+
+/// The same, and the packets that they bring.
+fn interrupts(cx: &Cx<'_>, _: &Pins, cpu: u32, area: Rect, buf: &mut Buffer) {
+    let rows = interrupts_here(cx, cpu);
     Pen::new(cx, area, 0, buf).text(Role::Head, &text::INTERRUPTS);
     let mut row = 1;
     if let Some(softnet) = cx.frame.softnet.iter().find(|softnet| softnet.cpu == cpu) {

@@ -73,7 +73,8 @@ const CORNER: u16 = 22;
 const DEVICE: u16 = 56;
 const LABEL: u16 = 10;
 
-pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, area: Rect, buf: &mut Buffer) {
+/// Draws it; gives the rows that it took.
+pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, area: Rect, buf: &mut Buffer) -> u16 {
     let rows = rows(cx, machine);
     let corners = chosen(cx).map(|process| (process, corners(cx, process)));
     let lane = corners.as_ref().filter(|(_, corners)| is_spread(corners)).map_or(0, |_| CORNER);
@@ -106,13 +107,14 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, area: Rect, buf: &mut Buffer)
         let more = help::MoreBelow { count: &rows.len().saturating_sub(usize::from(room)) };
         Pen::new(cx, area, room, buf).text(Role::Dim, &more.to_string());
     }
-    let Some((process, corners)) = corners else { return };
+    let last = u16::try_from(rows.len()).unwrap_or(u16::MAX).min(room) + u16::from(full);
+    let Some((process, corners)) = corners else { return last };
     if lane > 0 {
         let side = Rect { x: left.right(), width: lane, ..area };
         triangle(cx, &rows, &corners, Rect { height: room, ..side }, buf);
     }
-    let last = u16::try_from(rows.len()).unwrap_or(u16::MAX).min(room) + u16::from(full);
     sentence(&mut Pen::new(cx, area, last, buf), process, &corners);
+    last + 1
 }
 
 fn section(pen: &mut Pen<'_>, machine: &Machine, at: usize, node: Option<u32>, packing: Packing) {

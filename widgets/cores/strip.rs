@@ -1,18 +1,26 @@
 //! Cores × time: a row per CPU, or per few of a node, the newest sample at the right edge.
 
+use crate::parts::chart::{self, Times};
 use crate::parts::grid::Grid;
 use crate::parts::machine::Machine;
 use crate::parts::{Pen, heat, number, severity, spark};
 use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use topotop_model::IdSet;
 
 /// The columns of a row's label and of its newest value.
-const LABEL: u16 = 13;
+const LABEL: u16 = 15;
+/// The columns of its CPUs.
+const CPUS: usize = 9;
 const NEWEST: u16 = 5;
 
 pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf: &mut Buffer) {
     let width = area.width.saturating_sub(LABEL + NEWEST);
+    let axis = Rect { x: area.x + LABEL, y: area.y + grid.height, width, height: 1 };
+    if axis.y < area.bottom() && chart::has_shape(cx) {
+        chart::axis(cx, &Times::new(cx, width), axis.intersection(area), buf);
+    }
     let heats = heats(cx, machine, grid, width);
     for (row, tile) in grid.tiles.iter().enumerate() {
         let cpus = machine.cpus.get(tile.cpus.clone()).unwrap_or_default();
@@ -41,7 +49,7 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf:
     }
 }
 
-/// Node on the first row of a section, and the first CPU of each row.
+/// Node on the first row of a section, and the CPUs of each row: `c17`, `c0-1,32-33`, or the first of many.
 fn label(pen: &mut Pen<'_>, machine: &Machine, grid: &Grid, y: u16, cpus: &[u32]) {
     let start = pen.x();
     let section =
@@ -49,14 +57,14 @@ fn label(pen: &mut Pen<'_>, machine: &Machine, grid: &Grid, y: u16, cpus: &[u32]
     if let Some(node) = section.and_then(|section| section.node) {
         pen.text(Role::node(node), "n").text(Role::node(node), number::id(node).as_str());
     }
-    pen.to(start + 5).text(Role::Dim, "c");
-    if let Some(&first) = cpus.first() {
-        pen.text(Role::Dim, number::id(first).as_str());
-    }
-    if cpus.len() > 1 {
-        let more = number::Short::from_display(format_args!("+{}", cpus.len() - 1));
-        pen.text(Role::Dim, more.as_str());
-    }
+    // Siblings are far from each other on most machines.
+    let set: IdSet = cpus.iter().copied().collect();
+    let whole = set.to_string();
+    let list = match cpus.first() {
+        Some(first) if whole.len() > CPUS => format!("{first},+{}", cpus.len() - 1),
+        _ => whole,
+    };
+    pen.to(start + 4).text(Role::Dim, "c").text(Role::Dim, &list);
 }
 
 /// One value per row and column: 0 for none, else 1 + the share in 1/254, the maximum over CPUs and samples.

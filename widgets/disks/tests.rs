@@ -1,5 +1,5 @@
 use super::{Disks, compact};
-use crate::testing::{drawn, list, picture, style_of, survives, with_cx};
+use crate::testing::{drawn, list, over_time, picture, style_of, survives, with_cx};
 use crate::{Action, Charset, Role, Theme, demo};
 use topotop_model::frame::Disk;
 
@@ -36,4 +36,17 @@ fn no_requests_are_no_zero_milliseconds() {
         let buf = drawn(&mut Disks::default(), cx, 120, 38);
         assert_eq!(style_of(&buf, "—").and_then(|style| style.fg), Theme::default_theme().style(Role::Absent).fg);
     });
+}
+
+#[test]
+fn charts_take_the_rows_that_the_list_leaves() {
+    for size in [(80, 22), (120, 38), (200, 58)] {
+        let text = over_time(&mut Disks::default(), size, &[]);
+        insta::assert_snapshot!(format!("over_time_{}x{}", size.0, size.1), text);
+        // No empty lower half where there is something to show.
+        let lines: Vec<&str> = text.lines().collect();
+        let blank = lines.windows(4).filter(|lines| lines.iter().all(|line| line.trim().is_empty())).count();
+        assert_eq!(blank, 0, "{text}");
+    }
+    insta::assert_snapshot!("over_time_open", over_time(&mut Disks::default(), (200, 58), &[Action::Open]));
 }

@@ -5,6 +5,7 @@ use crate::parts::pane::Doc;
 use crate::parts::severity::wrapped;
 use crate::{Charset, Cx, Role};
 use topotop_model::diff::{Watch, metrics};
+use topotop_model::fix::row;
 use topotop_model::fix::{Item, Parameter, Plan, Resolved, Restore, Risk, Snippet, Surroundings, together};
 use topotop_model::locale::dialog::fix as text;
 use topotop_model::locale::{aside, join, pair, translated};
@@ -66,7 +67,10 @@ impl Writer<'_> {
     fn what(&mut self, dialog: &Dialog) {
         let plan = self.plan;
         self.lines(text::LABEL_FIX.as_str(), Role::Title, [&plan.title]);
-        self.lines(text::LABEL_FINDING.as_str(), Role::Text, [pair(dialog.rule, &dialog.title)]);
+        // What is done to a row has no finding.
+        if dialog.rule != row::ID {
+            self.lines(text::LABEL_FINDING.as_str(), Role::Text, [pair(dialog.rule, &dialog.title)]);
+        }
         self.lines(text::LABEL_TARGET.as_str(), Role::Text, plan.identity.iter().map(ToString::to_string));
         if !plan.commands.is_empty() {
             self.commands(text::LABEL_COMMANDS.as_str());

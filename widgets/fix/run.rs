@@ -191,7 +191,7 @@ fn verdict_lines(cx: &Cx<'_>, doc: &mut Doc, verdict: &Verdict, width: u16) {
 fn bar(cx: &Cx<'_>, doc: &mut Doc, share: f64, label: &str, width: u16) {
     let columns = usize::from(width.saturating_sub(names::width(label) + 2).min(40));
     let full = (share.clamp(0.0, 1.0) * columns as f64).round() as usize;
-    let (on, off) = if cx.charset == Charset::Unicode { ("█", "░") } else { ("#", ".") };
+    let (on, off) = if cx.charset == Charset::Unicode { ("█", "┈") } else { ("#", ".") };
     let line = vec![
         (on.repeat(full), Role::Info),
         (off.repeat(columns - full), Role::Dim),

@@ -135,7 +135,7 @@ fn wishes(cx: &Cx<'_>, machine: &Machine, area: Rect) -> [Slot; 8] {
         Slot::new(2, 1 + rows(limited).clamp(1, 8)),
         Slot::new(4, 1 + rows(cx.frame.processes.len() + 1).clamp(2, 40)),
         Slot::new(3, 2 + rows(disks).clamp(1, 8)),
-        if timeline::has_shape(cx) { Slot::new(2, 1 + timeline::rows(cx, inner)) } else { Slot::NONE },
+        if timeline::has_shape(cx) { Slot::new(2, 1 + timeline::rows(cx, inner, area.height)) } else { Slot::NONE },
     ]
 }
 

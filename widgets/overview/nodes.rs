@@ -89,7 +89,7 @@ fn label_width(machine: &Machine) -> u16 {
         None => package(machine, section).map(|name| name.len() as u16),
     };
     let widest = machine.sections.iter().filter_map(wide).max().unwrap_or(2);
-    widest + 1 + u16::from(machine.packages() > 1)
+    widest + 1 + u16::from(machine.is_parted())
 }
 
 pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, area: Rect, buf: &mut Buffer) {
@@ -151,7 +151,7 @@ fn rows(cx: &Cx<'_>, machine: &Machine, style: Style, area: Rect, inner: Rect, b
     }
     for (node, y) in without_cpus(cx, machine).zip(y..) {
         let mut pen = Pen::new(cx, inner, y, buf);
-        pen.skip(u16::from(machine.packages() > 1));
+        pen.skip(u16::from(machine.is_parted()));
         pen.number(Role::node(node.id), 2, &number::id(node.id)).skip(1);
         pen.field(Role::Absent, cells.width.max(7), &text::NO_CPUS);
         columns.memory_of(&mut pen, Some(node));
@@ -208,7 +208,7 @@ fn heading(pen: &mut Pen<'_>, machine: &Machine, at: usize, label: u16) {
 }
 
 fn bracket(pen: &mut Pen<'_>, machine: &Machine, at: usize, below: bool) {
-    if machine.packages() < 2 {
+    if !machine.is_parted() {
         return;
     }
     let package = |at: Option<usize>| at.and_then(|at| machine.sections.get(at)).map(|section| section.package);

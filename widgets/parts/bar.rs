@@ -1,9 +1,7 @@
-//! Horizontal bars: one value in eighths of a column, or several parts against a whole.
+//! Horizontal bars: one value in halves of a column, or several parts against a whole.
 
 use super::Pen;
 use crate::{Charset, Role};
-
-const EIGHTHS: [&str; 7] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// One part of a stacked bar: its share of the whole width, its role, its glyph and its ASCII glyph.
 #[derive(Clone, Copy, Debug)]
@@ -30,25 +28,19 @@ fn track(charset: Charset) -> &'static str {
     if charset == Charset::Ascii { "." } else { "┈" }
 }
 
-/// Draws a bar; a share that is not zero shows at least a sliver.
+/// Draws a bar in halves of a column; a share that is not zero shows at least one. It is not as high as its row, so that
+/// bars of neighbouring rows stay apart.
 pub(super) fn draw(pen: &mut Pen<'_>, width: u16, share: f64, role: Role) {
-    let cx = pen.cx();
-    let (style, free) = (cx.theme.style(role), cx.theme.style(Role::Free));
-    let ascii = cx.charset == Charset::Ascii;
-    let eighths = (f64::from(width) * 8.0 * share.clamp(0.0, 1.0)).round() as u32;
-    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
-    for column in 0..u32::from(width) {
-        match eighths.saturating_sub(column * 8).min(8) {
-            8 => pen.glyph(style, if ascii { "#" } else { "█" }),
-            0 => pen.glyph(free, track(cx.charset)),
-            _ if ascii => pen.glyph(style, "="),
-            part => pen.glyph(style, EIGHTHS.get(part as usize - 1).copied().unwrap_or("▏")),
-        };
-    }
+    halves(pen, width, share, role, track(pen.cx().charset));
 }
 
-/// Draws a thin bar in halves of a column.
+/// Draws the same on a line.
 pub(super) fn meter(pen: &mut Pen<'_>, width: u16, share: f64, role: Role) {
+    let line = if pen.cx().charset == Charset::Ascii { "." } else { "─" };
+    halves(pen, width, share, role, line);
+}
+
+fn halves(pen: &mut Pen<'_>, width: u16, share: f64, role: Role, rest: &'static str) {
     let cx = pen.cx();
     let (style, free) = (cx.theme.style(role), cx.theme.style(Role::Free));
     let ascii = cx.charset == Charset::Ascii;
@@ -58,7 +50,7 @@ pub(super) fn meter(pen: &mut Pen<'_>, width: u16, share: f64, role: Role) {
         match halves.saturating_sub(column * 2).min(2) {
             2 => pen.glyph(style, if ascii { "#" } else { "━" }),
             1 => pen.glyph(style, if ascii { "=" } else { "╸" }),
-            _ => pen.glyph(free, if ascii { "." } else { "─" }),
+            _ => pen.glyph(free, rest),
         };
     }
 }
@@ -105,17 +97,17 @@ mod tests {
     }
 
     #[test]
-    fn eighths() {
+    fn halves_of_columns() {
         let bar = |share| {
             drawn(Charset::Unicode, |pen| {
                 pen.bar(10, Some(share));
             })
         };
         assert_eq!(bar(0.0), "┈┈┈┈┈┈┈┈┈┈");
-        assert_eq!(bar(0.001), "▏┈┈┈┈┈┈┈┈┈");
-        assert_eq!(bar(0.55), "█████▌┈┈┈┈");
-        assert_eq!(bar(1.0), "██████████");
-        assert_eq!(bar(7.0), "██████████");
+        assert_eq!(bar(0.001), "╸┈┈┈┈┈┈┈┈┈");
+        assert_eq!(bar(0.55), "━━━━━╸┈┈┈┈");
+        assert_eq!(bar(1.0), "━━━━━━━━━━");
+        assert_eq!(bar(7.0), "━━━━━━━━━━");
         assert_eq!(
             drawn(Charset::Ascii, |pen| {
                 pen.bar(10, Some(0.55));

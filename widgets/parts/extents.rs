@@ -100,17 +100,41 @@ pub fn draw(cx: &Cx<'_>, area: Rect, extents: &[Extent], buf: &mut Buffer) {
     }
 }
 
+/// The sign of what was done to the machine.
+fn done(mark: &Mark, charset: Charset) -> (&'static str, Role) {
+    match (mark.well, charset) {
+        (true, Charset::Unicode) => ("✓", Role::Ok),
+        (true, Charset::Ascii) => ("v", Role::Ok),
+        (false, Charset::Unicode) => ("✗", Role::Critical),
+        (false, Charset::Ascii) => ("!", Role::Critical),
+    }
+}
+
+/// Draws the sign of what was done to the machine at a column of a row.
+pub fn mark(cx: &Cx<'_>, row: Rect, column: u16, mark: &Mark, buf: &mut Buffer) {
+    let (sign, role) = done(mark, cx.charset);
+    Pen::new(cx, row, 0, buf).skip(column).text(role, sign);
+}
+
+/// Draws when findings came and went onto a row that has something else: signs without lines and names, the worst on top.
+pub fn signs(cx: &Cx<'_>, row: Rect, extents: &[Extent], buf: &mut Buffer) {
+    let mut order: Vec<&Extent> = extents.iter().collect();
+    order.sort_by_key(|extent| extent.severity);
+    let cleared = order.iter().filter_map(|extent| Some((extent.to?, Role::Ok, severity::fine(cx.charset))));
+    let came = order.iter().filter_map(|extent| {
+        Some((extent.from?, severity::role(extent.severity), severity::glyph(extent.severity, cx.charset)))
+    });
+    for (column, role, sign) in cleared.chain(came).filter(|sign| sign.0 < row.width) {
+        Pen::new(cx, row, 0, buf).skip(column).text(role, sign);
+    }
+}
+
 /// Writes what was done to the machine over a row, each at its column with the time of day and what it was as far as
 /// there is room: `✓10:33:10 fix applied`.
 pub fn marks(cx: &Cx<'_>, area: Rect, marks: &[(u16, &Mark)], buf: &mut Buffer) {
     for (place, (column, mark)) in marks.iter().enumerate() {
         let end = marks.get(place + 1).map_or(area.width, |next| next.0).max(column + 1);
-        let (sign, role) = match (mark.well, cx.charset) {
-            (true, Charset::Unicode) => ("✓", Role::Ok),
-            (true, Charset::Ascii) => ("v", Role::Ok),
-            (false, Charset::Unicode) => ("✗", Role::Critical),
-            (false, Charset::Ascii) => ("!", Role::Critical),
-        };
+        let (sign, role) = done(mark, cx.charset);
         let text = format!("{} {}", units::time_of_day(mark.wall_ns, cx.zone), mark.text);
         let width = (names::width(&text) + 1).min(end - column);
         // At the right end it stands to the left of its sign.

@@ -98,9 +98,7 @@ impl Grid {
         let packed = (0..16).map(|power| Size::Packed(1 << power));
 
         for size in sizes.chain(packed) {
-            let digits =
-                machine.sections.iter().filter_map(|section| section.node).map(|node| node.max(1).ilog10() as u16 + 1);
-            let least = digits.max().unwrap_or(1) + 1;
+            let least = machine.sections.iter().map(short_label).max().unwrap_or(1) + 1;
             for label in LABELS.into_iter().filter(|&label| label >= least) {
                 let plan = Plan::new(machine, size, label, area.width);
                 let grid = Self::build(machine, plan, area);
@@ -189,9 +187,11 @@ impl Grid {
         let mut grid = Self { size: plan.size, tiles: Vec::new(), labels: Vec::new(), height: 0 };
         let (mut y, mut column, mut tallest) = (area.y, 0, 0);
         let mut package = None;
+        // Packages of one node each need no row of their own: the labels tell them apart.
+        let parted = machine.is_parted();
         for (at, section) in machine.sections.iter().enumerate() {
             // A package starts on a row of its own where its nodes stand side by side.
-            let new_package = package.is_some_and(|before| before != section.package);
+            let new_package = parted && package.is_some_and(|before| before != section.package);
             package = Some(section.package);
             if column == plan.columns || (new_package && column > 0) {
                 (y, column, tallest) = (y.saturating_add(tallest + plan.space), 0, 0);
@@ -209,9 +209,10 @@ impl Grid {
 
     /// Places a section's tiles; returns the rows that they take.
     fn section(&mut self, machine: &Machine, section: &Section, plan: Plan, at: (u16, u16)) -> u16 {
+        let tile = plan.size.width();
         let (start, end) = (at.0 + plan.label, at.0 + plan.width);
         let (mut x, mut y) = (start, at.1);
-        let tile = plan.size.width();
+        let end = evenly(machine, section, plan, end - start).map_or(end, |width| start + width);
         for (index, group) in machine.groups_of(section).iter().enumerate() {
             let tiles = group.cores.len().div_ceil(plan.size.cores()) as u16;
             // A group that does not fit into the rest of the row, but into a whole one, starts a new row.
@@ -244,6 +245,21 @@ impl Grid {
             self.tiles.push(Tile { x: at.0, y: at.1.saturating_add(row as u16), cpus: cpu..cpu + 1 });
         }
     }
+}
+
+/// The columns of a section's shortest label: `12`, or `p12` of a package.
+fn short_label(section: &Section) -> u16 {
+    let digits = |id: u32| id.max(1).ilog10() as u16 + 1;
+    section.node.map(digits).or(section.package.map(|package| digits(package) + 1)).unwrap_or(1)
+}
+
+/// The columns that give one group that needs several rows rows of equal length: 8 and 8 instead of 14 and 2.
+fn evenly(machine: &Machine, section: &Section, plan: Plan, room: u16) -> Option<u16> {
+    let [group] = machine.groups_of(section) else { return None };
+    let tiles = group.cores.len().div_ceil(plan.size.cores());
+    let in_row = usize::from(room / plan.size.width()).max(1);
+    let rows = tiles.div_ceil(in_row);
+    (rows > 1).then(|| tiles.div_ceil(rows) as u16 * plan.size.width())
 }
 
 impl Plan {

@@ -30,8 +30,15 @@ pub(crate) const TABLE: &[Sign] = &[
 ];
 
 /// Bars of one value.
-pub(crate) const BAR: &[Sign] =
-    &[sign(Role::Heat2, "█▉▊▋▌▍▎▏", "#=", text::BAR), sign(Role::Free, "┈", ".", text::TRACK)];
+pub(crate) const BAR: &[Sign] = &[sign(Role::Heat2, "━╸", "#=", text::BAR), sign(Role::Free, "┈", ".", text::TRACK)];
+
+/// Charts over time.
+pub(crate) const CHART: &[Sign] = &[
+    sign(Role::Focus, "▁▂▃▄▅▆▇█", ".:-=+*#%@", text::CHART),
+    sign(Role::Border, "┤ └ ┴", "+", text::CHART_SCALE),
+    sign(Role::Ok, "✓", "v", text::CHART_DONE),
+    sign(Role::Critical, "✗", "!", text::CHART_FAILED),
+];
 
 /// Heat.
 pub(crate) const HEAT: &[Sign] = &[
@@ -54,9 +61,9 @@ pub(crate) const OVERVIEW: &[Sign] = &[
     sign(Role::Warn, "●", "*", text::FULL),
     sign(Role::Info, "◦", "o", text::LATENCY),
     sign(Role::Text, "━╸", "#=", text::METER),
-    sign(Role::Anon, "█", "#", text::NODE_ANON),
-    sign(Role::Pinned, "▓", "%", text::NODE_REST),
-    sign(Role::Cache, "░", "+", text::NODE_FILE),
+    sign(Role::Anon, "▇", "#", text::NODE_ANON),
+    sign(Role::Pinned, "▆", "%", text::NODE_REST),
+    sign(Role::Cache, "▂", "+", text::NODE_FILE),
 ];
 
 /// Processes.
@@ -71,7 +78,7 @@ pub(crate) const PROCESSES: &[Sign] = &[
 pub(crate) const QUEUES: &[Sign] = &[
     sign(Role::Text, "1/8", "1/8", text::CHANNELS),
     sign(Role::Text, "rx tx", "rx tx", text::DIRECTIONS),
-    sign(Role::Heat2, "▁▂▃▄▅▆▇█", ".:-=+*#%@", text::BY_CPU),
+    sign(Role::Softirq, "▁▂▃▄▅▆▇█", ".:-=+*#%@", text::BY_CPU),
     sign(Role::Dim, "·", " ", text::ALLOWED),
 ];
 

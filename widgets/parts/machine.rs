@@ -1,5 +1,6 @@
 //! The machine as it is drawn everywhere: packages, nodes, caches and cores in one fixed order.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use topotop_model::Known;
@@ -102,6 +103,12 @@ impl Machine {
         keys.extend(unplaced.map(|cpu| {
             key(&CpuPlace { id: cpu.id, node: cpu.node, online: cpu.online, ..CpuPlace::default() }, grouping)
         }));
+        // Virtual machines have nodes of many packages: what is not above nodes does not part them.
+        if spans_packages(&keys) {
+            for key in &mut keys {
+                key.package = None;
+            }
+        }
         // Unknown places come last, not first.
         let last = |id: Option<u32>| (id.is_none(), id);
         keys.sort_by_key(|key| (last(key.package), last(key.node), last(key.l3), last(key.die), key.core, key.id));
@@ -158,6 +165,11 @@ impl Machine {
             .count()
     }
 
+    /// True where packages have several sections: else a section's label says as much as its package's would.
+    pub fn is_parted(&self) -> bool {
+        (2..self.sections.len()).contains(&self.packages())
+    }
+
     fn push(&mut self, key: Key, before: Option<Key>) {
         let place = |key: Key| (key.package, key.node);
         let group = |key: Key| (place(key), key.l3);
@@ -187,6 +199,12 @@ impl Machine {
             section.groups.end = self.groups.len();
         }
     }
+}
+
+/// True if CPUs of one node are in several packages.
+fn spans_packages(keys: &[Key]) -> bool {
+    let mut packages: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+    keys.iter().any(|key| key.node.is_some_and(|node| *packages.entry(node).or_insert(key.package) != key.package))
 }
 
 fn key(place: &CpuPlace, grouping: Grouping) -> Key {
@@ -231,6 +249,20 @@ mod tests {
         assert_eq!(machine.packages(), 2);
         assert!(machine.fits(&frame, Grouping::L3) && !machine.fits(&frame, Grouping::Flat));
         assert_eq!(shape(&demo::wide(), Grouping::L3), (16, 64, 512, 1024));
+    }
+
+    #[test]
+    fn a_node_of_many_packages_is_one_section() {
+        let mut frame = demo::server();
+        let mut topology = (*frame.topology).clone();
+        for place in &mut topology.cpus {
+            place.package = Known::Value(place.id % 16);
+        }
+        frame.topology = Arc::new(topology);
+        assert_eq!(shape(&frame, Grouping::L3), (4, 8, 32, 64));
+        let machine = Machine::new(&frame, Grouping::L3);
+        assert!(machine.sections.iter().all(|section| section.package.is_none()) && machine.packages() == 1);
+        assert_eq!(Machine::new(&frame, Grouping::Package).sections.len(), 16);
     }
 
     #[test]

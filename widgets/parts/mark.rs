@@ -67,7 +67,7 @@ impl Pen<'_> {
         if share < 0.005 || !share.is_finite() {
             self.repeat(Role::Dim, if charset == Charset::Ascii { " " } else { "·" }, times)
         } else {
-            self.repeat(role, heat::glyph(share, charset), times)
+            self.repeat(role, heat::low_glyph(share, charset), times)
         }
     }
 

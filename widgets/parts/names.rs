@@ -24,7 +24,16 @@ pub fn container(container: &Container) -> String {
 /// The last part of a group's path; `/` for the root.
 pub fn leaf(path: &str) -> &str {
     let path = path.trim_end_matches('/');
-    path.rsplit('/').next().filter(|leaf| !leaf.is_empty()).unwrap_or("/")
+    path.rsplit('/').next().filter(|leaf| !leaf.is_empty()).map_or("/", id)
+}
+
+/// Digits of an id that are enough to tell it apart, as container runtimes show it.
+const ID_DIGITS: usize = 12;
+
+/// The start of an id of many digits; any other name as it is.
+fn id(name: &str) -> &str {
+    let is_id = name.len() >= 32 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_id { name.get(..ID_DIGITS).unwrap_or(name) } else { name }
 }
 
 /// A group's short name: its container, or the last part of its path.
@@ -90,4 +99,17 @@ pub fn flush_right(text: &str, columns: u16) -> String {
 /// Columns that a text takes when a pen writes it.
 pub fn width(text: &str) -> u16 {
     u16::try_from(printable(text).width()).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::leaf;
+
+    #[test]
+    fn an_id_is_not_shown_whole() {
+        let id = "198f9829e685bf3e51e0f4f5f0c0b7a1198f9829e685bf3e51e0f4f5f0c0b7a1";
+        assert_eq!(leaf(&format!("/docker/{id}")), "198f9829e685");
+        assert_eq!(leaf("/system.slice/postgres.service/"), "postgres.service");
+        assert_eq!((leaf("/"), leaf("/cafe"), leaf("/a/deadbeef-0000")), ("/", "cafe", "deadbeef-0000"));
+    }
 }

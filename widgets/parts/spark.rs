@@ -10,6 +10,34 @@ pub fn bucket(total: usize, width: u16) -> usize {
     (total / usize::from(width.max(1))).max(1)
 }
 
+/// Which samples share which column: the newest stands at the right edge.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns {
+    width: u16,
+    total: usize,
+    step: usize,
+    used: usize,
+}
+
+impl Columns {
+    /// The columns of so many samples.
+    pub fn new(total: usize, width: u16) -> Self {
+        let step = bucket(total, width);
+        Self { width, total, step, used: (total / step).min(usize::from(width)) }
+    }
+
+    /// The oldest sample that is drawn.
+    pub fn first(self) -> usize {
+        self.total - self.used * self.step
+    }
+
+    /// The column of a sample; none where it is too old, or not there.
+    pub fn of(self, sample: usize) -> Option<u16> {
+        let at = sample.checked_sub(self.first())? / self.step;
+        (at < self.used).then(|| self.width - self.used as u16 + at as u16)
+    }
+}
+
 /// Calls with the column and the value of every column that has samples, the newest at the right edge; several in
 /// one column give their maximum.
 pub fn columns(
@@ -17,29 +45,37 @@ pub fn columns(
     mut samples: impl ExactSizeIterator<Item = Option<f64>>,
     mut call: impl FnMut(u16, Option<f64>),
 ) {
-    let step = bucket(samples.len(), width);
-    let used = (samples.len() / step).min(usize::from(width));
-    let left_out = samples.len() - used * step;
-    samples.by_ref().take(left_out).for_each(drop);
-    for column in width - used as u16..width {
-        call(column, samples.by_ref().take(step).flatten().max_by(f64::total_cmp));
+    let all = Columns::new(samples.len(), width);
+    samples.by_ref().take(all.first()).for_each(drop);
+    for column in width - all.used as u16..width {
+        call(column, samples.by_ref().take(all.step).flatten().max_by(f64::total_cmp));
     }
 }
 
-/// Charts are calm where all is well: heat marks what ran hot.
-fn role(value: f64) -> Role {
-    if value >= 0.8 { Role::heat(value) } else { Role::Focus }
+/// What the colour of a value says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tint {
+    /// Calm where all is well: heat marks what ran hot.
+    Heat,
+    /// Nothing: more is not worse.
+    Plain,
+}
+
+impl Tint {
+    fn role(self, value: f64) -> Role {
+        if self == Self::Heat && value >= 0.8 { Role::heat(value) } else { Role::Focus }
+    }
 }
 
 /// Draws samples into one row. Samples without a value are marked, columns before the first sample
 /// stay empty.
-pub fn draw(pen: &mut Pen<'_>, width: u16, samples: impl ExactSizeIterator<Item = Option<f64>>) {
+pub fn draw(pen: &mut Pen<'_>, width: u16, tint: Tint, samples: impl ExactSizeIterator<Item = Option<f64>>) {
     let (cx, start) = (pen.cx(), pen.x());
     let width = width.min(pen.left());
     columns(width, samples, |column, value| {
         pen.to(start + column);
         match value {
-            Some(value) => pen.glyph(cx.theme.style(role(value)), heat::low_glyph(value, cx.charset)),
+            Some(value) => pen.glyph(cx.theme.style(tint.role(value)), heat::low_glyph(value, cx.charset)),
             None => pen.glyph(cx.theme.style(Role::Absent), "?"),
         };
     });
@@ -47,10 +83,16 @@ pub fn draw(pen: &mut Pen<'_>, width: u16, samples: impl ExactSizeIterator<Item 
 }
 
 /// Draws samples into all rows of an area as columns that rise from its bottom.
-pub fn chart(cx: &Cx<'_>, area: Rect, samples: impl ExactSizeIterator<Item = Option<f64>>, buf: &mut Buffer) {
+pub fn chart(
+    cx: &Cx<'_>,
+    area: Rect,
+    tint: Tint,
+    samples: impl ExactSizeIterator<Item = Option<f64>>,
+    buf: &mut Buffer,
+) {
     let area = area.intersection(buf.area);
     if area.height < 2 {
-        draw(&mut Pen::new(cx, area, 0, buf), area.width, samples);
+        draw(&mut Pen::new(cx, area, 0, buf), area.width, tint, samples);
         return;
     }
     columns(area.width, samples, |column, value| {
@@ -59,15 +101,16 @@ pub fn chart(cx: &Cx<'_>, area: Rect, samples: impl ExactSizeIterator<Item = Opt
             Pen::new(cx, Rect { x, ..area }, area.height - 1, buf).glyph(cx.theme.style(Role::Absent), "?");
             return;
         };
-        // Only the top of a column tells its heat: the rest is there to carry it.
-        let (top, body) = (cx.theme.style(role(value)), cx.theme.style(Role::Border));
+        // Only the top of a column tells its heat: the rest is there to carry it, and looks like its calm neighbours.
+        let (top, body) = (cx.theme.style(tint.role(value)), cx.theme.style(Role::Focus));
         let height = value.clamp(0.0, 1.0) * f64::from(area.height);
         for row in 0..area.height {
             let part = height - f64::from(area.height - 1 - row);
             // The lowest row always shows something: a value of zero is a value.
             if part > 0.06 || row + 1 == area.height {
                 let glyph = if part >= 1.0 { heat::full(cx.charset) } else { heat::glyph(part, cx.charset) };
-                let is_top = part <= 1.06;
+                // A top that is only a sliver has the cell below it too, so that neighbours do not look like stripes.
+                let is_top = part <= 1.5;
                 Pen::new(cx, Rect { x, ..area }, row, buf).glyph(if is_top { top } else { body }, glyph);
             }
         }
@@ -76,7 +119,7 @@ pub fn chart(cx: &Cx<'_>, area: Rect, samples: impl ExactSizeIterator<Item = Opt
 
 #[cfg(test)]
 mod tests {
-    use super::draw;
+    use super::{Columns, Tint, draw};
     use crate::parts::Pen;
     use crate::testing::{row, with_cx};
     use crate::{Charset, demo};
@@ -89,7 +132,7 @@ mod tests {
             let area = Rect::new(0, 0, 6, 1);
             let mut buf = Buffer::empty(area);
             with_cx(&demo::blind(), Charset::Unicode, |cx| {
-                draw(&mut Pen::new(cx, area, 0, &mut buf), 6, values.iter().copied());
+                draw(&mut Pen::new(cx, area, 0, &mut buf), 6, Tint::Heat, values.iter().copied());
             });
             row(&buf, 0)
         };
@@ -97,5 +140,17 @@ mod tests {
         assert_eq!(spark(&[Some(0.0), None, Some(1.0)]), "   ▁?▇");
         let thirteen: Vec<Option<f64>> = (0..13).map(|at| Some(if at == 3 { 1.0 } else { 0.0 })).collect();
         assert_eq!(spark(&thirteen), "▁▇▁▁▁▁");
+    }
+
+    #[test]
+    fn a_sample_has_one_column() {
+        for (total, width) in [(0, 6), (3, 6), (6, 6), (7, 6), (13, 6), (600, 77), (4, 0)] {
+            let columns = Columns::new(total, width);
+            let placed: Vec<Option<u16>> = (0..total).map(|sample| columns.of(sample)).collect();
+            assert!(placed.iter().flatten().all(|column| *column < width) && placed.is_sorted(), "{total} in {width}");
+            assert_eq!(columns.of(total), None);
+            assert_eq!(placed.last().copied().flatten(), if total > 0 { width.checked_sub(1) } else { None });
+            assert_eq!(placed.iter().filter(|column| column.is_none()).count(), columns.first());
+        }
     }
 }

@@ -8,12 +8,12 @@ use topotop_model::frame::CpuShares;
 use topotop_model::locale::Text;
 use topotop_model::locale::screen::shared as text;
 
-/// The signs of the kinds of time.
+/// The signs of the kinds of time. Heights, not shades: a shade has the contrast of the part of the cell that it covers.
 pub const SIGNS: [Sign; 5] = [
-    Sign { role: Role::User, glyph: "█", ascii: "U", label: text::USER },
-    Sign { role: Role::System, glyph: "▓", ascii: "S", label: text::SYSTEM },
-    Sign { role: Role::Softirq, glyph: "▒", ascii: "I", label: text::INTERRUPTS },
-    Sign { role: Role::Iowait, glyph: "░", ascii: "w", label: text::IOWAIT },
+    Sign { role: Role::User, glyph: "▇", ascii: "U", label: text::USER },
+    Sign { role: Role::System, glyph: "▆", ascii: "S", label: text::SYSTEM },
+    Sign { role: Role::Softirq, glyph: "▄", ascii: "I", label: text::INTERRUPTS },
+    Sign { role: Role::Iowait, glyph: "▂", ascii: "w", label: text::IOWAIT },
     Sign { role: Role::Steal, glyph: "▚", ascii: "x", label: text::STEAL },
 ];
 

@@ -25,7 +25,11 @@ pub(super) fn comm(process: &Process, pen: &mut Pen<'_>) {
 
 pub(super) fn user(process: &Process, pen: &mut Pen<'_>) {
     if process.user.is_empty() {
-        pen.value(process.uid, &shared::NONE, "*/status", |uid| (units::full(u64::from(uid)), Role::Dim));
+        // User 0 is root everywhere; other names are known to their machine only.
+        pen.value(process.uid, &shared::NONE, "*/status", |uid| match uid {
+            0 => (units::Short::from_display(format_args!("root")), Role::Dim),
+            uid => (units::full(u64::from(uid)), Role::Dim),
+        });
     } else {
         pen.text(if process.kernel { Role::Dim } else { Role::Text }, &process.user);
     }
@@ -80,9 +84,11 @@ fn in_tree(cx: &Cx<'_>, row: Row, pen: &mut Pen<'_>, of: fn(&Process, &mut Pen<'
 pub(super) fn cores(cx: &Cx<'_>, row: Row, percent: bool, pen: &mut Pen<'_>) {
     let of_process = || cx.frame.processes.get(row.process).and_then(|process| process.cpu_cores);
     let cores = if row.thread.is_some() { thread(cx, row).and_then(|thread| thread.cpu_cores) } else { of_process() };
+    let could =
+        if row.thread.is_some() { 1.0 } else { cx.frame.processes.get(row.process).map_or(1.0, |p| could_use(cx, p)) };
     pen.some(cores, "*/stat", |cores| {
         let text = if percent { units::hundredths(cores) } else { units::cores(cores) };
-        (text, if cores < 0.005 { Role::Dim } else { Role::heat(cores) })
+        (text, if cores < 0.005 { Role::Dim } else { Role::heat(cores / could) })
     });
 }
 
@@ -99,9 +105,19 @@ pub(super) fn affinity_of(cx: &Cx<'_>, thread: &Thread, pen: &mut Pen<'_>) {
     }
 }
 
+/// The cores that a process could use: as many as it has threads, and CPUs to run on. One busy core is no heat for a
+/// process that has sixteen.
+fn could_use(cx: &Cx<'_>, process: &Process) -> f64 {
+    let online = cx.frame.topology.cpus_online.len();
+    let allowed = process.affinity.as_ref().map_or(online, |cpus| cpus.len().min(online));
+    let threads = process.threads.value().unwrap_or(1);
+    allowed.min(threads).max(1) as f64
+}
+
 pub(super) fn cpu(process: &Process, pen: &mut Pen<'_>) {
+    let cx = pen.cx();
     pen.some(process.cpu_cores, "*/stat", |cores| {
-        (units::cores(cores), if cores < 0.005 { Role::Dim } else { Role::heat(cores) })
+        (units::cores(cores), if cores < 0.005 { Role::Dim } else { Role::heat(cores / could_use(cx, process)) })
     });
 }
 

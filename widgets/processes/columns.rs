@@ -208,7 +208,7 @@ const MAJFLT: Column<Row> = Column::right(
 .highest(|cx, row| number(cx, row, |process| process.majflt_per_second));
 const STATE: Column<Row> = Column::left(
     text::STATE_HEAD,
-    6,
+    5,
     |_| Width::fixed(1),
     |cx, row, pen| {
         let state = thread(cx, row).map(|thread| thread.state);
@@ -228,7 +228,7 @@ const LAST: Column<Row> = Column::right(
 /// The node of the CPU that it ran on last.
 const NODE: Column<Row> = Column::right(
     text::NODE_HEAD,
-    7,
+    8,
     |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::fixed(4) },
     |cx, row, pen| {
         if let Some(node) = last_node(cx, row) {
@@ -250,7 +250,7 @@ const PARENT: Column<Row> = Column::right(
 .lowest(|cx, row| number(cx, row, |process| process.ppid.value().map(f64::from)));
 const POLICY: Column<Row> = Column::left(
     text::POLICY_HEAD,
-    6,
+    7,
     |cx| if nodes(cx) < 2 { Width::HIDDEN } else { Width::range(7, 12) },
     |cx, row, pen| {
         with(cx, row, |process| cells::policy(process, pen));
@@ -267,7 +267,7 @@ const CGROUP: Column<Row> = Column::left(
 .lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.cgroup)));
 const USER: Column<Row> = Column::left(
     text::USER_HEAD,
-    7,
+    3,
     |_| Width::range(5, 9),
     |cx, row, pen| {
         with(cx, row, |process| cells::user(process, pen));
@@ -276,7 +276,7 @@ const USER: Column<Row> = Column::left(
 .lowest(|cx, row| get(cx, row).map_or(Key::None, |process| Key::Text(&process.user)));
 const TIME: Column<Row> = Column::right(
     text::TIME_HEAD,
-    7,
+    5,
     |_| Width::fixed(9),
     |cx, row, pen| {
         with(cx, row, |process| cells::time(process, pen));
@@ -285,7 +285,7 @@ const TIME: Column<Row> = Column::right(
 .highest(|cx, row| number(cx, row, |process| process.cpu_seconds));
 const COMMAND: Column<Row> = Column::left(
     text::COMMAND_HEAD,
-    8,
+    6,
     |_| Width::flex(20, 40, 6),
     |cx, row, pen| {
         with(cx, row, |process| cells::command(process, pen));

@@ -1,5 +1,5 @@
 use super::{Processes, compact};
-use crate::testing::{drawn, list, picture, style_of, survives, with_cx};
+use crate::testing::{drawn, list, over_time, picture, style_of, survives, with_cx};
 use crate::{Action, Charset, Cx, Outcome, Panel, Role, Subject, Theme, demo};
 
 #[test]
@@ -17,6 +17,15 @@ fn pictures() {
     insta::assert_snapshot!("open", open);
     insta::assert_snapshot!("one_node", picture(&mut Processes::default(), &demo::tiny(), (80, 22), &[]));
     insta::assert_snapshot!("compact", list(compact, &demo::server(), 100, 6));
+}
+
+#[test]
+fn charts_take_the_rows_that_the_list_leaves() {
+    for size in [(80, 22), (120, 38), (200, 58)] {
+        let text = over_time(&mut Processes::default(), size, &[]);
+        insta::assert_snapshot!(format!("over_time_{}x{}", size.0, size.1), text);
+    }
+    insta::assert_snapshot!("over_time_open", over_time(&mut Processes::default(), (200, 58), &[Action::Open]));
 }
 
 #[test]

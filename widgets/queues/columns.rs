@@ -74,7 +74,13 @@ pub(super) static CHAIN: &[Column<Row>] = &[
     Column::left(
         text::CACHE_HEAD,
         6,
-        |_| Width::fixed(4),
+        |cx| {
+            if cx.frame.topology.cpus.iter().any(|cpu| cpu.l3.value().is_some()) {
+                Width::fixed(4)
+            } else {
+                Width::HIDDEN
+            }
+        },
         |cx, row, pen| with(cx, row, |_, queue| cells::l3(cx, queue, pen)),
     ),
     Column::right(text::PACKET_HEAD, 0, rate_width, |cx, row, pen| {

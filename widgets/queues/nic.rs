@@ -163,8 +163,9 @@ fn direction(name: &str, nic: &Nic, rates: &NicRates, pen: &mut Pen<'_>) {
         .text(Role::Dim, &text::PACKET_RATE)
         .skip(1)
         .rate(Role::Text, 5, rates.bytes_per_second, units::bytes)
-        .text(Role::Dim, "/s ");
-    let width = (pen.left() / 8).clamp(4, 16);
+        // Speeds of links are in bits.
+        .text(Role::Dim, if rates.bytes_per_second.is_some_and(|bytes| bytes >= 1024.0) { "B/s " } else { "/s " });
+    let width = (pen.left() / 10).clamp(3, 16);
     let capacity = nic.capacity_mbps.value().filter(|&mbps| mbps > 0);
     if let (Some(mbps), Some(bytes)) = (capacity, rates.bytes_per_second) {
         let share = bytes * 8.0 / (mbps as f64 * 1e6);

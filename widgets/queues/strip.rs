@@ -120,7 +120,8 @@ pub(super) fn heads(cx: &Cx<'_>, area: Option<Rect>, buf: &mut Buffer) {
     }
 }
 
-/// Draws values by CPU: height and heat on a logarithmic scale up to `most`, a dot where it could be and is not.
+/// Draws values by CPU: heights on a logarithmic scale up to `most`, a dot where it could be and is not. The highest is no
+/// alarm: it is only the top of the scale.
 pub(super) fn draw(
     strip: &Strip,
     values: &[(u32, f64)],
@@ -133,7 +134,7 @@ pub(super) fn draw(
         match sum {
             Some(sum) if sum > 0.0 => {
                 let share = sum.ln_1p() / most.max(100.0).ln_1p();
-                pen.level(Role::heat(share), share.clamp(0.01, 1.0), 1);
+                pen.level(Role::Softirq, share.clamp(0.01, 1.0), 1);
             }
             Some(_) if held.as_ref().is_none_or(|held| held.get(column) == Some(&true)) => {
                 pen.level(Role::Dim, 0.0, 1);

@@ -1,5 +1,5 @@
 use super::{Queues, compact};
-use crate::testing::{drawn, list, picture, style_of, survives, with_cx};
+use crate::testing::{drawn, list, over_time, picture, style_of, survives, with_cx};
 use crate::{Action, Charset, Cx, Outcome, Panel, Role, Subject, Theme, demo};
 
 #[test]
@@ -97,4 +97,17 @@ fn one_sample_has_counts_and_no_rates() {
     let text = picture(&mut Queues::default(), &frame, (120, 38), &[]);
     assert!(text.contains("SINCE BOOT") && text.contains("112M packets") && !text.contains("pkt/s"), "{text}");
     assert!(text.contains("no rates yet: one sample"), "{text}");
+}
+
+#[test]
+fn charts_take_the_rows_that_the_list_leaves() {
+    for size in [(80, 22), (120, 38), (200, 58)] {
+        let text = over_time(&mut Queues::default(), size, &[]);
+        insta::assert_snapshot!(format!("over_time_{}x{}", size.0, size.1), text);
+        // No empty lower half where there is something to show.
+        let lines: Vec<&str> = text.lines().collect();
+        let blank = lines.windows(4).filter(|lines| lines.iter().all(|line| line.trim().is_empty())).count();
+        assert_eq!(blank, 0, "{text}");
+    }
+    insta::assert_snapshot!("over_time_open", over_time(&mut Queues::default(), (200, 58), &[Action::Open]));
 }

@@ -115,7 +115,10 @@ impl Columns {
         self.memory(pen, total, node.memory_free_bytes, parts);
         let foreign = node.numa_foreign_per_second;
         let role = if foreign.is_some_and(|rate| rate >= 1.0) { Role::Warn } else { Role::Dim };
-        pen.to(self.foreign).rate(role, 8, foreign, number::count);
+        match foreign {
+            Some(rate) => pen.to(self.foreign).number(role, 6, &number::count(rate)).text(Role::Dim, "/s"),
+            None => pen.to(self.foreign).missing(8, None),
+        };
     }
 
     fn memory_of_host(&self, pen: &mut Pen<'_>) {
@@ -141,9 +144,9 @@ impl Columns {
         pen.stacked(
             self.bar,
             &[
-                Part::new(share(anon), Role::Anon, "█", "#"),
-                Part::new(share(used.saturating_sub(anon.saturating_add(file))), Role::Pinned, "▓", "%"),
-                Part::new(share(file), Role::Cache, "░", "+"),
+                Part::new(share(anon), Role::Anon, "▇", "#"),
+                Part::new(share(used.saturating_sub(anon.saturating_add(file))), Role::Pinned, "▆", "%"),
+                Part::new(share(file), Role::Cache, "▂", "+"),
             ],
         );
         let role = if share(used) >= 0.9 { Role::Warn } else { Role::Text };

@@ -1,0 +1,109 @@
+use super::{Chart, LEAST, Times, Unit, grid, kinds, layout};
+use crate::testing::{harmless, text, with_cx};
+use crate::{Charset, Cx, demo};
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use topotop_model::history::Headline;
+
+fn charts<'a>() -> Vec<Chart<'a>> {
+    vec![
+        Chart::new("disk busy", Unit::Share, |headline| headline.disk),
+        Chart::new("received", Unit::ByteRate, |headline| Some(headline.nic_bytes?.0)),
+        Chart::new("memory", Unit::Bytes, |headline| Some(headline.memory? * 4e9)).limited(Some(4e9)),
+        Chart::new("unknown", Unit::Millis, |_| None),
+        Chart::new("core", Unit::Share, |headline| Some(headline.hottest_cpu?.1)),
+    ]
+}
+
+fn picture(width: u16, height: u16, charset: Charset) -> String {
+    let history = demo::history();
+    with_cx(&demo::server(), charset, |cx| {
+        let cx = Cx { history: &history, ..*cx };
+        let area = Rect::new(0, 0, width, height);
+        let mut buf = Buffer::empty(area);
+        grid(&cx, charts(), |_| Vec::new(), area, &mut buf);
+        harmless(&buf, charset);
+        text(&buf)
+    })
+}
+
+#[test]
+fn scales_and_times_at_several_sizes() {
+    for (width, height) in [(34, 5), (76, 12), (120, 8), (200, 30)] {
+        insta::assert_snapshot!(format!("chart_{width}x{height}"), picture(width, height, Charset::Unicode));
+    }
+    insta::assert_snapshot!("chart_ascii_76x12", picture(76, 12, Charset::Ascii));
+}
+
+#[test]
+fn kinds_of_time_stand_one_above_the_other() {
+    let history = demo::history();
+    let drawn = |charset| {
+        with_cx(&demo::server(), charset, |cx| {
+            let cx = Cx { history: &history, ..*cx };
+            let area = Rect::new(0, 0, 60, 10);
+            let mut buf = Buffer::empty(area);
+            kinds(
+                &cx,
+                |headline| headline.points.modes(17, 63).map(|modes| modes.map(|part| f64::from(part) / 255.0)),
+                area,
+                &mut buf,
+            );
+            harmless(&buf, charset);
+            text(&buf)
+        })
+    };
+    insta::assert_snapshot!("chart_kinds", drawn(Charset::Unicode));
+    insta::assert_snapshot!("chart_kinds_ascii", drawn(Charset::Ascii));
+}
+
+#[test]
+fn a_moment_stands_below_its_sample() {
+    let history = demo::history();
+    with_cx(&demo::server(), Charset::Unicode, |cx| {
+        let cx = Cx { history: &history, ..*cx };
+        for width in [20, 100, 240, 300] {
+            let times = Times::new(&cx, width);
+            let (first, last) = times.span();
+            let columns: Vec<u16> = history.iter().filter_map(|headline| times.column(headline.mono_ns)).collect();
+            assert!(columns.is_sorted() && columns.last() == Some(&(width - 1)), "{width}: {columns:?}");
+            assert_eq!((times.column(last), times.column(last + 1)), (Some(width - 1), None));
+            assert_eq!(times.column(first), columns.first().copied());
+            // Times of day do not touch each other.
+            let labels = times.labels();
+            assert!(labels.windows(2).all(|pair| pair[0].0 + pair[0].1.width() + 2 < pair[1].0), "{width}: {labels:?}");
+            assert!(width < 60 || labels.len() > 1, "{width}: {labels:?}");
+        }
+    });
+}
+
+proptest! {
+    #[test]
+    fn charts_stay_inside_their_area(width in 0u16..260, height in 0u16..70, ascii: bool) {
+        picture(width, height, if ascii { Charset::Ascii } else { Charset::Unicode });
+    }
+
+    #[test]
+    fn no_chart_is_too_low(count in 0usize..12, width in 0u16..400, height in 0u16..120) {
+        let (columns, rows) = layout(count, Rect::new(0, 0, width, height));
+        prop_assert!(rows == 0 || height / rows >= LEAST);
+        prop_assert!(usize::from(columns) * usize::from(rows) < count + usize::from(columns.max(1)));
+    }
+
+    #[test]
+    fn any_values_can_be_drawn(values in prop::collection::vec(prop::option::of(any::<f64>()), 0..80), width in 0u16..90) {
+        let history = values.iter().enumerate().map(|(at, value)| std::sync::Arc::new(Headline {
+            mono_ns: at as u64 * 1_000_000_000, wall_ns: at as i64 * 1_000_000_000, disk: *value, ..Headline::default()
+        })).collect();
+        with_cx(&demo::tiny(), Charset::Unicode, |cx| {
+            let cx = Cx { history: &history, ..*cx };
+            let area = Rect::new(0, 0, width, 9);
+            let mut buf = Buffer::empty(area);
+            for unit in [Unit::Share, Unit::Rate, Unit::Bytes, Unit::Millis, Unit::Cores] {
+                let chart = Chart::new("any", unit, |headline| headline.disk).limited(Some(3.0));
+                grid(&cx, vec![chart], |_| Vec::new(), area, &mut buf);
+            }
+        });
+    }
+}
