@@ -233,7 +233,7 @@ fn show(app: &App, listing: &Listing, area: Rect, buf: &mut Buffer) {
     frame(app, listing, place, buf);
     let rows = usize::from(inside.height);
     // What stands at the right needs up to half of the box; names get the rest.
-    let right = lines.iter().map(|(_, line)| line.right.width()).max().unwrap_or(0).min(usize::from(inside.width / 2));
+    let right = right.min(usize::from(inside.width / 2));
     let names = (left as u16).min(inside.width.saturating_sub(right as u16 + 2));
     for ((_, line), y) in lines.iter().skip(scroll).zip(inside.y..inside.bottom()) {
         let role = line.role.unwrap_or(if line.heading { Role::Title } else { Role::Key });
