@@ -163,5 +163,5 @@ fn a_running_process_is_planned() {
     let pid = std::process::id().to_string();
     let (status, text, error) = plan(&[&pid, "--instances", "1"]);
     assert_eq!(status, Some(0), "{error}");
-    assert!(text.contains("topotop executes nothing of this"), "{text}");
+    assert!(text.contains("topotop executes none of this"), "{text}");
 }

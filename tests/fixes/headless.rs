@@ -176,7 +176,7 @@ fn read_only_changes_nothing_while_it_watches_and_while_something_is_in_force() 
     // What is applied is seen to write, so that what is not seen above was not there.
     let (applied, changed) = traced(&[&["apply", &id, "--no-wait"], &quick[..]].concat(), state);
     assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
-    let (limit, journal) = (format!("\"{}\"", full.limit.display()), state.display().to_string());
+    let (limit, journal) = (format!("<{}>", full.limit.display()), state.display().to_string());
     assert!(changed.iter().any(|line| line.contains(&limit)), "{changed:#?}");
     // It is written by the process that is started for it, and by no other.
     let thread = |line: &str| line.split_whitespace().next().map(str::to_owned);

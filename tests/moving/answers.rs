@@ -56,7 +56,7 @@ const CASES: &[Case] = &[
         says: &[
             ("/bottleneck/resource", "cpus"),
             ("/bottleneck/clock/cause", "thermal"),
-            ("/bottleneck/headline", "100% at 2.1 of 3.5 GHz (thermal throttling)"),
+            ("/bottleneck/headline", "at 100%, running at 2.1 of 3.5 GHz (thermal throttling)"),
             ("/bottleneck/rule", "CPU-10"),
         ],
         ..Case::QUIET
@@ -87,7 +87,7 @@ const CASES: &[Case] = &[
         name: "CPUs that are idle while tasks wait for them",
         machine: waiting,
         others: true,
-        says: &[("/bottleneck/verdict", "not_saturated"), ("/bottleneck/headline", "while CPUs idle")],
+        says: &[("/bottleneck/verdict", "not_saturated"), ("/bottleneck/headline", "while CPUs are idle")],
         ..Case::QUIET
     },
     Case {

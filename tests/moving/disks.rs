@@ -16,7 +16,7 @@ const CASES: &[Case] = &[
     Case {
         name: "a bulk writer that starves the database of another group",
         machine: starving,
-        finds: &[("IO-02", "critical", "waiting for it: ")],
+        finds: &[("IO-02", "critical", "which starve ")],
         others: true,
         says: &[
             ("/bottleneck/verdict", "limited"),

@@ -144,7 +144,7 @@ fn what_has_no_use_in_a_recording_says_so() {
     session.keys("R");
     session.shows("not available in a replay");
     session.keys("o");
-    session.shows("one machine only");
+    session.shows("only one machine");
     leaves(session);
 }
 
