@@ -77,7 +77,7 @@ pub(crate) fn open(args: &ServeArgs, global: &Global) -> Result<Doors, String> {
 
 fn address(given: &str) -> Result<SocketAddr, String> {
     let local = given.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
-    // A manifest puts brackets around a node's address, of which it does not know the family.
+    // A manifest brackets the address of a node without knowing its family.
     let bracketed = given.strip_prefix('[').and_then(|rest| rest.split_once("]:"));
     let bracketed = bracketed
         .and_then(|(host, port)| Some(SocketAddr::from((host.parse::<Ipv4Addr>().ok()?, port.parse::<u16>().ok()?))));

@@ -56,7 +56,7 @@ impl Newest {
 pub(super) struct Feed(Arc<Mutex<Option<Arc<Newest>>>>);
 
 impl Feed {
-    /// Waits for the first sample: the request that makes systemd start the service is to have a page. Ends early when
+    /// Waits for the first sample, so that the request that makes systemd start the service gets a page. Ends early when
     /// something can be read from `ending`.
     pub(super) fn wait(&self, ending: &UnixStream) {
         let start = Instant::now();

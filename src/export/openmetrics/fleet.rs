@@ -65,7 +65,7 @@ const ALERTS: &[Alert] = &[
         summary: "{{ $labels.instance }}: {{ $labels.device }} receives through one queue",
     },
     Alert {
-        // Pages with an old sample are 503.
+        // serve answers 503 instead of an old sample.
         name: "TopotopNotReached",
         expression: "up{job=\"topotop\"} == 0",
         lasts: "5m",
