@@ -5,7 +5,7 @@ use crate::units;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use topotop_model::locale::error as errors;
+use topotop_model::locale::{diff, error as errors};
 use topotop_model::recording::{Event, ReadAt, Reader, What};
 use topotop_model::text::printable;
 use topotop_model::{Snapshot, Window};
@@ -97,14 +97,13 @@ pub fn resolve<S: ReadAt>(reader: &mut Reader<S>, part: Option<&str>) -> Result<
     let numbers = reader.numbers().ok_or_else(|| errors::NO_SAMPLES.to_string())?;
     let whole = |what: &str| Span { first: *numbers.start(), last: *numbers.end(), what: what.to_owned() };
     let (ends, what) = match part.map(str::trim) {
-        Some("" | "all") => return Ok(whole(&topotop_model::locale::diff::WHOLE_RECORDING)),
+        Some("" | "all") => return Ok(whole(&diff::WHOLE_RECORDING)),
         None => match command(&events) {
             Some((ends, what)) => return bracketed(reader, ends, what),
-            None => return Ok(whole(&topotop_model::locale::diff::WHOLE_RECORDING)),
+            None => return Ok(whole(&diff::WHOLE_RECORDING)),
         },
         Some("command") => {
-            let (ends, what) =
-                command(&events).ok_or_else(|| topotop_model::locale::error::NO_COMMAND_RECORDED.to_string())?;
+            let (ends, what) = command(&events).ok_or_else(|| errors::NO_COMMAND_RECORDED.to_string())?;
             return bracketed(reader, ends, what);
         }
         Some(text) => (ends(reader, &events, text)?, printable(text).into_owned()),
@@ -131,7 +130,7 @@ pub fn phase<S: ReadAt>(reader: &mut Reader<S>, name: &str) -> Result<Span, Stri
     let from = mark(&events, name)?;
     let ends = |event: &&(u64, Event)| matches!(event.1.what, What::Mark { .. } | What::Exit { .. });
     let to = events.iter().filter(ends).map(|(_, event)| event.wall_ns).find(|wall_ns| *wall_ns > from);
-    let what = format!("phase {}", printable(name));
+    let what = diff::SpanPhase { name: &printable(name) }.to_string();
     within(reader, (Some(from), to)).map(|(first, last)| Span { first, last, what })
 }
 
@@ -157,7 +156,7 @@ fn command(events: &[(u64, Event)]) -> Option<((End, End), String)> {
     let mut later = events.iter().skip(start);
     let exit = later.find(|event| matches!(event.1.what, What::Exit { .. }));
     let shown: String = printable(&command.join(" ")).chars().take(60).collect();
-    Some(((Some(event.wall_ns), exit.map(|exit| exit.1.wall_ns)), format!("command `{shown}`")))
+    Some(((Some(event.wall_ns), exit.map(|exit| exit.1.wall_ns)), diff::SpanCommand { command: &shown }.to_string()))
 }
 
 /// The samples of a command with the one that was taken right after its end: what it printed last is in that.

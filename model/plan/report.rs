@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 
 pub(super) fn text(plan: &Numa) -> String {
     let mut out = String::new();
-    let count = plan.instances.len();
+    let count = plan.instances.len() as u64;
     let title = match plan.pid {
-        Some(pid) => text::TitlePid { count: &count, program: &plan.program, pid: &pid }.to_string(),
-        None => text::Title { count: &count, program: &plan.program }.to_string(),
+        Some(pid) => text::TitlePid { count, program: &plan.program, pid: &pid }.to_string(),
+        None => text::Title { count, program: &plan.program }.to_string(),
     };
     line(&mut out, &title);
     instances(plan, &mut out);
