@@ -232,6 +232,19 @@ fn a_socket_is_for_its_owner_and_a_dead_one_is_replaced() {
         assert!(reply.contains("/metrics"), "{reply}");
         assert!(refused(&arguments).contains("another process"));
     }
+    let mut service = Service::start(&arguments);
+    let pid = rustix::process::Pid::from_child(&service.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("told to end");
+    assert!(service.child.wait().expect("it ends").success());
+    assert!(!path.exists(), "the socket's file goes with it");
+    // Not what another one has put there meanwhile.
+    let mut service = Service::start(&arguments);
+    let pid = rustix::process::Pid::from_child(&service.child);
+    std::fs::remove_file(&path).expect("removed");
+    let _other = std::os::unix::net::UnixListener::bind(&path).expect("another socket");
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("told to end");
+    assert!(service.child.wait().expect("it ends").success());
+    assert!(path.exists());
     let file = dir.path().join("file");
     std::fs::write(&file, "kept").expect("written");
     assert!(refused(&["--socket", file.to_str().expect("a path")]).contains("not a socket"));

@@ -6,9 +6,9 @@ use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use topotop_model::locale::serve as text;
 use topotop_model::text::printable;
 
@@ -21,8 +21,39 @@ const INHERITED: i32 = 8;
 pub(super) enum Door {
     /// An address and a port.
     Tcp(TcpListener),
-    /// A path.
-    Unix(UnixListener),
+    /// A path, with the file that it made there; none for one that systemd passed.
+    Unix(UnixListener, Option<Made>),
+}
+
+/// A socket's file, which goes with the socket.
+pub(super) struct Made {
+    path: PathBuf,
+    file: File,
+}
+
+/// Device, inode and time of modification: an inode's number is soon another file's.
+type File = (u64, u64, (i64, i64));
+
+impl Made {
+    fn at(path: &Path) -> Option<Self> {
+        Some(Self { path: path.to_path_buf(), file: file(path)? })
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // What somebody else put there meanwhile is theirs.
+        if file(&self.path) == Some(self.file) {
+            // Where its folder has gone or may not be written, nothing is to be done about it.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A socket's file.
+fn file(path: &Path) -> Option<File> {
+    let metadata = path.symlink_metadata().ok().filter(|metadata| metadata.file_type().is_socket())?;
+    Some((metadata.dev(), metadata.ino(), (metadata.mtime(), metadata.mtime_nsec())))
 }
 
 fn failed(place: &dyn fmt::Display, error: &io::Error) -> String {
@@ -74,14 +105,14 @@ impl Door {
         let listener = bound.map_err(|error| failed(&shown, &error))?;
         // Not chmod by name: the owner of the folder may have put a link there.
         listener.set_nonblocking(true).map_err(|error| failed(&shown, &error))?;
-        Ok(Self::Unix(listener))
+        Ok(Self::Unix(listener, Made::at(path)))
     }
 
     /// Its address; none for a path.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
-            Self::Unix(_) => None,
+            Self::Unix(..) => None,
         }
     }
 
@@ -93,7 +124,7 @@ impl Door {
                 stream.set_nodelay(true)?;
                 OwnedFd::from(stream)
             }
-            Self::Unix(listener) => OwnedFd::from(listener.accept()?.0),
+            Self::Unix(listener, _) => OwnedFd::from(listener.accept()?.0),
         };
         rustix::io::ioctl_fionbio(&fd, true)?;
         Ok(fd)
@@ -104,7 +135,7 @@ impl AsFd for Door {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tcp(listener) => listener.as_fd(),
-            Self::Unix(listener) => listener.as_fd(),
+            Self::Unix(listener, _) => listener.as_fd(),
         }
     }
 }
@@ -116,7 +147,7 @@ impl fmt::Display for Door {
                 Some(address) => write!(f, "http://{address}/metrics"),
                 None => f.write_str("tcp"),
             },
-            Self::Unix(listener) => {
+            Self::Unix(listener, _) => {
                 let address = listener.local_addr().ok();
                 let path = address.as_ref().and_then(|address| address.as_pathname()).unwrap_or(Path::new("unix"));
                 f.write_str(&printable(&path.display().to_string()))
@@ -145,7 +176,7 @@ fn door_of(fd: OwnedFd) -> Option<Door> {
     }
     rustix::io::ioctl_fionbio(&fd, true).ok()?;
     match rustix::net::sockopt::socket_domain(&fd).ok()? {
-        AddressFamily::UNIX => Some(Door::Unix(fd.into())),
+        AddressFamily::UNIX => Some(Door::Unix(fd.into(), None)),
         AddressFamily::INET | AddressFamily::INET6 => Some(Door::Tcp(fd.into())),
         _ => None,
     }
