@@ -11,7 +11,7 @@ const MOST: usize = 4096;
 /// How long a machine without any is left alone, in ns.
 const REST_NS: u64 = 60_000_000_000;
 /// Beginnings of the types of devices that slow CPUs down or keep them idle.
-const KINDS: [&str; 5] = ["Processor", "intel_powerclamp", "cpufreq-", "thermal-cpufreq-", "idle-"];
+const KINDS: [&str; 6] = ["Processor", "intel_powerclamp", "cpufreq-", "thermal-cpufreq-", "idle-", "thermal-idle-"];
 
 /// Reads cooling devices of CPUs.
 #[derive(Debug, Default)]

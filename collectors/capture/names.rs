@@ -9,6 +9,11 @@ mod contents;
 pub(super) fn is_known(path: &Path) -> bool {
     const PLACES: [&str; 10] = ["proc", "sys", "topotop", "dev", "cgroup", "etc", "usr", "sbin", "bin", ".dockerenv"];
     const RUN: [&str; 4] = ["systemd", "utmp", "openrc", ".containerenv"];
+    // What a process sees below its root has names that it chose.
+    if path.starts_with("proc") && path.iter().nth(2).is_some_and(|part| part == "root") && path.iter().nth(3).is_some()
+    {
+        return false;
+    }
     let mut parts = path.iter().map(|part| part.to_str().unwrap_or_default());
     match parts.next() {
         Some("run") => parts.next().is_none_or(|part| RUN.contains(&part)),

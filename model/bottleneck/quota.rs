@@ -44,7 +44,9 @@ fn one(inputs: &Inputs<'_>, group: &Cgroup, quota: f64) -> Option<Member> {
     let sum = inputs.demand.within(&group.path, Process::quota_group);
     // Of version 1, CPU time may be counted in another group than the one with the quota: what its tasks run tells.
     let counted = group.cpu.usage_cores.filter(|cores| *cores > 0.0 || sum.run <= 0.0);
-    let counted = counted.or((sum.run > 0.0).then_some(sum.run));
+    // Unless nothing is known of the group: what its tasks run is less where some of them are hidden.
+    let tells = group.cpu.throttled_ratio.is_some() || group.cpu.periods.is_some();
+    let counted = counted.or((sum.run > 0.0 && tells).then_some(sum.run));
     // Without a period nothing ran.
     let used = counted.or((group.cpu.periods == Some(0)).then_some(0.0))?;
     let throttled =

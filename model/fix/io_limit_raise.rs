@@ -2,7 +2,7 @@
 
 use super::group::{self, Group};
 use super::io_setting::{IoLimit, Limited, Place};
-use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Verify};
+use super::{Case, Fix, Identity, Parameter, Plan, Refusal, Risk, Target, Verify};
 use crate::diff::{Subject as Of, Watch};
 use crate::frame::{CgroupIoRate, Disk, IoThrottle};
 use crate::locale::evidence;
@@ -32,6 +32,8 @@ const MOST: f64 = 10.0;
 const UNKNOWN: f64 = 2.0;
 /// The smallest increase that is worth it.
 const LEAST: f64 = 1.25;
+/// Utilisation of a disk below which nobody waits for it.
+const IDLE: f64 = 0.01;
 /// Share of another limit from which on it is next.
 const NEXT: f64 = 0.5;
 
@@ -49,8 +51,10 @@ fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let mut plan = case.plan(FIX.id, title.to_string());
     plan.identity = vec![group.identity(), Identity::Disk { name: name.to_string(), number: number.clone() }];
     new.write(case, &Place { group: &group, disk: name, number: &number, step: text::STEP }, Some(old), &mut plan);
-    plan.risk = Risk::Safe;
-    plan.breaks.push(effect(disk, new.value as f64 / throttle.limit));
+    // A unit's property of other disks goes with it.
+    let by_property = plan.steps.iter().any(|step| matches!(step.target, Target::UnitProperty { .. }));
+    plan.risk = if by_property { Risk::Disruptive } else { Risk::Safe };
+    plan.breaks.extend(effect(disk, new.value as f64 / throttle.limit));
     plan.breaks.extend(next(io, throttle.what));
     plan.needs = vec![group::need()];
     plan.reverters = group.reverters(None);
@@ -90,7 +94,7 @@ fn raised(case: &Case<'_>, path: &str, disk: &Disk, throttle: IoThrottle) -> Res
     }
     let wanted = (throttle.limit * factor) as u64;
     let rounded = if limited.is_bytes() && wanted > 4096 { wanted / 4096 * 4096 } else { wanted };
-    Ok(rounded.clamp(old.saturating_add(1), most))
+    Ok(rounded.min(most).max(old.saturating_add(1)))
 }
 
 /// The limit that was asked for, in the unit of the one that holds the group.
@@ -124,12 +128,13 @@ fn busy(case: &Case<'_>, disk: &Disk, limited: Limited, throttle: IoThrottle) ->
     text::Busy { disk, busy, others, name }.to_string()
 }
 
-/// What the new limit may do to the disk.
-fn effect(disk: &Disk, factor: f64) -> String {
+/// What the new limit may do to the disk; nothing to one that stays as good as idle.
+fn effect(disk: &Disk, factor: f64) -> Option<String> {
     let name = &disk.name;
-    let Some(busy) = disk.utilisation else { return text::BreaksUnknown { disk: name }.to_string() };
-    let (busy, most) = (&parts::percent(Some(busy)), &parts::percent(Some((busy * factor).min(1.0))));
-    text::BreaksBusy { disk: name, busy, most }.to_string()
+    let Some(busy) = disk.utilisation else { return Some(text::BreaksUnknown { disk: name }.to_string()) };
+    let most = (busy * factor).min(1.0);
+    let (busy, share) = (&parts::percent(Some(busy)), &parts::percent(Some(most)));
+    (most >= IDLE).then(|| text::BreaksBusy { disk: name, busy, most: share }.to_string())
 }
 
 /// The other limit of the same direction, where it is nearly reached: it holds the group next.
@@ -172,7 +177,7 @@ mod tests {
     use super::super::group::MIB;
     use super::super::group::tests::mounted;
     use super::super::testing::{plan, plan_text};
-    use super::{FIX, Plan, Refusal};
+    use super::{FIX, Plan, Refusal, Risk, Target};
     use crate::Known;
     use crate::frame::{Cgroup, CgroupIoRate, Frame, IoLimits, Writer, WriterId};
 
@@ -248,6 +253,35 @@ mod tests {
             })
         };
         assert_eq!(new(below(1_000_000)), "wbps=1000000");
+    }
+
+    #[test]
+    fn a_limit_beyond_what_anybody_sets_is_no_panic() {
+        let plan = plan(&FIX, "IO-08", &[], |frame| {
+            busy(frame, 0.1);
+            let io = &mut frame.cgroups[0].io[0];
+            let limits = IoLimits { writes: Known::Value(20_000_000), ..IoLimits::default() };
+            *io = CgroupIoRate { writes_per_second: 2e7, write_bytes_per_second: 0.0, limits, ..*io };
+        });
+        assert_eq!(new(plan), "wiops=20000001");
+    }
+
+    #[test]
+    fn systemd_sets_no_limit_beside_another_one() {
+        let plan = |reads: Known<u64>| {
+            plan(&FIX, "IO-08", &[], move |frame| {
+                frame.cgroups[0].path = "/system.slice/db.service".into();
+                frame.processes[0].cgroup = "/system.slice/db.service".into();
+                busy(frame, 0.1);
+                frame.cgroups[0].io[0].limits.read_bytes = reads;
+            })
+        };
+        let by_property = |reads| {
+            let plan = plan(reads).expect("a plan");
+            (matches!(plan.steps[0].target, Target::UnitProperty { .. }), plan.risk)
+        };
+        assert_eq!(by_property(Known::None), (true, Risk::Disruptive));
+        assert_eq!(by_property(Known::Value(MIB)), (false, Risk::Safe), "it would take that one away");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use super::group::{Group, Named, show};
 use super::shell::quoted;
 use super::{Case, Plan, Step, Target};
+use crate::Known;
+use crate::frame::IoLimits;
 use crate::locale::Text;
 use crate::locale::fix::io_limit as text;
 use crate::locale::fix::io_limit_raise as raise;
@@ -92,10 +94,28 @@ impl IoLimit {
         if property.is_empty() { String::new() } else { format!("{property}=/dev/{disk} {}", self.value) }
     }
 
+    /// True where the group has another limit of I/O, of this disk or of another one.
+    fn has_others(self, group: &Group<'_>, number: &str) -> bool {
+        group.cgroup.io.iter().any(|row| {
+            let is_disk = format!("{}:{}", row.dev >> 20, row.dev & 0xf_ffff) == number;
+            let IoLimits { read_bytes, write_bytes, reads, writes } = row.limits;
+            let all = [
+                (Limited::ReadBytes, read_bytes),
+                (Limited::WriteBytes, write_bytes),
+                (Limited::Reads, reads),
+                (Limited::Writes, writes),
+            ];
+            let is_set = |limit: Known<u64>| limit.value().is_some_and(|limit| limit > 0);
+            all.into_iter().any(|(limited, limit)| is_set(limit) && !(is_disk && limited == self.limited))
+        })
+    }
+
     /// The commands, step and undo of a plan that sets it; `old` is the limit that undo puts back, none for no limit.
     pub(super) fn write(self, case: &Case<'_>, place: &Place<'_>, old: Option<Self>, plan: &mut Plan) {
         let Place { group, disk, number, step } = place;
         let (file, value, property) = self.setting(group.version);
+        // systemd writes all limits of a disk at once, those that its unit does not know as none.
+        let property = if group.version == 2 && self.has_others(group, number) { "" } else { property };
         let by_unit = format!("/dev/{disk} {}", self.value);
         let line = format!("{number} {value}");
         let named = (Named { name: file, value: &line }, Named { name: property, value: &by_unit });

@@ -32,6 +32,6 @@ impl Cooling {
     }
 
     fn is_idler(&self) -> bool {
-        &*self.kind == "intel_powerclamp" || self.kind.starts_with("idle-")
+        &*self.kind == "intel_powerclamp" || ["idle-", "thermal-idle-"].iter().any(|name| self.kind.starts_with(name))
     }
 }
