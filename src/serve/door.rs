@@ -22,7 +22,7 @@ pub(super) enum Door {
     /// An address and a port.
     Tcp(TcpListener),
     /// A path, with the file that it made there; none for one that systemd passed.
-    Unix(UnixListener, Option<Made>),
+    Unix { listener: UnixListener, _file: Option<Made> },
 }
 
 /// A socket's file, which goes with the socket.
@@ -105,14 +105,14 @@ impl Door {
         let listener = bound.map_err(|error| failed(&shown, &error))?;
         // Not chmod by name: the owner of the folder may have put a link there.
         listener.set_nonblocking(true).map_err(|error| failed(&shown, &error))?;
-        Ok(Self::Unix(listener, Made::at(path)))
+        Ok(Self::Unix { listener, _file: Made::at(path) })
     }
 
     /// Its address; none for a path.
     pub(super) fn address(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
-            Self::Unix(..) => None,
+            Self::Unix { .. } => None,
         }
     }
 
@@ -124,7 +124,7 @@ impl Door {
                 stream.set_nodelay(true)?;
                 OwnedFd::from(stream)
             }
-            Self::Unix(listener, _) => OwnedFd::from(listener.accept()?.0),
+            Self::Unix { listener, .. } => OwnedFd::from(listener.accept()?.0),
         };
         rustix::io::ioctl_fionbio(&fd, true)?;
         Ok(fd)
@@ -135,7 +135,7 @@ impl AsFd for Door {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Tcp(listener) => listener.as_fd(),
-            Self::Unix(listener, _) => listener.as_fd(),
+            Self::Unix { listener, .. } => listener.as_fd(),
         }
     }
 }
@@ -147,7 +147,7 @@ impl fmt::Display for Door {
                 Some(address) => write!(f, "http://{address}/metrics"),
                 None => f.write_str("tcp"),
             },
-            Self::Unix(listener, _) => {
+            Self::Unix { listener, .. } => {
                 let address = listener.local_addr().ok();
                 let path = address.as_ref().and_then(|address| address.as_pathname()).unwrap_or(Path::new("unix"));
                 f.write_str(&printable(&path.display().to_string()))
@@ -176,7 +176,7 @@ fn door_of(fd: OwnedFd) -> Option<Door> {
     }
     rustix::io::ioctl_fionbio(&fd, true).ok()?;
     match rustix::net::sockopt::socket_domain(&fd).ok()? {
-        AddressFamily::UNIX => Some(Door::Unix(fd.into(), None)),
+        AddressFamily::UNIX => Some(Door::Unix { listener: fd.into(), _file: None }),
         AddressFamily::INET | AddressFamily::INET6 => Some(Door::Tcp(fd.into())),
         _ => None,
     }

@@ -73,7 +73,7 @@ impl Server {
                 return;
             }
             match door.accept() {
-                Ok(fd) => self.connections.push(Connection::new(fd, matches!(door, Door::Unix(..)), now)),
+                Ok(fd) => self.connections.push(Connection::new(fd, matches!(door, Door::Unix { .. }), now)),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
                 // Closed before it was accepted, or no descriptor is left: others may close.
                 Err(_) => {
