@@ -292,7 +292,8 @@ mod tests {
             frame.disks[0].writers = vec![Writer { who, bytes_share: Some(0.9), ..Writer::default() }];
             frame.cgroups.insert(0, Cgroup { path: "/db".into(), version: 2, ..Cgroup::default() });
         });
-        let expected = "sdb is 80% busy, also with /db: a higher limit takes from them; set bps= to raise it anyway";
+        let expected =
+            "sdb is 80% busy, also with /db: a higher limit takes capacity from them; set bps= to raise it anyway";
         assert_eq!(why(shared), expected);
     }
 }

@@ -48,7 +48,7 @@ const CASES: &[Case] = &[
     Case {
         name: "a bulk writer whose io.max leaves a busy disk to a database",
         machine: || version_2(&BUSY),
-        finds: &[("IO-08", "info", "a higher limit takes from /shop.slice")],
+        finds: &[("IO-08", "info", "a higher limit takes capacity from /shop.slice")],
         others: true,
         ..Case::QUIET
     },

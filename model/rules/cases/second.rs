@@ -102,7 +102,8 @@ pub(super) const CASES: &[Case] = &[
     Case {
         rule: "IO-08",
         severity: Severity::Critical,
-        says: "/mq is at its I/O limit of 390.6 KiB/s (writes) on sdb, which is 2% busy: its tasks wait 100% of the time",
+        says: "/mq is at its I/O limit of 390.6 KiB/s (writes) on sdb, which is 2% busy: tasks of the cgroup wait 100% of \
+               the time",
         sick: |frame, _| throttled(frame),
     },
 ];
@@ -694,7 +695,7 @@ fn bursts_of_reclaim_have_a_period_and_dips() {
     assert_eq!(finding.number(crate::locale::evidence::PERIOD), Some(12.0));
     assert!(finding.title().ends_with("reclaim every 12 s"), "{}", finding.title());
     let dips = finding.text(crate::locale::evidence::DIPS);
-    assert!(dips.starts_with("network traffic dips for 2 s after each burst"), "{dips}");
+    assert!(dips.starts_with("network traffic dips 2 s after each burst"), "{dips}");
     assert_eq!(
         finding.text(crate::locale::evidence::NOT_THE_CAUSE),
         "ruled out: CPU (0.5 of 2.0 cores, throttled in 0% of periods), garbage collection (0.4% of the time, 0.5/s)"
