@@ -10,8 +10,8 @@ use ratatui::layout::Rect;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use topotop_model::history::Headline;
+use topotop_model::locale::Text;
 use topotop_model::locale::screen::overview as text;
-use topotop_model::locale::{Text, join};
 
 type Series = (Text, fn(&Headline) -> Option<f64>);
 
@@ -106,7 +106,7 @@ fn note(cx: &Cx<'_>, area: Rect) -> String {
     let (lines, all) = (inner.height.max(1), charts(inner.width));
     if lines < all {
         let shown = text::ChartsShown { shown: &(lines * columns(inner.width)), all: &SERIES.len() };
-        let _ = write!(note, "{}{shown}", if note.is_empty() { "" } else { join::ITEMS.as_str() });
+        let _ = write!(note, "{}{shown}", if note.is_empty() { "" } else { ", " });
     }
     note
 }
