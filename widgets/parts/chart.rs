@@ -61,9 +61,9 @@ impl<'a> Chart<'a> {
         cx.history.iter().any(|headline| (self.of)(headline).is_some())
     }
 
-    /// The top of its scale, where the highest value is known.
+    /// The top of its scale, where the highest value is known. What exceeds its limit a little stays as hot as it is.
     fn top(&self, most: f64) -> f64 {
-        self.limit.filter(|limit| *limit >= most).unwrap_or_else(|| self.unit.top(most))
+        self.limit.map_or_else(|| self.unit.top(most), |limit| limit.max(most))
     }
 
     /// The name, the newest value and the highest one that is drawn.
@@ -76,7 +76,11 @@ impl<'a> Chart<'a> {
         pen.text(Role::Head, &names::clean(&self.name, usize::from(room))).skip(1);
         let role = match newest {
             None => Role::Absent,
-            Some(value) if self.tint == Tint::Heat && value >= 0.8 * self.top(value) => Role::heat(1.0),
+            Some(value)
+                if self.tint == Tint::Heat && value >= 0.8 * self.limit.unwrap_or_else(|| self.unit.top(value)) =>
+            {
+                Role::heat(1.0)
+            }
             Some(_) => Role::Text,
         };
         pen.text(role, &value);
