@@ -39,6 +39,7 @@ pub(crate) use disk::is_asked_for;
 pub use exclusions::{exclusions, sentence};
 pub use kind::ResourceKind;
 pub use resource::{Resource, Verdict, Waits};
+pub(crate) use series::Turns;
 pub use state::State;
 pub(crate) use state::{Held, Window};
 pub use tally::Tally;
@@ -277,8 +278,8 @@ struct Inputs<'a> {
     hot: BTreeMap<u32, u64>,
     /// The process whose thread limits, as the last answer has it.
     full: Option<Subject>,
-    /// Mean cores of children of each process that come and go.
-    turns: BTreeMap<(u32, u64), f64>,
+    /// What comes and goes below each process.
+    turns: BTreeMap<(u32, u64), series::Turns>,
     demand: Demand<'a>,
     queues: RunQueue,
 }

@@ -2,7 +2,7 @@
 
 use super::Inputs;
 use crate::frame::{Frame, Process};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Cores of children that come and go from which on a process is a script, and still one while the answer names it: with
 /// programs of three seconds each, a third of the samples see one end.
@@ -11,6 +11,83 @@ const TURNS: (f64, f64) = (0.3, 0.03);
 const ONE: f64 = 1.1;
 /// Runnable and blocked processes up to which they do; of those confined to one CPU, which never use more than that.
 const RUNNABLE: (u32, u32) = (2, 1);
+
+/// The weight of a sample in the means of who is runnable: a second sees one moment of many.
+const MOMENT: f64 = 0.05;
+/// The least share of the moments with runnable processes that have just one: of programs that start at random and use one
+/// core together, 58 % do.
+const ALONE: f64 = 0.8;
+/// Generations of processes that are looked through.
+const DEPTH: usize = 64;
+/// Shares of moments below which nothing is known: programs of a few ms are rarely seen.
+const SEEN: f64 = 0.1;
+/// The most processes whose programs are followed.
+const MOST: usize = 1024;
+
+/// What comes and goes below a process, as means over the last samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Turns {
+    /// Cores of its own children that come and go.
+    pub(crate) cores: f64,
+    /// Shares of moments with one runnable or blocked process, and with several.
+    pub(crate) one: f64,
+    pub(crate) several: f64,
+    pub(crate) samples: u32,
+}
+
+impl Turns {
+    /// True where processes below it often run side by side.
+    fn side_by_side(self) -> bool {
+        let seen = self.one + self.several;
+        seen >= SEEN && self.one < ALONE * seen
+    }
+}
+
+/// Takes in whose children come and go, and how many of those below them run at a time.
+pub(super) fn observe(turns: &mut BTreeMap<(u32, u64), Turns>, frame: &Frame, newest: f64) {
+    let mut next = BTreeMap::new();
+    for process in frame.processes.iter().filter(|process| !process.kernel) {
+        let key = (process.pid, process.starttime);
+        let old = turns.get(&key).copied().unwrap_or_default();
+        // A long one that ends counts once.
+        let now = process.children_cores.filter(|cores| cores.is_finite()).unwrap_or(0.0).min(1.0);
+        let cores = old.cores + (now - old.cores) * newest;
+        if cores > 0.02 && next.len() < MOST {
+            next.insert(key, Turns { cores, ..old });
+        }
+    }
+    *turns = next;
+    let runnable = runnable(turns, frame);
+    for (key, turns) in turns {
+        turns.samples = turns.samples.saturating_add(1);
+        let weight = MOMENT.max(1.0 / f64::from(turns.samples));
+        let now = runnable.get(key).copied().unwrap_or(0);
+        turns.one += (f64::from(u8::from(now == 1)) - turns.one) * weight;
+        turns.several += (f64::from(u8::from(now > 1)) - turns.several) * weight;
+    }
+}
+
+/// Runnable and blocked processes of each tree, its root among them.
+fn runnable(turns: &BTreeMap<(u32, u64), Turns>, frame: &Frame) -> BTreeMap<(u32, u64), u32> {
+    let mut found = BTreeMap::new();
+    if turns.is_empty() {
+        return found;
+    }
+    let by_pid: HashMap<u32, &Process> = frame.processes.iter().map(|process| (process.pid, process)).collect();
+    for process in frame.processes.iter().filter(|process| matches!(process.state, 'R' | 'D')) {
+        let mut at = Some(process);
+        // A line of parents is never as long as the list, unless it is a circle.
+        for _ in 0..DEPTH {
+            let Some(process) = at else { break };
+            let key = (process.pid, process.starttime);
+            if turns.contains_key(&key) {
+                *found.entry(key).or_insert(0) += 1;
+            }
+            at = process.ppid.value().and_then(|parent| by_pid.get(&parent).copied());
+        }
+    }
+    found
+}
 
 /// A script and what it uses with its programs.
 pub(super) struct Script<'a> {
@@ -56,7 +133,7 @@ pub(super) fn scripts<'a>(inputs: &Inputs<'a>, (full, least): (f64, f64)) -> (Ve
         tree.cores += if used.is_finite() { used } else { 0.0 };
         tree.runnable += u32::from(matches!(process.state, 'R' | 'D'));
         let runs_in_turn =
-            !tree.covered && is_script(inputs, process) && tree.cores >= least && is_serial(frame, process, *tree);
+            !tree.covered && is_script(inputs, process) && tree.cores >= least && is_serial(inputs, process, *tree);
         if runs_in_turn {
             found.push(Script { process, cores: tree.cores });
             tree.covered = tree.cores >= full;
@@ -79,7 +156,7 @@ pub(super) fn scripts<'a>(inputs: &Inputs<'a>, (full, least): (f64, f64)) -> (Ve
     for process in &frame.processes {
         let mut at = parent(process);
         // A line of parents is never as long as the list, unless it is a circle.
-        for _ in 0..64 {
+        for _ in 0..DEPTH {
             let Some(above) = at.and_then(|at| frame.processes.get(at)) else { break };
             if scripts.contains(&above.pid) {
                 below.insert(process.pid);
@@ -98,11 +175,13 @@ fn is_script(inputs: &Inputs<'_>, process: &Process) -> bool {
     let least = if inputs.full.as_ref() == Some(&subject) { TURNS.1 } else { TURNS.0 };
     // The first process of a machine takes over the children of all that are gone.
     let adopts = process.pid == 1 && inputs.frame.host.in_container.value() != Some(true);
-    !adopts && inputs.turns.get(&key).is_some_and(|turns| *turns >= least)
+    !adopts && inputs.turns.get(&key).is_some_and(|turns| turns.cores >= least)
 }
 
 /// True where those below a process do not run side by side.
-fn is_serial(frame: &Frame, process: &Process, tree: Tree) -> bool {
-    let confined = process.affinity.as_ref().is_some_and(|cpus| cpus.single().is_some()) && frame.cpus.len() > 1;
-    tree.cores <= ONE && tree.runnable <= if confined { RUNNABLE.1 } else { RUNNABLE.0 }
+fn is_serial(inputs: &Inputs<'_>, process: &Process, tree: Tree) -> bool {
+    let one_cpu = process.affinity.as_ref().is_some_and(|cpus| cpus.single().is_some());
+    let confined = one_cpu && inputs.frame.cpus.len() > 1;
+    let turns = inputs.turns.get(&(process.pid, process.starttime)).copied().unwrap_or_default();
+    tree.cores <= ONE && tree.runnable <= if confined { RUNNABLE.1 } else { RUNNABLE.0 } && !turns.side_by_side()
 }

@@ -2,6 +2,7 @@
 
 use super::clock::HOT_NS;
 use super::resource::Member;
+use super::series::{self, Turns};
 use super::{Outcome, ResourceKind};
 use crate::Stamp;
 use crate::frame::{Frame, Process, WaitClass};
@@ -97,8 +98,8 @@ pub struct State {
     pub(crate) interrupts: BTreeMap<u32, f64>,
     /// Mean pages per second that each group read again: kernels count them in steps of seconds.
     pub(crate) refaults: BTreeMap<Arc<str>, f64>,
-    /// Mean cores of children of each process that come and go, by pid and start.
-    pub(crate) turns: BTreeMap<(u32, u64), f64>,
+    /// What comes and goes below each process, by pid and start.
+    pub(crate) turns: BTreeMap<(u32, u64), Turns>,
     /// When heat last slowed each CPU down (CLOCK_MONOTONIC).
     pub(crate) hot: BTreeMap<u32, u64>,
     /// Whether the machine does something.
@@ -146,17 +147,7 @@ impl State {
             }
         }
         self.refaults = next;
-        let mut next = BTreeMap::new();
-        for process in frame.processes.iter().filter(|process| !process.kernel) {
-            let key = (process.pid, process.starttime);
-            // A long one that ends counts once.
-            let now = process.children_cores.filter(|cores| cores.is_finite()).unwrap_or(0.0).min(1.0);
-            let cores = mean(self.turns.get(&key).copied().unwrap_or(0.0), now);
-            if cores > 0.02 && next.len() < MOST {
-                next.insert(key, cores);
-            }
-        }
-        self.turns = next;
+        series::observe(&mut self.turns, frame, newest);
         let now = frame.stamp.mono_ns;
         self.hot.extend(frame.cpus.iter().filter(|cpu| cpu.is_hot()).map(|cpu| (cpu.id, now)));
         self.hot.retain(|_, last| now.saturating_sub(*last) <= HOT_NS);

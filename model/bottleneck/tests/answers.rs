@@ -124,6 +124,32 @@ fn programs_one_after_another_limit_as_a_thread_does() {
 }
 
 #[test]
+fn programs_that_often_run_side_by_side_are_no_script() {
+    let said = |runnable: fn(u64) -> u32| {
+        let mut state = Limits::default();
+        let mut named = 0;
+        for second in 0..60u64 {
+            let mut frame = machine(&[0.6, 0.4, 0.04, 0.03]);
+            frame.stamp = Stamp { seq: second, mono_ns: second * 1_000_000_000, ..Stamp::default() };
+            frame.processes = script(0.05, 0.92);
+            frame.processes.extend((0..runnable(second)).map(|at| Process {
+                state: 'R',
+                ppid: Known::Value(20),
+                cpu_cores: None,
+                ..process(1000 + second as u32 * 4 + at, "cgi", 0.0, 0.0)
+            }));
+            let answer = state.judge_frame(&frame, &[], &Settings::default()).1;
+            named += u32::from(answer.resource.is_some_and(|resource| resource.kind == ResourceKind::Thread));
+        }
+        named
+    };
+    // A server whose programs start at random uses as much as one after another, two of them now and then together.
+    assert_eq!(said(|second| [0, 1, 2, 1, 0, 2, 1, 0][second as usize % 8]), 0);
+    assert!(said(|second| [1, 1, 1, 0, 1, 1, 1, 2][second as usize % 8]) > 40);
+    assert!(said(|_| 0) > 40, "programs of a few ms are seldom seen");
+}
+
+#[test]
 fn the_innermost_script_is_named() {
     let mut frame = machine(&[0.6, 0.4, 0.04, 0.03]);
     let make = |pid, parent, cores, programs| Process {

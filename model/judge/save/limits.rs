@@ -2,7 +2,7 @@
 
 use super::form::Number;
 use crate::Stamp;
-use crate::bottleneck::{Held, Outcome, ResourceKind, State, Window};
+use crate::bottleneck::{Held, Outcome, ResourceKind, State, Turns, Window};
 use crate::rules::Subject;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,6 +30,9 @@ pub(super) struct LimitsForm {
     refaults: Vec<(String, Number)>,
     #[serde(default)]
     turns: Vec<(u32, u64, Number)>,
+    /// Of the same processes, in this order: moments with one runnable process below them, with several, samples.
+    #[serde(default)]
+    moments: Vec<(Number, Number, u32)>,
     #[serde(default)]
     hot: Vec<(u32, u64)>,
     busy: WindowForm,
@@ -68,7 +71,8 @@ impl LimitsForm {
             quiet_ms: quiet_ms.iter().map(|(name, ms)| (name.to_string(), (*ms).into())).collect(),
             interrupts: interrupts.iter().map(|(cpu, share)| (*cpu, (*share).into())).collect(),
             refaults: refaults.iter().map(|(path, rate)| (path.to_string(), (*rate).into())).collect(),
-            turns: turns.iter().map(|((pid, start), cores)| (*pid, *start, (*cores).into())).collect(),
+            turns: turns.iter().map(|((pid, start), own)| (*pid, *start, own.cores.into())).collect(),
+            moments: turns.values().map(|own| (own.one.into(), own.several.into(), own.samples)).collect(),
             hot: hot.iter().map(|(cpu, last)| (*cpu, *last)).collect(),
             busy: window_form(busy),
             suspects: suspects.iter().map(|(kind, window)| (kind.name().to_owned(), window_form(window))).collect(),
@@ -89,8 +93,16 @@ impl LimitsForm {
         };
         (state.quiet_ms, state.refaults) = (named(self.quiet_ms), named(self.refaults));
         state.interrupts = self.interrupts.into_iter().take(MOST).map(|(cpu, share)| (cpu, share.into())).collect();
-        let turns = self.turns.into_iter().take(MOST);
-        state.turns = turns.map(|(pid, start, cores)| ((pid, start), cores.into())).collect();
+        let moments = self.moments.into_iter().map(Some).chain(std::iter::repeat(None));
+        let turns = self.turns.into_iter().take(MOST).zip(moments);
+        state.turns = turns
+            .map(|((pid, start, cores), moments)| {
+                let turns = Turns { cores: cores.into(), ..Turns::default() };
+                let seen = moments.map(|(one, several, samples)| (one.into(), several.into(), samples));
+                let (one, several, samples) = seen.unwrap_or_default();
+                ((pid, start), Turns { one, several, samples, ..turns })
+            })
+            .collect();
         state.hot = self.hot.into_iter().take(MOST).collect();
         state.busy = window(self.busy);
         for (kind, form) in self.suspects {
