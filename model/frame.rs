@@ -123,9 +123,9 @@ impl Frame {
         self.cooling.iter().find(|device| device.injects_idle())
     }
 
-    /// The device that does most to cap the clock of CPUs, against heat.
-    pub fn passive_cooling(&self) -> Option<&Cooling> {
-        let on = self.cooling.iter().filter(|device| device.slows());
+    /// The device that does most to cap the clock of a CPU, against heat.
+    pub fn passive_cooling(&self, place: &CpuPlace) -> Option<&Cooling> {
+        let on = self.cooling.iter().filter(|device| device.caps(place, &self.topology));
         on.max_by_key(|device| device.state.value())
     }
 

@@ -103,7 +103,7 @@ fn one(inputs: &Inputs<'_>, place: &CpuPlace) -> Option<(f64, f64, Option<ClockC
     let policy = place.clock.as_ref()?;
     let highest = policy.max_mhz.filter(|max| *max > 0.0)?;
     // What passive cooling does to a clock shows as a limit of it.
-    let cooled = inputs.frame.passive_cooling().is_some();
+    let cooled = inputs.frame.passive_cooling(place).is_some();
     let hot =
         inputs.hot.contains_key(&place.id) || cooled && policy.limit_mhz.is_some_and(|limit| limit < LOSES * highest);
     let Some(cause) = hot.then_some(ClockCause::Thermal).or_else(|| ClockCause::of(policy, LOSES)) else {

@@ -10,6 +10,7 @@ pub(super) fn derive(window: &Window, frame: &mut Frame) {
         kind: table.kind.or_empty(slot),
         state: table.state.get(slot),
         max_state: table.max_state.get(slot),
+        cpu: table.cpu.id(slot),
     };
     frame.cooling = table.rows().iter().map(of).collect();
     frame.cooling.sort_unstable_by(|a, b| a.name.cmp(&b.name));

@@ -3,6 +3,7 @@
 use super::{Case, Fix, Identity, Need, Plan, Refusal, Risk, Snippet, Step, Target, Verify};
 use crate::IdSet;
 use crate::diff::{Subject as Of, Watch};
+use crate::frame::CpuPlace;
 use crate::locale::evidence;
 use crate::locale::fix::cpu_governor as text;
 use crate::rules;
@@ -18,8 +19,11 @@ pub(super) const FIX: Fix = Fix {
 
 fn plan(case: &Case<'_>) -> Result<Plan, Refusal> {
     let held = IdSet::parse_list(case.finding.text(evidence::LIMITED_CPUS)).unwrap_or_default();
-    // Neither is it a setting where passive cooling caps the clock.
-    if held.is_empty() || !case.finding.text(evidence::COOLING).is_empty() {
+    // Where passive cooling caps the clock it is no setting.
+    let cooled = |place: &CpuPlace| case.frame.passive_cooling(place).is_some();
+    let places = case.frame.topology.cpus.iter().filter(|place| held.contains(place.id) && !cooled(place));
+    let held = IdSet::from_ids(places.map(|place| place.id));
+    if held.is_empty() {
         return Err(Refusal::because(text::THERMAL.to_string()));
     }
     // What holds a hot CPU back protects it.
@@ -95,6 +99,7 @@ fn verify(case: &Case<'_>, first: Option<u32>) -> Verify {
 mod tests {
     use super::super::testing::{plan, plan_for, plan_text, surroundings};
     use super::{FIX, Refusal};
+    use crate::Known;
     use crate::frame::Cooling;
     use crate::rules::{Evidence, Figure, sick};
     use std::sync::Arc;
@@ -129,15 +134,19 @@ mod tests {
 
     #[test]
     fn passive_cooling_is_no_setting() {
-        let cooled = |state: u64| {
+        let cooled = |state: u64, cpu: Known<u32>| {
             plan(&FIX, "CPU-10", &[], move |frame| {
                 let kind = "Processor".into();
                 let (state, max_state) = (state.into(), 10.into());
-                frame.cooling = vec![Cooling { name: "cooling_device0".into(), kind, state, max_state }];
+                frame.cooling = vec![Cooling { name: "cooling_device0".into(), kind, state, max_state, cpu }];
             })
         };
-        assert_eq!(cooled(3), Err(Refusal::because("the CPUs are thermally throttled: no setting helps")));
-        assert!(cooled(0).is_ok());
+        let refused = Err(Refusal::because("the CPUs are thermally throttled: no setting helps"));
+        assert_eq!(cooled(3, Known::Missing), refused);
+        assert_eq!(cooled(3, 0.into()), refused);
+        assert!(cooled(0, Known::Missing).is_ok());
+        // A device of another machine's part says nothing of these.
+        assert!(cooled(3, 9999.into()).is_ok());
     }
 
     #[test]

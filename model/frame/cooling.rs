@@ -1,5 +1,6 @@
 //! What cools CPUs at the cost of their speed.
 
+use super::{CpuPlace, Topology};
 use crate::Known;
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ pub struct Cooling {
     pub state: Known<u64>,
     /// The most that it can do.
     pub max_state: Known<u64>,
+    /// The CPU that it belongs to, where that is known.
+    pub cpu: Known<u32>,
 }
 
 impl Cooling {
@@ -25,6 +28,16 @@ impl Cooling {
     /// True while it caps the clock of CPUs.
     pub fn slows(&self) -> bool {
         self.is_on() && !self.is_idler()
+    }
+
+    /// True while it may be what caps the clock of this CPU: it slows down the CPU that it belongs to, and with it those of
+    /// its package that have the same clocks.
+    pub fn caps(&self, place: &CpuPlace, topology: &Topology) -> bool {
+        let Some(own) = self.cpu.value() else { return self.slows() };
+        let own = topology.cpus.iter().find(|other| other.id == own);
+        let clock = |place: &CpuPlace| place.clock.as_ref().map(|clock| (clock.limit_mhz, clock.max_mhz));
+        self.slows()
+            && own.is_some_and(|own| own.id == place.id || own.package == place.package && clock(own) == clock(place))
     }
 
     fn is_on(&self) -> bool {

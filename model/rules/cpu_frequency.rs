@@ -85,7 +85,9 @@ fn judge(context: &mut RuleContext<'_>) {
         return;
     }
     let is_limited = !summary.limited.is_empty();
-    let cooling = frame.passive_cooling().filter(|_| is_limited).map(cooled_by).unwrap_or_default();
+    let limited = frame.topology.cpus.iter().filter(|place| summary.limited.contains(&place.id));
+    let cooling = limited.filter_map(|place| frame.passive_cooling(place)).max_by_key(|device| device.state.value());
+    let cooling = cooling.map(cooled_by).unwrap_or_default();
     let hit = hit(summary).some_text(evidence::COOLING, cooling, "/sys/class/thermal/cooling_device*/cur_state");
     context.hit(if is_limited { hit.would_hurt() } else { hit });
 }

@@ -13,5 +13,7 @@ table! {
         state: Num = 3 (Gauge, None, "sys/class/thermal/cooling_device*/cur_state"),
         /// The most that it can do.
         max_state: Num = 4 (Fact, None, "sys/class/thermal/cooling_device*/max_state"),
+        /// The CPU that it belongs to, where the machine tells: it slows that one down, and those that share its clock.
+        cpu: Num = 5 (Fact, None, "sys/class/thermal/cooling_device*/device/physical_node"),
     }
 }
