@@ -146,6 +146,9 @@ pub struct IoThrottle {
     pub limit: f64,
 }
 
+/// Times a limit from which on a rate is not under it: the limit was read before it was raised, or set after the interval.
+const BEYOND: f64 = 2.0;
+
 impl IoThrottle {
     /// The rate of the limit.
     pub fn share(&self) -> f64 {
@@ -154,7 +157,7 @@ impl IoThrottle {
 }
 
 impl CgroupIoRate {
-    /// The limit that it is nearest to; none without a limit.
+    /// The limit that it is nearest to; none without a limit that holds.
     pub fn throttle(&self) -> Option<IoThrottle> {
         let limits = &self.limits;
         let all = [
@@ -167,7 +170,7 @@ impl CgroupIoRate {
             let limit = limit.value().filter(|&limit| limit > 0)? as f64;
             Some(IoThrottle { what, rate, limit })
         });
-        limited.max_by(|a, b| a.share().total_cmp(&b.share()))
+        limited.filter(|limit| limit.share() < BEYOND).max_by(|a, b| a.share().total_cmp(&b.share()))
     }
 }
 

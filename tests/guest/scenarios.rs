@@ -30,6 +30,7 @@ pub(crate) const IGB: &[&Scenario] = &[
     &network::IGB_CHANNELS,
     &disk::SHARED,
     &disk::SHARED_BUSY,
+    &disk::THROTTLED,
     &memory::CACHE,
     &memory::APPENDER,
     &memory::REFAULT,

@@ -46,7 +46,7 @@ const MEMORY: &[&str] = &[
     "systemd-memory",
 ];
 const CPU: &[&str] = &["quota", "systemd-quota", "idle", "offline-cpu", "isolated-poller"];
-const DISK: &[&str] = &["shared-disk", "shared-disk-busy-cpus", "systemd-disk", "settings"];
+const DISK: &[&str] = &["shared-disk", "shared-disk-busy-cpus", "io-limit", "systemd-disk", "settings"];
 const KEYS: &[&str] = &["quota", "igb-channels"];
 
 /// Scenarios that have not passed yet since they are strict with one try. `make guest` runs them, CI does not.

@@ -87,3 +87,28 @@ pub(super) const SHARED_BUSY: Scenario = Scenario {
     steps: &[],
     ..SHARED
 };
+
+pub(super) const THROTTLED: Scenario = Scenario {
+    name: "io-limit",
+    proves: "IO-08 finds a program that its group's I/O limit holds back; F-IORAISE raises and restores it",
+    seconds: 60,
+    inject: "data; group job \"io.max=$(cat /sys/block/vdc/dev) wbps=2000000\"
+        in_group job dd if=/dev/zero of=/data/throttled bs=256k count=100000 oflag=direct; sleep 3",
+    clean: "stop; no_group job; no_data",
+    expected: Expected::Finding(Finding {
+        rule: "IO-08",
+        subject: "cgroup:/job",
+        texts: &[("disk", "vdc"), ("throttled_io", "writes")],
+        numbers: &[("limit", 2e6, 2e6), ("wait", 0.5, 1.0)],
+        beside: &["IO-03"],
+        ..FINDING
+    }),
+    steps: &[Step::Apply(Apply {
+        id: "IO-08/cgroup%3A%2Fjob/F-IORAISE",
+        options: "--set bps=8M",
+        state: "group_state job",
+        sets: &["wbps=8388608"],
+        ..APPLY
+    })],
+    ..PLAIN
+};
