@@ -1,7 +1,9 @@
 //! The states of resources, and the answers for machines whose limit is known.
 
 mod answers;
+mod groups;
 mod qualified;
+mod scripts;
 
 use super::{Bottleneck, Confidence, Outcome, Resource, ResourceKind, Resources, State as Limits, Tally, Verdict};
 use super::{exclusions, sentence, settled};
