@@ -3,7 +3,7 @@
 
 mod config;
 
-use crate::parse::text;
+use crate::probe::unit::systemctl;
 use crate::rights::{self, Needs};
 use crate::worker::Worker;
 use crate::{Collector, Cx, Root, daemon};
@@ -161,12 +161,6 @@ fn configured_oneshot(cx: &mut Cx<'_>) -> bool {
 
 /// Asks systemd.
 fn service_failed() -> bool {
-    let programs = ["/usr/bin/systemctl", "/bin/systemctl"];
-    let Some(program) = programs.into_iter().find(|path| std::path::Path::new(path).exists()) else { return false };
-    let mut command = std::process::Command::new(program);
-    command.args(["show", "irqbalance.service", "--property=ActiveState", "--value"]);
-    command.stdin(std::process::Stdio::null()).stderr(std::process::Stdio::null());
-    crate::sys::child::with_own_limit(&mut command)
-        .output()
-        .is_ok_and(|output| text(output.stdout.trim_ascii()) == "failed")
+    let arguments = ["show", "irqbalance.service", "--property=ActiveState", "--value"].map(str::to_owned);
+    systemctl(&arguments).is_ok_and(|state| state.trim() == "failed")
 }

@@ -9,7 +9,7 @@ use crate::root::Local;
 use crate::worker::Worker;
 use crate::{Collector, Cx, Root};
 use perfdata::{Jvm, MOST_BYTES};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use topotop_model::tables::jvm::Jvms;
@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// After which a thread is left behind, and how many may be.
 const LATE_NS: u64 = 10_000_000_000;
 const LEFT_BEHIND: usize = 4;
+/// Late answers about what is longer ago say nothing of now.
+const FRESH_NS: u64 = 60_000_000_000;
 /// The most virtual machines, and the most directories of users in one `/tmp`.
 const MOST: usize = 256;
 const MOST_USERS: usize = 64;
@@ -39,10 +41,12 @@ struct Target {
     inner: Option<u64>,
 }
 
-/// What became of looking: a virtual machine, or why it could not be seen. Nothing where it has no such file.
-type Seen = Vec<(Process, Result<Jvm, Reason>)>;
+/// When a process was looked at, and what became of it: a virtual machine, or why it could not be seen.
+type Looked = (u64, Result<Jvm, Reason>);
+/// The processes of a round.
+type Seen = Vec<(Process, Looked)>;
 
-type Asked = Worker<Vec<Target>, (u64, Seen)>;
+type Asked = Worker<Vec<Target>, Seen>;
 type At = Arc<Mutex<Option<Process>>>;
 
 /// Looks for Java virtual machines.
@@ -51,9 +55,11 @@ pub(crate) struct JvmCollector {
     worker: Option<Asked>,
     /// The process that is looked at now.
     at: At,
-    stuck: Vec<Asked>,
-    /// Processes whose file systems did not answer.
-    hung: HashSet<Process>,
+    /// Threads left behind, with the processes that they are at: those are not asked meanwhile.
+    stuck: Vec<(At, Asked)>,
+    known: BTreeMap<Process, Looked>,
+    /// True where a late answer is not published yet.
+    late: bool,
     asked_ns: Option<u64>,
     rounds: u64,
     slots: Slots<Process>,
@@ -65,29 +71,33 @@ impl Collector for JvmCollector {
     }
 
     fn collect(&mut self, cx: &mut Cx<'_>, draft: &mut Draft) {
-        while let Some(answer) = self.worker.as_mut().and_then(Worker::take) {
-            self.publish(&answer, cx, draft);
+        self.rescue(cx.now_ns);
+        while let Some(seen) = self.worker.as_mut().and_then(Worker::take) {
+            self.learn(seen);
+            self.publish(cx, draft);
+        }
+        // Soon the next round publishes it, with rows of which rates can be made; unless none comes back in time.
+        let section = &draft.jvms;
+        let is_old = cx.now_ns.saturating_sub(section.read_at_ns) >= PERIOD_NS;
+        if self.late && (is_old || section.data().rows().is_empty()) {
+            self.publish(cx, draft);
         }
         let since = self.asked_ns.map(|asked| cx.now_ns.saturating_sub(asked));
         let wait = if self.rounds == 1 { SECOND_NS } else { PERIOD_NS };
         let due = since.is_none_or(|since| since >= wait) || cx.demand.complete;
-        self.stuck.retain_mut(|worker| worker.take().is_none());
-        if self.worker.as_ref().is_some_and(|worker| worker.pending() > 0)
-            && since.is_some_and(|since| since >= LATE_NS)
-        {
-            self.hung.extend(self.at.lock().unwrap_or_else(PoisonError::into_inner).take());
-            self.stuck.extend(self.worker.take());
+        if self.is_busy() && since.is_some_and(|since| since >= LATE_NS) {
+            let at = std::mem::take(&mut self.at);
+            self.stuck.extend(self.worker.take().map(|worker| (at, worker)));
         }
-        let busy = self.worker.as_ref().is_some_and(|worker| worker.pending() > 0);
-        if !due || busy || self.stuck.len() >= LEFT_BEHIND {
+        if !due || self.is_busy() {
             return;
         }
         self.asked_ns = Some(cx.now_ns);
         let mut targets = targets(draft);
-        self.hung.retain(|process| targets.iter().any(|target| target.process == *process));
-        targets.retain(|target| !self.hung.contains(&target.process));
+        let hung = self.hung();
+        targets.retain(|target| !self.is_full() && !hung.contains(&target.process));
         if targets.is_empty() {
-            return self.publish(&(cx.now_ns, Vec::new()), cx, draft);
+            return self.publish(cx, draft);
         }
         if self.worker.is_none() {
             let (root, at) = (Arc::clone(cx.root), At::default());
@@ -99,25 +109,75 @@ impl Collector for JvmCollector {
         let Some(worker) = &mut self.worker else { return };
         worker.submit(targets);
         let patience = if cx.root.is_live() { PATIENCE } else { 10 * PATIENCE };
-        if let Some(answer) = cx.demand.complete.then(|| worker.wait(patience)).flatten() {
-            self.publish(&answer, cx, draft);
+        if let Some(seen) = cx.demand.complete.then(|| worker.wait(patience)).flatten() {
+            self.learn(seen);
+            self.publish(cx, draft);
         }
     }
 }
 
 impl JvmCollector {
-    fn publish(&mut self, (at_ns, seen): &(u64, Seen), cx: &Cx<'_>, draft: &mut Draft) {
+    fn is_busy(&self) -> bool {
+        self.worker.as_ref().is_some_and(|worker| worker.pending() > 0)
+    }
+
+    /// True while nobody may be left behind any more, and so nobody looks.
+    fn is_full(&self) -> bool {
+        self.stuck.len() >= LEFT_BEHIND
+    }
+
+    /// Processes whose file systems do not answer.
+    fn hung(&self) -> Vec<Process> {
+        self.stuck.iter().filter_map(|(at, _)| *at.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+    }
+
+    /// Takes late answers of threads that were left behind, which end then.
+    fn rescue(&mut self, now_ns: u64) {
+        let mut late = Vec::new();
+        self.stuck.retain_mut(|(_, worker)| {
+            late.extend(worker.take());
+            worker.pending() > 0
+        });
+        for mut seen in late {
+            seen.retain(|(_, (at_ns, _))| now_ns.saturating_sub(*at_ns) < FRESH_NS);
+            self.late |= !seen.is_empty();
+            self.learn(seen);
+        }
+    }
+
+    /// Takes in what is newer than what is known.
+    fn learn(&mut self, seen: Seen) {
+        for (process, looked) in seen {
+            if self.known.get(&process).is_none_or(|known| known.0 <= looked.0) {
+                self.known.insert(process, looked);
+            }
+        }
+    }
+
+    /// Forgets processes that are gone or cannot be looked at; gives back how many cannot.
+    fn forget(&mut self, draft: &Draft) -> u64 {
+        let there: BTreeSet<Process> = targets(draft).into_iter().map(|target| target.process).collect();
+        let (full, hung) = (self.is_full(), self.hung());
+        let is_silent = |process: &Process| full || hung.contains(process);
+        self.known.retain(|process, _| there.contains(process) && !is_silent(process));
+        there.iter().filter(|process| is_silent(process)).count() as u64
+    }
+
+    fn publish(&mut self, cx: &Cx<'_>, draft: &mut Draft) {
         self.rounds += 1;
+        self.late = false;
+        let silent = self.forget(draft);
+        let section = &mut draft.jvms;
         // Where there never was one there is nothing to say, sample by sample.
-        let none = seen.is_empty() && self.hung.is_empty();
-        if none && draft.jvms.state == State::Read && draft.jvms.data().rows().is_empty() {
+        let none = self.known.is_empty() && silent == 0;
+        if none && section.state == State::Read && section.data().rows().is_empty() && section.gaps.is_empty() {
             return;
         }
-        draft.jvms.begin(cx.now_ns);
+        section.begin(cx.now_ns);
         let mut gaps = Gaps::default();
-        let table = draft.jvms.data_mut();
+        let table = section.data_mut();
         self.slots.begin();
-        for (process, found) in seen {
+        for (process, (at_ns, found)) in &self.known {
             match found {
                 Ok(jvm) => {
                     let (slot, _) = self.slots.slot(table, process);
@@ -131,10 +191,10 @@ impl JvmCollector {
             }
         }
         self.slots.finish(table, |_, _| {});
-        if !self.hung.is_empty() {
-            gaps.add_many(PATTERN, Reason::TimedOut, "", self.hung.len() as u64);
+        if silent > 0 {
+            gaps.add_many(PATTERN, Reason::TimedOut, "", silent);
         }
-        draft.jvms.gaps = gaps;
+        section.gaps = gaps;
     }
 }
 
@@ -169,12 +229,7 @@ fn targets(draft: &Draft) -> Vec<Target> {
     table.rows().iter().filter(|&slot| is_java(slot)).filter_map(target).take(MOST).collect()
 }
 
-fn round(
-    root: &Root,
-    targets: &[Target],
-    homes: &mut HashMap<Process, String>,
-    at: &Mutex<Option<Process>>,
-) -> (u64, Seen) {
+fn round(root: &Root, targets: &[Target], homes: &mut HashMap<Process, String>, at: &Mutex<Option<Process>>) -> Seen {
     homes.retain(|process, _| targets.iter().any(|target| target.process == *process));
     let mut buf = Vec::new();
     let mut seen = Vec::with_capacity(targets.len());
@@ -183,10 +238,11 @@ fn round(
     for target in targets {
         is_at(Some(target.process));
         let inside = top.as_ref().map_err(|reason| *reason).and_then(|top| root.local_of(target.process.0, top));
-        seen.push((target.process, inside.and_then(|inside| look(&inside, *target, homes, &mut buf))));
+        let found = inside.and_then(|inside| look(&inside, *target, homes, &mut buf));
+        seen.push((target.process, (root.monotonic_ns(), found)));
     }
     is_at(None);
-    (root.monotonic_ns(), seen)
+    seen
 }
 
 fn look(
@@ -222,63 +278,4 @@ fn look(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::perfdata::tests::{NUMBERS, file};
-    use crate::{Demand, Options, Root, Sampler};
-    use std::os::unix::fs::symlink;
-    use std::path::Path;
-    use topotop_model::derive::Deriver;
-    use topotop_model::frame::Frame;
-    use topotop_model::{Reason, Window};
-
-    /// A captured machine with a Java process that is 1 in its own pid namespace.
-    fn tree() -> tempfile::TempDir {
-        let dir = tempfile::tempdir().expect("a directory");
-        let stat = "7 (java) S 1 1 1 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 5 1 1 1 1 1 1 1 1 1 0 0 0 0 0 0 0 17 0 0 0\n";
-        let put = |path: &str, bytes: &[u8]| crate::testing::put(dir.path(), path, bytes);
-        put("proc/7/stat", stat.as_bytes());
-        put("proc/7/status", b"Name:\tjava\nUid:\t0\t0\t0\t0\nNSpid:\t7\t1\n");
-        put("proc/7/root/tmp/hsperfdata_app/1", &file(&NUMBERS, &[], true));
-        dir
-    }
-
-    fn sampled(dir: &Path) -> Frame {
-        let mut sampler = Sampler::new(Root::at(dir).expect("a root"), &Options::default());
-        sampler.demand(Demand { complete: true, process: None });
-        let mut window = Window::default();
-        window.push(sampler.sample());
-        Deriver::default().frame(&window)
-    }
-
-    #[test]
-    fn a_virtual_machine_is_found_below_its_own_root() {
-        let dir = tree();
-        let frame = sampled(dir.path());
-        let jvm = frame.process(7).and_then(|process| process.jvm.as_ref()).expect("a virtual machine");
-        assert_eq!(jvm.heap_capacity_bytes.value(), Some(64 << 20));
-        assert_eq!(jvm.gc_time_ratio, None, "one sample has no rate");
-    }
-
-    #[test]
-    fn no_link_leads_elsewhere() {
-        let dir = tree();
-        let data = dir.path().join("proc/7/root/tmp/hsperfdata_app/1");
-        let elsewhere = dir.path().join("elsewhere");
-        std::fs::rename(&data, &elsewhere).expect("moved");
-        symlink("../../../../../elsewhere", &data).expect("linked");
-        let frame = sampled(dir.path());
-        assert!(frame.process(7).expect("a process").jvm.is_none());
-        assert!(frame.gaps.iter().any(|gap| gap.path.contains("hsperfdata")), "{:?}", frame.gaps);
-    }
-
-    #[test]
-    fn a_file_that_is_none_is_a_gap() {
-        let dir = tree();
-        std::fs::write(dir.path().join("proc/7/root/tmp/hsperfdata_app/1"), [0xff; 5000]).expect("written");
-        let frame = sampled(dir.path());
-        let gap = frame.gaps.iter().find(|gap| gap.path.contains("hsperfdata")).expect("a gap");
-        assert_eq!((gap.reason, frame.process(7).expect("a process").jvm.is_none()), (Reason::Malformed, true));
-        std::fs::remove_dir_all(dir.path().join("proc/7/root")).expect("removed");
-        assert!(sampled(dir.path()).gaps.iter().any(|gap| gap.path.contains("hsperfdata")));
-    }
-}
+mod tests;

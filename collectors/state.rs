@@ -6,13 +6,16 @@ use std::io::Read as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use topotop_model::journal::{END_LENGTH, End, Journal, fold_to};
+use topotop_model::journal::{END_LENGTH, End, Journal, fold, fold_to, is_relinked};
 
 /// The journal in its directory.
 pub const JOURNAL: &str = "fixes.journal";
 
 /// How far it went, in the same directory.
 pub const JOURNAL_END: &str = "fixes.journal.end";
+
+/// The one before the last rotation, in the same directory.
+pub const JOURNAL_OLD: &str = "fixes.journal.old";
 
 /// How often a journal is read again that is being replaced by a shorter one meanwhile.
 const TRIES: usize = 4;
@@ -39,8 +42,12 @@ pub fn directory(asked: Option<&Path>) -> Option<PathBuf> {
 
 /// All of a journal; empty where there is none. No link is followed, and no other user's file is trusted.
 pub fn journal(directory: &Path) -> Result<Vec<u8>, String> {
+    named(directory, JOURNAL)
+}
+
+fn named(directory: &Path, name: &str) -> Result<Vec<u8>, String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let path = directory.join(JOURNAL);
+    let path = directory.join(name);
     let fd = match rustix::fs::open(&path, flags, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(Vec::new()),
         Err(Errno::LOOP) => return Err(format!("{}: a link, not a journal", path.display())),
@@ -59,12 +66,21 @@ pub fn journal_end(directory: &Path) -> Option<End> {
     End::decode(&bytes)
 }
 
+/// The entries of a journal in its directory, which went up to an end. An earlier version that shortened it left the note
+/// of that, and the journal before beside it.
+pub fn folded_to(directory: &Path, bytes: &[u8], end: Option<End>) -> Journal {
+    let read = fold_to(bytes, end);
+    let Some(end) = read.cut else { return read };
+    let old = named(directory, JOURNAL_OLD).unwrap_or_default();
+    if is_relinked(bytes, &old, end) { fold(bytes) } else { read }
+}
+
 /// The entries of a journal, whoever writes to it meanwhile; empty where there is none.
 pub fn folded(directory: &Path) -> Result<Journal, String> {
     // The end first: what is added to the journal after it does no harm.
     let mut end = journal_end(directory);
     for _ in 0..TRIES {
-        let read = fold_to(&journal(directory)?, end);
+        let read = folded_to(directory, &journal(directory)?, end);
         let now = if read.cut.is_some() { journal_end(directory) } else { end };
         if now == end {
             return Ok(read);

@@ -9,7 +9,7 @@ mod line;
 
 pub use application::{Application, ItemState, Judged, PutBack, State};
 pub use because::Because;
-pub use end::{End, LENGTH as END_LENGTH, fold_to};
+pub use end::{End, LENGTH as END_LENGTH, fold_to, is_relinked};
 pub use fold::{Journal, fold};
 pub use line::{Damage, checksum};
 

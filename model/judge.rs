@@ -126,8 +126,8 @@ impl Judge {
     fn step_with(&mut self, frame: &Frame, all: &[&'static Rule]) -> Judgement {
         let rates = frame.interval_seconds.is_some();
         self.samples += u64::from(rates);
-        let open: Vec<(RuleId, Subject)> =
-            self.states.iter().filter(|(_, state)| state.is_open()).map(|(key, _)| (key.0, key.1.clone())).collect();
+        let opened = |(key, state): (&Key, &State)| Some((key.0, key.1.clone(), state.opened()?));
+        let open: Vec<(RuleId, Subject, u64)> = self.states.iter().filter_map(opened).collect();
         let conditions = Conditions { loaded: load::is_loaded(frame), stolen: is_stolen(frame), open };
         let mut standings = Vec::with_capacity(all.len());
         for rule in all {
@@ -242,7 +242,7 @@ fn explaining_first(findings: &mut [Finding], bottleneck: &Bottleneck) {
 struct Conditions {
     loaded: bool,
     stolen: bool,
-    open: Vec<(RuleId, Subject)>,
+    open: Vec<(RuleId, Subject, u64)>,
 }
 
 /// True if some CPU has high steal time.

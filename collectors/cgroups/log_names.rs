@@ -44,7 +44,7 @@ impl LogNames {
     /// time, since the directories come after the groups.
     pub(super) fn take(&mut self, root: &Arc<Root>, at: (u64, bool), table: &mut Cgroups, born: &[usize]) {
         let (now_ns, complete) = at;
-        if let Some(found) = self.looker.late(now_ns) {
+        for found in self.looker.late(now_ns) {
             self.fill(&found, table);
         }
         let due = crate::cgroups::due(self.looked_ns, now_ns, LOOK_NS);

@@ -31,8 +31,6 @@ pub(super) struct Wanted {
     pub(super) foreign: BTreeSet<(u32, String)>,
     /// False for a look before its turn: what it misses may still come.
     pub(super) counts: bool,
-    /// Users whose files did not answer.
-    pub(super) hung: HashSet<u32>,
 }
 
 /// What was found.
@@ -63,23 +61,24 @@ pub(super) struct Looker {
     worker: Option<Worker<Wanted, Found>>,
     at: At,
     since_ns: u64,
-    stuck: Vec<Worker<Wanted, Found>>,
-    hung: HashSet<u32>,
+    /// Threads left behind, with the users that they are at: their files are not looked at meanwhile.
+    stuck: Vec<(At, Worker<Wanted, Found>)>,
 }
 
 impl Looker {
-    /// What an earlier look found, if it comes only now.
-    pub(super) fn late(&mut self, now_ns: u64) -> Option<Found> {
-        self.stuck.retain_mut(|worker| worker.take().is_none());
-        let worker = self.worker.as_mut().filter(|worker| worker.pending() > 0)?;
-        if let Some(found) = worker.take() {
-            return Some(found);
+    /// What earlier looks found, if it comes only now, the oldest first.
+    pub(super) fn late(&mut self, now_ns: u64) -> Vec<Found> {
+        let mut late = Vec::new();
+        self.stuck.retain_mut(|(_, worker)| {
+            late.extend(worker.take());
+            worker.pending() > 0
+        });
+        late.extend(self.worker.as_mut().and_then(Worker::take));
+        if self.is_busy() && now_ns.saturating_sub(self.since_ns) >= LATE_NS {
+            let at = std::mem::take(&mut self.at);
+            self.stuck.extend(self.worker.take().map(|worker| (at, worker)));
         }
-        if now_ns.saturating_sub(self.since_ns) >= LATE_NS {
-            self.hung.extend(self.at.lock().unwrap_or_else(PoisonError::into_inner).take());
-            self.stuck.extend(self.worker.take());
-        }
-        None
+        late
     }
 
     /// True while it still looks.
@@ -87,20 +86,35 @@ impl Looker {
         self.worker.as_ref().is_some_and(|worker| worker.pending() > 0)
     }
 
-    /// Where files do not answer: of users, of root, or too slowly for a sample that has to be complete.
+    /// Users whose files do not answer.
+    fn hung(&self) -> HashSet<u32> {
+        self.stuck.iter().filter_map(|(at, _)| *at.lock().unwrap_or_else(PoisonError::into_inner)).collect()
+    }
+
+    /// True while nobody may be left behind any more, and so nobody looks.
+    fn is_full(&self) -> bool {
+        self.stuck.len() >= LEFT_BEHIND
+    }
+
+    /// Where files do not answer: of users, of root, or too slowly for a sample that has to be complete. While nobody looks,
+    /// those of root are not looked at either.
     pub(super) fn silent(&self, complete: bool) -> impl Iterator<Item = (&'static str, u64)> {
-        let (hung, stuck) = (self.hung.len(), self.stuck.len().saturating_sub(self.hung.len()));
+        let hung = self.hung().len();
+        let stuck = self.stuck.len().saturating_sub(hung).max(usize::from(self.is_full()));
         let late = usize::from(complete && self.is_busy());
         let all = [("home/*/.local/share/*/containers", hung), ("var/lib/*/containers", stuck + late)];
         all.into_iter().filter(|(_, count)| *count > 0).map(|(place, count)| (place, count as u64))
     }
 
-    /// Looks for names; nothing where that takes too long, or somebody still looks.
-    pub(super) fn look(&mut self, root: &Arc<Root>, now_ns: u64, complete: bool, wanted: Wanted) -> Option<Found> {
+    /// Looks for names; nothing where that takes too long, somebody still looks, or only files that do not answer have them.
+    pub(super) fn look(&mut self, root: &Arc<Root>, now_ns: u64, complete: bool, mut wanted: Wanted) -> Option<Found> {
         if !root.is_live() {
             return Some(look(root, &wanted, &self.at));
         }
-        if self.stuck.len() >= LEFT_BEHIND || self.is_busy() {
+        let hung = self.hung();
+        wanted.foreign.retain(|(owner, _)| !hung.contains(owner));
+        let nothing = wanted.containers.is_empty() && wanted.foreign.is_empty();
+        if nothing || self.is_full() || self.is_busy() {
             return None;
         }
         if self.worker.is_none() {
@@ -110,7 +124,7 @@ impl Looker {
         }
         let worker = self.worker.as_mut()?;
         self.since_ns = now_ns;
-        worker.submit(Wanted { hung: self.hung.clone(), ..wanted });
+        worker.submit(wanted);
         worker.wait(if complete { PATIENCE } else { WAIT })
     }
 }
@@ -137,7 +151,7 @@ fn look(root: &Root, wanted: &Wanted, at: &Mutex<Option<u32>>) -> Found {
         return found;
     }
     let mut users = UserNames::default();
-    for (owner, id) in wanted.foreign.iter().filter(|(owner, id)| is_id(id) && !wanted.hung.contains(owner)) {
+    for (owner, id) in wanted.foreign.iter().filter(|(_, id)| is_id(id)) {
         let said = |user| *at.lock().unwrap_or_else(PoisonError::into_inner) = user;
         said(Some(*owner));
         if let Some(name) = users.of((root, &top), *owner, id).filter(|name| is_name(name)) {
@@ -204,42 +218,90 @@ pub(super) fn is_id(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, LATE_NS, Looker, Pod, Wanted, container_link, pod_directory};
+    use super::{At, Found, LATE_NS, LEFT_BEHIND, Looker, Pod, Wanted, container_link, pod_directory};
     use crate::Root;
     use crate::worker::Worker;
     use proptest::prelude::*;
     use std::sync::Arc;
+    use std::sync::mpsc::{Sender, channel};
     use std::time::Duration;
+
+    const HOMES: &str = "home/*/.local/share/*/containers";
+    const ROOTS: &str = "var/lib/*/containers";
+
+    fn id() -> String {
+        "0123456789abcdef".repeat(4)
+    }
+
+    /// What is wanted of the files of some users.
+    fn of(users: &[u32]) -> Wanted {
+        Wanted { foreign: users.iter().map(|user| (*user, id())).collect(), counts: true, ..Wanted::default() }
+    }
+
+    /// A thread that hangs at a user's files until the sender is dropped, and knows his container's name then.
+    fn hanging(user: u32) -> (Sender<()>, At, Worker<Wanted, Found>) {
+        let ((back, waits), at) = (channel::<()>(), At::default());
+        let place = Arc::clone(&at);
+        let hangs = move |_: Wanted| {
+            *place.lock().expect("no panic") = Some(user);
+            let _ = waits.recv();
+            Found { users: [((user, id()), "web".to_owned())].into(), ..Found::default() }
+        };
+        let mut worker = Worker::spawn("test", hangs).expect("started");
+        assert!(worker.submit(Wanted::default()));
+        while at.lock().expect("no panic").is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (back, at, worker)
+    }
+
+    /// What comes once no thread is stuck.
+    fn rescued(looker: &mut Looker) -> Vec<Found> {
+        let mut late = Vec::new();
+        while !looker.stuck.is_empty() {
+            std::thread::sleep(Duration::from_millis(1));
+            late.extend(looker.late(LATE_NS));
+        }
+        late
+    }
 
     #[test]
     fn a_look_that_does_not_come_back_is_left_behind_with_its_user() {
-        let (back, waits) = std::sync::mpsc::channel::<()>();
         let mut looker = Looker::default();
-        let at = Arc::clone(&looker.at);
-        let hangs = move |_: Wanted| {
-            *at.lock().expect("no panic") = Some(7);
-            let _ = waits.recv();
-            Found::default()
-        };
-        let worker = looker.worker.insert(Worker::spawn("test", hangs).expect("started"));
-        assert!(worker.submit(Wanted::default()));
-        while looker.at.lock().expect("no panic").is_none() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        assert!(looker.late(LATE_NS - 1).is_none() && looker.is_busy());
-        assert!(looker.late(LATE_NS).is_none() && !looker.is_busy());
-        assert_eq!(looker.silent(false).collect::<Vec<_>>(), [("home/*/.local/share/*/containers", 1)]);
+        let (back, at, worker) = hanging(7);
+        (looker.worker, looker.at) = (Some(worker), at);
+        assert!(looker.late(LATE_NS - 1).is_empty() && looker.is_busy());
+        assert!(looker.late(LATE_NS).is_empty() && !looker.is_busy());
+        assert_eq!(looker.silent(false).collect::<Vec<_>>(), [(HOMES, 1)]);
         let root = Arc::new(Root::live().expect("this machine"));
-        let foreign = (7, "0123456789abcdef".repeat(4));
-        let wanted = Wanted { foreign: [foreign.clone()].into(), counts: true, ..Wanted::default() };
-        let found = looker.look(&root, LATE_NS, true, wanted).expect("another thread looks");
-        assert!(found.users.is_empty() && found.foreign.contains(&foreign) && found.counts);
+        assert!(looker.look(&root, LATE_NS, true, of(&[7])).is_none() && looker.worker.is_none());
+        let found = looker.look(&root, LATE_NS, true, of(&[7, 54_321])).expect("another thread looks");
+        assert_eq!(found.foreign, of(&[54_321]).foreign, "he is not asked, and not taken for asked");
         drop(back);
-        while !looker.stuck.is_empty() {
-            assert!(looker.late(LATE_NS).is_none());
-            std::thread::sleep(Duration::from_millis(1));
+        let late = rescued(&mut looker);
+        assert_eq!(late.iter().map(|found| found.users.len()).collect::<Vec<_>>(), [1], "what he says late counts");
+        assert_eq!(looker.silent(false).count(), 0);
+        assert!(!looker.hung().contains(&7), "he is asked again");
+    }
+
+    #[test]
+    fn while_as_many_hang_as_may_nobody_looks() {
+        let mut looker = Looker::default();
+        let mut backs = Vec::new();
+        for user in 0..LEFT_BEHIND as u32 {
+            let (back, at, worker) = hanging(user);
+            looker.stuck.push((at, worker));
+            backs.push(back);
         }
-        assert!(looker.hung.contains(&7), "he is not asked again");
+        let root = Arc::new(Root::live().expect("this machine"));
+        for _ in 0..2 {
+            assert!(looker.late(LATE_NS).is_empty());
+            assert!(looker.look(&root, LATE_NS, true, of(&[54_321])).is_none() && looker.worker.is_none());
+            assert_eq!(looker.silent(false).collect::<Vec<_>>(), [(HOMES, LEFT_BEHIND as u64), (ROOTS, 1)]);
+        }
+        drop(backs);
+        assert_eq!(rescued(&mut looker).len(), LEFT_BEHIND);
+        assert!(looker.look(&root, LATE_NS, true, of(&[54_321])).is_some());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::Unread;
 use crate::Root;
-use crate::sys::child::with_own_limit;
+use crate::sys::child::{with_own_environment, with_own_limit};
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use std::fs::File;
 use std::io::Read as _;
@@ -91,9 +91,8 @@ fn run(program: &Path, arguments: &[String], patience: Duration) -> Result<Strin
     let (out, err) = (file()?, file()?);
     let mut command = Command::new(PathBuf::from(program));
     command.args(arguments).current_dir("/").stdin(Stdio::null());
-    command.env_clear().env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").env("LC_ALL", "C").env("SYSTEMD_COLORS", "0");
     command.stdout(out.try_clone().map_err(failed)?).stderr(err.try_clone().map_err(failed)?);
-    let mut child = with_own_limit(&mut command).spawn().map_err(failed)?;
+    let mut child = with_own_limit(with_own_environment(&mut command)).spawn().map_err(failed)?;
     let until = Instant::now() + patience;
     let status = loop {
         if let Some(status) = child.try_wait().map_err(failed)? {

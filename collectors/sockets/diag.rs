@@ -1,17 +1,16 @@
 //! Asks the kernel for the sockets of a network namespace (INET_DIAG): a socket stays in the namespace that its maker was in.
 
-use super::message::{self, CLOSE, ESTABLISHED, End, FAMILIES, LISTEN, Socket, TCP, UDP};
-use crate::sys::netlink;
+use super::message::{self, CLOSE, ESTABLISHED, FAMILIES, LISTEN, Socket, TCP, UDP};
+use crate::sys::netlink::{self, Failure};
 use rustix::io::Errno;
 use rustix::net::netlink::SOCK_DIAG;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 use topotop_model::Reason;
 
 /// The longest that one answer may take.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// What is received at once; the kernel fills up to 32 KiB.
-const PIECE: usize = 64 << 10;
 
 /// The sockets of a namespace.
 #[derive(Clone, Debug, Default)]
@@ -73,29 +72,22 @@ fn dump(
     into: &mut Vec<Socket>,
 ) -> Result<bool, Reason> {
     let request = message::request(family, protocol, 1 << state, info);
-    netlink::request(socket, &request).map_err(crate::root::reason)?;
-    let mut buf = vec![0; PIECE];
     let (end, mut cut) = (into.len().saturating_add(most), false);
-    loop {
-        let bytes = netlink::receive(socket, &mut buf).map_err(|errno| match errno {
-            Errno::AGAIN => Reason::TimedOut,
-            Errno::MSGSIZE => Reason::Malformed,
-            errno => crate::root::reason(errno),
-        })?;
-        let is_empty = bytes.is_empty();
-        let answer = message::sockets(bytes, |socket| {
-            cut |= into.len() >= end;
-            if into.len() < end && socket.state == state {
-                into.push(socket);
-            }
-        });
-        match answer {
-            End::More if cut => return Ok(true),
-            End::More if !is_empty => {}
-            End::More | End::Malformed => return Err(Reason::Malformed),
-            End::Done => return Ok(cut),
-            End::Refused(code) => return Err(unsupported(Errno::from_raw_os_error(code))),
+    let take = |body: &[u8]| {
+        let socket = message::socket(body).ok_or(Reason::Malformed)?;
+        cut |= into.len() >= end;
+        if cut {
+            return Ok(ControlFlow::Break(()));
         }
+        if socket.state == state {
+            into.push(socket);
+        }
+        Ok(ControlFlow::Continue(()))
+    };
+    match netlink::dump(socket, &request, message::BY_FAMILY, take) {
+        Ok(()) => Ok(cut),
+        Err(Failure::Refused(errno)) => Err(unsupported(errno)),
+        Err(Failure::Cut(reason)) => Err(reason),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::sys::netlink::{self, REQUEST_DUMP, u32_at};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// SOCK_DIAG_BY_FAMILY: the kind of requests and of replies.
-const BY_FAMILY: u16 = 20;
+pub(super) const BY_FAMILY: u16 = 20;
 /// INET_DIAG_INFO.
 const INFO: u16 = 2;
 /// Sizes of inet_diag_req_v2 and inet_diag_msg.
@@ -124,7 +124,8 @@ pub(super) fn sockets(bytes: &[u8], mut take: impl FnMut(Socket)) -> End {
     End::More
 }
 
-fn socket(bytes: &[u8]) -> Option<Socket> {
+/// A socket of a reply.
+pub(super) fn socket(bytes: &[u8]) -> Option<Socket> {
     let (family, state) = (*bytes.first()?, *bytes.get(1)?);
     let port = |at: usize| Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let queues = (u64::from(u32_at(bytes, 56)?), u64::from(u32_at(bytes, 60)?));

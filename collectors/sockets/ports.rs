@@ -1,7 +1,7 @@
 //! Local ports of connections that are opened: the kernel has so many for each destination, and one stays taken for a
 //! minute after its connection was closed (TIME_WAIT).
 
-use super::message::{self, End, FAMILIES, Socket, TCP};
+use super::message::{self, FAMILIES, Socket, TCP};
 use crate::Root;
 use crate::parse::{fields, number};
 use crate::sys::netlink;
@@ -9,6 +9,7 @@ use rustix::net::netlink::SOCK_DIAG;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +25,6 @@ const MOST: usize = 400_000;
 /// All connections together have to take this part of the range before they are counted by destination.
 const WORTH: u64 = 2;
 const PATIENCE: Duration = Duration::from_secs(1);
-const PIECE: usize = 64 << 10;
 
 /// The ports that connections to one destination take, of those there are.
 pub(crate) type Ports = (u64, u64);
@@ -67,26 +67,15 @@ fn here(root: &Root, connections: u64) -> Result<Option<Ports>, Reason> {
 
 /// Each connection of the namespace that this thread is in.
 fn each(mut take: impl FnMut(Socket)) -> Result<(), Reason> {
-    let mut buf = vec![0; PIECE];
     for family in FAMILIES {
         // What is left of a cut answer dies with its socket.
         let socket = netlink::open(SOCK_DIAG, Some(PATIENCE)).map_err(crate::root::reason)?;
-        netlink::request(&socket, &message::request(family, TCP, STATES, false)).map_err(crate::root::reason)?;
         let mut count = 0;
-        loop {
-            let bytes = netlink::receive(&socket, &mut buf).map_err(crate::root::reason)?;
-            let is_empty = bytes.is_empty();
-            let end = message::sockets(bytes, |socket| {
-                count += 1;
-                take(socket);
-            });
-            match end {
-                End::More if is_empty || count > MOST => break,
-                End::More => {}
-                End::Done => break,
-                End::Malformed | End::Refused(_) => return Err(Reason::NotSupported),
-            }
-        }
+        netlink::dump(&socket, &message::request(family, TCP, STATES, false), message::BY_FAMILY, |body| {
+            take(message::socket(body).ok_or(Reason::Malformed)?);
+            count += 1;
+            Ok(if count < MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
     }
     Ok(())
 }

@@ -2,10 +2,12 @@
 #![expect(unsafe_code, reason = "no library sets the options of netlink sockets")]
 
 use super::last_errno;
+use crate::root::reason;
 use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::time::Duration;
 use topotop_model::Reason;
@@ -30,6 +32,8 @@ const ERROR_TEXT: u16 = 1;
 /// NLA_F_NESTED, and the bits of an attribute's kind that are no flags.
 pub const NESTED: u16 = 0x8000;
 const KIND: u16 = 0x3fff;
+/// What is received of a dump at once; the kernel fills up to 32 KiB.
+const PIECE: usize = 64 << 10;
 
 /// A message as received.
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +144,7 @@ pub fn within<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Reason> + Send + 'static,
 ) -> Result<T, Reason> {
     let go = move || {
-        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(crate::root::reason)?;
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(reason)?;
         work()
     };
     let thread = std::thread::Builder::new().name("namespace".to_owned()).spawn(go).map_err(|_| Reason::Exhausted)?;
@@ -163,6 +167,79 @@ pub fn receive<'a>(socket: &OwnedFd, buf: &'a mut [u8]) -> Result<&'a [u8], Errn
     buf.get(..length).ok_or(Errno::MSGSIZE)
 }
 
+/// Why there is no whole answer to a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The kernel refused it.
+    Refused(Errno),
+    /// It did not come, or is none.
+    Cut(Reason),
+}
+
+impl From<Failure> for Reason {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            // A kernel without this part says so in several ways.
+            Failure::Refused(_) => Self::NotSupported,
+            Failure::Cut(reason) => reason,
+        }
+    }
+}
+
+/// Asks for all of something, and calls `take` with the body of each message of a kind until that has enough: what is left of
+/// the answer would come before that to the next question then.
+pub fn dump(
+    socket: &OwnedFd,
+    question: &[u8],
+    kind: u16,
+    mut take: impl FnMut(&[u8]) -> Result<ControlFlow<()>, Reason>,
+) -> Result<(), Failure> {
+    let failed = |errno: Errno| match errno {
+        Errno::AGAIN => Failure::Cut(Reason::TimedOut),
+        Errno::MSGSIZE => Failure::Cut(Reason::Malformed),
+        errno => Failure::Cut(reason(errno)),
+    };
+    request(socket, question).map_err(failed)?;
+    let mut buf = vec![0; PIECE];
+    loop {
+        let bytes = receive(socket, &mut buf).map_err(failed)?;
+        if let ControlFlow::Break(end) = piece(bytes, kind, &mut take) {
+            return end;
+        }
+    }
+}
+
+/// Takes the messages of a piece of an answer; breaks where it ends.
+fn piece(
+    bytes: &[u8],
+    wanted: u16,
+    take: &mut impl FnMut(&[u8]) -> Result<ControlFlow<()>, Reason>,
+) -> ControlFlow<Result<(), Failure>> {
+    let cut = |reason| ControlFlow::Break(Err(Failure::Cut(reason)));
+    let refused = |errno| ControlFlow::Break(Err(Failure::Refused(Errno::from_raw_os_error(errno))));
+    if bytes.is_empty() {
+        return cut(Reason::Malformed);
+    }
+    for message in messages(bytes) {
+        let Some(message) = message else { return cut(Reason::Malformed) };
+        match message.kind {
+            DONE => return ControlFlow::Break(Ok(())),
+            ERROR => match message.errno() {
+                None => return cut(Reason::Malformed),
+                Some(0) => return ControlFlow::Break(Ok(())),
+                Some(errno) => return refused(errno),
+            },
+            kind if kind == wanted => match take(message.body) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => return ControlFlow::Break(Ok(())),
+                Err(reason) => return cut(reason),
+            },
+            _ => {}
+        }
+    }
+    ControlFlow::Continue(())
+}
+
 /// Asks for explanations of errors (NETLINK_EXT_ACK, Linux 4.12).
 pub fn explain_errors(socket: &OwnedFd) -> Result<(), Errno> {
     let on: libc::c_int = 1;
@@ -182,4 +259,56 @@ pub fn explain_errors(socket: &OwnedFd) -> Result<(), Errno> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DONE, ERROR, Failure, message, piece, u32_at};
+    use proptest::prelude::*;
+    use rustix::io::Errno;
+    use std::ops::ControlFlow;
+    use topotop_model::Reason;
+
+    const KIND: u16 = 16;
+
+    /// What was taken of a piece of an answer, two messages at most and no zero, and what it ends with.
+    fn read(bytes: &[u8]) -> (Vec<u32>, ControlFlow<Result<(), Failure>>) {
+        let mut taken = Vec::new();
+        let mut take = |body: &[u8]| {
+            taken.push(u32_at(body, 0).filter(|first| *first != 0).ok_or(Reason::Malformed)?);
+            Ok(if taken.len() < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        };
+        let end = piece(bytes, KIND, &mut take);
+        (taken, end)
+    }
+
+    #[test]
+    fn an_answer_goes_on_until_it_ends() {
+        let part = |kind, first: i32| message(kind, 0, &first.to_ne_bytes());
+        let failed = |failure| ControlFlow::Break(Err(failure));
+        let malformed = failed(Failure::Cut(Reason::Malformed));
+        let refused = failed(Failure::Refused(Errno::OPNOTSUPP));
+        let cases = [
+            (part(KIND, 1), vec![1], ControlFlow::Continue(())),
+            ([part(17, 9), part(KIND, 1), part(DONE, 0)].concat(), vec![1], ControlFlow::Break(Ok(()))),
+            ([part(KIND, 1), part(KIND, 2), part(KIND, 3)].concat(), vec![1, 2], ControlFlow::Break(Ok(()))),
+            ([part(KIND, 1), part(KIND, 0), part(DONE, 0)].concat(), vec![1], malformed),
+            (part(ERROR, -libc::EOPNOTSUPP), vec![], refused),
+            (part(ERROR, 0), vec![], ControlFlow::Break(Ok(()))),
+            (message(ERROR, 0, &[]), vec![], malformed),
+            (vec![1; 7], vec![], malformed),
+            (vec![], vec![], malformed),
+        ];
+        for (bytes, taken, end) in cases {
+            assert_eq!(read(&bytes), (taken, end), "{bytes:?}");
+        }
+        assert_eq!(Reason::from(Failure::Refused(Errno::PERM)), Reason::NotSupported);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes: Vec<u8>) {
+            let _ = read(&bytes);
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! What shapes the packets that interfaces send (RTM_GETQDISC): linux/rtnetlink.h, linux/pkt_sched.h.
 
-use super::netlink::{self, DONE, REQUEST_DUMP, attributes, u32_at};
+use super::netlink::{self, REQUEST_DUMP, attributes, u32_at};
 use crate::root::reason;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 use topotop_model::Reason;
@@ -28,7 +29,6 @@ const NETEM_HEAD: usize = 24;
 /// Those that hold packets back to keep a rate.
 const SHAPERS: [&str; 6] = ["tbf", "htb", "hfsc", "netem", "cake", "cbq"];
 const PATIENCE: Duration = Duration::from_secs(1);
-const PIECE: usize = 64 << 10;
 /// Queueing disciplines that are looked at.
 const MOST: usize = 4096;
 
@@ -64,27 +64,13 @@ pub fn open() -> Result<OwnedFd, Reason> {
 
 /// The shapers of the namespace that a socket was made in.
 pub fn shapers_by(socket: &OwnedFd) -> Result<Vec<Qdisc>, Reason> {
-    netlink::request(socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD])).map_err(reason)?;
-    let (mut buf, mut found, mut seen) = (vec![0; PIECE], Vec::new(), 0);
-    loop {
-        let bytes = netlink::receive(socket, &mut buf).map_err(reason)?;
-        if bytes.is_empty() {
-            return Err(Reason::Malformed);
-        }
-        for message in netlink::messages(bytes) {
-            let message = message.ok_or(Reason::Malformed)?;
-            match message.kind {
-                DONE => return Ok(found),
-                _ if message.is_error() => return Err(Reason::NotSupported),
-                NEW => keep(&mut found, qdisc(message.body)),
-                _ => {}
-            }
-            seen += 1;
-        }
-        if seen > MOST {
-            return Ok(found);
-        }
-    }
+    let (mut found, mut seen) = (Vec::new(), 0);
+    netlink::dump(socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD]), NEW, |body| {
+        keep(&mut found, qdisc(body));
+        seen += 1;
+        Ok(if seen < MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    Ok(found)
 }
 
 /// The outermost of an interface counts: what is inside it waits in it. Those below a root that does not shape are added up.

@@ -1,7 +1,8 @@
 //! Programs that handle packets of interfaces before the network stack does (IFLA_XDP of RTM_GETLINK): linux/if_link.h.
 
-use super::netlink::{self, DONE, REQUEST_DUMP, attributes, u32_at};
+use super::netlink::{self, REQUEST_DUMP, attributes, u32_at};
 use crate::root::reason;
+use std::ops::ControlFlow;
 use std::time::Duration;
 use topotop_model::Reason;
 
@@ -17,7 +18,6 @@ const PROGRAMS: [u16; 4] = [4, 5, 6, 7];
 /// XDP_ATTACHED_DRV and those that follow it.
 const MODES: [&str; 4] = ["native", "generic", "offloaded", "multiple"];
 const PATIENCE: Duration = Duration::from_secs(1);
-const PIECE: usize = 64 << 10;
 /// Interfaces that are looked at.
 const MOST: usize = 4096;
 
@@ -35,27 +35,13 @@ pub struct Xdp {
 /// Programs at the interfaces of this network namespace.
 pub fn programs() -> Result<Vec<Xdp>, Reason> {
     let socket = netlink::open(None, Some(PATIENCE)).map_err(reason)?;
-    netlink::request(&socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD])).map_err(reason)?;
-    let (mut buf, mut found, mut seen) = (vec![0; PIECE], Vec::new(), 0);
-    loop {
-        let bytes = netlink::receive(&socket, &mut buf).map_err(reason)?;
-        if bytes.is_empty() {
-            return Err(Reason::Malformed);
-        }
-        for message in netlink::messages(bytes) {
-            let message = message.ok_or(Reason::Malformed)?;
-            match message.kind {
-                DONE => return Ok(found),
-                _ if message.is_error() => return Err(Reason::NotSupported),
-                NEW => found.extend(program(message.body)),
-                _ => {}
-            }
-            seen += 1;
-        }
-        if seen > MOST {
-            return Ok(found);
-        }
-    }
+    let (mut found, mut seen) = (Vec::new(), 0);
+    netlink::dump(&socket, &netlink::message(GET, REQUEST_DUMP, &[0; HEAD]), NEW, |body| {
+        found.extend(program(body));
+        seen += 1;
+        Ok(if seen < MOST { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    Ok(found)
 }
 
 /// One message; none for an interface without a program.

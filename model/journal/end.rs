@@ -2,7 +2,7 @@
 //! ended there.
 
 use super::line::MAX_NUMBER;
-use super::{Journal, checksum, fold};
+use super::{Journal, Line, checksum, fold};
 
 /// The last line that was on the disk before this was written. Lines may follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,9 +45,18 @@ pub fn fold_to(bytes: &[u8], end: Option<End>) -> Journal {
     journal
 }
 
+/// True where the line that a note names is there all the same, linked to another one than in the `old` journal: a version
+/// that knew of no notes shortened that one and left the note.
+pub fn is_relinked(bytes: &[u8], old: &[u8], end: End) -> bool {
+    let unlinked = |text: &[u8]| Line::decode(text).ok().map(|line| Line { after: None, ..line });
+    let lines = |bytes| <[u8]>::split(bytes, |&byte| byte == b'\n');
+    let Some(named) = lines(old).find(|text| checksum(text) == Some(end.last)).and_then(unlinked) else { return false };
+    lines(bytes).filter_map(unlinked).any(|line| line == named)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{End, LENGTH, fold_to};
+    use super::{End, LENGTH, fold_to, is_relinked};
     use proptest::prelude::*;
 
     proptest! {
@@ -57,7 +66,7 @@ mod tests {
             let text = end.encode();
             prop_assert_eq!((text.len(), End::decode(text.as_bytes())), (LENGTH, Some(end)));
             prop_assert_eq!(End::decode(&text.as_bytes()[..cut]), None);
-            let _ = (End::decode(&bytes), fold_to(&bytes, Some(end)));
+            let _ = (End::decode(&bytes), fold_to(&bytes, Some(end)), is_relinked(&bytes, &bytes, end));
         }
     }
 }

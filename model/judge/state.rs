@@ -34,8 +34,9 @@ impl State {
         self.rule
     }
 
-    pub(super) fn is_open(&self) -> bool {
-        self.open
+    /// When it opened, while it is open: CLOCK_MONOTONIC in ns.
+    pub(super) fn opened(&self) -> Option<u64> {
+        self.open.then(|| self.opened_ns.unwrap_or_default())
     }
 
     /// Takes in one valid sample.

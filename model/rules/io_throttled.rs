@@ -4,9 +4,10 @@ use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subj
 use super::{dirty_throttling, iowait};
 use crate::Reason;
 use crate::bottleneck::ResourceKind;
-use crate::frame::{Cgroup, Disk, Frame, IoThrottle, Process, WaitClass};
+use crate::frame::{Cgroup, Disk, Frame, IoThrottle, WaitClass};
 use crate::locale::evidence;
 use crate::locale::rule::io_throttled as text;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Its id.
@@ -52,13 +53,13 @@ fn judge(context: &mut RuleContext<'_>) {
     if frame.gaps.iter().any(|gap| unread(&gap)) {
         context.unchecked(Subject::Host, &text::UNREAD, "io.max, blkio.throttle.*_device");
     }
-    for cgroup in &frame.cgroups {
-        let Some((io, throttle)) = cgroup.io_throttle() else { continue };
-        if throttle.share() < context.limit(&EXIT) {
-            continue;
-        }
+    let groups = frame.cgroups.iter().filter_map(|cgroup| Some((cgroup, cgroup.io_throttle()?)));
+    let exit = context.limit(&EXIT);
+    let throttled: Vec<_> = groups.filter(|(_, (_, throttle))| throttle.share() >= exit).collect();
+    let tasks = if throttled.is_empty() { HashMap::new() } else { tasks(frame) };
+    for (cgroup, (io, throttle)) in throttled {
         let disk = frame.disks.iter().find(|disk| disk.dev == io.dev);
-        let wait = waits(context, cgroup);
+        let wait = waits(context, cgroup, tasks.get(&*cgroup.path));
         let busy = disk.and_then(|disk| disk.utilisation);
         let others = disk.map(|disk| others(context, disk, &cgroup.path)).unwrap_or_default();
         let least = if others.is_empty() { &DEVICE } else { &SHARED };
@@ -115,22 +116,44 @@ fn measured(hit: Hit, version: u32, throttle: IoThrottle) -> Hit {
     )
 }
 
+/// What the tasks of a group and of those below it wait for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Inside {
+    /// True while one of them is blocked.
+    blocked: bool,
+    /// Of the one that sleeps most for a disk, the share of the time.
+    asleep: Option<f64>,
+}
+
+/// Groups with tasks in them or below them.
+fn tasks(frame: &Frame) -> HashMap<&str, Inside> {
+    let mut groups: HashMap<&str, Inside> = HashMap::new();
+    for process in frame.processes.iter().filter(|process| !process.kernel) {
+        let blocked = process.blocked_threads > 0 || process.state == 'D';
+        let asleep = process.off_cpu.as_ref().map(|off_cpu| off_cpu.share(WaitClass::Disk));
+        for path in from(process.io_group()) {
+            let inside = groups.entry(path).or_default();
+            inside.blocked |= blocked;
+            inside.asleep = inside.asleep.into_iter().chain(asleep).max_by(f64::total_cmp);
+        }
+    }
+    groups
+}
+
+/// A group's path and those of the groups above it.
+fn from(path: &str) -> impl Iterator<Item = &str> {
+    let above = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(above, _)| above));
+    above.chain((path != "/").then_some("/"))
+}
+
 /// Share of the time in which some task of a group waits for I/O, and where that is from: of what is known the most, since
 /// pressure counts no asynchronous requests and states are samples. None where nothing is known.
-fn waits(context: &mut RuleContext<'_>, cgroup: &Cgroup) -> Option<(f64, &'static str)> {
-    let frame = context.frame();
-    let is_inside = |process: &&Process| {
-        let group = process.io_group();
-        !process.kernel && (*group == cgroup.path || parts::is_below(group, &cgroup.path))
-    };
-    let inside = || frame.processes.iter().filter(is_inside);
+fn waits(context: &mut RuleContext<'_>, cgroup: &Cgroup, inside: Option<&Inside>) -> Option<(f64, &'static str)> {
     let pressure = cgroup.pressure.io.and_then(|stall| stall.some_ratio).map(|ratio| (ratio, "io.pressure"));
-    let asleep = inside().filter_map(|process| Some(process.off_cpu.as_ref()?.share(WaitClass::Disk)));
-    let asleep = asleep.max_by(f64::total_cmp).map(|share| (share, "/proc/PID/task/TID/syscall"));
-    let state = inside().next().map(|_| {
-        let blocked = inside().any(|process| process.blocked_threads > 0 || process.state == 'D');
+    let asleep = inside.and_then(|inside| inside.asleep).map(|share| (share, "/proc/PID/task/TID/syscall"));
+    let state = inside.map(|inside| {
         let key = Subject::Cgroup(Arc::clone(&cgroup.path));
-        let seen = context.remember_newest(&key, f64::from(u8::from(blocked)), COUNTED);
+        let seen = context.remember_newest(&key, f64::from(u8::from(inside.blocked)), COUNTED);
         (seen.iter().map(|(_, value)| value).sum::<f64>() / seen.len().max(1) as f64, "/proc/PID/stat")
     });
     [pressure, state, asleep].into_iter().flatten().max_by(|a, b| a.0.total_cmp(&b.0))
@@ -189,5 +212,21 @@ fn title(finding: &Finding) -> String {
         _ if is_shared(finding) => text::TitleShared { subject, limit, io, disk, busy, others }.to_string(),
         Some(wait) => text::Title { subject, limit, io, disk, busy, wait: &parts::percent(Some(wait)) }.to_string(),
         None => text::TitleCalm { subject, limit, io, disk, busy }.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from, parts};
+    use proptest::prelude::*;
+
+    proptest! {
+        /// The map has the tasks of a group under each group that it is below, and under no other.
+        #[test]
+        fn a_group_is_below_those_above_it(path in "/?[ab/]{0,6}", other in "/?[ab/]{0,6}") {
+            let is_inside = path == other || parts::is_below(&path, &other);
+            prop_assert_eq!(from(&path).any(|above| above == other), is_inside);
+            prop_assert!(from(&path).any(|above| above == "/"));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! CPU-02: one thread limits a process; processes of one program in one group are one finding.
 
-use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Subject, Threshold, parts};
+use super::{Finding, Hit, Input, Pace, Rule, RuleContext, RuleId, Severity, Strength, Subject, Threshold, parts};
 use crate::Known;
 use crate::bottleneck::ResourceKind;
 use crate::frame::{Frame, Process, Thread};
@@ -105,29 +105,36 @@ fn judge(context: &mut RuleContext<'_>) {
     }
 }
 
-/// Workers of one program have one cause: the finding of one of them, the same for as long as it is there, has the others
-/// below it.
-fn report(context: &mut RuleContext<'_>, mut hits: Vec<(f64, Hit)>) {
-    let open = |(_, hit): &(f64, Hit)| context.is_open_at(ID, &hit.subject);
-    let first = hits.iter().position(open).unwrap_or(0);
-    if hits.len() > 1 && first < hits.len() {
-        let (_, mut hit) = hits.remove(first);
-        let mut others: Vec<(f64, String)> =
-            hits.iter().map(|(cores, other)| (*cores, other.subject.named().to_string())).collect();
-        others.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let left = others.len().saturating_sub(SHOWN);
-        let mut list = others.iter().take(SHOWN).map(|(_, pid)| pid.as_str()).collect::<Vec<_>>().join(", ");
-        if left > 0 {
-            list.push_str(", …");
-        }
-        hit = hit.number(evidence::PROCESSES, others.len() as f64 + 1.0, "", "/proc/PID/stat");
-        hit = hit.text(evidence::OTHERS, list, "/proc/PID/stat");
-        hit.covers.extend(hits.iter().map(|(_, other)| (ID, other.subject.clone())));
+/// Workers of one program have one cause: the finding of the one that is open longest has the others below it. A worker that
+/// only stays near its limit and has no finding is none of them.
+fn report(context: &mut RuleContext<'_>, hits: Vec<(f64, Hit)>) {
+    let opened = |hit: &Hit| context.opened_ns(ID, &hit.subject);
+    let is_one = |(_, hit): &(f64, Hit)| hit.strength == Strength::Enter || opened(hit).is_some();
+    let (mut hits, rest): (Vec<_>, Vec<_>) = hits.into_iter().partition(is_one);
+    // Before the first one opens, the lowest process id.
+    let longest = (0..hits.len()).min_by_key(|at| hits.get(*at).and_then(|(_, hit)| opened(hit)).unwrap_or(u64::MAX));
+    if let Some(first) = longest.filter(|_| hits.len() > 1) {
+        let (_, hit) = hits.remove(first);
+        context.hit(leading(hit, &hits));
+    }
+    for (_, hit) in hits.into_iter().chain(rest) {
         context.hit(hit);
     }
-    for (_, hit) in hits {
-        context.hit(hit);
+}
+
+/// The hit of the worker whose finding has others below it.
+fn leading(hit: Hit, others: &[(f64, Hit)]) -> Hit {
+    let mut names: Vec<(f64, String)> =
+        others.iter().map(|(cores, other)| (*cores, other.subject.named().to_string())).collect();
+    names.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut list = names.iter().take(SHOWN).map(|(_, pid)| pid.as_str()).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        list.push_str(", …");
     }
+    let mut hit = hit.number(evidence::PROCESSES, others.len() as f64 + 1.0, "", "/proc/PID/stat");
+    hit = hit.text(evidence::OTHERS, list, "/proc/PID/stat");
+    hit.covers.extend(others.iter().map(|(_, other)| (ID, other.subject.clone())));
+    hit
 }
 
 fn busiest<'a>(frame: &'a Frame, process: &'a Process, cores: f64) -> Option<Busiest<'a>> {

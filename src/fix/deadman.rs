@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
+use topotop_collectors::sys::child::with_own_environment;
 use topotop_collectors::{Root, now};
 use topotop_model::journal::Because;
 use topotop_model::locale::Text;
@@ -68,13 +69,17 @@ pub(crate) fn arm_this(directory: &Path, number: u64, seconds: u32) -> Result<Ar
 
 fn timer(program: &Path, directory: &Path, number: u64, seconds: u32) -> bool {
     // From fixed folders: PATH is the caller's.
-    let Some(runner) = PLACES.iter().map(Path::new).find(|path| path.exists()) else { return false };
+    let runner = PLACES.iter().map(Path::new).find(|path| path.exists());
+    runner.is_some_and(|runner| timer_by(runner, program, directory, number, seconds))
+}
+
+fn timer_by(runner: &Path, program: &Path, directory: &Path, number: u64, seconds: u32) -> bool {
     let mut command = Command::new(runner);
     command.args(["--quiet", "--collect", "--timer-property=AccuracySec=100ms"]);
     command.arg(format!("--on-active={seconds}")).arg(format!("--unit=topotop-revert-{number}-{}", std::process::id()));
     command.arg(program).args([OsStr::new(REVERT), OsStr::new(&number.to_string()), directory.as_os_str()]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    with_own_environment(&mut command).status().is_ok_and(|status| status.success())
 }
 
 /// Starts a process that starts the guard and exits, so that the guard is detached.
@@ -179,7 +184,23 @@ fn try_revert(number: u64, directory: &Path) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_settled;
+    use super::{is_settled, timer_by};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
+    #[test]
+    fn systemd_is_asked_without_the_callers_environment() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (runner, said) = (dir.path().join("runner"), dir.path().join("said"));
+        let script = format!("#!/bin/sh\nenv > {0}\necho \"$@\" >> {0}\n", said.display());
+        std::fs::write(&runner, script).expect("written");
+        std::fs::set_permissions(&runner, std::fs::Permissions::from_mode(0o755)).expect("executable");
+        assert!(timer_by(&runner, Path::new("/p"), Path::new("/d"), 7, 60));
+        let said = std::fs::read_to_string(said).expect("it ran");
+        assert!(said.ends_with("/p __fix-revert 7 /d\n") && said.contains("--on-active=60 "), "{said}");
+        let known = ["PATH=", "LC_ALL=", "SYSTEMD_COLORS=", "PWD=", "OLDPWD=", "SHLVL=", "_=", "--quiet"];
+        assert!(said.lines().all(|line| known.iter().any(|name| line.starts_with(name))), "{said}");
+    }
 
     #[test]
     fn what_cannot_be_read_is_not_confirmed() {

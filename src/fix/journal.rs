@@ -76,7 +76,7 @@ impl File {
         // Checks that it is a regular file of this user.
         let mut bytes = file.bytes()?;
         let end = file.end();
-        let cut = journal::fold_to(&bytes, end).cut;
+        let cut = state::folded_to(directory, &bytes, end).cut;
         // A full disk keeps nobody from undoing a fix: the long one goes on then.
         if bytes.len() as u64 > rotation::LENGTH
             && let Ok(Some(shorter)) = rotation::rotate(&file.dir, &bytes, &file.boot_id)
@@ -142,7 +142,8 @@ impl File {
 impl Ledger for File {
     fn read(&self) -> Result<Journal, String> {
         let end = self.end();
-        self.bytes().map(|bytes| journal::fold_to(&bytes, end))
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        self.bytes().map(|bytes| state::folded_to(directory, &bytes, end))
     }
 
     fn boot_id(&self) -> &str {

@@ -70,6 +70,18 @@ fn workers_of_one_program_are_one_finding() {
     assert!(titles.len() == 2 && titles.iter().any(|title| title.starts_with("2 processes of nginx")), "{titles:?}");
 }
 
+#[test]
+fn the_worker_that_is_open_longest_leads_and_only_full_ones_count() {
+    let judgement = judged_for(120, |frame, second| {
+        // The one with the lowest number is full a minute later; the last one never is, but near it.
+        let late = if second < 60 { 0.1 } else { 0.99 };
+        workers(frame, &[(200, "nginx", late), (201, "nginx", 0.95), (202, "nginx", 0.85)]);
+    });
+    let finding = find(&judgement.findings, "CPU-02").expect("a finding");
+    let title = "2 processes of nginx are each limited by one thread: 201 uses 95% of a core; the others: 200";
+    assert_eq!((finding.title().as_str(), finding.children.len()), (title, 1));
+}
+
 /// Two Erlang VMs on CPU 0 of a machine with two CPUs.
 fn two_cpus(frame: &mut Frame, busy: [f64; 2]) {
     beams(frame, [0, 0]);

@@ -41,8 +41,8 @@ pub struct RuleContext<'a> {
     pub(crate) memory: &'a mut Memory,
     pub(crate) loaded: bool,
     pub(crate) before_test: bool,
-    /// Rules and subjects with an open finding at the previous sample, sorted.
-    pub(crate) open: &'a [(RuleId, Subject)],
+    /// Rules and subjects with an open finding at the previous sample, sorted, and when it opened: CLOCK_MONOTONIC in ns.
+    pub(crate) open: &'a [(RuleId, Subject, u64)],
     pub(crate) hits: Vec<Hit>,
     pub(crate) unchecked: Vec<Unchecked>,
 }
@@ -71,13 +71,19 @@ impl<'a> RuleContext<'a> {
 
     /// True if another rule had an open finding at the previous sample.
     pub fn is_open(&self, rule: RuleId) -> bool {
-        let at = self.open.partition_point(|(open, _)| *open < rule);
-        self.open.get(at).is_some_and(|(open, _)| *open == rule)
+        let at = self.open.partition_point(|(open, _, _)| *open < rule);
+        self.open.get(at).is_some_and(|(open, _, _)| *open == rule)
     }
 
     /// True if another rule had an open finding about a subject at the previous sample.
     pub fn is_open_at(&self, rule: RuleId, subject: &Subject) -> bool {
-        self.open.binary_search_by(|(open, about)| (*open).cmp(&rule).then_with(|| about.cmp(subject))).is_ok()
+        self.opened_ns(rule, subject).is_some()
+    }
+
+    /// When the finding about a subject that was open at the previous sample opened: CLOCK_MONOTONIC in ns.
+    pub fn opened_ns(&self, rule: RuleId, subject: &Subject) -> Option<u64> {
+        let place = |(open, about, _): &(RuleId, Subject, u64)| (*open).cmp(&rule).then_with(|| about.cmp(subject));
+        self.open.binary_search_by(place).ok().and_then(|at| self.open.get(at)).map(|(_, _, opened)| *opened)
     }
 
     /// Reports a hit, with the file names of the version of control groups that it was read from.

@@ -5,15 +5,13 @@ use rustix::io::Errno;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::fd::{AsFd as _, OwnedFd};
-use topotop_collectors::state::{JOURNAL, JOURNAL_END};
+use topotop_collectors::state::{JOURNAL, JOURNAL_END, JOURNAL_OLD};
 use topotop_model::journal::{self, Damage, Journal, Line};
 
 /// Journals longer than this are shortened.
 pub(super) const LENGTH: u64 = 4 << 20;
 /// Applications that are kept whatever became of them.
 const NEWEST: usize = 200;
-/// The journal before the last rotation.
-const OLD: &str = "fixes.journal.old";
 /// One that is being written.
 const NEW: &str = "fixes.journal.new";
 
@@ -32,8 +30,8 @@ pub(super) fn rotate(dir: &OwnedFd, bytes: &[u8], boot_id: &str) -> Result<Optio
     file.write_all(&kept).map_err(|error| errno(&error))?;
     rustix::fs::fsync(new.as_fd())?;
     // A link, so that the name is never without a journal.
-    gone(dir, OLD)?;
-    rustix::fs::linkat(dir, JOURNAL, dir, OLD, AtFlags::empty())?;
+    gone(dir, JOURNAL_OLD)?;
+    rustix::fs::linkat(dir, JOURNAL, dir, JOURNAL_OLD, AtFlags::empty())?;
     // Its links are other ones: how far the long one went says nothing of it.
     gone(dir, JOURNAL_END)?;
     rustix::fs::renameat(dir, NEW, dir, JOURNAL)?;
@@ -86,12 +84,12 @@ fn numbers(journal: &Journal, boot_id: &str) -> BTreeSet<u64> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::{File, Ledger as _, read};
-    use super::{LENGTH, NEW, OLD};
+    use super::{JOURNAL_END, JOURNAL_OLD, LENGTH, NEW};
     use rustix::fs::{FlockOperation, flock};
     use std::path::Path;
     use topotop_collectors::state::JOURNAL;
     use topotop_model::fix::{Item, Restore, Target};
-    use topotop_model::journal::{Application, Applied, Because, Entry, Intent, State, Written};
+    use topotop_model::journal::{Application, Applied, Because, End, Entry, Intent, Line, State, Written};
 
     pub(in crate::fix::journal) fn intent() -> Entry {
         let item = Item { key: String::new(), old: Some("1".to_owned()), new: "2".repeat(1 << 14) };
@@ -136,7 +134,7 @@ pub(super) mod tests {
         let before = read(dir.path()).expect("read");
         // What a run left that was killed while it rotated.
         std::fs::write(dir.path().join(NEW), "half").expect("written");
-        std::fs::write(dir.path().join(OLD), "older").expect("written");
+        std::fs::write(dir.path().join(JOURNAL_OLD), "older").expect("written");
         let mut file = File::open(dir.path()).expect("opened");
         let after = file.read().expect("read");
         assert!(std::fs::metadata(dir.path().join(JOURNAL)).expect("there").len() <= LENGTH);
@@ -145,13 +143,55 @@ pub(super) mod tests {
         assert_eq!(after.find("1"), before.find("1"));
         assert_eq!(after.find("1").map(Application::state), Some(State::Applied));
         assert_eq!(after.applications.len(), super::NEWEST.min(numbers as usize - 1) + 1);
-        let old = topotop_model::journal::fold(&std::fs::read(dir.path().join(OLD)).expect("kept"));
+        let old = topotop_model::journal::fold(&std::fs::read(dir.path().join(JOURNAL_OLD)).expect("kept"));
         assert_eq!(old, before);
         // The count of its lines goes on.
         file.append(1, &Entry::Undo { why: Because::Asked, forced: false }, true).expect("written");
         file.append(1, &Entry::Undone { whole: true }, true).expect("written");
         let after = file.read().expect("read");
         assert_eq!((after.find("1").map(Application::state), after.lost()), (Some(State::Undone), 0));
+    }
+
+    #[test]
+    fn a_journal_that_a_version_without_notes_rotated_is_not_cut() {
+        let dir = directory();
+        let numbers = long(dir.path());
+        // It goes on being long enough: the note names its last line, as it is linked there.
+        let path = |name| dir.path().join(name);
+        let mut long = std::fs::OpenOptions::new().append(true).open(path(JOURNAL)).expect("opened");
+        let mut last = read(dir.path()).expect("read").last;
+        let line = Line {
+            at: String::new(),
+            wall_ns: 1,
+            boot_ns: 2,
+            boot_id: "b".to_owned(),
+            number: numbers,
+            seq: Some(5),
+            after: Some(last),
+            entry: Entry::Confirmed,
+        };
+        let text = line.encode();
+        last = topotop_model::journal::checksum(text.as_bytes()).expect("a checksum");
+        std::io::Write::write_all(&mut long, format!("{text}\n").as_bytes()).expect("written");
+        let note = End { last, number: numbers }.encode();
+        // As that version did it: the note stays.
+        drop(File::open(dir.path()).expect("opened"));
+        std::fs::write(path(JOURNAL_END), note).expect("written");
+        let lost = || read(dir.path()).map(|journal| (journal.lost(), journal.cut.is_some()));
+        assert_eq!(lost(), Ok((0, false)));
+        // A real cut is one, and so is what nothing else tells of.
+        let whole = std::fs::read(path(JOURNAL)).expect("read");
+        let line = whole.len() - 1 - whole[..whole.len() - 1].iter().rposition(|byte| *byte == b'\n').expect("a line");
+        std::fs::write(path(JOURNAL), &whole[..whole.len() - line]).expect("cut");
+        assert_eq!(lost(), Ok((1, true)));
+        std::fs::write(path(JOURNAL), &whole).expect("written");
+        std::fs::rename(path(JOURNAL_OLD), path("elsewhere")).expect("moved");
+        assert_eq!(lost(), Ok((1, true)));
+        std::fs::rename(path("elsewhere"), path(JOURNAL_OLD)).expect("moved");
+        // What is written next is linked to what is there.
+        let mut file = File::open(dir.path()).expect("opened");
+        file.append(numbers, &Entry::Confirmed, true).expect("written");
+        assert_eq!(lost(), Ok((0, false)));
     }
 
     #[test]

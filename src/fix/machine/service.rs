@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use topotop_collectors::Root;
 use topotop_collectors::probe::{self, Unread};
-use topotop_collectors::sys::child::with_own_limit;
+use topotop_collectors::sys::child::{with_own_environment, with_own_limit};
 use topotop_model::IdSet;
 use topotop_model::fix::Target;
 use topotop_model::locale::fix::machine as text;
@@ -181,9 +181,9 @@ impl Place<'_> {
         // In a file: who inherits a pipe keeps it open as long as the daemon runs.
         let said = rustix::fs::memfd_create("said", rustix::fs::MemfdFlags::CLOEXEC).map_err(Trouble::errno)?;
         let said = fs::File::from(said);
-        command.args(arguments).env("LC_ALL", "C").current_dir("/").stdin(Stdio::null());
+        command.args(arguments).current_dir("/").stdin(Stdio::null());
         command.stdout(Stdio::null()).stderr(said.try_clone().map_err(failed)?);
-        let mut child = with_own_limit(&mut command).spawn().map_err(failed)?;
+        let mut child = with_own_limit(with_own_environment(&mut command)).spawn().map_err(failed)?;
         let until = Instant::now() + COMMAND;
         while child.try_wait().map_err(failed)?.is_none() {
             if Instant::now() > until {
@@ -318,6 +318,18 @@ mod tests {
             |verb: &str| if verb == "daemon-reload" { format!("{verb}\n") } else { format!("{verb} {unit}\n") };
         let expected: String = expected.map(called).concat();
         assert_eq!(calls, expected);
+    }
+
+    #[test]
+    fn the_callers_environment_is_not_handed_on() {
+        let (dir, root) = (tempfile::tempdir().expect("a directory"), Root::live().expect("this machine"));
+        let place = place(dir.path(), &root, "tt-daemon-d");
+        assert!(std::env::vars_os().count() > 3, "there is one");
+        script(&dir.path().join("bin/tt-counts"), "env | cut -d= -f1 | sort | tr '\\n' ' ' >&2");
+        let names = place.run("tt-counts", &[]).expect("it runs");
+        let of_shells = ["OLDPWD", "PWD", "SHLVL", "_"];
+        let names: Vec<&str> = names.split(' ').filter(|name| !of_shells.contains(name)).collect();
+        assert_eq!(names, ["LC_ALL", "PATH", "SYSTEMD_COLORS"]);
     }
 
     #[test]
