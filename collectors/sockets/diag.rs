@@ -48,20 +48,30 @@ fn all(socket: &OwnedFd, most: usize) -> Result<Found, Reason> {
     for family in FAMILIES {
         let left = |list: &Vec<Socket>| most.saturating_sub(list.len());
         let room = left(&found.listeners);
-        found.cut |= dump(socket, (family, TCP, LISTEN, false), room, &mut found.listeners)?;
+        found.cut = dump(socket, (family, TCP, LISTEN, false), room, &mut found.listeners)?;
         let room = left(&found.udp);
-        match dump(socket, (family, UDP, CLOSE, false), room, &mut found.udp) {
-            Ok(cut) => found.cut |= cut,
+        match dump_unless(found.cut, socket, (family, UDP, CLOSE, false), room, &mut found.udp) {
+            Ok(cut) => found.cut = cut,
             Err(reason) => found.udp_failed = Some(reason),
         }
         let room = left(&found.connections);
-        if dump(socket, (family, TCP, ESTABLISHED, true), room, &mut found.connections)? {
-            // What is left of the answer would come before that of another question.
-            found.cut = true;
+        found.cut = dump_unless(found.cut, socket, (family, TCP, ESTABLISHED, true), room, &mut found.connections)?;
+        if found.cut {
             break;
         }
     }
     Ok(found)
+}
+
+/// The same, unless an earlier answer was cut: what is left of it would come before this one.
+fn dump_unless(
+    cut: bool,
+    socket: &OwnedFd,
+    what: (u8, u8, u8, bool),
+    most: usize,
+    into: &mut Vec<Socket>,
+) -> Result<bool, Reason> {
+    if cut { Ok(true) } else { dump(socket, what, most, into) }
 }
 
 /// Asks for sockets of a family, protocol and state; true when there are more than `most`.
