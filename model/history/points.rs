@@ -97,8 +97,8 @@ pub struct Points {
     queues: Vec<QueuePoint>,
     groups: Vec<GroupPoint>,
     processes: Vec<ProcessPoint>,
-    /// Of each online CPU by ascending id.
-    modes: Vec<Modes>,
+    /// Of each online CPU by ascending id; none where its shares were not read.
+    modes: Vec<Option<Modes>>,
 }
 
 /// Something as a number: names are as long as others made them.
@@ -181,7 +181,7 @@ impl Points {
     /// The CPU at a place among so many online ones. Where CPUs came or went in between, nobody knows which value was
     /// whose.
     pub fn modes(&self, at: usize, online: usize) -> Option<&Modes> {
-        if self.modes.len() == online { self.modes.get(at) } else { None }
+        if self.modes.len() == online { self.modes.get(at)?.as_ref() } else { None }
     }
 }
 
@@ -256,7 +256,7 @@ fn of_process(process: &Process) -> ProcessPoint {
     }
 }
 
-fn modes(frame: &Frame) -> Vec<Modes> {
+fn modes(frame: &Frame) -> Vec<Option<Modes>> {
     let online = || frame.cpus.iter().filter(|cpu| cpu.online);
     if online().all(|cpu| cpu.shares.is_none()) || online().count() > DETAILED_CPUS {
         return Vec::new();
@@ -265,59 +265,8 @@ fn modes(frame: &Frame) -> Vec<Modes> {
     let of = |shares: &CpuShares| {
         [shares.user, shares.system, shares.irq + shares.softirq, shares.iowait, shares.steal].map(byte)
     };
-    online().map(|cpu| cpu.shares.as_ref().map_or(Modes::default(), of)).collect()
+    online().map(|cpu| cpu.shares.as_ref().map(of)).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Points, disk_key, group_key, nic_key, process_key, queue_key};
-    use crate::frame::Disk;
-    use crate::testkit;
-
-    #[test]
-    fn what_a_frame_has_is_found_again() {
-        let frame = testkit::server();
-        let points = Points::of(&frame);
-        for disk in &frame.disks {
-            let point = points.disk(disk_key(disk)).expect("a disk");
-            assert_eq!(point.busy, disk.utilisation.map(|share| share as f32), "{}", disk.name);
-        }
-        for nic in &frame.nics {
-            let point = points.nic(nic_key(nic)).expect("an interface");
-            assert_eq!(point.rx_packets, nic.rx.packets_per_second.map(|rate| rate as f32), "{}", nic.name);
-            for queue in &nic.queues {
-                let point = points.queue(queue_key(nic, queue)).expect("a queue");
-                assert_eq!(point.softirq, queue.softirq.map(|share| share as f32), "{} {}", nic.name, queue.queue);
-            }
-        }
-        for cgroup in frame.cgroups.iter().filter(|cgroup| &*cgroup.path != "/") {
-            let point = points.group(group_key(cgroup)).expect("a group");
-            let current = cgroup.memory.as_ref().and_then(|memory| memory.current_bytes.value());
-            assert_eq!(point.memory, current.map(|bytes| bytes as f32), "{}", cgroup.path);
-        }
-        for process in &frame.processes {
-            let point = points.process(process_key(process)).expect("a process");
-            assert_eq!(point.cores, process.cpu_cores.map(|cores| cores as f32), "{}", process.comm);
-        }
-        let online = frame.cpus.iter().filter(|cpu| cpu.online).count();
-        let modes = points.modes(17, online).expect("a CPU");
-        assert!(modes[2] > 200, "CPU 17 handles interrupts: {modes:?}");
-        assert_eq!(points.modes(17, online + 1), None);
-    }
-
-    #[test]
-    fn many_disks_leave_the_busiest() {
-        let mut frame = testkit::server();
-        let disk = |at: u64| Disk {
-            name: format!("sd{at}").into(),
-            dev: at,
-            utilisation: Some(at as f64 / 1000.0),
-            ..Disk::default()
-        };
-        frame.disks = (0..500).map(disk).collect();
-        let points = Points::of(&frame);
-        assert_eq!(points.disks.len(), super::FEW);
-        assert!(points.disk(disk_key(&frame.disks[499])).is_some() && points.disk(disk_key(&frame.disks[0])).is_none());
-        assert!(Points::of(&testkit::wide()).modes.is_empty());
-    }
-}
+mod tests;

@@ -207,3 +207,28 @@ fn devices_hang_at_their_node_and_a_process_on_several_nodes_is_a_triangle() {
         assert!(matches!(below, Outcome::Selected(Subject::Nic(_) | Subject::Disk(_))), "{below:?}");
     });
 }
+
+#[test]
+fn a_sample_in_which_a_cpu_was_not_read_is_a_gap() {
+    let mut history = topotop_model::history::History::default();
+    for second in 0..=40 {
+        let mut frame = demo::server_at(second);
+        if (10..20).contains(&second) {
+            frame.cpus.iter_mut().find(|cpu| cpu.id == 3).expect("CPU 3").shares = None;
+        }
+        history.push(&frame);
+    }
+    let (frame, selected) = (demo::server(), Subject::Cpu(3));
+    with_cx(&frame, Charset::Unicode, |cx| {
+        let cx = &Cx { history: &history, selected: Some(&selected), ..*cx };
+        let rows = text(&drawn(&mut cores(Mode::Time, Grouping::Flat), cx, 100, 80));
+        let columns = |name: &str| -> Vec<char> {
+            let line = rows.lines().find(|line| line.contains(name)).expect(&rows);
+            line.chars().skip(16).take(78).collect()
+        };
+        let gaps = |columns: &[char]| columns.iter().skip_while(|c| **c == ' ').filter(|c| **c == ' ').count();
+        assert_eq!((gaps(&columns("c3 ")), gaps(&columns("c5 "))), (10, 0), "{rows}");
+        let detail = text(&drawn(&mut cores(Mode::Heat, Grouping::Flat), cx, 100, 60));
+        assert!(detail.lines().any(|line| line.contains("??????????")), "{detail}");
+    });
+}
