@@ -5,7 +5,7 @@ use std::hash::Hasher as _;
 
 /// Disks, and interfaces, that are retained: the busiest.
 const FEW: usize = 32;
-/// Queues, groups, and processes that are retained.
+/// Queues that are retained, the busiest; groups and processes, half of them the busiest, half those with most memory.
 const MANY: usize = 64;
 /// Machines with more CPUs have their busy shares only: memory is for what is shown.
 const DETAILED_CPUS: usize = 256;
@@ -136,19 +136,19 @@ pub fn process_key(process: &Process) -> u64 {
 impl Points {
     /// The points of a frame.
     pub(super) fn of(frame: &Frame) -> Self {
-        let busiest = |disk: &DiskPoint| disk.busy.unwrap_or(-1.0);
-        let loudest = |nic: &NicPoint| nic.rx_bytes.unwrap_or(-1.0) + nic.tx_bytes.unwrap_or(0.0);
-        let fullest = |queue: &QueuePoint| queue.packets.or(queue.interrupts).unwrap_or(-1.0);
-        let largest = |group: &GroupPoint| group.memory.unwrap_or(-1.0);
-        let hardest = |process: &ProcessPoint| process.cores.unwrap_or(-1.0);
+        let busiest: [Order<DiskPoint>; 1] = [|disk| disk.busy];
+        let loudest: [Order<NicPoint>; 1] = [|nic| Some(nic.rx_bytes? + nic.tx_bytes.unwrap_or(0.0))];
+        let fullest: [Order<QueuePoint>; 1] = [QueuePoint::work];
+        let largest: [Order<GroupPoint>; 2] = [|group| group.memory, |group| group.cores];
+        let hardest: [Order<ProcessPoint>; 2] = [|process| process.cores, |process| process.memory];
         let queues = frame.nics.iter().flat_map(|nic| nic.queues.iter().map(move |queue| of_queue(nic, queue)));
         let groups = frame.cgroups.iter().filter(|cgroup| &*cgroup.path != "/");
         Self {
-            disks: retained(frame.disks.iter().map(of_disk), FEW, busiest),
-            nics: retained(frame.nics.iter().map(of_nic), FEW, loudest),
-            queues: retained(queues, MANY, fullest),
-            groups: retained(groups.map(of_group), MANY, largest),
-            processes: retained(frame.processes.iter().map(of_process), MANY, hardest),
+            disks: retained(frame.disks.iter().map(of_disk), FEW, &busiest),
+            nics: retained(frame.nics.iter().map(of_nic), FEW, &loudest),
+            queues: retained(queues, MANY, &fullest),
+            groups: retained(groups.map(of_group), MANY, &largest),
+            processes: retained(frame.processes.iter().map(of_process), MANY, &hardest),
             modes: modes(frame),
         }
     }
@@ -185,11 +185,46 @@ impl Points {
     }
 }
 
-/// At most so many points, those with the largest value.
-fn retained<P: Copy>(points: impl Iterator<Item = P>, most: usize, value: impl Fn(&P) -> f32) -> Vec<P> {
+/// What points are ordered by.
+type Order<P> = fn(&P) -> Option<f32>;
+
+/// A point of something that has a name.
+trait Keyed: Copy {
+    fn key(&self) -> u64;
+}
+
+macro_rules! keyed {
+    ($($point:ty),*) => {
+        $(impl Keyed for $point {
+            fn key(&self) -> u64 {
+                self.key
+            }
+        })*
+    };
+}
+
+keyed!(DiskPoint, NicPoint, QueuePoint, GroupPoint, ProcessPoint);
+
+impl QueuePoint {
+    /// Packets per second, or interrupts where the driver does not count packets.
+    fn work(&self) -> Option<f32> {
+        self.packets.or(self.interrupts)
+    }
+}
+
+/// At most so many points: the same number by each order, the largest first. Of equal ones those with the lower key stay,
+/// whatever place they have in a sample: a chart of one of them has no holes.
+fn retained<P: Keyed>(points: impl Iterator<Item = P>, most: usize, orders: &[Order<P>]) -> Vec<P> {
     let mut points: Vec<P> = points.collect();
     if points.len() > most {
-        points.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        let each = most / orders.len().max(1);
+        for (place, order) in orders.iter().enumerate() {
+            let value = |point: &P| order(point).unwrap_or(-1.0);
+            let rest = points.get_mut(place * each..).unwrap_or_default();
+            if each < rest.len() {
+                rest.select_nth_unstable_by(each, |a, b| value(b).total_cmp(&value(a)).then(a.key().cmp(&b.key())));
+            }
+        }
         points.truncate(most);
     }
     points.shrink_to_fit();

@@ -1,5 +1,5 @@
 use super::{Points, disk_key, group_key, nic_key, process_key, queue_key};
-use crate::frame::Disk;
+use crate::frame::{Cgroup, CgroupCpu, CgroupMemory, Disk, Frame, Process};
 use crate::history::Headline;
 use crate::testkit;
 
@@ -59,5 +59,47 @@ fn a_cpu_that_was_not_read_has_a_gap() {
     for (at, id) in online.iter().enumerate() {
         assert_eq!(headline.points.modes(at, online.len()).is_none(), *id == 17, "CPU {id}");
         assert_eq!(headline.cpus[at].is_none(), *id == 17, "CPU {id}");
+    }
+}
+
+/// A process that uses so many cores and bytes.
+fn process(pid: u32, cores: f64, bytes: u64) -> Process {
+    Process { pid, starttime: 7, cpu_cores: Some(cores), rss_bytes: bytes.into(), ..Process::default() }
+}
+
+#[test]
+fn the_busiest_and_the_largest_stay() {
+    let mut frame = testkit::server();
+    // The busiest ones have no memory, the largest ones no CPU time.
+    frame.processes = (0..1000).map(|pid| process(pid, f64::from(pid), 1000 - u64::from(pid))).collect();
+    let group = |at: u32| Cgroup {
+        path: format!("/{at}").into(),
+        cpu: CgroupCpu { usage_cores: Some(f64::from(at)), ..CgroupCpu::default() },
+        memory: Some(CgroupMemory { current_bytes: u64::from(1000 - at).into(), ..CgroupMemory::default() }),
+        ..Cgroup::default()
+    };
+    frame.cgroups = (0..1000).map(group).collect();
+    let points = Points::of(&frame);
+    for at in 0..1000 {
+        let expected = !(32..968).contains(&at);
+        assert_eq!(points.process(process_key(&frame.processes[at])).is_some(), expected, "process {at}");
+        assert_eq!(points.group(group_key(&frame.cgroups[at])).is_some(), expected, "group {at}");
+    }
+    assert_eq!((points.processes.len(), points.groups.len()), (super::MANY, super::MANY));
+}
+
+#[test]
+fn of_equal_ones_the_same_stay_in_every_sample() {
+    let mut frame = testkit::server();
+    frame.processes = (0..1000).map(|pid| process(pid, 0.0, 4096)).collect();
+    let retained = |frame: &Frame| {
+        let mut keys: Vec<u64> = Points::of(frame).processes.iter().map(|point| point.key).collect();
+        keys.sort_unstable();
+        keys
+    };
+    let before = retained(&frame);
+    for turn in [1, 313, 500, 999] {
+        frame.processes.rotate_left(turn);
+        assert_eq!(retained(&frame), before, "{turn}");
     }
 }
