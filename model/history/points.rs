@@ -168,6 +168,16 @@ impl Points {
         self.queues.iter().find(|point| point.key == key)
     }
 
+    /// The work of all queues, by [`queue_key`].
+    pub fn work_of_queues(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.queues.iter().filter_map(|queue| Some((queue.key, f64::from(queue.work()?))))
+    }
+
+    /// The packets of all interfaces, by [`nic_key`].
+    pub fn packets_of_nics(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.nics.iter().filter_map(|nic| Some((nic.key, f64::from(nic.rx_packets? + nic.tx_packets?))))
+    }
+
     /// A group, by [`group_key`].
     pub fn group(&self, key: u64) -> Option<&GroupPoint> {
         self.groups.iter().find(|point| point.key == key)

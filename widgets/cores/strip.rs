@@ -35,9 +35,7 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf:
         for value in heats.get(from..from + usize::from(width)).unwrap_or_default() {
             match value.map(Share::value) {
                 None => pen.skip(1),
-                Some(value) => {
-                    pen.glyph(cx.theme.style(Role::heat(value)), heat::low_glyph(value, cx.charset))
-                }
+                Some(value) => pen.glyph(cx.theme.style(Role::heat(value)), heat::low_glyph(value, cx.charset)),
             };
         }
         let newest = cpus.iter().filter_map(|&id| cx.frame.cpu(id)?.busy()).max_by(f64::total_cmp);
