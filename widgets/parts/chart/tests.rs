@@ -4,7 +4,8 @@ use crate::{Charset, Cx, demo};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::history::Headline;
+use std::sync::Arc;
+use topotop_model::history::{Headline, History};
 
 fn charts<'a>() -> Vec<Chart<'a>> {
     vec![
@@ -78,6 +79,36 @@ fn a_moment_stands_below_its_sample() {
     });
 }
 
+/// A history of these values, a second apart.
+fn history_of(values: impl IntoIterator<Item = Option<f64>>) -> History {
+    let headline = |(at, value)| {
+        let at: u64 = at;
+        let wall_ns = (1_777_890_600 + at as i64) * 1_000_000_000;
+        Arc::new(Headline { mono_ns: at * 1_000_000_000, wall_ns, disk: value, ..Headline::default() })
+    };
+    (0..).zip(values).map(headline).collect()
+}
+
+/// A chart of these values in so many columns and rows.
+fn drawn_of(chart: Chart<'_>, history: &History, size: (u16, u16)) -> Buffer {
+    let area = Rect::new(0, 0, size.0, size.1);
+    let mut buf = Buffer::empty(area);
+    with_cx(&demo::tiny(), Charset::Unicode, |cx| {
+        grid(&Cx { history, ..*cx }, vec![chart], |_| Vec::new(), area, &mut buf);
+    });
+    buf
+}
+
+#[test]
+fn a_metric_below_one_has_a_shape() {
+    let history = history_of((0..30).map(|at| Some(if at < 15 { 0.002 } else { 0.019 })));
+    let chart = Chart::new("p99 seconds", Unit::Count, |headline| headline.disk);
+    let picture = text(&drawn_of(chart, &history, (50, 9)));
+    assert!(picture.contains("p99 seconds 0.019") && picture.contains(" 0.020┤"), "{picture}");
+    let tall = picture.lines().filter(|line| line.contains('█')).count();
+    assert!(tall >= 5, "{picture}");
+}
+
 proptest! {
     #[test]
     fn charts_stay_inside_their_area(width in 0u16..260, height in 0u16..70, ascii: bool) {
@@ -93,14 +124,12 @@ proptest! {
 
     #[test]
     fn any_values_can_be_drawn(values in prop::collection::vec(prop::option::of(any::<f64>()), 0..80), width in 0u16..90) {
-        let history = values.iter().enumerate().map(|(at, value)| std::sync::Arc::new(Headline {
-            mono_ns: at as u64 * 1_000_000_000, wall_ns: at as i64 * 1_000_000_000, disk: *value, ..Headline::default()
-        })).collect();
+        let history = history_of(values);
         with_cx(&demo::tiny(), Charset::Unicode, |cx| {
             let cx = Cx { history: &history, ..*cx };
             let area = Rect::new(0, 0, width, 9);
             let mut buf = Buffer::empty(area);
-            for unit in [Unit::Share, Unit::Rate, Unit::Bytes, Unit::Millis, Unit::Cores] {
+            for unit in [Unit::Share, Unit::Rate, Unit::Count, Unit::Bytes, Unit::Millis, Unit::Cores] {
                 let chart = Chart::new("any", unit, |headline| headline.disk).limited(Some(3.0));
                 grid(&cx, vec![chart], |_| Vec::new(), area, &mut buf);
             }
