@@ -1,6 +1,6 @@
 use super::{Chart, LEAST, Times, Unit, grid, kinds, layout};
-use crate::testing::{harmless, text, with_cx};
-use crate::{Charset, Cx, demo};
+use crate::testing::{harmless, style_of, text, with_cx};
+use crate::{Charset, Cx, Role, Theme, demo};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -107,6 +107,16 @@ fn a_metric_below_one_has_a_shape() {
     assert!(picture.contains("p99 seconds 0.019") && picture.contains(" 0.020┤"), "{picture}");
     let tall = picture.lines().filter(|line| line.contains('█')).count();
     assert!(tall >= 5, "{picture}");
+}
+
+#[test]
+fn what_exceeds_its_limit_a_little_is_hot_and_as_high_as_the_chart() {
+    let history = history_of((0..30).map(|_| Some(104.0)));
+    let chart = Chart::new("cores", Unit::Cores, |headline| headline.disk).limited(Some(100.0));
+    let buf = drawn_of(chart, &history, (50, 9));
+    let (newest, hot) = (&buf[(49, 1)], Theme::default_theme().style(Role::heat(1.0)).fg);
+    assert_eq!((newest.symbol(), newest.style().fg), ("█", hot), "{}", text(&buf));
+    assert_eq!(style_of(&buf, "104").and_then(|style| style.fg), hot, "{}", text(&buf));
 }
 
 proptest! {
