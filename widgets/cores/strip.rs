@@ -1,6 +1,6 @@
 //! Cores × time: a row per CPU, or per few of a node, the newest sample at the right edge.
 
-use crate::parts::chart::{self, Times};
+use crate::parts::chart::{self, Axis, Times};
 use crate::parts::grid::Grid;
 use crate::parts::machine::Machine;
 use crate::parts::{Pen, heat, number, severity, spark};
@@ -20,7 +20,7 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf:
     let width = area.width.saturating_sub(LABEL + NEWEST);
     let axis = Rect { x: area.x + LABEL, y: area.y + grid.height, width, height: 1 };
     if axis.y < area.bottom() && chart::has_shape(cx) {
-        chart::axis(cx, &Times::new(cx, width), axis.intersection(area), buf);
+        Axis::new(&Times::new(cx, width), width, &[]).draw(cx, axis.intersection(area), buf);
     }
     let heats = heats(cx, machine, grid, width);
     for (row, tile) in grid.tiles.iter().enumerate() {

@@ -1,6 +1,6 @@
 use super::{Chart, LEAST, Times, Unit, grid, kinds, layout};
-use crate::testing::{harmless, style_of, text, with_cx};
-use crate::{Charset, Cx, Role, Theme, demo};
+use crate::testing::{harmless, row, style_of, text, with_cx};
+use crate::{Charset, Cx, Mark, Role, Theme, demo};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -117,6 +117,40 @@ fn what_exceeds_its_limit_a_little_is_hot_and_as_high_as_the_chart() {
     let (newest, hot) = (&buf[(49, 1)], Theme::default_theme().style(Role::heat(1.0)).fg);
     assert_eq!((newest.symbol(), newest.style().fg), ("█", hot), "{}", text(&buf));
     assert_eq!(style_of(&buf, "104").and_then(|style| style.fg), hot, "{}", text(&buf));
+}
+
+/// The line below a chart of ten minutes in 100 columns, with what was done at these seconds.
+fn axis_with(seconds: &[u64]) -> String {
+    let history = history_of((0..600).map(|_| Some(0.5)));
+    let mark = |second: &u64| Mark { mono_ns: second * 1_000_000_000, well: true, ..Mark::default() };
+    let marks: Vec<Mark> = seconds.iter().map(mark).collect();
+    let area = Rect::new(0, 0, 107, 5);
+    let mut buf = Buffer::empty(area);
+    with_cx(&demo::tiny(), Charset::Unicode, |cx| {
+        let cx = Cx { history: &history, marks: &marks, ..*cx };
+        let chart = Chart::new("disk", Unit::Share, |headline| headline.disk);
+        grid(&cx, vec![chart], |_| Vec::new(), area, &mut buf);
+    });
+    row(&buf, 4)
+}
+
+#[test]
+fn signs_leave_times_of_day_readable() {
+    let times = |axis: &str| -> Vec<String> {
+        let words = axis.split(['─', '┴', '✓', '└', ' ']);
+        words.filter(|word| word.contains(':')).map(str::to_owned).collect()
+    };
+    let all = times(&axis_with(&[]));
+    assert!(all.len() > 3 && all.iter().all(|time| time.len() == 5), "{all:?}");
+    for second in 0..600 {
+        let axis = axis_with(&[second]);
+        assert!(times(&axis).len() + 1 >= all.len(), "{axis}");
+        assert!(times(&axis).iter().all(|time| all.contains(time)), "{axis}");
+        assert_eq!(axis.matches('✓').count(), 1, "{axis}");
+    }
+    // However much happened, the first and the last time stay.
+    let crowded = axis_with(&(0..600).collect::<Vec<u64>>());
+    assert_eq!(times(&crowded), [all[0].clone(), all[all.len() - 1].clone()], "{crowded}");
 }
 
 proptest! {
