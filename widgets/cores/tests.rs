@@ -232,3 +232,23 @@ fn a_sample_in_which_a_cpu_was_not_read_is_a_gap() {
         assert!(detail.lines().any(|line| line.contains("??????????")), "{detail}");
     });
 }
+
+#[test]
+fn the_grouping_is_whole_beside_the_mode_or_not_there() {
+    let (server, wide, mut first) = (demo::server(), demo::wide(), demo::server());
+    first.interval_seconds = None;
+    let mut whole = 0;
+    let narrow = (20..100).step_by(4).flat_map(|width| [(&server, width), (&first, width)]);
+    for (frame, width) in narrow.chain([(&wide, 40), (&wide, 80)]) {
+        for mode in [Mode::Heat, Mode::Split, Mode::Time, Mode::Map] {
+            let rule =
+                with_cx(frame, Charset::Unicode, |cx| row_of(&drawn(&mut cores(mode, Grouping::L3), cx, width, 6), 0));
+            let there = rule.ends_with("─ package / node / L3 ─");
+            whole += usize::from(there);
+            assert!(there || !rule.contains("L3"), "{mode:?} {width} {rule}");
+            let (named, legend) = (rule.contains(mode.name().as_str()), mode == Mode::Split && width >= 90);
+            assert!(named || legend || width < 60, "{mode:?} {width} {rule}");
+        }
+    }
+    assert!(whole > 40, "{whole}");
+}
