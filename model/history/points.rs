@@ -8,7 +8,7 @@ const FEW: usize = 32;
 /// Queues that are retained, the busiest; groups and processes, half of them the busiest, half those with most memory.
 const MANY: usize = 64;
 /// Machines with more CPUs have their busy shares only: memory is for what is shown.
-const DETAILED_CPUS: usize = 256;
+pub const DETAILED_CPUS: usize = 256;
 
 /// A disk at one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -12,6 +12,7 @@ use ratatui::layout::Rect;
 use std::fmt::Write as _;
 use topotop_model::Known;
 use topotop_model::frame::{Cpu, CpuPlace, Irq};
+use topotop_model::history::points::DETAILED_CPUS;
 use topotop_model::history::{Headline, Share};
 
 /// Draws one of the lists of a CPU.
@@ -94,7 +95,10 @@ fn history(cx: &Cx<'_>, cpu: u32, area: Rect, buf: &mut Buffer) -> bool {
     };
     let known = cx.history.iter().any(|sample| busy(sample).is_some());
     if known {
-        chart::grid(cx, vec![Chart::new(text::HISTORY, Unit::Share, busy)], |_| Vec::new(), area, buf);
+        let note =
+            if count > DETAILED_CPUS { text::NoKinds { count: &DETAILED_CPUS }.to_string() } else { String::new() };
+        let chart = Chart::new(text::HISTORY, Unit::Share, busy).noted(note);
+        chart::grid(cx, vec![chart], |_| Vec::new(), area, buf);
     }
     known
 }

@@ -252,3 +252,19 @@ fn the_grouping_is_whole_beside_the_mode_or_not_there() {
     }
     assert!(whole > 40, "{whole}");
 }
+
+#[test]
+fn on_large_machines_the_chart_of_a_cpu_says_that_it_has_no_kinds_of_time() {
+    let (wide, large) = (demo::wide(), demo::large());
+    for (frame, expected) in [(&wide, true), (&large, false)] {
+        let history = demo::history_of(frame);
+        let detail = with_cx(frame, Charset::Unicode, |cx| {
+            let area = Rect::new(0, 0, 80, 30);
+            let mut buf = Buffer::empty(area);
+            detail::draw(&Cx { history: &history, ..*cx }, &Pins::default(), 3, area, &mut buf);
+            text(&buf)
+        });
+        let line = detail.lines().find(|line| line.contains("utilisation over time")).expect(&detail);
+        assert_eq!(line.contains("CPU time by kind: up to 256 CPUs only"), expected, "{detail}");
+    }
+}

@@ -40,13 +40,14 @@ pub struct Chart<'a> {
     of: Value<'a>,
     limit: Option<f64>,
     tint: Tint,
+    note: String,
 }
 
 impl<'a> Chart<'a> {
     /// A chart of a value; shares are hot when they are high.
     pub fn new(name: impl Into<String>, unit: Unit, of: impl Fn(&Headline) -> Option<f64> + 'a) -> Self {
         let tint = if unit == Unit::Share { Tint::Heat } else { Tint::Plain };
-        Self { name: name.into(), unit, of: Box::new(of), limit: None, tint }
+        Self { name: name.into(), unit, of: Box::new(of), limit: None, tint, note: String::new() }
     }
 
     /// The same against a limit: that is the top of its scale, and what is near it is hot.
@@ -55,6 +56,13 @@ impl<'a> Chart<'a> {
         if let Some(limit) = limit.filter(|limit| *limit > 0.0) {
             (self.limit, self.tint) = (Some(limit), Tint::Heat);
         }
+        self
+    }
+
+    /// The same with a note beside its name.
+    #[must_use]
+    pub fn noted(mut self, note: String) -> Self {
+        self.note = note;
         self
     }
 
@@ -86,6 +94,7 @@ impl<'a> Chart<'a> {
             Some(_) => Role::Text,
         };
         pen.text(role, &value);
+        aside(&mut pen, &self.note);
         if let Some(limit) = self.limit {
             aside(&mut pen, &text::LimitAt { value: &written(limit) }.to_string());
         }
@@ -111,7 +120,7 @@ impl<'a> Chart<'a> {
 
 /// Writes something less important, whole or not at all.
 fn aside(pen: &mut Pen<'_>, text: &str) {
-    if pen.left() >= names::width(text) + 2 {
+    if !text.is_empty() && pen.left() >= names::width(text) + 2 {
         pen.skip(2).text(Role::Dim, text);
     }
 }
