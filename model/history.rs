@@ -2,9 +2,11 @@
 
 mod forecast;
 pub mod points;
+mod share;
 
 pub use forecast::Forecast;
 pub use points::Points;
+pub use share::Share;
 
 use crate::frame::Frame;
 use std::collections::VecDeque;
@@ -47,8 +49,8 @@ pub struct Headline {
     pub memory_pressure: Option<f64>,
     /// Share of time in which some task waited for a disk.
     pub io_pressure: Option<f64>,
-    /// Busy share of each online CPU, by ascending id, in 1/255.
-    pub cpus: Vec<u8>,
+    /// Busy share of each online CPU, by ascending id; none where it was not read.
+    pub cpus: Vec<Option<Share>>,
     /// The application's own number that tells of load, the first by name: its name and value.
     pub metric: Option<(Arc<str>, f64)>,
     /// Bytes that the fullest groups with a limit used, by a hash of what they are.
@@ -166,11 +168,11 @@ fn headline(frame: &Frame) -> Headline {
 }
 
 /// None of them where there is no rate yet: an unknown share is no zero.
-fn busy_of_each(frame: &Frame) -> Vec<u8> {
+fn busy_of_each(frame: &Frame) -> Vec<Option<Share>> {
     if frame.cpus.iter().all(|cpu| cpu.shares.is_none()) {
         return Vec::new();
     }
-    frame.cpus.iter().filter(|cpu| cpu.online).map(|cpu| (cpu.busy().unwrap_or(0.0) * 255.0) as u8).collect()
+    frame.cpus.iter().filter(|cpu| cpu.online).map(|cpu| cpu.busy().map(Share::of)).collect()
 }
 
 fn fullest_memory(frame: &Frame) -> Option<f64> {

@@ -278,8 +278,9 @@ impl Panel for Cores {
 
 impl Cores {
     fn paint(&self, cx: &Cx<'_>, grid: &Grid, area: Rect, buf: &mut Buffer) {
-        let inner = panel::titled(cx, area, &text::TITLE, &self.grouping.name(), false, buf);
-        self.head(cx, grid, area, buf);
+        let inner = panel::titled(cx, area, &text::TITLE, "", false, buf);
+        let used = self.head(cx, grid, area, buf);
+        panel::note(cx, area, used, &self.grouping.name(), buf);
         if self.machine.cpus.is_empty() {
             Pen::new(cx, panel::inset(inner), 0, buf).text(Role::Absent, &shared::NO_CPU);
             return;
@@ -319,8 +320,8 @@ impl Cores {
         Rect { height: area.height - height, ..area }
     }
 
-    /// Mode and meaning of colours on the panel's rule.
-    fn head(&self, cx: &Cx<'_>, grid: &Grid, area: Rect, buf: &mut Buffer) {
+    /// Mode and meaning of colours on the panel's rule; gives the columns that the title and they take.
+    fn head(&self, cx: &Cx<'_>, grid: &Grid, area: Rect, buf: &mut Buffer) -> u16 {
         let mut pen = Pen::new(cx, area, 0, buf);
         pen.skip(names::width(&text::TITLE) + 2);
         if self.mode == Mode::Split && area.width >= 90 {
@@ -342,6 +343,7 @@ impl Cores {
         if cx.frame.interval_seconds.is_none() {
             pen.text(Role::Absent, &shared::NO_RATES).text(Role::Absent, " ");
         }
+        pen.x() - area.x
     }
 }
 

@@ -156,7 +156,9 @@ impl Panel for Queues {
                 if self.matrix { (text::INTERRUPTS, "proc/interrupts") } else { (text::INTERFACES, "sys/class/net") };
             pane::empty(cx, inner, &what, path, total, buf);
         }
-        if let Some((nic, queue)) = over_time::subject(cx, self.browser.table.selected()) {
+        if charts.height > 0
+            && let Some((nic, queue)) = over_time::subject(cx, self.browser.table.selected())
+        {
             chart::pane(cx, charts, &nic.name, over_time::charts(nic, queue), buf);
         }
         foot::draw(cx, below, buf);

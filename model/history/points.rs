@@ -5,10 +5,10 @@ use std::hash::Hasher as _;
 
 /// Disks, and interfaces, that are retained: the busiest.
 const FEW: usize = 32;
-/// Queues, groups, and processes that are retained.
+/// Queues that are retained, the busiest; groups and processes, half of them the busiest, half those with most memory.
 const MANY: usize = 64;
 /// Machines with more CPUs have their busy shares only: memory is for what is shown.
-const DETAILED_CPUS: usize = 256;
+pub const DETAILED_CPUS: usize = 256;
 
 /// A disk at one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -97,8 +97,8 @@ pub struct Points {
     queues: Vec<QueuePoint>,
     groups: Vec<GroupPoint>,
     processes: Vec<ProcessPoint>,
-    /// Of each online CPU by ascending id.
-    modes: Vec<Modes>,
+    /// Of each online CPU by ascending id; none where its shares were not read.
+    modes: Vec<Option<Modes>>,
 }
 
 /// Something as a number: names are as long as others made them.
@@ -136,19 +136,19 @@ pub fn process_key(process: &Process) -> u64 {
 impl Points {
     /// The points of a frame.
     pub(super) fn of(frame: &Frame) -> Self {
-        let busiest = |disk: &DiskPoint| disk.busy.unwrap_or(-1.0);
-        let loudest = |nic: &NicPoint| nic.rx_bytes.unwrap_or(-1.0) + nic.tx_bytes.unwrap_or(0.0);
-        let fullest = |queue: &QueuePoint| queue.packets.or(queue.interrupts).unwrap_or(-1.0);
-        let largest = |group: &GroupPoint| group.memory.unwrap_or(-1.0);
-        let hardest = |process: &ProcessPoint| process.cores.unwrap_or(-1.0);
+        let busiest: [Order<DiskPoint>; 1] = [|disk| disk.busy];
+        let loudest: [Order<NicPoint>; 1] = [|nic| Some(nic.rx_bytes? + nic.tx_bytes.unwrap_or(0.0))];
+        let fullest: [Order<QueuePoint>; 1] = [QueuePoint::work];
+        let largest: [Order<GroupPoint>; 2] = [|group| group.memory, |group| group.cores];
+        let hardest: [Order<ProcessPoint>; 2] = [|process| process.cores, |process| process.memory];
         let queues = frame.nics.iter().flat_map(|nic| nic.queues.iter().map(move |queue| of_queue(nic, queue)));
         let groups = frame.cgroups.iter().filter(|cgroup| &*cgroup.path != "/");
         Self {
-            disks: retained(frame.disks.iter().map(of_disk), FEW, busiest),
-            nics: retained(frame.nics.iter().map(of_nic), FEW, loudest),
-            queues: retained(queues, MANY, fullest),
-            groups: retained(groups.map(of_group), MANY, largest),
-            processes: retained(frame.processes.iter().map(of_process), MANY, hardest),
+            disks: retained(frame.disks.iter().map(of_disk), FEW, &busiest),
+            nics: retained(frame.nics.iter().map(of_nic), FEW, &loudest),
+            queues: retained(queues, MANY, &fullest),
+            groups: retained(groups.map(of_group), MANY, &largest),
+            processes: retained(frame.processes.iter().map(of_process), MANY, &hardest),
             modes: modes(frame),
         }
     }
@@ -168,6 +168,16 @@ impl Points {
         self.queues.iter().find(|point| point.key == key)
     }
 
+    /// The work of all queues, by [`queue_key`].
+    pub fn work_of_queues(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.queues.iter().filter_map(|queue| Some((queue.key, f64::from(queue.work()?))))
+    }
+
+    /// The packets of all interfaces, by [`nic_key`].
+    pub fn packets_of_nics(&self) -> impl Iterator<Item = (u64, f64)> {
+        self.nics.iter().filter_map(|nic| Some((nic.key, f64::from(nic.rx_packets? + nic.tx_packets?))))
+    }
+
     /// A group, by [`group_key`].
     pub fn group(&self, key: u64) -> Option<&GroupPoint> {
         self.groups.iter().find(|point| point.key == key)
@@ -181,15 +191,50 @@ impl Points {
     /// The CPU at a place among so many online ones. Where CPUs came or went in between, nobody knows which value was
     /// whose.
     pub fn modes(&self, at: usize, online: usize) -> Option<&Modes> {
-        if self.modes.len() == online { self.modes.get(at) } else { None }
+        if self.modes.len() == online { self.modes.get(at)?.as_ref() } else { None }
     }
 }
 
-/// At most so many points, those with the largest value.
-fn retained<P: Copy>(points: impl Iterator<Item = P>, most: usize, value: impl Fn(&P) -> f32) -> Vec<P> {
+/// What points are ordered by.
+type Order<P> = fn(&P) -> Option<f32>;
+
+/// A point of something that has a name.
+trait Keyed: Copy {
+    fn key(&self) -> u64;
+}
+
+macro_rules! keyed {
+    ($($point:ty),*) => {
+        $(impl Keyed for $point {
+            fn key(&self) -> u64 {
+                self.key
+            }
+        })*
+    };
+}
+
+keyed!(DiskPoint, NicPoint, QueuePoint, GroupPoint, ProcessPoint);
+
+impl QueuePoint {
+    /// Packets per second, or interrupts where the driver does not count packets.
+    fn work(&self) -> Option<f32> {
+        self.packets.or(self.interrupts)
+    }
+}
+
+/// At most so many points: the same number by each order, the largest first. Of equal ones those with the lower key stay,
+/// whatever place they have in a sample: a chart of one of them has no holes.
+fn retained<P: Keyed>(points: impl Iterator<Item = P>, most: usize, orders: &[Order<P>]) -> Vec<P> {
     let mut points: Vec<P> = points.collect();
     if points.len() > most {
-        points.sort_by(|a, b| value(b).total_cmp(&value(a)));
+        let each = most / orders.len().max(1);
+        for (place, order) in orders.iter().enumerate() {
+            let value = |point: &P| order(point).unwrap_or(-1.0);
+            let rest = points.get_mut(place * each..).unwrap_or_default();
+            if each < rest.len() {
+                rest.select_nth_unstable_by(each, |a, b| value(b).total_cmp(&value(a)).then(a.key().cmp(&b.key())));
+            }
+        }
         points.truncate(most);
     }
     points.shrink_to_fit();
@@ -256,7 +301,7 @@ fn of_process(process: &Process) -> ProcessPoint {
     }
 }
 
-fn modes(frame: &Frame) -> Vec<Modes> {
+fn modes(frame: &Frame) -> Vec<Option<Modes>> {
     let online = || frame.cpus.iter().filter(|cpu| cpu.online);
     if online().all(|cpu| cpu.shares.is_none()) || online().count() > DETAILED_CPUS {
         return Vec::new();
@@ -265,59 +310,8 @@ fn modes(frame: &Frame) -> Vec<Modes> {
     let of = |shares: &CpuShares| {
         [shares.user, shares.system, shares.irq + shares.softirq, shares.iowait, shares.steal].map(byte)
     };
-    online().map(|cpu| cpu.shares.as_ref().map_or(Modes::default(), of)).collect()
+    online().map(|cpu| cpu.shares.as_ref().map(of)).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Points, disk_key, group_key, nic_key, process_key, queue_key};
-    use crate::frame::Disk;
-    use crate::testkit;
-
-    #[test]
-    fn what_a_frame_has_is_found_again() {
-        let frame = testkit::server();
-        let points = Points::of(&frame);
-        for disk in &frame.disks {
-            let point = points.disk(disk_key(disk)).expect("a disk");
-            assert_eq!(point.busy, disk.utilisation.map(|share| share as f32), "{}", disk.name);
-        }
-        for nic in &frame.nics {
-            let point = points.nic(nic_key(nic)).expect("an interface");
-            assert_eq!(point.rx_packets, nic.rx.packets_per_second.map(|rate| rate as f32), "{}", nic.name);
-            for queue in &nic.queues {
-                let point = points.queue(queue_key(nic, queue)).expect("a queue");
-                assert_eq!(point.softirq, queue.softirq.map(|share| share as f32), "{} {}", nic.name, queue.queue);
-            }
-        }
-        for cgroup in frame.cgroups.iter().filter(|cgroup| &*cgroup.path != "/") {
-            let point = points.group(group_key(cgroup)).expect("a group");
-            let current = cgroup.memory.as_ref().and_then(|memory| memory.current_bytes.value());
-            assert_eq!(point.memory, current.map(|bytes| bytes as f32), "{}", cgroup.path);
-        }
-        for process in &frame.processes {
-            let point = points.process(process_key(process)).expect("a process");
-            assert_eq!(point.cores, process.cpu_cores.map(|cores| cores as f32), "{}", process.comm);
-        }
-        let online = frame.cpus.iter().filter(|cpu| cpu.online).count();
-        let modes = points.modes(17, online).expect("a CPU");
-        assert!(modes[2] > 200, "CPU 17 handles interrupts: {modes:?}");
-        assert_eq!(points.modes(17, online + 1), None);
-    }
-
-    #[test]
-    fn many_disks_leave_the_busiest() {
-        let mut frame = testkit::server();
-        let disk = |at: u64| Disk {
-            name: format!("sd{at}").into(),
-            dev: at,
-            utilisation: Some(at as f64 / 1000.0),
-            ..Disk::default()
-        };
-        frame.disks = (0..500).map(disk).collect();
-        let points = Points::of(&frame);
-        assert_eq!(points.disks.len(), super::FEW);
-        assert!(points.disk(disk_key(&frame.disks[499])).is_some() && points.disk(disk_key(&frame.disks[0])).is_none());
-        assert!(Points::of(&testkit::wide()).modes.is_empty());
-    }
-}
+mod tests;

@@ -12,7 +12,8 @@ use ratatui::layout::Rect;
 use std::fmt::Write as _;
 use topotop_model::Known;
 use topotop_model::frame::{Cpu, CpuPlace, Irq};
-use topotop_model::history::Headline;
+use topotop_model::history::points::DETAILED_CPUS;
+use topotop_model::history::{Headline, Share};
 
 /// Draws one of the lists of a CPU.
 type List = fn(&Cx<'_>, &Pins, u32, Rect, &mut Buffer);
@@ -90,11 +91,14 @@ fn history(cx: &Cx<'_>, cpu: u32, area: Rect, buf: &mut Buffer) -> bool {
     }
     // Where CPUs came or went in between, nobody knows which value was whose.
     let busy = move |sample: &Headline| {
-        (sample.cpus.len() == count).then(|| sample.cpus.get(at).map(|&busy| share(busy))).flatten()
+        (sample.cpus.len() == count).then(|| sample.cpus.get(at).copied().flatten().map(Share::value)).flatten()
     };
     let known = cx.history.iter().any(|sample| busy(sample).is_some());
     if known {
-        chart::grid(cx, vec![Chart::new(text::HISTORY, Unit::Share, busy)], |_| Vec::new(), area, buf);
+        let note =
+            if count > DETAILED_CPUS { text::NoKinds { count: &DETAILED_CPUS }.to_string() } else { String::new() };
+        let chart = Chart::new(text::HISTORY, Unit::Share, busy).noted(note);
+        chart::grid(cx, vec![chart], |_| Vec::new(), area, buf);
     }
     known
 }

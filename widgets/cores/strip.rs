@@ -1,6 +1,6 @@
 //! Cores × time: a row per CPU, or per few of a node, the newest sample at the right edge.
 
-use crate::parts::chart::{self, Times};
+use crate::parts::chart::{self, Axis, Times};
 use crate::parts::grid::Grid;
 use crate::parts::machine::Machine;
 use crate::parts::{Pen, heat, number, severity, spark};
@@ -8,6 +8,7 @@ use crate::{Cx, Role, Subject};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use topotop_model::IdSet;
+use topotop_model::history::Share;
 
 /// The columns of a row's label and of its newest value.
 const LABEL: u16 = 15;
@@ -19,7 +20,7 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf:
     let width = area.width.saturating_sub(LABEL + NEWEST);
     let axis = Rect { x: area.x + LABEL, y: area.y + grid.height, width, height: 1 };
     if axis.y < area.bottom() && chart::has_shape(cx) {
-        chart::axis(cx, &Times::new(cx, width), axis.intersection(area), buf);
+        Axis::new(&Times::new(cx, width), width, &[]).draw(cx, axis.intersection(area), buf);
     }
     let heats = heats(cx, machine, grid, width);
     for (row, tile) in grid.tiles.iter().enumerate() {
@@ -32,12 +33,9 @@ pub(super) fn draw(cx: &Cx<'_>, machine: &Machine, grid: &Grid, area: Rect, buf:
         }
         let from = row * usize::from(width);
         for value in heats.get(from..from + usize::from(width)).unwrap_or_default() {
-            match value {
-                0 => pen.skip(1),
-                value => pen.glyph(
-                    cx.theme.style(Role::heat(f64::from(value - 1) / 254.0)),
-                    heat::low_glyph(f64::from(value - 1) / 254.0, cx.charset),
-                ),
+            match value.map(Share::value) {
+                None => pen.skip(1),
+                Some(value) => pen.glyph(cx.theme.style(Role::heat(value)), heat::low_glyph(value, cx.charset)),
             };
         }
         let newest = cpus.iter().filter_map(|&id| cx.frame.cpu(id)?.busy()).max_by(f64::total_cmp);
@@ -67,10 +65,10 @@ fn label(pen: &mut Pen<'_>, machine: &Machine, grid: &Grid, y: u16, cpus: &[u32]
     pen.to(start + 4).text(Role::Dim, "c").text(Role::Dim, &list);
 }
 
-/// One value per row and column: 0 for none, else 1 + the share in 1/254, the maximum over CPUs and samples.
-fn heats(cx: &Cx<'_>, machine: &Machine, grid: &Grid, width: u16) -> Vec<u8> {
+/// One value per row and column: the maximum over CPUs and samples, none where nothing was read.
+fn heats(cx: &Cx<'_>, machine: &Machine, grid: &Grid, width: u16) -> Vec<Option<Share>> {
     let columns = usize::from(width);
-    let mut heats = vec![0_u8; grid.tiles.len() * columns];
+    let mut heats = vec![None; grid.tiles.len() * columns];
     // The row of each online CPU, in the order of the history's samples: ascending by id.
     let mut rows: Vec<(u32, usize)> = Vec::with_capacity(machine.cpus.len());
     for (row, tile) in grid.tiles.iter().enumerate() {
@@ -88,7 +86,7 @@ fn heats(cx: &Cx<'_>, machine: &Machine, grid: &Grid, width: u16) -> Vec<u8> {
         let Some(column) = columns.checked_sub(1 + age / step) else { break };
         for (&(_, row), &value) in rows.iter().zip(&sample.cpus) {
             if let Some(cell) = heats.get_mut(row * columns + column) {
-                *cell = (*cell).max(value.min(254) + 1);
+                *cell = (*cell).max(value);
             }
         }
     }

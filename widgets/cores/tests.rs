@@ -207,3 +207,64 @@ fn devices_hang_at_their_node_and_a_process_on_several_nodes_is_a_triangle() {
         assert!(matches!(below, Outcome::Selected(Subject::Nic(_) | Subject::Disk(_))), "{below:?}");
     });
 }
+
+#[test]
+fn a_sample_in_which_a_cpu_was_not_read_is_a_gap() {
+    let mut history = topotop_model::history::History::default();
+    for second in 0..=40 {
+        let mut frame = demo::server_at(second);
+        if (10..20).contains(&second) {
+            frame.cpus.iter_mut().find(|cpu| cpu.id == 3).expect("CPU 3").shares = None;
+        }
+        history.push(&frame);
+    }
+    let (frame, selected) = (demo::server(), Subject::Cpu(3));
+    with_cx(&frame, Charset::Unicode, |cx| {
+        let cx = &Cx { history: &history, selected: Some(&selected), ..*cx };
+        let rows = text(&drawn(&mut cores(Mode::Time, Grouping::Flat), cx, 100, 80));
+        let columns = |name: &str| -> Vec<char> {
+            let line = rows.lines().find(|line| line.contains(name)).expect(&rows);
+            line.chars().skip(16).take(78).collect()
+        };
+        let gaps = |columns: &[char]| columns.iter().skip_while(|c| **c == ' ').filter(|c| **c == ' ').count();
+        assert_eq!((gaps(&columns("c3 ")), gaps(&columns("c5 "))), (10, 0), "{rows}");
+        let detail = text(&drawn(&mut cores(Mode::Heat, Grouping::Flat), cx, 100, 60));
+        assert!(detail.lines().any(|line| line.contains("??????????")), "{detail}");
+    });
+}
+
+#[test]
+fn the_grouping_is_whole_beside_the_mode_or_not_there() {
+    let (server, wide, mut first) = (demo::server(), demo::wide(), demo::server());
+    first.interval_seconds = None;
+    let mut whole = 0;
+    let narrow = (20..100).step_by(4).flat_map(|width| [(&server, width), (&first, width)]);
+    for (frame, width) in narrow.chain([(&wide, 40), (&wide, 80)]) {
+        for mode in [Mode::Heat, Mode::Split, Mode::Time, Mode::Map] {
+            let rule =
+                with_cx(frame, Charset::Unicode, |cx| row_of(&drawn(&mut cores(mode, Grouping::L3), cx, width, 6), 0));
+            let there = rule.ends_with("─ package / node / L3 ─");
+            whole += usize::from(there);
+            assert!(there || !rule.contains("L3"), "{mode:?} {width} {rule}");
+            let (named, legend) = (rule.contains(mode.name().as_str()), mode == Mode::Split && width >= 90);
+            assert!(named || legend || width < 60, "{mode:?} {width} {rule}");
+        }
+    }
+    assert!(whole > 40, "{whole}");
+}
+
+#[test]
+fn on_large_machines_the_chart_of_a_cpu_says_that_it_has_no_kinds_of_time() {
+    let (wide, large) = (demo::wide(), demo::large());
+    for (frame, expected) in [(&wide, true), (&large, false)] {
+        let history = demo::history_of(frame);
+        let detail = with_cx(frame, Charset::Unicode, |cx| {
+            let area = Rect::new(0, 0, 80, 30);
+            let mut buf = Buffer::empty(area);
+            detail::draw(&Cx { history: &history, ..*cx }, &Pins::default(), 3, area, &mut buf);
+            text(&buf)
+        });
+        let line = detail.lines().find(|line| line.contains("utilisation over time")).expect(&detail);
+        assert_eq!(line.contains("CPU time by kind: up to 256 CPUs only"), expected, "{detail}");
+    }
+}

@@ -186,7 +186,7 @@ fn application(cx: &Cx<'_>) -> Option<(Arc<str>, f64)> {
 /// As [`chart`], of the application's own number: against the largest that is drawn.
 fn own_chart(cx: &Cx<'_>, area: Rect, name: &str, peak: f64, buf: &mut Buffer) {
     let value = |headline: &Headline| Some(headline.metric.as_ref()?.1);
-    unlimited(cx, area, &names::clean(name, usize::from(LABEL - 1)), peak, number::count, value, buf);
+    unlimited(cx, area, &names::clean(name, usize::from(LABEL - 1)), peak, number::small, value, buf);
 }
 
 /// As [`chart`], of the bytes that interfaces of unknown speed carry.

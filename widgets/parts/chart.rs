@@ -1,9 +1,11 @@
 //! Charts over time, the same on every screen: a name with its newest value, a scale with its unit, times of day, and
 //! what was done to the machine where it was done.
 
+mod axis;
 mod scale;
 mod time;
 
+pub use axis::Axis;
 pub use scale::Unit;
 pub use time::Times;
 
@@ -11,7 +13,7 @@ use super::extents::{self, Extent};
 use super::panel::Sign;
 use super::spark::{self, Columns, Tint};
 use super::{Pen, heat, names, number, panel, split};
-use crate::{Charset, Cx, Role};
+use crate::{Charset, Cx, Mark, Role};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Color;
@@ -38,13 +40,14 @@ pub struct Chart<'a> {
     of: Value<'a>,
     limit: Option<f64>,
     tint: Tint,
+    note: String,
 }
 
 impl<'a> Chart<'a> {
     /// A chart of a value; shares are hot when they are high.
     pub fn new(name: impl Into<String>, unit: Unit, of: impl Fn(&Headline) -> Option<f64> + 'a) -> Self {
         let tint = if unit == Unit::Share { Tint::Heat } else { Tint::Plain };
-        Self { name: name.into(), unit, of: Box::new(of), limit: None, tint }
+        Self { name: name.into(), unit, of: Box::new(of), limit: None, tint, note: String::new() }
     }
 
     /// The same against a limit: that is the top of its scale, and what is near it is hot.
@@ -53,6 +56,13 @@ impl<'a> Chart<'a> {
         if let Some(limit) = limit.filter(|limit| *limit > 0.0) {
             (self.limit, self.tint) = (Some(limit), Tint::Heat);
         }
+        self
+    }
+
+    /// The same with a note beside its name.
+    #[must_use]
+    pub fn noted(mut self, note: String) -> Self {
+        self.note = note;
         self
     }
 
@@ -84,6 +94,7 @@ impl<'a> Chart<'a> {
             Some(_) => Role::Text,
         };
         pen.text(role, &value);
+        aside(&mut pen, &self.note);
         if let Some(limit) = self.limit {
             aside(&mut pen, &text::LimitAt { value: &written(limit) }.to_string());
         }
@@ -109,7 +120,7 @@ impl<'a> Chart<'a> {
 
 /// Writes something less important, whole or not at all.
 fn aside(pen: &mut Pen<'_>, text: &str) {
-    if pen.left() >= names::width(text) + 2 {
+    if !text.is_empty() && pen.left() >= names::width(text) + 2 {
         pen.skip(2).text(Role::Dim, text);
     }
 }
@@ -163,25 +174,14 @@ impl Plot {
         if row.y >= self.area.bottom() {
             return;
         }
-        axis(cx, times, row, buf);
-        extents::signs(cx, row, signs, buf);
-        for mark in cx.marks {
-            if let Some(column) = times.column(mark.mono_ns) {
-                extents::mark(cx, row, column, mark, buf);
-            }
-        }
-    }
-}
-
-/// A line of times of day.
-pub fn axis(cx: &Cx<'_>, times: &Times<'_>, row: Rect, buf: &mut Buffer) {
-    let (line, tick) = if cx.charset == Charset::Ascii { ("-", "+") } else { ("─", "┴") };
-    Pen::new(cx, row, 0, buf).repeat(Role::Border, line, row.width);
-    for (column, label) in times.labels() {
-        let width = label.width() + 1;
-        if column + width <= row.width {
-            let place = Rect { x: row.x + column, width, ..row };
-            Pen::new(cx, place, 0, buf).glyph(cx.theme.style(Role::Border), tick).text(Role::Dim, label.as_str());
+        let marks: Vec<(u16, &Mark)> =
+            cx.marks.iter().filter_map(|mark| Some((times.column(mark.mono_ns)?, mark))).collect();
+        let taken: Vec<u16> = extents::columns(signs).chain(marks.iter().map(|mark| mark.0)).collect();
+        let axis = Axis::new(times, row.width, &taken);
+        axis.draw(cx, row, buf);
+        extents::signs(cx, row, signs, |column| axis.place(column), buf);
+        for (column, mark) in marks {
+            extents::mark(cx, row, axis.place(column), mark, buf);
         }
     }
 }

@@ -116,8 +116,14 @@ pub fn mark(cx: &Cx<'_>, row: Rect, column: u16, mark: &Mark, buf: &mut Buffer) 
     Pen::new(cx, row, 0, buf).skip(column).text(role, sign);
 }
 
-/// Draws when findings came and went onto a row that has something else: signs without lines and names, the worst on top.
-pub fn signs(cx: &Cx<'_>, row: Rect, extents: &[Extent], buf: &mut Buffer) {
+/// The columns in which findings came or went.
+pub fn columns(extents: &[Extent]) -> impl Iterator<Item = u16> {
+    extents.iter().flat_map(|extent| [extent.from, extent.to]).flatten()
+}
+
+/// Draws when findings came and went onto a row that has something else: signs without lines and names, the worst on top;
+/// `place` gives the column of the sign of a column.
+pub fn signs(cx: &Cx<'_>, row: Rect, extents: &[Extent], place: impl Fn(u16) -> u16, buf: &mut Buffer) {
     let mut order: Vec<&Extent> = extents.iter().collect();
     order.sort_by_key(|extent| extent.severity);
     let cleared = order.iter().filter_map(|extent| Some((extent.to?, Role::Ok, severity::fine(cx.charset))));
@@ -125,7 +131,7 @@ pub fn signs(cx: &Cx<'_>, row: Rect, extents: &[Extent], buf: &mut Buffer) {
         Some((extent.from?, severity::role(extent.severity), severity::glyph(extent.severity, cx.charset)))
     });
     for (column, role, sign) in cleared.chain(came).filter(|sign| sign.0 < row.width) {
-        Pen::new(cx, row, 0, buf).skip(column).text(role, sign);
+        Pen::new(cx, row, 0, buf).skip(place(column)).text(role, sign);
     }
 }
 

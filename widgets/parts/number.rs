@@ -69,6 +69,17 @@ pub fn count(value: f64) -> Short {
     scaled(value, 1000.0, &UNITS, false)
 }
 
+/// A number that may be far below one, at most 5 columns: `0`, `2e-5`, `0.012`, `0.30`, `1.2k`.
+pub fn small(value: f64) -> Short {
+    match value {
+        value if value > 0.0 && value < 1e-99 => short!("0"),
+        value if value > 0.0 && value < 0.000_95 => short!("{value:.0e}"),
+        value if value > 0.0 && value < 0.099_5 => short!("{value:.3}"),
+        value if value > 0.0 && value < 0.95 => short!("{value:.2}"),
+        value => count(value),
+    }
+}
+
 /// A count of the kernel, at most 4 columns.
 pub fn whole(value: u64) -> Short {
     count(value as f64)
@@ -174,6 +185,7 @@ mod tests {
             all(count, &[0.0, 0.02, 0.3, 3.0, 312.0, 999.6, 1240.0, 94e3, 1.2e6, 18e18]),
             "0 <.1 0.3 3 312 1.0k 1.2k 94k 1.2M 18E"
         );
+        assert_eq!(all(small, &[0.0, 2e-5, 0.0123, 0.3, 3.0, 1240.0]), "0 2e-5 0.012 0.30 3 1.2k");
         assert_eq!(all(bytes, &[0.0, 512.0, 4096.0, 1020.0, 1.3e10, 4.4e11]), "0B 512B 4.0K 1.0K 12.1G 410G");
         assert_eq!(all(count, &[-0.0]), "0");
         assert_eq!(all(cores, &[0.0, 3.94, 128.0]), "0 3.9 128");
@@ -184,16 +196,17 @@ mod tests {
 
     #[test]
     fn widths_are_bounded() {
-        let mut value = 0.000_1;
+        let mut value = 1e-120;
         while value < 1e30 {
-            for (format, width) in [(percent as fn(f64) -> Short, 4), (count, 5), (bytes, 5), (seconds, 4), (millis, 6)]
+            for (format, width) in
+                [(percent as fn(f64) -> Short, 4), (count, 5), (small, 5), (bytes, 5), (seconds, 4), (millis, 6)]
             {
                 assert!(format(value).width() <= width, "{value} {}", format(value));
             }
             value *= 1.037;
         }
         for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0] {
-            for format in [percent, count, bytes, cores, seconds, millis, mhz] {
+            for format in [percent, count, small, bytes, cores, seconds, millis, mhz] {
                 assert!(format(odd).width() <= 6, "{odd}");
             }
         }

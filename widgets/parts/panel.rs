@@ -23,6 +23,18 @@ pub fn titled(cx: &Cx<'_>, area: Rect, title: &str, note: &str, focus: bool, buf
     below(area, 1)
 }
 
+/// Writes a note at the right end of a rule that other text takes so many columns of: whole, or not at all.
+pub fn note(cx: &Cx<'_>, area: Rect, used: u16, note: &str, buf: &mut Buffer) {
+    let width = names::width(note) + 3;
+    if note.is_empty() || area.width < used.saturating_add(width + 1) {
+        return;
+    }
+    let place = Rect { x: area.right() - width, width, ..area };
+    let mut pen = Pen::new(cx, place, 0, buf);
+    pen.text(Role::Dim, " ").text(Role::Dim, note).text(Role::Dim, " ");
+    pen.glyph(cx.theme.style(Role::Border), dash(cx.charset));
+}
+
 /// The line of rules.
 pub fn dash(charset: Charset) -> &'static str {
     if charset == Charset::Ascii { "-" } else { "─" }

@@ -111,3 +111,47 @@ fn charts_take_the_rows_that_the_list_leaves() {
     }
     insta::assert_snapshot!("over_time_open", over_time(&mut Queues::default(), (200, 58), &[Action::Open]));
 }
+
+#[test]
+fn charts_stay_with_one_of_balanced_queues() {
+    let mut history = topotop_model::history::History::default();
+    let mut frame = demo::server();
+    let at = frame.nics.iter().position(|nic| nic.queues.len() > 2).expect("an interface with queues");
+    frame.nics = vec![frame.nics[at].clone()];
+    let mut subjects = Vec::new();
+    for second in 0..30_u32 {
+        frame.stamp = demo::server_at(second.into()).stamp;
+        // Each of them has its turn at being a little busier than the others; queue 1 does a third more than any.
+        for queue in &mut frame.nics[0].queues {
+            let turn = if queue.queue == second % 7 { 40_000.0 } else { 0.0 };
+            let mean = if queue.queue == 1 { 140_000.0 } else { 100_000.0 };
+            queue.packets_per_second = Some(mean + turn);
+        }
+        history.push(&frame);
+        with_cx(&frame, Charset::Unicode, |cx| {
+            let cx = Cx { history: &history, ..*cx };
+            let (_, queue) = super::over_time::subject(&cx, None).expect("a subject");
+            subjects.push(queue.expect("a queue").queue);
+        });
+    }
+    assert_eq!(subjects[7..], [1; 23]);
+}
+
+#[test]
+fn of_queues_that_do_about_as_much_charts_have_the_first() {
+    let mut history = topotop_model::history::History::default();
+    let mut frame = demo::server();
+    let at = frame.nics.iter().position(|nic| nic.queues.len() > 2).expect("an interface with queues");
+    frame.nics = vec![frame.nics[at].clone()];
+    for second in 0..30_u32 {
+        for queue in &mut frame.nics[0].queues {
+            queue.packets_per_second = Some(100_000.0 + f64::from((queue.queue * 7919 + second * 613) % 1000));
+        }
+        history.push(&frame);
+        with_cx(&frame, Charset::Unicode, |cx| {
+            let cx = Cx { history: &history, ..*cx };
+            let (nic, queue) = super::over_time::subject(&cx, None).expect("a subject");
+            assert_eq!(queue.map(|queue| queue.queue), nic.queues.first().map(|queue| queue.queue), "{second}");
+        });
+    }
+}

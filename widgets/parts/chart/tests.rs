@@ -1,10 +1,11 @@
 use super::{Chart, LEAST, Times, Unit, grid, kinds, layout};
-use crate::testing::{harmless, text, with_cx};
-use crate::{Charset, Cx, demo};
+use crate::testing::{harmless, row, style_of, text, with_cx};
+use crate::{Charset, Cx, Mark, Role, Theme, demo};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use topotop_model::history::Headline;
+use std::sync::Arc;
+use topotop_model::history::{Headline, History};
 
 fn charts<'a>() -> Vec<Chart<'a>> {
     vec![
@@ -78,6 +79,80 @@ fn a_moment_stands_below_its_sample() {
     });
 }
 
+/// A history of these values, a second apart.
+fn history_of(values: impl IntoIterator<Item = Option<f64>>) -> History {
+    let headline = |(at, value)| {
+        let at: u64 = at;
+        let wall_ns = (1_777_890_600 + at as i64) * 1_000_000_000;
+        Arc::new(Headline { mono_ns: at * 1_000_000_000, wall_ns, disk: value, ..Headline::default() })
+    };
+    (0..).zip(values).map(headline).collect()
+}
+
+/// A chart of these values in so many columns and rows.
+fn drawn_of(chart: Chart<'_>, history: &History, size: (u16, u16)) -> Buffer {
+    let area = Rect::new(0, 0, size.0, size.1);
+    let mut buf = Buffer::empty(area);
+    with_cx(&demo::tiny(), Charset::Unicode, |cx| {
+        grid(&Cx { history, ..*cx }, vec![chart], |_| Vec::new(), area, &mut buf);
+    });
+    buf
+}
+
+#[test]
+fn a_metric_below_one_has_a_shape() {
+    let history = history_of((0..30).map(|at| Some(if at < 15 { 0.002 } else { 0.019 })));
+    let chart = Chart::new("p99 seconds", Unit::Count, |headline| headline.disk);
+    let picture = text(&drawn_of(chart, &history, (50, 9)));
+    assert!(picture.contains("p99 seconds 0.019") && picture.contains(" 0.020┤"), "{picture}");
+    let tall = picture.lines().filter(|line| line.contains('█')).count();
+    assert!(tall >= 5, "{picture}");
+}
+
+#[test]
+fn what_exceeds_its_limit_a_little_is_hot_and_as_high_as_the_chart() {
+    let history = history_of((0..30).map(|_| Some(104.0)));
+    let chart = Chart::new("cores", Unit::Cores, |headline| headline.disk).limited(Some(100.0));
+    let buf = drawn_of(chart, &history, (50, 9));
+    let (newest, hot) = (&buf[(49, 1)], Theme::default_theme().style(Role::heat(1.0)).fg);
+    assert_eq!((newest.symbol(), newest.style().fg), ("█", hot), "{}", text(&buf));
+    assert_eq!(style_of(&buf, "104").and_then(|style| style.fg), hot, "{}", text(&buf));
+}
+
+/// The line below a chart of ten minutes in 100 columns, with what was done at these seconds.
+fn axis_with(seconds: &[u64]) -> String {
+    let history = history_of((0..600).map(|_| Some(0.5)));
+    let mark = |second: &u64| Mark { mono_ns: second * 1_000_000_000, well: true, ..Mark::default() };
+    let marks: Vec<Mark> = seconds.iter().map(mark).collect();
+    let area = Rect::new(0, 0, 107, 5);
+    let mut buf = Buffer::empty(area);
+    with_cx(&demo::tiny(), Charset::Unicode, |cx| {
+        let cx = Cx { history: &history, marks: &marks, ..*cx };
+        let chart = Chart::new("disk", Unit::Share, |headline| headline.disk);
+        grid(&cx, vec![chart], |_| Vec::new(), area, &mut buf);
+    });
+    row(&buf, 4)
+}
+
+#[test]
+fn signs_leave_times_of_day_readable() {
+    let times = |axis: &str| -> Vec<String> {
+        let words = axis.split(['─', '┴', '✓', '└', ' ']);
+        words.filter(|word| word.contains(':')).map(str::to_owned).collect()
+    };
+    let all = times(&axis_with(&[]));
+    assert!(all.len() > 3 && all.iter().all(|time| time.len() == 5), "{all:?}");
+    for second in 0..600 {
+        let axis = axis_with(&[second]);
+        assert!(times(&axis).len() + 1 >= all.len(), "{axis}");
+        assert!(times(&axis).iter().all(|time| all.contains(time)), "{axis}");
+        assert_eq!(axis.matches('✓').count(), 1, "{axis}");
+    }
+    // However much happened, the first and the last time stay.
+    let crowded = axis_with(&(0..600).collect::<Vec<u64>>());
+    assert_eq!(times(&crowded), [all[0].clone(), all[all.len() - 1].clone()], "{crowded}");
+}
+
 proptest! {
     #[test]
     fn charts_stay_inside_their_area(width in 0u16..260, height in 0u16..70, ascii: bool) {
@@ -93,14 +168,12 @@ proptest! {
 
     #[test]
     fn any_values_can_be_drawn(values in prop::collection::vec(prop::option::of(any::<f64>()), 0..80), width in 0u16..90) {
-        let history = values.iter().enumerate().map(|(at, value)| std::sync::Arc::new(Headline {
-            mono_ns: at as u64 * 1_000_000_000, wall_ns: at as i64 * 1_000_000_000, disk: *value, ..Headline::default()
-        })).collect();
+        let history = history_of(values);
         with_cx(&demo::tiny(), Charset::Unicode, |cx| {
             let cx = Cx { history: &history, ..*cx };
             let area = Rect::new(0, 0, width, 9);
             let mut buf = Buffer::empty(area);
-            for unit in [Unit::Share, Unit::Rate, Unit::Bytes, Unit::Millis, Unit::Cores] {
+            for unit in [Unit::Share, Unit::Rate, Unit::Count, Unit::Bytes, Unit::Millis, Unit::Cores] {
                 let chart = Chart::new("any", unit, |headline| headline.disk).limited(Some(3.0));
                 grid(&cx, vec![chart], |_| Vec::new(), area, &mut buf);
             }
