@@ -109,17 +109,17 @@ fn sample(collector: &mut JvmCollector, draft: &mut Draft, now_ns: u64) -> (Vec<
     (table.rows().iter().map(row).collect(), silent)
 }
 
-fn used(heap: u64) -> Result<Jvm, Reason> {
-    Ok(Jvm { heap_used: Some(heap), ..Jvm::default() })
+fn used(heap: u64) -> Jvm {
+    Jvm { heap_used: Some(heap), ..Jvm::default() }
 }
 
 #[test]
 fn a_late_answer_counts_and_its_process_is_asked_again() {
     let (mut collector, mut draft) = (JvmCollector::default(), java(&[7]));
     let (process, second) = ((7, 5), 1_000_000_000);
-    let (back, at, worker) = hanging(process, vec![(process, (LATE_NS + second, used(4096)))]);
+    let (back, at, worker) = hanging(process, vec![(process, (LATE_NS + second, Ok(used(4096))))]);
     (collector.worker, collector.at, collector.asked_ns) = (Some(worker), at, Some(0));
-    collector.learn(vec![(process, (0, used(1024)))]);
+    collector.learn(vec![(process, (0, Ok(used(1024))))]);
     assert_eq!(sample(&mut collector, &mut draft, LATE_NS), (Vec::new(), 1), "what hangs has no row");
     assert!(collector.worker.is_none() && collector.hung() == [process], "nobody asks it meanwhile");
     drop(back);
@@ -137,9 +137,9 @@ fn a_late_answer_counts_and_its_process_is_asked_again() {
 fn what_is_newer_outlives_a_late_answer() {
     let mut collector = JvmCollector::default();
     let process = (7, 5);
-    collector.learn(vec![(process, (20, used(2)))]);
-    collector.learn(vec![(process, (10, used(1))), ((8, 5), (10, used(3)))]);
-    assert_eq!(collector.known, [(process, (20, used(2))), ((8, 5), (10, used(3)))].into());
+    collector.learn(vec![(process, (20, Ok(used(2))))]);
+    collector.learn(vec![(process, (10, Ok(used(1)))), ((8, 5), (10, Ok(used(3))))]);
+    assert_eq!(collector.known, [(process, (20, Ok(used(2)))), ((8, 5), (10, Ok(used(3))))].into());
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn while_as_many_hang_as_may_nothing_is_known_of_any() {
         collector.stuck.push((at, worker));
         backs.push(back);
     }
-    collector.learn(vec![((8, 5), (1, used(1024)))]);
+    collector.learn(vec![((8, 5), (1, Ok(used(1024))))]);
     collector.slots.begin();
     let (slot, _) = collector.slots.slot(draft.jvms.data_mut(), &(8, 5));
     put(draft.jvms.data_mut(), slot, (8, 5), 1, &Jvm::default());
