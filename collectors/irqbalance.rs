@@ -3,8 +3,8 @@
 
 mod config;
 
-use crate::probe::unit::systemctl;
 use crate::rights::{self, Needs};
+use crate::systemctl::systemctl;
 use crate::worker::Worker;
 use crate::{Collector, Cx, Root, daemon};
 use config::{Banned, oneshot_configured};

@@ -18,6 +18,7 @@ mod sampler;
 pub mod state;
 pub mod surroundings;
 pub mod sys;
+pub mod systemctl;
 #[cfg(test)]
 mod testing;
 pub mod worker;

@@ -14,7 +14,7 @@ mod nice;
 pub mod pages;
 mod service;
 pub mod threads;
-pub mod unit;
+mod unit;
 
 use crate::Root;
 use topotop_model::Reason;

@@ -4,7 +4,7 @@ use super::{Trouble, limit};
 use std::fs;
 use std::path::Path;
 use topotop_collectors::Root;
-use topotop_collectors::probe::unit::systemctl;
+use topotop_collectors::systemctl::systemctl;
 use topotop_model::fix::drop_in;
 
 /// Has systemd set a property; nothing takes it away.
